@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUF_FIRST_CAPACITY = 256 };
+
+static int buf_fail(struct buf *buf)
+{
+    buf->failed = true;
+    return -1;
+}
+
+int buf_reserve(struct buf *buf, size_t more)
+{
+    size_t needed, capacity;
+    char *data;
+
+    if (buf->failed)
+        return -1;
+    if (more > SIZE_MAX - buf->length)
+        return buf_fail(buf);
+    needed = buf->length + more;
+    if (needed <= buf->capacity)
+        return 0;
+    capacity = buf->capacity ? buf->capacity : BUF_FIRST_CAPACITY;
+    while (capacity < needed)
+        capacity = capacity > SIZE_MAX / 2 ? needed : capacity * 2;
+    data = realloc(buf->data, capacity);
+    if (data == NULL)
+        return buf_fail(buf);
+    buf->data = data;
+    buf->capacity = capacity;
+    return 0;
+}
+
+int buf_append(struct buf *buf, const void *bytes, size_t length)
+{
+    if (buf_reserve(buf, length) != 0)
+        return -1;
+    if (length > 0)
+        memcpy(buf->data + buf->length, bytes, length);
+    buf->length += length;
+    return 0;
+}
+
+int buf_append_string(struct buf *buf, const char *string)
+{
+    return buf_append(buf, string, strlen(string));
+}
+
+int buf_append_byte(struct buf *buf, char byte)
+{
+    return buf_append(buf, &byte, 1);
+}
+
+int buf_printf(struct buf *buf, const char *format, ...)
+{
+    va_list args;
+    int length;
+
+    va_start(args, format);
+    length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length < 0)
+        return buf_fail(buf);
+    /* One more than the text: vsnprintf ends what it writes with a '\0'. */
+    if (buf_reserve(buf, (size_t)length + 1) != 0)
+        return -1;
+    va_start(args, format);
+    vsnprintf(buf->data + buf->length, (size_t)length + 1, format, args);
+    va_end(args);
+    buf->length += (size_t)length;
+    return 0;
+}
+
+void buf_consume(struct buf *buf, size_t length)
+{
+    buf->length -= length;
+    if (buf->length > 0 && length > 0)
+        memmove(buf->data, buf->data + length, buf->length);
+}
+
+void buf_clear(struct buf *buf)
+{
+    buf->length = 0;
+    buf->failed = false;
+}
+
+void buf_free(struct buf *buf)
+{
+    free(buf->data);
+    *buf = (struct buf){0};
+}
+
+const char *buf_string(struct buf *buf)
+{
+    if (buf_reserve(buf, 1) != 0)
+        return NULL;
+    buf->data[buf->length] = '\0';
+    return buf->data;
+}

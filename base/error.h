@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_BASE_ERROR_H
+#define GASPIPE_BASE_ERROR_H
+
+/*
+ * What went wrong, in words for the user, and whose fault it was.
+ *
+ * A function that can fail takes a `struct error *` as its last parameter,
+ * returns 0 or a value, and on failure returns -1 (or NULL) and has filled the
+ * error. The words are one line without a newline: what was wrong, where, and,
+ * where there is something to do, what to do. A caller that adds context does
+ * so with error_prefix() and passes the error on.
+ */
+
+/* The kinds are the exit statuses of the commands (see gaspipe(1)). */
+enum error_kind {
+    ERROR_NONE = 0,
+    ERROR_DELIVERY = 1, /* a delivery failed, the run went on */
+    ERROR_USAGE = 2,    /* the command line is wrong */
+    ERROR_INPUT = 3,    /* a file or message from outside is wrong */
+    ERROR_SYSTEM = 4,   /* disk, fork, memory, a missing program */
+};
+
+#define ERROR_TEXT_SIZE 1024
+
+struct error {
+    enum error_kind kind;
+    char text[ERROR_TEXT_SIZE]; /* cut to fit, always terminated */
+};
+
+/* Fills *error. Returns -1, so that a caller can `return error_set(...)`. */
+int error_set(struct error *error, enum error_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* As error_set() with ERROR_SYSTEM and ": " and the words for errnum after it. */
+int error_system(struct error *error, int errnum, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* For an allocation that failed: ERROR_SYSTEM, naming what the memory was for. */
+int error_memory(struct error *error, const char *what);
+
+/* Puts words and ": " before the text that *error has. Returns -1. */
+int error_prefix(struct error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

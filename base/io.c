@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READ_STEP = 64 * 1024 };
+
+int io_write_all(int fd, const void *bytes, size_t length)
+{
+    struct iovec piece = {.iov_base = (void *)bytes, .iov_len = length};
+
+    return io_writev_all(fd, &piece, 1);
+}
+
+int io_writev_all(int fd, struct iovec *pieces, int count)
+{
+    while (count > 0) {
+        ssize_t written = writev(fd, pieces, count);
+
+        if (written < 0) {
+            if (errno == EINTR)
+                continue;
+            return -1;
+        }
+        while (count > 0 && (size_t)written >= pieces->iov_len) {
+            written -= (ssize_t)pieces->iov_len;
+            pieces++;
+            count--;
+        }
+        if (count > 0) {
+            pieces->iov_base = (char *)pieces->iov_base + written;
+            pieces->iov_len -= (size_t)written;
+        }
+    }
+    return 0;
+}
+
+static int read_all(int fd, const char *path, size_t limit, struct buf *content,
+                    struct error *error)
+{
+    size_t start = content->length;
+
+    for (;;) {
+        ssize_t got;
+
+        if (content->length - start > limit)
+            return error_set(error, ERROR_INPUT, "%s: longer than %zu bytes", path, limit);
+        if (buf_reserve(content, READ_STEP) != 0)
+            return error_memory(error, path);
+        got = read(fd, content->data + content->length, READ_STEP);
+        if (got == 0)
+            return 0;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return error_set(error, ERROR_INPUT, "%s: %m", path);
+        content->length += (size_t)got;
+    }
+}
+
+int io_read_file(const char *path, size_t limit, struct buf *content, struct error *error)
+{
+    struct stat status;
+    int fd, result;
+
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return error_set(error, ERROR_INPUT, "%s: %m", path);
+    if (fstat(fd, &status) != 0)
+        result = error_system(error, errno, "%s", path);
+    else if (S_ISDIR(status.st_mode))
+        result = error_set(error, ERROR_INPUT, "%s: is a folder, not a file", path);
+    else if (S_ISREG(status.st_mode) && (uintmax_t)status.st_size > limit)
+        result = error_set(error, ERROR_INPUT, "%s: longer than %zu bytes", path, limit);
+    else
+        result = read_all(fd, path, limit, content, error);
+    close(fd);
+    return result;
+}

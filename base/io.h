@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_BASE_IO_H
+#define GASPIPE_BASE_IO_H
+
+#include <stddef.h>
+#include <sys/uio.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/* Blocking input and output that goes on after EINTR and short counts. */
+
+/* 0 when every byte was written, else -1 with errno. */
+int io_write_all(int fd, const void *bytes, size_t length);
+
+/* As io_write_all() for several pieces; changes the array. */
+int io_writev_all(int fd, struct iovec *pieces, int count);
+
+/*
+ * Appends the whole of a file to *content. Refuses, before taking memory, a
+ * file longer than `limit` bytes. 0, or -1 with ERROR_INPUT (missing, not
+ * readable, a folder, too long) or ERROR_SYSTEM.
+ */
+int io_read_file(const char *path, size_t limit, struct buf *content, struct error *error);
+
+#endif

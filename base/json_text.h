@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_BASE_JSON_TEXT_H
+#define GASPIPE_BASE_JSON_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/*
+ * Writing JSON text into a buffer, for lines that are written often (slog,
+ * meter, --json); reading JSON is jansson's work. Failure of memory stays in
+ * the buffer (buf_failed()).
+ */
+
+/* A JSON string: quotes, escapes; the bytes are taken to be UTF-8. */
+void json_text_string(struct buf *buf, const char *bytes, size_t length);
+
+/* Seconds with six decimals out of microseconds, as xsnap writes timestamps. */
+void json_text_seconds(struct buf *buf, int64_t microseconds);
+
+/* Seconds with nine decimals out of nanoseconds. */
+void json_text_nanoseconds(struct buf *buf, int64_t nanoseconds);
+
+/* A decimal integer. */
+void json_text_integer(struct buf *buf, int64_t number);
+void json_text_unsigned(struct buf *buf, uint64_t number);
+
+#endif
