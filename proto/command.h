@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_PROTO_COMMAND_H
+#define GASPIPE_PROTO_COMMAND_H
+
+/*
+ * The first byte of each frame, as xsnap-worker (npm @agoric/xsnap 0.15.0) has
+ * them, and the exit statuses of a worker.
+ */
+enum command_down {
+    COMMAND_EVALUATE = 'e', /* SOURCE */
+    COMMAND_DELIVER = '?',  /* BYTES, to globalThis.handleCommand */
+    COMMAND_SCRIPT = 's',   /* PATH */
+    COMMAND_MODULE = 'm',   /* PATH */
+    COMMAND_SNAPSHOT = 'w', /* PATH or @FD */
+    COMMAND_READY = 'R',
+    COMMAND_QUIT = 'q',
+    COMMAND_ANSWER = '/', /* BYTES, to the worker's request */
+};
+
+enum command_up {
+    COMMAND_REQUEST = '?', /* BYTES; the worker waits for COMMAND_ANSWER */
+    COMMAND_DONE = '.',    /* {METER} \1 RESULT, or nothing for COMMAND_READY */
+    COMMAND_FAILED = '!',  /* MESSAGE */
+};
+
+enum { COMMAND_METER_END = '\1' };
+
+enum worker_exit {
+    WORKER_EXIT_OK = 0,
+    WORKER_EXIT_USAGE = 1,
+    WORKER_EXIT_IO = 2, /* a frame could not be read or written, or an unknown command */
+    WORKER_EXIT_MEMORY = 11,
+    WORKER_EXIT_STACK = 12,
+    WORKER_EXIT_EXCEPTION = 15,
+    WORKER_EXIT_KEYS = 16,
+    WORKER_EXIT_COMPUTATION = 17,
+    /* xsnap-worker has none of these: */
+    WORKER_EXIT_CUT_FRAME = 30, /* end of file inside a frame */
+    WORKER_EXIT_BAD_FRAME = 31, /* not a netstring, over the cap, empty, unknown command */
+};
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proto/netstring.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void netstring_decoder_init(struct netstring_decoder *decoder, size_t cap)
+{
+    *decoder = (struct netstring_decoder){.cap = cap};
+}
+
+void netstring_decoder_free(struct netstring_decoder *decoder)
+{
+    buf_free(&decoder->partial);
+}
+
+static enum netstring_result bad_length_byte(unsigned char byte, struct error *error)
+{
+    const char *expected = "a frame's length wants decimal digits and then ':'";
+
+    if (byte > ' ' && byte < 0x7f)
+        error_set(error, ERROR_INPUT, "%s, not '%c'", expected, byte);
+    else
+        error_set(error, ERROR_INPUT, "%s, not byte 0x%02x", expected, byte);
+    return NETSTRING_BAD;
+}
+
+/* The length is refused while it is read, so that it can neither overflow nor
+ * make the payload's memory be asked for. */
+static enum netstring_result take_length_byte(struct netstring_decoder *decoder, unsigned char byte,
+                                              struct error *error)
+{
+    if (byte == ':' && decoder->digits > 0) {
+        decoder->state = NETSTRING_PAYLOAD;
+        buf_clear(&decoder->partial);
+        return NETSTRING_MORE;
+    }
+    if (byte < '0' || byte > '9')
+        return bad_length_byte(byte, error);
+    if (decoder->digits > 0 && decoder->length == 0) {
+        error_set(error, ERROR_INPUT, "a frame's length has a leading zero");
+        return NETSTRING_BAD;
+    }
+    decoder->digits++;
+    decoder->length = decoder->length * 10 + (byte - '0');
+    if (decoder->length > decoder->cap) {
+        error_set(error, ERROR_INPUT, "a frame is longer than the cap of %zu bytes", decoder->cap);
+        return NETSTRING_BAD;
+    }
+    return NETSTRING_MORE;
+}
+
+static enum netstring_result take_length(struct netstring_decoder *decoder, const char *bytes,
+                                         size_t length, size_t *used, struct error *error)
+{
+    while (*used < length && decoder->state == NETSTRING_LENGTH) {
+        if (take_length_byte(decoder, (unsigned char)bytes[*used], error) == NETSTRING_BAD)
+            return NETSTRING_BAD;
+        (*used)++;
+    }
+    return NETSTRING_MORE;
+}
+
+/* Points at the payload where it lies when it is here with its comma, so that
+ * frames of common size are not copied; gathers it otherwise. */
+static enum netstring_result take_payload(struct netstring_decoder *decoder, const char *bytes,
+                                          size_t length, size_t *used, struct iovec *payload,
+                                          struct error *error)
+{
+    size_t missing = decoder->length - decoder->partial.length;
+    size_t here = length - *used;
+
+    if (decoder->partial.length == 0 && here > missing) {
+        *payload = (struct iovec){.iov_base = (char *)bytes + *used, .iov_len = missing};
+        *used += missing;
+    } else {
+        if (here > missing)
+            here = missing;
+        if (buf_reserve(&decoder->partial, missing) != 0 ||
+            buf_append(&decoder->partial, bytes + *used, here) != 0) {
+            error_memory(error, "a frame");
+            return NETSTRING_BAD;
+        }
+        *used += here;
+        if (here < missing)
+            return NETSTRING_MORE;
+        *payload = (struct iovec){.iov_base = decoder->partial.data, .iov_len = decoder->length};
+    }
+    decoder->state = NETSTRING_COMMA;
+    return NETSTRING_MORE;
+}
+
+static enum netstring_result take_comma(struct netstring_decoder *decoder, unsigned char byte,
+                                        struct error *error)
+{
+    if (byte != ',') {
+        error_set(error, ERROR_INPUT, "a frame of %zu bytes does not end with ','",
+                  decoder->length);
+        return NETSTRING_BAD;
+    }
+    decoder->state = NETSTRING_LENGTH;
+    decoder->digits = 0;
+    decoder->length = 0;
+    return NETSTRING_FRAME;
+}
+
+enum netstring_result netstring_decode(struct netstring_decoder *decoder, const char *bytes,
+                                       size_t length, size_t *used, struct iovec *payload,
+                                       struct error *error)
+{
+    *used = 0;
+    if (decoder->state == NETSTRING_LENGTH &&
+        take_length(decoder, bytes, length, used, error) == NETSTRING_BAD)
+        return NETSTRING_BAD;
+    if (decoder->state == NETSTRING_COMMA) /* the payload came with an earlier piece */
+        *payload = (struct iovec){.iov_base = decoder->partial.data, .iov_len = decoder->length};
+    if (decoder->state == NETSTRING_PAYLOAD &&
+        take_payload(decoder, bytes, length, used, payload, error) == NETSTRING_BAD)
+        return NETSTRING_BAD;
+    if (decoder->state != NETSTRING_COMMA || *used == length)
+        return NETSTRING_MORE;
+    return take_comma(decoder, (unsigned char)bytes[(*used)++], error);
+}
+
+void netstring_encode(struct netstring_frame *frame, const struct iovec *parts, int count)
+{
+    size_t length = 0;
+    int digits;
+
+    for (int i = 0; i < count; i++) {
+        frame->pieces[1 + i] = parts[i];
+        length += parts[i].iov_len;
+    }
+    digits = snprintf(frame->header, sizeof frame->header, "%zu:", length);
+    frame->pieces[0] = (struct iovec){.iov_base = frame->header, .iov_len = (size_t)digits};
+    frame->pieces[1 + count] = (struct iovec){.iov_base = (char *)",", .iov_len = 1};
+    frame->count = count + 2;
+    frame->size = (size_t)digits + length + 1;
+}

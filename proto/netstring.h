@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_PROTO_NETSTRING_H
+#define GASPIPE_PROTO_NETSTRING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/uio.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/*
+ * Netstrings, the frames of the pipe: `LEN:BYTES,` where LEN is decimal without
+ * sign, blank or leading zero (https://cr.yp.to/proto/netstrings.txt).
+ *
+ * Neither the decoder nor the encoder does any input or output.
+ */
+
+enum { NETSTRING_CAP_DEFAULT = 64 << 20 }; /* bytes of payload */
+
+enum netstring_result {
+    NETSTRING_MORE,  /* all bytes were used, the frame is not whole yet */
+    NETSTRING_FRAME, /* a frame is whole */
+    NETSTRING_BAD,   /* not a netstring, over the cap, or out of memory; see the error */
+};
+
+enum netstring_state {
+    NETSTRING_LENGTH,
+    NETSTRING_PAYLOAD,
+    NETSTRING_COMMA,
+};
+
+struct netstring_decoder {
+    size_t cap; /* payloads longer than this are refused */
+    enum netstring_state state;
+    size_t digits;      /* of the length, seen so far */
+    size_t length;      /* of the payload, as far as its digits were seen */
+    struct buf partial; /* payload of a frame that came in pieces */
+};
+
+/* cap is at most SIZE_MAX / 10 - 1. */
+void netstring_decoder_init(struct netstring_decoder *decoder, size_t cap);
+void netstring_decoder_free(struct netstring_decoder *decoder);
+
+/*
+ * Feeds bytes, in pieces of any size, up to the end of one frame. *used is how
+ * many were taken; after NETSTRING_FRAME the rest is fed again. *payload then
+ * points either into `bytes` or into the decoder, and is good until either
+ * changes. After NETSTRING_BAD the stream has no more frames: its framing is
+ * lost.
+ */
+enum netstring_result netstring_decode(struct netstring_decoder *decoder, const char *bytes,
+                                       size_t length, size_t *used, struct iovec *payload,
+                                       struct error *error);
+
+/* Whether the stream may end here: no part of a frame was seen. */
+static inline bool netstring_between_frames(const struct netstring_decoder *decoder)
+{
+    return decoder->state == NETSTRING_LENGTH && decoder->digits == 0;
+}
+
+enum {
+    NETSTRING_PARTS_MAX = 4,
+    NETSTRING_HEADER_SIZE = 24, /* 20 digits of 64 bits, ':' and '\0' */
+};
+
+/* A frame as the pieces that one writev(2) takes. */
+struct netstring_frame {
+    char header[NETSTRING_HEADER_SIZE];
+    struct iovec pieces[NETSTRING_PARTS_MAX + 2];
+    int count;
+    size_t size; /* bytes of all pieces */
+};
+
+/*
+ * Makes a frame whose payload is the parts one behind the other; `count` is at
+ * most NETSTRING_PARTS_MAX. The parts are borrowed until the frame is written.
+ */
+void netstring_encode(struct netstring_frame *frame, const struct iovec *parts, int count);
+
+#endif

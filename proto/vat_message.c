@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proto/vat_message.h"
+
+#include <string.h>
+
+#include "base/json_text.h"
+
+static void append_text(struct buf *buf, const char *string)
+{
+    json_text_string(buf, string, strlen(string));
+}
+
+void vat_message_set_bundle(struct buf *buf, const char *vat_id, const char *bundle_json,
+                            const char *options_json)
+{
+    buf_append_string(buf, "[\"setBundle\",");
+    append_text(buf, vat_id);
+    buf_append_byte(buf, ',');
+    buf_append_string(buf, bundle_json);
+    buf_append_byte(buf, ',');
+    buf_append_string(buf, options_json);
+    buf_append_byte(buf, ']');
+}
+
+void vat_message_deliver(struct buf *buf, const char *delivery_json)
+{
+    buf_append_string(buf, "[\"deliver\",");
+    buf_append_string(buf, delivery_json);
+    buf_append_byte(buf, ']');
+}
+
+void vat_message_answer_ok(struct buf *buf, const char *result_json)
+{
+    buf_append_string(buf, "[\"ok\",");
+    buf_append_string(buf, result_json);
+    buf_append_byte(buf, ']');
+}
+
+void vat_message_answer_error(struct buf *buf, const char *message)
+{
+    buf_append_string(buf, "[\"error\",");
+    append_text(buf, message);
+    buf_append_byte(buf, ']');
+}
+
+bool vat_message_is_capdata(const json_t *value)
+{
+    const json_t *slots = json_object_get(value, "slots");
+    const json_t *slot;
+    size_t i;
+
+    if (!json_is_string(json_object_get(value, "body")) || !json_is_array(slots) ||
+        json_object_size(value) != 2)
+        return false;
+    json_array_foreach(slots, i, slot)
+    {
+        if (!json_is_string(slot))
+            return false;
+    }
+    return true;
+}
+
+static bool take_text(const json_t *array, size_t index, struct vat_text *text)
+{
+    const json_t *string = json_array_get(array, index);
+
+    if (!json_is_string(string))
+        return false;
+    text->bytes = json_string_value(string);
+    text->length = json_string_length(string);
+    return true;
+}
+
+static bool is_word(const json_t *array, const char *word)
+{
+    const json_t *first = json_array_get(array, 0);
+
+    return json_is_string(first) && strcmp(json_string_value(first), word) == 0;
+}
+
+static json_t *load_array(const char *json, size_t length, const char *what, struct error *error)
+{
+    json_error_t problem;
+    json_t *message = json_loadb(json, length, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &problem);
+
+    if (message == NULL) {
+        error_set(error, ERROR_INPUT, "%s: not JSON at byte %d: %s", what, problem.position,
+                  problem.text);
+        return NULL;
+    }
+    if (!json_is_array(message) || !json_is_string(json_array_get(message, 0))) {
+        error_set(error, ERROR_INPUT, "%s: not an array that begins with a word", what);
+        json_decref(message);
+        return NULL;
+    }
+    return message;
+}
+
+static bool take_key(struct vat_syscall *syscall)
+{
+    return take_text(syscall->object, 1, &syscall->key);
+}
+
+static bool take_key_and_value(struct vat_syscall *syscall)
+{
+    return take_key(syscall) && take_text(syscall->object, 2, &syscall->value);
+}
+
+static bool take_resolutions(struct vat_syscall *syscall)
+{
+    const json_t *resolution;
+    size_t i;
+
+    syscall->resolutions = json_array_get(syscall->object, 1);
+    if (!json_is_array(syscall->resolutions))
+        return false;
+    json_array_foreach(syscall->resolutions, i, resolution)
+    {
+        if (json_array_size(resolution) != 3 || !json_is_string(json_array_get(resolution, 0)) ||
+            !json_is_boolean(json_array_get(resolution, 1)) ||
+            !vat_message_is_capdata(json_array_get(resolution, 2)))
+            return false;
+    }
+    return true;
+}
+
+static bool take_exit(struct vat_syscall *syscall)
+{
+    const json_t *is_failure = json_array_get(syscall->object, 1);
+
+    syscall->is_failure = json_is_true(is_failure);
+    return json_is_boolean(is_failure) &&
+           vat_message_is_capdata(json_array_get(syscall->object, 2));
+}
+
+static const struct {
+    const char *name;
+    size_t elements; /* of the array, with the name */
+    bool (*take)(struct vat_syscall *syscall);
+} syscall_shapes[] = {
+    [VAT_SYSCALL_STORE_GET] = {"vatstoreGet", 2, take_key},
+    [VAT_SYSCALL_STORE_SET] = {"vatstoreSet", 3, take_key_and_value},
+    [VAT_SYSCALL_STORE_DELETE] = {"vatstoreDelete", 2, take_key},
+    [VAT_SYSCALL_STORE_NEXT_KEY] = {"vatstoreGetNextKey", 2, take_key},
+    [VAT_SYSCALL_RESOLVE] = {"resolve", 2, take_resolutions},
+    [VAT_SYSCALL_EXIT] = {"exit", 3, take_exit},
+};
+
+static int parse_syscall(struct vat_syscall *syscall, const json_t *message, struct error *error)
+{
+    size_t kinds = sizeof syscall_shapes / sizeof syscall_shapes[0];
+
+    syscall->object = json_array_get(message, 1);
+    if (json_array_size(message) != 2 || !json_is_string(json_array_get(syscall->object, 0)))
+        return error_set(error, ERROR_INPUT, "syscall: not [\"syscall\", [NAME, ...]]");
+    for (size_t kind = 0; kind < kinds; kind++) {
+        if (!is_word(syscall->object, syscall_shapes[kind].name))
+            continue;
+        syscall->kind = (enum vat_syscall_kind)kind;
+        syscall->name = syscall_shapes[kind].name;
+        if (json_array_size(syscall->object) != syscall_shapes[kind].elements ||
+            !syscall_shapes[kind].take(syscall))
+            return error_set(error, ERROR_INPUT, "syscall %s: its arguments are not of its shape",
+                             syscall->name);
+        return 0;
+    }
+    return error_set(error, ERROR_INPUT, "syscall \"%.64s\" is not known",
+                     json_string_value(json_array_get(syscall->object, 0)));
+}
+
+static int parse_console(struct vat_console *console, const json_t *message, struct error *error)
+{
+    if (!take_text(message, 1, &console->source) || !take_text(message, 2, &console->level))
+        return error_set(error, ERROR_INPUT,
+                         "console: not [\"sourcedConsole\", SOURCE, LEVEL, ...]");
+    console->arguments = json_array();
+    if (console->arguments == NULL)
+        return error_memory(error, "a console line");
+    for (size_t i = 3; i < json_array_size(message); i++) {
+        if (json_array_append(console->arguments, json_array_get(message, i)) != 0)
+            return error_memory(error, "a console line");
+    }
+    return 0;
+}
+
+int vat_request_parse(struct vat_request *request, const char *json, size_t length,
+                      struct error *error)
+{
+    int result;
+
+    memset(request, 0, sizeof *request);
+    request->message = load_array(json, length, "worker's request", error);
+    if (request->message == NULL)
+        return -1;
+    if (is_word(request->message, "syscall")) {
+        request->kind = VAT_REQUEST_SYSCALL;
+        result = parse_syscall(&request->syscall, request->message, error);
+    } else if (is_word(request->message, "sourcedConsole")) {
+        request->kind = VAT_REQUEST_CONSOLE;
+        result = parse_console(&request->console, request->message, error);
+    } else {
+        result = error_set(error, ERROR_INPUT, "worker's request \"%.64s\" is not known",
+                           json_string_value(json_array_get(request->message, 0)));
+    }
+    if (result != 0)
+        vat_request_free(request);
+    return result;
+}
+
+void vat_request_free(struct vat_request *request)
+{
+    json_decref(request->console.arguments);
+    json_decref(request->message);
+    memset(request, 0, sizeof *request);
+}
+
+static int take_reply(struct vat_reply *reply, struct error *error)
+{
+    if (is_word(reply->message, "dispatchReady")) {
+        reply->kind = VAT_REPLY_READY;
+        return 0;
+    }
+    if (is_word(reply->message, "ok")) {
+        reply->kind = VAT_REPLY_OK;
+        return 0;
+    }
+    reply->kind = VAT_REPLY_ERROR;
+    if (is_word(reply->message, "error") && take_text(reply->message, 1, &reply->text))
+        return 0;
+    if (is_word(reply->message, "err") && take_text(reply->message, 2, &reply->text))
+        return 0;
+    return error_set(error, ERROR_INPUT,
+                     "worker's result is none of [\"dispatchReady\"], "
+                     "[\"ok\",null], [\"error\",MESSAGE]");
+}
+
+int vat_reply_parse(struct vat_reply *reply, const char *json, size_t length, struct error *error)
+{
+    memset(reply, 0, sizeof *reply);
+    reply->message = load_array(json, length, "worker's result", error);
+    if (reply->message == NULL)
+        return -1;
+    if (take_reply(reply, error) != 0) {
+        vat_reply_free(reply);
+        return -1;
+    }
+    return 0;
+}
+
+void vat_reply_free(struct vat_reply *reply)
+{
+    json_decref(reply->message);
+    memset(reply, 0, sizeof *reply);
+}

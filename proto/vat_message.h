@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_PROTO_VAT_MESSAGE_H
+#define GASPIPE_PROTO_VAT_MESSAGE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/*
+ * The JSON inside `?` and `/` frames, as SwingSet's manager and its xsnap
+ * supervisor speak it (npm @agoric/swingset-vat 0.33.0 and
+ * @agoric/swingset-xsnap-supervisor 0.11.0). What a worker sends is checked
+ * here, once; the kernel then works with the structures.
+ */
+
+/* ---- down: kernel to worker ---- */
+
+/* Each appends one message; texts named `_json` are JSON already. */
+void vat_message_set_bundle(struct buf *buf, const char *vat_id, const char *bundle_json,
+                            const char *options_json);
+void vat_message_deliver(struct buf *buf, const char *delivery_json);
+
+/* The answers to a worker's request. */
+void vat_message_answer_ok(struct buf *buf, const char *result_json);
+void vat_message_answer_error(struct buf *buf, const char *message);
+
+/* ---- up: worker to kernel ---- */
+
+enum vat_syscall_kind {
+    VAT_SYSCALL_STORE_GET,      /* ["vatstoreGet", key] */
+    VAT_SYSCALL_STORE_SET,      /* ["vatstoreSet", key, value] */
+    VAT_SYSCALL_STORE_DELETE,   /* ["vatstoreDelete", key] */
+    VAT_SYSCALL_STORE_NEXT_KEY, /* ["vatstoreGetNextKey", priorKey] */
+    VAT_SYSCALL_RESOLVE,        /* ["resolve", [[vpid, rejected, capdata], ...]] */
+    VAT_SYSCALL_EXIT,           /* ["exit", isFailure, capdata] */
+};
+
+/* A string of JSON: UTF-8, may hold '\0', not owned. */
+struct vat_text {
+    const char *bytes;
+    size_t length;
+};
+
+struct vat_syscall {
+    enum vat_syscall_kind kind;
+    const char *name; /* its word in the message; static */
+    struct vat_text key;
+    struct vat_text value;
+    const json_t *resolutions; /* checked: array of [string, bool, capdata] */
+    bool is_failure;           /* of an exit */
+    const json_t *object;      /* the whole VatSyscallObject */
+};
+
+enum vat_request_kind {
+    VAT_REQUEST_SYSCALL,
+    VAT_REQUEST_CONSOLE,
+};
+
+struct vat_console {
+    struct vat_text source;
+    struct vat_text level;
+    json_t *arguments; /* owned by the request */
+};
+
+struct vat_request {
+    enum vat_request_kind kind;
+    struct vat_syscall syscall;
+    struct vat_console console;
+    json_t *message; /* owned; the rest points into it */
+};
+
+/*
+ * Reads what a worker asks. -1 with ERROR_INPUT for what is no such message:
+ * not JSON, an unknown word, a wrong type, a missing or surplus element. On
+ * success the caller gives the request back with vat_request_free().
+ */
+int vat_request_parse(struct vat_request *request, const char *json, size_t length,
+                      struct error *error);
+void vat_request_free(struct vat_request *request);
+
+enum vat_reply_kind {
+    VAT_REPLY_READY, /* ["dispatchReady"] */
+    VAT_REPLY_OK,    /* ["ok", null] */
+    VAT_REPLY_ERROR, /* ["error", message] or ["err", name, message] */
+};
+
+struct vat_reply {
+    enum vat_reply_kind kind;
+    struct vat_text text; /* of VAT_REPLY_ERROR */
+    json_t *message;      /* owned; text points into it */
+};
+
+/* Reads the RESULT of a `.` frame; as vat_request_parse(). */
+int vat_reply_parse(struct vat_reply *reply, const char *json, size_t length, struct error *error);
+void vat_reply_free(struct vat_reply *reply);
+
+/* Whether it is {"body": string, "slots": [string, ...]}. */
+bool vat_message_is_capdata(const json_t *value);
+
+#endif
