@@ -1,24 +1,35 @@
 # gaspipe. `make demo` and `make check` are all that a newcomer types; `make help`
 # lists the rest.
 
+# Every core is used without being asked for; -j1 on the command line still holds.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
 VERSION := $(shell cat VERSION)
 # SAN=address,undefined builds and tests everything under those sanitizers.
 SAN ?=
 comma := ,
 BUILD := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 
-CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 OPTIMIZE ?= $(if $(SAN),-O1 -fno-omit-frame-pointer,-O2)
 CFLAGS ?= -g
 PACKAGES := libuv jansson sqlite3 libcrypto libzstd zlib libisal
 
-# Expanded only in recipes: pkg-config may not be there before `make setup` ran.
-PACKAGE_CFLAGS = $(shell pkg-config --cflags $(PACKAGES))
-PACKAGE_LIBS = $(shell pkg-config --libs $(PACKAGES))
+# Expanded once, in the first recipe that wants it: before `setup` ran there may
+# be no pkg-config to ask.
+PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $(shell pkg-config --cflags $(PACKAGES)))$(PACKAGE_CFLAGS)
+PACKAGE_LIBS = $(eval PACKAGE_LIBS := $(shell pkg-config --libs $(PACKAGES)))$(PACKAGE_LIBS)
 GASPIPE_CFLAGS = -std=gnu17 -I. $(WARNINGS) $(OPTIMIZE) -fno-common \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all) \
 	-D_GNU_SOURCE -DGASPIPE_VERSION='"$(VERSION)"'
+
+# `make demo` and `make check` begin with setup; all that compiles waits for it.
+SETUP := $(if $(filter demo check,$(MAKECMDGOALS)),setup)
 
 include scripts/xs.mk
 
@@ -30,7 +41,7 @@ ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/lib/$(room).a)
 
 PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/slogreport $(BUILD)/libgascount.so
 
-.PHONY: all setup demo check unit program fuzz lint golden bench install clean help
+.PHONY: all setup demo install clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
 all: $(PROGRAMS)
@@ -62,10 +73,12 @@ $(FLAGS_FILE): FORCE
 .PHONY: FORCE
 FORCE:
 
-$(BUILD)/obj/%.o: %.c $(FLAGS_FILE)
+# COMMANDS=1, of clang only, leaves beside each object how it was compiled.
+$(BUILD)/obj/%.o: %.c $(FLAGS_FILE) | $(SETUP)
 	@mkdir -p $(@D)
 	$(call say,cc,$<)
-	$(Q)$(CC) $(GASPIPE_CFLAGS) $(ROOM_CFLAGS) $(CFLAGS) $(PACKAGE_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(GASPIPE_CFLAGS) $(ROOM_CFLAGS) $(CFLAGS) $(PACKAGE_CFLAGS) -MMD -MP \
+		$(if $(COMMANDS),-MJ $(@:.o=.json)) -c $< -o $@
 
 # The engine's files see XS's headers, with the defines that XS was compiled with.
 $(BUILD)/obj/worker/engine_xs.o: ROOM_CFLAGS = $(XS_CFLAGS)
@@ -74,11 +87,16 @@ $(BUILD)/obj/worker/engine_xs.o: $(XS_ARCHIVE)
 # Contract runtimes are carried inside the programs.
 $(BUILD)/obj/supervisor/runtime.o: $(wildcard runtime/*.js)
 
+# An archive is made anew also when a file has left its room.
 define archive_rule
-$(BUILD)/lib/$(1).a: $(patsubst %.c,$(BUILD)/obj/%.o,$(call room_sources,$(1)))
+$(BUILD)/lib/$(1).list: FORCE
 	@mkdir -p $$(@D)
+	@echo '$(call room_sources,$(1))' > $$@.new
+	@cmp -s $$@.new $$@ && rm $$@.new || mv $$@.new $$@
+
+$(BUILD)/lib/$(1).a: $(patsubst %.c,$(BUILD)/obj/%.o,$(call room_sources,$(1))) $(BUILD)/lib/$(1).list
 	@rm -f $$@
-	$$(Q)ar rcs $$@ $$^
+	$$(Q)ar rcs $$@ $$(filter %.o,$$^)
 endef
 $(foreach room,$(ROOMS),$(eval $(call archive_rule,$(room))))
 
@@ -98,7 +116,7 @@ $(BUILD)/slogreport: $(BUILD)/obj/tools/slogreport.o $(call lib,tools slog base)
 	$(link) $(PACKAGE_LIBS) -lm -lpthread -o $@
 
 # The plugin is loaded into QEMU, which is not sanitized.
-$(BUILD)/libgascount.so: $(wildcard counter/*.c counter/*.h) $(FLAGS_FILE)
+$(BUILD)/libgascount.so: $(wildcard counter/*.c counter/*.h) $(FLAGS_FILE) | $(SETUP)
 	@mkdir -p $(@D)
 	$(call say,plugin,$@)
 	$(Q)$(CC) -std=gnu17 -I. $(WARNINGS) -O2 -D_GNU_SOURCE $(CFLAGS) -fPIC -shared \
@@ -110,39 +128,30 @@ $(BUILD)/libgascount.so: $(wildcard counter/*.c counter/*.h) $(FLAGS_FILE)
 
 # Says what it installs before it does; does nothing where nothing is missing.
 setup:
-	@scripts/setup
+	@scripts/setup $(if $(filter check,$(MAKECMDGOALS)),--test)
 
-# ---- tests --------------------------------------------------------------------
+# ---- running it -----------------------------------------------------------------
 
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+demo: setup all
+	@BUILD=$(BUILD) scripts/demo
 
-$(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES) $(XS_ARCHIVE)
-	@mkdir -p $(@D)
-	$(call say,link,$@)
-	$(link) -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(XS_ARCHIVE) \
-		$(PACKAGE_LIBS) -lcmocka -lm -ldl -lpthread -o $@
+include scripts/tests.mk
 
-.SECONDARY:
+# ---- installing -------------------------------------------------------------------
 
-check: setup
-	@$(MAKE) --no-print-directory tests
+PREFIX ?= /usr/local
+BINDIR := $(DESTDIR)$(PREFIX)/bin
+LIBDIR := $(DESTDIR)$(PREFIX)/lib/gaspipe
+INCLUDEDIR := $(DESTDIR)$(PREFIX)/include/gaspipe
+MANDIR := $(DESTDIR)$(PREFIX)/share/man/man1
 
-.PHONY: tests
-tests: all $(UNIT_TESTS)
-	@BUILD=$(BUILD) scripts/run-tests unit program
-
-unit: $(UNIT_TESTS)
-	@BUILD=$(BUILD) scripts/run-tests unit
-
-program: all
-	@BUILD=$(BUILD) scripts/run-tests program
-
-lint:
-	@scripts/lint
-
-demo: setup
-	@$(MAKE) --no-print-directory all
-	@scripts/demo
+# What gaspipe starts, and nobody else, is in lib/gaspipe.
+install: all
+	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR)
+	install -m 755 $(BUILD)/gaspipe $(BUILD)/slogreport $(BUILD)/gaspipe-worker $(BINDIR)
+	install -m 755 $(BUILD)/libgascount.so $(LIBDIR)
+	install -m 644 counter/gasmark.h $(INCLUDEDIR)
+	install -m 644 $(wildcard docs/*.1) $(MANDIR)
 
 clean:
 	rm -rf build

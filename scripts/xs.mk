@@ -5,6 +5,7 @@
 # tests and benchmarks compare with.
 
 XS_VERSION := 0.15.0
+XS_INTEGRITY := sha512-ZBm4DZxbtfacxMHVVdJjZi0Y8zOxN77vpu1WwI5RWfPkaRh0aHkz/dVdTGKXalDNzWfz183lljKxlxl3/h0n+A==
 XS_DIR := build/xs
 XS_PACKAGE := $(XS_DIR)/package
 XS_TMP := $(XS_PACKAGE)/xsnap-native/xsnap/build/tmp/lin/release/xsnap-worker
@@ -20,8 +21,8 @@ XS_CFLAGS := \
 	-isystem $(XS_PACKAGE)/moddable/xs/includes -isystem $(XS_PACKAGE)/moddable/xs/platforms \
 	-isystem $(XS_PACKAGE)/moddable/xs/sources -isystem $(XS_PACKAGE)/xsnap-native/xsnap/sources
 
-$(XS_DIR)/fetched: scripts/fetch-xs
-	@scripts/fetch-xs $(XS_VERSION) $(XS_DIR)
+$(XS_DIR)/fetched: scripts/xs.mk | $(SETUP)
+	@scripts/fetch-npm @agoric/xsnap $(XS_VERSION) $(XS_INTEGRITY) $(XS_DIR)
 	@touch $@
 
 $(XS_ARCHIVE): $(XS_DIR)/fetched

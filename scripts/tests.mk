@@ -1,0 +1,63 @@
+# Tests, fuzzing, lint. TESTS='PATTERN...' narrows the first three to files of
+# these names (% is any text): make unit TESTS='test_buf test_net%'.
+
+.PHONY: check unit program golden-check golden fuzz fuzzers objects lint
+
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+PROGRAM_TESTS := $(wildcard tests/program/*.bats)
+GOLDEN_TESTS := $(if $(wildcard tests/golden/*/cmd),scripts/golden)
+narrow = $(if $(TESTS),$(filter $(foreach test,$(TESTS),%/$(test) %/$(test).bats),$(1)),$(1))
+run_tests = @BUILD=$(BUILD) scripts/run-tests
+
+$(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES) $(XS_ARCHIVE)
+	@mkdir -p $(@D)
+	$(call say,link,$@)
+	$(link) -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(XS_ARCHIVE) \
+		$(PACKAGE_LIBS) -lcmocka -lm -ldl -lpthread -o $@
+
+# Objects are kept, also those that are only on the way to a test.
+.SECONDARY:
+
+check: setup all $(UNIT_TESTS)
+	$(run_tests) $(call narrow,$(UNIT_TESTS) $(PROGRAM_TESTS)) $(if $(TESTS),,$(GOLDEN_TESTS))
+
+unit: $(UNIT_TESTS)
+	$(run_tests) $(call narrow,$(UNIT_TESTS))
+
+program: all
+	$(run_tests) $(call narrow,$(PROGRAM_TESTS)) $(if $(TESTS),,$(GOLDEN_TESTS))
+
+golden: all
+	@BUILD=$(BUILD) scripts/golden --update
+
+# ---- fuzzing --------------------------------------------------------------------
+
+SECONDS ?= 30
+FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(ARCHIVES) $(XS_ARCHIVE)
+	@mkdir -p $(@D)
+	$(call say,link,$@)
+	$(link) -fsanitize=fuzzer -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(XS_ARCHIVE) \
+		$(PACKAGE_LIBS) -lm -ldl -lpthread -o $@
+
+fuzzers: $(FUZZERS)
+
+# Everything is compiled anew for this, with clang and what guides the fuzzers.
+fuzz: FUZZ_BUILD := build/fuzz
+fuzz:
+	@scripts/setup --fuzz
+	@$(MAKE) --no-print-directory fuzzers BUILD=$(FUZZ_BUILD) CC=clang \
+		SAN=fuzzer-no-link,address,undefined
+	@BUILD=$(FUZZ_BUILD) scripts/run-fuzzers $(SECONDS) \
+		$(patsubst tests/fuzz/%.c,$(FUZZ_BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+# ---- lint -------------------------------------------------------------------------
+
+# Every C file there is, compiled and not linked.
+ALL_C := $(wildcard $(addsuffix /*.c,$(ROOMS) counter bench tests/unit tests/fuzz tests/program))
+objects: $(patsubst %.c,$(BUILD)/obj/%.o,$(ALL_C))
+
+lint:
+	@scripts/setup --lint
+	@scripts/lint

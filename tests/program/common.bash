@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What all whole-program tests share. A test file begins with `load common`.
+#
+#   $BUILD           the folder with the programs, absolute
+#   $ROOT            the project's folder
+#   $BATS_TEST_TMPDIR a fresh folder of each test, removed after it
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+BUILD=$(cd "${BUILD:-$ROOT/build}" && pwd)
+export ROOT BUILD
+
+bats_require_minimum_version 1.5.0
+
+# Words for the reader of a failed test, then failure.
+fail() {
+    printf '%s\n' "$@" >&2
+    return 1
+}
+
+# After `run`: the exit status was $1.
+assert_status() {
+    # shellcheck disable=SC2154 # run sets them
+    [ "$status" -eq "$1" ] || fail "exit status $status, not $1; it printed:" "$output"
+}
+
+# After `run`: $output has the fixed string $1.
+assert_output_has() {
+    [[ $output == *"$1"* ]] || fail "no '$1' in:" "$output"
+}
+
+# After `run`: $output has not the fixed string $1.
+assert_output_lacks() {
+    [[ $output != *"$1"* ]] || fail "there is '$1' in:" "$output"
+}
+
+# assert_bad_input STATUS WORDS... after `run --separate-stderr`: that exit status,
+# and on stderr one line that has all of WORDS.
+assert_bad_input() {
+    local word
+
+    assert_status "$1"
+    # shellcheck disable=SC2154 # run --separate-stderr sets them
+    [ "${#stderr_lines[@]}" -eq 1 ] || fail "not one line on stderr:" "$stderr"
+    for word in "${@:2}"; do
+        [[ $stderr == *"$word"* ]] || fail "no '$word' in:" "$stderr"
+    done
+}
+
+# assert_equal FOUND EXPECTED [WORDS]
+assert_equal() {
+    [ "$1" = "$2" ] || fail "${3:-values} differ; found:" "$1" "expected:" "$2"
+}
+
+# Waits until COMMAND succeeds, at most $1 seconds.
+wait_for() {
+    local end=$((SECONDS + $1))
+
+    shift
+    until "$@" > /dev/null 2>&1; do
+        [ "$SECONDS" -lt "$end" ] || fail "still not so: $*" || return 1
+        read -r -t 0.02 <> <(:) || true
+    done
+}

@@ -1,0 +1,94 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# scripts/run-tests counts right, and never passes what failed.
+# shellcheck disable=SC2154 # run sets output and status
+
+load common
+
+# unit NAME SCRIPT: a unit test program that does what SCRIPT says.
+unit() {
+    mkdir -p "$BATS_TEST_TMPDIR/tests"
+    printf '#!/bin/sh\n%s\n' "$2" > "$BATS_TEST_TMPDIR/tests/test_$1"
+    chmod +x "$BATS_TEST_TMPDIR/tests/test_$1"
+}
+
+run_tests() {
+    BUILD=$BATS_TEST_TMPDIR run "$ROOT/scripts/run-tests" "$BATS_TEST_TMPDIR"/tests/*
+}
+
+last_line_is() {
+    assert_equal "${lines[-1]}" "$1" "the last line"
+}
+
+@test "what passed is counted" {
+    unit one 'echo 1..2; echo ok 1 - a; echo ok 2 - b'
+    unit two 'echo 1..1; echo ok 1 - c'
+    run_tests
+    assert_status 0
+    last_line_is '3 passed, 0 failed'
+}
+
+@test "a failure is counted and its output shown" {
+    unit one 'echo 1..2; echo ok 1 - a; echo because of the moon; echo not ok 2 - b; exit 1'
+    run_tests
+    assert_status 1
+    assert_output_has 'because of the moon'
+    last_line_is '1 passed, 1 failed'
+}
+
+@test "a skipped test is said with its reason, in both forms" {
+    unit one 'echo 1..3; echo ok 1 - a; echo no moon; echo not ok 2 \# SKIP b; echo ok 3 c \# skip no sun'
+    run_tests
+    assert_status 0
+    assert_output_has 'b (no moon)'
+    assert_output_has 'no sun'
+    last_line_is '1 passed, 0 failed, 2 skipped'
+}
+
+@test "only skipped is not passed" {
+    unit one 'echo 1..1; echo ok 1 a \# skip no sun'
+    run_tests
+    assert_status 1
+}
+
+@test "tests that were planned and did not run have failed" {
+    unit one 'echo 1..3; echo ok 1 - a; kill -SEGV $$'
+    run_tests
+    assert_status 1
+    last_line_is '1 passed, 2 failed'
+}
+
+@test "an exit status without a failed test is a failure" {
+    unit one 'echo 1..1; echo ok 1 - a; exit 23'
+    run_tests
+    assert_status 1
+    last_line_is '1 passed, 1 failed'
+}
+
+@test "a program that says nothing has failed" {
+    unit one 'exit 0'
+    run_tests
+    assert_status 1
+    last_line_is '0 passed, 1 failed'
+}
+
+@test "a program that hangs is killed, and that is said" {
+    unit one 'echo 1..1; exec sleep 1000'
+    TEST_LIMIT=1 run_tests
+    assert_status 1
+    assert_output_has 'killed after its time limit'
+    last_line_is '0 passed, 1 failed'
+}
+
+@test "a bats file is run too, and each of its tests is counted" {
+    printf '@test "%s" {\n    %s\n}\n' a true b false c 'skip "no moon"' > "$BATS_TEST_TMPDIR/x.bats"
+    BUILD=$BATS_TEST_TMPDIR run "$ROOT/scripts/run-tests" "$BATS_TEST_TMPDIR/x.bats"
+    assert_status 1
+    assert_output_has 'no moon'
+    last_line_is '1 passed, 1 failed, 1 skipped'
+}
+
+@test "nothing to run is not success" {
+    run "$ROOT/scripts/run-tests"
+    assert_status 2
+}
