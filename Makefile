@@ -119,7 +119,7 @@ $(BUILD)/slogreport: $(BUILD)/obj/tools/slogreport.o $(call lib,tools slog base)
 $(BUILD)/libgascount.so: $(wildcard counter/*.c counter/*.h) $(FLAGS_FILE) | $(SETUP)
 	@mkdir -p $(@D)
 	$(call say,plugin,$@)
-	$(Q)$(CC) -std=gnu17 -I. $(WARNINGS) -O2 -D_GNU_SOURCE $(CFLAGS) -fPIC -shared \
+	$(Q)$(CC) -std=gnu17 -I. $(WARNINGS) -O2 -D_GNU_SOURCE $(CFLAGS) -fPIC -shared -fvisibility=hidden \
 		$(filter %.c,$^) -o $@
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

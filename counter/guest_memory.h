@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_COUNTER_GUEST_MEMORY_H
+#define GASPIPE_COUNTER_GUEST_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "counter/qemu_plugin_api.h"
+
+/*
+ * The guest's memory as it lies in QEMU's: at a constant distance, QEMU's
+ * guest_base. A guest may hand over any pointer; a bad one makes these return
+ * false and harms nobody.
+ */
+
+/* Learns the distance from any instruction that is being translated. */
+void guest_memory_learn(const struct qemu_plugin_insn *insn);
+
+bool guest_memory_read(uint64_t guest_address, void *to, size_t length);
+bool guest_memory_write(uint64_t guest_address, const void *from, size_t length);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "counter/marks.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "counter/gasmark.h"
+#include "counter/guest_memory.h"
+#include "counter/region.h"
+#include "counter/watchdog.h"
+
+#define FIRST_DESCRIPTOR      0xcafebabeU
+#define FIRST_DESCRIPTOR_NEAR 0x0afebabeU
+
+/* What one thread has asked for. */
+struct thread {
+    struct region own;
+    uint64_t limit;
+    enum gasmark_scope scope; /* of the regions that it starts from now on */
+    bool has_own;             /* its last start mark opened its own region */
+};
+
+static struct thread threads[TALLY_THREADS_MAX];
+static struct region process_region;
+static unsigned threads_used;
+
+/* Marks are rare and the watchdog looks from outside, so one lock for all. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void marks_thread_began(unsigned thread)
+{
+    pthread_mutex_lock(&lock);
+    threads[thread] = (struct thread){.scope = GASMARK_THREAD};
+    if (thread >= threads_used)
+        threads_used = thread + 1;
+    pthread_mutex_unlock(&lock);
+}
+
+/* The mark that a descriptor stands for, or GASMARK_COUNT. */
+static enum gasmark mark_of(uint64_t descriptor)
+{
+    uint32_t low = (uint32_t)descriptor;
+
+    if (low - FIRST_DESCRIPTOR < GASMARK_COUNT)
+        return (enum gasmark)(low - FIRST_DESCRIPTOR);
+    if (low - FIRST_DESCRIPTOR_NEAR < GASMARK_COUNT)
+        return (enum gasmark)(low - FIRST_DESCRIPTOR_NEAR);
+    return GASMARK_COUNT;
+}
+
+static void start(struct thread *thread, unsigned index)
+{
+    thread->has_own = thread->scope == GASMARK_THREAD;
+    if (thread->has_own)
+        region_start(&thread->own, tally_of_thread(index), thread->limit);
+    else
+        region_start(&process_region, tally_of_process(), thread->limit);
+}
+
+/* Only as many bytes as the guest's buffer has. */
+static void answer(uint64_t buffer, uint64_t size, uint64_t number)
+{
+    if (size >= sizeof number)
+        guest_memory_write(buffer, &number, sizeof number);
+}
+
+static uint64_t told(uint64_t buffer, uint64_t size)
+{
+    uint64_t number = 0;
+
+    if (size < sizeof number || !guest_memory_read(buffer, &number, sizeof number))
+        return 0;
+    return number;
+}
+
+static void hello(uint64_t buffer, uint64_t size)
+{
+    struct gasmark_hello hello = {
+        .magic = GASMARK_MAGIC,
+        .version = GASMARK_VERSION,
+        .precision = GASMARK_BLOCK,
+    };
+
+    if (size >= sizeof hello)
+        guest_memory_write(buffer, &hello, sizeof hello);
+}
+
+static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t size)
+{
+    struct thread *thread = &threads[index];
+    struct region *region = thread->has_own ? &thread->own : &process_region;
+    struct tally now = thread->has_own ? tally_of_thread(index) : tally_of_process();
+
+    switch (mark) {
+    case GASMARK_START:
+        start(thread, index);
+        break;
+    case GASMARK_STOP:
+        region_stop(region, now);
+        answer(buffer, size, region->kept.instructions);
+        break;
+    case GASMARK_PAUSE:
+        region_pause(region, now);
+        break;
+    case GASMARK_RESUME:
+        region_resume(region, now);
+        break;
+    case GASMARK_PEEK:
+        answer(buffer, size, region_tally(region, now).instructions);
+        break;
+    case GASMARK_BYTES_READ:
+        answer(buffer, size, region_tally(region, now).bytes_read);
+        break;
+    case GASMARK_BYTES_WRITTEN:
+        answer(buffer, size, region_tally(region, now).bytes_written);
+        break;
+    case GASMARK_SYSCALLS:
+        answer(buffer, size, region_tally(region, now).syscalls);
+        break;
+    case GASMARK_LIMIT:
+        thread->limit = told(buffer, size);
+        break;
+    case GASMARK_SCOPE:
+        thread->scope = told(buffer, size) == GASMARK_PROCESS ? GASMARK_PROCESS : GASMARK_THREAD;
+        break;
+    case GASMARK_HELLO:
+        hello(buffer, size);
+        break;
+    case GASMARK_COUNT:
+        break;
+    }
+    if (region_over_limit(region, now))
+        watchdog_over_limit();
+}
+
+bool marks_handle(unsigned thread, int64_t number, uint64_t descriptor, uint64_t buffer,
+                  uint64_t size)
+{
+    enum gasmark mark = number == SYS_read ? mark_of(descriptor) : GASMARK_COUNT;
+    bool limited;
+
+    if (mark == GASMARK_COUNT)
+        return false;
+    pthread_mutex_lock(&lock);
+    obey(thread, mark, buffer, size);
+    limited = threads[thread].limit > 0;
+    pthread_mutex_unlock(&lock);
+    if (limited && (mark == GASMARK_START || mark == GASMARK_RESUME))
+        watchdog_wake();
+    return true;
+}
+
+static uint64_t left_in(const struct region *region, struct tally now)
+{
+    uint64_t done = region_tally(region, now).instructions;
+
+    if (region->state != REGION_RUNNING || region->limit == 0)
+        return UINT64_MAX;
+    return done > region->limit ? 0 : region->limit - done + 1;
+}
+
+uint64_t marks_instructions_left(void)
+{
+    uint64_t least;
+
+    pthread_mutex_lock(&lock);
+    least = left_in(&process_region, tally_of_process());
+    for (unsigned index = 0; index < threads_used; index++) {
+        uint64_t left = left_in(&threads[index].own, tally_of_thread(index));
+        if (left < least)
+            least = left;
+    }
+    pthread_mutex_unlock(&lock);
+    return least;
+}

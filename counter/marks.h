@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_COUNTER_MARKS_H
+#define GASPIPE_COUNTER_MARKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The marks of gasmark.h, seen from the counter: which syscall is a mark, and
+ * what a mark does to the regions of the threads.
+ */
+
+/* A thread with this index begins, without a region, a limit or a scope of its own. */
+void marks_thread_began(unsigned thread);
+
+/*
+ * Whether the syscall is a mark; if so, it has been obeyed. A mark that takes a
+ * region's end above its limit ends the process with GASMARK_EXIT_LIMIT.
+ */
+bool marks_handle(unsigned thread, int64_t number, uint64_t descriptor, uint64_t buffer,
+                  uint64_t size);
+
+/*
+ * How many instructions the process may still execute, at least, before some
+ * region passes its limit; 0: one has passed it; UINT64_MAX: nothing is limited.
+ */
+uint64_t marks_instructions_left(void);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libgascount.so: counts what a program under QEMU's user mode executes.
+ * QEMU loads it with `-plugin libgascount.so`; see gasmark.h for what the
+ * program can ask of it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "counter/guest_memory.h"
+#include "counter/marks.h"
+#include "counter/qemu_plugin_api.h"
+#include "counter/syscalls.h"
+#include "counter/tally.h"
+
+int qemu_plugin_version = QEMU_PLUGIN_API_VERSION;
+
+static void thread_began(qemu_plugin_id_t id, unsigned thread)
+{
+    (void)id;
+    if (!tally_thread_began(thread)) {
+        fprintf(stderr, "gascount: more than %d threads at once\n", TALLY_THREADS_MAX);
+        exit(EXIT_FAILURE);
+    }
+    marks_thread_began(thread);
+}
+
+static void block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+    (void)id;
+    guest_memory_learn(qemu_plugin_tb_get_insn(tb, 0));
+    tally_count_block(tb, qemu_plugin_tb_n_insns(tb));
+}
+
+static void syscall_entered(qemu_plugin_id_t id, unsigned thread, int64_t number, uint64_t a1,
+                            uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6,
+                            uint64_t a7, uint64_t a8)
+{
+    (void)id, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
+    if (!marks_handle(thread, number, a1, a2, a3))
+        tally_add_syscall(thread);
+}
+
+static void syscall_returned(qemu_plugin_id_t id, unsigned thread, int64_t number, int64_t result)
+{
+    enum syscall_direction direction = syscall_direction(number);
+
+    (void)id;
+    if (result > 0 && direction != SYSCALL_CARRIES_NOTHING)
+        tally_add_bytes(thread, direction & SYSCALL_READS ? (uint64_t)result : 0,
+                        direction & SYSCALL_WRITES ? (uint64_t)result : 0);
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info, int argc,
+                        char **argv)
+{
+    (void)argv;
+    if (info->system_emulation || strcmp(info->target_name, "x86_64") != 0) {
+        fprintf(stderr, "gascount: counts only under qemu-x86_64, not %s\n", info->target_name);
+        return -1;
+    }
+    if (argc > 0) {
+        fprintf(stderr, "gascount: takes no argument, but got '%s'\n", argv[0]);
+        return -1;
+    }
+    qemu_plugin_register_vcpu_init_cb(id, thread_began);
+    qemu_plugin_register_vcpu_tb_trans_cb(id, block_translated);
+    qemu_plugin_register_vcpu_syscall_cb(id, syscall_entered);
+    qemu_plugin_register_vcpu_syscall_ret_cb(id, syscall_returned);
+    return 0;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_COUNTER_QEMU_PLUGIN_API_H
+#define GASPIPE_COUNTER_QEMU_PLUGIN_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The part of QEMU's plugin API, version 1, that the counter uses. Debian
+ * ships QEMU's plugin support without a header, so the binary interface is
+ * declared here, as QEMU 7.2's docs/devel/tcg-plugins.rst describes it. All
+ * functions live in the qemu-x86_64 program itself.
+ */
+
+/* QEMU loads a plugin only when this symbol is within the versions it knows. */
+#define QEMU_PLUGIN_API_VERSION 1
+
+typedef uint64_t qemu_plugin_id_t;
+
+/* Valid only inside a translation callback. */
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+
+struct qemu_plugin_info {
+    const char *target_name; /* "x86_64" */
+    struct {
+        int min;
+        int cur;
+    } version; /* of the plugin API */
+    bool system_emulation;
+    struct {
+        int smp_vcpus;
+        int max_vcpus;
+    } system; /* meaningless in user mode */
+};
+
+enum qemu_plugin_cb_flags {
+    QEMU_PLUGIN_CB_NO_REGS,
+    QEMU_PLUGIN_CB_R_REGS,
+    QEMU_PLUGIN_CB_RW_REGS,
+};
+
+enum qemu_plugin_op {
+    QEMU_PLUGIN_INLINE_ADD_U64,
+};
+
+typedef void (*qemu_plugin_udata_cb_t)(qemu_plugin_id_t id, void *userdata);
+typedef void (*qemu_plugin_vcpu_simple_cb_t)(qemu_plugin_id_t id, unsigned vcpu_index);
+typedef void (*qemu_plugin_vcpu_udata_cb_t)(unsigned vcpu_index, void *userdata);
+typedef void (*qemu_plugin_vcpu_tb_trans_cb_t)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
+/* Before QEMU does the syscall; num is the guest's number. */
+typedef void (*qemu_plugin_vcpu_syscall_cb_t)(qemu_plugin_id_t id, unsigned vcpu_index, int64_t num,
+                                              uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
+                                              uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8);
+/* After it; ret is -errno on failure. Not called for exit, exit_group, a successful execve. */
+typedef void (*qemu_plugin_vcpu_syscall_ret_cb_t)(qemu_plugin_id_t id, unsigned vcpu_index,
+                                                  int64_t num, int64_t ret);
+
+void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb);
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_tb_trans_cb_t cb);
+void qemu_plugin_register_vcpu_syscall_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_syscall_cb_t cb);
+void qemu_plugin_register_vcpu_syscall_ret_cb(qemu_plugin_id_t id,
+                                              qemu_plugin_vcpu_syscall_ret_cb_t cb);
+
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_plugin_vcpu_udata_cb_t cb,
+                                          enum qemu_plugin_cb_flags flags, void *userdata);
+/* Each time the block is entered: *ptr += imm, not atomic. */
+void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb, enum qemu_plugin_op op,
+                                              void *ptr, uint64_t imm);
+
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
+/* Where the instruction's bytes stand in QEMU's own memory. */
+void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
+
+/* Writes to QEMU's log (stderr, or the file of -D). */
+void qemu_plugin_outs(const char *string);
+
+/* What a plugin offers to QEMU. */
+#define QEMU_PLUGIN_OFFERED __attribute__((visibility("default")))
+extern QEMU_PLUGIN_OFFERED int qemu_plugin_version;
+QEMU_PLUGIN_OFFERED int qemu_plugin_install(qemu_plugin_id_t id,
+                                            const struct qemu_plugin_info *info, int argc,
+                                            char **argv);
+
+#endif
