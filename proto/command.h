@@ -28,15 +28,17 @@ enum { COMMAND_METER_END = '\1' };
 enum worker_exit {
     WORKER_EXIT_OK = 0,
     WORKER_EXIT_USAGE = 1,
-    WORKER_EXIT_IO = 2, /* a frame could not be read or written, or an unknown command */
+    WORKER_EXIT_IO = 2, /* the pipe could not be read or written */
     WORKER_EXIT_MEMORY = 11,
     WORKER_EXIT_STACK = 12,
     WORKER_EXIT_EXCEPTION = 15,
     WORKER_EXIT_KEYS = 16,
     WORKER_EXIT_COMPUTATION = 17,
+    WORKER_EXIT_UNKNOWN = 255, /* the engine gave up for a reason of none of these */
     /* xsnap-worker has none of these: */
-    WORKER_EXIT_CUT_FRAME = 30, /* end of file inside a frame */
-    WORKER_EXIT_BAD_FRAME = 31, /* not a netstring, over the cap, empty, unknown command */
+    WORKER_EXIT_INSTRUCTIONS = 30, /* over the limit of instructions (counter/gasmark.h) */
+    WORKER_EXIT_CUT_FRAME = 31,    /* end of file inside a frame */
+    WORKER_EXIT_BAD_FRAME = 32,    /* not a netstring, over the cap, empty, unknown command */
 };
 
 #endif

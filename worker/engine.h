@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_WORKER_ENGINE_H
+#define GASPIPE_WORKER_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/error.h"
+#include "proto/command.h"
+
+/*
+ * What the worker's loop asks of an engine, and what an engine may ask of the
+ * loop. An engine is one file that fills a `struct engine_ops`; main.c names
+ * it; nothing else of the worker knows which engine runs.
+ */
+
+/* What the engine may call while it runs. */
+struct engine_host {
+    void *context;
+    /*
+     * Sends a request to the supervisor and waits for its answer, which is
+     * borrowed until the next call. Does not return when the pipe fails: with
+     * framing lost there is nobody left to compute for.
+     */
+    struct iovec (*request)(void *context, struct iovec message);
+};
+
+struct engine_options {
+    uint32_t compute_limit;    /* computrons for each command; 0: none */
+    uint32_t compute_interval; /* check the limit every so many; 0: the engine's choice */
+    uint32_t parser_kb;        /* the parser's buffer in KiB; 0: the engine's default */
+    bool print_compute;        /* print() puts the meter's state in front */
+    struct engine_host host;
+};
+
+enum engine_outcome {
+    ENGINE_OK,      /* text is the result */
+    ENGINE_THREW,   /* text is the exception's message; the engine goes on */
+    ENGINE_STOPPED, /* the engine can do no more; text says why, exit_status what it means */
+};
+
+/* The text is borrowed from the engine until the next call into it. */
+struct engine_result {
+    enum engine_outcome outcome;
+    struct iovec text;
+    int exit_status; /* enum worker_exit, of ENGINE_STOPPED */
+};
+
+/* Of the last command (compute) and of the engine as a whole (the others). */
+struct engine_usage {
+    uint64_t compute;
+    uint64_t allocate;   /* bytes of memory taken */
+    uint64_t heap_count; /* heap slots in use */
+};
+
+struct engine; /* each engine has its own */
+
+struct engine_ops {
+    /* One line for -v: the engine's name and version. */
+    void (*version)(char *line, size_t size);
+
+    /* NULL with *error when it cannot start. The options are copied. */
+    struct engine *(*open)(const struct engine_options *options, struct error *error);
+    void (*close)(struct engine *engine);
+
+    /* Each runs until the engine is idle. Bytes are borrowed until the first request. */
+    struct engine_result (*evaluate)(struct engine *engine, struct iovec source);
+    struct engine_result (*deliver)(struct engine *engine, struct iovec message);
+    struct engine_result (*run_script)(struct engine *engine, const char *path);
+    struct engine_result (*run_module)(struct engine *engine, const char *path);
+
+    /*
+     * Snapshots; NULL for an engine without. A place is a path, or "@N" for an
+     * open descriptor.
+     */
+    struct engine_result (*write_snapshot)(struct engine *engine, const char *place);
+    struct engine *(*open_snapshot)(const struct engine_options *options, const char *place,
+                                    struct error *error);
+
+    struct engine_usage (*usage)(const struct engine *engine);
+};
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/loop.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "proto/meter.h"
+#include "worker/channel.h"
+#include "worker/region.h"
+#include "worker/stamps.h"
+
+struct worker {
+    struct channel channel;
+    struct stamps stamps;
+    struct region region;
+    const struct engine_ops *ops;
+    struct engine *engine;
+    struct buf record; /* the meter record that goes before a result */
+    int exit_status;   /* of the last command: what a clean end will be */
+};
+
+/* Whether the loop goes on after a command. */
+enum loop_step { LOOP_NEXT, LOOP_END };
+
+static int exit_status_of(enum channel_result result)
+{
+    switch (result) {
+    case CHANNEL_CUT:
+        return WORKER_EXIT_CUT_FRAME;
+    case CHANNEL_BAD:
+        return WORKER_EXIT_BAD_FRAME;
+    case CHANNEL_IO:
+        return WORKER_EXIT_IO;
+    case CHANNEL_FRAME:
+    case CHANNEL_END:
+        break;
+    }
+    return WORKER_EXIT_OK;
+}
+
+static enum loop_step end_with(struct worker *worker, int exit_status, const char *words)
+{
+    log_line("%s", words);
+    worker->exit_status = exit_status;
+    return LOOP_END;
+}
+
+static enum loop_step send_parts(struct worker *worker, const struct iovec *parts, int count)
+{
+    struct error error;
+
+    if (channel_send(&worker->channel, parts, count, &error) != 0)
+        return end_with(worker, WORKER_EXIT_IO, error.text);
+    return LOOP_NEXT;
+}
+
+/* ---- a request of the engine, in mid-delivery ---- */
+
+/* The engine stands deep in a contract's call and has nobody to go on for. */
+static void __attribute__((noreturn)) give_up(int exit_status, const char *words)
+{
+    log_line("%s", words);
+    exit(exit_status);
+}
+
+static void take_stamp(struct worker *worker)
+{
+    if (stamps_take(&worker->stamps) != 0)
+        give_up(WORKER_EXIT_MEMORY, "out of memory for stamps");
+}
+
+static struct iovec receive_answer(struct worker *worker)
+{
+    struct iovec answer;
+    struct error error;
+    enum channel_result result = channel_receive(&worker->channel, &answer, &error);
+
+    take_stamp(worker);
+    if (result == CHANNEL_END)
+        give_up(WORKER_EXIT_IO, "end of file before the answer to a request");
+    if (result != CHANNEL_FRAME)
+        give_up(exit_status_of(result), error.text);
+    if (answer.iov_len == 0 || *(char *)answer.iov_base != COMMAND_ANSWER)
+        give_up(WORKER_EXIT_BAD_FRAME, "a request was answered by a frame that does not begin "
+                                       "with '/'");
+    return (struct iovec){(char *)answer.iov_base + 1, answer.iov_len - 1};
+}
+
+static struct iovec request(void *context, struct iovec message)
+{
+    struct worker *worker = context;
+    char prefix = COMMAND_REQUEST;
+    struct iovec parts[] = {{&prefix, 1}, message};
+    struct iovec answer;
+    struct error error;
+
+    region_pause(&worker->region);
+    take_stamp(worker);
+    if (channel_send(&worker->channel, parts, 2, &error) != 0)
+        give_up(WORKER_EXIT_IO, error.text);
+    answer = receive_answer(worker);
+    region_resume(&worker->region);
+    return answer;
+}
+
+/* ---- commands ---- */
+
+static enum loop_step send_done(struct worker *worker, struct meter *meter, struct iovec text)
+{
+    struct engine_usage usage = worker->ops->usage(worker->engine);
+    char prefix = COMMAND_DONE;
+    char end = COMMAND_METER_END;
+    struct iovec parts[] = {{&prefix, 1}, {0}, {&end, 1}, text};
+
+    take_stamp(worker);
+    meter->compute = usage.compute;
+    meter->allocate = usage.allocate;
+    meter->heap_count = usage.heap_count;
+    meter->stamps = worker->stamps.items;
+    meter->stamp_count = worker->stamps.count;
+    buf_clear(&worker->record);
+    meter_encode(&worker->record, meter);
+    if (buf_failed(&worker->record))
+        return end_with(worker, WORKER_EXIT_MEMORY, "out of memory for a meter record");
+    parts[1] = (struct iovec){worker->record.data, worker->record.length};
+    return send_parts(worker, parts, 4);
+}
+
+static enum loop_step send_failed(struct worker *worker, struct iovec text)
+{
+    char prefix = COMMAND_FAILED;
+    struct iovec parts[] = {{&prefix, 1}, text};
+
+    worker->exit_status = WORKER_EXIT_EXCEPTION;
+    return send_parts(worker, parts, 2);
+}
+
+/* A path in a frame, terminated; NULL when there is no memory or it holds a '\0'. */
+static char *path_of(struct iovec argument)
+{
+    char *path = strndup(argument.iov_base, argument.iov_len);
+
+    if (path != NULL && strlen(path) != argument.iov_len) {
+        free(path);
+        return NULL;
+    }
+    return path;
+}
+
+static struct engine_result run_file(struct worker *worker, char command, struct iovec argument)
+{
+    struct engine_result result = {.outcome = ENGINE_THREW};
+    char *path = path_of(argument);
+
+    if (path == NULL)
+        return result;
+    if (command == COMMAND_SCRIPT)
+        result = worker->ops->run_script(worker->engine, path);
+    else
+        result = worker->ops->run_module(worker->engine, path);
+    free(path);
+    return result;
+}
+
+static struct engine_result run_command(struct worker *worker, char command, struct iovec argument)
+{
+    switch (command) {
+    case COMMAND_DELIVER:
+        return worker->ops->deliver(worker->engine, argument);
+    case COMMAND_EVALUATE:
+        return worker->ops->evaluate(worker->engine, argument);
+    default:
+        return run_file(worker, command, argument);
+    }
+}
+
+/* A command that runs the engine, and is metered. */
+static enum loop_step run_metered(struct worker *worker, char command, struct iovec argument)
+{
+    struct meter meter = {0};
+    struct engine_result result;
+
+    worker->exit_status = WORKER_EXIT_OK;
+    region_start(&worker->region);
+    result = run_command(worker, command, argument);
+    region_stop(&worker->region, &meter);
+    switch (result.outcome) {
+    case ENGINE_OK:
+        return send_done(worker, &meter, result.text);
+    case ENGINE_THREW:
+        return send_failed(worker, result.text);
+    case ENGINE_STOPPED:
+        break;
+    }
+    return end_with(worker, result.exit_status, result.text.iov_base);
+}
+
+static enum loop_step unknown_command(struct worker *worker, char command)
+{
+    char words[64];
+
+    if (command > ' ' && command < 0x7f)
+        snprintf(words, sizeof words, "unknown command '%c'", command);
+    else
+        snprintf(words, sizeof words, "unknown command, byte 0x%02x", (unsigned char)command);
+    return end_with(worker, WORKER_EXIT_BAD_FRAME, words);
+}
+
+static enum loop_step handle(struct worker *worker, struct iovec frame)
+{
+    static char ready = COMMAND_DONE;
+    const struct iovec done = {&ready, 1};
+    struct iovec argument;
+    char command;
+
+    if (frame.iov_len == 0)
+        return end_with(worker, WORKER_EXIT_BAD_FRAME, "an empty frame has no command");
+    command = *(char *)frame.iov_base;
+    argument = (struct iovec){(char *)frame.iov_base + 1, frame.iov_len - 1};
+    switch (command) {
+    case COMMAND_READY:
+        return send_parts(worker, &done, 1);
+    case COMMAND_DELIVER:
+    case COMMAND_EVALUATE:
+    case COMMAND_SCRIPT:
+    case COMMAND_MODULE:
+        return run_metered(worker, command, argument);
+    case COMMAND_QUIT:
+        return LOOP_END;
+    default:
+        return unknown_command(worker, command);
+    }
+}
+
+static void handle_all(struct worker *worker)
+{
+    enum loop_step step = LOOP_NEXT;
+
+    while (step == LOOP_NEXT) {
+        struct iovec frame;
+        struct error error;
+        enum channel_result result = channel_receive(&worker->channel, &frame, &error);
+
+        stamps_clear(&worker->stamps);
+        take_stamp(worker);
+        if (result == CHANNEL_END)
+            return;
+        if (result == CHANNEL_FRAME)
+            step = handle(worker, frame);
+        else
+            step = end_with(worker, exit_status_of(result), error.text);
+    }
+}
+
+static int open_engine(struct worker *worker, const struct loop_options *options)
+{
+    struct engine_options engine = options->engine;
+    struct error error = {0};
+
+    engine.host = (struct engine_host){.context = worker, .request = request};
+    if (options->snapshot == NULL)
+        worker->engine = worker->ops->open(&engine, &error);
+    else if (worker->ops->open_snapshot != NULL)
+        worker->engine = worker->ops->open_snapshot(&engine, options->snapshot, &error);
+    else
+        error_set(&error, ERROR_USAGE, "-r: this engine has no snapshots");
+    if (worker->engine != NULL)
+        return 0;
+    log_line("%s", error.text);
+    worker->exit_status = error.kind == ERROR_USAGE ? WORKER_EXIT_USAGE : WORKER_EXIT_IO;
+    return -1;
+}
+
+int loop_run(const struct loop_options *options)
+{
+    struct worker worker = {.ops = options->ops};
+    struct error error;
+
+    if (channel_open(&worker.channel, options->in, options->out, options->frame_cap, &error) != 0) {
+        log_line("%s", error.text);
+        return WORKER_EXIT_MEMORY;
+    }
+    if (open_engine(&worker, options) == 0) {
+        region_open(&worker.region);
+        handle_all(&worker);
+        worker.ops->close(worker.engine);
+    }
+    buf_free(&worker.record);
+    stamps_free(&worker.stamps);
+    channel_close(&worker.channel);
+    return worker.exit_status;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_WORKER_LOOP_H
+#define GASPIPE_WORKER_LOOP_H
+
+#include <stddef.h>
+
+#include "worker/engine.h"
+
+struct loop_options {
+    int in;           /* descriptor of frames from the supervisor */
+    int out;          /* descriptor of frames to it */
+    size_t frame_cap; /* bytes; longer frames are refused */
+    const struct engine_ops *ops;
+    struct engine_options engine; /* its host is set by the loop */
+    const char *snapshot;         /* where to start from; NULL: afresh */
+};
+
+/*
+ * Starts the engine and handles commands until there are no more. Returns the
+ * worker's exit status (enum worker_exit) after saying on stderr what went
+ * wrong, if anything did.
+ */
+int loop_run(const struct loop_options *options);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "base/log.h"
+#include "proto/netstring.h"
+#include "worker/engine_xs.h"
+#include "worker/loop.h"
+
+/* xsnap-worker's descriptors. */
+enum { FROM_SUPERVISOR = 3, TO_SUPERVISOR = 4 };
+
+static const char usage[] =
+    "usage: gaspipe-worker [options] [NAME]\n"
+    "\n"
+    "Runs JavaScript for a supervisor: commands in netstrings come in on descriptor 3,\n"
+    "results go out on descriptor 4, as with xsnap-worker. NAME is for ps(1) only.\n"
+    "\n"
+    "  -l COMPUTE_LIMIT   computrons for each command (default: no limit)\n"
+    "  -i INTERVAL        check the limit every INTERVAL computrons (default: 1 with -l)\n"
+    "  -s PARSER_KB       size of the parser's buffer in KiB (default: 8192)\n"
+    "  -r SNAPSHOT        start from a snapshot: a path, or @N for descriptor N\n"
+    "  -p                 print() shows the computrons spent\n"
+    "  -v, --version      say the version and end\n"
+    "  -h, --help         say this and end\n"
+    "  --max-frame BYTES  refuse longer frames (default: 67108864)\n"
+    "  --die-with-parent  be killed when the supervisor dies\n"
+    "\n"
+    "Exit status: 0 well, 1 usage, 2 the pipe failed, 11 memory, 12 stack, 15 the last\n"
+    "command threw, 16 keys, 17 computation, 30 instructions, 31 a frame was cut,\n"
+    "32 a frame was bad, 255 the engine gave up.\n";
+
+enum { OPTION_MAX_FRAME = 256, OPTION_DIE_WITH_PARENT };
+
+static const struct option long_options[] = {
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'v'},
+    {"max-frame", required_argument, NULL, OPTION_MAX_FRAME},
+    {"die-with-parent", no_argument, NULL, OPTION_DIE_WITH_PARENT},
+    {0},
+};
+
+/* A whole decimal number from 0 to max. 0, or -1 after saying what was wrong. */
+static int parse_number(const char *option, const char *text, unsigned long max,
+                        unsigned long *number)
+{
+    char *end;
+
+    errno = 0;
+    *number = strtoul(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *number <= max)
+        return 0;
+    log_line("%s wants a number from 0 to %lu, not '%s'", option, max, text);
+    return -1;
+}
+
+static int parse_u32(const char *option, const char *text, uint32_t *number)
+{
+    unsigned long value = 0;
+
+    if (parse_number(option, text, INT32_MAX, &value) != 0)
+        return -1;
+    *number = (uint32_t)value;
+    return 0;
+}
+
+static int parse_parser_kb(const char *text, uint32_t *number)
+{
+    unsigned long value = 0;
+
+    if (parse_number("-s", text, INT32_MAX / 1024, &value) != 0)
+        return -1;
+    *number = (uint32_t)value;
+    return 0;
+}
+
+static int print_version(const struct engine_ops *ops)
+{
+    char line[64];
+
+    ops->version(line, sizeof line);
+    printf("%s\ngaspipe-worker " GASPIPE_VERSION "\n", line);
+    return 0;
+}
+
+static int die_with_parent(void)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
+        return 0;
+    log_line("--die-with-parent: %m");
+    return -1;
+}
+
+/* Whether the option was right; what was wrong has been said. */
+static bool take_option(struct loop_options *options, int option)
+{
+    unsigned long cap = 0;
+
+    switch (option) {
+    case 'l':
+        return parse_u32("-l", optarg, &options->engine.compute_limit) == 0;
+    case 'i':
+        return parse_u32("-i", optarg, &options->engine.compute_interval) == 0;
+    case 's':
+        return parse_parser_kb(optarg, &options->engine.parser_kb) == 0;
+    case 'r':
+        options->snapshot = optarg;
+        return true;
+    case 'p':
+        options->engine.print_compute = true;
+        return true;
+    case OPTION_MAX_FRAME:
+        if (parse_number("--max-frame", optarg, INT32_MAX, &cap) != 0)
+            return false;
+        options->frame_cap = cap;
+        return true;
+    case OPTION_DIE_WITH_PARENT:
+        return die_with_parent() == 0;
+    default:
+        return false;
+    }
+}
+
+static int check_descriptor(int descriptor)
+{
+    if (fcntl(descriptor, F_GETFD) >= 0)
+        return 0;
+    log_line("descriptor %d is not open: a supervisor starts this program with its pipe on "
+             "descriptors 3 and 4",
+             descriptor);
+    return -1;
+}
+
+int main(int argc, char **argv)
+{
+    struct loop_options options = {
+        .in = FROM_SUPERVISOR,
+        .out = TO_SUPERVISOR,
+        .frame_cap = NETSTRING_CAP_DEFAULT,
+        .ops = &engine_xs,
+    };
+    int option;
+
+    log_name("gaspipe-worker");
+    while ((option = getopt_long(argc, argv, "l:i:s:r:pvh", long_options, NULL)) != -1) {
+        if (option == 'v')
+            return print_version(options.ops);
+        if (option == 'h') {
+            fputs(usage, stdout);
+            return WORKER_EXIT_OK;
+        }
+        if (!take_option(&options, option))
+            return WORKER_EXIT_USAGE;
+    }
+    /* A supervisor that went away is met as EPIPE, where it can be said. */
+    signal(SIGPIPE, SIG_IGN);
+    if (check_descriptor(FROM_SUPERVISOR) != 0 || check_descriptor(TO_SUPERVISOR) != 0)
+        return WORKER_EXIT_IO;
+    return loop_run(&options);
+}

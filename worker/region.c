@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/region.h"
+
+#include "counter/gasmark.h"
+
+void region_open(struct region *region)
+{
+    region->counter = gasmark_present() == 1;
+}
+
+void region_start(struct region *region)
+{
+    /* Cannot fail: the address is ours. */
+    (void)getrusage(RUSAGE_SELF, &region->before);
+    if (region->counter)
+        gasmark_start();
+}
+
+void region_pause(const struct region *region)
+{
+    if (region->counter)
+        gasmark_pause();
+}
+
+void region_resume(const struct region *region)
+{
+    if (region->counter)
+        gasmark_resume();
+}
+
+static int64_t microseconds_between(struct timeval from, struct timeval to)
+{
+    return (int64_t)(to.tv_sec - from.tv_sec) * 1000000 + (to.tv_usec - from.tv_usec);
+}
+
+static struct meter_cpu cpu_since(const struct rusage *before)
+{
+    struct rusage now;
+
+    (void)getrusage(RUSAGE_SELF, &now);
+    return (struct meter_cpu){
+        .user = microseconds_between(before->ru_utime, now.ru_utime),
+        .system = microseconds_between(before->ru_stime, now.ru_stime),
+        .waits = now.ru_nvcsw - before->ru_nvcsw,
+        .preempt = now.ru_nivcsw - before->ru_nivcsw,
+        .faults = now.ru_majflt - before->ru_majflt,
+    };
+}
+
+void region_stop(const struct region *region, struct meter *meter)
+{
+    meter->counted = region->counter;
+    if (region->counter) {
+        meter->instructions = gasmark_stop();
+        meter->bytes_read = gasmark_bytes_read();
+        meter->bytes_written = gasmark_bytes_written();
+    }
+    meter->cpu = cpu_since(&region->before);
+    meter->cpu_known = true;
+}

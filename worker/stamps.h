@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_WORKER_STAMPS_H
+#define GASPIPE_WORKER_STAMPS_H
+
+#include <stddef.h>
+
+#include "base/stamp.h"
+
+/* The stamps of one delivery's frames, as many as there are. */
+struct stamps {
+    struct stamp *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* Adds the present moment. 0, or -1 when memory ran out. */
+int stamps_take(struct stamps *stamps);
+
+/* Empties the list and keeps its memory, so that taking one costs two clock readings. */
+void stamps_clear(struct stamps *stamps);
+
+void stamps_free(struct stamps *stamps);
+
+#endif
