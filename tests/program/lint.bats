@@ -1,0 +1,112 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# scripts/lint finds what it is there to find.
+
+load common
+
+# A small project with two rooms of which only one may include the other.
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir scripts low high tests
+    cat > DESIGN.md <<'END'
+| folder | lives there | may include |
+|---|---|---|
+| `low/` | what knows nothing | nothing of ours |
+| `high/` | what uses it | `low/`, `other/mark.h` |
+| `docs/` `tests/` | the rest | anything |
+END
+    printf '#include <stdio.h>\n' > low/low.h
+    printf '#include "low/low.h"\n' > high/high.h
+    printf '#include "high/high.h"\n#include "low/low.h"\n' > tests/test.c
+    mkdir other
+    touch other/mark.h other/rest.h
+}
+
+includes() {
+    run "$ROOT/scripts/lint-includes" DESIGN.md "$@"
+}
+
+# A checkout of its own, for what asks git which files there are.
+project_with_git() {
+    cp "$ROOT/scripts/lint" "$ROOT/scripts/lint-includes" scripts/
+    cp "$ROOT/.clang-format" .
+    git init -q .
+}
+
+@test "includes: what the table lets in is clean" {
+    printf '#include "low/low.h"\n#include "other/mark.h"\n#include <uv.h>\n' > high/ok.c
+    includes low/low.h high/high.h high/ok.c tests/test.c
+    assert_equal "$output" ""
+    assert_status 0
+}
+
+@test "includes: an arrow the wrong way is named by file and line" {
+    printf '\n#include "high/high.h"\n' > low/wrong.c
+    includes low/low.h low/wrong.c
+    assert_status 1
+    assert_output_has 'low/wrong.c:2: low/ may not include "high/high.h"'
+}
+
+@test "includes: one header of a room does not let in the others" {
+    printf '#include "other/rest.h"\n' > high/wrong.c
+    includes high/wrong.c
+    assert_status 1
+    assert_output_has 'high/wrong.c:1: high/ may not include "other/rest.h"'
+}
+
+@test "includes: names that do not start at the project's folder are refused" {
+    printf '#include "low.h"\n#include "../high/high.h"\n#include "low/gone.h"\n' > low/wrong.c
+    includes low/wrong.c
+    assert_status 1
+    assert_equal "${#lines[@]}" 3 "number of complaints"
+}
+
+@test "includes: a folder that the table does not have is refused" {
+    printf '#include "low/low.h"\n' > other/wrong.c
+    includes other/wrong.c
+    assert_status 1
+    assert_output_has 'other/ is not in the table of rooms'
+}
+
+@test "includes: the project's own table is read" {
+    mkdir base worker
+    touch worker/worker.h
+    printf '#include "worker/worker.h"\n' > base/wrong.c
+    run "$ROOT/scripts/lint-includes" "$ROOT/DESIGN.md" base/wrong.c
+    assert_status 1
+    assert_output_has 'base/ may not include "worker/worker.h"'
+}
+
+@test "lint says which check failed, and goes on to the others" {
+    project_with_git
+    printf '#include "high/high.h"\n' > low/wrong.c
+    run scripts/lint includes shell
+    assert_status 1
+    assert_output_has 'FAIL     includes'
+    assert_output_has 'clean    shell'
+    assert_output_has 'not clean: includes'
+}
+
+@test "lint: a shell script with a fault is found" {
+    command -v shellcheck > /dev/null || skip 'no shellcheck (scripts/setup --lint)'
+    project_with_git
+    # shellcheck disable=SC2016 # the fault itself
+    printf '#!/bin/sh\nrm -rf $1/x\n' > scripts/wrong
+    run scripts/lint shell
+    assert_status 1
+    assert_output_has 'scripts/wrong line 2'
+}
+
+@test "lint: a layout that is not ours is found" {
+    command -v clang-format > /dev/null || skip 'no clang-format (scripts/setup --lint)'
+    project_with_git
+    printf 'int f( void ){return 0;}\n' > low/wrong.c
+    run scripts/lint layout
+    assert_status 1
+    assert_output_has 'low/wrong.c:1'
+}
+
+@test "lint: a check that does not exist is a usage error" {
+    run "$ROOT/scripts/lint" beauty
+    assert_status 2
+}
