@@ -153,7 +153,7 @@ static void begins_with_the_session(void **state)
     char expected[256];
     struct buf content = {0};
 
-    strcpy(session, slog_writer_session(writer));
+    snprintf(session, sizeof session, "%s", slog_writer_session(writer));
     close_writer(writer);
     snprintf(expected, sizeof expected,
              "{\"type\":\"slog-start\",\"version\":1,\"session\":\"%s\",\"program\":\"test 1\","
