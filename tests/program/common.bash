@@ -7,7 +7,7 @@
 #   $BATS_TEST_TMPDIR a fresh folder of each test, removed after it
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-BUILD=$(cd "${BUILD:-$ROOT/build}" && pwd)
+BUILD=$(realpath -m "${BUILD:-$ROOT/build}")
 export ROOT BUILD
 
 bats_require_minimum_version 1.5.0

@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# scripts/setup and scripts/fetch-npm: what a newcomer's machine lacks is said
+# before anything is done about it. Nothing here installs or fetches: the commands
+# that would are stand-ins that note how they were called.
+
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir scripts bin
+    cp "$ROOT/scripts/setup" "$ROOT/scripts/fetch-npm" scripts/
+    stand_in pkg-config 'exit 0'
+    stand_in qemu-x86_64 'echo "-plugin  QEMU_PLUGIN"'
+    stand_in apt-get 'echo "apt-get $*" >> calls; [ "$1" = update ] || touch installed'
+    for command in gcc make npm openssl; do
+        command -v "$command" > /dev/null || stand_in "$command" 'exit 0'
+    done
+    PATH=$PWD/bin:$PATH
+}
+
+# stand_in NAME SCRIPT: a command NAME, found before the system's.
+stand_in() {
+    printf '#!/bin/sh\n%s\n' "$2" > "bin/$1"
+    chmod +x "bin/$1"
+}
+
+# libuv is there only once something was installed.
+without_libuv() {
+    stand_in pkg-config '[ "$2" != libuv ] || [ -e installed ]'
+}
+
+@test "setup is silent where nothing is missing" {
+    run scripts/setup
+    assert_status 0
+    assert_equal "$output" ""
+    [ ! -e calls ]
+}
+
+@test "setup says to others than root the one command, and runs nothing" {
+    without_libuv
+    stand_in id 'echo 1000'
+    run scripts/setup
+    assert_status 4
+    assert_output_has 'libuv1-dev       event loop, processes, pipes'
+    assert_output_has "apt-get install --yes --no-install-recommends libuv1-dev'"
+    [ ! -e calls ]
+}
+
+@test "setup as root says what it installs, then installs only that" {
+    without_libuv
+    stand_in id 'echo 0'
+    run scripts/setup
+    assert_status 0
+    assert_output_has 'libuv1-dev       event loop, processes, pipes'
+    assert_equal "$(tail -n 1 calls)" 'apt-get install --yes --no-install-recommends libuv1-dev'
+}
+
+@test "setup shows the last words of an apt-get that failed" {
+    without_libuv
+    stand_in id 'echo 0'
+    stand_in apt-get 'echo "E: no route to the mirror"; exit 100'
+    run scripts/setup
+    assert_status 4
+    assert_output_has 'E: no route to the mirror'
+}
+
+@test "setup does not pass where installing did not help" {
+    stand_in pkg-config '[ "$2" != libuv ]'
+    stand_in id 'echo 0'
+    run scripts/setup
+    assert_status 4
+    assert_output_has 'still missing after installing: libuv1-dev'
+}
+
+@test "setup names a QEMU that takes no plugins" {
+    stand_in qemu-x86_64 'echo "-cpu model"'
+    run scripts/setup
+    assert_status 4
+    assert_output_has 'takes no plugins'
+}
+
+@test "setup: a word it does not know is a usage error" {
+    run scripts/setup --everything
+    assert_status 2
+}
+
+# A registry of one package, thing 1.0.0; its hash is $integrity.
+registry() {
+    mkdir -p publish/package
+    echo hello > publish/package/file
+    tar czf publish/some-thing-1.0.0.tgz -C publish package
+    integrity=sha512-$(openssl dgst -sha512 -binary publish/some-thing-1.0.0.tgz | openssl base64 -A)
+    stand_in npm "cp '$PWD/publish/some-thing-1.0.0.tgz' ."
+}
+
+@test "fetch-npm unpacks what has the right hash" {
+    registry
+    run scripts/fetch-npm @some/thing 1.0.0 "$integrity" there
+    assert_status 0
+    assert_equal "$(cat there/package/file)" hello
+}
+
+@test "fetch-npm takes a tarball that lies there, without a registry" {
+    registry
+    mkdir there
+    cp publish/some-thing-1.0.0.tgz there/
+    stand_in npm 'exit 1'
+    run scripts/fetch-npm @some/thing 1.0.0 "$integrity" there
+    assert_status 0
+    assert_equal "$(cat there/package/file)" hello
+}
+
+@test "fetch-npm refuses another hash, unpacks nothing and keeps the evidence" {
+    registry
+    run scripts/fetch-npm @some/thing 1.0.0 sha512-AAAA there
+    assert_status 3
+    assert_output_has 'the right one is sha512-AAAA'
+    [ ! -e there/package ]
+    [ -e there/some-thing-1.0.0.tgz.refused ]
+}
+
+@test "fetch-npm says what to do where npm cannot be reached" {
+    stand_in npm 'echo "npm ERR! ENOTFOUND registry.npmjs.org"; exit 1'
+    run scripts/fetch-npm @some/thing 1.0.0 sha512-AAAA there
+    assert_status 4
+    assert_output_has 'ENOTFOUND'
+    assert_output_has 'npm config set proxy'
+    assert_output_has 'put some-thing-1.0.0.tgz into there/'
+}
