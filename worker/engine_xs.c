@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-#include "xsnap.h"
+#include <xsnap.h>
 
 enum { RESULT_TEXT_SIZE = 256 };
 
