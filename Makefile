@@ -146,7 +146,7 @@ LIBDIR := $(DESTDIR)$(PREFIX)/lib/gaspipe
 INCLUDEDIR := $(DESTDIR)$(PREFIX)/include/gaspipe
 MANDIR := $(DESTDIR)$(PREFIX)/share/man/man1
 
-# What gaspipe starts, and nobody else, is in lib/gaspipe.
+# Only QEMU loads the plugin; gaspipe looks for it beside itself and in ../lib/gaspipe.
 install: all
 	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR)
 	install -m 755 $(BUILD)/gaspipe $(BUILD)/slogreport $(BUILD)/gaspipe-worker $(BINDIR)
