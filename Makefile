@@ -110,7 +110,7 @@ $(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor proto slo
 $(BUILD)/gaspipe-worker: $(BUILD)/obj/worker/main.o $(call lib,worker proto base) $(XS_ARCHIVE)
 	$(call say,link,$@)
 	$(link) -Wl,--start-group $(BUILD)/lib/worker.a $(XS_ARCHIVE) -Wl,--end-group \
-		-Wl,--wrap=pthread_getattr_np -lm -ldl -lpthread -o $@
+		-Wl,--wrap=pthread_getattr_np,--wrap=fxVReportError -lm -ldl -lpthread -o $@
 
 $(BUILD)/slogreport: $(BUILD)/obj/tools/slogreport.o $(call lib,tools slog base)
 	$(call say,link,$@)

@@ -1,0 +1,409 @@
+// The plain contract runtime: one contract, a store, a console.
+//
+// The supervisor evaluates this file in a fresh worker. It closes what would let
+// a contract see more than its deliveries and its store (clock, chance, garbage
+// collection, the worker's own functions), hardens the intrinsics, and answers
+// the vat messages of SwingSet's manager. docs/contracts.md is for authors.
+(() => {
+  'use strict';
+
+  const { issueCommand, harden, TextEncoder, TextDecoder, Base64 } = globalThis;
+  const { ModuleSource, Compartment } = globalThis;
+  const {
+    create,
+    defineProperty,
+    entries,
+    freeze,
+    fromEntries,
+    getOwnPropertyNames,
+    getPrototypeOf,
+    hasOwn,
+    is,
+    keys,
+  } = Object;
+  const { isArray } = Array;
+  const { construct, deleteProperty } = Reflect;
+
+  // ---- what a contract must not reach ----
+
+  const closed = name =>
+    freeze(() => {
+      throw TypeError(`${name} is closed to contracts`);
+    });
+
+  const functionPrototypes = [
+    () => {},
+    async () => {},
+    function* generator() {},
+    async function* asyncGenerator() {},
+  ].map(getPrototypeOf);
+
+  // The constructors behind f.constructor make functions of the start
+  // compartment, in which issueCommand stands.
+  const closeFunctionConstructors = () => {
+    for (const prototype of functionPrototypes) {
+      defineProperty(prototype, 'constructor', {
+        value: closed('Function.prototype.constructor'),
+      });
+    }
+  };
+
+  const closeClock = () => {
+    const StartDate = Date;
+    const ContractDate = function Date(...args) {
+      if (!new.target || args.length === 0) {
+        throw TypeError('the clock is closed to contracts: give Date a time');
+      }
+      return construct(StartDate, args, new.target);
+    };
+    defineProperty(ContractDate, 'length', { value: StartDate.length });
+    defineProperty(ContractDate, 'prototype', {
+      value: StartDate.prototype,
+      writable: false,
+    });
+    ContractDate.parse = StartDate.parse;
+    ContractDate.UTC = StartDate.UTC;
+    StartDate.prototype.constructor = ContractDate;
+    return ContractDate;
+  };
+
+  const closeChance = () => {
+    deleteProperty(Math, 'random');
+  };
+
+  // Intrinsics that no global names.
+  const hiddenIntrinsics = () => [
+    ...functionPrototypes,
+    getPrototypeOf(Int8Array),
+    [][Symbol.iterator](),
+    ''[Symbol.iterator](),
+    new Map()[Symbol.iterator](),
+    new Set()[Symbol.iterator](),
+    'a'.matchAll(/a/g),
+    (function* generator() {})(),
+    (async function* asyncGenerator() {})(),
+  ];
+
+  // They show garbage collection, wait, start compartments without these
+  // closings, or talk to a debugger.
+  const withheld = [
+    'Atomics',
+    'Compartment',
+    'FinalizationRegistry',
+    'ModuleSource',
+    'SharedArrayBuffer',
+    'WeakRef',
+    'trace',
+  ];
+
+  const makeContractCompartment = (source, globals) => {
+    const compartment = new Compartment({
+      globals,
+      modules: { contract: { source } },
+    });
+    for (const name of withheld) {
+      deleteProperty(compartment.globalThis, name);
+    }
+    return compartment;
+  };
+
+  // The start compartment's own global object stays open: no contract gets it.
+  const hardenIntrinsics = () => {
+    for (const name of getOwnPropertyNames(new Compartment({}).globalThis)) {
+      if (name !== 'global' && name !== 'globalThis') {
+        harden(globalThis[name]);
+      }
+    }
+    for (const intrinsic of hiddenIntrinsics()) {
+      harden(intrinsic);
+    }
+  };
+
+  closeFunctionConstructors();
+  closeChance();
+  const ContractDate = closeClock();
+  hardenIntrinsics();
+  harden(ContractDate);
+
+  // ---- the pipe ----
+
+  const encoder = new TextEncoder();
+  const decoder = new TextDecoder();
+  const encode = value => encoder.encode(JSON.stringify(value)).buffer;
+  const decode = bytes => JSON.parse(decoder.decode(bytes));
+
+  const request = message => {
+    const [tag, value] = decode(issueCommand(encode(message)));
+    if (tag !== 'ok') {
+      throw Error(value);
+    }
+    return value;
+  };
+
+  // ---- smallcaps: JSON with the rest of what can be sent ----
+  // https://github.com/endojs/endo/blob/master/packages/marshal/docs/smallcaps-cheatsheet.md
+
+  const needsEscape = text => text >= '!' && text < '.';
+  const escapeText = text => (needsEscape(text) ? `!${text}` : text);
+
+  const specials = new Map([
+    ['#undefined', undefined],
+    ['#NaN', NaN],
+    ['#Infinity', Infinity],
+    ['#-Infinity', -Infinity],
+  ]);
+
+  const decodeText = text => {
+    if (!needsEscape(text)) {
+      return text;
+    }
+    if (text[0] === '!') {
+      return text.slice(1);
+    }
+    if (text[0] === '+' || text[0] === '-') {
+      return BigInt(text);
+    }
+    if (specials.has(text)) {
+      return specials.get(text);
+    }
+    throw TypeError(`a contract cannot be sent ${text}`);
+  };
+
+  const decodeValue = value => {
+    if (typeof value === 'string') {
+      return decodeText(value);
+    }
+    if (isArray(value)) {
+      return value.map(decodeValue);
+    }
+    if (typeof value === 'object' && value !== null) {
+      return fromEntries(
+        entries(value).map(([name, part]) => [
+          decodeText(name),
+          decodeValue(part),
+        ]),
+      );
+    }
+    return value;
+  };
+
+  const encodeNumber = number => {
+    for (const [name, special] of specials) {
+      if (is(number, special)) {
+        return name;
+      }
+    }
+    return number;
+  };
+
+  const encodeObject = (value, path) => {
+    if (path.includes(value)) {
+      throw TypeError('a result that holds itself cannot be sent');
+    }
+    const inside = [...path, value];
+    if (isArray(value)) {
+      return value.map(part => encodeValue(part, inside));
+    }
+    const prototype = getPrototypeOf(value);
+    if (prototype !== null && prototype !== Object.prototype) {
+      throw TypeError('only plain objects, arrays and data can be sent');
+    }
+    return fromEntries(
+      keys(value)
+        .sort()
+        .map(name => [
+          escapeText(requireText('a property', name)),
+          encodeValue(value[name], inside),
+        ]),
+    );
+  };
+
+  const encodeValue = (value, path = []) => {
+    switch (typeof value) {
+      case 'string':
+        return escapeText(requireText('a result', value));
+      case 'number':
+        return encodeNumber(value);
+      case 'bigint':
+        return value < 0n ? `${value}` : `+${value}`;
+      case 'undefined':
+        return '#undefined';
+      case 'boolean':
+        return value;
+      case 'object':
+        return value === null ? null : encodeObject(value, path);
+      default:
+        throw TypeError(`a ${typeof value} cannot be sent`);
+    }
+  };
+
+  // ---- what a contract is handed ----
+
+  const loneSurrogate = /[\uD800-\uDFFF]/u;
+
+  const requireText = (name, text) => {
+    if (typeof text !== 'string') {
+      throw TypeError(`${name} must be a string, not ${typeof text}`);
+    }
+    if (loneSurrogate.test(text)) {
+      throw TypeError(`${name} holds half a surrogate pair`);
+    }
+    return text;
+  };
+
+  const syscall = (...object) => request(['syscall', object]);
+
+  const orUndefined = value => (value === null ? undefined : value);
+
+  const store = harden({
+    get: key => orUndefined(syscall('vatstoreGet', requireText('key', key))),
+    set: (key, value) => {
+      requireText('key', key);
+      requireText('value', value);
+      syscall('vatstoreSet', key, value);
+    },
+    delete: key => {
+      syscall('vatstoreDelete', requireText('key', key));
+    },
+    nextKey: key =>
+      orUndefined(syscall('vatstoreGetNextKey', requireText('key', key))),
+  });
+
+  const wellFormed = text =>
+    loneSurrogate.test(text) ? decoder.decode(encoder.encode(text)) : text;
+
+  // Asking a contract's object for its words runs the contract's code.
+  const wordsOf = value => {
+    try {
+      if (typeof value !== 'object' || value instanceof Error) {
+        return wellFormed(String(value));
+      }
+      return wellFormed(JSON.stringify(value));
+    } catch {
+      return 'a value that cannot be printed';
+    }
+  };
+
+  const makeLog =
+    level =>
+    (...values) => {
+      request(['sourcedConsole', 'vat', level, ...values.map(wordsOf)]);
+    };
+
+  const console = harden(
+    fromEntries(
+      ['debug', 'log', 'info', 'warn', 'error'].map(level => [
+        level,
+        makeLog(level),
+      ]),
+    ),
+  );
+
+  // ---- deliveries ----
+
+  // XS's stack has lines like " at f (contract.js:3)".
+  const placeOf = error => {
+    try {
+      const place = /\((contract\.js:[0-9]+)\)/.exec(error.stack);
+      return place ? `${place[1]}: ` : '';
+    } catch {
+      return '';
+    }
+  };
+
+  let contractText;
+  let methods;
+
+  const setBundle = bundle => {
+    if (bundle.moduleFormat !== 'gaspipePlain') {
+      throw TypeError(`cannot load a bundle of ${bundle.moduleFormat}`);
+    }
+    contractText = bundle.source;
+  };
+
+  const functionsOf = namespace => {
+    const found = create(null);
+    for (const name of keys(namespace)) {
+      if (typeof namespace[name] === 'function') {
+        found[name] = namespace[name];
+      }
+    }
+    if (keys(found).length === 0) {
+      throw TypeError('the contract exports no function');
+    }
+    return freeze(found);
+  };
+
+  // The contract's name is the same for all: a path would show in the meter.
+  const startVat = () => {
+    const text = `${contractText}\n//# sourceURL=contract.js\n`;
+    contractText = undefined;
+    const compartment = makeContractCompartment(new ModuleSource(text), {
+      store,
+      console,
+      harden,
+      Date: ContractDate,
+      TextEncoder,
+      TextDecoder,
+      Base64,
+    });
+    methods = functionsOf(compartment.importNow('contract'));
+  };
+
+  const sendMessage = async (target, { methargs, result }) => {
+    if (target !== 'o+0') {
+      throw TypeError(`a plain contract has no object ${target}`);
+    }
+    if (methargs.body[0] !== '#' || methargs.slots.length > 0) {
+      throw TypeError('a plain contract takes data only');
+    }
+    const [method, args] = decodeValue(JSON.parse(methargs.body.slice(1)));
+    if (!hasOwn(methods, method)) {
+      const names = keys(methods).join(', ');
+      throw TypeError(`no method ${JSON.stringify(method)}; there are: ${names}`);
+    }
+    const value = await methods[method](...harden(args));
+    if (result) {
+      const body = `#${JSON.stringify(encodeValue(value))}`;
+      syscall('resolve', [[result, false, { body, slots: [] }]]);
+    }
+  };
+
+  const deliver = async ([kind, ...args]) => {
+    switch (kind) {
+      case 'startVat':
+        return startVat();
+      case 'message':
+        return sendMessage(...args);
+      default:
+        throw TypeError(`a plain contract knows no delivery ${kind}`);
+    }
+  };
+
+  const handle = async ([tag, ...args]) => {
+    switch (tag) {
+      case 'setBundle':
+        setBundle(args[1]);
+        return ['dispatchReady'];
+      case 'deliver':
+        await deliver(args[0]);
+        return ['ok', null];
+      default:
+        throw TypeError(`no such command: ${tag}`);
+    }
+  };
+
+  globalThis.handleCommand = bytes => {
+    const report = {};
+    handle(decode(bytes)).then(
+      reply => {
+        report.result = encode(reply);
+      },
+      error => {
+        const place = methods ? '' : placeOf(error);
+        report.result = encode(['error', `${place}${wordsOf(error)}`]);
+      },
+    );
+    return report;
+  };
+})();
