@@ -75,7 +75,9 @@ static bool is_word(const json_t *array, const char *word)
 {
     const json_t *first = json_array_get(array, 0);
 
-    return json_is_string(first) && strcmp(json_string_value(first), word) == 0;
+    /* Its length too: a string of JSON may go on behind a '\0'. */
+    return json_is_string(first) && json_string_length(first) == strlen(word) &&
+           strcmp(json_string_value(first), word) == 0;
 }
 
 static json_t *load_array(const char *json, size_t length, const char *what, struct error *error)

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "proto/meter.h"
+
+/* A record up to its timestamps, as xsnap-worker 0.15.0 writes it. */
+#define HEAD  "{\"currentHeapCount\":48155,\"compute\":4321,\"allocate\":8650756,"
+#define TIMES "\"timestamps\":[1763688000.000001,1763688000.999999]"
+
+static int decode(struct meter *meter, const char *json, struct error *error)
+{
+    return meter_decode(meter, json, strlen(json), error);
+}
+
+static void a_record_of_xsnaps_is_read(void **state)
+{
+    struct meter meter;
+    struct error error;
+
+    (void)state;
+    assert_int_equal(decode(&meter, HEAD TIMES "}", &error), 0);
+    assert_int_equal(meter.heap_count, 48155);
+    assert_int_equal(meter.compute, 4321);
+    assert_int_equal(meter.allocate, 8650756);
+    assert_int_equal(meter.stamp_count, 2);
+    assert_int_equal(meter.stamps[0].real, 1763688000000001);
+    assert_int_equal(meter.stamps[1].real, 1763688000999999);
+    assert_int_equal(meter.stamps[1].mono, 0);
+    assert_false(meter.counted);
+    assert_false(meter.cpu_known);
+    meter_free(&meter);
+}
+
+static void what_is_encoded_is_read_again(void **state)
+{
+    struct stamp stamps[] = {{1763688000000001, 77}, {1763688000000300, 300077}};
+    const struct meter meter = {
+        .heap_count = 1,
+        .compute = 2,
+        .allocate = 3,
+        .stamps = stamps,
+        .stamp_count = 2,
+        .counted = true,
+        .instructions = INT64_MAX,
+        .bytes_read = 4,
+        .bytes_written = 5,
+        .cpu_known = true,
+        .cpu = {.user = 6, .system = 7, .waits = 8, .preempt = 9, .faults = 10},
+    };
+    struct meter again;
+    struct error error;
+    struct buf json = {0};
+
+    (void)state;
+    meter_encode(&json, &meter);
+    assert_int_equal(meter_decode(&again, json.data, json.length, &error), 0);
+    assert_int_equal(again.stamp_count, 2);
+    assert_memory_equal(again.stamps, stamps, sizeof stamps);
+    assert_true(again.counted && again.cpu_known);
+    assert_int_equal(again.instructions, INT64_MAX);
+    assert_int_equal(again.bytes_read, 4);
+    assert_int_equal(again.bytes_written, 5);
+    assert_memory_equal(&again.cpu, &meter.cpu, sizeof meter.cpu);
+    meter_free(&again);
+    buf_free(&json);
+}
+
+/* The order is the format: readers of xsnap's records find theirs first. */
+static void the_text_has_xsnaps_fields_first(void **state)
+{
+    struct stamp stamps[] = {{1000001, 2}};
+    const struct meter meter = {.compute = 5, .stamps = stamps, .stamp_count = 1};
+    struct buf json = {0};
+
+    (void)state;
+    meter_encode(&json, &meter);
+    assert_string_equal(buf_string(&json), "{\"currentHeapCount\":0,\"compute\":5,\"allocate\":0,"
+                                           "\"timestamps\":[1.000001],\"monotimes\":[2]}");
+    buf_free(&json);
+}
+
+static void ten_thousand_stamps_come_through(void **state)
+{
+    enum { STAMPS = 10002 };
+    static struct stamp stamps[STAMPS];
+    const struct meter meter = {.stamps = stamps, .stamp_count = STAMPS};
+    struct meter again;
+    struct error error;
+    struct buf json = {0};
+
+    (void)state;
+    for (int i = 0; i < STAMPS; i++)
+        stamps[i] = (struct stamp){.real = 1763688000000000 + i, .mono = i};
+    meter_encode(&json, &meter);
+    assert_int_equal(meter_decode(&again, json.data, json.length, &error), 0);
+    assert_int_equal(again.stamp_count, STAMPS);
+    assert_memory_equal(again.stamps, stamps, sizeof stamps);
+    meter_free(&again);
+    buf_free(&json);
+}
+
+static void what_is_no_record_is_refused_with_its_field(void **state)
+{
+    static const struct {
+        const char *json, *words;
+    } cases[] = {
+        {"", "meter record"},
+        {"[]", "not a JSON object"},
+        {"{\"compute\":1", "meter record"},
+        {HEAD TIMES "} trailing", "meter record"},
+        {HEAD "\"compute\":1," TIMES "}", "meter record"},
+        {"{\"compute\":1,\"allocate\":1," TIMES "}", "currentHeapCount"},
+        {"{\"currentHeapCount\":1,\"compute\":-1,\"allocate\":1," TIMES "}", "compute"},
+        {"{\"currentHeapCount\":1,\"compute\":1.5,\"allocate\":1," TIMES "}", "compute"},
+        {"{\"currentHeapCount\":1,\"compute\":1,\"allocate\":\"1\"," TIMES "}", "allocate"},
+        {HEAD "\"timestamps\":null}", "timestamps"},
+        {HEAD "\"timestamps\":[1,null]}", "timestamps"},
+        {HEAD "\"timestamps\":[-1]}", "timestamps"},
+        {HEAD "\"timestamps\":[1e300]}", "timestamps"},
+        {HEAD TIMES ",\"monotimes\":[1]}", "monotimes"},
+        {HEAD TIMES ",\"monotimes\":[1,2,3]}", "monotimes"},
+        {HEAD TIMES ",\"monotimes\":[1,-2]}", "monotimes"},
+        {HEAD TIMES ",\"monotimes\":[1,2.5]}", "monotimes"},
+        {HEAD TIMES ",\"instructions\":-5,\"bytesRead\":0,\"bytesWritten\":0}", "instructions"},
+        {HEAD TIMES ",\"instructions\":5}", "bytesRead"},
+        {HEAD TIMES ",\"cpu\":{\"user\":1}}", "sys"},
+        {HEAD TIMES ",\"cpu\":7}", "user"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct meter meter;
+        struct error error = {0};
+
+        assert_int_equal(decode(&meter, cases[i].json, &error), -1);
+        assert_int_equal(error.kind, ERROR_INPUT);
+        assert_non_null(strstr(error.text, cases[i].words));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_record_of_xsnaps_is_read),
+        cmocka_unit_test(what_is_encoded_is_read_again),
+        cmocka_unit_test(the_text_has_xsnaps_fields_first),
+        cmocka_unit_test(ten_thousand_stamps_come_through),
+        cmocka_unit_test(what_is_no_record_is_refused_with_its_field),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

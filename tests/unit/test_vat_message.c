@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "proto/vat_message.h"
+
+static void assert_text(struct vat_text text, const char *expected, size_t length)
+{
+    assert_int_equal(text.length, length);
+    assert_memory_equal(text.bytes, expected, length);
+}
+
+static int parse(struct vat_request *request, const char *json, struct error *error)
+{
+    return vat_request_parse(request, json, strlen(json), error);
+}
+
+static void each_syscall_is_read(void **state)
+{
+    static const struct {
+        const char *json, *name;
+        enum vat_syscall_kind kind;
+    } cases[] = {
+        {"[\"syscall\",[\"vatstoreGet\",\"k\"]]", "vatstoreGet", VAT_SYSCALL_STORE_GET},
+        {"[\"syscall\",[\"vatstoreSet\",\"k\",\"v\"]]", "vatstoreSet", VAT_SYSCALL_STORE_SET},
+        {"[\"syscall\",[\"vatstoreDelete\",\"k\"]]", "vatstoreDelete", VAT_SYSCALL_STORE_DELETE},
+        {"[\"syscall\",[\"vatstoreGetNextKey\",\"\"]]", "vatstoreGetNextKey",
+         VAT_SYSCALL_STORE_NEXT_KEY},
+        {"[\"syscall\",[\"resolve\",[[\"p-60\",false,{\"body\":\"#1\",\"slots\":[\"o+1\"]}]]]]",
+         "resolve", VAT_SYSCALL_RESOLVE},
+        {"[\"syscall\",[\"exit\",true,{\"body\":\"#1\",\"slots\":[]}]]", "exit", VAT_SYSCALL_EXIT},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct vat_request request;
+        struct error error;
+
+        assert_int_equal(parse(&request, cases[i].json, &error), 0);
+        assert_int_equal(request.kind, VAT_REQUEST_SYSCALL);
+        assert_int_equal(request.syscall.kind, cases[i].kind);
+        assert_string_equal(request.syscall.name, cases[i].name);
+        vat_request_free(&request);
+    }
+}
+
+static void keys_and_values_are_bytes_also_zero(void **state)
+{
+    struct vat_request request;
+    struct error error;
+
+    (void)state;
+    assert_int_equal(
+        parse(&request, "[\"syscall\",[\"vatstoreSet\",\"a\\u0000b\",\"\\u00e9\"]]", &error), 0);
+    assert_text(request.syscall.key, "a\0b", 3);
+    assert_text(request.syscall.value, "\xc3\xa9", 2);
+    vat_request_free(&request);
+}
+
+static void a_console_line_keeps_its_arguments(void **state)
+{
+    struct vat_request request;
+    struct error error;
+
+    (void)state;
+    assert_int_equal(
+        parse(&request, "[\"sourcedConsole\",\"ls\",\"log\",\"hello\",{\"a\":1}]", &error), 0);
+    assert_int_equal(request.kind, VAT_REQUEST_CONSOLE);
+    assert_text(request.console.source, "ls", 2);
+    assert_text(request.console.level, "log", 3);
+    assert_int_equal(json_array_size(request.console.arguments), 2);
+    vat_request_free(&request);
+}
+
+static void what_is_no_request_is_refused(void **state)
+{
+    static const char *const cases[] = {
+        "",
+        "null",
+        "{}",
+        "[]",
+        "[1]",
+        "[\"syscall\"",
+        "[\"syscall\"] x",
+        "[\"syscall\"]",
+        "[\"syscall\",null]",
+        "[\"syscall\",[]]",
+        "[\"syscall\",[1]]",
+        "[\"syscall\",[\"vatstoreGet\"]]",
+        "[\"syscall\",[\"vatstoreGet\",1]]",
+        "[\"syscall\",[\"vatstoreGet\",null]]",
+        "[\"syscall\",[\"vatstoreGet\",\"k\",\"surplus\"]]",
+        "[\"syscall\",[\"vatstoreGet\",\"k\"],\"surplus\"]",
+        "[\"syscall\",[\"vatstoreSet\",\"k\"]]",
+        "[\"syscall\",[\"vatstoreSet\",\"k\",{}]]",
+        "[\"syscall\",[\"vatstoreget\",\"k\"]]",
+        "[\"syscall\",[\"vatstoreGet\\u0000\",\"k\"]]",
+        "[\"syscall\\u0000\",[\"vatstoreGet\",\"k\"]]",
+        "[\"syscall\",[\"resolve\",null]]",
+        "[\"syscall\",[\"resolve\",[[\"p-1\",0,{\"body\":\"\",\"slots\":[]}]]]]",
+        "[\"syscall\",[\"resolve\",[[\"p-1\",true,{\"body\":\"\"}]]]]",
+        "[\"syscall\",[\"resolve\",[[\"p-1\",true,{\"body\":\"\",\"slots\":[1]}]]]]",
+        "[\"syscall\",[\"resolve\",[[\"p-1\",true,{\"body\":\"\",\"slots\":[],\"x\":1}]]]]",
+        "[\"syscall\",[\"exit\",1,{\"body\":\"\",\"slots\":[]}]]",
+        "[\"syscall\",[\"exit\",true,null]]",
+        "[\"syscall\",[\"launchRockets\"]]",
+        "[\"sourcedConsole\"]",
+        "[\"sourcedConsole\",\"ls\"]",
+        "[\"sourcedConsole\",\"ls\",7]",
+        "[\"telepathy\",\"x\"]",
+        "[\"syscall\",[\"vatstoreGet\",\"\xff\"]]",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct vat_request request;
+        struct error error = {0};
+
+        if (parse(&request, cases[i], &error) == 0)
+            fail_msg("taken: %s", cases[i]);
+        assert_int_equal(error.kind, ERROR_INPUT);
+        assert_null(strchr(error.text, '\n'));
+    }
+}
+
+static void each_reply_is_read(void **state)
+{
+    static const struct {
+        const char *json, *text;
+        enum vat_reply_kind kind;
+    } cases[] = {
+        {"[\"dispatchReady\"]", "", VAT_REPLY_READY},
+        {"[\"ok\",null]", "", VAT_REPLY_OK},
+        {"[\"error\",\"no such method\"]", "no such method", VAT_REPLY_ERROR},
+        {"[\"err\",\"TypeError\",\"no such method\"]", "no such method", VAT_REPLY_ERROR},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct vat_reply reply;
+        struct error error;
+
+        assert_int_equal(vat_reply_parse(&reply, cases[i].json, strlen(cases[i].json), &error), 0);
+        assert_int_equal(reply.kind, cases[i].kind);
+        assert_text(reply.text, cases[i].text, strlen(cases[i].text));
+        vat_reply_free(&reply);
+    }
+}
+
+static void what_is_no_reply_is_refused(void **state)
+{
+    static const char *const cases[] = {
+        "",           "{}",     "[]", "[\"error\"]", "[\"error\",null]", "[\"err\",\"x\"]",
+        "[\"okay\"]", "[null]",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct vat_reply reply;
+        struct error error = {0};
+
+        assert_int_equal(vat_reply_parse(&reply, cases[i], strlen(cases[i]), &error), -1);
+        assert_int_equal(error.kind, ERROR_INPUT);
+    }
+}
+
+static void messages_down_are_json(void **state)
+{
+    struct buf buf = {0};
+
+    (void)state;
+    vat_message_set_bundle(&buf, "v1", "{}", "null");
+    assert_string_equal(buf_string(&buf), "[\"setBundle\",\"v1\",{},null]");
+    buf_clear(&buf);
+    vat_message_deliver(&buf, "[\"bringOutYourDead\"]");
+    assert_string_equal(buf_string(&buf), "[\"deliver\",[\"bringOutYourDead\"]]");
+    buf_clear(&buf);
+    vat_message_answer_ok(&buf, "\"value\"");
+    assert_string_equal(buf_string(&buf), "[\"ok\",\"value\"]");
+    buf_clear(&buf);
+    vat_message_answer_error(&buf, "said \"no\"\n");
+    assert_string_equal(buf_string(&buf), "[\"error\",\"said \\\"no\\\"\\n\"]");
+    buf_free(&buf);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_syscall_is_read),
+        cmocka_unit_test(keys_and_values_are_bytes_also_zero),
+        cmocka_unit_test(a_console_line_keeps_its_arguments),
+        cmocka_unit_test(what_is_no_request_is_refused),
+        cmocka_unit_test(each_reply_is_read),
+        cmocka_unit_test(what_is_no_reply_is_refused),
+        cmocka_unit_test(messages_down_are_json),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
