@@ -30,8 +30,12 @@ static enum netstring_result decode(const char *stream, size_t length, size_t fi
     netstring_decoder_init(&decoder, CAP);
     for (int piece = 0; piece < 3; piece++) {
         size_t here = ends[piece] - at, done = 0;
-        char *copy = malloc(here);
+        char *copy;
 
+        if (here == 0)
+            continue;
+        copy = malloc(here);
+        assert_non_null(copy);
         memcpy(copy, stream + at, here);
         while (done < here && result != NETSTRING_BAD) {
             struct iovec payload;
