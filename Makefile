@@ -64,14 +64,14 @@ say = $(if $(V),,@printf '%-8s %s\n' '$(1)' '$(2)')
 
 # ---- compiling ------------------------------------------------------------
 
+# Writes the file when it does not hold this text yet, so that what depends on it
+# is made anew. While reading the Makefile, so that make -n tells the truth.
+differ = $(or $(subst <$(1)>,,<$(2)>),$(subst <$(2)>,,<$(1)>))
+remember = $(if $(call differ,$(file <$(1)),$(2)),$(shell mkdir -p $(dir $(1)))$(file >$(1),$(2)))
+
 # Objects are made anew when the compiler or its flags change.
 FLAGS_FILE := $(BUILD)/flags
-$(FLAGS_FILE): FORCE
-	@mkdir -p $(@D)
-	@echo '$(CC) $(subst ','\'',$(GASPIPE_CFLAGS)) $(CFLAGS)' > $@.new
-	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
-.PHONY: FORCE
-FORCE:
+$(call remember,$(FLAGS_FILE),$(CC) $(GASPIPE_CFLAGS) $(CFLAGS))
 
 # COMMANDS=1, of clang only, leaves beside each object how it was compiled.
 $(BUILD)/obj/%.o: %.c $(FLAGS_FILE) | $(SETUP)
@@ -89,11 +89,7 @@ $(BUILD)/obj/supervisor/runtime.o: $(wildcard runtime/*.js)
 
 # An archive is made anew also when a file has left its room.
 define archive_rule
-$(BUILD)/lib/$(1).list: FORCE
-	@mkdir -p $$(@D)
-	@echo '$(call room_sources,$(1))' > $$@.new
-	@cmp -s $$@.new $$@ && rm $$@.new || mv $$@.new $$@
-
+$(call remember,$(BUILD)/lib/$(1).list,$(call room_sources,$(1)))
 $(BUILD)/lib/$(1).a: $(patsubst %.c,$(BUILD)/obj/%.o,$(call room_sources,$(1))) $(BUILD)/lib/$(1).list
 	@rm -f $$@
 	$$(Q)ar rcs $$@ $$(filter %.o,$$^)
