@@ -1,0 +1,40 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The manual pages and --help of each program say the same.
+
+load common
+
+# The options that a text from stdin names, sorted; in a page `Fl -long` is --long.
+options_of_help() {
+    grep -oE '(^|[ ,|[])--?[a-zA-Z][a-z-]*' | grep -oE -e '--?[a-zA-Z][a-z-]*' | sort -u
+}
+
+options_of_page() {
+    grep -E '^\.It Fl ' | sed -E 's/ (Ar|Ns|Cm).*( , |$)/ , /; s/^\.It Fl //' |
+        tr ' ' '\n' | grep -E '^-?[a-zA-Z]' | sed 's/^/-/' | sort -u
+}
+
+# same_options PAGE COMMAND...: --help and the page have the same options.
+same_options() {
+    local page=$ROOT/docs/$1.1
+    shift
+    run "$BUILD/$1" "${@:2}" --help
+    assert_status 0
+    assert_equal "$(options_of_page < "$page")" "$(options_of_help <<< "$output")" \
+        "options of the page and of --help"
+}
+
+# says_version PROGRAM: it says its name and the version of the project.
+says_version() {
+    run "$BUILD/$1" --version
+    assert_status 0
+    assert_equal "${lines[-1]}" "$1 $(cat "$ROOT/VERSION")"
+}
+
+@test "gaspipe-worker: page and --help" {
+    same_options gaspipe-worker gaspipe-worker
+}
+
+@test "gaspipe-worker: --version" {
+    says_version gaspipe-worker
+}
