@@ -126,15 +126,6 @@ static bool take_resolutions(struct vat_syscall *syscall)
     return true;
 }
 
-static bool take_exit(struct vat_syscall *syscall)
-{
-    const json_t *is_failure = json_array_get(syscall->object, 1);
-
-    syscall->is_failure = json_is_true(is_failure);
-    return json_is_boolean(is_failure) &&
-           vat_message_is_capdata(json_array_get(syscall->object, 2));
-}
-
 static const struct {
     const char *name;
     size_t elements; /* of the array, with the name */
@@ -145,7 +136,6 @@ static const struct {
     [VAT_SYSCALL_STORE_DELETE] = {"vatstoreDelete", 2, take_key},
     [VAT_SYSCALL_STORE_NEXT_KEY] = {"vatstoreGetNextKey", 2, take_key},
     [VAT_SYSCALL_RESOLVE] = {"resolve", 2, take_resolutions},
-    [VAT_SYSCALL_EXIT] = {"exit", 3, take_exit},
 };
 
 static int parse_syscall(struct vat_syscall *syscall, const json_t *message, struct error *error)

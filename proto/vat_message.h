@@ -35,7 +35,6 @@ enum vat_syscall_kind {
     VAT_SYSCALL_STORE_DELETE,   /* ["vatstoreDelete", key] */
     VAT_SYSCALL_STORE_NEXT_KEY, /* ["vatstoreGetNextKey", priorKey] */
     VAT_SYSCALL_RESOLVE,        /* ["resolve", [[vpid, rejected, capdata], ...]] */
-    VAT_SYSCALL_EXIT,           /* ["exit", isFailure, capdata] */
 };
 
 /* A string of JSON: UTF-8, may hold '\0', not owned. */
@@ -50,7 +49,6 @@ struct vat_syscall {
     struct vat_text key;
     struct vat_text value;
     const json_t *resolutions; /* checked: array of [string, bool, capdata] */
-    bool is_failure;           /* of an exit */
     const json_t *object;      /* the whole VatSyscallObject */
 };
 

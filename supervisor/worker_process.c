@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/worker_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <unistd.h>
+
+#include "proto/netstring.h"
+#include "supervisor/guest.h"
+
+enum {
+    INPUT_SIZE = 64 * 1024,
+    WORDS_SIZE = 1024,
+    FRAMES_DOWN_FD = 3,
+    FRAMES_UP_FD = 4,
+    HANDLES = 4, /* the process and three pipes */
+};
+
+struct worker_process {
+    struct worker_listener listener;
+    uv_process_t process;
+    uv_pipe_t down, up, words;
+    struct netstring_decoder decoder;
+    int handles_open;
+    bool reaped, up_ended, words_ended, down_closed, freed;
+    bool garbled; /* a frame was bad: what follows is no frame */
+    int exit_status, signal_number;
+    char line[WORDS_SIZE]; /* what was printed of a line that has not ended */
+    size_t line_length;
+    char input[INPUT_SIZE];
+};
+
+/* ---- the end ---- */
+
+static void handle_closed(uv_handle_t *handle)
+{
+    struct worker_process *process = handle->data;
+
+    process->handles_open--;
+    if (process->handles_open > 0 || !process->freed)
+        return;
+    netstring_decoder_free(&process->decoder);
+    free(process);
+}
+
+static void close_handle(void *handle)
+{
+    if (!uv_is_closing(handle))
+        uv_close(handle, handle_closed);
+}
+
+static void tell_when_gone(struct worker_process *process)
+{
+    if (process->reaped && process->up_ended && process->words_ended)
+        process->listener.gone(process->listener.context, process->exit_status,
+                               process->signal_number);
+}
+
+static void process_exited(uv_process_t *handle, int64_t exit_status, int signal_number)
+{
+    struct worker_process *process = handle->data;
+
+    process->reaped = true;
+    process->exit_status = (int)exit_status;
+    process->signal_number = signal_number;
+    tell_when_gone(process);
+}
+
+void worker_process_kill(struct worker_process *process)
+{
+    /* ESRCH: it is gone already, and process_exited() tells or has told so. */
+    if (!process->reaped)
+        (void)uv_process_kill(&process->process, SIGKILL);
+}
+
+void worker_process_hang_up(struct worker_process *process)
+{
+    process->down_closed = true;
+    close_handle(&process->down);
+}
+
+void worker_process_free(struct worker_process *process)
+{
+    process->freed = true;
+    close_handle(&process->down);
+    close_handle(&process->up);
+    close_handle(&process->words);
+    close_handle(&process->process);
+}
+
+/* ---- what it prints ---- */
+
+static void end_line(struct worker_process *process)
+{
+    process->line[process->line_length] = '\0';
+    if (process->line_length > 0)
+        process->listener.words(process->listener.context, process->line);
+    process->line_length = 0;
+}
+
+static void take_words(struct worker_process *process, const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (bytes[i] == '\n' || process->line_length == sizeof process->line - 1)
+            end_line(process);
+        if (bytes[i] != '\n' && bytes[i] != '\0')
+            process->line[process->line_length++] = bytes[i];
+    }
+}
+
+static void allocate_words(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    static char bytes[4096]; /* used up within the read that follows */
+
+    (void)handle;
+    (void)suggested;
+    *buffer = uv_buf_init(bytes, sizeof bytes);
+}
+
+static void words_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
+{
+    struct worker_process *process = stream->data;
+
+    if (length >= 0) {
+        take_words(process, buffer->base, (size_t)length);
+        return;
+    }
+    end_line(process);
+    uv_read_stop(stream);
+    process->words_ended = true;
+    tell_when_gone(process);
+}
+
+void worker_process_read_words(struct worker_process *process)
+{
+    char bytes[1024];
+    ssize_t length;
+    uv_os_fd_t fd;
+
+    if (process->words_ended || uv_fileno((uv_handle_t *)&process->words, &fd) != 0)
+        return;
+    /* The descriptor does not block; the end of file is left to the loop, which
+     * meets it again. */
+    while ((length = read(fd, bytes, sizeof bytes)) > 0 || (length < 0 && errno == EINTR))
+        take_words(process, bytes, length > 0 ? (size_t)length : 0);
+}
+
+/* ---- frames up ---- */
+
+static void allocate_input(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    struct worker_process *process = handle->data;
+
+    (void)suggested;
+    *buffer = uv_buf_init(process->input, sizeof process->input);
+}
+
+/* A worker that closed its pipe has nothing more to say: if it is not ending by
+ * itself, it is made to. */
+static void up_closed(struct worker_process *process)
+{
+    struct error error;
+
+    uv_read_stop((uv_stream_t *)&process->up);
+    process->up_ended = true;
+    if (!process->garbled && !netstring_between_frames(&process->decoder)) {
+        error_set(&error, ERROR_INPUT, "it ended inside a frame");
+        process->listener.bad_frame(process->listener.context, &error);
+    }
+    worker_process_kill(process);
+    tell_when_gone(process);
+}
+
+static void up_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
+{
+    struct worker_process *process = stream->data;
+    struct stamp come = stamp_now();
+    const char *bytes = buffer->base;
+    struct iovec frame;
+    struct error error;
+    size_t used;
+
+    if (length < 0) {
+        up_closed(process);
+        return;
+    }
+    while (length > 0 && !process->garbled) {
+        switch (netstring_decode(&process->decoder, bytes, (size_t)length, &used, &frame, &error)) {
+        case NETSTRING_FRAME:
+            process->listener.frame(process->listener.context, frame, come);
+            break;
+        case NETSTRING_BAD:
+            process->garbled = true;
+            process->listener.bad_frame(process->listener.context, &error);
+            return;
+        case NETSTRING_MORE:
+            return;
+        }
+        bytes += used;
+        length -= (ssize_t)used;
+    }
+}
+
+/* ---- frames down ---- */
+
+/* What the pipe did not take at once. */
+struct rest {
+    uv_write_t request;
+    char bytes[];
+};
+
+static void rest_written(uv_write_t *request, int status)
+{
+    /* A failure is the worker's going, of which gone() tells. */
+    (void)status;
+    free(request->data);
+}
+
+static int send_rest(struct worker_process *process, const struct netstring_frame *frame,
+                     size_t skip, struct error *error)
+{
+    struct rest *rest = malloc(sizeof *rest + frame->size - skip);
+    uv_buf_t buffer;
+    size_t length = 0;
+
+    if (rest == NULL)
+        return error_memory(error, "a frame");
+    for (int i = 0; i < frame->count; i++) {
+        size_t skipped = skip < frame->pieces[i].iov_len ? skip : frame->pieces[i].iov_len;
+        size_t left = frame->pieces[i].iov_len - skipped;
+
+        memcpy(rest->bytes + length, (char *)frame->pieces[i].iov_base + skipped, left);
+        length += left;
+        skip -= skipped;
+    }
+    rest->request.data = rest;
+    buffer = uv_buf_init(rest->bytes, (unsigned)length);
+    if (uv_write(&rest->request, (uv_stream_t *)&process->down, &buffer, 1, rest_written) != 0)
+        free(rest);
+    return 0;
+}
+
+int worker_process_send(struct worker_process *process, const struct iovec *parts, int count,
+                        struct stamp *sent, struct error *error)
+{
+    struct netstring_frame frame;
+    uv_buf_t buffers[NETSTRING_PARTS_MAX + 2];
+    int written;
+
+    netstring_encode(&frame, parts, count);
+    for (int i = 0; i < frame.count; i++)
+        buffers[i] = uv_buf_init(frame.pieces[i].iov_base, (unsigned)frame.pieces[i].iov_len);
+    *sent = stamp_now();
+    if (process->down_closed)
+        return 0;
+    written = uv_try_write((uv_stream_t *)&process->down, buffers, (unsigned)frame.count);
+    if (written == UV_EAGAIN)
+        written = 0;
+    if (written < 0 || (size_t)written == frame.size)
+        return 0;
+    return send_rest(process, &frame, (size_t)written, error);
+}
+
+/* ---- the start ---- */
+
+/* Both ends of a pipe; [0] reads. Real pipes: libuv's own are sockets, which
+ * take longer. */
+static int open_pipe(int ends[2], struct error *error)
+{
+    if (pipe2(ends, O_CLOEXEC) == 0)
+        return 0;
+    ends[0] = ends[1] = -1;
+    return error_system(error, errno, "cannot make a pipe to a worker");
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+static int init_handle(struct worker_process *process, uv_loop_t *loop, uv_pipe_t *pipe, int fd)
+{
+    int result = uv_pipe_init(loop, pipe, 0);
+
+    if (result != 0)
+        return result;
+    pipe->data = process;
+    process->handles_open++;
+    return uv_pipe_open(pipe, fd);
+}
+
+/*
+ * Starts the process with its memory laid out at fixed addresses. The setting
+ * is inherited, so it is set here around the start; where it is not allowed
+ * (some containers) QEMU's own layout is fixed all the same.
+ */
+static int spawn_fixed_layout(uv_loop_t *loop, uv_process_t *process,
+                              const uv_process_options_t *options)
+{
+    int before = personality(0xffffffff);
+    int result;
+
+    if (before >= 0)
+        (void)personality((unsigned long)before | ADDR_NO_RANDOMIZE);
+    result = uv_spawn(loop, process, options);
+    if (before >= 0)
+        (void)personality((unsigned long)before);
+    return result;
+}
+
+static int spawn(struct worker_process *process, uv_loop_t *loop,
+                 const struct worker_launch *launch, const int fds[3], struct error *error)
+{
+    uv_stdio_container_t stdio[GUEST_PROGRAM_FD + 1] = {
+        [0] = {.flags = UV_IGNORE},
+        [1] = {.flags = UV_INHERIT_FD, .data.fd = fds[2]},
+        [2] = {.flags = UV_INHERIT_FD, .data.fd = fds[2]},
+        [FRAMES_DOWN_FD] = {.flags = UV_INHERIT_FD, .data.fd = fds[0]},
+        [FRAMES_UP_FD] = {.flags = UV_INHERIT_FD, .data.fd = fds[1]},
+        [GUEST_PROGRAM_FD] = {.flags = UV_INHERIT_FD, .data.fd = launch->program_fd},
+    };
+    uv_process_options_t options = {
+        .exit_cb = process_exited,
+        .file = launch->path,
+        .args = (char **)launch->arguments,
+        .env = (char **)launch->environment,
+        .cwd = "/",
+        /* In a session of its own: an interrupt at the terminal reaches the
+         * supervisor alone, which then ends its workers. */
+        .flags = UV_PROCESS_DETACHED,
+        .stdio_count = launch->program_fd < 0 ? GUEST_PROGRAM_FD : GUEST_PROGRAM_FD + 1,
+        .stdio = stdio,
+    };
+    int result = spawn_fixed_layout(loop, &process->process, &options);
+
+    process->process.data = process;
+    process->handles_open++;
+    if (result != 0)
+        return error_set(error, ERROR_SYSTEM, "cannot start the worker %s: %s", launch->path,
+                         uv_strerror(result));
+    return 0;
+}
+
+/* Gives our ends to the loop. An end that a handle took over becomes -1. */
+static int open_handles(struct worker_process *process, uv_loop_t *loop, int *down, int *up,
+                        int *words, struct error *error)
+{
+    struct {
+        uv_pipe_t *pipe;
+        int *fd;
+    } const ends[] = {{&process->down, down}, {&process->up, up}, {&process->words, words}};
+
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        int result = init_handle(process, loop, ends[i].pipe, *ends[i].fd);
+
+        if (result != 0)
+            return error_set(error, ERROR_SYSTEM, "cannot open a pipe to a worker: %s",
+                             uv_strerror(result));
+        *ends[i].fd = -1;
+    }
+    return 0;
+}
+
+static int start_reading(struct worker_process *process, struct error *error)
+{
+    int result = uv_read_start((uv_stream_t *)&process->up, allocate_input, up_read);
+
+    if (result == 0)
+        result = uv_read_start((uv_stream_t *)&process->words, allocate_words, words_read);
+    if (result != 0)
+        return error_set(error, ERROR_SYSTEM, "cannot read from a worker: %s", uv_strerror(result));
+    return 0;
+}
+
+/* A process that never came to be is freed like one that has gone; its owner
+ * is not told. */
+static void abandon(struct worker_process *process)
+{
+    uv_handle_t *const handles[] = {
+        (uv_handle_t *)&process->down,
+        (uv_handle_t *)&process->up,
+        (uv_handle_t *)&process->words,
+        (uv_handle_t *)&process->process,
+    };
+
+    worker_process_kill(process);
+    process->freed = true;
+    if (process->handles_open == 0)
+        free(process);
+    else
+        for (size_t i = 0; i < sizeof handles / sizeof handles[0]; i++)
+            if (handles[i]->data == process)
+                close_handle(handles[i]);
+}
+
+struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker_launch *launch,
+                                            const struct worker_listener *listener,
+                                            struct error *error)
+{
+    struct worker_process *process = calloc(1, sizeof *process);
+    int down[2] = {-1, -1}, up[2] = {-1, -1}, words[2] = {-1, -1};
+    bool started = false;
+
+    if (process == NULL) {
+        error_memory(error, "a worker");
+        return NULL;
+    }
+    process->listener = *listener;
+    process->reaped = true; /* until there is one to reap */
+    netstring_decoder_init(&process->decoder, launch->frame_cap);
+    if (open_pipe(down, error) == 0 && open_pipe(up, error) == 0 && open_pipe(words, error) == 0 &&
+        open_handles(process, loop, &down[1], &up[0], &words[0], error) == 0 &&
+        spawn(process, loop, launch, (int[]){down[0], up[1], words[1]}, error) == 0) {
+        process->reaped = false;
+        started = start_reading(process, error) == 0;
+    }
+    for (int end = 0; end < 2; end++) {
+        close_fd(down[end]);
+        close_fd(up[end]);
+        close_fd(words[end]);
+    }
+    if (started)
+        return process;
+    abandon(process);
+    return NULL;
+}

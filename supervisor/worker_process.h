@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_WORKER_PROCESS_H
+#define GASPIPE_SUPERVISOR_WORKER_PROCESS_H
+
+#include <sys/uio.h>
+#include <uv.h>
+
+#include "base/error.h"
+#include "base/stamp.h"
+
+/*
+ * One worker's process and its three pipes on the loop: frames down, frames up,
+ * and the words that it prints. Knows nothing of vats.
+ */
+struct worker_process;
+
+/* How to start it. Everything is borrowed for the call. */
+struct worker_launch {
+    const char *path;
+    char *const *arguments;         /* argv; ends with NULL */
+    const char *const *environment; /* ends with NULL */
+    int program_fd;                 /* becomes GUEST_PROGRAM_FD in the worker; -1: none */
+    size_t frame_cap;               /* bytes; a longer frame from it is bad */
+};
+
+/* What it tells its owner, from within the loop. */
+struct worker_listener {
+    void *context;
+    /* A frame, borrowed for the call, and when its last byte had come. */
+    void (*frame)(void *context, struct iovec frame, struct stamp come);
+    /* What came is no frame; nothing more is read. */
+    void (*bad_frame)(void *context, const struct error *error);
+    /* A line, or the piece of a long one, from its stdout or stderr. */
+    void (*words)(void *context, const char *line);
+    /*
+     * The process is reaped and its pipes are read to the end: the last call.
+     * signal_number is 0 when it exited by itself.
+     */
+    void (*gone)(void *context, int exit_status, int signal_number);
+};
+
+/*
+ * NULL with ERROR_SYSTEM when it cannot be started. Owned by the caller:
+ * worker_process_free() after gone() was called.
+ */
+struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker_launch *launch,
+                                            const struct worker_listener *listener,
+                                            struct error *error);
+
+/*
+ * Sends one frame of at most NETSTRING_PARTS_MAX parts, borrowed for the call;
+ * what the pipe does not take at once goes when it can. *sent is the moment
+ * before the first byte went. A worker that is no longer there is not an error
+ * here: gone() tells of it. -1 when memory ran out.
+ */
+int worker_process_send(struct worker_process *process, const struct iovec *parts, int count,
+                        struct stamp *sent, struct error *error);
+
+/* Gives to words() what has been printed up to now. */
+void worker_process_read_words(struct worker_process *process);
+
+/* Closes the pipe down, on which an idle worker ends. */
+void worker_process_hang_up(struct worker_process *process);
+
+/* gone() follows. */
+void worker_process_kill(struct worker_process *process);
+
+/* Gives everything back, as soon as the loop has closed it. */
+void worker_process_free(struct worker_process *process);
+
+#endif
