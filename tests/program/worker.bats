@@ -1,0 +1,168 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe-worker, driven over its pipe by hand.
+
+load common
+
+# frame BYTES...: each as a netstring.
+frame() {
+    local LC_ALL=C bytes
+
+    for bytes; do
+        printf '%d:%s,' "${#bytes}" "$bytes"
+    done
+}
+
+# worker OPTIONS...: run with the frames from stdin; $output has the frames that came
+# back and what it said on stderr, $status is the worker's.
+worker() {
+    run bash -c 'exec "$0" "$@" 3<&0 4>&1' "$BUILD/gaspipe-worker" "$@"
+}
+
+# The meter records in $output, one JSON object a line.
+meters() {
+    grep -aoE '\{"currentHeapCount".*\}' <<< "${output//$'\x01'/$'\n'}"
+}
+
+# The results behind the meters, one a line: between \1 and the frame's comma.
+results() {
+    tr '\001' '\n' <<< "$output" | sed -nE '2,$s/,([0-9]+:[.].*)?$//p'
+}
+
+# A contract that answers each delivery with what it was sent.
+echo_contract='eglobalThis.handleCommand = bytes => ({ result: bytes })'
+
+# One that asks for as many times as it is told, and answers with the last answer.
+asking_contract='e
+globalThis.handleCommand = bytes => {
+    let answer;
+    for (let count = Number(new TextDecoder().decode(bytes)); count > 0; count--)
+        answer = issueCommand(new TextEncoder().encode(`request ${count}`).buffer);
+    return { result: answer };
+}'
+
+@test "a delivery's result comes back, with its meter" {
+    worker < <(frame "$echo_contract" '?hello' '?again')
+    assert_status 0
+    assert_equal "$(results)" $'\nhello\nagain'
+    assert_equal "$(meters | jq -c '[.timestamps, .monotimes | length]')" $'[2,2]\n[2,2]\n[2,2]'
+    assert_equal "$(meters | jq .compute | sed -n 2p)" "$(meters | jq .compute | sed -n 3p)" \
+        "computrons of two equal deliveries"
+}
+
+@test "R is answered by a bare dot, and q ends the worker" {
+    worker < <(frame R q 'ethrow new Error("after the end")')
+    assert_status 0
+    assert_equal "$output" '1:.,'
+}
+
+@test "a request waits for its answer, and each takes a pair of stamps" {
+    worker < <(frame "$asking_contract" '?2' /first /second)
+    assert_status 0
+    assert_output_has '10:?request 2,'
+    assert_output_has '10:?request 1,'
+    assert_equal "$(results | tail -n 1)" second
+    assert_equal "$(meters | tail -n 1 | jq '.timestamps | length')" 6
+}
+
+@test "5,000 requests leave 10,002 stamps, in order on both clocks" {
+    worker < <(
+        frame "$asking_contract" '?5000'
+        for ((i = 0; i < 5000; i++)); do printf '2:/x,'; done
+    )
+    assert_status 0
+    assert_equal "$(meters | tail -n 1 | jq -c '
+        [(.timestamps, .monotimes) | length], .timestamps == (.timestamps | sort),
+        .monotimes == (.monotimes | sort)')" $'[10002,10002]\ntrue\ntrue'
+}
+
+@test "what throws is told, and is the exit status of a worker that ends after it" {
+    worker < <(frame 'ethrow new TypeError("no moon")')
+    assert_status 15
+    assert_output_has '!TypeError: no moon'
+    worker < <(frame 'ethrow new TypeError("no moon")' 'e1')
+    assert_status 0
+}
+
+@test "passing the limit of computrons ends with status 17" {
+    worker -l 100000 < <(frame 'e1' 'efor (;;);')
+    assert_status 17
+    assert_equal "$(meters | wc -l)" 1 "number of meters"
+}
+
+@test "a recursion without end ends with status 12" {
+    worker < <(frame 'e(function f() { f(); f(); })()')
+    assert_status 12
+}
+
+@test "taking memory without end ends with status 11" {
+    worker < <(frame 'econst all = []; for (;;) all.push(new ArrayBuffer(1 << 26));')
+    assert_status 11
+}
+
+# refused STATUS WORDS BYTES: these bytes, behind a good frame, end the worker with
+# STATUS and one line on stderr that has WORDS; the good frame was answered.
+refused() {
+    worker < <(frame R && printf '%b' "$3")
+    assert_status "$1"
+    assert_equal "${lines[0]%%gaspipe-worker:*}" '1:.,'
+    assert_equal "${#lines[@]}" 1 "number of lines"
+    assert_output_has "$2"
+}
+
+@test "hostile frames end with status 32 and one line" {
+    refused 32 "not '-'" '-1:e,'
+    refused 32 "not '+'" '+1:e,'
+    refused 32 'not byte 0x20' ' 1:e,'
+    refused 32 "not ':'" ':e,'
+    refused 32 'leading zero' '01:R,'
+    refused 32 'cap of 67108864 bytes' '67108865:'
+    refused 32 'cap of 67108864 bytes' '99999999999999999999999:'
+    refused 32 "does not end with ','" '1:RR'
+    refused 32 'empty frame' '0:,'
+    refused 32 "unknown command 'x'" '1:x,'
+    refused 32 'byte 0x00' '1:\x00,'
+    refused 32 'byte 0xff' '1:\xff,'
+}
+
+@test "the end of the input inside a frame is status 31, at each byte" {
+    local frames='7:e12+345,' length
+
+    for ((length = 1; length < ${#frames}; length++)); do
+        refused 31 'inside a frame' "${frames:0:length}"
+    done
+}
+
+@test "the end of the input instead of an answer, or another frame, is an error" {
+    worker < <(frame "$asking_contract" '?1')
+    assert_status 2
+    assert_output_has 'end of file before the answer'
+    worker < <(frame "$asking_contract" '?1' '?1')
+    assert_status 32
+    assert_output_has "does not begin with '/'"
+    worker < <(frame "$asking_contract" '?1' && printf '3:/x')
+    assert_status 31
+}
+
+@test "--max-frame refuses what is longer, before its bytes come" {
+    worker --max-frame 10 < <(frame 'e123456789' && printf '11:')
+    assert_status 32
+    assert_output_has 'cap of 10 bytes'
+    assert_equal "$(meters | wc -l)" 1 "number of meters"
+}
+
+@test "a command line that is wrong says so and ends with status 1" {
+    for arguments in '--telepathy' '-l many' '-l -1' '-s 99999999999999' '--max-frame'; do
+        # shellcheck disable=SC2086 # several words
+        worker $arguments < /dev/null
+        assert_status 1
+        assert_output_has 'gaspipe-worker'
+    done
+}
+
+@test "a supervisor that closed its end is an error, not a signal's death" {
+    # The reading process has ended before the worker starts.
+    run bash -c 'exec 4> >(exit); wait $!; printf 1:R, | "$0" 3<&0' "$BUILD/gaspipe-worker"
+    assert_status 2
+    assert_output_has 'Broken pipe'
+}
