@@ -39,8 +39,8 @@ static const char *const statement_text[STATEMENTS] = {
     [STATEMENT_COUNT_CRANK] = "UPDATE crank SET next = next + 1",
     [STATEMENT_COUNT_DELIVERY] = "UPDATE vat SET delivery_next = delivery_next + 1 WHERE id = ?1",
     [STATEMENT_GET] = "SELECT value FROM vatstore WHERE vat = ?1 AND key = ?2",
-    [STATEMENT_SET] = "INSERT INTO vatstore (vat, key, value) VALUES (?1, ?2, ?3) "
-                      "ON CONFLICT (vat, key) DO UPDATE SET value = ?3",
+    [STATEMENT_SET] = ("INSERT INTO vatstore (vat, key, value) VALUES (?1, ?2, ?3) "
+                       "ON CONFLICT (vat, key) DO UPDATE SET value = ?3"),
     [STATEMENT_DELETE] = "DELETE FROM vatstore WHERE vat = ?1 AND key = ?2",
     [STATEMENT_NEXT_KEY] =
         "SELECT key FROM vatstore WHERE vat = ?1 AND key > ?2 ORDER BY key LIMIT 1",
@@ -118,7 +118,7 @@ static int create_schema(struct store *store, struct error *error)
 /* Takes a new file into use; refuses one that holds something else. */
 static int check_schema(struct store *store, struct error *error)
 {
-    int64_t application, version, tables;
+    int64_t application = 0, version = 0, tables = 0;
 
     if (query_number(store, "PRAGMA application_id", &application, error) != 0 ||
         query_number(store, "PRAGMA user_version", &version, error) != 0 ||

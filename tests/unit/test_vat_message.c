@@ -33,7 +33,6 @@ static void each_syscall_is_read(void **state)
          VAT_SYSCALL_STORE_NEXT_KEY},
         {"[\"syscall\",[\"resolve\",[[\"p-60\",false,{\"body\":\"#1\",\"slots\":[\"o+1\"]}]]]]",
          "resolve", VAT_SYSCALL_RESOLVE},
-        {"[\"syscall\",[\"exit\",true,{\"body\":\"#1\",\"slots\":[]}]]", "exit", VAT_SYSCALL_EXIT},
     };
 
     (void)state;
@@ -106,7 +105,6 @@ static void what_is_no_request_is_refused(void **state)
         "[\"syscall\",[\"resolve\",[[\"p-1\",true,{\"body\":\"\"}]]]]",
         "[\"syscall\",[\"resolve\",[[\"p-1\",true,{\"body\":\"\",\"slots\":[1]}]]]]",
         "[\"syscall\",[\"resolve\",[[\"p-1\",true,{\"body\":\"\",\"slots\":[],\"x\":1}]]]]",
-        "[\"syscall\",[\"exit\",1,{\"body\":\"\",\"slots\":[]}]]",
         "[\"syscall\",[\"exit\",true,null]]",
         "[\"syscall\",[\"launchRockets\"]]",
         "[\"sourcedConsole\"]",
