@@ -10,6 +10,12 @@
 
 static const char shape[] = "a delivery is {\"vat\":\"NAME\",\"method\":\"NAME\",\"args\":[...]}";
 
+/* A string that C can hold: one of JSON may go on behind a '\0'. */
+static bool is_name(const json_t *value)
+{
+    return json_is_string(value) && json_string_length(value) == strlen(json_string_value(value));
+}
+
 static int check_fields(const json_t *object, struct error *error)
 {
     static const char *const known[] = {"vat", "method", "args", "deliver"};
@@ -25,7 +31,7 @@ static int check_fields(const json_t *object, struct error *error)
         if (!is_known)
             return error_set(error, ERROR_INPUT, "unknown field \"%.64s\"; %s", key, shape);
     }
-    if (!json_is_string(json_object_get(object, "vat")))
+    if (!is_name(json_object_get(object, "vat")))
         return error_set(error, ERROR_INPUT, "\"vat\" must be a string; %s", shape);
     return 0;
 }
@@ -78,9 +84,9 @@ static int take_full(struct delivery_line *line, const json_t *deliver, struct e
     const json_t *message = json_array_get(deliver, 2);
     json_t *methargs = json_object_get(message, "methargs");
 
-    if (!json_is_string(kind) || strcmp(json_string_value(kind), "message") != 0 ||
-        json_array_size(deliver) != 3 || !json_is_string(target) ||
-        !vat_message_is_capdata(methargs) || !json_is_null(json_object_get(message, "result")))
+    if (!is_name(kind) || strcmp(json_string_value(kind), "message") != 0 ||
+        json_array_size(deliver) != 3 || !is_name(target) || !vat_message_is_capdata(methargs) ||
+        !json_is_null(json_object_get(message, "result")))
         return error_set(error, ERROR_INPUT,
                          "\"deliver\" must be [\"message\",TARGET,{\"methargs\":"
                          "{\"body\":STRING,\"slots\":[...]},\"result\":null}]");
