@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "slog/flight.h"
+
+#include <stdlib.h>
+
+#include "slog/describe.h"
+
+enum { FIRST_CAPACITY = 64 };
+
+struct flight *flight_new(struct error *error)
+{
+    struct flight *flight = calloc(1, sizeof *flight);
+
+    if (flight == NULL)
+        error_memory(error, "a delivery");
+    return flight;
+}
+
+void flight_free(struct flight *flight)
+{
+    if (flight == NULL)
+        return;
+    buf_free(&flight->words);
+    free(flight->requests);
+    free(flight);
+}
+
+void flight_reset(struct flight *flight)
+{
+    buf_clear(&flight->words);
+    flight->request_count = 0;
+    flight->consoles = 0;
+    flight->changed = false;
+}
+
+/* Ends the word that was being appended since `start`, and returns where it is. */
+static size_t end_word(struct buf *words, size_t start)
+{
+    buf_append_byte(words, '\0');
+    return start;
+}
+
+static struct scan_span message_of(struct scan_span vd)
+{
+    struct scan_span element = {0};
+    struct scan_cursor cursor;
+
+    if (!scan_open(vd, '[', &cursor))
+        return element;
+    for (int i = 0; i < 3; i++) {
+        if (scan_element(&cursor, &element) != SCAN_FOUND)
+            return (struct scan_span){0};
+    }
+    return element;
+}
+
+int flight_describe(struct flight *flight, const struct record *record, struct error *error)
+{
+    struct scan_span vd = record->vd.at != NULL ? record->vd : record->kd;
+    struct scan_span kind = describe_kind(vd);
+    struct buf *words = &flight->words;
+    size_t start;
+
+    if (kind.at == NULL)
+        kind = record->dispatch;
+    start = words->length;
+    describe_string(kind, words);
+    flight->kind = end_word(words, start);
+    start = words->length;
+    if (scan_is(kind, "message"))
+        describe_method(message_of(vd), words);
+    flight->method = end_word(words, start);
+    start = words->length;
+    if (vd.at != NULL)
+        describe_delivery(vd, words);
+    else
+        describe_string(kind, words);
+    flight->description = end_word(words, start);
+    return buf_failed(words) ? error_memory(error, "a delivery's description") : 0;
+}
+
+static int reserve(struct flight *flight, struct error *error)
+{
+    size_t capacity = flight->request_capacity == 0 ? FIRST_CAPACITY : flight->request_capacity * 2;
+    struct request *moved;
+
+    if (flight->request_count < flight->request_capacity)
+        return 0;
+    moved = realloc(flight->requests, capacity * sizeof *moved);
+    if (moved == NULL)
+        return error_memory(error, "a delivery's syscalls");
+    flight->requests = moved;
+    flight->request_capacity = capacity;
+    return 0;
+}
+
+static size_t add_label(struct flight *flight, const struct record *record)
+{
+    size_t start = flight->words.length;
+
+    if (record->type == RECORD_CONSOLE)
+        buf_append_string(&flight->words, "console");
+    else
+        describe_syscall(record->vsc.at != NULL ? record->vsc : record->ksc, &flight->words);
+    return end_word(&flight->words, start);
+}
+
+int flight_add_request(struct flight *flight, const struct record *record, struct moment arrived,
+                       uint32_t kind, bool labelled, struct error *error)
+{
+    bool console = record->type == RECORD_CONSOLE;
+    struct request *request;
+
+    if (reserve(flight, error) != 0)
+        return -1;
+    request = &flight->requests[flight->request_count++];
+    *request = (struct request){.console = console,
+                                .changed_before = flight->changed,
+                                .arrived = arrived,
+                                .answered = arrived,
+                                .syscall_num = record->syscall_num,
+                                .kind = kind};
+    flight->changed = false;
+    flight->consoles += console;
+    if (!console)
+        request->answered = (struct moment){MODEL_NONE, MODEL_NONE};
+    if (labelled)
+        request->label = add_label(flight, record);
+    return buf_failed(&flight->words) ? error_memory(error, "a syscall's description") : 0;
+}
+
+void flight_answer(struct flight *flight, const struct record *record, struct moment answered)
+{
+    for (size_t i = flight->request_count; i > 0; i--) {
+        struct request *request = &flight->requests[i - 1];
+
+        if (request->console)
+            continue;
+        if (request->answered.real == MODEL_NONE && request->syscall_num == record->syscall_num) {
+            request->answered = answered;
+            request->changed_within = flight->changed;
+            flight->changed = false;
+        }
+        return;
+    }
+}

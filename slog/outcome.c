@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "slog/outcome.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { FIRST_CAPACITY = 512, SECONDS_TO_MICROSECONDS = 6 };
+
+static int stamps_reserve(struct stamps *stamps, struct error *error)
+{
+    size_t capacity = stamps->capacity == 0 ? FIRST_CAPACITY : stamps->capacity * 2;
+    int64_t *moved;
+
+    if (stamps->count < stamps->capacity)
+        return 0;
+    moved = realloc(stamps->at, capacity * sizeof *moved);
+    if (moved == NULL)
+        return error_memory(error, "timestamps");
+    stamps->at = moved;
+    stamps->capacity = capacity;
+    return 0;
+}
+
+/* Numbers of an array times 10^scale times unit. One that is no moment empties the list. */
+static int read_stamps(struct scan_span array, int scale, int64_t unit, struct stamps *stamps,
+                       struct error *error)
+{
+    struct scan_cursor cursor;
+    struct scan_span element;
+    int64_t number;
+
+    if (!scan_open(array, '[', &cursor))
+        return 0;
+    while (scan_element(&cursor, &element) == SCAN_FOUND) {
+        if (!scan_decimal(element, scale, &number) || number < 0 || number > INT64_MAX / unit / 2) {
+            stamps->count = 0;
+            return 0;
+        }
+        if (stamps_reserve(stamps, error) != 0)
+            return -1;
+        stamps->at[stamps->count++] = number * unit;
+    }
+    return 0;
+}
+
+static void read_double(struct scan_span value, double *number)
+{
+    if (value.at != NULL && !scan_double(value, number))
+        *number = NAN;
+}
+
+static void read_cpu(struct scan_span cpu, struct outcome *outcome)
+{
+    read_double(scan_get(cpu, "user"), &outcome->cpu_user);
+    read_double(scan_get(cpu, "sys"), &outcome->cpu_sys);
+    read_double(scan_get(cpu, "nivcsw"), &outcome->switched_out);
+}
+
+static int read_meter(struct scan_span meter, struct outcome *outcome, struct error *error)
+{
+    struct scan_span key, value;
+    struct scan_cursor cursor;
+
+    if (!scan_open(meter, '{', &cursor))
+        return 0;
+    outcome->metered = true;
+    while (scan_member(&cursor, &key, &value) == SCAN_FOUND) {
+        int result = 0;
+
+        if (scan_is(key, "timestamps"))
+            result = read_stamps(value, SECONDS_TO_MICROSECONDS, 1000, &outcome->timestamps, error);
+        else if (scan_is(key, "monotimes"))
+            result = read_stamps(value, 0, 1, &outcome->monotimes, error);
+        else if (scan_is(key, "compute"))
+            read_double(value, &outcome->compute);
+        else if (scan_is(key, "instructions"))
+            read_double(value, &outcome->instructions);
+        else if (scan_is(key, "cpu"))
+            read_cpu(value, outcome);
+        if (result != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void reset(struct outcome *outcome)
+{
+    struct stamps timestamps = outcome->timestamps, monotimes = outcome->monotimes;
+
+    timestamps.count = 0;
+    monotimes.count = 0;
+    *outcome = (struct outcome){.compute = NAN,
+                                .instructions = NAN,
+                                .cpu_user = NAN,
+                                .cpu_sys = NAN,
+                                .switched_out = NAN,
+                                .timestamps = timestamps,
+                                .monotimes = monotimes};
+}
+
+int outcome_read(struct scan_span dr, struct outcome *outcome, struct error *error)
+{
+    struct scan_span status, result, meter;
+    struct scan_cursor cursor;
+
+    reset(outcome);
+    if (!scan_open(dr, '[', &cursor) || scan_element(&cursor, &status) != SCAN_FOUND)
+        return 0;
+    outcome->ok = scan_is(scan_string(status), "ok");
+    if (scan_element(&cursor, &result) != SCAN_FOUND)
+        return 0;
+    if (!outcome->ok)
+        outcome->problem = scan_string(result);
+    if (scan_element(&cursor, &meter) != SCAN_FOUND)
+        return 0;
+    return read_meter(meter, outcome, error);
+}
+
+void outcome_free(struct outcome *outcome)
+{
+    free(outcome->timestamps.at);
+    free(outcome->monotimes.at);
+    *outcome = (struct outcome){0};
+}

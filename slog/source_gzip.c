@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <isa-l/igzip_lib.h>
+
+#include "slog/source_internal.h"
+
+/* One call's output: isa-l counts in 32 bits. */
+enum { LARGEST_STEP = 1 << 30 };
+
+static int gzip_begin(struct source *source, struct error *error)
+{
+    /* With its tables some 90 KB. */
+    struct inflate_state *state = malloc(sizeof *state);
+
+    if (state == NULL)
+        return error_memory(error, "decompressing");
+    isal_inflate_init(state);
+    state->crc_flag = ISAL_GZIP;
+    source->state = state;
+    return 0;
+}
+
+static const char *words_for(int code)
+{
+    switch (code) {
+    case ISAL_INVALID_WRAPPER:
+        return "no gzip header where one should be";
+    case ISAL_INCORRECT_CHECKSUM:
+        return "wrong checksum";
+    default:
+        return "no valid block";
+    }
+}
+
+/* Several members can follow each other, as log rotation and `cat a.gz b.gz` leave them. */
+static void next_member(struct inflate_state *state)
+{
+    isal_inflate_reset(state);
+    state->crc_flag = ISAL_GZIP;
+}
+
+static int inflate_some(struct source *source, struct error *error)
+{
+    struct inflate_state *state = source->state;
+    size_t available = source->in_end - source->in_start;
+    int code;
+
+    state->next_in = (uint8_t *)source->in + source->in_start;
+    state->avail_in = (uint32_t)available;
+    code = isal_inflate(state);
+    source->in_start += available - state->avail_in;
+    if (code != ISAL_DECOMP_OK && code != ISAL_END_INPUT && code != ISAL_OUT_OVERFLOW)
+        return error_set(error, ERROR_INPUT, "%s: damaged gzip data: %s", source->path,
+                         words_for(code));
+    return 0;
+}
+
+static ssize_t gzip_read(struct source *source, char *bytes, size_t size, struct error *error)
+{
+    struct inflate_state *state = source->state;
+
+    if (size > LARGEST_STEP)
+        size = LARGEST_STEP;
+    state->next_out = (uint8_t *)bytes;
+    state->avail_out = (uint32_t)size;
+    while (state->avail_out == size) {
+        ssize_t filled = source_fill(source, error);
+
+        if (filled < 0)
+            return -1;
+        if (state->block_state == ISAL_BLOCK_FINISH) {
+            if (filled == 0)
+                return 0;
+            next_member(state);
+        }
+        if (inflate_some(source, error) != 0)
+            return -1;
+        /* Without input what the decoder still held has come out now. */
+        if (filled == 0 && state->avail_out == size && state->block_state != ISAL_BLOCK_FINISH) {
+            source->cut = true;
+            return 0;
+        }
+    }
+    return (ssize_t)(size - state->avail_out);
+}
+
+static void gzip_end(struct source *source)
+{
+    free(source->state);
+}
+
+const struct source_format source_gzip = {.begin = gzip_begin, .read = gzip_read, .end = gzip_end};
