@@ -55,16 +55,18 @@ static bool grow(struct names *names)
 static uint32_t add(struct names *names, const char *text, size_t length, uint32_t hash)
 {
     uint32_t number = (uint32_t)names->count;
-    char *copy;
+    struct name *name;
 
     if (names->count == names->capacity && !grow(names))
         return NAMES_NONE;
-    copy = malloc(length + 1);
-    if (copy == NULL)
+    name = &names->names[number];
+    name->text = malloc(length + 1);
+    if (name->text == NULL)
         return NAMES_NONE;
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    names->names[number] = (struct name){copy, length, hash};
+    memcpy(name->text, text, length);
+    name->text[length] = '\0';
+    name->length = length;
+    name->hash = hash;
     names->count++;
     place(names, number);
     return number;

@@ -113,6 +113,30 @@ static void append_unanswered(struct buf *out, const struct model_delivery *deli
     end_line(out, up->spoiled || unknown->spoiled);
 }
 
+/*
+ * The requests that no stamp covers: of those the kernel's own time is known.
+ * They stand for themselves and are in no sum.
+ */
+static void append_uncovered(struct buf *out, const struct model_delivery *delivery, size_t first)
+{
+    for (size_t i = first; i < delivery->event_count; i++) {
+        const struct model_event *event = &delivery->events[i];
+        size_t start = out->length;
+
+        buf_append_string(out, "   w ->     ?    -> k,");
+        pad_to(out, start, KERNEL_COLUMN);
+        if (event->answered == MODEL_NONE)
+            buf_append_string(out, "    ?   ");
+        else
+            append_seconds(out, event->answered - event->arrived);
+        buf_append_string(out, " kern,");
+        pad_to(out, start, DOWN_COLUMN);
+        buf_append_string(out, "k ->     ?    -> w : ");
+        buf_append_string(out, event->label);
+        buf_append_byte(out, '\n');
+    }
+}
+
 /* Appends what begins at spans[i]; how many spans that took. */
 static size_t append_spans(struct buf *out, const struct model_delivery *delivery, size_t i)
 {
@@ -157,7 +181,7 @@ static void append_part(struct buf *out, const char *name, int64_t part, int64_t
         buf_append_string(out, " ?");
         return;
     }
-    *sum += part;
+    *sum = (int64_t)((uint64_t)*sum + (uint64_t)part);
     buf_append_byte(out, ' ');
     json_text_seconds(out, microseconds(*sum) - before);
 }
@@ -173,7 +197,8 @@ static void append_total(struct buf *out, const struct model_delivery *delivery)
         append_part(out, ", unattributed", delivery->unattributed, &sum);
     buf_append_string(out, "    total  (k->k ");
     append_seconds(out, delivery->total);
-    buf_append_string(out, ")\n");
+    buf_append_byte(out, ')');
+    end_line(out, delivery->clock_changed);
 }
 
 /* Why a delivery is not split in full. */
@@ -208,6 +233,24 @@ static void append_header(struct buf *out, const struct model_delivery *delivery
     buf_append_byte(out, '\n');
 }
 
+/* All spans in order, and before the last of a cut story the requests that it lacks. */
+static void append_story(struct buf *out, const struct model_delivery *delivery)
+{
+    size_t covered = 0;
+
+    for (size_t i = 0; i < delivery->span_count;) {
+        const struct model_span *span = &delivery->spans[i];
+
+        if (span->event != UINT32_MAX)
+            covered = span->event + 1;
+        if (delivery->coverage == MODEL_CUT && i + 1 == delivery->span_count)
+            append_uncovered(out, delivery, covered);
+        i += append_spans(out, delivery, i);
+    }
+    if (delivery->coverage == MODEL_BARE)
+        append_uncovered(out, delivery, 0);
+}
+
 static void text_delivery(struct buf *out, const struct model_delivery *delivery)
 {
     if (delivery->between != MODEL_NONE) {
@@ -216,8 +259,7 @@ static void text_delivery(struct buf *out, const struct model_delivery *delivery
         buf_append_string(out, " kern between-cranks\n");
     }
     append_header(out, delivery);
-    for (size_t i = 0; i < delivery->span_count;)
-        i += append_spans(out, delivery, i);
+    append_story(out, delivery);
     if (delivery->total != MODEL_NONE)
         append_total(out, delivery);
     append_remarks(out, delivery);

@@ -1,0 +1,174 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# slogreport, on SwingSet's slogfiles and on what breaks naive readers. The
+# reports themselves are held by tests/golden/slogreport-*.
+
+load common
+
+DATA=$ROOT/tests/data
+
+slogreport() {
+    "$BUILD/slogreport" "$@"
+}
+
+# The deliveries of a JSON report, with the fields of split.jq, in microseconds.
+as_split() {
+    jq -c 'select(.kind == "delivery")
+        | def us: if . == null then null else . * 1000000 | round end;
+        {vatID, crankNum, deliveryNum, status, start: (.start | us), total: (.total | us),
+         pipe: (.pipe | us), worker: (.worker | us), kernel: (.kernel | us),
+         unattributed: (.unattributed | us), syscalls, consoles, overrun, compute}'
+}
+
+@test "every delivery of both samples splits as the definition says" {
+    for sample in small:30 variety:269; do
+        zcat "$DATA/${sample%:*}.slog.gz" | jq -n -c -f "$DATA/split.jq" > "$BATS_TEST_TMPDIR/expected"
+        slogreport --json "$DATA/${sample%:*}.slog.gz" | as_split > "$BATS_TEST_TMPDIR/found"
+        assert_equal "$(wc -l < "$BATS_TEST_TMPDIR/expected")" "${sample#*:}" "deliveries of $sample"
+        diff "$BATS_TEST_TMPDIR/expected" "$BATS_TEST_TMPDIR/found"
+    done
+}
+
+@test "pipe, worker, kernel and unattributed add up to the total" {
+    for file in "$DATA"/*.slog.gz "$DATA"/shapes/*.slog; do
+        slogreport --json "$file" 2> /dev/null | jq -e -s 'map(select(.kind == "delivery" and .total))
+            | all((.pipe + .worker + .kernel + .unattributed - .total) | fabs < 5e-10)' ||
+            fail "$file does not add up"
+    done
+}
+
+@test "the text report's parts add up to its totals, digit for digit" {
+    slogreport "$DATA/variety.slog.gz" |
+        awk -F '[ ,)]+' '/^   pipe .* total / {
+            sum = 0
+            for (i = 2; i < NF; i++) {
+                if ($i ~ /^(pipe|worker|kernel|unattributed)$/ && $(i + 1) != "?") sum += $(i + 1)
+                if ($i == "(k->k") total = $(i + 1)
+            }
+            if (sum - total > 5e-7 || total - sum > 5e-7) { print; bad = 1 }
+            count++
+        }
+        END { exit bad || count != 269 }'
+}
+
+@test "gzip, Zstandard, a pipe and several members read as the plain file does" {
+    cd "$BATS_TEST_TMPDIR"
+    zcat "$DATA/small.slog.gz" > plain
+    zstd -q plain -o file.zst
+    (head -500 plain | gzip; tail -n +501 plain | gzip) > members.gz
+    (head -500 plain | zstd; tail -n +501 plain | zstd) > frames.zst
+    slogreport --json plain > expected
+    for file in file.zst members.gz frames.zst "$DATA/small.slog.gz"; do
+        slogreport --json "$file" | cmp expected -
+        slogreport --json - < "$file" | cmp expected -
+    done
+    # shellcheck disable=SC2002 # a pipe it shall be
+    cat plain | slogreport --json - | cmp expected -
+}
+
+@test "several files are read as one story" {
+    cd "$BATS_TEST_TMPDIR"
+    zcat "$DATA/small.slog.gz" > plain
+    # Cut within a delivery: its end is in the second file.
+    head -610 plain > one
+    tail -n +611 plain | gzip > two
+    slogreport --json plain | grep '"delivery"' > expected
+    slogreport --json one two | grep '"delivery"' | cmp expected -
+}
+
+@test "compressed data that was cut is reported as far as it goes" {
+    cd "$BATS_TEST_TMPDIR"
+    head -c 20000 "$DATA/small.slog.gz" > cut.gz
+    zcat "$DATA/small.slog.gz" | zstd -q | head -c 25000 > cut.zst
+    for file in cut.gz cut.zst; do
+        run --separate-stderr slogreport --json "$file"
+        assert_status 0
+        [ "$(grep -c '"kind":"delivery"' <<< "$output")" -ge 2 ]
+        [[ $stderr == *"$file: the compressed data ends before its end"* ]]
+    done
+}
+
+@test "damaged compressed data is bad input" {
+    cd "$BATS_TEST_TMPDIR"
+    cp "$DATA/small.slog.gz" damaged.gz
+    chmod u+w damaged.gz
+    printf 'xxxxxxxxxxxxxxxx' | dd of=damaged.gz bs=1 seek=9000 conv=notrunc status=none
+    run --separate-stderr slogreport damaged.gz
+    assert_status 3
+    [[ $stderr == *"damaged.gz: damaged gzip data"* ]]
+}
+
+@test "what is no slogfile gets one line and status 3" {
+    cd "$BATS_TEST_TMPDIR"
+    echo 'hello' > words
+    echo '{"a":1}' > other.jsonl
+    : > empty
+    seq 1000 > numbers
+    head -c 100000 /dev/urandom > noise
+    for file in words other.jsonl empty numbers noise; do
+        run --separate-stderr slogreport "$file"
+        assert_bad_input 3 "$file" 'no slogfile'
+    done
+    run --separate-stderr slogreport "$BATS_TEST_TMPDIR"
+    assert_bad_input 3 "$BATS_TEST_TMPDIR" 'folder'
+    run --separate-stderr slogreport missing.slog
+    assert_bad_input 3 missing.slog 'No such file'
+}
+
+@test "a bad line is named and left out, with --strict it is an error" {
+    run --separate-stderr slogreport --json "$DATA/shapes/damaged.slog"
+    assert_status 0
+    assert_output_has '"badLines":2,"tornLines":1,"deliveries":2'
+    [[ $stderr == *"damaged.slog:3: left out"* ]]
+    [[ $stderr == *"damaged.slog:6: left out"* ]]
+    [[ $stderr == *"damaged.slog:8: the last line is torn"* ]]
+    run --separate-stderr slogreport --strict "$DATA/shapes/damaged.slog"
+    assert_bad_input 3 damaged.slog:3
+}
+
+@test "a file that begins with half a line is read from the next one" {
+    zcat "$DATA/small.slog.gz" | tail -c +123456 > "$BATS_TEST_TMPDIR/cut"
+    run --separate-stderr slogreport --json "$BATS_TEST_TMPDIR/cut"
+    assert_status 0
+    assert_output_has '"badLines":1,'
+    [[ $stderr == *"cut:1: left out"* ]]
+}
+
+@test "a slogfile of a later version is refused" {
+    echo '{"type":"slog-start","version":2,"session":"x","time":1.5,"monotime":0}' > "$BATS_TEST_TMPDIR/later"
+    run --separate-stderr slogreport "$BATS_TEST_TMPDIR/later"
+    assert_bad_input 3 later:1 'version 2' 'version 1'
+}
+
+@test "usage errors have status 2" {
+    run --separate-stderr slogreport
+    assert_bad_input 2 'no slogfile named'
+    run --separate-stderr slogreport --nonsense x
+    assert_bad_input 2 --nonsense
+}
+
+@test "a report that cannot be written is an error" {
+    "$BUILD/slogreport" "$DATA/small.slog.gz" > /dev/full 2> "$BATS_TEST_TMPDIR/err" && fail 'no failure'
+    grep -q 'cannot write the report' "$BATS_TEST_TMPDIR/err"
+}
+
+@test "help and version" {
+    run slogreport --help
+    assert_status 0
+    assert_output_has 'usage: slogreport'
+    run slogreport --version
+    assert_output_has "slogreport $(cat "$ROOT/VERSION")"
+}
+
+@test "memory does not grow with the file" {
+    cd "$BATS_TEST_TMPDIR"
+    zcat "$DATA/variety.slog.gz" > once
+    for _ in $(seq 20); do cat once; done > often
+    # 42 MB within an address space that holds the program and little more.
+    (
+        [ -n "${ASAN_OPTIONS:-}" ] && ldd "$BUILD/slogreport" | grep -q asan && exit 0
+        ulimit -v 40000
+        slogreport --json often > report
+        [ "$(grep -c '"kind":"delivery"' report)" -eq $((20 * 269)) ]
+    )
+}
