@@ -3,9 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "slog/describe.h"
-
-enum { FIRST_CAPACITY = 64 };
 
 struct flight *flight_new(struct error *error)
 {
@@ -81,16 +80,12 @@ int flight_describe(struct flight *flight, const struct record *record, struct e
 
 static int reserve(struct flight *flight, struct error *error)
 {
-    size_t capacity = flight->request_capacity == 0 ? FIRST_CAPACITY : flight->request_capacity * 2;
-    struct request *moved;
+    struct request *requests = array_reserve(flight->requests, &flight->request_capacity,
+                                             flight->request_count + 1, sizeof *requests);
 
-    if (flight->request_count < flight->request_capacity)
-        return 0;
-    moved = realloc(flight->requests, capacity * sizeof *moved);
-    if (moved == NULL)
+    if (requests == NULL)
         return error_memory(error, "a delivery's syscalls");
-    flight->requests = moved;
-    flight->request_capacity = capacity;
+    flight->requests = requests;
     return 0;
 }
 

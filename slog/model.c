@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "slog/describe.h"
 #include "slog/flight.h"
@@ -138,16 +139,12 @@ static uint32_t intern(struct names *names, struct scan_span string)
 
 static int reserve_vats(struct model *model, struct error *error)
 {
-    size_t capacity = model->vat_ids.capacity;
-    struct vat *moved;
+    struct vat *vats =
+        array_reserve(model->vats, &model->vat_capacity, model->vat_ids.count, sizeof *vats);
 
-    if (model->vat_capacity < capacity) {
-        moved = realloc(model->vats, capacity * sizeof *moved);
-        if (moved == NULL)
-            return error_memory(error, "vats");
-        model->vats = moved;
-        model->vat_capacity = capacity;
-    }
+    if (vats == NULL)
+        return error_memory(error, "vats");
+    model->vats = vats;
     while (model->vat_count < model->vat_ids.count)
         model->vats[model->vat_count++] = (struct vat){0};
     return 0;
@@ -384,15 +381,12 @@ static bool is_precise(const struct model *model, const struct flight *flight,
 
 static int reserve_events(struct model *model, size_t count, struct error *error)
 {
-    struct model_event *moved;
+    struct model_event *events =
+        array_reserve(model->events, &model->event_capacity, count, sizeof *events);
 
-    if (count <= model->event_capacity)
-        return 0;
-    moved = realloc(model->events, count * 2 * sizeof *moved);
-    if (moved == NULL)
+    if (events == NULL)
         return error_memory(error, "a delivery's syscalls");
-    model->events = moved;
-    model->event_capacity = count * 2;
+    model->events = events;
     return 0;
 }
 

@@ -4,20 +4,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { FIRST_CAPACITY = 512, SECONDS_TO_MICROSECONDS = 6 };
+#include "base/array.h"
 
-static int stamps_reserve(struct stamps *stamps, struct error *error)
+enum { SECONDS_TO_MICROSECONDS = 6 };
+
+static int stamps_add(struct stamps *stamps, int64_t stamp, struct error *error)
 {
-    size_t capacity = stamps->capacity == 0 ? FIRST_CAPACITY : stamps->capacity * 2;
-    int64_t *moved;
+    int64_t *at = array_reserve(stamps->at, &stamps->capacity, stamps->count + 1, sizeof *at);
 
-    if (stamps->count < stamps->capacity)
-        return 0;
-    moved = realloc(stamps->at, capacity * sizeof *moved);
-    if (moved == NULL)
+    if (at == NULL)
         return error_memory(error, "timestamps");
-    stamps->at = moved;
-    stamps->capacity = capacity;
+    stamps->at = at;
+    at[stamps->count++] = stamp;
     return 0;
 }
 
@@ -36,9 +34,8 @@ static int read_stamps(struct scan_span array, int scale, int64_t unit, struct s
             stamps->count = 0;
             return 0;
         }
-        if (stamps_reserve(stamps, error) != 0)
+        if (stamps_add(stamps, number * unit, error) != 0)
             return -1;
-        stamps->at[stamps->count++] = number * unit;
     }
     return 0;
 }

@@ -3,23 +3,16 @@
 
 #include <stdlib.h>
 
-enum { FIRST_CAPACITY = 64 };
+#include "base/array.h"
 
 /* Room for all that a delivery can need, so that adding cannot fail. */
 static int reserve(struct spans *spans, size_t count, struct error *error)
 {
-    size_t capacity = spans->capacity == 0 ? FIRST_CAPACITY : spans->capacity;
-    struct model_span *moved;
+    struct model_span *at = array_reserve(spans->at, &spans->capacity, count, sizeof *at);
 
-    while (capacity < count)
-        capacity *= 2;
-    if (capacity == spans->capacity)
-        return 0;
-    moved = realloc(spans->at, capacity * sizeof *moved);
-    if (moved == NULL)
+    if (at == NULL)
         return error_memory(error, "a delivery's spans");
-    spans->at = moved;
-    spans->capacity = capacity;
+    spans->at = at;
     return 0;
 }
 
