@@ -1,7 +1,7 @@
-# Tests, fuzzing, lint. TESTS='PATTERN...' narrows the first three to files of
-# these names (% is any text): make unit TESTS='test_buf test_net%'.
+# Tests, fuzzing, benchmarks, lint. TESTS='PATTERN...' narrows check, unit and
+# program to files of these names (% is any text): make unit TESTS='test_buf test_net%'.
 
-.PHONY: check unit program golden-check golden fuzz fuzzers objects lint
+.PHONY: check unit program golden fuzz fuzzers bench objects lint
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 PROGRAM_TESTS := $(wildcard tests/program/*.bats)
@@ -9,11 +9,16 @@ GOLDEN_TESTS := $(if $(wildcard tests/golden/*/cmd),scripts/golden)
 narrow = $(if $(TESTS),$(filter $(foreach test,$(TESTS),%/$(test) %/$(test).bats),$(1)),$(1))
 run_tests = @BUILD=$(BUILD) scripts/run-tests
 
+# Tests, fuzzers and benchmarks are linked with every room; $(1): what else they want.
+define link_all_rooms
+@mkdir -p $(@D)
+$(call say,link,$@)
+$(link) -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(XS_ARCHIVE) \
+	$(PACKAGE_LIBS) $(1) -lm -ldl -lpthread -o $@
+endef
+
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES) $(XS_ARCHIVE)
-	@mkdir -p $(@D)
-	$(call say,link,$@)
-	$(link) -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(XS_ARCHIVE) \
-		$(PACKAGE_LIBS) -lcmocka -lm -ldl -lpthread -o $@
+	$(call link_all_rooms,-lcmocka)
 
 # A sanitized worker cannot run under QEMU: its shadow memory alone takes tens of
 # gigabytes of page tables there. What is counted is the ordinary one.
@@ -45,10 +50,7 @@ SECONDS ?= 30
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(ARCHIVES) $(XS_ARCHIVE)
-	@mkdir -p $(@D)
-	$(call say,link,$@)
-	$(link) -fsanitize=fuzzer -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(XS_ARCHIVE) \
-		$(PACKAGE_LIBS) -lm -ldl -lpthread -o $@
+	$(call link_all_rooms,-fsanitize=fuzzer)
 
 fuzzers: $(FUZZERS)
 
@@ -60,6 +62,19 @@ fuzz:
 		SAN=fuzzer-no-link,address,undefined
 	@BUILD=$(FUZZ_BUILD) scripts/run-fuzzers $(SECONDS) \
 		$(patsubst tests/fuzz/%.c,$(FUZZ_BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+# ---- benchmarks -------------------------------------------------------------------
+
+# bench/NAME is a script that prints a table; bench/*.c are programs that they use.
+BENCH ?= $(filter-out %.c %.h %.md,$(wildcard bench/*))
+BENCH_PROGRAMS := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
+
+$(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(ARCHIVES) $(XS_ARCHIVE)
+	$(call link_all_rooms)
+
+# One after the other: each wants the machine for itself.
+bench: all $(BENCH_PROGRAMS)
+	@set -e; for bench in $(BENCH); do BUILD=$(BUILD) $$bench; done
 
 # ---- lint -------------------------------------------------------------------------
 
