@@ -101,7 +101,7 @@ link = $(Q)$(CC) $(GASPIPE_CFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(filte
 
 $(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor proto slog base)
 	$(call say,link,$@)
-	$(link) $(PACKAGE_LIBS) -o $@
+	$(link) $(PACKAGE_LIBS) -lm -o $@
 
 $(BUILD)/gaspipe-worker: $(BUILD)/obj/worker/main.o $(call lib,worker proto base) $(XS_ARCHIVE)
 	$(call say,link,$@)

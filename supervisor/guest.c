@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "supervisor/locate.h"
 
 #define STRING_OF(x)        STRING_OF_TOKENS(x)
 #define STRING_OF_TOKENS(x) #x
@@ -114,31 +115,11 @@ static int find_qemu(char path[PATH_MAX], struct error *error)
     }
 }
 
-static int find_plugin(char path[PATH_MAX], struct error *error)
-{
-    static const char *const places[] = {PLUGIN_FILE, "../lib/gaspipe/" PLUGIN_FILE};
-    char folder[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
-
-    if (length < 0)
-        return error_system(error, errno, "cannot read /proc/self/exe");
-    folder[length] = '\0';
-    *strrchr(folder, '/') = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        int written = snprintf(path, PATH_MAX, "%s/%s", folder, places[i]);
-
-        if (written < PATH_MAX && access(path, R_OK) == 0)
-            return 0;
-    }
-    return error_set(error, ERROR_SYSTEM, "%s is neither in %s nor in %s/../lib/gaspipe",
-                     PLUGIN_FILE, folder, folder);
-}
-
 int guest_find_tools(struct guest_tools *tools, struct error *error)
 {
     if (find_qemu(tools->qemu, error) < 0)
         return -1;
-    return find_plugin(tools->plugin, error);
+    return locate(PLUGIN_FILE, tools->plugin, error);
 }
 
 /* The value of -plugin: a comma within the path is written twice. */

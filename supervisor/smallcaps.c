@@ -31,7 +31,7 @@ static json_t *unescape_text(const char *text, size_t length)
 {
     static const char undefined[] = "#undefined";
 
-    if (length > 0 && text[0] == '!')
+    if (length > 0 && (text[0] == '!' || text[0] == '+'))
         return json_stringn(text + 1, length - 1);
     if (length == strlen(undefined) && memcmp(text, undefined, length) == 0)
         return json_null();

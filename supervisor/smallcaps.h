@@ -19,9 +19,9 @@ json_t *smallcaps_encode(const json_t *value);
 
 /*
  * A body's value for people and programs that know only JSON: escapes are taken
- * away, #undefined becomes null, and what JSON cannot say (big integers, NaN,
- * slots) stays the string that it is in the body. A new reference; NULL when
- * memory ran out.
+ * away, #undefined becomes null, a big integer the string of its digits, and
+ * what else JSON cannot say (NaN, slots) stays the string that it is in the body. A new reference;
+ * NULL when memory ran out.
  */
 json_t *smallcaps_decode(const json_t *value);
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_DELIVERY_INPUT_H
+#define GASPIPE_SUPERVISOR_DELIVERY_INPUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/error.h"
+
+/* Lines of a file or of stdin, one when asked for; a pipe or terminal is waited
+ * for on the loop. */
+struct delivery_input;
+
+struct delivery_input_listener {
+    void *context;
+    /* A line that is not blank, without its newline; borrowed for the call. From 1. */
+    void (*line)(void *context, const char *text, size_t length, int64_t number);
+    void (*end)(void *context);
+    void (*failed)(void *context, const struct error *error);
+};
+
+/* "-" is stdin. NULL with ERROR_INPUT when the file cannot be opened. */
+struct delivery_input *delivery_input_open(uv_loop_t *loop, const char *path,
+                                           const struct delivery_input_listener *listener,
+                                           struct error *error);
+
+/* How messages name it. */
+const char *delivery_input_name(const struct delivery_input *input);
+
+/* Asks for the next line. One of the listener's functions is called: at once,
+ * or when something has come. */
+void delivery_input_next(struct delivery_input *input);
+
+/* NULL is allowed. Its memory goes when the loop has closed it. */
+void delivery_input_close(struct delivery_input *input);
+
+#endif

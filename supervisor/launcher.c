@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/launcher.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proto/netstring.h"
+#include "supervisor/locate.h"
+
+/* Sanitizers want more address space than QEMU has to give: a build with them
+ * counts the worker of the build without. */
+#ifndef GASPIPE_COUNTED_WORKER
+#define GASPIPE_COUNTED_WORKER "gaspipe-worker"
+#endif
+
+int launcher_open(struct launcher *launcher, bool counted, uint32_t compute_limit,
+                  struct error *error)
+{
+    const char *name = counted ? GASPIPE_COUNTED_WORKER : "gaspipe-worker";
+
+    memset(launcher, 0, sizeof *launcher);
+    launcher->counted = counted;
+    launcher->compute_limit = compute_limit;
+    launcher->program_fd = -1;
+    if (locate(name, launcher->worker, error) != 0)
+        return -1;
+    if (!counted)
+        return 0;
+    if (guest_find_tools(&launcher->tools, error) != 0)
+        return -1;
+    launcher->program_fd = guest_open_program(launcher->worker, error);
+    return launcher->program_fd < 0 ? -1 : 0;
+}
+
+void launcher_close(struct launcher *launcher)
+{
+    if (launcher->program_fd >= 0)
+        close(launcher->program_fd);
+    launcher->program_fd = -1;
+}
+
+static struct worker_process *start_native(const struct launcher *launcher, uv_loop_t *loop,
+                                           char **arguments, const char *name,
+                                           const struct worker_listener *listener,
+                                           struct error *error)
+{
+    struct worker_launch launch = {
+        .path = launcher->worker,
+        .arguments = arguments,
+        .environment = guest_environment(),
+        .program_fd = -1,
+        .frame_cap = NETSTRING_CAP_DEFAULT,
+    };
+
+    while (*arguments != NULL)
+        arguments++;
+    *arguments = (char *)name;
+    return worker_process_start(loop, &launch, listener, error);
+}
+
+/* The name does not reach the guest, where it would shift the stack: it stands
+ * in front of QEMU's own command line. */
+static struct worker_process *start_counted(const struct launcher *launcher, uv_loop_t *loop,
+                                            char **arguments, const char *name,
+                                            const struct worker_listener *listener,
+                                            struct error *error)
+{
+    struct guest_program program = {.arguments = (const char *const *)arguments};
+    struct worker_process *process = NULL;
+    struct guest_command command;
+    struct worker_launch launch;
+    char *argument0;
+
+    if (guest_command_build(&command, &launcher->tools, &program, error) != 0)
+        return NULL;
+    launch = (struct worker_launch){
+        .path = command.path,
+        .arguments = command.arguments,
+        .environment = command.environment,
+        .program_fd = launcher->program_fd,
+        .frame_cap = NETSTRING_CAP_DEFAULT,
+    };
+    argument0 = command.arguments[0];
+    command.arguments[0] = (char *)name;
+    process = worker_process_start(loop, &launch, listener, error);
+    command.arguments[0] = argument0;
+    guest_command_free(&command);
+    return process;
+}
+
+struct worker_process *launcher_start(const struct launcher *launcher, uv_loop_t *loop,
+                                      const char *name, const struct worker_listener *listener,
+                                      struct error *error)
+{
+    /* Of one length whatever the limit is, for the same reason as the name. */
+    char limit[16];
+    char *arguments[] = {"gaspipe-worker", "--die-with-parent", "-l", limit, NULL, NULL};
+
+    snprintf(limit, sizeof limit, "%010u", launcher->compute_limit);
+    if (launcher->counted)
+        return start_counted(launcher, loop, arguments, name, listener, error);
+    return start_native(launcher, loop, arguments, name, listener, error);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_LAUNCHER_H
+#define GASPIPE_SUPERVISOR_LAUNCHER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/error.h"
+#include "supervisor/guest.h"
+#include "supervisor/worker_process.h"
+
+/* Starts gaspipe-worker, natively or under the counter, the same way each time. */
+struct launcher {
+    bool counted;
+    uint32_t compute_limit; /* computrons for each delivery; 0: none */
+    char worker[PATH_MAX];
+    struct guest_tools tools; /* when counted */
+    int program_fd;           /* the worker's file, when counted; else -1 */
+};
+
+/*
+ * Finds what is needed. 0, or -1 with ERROR_SYSTEM: what is missing and how to
+ * get it. A launcher that is all zeros may not be closed.
+ */
+int launcher_open(struct launcher *launcher, bool counted, uint32_t compute_limit,
+                  struct error *error);
+void launcher_close(struct launcher *launcher);
+
+/* As worker_process_start(). `name` is what ps(1) shows. */
+struct worker_process *launcher_start(const struct launcher *launcher, uv_loop_t *loop,
+                                      const char *name, const struct worker_listener *listener,
+                                      struct error *error);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "supervisor/run.h"
+
+static const char usage[] =
+    "usage: gaspipe COMMAND [options]\n"
+    "\n"
+    "  run     deliver to contracts in worker processes, metered\n"
+    "\n"
+    "gaspipe COMMAND --help says more of each, gaspipe --version which version this is.\n";
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"run", run_command},
+};
+
+int main(int argc, char **argv)
+{
+    log_name("gaspipe");
+    /* A worker or a reader that went away is met as EPIPE, where it can be said. */
+    signal(SIGPIPE, SIG_IGN);
+    if (argc < 2) {
+        fputs(usage, stderr);
+        return ERROR_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        fputs(usage, stdout);
+        return 0;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("gaspipe " GASPIPE_VERSION);
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    log_line("unknown command '%s' (see gaspipe --help)", argv[1]);
+    return ERROR_USAGE;
+}

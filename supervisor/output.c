@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/io.h"
+#include "base/json_text.h"
+
+void output_init(struct output *output, bool json)
+{
+    const char *no_colour = getenv("NO_COLOR");
+
+    *output = (struct output){.json = json};
+    output->colour = !json && isatty(STDOUT_FILENO) && (no_colour == NULL || no_colour[0] == '\0');
+}
+
+static int write_out(struct buf *line, struct error *error)
+{
+    int result = 0;
+
+    if (buf_failed(line))
+        result = error_memory(error, "a line of output");
+    else if (io_write_all(STDOUT_FILENO, line->data, line->length) != 0)
+        result = error_system(error, errno, "cannot write the results to stdout");
+    buf_free(line);
+    return result;
+}
+
+static void add(int64_t *sum, int64_t number)
+{
+    if (number != REPORT_NONE)
+        *sum += number;
+}
+
+static void add_up(struct output *output, const struct delivery_report *report)
+{
+    output->deliveries++;
+    output->failed += !report->ok;
+    output->counted = output->counted || report->instructions != REPORT_NONE;
+    add(&output->compute, report->compute);
+    add(&output->instructions, report->instructions);
+    add(&output->total, report->total);
+    add(&output->pipe, report->pipe);
+    add(&output->worker, report->worker);
+    add(&output->kernel, report->kernel);
+}
+
+/* ---- JSON lines ---- */
+
+static void put_string(struct buf *line, const char *name, const char *text)
+{
+    buf_printf(line, ",\"%s\":", name);
+    if (text != NULL)
+        json_text_string(line, text, strlen(text));
+    else
+        buf_append_string(line, "null");
+}
+
+static void put_integer(struct buf *line, const char *name, int64_t number)
+{
+    buf_printf(line, ",\"%s\":", name);
+    if (number != REPORT_NONE)
+        json_text_integer(line, number);
+    else
+        buf_append_string(line, "null");
+}
+
+static void put_time(struct buf *line, const char *name, int64_t nanoseconds)
+{
+    buf_printf(line, ",\"%s\":", name);
+    if (nanoseconds != REPORT_NONE)
+        json_text_nanoseconds(line, nanoseconds);
+    else
+        buf_append_string(line, "null");
+}
+
+static void put_json_delivery(struct buf *line, const struct delivery_report *report)
+{
+    buf_append_string(line, "{\"kind\":\"delivery\"");
+    put_string(line, "vatID", report->vat_id);
+    put_string(line, "vat", report->vat);
+    put_integer(line, "crankNum", report->crank_num);
+    put_integer(line, "deliveryNum", report->delivery_num);
+    put_string(line, "description", report->description);
+    put_string(line, "status", report->ok ? "ok" : "error");
+    buf_printf(line, ",\"result\":%s", report->result != NULL ? report->result : "null");
+    put_string(line, "error", report->error);
+    put_integer(line, "compute", report->compute);
+    put_integer(line, "instructions", report->instructions);
+    put_time(line, "total", report->total);
+    put_time(line, "pipe", report->pipe);
+    put_time(line, "worker", report->worker);
+    put_time(line, "kernel", report->kernel);
+    buf_append_string(line, "}\n");
+}
+
+static void put_json_summary(struct buf *line, const struct output *output, double seconds)
+{
+    buf_append_string(line, "{\"kind\":\"summary\"");
+    put_integer(line, "deliveries", output->deliveries);
+    put_integer(line, "failed", output->failed);
+    put_integer(line, "compute", output->compute);
+    put_integer(line, "instructions", output->counted ? output->instructions : REPORT_NONE);
+    put_time(line, "total", output->total);
+    put_time(line, "pipe", output->pipe);
+    put_time(line, "worker", output->worker);
+    put_time(line, "kernel", output->kernel);
+    buf_printf(line, ",\"elapsed\":%.6f}\n", seconds);
+}
+
+/* ---- columns ---- */
+
+enum { VAT_WIDTH = 10, METHOD_WIDTH = 20, RESULT_WIDTH = 70 };
+
+static void put_heading(struct buf *line)
+{
+    buf_printf(line, "%6s  %-*s %-*s %-6s %12s %14s %11s %11s %11s %11s  %s\n", "crank", VAT_WIDTH,
+               "vat", METHOD_WIDTH, "method", "status", "computrons", "instructions", "total ms",
+               "pipe ms", "worker ms", "kernel ms", "result");
+}
+
+/* With blanks between groups of three digits; "-" for what is not known. */
+static void put_count(struct buf *line, int width, int64_t number)
+{
+    char digits[24], grouped[32];
+    size_t length, at = 0;
+
+    if (number == REPORT_NONE) {
+        buf_printf(line, " %*s", width, "-");
+        return;
+    }
+    snprintf(digits, sizeof digits, "%" PRId64, number);
+    length = strlen(digits);
+    for (size_t i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            grouped[at++] = ',';
+        grouped[at++] = digits[i];
+    }
+    grouped[at] = '\0';
+    buf_printf(line, " %*s", width, grouped);
+}
+
+static void put_milliseconds(struct buf *line, int64_t nanoseconds)
+{
+    if (nanoseconds == REPORT_NONE)
+        buf_printf(line, " %11s", "-");
+    else
+        buf_printf(line, " %11.3f", (double)nanoseconds / 1e6);
+}
+
+/* The beginning of what the contract returned. */
+static void put_result(struct buf *line, const char *result)
+{
+    size_t length = result != NULL ? strlen(result) : 0;
+    size_t shown = length;
+
+    if (length == 0 || strcmp(result, "null") == 0)
+        return;
+    if (shown > RESULT_WIDTH) {
+        shown = RESULT_WIDTH;
+        while (shown > 0 && ((unsigned char)result[shown] & 0xc0) == 0x80)
+            shown--; /* not inside a character */
+    }
+    buf_printf(line, "  %.*s%s", (int)shown, result, shown < length ? "..." : "");
+}
+
+static void put_text_delivery(const struct output *output, struct buf *line,
+                              const struct delivery_report *report)
+{
+    const char *red = output->colour && !report->ok ? "\033[31m" : "";
+    const char *plain = *red != '\0' ? "\033[0m" : "";
+
+    if (report->crank_num == REPORT_NONE)
+        buf_printf(line, "%6s", "-");
+    else
+        buf_printf(line, "%6" PRId64, report->crank_num);
+    buf_printf(line, "  %-*s %-*s %s%-6s%s", VAT_WIDTH, report->vat, METHOD_WIDTH, report->method,
+               red, report->ok ? "ok" : "error", plain);
+    put_count(line, 12, report->compute);
+    put_count(line, 14, report->instructions);
+    put_milliseconds(line, report->total);
+    put_milliseconds(line, report->pipe);
+    put_milliseconds(line, report->worker);
+    put_milliseconds(line, report->kernel);
+    put_result(line, report->result);
+    buf_append_byte(line, '\n');
+    if (report->error != NULL)
+        buf_printf(line, "%8s%s%s%s%s%s\n", "", red, report->place != NULL ? report->place : "",
+                   report->place != NULL ? ": " : "", report->error, plain);
+}
+
+static void put_share(struct buf *line, const char *name, int64_t part, int64_t whole)
+{
+    buf_printf(line, ", %s %.0f %%", name, whole > 0 ? 100.0 * (double)part / (double)whole : 0.0);
+}
+
+static void put_text_summary(struct buf *line, const struct output *output, double seconds)
+{
+    buf_printf(line, "\n%" PRId64 " deliveries, %" PRId64 " failed, in %.3f s;", output->deliveries,
+               output->failed, seconds);
+    put_count(line, 0, output->compute);
+    buf_append_string(line, " computrons");
+    if (output->counted) {
+        buf_append_byte(line, ',');
+        put_count(line, 0, output->instructions);
+        buf_append_string(line, " instructions");
+    }
+    buf_printf(line, "\n%.3f ms in deliveries", (double)output->total / 1e6);
+    put_share(line, "pipe", output->pipe, output->total);
+    put_share(line, "worker", output->worker, output->total);
+    put_share(line, "kernel", output->kernel, output->total);
+    buf_append_byte(line, '\n');
+}
+
+int output_delivery(struct output *output, const struct delivery_report *report,
+                    struct error *error)
+{
+    struct buf line = {0};
+
+    add_up(output, report);
+    if (output->json) {
+        put_json_delivery(&line, report);
+    } else {
+        if (!output->begun)
+            put_heading(&line);
+        put_text_delivery(output, &line, report);
+    }
+    output->begun = true;
+    return write_out(&line, error);
+}
+
+int output_summary(const struct output *output, double seconds, struct error *error)
+{
+    struct buf line = {0};
+
+    if (output->json)
+        put_json_summary(&line, output, seconds);
+    else
+        put_text_summary(&line, output, seconds);
+    return write_out(&line, error);
+}

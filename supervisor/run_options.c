@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/run_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* SwingSet's limits (npm @agoric/xsnap 0.15.0, DEFAULT_CRANK_METERING_LIMIT). */
+#define COMPUTE_LIMIT_DEFAULT 100000000
+/* Long for any honest delivery, short for a night's run that hangs. */
+#define TIMEOUT_MS_DEFAULT  600000
+#define TIMEOUT_SECONDS_MAX 1e6
+
+const char run_options_help[] =
+    "usage: gaspipe run [options] --vat NAME=FILE ... DELIVERIES|-\n"
+    "\n"
+    "Delivers the JSON lines of the file DELIVERIES (or of stdin) to contracts, each in a\n"
+    "worker process of its own, and prints what each delivery cost and where its time went.\n"
+    "A line: {\"vat\":\"bank\",\"method\":\"transfer\",\"args\":[\"alice\",\"bob\",10]}\n"
+    "\n"
+    "  --vat NAME=FILE           a contract's source file, under the name of its vat\n"
+    "  --counter qemu|none       count machine instructions under QEMU, or not (default: qemu)\n"
+    "  --compute-limit N         computrons for each delivery, 0: no limit (default: 100000000)\n"
+    "  --delivery-timeout SECS   end a vat whose delivery takes longer, 0: never (default: 600)\n"
+    "  --store DIR               keep the vats' stores there (default: in memory, for this run)\n"
+    "  --slog FILE               append a slogfile, for slogreport\n"
+    "  --json                    print JSON lines\n"
+    "  --help                    say this and end\n"
+    "\n"
+    "Exit status: 0 all well, 1 a delivery failed, 2 usage, 3 bad input, 4 the system failed,\n"
+    "128+N ended by signal N.\n";
+
+enum {
+    OPTION_VAT = 256,
+    OPTION_COUNTER,
+    OPTION_COMPUTE,
+    OPTION_TIMEOUT,
+    OPTION_STORE,
+    OPTION_SLOG,
+    OPTION_JSON,
+    OPTION_HELP
+};
+
+static const struct option long_options[] = {
+    {"vat", required_argument, NULL, OPTION_VAT},
+    {"counter", required_argument, NULL, OPTION_COUNTER},
+    {"compute-limit", required_argument, NULL, OPTION_COMPUTE},
+    {"delivery-timeout", required_argument, NULL, OPTION_TIMEOUT},
+    {"store", required_argument, NULL, OPTION_STORE},
+    {"slog", required_argument, NULL, OPTION_SLOG},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {0},
+};
+
+static int take_counter(struct run_options *options, const char *word, struct error *error)
+{
+    options->counted = strcmp(word, "qemu") == 0;
+    if (options->counted || strcmp(word, "none") == 0)
+        return 0;
+    return error_set(error, ERROR_USAGE, "--counter is qemu or none, not '%s'", word);
+}
+
+static int take_compute(struct run_options *options, const char *text, struct error *error)
+{
+    char *end;
+    unsigned long number;
+
+    errno = 0;
+    number = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || number > INT32_MAX)
+        return error_set(error, ERROR_USAGE,
+                         "--compute-limit wants a number from 0 to %d, not '%s'", INT32_MAX, text);
+    options->compute_limit = (uint32_t)number;
+    return 0;
+}
+
+static int take_timeout(struct run_options *options, const char *text, struct error *error)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+
+    if (end == text || *end != '\0' || !(seconds >= 0) || seconds > TIMEOUT_SECONDS_MAX)
+        return error_set(error, ERROR_USAGE,
+                         "--delivery-timeout wants seconds from 0 to %.0f, not '%s'",
+                         TIMEOUT_SECONDS_MAX, text);
+    options->timeout_ms = (uint64_t)ceil(seconds * 1000);
+    return 0;
+}
+
+static int take_vat(struct run_options *options, char *vat, struct error *error)
+{
+    char **vats;
+
+    if (strchr(vat, '=') == NULL)
+        return error_set(error, ERROR_USAGE, "--vat wants NAME=FILE, not '%s'", vat);
+    vats = reallocarray(options->vats, options->vat_count + 1, sizeof *vats);
+    if (vats == NULL)
+        return error_memory(error, "the vats");
+    options->vats = vats;
+    vats[options->vat_count++] = vat;
+    return 0;
+}
+
+static int take_option(struct run_options *options, int option, struct error *error)
+{
+    switch (option) {
+    case OPTION_VAT:
+        return take_vat(options, optarg, error);
+    case OPTION_COUNTER:
+        return take_counter(options, optarg, error);
+    case OPTION_COMPUTE:
+        return take_compute(options, optarg, error);
+    case OPTION_TIMEOUT:
+        return take_timeout(options, optarg, error);
+    case OPTION_STORE:
+        options->store = optarg;
+        return 0;
+    case OPTION_SLOG:
+        options->slog = optarg;
+        return 0;
+    case OPTION_JSON:
+        options->json = true;
+        return 0;
+    default:
+        options->help = true;
+        return 0;
+    }
+}
+
+static int check(struct run_options *options, int argc, char **argv, struct error *error)
+{
+    if (options->help)
+        return 0;
+    if (options->vat_count == 0)
+        return error_set(error, ERROR_USAGE, "no vat: give at least one --vat NAME=FILE");
+    if (argc - optind != 1)
+        return error_set(error, ERROR_USAGE, "give one file of deliveries, or - for stdin");
+    options->deliveries = argv[optind];
+    return 0;
+}
+
+int run_options_parse(struct run_options *options, int argc, char **argv, struct error *error)
+{
+    int option;
+
+    *options = (struct run_options){
+        .counted = true,
+        .compute_limit = COMPUTE_LIMIT_DEFAULT,
+        .timeout_ms = TIMEOUT_MS_DEFAULT,
+    };
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
+        if (option == ':')
+            return error_set(error, ERROR_USAGE, "%s wants a value", argv[optind - 1]);
+        if (option == '?')
+            return error_set(error, ERROR_USAGE, "unknown option %s", argv[optind - 1]);
+        if (take_option(options, option, error) != 0)
+            return -1;
+    }
+    return check(options, argc, argv, error);
+}
+
+void run_options_free(struct run_options *options)
+{
+    free(options->vats);
+    options->vats = NULL;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_RUN_OPTIONS_H
+#define GASPIPE_SUPERVISOR_RUN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* The command line of `gaspipe run`. Strings are borrowed from argv. */
+struct run_options {
+    char **vats; /* "NAME=FILE"; owned array */
+    size_t vat_count;
+    const char *deliveries; /* path, or "-" */
+    const char *store;      /* folder; NULL: in memory */
+    const char *slog;       /* path; NULL: none */
+    bool counted;           /* under QEMU with the counter */
+    bool json;
+    bool help;
+    uint32_t compute_limit; /* computrons for each delivery; 0: none */
+    uint64_t timeout_ms;    /* 0: none */
+};
+
+extern const char run_options_help[];
+
+/*
+ * argv[0] is "run". 0, or -1 with ERROR_USAGE. After --help only `help` is of
+ * use. The caller calls run_options_free() in any case.
+ */
+int run_options_parse(struct run_options *options, int argc, char **argv, struct error *error);
+void run_options_free(struct run_options *options);
+
+#endif
