@@ -11,7 +11,7 @@ options_of_help() {
 
 options_of_page() {
     grep -E '^\.It Fl ' | sed -E 's/ (Ar|Ns|Cm).*( , |$)/ , /; s/^\.It Fl //' |
-        tr ' ' '\n' | grep -E '^-?[a-zA-Z]' | sed 's/^/-/' | sort -u
+        tr ' ' '\n' | grep -E '^-?[a-zA-Z]' | grep -vx Fl | sed 's/^/-/' | sort -u
 }
 
 # same_options PAGE COMMAND...: --help and the page have the same options.
@@ -31,10 +31,12 @@ says_version() {
     assert_equal "${lines[-1]}" "$1 $(cat "$ROOT/VERSION")"
 }
 
-@test "gaspipe-worker: page and --help" {
+@test "gaspipe-worker: page, --help and --version" {
     same_options gaspipe-worker gaspipe-worker
+    says_version gaspipe-worker
 }
 
-@test "gaspipe-worker: --version" {
-    says_version gaspipe-worker
+@test "slogreport: page, --help and --version" {
+    same_options slogreport slogreport
+    says_version slogreport
 }
