@@ -22,7 +22,7 @@ struct block {
 
 #ifdef __SSE2__
 
-static uint64_t mask_of(__m128i bytes, char wanted)
+static inline uint64_t mask_of(__m128i bytes, char wanted)
 {
     return (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(wanted)));
 }
@@ -45,10 +45,23 @@ static inline struct block load_block(const char *at)
 }
 
 /* The first quote or backslash in 16 bytes; 16 when there is none. */
-static unsigned first_quote_or_backslash(const char *at)
+static inline unsigned first_quote_or_backslash(const char *at)
 {
     __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
     uint64_t found = mask_of(bytes, '"') | mask_of(bytes, '\\');
+
+    return found == 0 ? SIXTEEN : (unsigned)__builtin_ctzll(found);
+}
+
+/* The first byte of 16 that no number or word has: blank, comma, quote, colon or bracket. */
+static inline unsigned first_after_word(const char *at)
+{
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+    __m128i folded = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+    __m128i blanks = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x20)), bytes);
+    uint64_t found = mask_of(bytes, ',') | mask_of(bytes, '"') | mask_of(bytes, ':') |
+                     mask_of(folded, '{') | mask_of(folded, '}') |
+                     (uint64_t)(uint32_t)_mm_movemask_epi8(blanks);
 
     return found == 0 ? SIXTEEN : (unsigned)__builtin_ctzll(found);
 }
@@ -79,6 +92,15 @@ static unsigned first_quote_or_backslash(const char *at)
     return i;
 }
 
+static unsigned first_after_word(const char *at)
+{
+    unsigned i = 0;
+
+    while (i < SIXTEEN && (unsigned char)at[i] > 0x20 && strchr(",\":{}[]", at[i]) == NULL)
+        i++;
+    return i;
+}
+
 #endif
 
 /*
@@ -104,19 +126,19 @@ static inline uint64_t escaped_bytes(uint64_t backslashes, uint64_t *carry)
 /* Bit N of the result: how many of bits 0 to N are set, odd or even. */
 static inline uint64_t parity_up_to(uint64_t bits)
 {
-    for (int shift = 1; shift < BLOCK; shift *= 2)
-        bits ^= bits << shift;
+    bits ^= bits << 1;
+    bits ^= bits << 2;
+    bits ^= bits << 4;
+    bits ^= bits << 8;
+    bits ^= bits << 16;
+    bits ^= bits << 32;
     return bits;
 }
 
-/* Behind the quote that ends the string whose text begins at `at`; NULL: none before `end`. */
-static const char *skip_string(const char *at, const char *end)
+static const char *skip_long_string(const char *at, const char *end)
 {
     uint64_t carry = 0;
-    unsigned found = first_quote_or_backslash(at);
 
-    if (found < SIXTEEN && at[found] == '"')
-        return at + found < end ? at + found + 1 : NULL;
     for (; at < end; at += BLOCK) {
         struct block block = load_block(at);
         uint64_t quotes = block.quotes & ~escaped_bytes(block.backslashes, &carry);
@@ -127,6 +149,16 @@ static const char *skip_string(const char *at, const char *end)
         }
     }
     return NULL;
+}
+
+/* Behind the quote that ends the string whose text begins at `at`; NULL: none before `end`. */
+static inline const char *skip_string(const char *at, const char *end)
+{
+    unsigned found = first_quote_or_backslash(at);
+
+    if (found < SIXTEEN && at[found] == '"')
+        return at + found < end ? at + found + 1 : NULL;
+    return skip_long_string(at, end);
 }
 
 /* The bit of the bracket at which `depth` falls to nought; *depth is nought then. */
@@ -158,11 +190,6 @@ static const char *skip_nested(const char *at, const char *end)
         unsigned bit;
 
         inside = (uint64_t)0 - (strings >> 63);
-        if ((uint64_t)__builtin_popcountll(closes) < depth) {
-            depth += (uint64_t)__builtin_popcountll(opens);
-            depth -= (uint64_t)__builtin_popcountll(closes);
-            continue;
-        }
         bit = find_close(opens, closes, &depth);
         if (depth == 0)
             return at + bit < end ? at + bit + 1 : NULL;
@@ -182,18 +209,22 @@ static const char *skip_blanks(const char *at, const char *end)
     return at;
 }
 
-/* Behind a number, true, false or null; NULL when nothing of the kind stands there. */
-static const char *skip_word(const char *at, const char *end)
+/* Behind a number, true, false or null: what ends it is never part of one. */
+static inline const char *skip_word(const char *at, const char *end)
 {
     const char *start = at;
+    unsigned step;
 
-    while (at < end && ((*at >= '0' && *at <= '9') || *at == '.' || *at == '-' || *at == '+' ||
-                        (*at >= 'a' && *at <= 'z') || *at == 'E'))
-        at++;
+    do {
+        step = first_after_word(at);
+        at += step;
+    } while (step == SIXTEEN && at < end);
+    if (at > end)
+        at = end;
     return at == start ? NULL : at;
 }
 
-static const char *skip_value(const char *at, const char *end)
+static inline const char *skip_value(const char *at, const char *end)
 {
     if (at >= end)
         return NULL;

@@ -76,10 +76,11 @@ bool scan_double(struct scan_span value, double *result);
  */
 void scan_unescape(struct scan_span string, struct buf *text);
 
+/* Both lengths are strlen()'s, so that a literal is compared in place, without calls. */
 static inline bool scan_is(struct scan_span span, const char *text)
 {
     return span.at != NULL && span.length == strlen(text) &&
-           memcmp(span.at, text, span.length) == 0;
+           memcmp(span.at, text, strlen(text)) == 0;
 }
 
 #endif
