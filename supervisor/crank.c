@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/json_text.h"
 #include "slog/describe.h"
 #include "supervisor/smallcaps.h"
@@ -114,7 +115,7 @@ static void put_description(struct crank *crank)
         return;
     vd = (struct scan_span){crank->vd.data, crank->vd.length};
     describe_delivery(vd, &crank->description);
-    if (strcmp(crank->kind, "message") == 0) {
+    if (strcmp(crank->common.dispatch, "message") == 0) {
         struct scan_cursor cursor;
         struct scan_span element = {0};
 
@@ -123,7 +124,7 @@ static void put_description(struct crank *crank)
             scan_element(&cursor, &element);
         describe_method(element, &crank->method);
     } else {
-        buf_append_string(&crank->method, crank->kind);
+        buf_append_string(&crank->method, crank->common.dispatch);
     }
 }
 
@@ -144,7 +145,6 @@ static void clear(struct crank *crank)
 
 static int make_texts(struct crank *crank, const struct delivery_line *line, struct error *error)
 {
-    crank->kind = line == NULL ? "startVat" : "message";
     crank->wants_result = line != NULL && line->wants_result;
     if (line == NULL)
         put_start_texts(crank);
@@ -158,8 +158,8 @@ static int make_texts(struct crank *crank, const struct delivery_line *line, str
     return 0;
 }
 
-int crank_begin(struct crank *crank, int64_t crank_num, const struct crank_vat *vat,
-                const struct delivery_line *line, struct error *error)
+static int prepare(struct crank *crank, int64_t crank_num, const struct crank_vat *vat,
+                   const struct delivery_line *line, struct error *error)
 {
     clear(crank);
     crank->started = stamp_now();
@@ -171,18 +171,44 @@ int crank_begin(struct crank *crank, int64_t crank_num, const struct crank_vat *
         .crank_num = crank_num,
         .vat_id = crank->vat_id_text,
         .delivery_num = vat->delivery_num,
+        .dispatch = line == NULL ? "startVat" : "message",
     };
-    if (make_texts(crank, line, error) != 0)
-        return -1;
-    crank->common.dispatch = crank->kind;
-    if (store_begin(crank->store, error) != 0)
+    return make_texts(crank, line, error);
+}
+
+int crank_begin(struct crank *crank, int64_t crank_num, const struct crank_vat *vat,
+                const struct delivery_line *line, struct error *error)
+{
+    if (prepare(crank, crank_num, vat, line, error) != 0 || store_begin(crank->store, error) != 0)
         return -1;
     return store_mark(crank->store, error);
 }
 
+int crank_refuse(struct crank *crank, const struct crank_vat *vat, const struct delivery_line *line,
+                 struct delivery_report *report, struct error *error)
+{
+    if (prepare(crank, 0, vat, line, error) != 0)
+        return -1;
+    *report = (struct delivery_report){
+        .vat_id = crank->vat_id_text,
+        .vat = crank->vat_name,
+        .crank_num = REPORT_NONE,
+        .delivery_num = REPORT_NONE,
+        .description = buf_string(&crank->description),
+        .method = buf_string(&crank->method),
+        .compute = REPORT_NONE,
+        .instructions = REPORT_NONE,
+        .total = REPORT_NONE,
+        .pipe = REPORT_NONE,
+        .worker = REPORT_NONE,
+        .kernel = REPORT_NONE,
+    };
+    return 0;
+}
+
 static const char *message_type(const struct crank *crank)
 {
-    return strcmp(crank->kind, "message") == 0 ? "send" : crank->kind;
+    return strcmp(crank->common.dispatch, "message") == 0 ? "send" : crank->common.dispatch;
 }
 
 int crank_sent(struct crank *crank, struct stamp sent, struct error *error)
@@ -290,15 +316,12 @@ enum crank_result crank_request(struct crank *crank, const struct vat_request *r
 static int note_event(struct crank *crank, bool console, struct stamp come, struct stamp answered,
                       struct error *error)
 {
-    if (crank->event_count == crank->event_capacity) {
-        size_t capacity = crank->event_capacity ? crank->event_capacity * 2 : 64;
-        struct model_event *events = reallocarray(crank->events, capacity, sizeof *events);
+    struct model_event *events = array_reserve(crank->events, &crank->event_capacity,
+                                               crank->event_count + 1, sizeof *events);
 
-        if (events == NULL)
-            return error_memory(error, "a request");
-        crank->events = events;
-        crank->event_capacity = capacity;
-    }
+    if (events == NULL)
+        return error_memory(error, "a request");
+    crank->events = events;
     crank->events[crank->event_count++] = (struct model_event){
         .console = console,
         .arrived = come.mono,
@@ -448,17 +471,19 @@ static int fill_times(struct crank *crank, const struct crank_end *end,
     size_t count = end->meter != NULL ? end->meter->stamp_count : 0;
     struct model_delivery delivery = {0};
     struct moments moments;
+    int64_t *times;
 
-    free(crank->worker_times);
-    crank->worker_times = calloc(count > 0 ? count : 1, sizeof *crank->worker_times);
-    if (crank->worker_times == NULL)
+    times =
+        array_reserve(crank->worker_times, &crank->worker_time_capacity, count + 1, sizeof *times);
+    if (times == NULL)
         return error_memory(error, "a delivery's times");
+    crank->worker_times = times;
     for (size_t i = 0; i < count; i++)
-        crank->worker_times[i] = end->meter->stamps[i].mono;
+        times[i] = end->meter->stamps[i].mono;
     moments = (struct moments){
         .sent = crank->sent.mono,
         .returned = end->returned.mono,
-        .stamps = crank->worker_times,
+        .stamps = times,
         .stamp_count = count,
         .events = crank->events,
         .event_count = crank->event_count,

@@ -30,7 +30,6 @@ struct crank {
     char vat_id_text[24];
     const char *vat_name; /* borrowed */
     struct slog_delivery common;
-    const char *kind;        /* "startVat" or "message" */
     bool wants_result;       /* a message whose result the kernel waits for */
     char result_promise[24]; /* as the vat knows it */
 
@@ -48,6 +47,7 @@ struct crank {
     struct model_event *events; /* one for each request */
     size_t event_count, event_capacity;
     int64_t *worker_times; /* of the meter's stamps */
+    size_t worker_time_capacity;
     struct spans spans;
 };
 
@@ -68,6 +68,13 @@ void crank_free(struct crank *crank);
  */
 int crank_begin(struct crank *crank, int64_t crank_num, const struct crank_vat *vat,
                 const struct delivery_line *line, struct error *error);
+
+/*
+ * The report of a delivery that is not made: descriptions only. The caller adds
+ * why. Outside of cranks.
+ */
+int crank_refuse(struct crank *crank, const struct crank_vat *vat, const struct delivery_line *line,
+                 struct delivery_report *report, struct error *error);
 
 /* The delivery was sent at that moment. */
 int crank_sent(struct crank *crank, struct stamp sent, struct error *error);

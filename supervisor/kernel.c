@@ -36,7 +36,7 @@ struct vat {
     struct stamp starting;
     char reason[REASON_SIZE];     /* why it ended */
     enum error_kind blame;        /* the vat's own fault, or the host's */
-    char last_words[REASON_SIZE]; /* that its worker printed */
+    char last_words[REASON_SIZE]; /* that its worker printed, and nobody has seen yet */
 };
 
 struct kernel {
@@ -111,24 +111,28 @@ static void finish_crank(struct kernel *kernel, const struct crank_end *end)
 static void refuse_delivery(struct kernel *kernel)
 {
     struct vat *vat = kernel->receiver;
-    struct delivery_report report = {
-        .vat_id = vat->id_text,
-        .vat = vat->name,
-        .crank_num = REPORT_NONE,
-        .delivery_num = REPORT_NONE,
-        .description = kernel->line == NULL ? "startVat" : "message",
-        .method = kernel->line == NULL ? "startVat" : "message",
-        .error = vat->reason,
-        .blame = vat->blame,
-        .compute = REPORT_NONE,
-        .instructions = REPORT_NONE,
-        .total = REPORT_NONE,
-        .pipe = REPORT_NONE,
-        .worker = REPORT_NONE,
-        .kernel = REPORT_NONE,
-    };
+    struct delivery_line line = {0};
+    struct crank_vat of = {.id = vat->stored.id, .name = vat->name};
+    struct buf words = {0};
+    struct delivery_report report;
+    struct error error;
 
-    tell_delivered(kernel, &report);
+    if (kernel->line != NULL) {
+        line = *kernel->line;
+        line.wants_result = false;
+    }
+    buf_printf(&words, "the vat has ended: %s", vat->reason);
+    if (buf_string(&words) == NULL ||
+        crank_refuse(&kernel->crank, &of, kernel->line != NULL ? &line : NULL, &report, &error) !=
+            0) {
+        error_memory(&error, "a delivery");
+        kernel_fail(kernel, &error);
+    } else {
+        report.error = words.data;
+        report.blame = vat->blame;
+        tell_delivered(kernel, &report);
+    }
+    buf_free(&words);
 }
 
 /* The vat has ended, with its reason: so has a delivery to it. */
@@ -368,6 +372,18 @@ static void get_ready(struct vat *vat, const struct happening *happening)
     vat_reply_free(&reply);
 }
 
+/* Passes on what a worker printed. While it starts that explains its failure, if
+ * it comes to one, and is kept. */
+static void show_words(struct vat *vat)
+{
+    bool starting = vat->state == VAT_STARTING || vat->state == VAT_LOADING ||
+                    (vat->kernel->receiver == vat && vat->kernel->line == NULL);
+
+    if (vat->last_words[0] != '\0' && !starting)
+        log_line("%s: %s", vat->name, vat->last_words);
+    vat->last_words[0] = '\0';
+}
+
 /* A syntax error's line is only on the worker's stderr (worker/engine_xs_platform.c). */
 static void place_syntax_error(struct vat *vat, struct buf *words)
 {
@@ -427,6 +443,7 @@ static void finish_delivery(struct vat *vat, const struct happening *happening)
         set_reason(vat, ERROR_SYSTEM, "%s", error.text);
         happen_event(vat, VAT_EVENT_BAD);
     } else {
+        show_words(vat);
         finish_crank(vat->kernel, &end);
     }
     buf_free(&words);
@@ -614,17 +631,13 @@ static void on_bad_frame(void *context, const struct error *error)
     happen_event(vat, VAT_EVENT_BAD);
 }
 
-/* What a worker prints while it starts explains its failure, if it comes to one;
- * at other times it is passed on. */
+/* The last line waits: if the worker ends now, it says why. */
 static void on_words(void *context, const char *line)
 {
     struct vat *vat = context;
-    bool starting = vat->state == VAT_STARTING || vat->state == VAT_LOADING ||
-                    (vat->kernel->receiver == vat && vat->kernel->line == NULL);
 
+    show_words(vat);
     snprintf(vat->last_words, sizeof vat->last_words, "%s", line);
-    if (!starting && vat->state != VAT_ENDING && vat->state != VAT_CLOSING)
-        log_line("%s: %s", vat->name, line);
 }
 
 static void on_gone(void *context, int exit_status, int signal_number)

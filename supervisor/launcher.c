@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/launcher.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "proto/netstring.h"
@@ -15,6 +17,25 @@
 #define GASPIPE_COUNTED_WORKER "gaspipe-worker"
 #endif
 
+/*
+ * A worker's recursion ends where its stack does: at 8 MiB, wherever the hard
+ * limit allows that (worker/engine_xs_platform.c uses no more).
+ */
+static int raise_stack_limit(struct error *error)
+{
+    const rlim_t wanted = 8 << 20;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_STACK, &limit) != 0)
+        return error_system(error, errno, "cannot read the stack's limit");
+    if (limit.rlim_cur >= wanted)
+        return 0;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    if (setrlimit(RLIMIT_STACK, &limit) != 0)
+        return error_system(error, errno, "cannot raise the stack's limit");
+    return 0;
+}
+
 int launcher_open(struct launcher *launcher, bool counted, uint32_t compute_limit,
                   struct error *error)
 {
@@ -24,7 +45,7 @@ int launcher_open(struct launcher *launcher, bool counted, uint32_t compute_limi
     launcher->counted = counted;
     launcher->compute_limit = compute_limit;
     launcher->program_fd = -1;
-    if (locate(name, launcher->worker, error) != 0)
+    if (raise_stack_limit(error) != 0 || locate(name, launcher->worker, error) != 0)
         return -1;
     if (!counted)
         return 0;

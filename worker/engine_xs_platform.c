@@ -1,47 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/log.h"
+
+/* Linux's usual limit, and what gaspipe gives a counted worker. */
+enum { STACK_SIZE_MAX = 8 << 20 };
 
 /*
  * What stands in place of two functions that XS calls. The Makefile links with
  * --wrap for each, so that XS itself stays as it was fetched.
  */
 
-int __real_pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes);
 int __wrap_pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes);
 void __wrap_fxVReportError(void *console, char *path, int line, char *format, va_list arguments);
 
 /*
+ * The top of the main thread's stack. The kernel puts the program's path there,
+ * above the environment, with eight bytes behind it.
+ */
+static char *stack_top(void)
+{
+    const char *path = (const char *)getauxval(AT_EXECFN);
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t end = (uintptr_t)path + strlen(path) + 1;
+
+    return (char *)((end + page - 1) / page * page);
+}
+
+/*
  * XS asks for the bounds of the C stack before each evaluation. For the main
- * thread glibc answers by reading /proc/self/maps, whose length depends on the
- * paths of the program and its libraries; the instructions of that reading
- * would be counted, and so a delivery would cost more in a longer folder. The
- * bounds do not change while the worker runs: they are asked for once, at
- * start-up, and remembered.
+ * thread glibc answers by reading /proc/self/maps, whose lines hold the paths of
+ * the program and its libraries: the instructions of that reading, and the
+ * layout of the heap after it, would differ from folder to folder. The kernel
+ * grows the stack up to its limit; of more than STACK_SIZE_MAX no use is made,
+ * so that a recursion ends at the same depth wherever the limit is not lower.
  */
 int __wrap_pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes)
 {
-    static void *address;
-    static size_t size;
-    pthread_attr_t asked;
+    size_t size = STACK_SIZE_MAX;
+    struct rlimit limit;
     int result;
 
-    if (size == 0) {
-        result = __real_pthread_getattr_np(thread, &asked);
-        if (result != 0)
-            return result;
-        result = pthread_attr_getstack(&asked, &address, &size);
-        pthread_attr_destroy(&asked);
-        if (result != 0)
-            return result;
-    }
+    (void)thread; /* there is one */
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < size)
+        size = limit.rlim_cur;
     result = pthread_attr_init(attributes);
     if (result != 0)
         return result;
-    return pthread_attr_setstack(attributes, address, size);
+    return pthread_attr_setstack(attributes, stack_top() - size, size);
 }
 
 /*
