@@ -1,59 +1,196 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/options.h"
 
+#include <errno.h>
 #include <getopt.h>
-#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
-enum { OPTION_JSON = 256, OPTION_STRICT, OPTION_HELP, OPTION_VERSION };
+const char options_help[] =
+    "usage: slogreport [options] FILE|- ...\n"
+    "\n"
+    "Says for each delivery of a slogfile, SwingSet's or gaspipe's, where its time\n"
+    "went: the pipe, the worker or the kernel. Files may be plain, gzip or\n"
+    "Zstandard; several are read in their order as one story.\n"
+    "\n"
+    "Output:\n"
+    "  --json              one JSON object a line, for programs\n"
+    "  --csv               one row for each delivery\n"
+    "  --follow            go on while the last file grows\n"
+    "  --strict            a line that is no slog line is an error, not left out\n"
+    "\n"
+    "Which deliveries (RANGE is 5, 5-9, 5- or -9; an option given again adds to it):\n"
+    "  --vat ID|NAME       to this vat\n"
+    "  --kind KIND|METHOD  of this kind (message, notify, ...) or method\n"
+    "  --crank RANGE       --block RANGE\n"
+    "  --since TIME        --until TIME    1795219394.5 or 2026-11-21T00:03:14Z\n"
+    "  --min-duration TIME                 0.5, 20ms, 300us\n"
+    "  --sort COLUMN       the greatest first; total, pipe, worker, kernel,\n"
+    "                      unattributed, between, compute, instructions, syscalls,\n"
+    "                      consoles, start, crank, delivery, block\n"
+    "  --reverse           the smallest first\n"
+    "  --top N             only the first N, by total if no --sort is given\n"
+    "\n"
+    "  --help  --version\n"
+    "\n"
+    "Exit status: 0 all well, 2 usage, 3 bad input, 4 the system failed us.\n"
+    "See slogreport(1).\n";
+
+enum option_id {
+    OPTION_JSON = 256,
+    OPTION_CSV,
+    OPTION_STRICT,
+    OPTION_FOLLOW,
+    OPTION_VAT,
+    OPTION_KIND,
+    OPTION_CRANK,
+    OPTION_BLOCK,
+    OPTION_SINCE,
+    OPTION_UNTIL,
+    OPTION_MIN_DURATION,
+    OPTION_SORT,
+    OPTION_REVERSE,
+    OPTION_TOP,
+    OPTION_HELP,
+    OPTION_VERSION,
+};
 
 static const struct option long_options[] = {
     {"json", no_argument, NULL, OPTION_JSON},
+    {"csv", no_argument, NULL, OPTION_CSV},
     {"strict", no_argument, NULL, OPTION_STRICT},
+    {"follow", no_argument, NULL, OPTION_FOLLOW},
+    {"vat", required_argument, NULL, OPTION_VAT},
+    {"kind", required_argument, NULL, OPTION_KIND},
+    {"crank", required_argument, NULL, OPTION_CRANK},
+    {"block", required_argument, NULL, OPTION_BLOCK},
+    {"since", required_argument, NULL, OPTION_SINCE},
+    {"until", required_argument, NULL, OPTION_UNTIL},
+    {"min-duration", required_argument, NULL, OPTION_MIN_DURATION},
+    {"sort", required_argument, NULL, OPTION_SORT},
+    {"reverse", no_argument, NULL, OPTION_REVERSE},
+    {"top", required_argument, NULL, OPTION_TOP},
     {"help", no_argument, NULL, OPTION_HELP},
     {"version", no_argument, NULL, OPTION_VERSION},
     {0},
 };
 
-static int unknown_option(char **argv, struct error *error)
+static int take_top(const char *text, struct options *options, struct error *error)
 {
-    return error_set(error, ERROR_USAGE, "no such option: %s; `slogreport --help` lists them",
-                     argv[optind - 1]);
+    char *rest;
+    unsigned long long top;
+
+    errno = 0;
+    top = strtoull(text, &rest, 10);
+    if (text[0] < '1' || text[0] > '9' || *rest != '\0' || errno != 0 || top > SIZE_MAX)
+        return error_set(error, ERROR_USAGE, "--top %s: is no number from 1 on", text);
+    options->top = (size_t)top;
+    return 0;
+}
+
+static int take_sort(const char *name, struct options *options, struct error *error)
+{
+    struct buf names = {0};
+
+    options->sort = rank_find_column(name);
+    if (options->sort != NULL)
+        return 0;
+    rank_column_names(&names);
+    error_set(error, ERROR_USAGE, "--sort %s: no such column; there are %s", name,
+              buf_string(&names));
+    buf_free(&names);
+    return -1;
+}
+
+/* Options that choose deliveries. */
+static int take_selection(int option, struct selection *selection, struct error *error)
+{
+    switch (option) {
+    case OPTION_VAT:
+        return selection_add_word(&selection->vats, optarg, error);
+    case OPTION_KIND:
+        return selection_add_word(&selection->kinds, optarg, error);
+    case OPTION_CRANK:
+        return selection_range(&selection->cranks, optarg, error);
+    case OPTION_BLOCK:
+        return selection_range(&selection->blocks, optarg, error);
+    case OPTION_SINCE:
+        return selection_time(&selection->times, true, optarg, error);
+    case OPTION_UNTIL:
+        return selection_time(&selection->times, false, optarg, error);
+    default:
+        return selection_duration(&selection->minimum, optarg, error);
+    }
+}
+
+static void take_flag(int option, struct options *options)
+{
+    options->json |= option == OPTION_JSON;
+    options->csv |= option == OPTION_CSV;
+    options->strict |= option == OPTION_STRICT;
+    options->follow |= option == OPTION_FOLLOW;
+    options->reverse |= option == OPTION_REVERSE;
+    options->help |= option == OPTION_HELP;
+    options->version |= option == OPTION_VERSION;
 }
 
 static int take_option(int option, char **argv, struct options *options, struct error *error)
 {
     switch (option) {
-    case OPTION_JSON:
-        options->render = &render_json;
-        return 0;
-    case OPTION_STRICT:
-        options->strict = true;
-        return 0;
-    case OPTION_HELP:
-        options->help = true;
-        return 0;
-    case OPTION_VERSION:
-        options->version = true;
-        return 0;
+    case '?':
+        return error_set(error, ERROR_USAGE, "no such option: %s; `slogreport --help` lists them",
+                         argv[optind - 1]);
+    case ':':
+        return error_set(error, ERROR_USAGE, "%s wants a value", argv[optind - 1]);
+    case OPTION_TOP:
+        return take_top(optarg, options, error);
+    case OPTION_SORT:
+        return take_sort(optarg, options, error);
+    case OPTION_VAT:
+    case OPTION_KIND:
+    case OPTION_CRANK:
+    case OPTION_BLOCK:
+    case OPTION_SINCE:
+    case OPTION_UNTIL:
+    case OPTION_MIN_DURATION:
+        return take_selection(option, &options->selection, error);
     default:
-        return unknown_option(argv, error);
+        take_flag(option, options);
+        return 0;
     }
+}
+
+/* What does not go together. */
+static int check(struct options *options, struct error *error)
+{
+    bool sorted = options->sort != NULL || options->top > 0;
+
+    if (options->files[0] == NULL)
+        return error_set(error, ERROR_USAGE,
+                         "no slogfile named; give a path, or - for standard input");
+    if (options->json && options->csv)
+        return error_set(error, ERROR_USAGE, "--json and --csv exclude each other");
+    if (options->follow && sorted)
+        return error_set(error, ERROR_USAGE,
+                         "--follow has no end, so it goes with neither --sort nor --top");
+    if (options->reverse && !sorted)
+        return error_set(error, ERROR_USAGE, "--reverse goes with --sort or --top");
+    if (options->sort == NULL && sorted)
+        options->sort = rank_find_column("total");
+    return 0;
 }
 
 int options_parse(int argc, char **argv, struct options *options, struct error *error)
 {
     int option;
 
-    *options = (struct options){.render = &render_text};
+    *options = (struct options){0};
     optind = 1;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
         if (take_option(option, argv, options, error) != 0)
             return -1;
     }
     options->files = argv + optind;
-    if (options->files[0] == NULL && !options->help && !options->version)
-        return error_set(error, ERROR_USAGE,
-                         "no slogfile named; give a path, or - for standard input");
-    return 0;
+    return options->help || options->version ? 0 : check(options, error);
 }

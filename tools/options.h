@@ -3,19 +3,38 @@
 #define GASPIPE_TOOLS_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/error.h"
+#include "tools/rank.h"
 #include "tools/render.h"
+#include "tools/selection.h"
 
 /* What the command line asks of slogreport. */
+
+enum command {
+    COMMAND_REPORT, /* without a command's name */
+    COMMAND_COUNT,
+};
+
 struct options {
+    enum command command;
     bool help, version;
+    bool json;
+    bool csv;
     bool strict; /* a line that is no slog line is an error */
-    const struct render_ops *render;
-    char **files; /* borrowed from argv; ended by NULL */
+    bool follow;
+    struct selection selection;
+    size_t top; /* 0: not asked for */
+    bool reverse;
+    const struct rank_column *sort; /* NULL: as they come */
+    char **files;                   /* borrowed from argv; ended by NULL, at least one */
 };
 
 /* -1 with ERROR_USAGE when it does not make sense. */
 int options_parse(int argc, char **argv, struct options *options, struct error *error);
+
+/* What --help prints. */
+extern const char options_help[];
 
 #endif

@@ -1,219 +1,100 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/report.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/io.h"
-#include "base/log.h"
-#include "slog/model.h"
-#include "slog/reader.h"
-#include "slog/record.h"
-
-enum {
-    FLUSH_AT = 64 * 1024,
-    /* Bad lines that are named one by one; more are only counted. */
-    NAMED_BAD_LINES = 10,
-    /* A file that begins with as many lines that are none of a slog's is no slogfile. */
-    LINES_TO_RECOGNISE = 100,
-};
+#include "tools/feed.h"
+#include "tools/output.h"
 
 struct report {
     const struct options *options;
-    const char *path;    /* of the file that is being read */
-    uint64_t good_lines; /* of that file */
-    uint64_t first_bad;  /* bad lines before its first good one */
-    const char *first_why;
-    struct tally tally;
+    const struct render_ops *render;
+    struct rank rank; /* its column is NULL when deliveries are given as they come */
     struct buf out;
+    uint64_t deliveries;
 };
-
-static int flush(struct report *report, struct error *error)
-{
-    if (buf_failed(&report->out))
-        return error_memory(error, "the report");
-    if (io_write_all(STDOUT_FILENO, report->out.data, report->out.length) != 0)
-        return error_system(error, errno, "cannot write the report");
-    buf_clear(&report->out);
-    return 0;
-}
 
 static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
 {
     struct report *report = context;
+    struct buf *text = &report->out;
+    int kept = 1;
 
-    report->tally.deliveries++;
-    report->options->render->delivery(&report->out, delivery);
-    return report->out.length < FLUSH_AT ? 0 : flush(report, error);
+    if (!selection_takes(&report->options->selection, delivery))
+        return 0;
+    report->deliveries++;
+    if (report->rank.column != NULL)
+        kept = rank_add(&report->rank, delivery, &text, error);
+    if (kept <= 0)
+        return kept;
+    report->render->delivery(text, delivery);
+    if (buf_failed(text))
+        return error_memory(error, "the report");
+    return output_flush_if_much(&report->out, error);
 }
 
 static void on_note(void *context, const struct model_note *note)
 {
     struct report *report = context;
-    struct tally *tally = &report->tally;
 
-    tally->kernels += note->kind == MODEL_NOTE_KERNEL;
-    tally->clock_changes += note->kind == MODEL_NOTE_CLOCK;
-    tally->unended += note->kind == MODEL_NOTE_UNENDED;
-    tally->unstarted += note->kind == MODEL_NOTE_UNSTARTED;
-    report->options->render->note(&report->out, note);
+    if (report->render->note != NULL)
+        report->render->note(&report->out, note);
 }
 
-static int no_slogfile(const struct report *report, struct error *error)
+static int on_idle(void *context, struct error *error)
 {
-    return error_set(error, ERROR_INPUT,
-                     "%s: no slogfile: no line of it is a JSON object with \"type\" and \"time\"",
-                     report->path);
+    return output_flush(&((struct report *)context)->out, error);
 }
 
-static void name_bad_line(struct report *report, uint64_t number, const char *why)
+static int write_ranked(struct report *report, struct error *error)
 {
-    if (report->tally.bad_lines++ < NAMED_BAD_LINES)
-        log_line("%s:%" PRIu64 ": left out: %s", report->path, number, why);
-}
+    rank_sort(&report->rank);
+    for (size_t i = 0; i < report->rank.count; i++) {
+        const struct buf *text = &report->rank.entries[i].text;
 
-/* Nothing is said of bad lines before a good one has shown that this is a slogfile at all. */
-static int bad_beginning(struct report *report, const char *why, struct error *error)
-{
-    if (report->first_bad++ == 0)
-        report->first_why = why;
-    return report->first_bad < LINES_TO_RECOGNISE ? 0 : no_slogfile(report, error);
-}
-
-static int bad_line(struct report *report, const struct reader_line *line, const char *why,
-                    struct error *error)
-{
-    if (report->good_lines == 0)
-        return bad_beginning(report, why, error);
-    /* What a crash left of the last line is no fault of the file's. */
-    if (line->torn) {
-        report->tally.torn_lines++;
-        log_line("%s:%" PRIu64 ": the last line is torn and left out", report->path, line->number);
-        return 0;
-    }
-    if (report->options->strict)
-        return error_set(error, ERROR_INPUT, "%s:%" PRIu64 ": %s", report->path, line->number, why);
-    name_bad_line(report, line->number, why);
-    return 0;
-}
-
-/* The first good line: what is bad before it, as where a file was cut, is bad lines now. */
-static int good_beginning(struct report *report, const struct reader_line *line,
-                          struct error *error)
-{
-    if (report->first_bad == 0)
-        return 0;
-    if (report->options->strict)
-        return error_set(error, ERROR_INPUT, "%s:1: %s", report->path, report->first_why);
-    name_bad_line(report, 1, report->first_why);
-    if (report->first_bad > 1)
-        log_line("%s: left out: all lines before line %" PRIu64, report->path, line->number);
-    report->tally.bad_lines += report->first_bad - 1;
-    return 0;
-}
-
-static bool is_blank(const struct reader_line *line)
-{
-    return line->length == 0 || (line->length == 1 && line->bytes[0] == '\r');
-}
-
-static int take_line(struct report *report, struct model *model, const struct reader_line *line,
-                     struct error *error)
-{
-    struct record record;
-    const char *why;
-
-    report->tally.lines++;
-    if (is_blank(line))
-        return 0;
-    if (line->too_long)
-        return bad_line(report, line, "longer than 32 MiB", error);
-    if (!record_read(line->bytes, line->length, &record, &why))
-        return bad_line(report, line, why, error);
-    if (report->good_lines++ == 0 && good_beginning(report, line, error) != 0)
-        return -1;
-    if (model_feed(model, &record, line->number, error) != 0)
-        return error_prefix(error, "%s:%" PRIu64, report->path, line->number);
-    return 0;
-}
-
-static int read_lines(struct report *report, struct model *model, struct reader *reader,
-                      struct error *error)
-{
-    struct reader_line line;
-    int got;
-
-    while ((got = reader_next(reader, false, &line, error)) > 0) {
-        if (take_line(report, model, &line, error) != 0)
+        buf_append(&report->out, text->data, text->length);
+        if (output_flush_if_much(&report->out, error) != 0)
             return -1;
     }
-    if (got < 0)
-        return -1;
-    if (report->good_lines == 0)
-        return no_slogfile(report, error);
-    if (reader_is_cut(reader))
-        log_line("%s: the compressed data ends before its end; what is there is reported",
-                 report->path);
     return 0;
 }
 
-static int read_file(struct report *report, struct model *model, struct error *error)
+static int write_report(struct report *report, struct error *error)
 {
-    struct reader *reader = reader_open(report->path, error);
-    int result;
+    const struct options *options = report->options;
+    struct feed feed = {.files = options->files,
+                        .strict = options->strict,
+                        .follow = options->follow,
+                        .labels = report->render->labels,
+                        .delivery = on_delivery,
+                        .note = on_note,
+                        .idle = on_idle,
+                        .context = report};
+    struct tally tally;
 
-    if (reader == NULL)
+    if (report->render->begin != NULL)
+        report->render->begin(&report->out);
+    if (feed_run(&feed, &tally, error) != 0 || write_ranked(report, error) != 0) {
+        /* What was found before the failure is the user's all the same. */
+        struct error ignored;
+
+        output_flush(&report->out, &ignored);
         return -1;
-    report->good_lines = 0;
-    report->first_bad = 0;
-    result = read_lines(report, model, reader, error);
-    reader_close(reader);
-    return result;
-}
-
-static int read_files(struct report *report, struct model *model, struct error *error)
-{
-    for (char **file = report->options->files; *file != NULL; file++) {
-        report->path = *file;
-        if (read_file(report, model, error) != 0)
-            return -1;
     }
-    model_finish(model);
-    return 0;
-}
-
-static void end_report(struct report *report)
-{
-    uint64_t bad = report->tally.bad_lines;
-
-    if (bad > NAMED_BAD_LINES)
-        log_line("%" PRIu64 " more lines left out that are no slog lines", bad - NAMED_BAD_LINES);
-    if (report->options->render->end != NULL)
-        report->options->render->end(&report->out, &report->tally);
+    if (report->render->end != NULL)
+        report->render->end(&report->out, &tally, report->deliveries);
+    return output_flush(&report->out, error);
 }
 
 int report_run(const struct options *options, struct error *error)
 {
-    struct report report = {.options = options};
-    struct model_sink sink = {.delivery = on_delivery, .note = on_note, .context = &report};
-    struct model *model = model_new(&sink, options->render->labels, error);
-    int result;
+    struct report report = {
+        .options = options,
+        .render = options->json  ? &render_json
+                  : options->csv ? &render_csv
+                                 : &render_text,
+        .rank = {.top = options->top, .reverse = options->reverse, .column = options->sort}};
+    int result = write_report(&report, error);
 
-    if (model == NULL)
-        return -1;
-    result = read_files(&report, model, error);
-    if (result == 0) {
-        end_report(&report);
-        result = flush(&report, error);
-    } else {
-        /* What was found before the failure is the user's all the same. */
-        struct error ignored;
-
-        flush(&report, &ignored);
-    }
-    model_free(model);
+    rank_free(&report.rank);
     buf_free(&report.out);
     return result;
 }

@@ -6,10 +6,9 @@
 #include "tools/options.h"
 
 /*
- * Reads the files that the options name, one after the other as one story, and
- * writes the report to standard output. -1 with ERROR_INPUT when a file cannot
- * be read or is no slogfile (or, if strict, has a bad line), ERROR_SYSTEM when
- * the output cannot be written.
+ * Reads the files that the options name and writes to standard output what
+ * they ask for, delivery by delivery. -1 with ERROR_INPUT or ERROR_SYSTEM as
+ * feed_run(), or when the report cannot be written.
  */
 int report_run(const struct options *options, struct error *error);
 

@@ -199,3 +199,78 @@ long_delivery() {
     assert_equal "$(grep -c ' : vatstoreGet$' "$BATS_TEST_TMPDIR/text")" 5000
     assert_equal "$(grep -c ' worker$' "$BATS_TEST_TMPDIR/text")" 5001
 }
+
+# The crank numbers of a CSV report, in its order.
+cranks_of() {
+    slogreport --csv "$@" | tr -d '\r' | awk -F, 'NR > 1 { printf "%s%s", sep, $4; sep = " " }'
+}
+
+@test "deliveries are chosen by vat, kind, method, crank, block, time and duration" {
+    small=$DATA/small.slog.gz
+    assert_equal "$(cranks_of --vat v1 --kind notify "$small")" "13 27 33 49"
+    assert_equal "$(cranks_of --vat bootstrap --kind notify --crank 20- "$small")" "27 33 49"
+    assert_equal "$(cranks_of --kind list --kind echo "$small")" "17 21"
+    assert_equal "$(cranks_of --crank 40-43 "$small")" "40 41 42 43"
+    assert_equal "$(cranks_of --crank 49 "$small")" "49"
+    assert_equal "$(cranks_of --crank -6 "$small")" "5 6"
+    assert_equal "$(cranks_of --block 6 "$DATA/shapes/blocks.slog")" "49"
+    assert_equal "$(cranks_of --block 1-5 "$DATA/shapes/blocks.slog")" "40 41"
+    assert_equal "$(cranks_of --min-duration 100ms "$small")" "6 7"
+    assert_equal "$(cranks_of --min-duration 0.106094 "$small")" "6 7"
+    assert_equal "$(cranks_of --min-duration 106095us "$small")" "6"
+    assert_equal "$(cranks_of --since 1795219394.374923 "$small")" "49 51 55"
+    assert_equal "$(cranks_of --until 2026-11-21T00:03:13.731618Z "$small")" "5 6"
+}
+
+@test "deliveries are sorted, and the first ones kept" {
+    small=$DATA/small.slog.gz
+    assert_equal "$(cranks_of --top 3 "$small")" "6 7 5"
+    assert_equal "$(cranks_of --top 3 --sort compute "$small")" "6 7 5"
+    assert_equal "$(cranks_of --sort crank --crank 40-43 "$small")" "43 42 41 40"
+    assert_equal "$(cranks_of --sort total --reverse --crank 40-43 "$small")" "40 41 43 42"
+    # Where nothing is said of a column, the delivery comes last.
+    assert_equal "$(cranks_of --sort pipe --crank 49-52 "$small")" "49 51"
+    expected=$(slogreport --json "$small" | jq -s -c 'map(select(.kind == "delivery")) | sort_by(-.syscalls)[:9] | map(.crankNum)')
+    assert_equal "$(cranks_of --top 9 --sort syscalls "$small" | jq -s -c .)" "$expected"
+}
+
+@test "choices that make no sense are usage errors" {
+    for options in '--crank 9-5' '--crank x' '--since yesterday' '--min-duration -1' '--top 0' \
+        '--sort nonsense' '--reverse' '--json --csv' '--follow --top 3'; do
+        # shellcheck disable=SC2086 # words they shall be
+        run --separate-stderr slogreport $options "$DATA/small.slog.gz"
+        assert_bad_input 2
+    done
+    run --separate-stderr slogreport --top
+    assert_bad_input 2 --top value
+}
+
+@test "CSV has one row a delivery, with quotes where needed and no formulas" {
+    slogreport --csv "$DATA/variety.slog.gz" > "$BATS_TEST_TMPDIR/csv"
+    assert_equal "$(wc -l < "$BATS_TEST_TMPDIR/csv")" 270
+    sed 's/bringOutYourDead/=1+\\"1,2\\"/' "$DATA/shapes/no-worker.slog" |
+        sed 's/"dropExports"/"=1+\\"1,2\\""/g' > "$BATS_TEST_TMPDIR/formula"
+    run slogreport --csv "$BATS_TEST_TMPDIR/formula"
+    assert_output_has ",\"'=1+\"\"1,2\"\"\",ok,"
+}
+
+@test "--follow reports what is added to the file, to its last line, until it is moved" {
+    cd "$BATS_TEST_TMPDIR"
+    head -4 "$DATA/shapes/blocks.slog" > growing
+    slogreport --json --follow growing > report 2> err &
+    reader=$!
+    wait_for 20 grep -q '"crankNum":40' report
+    # Half a line, and later the rest of it.
+    tail -n +5 "$DATA/shapes/blocks.slog" > rest
+    head -c 700 rest >> growing
+    tail -c +701 rest >> growing
+    wait_for 20 grep -q '"crankNum":49' report
+    mv growing elsewhere
+    wait_for 20 grep -q '"kind":"summary".*"badLines":0,"tornLines":0,"deliveries":3' report
+    wait "$reader"
+}
+
+@test "--follow does not read compressed files" {
+    run --separate-stderr slogreport --follow "$DATA/small.slog.gz"
+    assert_bad_input 3 small.slog.gz compressed
+}

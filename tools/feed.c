@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/feed.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "slog/reader.h"
+#include "slog/record.h"
+#include "tools/follow.h"
+
+enum {
+    /* Bad lines that are named one by one; more are only counted. */
+    NAMED_BAD_LINES = 10,
+    /* A file that begins with as many lines that are none of a slog's is no slogfile. */
+    LINES_TO_RECOGNISE = 100,
+};
+
+struct feeding {
+    const struct feed *feed;
+    struct tally *tally;
+    struct model *model;
+    /* Of the file that is being read: */
+    const char *path;
+    struct reader *reader;
+    uint64_t good_lines;
+    uint64_t first_bad; /* bad lines before its first good one */
+    const char *first_why;
+};
+
+/* ---- bad lines ---------------------------------------------------------- */
+
+static int no_slogfile(const struct feeding *feeding, struct error *error)
+{
+    return error_set(error, ERROR_INPUT,
+                     "%s: no slogfile: no line of it is a JSON object with \"type\" and \"time\"",
+                     feeding->path);
+}
+
+static void name_bad_line(struct feeding *feeding, uint64_t number, const char *why)
+{
+    if (feeding->tally->bad_lines++ < NAMED_BAD_LINES)
+        log_line("%s:%" PRIu64 ": left out: %s", feeding->path, number, why);
+}
+
+/* Nothing is said of bad lines before a good one has shown that this is a slogfile at all. */
+static int bad_beginning(struct feeding *feeding, const char *why, struct error *error)
+{
+    if (feeding->first_bad++ == 0)
+        feeding->first_why = why;
+    return feeding->first_bad < LINES_TO_RECOGNISE ? 0 : no_slogfile(feeding, error);
+}
+
+static int bad_line(struct feeding *feeding, const struct reader_line *line, const char *why,
+                    struct error *error)
+{
+    if (feeding->good_lines == 0)
+        return bad_beginning(feeding, why, error);
+    /* What a crash left of the last line is no fault of the file's. */
+    if (line->torn) {
+        feeding->tally->torn_lines++;
+        log_line("%s:%" PRIu64 ": the last line is torn and left out", feeding->path, line->number);
+        return 0;
+    }
+    if (feeding->feed->strict)
+        return error_set(error, ERROR_INPUT, "%s:%" PRIu64 ": %s", feeding->path, line->number,
+                         why);
+    name_bad_line(feeding, line->number, why);
+    return 0;
+}
+
+/* The first good line: what is bad before it, as where a file was cut, is bad lines now. */
+static int good_beginning(struct feeding *feeding, const struct reader_line *line,
+                          struct error *error)
+{
+    if (feeding->first_bad == 0)
+        return 0;
+    if (feeding->feed->strict)
+        return error_set(error, ERROR_INPUT, "%s:1: %s", feeding->path, feeding->first_why);
+    name_bad_line(feeding, 1, feeding->first_why);
+    if (feeding->first_bad > 1)
+        log_line("%s: left out: all lines before line %" PRIu64, feeding->path, line->number);
+    feeding->tally->bad_lines += feeding->first_bad - 1;
+    return 0;
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+static bool is_blank(const struct reader_line *line)
+{
+    return line->length == 0 || (line->length == 1 && line->bytes[0] == '\r');
+}
+
+static int take_line(struct feeding *feeding, const struct reader_line *line, struct error *error)
+{
+    struct record record;
+    const char *why;
+
+    feeding->tally->lines++;
+    if (is_blank(line))
+        return 0;
+    if (line->too_long)
+        return bad_line(feeding, line, "longer than 32 MiB", error);
+    if (!record_read(line->bytes, line->length, &record, &why))
+        return bad_line(feeding, line, why, error);
+    if (feeding->good_lines++ == 0 && good_beginning(feeding, line, error) != 0)
+        return -1;
+    if (model_feed(feeding->model, &record, line->number, error) != 0)
+        return error_prefix(error, "%s:%" PRIu64, feeding->path, line->number);
+    return 0;
+}
+
+static int read_lines(struct feeding *feeding, bool follow, struct error *error)
+{
+    struct reader_line line;
+    int got;
+
+    while ((got = reader_next(feeding->reader, follow, &line, error)) > 0) {
+        if (take_line(feeding, &line, error) != 0)
+            return -1;
+    }
+    return got;
+}
+
+/* Reads what is there and waits for more, until the file is gone. */
+static int follow_lines(struct feeding *feeding, int descriptor, struct error *error)
+{
+    const struct feed *feed = feeding->feed;
+
+    for (;;) {
+        int grown;
+
+        if (read_lines(feeding, true, error) != 0 ||
+            (feed->idle != NULL && feed->idle(feed->context, error) != 0))
+            return -1;
+        grown = follow_wait(descriptor, error);
+        if (grown <= 0)
+            return grown;
+    }
+}
+
+static int follow_file(struct feeding *feeding, struct error *error)
+{
+    int descriptor, result;
+
+    if (!reader_can_grow(feeding->reader))
+        return error_set(error, ERROR_INPUT, "%s: is compressed; --follow reads plain slogfiles",
+                         feeding->path);
+    descriptor = follow_open(feeding->path, error);
+    if (descriptor < 0)
+        return -1;
+    result = follow_lines(feeding, descriptor, error);
+    close(descriptor);
+    return result;
+}
+
+static int read_file(struct feeding *feeding, struct error *error)
+{
+    if (read_lines(feeding, false, error) != 0)
+        return -1;
+    if (feeding->good_lines == 0)
+        return no_slogfile(feeding, error);
+    if (reader_is_cut(feeding->reader))
+        log_line("%s: the compressed data ends before its end; what is there is reported",
+                 feeding->path);
+    return 0;
+}
+
+static int open_and_read(struct feeding *feeding, bool follow, struct error *error)
+{
+    int result = 0;
+
+    feeding->good_lines = 0;
+    feeding->first_bad = 0;
+    feeding->reader = reader_open(feeding->path, error);
+    if (feeding->reader == NULL)
+        return -1;
+    /* A pipe is followed by reading it. */
+    if (follow && strcmp(feeding->path, "-") != 0)
+        result = follow_file(feeding, error);
+    if (result == 0)
+        result = read_file(feeding, error);
+    reader_close(feeding->reader);
+    return result;
+}
+
+static int read_files(struct feeding *feeding, struct error *error)
+{
+    for (char *const *file = feeding->feed->files; *file != NULL; file++) {
+        feeding->path = *file;
+        if (open_and_read(feeding, feeding->feed->follow && file[1] == NULL, error) != 0)
+            return -1;
+    }
+    model_finish(feeding->model);
+    return 0;
+}
+
+static void on_note(void *context, const struct model_note *note)
+{
+    struct feeding *feeding = context;
+    struct tally *tally = feeding->tally;
+
+    tally->kernels += note->kind == MODEL_NOTE_KERNEL;
+    tally->clock_changes += note->kind == MODEL_NOTE_CLOCK;
+    tally->unended += note->kind == MODEL_NOTE_UNENDED;
+    tally->unstarted += note->kind == MODEL_NOTE_UNSTARTED;
+    if (feeding->feed->note != NULL)
+        feeding->feed->note(feeding->feed->context, note);
+}
+
+static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
+{
+    const struct feed *feed = ((struct feeding *)context)->feed;
+
+    return feed->delivery(feed->context, delivery, error);
+}
+
+int feed_run(const struct feed *feed, struct tally *tally, struct error *error)
+{
+    struct feeding feeding = {.feed = feed, .tally = tally};
+    struct model_sink sink = {.delivery = on_delivery, .note = on_note, .context = &feeding};
+    int result;
+
+    *tally = (struct tally){0};
+    feeding.model = model_new(&sink, feed->labels, error);
+    if (feeding.model == NULL)
+        return -1;
+    result = read_files(&feeding, error);
+    if (tally->bad_lines > NAMED_BAD_LINES)
+        log_line("%" PRIu64 " more lines left out that are no slog lines",
+                 tally->bad_lines - NAMED_BAD_LINES);
+    model_free(feeding.model);
+    return result;
+}
