@@ -64,7 +64,8 @@ enum gasmark {
     GASMARK_HELLO = 8,         /* buffer gets a struct gasmark_hello */
     GASMARK_SYSCALLS = 9, /* buffer gets the number of syscalls in the region, marks left out */
     GASMARK_SCOPE = 10,   /* buffer holds a gasmark_scope for regions that start from now on */
-    GASMARK_COUNT = 11,   /* how many marks there are */
+    GASMARK_FAULTS = 11,  /* buffer gets the number of instructions that faulted */
+    GASMARK_COUNT = 12,   /* how many marks there are */
 };
 
 /* Whose instructions a region counts. */
@@ -74,9 +75,14 @@ enum gasmark_scope {
                             thread runs at the moment of start and stop */
 };
 
-/* With which precision the counter counts. */
+/*
+ * With which precision the counter counts. It goes over from the first, which
+ * is faster, to the second by itself when a program installs a handler for
+ * SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGTRAP, or makes memory writable and
+ * executable at once; a user can force either.
+ */
 enum gasmark_precision {
-    GASMARK_BLOCK = 0,       /* exact while nothing faults in the region */
+    GASMARK_BLOCK = 0,       /* exact while nothing faults: while gasmark_faults() is 0 */
     GASMARK_INSTRUCTION = 1, /* exact always */
 };
 
@@ -186,6 +192,12 @@ static inline uint64_t gasmark_bytes_written(void)
 static inline uint64_t gasmark_syscalls(void)
 {
     return gasmark_ask(GASMARK_SYSCALLS);
+}
+
+/* Instructions in the region that began and did not complete. */
+static inline uint64_t gasmark_faults(void)
+{
+    return gasmark_ask(GASMARK_FAULTS);
 }
 
 /*

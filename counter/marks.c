@@ -27,6 +27,14 @@ static unsigned threads_used;
 /* Marks are rare and the watchdog looks from outside, so one lock for all. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* What a hello is told. */
+static enum gasmark_precision precision_now;
+
+void marks_set_precision(enum gasmark_precision precision)
+{
+    precision_now = precision;
+}
+
 void marks_thread_began(unsigned thread)
 {
     pthread_mutex_lock(&lock);
@@ -73,12 +81,12 @@ static uint64_t told(uint64_t buffer, uint64_t size)
     return number;
 }
 
-static void hello(uint64_t buffer, uint64_t size)
+static void hello(uint64_t buffer, uint64_t size, enum gasmark_precision precision)
 {
     struct gasmark_hello hello = {
         .magic = GASMARK_MAGIC,
         .version = GASMARK_VERSION,
-        .precision = GASMARK_BLOCK,
+        .precision = precision,
     };
 
     if (size >= sizeof hello)
@@ -117,6 +125,9 @@ static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t si
     case GASMARK_SYSCALLS:
         answer(buffer, size, region_tally(region, now).syscalls);
         break;
+    case GASMARK_FAULTS:
+        answer(buffer, size, region_tally(region, now).faults);
+        break;
     case GASMARK_LIMIT:
         thread->limit = told(buffer, size);
         break;
@@ -124,7 +135,7 @@ static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t si
         thread->scope = told(buffer, size) == GASMARK_PROCESS ? GASMARK_PROCESS : GASMARK_THREAD;
         break;
     case GASMARK_HELLO:
-        hello(buffer, size);
+        hello(buffer, size, precision_now);
         break;
     case GASMARK_COUNT:
         break;

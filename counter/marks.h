@@ -5,10 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "counter/gasmark.h"
+
 /*
  * The marks of gasmark.h, seen from the counter: which syscall is a mark, and
  * what a mark does to the regions of the threads.
  */
+
+/* What a program that asks is told. */
+void marks_set_precision(enum gasmark_precision precision);
 
 /* A thread with this index begins, without a region, a limit or a scope of its own. */
 void marks_thread_began(unsigned thread);

@@ -8,13 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counter/aborts.h"
+#include "counter/blocks.h"
 #include "counter/guest_memory.h"
 #include "counter/marks.h"
+#include "counter/options.h"
+#include "counter/precision.h"
 #include "counter/qemu_plugin_api.h"
 #include "counter/syscalls.h"
 #include "counter/tally.h"
 
 int qemu_plugin_version = QEMU_PLUGIN_API_VERSION;
+
+static struct options options;
+static struct blocks_manner manner;
 
 static void thread_began(qemu_plugin_id_t id, unsigned thread)
 {
@@ -30,16 +37,35 @@ static void block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     (void)id;
     guest_memory_learn(qemu_plugin_tb_get_insn(tb, 0));
-    tally_count_block(tb, qemu_plugin_tb_n_insns(tb));
+    blocks_count(tb, manner);
+}
+
+static void register_callbacks(qemu_plugin_id_t id);
+
+/* QEMU has forgotten all blocks, and translates them anew in the manner of now. */
+static void was_reset(qemu_plugin_id_t id)
+{
+    register_callbacks(id);
+}
+
+static void become_precise(qemu_plugin_id_t id)
+{
+    manner.precision = GASMARK_INSTRUCTION;
+    marks_set_precision(manner.precision);
+    qemu_plugin_reset(id, was_reset);
 }
 
 static void syscall_entered(qemu_plugin_id_t id, unsigned thread, int64_t number, uint64_t a1,
                             uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6,
                             uint64_t a7, uint64_t a8)
 {
-    (void)id, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
+    (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
+    tally_set_thread(thread);
     if (!marks_handle(thread, number, a1, a2, a3))
         tally_add_syscall(thread);
+    if (manner.precision == GASMARK_BLOCK && !options.precision_is_forced &&
+        precision_is_needed(number, a1, a2, a3))
+        become_precise(id);
 }
 
 static void syscall_returned(qemu_plugin_id_t id, unsigned thread, int64_t number, int64_t result)
@@ -47,26 +73,35 @@ static void syscall_returned(qemu_plugin_id_t id, unsigned thread, int64_t numbe
     enum syscall_direction direction = syscall_direction(number);
 
     (void)id;
+    aborts_syscall_ended();
     if (result > 0 && direction != SYSCALL_CARRIES_NOTHING)
         tally_add_bytes(thread, direction & SYSCALL_READS ? (uint64_t)result : 0,
                         direction & SYSCALL_WRITES ? (uint64_t)result : 0);
 }
 
-int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info, int argc,
-                        char **argv)
+static void register_callbacks(qemu_plugin_id_t id)
 {
-    (void)argv;
-    if (info->system_emulation || strcmp(info->target_name, "x86_64") != 0) {
-        fprintf(stderr, "gascount: counts only under qemu-x86_64, not %s\n", info->target_name);
-        return -1;
-    }
-    if (argc > 0) {
-        fprintf(stderr, "gascount: takes no argument, but got '%s'\n", argv[0]);
-        return -1;
-    }
     qemu_plugin_register_vcpu_init_cb(id, thread_began);
     qemu_plugin_register_vcpu_tb_trans_cb(id, block_translated);
     qemu_plugin_register_vcpu_syscall_cb(id, syscall_entered);
     qemu_plugin_register_vcpu_syscall_ret_cb(id, syscall_returned);
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info, int argc,
+                        char **argv)
+{
+    if (info->system_emulation || strcmp(info->target_name, "x86_64") != 0) {
+        fprintf(stderr, "gascount: counts only under qemu-x86_64, not %s\n", info->target_name);
+        return -1;
+    }
+    if (!options_parse(&options, argc, argv))
+        return -1;
+    if (!aborts_watch(tally_note_abort)) {
+        fprintf(stderr, "gascount: cannot see faults in this build of QEMU\n");
+        return -1;
+    }
+    manner = (struct blocks_manner){options.precision, options.repeat_once};
+    marks_set_precision(manner.precision);
+    register_callbacks(id);
     return 0;
 }

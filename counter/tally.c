@@ -5,7 +5,14 @@
 
 /* A cache line pair for each thread, so that threads do not slow each other. */
 struct slot {
-    struct tally tally;
+    uint64_t begun;  /* instructions, those that did not complete included */
+    uint64_t aborts; /* of them, those that did not complete */
+    uint64_t bytes_read;
+    uint64_t bytes_written;
+    uint64_t syscalls;
+    uint64_t repeated_address; /* the last repeating instruction that began */
+    uint64_t repeated_begun;   /* begun_by() the thread just after it was counted */
+    uint64_t raising_begun;    /* begun_by() it when an instruction that can raise began */
 } __attribute__((aligned(128)));
 
 static struct slot slots[TALLY_THREADS_MAX];
@@ -13,16 +20,21 @@ static unsigned slots_used;
 
 /* Threads that ended and whose index was given to another. */
 static struct tally ended;
-static pthread_mutex_t ended_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What the first thread executed while it was the only one. */
-static uint64_t alone_instructions;
+/* What the first thread began while it was the only one: the sum of these. */
+#define ALONE_WORDS 16
+static uint64_t alone_words[ALONE_WORDS] __attribute__((aligned(128)));
 static bool many_threads;
+
+/* Which slot is the calling host thread's. */
+static __thread struct slot *own_slot __attribute__((tls_model("initial-exec")));
 
 struct tally tally_sum(struct tally a, struct tally b)
 {
     return (struct tally){
         .instructions = a.instructions + b.instructions,
+        .faults = a.faults + b.faults,
         .bytes_read = a.bytes_read + b.bytes_read,
         .bytes_written = a.bytes_written + b.bytes_written,
         .syscalls = a.syscalls + b.syscalls,
@@ -33,6 +45,7 @@ struct tally tally_difference(struct tally a, struct tally b)
 {
     return (struct tally){
         .instructions = a.instructions - b.instructions,
+        .faults = a.faults - b.faults,
         .bytes_read = a.bytes_read - b.bytes_read,
         .bytes_written = a.bytes_written - b.bytes_written,
         .syscalls = a.syscalls - b.syscalls,
@@ -43,49 +56,122 @@ bool tally_thread_began(unsigned thread)
 {
     if (thread >= TALLY_THREADS_MAX)
         return false;
-    pthread_mutex_lock(&ended_lock);
-    ended = tally_sum(ended, slots[thread].tally);
-    slots[thread].tally = (struct tally){0};
+    pthread_mutex_lock(&lock);
+    ended = tally_sum(ended, tally_of_thread(thread));
+    slots[thread] = (struct slot){0};
+    for (int word = 0; thread == 0 && word < ALONE_WORDS; word++)
+        alone_words[word] = 0;
     if (thread >= slots_used)
         slots_used = thread + 1;
     if (thread > 0)
         many_threads = true;
-    pthread_mutex_unlock(&ended_lock);
+    pthread_mutex_unlock(&lock);
     return true;
 }
 
-static void add_instructions(unsigned thread, void *instructions)
+/* The words change behind the compiler's back. */
+static uint64_t begun_alone(void)
 {
-    slots[thread].tally.instructions += (uintptr_t)instructions;
+    uint64_t begun = 0;
+
+    for (int word = 0; word < ALONE_WORDS; word++)
+        begun += *(volatile uint64_t *)&alone_words[word];
+    return begun;
 }
 
-void tally_count_block(struct qemu_plugin_tb *tb, uint64_t instructions)
+static uint64_t begun_by(unsigned thread)
 {
+    return slots[thread].begun + (thread == 0 ? begun_alone() : 0);
+}
+
+static void add_begun(unsigned thread, void *instructions)
+{
+    slots[thread].begun += (uintptr_t)instructions;
+}
+
+static void add_raising(unsigned thread, void *unused)
+{
+    (void)unused;
+    slots[thread].begun++;
+    slots[thread].raising_begun = begun_by(thread);
+}
+
+/*
+ * QEMU begins the same instruction again and nothing else in between: only then
+ * is the number of instructions begun the same as when it was counted.
+ */
+static void add_repeated(unsigned thread, void *address)
+{
+    struct slot *slot = &slots[thread];
+
+    if (slot->repeated_address == (uintptr_t)address && slot->repeated_begun == begun_by(thread))
+        return;
+    slot->begun++;
+    slot->repeated_address = (uintptr_t)address;
+    slot->repeated_begun = begun_by(thread);
+}
+
+void tally_count_before(struct qemu_plugin_insn *insn, uint64_t instructions)
+{
+    static unsigned turn;
+
     if (many_threads)
-        qemu_plugin_register_vcpu_tb_exec_cb(tb, add_instructions, QEMU_PLUGIN_CB_NO_REGS,
-                                             (void *)(uintptr_t)instructions);
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, add_begun, QEMU_PLUGIN_CB_NO_REGS,
+                                               (void *)(uintptr_t)instructions);
     else
-        qemu_plugin_register_vcpu_tb_exec_inline(tb, QEMU_PLUGIN_INLINE_ADD_U64,
-                                                 &alone_instructions, instructions);
+        qemu_plugin_register_vcpu_insn_exec_inline(
+            insn, QEMU_PLUGIN_INLINE_ADD_U64, &alone_words[turn++ % ALONE_WORDS], instructions);
+}
+
+void tally_count_repeated(struct qemu_plugin_insn *insn)
+{
+    uint64_t address = qemu_plugin_insn_vaddr(insn);
+
+    qemu_plugin_register_vcpu_insn_exec_cb(insn, add_repeated, QEMU_PLUGIN_CB_NO_REGS,
+                                           (void *)(uintptr_t)address);
+}
+
+void tally_count_raising(struct qemu_plugin_insn *insn)
+{
+    qemu_plugin_register_vcpu_insn_exec_cb(insn, add_raising, QEMU_PLUGIN_CB_NO_REGS, NULL);
+}
+
+void tally_set_thread(unsigned thread)
+{
+    own_slot = &slots[thread];
+}
+
+void tally_note_abort(enum abort_reason reason)
+{
+    if (own_slot == NULL)
+        return;
+    if (reason == ABORT_BY_MEMORY ||
+        own_slot->raising_begun == begun_by((unsigned)(own_slot - slots)))
+        own_slot->aborts++;
 }
 
 void tally_add_syscall(unsigned thread)
 {
-    slots[thread].tally.syscalls++;
+    slots[thread].syscalls++;
 }
 
 void tally_add_bytes(unsigned thread, uint64_t read, uint64_t written)
 {
-    slots[thread].tally.bytes_read += read;
-    slots[thread].tally.bytes_written += written;
+    slots[thread].bytes_read += read;
+    slots[thread].bytes_written += written;
 }
 
 struct tally tally_of_thread(unsigned thread)
 {
-    struct tally tally = slots[thread].tally;
+    const struct slot *slot = &slots[thread];
+    struct tally tally = {
+        .faults = slot->aborts,
+        .bytes_read = slot->bytes_read,
+        .bytes_written = slot->bytes_written,
+        .syscalls = slot->syscalls,
+    };
 
-    if (thread == 0)
-        tally.instructions += *(volatile uint64_t *)&alone_instructions;
+    tally.instructions = begun_by(thread) - tally.faults;
     return tally;
 }
 
@@ -93,10 +179,10 @@ struct tally tally_of_process(void)
 {
     struct tally total;
 
-    pthread_mutex_lock(&ended_lock);
+    pthread_mutex_lock(&lock);
     total = ended;
     for (unsigned thread = 0; thread < slots_used; thread++)
         total = tally_sum(total, tally_of_thread(thread));
-    pthread_mutex_unlock(&ended_lock);
+    pthread_mutex_unlock(&lock);
     return total;
 }

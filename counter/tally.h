@@ -5,17 +5,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "counter/aborts.h"
 #include "counter/qemu_plugin_api.h"
 
 /*
  * What each guest thread has done since it began.
  *
- * While the guest has one thread, translated code adds to one fixed word,
- * which costs least. QEMU adds without atomic operations and cannot address a
- * word for each thread, so from the moment when a second thread comes a block
- * calls a function instead, which adds to its own thread's word. QEMU itself
- * discards all translated code at that moment (it has to generate code that is
- * safe for parallel execution), so no old block goes on adding to the one word.
+ * While the guest has one thread, translated code adds to fixed words, which
+ * costs least. There are several, taken in turn, because an addition has to
+ * wait for the one before it to the same word. QEMU adds without atomic operations and cannot
+ * address a word for each thread, so from the moment when a second thread comes a block calls a
+ * function instead, which adds to its own thread's word. QEMU itself discards all translated code
+ * at that moment (it has to generate code that is safe for parallel execution), so no old block
+ * goes on adding to those words.
  *
  * A thread is named by QEMU's vCPU index, 0 for the first. Indices are used
  * again after a thread has ended.
@@ -24,7 +26,8 @@
 #define TALLY_THREADS_MAX 4096
 
 struct tally {
-    uint64_t instructions;
+    uint64_t instructions; /* completed */
+    uint64_t faults;       /* instructions that began and did not complete */
     uint64_t bytes_read;
     uint64_t bytes_written;
     uint64_t syscalls;
@@ -33,8 +36,27 @@ struct tally {
 /* To be called for each thread before it executes anything. False: too many threads. */
 bool tally_thread_began(unsigned thread);
 
-/* Makes `instructions` count each time the block is entered; at translation only. */
-void tally_count_block(struct qemu_plugin_tb *tb, uint64_t instructions);
+/*
+ * These arrange, while a block is being translated, what is counted each time
+ * before `insn` begins:
+ * so many instructions;
+ */
+void tally_count_before(struct qemu_plugin_insn *insn, uint64_t instructions);
+
+/*
+ * one instruction, a string instruction that repeats and that QEMU begins anew
+ * for each iteration: counted once for all of them, however many there are;
+ */
+void tally_count_repeated(struct qemu_plugin_insn *insn);
+
+/* one instruction, and tally_note_abort() will know whether it was the last to begin. */
+void tally_count_raising(struct qemu_plugin_insn *insn);
+
+/* For aborts_watch(). Does nothing before tally_set_thread(). */
+void tally_note_abort(enum abort_reason reason);
+
+/* Tells the calling host thread which guest thread it is. */
+void tally_set_thread(unsigned thread);
 
 /* To be called by the thread itself. */
 void tally_add_syscall(unsigned thread);

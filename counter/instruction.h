@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_COUNTER_INSTRUCTION_H
+#define GASPIPE_COUNTER_INSTRUCTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the counter has to know of an x86-64 instruction, from its bytes. */
+struct instruction {
+    bool may_fault; /* it can end without having completed, and a handler run instead */
+    bool raises;    /* it can do so for another reason than an access to memory */
+    bool repeats;   /* a string instruction with a rep prefix */
+};
+
+/* No instruction is longer. */
+#define INSTRUCTION_BYTES_MAX 15
+
+/*
+ * An instruction that is not known here may fault for any reason. A mistake on
+ * that side costs time, one on the other costs a wrong count. At most `size`
+ * bytes are looked at.
+ */
+struct instruction instruction_of(const uint8_t *bytes, size_t size);
+
+#endif

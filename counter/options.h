@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_COUNTER_OPTIONS_H
+#define GASPIPE_COUNTER_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "counter/gasmark.h"
+
+/* What stands behind the plugin's name: `-plugin libgascount.so,NAME=VALUE,...`. */
+struct options {
+    enum gasmark_precision precision; /* precision=block|instruction */
+    bool precision_is_forced;         /* not with precision=auto, the default */
+    bool repeat_once;                 /* rep=once|iterations, the default */
+};
+
+/* False when one of them is not known: says so on stderr. */
+bool options_parse(struct options *options, int count, char **arguments);
+
+#endif

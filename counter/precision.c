@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "counter/precision.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "counter/guest_memory.h"
+
+static bool is_fault_signal(uint64_t signal)
+{
+    return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
+           signal == SIGTRAP;
+}
+
+/* The kernel's struct sigaction begins with the handler; SIG_DFL is 0, SIG_IGN 1. */
+static bool installs_handler(uint64_t action)
+{
+    uint64_t handler = 0;
+
+    return action != 0 && guest_memory_read(action, &handler, sizeof handler) && handler > 1;
+}
+
+static bool is_writable_code(uint64_t protection)
+{
+    return (protection & PROT_WRITE) != 0 && (protection & PROT_EXEC) != 0;
+}
+
+bool precision_is_needed(int64_t number, uint64_t a1, uint64_t a2, uint64_t a3)
+{
+    switch (number) {
+    case SYS_rt_sigaction:
+        return is_fault_signal(a1) && installs_handler(a2);
+    case SYS_mmap:
+    case SYS_mprotect:
+    case SYS_pkey_mprotect:
+        return is_writable_code(a3);
+    default:
+        return false;
+    }
+}

@@ -1,0 +1,157 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# libgascount.so counts what single-stepping counts, and keeps what gasmark.h promises.
+
+load common
+
+# The C library chooses its functions by the processor's features; the processor
+# that QEMU emulates has fewer, so both sides are told to use none of them.
+pin_processor() {
+    local features=AVX,AVX2,AVX512F,AVX512VL,AVX512BW,AVX512DQ,AVX512CD,SSSE3,SSE4_1,SSE4_2
+    features+=,ERMS,FSRM,BMI1,BMI2,LZCNT,POPCNT,MOVBE,RTM,XSAVEC,XSAVE,FMA,FMA4
+    features+=,Fast_Unaligned_Copy,Fast_Unaligned_Load,Prefer_PMINUB_for_stringop
+    features+=,Fast_Rep_String,Slow_BSF,Slow_SSE4_2,Fast_Copy_Backward
+    features+=,AVX_Fast_Unaligned_Load,Prefer_No_VZEROUPPER
+    local cpu=glibc.cpu
+
+    export GLIBC_TUNABLES="$cpu.hwcaps=-${features//,/,-}"
+    for size in non_temporal_threshold rep_movsb_threshold rep_stosb_threshold \
+        shared_cache_size data_cache_size; do
+        GLIBC_TUNABLES+=:$cpu.x86_$size=0x100000
+    done
+    export OPENSSL_ia32cap=0:0
+}
+
+setup_file() {
+    local tests=$BATS_TEST_DIRNAME bin=$BATS_FILE_TMPDIR
+    local compile="${CC:-gcc} -std=gnu17 -I$tests/../.. -D_GNU_SOURCE"
+
+    $compile -O1 -fno-builtin -Wl,-z,now "$tests/counter_regions.c" -o "$bin/regions" \
+        -lcrypto -lz -lm -ldl -lpthread
+    $compile -O2 "$tests/counter_step.c" -o "$bin/step"
+    $compile -O1 "$tests/counter_marks.c" -o "$bin/marks" -lpthread
+    $compile -shared -fPIC "$tests/counter_object.c" -o "$bin/object.so"
+    export COUNTER_OBJECT=$bin/object.so
+    export TESTS_BIN=$bin
+}
+
+# counted OPTIONS PROGRAM ARG...: OPTIONS are ",name=value" of the plugin.
+counted() {
+    local options=$1
+
+    shift
+    timeout 60 qemu-x86_64 -cpu Nehalem -seed 1 -plugin "$BUILD/libgascount.so$options" "$@"
+}
+
+stepped() {
+    timeout 60 "$TESTS_BIN/step" "$1" "$TESTS_BIN/regions" "$2"
+}
+
+# same_as_stepped REP REGION...: by the plugin, in each precision that it may
+# choose, and by ptrace; prints what differs.
+same_as_stepped() {
+    local rep=$1 region steps precision count
+
+    shift
+    for region; do
+        steps=$(stepped "$rep" "$region")
+        for precision in auto instruction; do
+            count=$(counted ",precision=$precision,rep=$rep" "$TESTS_BIN/regions" "$region")
+            if [ -z "$steps" ] || [ "$count" != "$steps" ]; then
+                echo "$region: stepped $steps, counted $count ($precision, rep=$rep)"
+            fi
+        done
+    done
+}
+
+@test "every region counts as many instructions as single-stepping it" {
+    pin_processor
+    mapfile -t regions < <("$TESTS_BIN/regions" list)
+    [ ${#regions[@]} -ge 30 ]
+    run same_as_stepped iterations "${regions[@]}"
+    assert_equal "$output" ""
+}
+
+@test "rep=once counts a repeating instruction once" {
+    pin_processor
+    run same_as_stepped once loop rep-move rep-compare rep-fault zlib regex dlopen
+    assert_equal "$output" ""
+}
+
+@test "precision=block is exact where nothing faults, and only there" {
+    pin_processor
+    assert_equal "$(counted ,precision=block "$TESTS_BIN/regions" qsort)" \
+        "$(stepped iterations qsort)"
+    run counted ,precision=block "$TESTS_BIN/regions" faults-abandoned
+    [ "$output" -gt "$(stepped iterations faults-abandoned)" ]
+}
+
+@test "without a counter nothing happens" {
+    run "$TESTS_BIN/regions" loop
+    assert_equal "$output" "no counter"
+    run "$TESTS_BIN/marks" present
+    assert_equal "$output" "present 0"
+    run qemu-x86_64 "$TESTS_BIN/marks" present
+    assert_equal "$output" "present 0"
+}
+
+@test "marks: present, named in three ways, repeatable, paused" {
+    run counted "" "$TESTS_BIN/marks" present
+    assert_equal "$output" "present 1"
+    run counted "" "$TESTS_BIN/marks" descriptors
+    assert_equal "$output" $'1\n1\n1'
+    run counted "" "$TESTS_BIN/marks" answers
+    assert_equal "$output" $'same 1\nmore 1\npeek 1\nstop after pause 1\nclosed 1'
+}
+
+@test "marks: bytes and syscalls of the region" {
+    run counted "" "$TESTS_BIN/marks" transfers
+    assert_equal "$output" "written 70 read 50 syscalls 3"
+}
+
+@test "marks: bad pointers harm nobody" {
+    run counted "" "$TESTS_BIN/marks" bad-pointers
+    assert_status 0
+    assert_equal "$output" "alive 0"
+}
+
+@test "marks: from Python, with nothing but a syscall" {
+    command -v /usr/bin/python3 > /dev/null || skip "there is no /usr/bin/python3"
+    run counted "" /usr/bin/python3 -S -c '
+import ctypes
+libc, count = ctypes.CDLL(None), ctypes.c_uint64()
+for rounds in (100, 100, 10000):
+    libc.syscall(0, 0xcafebabe, ctypes.byref(count), 1)
+    sum(range(rounds))
+    libc.syscall(0, 0xcafebabf, ctypes.byref(count), 8)
+    print(count.value > 20 * rounds)'
+    assert_equal "$output" $'True\nTrue\nTrue'
+}
+
+@test "limit: the same verdict at the stop mark as while it runs" {
+    run counted "" "$TESTS_BIN/marks" limit 1000000
+    assert_status 0
+    assert_equal "$output" "within the limit"
+    run counted "" "$TESTS_BIN/marks" limit 1000
+    assert_status 30
+    run counted "" "$TESTS_BIN/marks" runaway
+    assert_status 30
+    assert_output_has "instruction limit passed"
+}
+
+@test "limit: holds in a forked child" {
+    run counted "" "$TESTS_BIN/marks" runaway-child
+    assert_status 0
+    assert_output_has "child 30"
+}
+
+@test "scope: the calling thread or all threads" {
+    run counted "" "$TESTS_BIN/marks" process-scope
+    assert_equal "$output" "one 1 all 1"
+}
+
+@test "an unknown option of the plugin is refused and the known are named" {
+    run counted ,rep=twice "$TESTS_BIN/marks" present
+    assert_status 1
+    assert_output_has "'rep=twice' is no option; there are precision=auto|block|instruction"
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the marks of gasmark.h promise, beyond the count itself.
+ *
+ *     counter_marks CHECK [NUMBER]
+ *
+ * Prints what it finds; the test that runs it judges.
+ */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "counter/gasmark.h"
+
+static volatile unsigned sink;
+
+static void work(unsigned rounds)
+{
+    for (unsigned i = 0; i < rounds; i++)
+        sink += i;
+}
+
+static uint64_t counted(unsigned rounds)
+{
+    gasmark_start();
+    work(rounds);
+    return gasmark_stop();
+}
+
+static void present(void)
+{
+    printf("present %d\n", gasmark_present());
+}
+
+/* The same region through each way of naming the descriptors. */
+static void descriptors(void)
+{
+    static const long starts[] = {0xcafebabeL, (int)0xcafebabe, 0x0afebabeL};
+
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        uint64_t count = 0;
+
+        syscall(SYS_read, starts[i], &count, 1);
+        syscall(SYS_read, starts[i] + 1, &count, 8);
+        printf("%d\n", count > 0 && count < 100);
+    }
+}
+
+static void answers(void)
+{
+    uint64_t first = counted(1000), again = counted(1000), more = counted(1001);
+
+    printf("same %d\n", first == again);
+    printf("more %d\n", more > first);
+    gasmark_start();
+    work(10);
+    gasmark_pause();
+    work(100000);
+    gasmark_resume();
+    printf("peek %d\n", gasmark_peek() < 1000);
+    printf("stop after pause %d\n", gasmark_stop() < 5000);
+    printf("closed %d\n", gasmark_stop() == gasmark_stop());
+}
+
+static void transfers(void)
+{
+    char bytes[100];
+    int ends[2];
+
+    if (pipe(ends) < 0)
+        abort();
+    gasmark_start();
+    if (write(ends[1], bytes, 70) < 0 || read(ends[0], bytes, 50) < 0 || read(-1, bytes, 9) >= 0)
+        abort();
+    gasmark_stop();
+    printf("written %" PRIu64 " read %" PRIu64 " syscalls %" PRIu64 "\n", gasmark_bytes_written(),
+           gasmark_bytes_read(), gasmark_syscalls());
+}
+
+/* None of these may harm anyone. */
+static void bad_pointers(void)
+{
+    void *readonly = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    gasmark_start();
+    gasmark_call(GASMARK_STOP, NULL, 8);
+    gasmark_call(GASMARK_STOP, (void *)(uintptr_t)0x1234567890abcdefUL, 8);
+    gasmark_call(GASMARK_STOP, readonly, 8);
+    gasmark_call(GASMARK_LIMIT, NULL, 8);
+    gasmark_call(GASMARK_HELLO, readonly, 16);
+    gasmark_call(GASMARK_PEEK, &sink, 3);
+    printf("alive %u\n", sink);
+}
+
+static void limit_at_stop(unsigned limit)
+{
+    gasmark_limit(limit);
+    counted(1000);
+    puts("within the limit");
+}
+
+static void runaway(void)
+{
+    gasmark_limit(10000000);
+    gasmark_start();
+    for (;;)
+        sink++;
+}
+
+/* The region goes on in the child, its limit too. */
+static void runaway_child(void)
+{
+    int status;
+    pid_t child;
+
+    gasmark_limit(10000000);
+    gasmark_start();
+    child = fork();
+    while (child == 0)
+        sink++;
+    if (waitpid(child, &status, 0) != child)
+        abort();
+    gasmark_stop();
+    printf("child %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+static void *thread_work(void *rounds)
+{
+    work((unsigned)(uintptr_t)rounds);
+    return NULL;
+}
+
+/* Instructions of four threads and of the one that waits for them. */
+static void process_scope(void)
+{
+    pthread_t threads[4];
+    uint64_t alone, all, one;
+
+    alone = counted(100000);
+    for (int scope = GASMARK_THREAD; scope <= GASMARK_PROCESS; scope++) {
+        gasmark_set_scope((enum gasmark_scope)scope);
+        gasmark_start();
+        for (size_t i = 0; i < 4; i++)
+            pthread_create(&threads[i], NULL, thread_work, (void *)(uintptr_t)100000);
+        for (size_t i = 0; i < 4; i++)
+            pthread_join(threads[i], NULL);
+        *(scope == GASMARK_THREAD ? &one : &all) = gasmark_stop();
+    }
+    printf("one %d all %d\n", one<alone, all> 4 * alone && all < 5 * alone);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } checks[] = {
+        {"present", present},
+        {"descriptors", descriptors},
+        {"answers", answers},
+        {"transfers", transfers},
+        {"bad-pointers", bad_pointers},
+        {"runaway", runaway},
+        {"runaway-child", runaway_child},
+        {"process-scope", process_scope},
+    };
+
+    if (argc == 3 && strcmp(argv[1], "limit") == 0) {
+        limit_at_stop((unsigned)strtoul(argv[2], NULL, 10));
+        return 0;
+    }
+    for (size_t i = 0; argc == 2 && i < sizeof checks / sizeof *checks; i++)
+        if (strcmp(argv[1], checks[i].name) == 0) {
+            checks[i].run();
+            return 0;
+        }
+    fprintf(stderr, "usage: counter_marks CHECK [NUMBER]\n");
+    return 2;
+}
