@@ -35,7 +35,7 @@ include scripts/xs.mk
 
 # A room's archive holds all of its files but the one with main().
 MAINS := supervisor/main.c worker/main.c tools/slogreport.c
-ROOMS := base proto slog worker supervisor tools
+ROOMS := base proto slog counter worker supervisor tools
 room_sources = $(filter-out $(MAINS),$(wildcard $(1)/*.c))
 ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/lib/$(room).a)
 

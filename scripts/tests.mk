@@ -79,7 +79,7 @@ bench: all $(BENCH_PROGRAMS)
 # ---- lint -------------------------------------------------------------------------
 
 # Every C file there is, compiled and not linked.
-ALL_C := $(wildcard $(addsuffix /*.c,$(ROOMS) counter bench tests/unit tests/fuzz tests/program))
+ALL_C := $(wildcard $(addsuffix /*.c,$(ROOMS) bench tests/unit tests/fuzz tests/program))
 objects: $(patsubst %.c,$(BUILD)/obj/%.o,$(ALL_C))
 
 lint:

@@ -9,6 +9,7 @@
  * the processor or an address.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <openssl/evp.h>
@@ -173,7 +174,7 @@ static void syscalls(void)
         sink += (unsigned long)syscall(SYS_getppid);
         sink += (unsigned long)write(ends[1], "x", 1);
         sink += (unsigned long)readv(ends[0], pieces, 2);
-        sink += (unsigned long)close(-1);
+        sink += (unsigned long)fcntl(ends[0], F_GETFD);
     }
     close(ends[0]);
     close(ends[1]);
@@ -248,10 +249,13 @@ static void repeated_fault(void)
 
 static void abandoned_faults(void)
 {
+    volatile int *volatile nowhere = (volatile int *)(void *)page;
+
     for (volatile int i = 0; i < 5; i++) {
+        mprotect(page, 4096, PROT_NONE);
         if (sigsetjmp(back, 1) == 0) {
             sink += 1;
-            *(volatile int *)(uintptr_t)16 = 1;
+            *nowhere = 1;
             sink += 2;
         }
     }
@@ -259,11 +263,11 @@ static void abandoned_faults(void)
 
 static void divisions(void)
 {
-    volatile int zero = 0;
+    volatile unsigned zero = (unsigned)getppid() >> 31;
 
     for (volatile int i = 0; i < 5; i++)
         if (sigsetjmp(back, 1) == 0)
-            sink = (unsigned long)(17 / zero);
+            sink = 17 / zero;
 }
 
 static void illegal(void)
@@ -298,12 +302,12 @@ static void write_code(unsigned char *code, unsigned char number)
     code[1] = number;
 }
 
+/* A page apart from all others, writable and executable. */
 static unsigned char *map_code(void)
 {
-    unsigned char *code =
-        mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    static unsigned char code[4096] __attribute__((aligned(4096)));
 
-    if (code == MAP_FAILED)
+    if (mprotect(code, sizeof code, PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
         abort();
     return code;
 }
@@ -311,11 +315,19 @@ static unsigned char *map_code(void)
 static void fresh_code(void)
 {
     for (unsigned char i = 0; i < 5; i++) {
-        unsigned char *code = map_code();
+        int fd = memfd_create("code", 0);
+        unsigned char code[6];
+        void *mapped;
 
         write_code(code, i);
-        sink += (unsigned long)((int (*)(void))(uintptr_t)code)();
-        munmap(code, 4096);
+        if (fd < 0 || write(fd, code, sizeof code) != sizeof code)
+            abort();
+        mapped = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+        close(fd);
+        if (mapped == MAP_FAILED)
+            abort();
+        sink += (unsigned long)((int (*)(void))(uintptr_t)mapped)();
+        munmap(mapped, 4096);
     }
 }
 
@@ -327,7 +339,6 @@ static void rewritten_code(void)
         write_code(code, i);
         sink += (unsigned long)((int (*)(void))(uintptr_t)code)();
     }
-    munmap(code, 4096);
 }
 
 static void self_modifying(void)
@@ -342,7 +353,6 @@ static void self_modifying(void)
         sink += (unsigned long)((int (*)(void))(uintptr_t)code)();
         code[15] = 1;
     }
-    munmap(code, 4096);
 }
 
 /*
@@ -357,7 +367,7 @@ static void prepare_object(void)
 
     if (path == NULL || strlen(path) >= sizeof object_path)
         abort();
-    strcpy(object_path, path);
+    memcpy(object_path, path, strlen(path) + 1);
 }
 
 static void loaded_object(void)
@@ -494,6 +504,7 @@ static void beside_threads(void)
 
     for (unsigned i = 0; i < 3000; i++)
         own += i;
+    (void)own;
 }
 
 static uint64_t thread_count;
@@ -620,12 +631,15 @@ static int run_region(size_t i)
     ucontext_t here, there;
 
     chosen = i;
+    /* cppcheck-suppress getcontextCalled */
     if (getcontext(&there) < 0)
         return EXIT_FAILURE;
     there.uc_stack.ss_sp = stack;
     there.uc_stack.ss_size = sizeof stack;
     there.uc_link = &here;
+    /* cppcheck-suppress makecontextCalled */
     makecontext(&there, run_chosen, 0);
+    /* cppcheck-suppress swapcontextCalled */
     if (swapcontext(&here, &there) < 0)
         return EXIT_FAILURE;
     print_count(region_count);

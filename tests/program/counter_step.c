@@ -65,13 +65,17 @@ static struct thread *thread_of(pid_t id)
     fail("too many threads");
 }
 
-static struct user_regs_struct registers_of(const struct thread *thread)
+/* False when the thread has been ended meanwhile, by another one's exit. */
+static bool done_unless_gone(long result, const char *what)
 {
-    struct user_regs_struct registers;
+    if (result < 0 && errno != ESRCH)
+        fail(what);
+    return result >= 0;
+}
 
-    if (ptrace(PTRACE_GETREGS, thread->id, NULL, &registers) < 0)
-        fail("PTRACE_GETREGS");
-    return registers;
+static bool read_registers(const struct thread *thread, struct user_regs_struct *registers)
+{
+    return done_unless_gone(ptrace(PTRACE_GETREGS, thread->id, NULL, registers), "PTRACE_GETREGS");
 }
 
 static void read_bytes(struct thread *thread, uint64_t address)
@@ -118,9 +122,11 @@ static bool ended_by_comparison(const struct thread *thread, unsigned char opcod
 /* One step is done: counts the instruction, or one iteration of it. */
 static void count_step(struct thread *thread)
 {
-    struct user_regs_struct registers = registers_of(thread);
+    struct user_regs_struct registers;
     unsigned char opcode = repeated_opcode(thread);
 
+    if (!read_registers(thread, &registers))
+        return;
     if (opcode == 0) {
         thread->count++;
         return;
@@ -129,9 +135,7 @@ static void count_step(struct thread *thread)
         thread->count++;
     if (registers.rip == thread->rip)
         return;
-    if (repeat_once)
-        thread->count++;
-    else if (thread->rcx > 0 && !ended_by_comparison(thread, opcode, &registers))
+    if (repeat_once || (thread->rcx > 0 && !ended_by_comparison(thread, opcode, &registers)))
         thread->count++;
 }
 
@@ -163,8 +167,10 @@ static void obey_mark(struct thread *thread, uint64_t number,
 
 static void resume(struct thread *thread, int signal)
 {
-    struct user_regs_struct registers = registers_of(thread);
+    struct user_regs_struct registers;
 
+    if (!read_registers(thread, &registers))
+        return;
     thread->rip = registers.rip;
     thread->rcx = registers.rcx;
     if (thread->stepping) {
@@ -172,60 +178,64 @@ static void resume(struct thread *thread, int signal)
         if (thread->bytes[0] == 0x0f && thread->bytes[1] == 0x05)
             obey_mark(thread, registers.rax, &registers);
     }
-    if (ptrace(thread->stepping ? PTRACE_SINGLESTEP : PTRACE_SYSCALL, thread->id, NULL,
-               (void *)(intptr_t)signal) < 0)
-        fail("resuming");
+    done_unless_gone(ptrace(thread->stepping ? PTRACE_SINGLESTEP : PTRACE_SYSCALL, thread->id, NULL,
+                            (void *)(intptr_t)signal),
+                     "resuming");
+}
+
+/* What stopped it. */
+static int code_of(const struct thread *thread)
+{
+    siginfo_t info = {0};
+
+    done_unless_gone(ptrace(PTRACE_GETSIGINFO, thread->id, NULL, &info), "PTRACE_GETSIGINFO");
+    return info.si_code;
 }
 
 /*
- * A stop by SIGTRAP while stepping: after an instruction, or, with the signal's
- * number for its code, on entry to a handler, where none was executed.
+ * SIGTRAP is the tracer's after a step, and on entry to a handler, where its
+ * code is its own number and no instruction was executed. It is the program's
+ * after int3, which has completed.
  */
-static bool is_step(const struct thread *thread)
+static void trapped(struct thread *thread)
 {
-    siginfo_t info;
+    int code = code_of(thread);
 
-    if (ptrace(PTRACE_GETSIGINFO, thread->id, NULL, &info) < 0)
-        fail("PTRACE_GETSIGINFO");
-    return info.si_code != SIGTRAP;
+    if (code == SI_KERNEL)
+        thread->count++;
+    else if (thread->stepping && code != SIGTRAP)
+        count_step(thread);
+    resume(thread, code == SI_KERNEL ? SIGTRAP : 0);
 }
 
-/* int3 completes, and its SIGTRAP is the program's. */
-static bool is_breakpoint(const struct thread *thread)
+/* The begin or the end of a syscall. */
+static void at_syscall(struct thread *thread)
 {
-    siginfo_t info;
+    struct user_regs_struct registers;
 
-    if (ptrace(PTRACE_GETSIGINFO, thread->id, NULL, &info) < 0)
-        fail("PTRACE_GETSIGINFO");
-    return info.si_code == SI_KERNEL;
+    thread->in_syscall = !thread->in_syscall;
+    if (!thread->in_syscall) {
+        resume(thread, 0);
+        return;
+    }
+    if (read_registers(thread, &registers))
+        obey_mark(thread, registers.orig_rax, &registers);
+    /* A region begins behind the start mark's syscall: go to its end first. */
+    done_unless_gone(ptrace(PTRACE_SYSCALL, thread->id, NULL, NULL), "resuming");
 }
 
 static void stopped(struct thread *thread, int status)
 {
     int signal = WSTOPSIG(status);
 
-    if (signal == SYSCALL_STOP) {
-        struct user_regs_struct registers = registers_of(thread);
-
-        thread->in_syscall = !thread->in_syscall;
-        if (thread->in_syscall)
-            obey_mark(thread, registers.orig_rax, &registers);
-        /* A region begins behind the start mark's syscall: go to its end first. */
-        if (thread->in_syscall && ptrace(PTRACE_SYSCALL, thread->id, NULL, NULL) == 0)
-            return;
-        resume(thread, 0);
-    } else if (signal == SIGTRAP && status >> 16 != 0) {
-        resume(thread, 0); /* a new thread */
-    } else if (signal == SIGTRAP && thread->stepping && !is_breakpoint(thread)) {
-        if (is_step(thread))
-            count_step(thread);
-        resume(thread, 0);
-    } else if (signal == SIGTRAP && is_breakpoint(thread)) {
-        thread->count++;
-        resume(thread, SIGTRAP);
-    } else {
-        resume(thread, signal == SIGSTOP || signal == SIGTRAP ? 0 : signal);
-    }
+    if (signal == SYSCALL_STOP)
+        at_syscall(thread);
+    else if (signal == SIGTRAP && status >> 16 != 0)
+        resume(thread, 0); /* it has made a thread */
+    else if (signal == SIGTRAP)
+        trapped(thread);
+    else
+        resume(thread, signal == SIGSTOP ? 0 : signal);
 }
 
 static uint64_t word_at(pid_t id, uint64_t address)
@@ -246,8 +256,12 @@ static uint64_t word_at(pid_t id, uint64_t address)
 static void hide_vdso(pid_t id)
 {
     struct thread thread = {.id = id};
-    uint64_t at = registers_of(&thread).rsp + sizeof at; /* behind argc */
+    struct user_regs_struct registers;
+    uint64_t at;
 
+    if (!read_registers(&thread, &registers))
+        fail("reading the stack");
+    at = registers.rsp + sizeof at; /* behind argc */
     for (int vectors = 0; vectors < 2; at += sizeof at)
         vectors += word_at(id, at) == 0;
     while (word_at(id, at) != AT_NULL && word_at(id, at) != AT_SYSINFO_EHDR)
