@@ -6,6 +6,10 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
+ifneq ($(words $(CURDIR)),1)
+$(error the path of this folder has a blank in it, which make cannot handle: '$(CURDIR)')
+endif
+
 VERSION := $(shell cat VERSION)
 # SAN=address,undefined builds and tests everything under those sanitizers.
 SAN ?=

@@ -12,6 +12,10 @@ XS_TMP := $(XS_PACKAGE)/xsnap-native/xsnap/build/tmp/lin/release/xsnap-worker
 XS_ARCHIVE := $(XS_DIR)/libxs.a
 XSNAP_WORKER := $(XS_PACKAGE)/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker
 
+# Its asserts hold the names of files. With those of this folder in them, the worker's
+# instruction counts would depend on where it was built.
+XS_CC := gcc -ffile-prefix-map=$(abspath $(XS_PACKAGE))=xsnap
+
 # What xsnap-worker.mk gives each of its files, for ours that include xs.h.
 XS_CFLAGS := \
 	-DINCLUDE_XSPLATFORM -DXSPLATFORM='"xsnapPlatform.h"' -DXSNAP_VERSION='"$(XS_VERSION)"' \
@@ -28,9 +32,9 @@ $(XS_DIR)/fetched: scripts/xs.mk | $(SETUP)
 $(XS_ARCHIVE): $(XS_DIR)/fetched
 	@echo 'xs       compiling the engine, once'
 	@$(MAKE) --no-print-directory -C $(XS_PACKAGE)/xsnap-native/xsnap/makefiles/lin \
-		-f xsnap-worker.mk GOAL=release CC=gcc XSNAP_VERSION=$(XS_VERSION) \
+		-f xsnap-worker.mk GOAL=release CC='$(XS_CC)' XSNAP_VERSION=$(XS_VERSION) \
 		MODDABLE=$(abspath $(XS_PACKAGE)/moddable) > $(XS_DIR)/compile.log 2>&1 \
 		|| { cat $(XS_DIR)/compile.log >&2; exit 1; }
 	@rm -f $@
 	@ar rcs $@ \
-		$$(find $(XS_TMP) -name '*.o' ! -name xsnap-worker.o)
+		$$(find $(XS_TMP) -name '*.o' ! -name xsnap-worker.o | LC_ALL=C sort)
