@@ -220,7 +220,7 @@ static void timer_rang(uv_timer_t *timer)
 {
     struct vat *vat = timer->data;
 
-    set_reason(vat, ERROR_SYSTEM, "it took longer than %.0f s",
+    set_reason(vat, ERROR_SYSTEM, "it took longer than %g s",
                (double)vat->kernel->options.timeout_ms / 1000);
     happen_event(vat, VAT_EVENT_TIMEOUT);
 }

@@ -26,6 +26,8 @@ int main(int argc, char **argv)
     log_name("gaspipe");
     /* A worker or a reader that went away is met as EPIPE, where it can be said. */
     signal(SIGPIPE, SIG_IGN);
+    /* So is a file that has reached its limit, as EFBIG. */
+    signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
         fputs(usage, stderr);
         return ERROR_USAGE;

@@ -282,7 +282,8 @@ static void close_all(struct run *run)
     struct error error;
 
     kernel_free(run->kernel);
-    if (slog_writer_close(run->slog, &error) != 0) {
+    /* A disk that failed the run before fails again here, and was spoken of. */
+    if (slog_writer_close(run->slog, &error) != 0 && run->status != ERROR_SYSTEM) {
         log_line("%s", error.text);
         run->status = ERROR_SYSTEM;
     }

@@ -1,0 +1,206 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe run on bad input: one clear line and the exit status of DESIGN.md.
+
+load common
+
+setup() {
+    token=token=$ROOT/examples/token/contract.js
+    mint='{"vat":"token","method":"mint","args":["a",1]}'
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# gaspipe_run OPTIONS...: deliveries from stdin.
+gaspipe_run() {
+    run --separate-stderr "$BUILD/gaspipe" run --counter none "$@"
+}
+
+@test "a contract's file that is missing, a folder, or no text" {
+    gaspipe_run --vat c=nowhere.js - < /dev/null
+    assert_bad_input 3 'nowhere.js: No such file'
+    gaspipe_run --vat c=. - < /dev/null
+    assert_bad_input 3 'is a folder'
+    printf '\xff\xfe' > bytes.js
+    gaspipe_run --vat c=bytes.js - < /dev/null
+    assert_bad_input 3 'bytes.js: is not UTF-8'
+}
+
+@test "a contract that does not parse: file and line" {
+    printf 'export const f = () => 1;\n\nexport const g = @;\n' > bad.js
+    gaspipe_run --vat c=bad.js - < /dev/null
+    assert_bad_input 3 'bad.js:3: SyntaxError: invalid character @'
+    printf 'export const f = (' > open.js
+    gaspipe_run --vat c=open.js - < /dev/null
+    assert_bad_input 3 'open.js:1: SyntaxError'
+}
+
+@test "a contract that throws when it is loaded: file and line" {
+    printf '\n\nthrow Error("no ground");\nexport const f = () => 1;\n' > throws.js
+    gaspipe_run --vat c=throws.js - < /dev/null
+    assert_bad_input 3 'throws.js:3: Error: no ground'
+}
+
+@test "a contract without methods, and one that imports" {
+    echo 'export const answer = 42;' > none.js
+    gaspipe_run --vat c=none.js - < /dev/null
+    assert_bad_input 3 'none.js: TypeError: the contract exports no function'
+    echo 'import { f } from "./other.js"; export { f };' > imports.js
+    gaspipe_run --vat c=imports.js - < /dev/null
+    assert_bad_input 3 'imports.js: '
+}
+
+@test "a delivery line that is no JSON is named; what came before it is done" {
+    gaspipe_run --json --vat "$token" - < <(printf '%s\n\n{"vat":"token", oops}\n' "$mint")
+    assert_bad_input 3 'stdin:3: not JSON'
+    assert_equal "$(jq -c 'select(.kind == "delivery") | .status' <<< "$output")" $'"ok"\n"ok"'
+}
+
+@test "delivery lines of a wrong shape" {
+    local line
+
+    while read -r line; do
+        gaspipe_run --vat "$token" - < <(echo "$line")
+        assert_bad_input 3 'stdin:1: '
+    done << 'EOF'
+[]
+"text"
+{}
+{"vat":1,"method":"mint"}
+{"vat":"token"}
+{"vat":"token","method":5}
+{"vat":"token","method":"mint","args":{}}
+{"vat":"token","method":"mint","arguments":[]}
+{"vat":"token","method":"mint","vat":"token"}
+{"vat":"token","deliver":["notify",[]]}
+{"vat":"token","deliver":["message","o+0",{"methargs":{"body":1,"slots":[]},"result":null}]}
+{"vat":"token","deliver":["message","o+0",{"methargs":{"body":"#[]","slots":[]},"result":null}],"method":"x"}
+EOF
+}
+
+@test "a vat that nobody named" {
+    gaspipe_run --vat "$token" - < <(echo '{"vat":"bank","method":"x"}')
+    assert_bad_input 3 'stdin:1: there is no vat "bank"' '--vat bank=FILE'
+}
+
+@test "a method that is not there fails its delivery, and the run goes on" {
+    gaspipe_run --vat "$token" - < <(printf '%s\n' '{"vat":"token","method":"nope"}' "$mint")
+    assert_status 1
+    assert_equal "$stderr" ""
+    assert_output_has 'stdin:1: TypeError: no method "nope"; there are: balance, holders, mint, transfer'
+    assert_output_has '3 deliveries, 1 failed'
+}
+
+@test "a delivery to a target that is not the contract, or with slots, fails" {
+    gaspipe_run --vat "$token" - << 'EOF'
+{"vat":"token","deliver":["message","o+9",{"methargs":{"body":"#[\"mint\",[]]","slots":[]},"result":null}]}
+{"vat":"token","deliver":["message","o+0",{"methargs":{"body":"#[\"mint\",[\"$0\"]]","slots":["o-1"]},"result":null}]}
+EOF
+    assert_status 1
+    assert_output_has 'no object o+9'
+    assert_output_has 'takes data only'
+}
+
+@test "a file of deliveries that is missing or a folder" {
+    gaspipe_run --vat "$token" nowhere.jsonl
+    assert_bad_input 3 'nowhere.jsonl: No such file'
+    gaspipe_run --vat "$token" .
+    assert_bad_input 3 'is a folder'
+}
+
+@test "a slogfile in a folder that is not there" {
+    gaspipe_run --vat "$token" --slog nowhere/slog - < /dev/null
+    assert_bad_input 4 'nowhere/slog: ' 'No such file'
+}
+
+@test "a slogfile on a full disk, at its beginning and in the middle" {
+    gaspipe_run --vat "$token" --slog /dev/full - < /dev/null
+    assert_bad_input 4 '/dev/full: ' 'No space left'
+    # A file that may not grow beyond 16 KiB stands for the disk.
+    yes "$mint" | head -n 200 > many.jsonl
+    run --separate-stderr bash -c 'ulimit -f 16; exec "$0" "$@"' \
+        "$BUILD/gaspipe" run --json --counter none --vat "$token" --slog slog many.jsonl
+    assert_bad_input 4 'slog: ' 'File too large'
+    # Whole lines only, and what was printed was done.
+    jq -c .type slog > /dev/null
+    [ "$(grep -c '"kind":"delivery"' <<< "$output")" -lt 200 ]
+}
+
+@test "a store that is not ours, damaged, in use, or in no folder" {
+    mkdir other text
+    sqlite3 other/gaspipe.sqlite 'CREATE TABLE other (x)' 2> /dev/null ||
+        printf 'SQLite format 3\0' > other/gaspipe.sqlite
+    gaspipe_run --vat "$token" --store other - < /dev/null
+    assert_bad_input 3 'other/gaspipe.sqlite: not a gaspipe store'
+    seq 1000 > text/gaspipe.sqlite
+    gaspipe_run --vat "$token" --store text - < /dev/null
+    assert_bad_input 3 'text/gaspipe.sqlite: not a gaspipe store'
+    gaspipe_run --vat "$token" --store nowhere/store - < /dev/null
+    assert_bad_input 4 "nowhere/store: cannot make the store's folder"
+
+    coproc "$BUILD/gaspipe" run --json --counter none --store store --vat "$token" - 2> /dev/null
+    # shellcheck disable=SC2154
+    local pid=$COPROC_PID in=${COPROC[1]} line
+    read -r -t 60 line <&"${COPROC[0]}"
+    gaspipe_run --vat "$token" --store store - < /dev/null
+    assert_bad_input 4 'store/gaspipe.sqlite: the store is in use'
+    exec {in}>&-
+    wait "$pid"
+}
+
+@test "results that cannot be written end the run" {
+    run --separate-stderr bash -c 'exec "$0" "$@" > /dev/full' "$BUILD/gaspipe" run --json \
+        --counter none --vat "$token" - < <(echo "$mint")
+    assert_status 4
+    [[ $stderr == *'cannot write the results to stdout: No space left'* ]]
+}
+
+@test "without QEMU, or with one that takes no plugins, it says how to get it" {
+    mkdir bin
+    run --separate-stderr env PATH="$PWD/bin" "$BUILD/gaspipe" run --vat "$token" - < /dev/null
+    assert_bad_input 4 'qemu-x86_64' 'apt-get install qemu-user'
+    cp "$(type -P true)" bin/qemu-x86_64
+    run --separate-stderr env PATH="$PWD/bin" "$BUILD/gaspipe" run --vat "$token" - < /dev/null
+    assert_bad_input 4 'takes no plugins' 'apt-get install qemu-user'
+}
+
+@test "wrong usage" {
+    local words
+
+    while read -r words; do
+        # shellcheck disable=SC2086
+        run --separate-stderr "$BUILD/gaspipe" $words < /dev/null
+        assert_status 2
+        [ -n "$stderr" ] || fail "nothing said to: $words"
+    done << 'EOF'
+
+fly
+run
+run -
+run --vat c
+run --vat c=x.js
+run --vat c=x.js a b
+run --vat =x.js -
+run --vat a/b=x.js -
+run --bogus
+run --vat
+run --counter maybe --vat c=x.js -
+run --compute-limit -1 --vat c=x.js -
+run --compute-limit 1e8 --vat c=x.js -
+run --compute-limit 99999999999 --vat c=x.js -
+run --delivery-timeout soon --vat c=x.js -
+run --delivery-timeout -1 --vat c=x.js -
+EOF
+    gaspipe_run --vat "$token" --vat "$token" - < /dev/null
+    assert_bad_input 2 "two vats called 'token'"
+}
+
+@test "--help and --version" {
+    run "$BUILD/gaspipe" --help
+    assert_status 0
+    assert_output_has 'usage: gaspipe'
+    run "$BUILD/gaspipe" --version
+    assert_equal "$output" "gaspipe $(cat "$ROOT/VERSION")"
+    run "$BUILD/gaspipe" run --help
+    assert_status 0
+    assert_output_has 'usage: gaspipe run'
+}

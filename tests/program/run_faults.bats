@@ -1,0 +1,199 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe run when workers die, hang or are interrupted.
+
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    token=token=$ROOT/examples/token/contract.js
+    cat > spin.js << 'EOF'
+export const spin = () => { for (;;); };
+export const set = value => { store.set('value', value); };
+export const get = () => store.get('value');
+export const spinAfterSet = value => { store.set('value', value); for (;;); };
+export const deep = () => { const down = () => down() + 1; return down(); };
+export const fill = () => { const held = []; for (;;) held.push(new ArrayBuffer(1 << 24)); };
+export const never = () => new Promise(() => {});
+export const reject = () => { Promise.reject(Error('nobody waits')); return 'went on'; };
+EOF
+}
+
+# spin_run OPTIONS...: on the contract above and a token, deliveries from stdin.
+spin_run() {
+    run --separate-stderr "$BUILD/gaspipe" run --json --vat spin=spin.js --vat "$token" "$@" -
+}
+
+# spin_method METHOD: a delivery to it, and one to each vat behind it.
+spin_method() {
+    printf '{"vat":"%s","method":"%s","args":["a",1]}\n' spin "$1" token mint spin get
+}
+
+ended() {
+    jq -c 'select(.kind == "delivery" and .crankNum != 0 and .crankNum != 1)
+        | [.vat, .status, .error]' <<< "$output"
+}
+
+# The worker processes of gaspipe process $1 (and their number must be $2).
+workers_of() {
+    [ "$(pgrep -c -P "$1")" -eq "$2" ]
+}
+
+for_each_counter() {
+    local counter
+
+    for counter in none qemu; do
+        "$@" --counter $counter
+    done
+}
+
+over_compute() {
+    spin_run --compute-limit 1000000 "$@" < <(spin_method spin)
+    assert_status 1
+    assert_equal "$(ended)" '["spin","error","Compute meter exceeded"]
+["token","ok",null]
+["spin","error","the vat has ended: Compute meter exceeded"]'
+}
+
+@test "a delivery over its computrons ends its vat, and no other" {
+    for_each_counter over_compute
+}
+
+over_stack() {
+    spin_run "$@" < <(spin_method deep)
+    assert_status 1
+    assert_equal "$(ended | head -n 2)" '["spin","error","Stack meter exceeded"]
+["token","ok",null]'
+}
+
+@test "a recursion without end ends its vat" {
+    for_each_counter over_stack
+}
+
+over_memory() {
+    spin_run "$@" < <(spin_method fill)
+    assert_status 1
+    assert_equal "$(ended | head -n 2)" '["spin","error","Allocate meter exceeded"]
+["token","ok",null]'
+}
+
+@test "memory without end ends its vat" {
+    for_each_counter over_memory
+}
+
+over_time() {
+    spin_run --compute-limit 0 --delivery-timeout 0.5 "$@" < <(spin_method spin)
+    assert_status 1
+    assert_equal "$(ended | head -n 2)" '["spin","error","it took longer than 0.5 s"]
+["token","ok",null]'
+}
+
+@test "a delivery that takes too long ends its vat" {
+    # Not under the counter: a worker may take half a second to start there.
+    over_time --counter none
+}
+
+@test "a promise that is never settled fails its delivery, and the vat goes on" {
+    spin_run --counter none < <(spin_method never)
+    assert_status 1
+    assert_equal "$(ended)" \
+        '["spin","error","the method'"'"'s promise was not settled when nothing was left to do"]
+["token","ok",null]
+["spin","ok",null]'
+}
+
+@test "a rejection that nobody handles is shown and harms nothing" {
+    spin_run --counter none < <(spin_method reject)
+    assert_status 0
+    [[ $stderr == *"spin: "*"nobody waits"* ]] || fail "not shown:" "$stderr"
+}
+
+@test "a worker that is killed ends its vat, and what it had changed is undone" {
+    mkfifo in
+    "$BUILD/gaspipe" run --json --counter none --compute-limit 0 --vat spin=spin.js \
+        --vat "$token" in > out 2> err &
+    local gaspipe=$!
+    exec {feed}> in
+    echo '{"vat":"spin","method":"set","args":["before"]}' >&"$feed"
+    wait_for 60 grep -q '"crankNum":2' out
+    echo '{"vat":"spin","method":"spinAfterSet","args":["lost"]}' >&"$feed"
+    # The worker that computes is the one to kill: its CPU time grows.
+    wait_for 60 bash -c 'ps -o stat= --ppid '"$gaspipe"' | grep -q R'
+    kill -KILL "$(ps -o pid=,stat= --ppid "$gaspipe" | awk '$2 ~ /R/ { print $1; exit }')"
+    wait_for 60 grep -q 'killed by signal 9' out
+    echo '{"vat":"token","method":"mint","args":["a",1]}' >&"$feed"
+    exec {feed}>&-
+    status=0
+    wait "$gaspipe" || status=$?
+    assert_status 1
+    output=$(cat out)
+    assert_equal "$(ended | tail -n 2)" \
+        '["spin","error","its worker was killed by signal 9 (Killed)"]
+["token","ok",null]'
+}
+
+# interrupted SIGNAL STATUS OPTIONS...: in mid-delivery.
+interrupted() {
+    local store=store-$1-$3 feed
+
+    rm -f in
+    mkfifo in
+    "$BUILD/gaspipe" run --json --compute-limit 0 --store "$store" --slog "slog-$1-$3" \
+        --counter "$3" --vat spin=spin.js in > out 2> err &
+    local gaspipe=$!
+    exec {feed}> in
+    echo '{"vat":"spin","method":"set","args":["kept"]}' >&"$feed"
+    wait_for 60 grep -q '"crankNum":1' out
+    echo '{"vat":"spin","method":"spinAfterSet","args":["lost"]}' >&"$feed"
+    wait_for 60 bash -c 'ps -o stat= --ppid '"$gaspipe"' | grep -q R'
+    local workers
+    workers=$(pgrep -P "$gaspipe")
+    kill -"$1" "$gaspipe"
+    status=0
+    wait "$gaspipe" || status=$?
+    exec {feed}>&-
+    assert_status "$2"
+    for worker in $workers; do
+        ! kill -0 "$worker" 2> /dev/null || fail "worker $worker is left behind"
+    done
+    jq -c .type "slog-$1-$3" > /dev/null
+    run --separate-stderr "$BUILD/gaspipe" run --json --counter none --store "$store" \
+        --vat spin=spin.js - < <(echo '{"vat":"spin","method":"get"}')
+    assert_equal "$(jq -r 'select(.kind == "delivery" and .crankNum == 3) | .result' <<< "$output")" \
+        kept
+}
+
+@test "an interrupt in mid-delivery leaves no worker, and keeps what was done" {
+    interrupted INT 130 none
+    interrupted TERM 143 none
+    interrupted TERM 143 qemu
+}
+
+@test "a supervisor that is killed takes its workers along" {
+    local counter feed gaspipe workers
+
+    for counter in none qemu; do
+        rm -f in out
+        mkfifo in
+        "$BUILD/gaspipe" run --json --compute-limit 0 --counter $counter --vat spin=spin.js in \
+            > out 2> err &
+        gaspipe=$!
+        exec {feed}> in
+        echo '{"vat":"spin","method":"spin"}' >&"$feed"
+        wait_for 60 grep -q startVat out
+        wait_for 60 bash -c 'ps -o stat= --ppid '"$gaspipe"' | grep -q R'
+        workers=$(pgrep -P "$gaspipe")
+        kill -KILL "$gaspipe"
+        for worker in $workers; do
+            wait_for 60 bash -c '! kill -0 '"$worker"
+        done
+        exec {feed}>&-
+        wait "$gaspipe" || true
+    done
+}
+
+@test "nothing is left open or running when a run ends" {
+    run bash -c '"$0" "$@" & wait $!; pgrep -c -P $$' "$BUILD/gaspipe" run --json --counter none \
+        --vat "$token" "$ROOT/examples/token/deliveries.jsonl"
+    assert_equal "${lines[-1]}" 0
+}
