@@ -88,14 +88,14 @@ static int install(int signal, const struct sigaction *action, struct sigaction 
 
 bool aborts_watch(abort_function *noted)
 {
+    bool jumps;
+
     note = noted;
-    real_lock = (lock_function *)interpose("pthread_mutex_lock", (void *)lock);
-    real_unlock = (lock_function *)interpose("pthread_mutex_unlock", (void *)unlock);
-    real_sigaction = (sigaction_function *)interpose("sigaction", (void *)install);
-    real_jump = (jump_function *)interpose("siglongjmp", (void *)jump);
-    real_checked_jump = (jump_function *)interpose("__longjmp_chk", (void *)checked_jump);
-    return real_lock != NULL && real_unlock != NULL && real_sigaction != NULL &&
-           (real_jump != NULL || real_checked_jump != NULL);
+    jumps = interpose("siglongjmp", (void *)jump, (void **)&real_jump);
+    jumps |= interpose("__longjmp_chk", (void *)checked_jump, (void **)&real_checked_jump);
+    return jumps && interpose("pthread_mutex_lock", (void *)lock, (void **)&real_lock) &&
+           interpose("pthread_mutex_unlock", (void *)unlock, (void **)&real_unlock) &&
+           interpose("sigaction", (void *)install, (void **)&real_sigaction);
 }
 
 void aborts_syscall_ended(void)

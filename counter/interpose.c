@@ -79,23 +79,23 @@ static void **find_slot(const struct imports *imports, const char *name)
     return NULL;
 }
 
-void *interpose(const char *name, void *replacement)
+bool interpose(const char *name, void *replacement, void **original)
 {
     struct imports imports = {0};
     uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
     void **slot;
-    void *page, *before;
+    void *page;
 
     dl_iterate_phdr(read_program, &imports);
     slot = find_slot(&imports, name);
     if (slot == NULL)
-        return NULL;
+        return false;
     page = (void *)((uintptr_t)slot & -page_size);
     if (mprotect(page, page_size, PROT_READ | PROT_WRITE) < 0)
-        return NULL;
-    before = *slot;
-    *slot = replacement;
+        return false;
+    __atomic_store_n(original, *slot, __ATOMIC_SEQ_CST);
+    __atomic_store_n(slot, replacement, __ATOMIC_SEQ_CST);
     /* The program was linked with full RELRO; left writable it works as well. */
     mprotect(page, page_size, PROT_READ);
-    return before;
+    return true;
 }
