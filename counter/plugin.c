@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "counter/aborts.h"
+#include "counter/address_space.h"
 #include "counter/blocks.h"
 #include "counter/guest_memory.h"
 #include "counter/marks.h"
@@ -100,6 +101,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
         fprintf(stderr, "gascount: cannot see faults in this build of QEMU\n");
         return -1;
     }
+    if (!address_space_manage())
+        fprintf(stderr, "gascount: memory of this build of QEMU will grow with each mapping\n");
     manner = (struct blocks_manner){options.precision, options.repeat_once};
     marks_set_precision(manner.precision);
     register_callbacks(id);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_COUNTER_ADDRESS_SPACE_H
+#define GASPIPE_COUNTER_ADDRESS_SPACE_H
+
+#include <stdbool.h>
+
+/*
+ * Where the guest's mappings go when it leaves that to the kernel.
+ *
+ * QEMU 7.2 looks for room upwards from the end of the last such mapping and
+ * never comes back, and its tables for addresses that were once in use stay
+ * for good: 37 MB for each cycle of 6 GB reserved and released. It looks by
+ * asking the host's mmap(2) with that end as a hint. This answers with the
+ * lowest range that was released and is large enough, if there is one, and
+ * otherwise with the room behind all that was ever mapped. So memory stays
+ * flat, and the addresses depend on the guest alone: where the hint is taken,
+ * the host's kernel would choose by its own layout.
+ */
+
+/* Begins to. False when this QEMU does not look for room in that way. */
+bool address_space_manage(void);
+
+#endif
