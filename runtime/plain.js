@@ -123,7 +123,8 @@
   closeChance();
   const ContractDate = closeClock();
   hardenIntrinsics();
-  harden(ContractDate);
+  // These stand in the start compartment only, and are handed on.
+  [ContractDate, TextEncoder, TextDecoder, Base64, harden].forEach(harden);
 
   // ---- the pipe ----
 

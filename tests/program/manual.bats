@@ -40,3 +40,11 @@ says_version() {
     same_options slogreport slogreport
     says_version slogreport
 }
+
+@test "gaspipe: page, --help and --version" {
+    # The options of each of its commands stand in a subsection of the page.
+    run "$BUILD/gaspipe" run --help
+    assert_equal "$(sed -n '/^\.Ss gaspipe run/,/^\.S[sh] [^g]/p' "$ROOT/docs/gaspipe.1" |
+        options_of_page)" "$(options_of_help <<< "$output")" "options of gaspipe run"
+    says_version gaspipe
+}

@@ -50,13 +50,26 @@ document() {
     assert_status 2
 }
 
-@test "README" {
-    # A folder like a fresh checkout after make, whose files the commands may change.
+# A folder like a fresh checkout after make, whose files the commands may change.
+like_a_checkout() {
     mkdir build
     ln -s "$BUILD"/{gaspipe,slogreport,libgascount.so} build/
     ln -s "$PLAIN_WORKER" build/
     ln -s "$ROOT"/{examples,docs,tests} .
+}
+
+@test "README" {
+    like_a_checkout
     run "$ROOT/tests/program/check-document" "$ROOT/README.md"
+    assert_equal "$output" ""
+    assert_status 0
+}
+
+@test "docs/contracts.md" {
+    like_a_checkout
+    # The contract that it shows first.
+    sed -n '/^\/\/ counter.js/,/^```$/p' "$ROOT/docs/contracts.md" | sed '$d' > counter.js
+    run "$ROOT/tests/program/check-document" "$ROOT/docs/contracts.md"
     assert_equal "$output" ""
     assert_status 0
 }
