@@ -2,9 +2,9 @@
 #include "tools/render.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/json_text.h"
+#include "tools/units.h"
 
 /* The fields of --json in its order, and what vat, block and method one may group by. */
 static void csv_begin(struct buf *out)
@@ -14,28 +14,10 @@ static void csv_begin(struct buf *out)
                            "syscalls,consoles,overrun,compute,instructions\r\n");
 }
 
-/* In quotes where it needs them; a formula for no spreadsheet. */
-static void append_text(struct buf *out, const char *text)
-{
-    bool formula = strchr("=+-@", text[0]) != NULL && text[0] != '\0';
-
-    if (!formula && strpbrk(text, "\",\r\n") == NULL) {
-        buf_append_string(out, text);
-        return;
-    }
-    buf_append_string(out, formula ? "\"'" : "\"");
-    for (; *text != '\0'; text++) {
-        if (*text == '"')
-            buf_append_byte(out, '"');
-        buf_append_byte(out, *text);
-    }
-    buf_append_byte(out, '"');
-}
-
 static void field_text(struct buf *out, const char *text)
 {
     buf_append_byte(out, ',');
-    append_text(out, text);
+    units_csv_text(out, text);
 }
 
 static void field_integer(struct buf *out, int64_t number)
@@ -68,7 +50,7 @@ static void csv_delivery(struct buf *out, const struct model_delivery *delivery)
     bool known = delivery->total != MODEL_NONE, precise = delivery->precise;
     static const char *const truths[] = {"", "false", "true"};
 
-    append_text(out, delivery->vat_id);
+    units_csv_text(out, delivery->vat_id);
     field_text(out, delivery->vat_name);
     field_integer(out, delivery->block_height);
     field_integer(out, delivery->crank_num);

@@ -7,34 +7,48 @@
 #include <string.h>
 
 const char options_help[] =
-    "usage: slogreport [options] FILE|- ...\n"
+    "usage: slogreport [options] FILE|- ...             each delivery\n"
+    "       slogreport summary [options] FILE|- ...     sums and percentiles\n"
+    "       slogreport merge [options] HISTOGRAMS ...   the same, of --histograms files\n"
     "\n"
-    "Says for each delivery of a slogfile, SwingSet's or gaspipe's, where its time\n"
+    "Says for the deliveries of slogfiles, SwingSet's or gaspipe's, where their time\n"
     "went: the pipe, the worker or the kernel. Files may be plain, gzip or\n"
     "Zstandard; several are read in their order as one story.\n"
     "\n"
     "Output:\n"
     "  --json              one JSON object a line, for programs\n"
-    "  --csv               one row for each delivery\n"
+    "  --csv               comma-separated values\n"
     "  --follow            go on while the last file grows\n"
     "  --strict            a line that is no slog line is an error, not left out\n"
     "\n"
-    "Which deliveries (RANGE is 5, 5-9, 5- or -9; an option given again adds to it):\n"
+    "Which deliveries (RANGE is 5, 5-9, 5- or -9; --vat and --kind can be repeated):\n"
     "  --vat ID|NAME       to this vat\n"
     "  --kind KIND|METHOD  of this kind (message, notify, ...) or method\n"
     "  --crank RANGE       --block RANGE\n"
     "  --since TIME        --until TIME    1795219394.5 or 2026-11-21T00:03:14Z\n"
     "  --min-duration TIME                 0.5, 20ms, 300us\n"
+    "\n"
+    "Each delivery:\n"
     "  --sort COLUMN       the greatest first; total, pipe, worker, kernel,\n"
     "                      unattributed, between, compute, instructions, syscalls,\n"
     "                      consoles, start, crank, delivery, block\n"
     "  --reverse           the smallest first\n"
     "  --top N             only the first N, by total if no --sort is given\n"
     "\n"
+    "Sums:\n"
+    "  --by GROUPS         of all, replay, vat, kind, syscall, block; without it,\n"
+    "                      all but block\n"
+    "  --histograms FILE   write what `slogreport merge` can join\n"
+    "\n"
     "  --help  --version\n"
     "\n"
     "Exit status: 0 all well, 2 usage, 3 bad input, 4 the system failed us.\n"
     "See slogreport(1).\n";
+
+static const char *const command_names[COMMAND_COUNT] = {
+    [COMMAND_SUMMARY] = "summary",
+    [COMMAND_MERGE] = "merge",
+};
 
 enum option_id {
     OPTION_JSON = 256,
@@ -51,6 +65,8 @@ enum option_id {
     OPTION_SORT,
     OPTION_REVERSE,
     OPTION_TOP,
+    OPTION_BY,
+    OPTION_HISTOGRAMS,
     OPTION_HELP,
     OPTION_VERSION,
 };
@@ -70,10 +86,41 @@ static const struct option long_options[] = {
     {"sort", required_argument, NULL, OPTION_SORT},
     {"reverse", no_argument, NULL, OPTION_REVERSE},
     {"top", required_argument, NULL, OPTION_TOP},
+    {"by", required_argument, NULL, OPTION_BY},
+    {"histograms", required_argument, NULL, OPTION_HISTOGRAMS},
     {"help", no_argument, NULL, OPTION_HELP},
     {"version", no_argument, NULL, OPTION_VERSION},
     {0},
 };
+
+/* Which commands an option is for: bits by enum command. */
+static unsigned commands_of(int option)
+{
+    enum {
+        REPORT = 1 << COMMAND_REPORT,
+        SUMS = 1 << COMMAND_SUMMARY | 1 << COMMAND_MERGE,
+        READERS = 1 << COMMAND_REPORT | 1 << COMMAND_SUMMARY,
+        ALL = (1 << COMMAND_COUNT) - 1,
+    };
+
+    switch (option) {
+    case OPTION_FOLLOW:
+    case OPTION_SORT:
+    case OPTION_REVERSE:
+    case OPTION_TOP:
+        return REPORT;
+    case OPTION_BY:
+    case OPTION_HISTOGRAMS:
+        return SUMS;
+    case OPTION_JSON:
+    case OPTION_CSV:
+    case OPTION_HELP:
+    case OPTION_VERSION:
+        return ALL;
+    default:
+        return READERS;
+    }
+}
 
 static int take_top(const char *text, struct options *options, struct error *error)
 {
@@ -100,6 +147,30 @@ static int take_sort(const char *name, struct options *options, struct error *er
               buf_string(&names));
     buf_free(&names);
     return -1;
+}
+
+/* Words with commas between. */
+static int take_by(const char *text, struct options *options, struct error *error)
+{
+    const char *word = text;
+
+    memset(options->by, 0, sizeof options->by);
+    for (;;) {
+        size_t length = strcspn(word, ",");
+        int kind = 0;
+
+        while (kind < GROUP_KINDS &&
+               (strlen(group_kind_name((enum group_kind)kind)) != length ||
+                strncmp(word, group_kind_name((enum group_kind)kind), length) != 0))
+            kind++;
+        if (kind == GROUP_KINDS)
+            return error_set(error, ERROR_USAGE,
+                             "--by %s: all, replay, vat, kind, syscall and block there are", text);
+        options->by[kind] = true;
+        if (word[length] == '\0')
+            return 0;
+        word += length + 1;
+    }
 }
 
 /* Options that choose deliveries. */
@@ -136,6 +207,10 @@ static void take_flag(int option, struct options *options)
 
 static int take_option(int option, char **argv, struct options *options, struct error *error)
 {
+    if (option != '?' && option != ':' && (commands_of(option) >> options->command & 1) == 0)
+        return error_set(error, ERROR_USAGE, "%s does not go with %s", argv[optind - 1],
+                         options->command == COMMAND_REPORT ? "the report of each delivery"
+                                                            : command_names[options->command]);
     switch (option) {
     case '?':
         return error_set(error, ERROR_USAGE, "no such option: %s; `slogreport --help` lists them",
@@ -146,6 +221,11 @@ static int take_option(int option, char **argv, struct options *options, struct 
         return take_top(optarg, options, error);
     case OPTION_SORT:
         return take_sort(optarg, options, error);
+    case OPTION_BY:
+        return take_by(optarg, options, error);
+    case OPTION_HISTOGRAMS:
+        options->histograms = optarg;
+        return 0;
     case OPTION_VAT:
     case OPTION_KIND:
     case OPTION_CRANK:
@@ -166,8 +246,7 @@ static int check(struct options *options, struct error *error)
     bool sorted = options->sort != NULL || options->top > 0;
 
     if (options->files[0] == NULL)
-        return error_set(error, ERROR_USAGE,
-                         "no slogfile named; give a path, or - for standard input");
+        return error_set(error, ERROR_USAGE, "no file named; give a path, or - for standard input");
     if (options->json && options->csv)
         return error_set(error, ERROR_USAGE, "--json and --csv exclude each other");
     if (options->follow && sorted)
@@ -180,12 +259,24 @@ static int check(struct options *options, struct error *error)
     return 0;
 }
 
+/* A command's name comes first; a file of such a name is ./summary. */
+static enum command take_command(int argc, char **argv)
+{
+    for (int command = 0; argc > 1 && command < COMMAND_COUNT; command++) {
+        if (command_names[command] != NULL && strcmp(argv[1], command_names[command]) == 0)
+            return (enum command)command;
+    }
+    return COMMAND_REPORT;
+}
+
 int options_parse(int argc, char **argv, struct options *options, struct error *error)
 {
     int option;
 
-    *options = (struct options){0};
-    optind = 1;
+    *options = (struct options){.command = take_command(argc, argv)};
+    for (int kind = 0; kind < GROUP_KINDS; kind++)
+        options->by[kind] = kind != GROUP_BLOCK;
+    optind = options->command == COMMAND_REPORT ? 1 : 2;
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
         if (take_option(option, argv, options, error) != 0)

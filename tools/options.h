@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "tools/groups.h"
 #include "tools/rank.h"
 #include "tools/render.h"
 #include "tools/selection.h"
@@ -13,7 +14,9 @@
 /* What the command line asks of slogreport. */
 
 enum command {
-    COMMAND_REPORT, /* without a command's name */
+    COMMAND_REPORT, /* the one without a name */
+    COMMAND_SUMMARY,
+    COMMAND_MERGE,
     COMMAND_COUNT,
 };
 
@@ -28,6 +31,8 @@ struct options {
     size_t top; /* 0: not asked for */
     bool reverse;
     const struct rank_column *sort; /* NULL: as they come */
+    bool by[GROUP_KINDS];           /* which groups to show */
+    const char *histograms;         /* where to write them; NULL: nowhere */
     char **files;                   /* borrowed from argv; ended by NULL, at least one */
 };
 

@@ -4,6 +4,13 @@
 #include "base/log.h"
 #include "tools/options.h"
 #include "tools/report.h"
+#include "tools/summary.h"
+
+static int (*const commands[COMMAND_COUNT])(const struct options *, struct error *) = {
+    [COMMAND_REPORT] = report_run,
+    [COMMAND_SUMMARY] = summary_run,
+    [COMMAND_MERGE] = merge_run,
+};
 
 int main(int argc, char **argv)
 {
@@ -20,7 +27,7 @@ int main(int argc, char **argv)
             return ERROR_SYSTEM;
         return 0;
     }
-    if (report_run(&options, &error) != 0)
+    if (commands[options.command](&options, &error) != 0)
         goto failed;
     return 0;
 failed:

@@ -142,7 +142,7 @@ as_split() {
 
 @test "usage errors have status 2" {
     run --separate-stderr slogreport
-    assert_bad_input 2 'no slogfile named'
+    assert_bad_input 2 'no file named'
     run --separate-stderr slogreport --nonsense x
     assert_bad_input 2 --nonsense
 }

@@ -1,0 +1,121 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# slogreport summary and merge.
+
+load common
+
+DATA=$ROOT/tests/data
+
+slogreport() {
+    "$BUILD/slogreport" "$@"
+}
+
+@test "sums are those of the deliveries, percentiles within a 64th of the exact ones" {
+    slogreport --json "$DATA/variety.slog.gz" > "$BATS_TEST_TMPDIR/deliveries"
+    slogreport summary --json "$DATA/variety.slog.gz" > "$BATS_TEST_TMPDIR/summary"
+    jq -e -n --slurpfile deliveries "$BATS_TEST_TMPDIR/deliveries" --slurpfile groups "$BATS_TEST_TMPDIR/summary" '
+        def exact(p): sort | .[(length * p | ceil) - 1];
+        def near(a; b): (a - b | fabs) <= b / 64 + 1e-9;
+        def same(a; b): (a - b | fabs) < 5e-9;
+        [$deliveries[] | select(.kind == "delivery")] as $all
+        | ["total", "worker", "kernel", "unattributed", "compute"]
+        | all(. as $column
+            | [$groups[] | select(.by == "all" or .by == "vat") | select(.column == $column)]
+            | length > 5 and all(. as $group
+                | [$all[] | select($group.by == "all" or .vatID == $group.name)
+                    | .[$column] | values] as $values
+                | ($values | length) == .count and same($values | add; .total)
+                  and same($values | max; .max) and near(.median; $values | exact(0.5))
+                  and near(.p90; $values | exact(0.9)) and near(.p99; $values | exact(0.99))))'
+}
+
+@test "the ways up and down are the pipe, and each share is one of all time" {
+    slogreport summary --json "$DATA/variety.slog.gz" > "$BATS_TEST_TMPDIR/summary"
+    pipe=$(slogreport --json "$DATA/variety.slog.gz" | jq -s 'map(.pipe // 0) | add')
+    jq -e -s --argjson pipe "$pipe" '
+        map(select(.by == "all")) | map({(.column): .}) | add
+        | (.up.total + .down.total - $pipe | fabs) < 1e-6
+          and (.up.share + .down.share + .worker.share + .kernel.share + .unattributed.share - 1 | fabs) < 1e-5' \
+        "$BATS_TEST_TMPDIR/summary"
+    # What the lines of syscalls say is there once for each with its stamps.
+    jq -e -s 'map(select(.by == "syscall" and .column == "up" and .name == "resolve")) | .[0].count == 129' \
+        "$BATS_TEST_TMPDIR/summary"
+}
+
+@test "kinds, methods, vats' names, blocks and replays have their groups" {
+    run slogreport summary --csv --by kind,vat "$DATA/small.slog.gz"
+    assert_output_has 'kind,message list,,total,1,'
+    assert_output_has 'kind,notify,,total,4,'
+    assert_output_has 'vat,v3,bank,total,6,'
+    assert_output_lacks 'syscall,'
+    run slogreport summary --csv --by block "$DATA/shapes/blocks.slog"
+    assert_output_has 'block,5,,total,2,'
+    assert_output_has 'block,6,,total,1,'
+    run slogreport summary --csv "$DATA/shapes/replay.slog"
+    assert_output_has 'replay,,,total,2,'
+    assert_output_lacks 'all,'
+    run slogreport summary --csv "$DATA/shapes/precise.slog"
+    assert_output_has 'all,,,instructions,1,123456789,1.000000,123456789'
+}
+
+@test "a summary of chosen deliveries" {
+    run slogreport summary --csv --by all --vat bank "$DATA/small.slog.gz"
+    assert_output_has 'all,,,total,6,'
+}
+
+@test "deliveries that a change of the clock spoiled are left out and counted" {
+    run --separate-stderr slogreport summary --csv --by all "$DATA/shapes/clock.slog"
+    assert_output_has 'all,,,total,1,'
+    [[ $stderr == *'1 deliveries left out'* ]]
+}
+
+@test "merged histograms are those of all files together" {
+    cd "$BATS_TEST_TMPDIR"
+    slogreport summary --histograms one --json "$DATA/small.slog.gz" > one.json
+    slogreport summary --histograms two --json --by all,vat,kind,syscall,block "$DATA/variety.slog.gz" > two.json
+    slogreport summary --json "$DATA/small.slog.gz" "$DATA/variety.slog.gz" > together
+    slogreport merge --json one two > merged
+    cmp together merged
+    slogreport merge --json one | cmp one.json -
+    # Joins of joins.
+    slogreport merge --histograms both one two > /dev/null
+    slogreport merge --json both | cmp together -
+}
+
+@test "what is no file of histograms is bad input, named by line" {
+    cd "$BATS_TEST_TMPDIR"
+    slogreport summary --histograms good "$DATA/small.slog.gz" > /dev/null
+    run --separate-stderr slogreport merge "$DATA/small.slog.gz"
+    assert_bad_input 3 small.slog.gz --histograms
+    : > empty
+    run --separate-stderr slogreport merge empty
+    assert_bad_input 3 empty
+    run --separate-stderr slogreport merge missing
+    assert_bad_input 3 missing
+    sed '1s/"version":1/"version":2/' good > later
+    run --separate-stderr slogreport merge later
+    assert_bad_input 3 later 'version 2'
+    sed '3s/"count":[0-9]*/"count":77/' good > wrong
+    run --separate-stderr slogreport merge wrong
+    assert_bad_input 3 wrong:3
+    sed '4s/"buckets":\[\[[0-9]*/"buckets":[[99999/' good > outside
+    run --separate-stderr slogreport merge outside
+    assert_bad_input 3 outside:4
+    head -c -20 good > cut
+    run --separate-stderr slogreport merge cut
+    assert_bad_input 3 cut:
+}
+
+@test "histograms that cannot be written are an error, and leave nothing behind" {
+    run --separate-stderr slogreport summary --histograms "$BATS_TEST_TMPDIR/none/file" "$DATA/small.slog.gz"
+    assert_bad_input 4 none/file
+    [ ! -e "$BATS_TEST_TMPDIR/none" ]
+}
+
+@test "options of another command are usage errors" {
+    for words in 'summary --top 3' 'summary --follow' '--by vat' '--histograms x' 'merge --vat v1' 'summary --by x'; do
+        # shellcheck disable=SC2086 # words they shall be
+        run --separate-stderr slogreport $words "$DATA/small.slog.gz"
+        assert_bad_input 2
+    done
+}
