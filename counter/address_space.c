@@ -33,6 +33,8 @@ static uintptr_t next_hint = FIRST_ADDRESS;  /* what QEMU asks with when the gue
 static uintptr_t end_of_all = FIRST_ADDRESS; /* behind everything that was ever given */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+static bool guest_runs;
+
 typedef void *mmap_function(void *, size_t, int, int, int, off_t);
 typedef int munmap_function(void *, size_t);
 typedef void *mremap_function(void *, size_t, size_t, int, ...);
@@ -135,7 +137,8 @@ static void note_release(void *address, size_t size)
 {
     uintptr_t start = (uintptr_t)address;
 
-    if (start < FIRST_ADDRESS || start >= LAST_ADDRESS || LAST_ADDRESS - start < size)
+    if (!__atomic_load_n(&guest_runs, __ATOMIC_RELAXED) || start < FIRST_ADDRESS ||
+        start >= LAST_ADDRESS || LAST_ADDRESS - start < size)
         return;
     pthread_mutex_lock(&lock);
     release((struct range){start, start + size});
@@ -170,4 +173,9 @@ bool address_space_manage(void)
     return interpose("munmap", (void *)unmap, (void **)&real_munmap) &&
            interpose("mremap", (void *)remap, (void **)&real_mremap) &&
            interpose("mmap64", (void *)map, (void **)&real_mmap);
+}
+
+void address_space_guest_runs(void)
+{
+    __atomic_store_n(&guest_runs, true, __ATOMIC_RELAXED);
 }

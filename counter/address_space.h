@@ -20,4 +20,11 @@
 /* Begins to. False when this QEMU does not look for room in that way. */
 bool address_space_manage(void);
 
+/*
+ * To be called when the guest executes its first block. What QEMU releases
+ * before, while it loads the program, is kept free: it is where the guest's
+ * heap grows (brk(2)).
+ */
+void address_space_guest_runs(void);
+
 #endif

@@ -37,6 +37,7 @@ static void thread_began(qemu_plugin_id_t id, unsigned thread)
 static void block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     (void)id;
+    address_space_guest_runs();
     guest_memory_learn(qemu_plugin_tb_get_insn(tb, 0));
     blocks_count(tb, manner);
 }

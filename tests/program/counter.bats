@@ -156,3 +156,8 @@ for rounds in (100, 100, 10000):
     assert_status 1
     assert_output_has "'rep=twice' is no option; there are precision=auto|block|instruction"
 }
+
+@test "memory stays flat over cycles of 6 GB reserved and released" {
+    run counted "" "$TESTS_BIN/marks" map-cycles 200
+    assert_equal "$output" flat
+}

@@ -164,6 +164,38 @@ static void process_scope(void)
     printf("one %d all %d\n", counts[GASMARK_THREAD] < alone, counts[GASMARK_PROCESS] / alone == 4);
 }
 
+/* The most memory that the process, QEMU included, has ever had, in kB. */
+static unsigned long peak_memory(void)
+{
+    FILE *status = fopen("/proc/self/status", "r");
+    unsigned long peak = 0;
+    char line[200];
+
+    while (status != NULL && fgets(line, sizeof line, status) != NULL)
+        if (sscanf(line, "VmHWM: %lu", &peak) == 1)
+            break;
+    if (status != NULL)
+        fclose(status);
+    return peak;
+}
+
+static void map_cycles(unsigned cycles)
+{
+    const size_t size = (size_t)6 << 30;
+    void *first = NULL;
+
+    for (unsigned i = 0; i < cycles; i++) {
+        void *room =
+            mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        if (room == MAP_FAILED || (first != NULL && room != first))
+            abort();
+        first = room;
+        munmap(room, size);
+    }
+    printf("%s\n", peak_memory() < 200000 ? "flat" : "grown");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -182,6 +214,10 @@ int main(int argc, char **argv)
 
     if (argc == 3 && strcmp(argv[1], "limit") == 0) {
         limit_at_stop((unsigned)strtoul(argv[2], NULL, 10));
+        return 0;
+    }
+    if (argc == 3 && strcmp(argv[1], "map-cycles") == 0) {
+        map_cycles((unsigned)strtoul(argv[2], NULL, 10));
         return 0;
     }
     for (size_t i = 0; argc == 2 && i < sizeof checks / sizeof *checks; i++)
