@@ -10,8 +10,8 @@ options_of_help() {
 }
 
 options_of_page() {
-    grep -E '^\.It Fl ' | sed -E 's/ (Ar|Ns|Cm).*( , |$)/ , /; s/^\.It Fl //' |
-        tr ' ' '\n' | grep -E '^-?[a-zA-Z]' | grep -vx Fl | sed 's/^/-/' | sort -u
+    sed -n 's/^\.It Fl //p' | sed -E 's/ , (Fl )?/\n/g' | awk '{ print $1 }' |
+        grep -E '^-?[a-zA-Z]' | sed 's/^/-/' | sort -u
 }
 
 # same_options PAGE COMMAND...: --help and the page have the same options.
