@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "slog/describe.h"
+#include "slog/digest.h"
 
 struct flight *flight_new(struct error *error)
 {
@@ -29,6 +30,7 @@ void flight_reset(struct flight *flight)
     buf_clear(&flight->words);
     flight->request_count = 0;
     flight->consoles = 0;
+    flight->syscall_digest = DIGEST_START;
     flight->changed = false;
 }
 
@@ -91,12 +93,15 @@ static int reserve(struct flight *flight, struct error *error)
 
 static size_t add_label(struct flight *flight, const struct record *record)
 {
+    struct scan_span vsc = record->vsc.at != NULL ? record->vsc : record->ksc;
     size_t start = flight->words.length;
 
-    if (record->type == RECORD_CONSOLE)
+    if (record->type == RECORD_CONSOLE) {
         buf_append_string(&flight->words, "console");
-    else
-        describe_syscall(record->vsc.at != NULL ? record->vsc : record->ksc, &flight->words);
+    } else {
+        flight->syscall_digest = digest_add(flight->syscall_digest, vsc.at, vsc.length);
+        describe_syscall(vsc, &flight->words);
+    }
     return end_word(&flight->words, start);
 }
 

@@ -37,6 +37,7 @@ struct flight {
     struct request *requests;         /* owned */
     size_t request_count, request_capacity;
     size_t consoles;
+    uint64_t syscall_digest;
 };
 
 /* An empty flight; NULL when memory ran out. */
@@ -50,7 +51,7 @@ void flight_reset(struct flight *flight);
 int flight_describe(struct flight *flight, const struct record *record, struct error *error);
 
 /*
- * Adds a request that came at `arrived`; the label is the syscall's when
+ * Adds a request that came at `arrived`; with its label, and in the digest, when
  * `labelled`. -1 when memory ran out.
  */
 int flight_add_request(struct flight *flight, const struct record *record, struct moment arrived,

@@ -449,6 +449,7 @@ static void fill_words(const struct flight *flight, struct model_delivery *deliv
     delivery->method = words + flight->method;
     delivery->description = words + flight->description;
     delivery->block_height = flight->block_height;
+    delivery->syscall_digest = flight->syscall_digest;
 }
 
 /* What the deliver-result line alone says. */
@@ -471,6 +472,7 @@ static int fill_result(struct model *model, const struct record *record, uint32_
     delivery->delivery_num = record->delivery_num;
     delivery->replay = record->replay;
     delivery->status = outcome->ok ? MODEL_OK : MODEL_ERROR;
+    delivery->result_digest = outcome->result_digest;
     delivery->compute = outcome->compute;
     delivery->instructions = outcome->instructions;
     delivery->cpu_user = outcome->cpu_user;

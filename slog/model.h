@@ -60,7 +60,7 @@ struct model_event {
     int64_t arrived;     /* at the kernel; on the delivery's clock */
     int64_t answered;    /* MODEL_NONE: its syscall-result is missing */
     const char *kind;    /* "vatstoreGet", …, "console"; lives as long as the model */
-    const char *label;   /* as describe_syscall(); "" without model_options.labels */
+    const char *label;   /* as describe_syscall(); "" without model_new()'s labels */
 };
 
 /* How far the worker's stamps tell the delivery's story. */
@@ -84,6 +84,11 @@ struct model_delivery {
     const char *method;      /* of a message, else "" */
     const char *description; /* as describe_delivery() */
     enum model_status status;
+    /*
+     * Hashes of the result (what dr says but its meter) and, with
+     * model_new()'s labels, of all syscalls and their order: equal where these are.
+     */
+    uint64_t result_digest, syscall_digest;
     const char *problem; /* the words of an error, else "" */
     uint64_t line;       /* of its deliver-result */
 

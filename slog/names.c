@@ -5,16 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "slog/digest.h"
+
 enum { FIRST_CAPACITY = 64 };
 
-/* FNV-1a, 32 bits (http://www.isthe.com/chongo/tech/comp/fnv/). */
 static uint32_t hash_of(const char *text, size_t length)
 {
-    uint32_t hash = 2166136261u;
+    uint64_t digest = digest_add(DIGEST_START, text, length);
 
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 16777619u;
-    return hash;
+    return (uint32_t)(digest ^ digest >> 32);
 }
 
 static void place(struct names *names, uint32_t number)

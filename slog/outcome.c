@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "slog/digest.h"
 
 enum { SECONDS_TO_MICROSECONDS = 6 };
 
@@ -104,8 +105,10 @@ int outcome_read(struct scan_span dr, struct outcome *outcome, struct error *err
     if (!scan_open(dr, '[', &cursor) || scan_element(&cursor, &status) != SCAN_FOUND)
         return 0;
     outcome->ok = scan_is(scan_string(status), "ok");
+    outcome->result_digest = digest_add(DIGEST_START, status.at, status.length);
     if (scan_element(&cursor, &result) != SCAN_FOUND)
         return 0;
+    outcome->result_digest = digest_add(outcome->result_digest, result.at, result.length);
     if (!outcome->ok)
         outcome->problem = scan_string(result);
     if (scan_element(&cursor, &meter) != SCAN_FOUND)

@@ -21,6 +21,7 @@ struct stamps {
 struct outcome {
     bool ok;
     struct scan_span problem; /* the error's words, escapes as they are; borrowed from the line */
+    uint64_t result_digest;   /* of status and result, as text */
     bool metered;             /* false: no worker, or it died */
     double compute;           /* computrons; NAN: not said */
     double instructions;      /* NAN: not said */

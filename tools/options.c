@@ -10,6 +10,7 @@ const char options_help[] =
     "usage: slogreport [options] FILE|- ...             each delivery\n"
     "       slogreport summary [options] FILE|- ...     sums and percentiles\n"
     "       slogreport merge [options] HISTOGRAMS ...   the same, of --histograms files\n"
+    "       slogreport compare [options] A B            the same deliveries side by side\n"
     "\n"
     "Says for the deliveries of slogfiles, SwingSet's or gaspipe's, where their time\n"
     "went: the pipe, the worker or the kernel. Files may be plain, gzip or\n"
@@ -33,7 +34,8 @@ const char options_help[] =
     "                      unattributed, between, compute, instructions, syscalls,\n"
     "                      consoles, start, crank, delivery, block\n"
     "  --reverse           the smallest first\n"
-    "  --top N             only the first N, by total if no --sort is given\n"
+    "  --top N             only the first N, by total if no --sort is given; of compare,\n"
+    "                      how many slower deliveries to name\n"
     "\n"
     "Sums:\n"
     "  --by GROUPS         of all, replay, vat, kind, syscall, block; without it,\n"
@@ -42,12 +44,14 @@ const char options_help[] =
     "\n"
     "  --help  --version\n"
     "\n"
-    "Exit status: 0 all well, 2 usage, 3 bad input, 4 the system failed us.\n"
+    "Exit status: 0 all well, 1 compare found a divergence, 2 usage, 3 bad input,\n"
+    "4 the system failed us.\n"
     "See slogreport(1).\n";
 
 static const char *const command_names[COMMAND_COUNT] = {
     [COMMAND_SUMMARY] = "summary",
     [COMMAND_MERGE] = "merge",
+    [COMMAND_COMPARE] = "compare",
 };
 
 enum option_id {
@@ -99,7 +103,7 @@ static unsigned commands_of(int option)
     enum {
         REPORT = 1 << COMMAND_REPORT,
         SUMS = 1 << COMMAND_SUMMARY | 1 << COMMAND_MERGE,
-        READERS = 1 << COMMAND_REPORT | 1 << COMMAND_SUMMARY,
+        READERS = 1 << COMMAND_REPORT | 1 << COMMAND_SUMMARY | 1 << COMMAND_COMPARE,
         ALL = (1 << COMMAND_COUNT) - 1,
     };
 
@@ -107,13 +111,15 @@ static unsigned commands_of(int option)
     case OPTION_FOLLOW:
     case OPTION_SORT:
     case OPTION_REVERSE:
-    case OPTION_TOP:
         return REPORT;
+    case OPTION_TOP:
+        return REPORT | 1 << COMMAND_COMPARE;
+    case OPTION_CSV:
+        return REPORT | SUMS;
     case OPTION_BY:
     case OPTION_HISTOGRAMS:
         return SUMS;
     case OPTION_JSON:
-    case OPTION_CSV:
     case OPTION_HELP:
     case OPTION_VERSION:
         return ALL;
@@ -247,6 +253,8 @@ static int check(struct options *options, struct error *error)
 
     if (options->files[0] == NULL)
         return error_set(error, ERROR_USAGE, "no file named; give a path, or - for standard input");
+    if (options->command == COMMAND_COMPARE && (options->files[1] == NULL || options->files[2]))
+        return error_set(error, ERROR_USAGE, "compare wants two slogfiles, A and B");
     if (options->json && options->csv)
         return error_set(error, ERROR_USAGE, "--json and --csv exclude each other");
     if (options->follow && sorted)

@@ -17,6 +17,7 @@ enum command {
     COMMAND_REPORT, /* the one without a name */
     COMMAND_SUMMARY,
     COMMAND_MERGE,
+    COMMAND_COMPARE,
     COMMAND_COUNT,
 };
 

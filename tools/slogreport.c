@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "tools/compare.h"
 #include "tools/options.h"
 #include "tools/report.h"
 #include "tools/summary.h"
@@ -10,6 +11,7 @@ static int (*const commands[COMMAND_COUNT])(const struct options *, struct error
     [COMMAND_REPORT] = report_run,
     [COMMAND_SUMMARY] = summary_run,
     [COMMAND_MERGE] = merge_run,
+    [COMMAND_COMPARE] = compare_run,
 };
 
 int main(int argc, char **argv)

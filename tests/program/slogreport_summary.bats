@@ -101,9 +101,9 @@ slogreport() {
     sed '4s/"buckets":\[\[[0-9]*/"buckets":[[99999/' good > outside
     run --separate-stderr slogreport merge outside
     assert_bad_input 3 outside:4
-    head -c -20 good > cut
-    run --separate-stderr slogreport merge cut
-    assert_bad_input 3 cut:
+    head -c -20 good > shorter
+    run --separate-stderr slogreport merge shorter
+    assert_bad_input 3 shorter:
 }
 
 @test "histograms that cannot be written are an error, and leave nothing behind" {

@@ -1,0 +1,98 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# slogreport compare.
+
+load common
+
+DATA=$ROOT/tests/data
+
+slogreport() {
+    "$BUILD/slogreport" "$@"
+}
+
+# small.slog as a with some lines changed by a jq program, as b.
+make_b() {
+    cd "$BATS_TEST_TMPDIR"
+    zcat "$DATA/small.slog.gz" > a
+    jq -c "$1" a > b
+}
+
+@test "a slogfile compared with itself has no divergence" {
+    run slogreport compare "$DATA/variety.slog.gz" "$DATA/variety.slog.gz"
+    assert_status 0
+    assert_output_has '269 deliveries in both'
+    assert_output_has 'no divergence'
+    assert_output_has '0 deliveries got slower'
+}
+
+@test "computrons that differ are a divergence, by status too" {
+    make_b 'if .type == "deliver-result" and .vatID == "v3" and .deliveryNum == 3 then .dr[2].compute += 1 else . end'
+    run --separate-stderr slogreport compare a b
+    assert_status 1
+    assert_output_has 'DIVERGENCE in v3 delivery 3 (o+0).list -> p-61'
+    assert_output_has 'computrons: A 24590, B 24591'
+    assert_equal "$(grep -c DIVERGENCE <<< "$output")" 1
+    [[ $stderr == *'1 deliveries came out differently'* ]]
+}
+
+@test "results, syscalls and other deliveries that differ are divergences" {
+    make_b 'if .type == "deliver-result" and .vatID == "v3" and .deliveryNum == 3 then .dr[0:2] = ["error", "no"]
+        elif .type == "syscall" and .vatID == "v1" and .deliveryNum == 8 then .vsc |= tojson | .vsc |= (sub("p-63"; "p-64") | fromjson)
+        elif .type == "deliver" and .vatID == "v1" and .deliveryNum == 12 then .vd = ["bringOutYourDead"]
+        else . end'
+    run --separate-stderr slogreport compare --json a b
+    assert_status 1
+    assert_equal "$(jq -r 'select(.differs != [] and .kind == "pair") | "\(.vatID) \(.deliveryNum) \(.differs | join(" "))"' <<< "$output" | sort)" \
+        "v1 12 input
+v1 8 syscalls
+v3 3 result"
+}
+
+@test "deliveries of one file only are named" {
+    make_b 'select(.vatID != "v4" or .deliveryNum != 6)'
+    run slogreport compare a b
+    assert_status 0
+    assert_output_has '29 deliveries in both'
+    assert_output_has 'only in A: 1 deliveries'
+    assert_output_has 'v4 delivery 6 retireExports'
+    run slogreport compare --json b a
+    assert_equal "$(jq -c 'select(.a == null) | [.kind, .vatID, .deliveryNum, .b.total]' <<< "$output")" '["pair","v4",6,0.003096]'
+}
+
+@test "a delivery that got slower is named with the part that grew" {
+    # 50 ms more in the worker of one delivery, and all that follows 50 ms later.
+    make_b '1795219394.33 as $when
+        | if .time < $when then . else
+            (if .type == "deliver-result" and .vatID == "v1" and .deliveryNum == 10
+                then .dr[2].timestamps[-1] += 0.05
+             elif .dr[2] and .dr[2].timestamps[0] > $when + 0.02 then .dr[2].timestamps |= map(. + 0.05)
+             else . end)
+            | if (.type == "deliver-result" and .vatID == "v1" and .deliveryNum == 10) or .time > 1795219394.337
+                then .time += 0.05 | .monotime += 0.05 else . end end'
+    run slogreport compare --json a b
+    assert_status 0
+    assert_equal "$(jq -c 'select(.kind == "pair" and .slower) | [.vatID, .deliveryNum, .where, (.excess * 1000 | round)]' <<< "$output")" \
+        '["v1",10,"worker",50]'
+    run slogreport compare a b
+    assert_output_has '1 deliveries got slower beyond the usual:'
+    assert_output_has '+50.0 ms, worker +50.0 ms  v1 delivery 10 bringOutYourDead'
+}
+
+@test "a machine that is slower as a whole is usual, not a list of all deliveries" {
+    # Half as fast in all: what a delivery takes, seen from its beginning, doubles.
+    make_b '1795219393.6 as $zero | def slow: $zero + (. - $zero) * 2;
+        .time |= slow | if .dr[2].timestamps then .dr[2].timestamps |= map(slow) else . end'
+    run slogreport compare --json a b
+    assert_status 0
+    assert_equal "$(jq -c 'select(.kind == "comparison") | [.slower, (.total.ratio * 100 | round), (.kernel.ratio * 100 | round)]' <<< "$output")" '[0,200,200]'
+}
+
+@test "replays are not compared, and two files there must be" {
+    run slogreport compare "$DATA/shapes/replay.slog" "$DATA/shapes/replay.slog"
+    assert_output_has '0 deliveries in both'
+    assert_output_lacks 'no divergence'
+    run --separate-stderr slogreport compare "$DATA/small.slog.gz"
+    assert_bad_input 2 'two slogfiles'
+    run --separate-stderr slogreport compare a b c
+    assert_bad_input 2 'two slogfiles'
+}
