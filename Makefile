@@ -107,10 +107,32 @@ $(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor proto slo
 	$(call say,link,$@)
 	$(link) $(PACKAGE_LIBS) -lm -o $@
 
-$(BUILD)/gaspipe-worker: $(BUILD)/obj/worker/main.o $(call lib,worker proto base) $(XS_ARCHIVE)
+# The worker that belongs to these objects; see below for sanitized ones.
+NATIVE_WORKER := $(BUILD)$(if $(SAN),/native)/gaspipe-worker
+
+$(NATIVE_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker proto base) $(XS_ARCHIVE)
+	@mkdir -p $(@D)
 	$(call say,link,$@)
 	$(link) -Wl,--start-group $(BUILD)/lib/worker.a $(XS_ARCHIVE) -Wl,--end-group \
 		-Wl,--wrap=pthread_getattr_np,--wrap=fxVReportError -lm -ldl -lpthread -o $@
+
+# QEMU cannot run a sanitized worker: its shadow memory takes tens of gigabytes of
+# page tables there. So a sanitized gaspipe has the ordinary worker beside it, and
+# native/ has both sanitized, for runs without the counter.
+ifneq ($(SAN),)
+all: $(BUILD)/native/gaspipe $(NATIVE_WORKER)
+
+$(BUILD)/native/gaspipe: $(BUILD)/gaspipe
+	@mkdir -p $(@D)
+	@ln -f $< $@
+
+.PHONY: ordinary-worker
+ordinary-worker: $(XS_ARCHIVE)
+	@$(MAKE) --no-print-directory SAN= BUILD=build build/gaspipe-worker
+
+$(BUILD)/gaspipe-worker: ordinary-worker
+	@cmp -s build/gaspipe-worker $@ || cp build/gaspipe-worker $@
+endif
 
 $(BUILD)/slogreport: $(BUILD)/obj/tools/slogreport.o $(call lib,tools slog base)
 	$(call say,link,$@)

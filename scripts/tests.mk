@@ -20,28 +20,19 @@ endef
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES) $(XS_ARCHIVE)
 	$(call link_all_rooms,-lcmocka)
 
-# A sanitized worker cannot run under QEMU: its shadow memory alone takes tens of
-# gigabytes of page tables there. What is counted is the ordinary one.
-PLAIN_WORKER := build/gaspipe-worker
-ifneq ($(SAN),)
-.PHONY: $(PLAIN_WORKER)
-$(PLAIN_WORKER): $(XS_ARCHIVE)
-	@$(MAKE) --no-print-directory -s SAN= BUILD=build $@
-endif
-
 # Objects are kept, also those that are only on the way to a test.
 .SECONDARY:
 
-check: setup all $(PLAIN_WORKER) $(UNIT_TESTS)
+check: setup all $(UNIT_TESTS)
 	$(run_tests) $(call narrow,$(UNIT_TESTS) $(PROGRAM_TESTS)) $(if $(TESTS),,$(GOLDEN_TESTS))
 
 unit: $(UNIT_TESTS)
 	$(run_tests) $(call narrow,$(UNIT_TESTS))
 
-program: all $(PLAIN_WORKER)
+program: all
 	$(run_tests) $(call narrow,$(PROGRAM_TESTS)) $(if $(TESTS),,$(GOLDEN_TESTS))
 
-golden: all $(PLAIN_WORKER)
+golden: all
 	@BUILD=$(BUILD) scripts/golden --update
 
 # ---- fuzzing --------------------------------------------------------------------

@@ -34,7 +34,7 @@ setup() {
 # The asserts of XS name files: with the folder's own name in them, the length of that
 # name moved what lies behind it, and the instruction counts changed with it.
 @test "the worker does not know where it was built" {
-    strip -o "$BATS_TEST_TMPDIR/worker" "$PLAIN_WORKER"
+    strip -o "$BATS_TEST_TMPDIR/worker" "$BUILD/gaspipe-worker"
     run grep -aoF "$ROOT/" "$BATS_TEST_TMPDIR/worker"
     assert_equal "$output" ""
 }

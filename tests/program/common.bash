@@ -3,14 +3,16 @@
 # What all whole-program tests share. A test file begins with `load common`.
 #
 #   $BUILD           the folder with the programs, absolute
-#   $PLAIN_WORKER    gaspipe-worker without sanitizers, which QEMU cannot run
+#   $NATIVE          the same for what runs without QEMU: in a sanitized build the
+#                    worker there is sanitized too, which QEMU could not run
 #   $ROOT            the project's folder
 #   $BATS_TEST_TMPDIR a fresh folder of each test, removed after it
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 BUILD=$(realpath -m "${BUILD:-$ROOT/build}")
-PLAIN_WORKER=$ROOT/build/gaspipe-worker
-export ROOT BUILD PLAIN_WORKER
+NATIVE=$BUILD
+[ ! -d "$BUILD/native" ] || NATIVE=$BUILD/native
+export ROOT BUILD NATIVE
 
 bats_require_minimum_version 1.5.0
 

@@ -9,11 +9,10 @@ costs() {
     "$@" 2> /dev/null | jq -c 'select(.kind == "delivery") | [.compute, .instructions]'
 }
 
-# The programs and examples in the folder $1. What is counted is the ordinary
-# worker, in sanitized builds too.
+# The programs and examples in the folder $1.
 install_into() {
     mkdir -p "$1"
-    cp "$ROOT/build/gaspipe" "$ROOT/build/gaspipe-worker" "$ROOT/build/libgascount.so" "$1/"
+    cp "$BUILD"/{gaspipe,gaspipe-worker,libgascount.so} "$1/"
     cp -r "$ROOT/examples" "$1/"
     chmod -R a+rX "$BATS_TEST_TMPDIR"
 }
@@ -22,12 +21,6 @@ install_into() {
 run_example() {
     printf '%s\n' ./gaspipe run --json --vat "$1=examples/$1/contract.js" \
         "examples/$1/deliveries.jsonl"
-}
-
-setup_file() {
-    # A sanitized build tests with the ordinary programs here: see install_into.
-    make -s -C "$BATS_TEST_DIRNAME/../.." SAN= BUILD=build build/gaspipe build/gaspipe-worker \
-        build/libgascount.so > /dev/null
 }
 
 @test "same computrons and instructions from other folders, environments, limits" {

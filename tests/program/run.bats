@@ -132,7 +132,7 @@ syscall: type crankNum vatID deliveryNum syscallNum replay syscall ksc vsc time 
     local store=$BATS_TEST_TMPDIR/store
 
     example token --counter none --store "$store"
-    run "$BUILD/gaspipe" run --json --counter none --store "$store" \
+    run "$NATIVE/gaspipe" run --json --counter none --store "$store" \
         --vat "token=$ROOT/examples/token/contract.js" - \
         < <(echo '{"vat":"token","method":"balance","args":["bob"]}')
     assert_status 0
@@ -147,7 +147,7 @@ export const change = fails => {
 };
 export const read = () => store.get('kept');
 EOF
-    run --separate-stderr "$BUILD/gaspipe" run --json --counter none \
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none \
         --vat "c=$BATS_TEST_TMPDIR/contract.js" - << 'EOF'
 {"vat":"c","method":"change","args":[false]}
 {"vat":"c","method":"change","args":[true]}
@@ -159,7 +159,7 @@ EOF
 }
 
 @test "deliveries in full, blank lines, and a last line without newline" {
-    run --separate-stderr "$BUILD/gaspipe" run --json --counter none \
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none \
         --vat "token=$ROOT/examples/token/contract.js" - < <(printf '%s\n\n \n%s' \
         '{"vat":"token","deliver":["message","o+0",{"methargs":{"body":"#[\"mint\",[\"a\",5]]","slots":[]},"result":null}]}' \
         '{"vat":"token","method":"balance","args":["a"]}')
@@ -171,7 +171,7 @@ EOF
 @test "a delivery that comes over a pipe is made when it comes" {
     local line
 
-    coproc "$BUILD/gaspipe" run --json --counter none \
+    coproc "$NATIVE/gaspipe" run --json --counter none \
         --vat "token=$ROOT/examples/token/contract.js" - 2> "$BATS_TEST_TMPDIR/stderr"
     # shellcheck disable=SC2154
     local pid=$COPROC_PID in=${COPROC[1]} out=${COPROC[0]}
@@ -187,7 +187,7 @@ EOF
 }
 
 @test "several vats, each with its own store" {
-    run --separate-stderr "$BUILD/gaspipe" run --json --counter none \
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none \
         --vat "one=$ROOT/examples/token/contract.js" --vat "two=$ROOT/examples/token/contract.js" \
         - << 'EOF'
 {"vat":"one","method":"mint","args":["a",1]}
@@ -201,7 +201,7 @@ EOF
 }
 
 @test "columns for people: one line each, headings first, a summary last" {
-    run --separate-stderr "$BUILD/gaspipe" run --counter none \
+    run --separate-stderr "$NATIVE/gaspipe" run --counter none \
         --vat "token=$ROOT/examples/token/contract.js" "$ROOT/examples/token/deliveries.jsonl"
     assert_status 1
     [[ ${lines[0]} == *crank*vat*method*status*computrons*instructions*"total ms"* ]]
@@ -216,7 +216,7 @@ EOF
 export const echo = (...args) => args;
 export const rest = () => [1n, -2n, NaN, -Infinity, undefined, -0, '', '#a', { '!b': '%' }];
 EOF
-    run --separate-stderr "$BUILD/gaspipe" run --json --counter none \
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none \
         --vat "c=$BATS_TEST_TMPDIR/contract.js" - << 'EOF'
 {"vat":"c","method":"echo","args":[null,true,-1.5,"","!x","#undefined","-","+1","é\u0000\n\"",{"$k":["&"]},[]]}
 {"vat":"c","method":"rest"}

@@ -12,7 +12,7 @@ setup() {
 
 # gaspipe_run OPTIONS...: deliveries from stdin.
 gaspipe_run() {
-    run --separate-stderr "$BUILD/gaspipe" run --counter none "$@"
+    run --separate-stderr "$NATIVE/gaspipe" run --counter none "$@"
 }
 
 @test "a contract's file that is missing, a folder, or no text" {
@@ -118,7 +118,7 @@ EOF
     # A file that may not grow beyond 16 KiB stands for the disk.
     yes "$mint" | head -n 200 > many.jsonl
     run --separate-stderr bash -c 'ulimit -f 16; exec "$0" "$@"' \
-        "$BUILD/gaspipe" run --json --counter none --vat "$token" --slog slog many.jsonl
+        "$NATIVE/gaspipe" run --json --counter none --vat "$token" --slog slog many.jsonl
     assert_bad_input 4 'slog: ' 'File too large'
     # Whole lines only, and what was printed was done.
     jq -c .type slog > /dev/null
@@ -137,7 +137,7 @@ EOF
     gaspipe_run --vat "$token" --store nowhere/store - < /dev/null
     assert_bad_input 4 "nowhere/store: cannot make the store's folder"
 
-    coproc "$BUILD/gaspipe" run --json --counter none --store store --vat "$token" - 2> /dev/null
+    coproc "$NATIVE/gaspipe" run --json --counter none --store store --vat "$token" - 2> /dev/null
     # shellcheck disable=SC2154
     local pid=$COPROC_PID in=${COPROC[1]} line
     read -r -t 60 line <&"${COPROC[0]}"

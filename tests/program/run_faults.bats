@@ -110,7 +110,7 @@ over_time() {
 
 @test "a worker that is killed ends its vat, and what it had changed is undone" {
     mkfifo in
-    "$BUILD/gaspipe" run --json --counter none --compute-limit 0 --vat spin=spin.js \
+    "$NATIVE/gaspipe" run --json --counter none --compute-limit 0 --vat spin=spin.js \
         --vat "$token" in > out 2> err &
     local gaspipe=$!
     exec {feed}> in
@@ -157,7 +157,7 @@ interrupted() {
         ! kill -0 "$worker" 2> /dev/null || fail "worker $worker is left behind"
     done
     jq -c .type "slog-$1-$3" > /dev/null
-    run --separate-stderr "$BUILD/gaspipe" run --json --counter none --store "$store" \
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --store "$store" \
         --vat spin=spin.js - < <(echo '{"vat":"spin","method":"get"}')
     assert_equal "$(jq -r 'select(.kind == "delivery" and .crankNum == 3) | .result' <<< "$output")" \
         kept
@@ -193,7 +193,7 @@ interrupted() {
 }
 
 @test "nothing is left open or running when a run ends" {
-    run bash -c '"$0" "$@" & wait $!; pgrep -c -P $$' "$BUILD/gaspipe" run --json --counter none \
+    run bash -c '"$0" "$@" & wait $!; pgrep -c -P $$' "$NATIVE/gaspipe" run --json --counter none \
         --vat "$token" "$ROOT/examples/token/deliveries.jsonl"
     assert_equal "${lines[-1]}" 0
 }

@@ -11,7 +11,7 @@ setup() {
 # contract_result OPTIONS...: the result of the method `go` of the contract on stdin.
 contract_result() {
     cat > contract.js
-    run --separate-stderr "$BUILD/gaspipe" run --json --counter none --vat c=contract.js "$@" \
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat c=contract.js "$@" \
         - < <(echo '{"vat":"c","method":"go"}')
     jq -c 'select(.crankNum == 1) | .result // .error' <<< "$output"
 }
@@ -214,7 +214,7 @@ export const go = async () => {
   return [calls, store.get('calls')];
 };
 EOF
-    run --separate-stderr "$BUILD/gaspipe" run --json --counter none --vat c=contract.js \
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat c=contract.js \
         - < <(yes '{"vat":"c","method":"go"}' | head -n 2)
     assert_equal "$(jq -c 'select(.crankNum > 0) | [.error, .result]' <<< "$output")" \
         $'["Error: first",null]\n[null,[2,"2"]]'

@@ -16,7 +16,7 @@ frame() {
 # worker OPTIONS...: run with the frames from stdin; $output has the frames that came
 # back and what it said on stderr, $status is the worker's.
 worker() {
-    run bash -c 'exec "$0" "$@" 3<&0 4>&1' "$BUILD/gaspipe-worker" "$@"
+    run bash -c 'exec "$0" "$@" 3<&0 4>&1' "$NATIVE/gaspipe-worker" "$@"
 }
 
 # The meter records in $output, one JSON object a line.
@@ -162,7 +162,7 @@ refused() {
 
 @test "a supervisor that closed its end is an error, not a signal's death" {
     # The reading process has ended before the worker starts.
-    run bash -c 'exec 4> >(exit); wait $!; printf 1:R, | "$0" 3<&0' "$BUILD/gaspipe-worker"
+    run bash -c 'exec 4> >(exit); wait $!; printf 1:R, | "$0" 3<&0' "$NATIVE/gaspipe-worker"
     assert_status 2
     assert_output_has 'Broken pipe'
 }
