@@ -11,12 +11,6 @@
 #include "proto/netstring.h"
 #include "supervisor/locate.h"
 
-/* Sanitizers want more address space than QEMU has to give: a build with them
- * counts the worker of the build without. */
-#ifndef GASPIPE_COUNTED_WORKER
-#define GASPIPE_COUNTED_WORKER "gaspipe-worker"
-#endif
-
 /*
  * A worker's recursion ends where its stack does: at 8 MiB, wherever the hard
  * limit allows that (worker/engine_xs_platform.c uses no more).
@@ -39,13 +33,11 @@ static int raise_stack_limit(struct error *error)
 int launcher_open(struct launcher *launcher, bool counted, uint32_t compute_limit,
                   struct error *error)
 {
-    const char *name = counted ? GASPIPE_COUNTED_WORKER : "gaspipe-worker";
-
     memset(launcher, 0, sizeof *launcher);
     launcher->counted = counted;
     launcher->compute_limit = compute_limit;
     launcher->program_fd = -1;
-    if (raise_stack_limit(error) != 0 || locate(name, launcher->worker, error) != 0)
+    if (raise_stack_limit(error) != 0 || locate("gaspipe-worker", launcher->worker, error) != 0)
         return -1;
     if (!counted)
         return 0;

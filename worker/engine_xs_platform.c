@@ -71,3 +71,21 @@ void __wrap_fxVReportError(void *console, char *path, int line, char *format, va
     vsnprintf(words, sizeof words, format, arguments);
     log_line("line %d: %s", line, words);
 }
+
+/*
+ * A build with AddressSanitizer asks these for what it shall pass over: XS leaves
+ * the code of a script behind when it gives up in the middle of running it
+ * (limits of computrons, stack, memory). The worker ends right after.
+ */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_options(void);
+
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:fxParserCode\n";
+}
+
+const char *__lsan_default_options(void)
+{
+    return "print_suppressions=0";
+}
