@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int error_set(struct error *error, enum error_kind kind, const char *format, ...)
+int(error_set)(struct error *error, enum error_kind kind, const char *format, ...)
 {
     va_list args;
 
@@ -16,7 +16,7 @@ int error_set(struct error *error, enum error_kind kind, const char *format, ...
     return -1;
 }
 
-int error_system(struct error *error, int errnum, const char *format, ...)
+int(error_system)(struct error *error, int errnum, const char *format, ...)
 {
     va_list args;
     size_t used;
@@ -30,12 +30,12 @@ int error_system(struct error *error, int errnum, const char *format, ...)
     return -1;
 }
 
-int error_memory(struct error *error, const char *what)
+int(error_memory)(struct error *error, const char *what)
 {
     return error_set(error, ERROR_SYSTEM, "out of memory for %s", what);
 }
 
-int error_prefix(struct error *error, const char *format, ...)
+int(error_prefix)(struct error *error, const char *format, ...)
 {
     char cause[ERROR_TEXT_SIZE];
     va_list args;

@@ -43,4 +43,20 @@ int error_memory(struct error *error, const char *what);
 int error_prefix(struct error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/*
+ * The macros call the functions and show compilers and checkers, who see one
+ * source file at a time, that the result is -1: without that they take the way
+ * on from a failure for possible, with nothing filled in.
+ */
+static inline int error_minus_one(int result)
+{
+    (void)result;
+    return -1;
+}
+
+#define error_set(...)    error_minus_one((error_set)(__VA_ARGS__))
+#define error_system(...) error_minus_one((error_system)(__VA_ARGS__))
+#define error_memory(...) error_minus_one((error_memory)(__VA_ARGS__))
+#define error_prefix(...) error_minus_one((error_prefix)(__VA_ARGS__))
+
 #endif

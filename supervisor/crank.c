@@ -454,7 +454,7 @@ static int log_end(struct crank *crank, const struct crank_end *end, struct erro
     slog_field_raw(slog, "dr", crank->scratch.data, crank->scratch.length);
     if (slog_line_finish(slog, crank->sent, end->returned, error) != 0)
         return -1;
-    if (end->vat_ended && log_terminate(crank, end, error) != 0)
+    if (end->problem != NULL && end->vat_ended && log_terminate(crank, end, error) != 0)
         return -1;
     slog_line_begin(slog, "crank-finish");
     slog_field_text(slog, "crankType", "delivery");

@@ -388,18 +388,18 @@ static void show_words(struct vat *vat)
 static void place_syntax_error(struct vat *vat, struct buf *words)
 {
     static const char mark[] = "gaspipe-worker: line ";
-    int line;
+    long line;
 
     worker_process_read_words(vat->process);
     if (strncmp(buf_string(words), "SyntaxError", strlen("SyntaxError")) != 0 ||
         strncmp(vat->last_words, mark, strlen(mark)) != 0)
         return;
-    line = atoi(vat->last_words + strlen(mark));
+    line = strtol(vat->last_words + strlen(mark), NULL, 10);
     /* What is missing at the end is missed in a line that the runtime appended. */
     if (line > vat->lines)
         line = vat->lines;
     buf_clear(words);
-    buf_printf(words, "contract.js:%d: SyntaxError%s", line,
+    buf_printf(words, "contract.js:%ld: SyntaxError%s", line,
                strchrnul(vat->last_words + strlen(mark), ':'));
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/runtime.h"
 
+#include <stdint.h>
+
 __asm__(".pushsection .rodata\n"
         "runtime_plain_begin:\n"
         ".incbin \"runtime/plain.js\"\n"
@@ -15,6 +17,6 @@ struct iovec runtime_plain(void)
 {
     return (struct iovec){
         .iov_base = (char *)runtime_plain_begin,
-        .iov_len = (size_t)(runtime_plain_end - runtime_plain_begin),
+        .iov_len = (uintptr_t)runtime_plain_end - (uintptr_t)runtime_plain_begin,
     };
 }

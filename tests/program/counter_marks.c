@@ -172,8 +172,8 @@ static unsigned long peak_memory(void)
     char line[200];
 
     while (status != NULL && fgets(line, sizeof line, status) != NULL)
-        if (sscanf(line, "VmHWM: %lu", &peak) == 1)
-            break;
+        if (strncmp(line, "VmHWM:", strlen("VmHWM:")) == 0)
+            peak = strtoul(line + strlen("VmHWM:"), NULL, 10);
     if (status != NULL)
         fclose(status);
     return peak;
