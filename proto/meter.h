@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -51,6 +52,12 @@ void meter_encode(struct buf *buf, const struct meter *meter);
  * caller's to give back with meter_free().
  */
 int meter_decode(struct meter *meter, const char *json, size_t length, struct error *error);
+
+/*
+ * Takes a result frame behind its first byte, METER \1 RESULT, apart. *result
+ * points into the frame. As meter_decode() otherwise.
+ */
+int meter_split(struct iovec frame, struct meter *meter, struct iovec *result, struct error *error);
 
 void meter_free(struct meter *meter);
 

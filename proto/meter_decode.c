@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/command.h"
 #include "proto/meter.h"
 
 /* Beyond this (the year 5138) a time is no time. */
@@ -136,6 +137,20 @@ int meter_decode(struct meter *meter, const char *json, size_t length, struct er
     if (result != 0)
         meter_free(meter);
     return result;
+}
+
+int meter_split(struct iovec frame, struct meter *meter, struct iovec *result, struct error *error)
+{
+    const char *bytes = frame.iov_base;
+    const char *end = memchr(bytes, COMMAND_METER_END, frame.iov_len);
+
+    if (end == NULL)
+        return error_set(error, ERROR_INPUT, "a result has no meter record");
+    *result = (struct iovec){
+        .iov_base = (char *)end + 1,
+        .iov_len = frame.iov_len - (size_t)(end + 1 - bytes),
+    };
+    return meter_decode(meter, bytes, (size_t)(end - bytes), error);
 }
 
 void meter_free(struct meter *meter)

@@ -137,3 +137,12 @@ void netstring_encode(struct netstring_frame *frame, const struct iovec *parts, 
     frame->count = count + 2;
     frame->size = (size_t)digits + length + 1;
 }
+
+size_t netstring_size(size_t payload)
+{
+    const struct iovec part = {.iov_len = payload};
+    struct netstring_frame frame;
+
+    netstring_encode(&frame, &part, 1);
+    return frame.size;
+}

@@ -64,6 +64,9 @@ enum {
     NETSTRING_HEADER_SIZE = 24, /* 20 digits of 64 bits, ':' and '\0' */
 };
 
+/* Bytes of a whole frame with so long a payload. */
+size_t netstring_size(size_t payload);
+
 /* A frame as the pieces that one writev(2) takes. */
 struct netstring_frame {
     char header[NETSTRING_HEADER_SIZE];

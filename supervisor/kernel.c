@@ -324,22 +324,6 @@ static int log_startup(struct vat *vat, const char *type, bool finish, struct er
     return slog_line_end(slog, now, error);
 }
 
-/* METER and RESULT of a `.` frame. */
-static int split_result(struct iovec frame, struct meter *meter, struct iovec *result,
-                        struct error *error)
-{
-    const char *bytes = frame.iov_base;
-    const char *end = memchr(bytes, COMMAND_METER_END, frame.iov_len);
-
-    if (end == NULL)
-        return error_set(error, ERROR_SYSTEM, "its result has no meter record");
-    *result = (struct iovec){
-        .iov_base = (char *)end + 1,
-        .iov_len = frame.iov_len - (size_t)(end + 1 - bytes),
-    };
-    return meter_decode(meter, bytes, (size_t)(end - bytes), error);
-}
-
 /* The worker has answered setBundle. */
 static void get_ready(struct vat *vat, const struct happening *happening)
 {
@@ -349,7 +333,7 @@ static void get_ready(struct vat *vat, const struct happening *happening)
     struct error error;
 
     uv_timer_stop(&vat->timer);
-    if (split_result(happening->payload, &meter, &text, &error) != 0) {
+    if (meter_split(happening->payload, &meter, &text, &error) != 0) {
         set_reason(vat, ERROR_SYSTEM, "%s", error.text);
         happen_event(vat, VAT_EVENT_BAD);
         return;
@@ -437,7 +421,7 @@ static void finish_delivery(struct vat *vat, const struct happening *happening)
     };
 
     uv_timer_stop(&vat->timer);
-    if (split_result(happening->payload, &meter, &result, &error) == 0)
+    if (meter_split(happening->payload, &meter, &result, &error) == 0)
         end.problem = problem_of(vat, result, &words, &error);
     if (error.kind != ERROR_NONE) {
         set_reason(vat, ERROR_SYSTEM, "%s", error.text);

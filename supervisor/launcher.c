@@ -47,6 +47,22 @@ int launcher_open(struct launcher *launcher, bool counted, uint32_t compute_limi
     return launcher->program_fd < 0 ? -1 : 0;
 }
 
+int launcher_open_foreign(struct launcher *launcher, const char *path, uint32_t compute_limit,
+                          struct error *error)
+{
+    *launcher = (struct launcher){
+        .foreign = true,
+        .compute_limit = compute_limit,
+        .program_fd = -1,
+    };
+    /* Workers are started in another folder than the one that the path is seen from. */
+    if (realpath(path, launcher->worker) == NULL)
+        return error_set(error, ERROR_INPUT, "%s: %m", path);
+    if (access(launcher->worker, X_OK) != 0)
+        return error_set(error, ERROR_INPUT, "%s: may not be executed: %m", path);
+    return 0;
+}
+
 void launcher_close(struct launcher *launcher)
 {
     if (launcher->program_fd >= 0)
@@ -109,9 +125,11 @@ struct worker_process *launcher_start(const struct launcher *launcher, uv_loop_t
 {
     /* Of one length whatever the limit is, for the same reason as the name. */
     char limit[16];
-    char *arguments[] = {"gaspipe-worker", "--die-with-parent", "-l", limit, NULL, NULL};
+    char *arguments[] = {"gaspipe-worker", "-l", limit, "--die-with-parent", NULL, NULL};
 
     snprintf(limit, sizeof limit, "%010u", launcher->compute_limit);
+    if (launcher->foreign)
+        arguments[3] = NULL;
     if (launcher->counted)
         return start_counted(launcher, loop, arguments, name, listener, error);
     return start_native(launcher, loop, arguments, name, listener, error);

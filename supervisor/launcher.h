@@ -11,9 +11,13 @@
 #include "supervisor/guest.h"
 #include "supervisor/worker_process.h"
 
-/* Starts gaspipe-worker, natively or under the counter, the same way each time. */
+/* SwingSet's limit for a delivery (npm @agoric/xsnap 0.15.0, DEFAULT_CRANK_METERING_LIMIT). */
+enum { LAUNCHER_COMPUTE_LIMIT_DEFAULT = 100000000 };
+
+/* Starts workers, natively or under the counter, the same way each time. */
 struct launcher {
     bool counted;
+    bool foreign;           /* it knows xsnap-worker's options only */
     uint32_t compute_limit; /* computrons for each delivery; 0: none */
     char worker[PATH_MAX];
     struct guest_tools tools; /* when counted */
@@ -26,6 +30,13 @@ struct launcher {
  */
 int launcher_open(struct launcher *launcher, bool counted, uint32_t compute_limit,
                   struct error *error);
+
+/*
+ * As launcher_open(), for the worker at that path, which need be no more than
+ * xsnap-worker is; it runs without the counter.
+ */
+int launcher_open_foreign(struct launcher *launcher, const char *path, uint32_t compute_limit,
+                          struct error *error);
 void launcher_close(struct launcher *launcher);
 
 /* As worker_process_start(). `name` is what ps(1) shows. */

@@ -5,12 +5,14 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "supervisor/ping.h"
 #include "supervisor/run.h"
 
 static const char usage[] =
     "usage: gaspipe COMMAND [options]\n"
     "\n"
     "  run     deliver to contracts in worker processes, metered\n"
+    "  ping    measure the pipe to a worker\n"
     "\n"
     "gaspipe COMMAND --help says more of each, gaspipe --version which version this is.\n";
 
@@ -19,6 +21,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"run", run_command},
+    {"ping", ping_command},
 };
 
 int main(int argc, char **argv)

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* SwingSet's limits (npm @agoric/xsnap 0.15.0, DEFAULT_CRANK_METERING_LIMIT). */
-#define COMPUTE_LIMIT_DEFAULT 100000000
+#include "supervisor/launcher.h"
+
 /* Long for any honest delivery, short for a night's run that hangs. */
 #define TIMEOUT_MS_DEFAULT  600000
 #define TIMEOUT_SECONDS_MAX 1e6
@@ -148,7 +148,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 
     *options = (struct run_options){
         .counted = true,
-        .compute_limit = COMPUTE_LIMIT_DEFAULT,
+        .compute_limit = LAUNCHER_COMPUTE_LIMIT_DEFAULT,
         .timeout_ms = TIMEOUT_MS_DEFAULT,
     };
     opterr = 0;

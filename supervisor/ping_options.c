@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/ping_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/netstring.h"
+
+enum {
+    COUNT_MAX = 10000000, /* six measurements of eight bytes each */
+    COUNT_SMALL = 10000,
+    COUNT_LARGE = 50,
+    /* With its length, its command and the meter record it must fit in a frame. */
+    SIZE_MAX_OF_MESSAGE = NETSTRING_CAP_DEFAULT - 65536,
+};
+
+const char ping_options_help[] =
+    "usage: gaspipe ping [options]\n"
+    "\n"
+    "Measures the pipe to a worker: deliveries that do nothing, sent one after the other,\n"
+    "and beside them what two processes take that only read and write as many bytes.\n"
+    "\n"
+    "  --size BYTES,...              of the message, there and back (default: 0)\n"
+    "  --count N                     round trips of each size (default: 10000, fewer of large)\n"
+    "  --placement none|same|spread  both ends where the system puts them, on one processor,\n"
+    "                                or on two (default: none)\n"
+    "  --counter qemu|none           the worker under QEMU, or not (default: none)\n"
+    "  --worker PATH                 another worker, such as xsnap-worker\n"
+    "  --json                        print JSON lines\n"
+    "  --help                        say this and end\n"
+    "\n"
+    "Exit status: 0 all well, 2 usage, 3 bad input, 4 the system failed.\n";
+
+enum {
+    OPTION_SIZE = 256,
+    OPTION_COUNT,
+    OPTION_PLACEMENT,
+    OPTION_COUNTER,
+    OPTION_WORKER,
+    OPTION_JSON,
+    OPTION_HELP
+};
+
+static const struct option long_options[] = {
+    {"size", required_argument, NULL, OPTION_SIZE},
+    {"count", required_argument, NULL, OPTION_COUNT},
+    {"placement", required_argument, NULL, OPTION_PLACEMENT},
+    {"counter", required_argument, NULL, OPTION_COUNTER},
+    {"worker", required_argument, NULL, OPTION_WORKER},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {0},
+};
+
+/* A decimal number at *text, moved behind it. 0, or -1. */
+static int take_number(const char **text, size_t max, size_t *number)
+{
+    unsigned long value;
+    char *end;
+
+    if (**text < '0' || **text > '9')
+        return -1;
+    errno = 0;
+    value = strtoul(*text, &end, 10);
+    if (errno != 0 || value > max)
+        return -1;
+    *text = end;
+    *number = value;
+    return 0;
+}
+
+static int take_sizes(struct ping_options *options, const char *text, struct error *error)
+{
+    const char *at = text;
+
+    options->size_count = 0;
+    do {
+        if (options->size_count == PING_SIZES_MAX)
+            return error_set(error, ERROR_USAGE, "--size takes at most %d sizes", PING_SIZES_MAX);
+        if (take_number(&at, SIZE_MAX_OF_MESSAGE, &options->sizes[options->size_count++]) != 0 ||
+            (*at != ',' && *at != '\0'))
+            return error_set(error, ERROR_USAGE,
+                             "--size wants numbers from 0 to %d with commas between, not '%s'",
+                             SIZE_MAX_OF_MESSAGE, text);
+    } while (*at++ == ',');
+    return 0;
+}
+
+static int take_count(struct ping_options *options, const char *text, struct error *error)
+{
+    const char *at = text;
+
+    if (take_number(&at, COUNT_MAX, &options->count) == 0 && *at == '\0' && options->count > 0)
+        return 0;
+    return error_set(error, ERROR_USAGE, "--count wants a number from 1 to %d, not '%s'", COUNT_MAX,
+                     text);
+}
+
+static int take_counter(struct ping_options *options, const char *word, struct error *error)
+{
+    options->counted = strcmp(word, "qemu") == 0;
+    if (options->counted || strcmp(word, "none") == 0)
+        return 0;
+    return error_set(error, ERROR_USAGE, "--counter is qemu or none, not '%s'", word);
+}
+
+static int take_option(struct ping_options *options, int option, struct error *error)
+{
+    switch (option) {
+    case OPTION_SIZE:
+        return take_sizes(options, optarg, error);
+    case OPTION_COUNT:
+        return take_count(options, optarg, error);
+    case OPTION_PLACEMENT:
+        if (placement_parse(optarg, &options->placement) == 0)
+            return 0;
+        return error_set(error, ERROR_USAGE, "--placement is none, same or spread, not '%s'",
+                         optarg);
+    case OPTION_COUNTER:
+        return take_counter(options, optarg, error);
+    case OPTION_WORKER:
+        options->worker = optarg;
+        return 0;
+    case OPTION_JSON:
+        options->json = true;
+        return 0;
+    default:
+        options->help = true;
+        return 0;
+    }
+}
+
+int ping_options_parse(struct ping_options *options, int argc, char **argv, struct error *error)
+{
+    int option;
+
+    *options = (struct ping_options){.size_count = 1, .placement = PLACEMENT_NONE};
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
+        if (option == ':')
+            return error_set(error, ERROR_USAGE, "%s wants a value", argv[optind - 1]);
+        if (option == '?')
+            return error_set(error, ERROR_USAGE, "unknown option %s", argv[optind - 1]);
+        if (take_option(options, option, error) != 0)
+            return -1;
+    }
+    if (options->help)
+        return 0;
+    if (optind != argc)
+        return error_set(error, ERROR_USAGE, "takes options only, not '%s'", argv[optind]);
+    if (options->worker != NULL && options->counted)
+        return error_set(error, ERROR_USAGE, "--worker runs without the counter");
+    return 0;
+}
+
+size_t ping_options_count(const struct ping_options *options, size_t size)
+{
+    size_t count = (size_t)COUNT_SMALL * 16384 / (16384 + size);
+
+    if (options->count > 0)
+        return options->count;
+    return count < COUNT_LARGE ? COUNT_LARGE : count;
+}
