@@ -19,7 +19,9 @@ int io_write_all(int fd, const void *bytes, size_t length)
 int io_writev_all(int fd, struct iovec *pieces, int count)
 {
     while (count > 0) {
-        ssize_t written = writev(fd, pieces, count);
+        /* For one piece write(2) is the shorter way. */
+        ssize_t written =
+            count == 1 ? write(fd, pieces->iov_base, pieces->iov_len) : writev(fd, pieces, count);
 
         if (written < 0) {
             if (errno == EINTR)

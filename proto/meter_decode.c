@@ -1,14 +1,151 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "proto/command.h"
 #include "proto/meter.h"
 
+/*
+ * A record comes with each delivery, and building a tree of its JSON took as
+ * long as the rest of the delivery's way through the pipe. So it is read in one
+ * pass, with what it may hold in a table; of values that are in none only the
+ * end is looked for.
+ */
+
 /* Beyond this (the year 5138) a time is no time. */
-static const double SECONDS_MAX = 1e11;
+static const int64_t MICROSECONDS_MAX = INT64_C(100000000000) * 1000000;
+
+enum { DEPTH_MAX = 16 };
+
+/* What is left of the text. */
+struct text {
+    const char *at;
+    const char *end;
+};
+
+/* ---- JSON ---- */
+
+static void skip_blanks(struct text *text)
+{
+    while (text->at < text->end &&
+           (*text->at == ' ' || *text->at == '\t' || *text->at == '\n' || *text->at == '\r'))
+        text->at++;
+}
+
+/* Takes this byte, and blanks before it, if it is next. */
+static bool take_byte(struct text *text, char byte)
+{
+    skip_blanks(text);
+    if (text->at == text->end || *text->at != byte)
+        return false;
+    text->at++;
+    return true;
+}
+
+static bool is_digit_next(const struct text *text)
+{
+    return text->at < text->end && *text->at >= '0' && *text->at <= '9';
+}
+
+/* Whether a number has ended here, and does not go on as another kind. */
+static bool is_number_over(const struct text *text)
+{
+    return text->at == text->end || !(is_digit_next(text) || strchr(".eE+-", *text->at) != NULL);
+}
+
+/* Decimal digits without a leading zero, up to max. */
+static bool take_digits(struct text *text, uint64_t max, uint64_t *number)
+{
+    const char *first;
+
+    skip_blanks(text);
+    first = text->at;
+    *number = 0;
+    while (is_digit_next(text)) {
+        uint64_t digit = (uint64_t)(*text->at++ - '0');
+
+        if (*number > (max - digit) / 10)
+            return false;
+        *number = *number * 10 + digit;
+    }
+    return text->at - first == 1 || (text->at > first && *first != '0');
+}
+
+/* Microseconds of a fraction of seconds; digits behind the sixth are dropped. */
+static bool take_fraction(struct text *text, uint64_t *microseconds)
+{
+    uint64_t unit = 100000;
+
+    *microseconds = 0;
+    if (!is_digit_next(text))
+        return false;
+    for (; is_digit_next(text); text->at++, unit /= 10)
+        *microseconds += unit * (uint64_t)(*text->at - '0');
+    return true;
+}
+
+static bool skip_string(struct text *text)
+{
+    if (!take_byte(text, '"'))
+        return false;
+    while (text->at < text->end && *text->at != '"')
+        text->at += *text->at == '\\' && text->end - text->at > 1 ? 2 : 1;
+    return take_byte(text, '"');
+}
+
+/* A string without escapes, as the names that we know are. */
+static bool take_name(struct text *text, struct iovec *name)
+{
+    struct text before = *text;
+
+    if (!skip_string(text))
+        return false;
+    (void)take_byte(&before, '"');
+    *name = (struct iovec){(char *)before.at, (size_t)(text->at - 1 - before.at)};
+    return true;
+}
+
+/* A number or a word; which, and whether it is one, does not matter here. */
+static bool skip_scalar(struct text *text)
+{
+    const char *first = text->at;
+
+    while (text->at < text->end && strchr(",:{}[]\"", *text->at) == NULL)
+        text->at++;
+    return text->at > first;
+}
+
+/* A value of any kind; of its inside only strings and brackets are looked at. */
+static bool skip_value(struct text *text)
+{
+    int depth = 0;
+
+    do {
+        skip_blanks(text);
+        if (text->at == text->end || depth > DEPTH_MAX)
+            return false;
+        if (*text->at == '"') {
+            if (!skip_string(text))
+                return false;
+        } else if (strchr("{}[]", *text->at) != NULL) {
+            depth += *text->at == '{' || *text->at == '[' ? 1 : -1;
+            text->at++;
+        } else if (depth == 0) {
+            return skip_scalar(text);
+        } else {
+            text->at++;
+        }
+    } while (depth > 0);
+    return depth == 0;
+}
+
+/* ---- fields ---- */
+
+struct field {
+    const char *name;
+    bool (*take)(struct text *text, struct meter *meter, size_t offset);
+    size_t offset; /* of its number in struct meter, where it is one */
+};
 
 static int bad_field(struct error *error, const char *name)
 {
@@ -16,127 +153,212 @@ static int bad_field(struct error *error, const char *name)
                      name);
 }
 
-static int take_count(const json_t *object, const char *name, uint64_t *value, struct error *error)
+static const struct field *find_field(const struct field *fields, struct iovec name)
 {
-    const json_t *number = json_object_get(object, name);
-
-    if (!json_is_integer(number) || json_integer_value(number) < 0)
-        return bad_field(error, name);
-    *value = (uint64_t)json_integer_value(number);
-    return 0;
+    for (; fields->name != NULL; fields++)
+        if (strlen(fields->name) == name.iov_len &&
+            memcmp(fields->name, name.iov_base, name.iov_len) == 0)
+            return fields;
+    return NULL;
 }
 
-static int take_signed_count(const json_t *object, const char *name, int64_t *value,
-                             struct error *error)
+static bool take_count(struct text *text, struct meter *meter, size_t offset)
 {
-    uint64_t count = 0;
+    uint64_t number;
 
-    if (take_count(object, name, &count, error) != 0)
-        return -1;
-    *value = (int64_t)count;
-    return 0;
+    if (!take_digits(text, INT64_MAX, &number) || !is_number_over(text))
+        return false;
+    /* The numbers of a meter are of 64 bits, with and without a sign. */
+    memcpy((char *)meter + offset, &number, sizeof number);
+    return true;
 }
 
-/* Real times as JSON numbers of seconds; a double holds them to the microsecond. */
-static int take_real(struct meter *meter, const json_t *times, struct error *error)
+/* The members of an object. *seen has bit i for fields[i]. */
+static int take_members(struct text *text, struct meter *meter, const struct field *fields,
+                        unsigned *seen, struct error *error)
 {
-    for (size_t i = 0; i < meter->stamp_count; i++) {
-        const json_t *time = json_array_get(times, i);
-        double seconds = json_number_value(time);
-
-        if (!json_is_number(time) || !(seconds >= 0) || seconds > SECONDS_MAX)
-            return bad_field(error, "timestamps");
-        meter->stamps[i].real = llround(seconds * 1e6);
-    }
-    return 0;
-}
-
-static int take_mono(struct meter *meter, const json_t *times, struct error *error)
-{
-    if (times == NULL)
+    *seen = 0;
+    if (take_byte(text, '}'))
         return 0;
-    if (!json_is_array(times) || json_array_size(times) != meter->stamp_count)
-        return bad_field(error, "monotimes");
-    for (size_t i = 0; i < meter->stamp_count; i++) {
-        const json_t *time = json_array_get(times, i);
+    do {
+        const struct field *field;
+        struct iovec name;
+        unsigned bit;
 
-        if (!json_is_integer(time) || json_integer_value(time) < 0)
-            return bad_field(error, "monotimes");
-        meter->stamps[i].mono = json_integer_value(time);
-    }
+        if (!take_name(text, &name) || !take_byte(text, ':'))
+            return error_set(error, ERROR_INPUT, "meter record: not JSON");
+        field = find_field(fields, name);
+        if (field == NULL) {
+            if (!skip_value(text))
+                return error_set(error, ERROR_INPUT, "meter record: not JSON");
+            continue;
+        }
+        bit = 1U << (field - fields);
+        if ((*seen & bit) != 0 || !field->take(text, meter, field->offset))
+            return bad_field(error, field->name);
+        *seen |= bit;
+    } while (take_byte(text, ','));
+    return take_byte(text, '}') ? 0 : error_set(error, ERROR_INPUT, "meter record: not JSON");
+}
+
+/* 0 when those from `first` up to before `end` were seen. */
+static int require(const struct field *fields, int first, int end, unsigned seen,
+                   struct error *error)
+{
+    for (int i = first; i < end; i++)
+        if ((seen & 1U << i) == 0)
+            return bad_field(error, fields[i].name);
     return 0;
 }
 
-static int take_stamps(struct meter *meter, const json_t *object, struct error *error)
-{
-    const json_t *times = json_object_get(object, "timestamps");
-    size_t count = json_array_size(times);
+/* ---- stamps ---- */
 
-    if (!json_is_array(times))
-        return bad_field(error, "timestamps");
-    if (count == 0)
-        return 0;
-    meter->stamps = calloc(count, sizeof *meter->stamps);
-    if (meter->stamps == NULL)
-        return error_memory(error, "timestamps");
-    meter->stamp_count = count;
-    if (take_real(meter, times, error) != 0)
-        return -1;
-    return take_mono(meter, json_object_get(object, "monotimes"), error);
+static bool take_seconds(struct text *text, struct stamp *stamp)
+{
+    uint64_t seconds, fraction = 0;
+
+    if (!take_digits(text, (uint64_t)MICROSECONDS_MAX / 1000000, &seconds))
+        return false;
+    if (text->at < text->end && *text->at == '.') {
+        text->at++;
+        if (!take_fraction(text, &fraction))
+            return false;
+    }
+    stamp->real = (int64_t)(seconds * 1000000 + fraction);
+    return is_number_over(text);
 }
 
-static int take_counter(struct meter *meter, const json_t *object, struct error *error)
+static bool take_nanoseconds(struct text *text, struct stamp *stamp)
 {
-    meter->counted = json_object_get(object, "instructions") != NULL;
+    uint64_t number;
+
+    if (!take_digits(text, INT64_MAX, &number))
+        return false;
+    stamp->mono = (int64_t)number;
+    return is_number_over(text);
+}
+
+/* Of a list whose bracket was taken; 0 too when it has no end. */
+static size_t count_elements(struct text *text)
+{
+    const char *end = memchr(text->at, ']', (size_t)(text->end - text->at));
+    const char *at = text->at;
+    size_t count = 1;
+
+    skip_blanks(text);
+    if (end == NULL || end == text->at)
+        return 0;
+    while ((at = memchr(at, ',', (size_t)(end - at))) != NULL) {
+        at++;
+        count++;
+    }
+    return count;
+}
+
+/* The two lists are of one length; the first that comes says which. */
+static bool reserve_stamps(struct meter *meter, size_t count)
+{
+    if (meter->stamps == NULL) {
+        meter->stamp_count = count;
+        meter->stamps = calloc(count + 1, sizeof *meter->stamps);
+    }
+    return meter->stamps != NULL && meter->stamp_count == count;
+}
+
+static bool take_list(struct text *text, struct meter *meter,
+                      bool (*take)(struct text *text, struct stamp *stamp))
+{
+    size_t count;
+
+    if (!take_byte(text, '['))
+        return false;
+    count = count_elements(text);
+    if (!reserve_stamps(meter, count))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if ((i > 0 && !take_byte(text, ',')) || !take(text, &meter->stamps[i]))
+            return false;
+    return take_byte(text, ']');
+}
+
+static bool take_timestamps(struct text *text, struct meter *meter, size_t offset)
+{
+    (void)offset;
+    return take_list(text, meter, take_seconds);
+}
+
+static bool take_monotimes(struct text *text, struct meter *meter, size_t offset)
+{
+    (void)offset;
+    return take_list(text, meter, take_nanoseconds);
+}
+
+/* ---- the record ---- */
+
+static bool take_cpu(struct text *text, struct meter *meter, size_t offset)
+{
+    static const struct field fields[] = {
+        {"user", take_count, offsetof(struct meter, cpu.user)},
+        {"sys", take_count, offsetof(struct meter, cpu.system)},
+        {"nvcsw", take_count, offsetof(struct meter, cpu.waits)},
+        {"nivcsw", take_count, offsetof(struct meter, cpu.preempt)},
+        {"majflt", take_count, offsetof(struct meter, cpu.faults)},
+        {0},
+    };
+    struct error error;
+    unsigned seen;
+
+    (void)offset;
+    meter->cpu_known = true;
+    return take_byte(text, '{') && take_members(text, meter, fields, &seen, &error) == 0 &&
+           require(fields, 0, 5, seen, &error) == 0;
+}
+
+/* Places in record_fields. */
+enum { REQUIRED_END = 4, COUNTED = 5, COUNTED_END = 8 };
+
+static const struct field record_fields[] = {
+    {"currentHeapCount", take_count, offsetof(struct meter, heap_count)},
+    {"compute", take_count, offsetof(struct meter, compute)},
+    {"allocate", take_count, offsetof(struct meter, allocate)},
+    {"timestamps", take_timestamps, 0},
+    {"monotimes", take_monotimes, 0},
+    {"instructions", take_count, offsetof(struct meter, instructions)},
+    {"bytesRead", take_count, offsetof(struct meter, bytes_read)},
+    {"bytesWritten", take_count, offsetof(struct meter, bytes_written)},
+    {"cpu", take_cpu, 0},
+    {0},
+};
+
+static int take_record(struct text *text, struct meter *meter, struct error *error)
+{
+    unsigned seen;
+
+    if (!take_byte(text, '{'))
+        return error_set(error, ERROR_INPUT, "meter record: not a JSON object");
+    if (take_members(text, meter, record_fields, &seen, error) != 0 ||
+        require(record_fields, 0, REQUIRED_END, seen, error) != 0)
+        return -1;
+    skip_blanks(text);
+    if (text->at < text->end)
+        return error_set(error, ERROR_INPUT, "meter record: not JSON");
+    meter->counted = (seen & 1U << COUNTED) != 0;
     if (!meter->counted)
         return 0;
-    if (take_count(object, "instructions", &meter->instructions, error) != 0 ||
-        take_count(object, "bytesRead", &meter->bytes_read, error) != 0)
-        return -1;
-    return take_count(object, "bytesWritten", &meter->bytes_written, error);
-}
-
-static int take_cpu(struct meter *meter, const json_t *object, struct error *error)
-{
-    const json_t *cpu = json_object_get(object, "cpu");
-
-    meter->cpu_known = cpu != NULL;
-    if (!meter->cpu_known)
-        return 0;
-    if (take_signed_count(cpu, "user", &meter->cpu.user, error) != 0 ||
-        take_signed_count(cpu, "sys", &meter->cpu.system, error) != 0 ||
-        take_signed_count(cpu, "nvcsw", &meter->cpu.waits, error) != 0 ||
-        take_signed_count(cpu, "nivcsw", &meter->cpu.preempt, error) != 0)
-        return -1;
-    return take_signed_count(cpu, "majflt", &meter->cpu.faults, error);
-}
-
-static int take_fields(struct meter *meter, const json_t *object, struct error *error)
-{
-    if (!json_is_object(object))
-        return error_set(error, ERROR_INPUT, "meter record: not a JSON object");
-    if (take_count(object, "currentHeapCount", &meter->heap_count, error) != 0 ||
-        take_count(object, "compute", &meter->compute, error) != 0 ||
-        take_count(object, "allocate", &meter->allocate, error) != 0 ||
-        take_stamps(meter, object, error) != 0 || take_counter(meter, object, error) != 0)
-        return -1;
-    return take_cpu(meter, object, error);
+    return require(record_fields, COUNTED, COUNTED_END, seen, error);
 }
 
 int meter_decode(struct meter *meter, const char *json, size_t length, struct error *error)
 {
-    json_error_t problem;
-    json_t *object = json_loadb(json, length, JSON_REJECT_DUPLICATES, &problem);
-    int result;
+    struct text text = {.at = json, .end = json + length};
 
-    memset(meter, 0, sizeof *meter);
-    if (object == NULL)
-        return error_set(error, ERROR_INPUT, "meter record: %s", problem.text);
-    result = take_fields(meter, object, error);
-    json_decref(object);
-    if (result != 0)
-        meter_free(meter);
-    return result;
+    *meter = (struct meter){0};
+    if (take_record(&text, meter, error) == 0)
+        return 0;
+    if (meter->stamps == NULL && meter->stamp_count > 0)
+        error_memory(error, "timestamps");
+    meter_free(meter);
+    return -1;
 }
 
 int meter_split(struct iovec frame, struct meter *meter, struct iovec *result, struct error *error)
@@ -156,5 +378,5 @@ int meter_split(struct iovec frame, struct meter *meter, struct iovec *result, s
 void meter_free(struct meter *meter)
 {
     free(meter->stamps);
-    memset(meter, 0, sizeof *meter);
+    *meter = (struct meter){0};
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proto/netstring.h"
 
-#include <stdio.h>
 #include <string.h>
 
 void netstring_decoder_init(struct netstring_decoder *decoder, size_t cap)
@@ -122,27 +121,64 @@ enum netstring_result netstring_decode(struct netstring_decoder *decoder, const 
     return take_comma(decoder, (unsigned char)bytes[(*used)++], error);
 }
 
-void netstring_encode(struct netstring_frame *frame, const struct iovec *parts, int count)
-{
-    size_t length = 0;
-    int digits;
+/* Of 64 bits. */
+enum { DIGITS_MAX = 20 };
 
-    for (int i = 0; i < count; i++) {
+/* `LEN:` at the end of digits; returns how many bytes. */
+static size_t put_header(char digits[DIGITS_MAX + 1], size_t length)
+{
+    char *at = digits + DIGITS_MAX;
+
+    *at = ':';
+    do {
+        *--at = (char)('0' + length % 10);
+        length /= 10;
+    } while (length > 0);
+    return (size_t)(digits + DIGITS_MAX + 1 - at);
+}
+
+static void put_pieces(struct netstring_frame *frame, size_t header, const struct iovec *parts,
+                       int count)
+{
+    frame->pieces[0] = (struct iovec){.iov_base = frame->packed, .iov_len = header};
+    for (int i = 0; i < count; i++)
         frame->pieces[1 + i] = parts[i];
-        length += parts[i].iov_len;
-    }
-    digits = snprintf(frame->header, sizeof frame->header, "%zu:", length);
-    frame->pieces[0] = (struct iovec){.iov_base = frame->header, .iov_len = (size_t)digits};
     frame->pieces[1 + count] = (struct iovec){.iov_base = (char *)",", .iov_len = 1};
     frame->count = count + 2;
-    frame->size = (size_t)digits + length + 1;
+}
+
+static void put_packed(struct netstring_frame *frame, size_t header, const struct iovec *parts,
+                       int count)
+{
+    char *at = frame->packed + header;
+
+    for (int i = 0; i < count; i++)
+        if (parts[i].iov_len > 0) /* the address of nothing may be NULL */
+            at = mempcpy(at, parts[i].iov_base, parts[i].iov_len);
+    *at = ',';
+    frame->pieces[0] = (struct iovec){.iov_base = frame->packed, .iov_len = frame->size};
+    frame->count = 1;
+}
+
+void netstring_encode(struct netstring_frame *frame, const struct iovec *parts, int count)
+{
+    char digits[DIGITS_MAX + 1];
+    size_t length = 0, header;
+
+    for (int i = 0; i < count; i++)
+        length += parts[i].iov_len;
+    header = put_header(digits, length);
+    memcpy(frame->packed, digits + sizeof digits - header, header);
+    frame->size = header + length + 1;
+    if (frame->size <= sizeof frame->packed)
+        put_packed(frame, header, parts, count);
+    else
+        put_pieces(frame, header, parts, count);
 }
 
 size_t netstring_size(size_t payload)
 {
-    const struct iovec part = {.iov_len = payload};
-    struct netstring_frame frame;
+    char digits[DIGITS_MAX + 1];
 
-    netstring_encode(&frame, &part, 1);
-    return frame.size;
+    return put_header(digits, payload) + payload + 1;
 }

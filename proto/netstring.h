@@ -59,25 +59,28 @@ static inline bool netstring_between_frames(const struct netstring_decoder *deco
     return decoder->state == NETSTRING_LENGTH && decoder->digits == 0;
 }
 
-enum {
-    NETSTRING_PARTS_MAX = 4,
-    NETSTRING_HEADER_SIZE = 24, /* 20 digits of 64 bits, ':' and '\0' */
-};
+enum { NETSTRING_PARTS_MAX = 4 };
 
 /* Bytes of a whole frame with so long a payload. */
 size_t netstring_size(size_t payload);
 
-/* A frame as the pieces that one writev(2) takes. */
+/*
+ * A frame as the pieces that one writev(2) takes. One of up to
+ * NETSTRING_PACKED_SIZE bytes is one piece: copying so few takes less than the
+ * system's looking at several pieces.
+ */
+enum { NETSTRING_PACKED_SIZE = 2048 };
 struct netstring_frame {
-    char header[NETSTRING_HEADER_SIZE];
     struct iovec pieces[NETSTRING_PARTS_MAX + 2];
     int count;
-    size_t size; /* bytes of all pieces */
+    size_t size;                        /* bytes of all pieces */
+    char packed[NETSTRING_PACKED_SIZE]; /* the whole frame, or its header */
 };
 
 /*
  * Makes a frame whose payload is the parts one behind the other; `count` is at
  * most NETSTRING_PARTS_MAX. The parts are borrowed until the frame is written.
+ * The pieces point into *frame too, which must stay where it is.
  */
 void netstring_encode(struct netstring_frame *frame, const struct iovec *parts, int count);
 

@@ -10,8 +10,9 @@ void region_open(struct region *region)
 
 void region_start(struct region *region)
 {
-    /* Cannot fail: the address is ours. */
-    (void)getrusage(RUSAGE_SELF, &region->before);
+    /* The engine has one thread, and asking for one takes half the time. Cannot
+     * fail: the address is ours. */
+    (void)getrusage(RUSAGE_THREAD, &region->before);
     if (region->counter)
         gasmark_start();
 }
@@ -37,7 +38,7 @@ static struct meter_cpu cpu_since(const struct rusage *before)
 {
     struct rusage now;
 
-    (void)getrusage(RUSAGE_SELF, &now);
+    (void)getrusage(RUSAGE_THREAD, &now);
     return (struct meter_cpu){
         .user = microseconds_between(before->ru_utime, now.ru_utime),
         .system = microseconds_between(before->ru_stime, now.ru_stime),

@@ -72,6 +72,44 @@ static void what_is_encoded_is_read_again(void **state)
     buf_free(&json);
 }
 
+/* Later workers say more; programs write blanks and other orders. */
+static void what_is_not_known_is_passed_over(void **state)
+{
+    static const char json[] =
+        " { \"gc\" : {\"count\":[1,{\"a\":\"]}\\\"\"}],\"time\":-2.5e3} , \"new\":null,\n"
+        "\"timestamps\" : [ 1.5 , 2 ], \"compute\":7,\"\\u0061\":\"\",\"allocate\":0,"
+        "\"currentHeapCount\": 9223372036854775807 } ";
+    struct meter meter;
+    struct error error;
+
+    (void)state;
+    assert_int_equal(decode(&meter, json, &error), 0);
+    assert_int_equal(meter.heap_count, INT64_MAX);
+    assert_int_equal(meter.compute, 7);
+    assert_int_equal(meter.stamp_count, 2);
+    assert_int_equal(meter.stamps[0].real, 1500000);
+    assert_int_equal(meter.stamps[1].real, 2000000);
+    meter_free(&meter);
+}
+
+static void a_result_is_split_behind_its_meter(void **state)
+{
+    char frame[] = HEAD TIMES "}\1bytes\1of it";
+    struct iovec result;
+    struct meter meter;
+    struct error error;
+
+    (void)state;
+    assert_int_equal(meter_split((struct iovec){frame, sizeof frame - 1}, &meter, &result, &error),
+                     0);
+    assert_int_equal(meter.compute, 4321);
+    assert_int_equal(result.iov_len, strlen("bytes\1of it"));
+    assert_memory_equal(result.iov_base, "bytes\1of it", result.iov_len);
+    meter_free(&meter);
+    assert_int_equal(meter_split((struct iovec){frame, 20}, &meter, &result, &error), -1);
+    assert_non_null(strstr(error.text, "no meter record"));
+}
+
 /* The order is the format: readers of xsnap's records find theirs first. */
 static void the_text_has_xsnaps_fields_first(void **state)
 {
@@ -130,8 +168,23 @@ static void what_is_no_record_is_refused_with_its_field(void **state)
         {HEAD TIMES ",\"monotimes\":[1,2.5]}", "monotimes"},
         {HEAD TIMES ",\"instructions\":-5,\"bytesRead\":0,\"bytesWritten\":0}", "instructions"},
         {HEAD TIMES ",\"instructions\":5}", "bytesRead"},
-        {HEAD TIMES ",\"cpu\":{\"user\":1}}", "sys"},
-        {HEAD TIMES ",\"cpu\":7}", "user"},
+        {HEAD TIMES ",\"cpu\":{\"user\":1}}", "cpu"},
+        {HEAD TIMES ",\"cpu\":7}", "cpu"},
+        {HEAD "\"timestamps\":[],\"monotimes\":[1]}", "monotimes"},
+        {HEAD "\"timestamps\":[1,2}", "timestamps"},
+        {HEAD "\"timestamps\":[1.]}", "timestamps"},
+        {HEAD "\"timestamps\":[01]}", "timestamps"},
+        {HEAD "\"timestamps\":[1,]}", "timestamps"},
+        {HEAD TIMES ",\"new\":}", "not JSON"},
+        {HEAD TIMES ",\"new\":]}", "not JSON"},
+        {HEAD TIMES ",\"new\":\"}", "not JSON"},
+        {HEAD TIMES ",\"new\":[[1]}", "not JSON"},
+        {HEAD TIMES ",\"new\":[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]}", "not JSON"},
+        {HEAD TIMES ",}", "not JSON"},
+        {HEAD TIMES "}}", "not JSON"},
+        {"{\"compute\":18446744073709551616}", "compute"},
+        {"{\"compute\":9223372036854775808}", "compute"},
+        {"{\"compute\":1e3}", "compute"},
     };
 
     (void)state;
@@ -150,6 +203,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_of_xsnaps_is_read),
         cmocka_unit_test(what_is_encoded_is_read_again),
+        cmocka_unit_test(what_is_not_known_is_passed_over),
+        cmocka_unit_test(a_result_is_split_behind_its_meter),
         cmocka_unit_test(the_text_has_xsnaps_fields_first),
         cmocka_unit_test(ten_thousand_stamps_come_through),
         cmocka_unit_test(what_is_no_record_is_refused_with_its_field),
