@@ -36,6 +36,7 @@ GASPIPE_CFLAGS = -std=gnu17 -I. $(WARNINGS) $(OPTIMIZE) -fno-common \
 SETUP := $(if $(filter demo check,$(MAKECMDGOALS)),setup)
 
 include scripts/xs.mk
+include scripts/npm.mk
 
 # A room's archive holds all of its files but the one with main().
 MAINS := supervisor/main.c worker/main.c tools/slogreport.c

@@ -57,14 +57,14 @@ fuzz:
 # ---- benchmarks -------------------------------------------------------------------
 
 # bench/NAME is a script that prints a table; bench/*.c are programs that they use.
-BENCH ?= $(filter-out %.c %.h %.md,$(wildcard bench/*))
+BENCH ?= $(filter-out %.c %.h %.md %.mjs,$(wildcard bench/*))
 BENCH_PROGRAMS := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
 
 $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(ARCHIVES) $(XS_ARCHIVE)
 	$(call link_all_rooms)
 
 # One after the other: each wants the machine for itself.
-bench: all $(BENCH_PROGRAMS)
+bench: all $(BENCH_PROGRAMS) $(NPM_PEERS)
 	@set -e; for bench in $(BENCH); do BUILD=$(BUILD) $$bench; done
 
 # ---- lint -------------------------------------------------------------------------

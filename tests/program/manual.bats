@@ -43,8 +43,10 @@ says_version() {
 
 @test "gaspipe: page, --help and --version" {
     # The options of each of its commands stand in a subsection of the page.
-    run "$BUILD/gaspipe" run --help
-    assert_equal "$(sed -n '/^\.Ss gaspipe run/,/^\.S[sh] [^g]/p' "$ROOT/docs/gaspipe.1" |
-        options_of_page)" "$(options_of_help <<< "$output")" "options of gaspipe run"
+    for command in run ping; do
+        run "$BUILD/gaspipe" "$command" --help
+        assert_equal "$(sed -n "/^\.Ss gaspipe $command/,/^\.S[sh] /{//!p}" "$ROOT/docs/gaspipe.1" |
+            options_of_page)" "$(options_of_help <<< "$output")" "options of gaspipe $command"
+    done
     says_version gaspipe
 }

@@ -1,0 +1,101 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe ping: what it measures and says. No test looks at how long anything took.
+
+load common
+
+ping() {
+    run --separate-stderr "$BUILD/gaspipe" ping "$@"
+}
+
+@test "a line for each size, with as many round trips as were asked for" {
+    ping --json --count 40 --size 0,1000,100000
+    assert_status 0
+    assert_equal "$(jq -c '[.kind, .size, .count, .placement, .worker]' <<< "$output")" \
+        '["ping",0,40,"none","gaspipe-worker"]
+["ping",1000,40,"none","gaspipe-worker"]
+["ping",100000,40,"none","gaspipe-worker"]'
+    assert_equal "$(jq -c '[.histogram[][2]] | add' <<< "$output" | sort -u)" 40
+    assert_equal "$(jq -c '.size, .frameDown' <<< "$output" | tr '\n' ' ')" \
+        '0 4 1000 1007 100000 100009 '
+}
+
+@test "percentiles stand in their order, and the parts within the whole" {
+    ping --json --count 100
+    assert_status 0
+    assert_equal "$(jq '[.bare, .total, .down, .inWorker, .up, .meter | .median <= .p90 and
+        .p90 <= .p99 and .p99 <= .max and .median > 0] | all' <<< "$output")" true
+    assert_equal "$(jq '[.down, .inWorker, .up, .meter] | map(.mean) | add' <<< "$output")" \
+        "$(jq .total.mean <<< "$output")" "the parts' means, and the mean"
+}
+
+@test "the parts of round trips are measured with the worker under QEMU too" {
+    ping --json --count 20 --counter qemu
+    assert_status 0
+    assert_equal "$(jq -r '.worker' <<< "$output")" 'gaspipe-worker under QEMU'
+}
+
+@test "both ends on one processor" {
+    ping --count 20 --placement same
+    assert_status 0
+    assert_output_has 'both ends on processor '
+}
+
+@test "the ends on two processors, or why not" {
+    ping --count 20 --placement spread
+    if [ "$(nproc)" -gt 1 ]; then
+        assert_status 0
+        assert_output_has 'ends on processors '
+    else
+        assert_bad_input 4 'spread needs two'
+    fi
+}
+
+@test "xsnap-worker can be pinged" {
+    ping --json --count 20 --worker \
+        "$ROOT/build/xs/package/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker"
+    assert_status 0
+    assert_equal "$(jq .count <<< "$output")" 20
+}
+
+@test "the text for people has a row for each part" {
+    ping --count 20
+    assert_status 0
+    for row in 'bare pipes' 'round trip' 'to the worker' 'in the worker' 'from the worker' \
+        'times bare pipes'; do
+        assert_output_has "$row"
+    done
+}
+
+@test "wrong usage" {
+    ping --size 12,
+    assert_bad_input 2 --size "'12,'"
+    ping --size 99999999999
+    assert_bad_input 2 --size
+    ping --count 0
+    assert_bad_input 2 --count
+    ping --placement here
+    assert_bad_input 2 --placement "'here'"
+    ping --counter gdb
+    assert_bad_input 2 --counter "'gdb'"
+    ping --worker x --counter qemu
+    assert_bad_input 2 --worker counter
+    ping --count
+    assert_bad_input 2 --count value
+    ping hello
+    assert_bad_input 2 "'hello'"
+}
+
+@test "a worker that is missing, no program, or does not speak" {
+    ping --worker /nowhere/worker
+    assert_bad_input 3 /nowhere/worker
+    ping --worker "$ROOT/README.md"
+    assert_bad_input 3 README.md
+    ping --worker /bin/true
+    assert_bad_input 4 'ended with exit status 0'
+    # It sends back what it is sent, which is no answer.
+    printf '#!/bin/sh\ncat <&3 >&4\n' > "$BATS_TEST_TMPDIR/echo"
+    chmod +x "$BATS_TEST_TMPDIR/echo"
+    ping --worker "$BATS_TEST_TMPDIR/echo"
+    assert_bad_input 4 'did not answer'
+}

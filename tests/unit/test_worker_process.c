@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "proto/netstring.h"
+#include "supervisor/worker_process.h"
+
+/* What a process told, counted. */
+struct told {
+    uv_loop_t loop;
+    struct worker_process *process;
+    size_t frames, bytes, bad, lines;
+    size_t hang_up_after; /* frames */
+    char words[64];
+    int exit_status, signal_number;
+};
+
+static void on_frame(void *context, struct iovec frame, struct stamp come)
+{
+    struct told *told = context;
+
+    assert_true(come.mono > 0);
+    told->frames++;
+    told->bytes += frame.iov_len;
+    if (told->frames == told->hang_up_after)
+        worker_process_hang_up(told->process);
+}
+
+static void on_bad_frame(void *context, const struct error *error)
+{
+    struct told *told = context;
+
+    told->bad++;
+    assert_true(error->text[0] != '\0');
+    worker_process_kill(told->process);
+}
+
+static void on_words(void *context, const char *line)
+{
+    struct told *told = context;
+
+    told->lines++;
+    strncpy(told->words, line, sizeof told->words - 1);
+}
+
+static void on_gone(void *context, int exit_status, int signal_number)
+{
+    struct told *told = context;
+
+    told->exit_status = exit_status;
+    told->signal_number = signal_number;
+    worker_process_free(told->process);
+}
+
+/* A shell with the pipes on 3 and 4. */
+static void start(struct told *told, char *script)
+{
+    char *const arguments[] = {(char *)"sh", (char *)"-c", script, NULL};
+    const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
+    const struct worker_launch launch = {
+        .path = "/bin/sh",
+        .arguments = arguments,
+        .environment = environment,
+        .program_fd = -1,
+        .frame_cap = 2 << 20,
+    };
+    const struct worker_listener listener = {told, on_frame, on_bad_frame, on_words, on_gone};
+    struct error error;
+
+    *told = (struct told){.exit_status = -1};
+    assert_int_equal(uv_loop_init(&told->loop), 0);
+    told->process = worker_process_start(&told->loop, &launch, &listener, &error);
+    assert_non_null(told->process);
+}
+
+static void finish(struct told *told)
+{
+    assert_int_equal(uv_run(&told->loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&told->loop), 0);
+}
+
+static void send_frame(struct told *told, const char *bytes, size_t length)
+{
+    const struct iovec parts[] = {{(char *)bytes, length}};
+    struct stamp sent;
+    struct error error;
+
+    assert_int_equal(worker_process_send(told->process, parts, 1, &sent, &error), 0);
+}
+
+/* The process writes all the time while 64 MB wait for it: both pipes are full. */
+static void both_ends_flood_each_other_and_nothing_locks_up(void **state)
+{
+    enum { FRAMES = 64, SIZE = 1 << 20 };
+    static char bytes[SIZE];
+    struct told told;
+
+    (void)state;
+    start(&told, (char *)"cat <&3 >&4");
+    told.hang_up_after = FRAMES;
+    for (int i = 0; i < FRAMES; i++)
+        send_frame(&told, bytes, sizeof bytes);
+    finish(&told);
+    assert_int_equal(told.frames, FRAMES);
+    assert_int_equal(told.bytes, (size_t)FRAMES * SIZE);
+    assert_int_equal(told.bad, 0);
+    assert_int_equal(told.exit_status, 0);
+}
+
+static void a_process_that_never_reads_does_not_hold_up_what_it_writes(void **state)
+{
+    static char bytes[1 << 20];
+    struct told told;
+
+    (void)state;
+    start(&told, (char *)"printf 1:a,1:b, >&4");
+    send_frame(&told, bytes, sizeof bytes);
+    finish(&told);
+    assert_int_equal(told.frames, 2);
+}
+
+static void what_is_no_frame_is_told_once(void **state)
+{
+    struct told told;
+
+    (void)state;
+    start(&told, (char *)"printf '1:a,-1:b,1:c,' >&4; exec sleep 100");
+    finish(&told);
+    assert_int_equal(told.frames, 1);
+    assert_int_equal(told.bad, 1);
+    assert_int_equal(told.signal_number, 9);
+}
+
+static void a_frame_over_the_cap_is_bad(void **state)
+{
+    struct told told;
+
+    (void)state;
+    start(&told, (char *)"printf 2097153: >&4; exec sleep 100");
+    finish(&told);
+    assert_int_equal(told.bad, 1);
+}
+
+static void an_end_inside_a_frame_is_bad(void **state)
+{
+    struct told told;
+
+    (void)state;
+    start(&told, (char *)"printf 5:ab >&4");
+    finish(&told);
+    assert_int_equal(told.frames, 0);
+    assert_int_equal(told.bad, 1);
+}
+
+static void what_it_prints_comes_in_lines_and_how_it_ended_last(void **state)
+{
+    struct told told;
+
+    (void)state;
+    start(&told, (char *)"echo one; echo two >&2; printf three; exit 7");
+    finish(&told);
+    assert_int_equal(told.lines, 3);
+    assert_string_equal(told.words, "three");
+    assert_int_equal(told.exit_status, 7);
+    assert_int_equal(told.signal_number, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_ends_flood_each_other_and_nothing_locks_up),
+        cmocka_unit_test(a_process_that_never_reads_does_not_hold_up_what_it_writes),
+        cmocka_unit_test(what_is_no_frame_is_told_once),
+        cmocka_unit_test(a_frame_over_the_cap_is_bad),
+        cmocka_unit_test(an_end_inside_a_frame_is_bad),
+        cmocka_unit_test(what_it_prints_comes_in_lines_and_how_it_ended_last),
+    };
+
+    /* As gaspipe does: a process that went away is met as EPIPE. */
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
