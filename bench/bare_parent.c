@@ -63,6 +63,7 @@ static int round_trip(struct channel *channel, const struct iovec *parts, int co
     struct stamp sent = stamp_now();
     struct iovec answer;
 
+    *nanoseconds = 0;
     if (channel_send(channel, parts, count, error) != 0)
         return -1;
     if (channel_receive(channel, &answer, error) != CHANNEL_FRAME || answer.iov_len == 0 ||
@@ -92,39 +93,53 @@ static int run(struct channel *channel, size_t count, struct iovec message,
     return 0;
 }
 
-int main(int argc, char **argv)
+/* The round trips of a worker that is started for them. */
+static int measure(const char *path, enum placement_kind kind, size_t count, struct iovec message,
+                   struct ping_samples *samples, struct error *error)
 {
-    struct ping_samples samples = {0};
     struct placement placement;
-    enum placement_kind kind;
     struct channel channel;
-    struct iovec message = {0};
-    struct error error;
-    size_t count;
+    int result;
 
-    log_name("bare_parent");
-    if (argc != 5 || placement_parse(argv[2], &kind) != 0) {
-        log_line("usage: bare_parent WORKER PLACEMENT COUNT SIZE");
-        return ERROR_USAGE;
-    }
-    count = strtoul(argv[3], NULL, 10);
-    message.iov_len = strtoul(argv[4], NULL, 10);
-    message.iov_base = calloc(1, message.iov_len + 1);
-    if (message.iov_base == NULL || count == 0 || placement_open(&placement, kind, &error) != 0 ||
-        ping_samples_reserve(&samples, count, &error) != 0 ||
-        start(&channel, argv[1], &placement, &error) != 0 ||
-        run(&channel, count, message, &samples, &error) != 0) {
-        log_line("%s", error.text);
-        return ERROR_SYSTEM;
-    }
-    ping_samples_sort(&samples);
-    printf("{\"median\":%" PRId64 ",\"p99\":%" PRId64 "}\n", ping_samples_percentile(&samples, 0.5),
-           ping_samples_percentile(&samples, 0.99));
+    if (placement_open(&placement, kind, error) != 0 ||
+        ping_samples_reserve(samples, count, error) != 0 ||
+        start(&channel, path, &placement, error) != 0)
+        return -1;
+    result = run(&channel, count, message, samples, error);
     close(channel.in);
     close(channel.out);
     channel_close(&channel);
-    ping_samples_free(&samples);
-    free(message.iov_base);
     (void)wait(NULL);
-    return 0;
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    struct ping_samples samples = {0};
+    enum placement_kind kind;
+    struct iovec message = {0};
+    struct error error;
+    size_t count = argc == 5 ? strtoul(argv[3], NULL, 10) : 0;
+    int result;
+
+    log_name("bare_parent");
+    if (count == 0 || placement_parse(argv[2], &kind) != 0) {
+        log_line("usage: bare_parent WORKER PLACEMENT COUNT SIZE");
+        return ERROR_USAGE;
+    }
+    message.iov_len = strtoul(argv[4], NULL, 10);
+    message.iov_base = calloc(1, message.iov_len + 1);
+    if (message.iov_base == NULL)
+        result = error_memory(&error, "the message");
+    else
+        result = measure(argv[1], kind, count, message, &samples, &error);
+    free(message.iov_base);
+    ping_samples_sort(&samples);
+    if (result != 0)
+        log_line("%s", error.text);
+    else
+        printf("{\"median\":%" PRId64 ",\"p99\":%" PRId64 "}\n",
+               ping_samples_percentile(&samples, 0.5), ping_samples_percentile(&samples, 0.99));
+    ping_samples_free(&samples);
+    return result != 0 ? ERROR_SYSTEM : 0;
 }

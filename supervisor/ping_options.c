@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/ping_options.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "proto/netstring.h"
+#include "supervisor/option_value.h"
 
 enum {
     COUNT_MAX = 10000000, /* six measurements of eight bytes each */
@@ -54,56 +53,40 @@ static const struct option long_options[] = {
     {0},
 };
 
-/* A decimal number at *text, moved behind it. 0, or -1. */
-static int take_number(const char **text, size_t max, size_t *number)
+static int take_size(const char *text, size_t *size, struct error *error)
 {
-    unsigned long value;
-    char *end;
+    uint64_t number;
 
-    if (**text < '0' || **text > '9')
+    if (option_take_number("--size", text, 0, SIZE_MAX_OF_MESSAGE, &number, error) != 0)
         return -1;
-    errno = 0;
-    value = strtoul(*text, &end, 10);
-    if (errno != 0 || value > max)
-        return -1;
-    *text = end;
-    *number = value;
+    *size = number;
     return 0;
 }
 
-static int take_sizes(struct ping_options *options, const char *text, struct error *error)
+/* Sizes with commas between them, which become ends of strings. */
+static int take_sizes(struct ping_options *options, char *text, struct error *error)
 {
-    const char *at = text;
-
     options->size_count = 0;
-    do {
+    for (char *comma = text; comma != NULL; text = comma + 1) {
+        comma = strchr(text, ',');
+        if (comma != NULL)
+            *comma = '\0';
         if (options->size_count == PING_SIZES_MAX)
             return error_set(error, ERROR_USAGE, "--size takes at most %d sizes", PING_SIZES_MAX);
-        if (take_number(&at, SIZE_MAX_OF_MESSAGE, &options->sizes[options->size_count++]) != 0 ||
-            (*at != ',' && *at != '\0'))
-            return error_set(error, ERROR_USAGE,
-                             "--size wants numbers from 0 to %d with commas between, not '%s'",
-                             SIZE_MAX_OF_MESSAGE, text);
-    } while (*at++ == ',');
+        if (take_size(text, &options->sizes[options->size_count++], error) != 0)
+            return -1;
+    }
     return 0;
 }
 
 static int take_count(struct ping_options *options, const char *text, struct error *error)
 {
-    const char *at = text;
+    uint64_t number;
 
-    if (take_number(&at, COUNT_MAX, &options->count) == 0 && *at == '\0' && options->count > 0)
-        return 0;
-    return error_set(error, ERROR_USAGE, "--count wants a number from 1 to %d, not '%s'", COUNT_MAX,
-                     text);
-}
-
-static int take_counter(struct ping_options *options, const char *word, struct error *error)
-{
-    options->counted = strcmp(word, "qemu") == 0;
-    if (options->counted || strcmp(word, "none") == 0)
-        return 0;
-    return error_set(error, ERROR_USAGE, "--counter is qemu or none, not '%s'", word);
+    if (option_take_number("--count", text, 1, COUNT_MAX, &number, error) != 0)
+        return -1;
+    options->count = number;
+    return 0;
 }
 
 static int take_option(struct ping_options *options, int option, struct error *error)
@@ -119,7 +102,7 @@ static int take_option(struct ping_options *options, int option, struct error *e
         return error_set(error, ERROR_USAGE, "--placement is none, same or spread, not '%s'",
                          optarg);
     case OPTION_COUNTER:
-        return take_counter(options, optarg, error);
+        return option_take_counter(optarg, &options->counted, error);
     case OPTION_WORKER:
         options->worker = optarg;
         return 0;
@@ -139,10 +122,8 @@ int ping_options_parse(struct ping_options *options, int argc, char **argv, stru
     *options = (struct ping_options){.size_count = 1, .placement = PLACEMENT_NONE};
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
-        if (option == ':')
-            return error_set(error, ERROR_USAGE, "%s wants a value", argv[optind - 1]);
-        if (option == '?')
-            return error_set(error, ERROR_USAGE, "unknown option %s", argv[optind - 1]);
+        if (option == ':' || option == '?')
+            return option_complain(option, argv[optind - 1], error);
         if (take_option(options, option, error) != 0)
             return -1;
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/run_options.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "supervisor/launcher.h"
+#include "supervisor/option_value.h"
 
 /* Long for any honest delivery, short for a night's run that hangs. */
 #define TIMEOUT_MS_DEFAULT  600000
@@ -55,24 +55,12 @@ static const struct option long_options[] = {
     {0},
 };
 
-static int take_counter(struct run_options *options, const char *word, struct error *error)
-{
-    options->counted = strcmp(word, "qemu") == 0;
-    if (options->counted || strcmp(word, "none") == 0)
-        return 0;
-    return error_set(error, ERROR_USAGE, "--counter is qemu or none, not '%s'", word);
-}
-
 static int take_compute(struct run_options *options, const char *text, struct error *error)
 {
-    char *end;
-    unsigned long number;
+    uint64_t number;
 
-    errno = 0;
-    number = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || number > INT32_MAX)
-        return error_set(error, ERROR_USAGE,
-                         "--compute-limit wants a number from 0 to %d, not '%s'", INT32_MAX, text);
+    if (option_take_number("--compute-limit", text, 0, INT32_MAX, &number, error) != 0)
+        return -1;
     options->compute_limit = (uint32_t)number;
     return 0;
 }
@@ -110,7 +98,7 @@ static int take_option(struct run_options *options, int option, struct error *er
     case OPTION_VAT:
         return take_vat(options, optarg, error);
     case OPTION_COUNTER:
-        return take_counter(options, optarg, error);
+        return option_take_counter(optarg, &options->counted, error);
     case OPTION_COMPUTE:
         return take_compute(options, optarg, error);
     case OPTION_TIMEOUT:
@@ -153,10 +141,8 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
     };
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
-        if (option == ':')
-            return error_set(error, ERROR_USAGE, "%s wants a value", argv[optind - 1]);
-        if (option == '?')
-            return error_set(error, ERROR_USAGE, "unknown option %s", argv[optind - 1]);
+        if (option == ':' || option == '?')
+            return option_complain(option, argv[optind - 1], error);
         if (take_option(options, option, error) != 0)
             return -1;
     }

@@ -69,7 +69,7 @@ ping() {
 
 @test "wrong usage" {
     ping --size 12,
-    assert_bad_input 2 --size "'12,'"
+    assert_bad_input 2 --size "''"
     ping --size 99999999999
     assert_bad_input 2 --size
     ping --count 0

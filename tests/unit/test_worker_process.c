@@ -70,10 +70,16 @@ static void start(struct told *told, char *script)
         .program_fd = -1,
         .frame_cap = 2 << 20,
     };
-    const struct worker_listener listener = {told, on_frame, on_bad_frame, on_words, on_gone};
+    const struct worker_listener listener = {
+        .context = told,
+        .frame = on_frame,
+        .bad_frame = on_bad_frame,
+        .words = on_words,
+        .gone = on_gone,
+    };
     struct error error;
 
-    *told = (struct told){.exit_status = -1};
+    told->exit_status = -1;
     assert_int_equal(uv_loop_init(&told->loop), 0);
     told->process = worker_process_start(&told->loop, &launch, &listener, &error);
     assert_non_null(told->process);
@@ -99,7 +105,7 @@ static void both_ends_flood_each_other_and_nothing_locks_up(void **state)
 {
     enum { FRAMES = 64, SIZE = 1 << 20 };
     static char bytes[SIZE];
-    struct told told;
+    struct told told = {0};
 
     (void)state;
     start(&told, (char *)"cat <&3 >&4");
@@ -116,7 +122,7 @@ static void both_ends_flood_each_other_and_nothing_locks_up(void **state)
 static void a_process_that_never_reads_does_not_hold_up_what_it_writes(void **state)
 {
     static char bytes[1 << 20];
-    struct told told;
+    struct told told = {0};
 
     (void)state;
     start(&told, (char *)"printf 1:a,1:b, >&4");
@@ -127,7 +133,7 @@ static void a_process_that_never_reads_does_not_hold_up_what_it_writes(void **st
 
 static void what_is_no_frame_is_told_once(void **state)
 {
-    struct told told;
+    struct told told = {0};
 
     (void)state;
     start(&told, (char *)"printf '1:a,-1:b,1:c,' >&4; exec sleep 100");
@@ -139,7 +145,7 @@ static void what_is_no_frame_is_told_once(void **state)
 
 static void a_frame_over_the_cap_is_bad(void **state)
 {
-    struct told told;
+    struct told told = {0};
 
     (void)state;
     start(&told, (char *)"printf 2097153: >&4; exec sleep 100");
@@ -149,7 +155,7 @@ static void a_frame_over_the_cap_is_bad(void **state)
 
 static void an_end_inside_a_frame_is_bad(void **state)
 {
-    struct told told;
+    struct told told = {0};
 
     (void)state;
     start(&told, (char *)"printf 5:ab >&4");
@@ -160,7 +166,7 @@ static void an_end_inside_a_frame_is_bad(void **state)
 
 static void what_it_prints_comes_in_lines_and_how_it_ended_last(void **state)
 {
-    struct told told;
+    struct told told = {0};
 
     (void)state;
     start(&told, (char *)"echo one; echo two >&2; printf three; exit 7");

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_OPTION_VALUE_H
+#define GASPIPE_SUPERVISOR_OPTION_VALUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/*
+ * The values of options that several commands have, and how getopt's complaints
+ * are put. Each returns 0, or -1 with ERROR_USAGE that names the option.
+ */
+
+/* A decimal number from min to max, without sign or blank. */
+int option_take_number(const char *option, const char *text, uint64_t min, uint64_t max,
+                       uint64_t *number, struct error *error);
+
+/* --counter qemu|none: whether machine instructions are counted. */
+int option_take_counter(const char *word, bool *counted, struct error *error);
+
+/* For getopt_long()'s ':' and '?', with opterr 0 and ':' first among the short options. */
+int option_complain(int complaint, const char *option, struct error *error);
+
+#endif
