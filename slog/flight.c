@@ -34,6 +34,12 @@ void flight_reset(struct flight *flight)
     flight->changed = false;
 }
 
+/* What the vat sees, or where that is missing what the kernel does. */
+static struct scan_span vat_side(struct scan_span vat, struct scan_span kernel)
+{
+    return vat.at != NULL ? vat : kernel;
+}
+
 /* Ends the word that was being appended since `start`, and returns where it is. */
 static size_t end_word(struct buf *words, size_t start)
 {
@@ -57,11 +63,12 @@ static struct scan_span message_of(struct scan_span vd)
 
 int flight_describe(struct flight *flight, const struct record *record, struct error *error)
 {
-    struct scan_span vd = record->vd.at != NULL ? record->vd : record->kd;
+    struct scan_span vd = vat_side(record->vd, record->kd);
     struct scan_span kind = describe_kind(vd);
     struct buf *words = &flight->words;
     size_t start;
 
+    flight->bytes = vd.length;
     if (kind.at == NULL)
         kind = record->dispatch;
     start = words->length;
@@ -93,7 +100,7 @@ static int reserve(struct flight *flight, struct error *error)
 
 static size_t add_label(struct flight *flight, const struct record *record)
 {
-    struct scan_span vsc = record->vsc.at != NULL ? record->vsc : record->ksc;
+    struct scan_span vsc = vat_side(record->vsc, record->ksc);
     size_t start = flight->words.length;
 
     if (record->type == RECORD_CONSOLE) {
@@ -119,6 +126,7 @@ int flight_add_request(struct flight *flight, const struct record *record, struc
                                 .arrived = arrived,
                                 .answered = arrived,
                                 .syscall_num = record->syscall_num,
+                                .request_bytes = vat_side(record->vsc, record->ksc).length,
                                 .kind = kind};
     flight->changed = false;
     flight->consoles += console;
@@ -138,6 +146,7 @@ void flight_answer(struct flight *flight, const struct record *record, struct mo
             continue;
         if (request->answered.real == MODEL_NONE && request->syscall_num == record->syscall_num) {
             request->answered = answered;
+            request->answer_bytes = vat_side(record->vsr, record->ksr).length;
             request->changed_within = flight->changed;
             flight->changed = false;
         }

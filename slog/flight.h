@@ -23,6 +23,7 @@ struct request {
     int64_t syscall_num;
     uint32_t kind; /* its number in the model's names */
     size_t label;  /* where in the flight's words */
+    size_t request_bytes, answer_bytes;
 };
 
 struct flight {
@@ -36,7 +37,7 @@ struct flight {
     size_t kind, method, description; /* where in words */
     struct request *requests;         /* owned */
     size_t request_count, request_capacity;
-    size_t consoles;
+    size_t consoles, bytes;
     uint64_t syscall_digest;
 };
 

@@ -404,6 +404,8 @@ static int make_events(struct model *model, const struct flight *flight, bool pr
             .changed_within = request->changed_within,
             .arrived = precise ? request->arrived.mono : request->arrived.real,
             .answered = precise ? request->answered.mono : request->answered.real,
+            .request_bytes = request->request_bytes,
+            .answer_bytes = request->answer_bytes,
             .kind = names_text(&model->kinds, request->kind),
             .label = model->labels ? flight->words.data + request->label : "",
         };
@@ -450,6 +452,7 @@ static void fill_words(const struct flight *flight, struct model_delivery *deliv
     delivery->description = words + flight->description;
     delivery->block_height = flight->block_height;
     delivery->syscall_digest = flight->syscall_digest;
+    delivery->bytes = flight->bytes;
 }
 
 /* What the deliver-result line alone says. */

@@ -59,8 +59,9 @@ struct model_event {
     bool changed_within; /* … between `arrived` and `answered` */
     int64_t arrived;     /* at the kernel; on the delivery's clock */
     int64_t answered;    /* MODEL_NONE: its syscall-result is missing */
-    const char *kind;    /* "vatstoreGet", …, "console"; lives as long as the model */
-    const char *label;   /* as describe_syscall(); "" without model_new()'s labels */
+    size_t request_bytes, answer_bytes; /* of a syscall's JSON, as the vat sees it */
+    const char *kind;  /* "vatstoreGet", …, "console"; lives as long as the model */
+    const char *label; /* as describe_syscall(); "" without model_new()'s labels */
 };
 
 /* How far the worker's stamps tell the delivery's story. */
@@ -91,6 +92,7 @@ struct model_delivery {
     uint64_t result_digest, syscall_digest;
     const char *problem; /* the words of an error, else "" */
     uint64_t line;       /* of its deliver-result */
+    size_t bytes;        /* of its JSON, as the vat sees it */
 
     bool precise;  /* times are CLOCK_MONOTONIC's, to the nanosecond; else µs */
     int64_t start; /* of the deliver line, since the epoch; MODEL_NONE: no such line */

@@ -22,6 +22,8 @@ struct field {
     X("syscall", TAKE_STRING, syscall)                                                             \
     X("ksc", TAKE_JSON, ksc)                                                                       \
     X("vsc", TAKE_JSON, vsc)                                                                       \
+    X("ksr", TAKE_JSON, ksr)                                                                       \
+    X("vsr", TAKE_JSON, vsr)                                                                       \
     X("dispatch", TAKE_STRING, dispatch)                                                           \
     X("kd", TAKE_JSON, kd)                                                                         \
     X("vd", TAKE_JSON, vd)                                                                         \

@@ -45,7 +45,7 @@ struct record {
     /* Borrowed from the line; strings without quotes, escapes as they are. */
     struct scan_span vat_id, dispatch, syscall, name, session;
     /* JSON text, borrowed. */
-    struct scan_span kd, vd, dr, ksc, vsc;
+    struct scan_span kd, vd, dr, ksc, vsc, ksr, vsr;
 };
 
 /*

@@ -11,6 +11,7 @@ const char options_help[] =
     "       slogreport summary [options] FILE|- ...     sums and percentiles\n"
     "       slogreport merge [options] HISTOGRAMS ...   the same, of --histograms files\n"
     "       slogreport compare [options] A B            the same deliveries side by side\n"
+    "       slogreport stalls [options] FILE|- ...      what took longer than its like\n"
     "\n"
     "Says for the deliveries of slogfiles, SwingSet's or gaspipe's, where their time\n"
     "went: the pipe, the worker or the kernel. Files may be plain, gzip or\n"
@@ -27,15 +28,16 @@ const char options_help[] =
     "  --kind KIND|METHOD  of this kind (message, notify, ...) or method\n"
     "  --crank RANGE       --block RANGE\n"
     "  --since TIME        --until TIME    1795219394.5 or 2026-11-21T00:03:14Z\n"
-    "  --min-duration TIME                 0.5, 20ms, 300us\n"
+    "  --min-duration TIME                 0.5, 20ms, 300us; of stalls, so much\n"
+    "                      longer than usual (1ms)\n"
     "\n"
     "Each delivery:\n"
     "  --sort COLUMN       the greatest first; total, pipe, worker, kernel,\n"
     "                      unattributed, between, compute, instructions, syscalls,\n"
     "                      consoles, start, crank, delivery, block\n"
     "  --reverse           the smallest first\n"
-    "  --top N             only the first N, by total if no --sort is given; of compare,\n"
-    "                      how many slower deliveries to name\n"
+    "  --top N             only the first N, by total if no --sort is given; of compare\n"
+    "                      and stalls, how many to name (20)\n"
     "\n"
     "Sums:\n"
     "  --by GROUPS         of all, replay, vat, kind, syscall, block; without it,\n"
@@ -52,6 +54,7 @@ static const char *const command_names[COMMAND_COUNT] = {
     [COMMAND_SUMMARY] = "summary",
     [COMMAND_MERGE] = "merge",
     [COMMAND_COMPARE] = "compare",
+    [COMMAND_STALLS] = "stalls",
 };
 
 enum option_id {
@@ -103,7 +106,8 @@ static unsigned commands_of(int option)
     enum {
         REPORT = 1 << COMMAND_REPORT,
         SUMS = 1 << COMMAND_SUMMARY | 1 << COMMAND_MERGE,
-        READERS = 1 << COMMAND_REPORT | 1 << COMMAND_SUMMARY | 1 << COMMAND_COMPARE,
+        READERS =
+            1 << COMMAND_REPORT | 1 << COMMAND_SUMMARY | 1 << COMMAND_COMPARE | 1 << COMMAND_STALLS,
         ALL = (1 << COMMAND_COUNT) - 1,
     };
 
@@ -113,7 +117,7 @@ static unsigned commands_of(int option)
     case OPTION_REVERSE:
         return REPORT;
     case OPTION_TOP:
-        return REPORT | 1 << COMMAND_COMPARE;
+        return REPORT | 1 << COMMAND_COMPARE | 1 << COMMAND_STALLS;
     case OPTION_CSV:
         return REPORT | SUMS;
     case OPTION_BY:
@@ -262,7 +266,7 @@ static int check(struct options *options, struct error *error)
                          "--follow has no end, so it goes with neither --sort nor --top");
     if (options->reverse && !sorted)
         return error_set(error, ERROR_USAGE, "--reverse goes with --sort or --top");
-    if (options->sort == NULL && sorted)
+    if (options->sort == NULL && sorted && options->command == COMMAND_REPORT)
         options->sort = rank_find_column("total");
     return 0;
 }

@@ -18,6 +18,7 @@ enum command {
     COMMAND_SUMMARY,
     COMMAND_MERGE,
     COMMAND_COMPARE,
+    COMMAND_STALLS,
     COMMAND_COUNT,
 };
 

@@ -5,13 +5,12 @@
 #include "tools/compare.h"
 #include "tools/options.h"
 #include "tools/report.h"
+#include "tools/stalls.h"
 #include "tools/summary.h"
 
 static int (*const commands[COMMAND_COUNT])(const struct options *, struct error *) = {
-    [COMMAND_REPORT] = report_run,
-    [COMMAND_SUMMARY] = summary_run,
-    [COMMAND_MERGE] = merge_run,
-    [COMMAND_COMPARE] = compare_run,
+    [COMMAND_REPORT] = report_run,   [COMMAND_SUMMARY] = summary_run, [COMMAND_MERGE] = merge_run,
+    [COMMAND_COMPARE] = compare_run, [COMMAND_STALLS] = stalls_run,
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,83 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# slogreport stalls: what is hidden in a slogfile is found, and nothing else.
+
+load common
+
+slogreport() {
+    "$BUILD/slogreport" "$@"
+}
+
+# 60 deliveries with one vatstoreGet each, as gaspipe writes them. Each takes 100 us
+# down, 200 us of the worker, 50 us up, 30 us of the kernel, 40 us down, 200 us of the
+# worker, 90 us up. In delivery 30 the span numbered $1 of these takes 20 ms more;
+# $2 is the worker's processor time in it, in microseconds.
+deliveries() {
+    awk -v late="$1" -v cpu="$2" 'function ns(us) { return sprintf("%.0f", 1000000000000 + us * 1000) }
+    function line(type, more, us) {
+        printf "{\"type\":\"%s\",\"crankNum\":%d,\"vatID\":\"v1\",\"deliveryNum\":%d,\"replay\":false,%s,\"time\":%.6f,\"monotime\":%.6f}\n",
+            type, n, n, more, 1000 + us / 1e6, us / 1e6
+    }
+    BEGIN {
+        split("100 200 50 30 40 200 90", usual, " ")
+        print "{\"type\":\"slog-start\",\"version\":1,\"session\":\"s\",\"monoBase\":1000000000000,\"time\":1000,\"monotime\":0}"
+        for (n = 1; n <= 60; n++) {
+            at[0] = n * 100000
+            for (i = 1; i <= 7; i++)
+                at[i] = at[i - 1] + usual[i] + n % 7 + (n == 30 && i == late ? 20000 : 0)
+            line("deliver", "\"vd\":[\"bringOutYourDead\"]", at[0])
+            line("syscall", "\"syscallNum\":0,\"syscall\":\"vatstoreGet\",\"vsc\":[\"vatstoreGet\",\"k\"]", at[3])
+            line("syscall-result", "\"syscallNum\":0,\"vsr\":[\"ok\",null]", at[4])
+            line("deliver-result", sprintf("\"dr\":[\"ok\",null,{\"compute\":1000,\"instructions\":500000,\"timestamps\":[0,0,0,0],\"monotimes\":[%s,%s,%s,%s],\"cpu\":{\"user\":%d,\"sys\":0,\"nivcsw\":2}}]",
+                ns(at[1]), ns(at[2]), ns(at[5]), ns(at[6]), n == 30 ? cpu : 400), at[7])
+        }
+    }'
+}
+
+stalls_of() {
+    deliveries "$1" "$2" > "$BATS_TEST_TMPDIR/slog"
+    slogreport stalls --json "$BATS_TEST_TMPDIR/slog" |
+        jq -r '"\(.side) \(.span) c\(.crankNum) \(.cause) \(((.took - .usual) * 1000 | round))ms"'
+}
+
+@test "nothing stands out where all is usual" {
+    assert_equal "$(stalls_of 0 400)" ""
+    run slogreport stalls "$BATS_TEST_TMPDIR/slog"
+    assert_output_has '0 spans took far longer'
+}
+
+@test "each side's stall is found and named, and nothing else" {
+    assert_equal "$(stalls_of 1 400)" 'pipe send c30 null 20ms'
+    assert_equal "$(stalls_of 2 400)" 'worker worker c30 not-let-run 20ms'
+    assert_equal "$(stalls_of 3 400)" 'pipe up c30 null 20ms'
+    assert_equal "$(stalls_of 4 400)" 'kernel kernel c30 null 20ms'
+    assert_equal "$(stalls_of 5 400)" 'pipe down c30 null 20ms'
+    assert_equal "$(stalls_of 7 400)" 'pipe return c30 null 20ms'
+}
+
+@test "a worker that computed is told from one that was not let run" {
+    assert_equal "$(stalls_of 6 20300)" 'worker worker c30 computed 20ms'
+    run slogreport stalls "$BATS_TEST_TMPDIR/slog"
+    assert_output_has 'worker: took long, 500 k instructions, it computed (ran 20.3 ms, switched out 2 times)'
+    deliveries 6 300 > "$BATS_TEST_TMPDIR/slog"
+    run slogreport stalls "$BATS_TEST_TMPDIR/slog"
+    assert_output_has 'it was not let run (ran 300 µs, switched out 2 times)'
+}
+
+@test "choices and --min-duration say what is named, not what is usual" {
+    deliveries 4 400 > "$BATS_TEST_TMPDIR/slog"
+    run slogreport stalls --json --crank 30 "$BATS_TEST_TMPDIR/slog"
+    assert_output_has '"side":"kernel"'
+    run slogreport stalls --json --crank 31- "$BATS_TEST_TMPDIR/slog"
+    assert_output_lacks stall
+    run slogreport stalls --json --min-duration 25ms "$BATS_TEST_TMPDIR/slog"
+    assert_output_lacks stall
+}
+
+@test "the samples' vats do not stall by starting, which their computrons explain" {
+    run slogreport stalls --json --top 1000 "$ROOT/tests/data/variety.slog.gz"
+    assert_status 0
+    assert_output_has '"span":"up"'
+    assert_equal "$(jq -s -c 'map(select(.side == "worker" and .description == "startVat")) | length' <<< "$output")" 0
+    assert_equal "$(jq -s -c 'all(.took > 5 * .usual and .like >= 20)' <<< "$output")" true
+}
