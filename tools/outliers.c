@@ -200,13 +200,15 @@ static int add_candidate(struct outliers *outliers, const struct candidate *cand
                              : 0;
 }
 
-/* The size of what a span carried. */
+/* The size of what a span carried; of results nobody noted it. */
 static double size_of(const struct model_delivery *delivery, const struct model_span *span,
                       const struct model_event *event)
 {
-    switch (span->kind) {
-    case MODEL_SEND:
+    if (span->kind == MODEL_SEND)
         return (double)delivery->bytes;
+    if (event == NULL)
+        return NAN;
+    switch (span->kind) {
     case MODEL_UP:
     case MODEL_KERNEL:
         return (double)event->request_bytes;
@@ -345,7 +347,7 @@ struct outlier **outliers_find(struct outliers *outliers, int64_t least, size_t 
                                struct error *error)
 {
     size_t capacity = 0;
-    struct outlier **found = array_reserve(NULL, &capacity, 1, sizeof *found), **moved;
+    struct outlier **found = array_reserve(NULL, &capacity, 1, sizeof(struct outlier *)), **moved;
 
     *count = 0;
     if (found == NULL) {
@@ -355,7 +357,7 @@ struct outlier **outliers_find(struct outliers *outliers, int64_t least, size_t 
     for (size_t i = 0; i < outliers->class_count; i++) {
         struct outliers_class *class = &outliers->classes[i];
 
-        moved = array_reserve(found, &capacity, *count + class->count, sizeof *found);
+        moved = array_reserve(found, &capacity, *count + class->count, sizeof(struct outlier *));
         if (moved == NULL) {
             free(found);
             error_memory(error, "the spans that stand out");
@@ -368,7 +370,7 @@ struct outlier **outliers_find(struct outliers *outliers, int64_t least, size_t 
         }
     }
     if (*count > 0)
-        qsort(found, *count, sizeof *found, compare);
+        qsort(found, *count, sizeof(struct outlier *), compare);
     return found;
 }
 
