@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "proto/command.h"
+#include "supervisor/vat.h"
+
+void __attribute__((format(printf, 3, 4)))
+vat_set_reason(struct vat *vat, enum error_kind blame, const char *format, ...)
+{
+    va_list args;
+
+    if (vat->reason[0] != '\0')
+        return; /* the first one caused the others */
+    vat->blame = blame;
+    va_start(args, format);
+    vsnprintf(vat->reason, sizeof vat->reason, format, args);
+    va_end(args);
+}
+
+/* Exits that tell of the vat; in SwingSet's words where it has some. */
+static const char *words_of_exit(int exit_status)
+{
+    switch (exit_status) {
+    case WORKER_EXIT_COMPUTATION:
+        return "Compute meter exceeded";
+    case WORKER_EXIT_STACK:
+        return "Stack meter exceeded";
+    case WORKER_EXIT_MEMORY:
+        return "Allocate meter exceeded";
+    case WORKER_EXIT_KEYS:
+        return "Too many property names";
+    case WORKER_EXIT_INSTRUCTIONS:
+        return "Instruction limit exceeded";
+    default:
+        return NULL;
+    }
+}
+
+void vat_set_reason_of_exit(struct vat *vat, int exit_status, int signal_number)
+{
+    const char *words = words_of_exit(exit_status);
+    const char *said = vat->last_words;
+
+    if (signal_number != 0)
+        vat_set_reason(vat, ERROR_SYSTEM, "its worker was killed by signal %d (%s)", signal_number,
+                       strsignal(signal_number));
+    else if (words != NULL)
+        vat_set_reason(vat, ERROR_DELIVERY, "%s", words);
+    else
+        vat_set_reason(vat, ERROR_SYSTEM, "its worker ended with exit status %d%s%s", exit_status,
+                       said[0] != '\0' ? ": " : "", said);
+}
+
+/* Passes on what a worker printed. While it starts that explains its failure, if
+ * it comes to one, and is kept. */
+void vat_show_words(struct vat *vat)
+{
+    bool starting = vat->state == VAT_STARTING || vat->state == VAT_LOADING ||
+                    (vat->kernel->receiver == vat && vat->kernel->line == NULL);
+
+    if (vat->last_words[0] != '\0' && !starting)
+        log_line("%s: %s", vat->name, vat->last_words);
+    vat->last_words[0] = '\0';
+}
+
+/* A syntax error's line is only on the worker's stderr (worker/engine_xs_platform.c). */
+void vat_place_syntax_error(struct vat *vat, struct buf *words)
+{
+    static const char mark[] = "gaspipe-worker: line ";
+    long line;
+
+    worker_process_read_words(vat->process);
+    if (strncmp(buf_string(words), "SyntaxError", strlen("SyntaxError")) != 0 ||
+        strncmp(vat->last_words, mark, strlen(mark)) != 0)
+        return;
+    line = strtol(vat->last_words + strlen(mark), NULL, 10);
+    /* What is missing at the end is missed in a line that the runtime appended. */
+    if (line > vat->contract.lines)
+        line = vat->contract.lines;
+    buf_clear(words);
+    buf_printf(words, "contract.js:%ld: SyntaxError%s", line,
+               strchrnul(vat->last_words + strlen(mark), ':'));
+}
