@@ -20,6 +20,8 @@ const char options_help[] =
     "Output:\n"
     "  --json              one JSON object a line, for programs\n"
     "  --csv               comma-separated values\n"
+    "  --trace FILE        write a trace for Perfetto or speedscope, and print nothing\n"
+    "                      unless --json or --csv is given\n"
     "  --follow            go on while the last file grows\n"
     "  --strict            a line that is no slog line is an error, not left out\n"
     "\n"
@@ -60,6 +62,7 @@ static const char *const command_names[COMMAND_COUNT] = {
 enum option_id {
     OPTION_JSON = 256,
     OPTION_CSV,
+    OPTION_TRACE,
     OPTION_STRICT,
     OPTION_FOLLOW,
     OPTION_VAT,
@@ -81,6 +84,7 @@ enum option_id {
 static const struct option long_options[] = {
     {"json", no_argument, NULL, OPTION_JSON},
     {"csv", no_argument, NULL, OPTION_CSV},
+    {"trace", required_argument, NULL, OPTION_TRACE},
     {"strict", no_argument, NULL, OPTION_STRICT},
     {"follow", no_argument, NULL, OPTION_FOLLOW},
     {"vat", required_argument, NULL, OPTION_VAT},
@@ -113,6 +117,7 @@ static unsigned commands_of(int option)
 
     switch (option) {
     case OPTION_FOLLOW:
+    case OPTION_TRACE:
     case OPTION_SORT:
     case OPTION_REVERSE:
         return REPORT;
@@ -235,6 +240,9 @@ static int take_option(int option, char **argv, struct options *options, struct 
         return take_by(optarg, options, error);
     case OPTION_HISTOGRAMS:
         options->histograms = optarg;
+        return 0;
+    case OPTION_TRACE:
+        options->trace = optarg;
         return 0;
     case OPTION_VAT:
     case OPTION_KIND:

@@ -27,7 +27,8 @@ struct options {
     bool help, version;
     bool json;
     bool csv;
-    bool strict; /* a line that is no slog line is an error */
+    const char *trace; /* where to write one; NULL: nowhere */
+    bool strict;       /* a line that is no slog line is an error */
     bool follow;
     struct selection selection;
     size_t top; /* 0: not asked for */

@@ -3,11 +3,13 @@
 
 #include "tools/feed.h"
 #include "tools/output.h"
+#include "tools/trace.h"
 
 struct report {
     const struct options *options;
     const struct render_ops *render;
-    struct rank rank; /* its column is NULL when deliveries are given as they come */
+    struct rank rank;    /* its column is NULL when deliveries are given as they come */
+    struct trace *trace; /* NULL: none is asked for */
     struct buf out;
     uint64_t deliveries;
 };
@@ -21,6 +23,10 @@ static int on_delivery(void *context, const struct model_delivery *delivery, str
     if (!selection_takes(&report->options->selection, delivery))
         return 0;
     report->deliveries++;
+    if (report->trace != NULL && trace_add(report->trace, delivery, error) != 0)
+        return -1;
+    if (report->render->delivery == NULL)
+        return 0;
     if (report->rank.column != NULL)
         kept = rank_add(&report->rank, delivery, &text, error);
     if (kept <= 0)
@@ -35,6 +41,8 @@ static void on_note(void *context, const struct model_note *note)
 {
     struct report *report = context;
 
+    if (report->trace != NULL && note->kind == MODEL_NOTE_KERNEL)
+        trace_new_kernel(report->trace);
     if (report->render->note != NULL)
         report->render->note(&report->out, note);
 }
@@ -63,7 +71,7 @@ static int write_report(struct report *report, struct error *error)
     struct feed feed = {.files = options->files,
                         .strict = options->strict,
                         .follow = options->follow,
-                        .labels = report->render->labels,
+                        .labels = report->render->labels || report->trace != NULL,
                         .delivery = on_delivery,
                         .note = on_note,
                         .idle = on_idle,
@@ -84,15 +92,43 @@ static int write_report(struct report *report, struct error *error)
     return output_flush(&report->out, error);
 }
 
+static const struct render_ops *find_render(const struct options *options)
+{
+    static const struct render_ops nothing = {0};
+
+    if (options->json)
+        return &render_json;
+    if (options->csv)
+        return &render_csv;
+    return options->trace != NULL ? &nothing : &render_text;
+}
+
+/* The trace is ended also when reading failed: what is in it can be looked at. */
+static int write_report_and_trace(struct report *report, struct error *error)
+{
+    struct error second;
+    int result;
+
+    if (report->options->trace != NULL) {
+        report->trace = trace_open(report->options->trace, error);
+        if (report->trace == NULL)
+            return -1;
+    }
+    result = write_report(report, error);
+    if (trace_close(report->trace, &second) != 0 && result == 0) {
+        *error = second;
+        result = -1;
+    }
+    return result;
+}
+
 int report_run(const struct options *options, struct error *error)
 {
     struct report report = {
         .options = options,
-        .render = options->json  ? &render_json
-                  : options->csv ? &render_csv
-                                 : &render_text,
+        .render = find_render(options),
         .rank = {.top = options->top, .reverse = options->reverse, .column = options->sort}};
-    int result = write_report(&report, error);
+    int result = write_report_and_trace(&report, error);
 
     rank_free(&report.rank);
     buf_free(&report.out);
