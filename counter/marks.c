@@ -7,6 +7,7 @@
 #include "counter/gasmark.h"
 #include "counter/guest_memory.h"
 #include "counter/region.h"
+#include "counter/reporter.h"
 #include "counter/watchdog.h"
 
 #define FIRST_DESCRIPTOR      0xcafebabeU
@@ -22,10 +23,23 @@ struct thread {
 
 static struct thread threads[TALLY_THREADS_MAX];
 static struct region process_region;
+static struct region program_region;
 static unsigned threads_used;
 
 /* Marks are rare and the watchdog looks from outside, so one lock for all. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void marks_limit_program(uint64_t instructions)
+{
+    region_start(&program_region, (struct tally){0}, instructions);
+    watchdog_wake();
+}
+
+void marks_check_program(void)
+{
+    if (program_region.limit > 0 && region_over_limit(&program_region, tally_of_process()))
+        watchdog_over_limit();
+}
 
 /* What a hello is told. */
 static enum gasmark_precision precision_now;
@@ -63,6 +77,13 @@ static void start(struct thread *thread, unsigned index)
         region_start(&thread->own, tally_of_thread(index), thread->limit);
     else
         region_start(&process_region, tally_of_process(), thread->limit);
+}
+
+static void stop(unsigned index, struct region *region, struct tally now)
+{
+    if (region->state != REGION_CLOSED)
+        reporter_region(index, region_tally(region, now));
+    region_stop(region, now);
 }
 
 /* Only as many bytes as the guest's buffer has. */
@@ -104,7 +125,7 @@ static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t si
         start(thread, index);
         break;
     case GASMARK_STOP:
-        region_stop(region, now);
+        stop(index, region, now);
         answer(buffer, size, region->kept.instructions);
         break;
     case GASMARK_PAUSE:
@@ -172,10 +193,13 @@ static uint64_t left_in(const struct region *region, struct tally now)
 
 uint64_t marks_instructions_left(void)
 {
+    struct tally process = tally_of_process();
     uint64_t least;
 
     pthread_mutex_lock(&lock);
-    least = left_in(&process_region, tally_of_process());
+    least = left_in(&process_region, process);
+    if (left_in(&program_region, process) < least)
+        least = left_in(&program_region, process);
     for (unsigned index = 0; index < threads_used; index++) {
         uint64_t left = left_in(&threads[index].own, tally_of_thread(index));
         if (left < least)

@@ -15,6 +15,9 @@
 /* What a program that asks is told. */
 void marks_set_precision(enum gasmark_precision precision);
 
+/* Limits the whole program, from its first instruction on, beside what marks ask for. */
+void marks_limit_program(uint64_t instructions);
+
 /* A thread with this index begins, without a region, a limit or a scope of its own. */
 void marks_thread_began(unsigned thread);
 
@@ -24,6 +27,9 @@ void marks_thread_began(unsigned thread);
  */
 bool marks_handle(unsigned thread, int64_t number, uint64_t descriptor, uint64_t buffer,
                   uint64_t size);
+
+/* Ends the process when the whole program is above its limit. */
+void marks_check_program(void);
 
 /*
  * How many instructions the process may still execute, at least, before some

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "counter/options.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void set_precision(struct options *options, enum gasmark_precision precision)
 {
     options->precision = precision;
     options->precision_is_forced = true;
+}
+
+static bool parse_limit(struct options *options, const char *digits)
+{
+    char *end;
+
+    if (*digits < '0' || *digits > '9')
+        return false;
+    errno = 0;
+    options->limit = strtoull(digits, &end, 10);
+    return errno == 0 && *end == '\0';
 }
 
 static bool parse_one(struct options *options, const char *argument)
@@ -22,8 +35,12 @@ static bool parse_one(struct options *options, const char *argument)
         options->repeat_once = true;
     else if (strcmp(argument, "rep=iterations") == 0)
         options->repeat_once = false;
+    else if (strcmp(argument, "follow=exec") == 0)
+        options->follow = true;
+    else if (strncmp(argument, "report=", 7) == 0)
+        options->report = argument + 7;
     else
-        return false;
+        return strncmp(argument, "limit=", 6) == 0 && parse_limit(options, argument + 6);
     return true;
 }
 
@@ -33,8 +50,8 @@ bool options_parse(struct options *options, int count, char **arguments)
     for (int i = 0; i < count; i++) {
         if (!parse_one(options, arguments[i])) {
             fprintf(stderr,
-                    "gascount: '%s' is no option; there are precision=auto|block|instruction "
-                    "and rep=once|iterations\n",
+                    "gascount: '%s' is no option; there are precision=auto|block|instruction, "
+                    "rep=once|iterations, limit=N, follow=exec, report=PATH\n",
                     arguments[i]);
             return false;
         }

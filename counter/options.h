@@ -3,6 +3,7 @@
 #define GASPIPE_COUNTER_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "counter/gasmark.h"
 
@@ -11,6 +12,9 @@ struct options {
     enum gasmark_precision precision; /* precision=block|instruction */
     bool precision_is_forced;         /* not with precision=auto, the default */
     bool repeat_once;                 /* rep=once|iterations, the default */
+    bool follow;                      /* follow=exec: programs that the guest becomes, too */
+    uint64_t limit;                   /* limit=N instructions of the whole program; 0: none */
+    const char *report;               /* report=PATH, borrowed from the arguments; or NULL */
 };
 
 /* False when one of them is not known: says so on stderr. */

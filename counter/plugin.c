@@ -7,15 +7,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "counter/aborts.h"
 #include "counter/address_space.h"
 #include "counter/blocks.h"
+#include "counter/follow.h"
 #include "counter/guest_memory.h"
 #include "counter/marks.h"
 #include "counter/options.h"
 #include "counter/precision.h"
 #include "counter/qemu_plugin_api.h"
+#include "counter/reporter.h"
 #include "counter/syscalls.h"
 #include "counter/tally.h"
 
@@ -54,17 +58,34 @@ static void become_precise(qemu_plugin_id_t id)
 {
     manner.precision = GASMARK_INSTRUCTION;
     marks_set_precision(manner.precision);
+    reporter_precision(manner.precision);
     qemu_plugin_reset(id, was_reset);
+}
+
+/* What can only be done before QEMU does the syscall. */
+static void before_syscall(int64_t number, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
+                           uint64_t a5)
+{
+    if (number == SYS_mmap && (a3 & PROT_EXEC) != 0 && (a4 & MAP_ANONYMOUS) == 0)
+        reporter_object((int)a5);
+    if (number == SYS_exit_group || number == SYS_exit || number == SYS_execve)
+        marks_check_program();
+    if (number == SYS_execve && options.follow)
+        follow_execve(a1, a2, a3);
 }
 
 static void syscall_entered(qemu_plugin_id_t id, unsigned thread, int64_t number, uint64_t a1,
                             uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6,
                             uint64_t a7, uint64_t a8)
 {
-    (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
+    (void)a6, (void)a7, (void)a8;
     tally_set_thread(thread);
-    if (!marks_handle(thread, number, a1, a2, a3))
+    if (!marks_handle(thread, number, a1, a2, a3)) {
         tally_add_syscall(thread);
+        reporter_syscall(number);
+    }
+    reporter_add(tally_flush(thread));
+    before_syscall(number, a1, a2, a3, a4, a5);
     if (manner.precision == GASMARK_BLOCK && !options.precision_is_forced &&
         precision_is_needed(number, a1, a2, a3))
         become_precise(id);
@@ -79,6 +100,7 @@ static void syscall_returned(qemu_plugin_id_t id, unsigned thread, int64_t numbe
     if (result > 0 && direction != SYSCALL_CARRIES_NOTHING)
         tally_add_bytes(thread, direction & SYSCALL_READS ? (uint64_t)result : 0,
                         direction & SYSCALL_WRITES ? (uint64_t)result : 0);
+    reporter_add(tally_flush(thread));
 }
 
 static void register_callbacks(qemu_plugin_id_t id)
@@ -104,8 +126,14 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
     }
     if (!address_space_manage())
         fprintf(stderr, "gascount: memory of this build of QEMU will grow with each mapping\n");
+    if (options.report != NULL && !reporter_open(options.report))
+        return -1;
+    tally_use_words(reporter_words());
     manner = (struct blocks_manner){options.precision, options.repeat_once};
     marks_set_precision(manner.precision);
+    reporter_precision(manner.precision);
+    if (options.limit > 0)
+        marks_limit_program(options.limit);
     register_callbacks(id);
     return 0;
 }

@@ -12,7 +12,8 @@ struct slot {
     uint64_t syscalls;
     uint64_t repeated_address; /* the last repeating instruction that began */
     uint64_t repeated_begun;   /* begun_by() the thread just after it was counted */
-    uint64_t raising_begun;    /* begun_by() it when an instruction that can raise began */
+    struct tally flushed;
+    uint64_t raising_begun; /* begun_by() it when an instruction that can raise began */
 } __attribute__((aligned(128)));
 
 static struct slot slots[TALLY_THREADS_MAX];
@@ -23,8 +24,7 @@ static struct tally ended;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* What the first thread began while it was the only one: the sum of these. */
-#define ALONE_WORDS 16
-static uint64_t alone_words[ALONE_WORDS] __attribute__((aligned(128)));
+static uint64_t *alone_words;
 static bool many_threads;
 
 /* Which slot is the calling host thread's. */
@@ -59,8 +59,6 @@ bool tally_thread_began(unsigned thread)
     pthread_mutex_lock(&lock);
     ended = tally_sum(ended, tally_of_thread(thread));
     slots[thread] = (struct slot){0};
-    for (int word = 0; thread == 0 && word < ALONE_WORDS; word++)
-        alone_words[word] = 0;
     if (thread >= slots_used)
         slots_used = thread + 1;
     if (thread > 0)
@@ -74,7 +72,7 @@ static uint64_t begun_alone(void)
 {
     uint64_t begun = 0;
 
-    for (int word = 0; word < ALONE_WORDS; word++)
+    for (int word = 0; word < TALLY_WORDS; word++)
         begun += *(volatile uint64_t *)&alone_words[word];
     return begun;
 }
@@ -120,7 +118,7 @@ void tally_count_before(struct qemu_plugin_insn *insn, uint64_t instructions)
                                                (void *)(uintptr_t)instructions);
     else
         qemu_plugin_register_vcpu_insn_exec_inline(
-            insn, QEMU_PLUGIN_INLINE_ADD_U64, &alone_words[turn++ % ALONE_WORDS], instructions);
+            insn, QEMU_PLUGIN_INLINE_ADD_U64, &alone_words[turn++ % TALLY_WORDS], instructions);
 }
 
 void tally_count_repeated(struct qemu_plugin_insn *insn)
@@ -161,18 +159,39 @@ void tally_add_bytes(unsigned thread, uint64_t read, uint64_t written)
     slots[thread].bytes_written += written;
 }
 
-struct tally tally_of_thread(unsigned thread)
+/* Without what went to the words. */
+static struct tally tally_of_slot(const struct slot *slot)
 {
-    const struct slot *slot = &slots[thread];
-    struct tally tally = {
+    return (struct tally){
+        .instructions = slot->begun - slot->aborts,
         .faults = slot->aborts,
         .bytes_read = slot->bytes_read,
         .bytes_written = slot->bytes_written,
         .syscalls = slot->syscalls,
     };
+}
 
-    tally.instructions = begun_by(thread) - tally.faults;
+struct tally tally_of_thread(unsigned thread)
+{
+    struct tally tally = tally_of_slot(&slots[thread]);
+
+    if (thread == 0)
+        tally.instructions += begun_alone();
     return tally;
+}
+
+void tally_use_words(uint64_t *words)
+{
+    alone_words = words;
+}
+
+struct tally tally_flush(unsigned thread)
+{
+    struct tally now = tally_of_slot(&slots[thread]);
+    struct tally done = tally_difference(now, slots[thread].flushed);
+
+    slots[thread].flushed = now;
+    return done;
 }
 
 struct tally tally_of_process(void)

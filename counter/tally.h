@@ -62,6 +62,19 @@ void tally_set_thread(unsigned thread);
 void tally_add_syscall(unsigned thread);
 void tally_add_bytes(unsigned thread, uint64_t read, uint64_t written);
 
+/*
+ * The words that translated code adds to while there is one thread: TALLY_WORDS
+ * of them, all zero. To be set before anything is counted.
+ */
+#define TALLY_WORDS 16
+void tally_use_words(uint64_t *words);
+
+/*
+ * What the thread has done since the last call for it, without what went to
+ * the words. By the thread itself.
+ */
+struct tally tally_flush(unsigned thread);
+
 /* What one thread has done so far. */
 struct tally tally_of_thread(unsigned thread);
 

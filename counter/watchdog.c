@@ -13,6 +13,7 @@
 #include "counter/gasmark.h"
 #include "counter/marks.h"
 #include "counter/qemu_plugin_api.h"
+#include "counter/reporter.h"
 
 /*
  * No guest under QEMU executes more than about this many instructions in a
@@ -29,6 +30,7 @@ _Noreturn void watchdog_over_limit(void)
 {
     static const char words[] = "gasmark: instruction limit passed\n";
 
+    reporter_over_limit();
     if (write(STDERR_FILENO, words, sizeof words - 1) < 0) {
         /* Nobody listens; the exit status says it as well. */
     }

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "counter/program_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_x86_64_program(const char *bytes, size_t length)
+{
+    Elf64_Ehdr header;
+
+    if (length < sizeof header)
+        return false;
+    memcpy(&header, bytes, sizeof header);
+    return memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
+           header.e_machine == EM_X86_64 && (header.e_type == ET_EXEC || header.e_type == ET_DYN);
+}
+
+/* Takes blanks from both ends, in place. */
+static char *trimmed(char *text)
+{
+    size_t length;
+
+    text += strspn(text, " \t");
+    length = strlen(text);
+    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
+        text[--length] = '\0';
+    return text;
+}
+
+/* The line, without "#!": the interpreter, and all that follows is one argument. */
+static bool parse_line(char *line, struct program_file *file)
+{
+    size_t length;
+
+    line[strcspn(line, "\n")] = '\0';
+    line = trimmed(line);
+    length = strcspn(line, " \t");
+    if (length == 0)
+        return false;
+    memcpy(file->interpreter, line, length);
+    file->interpreter[length] = '\0';
+    line = trimmed(line + length);
+    memcpy(file->argument, line, strlen(line) + 1);
+    file->is_script = true;
+    return true;
+}
+
+/* A descriptor of a file that may be executed, or -errno. */
+static int open_executable(const char *path)
+{
+    struct stat status;
+    int fd;
+
+    if (access(path, X_OK) < 0)
+        return -errno;
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        return fd;
+    close(fd);
+    return -EACCES;
+}
+
+/* As program_file_open(); an interpreter that is a script itself is refused. */
+static int open_program(const char *path, struct program_file *file, bool may_be_script)
+{
+    char start[PROGRAM_FILE_LINE] = {0};
+    ssize_t length;
+    int fd = open_executable(path);
+
+    if (fd < 0)
+        return -fd;
+    length = pread(fd, start, sizeof start - 1, 0);
+    if (length > 0 && is_x86_64_program(start, (size_t)length)) {
+        file->fd = fd;
+        return 0;
+    }
+    close(fd);
+    if (length > 2 && may_be_script && memcmp(start, "#!", 2) == 0 && parse_line(start + 2, file))
+        return open_program(file->interpreter, file, false);
+    return ENOEXEC;
+}
+
+int program_file_open(const char *path, struct program_file *file)
+{
+    *file = (struct program_file){.fd = -1};
+    return open_program(path, file, true);
+}
