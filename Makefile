@@ -92,6 +92,16 @@ $(BUILD)/obj/worker/engine_xs.o: $(XS_ARCHIVE)
 # Contract runtimes are carried inside the programs.
 $(BUILD)/obj/supervisor/runtime.o: $(wildcard runtime/*.js)
 
+# The names of syscalls, by number, from the kernel's header.
+SYSCALL_NAMES := $(BUILD)/generated/syscall_names.inc
+$(SYSCALL_NAMES):
+	@mkdir -p $(@D)
+	$(call say,make,$@)
+	$(Q)echo '#include <asm/unistd_64.h>' | $(CC) -E -dM - | \
+		sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$$/[\2] = "\1",/p' > $@
+$(BUILD)/obj/supervisor/syscall_name.o: ROOM_CFLAGS = -I$(dir $(SYSCALL_NAMES))
+$(BUILD)/obj/supervisor/syscall_name.o: $(SYSCALL_NAMES)
+
 # An archive is made anew also when a file has left its room.
 define archive_rule
 $(call remember,$(BUILD)/lib/$(1).list,$(call room_sources,$(1)))
@@ -104,7 +114,7 @@ $(foreach room,$(ROOMS),$(eval $(call archive_rule,$(room))))
 lib = $(foreach room,$(1),$(BUILD)/lib/$(room).a)
 link = $(Q)$(CC) $(GASPIPE_CFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter-out $(XS_ARCHIVE),$(filter %.a,$^))
 
-$(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor proto slog base)
+$(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor counter proto slog base)
 	$(call say,link,$@)
 	$(link) $(PACKAGE_LIBS) -lm -o $@
 

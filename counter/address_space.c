@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 
+#include "counter/guest_memory.h"
 #include "counter/interpose.h"
 
 /* Where QEMU 7.2 begins to look, in a 64-bit guest on a 64-bit host. */
@@ -16,9 +17,6 @@
 
 /* With what it asks for room. */
 #define ASKING_FLAGS (MAP_ANONYMOUS | MAP_PRIVATE | MAP_NORESERVE)
-
-/* The guest's mappings end well below those of QEMU itself. */
-#define LAST_ADDRESS ((uintptr_t)0x500000000000)
 
 struct range {
     uintptr_t start, end;
@@ -114,7 +112,7 @@ static void *find_room(size_t size)
 static void given(uintptr_t start, size_t size)
 {
     next_hint = start + size;
-    if (start < LAST_ADDRESS && start + size > end_of_all)
+    if (start < GUEST_MEMORY_END && start + size > end_of_all)
         end_of_all = start + size;
 }
 
@@ -138,7 +136,7 @@ static void note_release(void *address, size_t size)
     uintptr_t start = (uintptr_t)address;
 
     if (!__atomic_load_n(&guest_runs, __ATOMIC_RELAXED) || start < FIRST_ADDRESS ||
-        start >= LAST_ADDRESS || LAST_ADDRESS - start < size)
+        start >= GUEST_MEMORY_END || GUEST_MEMORY_END - start < size)
         return;
     pthread_mutex_lock(&lock);
     release((struct range){start, start + size});

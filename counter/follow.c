@@ -54,12 +54,12 @@ static char *read_string(uint64_t address)
     size_t length = 0, room = 0;
     char *string = NULL;
 
-    for (;;) {
+    while (room <= STRING_MAX) {
         /* Not across a page: the next may not be there. */
         size_t chunk = 4096 - (address + length) % 4096;
         char *larger = realloc(string, room + chunk);
 
-        if (larger == NULL || room > STRING_MAX)
+        if (larger == NULL)
             break;
         string = larger;
         room += chunk;
@@ -130,6 +130,17 @@ static bool add_program(struct strings *strings, const struct program_file *file
     return read_strings(strings, arguments, 1);
 }
 
+/* The N of "/proc/self/fd/N", or -1. */
+static int descriptor_of(const char *program)
+{
+    static const char folder[] = "/proc/self/fd/";
+    const char *digits = program + strlen(folder);
+
+    if (strncmp(program, folder, strlen(folder)) != 0 || *digits < '0' || *digits > '9')
+        return -1;
+    return (int)strtol(digits, NULL, 10);
+}
+
 /*
  * Puts the new program's file where the present one's is, so that QEMU gets it
  * by the same path; unless the guest has made that descriptor something else.
@@ -137,25 +148,14 @@ static bool add_program(struct strings *strings, const struct program_file *file
  */
 static int replace_descriptor(const char *program, int new_file)
 {
-    int descriptor = -1, copy;
+    int descriptor = descriptor_of(program);
+    int copy = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
 
-    if (sscanf(program, "/proc/self/fd/%d", &descriptor) != 1)
-        return -1;
-    copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
     if (copy >= 0 && dup2(new_file, descriptor) < 0) {
         close(copy);
         return -1;
     }
     return copy;
-}
-
-static void restore_descriptor(const char *program, int copy)
-{
-    int descriptor;
-
-    if (sscanf(program, "/proc/self/fd/%d", &descriptor) == 1)
-        dup2(copy, descriptor);
-    close(copy);
 }
 
 /* The path by which QEMU got its present program: what follows "-0 NAME". */
@@ -193,7 +193,8 @@ static void run_under_qemu(struct program_file *file, char *path, uint64_t argum
 
         qemu[length] = '\0';
         execve(qemu, command.string, variables.string != NULL ? variables.string : none);
-        restore_descriptor(program, copy);
+        dup2(copy, descriptor_of(program));
+        close(copy);
     }
     strings_free(&command);
     strings_free(&variables);

@@ -14,6 +14,9 @@
  * false and harms nobody.
  */
 
+/* The guest's mappings lie below, those of QEMU itself above; addresses of the host. */
+#define GUEST_MEMORY_END ((uintptr_t)0x500000000000)
+
 /* Learns the distance from any instruction that is being translated. */
 void guest_memory_learn(const struct qemu_plugin_insn *insn);
 

@@ -35,6 +35,8 @@ static bool parse_one(struct options *options, const char *argument)
         options->repeat_once = true;
     else if (strcmp(argument, "rep=iterations") == 0)
         options->repeat_once = false;
+    else if (strcmp(argument, "random=pinned") == 0)
+        options->pin_random = true;
     else if (strcmp(argument, "follow=exec") == 0)
         options->follow = true;
     else if (strncmp(argument, "report=", 7) == 0)
@@ -51,7 +53,7 @@ bool options_parse(struct options *options, int count, char **arguments)
         if (!parse_one(options, arguments[i])) {
             fprintf(stderr,
                     "gascount: '%s' is no option; there are precision=auto|block|instruction, "
-                    "rep=once|iterations, limit=N, follow=exec, report=PATH\n",
+                    "rep=once|iterations, limit=N, random=pinned, follow=exec, report=PATH\n",
                     arguments[i]);
             return false;
         }

@@ -12,6 +12,7 @@ struct options {
     enum gasmark_precision precision; /* precision=block|instruction */
     bool precision_is_forced;         /* not with precision=auto, the default */
     bool repeat_once;                 /* rep=once|iterations, the default */
+    bool pin_random;                  /* random=pinned: getrandom(2) gives the same bytes */
     bool follow;                      /* follow=exec: programs that the guest becomes, too */
     uint64_t limit;                   /* limit=N instructions of the whole program; 0: none */
     const char *report;               /* report=PATH, borrowed from the arguments; or NULL */

@@ -19,6 +19,7 @@
 #include "counter/options.h"
 #include "counter/precision.h"
 #include "counter/qemu_plugin_api.h"
+#include "counter/randomness.h"
 #include "counter/reporter.h"
 #include "counter/syscalls.h"
 #include "counter/tally.h"
@@ -27,6 +28,7 @@ int qemu_plugin_version = QEMU_PLUGIN_API_VERSION;
 
 static struct options options;
 static struct blocks_manner manner;
+static bool guest_runs;
 
 static void thread_began(qemu_plugin_id_t id, unsigned thread)
 {
@@ -41,7 +43,11 @@ static void thread_began(qemu_plugin_id_t id, unsigned thread)
 static void block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     (void)id;
-    address_space_guest_runs();
+    if (!guest_runs) {
+        guest_runs = true;
+        address_space_guest_runs();
+        reporter_loaded_objects();
+    }
     guest_memory_learn(qemu_plugin_tb_get_insn(tb, 0));
     blocks_count(tb, manner);
 }
@@ -68,6 +74,8 @@ static void before_syscall(int64_t number, uint64_t a1, uint64_t a2, uint64_t a3
 {
     if (number == SYS_mmap && (a3 & PROT_EXEC) != 0 && (a4 & MAP_ANONYMOUS) == 0)
         reporter_object((int)a5);
+    if (number == SYS_getrandom && options.pin_random)
+        randomness_asked(a1);
     if (number == SYS_exit_group || number == SYS_exit || number == SYS_execve)
         marks_check_program();
     if (number == SYS_execve && options.follow)
@@ -97,6 +105,8 @@ static void syscall_returned(qemu_plugin_id_t id, unsigned thread, int64_t numbe
 
     (void)id;
     aborts_syscall_ended();
+    if (number == SYS_getrandom && options.pin_random)
+        randomness_given(result);
     if (result > 0 && direction != SYSCALL_CARRIES_NOTHING)
         tally_add_bytes(thread, direction & SYSCALL_READS ? (uint64_t)result : 0,
                         direction & SYSCALL_WRITES ? (uint64_t)result : 0);

@@ -6,9 +6,12 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "counter/guest_memory.h"
 
 static char report_path[PATH_MAX];
 static struct report *report;
@@ -60,8 +63,12 @@ static void in_child(void)
     before = *record;
     if (fd < 0 || index >= REPORT_PROCESSES_MAX || !map_record(fd, index)) {
         /* Not to be counted as the parent's: a page of its own, seen by nobody. */
-        mmap(record, REPORT_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-             -1, 0);
+        void *page = mmap(record, REPORT_PAGE, PROT_READ | PROT_WRITE,
+                          /* cppcheck-suppress invalidFunctionArg */
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+        if (page == MAP_FAILED)
+            abort();
         ADD(report->processes, REPORT_PROCESSES_MAX);
     }
     if (fd >= 0)
@@ -81,7 +88,7 @@ bool reporter_open(const char *path)
 
     if (fd < 0 || strlen(path) >= sizeof report_path)
         goto failed;
-    strcpy(report_path, path);
+    memcpy(report_path, path, strlen(path) + 1);
     report = mmap(NULL, REPORT_HEAD_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (report == MAP_FAILED)
         goto failed;
@@ -161,11 +168,19 @@ void reporter_over_limit(void)
         record->over_limit = 1;
 }
 
+static void add_object(const char *path)
+{
+    uint32_t size = (uint32_t)strlen(path) + 1;
+    uint32_t at = ADD(report->objects, size);
+
+    if (at + size <= REPORT_OBJECTS_SIZE)
+        memcpy(report->object + at, path, size);
+}
+
 void reporter_object(int fd)
 {
     char link[64], path[PATH_MAX];
     ssize_t length;
-    uint32_t at;
 
     if (report == NULL)
         return;
@@ -174,7 +189,25 @@ void reporter_object(int fd)
     if (length <= 0)
         return;
     path[length] = '\0';
-    at = ADD(report->objects, (uint32_t)length + 1);
-    if (at + (uint32_t)length + 1 <= REPORT_OBJECTS_SIZE)
-        memcpy(report->object + at, path, (size_t)length + 1);
+    add_object(path);
+}
+
+void reporter_loaded_objects(void)
+{
+    FILE *maps = report != NULL ? fopen("/proc/self/maps", "re") : NULL;
+    char line[PATH_MAX + 100], last[PATH_MAX] = "";
+
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+        unsigned long start = strtoul(line, NULL, 16);
+        char *path = strchr(line, '/');
+
+        if (path == NULL || start >= GUEST_MEMORY_END)
+            continue;
+        path[strcspn(path, "\n")] = '\0';
+        if (strcmp(path, last) != 0)
+            add_object(path);
+        snprintf(last, sizeof last, "%s", path);
+    }
+    if (maps != NULL)
+        fclose(maps);
 }

@@ -31,4 +31,7 @@ void reporter_over_limit(void);
 /* The file behind a descriptor of the guest was mapped to be executed. */
 void reporter_object(int fd);
 
+/* The files that QEMU itself has loaded: the program and its dynamic linker. */
+void reporter_loaded_objects(void);
+
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/guest.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "counter/program_file.h"
 #include "supervisor/locate.h"
 
 #define STRING_OF(x)        STRING_OF_TOKENS(x)
@@ -48,13 +48,6 @@ const char *const *guest_environment(void)
     };
 
     return environment;
-}
-
-static bool is_x86_64_elf(const Elf64_Ehdr *header)
-{
-    return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
-           header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_machine == EM_X86_64 &&
-           (header->e_type == ET_EXEC || header->e_type == ET_DYN);
 }
 
 /* 1, 0, or -1 with errno. Looks for the function's name among the bytes of the file. */
@@ -198,30 +191,28 @@ void guest_command_free(struct guest_command *command)
     *command = (struct guest_command){0};
 }
 
-/* 0, or -1 with the error set. */
-static int check_program(int fd, const char *path, struct error *error)
+int guest_find_program(const char *name, char path[PATH_MAX], struct error *error)
 {
-    Elf64_Ehdr header;
-    ssize_t length = pread(fd, &header, sizeof header, 0);
-
-    if (length < 0)
-        return error_set(error, ERROR_INPUT, "cannot read %s: %s", path, strerror(errno));
-    if (access(path, X_OK) < 0)
-        return error_set(error, ERROR_INPUT, "%s may not be executed: %s", path, strerror(errno));
-    if (length < (ssize_t)sizeof header || !is_x86_64_elf(&header))
-        return error_set(error, ERROR_INPUT, "%s is not an x86-64 ELF program", path);
+    if (strchr(name, '/') == NULL) {
+        if (find_along_path(name, path))
+            return 0;
+        return error_set(error, ERROR_INPUT, "there is no program '%s' in PATH", name);
+    }
+    if (snprintf(path, PATH_MAX, "%s", name) >= PATH_MAX)
+        return error_set(error, ERROR_INPUT, "the path of the program is too long");
     return 0;
 }
 
 int guest_open_program(const char *path, struct error *error)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct program_file file;
+    int errnum = program_file_open(path, &file);
 
-    if (fd < 0)
-        return error_set(error, ERROR_INPUT, "cannot open %s: %s", path, strerror(errno));
-    if (check_program(fd, path, error) < 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
+    if (errnum == 0 && !file.is_script)
+        return file.fd;
+    if (errnum == 0)
+        close(file.fd);
+    if (errnum == 0 || errnum == ENOEXEC)
+        return error_set(error, ERROR_INPUT, "%s is not an x86-64 ELF program", path);
+    return error_set(error, ERROR_INPUT, "cannot execute %s: %s", path, strerror(errnum));
 }

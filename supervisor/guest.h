@@ -60,9 +60,16 @@ int guest_command_build(struct guest_command *command, const struct guest_tools 
 void guest_command_free(struct guest_command *command);
 
 /*
+ * The file that a command's name stands for: the name itself where it has a
+ * slash, else the first executable of that name along PATH. 0, or -1 with
+ * ERROR_INPUT.
+ */
+int guest_find_program(const char *name, char path[PATH_MAX], struct error *error);
+
+/*
  * Opens the program for the descriptor GUEST_PROGRAM_FD, close-on-exec here.
  * Refuses what QEMU cannot load: anything but an x86-64 ELF file with the
- * right to execute it. The descriptor, or -1 with ERROR_INPUT or ERROR_SYSTEM.
+ * right to execute it. The descriptor, or -1 with ERROR_INPUT.
  */
 int guest_open_program(const char *path, struct error *error);
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "supervisor/count.h"
 #include "supervisor/ping.h"
 #include "supervisor/run.h"
 
@@ -12,6 +13,7 @@ static const char usage[] =
     "usage: gaspipe COMMAND [options]\n"
     "\n"
     "  run     deliver to contracts in worker processes, metered\n"
+    "  count   count the machine instructions of any program\n"
     "  ping    measure the pipe to a worker\n"
     "\n"
     "gaspipe COMMAND --help says more of each, gaspipe --version which version this is.\n";
@@ -21,6 +23,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"run", run_command},
+    {"count", count_command},
     {"ping", ping_command},
 };
 

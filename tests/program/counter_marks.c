@@ -186,6 +186,7 @@ static void map_cycles(unsigned cycles)
 
     for (unsigned i = 0; i < cycles; i++) {
         void *room =
+            /* cppcheck-suppress invalidFunctionArg */
             mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
         if (room == MAP_FAILED || (first != NULL && room != first))

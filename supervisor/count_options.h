@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_COUNT_OPTIONS_H
+#define GASPIPE_SUPERVISOR_COUNT_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/* The command line of `gaspipe count`. Strings are borrowed from argv. */
+struct count_options {
+    unsigned repeat;
+    bool json, help;
+    const char *output;           /* a file for the result; NULL: stderr */
+    const char *directory;        /* to run in; NULL: the present one */
+    const char *gas;              /* a file with a gas model, or NULL */
+    struct buf plugin;            /* options for libgascount.so */
+    const char **environment;     /* owned array: the pinned one, then --env; ends with NULL */
+    const char *const *arguments; /* the program and its arguments; ends with NULL */
+};
+
+extern const char count_options_help[];
+
+/* 0, or -1 with ERROR_USAGE or ERROR_SYSTEM. To be freed in both cases. */
+int count_options_parse(struct count_options *options, int argc, char **argv, struct error *error);
+
+void count_options_free(struct count_options *options);
+
+#endif

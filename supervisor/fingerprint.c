@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/fingerprint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HASH_SIZE 32
+#define READ_SIZE 65536
+
+static bool finish(EVP_MD_CTX *context, char hex[FINGERPRINT_HEX_SIZE])
+{
+    static const char digits[] = "0123456789abcdef";
+    unsigned char hash[HASH_SIZE];
+
+    if (EVP_DigestFinal_ex(context, hash, NULL) != 1)
+        return false;
+    for (size_t i = 0; i < HASH_SIZE; i++) {
+        hex[2 * i] = digits[hash[i] >> 4];
+        hex[2 * i + 1] = digits[hash[i] & 15];
+    }
+    hex[2 * HASH_SIZE] = '\0';
+    return true;
+}
+
+/* False with errno, which is 0 when the hash itself failed. */
+static bool hash_descriptor(EVP_MD_CTX *context, int fd, char hex[FINGERPRINT_HEX_SIZE])
+{
+    unsigned char bytes[READ_SIZE];
+    ssize_t length;
+
+    if (EVP_DigestInit_ex(context, EVP_sha256(), NULL) != 1)
+        return false;
+    while ((length = read(fd, bytes, sizeof bytes)) != 0) {
+        if (length < 0 && errno != EINTR)
+            return false;
+        if (length > 0 && EVP_DigestUpdate(context, bytes, (size_t)length) != 1)
+            return false;
+    }
+    return finish(context, hex);
+}
+
+static bool hash_file(const char *path, char hex[FINGERPRINT_HEX_SIZE])
+{
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool done = context != NULL && fd >= 0 && hash_descriptor(context, fd, hex);
+
+    if (fd >= 0)
+        close(fd);
+    EVP_MD_CTX_free(context);
+    return done;
+}
+
+static int add_file(struct fingerprint *fingerprint, const char *path, struct error *error)
+{
+    struct fingerprint_file *files =
+        reallocarray(fingerprint->files, fingerprint->count + 1, sizeof *files);
+    struct fingerprint_file *file;
+
+    if (files == NULL)
+        return error_memory(error, "the fingerprint");
+    fingerprint->files = files;
+    file = &files[fingerprint->count];
+    file->path = strdup(path);
+    if (file->path == NULL)
+        return error_memory(error, "the fingerprint");
+    fingerprint->count++;
+    if (!hash_file(path, file->hash))
+        return error_system(error, errno, "cannot take the fingerprint of %s", path);
+    return 0;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The report's paths, each ended by its '\0'; those that were left out stay so. */
+static size_t list_objects(const struct report *report, const char **paths, size_t room)
+{
+    size_t at = 0, count = 0;
+
+    while (at < REPORT_OBJECTS_SIZE && report->object[at] == '/' && count < room) {
+        size_t length = strnlen(report->object + at, REPORT_OBJECTS_SIZE - at);
+
+        if (at + length < REPORT_OBJECTS_SIZE)
+            paths[count++] = report->object + at;
+        at += length + 1;
+    }
+    qsort(paths, count, sizeof *paths, compare_paths);
+    return count;
+}
+
+static int add_objects(struct fingerprint *fingerprint, const struct report *report,
+                       struct error *error)
+{
+    const char *paths[REPORT_OBJECTS_SIZE / sizeof "/x"] = {NULL};
+    size_t count = list_objects(report, paths, sizeof paths / sizeof *paths);
+
+    for (size_t i = 0; i < count; i++)
+        if ((i == 0 || strcmp(paths[i], paths[i - 1]) != 0) &&
+            add_file(fingerprint, paths[i], error) != 0)
+            return -1;
+    return 0;
+}
+
+static int hash_all(struct fingerprint *fingerprint, const char *options, struct error *error)
+{
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    bool done = context != NULL && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1 &&
+                EVP_DigestUpdate(context, options, strlen(options)) == 1;
+
+    for (size_t i = 0; done && i < fingerprint->count; i++)
+        done = EVP_DigestUpdate(context, fingerprint->files[i].hash, FINGERPRINT_HEX_SIZE) == 1;
+    done = done && finish(context, fingerprint->hash);
+    EVP_MD_CTX_free(context);
+    return done ? 0 : error_memory(error, "the fingerprint");
+}
+
+int fingerprint_take(struct fingerprint *fingerprint, const struct guest_tools *tools,
+                     const char *options, const struct report *report, struct error *error)
+{
+    *fingerprint = (struct fingerprint){0};
+    if (add_file(fingerprint, tools->qemu, error) == 0 &&
+        add_file(fingerprint, tools->plugin, error) == 0 &&
+        add_objects(fingerprint, report, error) == 0 && hash_all(fingerprint, options, error) == 0)
+        return 0;
+    fingerprint_free(fingerprint);
+    return -1;
+}
+
+void fingerprint_free(struct fingerprint *fingerprint)
+{
+    for (size_t i = 0; i < fingerprint->count; i++)
+        free(fingerprint->files[i].path);
+    free(fingerprint->files);
+    *fingerprint = (struct fingerprint){0};
+}

@@ -1,0 +1,235 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe count, for programs of all kinds.
+
+load common
+
+setup_file() {
+    ${CC:-gcc} -std=gnu17 -I"$BATS_TEST_DIRNAME/../.." -D_GNU_SOURCE -O1 -fno-builtin \
+        "$BATS_TEST_DIRNAME/counter_marks.c" -o "$BATS_FILE_TMPDIR/marks" -lpthread
+    ${CC:-gcc} -static -O1 -x c - -o "$BATS_FILE_TMPDIR/static" <<< 'int main(void) { return 0; }'
+    export MARKS=$BATS_FILE_TMPDIR/marks STATIC=$BATS_FILE_TMPDIR/static
+}
+
+# count OPTION... -- PROGRAM ARG...: the result goes to the file `out`.
+count() {
+    timeout 100 "$BUILD/gaspipe" count --output "$BATS_TEST_TMPDIR/out" "$@"
+}
+
+# field FILTER [KIND]: of the first JSON line of that kind.
+field() {
+    jq -s -c "map(select(.kind == \"${2:-run}\"))[0] | $1" "$BATS_TEST_TMPDIR/out"
+}
+
+instructions() {
+    count --json "$@" > /dev/null
+    field .instructions
+}
+
+@test "a table on what any program has executed" {
+    run --separate-stderr count -- /bin/echo hello
+    assert_status 0
+    assert_equal "$output" hello
+    assert_equal "$stderr" ""
+    output=$(cat "$BATS_TEST_TMPDIR/out")
+    assert_output_has "counted: /bin/echo hello (exit status 0)"
+    assert_output_has "instructions"
+    assert_output_has "6  bytes written"
+    assert_output_has "fingerprint"
+}
+
+@test "JSON: totals, calls by kind, processes, a fingerprint of what was executed" {
+    count --json -- /bin/echo hello > /dev/null
+    assert_equal "$(field '[.status, .signal, .bytesWritten, .calls.write, .exact, .complete]')" \
+        '[0,null,6,1,true,true]'
+    assert_equal "$(field '.instructions == .processes[0].instructions')" true
+    assert_equal "$(field '.runs, .agree, .program' summary)" $'1\ntrue\n["/bin/echo","hello"]'
+    assert_equal "$(field '.fingerprint.files | keys | map(test("libc|qemu|gascount")) | any' \
+        summary)" true
+}
+
+@test "the programs of the system give one number each" {
+    local data=$BATS_TEST_TMPDIR/data
+
+    seq 5000 > "$data"
+    cd /
+    # Those that a system lacks are said aloud.
+    for program in "ls /" "sha256sum $data" "gzip -c $data" "sort -r $data" "grep -c 7 $data" \
+        "wc $data" "sed -n 7p $data" "awk {s+=\$1}END{print(s)} $data" "perl -e print(keys(%ENV))" \
+        "/usr/bin/python3 -S -c print(hash(str(1)))" "openssl rand -hex 8" "find /etc/apt"; do
+        # shellcheck disable=SC2086 # words of a command line
+        set -- $program
+        command -v "$1" > /dev/null || { echo "# there is no $1" >&3; continue; }
+        run count --repeat 3 -- "$@"
+        assert_status 0
+        output=$(cat "$BATS_TEST_TMPDIR/out")
+        assert_output_has "the same in all 3 runs"
+    done
+}
+
+@test "the same from another folder, with another environment, niced, and under load" {
+    local there first
+
+    there=$(mktemp -d "$BATS_TEST_TMPDIR/a-folder-with-a-long-name-XXXXXX")
+    first=$(instructions -- "$STATIC")
+    assert_equal "$(cd "$there" && instructions -- "$STATIC")" "$first" folders
+    first=$(instructions -- /bin/echo hello)
+    assert_equal "$(A_VARIABLE=$(seq 500) instructions -- /bin/echo hello)" "$first" environments
+    assert_equal "$(exec 7< /dev/null 8< /dev/null 9< /dev/null
+        instructions -- /bin/echo hello)" "$first" descriptors
+    assert_equal "$(ulimit -s 1024; instructions -- /bin/echo hello)" "$first" stacks
+    timeout 60 sh -c 'while :; do :; done' 3>&- &
+    timeout 60 sh -c 'while :; do :; done' 3>&- &
+    nice -n 19 "$BUILD/gaspipe" count --repeat 5 --json --output "$BATS_TEST_TMPDIR/out" -- \
+        /bin/echo hello > /dev/null
+    kill %1 %2
+    assert_equal "$(field '[.agree, .least]' summary)" "[true,$first]" "loads"
+}
+
+@test "a variable of --env is there, and nothing else of the environment" {
+    A_VARIABLE=1 run count --env NEW=2 --env HOME=/x -- /usr/bin/env
+    assert_output_has NEW=2
+    assert_output_has HOME=/x
+    assert_output_lacks HOME=/$'\n'
+    assert_output_lacks A_VARIABLE
+}
+
+@test "programs that fork and exec are counted with all that they start" {
+    run count --json -- /bin/sh -c '/bin/echo one; /bin/echo two | cat'
+    assert_equal "$output" $'one\ntwo'
+    assert_equal "$(field '.processes | length >= 5')" true
+    assert_equal "$(field '.instructions == (.processes | map(.instructions) | add)')" true
+    assert_equal "$(field '.calls.execve >= 2')" true
+}
+
+@test "what a program becomes by execve is counted as when it is run alone" {
+    local alone
+
+    alone=$(instructions --env X=1 -- /bin/echo hello)
+    count --json -- /bin/sh -c 'exec /bin/echo hello' > /dev/null
+    # The shell passes on PWD and the like; the rest is the same program.
+    [ "$(field '.processes | length')" -eq 2 ]
+    difference=$(($(field '.processes[1].instructions') - alone))
+    [ "${difference#-}" -lt 2000 ]
+}
+
+@test "scripts, by their interpreters, also those that a counted program starts" {
+    printf '#!/bin/sh -e\necho script "$@"\n' > "$BATS_TEST_TMPDIR/script"
+    chmod +x "$BATS_TEST_TMPDIR/script"
+    run count -- "$BATS_TEST_TMPDIR/script" a 'b c'
+    assert_status 0
+    assert_equal "$output" "script a b c"
+    run count --json -- /bin/sh -c "'$BATS_TEST_TMPDIR/script' d; true"
+    assert_equal "$output" "script d"
+    assert_equal "$(field '.processes | length')" 3
+}
+
+@test "a program that cannot be executed fails as it would without the counter" {
+    run count -- /bin/sh -c '/etc/passwd; echo $?; /nowhere; echo $?'
+    assert_output_has "Permission denied"
+    assert_output_has 126
+    assert_output_has 127
+}
+
+@test "marked regions are listed" {
+    count --json -- "$MARKS" answers
+    assert_equal "$(field '.regions | length >= 4')" true
+    assert_equal "$(field '.regions[0].instructions == .regions[1].instructions')" true
+    count -- "$MARKS" answers
+    output=$(cat "$BATS_TEST_TMPDIR/out")
+    assert_output_has "region 1"
+}
+
+@test "a limit ends the program, and exit status and words say so" {
+    run --separate-stderr count --max-instructions 100000000 -- /bin/sh -c 'while :; do :; done'
+    assert_status 1
+    [[ $stderr == *"/bin/sh: over the instruction limit"* ]] || fail "$stderr"
+    run count --max-instructions 1000 -- /bin/true
+    assert_status 1
+    assert_output_has "over the instruction limit"
+    run count --max-instructions 100000000 -- /bin/true
+    assert_status 0
+}
+
+@test "a program that fails or dies is counted all the same" {
+    run --separate-stderr count -- /bin/sh -c 'exit 7'
+    assert_bad_input 1 "exit status 7"
+    run count --json -- /bin/sh -c 'kill -9 $$'
+    assert_status 1
+    assert_equal "$(field '[.status, .signal, .instructions > 10000]')" '[null,9,true]'
+}
+
+@test "counts that differ are not passed over" {
+    echo 0 > "$BATS_TEST_TMPDIR/state"
+    run count --repeat 3 --env "STATE=$BATS_TEST_TMPDIR/state" -- /bin/sh -c \
+        'echo x >> $STATE; while read -r line; do :; done < $STATE'
+    assert_status 1
+    assert_output_has "the counts of 3 runs differ"
+    output=$(cat "$BATS_TEST_TMPDIR/out")
+    assert_output_has "NOT the same in all 3 runs"
+    assert_output_has "syscalls that differ in number: read ("
+}
+
+@test "a gas model gives a price" {
+    local model=$BATS_TEST_TMPDIR/gas.json
+
+    echo '{"instruction": 2, "byteWritten": 0.5}' > "$model"
+    count --json --gas "$model" -- /bin/echo hello > /dev/null
+    assert_equal "$(field '.gas == .instructions * 2 + 3')" true
+    count --json --gas "$ROOT/docs/gas-near.json" -- /bin/echo hello > /dev/null
+    assert_equal "$(field '.gas == .instructions * 125000')" true
+}
+
+@test "bad gas models are refused by file and place" {
+    local model=$BATS_TEST_TMPDIR/gas.json
+
+    echo '{"instructions": 2}' > "$model"
+    run --separate-stderr count --gas "$model" -- /bin/true
+    assert_bad_input 3 "$model" '"instructions" is no weight'
+    echo '{"instruction": -1}' > "$model"
+    run --separate-stderr count --gas "$model" -- /bin/true
+    assert_bad_input 3 "$model" '"instruction" must be a number of zero or more'
+    printf '{\n"instruction": x}' > "$model"
+    run --separate-stderr count --gas "$model" -- /bin/true
+    assert_bad_input 3 "$model:2"
+    run --separate-stderr count --gas "$BATS_TEST_TMPDIR/none" -- /bin/true
+    assert_bad_input 3 "$BATS_TEST_TMPDIR/none"
+}
+
+@test "bad command lines are refused in one line" {
+    run --separate-stderr count
+    assert_bad_input 2 "give a program to count"
+    run --separate-stderr count --repeat 0 -- /bin/true
+    assert_bad_input 2 "--repeat wants a number from 1 to"
+    run --separate-stderr count --rep twice -- /bin/true
+    assert_bad_input 2 "--rep does not know 'twice'"
+    run --separate-stderr count --env NAME -- /bin/true
+    assert_bad_input 2 "--env wants NAME=VALUE"
+    run --separate-stderr count --bogus -- /bin/true
+    assert_bad_input 2 "unknown option --bogus"
+    run --separate-stderr count -- no-such-program-anywhere
+    assert_bad_input 3 "there is no program 'no-such-program-anywhere' in PATH"
+    run --separate-stderr count -- /etc/passwd
+    assert_bad_input 3 "cannot execute /etc/passwd"
+}
+
+@test "a machine without QEMU, or with one that takes no plugins, is told what to get" {
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    run --separate-stderr env "PATH=$BATS_TEST_TMPDIR/bin" "$BUILD/gaspipe" count -- /bin/true
+    assert_bad_input 4 "qemu-x86_64 is not in PATH" "apt-get install qemu-user"
+    cp "$STATIC" "$BATS_TEST_TMPDIR/bin/qemu-x86_64"
+    run --separate-stderr env "PATH=$BATS_TEST_TMPDIR/bin" "$BUILD/gaspipe" count -- /bin/true
+    assert_bad_input 4 "takes no plugins"
+}
+
+@test "random numbers are the same in each run, unless they are the host's" {
+    first=$(count -- openssl rand -hex 16)
+    assert_equal "$(count -- openssl rand -hex 16)" "$first"
+    [ "$(count --random host -- openssl rand -hex 16)" != "$first" ]
+}
+
+@test "--help says what there is" {
+    run "$BUILD/gaspipe" count --help
+    assert_status 0
+    assert_output_has "--max-instructions"
+}
