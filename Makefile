@@ -37,6 +37,7 @@ SETUP := $(if $(filter demo check,$(MAKECMDGOALS)),setup)
 
 include scripts/xs.mk
 include scripts/npm.mk
+include scripts/swingset.mk
 
 # A room's archive holds all of its files but the one with main().
 MAINS := supervisor/main.c worker/main.c tools/slogreport.c
@@ -49,7 +50,7 @@ PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/slogreport $(BUILD
 .PHONY: all setup demo install clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
-all: $(PROGRAMS)
+all: $(PROGRAMS) $(SWINGSET_BUNDLES)
 
 help:
 	@echo 'make demo       install what is missing, build, run the examples and report'
@@ -184,6 +185,7 @@ install: all
 	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR)
 	install -m 755 $(BUILD)/gaspipe $(BUILD)/slogreport $(BUILD)/gaspipe-worker $(BINDIR)
 	install -m 755 $(BUILD)/libgascount.so $(LIBDIR)
+	install -m 644 $(SWINGSET_BUNDLES) $(LIBDIR)
 	install -m 644 counter/gasmark.h $(INCLUDEDIR)
 	install -m 644 $(wildcard docs/*.1) $(MANDIR)
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "supervisor/count.h"
 #include "supervisor/ping.h"
+#include "supervisor/replay.h"
 #include "supervisor/run.h"
 
 static const char usage[] =
@@ -15,6 +16,7 @@ static const char usage[] =
     "  run     deliver to contracts in worker processes, metered\n"
     "  count   count the machine instructions of any program\n"
     "  ping    measure the pipe to a worker\n"
+    "  replay  deliver again what was recorded, and compare\n"
     "\n"
     "gaspipe COMMAND --help says more of each, gaspipe --version which version this is.\n";
 
@@ -25,6 +27,7 @@ static const struct {
     {"run", run_command},
     {"count", count_command},
     {"ping", ping_command},
+    {"replay", replay_command},
 };
 
 int main(int argc, char **argv)

@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define TIMEOUT_SECONDS_MAX 1e6
 
 int option_take_number(const char *option, const char *text, uint64_t min, uint64_t max,
                        uint64_t *number, struct error *error)
@@ -27,6 +30,29 @@ int option_take_counter(const char *word, bool *counted, struct error *error)
     if (*counted || strcmp(word, "none") == 0)
         return 0;
     return error_set(error, ERROR_USAGE, "--counter is qemu or none, not '%s'", word);
+}
+
+int option_take_compute(const char *text, uint32_t *limit, struct error *error)
+{
+    uint64_t number;
+
+    if (option_take_number("--compute-limit", text, 0, INT32_MAX, &number, error) != 0)
+        return -1;
+    *limit = (uint32_t)number;
+    return 0;
+}
+
+int option_take_timeout(const char *text, uint64_t *timeout_ms, struct error *error)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+
+    if (end == text || *end != '\0' || !(seconds >= 0) || seconds > TIMEOUT_SECONDS_MAX)
+        return error_set(error, ERROR_USAGE,
+                         "--delivery-timeout wants seconds from 0 to %.0f, not '%s'",
+                         TIMEOUT_SECONDS_MAX, text);
+    *timeout_ms = (uint64_t)ceil(seconds * 1000);
+    return 0;
 }
 
 int option_complain(int complaint, const char *option, struct error *error)

@@ -19,6 +19,15 @@ int option_take_number(const char *option, const char *text, uint64_t min, uint6
 /* --counter qemu|none: whether machine instructions are counted. */
 int option_take_counter(const char *word, bool *counted, struct error *error);
 
+/* --compute-limit N: computrons for each delivery; 0: no limit. */
+int option_take_compute(const char *text, uint32_t *limit, struct error *error);
+
+/* Long for any honest delivery, short for a night's run that hangs. */
+enum { OPTION_TIMEOUT_MS_DEFAULT = 600000 };
+
+/* --delivery-timeout SECS, a fraction is allowed; 0: none. */
+int option_take_timeout(const char *text, uint64_t *timeout_ms, struct error *error);
+
 /* For getopt_long()'s ':' and '?', with opterr 0 and ':' first among the short options. */
 int option_complain(int complaint, const char *option, struct error *error);
 

@@ -2,16 +2,11 @@
 #include "supervisor/run_options.h"
 
 #include <getopt.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "supervisor/launcher.h"
 #include "supervisor/option_value.h"
-
-/* Long for any honest delivery, short for a night's run that hangs. */
-#define TIMEOUT_MS_DEFAULT  600000
-#define TIMEOUT_SECONDS_MAX 1e6
 
 const char run_options_help[] =
     "usage: gaspipe run [options] --vat NAME=FILE ... DELIVERIES|-\n"
@@ -55,29 +50,6 @@ static const struct option long_options[] = {
     {0},
 };
 
-static int take_compute(struct run_options *options, const char *text, struct error *error)
-{
-    uint64_t number;
-
-    if (option_take_number("--compute-limit", text, 0, INT32_MAX, &number, error) != 0)
-        return -1;
-    options->compute_limit = (uint32_t)number;
-    return 0;
-}
-
-static int take_timeout(struct run_options *options, const char *text, struct error *error)
-{
-    char *end;
-    double seconds = strtod(text, &end);
-
-    if (end == text || *end != '\0' || !(seconds >= 0) || seconds > TIMEOUT_SECONDS_MAX)
-        return error_set(error, ERROR_USAGE,
-                         "--delivery-timeout wants seconds from 0 to %.0f, not '%s'",
-                         TIMEOUT_SECONDS_MAX, text);
-    options->timeout_ms = (uint64_t)ceil(seconds * 1000);
-    return 0;
-}
-
 static int take_vat(struct run_options *options, char *vat, struct error *error)
 {
     char **vats;
@@ -100,9 +72,9 @@ static int take_option(struct run_options *options, int option, struct error *er
     case OPTION_COUNTER:
         return option_take_counter(optarg, &options->counted, error);
     case OPTION_COMPUTE:
-        return take_compute(options, optarg, error);
+        return option_take_compute(optarg, &options->compute_limit, error);
     case OPTION_TIMEOUT:
-        return take_timeout(options, optarg, error);
+        return option_take_timeout(optarg, &options->timeout_ms, error);
     case OPTION_STORE:
         options->store = optarg;
         return 0;
@@ -137,7 +109,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
     *options = (struct run_options){
         .counted = true,
         .compute_limit = LAUNCHER_COMPUTE_LIMIT_DEFAULT,
-        .timeout_ms = TIMEOUT_MS_DEFAULT,
+        .timeout_ms = OPTION_TIMEOUT_MS_DEFAULT,
     };
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "proto/command.h"
 #include "supervisor/vat.h"
+#include "supervisor/worker_words.h"
 
 void vat_begin_delivery(struct vat *vat, const struct vat_happening *happening)
 {
@@ -70,7 +71,7 @@ static const char *problem_of(struct vat *vat, struct iovec result, struct buf *
     struct vat_reply reply;
 
     if (result.iov_len == 0)
-        return "the method's promise was not settled when nothing was left to do";
+        return worker_words_unsettled;
     if (vat_reply_parse(&reply, result.iov_base, result.iov_len, error) != 0)
         return NULL;
     if (reply.kind == VAT_REPLY_ERROR) {

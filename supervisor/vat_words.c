@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "proto/command.h"
 #include "supervisor/vat.h"
+#include "supervisor/worker_words.h"
 
 void __attribute__((format(printf, 3, 4)))
 vat_set_reason(struct vat *vat, enum error_kind blame, const char *format, ...)
@@ -22,28 +22,9 @@ vat_set_reason(struct vat *vat, enum error_kind blame, const char *format, ...)
     va_end(args);
 }
 
-/* Exits that tell of the vat; in SwingSet's words where it has some. */
-static const char *words_of_exit(int exit_status)
-{
-    switch (exit_status) {
-    case WORKER_EXIT_COMPUTATION:
-        return "Compute meter exceeded";
-    case WORKER_EXIT_STACK:
-        return "Stack meter exceeded";
-    case WORKER_EXIT_MEMORY:
-        return "Allocate meter exceeded";
-    case WORKER_EXIT_KEYS:
-        return "Too many property names";
-    case WORKER_EXIT_INSTRUCTIONS:
-        return "Instruction limit exceeded";
-    default:
-        return NULL;
-    }
-}
-
 void vat_set_reason_of_exit(struct vat *vat, int exit_status, int signal_number)
 {
-    const char *words = words_of_exit(exit_status);
+    const char *words = worker_words_of_exit(exit_status);
     const char *said = vat->last_words;
 
     if (signal_number != 0)

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/replay.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "supervisor/replay_options.h"
+#include "supervisor/replay_output.h"
+#include "supervisor/replay_vat.h"
+
+static const uint64_t PROGRESS_NANOSECONDS = 5000000000;
+
+struct replay {
+    struct replay_options options;
+    uv_loop_t loop;
+    struct launcher launcher;
+    struct vat_runtimes runtimes;
+    struct transcript *transcript;
+    struct replay_host host;
+    struct replay_vat **vats;
+    size_t vat_count, vat_capacity;
+    int64_t deliveries;    /* sent so far */
+    uint64_t began, shown; /* nanoseconds, uv_hrtime() */
+};
+
+/* ---- which vats ---- */
+
+/* The last one of that ID: runs of gaspipe without a store begin anew with v1. */
+static struct replay_vat *find_vat(const struct replay *replay, struct scan_span id)
+{
+    for (size_t i = replay->vat_count; i > 0; i--)
+        if (scan_is(id, replay->vats[i - 1]->id))
+            return replay->vats[i - 1];
+    return NULL;
+}
+
+/* Whether the step creates another vat than this one, whose ID it has. */
+static bool takes_over(const struct transcript_step *step, const struct replay_vat *vat)
+{
+    return step->kind == TRANSCRIPT_CREATE && step->name.at != NULL && vat->name[0] != '\0' &&
+           !scan_is(step->name, vat->name);
+}
+
+static struct replay_vat *add_vat(struct replay *replay, struct scan_span id, struct error *error)
+{
+    struct replay_vat **vats = array_reserve(replay->vats, &replay->vat_capacity,
+                                             replay->vat_count + 1, sizeof *replay->vats);
+    struct replay_vat *vat;
+
+    if (vats == NULL) {
+        error_memory(error, "the vats");
+        return NULL;
+    }
+    replay->vats = vats;
+    vat = replay_vat_new(id, error);
+    if (vat != NULL)
+        vats[replay->vat_count++] = vat;
+    return vat;
+}
+
+static bool is_wanted(const struct replay *replay, const struct transcript_step *step)
+{
+    const struct replay_options *options = &replay->options;
+
+    if (options->vat_count == 0)
+        return true;
+    for (size_t i = 0; i < options->vat_count; i++)
+        if (scan_is(step->vat_id, options->vats[i]) ||
+            (step->kind == TRANSCRIPT_CREATE && scan_is(step->name, options->vats[i])))
+            return true;
+    return false;
+}
+
+static bool is_asked_for(const struct replay_vat *vat, const char *name)
+{
+    return strcmp(vat->id, name) == 0 || strcmp(vat->name, name) == 0;
+}
+
+/* Each --vat has to be one, or what was to be checked was not. */
+static int check_vats(const struct replay *replay, struct error *error)
+{
+    for (size_t i = 0; i < replay->options.vat_count; i++) {
+        const char *name = replay->options.vats[i];
+        bool found = false;
+
+        for (size_t j = 0; j < replay->vat_count; j++)
+            found = found || is_asked_for(replay->vats[j], name);
+        if (!found)
+            return error_set(error, ERROR_USAGE, "--vat %s: there is no such vat in %s", name,
+                             transcript_name(replay->transcript));
+    }
+    if (replay->vat_count == 0)
+        return error_set(error, ERROR_INPUT, "%s: there is no vat in it",
+                         transcript_name(replay->transcript));
+    return 0;
+}
+
+/* ---- steps ---- */
+
+static void show_progress(struct replay *replay)
+{
+    uint64_t now = uv_hrtime();
+
+    if (now - replay->shown < PROGRESS_NANOSECONDS)
+        return;
+    replay->shown = now;
+    log_line("%" PRId64 " deliveries, %zu vats, %.0f s", replay->deliveries, replay->vat_count,
+             (double)(now - replay->began) / 1e9);
+}
+
+static int take_step(struct replay *replay, const struct transcript_step *step, struct error *error)
+{
+    struct replay_vat *vat = find_vat(replay, step->vat_id);
+
+    if (vat != NULL && takes_over(step, vat)) {
+        replay_vat_close(vat);
+        vat = NULL;
+    }
+    if (vat == NULL && !is_wanted(replay, step))
+        return 0;
+    if (vat == NULL)
+        vat = add_vat(replay, step->vat_id, error);
+    if (vat == NULL)
+        return -1;
+    if (step->kind != TRANSCRIPT_DELIVER)
+        return replay_vat_take(vat, step, error);
+    replay->deliveries++;
+    show_progress(replay);
+    return replay_vat_deliver(vat, &replay->host, step, error);
+}
+
+static int take_steps(struct replay *replay, struct error *error)
+{
+    struct transcript_step step;
+    int result;
+
+    while ((result = transcript_next(replay->transcript, &step, error)) == 1)
+        if (take_step(replay, &step, error) != 0)
+            return -1;
+    if (result == 0 && transcript_is_torn(replay->transcript))
+        log_line("%s ends in the midst of a line; what is before it was replayed",
+                 transcript_name(replay->transcript));
+    return result;
+}
+
+/* ---- the command ---- */
+
+static int open_all(struct replay *replay, struct error *error)
+{
+    const struct replay_options *options = &replay->options;
+
+    if (launcher_open(&replay->launcher, options->counted, options->compute_limit, error) != 0)
+        return -1;
+    replay->transcript = transcript_open(options->transcript, error);
+    if (replay->transcript == NULL)
+        return -1;
+    replay->host = (struct replay_host){
+        .loop = &replay->loop,
+        .launcher = &replay->launcher,
+        .runtimes = &replay->runtimes,
+        .transcript = replay->transcript,
+        .timeout_ms = options->timeout_ms,
+    };
+    return 0;
+}
+
+static int exit_status(const struct replay *replay)
+{
+    bool replayed = false;
+
+    for (size_t i = 0; i < replay->vat_count; i++) {
+        if (replay->vats[i]->state == REPLAY_DIFFERS)
+            return ERROR_DELIVERY;
+        replayed = replayed || replay->vats[i]->deliveries > 0;
+    }
+    /* Nothing was compared: that must not look like a check that was passed. */
+    return replayed ? 0 : ERROR_INPUT;
+}
+
+static void close_all(struct replay *replay)
+{
+    for (size_t i = 0; i < replay->vat_count; i++)
+        replay_vat_free(replay->vats[i]);
+    free(replay->vats);
+    transcript_close(replay->transcript);
+    vat_runtimes_free(&replay->runtimes);
+    launcher_close(&replay->launcher);
+    (void)uv_run(&replay->loop, UV_RUN_DEFAULT); /* to the end of what is closing */
+    (void)uv_loop_close(&replay->loop);          /* nothing is open on it any more */
+}
+
+static int replay_all(struct replay *replay, struct error *error)
+{
+    int status = uv_loop_init(&replay->loop);
+
+    if (status != 0) {
+        error_set(error, ERROR_SYSTEM, "cannot start the event loop: %s", uv_strerror(status));
+        return -1;
+    }
+    replay->began = replay->shown = uv_hrtime();
+    status = open_all(replay, error);
+    if (status == 0)
+        status = take_steps(replay, error);
+    if (status == 0)
+        status = check_vats(replay, error);
+    if (status == 0)
+        status = replay_output(replay->vats, replay->vat_count, transcript_name(replay->transcript),
+                               replay->options.json, error);
+    if (status == 0)
+        status = exit_status(replay);
+    close_all(replay);
+    return status;
+}
+
+int replay_command(int argc, char **argv)
+{
+    struct replay replay = {.launcher = {.program_fd = -1}};
+    struct error error;
+    int status = replay_options_parse(&replay.options, argc, argv, &error);
+
+    if (status != 0) {
+        log_line("replay: %s (see gaspipe replay --help)", error.text);
+        status = (int)error.kind;
+    } else if (replay.options.help) {
+        fputs(replay_options_help, stdout);
+    } else {
+        status = replay_all(&replay, &error);
+        if (status < 0) {
+            log_line("%s", error.text);
+            status = (int)error.kind;
+        }
+    }
+    replay_options_free(&replay.options);
+    return status;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/replay_options.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+
+#include "supervisor/launcher.h"
+#include "supervisor/option_value.h"
+
+const char replay_options_help[] =
+    "usage: gaspipe replay [options] TRANSCRIPT|-\n"
+    "\n"
+    "Delivers again, to fresh workers, what the vats of a slogfile (ours or SwingSet's) or of\n"
+    "an exported transcript were sent, answers their syscalls as recorded, and compares each\n"
+    "syscall, each result and each count with the recorded one.\n"
+    "\n"
+    "  --vat VAT                 replay this vat only, by its ID or name (may be repeated)\n"
+    "  --counter qemu|none       count machine instructions under QEMU, or not (default: none)\n"
+    "  --compute-limit N         computrons for each delivery, 0: no limit (default: 100000000)\n"
+    "  --delivery-timeout SECS   a delivery that takes longer differs, 0: never (default: 600)\n"
+    "  --json                    print JSON lines\n"
+    "  --help                    say this and end\n"
+    "\n"
+    "Exit status: 0 all the same, 1 something differs, 2 usage, 3 bad input,\n"
+    "4 the system failed.\n";
+
+enum { OPTION_VAT = 256, OPTION_COUNTER, OPTION_COMPUTE, OPTION_TIMEOUT, OPTION_JSON, OPTION_HELP };
+
+static const struct option long_options[] = {
+    {"vat", required_argument, NULL, OPTION_VAT},
+    {"counter", required_argument, NULL, OPTION_COUNTER},
+    {"compute-limit", required_argument, NULL, OPTION_COMPUTE},
+    {"delivery-timeout", required_argument, NULL, OPTION_TIMEOUT},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {0},
+};
+
+static int take_vat(struct replay_options *options, char *vat, struct error *error)
+{
+    char **vats = reallocarray(options->vats, options->vat_count + 1, sizeof *vats);
+
+    if (vats == NULL)
+        return error_memory(error, "the vats");
+    options->vats = vats;
+    vats[options->vat_count++] = vat;
+    return 0;
+}
+
+static int take_option(struct replay_options *options, int option, struct error *error)
+{
+    switch (option) {
+    case OPTION_VAT:
+        return take_vat(options, optarg, error);
+    case OPTION_COUNTER:
+        return option_take_counter(optarg, &options->counted, error);
+    case OPTION_COMPUTE:
+        return option_take_compute(optarg, &options->compute_limit, error);
+    case OPTION_TIMEOUT:
+        return option_take_timeout(optarg, &options->timeout_ms, error);
+    case OPTION_JSON:
+        options->json = true;
+        return 0;
+    default:
+        options->help = true;
+        return 0;
+    }
+}
+
+int replay_options_parse(struct replay_options *options, int argc, char **argv, struct error *error)
+{
+    int option;
+
+    *options = (struct replay_options){
+        .compute_limit = LAUNCHER_COMPUTE_LIMIT_DEFAULT,
+        .timeout_ms = OPTION_TIMEOUT_MS_DEFAULT,
+    };
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
+        if (option == ':' || option == '?')
+            return option_complain(option, argv[optind - 1], error);
+        if (take_option(options, option, error) != 0)
+            return -1;
+    }
+    if (!options->help && argc - optind != 1)
+        return error_set(error, ERROR_USAGE, "give one slogfile or transcript, or - for stdin");
+    options->transcript = argv[optind];
+    return 0;
+}
+
+void replay_options_free(struct replay_options *options)
+{
+    free(options->vats);
+    options->vats = NULL;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_REPLAY_OPTIONS_H
+#define GASPIPE_SUPERVISOR_REPLAY_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* The command line of `gaspipe replay`. Strings are borrowed from argv. */
+struct replay_options {
+    char **vats; /* IDs or names; owned array; none: all vats */
+    size_t vat_count;
+    const char *transcript; /* path, or "-" */
+    bool counted;           /* under QEMU with the counter */
+    bool json;
+    bool help;
+    uint32_t compute_limit; /* computrons for each delivery; 0: none */
+    uint64_t timeout_ms;    /* for a delivery; 0: none */
+};
+
+extern const char replay_options_help[];
+
+/*
+ * argv[0] is "replay". 0, or -1 with ERROR_USAGE. After --help only `help` is
+ * of use. The caller calls replay_options_free() in any case.
+ */
+int replay_options_parse(struct replay_options *options, int argc, char **argv,
+                         struct error *error);
+void replay_options_free(struct replay_options *options);
+
+#endif

@@ -1,0 +1,215 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe replay: what was recorded comes out again, and what was changed is found.
+
+load common
+
+DATA=$ROOT/tests/data
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+}
+
+# producer: v4 of a SwingSet slogfile, in which it dies; from delivery 1 on.
+producer() {
+    zstd -dcq "$DATA/swingset.slog.zst" | grep '"vatID":"v4"' > producer.slog
+}
+
+# own: a slogfile of gaspipe run with the token example.
+own() {
+    "$BUILD/gaspipe" run --counter none --slog own.slog --vat "token=$ROOT/examples/token/contract.js" \
+        "$ROOT/examples/token/deliveries.jsonl" > /dev/null || [ $? -eq 1 ]
+}
+
+# field KIND EXPRESSION: jq's answer for the object of that kind in $output.
+field() {
+    jq -r "select(.kind == \"$1\") | $2" <<< "$output"
+}
+
+# transcript: the deliveries of producer.slog as SwingSet exports them.
+transcript() {
+    grep '"type":"create-vat"' producer.slog
+    echo '{"d":["initialize-worker",{}],"sc":[],"r":{"status":"ok"}}'
+    jq -c -n '
+        [inputs] | group_by(.deliveryNum)[] | select(.[0].deliveryNum) |
+        { d: (map(select(.type == "deliver"))[0].vd),
+          sc: [ [map(select(.type == "syscall").vsc), map(select(.type == "syscall-result").vsr)]
+                | transpose[] | {s: .[0], r: .[1]} ],
+          r: (map(select(.type == "deliver-result"))[0].dr
+              | {status: .[0]} + if .[2] then {metering: {computrons: .[2].compute}} else {} end) }
+    ' producer.slog
+}
+
+@test "vats of SwingSet come out the same, with one that dies and one that is upgraded" {
+    run --separate-stderr "$BUILD/gaspipe" replay --json "$DATA/swingset.slog.zst"
+    assert_status 0
+    assert_equal "$(field vat '"\(.vatID) \(.status) \(.deliveries) \(.syscalls)"')" \
+        $'v4 same 8 36\nv14 same 10 108'
+    assert_equal "$(field summary '"\(.differ) \(.skipped) \(.cut)"')" "0 0 0"
+}
+
+@test "only the vats that are asked for are replayed" {
+    run --separate-stderr "$BUILD/gaspipe" replay --json --vat producer "$DATA/swingset.slog.zst"
+    assert_status 0
+    assert_equal "$(field vat .vatID)" v4
+    run --separate-stderr "$BUILD/gaspipe" replay --vat v14 --vat v99 "$DATA/swingset.slog.zst"
+    assert_bad_input 2 'v99' 'no such vat'
+}
+
+@test "a changed byte is named by delivery and syscall, with both sides" {
+    producer
+    sed '/"type":"syscall","crankNum".*"deliveryNum":1,"syscallNum":6,/s/"vsc":\["vatstoreSet","vc/"vsc":["vatstoreSet","vd/' \
+        producer.slog > changed
+    run diff producer.slog changed
+    assert_status 1
+    run --separate-stderr "$BUILD/gaspipe" replay changed
+    assert_status 1
+    assert_output_has 'v4 producer: delivery 1, startVat: syscall 6 differs (changed:'
+    assert_output_has 'recorded: ["vatstoreSet","vd.1.'
+    assert_output_has 'replayed: ["vatstoreSet","vc.1.'
+}
+
+@test "an answer that was changed shows in what the worker does next" {
+    producer
+    sed '/"syscall-result".*"deliveryNum":1,"syscallNum":5,/,$s/"vsr":\["ok",null\]/"vsr":["ok","7"]/' \
+        producer.slog > changed
+    run --separate-stderr "$BUILD/gaspipe" replay --json changed
+    assert_status 1
+    assert_equal "$(field difference '"\(.vatID) \(.deliveryNum) \(.aspect)"')" "v4 1 syscall"
+}
+
+@test "a count or a result that was changed is found" {
+    producer
+    sed -E '/"deliver-result".*"deliveryNum":3,/s/"compute":[0-9]+/"compute":1/' producer.slog > changed
+    run --separate-stderr "$BUILD/gaspipe" replay --json changed
+    assert_status 1
+    assert_equal "$(field difference '"\(.deliveryNum) \(.aspect) \(.recorded)"')" "3 computrons 1"
+
+    sed 's/"Stack meter exceeded",null/"Compute meter exceeded",null/' producer.slog > changed
+    run --separate-stderr "$BUILD/gaspipe" replay --json changed
+    assert_status 1
+    assert_equal "$(field difference '"\(.deliveryNum) \(.aspect) \(.replayed)"')" \
+        '8 result ["error","Stack meter exceeded"]'
+}
+
+@test "a syscall more or less than recorded is a difference" {
+    producer
+    sed '/"deliveryNum":1,"syscallNum":6,/d' producer.slog > less
+    run --separate-stderr "$BUILD/gaspipe" replay --json less
+    assert_status 1
+    assert_equal "$(field difference '"\(.deliveryNum) \(.syscallNum) \(.aspect)"')" "1 6 syscall"
+
+    sed '/"deliver-result".*"deliveryNum":1,/i{"type":"syscall","vatID":"v4","deliveryNum":1,"syscallNum":99,"vsc":["exit",false,{}],"time":1}' \
+        producer.slog > more
+    run --separate-stderr "$BUILD/gaspipe" replay --json more
+    assert_status 1
+    assert_equal "$(field difference '"\(.recorded) \(.replayed)"')" '["exit",false,{}] null'
+}
+
+@test "a slogfile of our own comes out the same" {
+    own
+    run --separate-stderr "$BUILD/gaspipe" replay --json own.slog
+    assert_status 0
+    assert_equal "$(field vat '"\(.vat) \(.status) \(.deliveries == .computed)"')" "token same true"
+    sed '0,/"vsc":\["vatstoreSet"/s//"vsc":["vatstoreGet"/' own.slog > changed
+    run --separate-stderr "$BUILD/gaspipe" replay changed
+    assert_status 1
+    assert_output_has 'token: delivery 2, (o+0).mint -> p-62: syscall 1 differs (changed:'
+}
+
+@test "two runs in one slogfile are told apart where v1 is another vat" {
+    own
+    "$BUILD/gaspipe" run --counter none --slog own.slog --vat "digest=$ROOT/examples/digest/contract.js" \
+        "$ROOT/examples/digest/deliveries.jsonl" > /dev/null
+    run --separate-stderr "$BUILD/gaspipe" replay --json own.slog
+    assert_status 0
+    assert_equal "$(field vat '"\(.vatID) \(.vat) \(.status)"')" $'v1 token same\nv1 digest same'
+}
+
+@test "an exported transcript comes out the same, and a changed one does not" {
+    producer
+    transcript > producer.jsonl
+    run --separate-stderr "$BUILD/gaspipe" replay --json producer.jsonl
+    assert_status 0
+    assert_equal "$(field vat '"\(.vatID) \(.status) \(.deliveries) \(.syscalls)"')" "v4 same 8 36"
+    sed '3s/idCounters/idCountery/' producer.jsonl > changed
+    run --separate-stderr "$BUILD/gaspipe" replay - < changed
+    assert_status 1
+    assert_output_has 'v4 producer: delivery 1, startVat: syscall 0 differs (stdin:3)'
+}
+
+@test "a recording that ends in mid-delivery is the same up to there" {
+    producer
+    sed '/"deliveryNum":3,"syscallNum":0,/,$d' producer.slog > cut
+    run --separate-stderr "$BUILD/gaspipe" replay --json cut
+    assert_status 0
+    assert_equal "$(field vat '"\(.status) \(.deliveries) \(.cut)"')" "same 2 1"
+
+    head -c -100 producer.slog > torn
+    run --separate-stderr "$BUILD/gaspipe" replay torn
+    assert_status 0
+    [[ $stderr == *'torn ends in the midst of a line'* ]] || fail "$stderr"
+}
+
+@test "what cannot be replayed is said aloud and is no success" {
+    producer
+    sed -E 's/"vatSourceBundle":\{[^}]*\},//' producer.slog > without
+    run --separate-stderr "$BUILD/gaspipe" replay without
+    assert_status 3
+    assert_output_has 'not replayed: the file does not hold its bundle'
+
+    sed '/"deliveryNum":[12],/d' producer.slog > later
+    run --separate-stderr "$BUILD/gaspipe" replay later
+    assert_status 3
+    assert_output_has 'not replayed: the file does not hold its beginning'
+
+    sed 's/"managerType":"xsnap"/"managerType":"local"/' producer.slog > local
+    run --separate-stderr "$BUILD/gaspipe" replay local
+    assert_status 3
+    assert_output_has 'under the manager "local"'
+
+    sed 's/"moduleFormat":"endoZipBase64"/"moduleFormat":"cobol"/' producer.slog > format
+    run --separate-stderr "$BUILD/gaspipe" replay format
+    assert_status 3
+    assert_output_has 'no runtime takes a bundle of "cobol"'
+}
+
+@test "bad input is named, with its line" {
+    producer
+    run --separate-stderr "$BUILD/gaspipe" replay missing.slog
+    assert_bad_input 3 'missing.slog'
+    echo nonsense > bad
+    cat producer.slog >> bad
+    run --separate-stderr "$BUILD/gaspipe" replay bad
+    assert_bad_input 3 'bad:1: not a JSON object'
+    sed '/"syscall-result".*"deliveryNum":1,"syscallNum":0,/d' producer.slog > order
+    run --separate-stderr "$BUILD/gaspipe" replay order
+    assert_bad_input 3 'order:' 'out of order'
+    : > empty
+    run --separate-stderr "$BUILD/gaspipe" replay empty
+    assert_bad_input 3 'empty: there is no vat in it'
+    run --separate-stderr "$BUILD/gaspipe" replay
+    assert_bad_input 2 'give one slogfile'
+    run --separate-stderr "$BUILD/gaspipe" replay --counter abacus producer.slog
+    assert_bad_input 2 '--counter'
+}
+
+@test "a delivery over the time limit differs, and its worker is gone" {
+    cat > spin.js << 'END'
+export function spin(n) { for (let i = 0; i < n; i++); }
+END
+    echo '{"vat":"spin","method":"spin","args":[1000000000]}' > spin.jsonl
+    "$BUILD/gaspipe" run --counter none --compute-limit 1000000 --slog spin.slog --vat spin=spin.js \
+        spin.jsonl > /dev/null || [ $? -eq 1 ]
+    run --separate-stderr "$BUILD/gaspipe" replay --compute-limit 1000000 spin.slog
+    assert_status 0
+    run --separate-stderr "$BUILD/gaspipe" replay --compute-limit 0 --delivery-timeout 0.2 spin.slog
+    assert_status 1
+    assert_output_has 'it took longer than 0.2 s'
+}
+
+@test "under the counter the same vats come out the same" {
+    run --separate-stderr "$BUILD/gaspipe" replay --counter qemu --json --vat v4 "$DATA/swingset.slog.zst"
+    assert_status 0
+    assert_equal "$(field vat '"\(.vatID) \(.status) \(.deliveries)"')" "v4 same 8"
+}
