@@ -435,8 +435,7 @@ static int hex_digit(char byte)
     return -1;
 }
 
-/* The four hex digits at `at`; false when there are not four. */
-static bool hex_unit(const char *at, const char *end, uint32_t *unit)
+bool scan_hex_unit(const char *at, const char *end, uint32_t *unit)
 {
     *unit = 0;
     if (end - at < 4)
@@ -456,7 +455,7 @@ static const char *unescape_unicode(const char *at, const char *end, struct buf 
 {
     uint32_t unit, low;
 
-    if (!hex_unit(at, end, &unit)) {
+    if (!scan_hex_unit(at, end, &unit)) {
         append_utf8(text, REPLACEMENT);
         return at;
     }
@@ -466,7 +465,7 @@ static const char *unescape_unicode(const char *at, const char *end, struct buf 
         return at;
     }
     if (unit < 0xdc00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u' &&
-        hex_unit(at + 2, end, &low) && low >= 0xdc00 && low <= 0xdfff) {
+        scan_hex_unit(at + 2, end, &low) && low >= 0xdc00 && low <= 0xdfff) {
         append_utf8(text, 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00));
         return at + 6;
     }

@@ -77,6 +77,9 @@ bool scan_double(struct scan_span value, double *result);
 void scan_unescape(struct scan_span string, struct buf *text);
 
 /* Both lengths are strlen()'s, so that a literal is compared in place, without calls. */
+/* The UTF-16 unit whose four hex digits stand at `at`; false when there are not four. */
+bool scan_hex_unit(const char *at, const char *end, uint32_t *unit);
+
 static inline bool scan_is(struct scan_span span, const char *text)
 {
     return span.at != NULL && span.length == strlen(text) &&

@@ -18,33 +18,15 @@ struct units {
 
 enum { UNITS_END = -1, UNITS_BROKEN = 0x110000 }; /* broken + byte: no character */
 
-static int hex_value(char byte)
-{
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    if (byte >= 'a' && byte <= 'f')
-        return byte - 'a' + 10;
-    if (byte >= 'A' && byte <= 'F')
-        return byte - 'A' + 10;
-    return -1;
-}
-
 /* The unit of \uXXXX whose digits are at units->at; they stay where they are not four. */
 static int32_t take_hex(struct units *units)
 {
-    int32_t unit = 0;
+    uint32_t unit;
 
-    if (units->end - units->at < 4)
+    if (!scan_hex_unit(units->at, units->end, &unit))
         return UNITS_BROKEN;
-    for (int i = 0; i < 4; i++) {
-        int digit = hex_value(units->at[i]);
-
-        if (digit < 0)
-            return UNITS_BROKEN;
-        unit = unit << 4 | digit;
-    }
     units->at += 4;
-    return unit;
+    return (int32_t)unit;
 }
 
 static int32_t take_escape(struct units *units)
@@ -75,10 +57,11 @@ static int count_following(unsigned char first)
 static int32_t take_utf8(struct units *units, unsigned char first)
 {
     int following = count_following(first);
-    uint32_t point = first & (0x3fU >> following);
+    uint32_t point = first;
 
     if (following < 0 || units->end - units->at < following)
         return UNITS_BROKEN + first;
+    point &= 0x3fU >> following;
     for (int i = 0; i < following; i++) {
         if ((units->at[i] & 0xc0) != 0x80)
             return UNITS_BROKEN + first;
@@ -215,16 +198,19 @@ static bool same_words(struct scan_span left, struct scan_span right)
     return scan_double(left, &one) && scan_double(right, &other) && one == other;
 }
 
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+}
+
 /* Without the blanks before and behind it. */
 static struct scan_span trim(struct scan_span value)
 {
-    static const char blanks[] = " \t\r\n";
-
-    while (value.length > 0 && memchr(blanks, value.at[0], 4) != NULL) {
+    while (value.length > 0 && is_blank(value.at[0])) {
         value.at++;
         value.length--;
     }
-    while (value.length > 0 && memchr(blanks, value.at[value.length - 1], 4) != NULL)
+    while (value.length > 0 && is_blank(value.at[value.length - 1]))
         value.length--;
     return value;
 }

@@ -100,8 +100,8 @@ transcript() {
     assert_equal "$(field difference '"\(.deliveryNum) \(.syscallNum) \(.aspect)"')" "1 6 syscall"
 
     sed '/"deliver-result".*"deliveryNum":1,/i{"type":"syscall","vatID":"v4","deliveryNum":1,"syscallNum":99,"vsc":["exit",false,{}],"time":1}' \
-        producer.slog > more
-    run --separate-stderr "$BUILD/gaspipe" replay --json more
+        producer.slog > surplus
+    run --separate-stderr "$BUILD/gaspipe" replay --json surplus
     assert_status 1
     assert_equal "$(field difference '"\(.recorded) \(.replayed)"')" '["exit",false,{}] null'
 }
@@ -140,8 +140,8 @@ transcript() {
 
 @test "a recording that ends in mid-delivery is the same up to there" {
     producer
-    sed '/"deliveryNum":3,"syscallNum":0,/,$d' producer.slog > cut
-    run --separate-stderr "$BUILD/gaspipe" replay --json cut
+    sed '/"deliveryNum":3,"syscallNum":0,/,$d' producer.slog > unfinished
+    run --separate-stderr "$BUILD/gaspipe" replay --json unfinished
     assert_status 0
     assert_equal "$(field vat '"\(.status) \(.deliveries) \(.cut)"')" "same 2 1"
 
