@@ -108,6 +108,10 @@ struct crank_end {
 int crank_finish(struct crank *crank, const struct crank_end *end, struct delivery_report *report,
                  struct error *error);
 
+/* Writes that a vat has ended to the slog; outside of a delivery to it. */
+int crank_log_terminate(struct crank *crank, const char *vat_id, const char *reason,
+                        struct stamp stamp, struct error *error);
+
 /* Drops the crank: nothing of it stays. */
 void crank_abandon(struct crank *crank);
 

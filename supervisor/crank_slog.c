@@ -123,19 +123,22 @@ static void put_delivery_result(struct crank *crank, const struct crank_end *end
     buf_append_byte(dr, ']');
 }
 
-static int log_terminate(struct crank *crank, const struct crank_end *end, struct error *error)
+int crank_log_terminate(struct crank *crank, const char *vat_id, const char *reason,
+                        struct stamp stamp, struct error *error)
 {
     struct slog_writer *slog = crank->slog;
 
+    if (slog == NULL)
+        return 0;
     buf_clear(&crank->scratch);
     buf_append_string(&crank->scratch, "{\"body\":");
-    crank_put_text(&crank->scratch, end->problem);
+    crank_put_text(&crank->scratch, reason);
     buf_append_string(&crank->scratch, ",\"slots\":[]}");
     slog_line_begin(slog, "terminate");
-    slog_field_text(slog, "vatID", crank->vat_id_text);
+    slog_field_text(slog, "vatID", vat_id);
     slog_field_bool(slog, "shouldReject", true);
     slog_field_raw(slog, "info", crank->scratch.data, crank->scratch.length);
-    return slog_line_end(slog, end->returned, error);
+    return slog_line_end(slog, stamp, error);
 }
 
 int crank_log_end(struct crank *crank, const struct crank_end *end, struct error *error)
@@ -149,7 +152,8 @@ int crank_log_end(struct crank *crank, const struct crank_end *end, struct error
     slog_field_raw(slog, "dr", crank->scratch.data, crank->scratch.length);
     if (slog_line_finish(slog, crank->sent, end->returned, error) != 0)
         return -1;
-    if (end->problem != NULL && end->vat_ended && log_terminate(crank, end, error) != 0)
+    if (end->problem != NULL && end->vat_ended &&
+        crank_log_terminate(crank, crank->vat_id_text, end->problem, end->returned, error) != 0)
         return -1;
     slog_line_begin(slog, "crank-finish");
     slog_field_text(slog, "crankType", "delivery");

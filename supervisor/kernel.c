@@ -71,7 +71,6 @@ static void refuse_delivery(struct kernel *kernel)
     buf_free(&words);
 }
 
-/* The vat has ended, with its reason: so has a delivery to it. */
 void kernel_end_delivery_of(struct vat *vat)
 {
     struct kernel *kernel = vat->kernel;
@@ -81,12 +80,16 @@ void kernel_end_delivery_of(struct vat *vat)
         .blame = vat->blame,
         .vat_ended = true,
     };
+    struct error error;
 
-    if (kernel->receiver != vat || kernel->failed || kernel->closing)
+    if (kernel->failed || kernel->closing)
         return;
-    if (kernel->crank_open)
+    if (kernel->receiver == vat && kernel->crank_open)
         kernel_finish_crank(kernel, &end);
-    else
+    else if (crank_log_terminate(&kernel->crank, vat->id_text, vat->reason, end.returned, &error) !=
+             0)
+        kernel_fail(kernel, &error);
+    else if (kernel->receiver == vat)
         refuse_delivery(kernel);
 }
 

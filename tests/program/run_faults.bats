@@ -132,6 +132,26 @@ over_time() {
 ["token","ok",null]'
 }
 
+@test "a worker that is killed while it waits ends its vat, which the slogfile says" {
+    mkfifo in
+    "$BUILD/gaspipe" run --json --counter none --slog slog --vat spin=spin.js in > out 2> err &
+    local gaspipe=$!
+    exec {feed}> in
+    echo '{"vat":"spin","method":"set","args":["before"]}' >&"$feed"
+    wait_for 60 grep -q '"crankNum":1' out
+    kill -KILL "$(pgrep -P "$gaspipe")"
+    wait_for 60 workers_of "$gaspipe" 0
+    echo '{"vat":"spin","method":"get"}' >&"$feed"
+    exec {feed}>&-
+    status=0
+    wait "$gaspipe" || status=$?
+    assert_status 1
+    assert_equal "$(tail -n 2 out | head -n 1 | jq -c '[.crankNum, .description, .error]')" \
+        '[null,"(o+0).get -> null","the vat has ended: its worker was killed by signal 9 (Killed)"]'
+    assert_equal "$(jq -c 'select(.type == "terminate") | [.vatID, .info.body]' slog)" \
+        '["v1","its worker was killed by signal 9 (Killed)"]'
+}
+
 # interrupted SIGNAL STATUS OPTIONS...: in mid-delivery.
 interrupted() {
     local store=store-$1-$3 feed
