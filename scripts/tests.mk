@@ -58,7 +58,7 @@ fuzz:
 
 # bench/NAME is a script that prints a table; bench/*.c are programs that they use.
 BENCH ?= $(filter-out %.c %.h %.md %.mjs,$(wildcard bench/*))
-BENCH_PROGRAMS := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
+BENCH_PROGRAMS := $(patsubst bench/%.c,$(BUILD)/bench/%,$(filter-out %_plugin.c,$(wildcard bench/*.c)))
 
 $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(ARCHIVES) $(XS_ARCHIVE)
 	$(call link_all_rooms)

@@ -50,11 +50,21 @@ const char *const *guest_environment(void)
     return environment;
 }
 
-/* 1, 0, or -1 with errno. Looks for the function's name among the bytes of the file. */
-static int takes_plugins(const char *path)
+/* And from QEMU 9 on, whose plugin interface is another, this one too. */
+#define NEWER_PLUGIN_FUNCTION "qemu_plugin_scoreboard_new"
+
+enum plugin_support { PLUGINS_NONE, PLUGINS_OURS, PLUGINS_NEWER };
+
+static bool has_name(const void *bytes, size_t length, const char *name)
+{
+    return memmem(bytes, length, name, strlen(name)) != NULL;
+}
+
+/* An enum plugin_support, or -1 with errno. Looks for functions' names in the file. */
+static int plugin_support(const char *path)
 {
     struct stat status;
-    int takes = -1;
+    int support = -1;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     void *bytes;
 
@@ -65,11 +75,15 @@ static int takes_plugins(const char *path)
     bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)
         goto out;
-    takes = memmem(bytes, (size_t)status.st_size, PLUGIN_FUNCTION, strlen(PLUGIN_FUNCTION)) != NULL;
+    support = PLUGINS_NONE;
+    if (has_name(bytes, (size_t)status.st_size, PLUGIN_FUNCTION))
+        support = PLUGINS_OURS;
+    if (has_name(bytes, (size_t)status.st_size, NEWER_PLUGIN_FUNCTION))
+        support = PLUGINS_NEWER;
     munmap(bytes, (size_t)status.st_size);
 out:
     close(fd);
-    return takes;
+    return support;
 }
 
 /* The first executable file of that name along PATH. */
@@ -95,13 +109,18 @@ static int find_qemu(char path[PATH_MAX], struct error *error)
         return error_set(error, ERROR_SYSTEM,
                          QEMU_PROGRAM " is not in PATH; instructions are counted under it (%s)",
                          HOW_TO_GET);
-    switch (takes_plugins(path)) {
+    switch (plugin_support(path)) {
     case -1:
         return error_system(error, errno, "cannot read %s", path);
-    case 0:
+    case PLUGINS_NONE:
         return error_set(error, ERROR_SYSTEM,
                          "%s takes no plugins, as Debian's static builds after version 12 do not; "
-                         "the counter needs a dynamic QEMU, 7.2 or later (%s)",
+                         "the counter needs a dynamic QEMU, 7.2 to 8.2 (%s)",
+                         path, HOW_TO_GET);
+    case PLUGINS_NEWER:
+        return error_set(error, ERROR_SYSTEM,
+                         "%s is QEMU 9 or later, whose plugin interface is another than the "
+                         "counter's; it needs QEMU 7.2 to 8.2 (%s)",
                          path, HOW_TO_GET);
     default:
         return 0;
