@@ -4,52 +4,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "slog/scan.h"
+#include "base/buf.h"
 #include "slog/source.h"
 
-enum { FIRST_CAPACITY = 512 * 1024 };
+enum {
+    /* What is read at once: it should stay in a core's cache until its lines are scanned. */
+    READ_SIZE = 256 * 1024,
+    /* A block that had to grow further gives its memory back when it is used again. */
+    KEEP_SIZE = 2 * READ_SIZE,
+};
 
 struct reader {
     struct source *source;
-    char *data; /* capacity + SCAN_PADDING bytes */
-    size_t capacity;
-    size_t start;   /* where the next line begins */
-    size_t end;     /* behind what was read */
-    size_t scanned; /* no newline from start up to here */
-    uint64_t number;
-    bool skipping; /* the rest of a line that was too long */
-    bool at_end;
+    struct buf rest; /* the beginning of the line that the last block ended in */
+    bool skipping;   /* that line is too long; its end is yet to come */
 };
 
 struct reader *reader_open(const char *path, struct error *error)
 {
     struct reader *reader = calloc(1, sizeof *reader);
 
-    if (reader == NULL)
-        goto memory;
-    reader->capacity = FIRST_CAPACITY;
-    /* Zeroed, so that what the padding holds never depends on old memory. */
-    reader->data = calloc(1, reader->capacity + SCAN_PADDING);
-    if (reader->data == NULL)
-        goto memory;
+    if (reader == NULL) {
+        error_memory(error, "reading a slogfile");
+        return NULL;
+    }
     reader->source = source_open(path, error);
-    if (reader->source == NULL)
-        goto free;
+    if (reader->source == NULL) {
+        free(reader);
+        return NULL;
+    }
     return reader;
-memory:
-    error_memory(error, "reading a slogfile");
-free:
-    reader_close(reader);
-    return NULL;
 }
 
 void reader_close(struct reader *reader)
 {
     if (reader == NULL)
         return;
-    if (reader->source != NULL)
-        source_close(reader->source);
-    free(reader->data);
+    source_close(reader->source);
+    buf_free(&reader->rest);
     free(reader);
 }
 
@@ -63,107 +55,125 @@ bool reader_can_grow(const struct reader *reader)
     return source_can_grow(reader->source);
 }
 
-static int grow(struct reader *reader, struct error *error)
+void reader_free_block(struct reader_block *block)
 {
-    size_t capacity = reader->capacity * 2;
-    char *data = realloc(reader->data, capacity + SCAN_PADDING);
+    free(block->bytes);
+    *block = (struct reader_block){0};
+}
 
-    if (data == NULL)
-        return error_memory(error, "a long line of a slogfile");
-    memset(data + reader->capacity, 0, capacity + SCAN_PADDING - reader->capacity);
-    reader->data = data;
-    reader->capacity = capacity;
+bool reader_next_line(const struct reader_block *block, size_t *position, struct scan_span *line)
+{
+    const char *at = block->bytes + *position, *newline;
+    size_t left = block->length - *position;
+
+    if (left == 0)
+        return false;
+    newline = memchr(at, '\n', left);
+    *line = (struct scan_span){at, newline == NULL ? left : (size_t)(newline - at)};
+    *position += newline == NULL ? left : line->length + 1;
+    return true;
+}
+
+static int reserve(struct reader_block *block, size_t capacity, struct error *error)
+{
+    char *bytes;
+
+    if (capacity <= block->capacity)
+        return 0;
+    bytes = realloc(block->bytes, capacity + SCAN_PADDING);
+    if (bytes == NULL)
+        return error_memory(error, "the lines of a slogfile");
+    block->bytes = bytes;
+    block->capacity = capacity;
     return 0;
 }
 
-/* Moves what is left to the front and reads more behind it. As source_read(). */
-static ssize_t read_more(struct reader *reader, struct error *error)
+/* Begins a block with what is left of the one before. */
+static int begin(struct reader *reader, struct reader_block *block, struct error *error)
 {
-    size_t left = reader->end - reader->start;
-    ssize_t got;
-
-    if (reader->start > 0) {
-        memmove(reader->data, reader->data + reader->start, left);
-        reader->scanned -= reader->start;
-        reader->start = 0;
-        reader->end = left;
-    }
-    if (left == reader->capacity && grow(reader, error) != 0)
+    if (block->capacity > KEEP_SIZE)
+        reader_free_block(block);
+    block->torn = block->too_long = false;
+    block->length = 0;
+    if (reserve(block, reader->rest.length + READ_SIZE, error) != 0)
         return -1;
-    got = source_read(reader->source, reader->data + left, reader->capacity - left, error);
-    if (got > 0)
-        reader->end += (size_t)got;
-    return got;
+    if (reader->rest.length > 0)
+        memcpy(block->bytes, reader->rest.data, reader->rest.length);
+    block->length = reader->rest.length;
+    buf_clear(&reader->rest);
+    return 0;
 }
 
-static int give_line(struct reader *reader, size_t end, size_t next, struct reader_line *line)
+/* Lays aside what stands behind `length`. */
+static int keep_rest(struct reader *reader, struct reader_block *block, size_t length,
+                     struct error *error)
 {
-    *line = (struct reader_line){.bytes = reader->data + reader->start,
-                                 .length = end - reader->start,
-                                 .number = ++reader->number};
-    reader->start = next;
-    reader->scanned = next;
+    if (buf_append(&reader->rest, block->bytes + length, block->length - length) != 0)
+        return error_memory(error, "the lines of a slogfile");
+    block->length = length;
+    return 0;
+}
+
+/* Drops what belongs to a line that was too long; its newline ends that. */
+static void skip(struct reader *reader, struct reader_block *block)
+{
+    const char *newline = memchr(block->bytes, '\n', block->length);
+    size_t dropped = newline == NULL ? block->length : (size_t)(newline - block->bytes) + 1;
+
+    reader->skipping = newline == NULL;
+    block->length -= dropped;
+    memmove(block->bytes, block->bytes + dropped, block->length);
+}
+
+/* Without a newline before the end of the file. As reader_next(). */
+static int end(struct reader *reader, bool follow, struct reader_block *block, struct error *error)
+{
+    if (block->length == 0)
+        return 0;
+    if (follow)
+        return keep_rest(reader, block, 0, error);
+    block->torn = true;
     return 1;
 }
 
-/* Takes what is there of a line that is too long; the rest will be skipped. */
-static int give_long_line(struct reader *reader, struct reader_line *line)
-{
-    give_line(reader, reader->end, reader->end, line);
-    line->too_long = true;
-    reader->skipping = true;
-    return 1;
-}
-
-static int give_torn_line(struct reader *reader, struct reader_line *line)
-{
-    give_line(reader, reader->end, reader->end, line);
-    line->torn = true;
-    return 1;
-}
-
-/* The next newline in what was read, as an offset; SIZE_MAX when there is none yet. */
-static size_t find_newline(struct reader *reader)
-{
-    const char *from = reader->data + reader->scanned;
-    const char *newline = memchr(from, '\n', reader->end - reader->scanned);
-
-    if (newline != NULL)
-        return (size_t)(newline - reader->data);
-    reader->scanned = reader->end;
-    return SIZE_MAX;
-}
-
-static void skip_to(struct reader *reader, size_t offset)
-{
-    reader->start = offset;
-    reader->scanned = offset;
-}
-
-int reader_next(struct reader *reader, bool follow, struct reader_line *line, struct error *error)
+/* Reads until there is a whole line. As reader_next(). */
+static int fill(struct reader *reader, bool follow, struct reader_block *block, struct error *error)
 {
     for (;;) {
-        size_t newline = find_newline(reader);
+        const char *newline;
         ssize_t got;
 
-        if (newline != SIZE_MAX && !reader->skipping)
-            return give_line(reader, newline, newline + 1, line);
-        if (newline != SIZE_MAX) {
-            reader->skipping = false;
-            skip_to(reader, newline + 1);
-            continue;
+        if (block->length >= READER_LONGEST_LINE) {
+            block->too_long = true;
+            reader->skipping = true;
+            return 1;
         }
-        if (reader->skipping)
-            skip_to(reader, reader->end);
-        if (reader->end - reader->start >= READER_LONGEST_LINE)
-            return give_long_line(reader, line);
-        got = read_more(reader, error);
+        if (reserve(block, block->length < READ_SIZE ? READ_SIZE : 2 * block->length, error) != 0)
+            return -1;
+        got = source_read(reader->source, block->bytes + block->length,
+                          block->capacity - block->length, error);
         if (got < 0)
             return -1;
-        if (got > 0)
-            continue;
-        if (follow || reader->start == reader->end)
-            return 0;
-        return give_torn_line(reader, line);
+        if (got == 0)
+            return end(reader, follow, block, error);
+        block->length += (size_t)got;
+        if (reader->skipping)
+            skip(reader, block);
+        newline = memrchr(block->bytes, '\n', block->length);
+        if (newline != NULL)
+            return keep_rest(reader, block, (size_t)(newline - block->bytes) + 1, error) == 0 ? 1
+                                                                                              : -1;
     }
+}
+
+int reader_next(struct reader *reader, bool follow, struct reader_block *block, struct error *error)
+{
+    int result = begin(reader, block, error);
+
+    if (result == 0)
+        result = fill(reader, follow, block, error);
+    /* What stands in the padding must not depend on what was in the memory before. */
+    if (result > 0)
+        memset(block->bytes + block->length, 0, SCAN_PADDING);
+    return result;
 }

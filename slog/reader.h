@@ -7,33 +7,44 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "slog/scan.h"
 
-/*
- * The lines of a slogfile, one after the other. Memory is one buffer of half a
- * MiB, more only while a line is longer than that.
- */
+/* A slogfile, or any file of lines, in blocks of whole lines. */
 struct reader;
 
-/* A longer line is not kept: its too_long is set and its bytes are its beginning. */
+/* A longer line is not kept. */
 enum { READER_LONGEST_LINE = 32 * 1024 * 1024 };
 
-struct reader_line {
-    const char *bytes; /* borrowed until the next call; SCAN_PADDING bytes behind are readable */
-    size_t length;     /* without the newline */
-    uint64_t number;   /* from 1 */
-    bool torn;         /* the file ended without a newline */
-    bool too_long;
+/*
+ * Some whole lines, each with its newline; all zeros before the first use.
+ * SCAN_PADDING bytes behind the last one are readable. A quarter MiB, more only
+ * when a line is longer.
+ */
+struct reader_block {
+    char *bytes; /* owned by the block: reader_free_block() */
+    size_t length;
+    size_t capacity;
+    bool torn;     /* the file ended within its one line, which has no newline */
+    bool too_long; /* it is the beginning of one line that is too long */
 };
 
 /* "-" is standard input. Errors as source_open(). */
 struct reader *reader_open(const char *path, struct error *error);
 
 /*
- * 1 with the next line, 0 at the end, -1 on failure (the input is damaged or
- * cannot be read). With `follow`, a last line without newline is not given but
- * kept, and after a 0 the call can be made again when the file has grown.
+ * 1 with the next lines in *block, as soon as there is one; 0 at the end; -1 on
+ * failure (the input is damaged or cannot be read). With `follow`, a last line
+ * without newline is not given but kept, and after a 0 the call can be made
+ * again when the file has grown.
  */
-int reader_next(struct reader *reader, bool follow, struct reader_line *line, struct error *error);
+int reader_next(struct reader *reader, bool follow, struct reader_block *block,
+                struct error *error);
+
+/*
+ * The line of the block that begins at *position (0 at first), without its
+ * newline; moves *position behind it. False behind the last one.
+ */
+bool reader_next_line(const struct reader_block *block, size_t *position, struct scan_span *line);
 
 /* Whether compressed input ended before its end, as after a crash. */
 bool reader_is_cut(const struct reader *reader);
@@ -41,6 +52,7 @@ bool reader_is_cut(const struct reader *reader);
 /* Whether the file can grow and reader_next() be called again. */
 bool reader_can_grow(const struct reader *reader);
 
+void reader_free_block(struct reader_block *block);
 void reader_close(struct reader *reader);
 
 #endif

@@ -33,6 +33,7 @@ static int read_side(const struct options *options, struct pairs *pairs, int sid
     char *files[] = {options->files[side], NULL};
     struct feed feed = {.files = files,
                         .strict = options->strict,
+                        .jobs = options->jobs,
                         .labels = true, /* with them comes the digest of all syscalls */
                         .delivery = on_delivery,
                         .context = &reading};

@@ -6,8 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "slog/reader.h"
-#include "slog/record.h"
+#include "slog/decoder.h"
 #include "tools/follow.h"
 
 enum {
@@ -23,7 +22,8 @@ struct feeding {
     struct model *model;
     /* Of the file that is being read: */
     const char *path;
-    struct reader *reader;
+    struct decoder *decoder;
+    uint64_t number; /* of the line */
     uint64_t good_lines;
     uint64_t first_bad; /* bad lines before its first good one */
     const char *first_why;
@@ -52,27 +52,26 @@ static int bad_beginning(struct feeding *feeding, const char *why, struct error 
     return feeding->first_bad < LINES_TO_RECOGNISE ? 0 : no_slogfile(feeding, error);
 }
 
-static int bad_line(struct feeding *feeding, const struct reader_line *line, const char *why,
-                    struct error *error)
+static int bad_line(struct feeding *feeding, const struct decoder_line *line, struct error *error)
 {
     if (feeding->good_lines == 0)
-        return bad_beginning(feeding, why, error);
+        return bad_beginning(feeding, line->why, error);
     /* What a crash left of the last line is no fault of the file's. */
     if (line->torn) {
         feeding->tally->torn_lines++;
-        log_line("%s:%" PRIu64 ": the last line is torn and left out", feeding->path, line->number);
+        log_line("%s:%" PRIu64 ": the last line is torn and left out", feeding->path,
+                 feeding->number);
         return 0;
     }
     if (feeding->feed->strict)
-        return error_set(error, ERROR_INPUT, "%s:%" PRIu64 ": %s", feeding->path, line->number,
-                         why);
-    name_bad_line(feeding, line->number, why);
+        return error_set(error, ERROR_INPUT, "%s:%" PRIu64 ": %s", feeding->path, feeding->number,
+                         line->why);
+    name_bad_line(feeding, feeding->number, line->why);
     return 0;
 }
 
 /* The first good line: what is bad before it, as where a file was cut, is bad lines now. */
-static int good_beginning(struct feeding *feeding, const struct reader_line *line,
-                          struct error *error)
+static int good_beginning(struct feeding *feeding, struct error *error)
 {
     if (feeding->first_bad == 0)
         return 0;
@@ -80,45 +79,38 @@ static int good_beginning(struct feeding *feeding, const struct reader_line *lin
         return error_set(error, ERROR_INPUT, "%s:1: %s", feeding->path, feeding->first_why);
     name_bad_line(feeding, 1, feeding->first_why);
     if (feeding->first_bad > 1)
-        log_line("%s: left out: all lines before line %" PRIu64, feeding->path, line->number);
+        log_line("%s: left out: all lines before line %" PRIu64, feeding->path, feeding->number);
     feeding->tally->bad_lines += feeding->first_bad - 1;
     return 0;
 }
 
 /* ---- reading ------------------------------------------------------------ */
 
-static bool is_blank(const struct reader_line *line)
+static int take_line(struct feeding *feeding, const struct decoder_line *line, struct error *error)
 {
-    return line->length == 0 || (line->length == 1 && line->bytes[0] == '\r');
-}
-
-static int take_line(struct feeding *feeding, const struct reader_line *line, struct error *error)
-{
-    struct record record;
-    const char *why;
-
     feeding->tally->lines++;
-    if (is_blank(line))
+    feeding->number++;
+    if (line->blank)
         return 0;
-    if (line->too_long)
-        return bad_line(feeding, line, "longer than 32 MiB", error);
-    if (!record_read(line->bytes, line->length, &record, &why))
-        return bad_line(feeding, line, why, error);
-    if (feeding->good_lines++ == 0 && good_beginning(feeding, line, error) != 0)
+    if (line->why != NULL)
+        return bad_line(feeding, line, error);
+    if (feeding->good_lines++ == 0 && good_beginning(feeding, error) != 0)
         return -1;
-    if (model_feed(feeding->model, &record, line->number, error) != 0)
-        return error_prefix(error, "%s:%" PRIu64, feeding->path, line->number);
+    if (model_feed(feeding->model, &line->record, feeding->number, error) != 0)
+        return error_prefix(error, "%s:%" PRIu64, feeding->path, feeding->number);
     return 0;
 }
 
 static int read_lines(struct feeding *feeding, bool follow, struct error *error)
 {
-    struct reader_line line;
+    struct decoder_batch batch;
     int got;
 
-    while ((got = reader_next(feeding->reader, follow, &line, error)) > 0) {
-        if (take_line(feeding, &line, error) != 0)
-            return -1;
+    while ((got = decoder_next(feeding->decoder, follow, &batch, error)) > 0) {
+        for (size_t i = 0; i < batch.count; i++) {
+            if (take_line(feeding, &batch.lines[i], error) != 0)
+                return -1;
+        }
     }
     return got;
 }
@@ -144,7 +136,7 @@ static int follow_file(struct feeding *feeding, struct error *error)
 {
     int descriptor, result;
 
-    if (!reader_can_grow(feeding->reader))
+    if (!decoder_can_grow(feeding->decoder))
         return error_set(error, ERROR_INPUT, "%s: is compressed; --follow reads plain slogfiles",
                          feeding->path);
     descriptor = follow_open(feeding->path, error);
@@ -161,7 +153,7 @@ static int read_file(struct feeding *feeding, struct error *error)
         return -1;
     if (feeding->good_lines == 0)
         return no_slogfile(feeding, error);
-    if (reader_is_cut(feeding->reader))
+    if (decoder_is_cut(feeding->decoder))
         log_line("%s: the compressed data ends before its end; what is there is reported",
                  feeding->path);
     return 0;
@@ -173,15 +165,16 @@ static int open_and_read(struct feeding *feeding, bool follow, struct error *err
 
     feeding->good_lines = 0;
     feeding->first_bad = 0;
-    feeding->reader = reader_open(feeding->path, error);
-    if (feeding->reader == NULL)
+    feeding->number = 0;
+    feeding->decoder = decoder_open(feeding->path, follow ? 1 : feeding->feed->jobs, error);
+    if (feeding->decoder == NULL)
         return -1;
     /* A pipe is followed by reading it. */
     if (follow && strcmp(feeding->path, "-") != 0)
         result = follow_file(feeding, error);
     if (result == 0)
         result = read_file(feeding, error);
-    reader_close(feeding->reader);
+    decoder_close(feeding->decoder);
     return result;
 }
 

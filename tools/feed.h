@@ -25,6 +25,7 @@ struct feed {
     bool strict;        /* a bad line is an error */
     bool follow;        /* go on when the last file grows */
     bool labels;        /* as model_new() */
+    unsigned jobs;      /* as decoder_open() */
     /* As struct model_sink; note may be NULL. */
     int (*delivery)(void *context, const struct model_delivery *delivery, struct error *error);
     void (*note)(void *context, const struct model_note *note);

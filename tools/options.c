@@ -5,6 +5,9 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "slog/decoder.h"
 
 const char options_help[] =
     "usage: slogreport [options] FILE|- ...             each delivery\n"
@@ -23,6 +26,7 @@ const char options_help[] =
     "  --trace FILE        write a trace for Perfetto or speedscope, and print nothing\n"
     "                      unless --json or --csv is given\n"
     "  --follow            go on while the last file grows\n"
+    "  --jobs N            read with N threads; else one for each core, four at most\n"
     "  --strict            a line that is no slog line is an error, not left out\n"
     "\n"
     "Which deliveries (RANGE is 5, 5-9, 5- or -9; --vat and --kind can be repeated):\n"
@@ -63,6 +67,7 @@ enum option_id {
     OPTION_JSON = 256,
     OPTION_CSV,
     OPTION_TRACE,
+    OPTION_JOBS,
     OPTION_STRICT,
     OPTION_FOLLOW,
     OPTION_VAT,
@@ -84,6 +89,7 @@ enum option_id {
 static const struct option long_options[] = {
     {"json", no_argument, NULL, OPTION_JSON},
     {"csv", no_argument, NULL, OPTION_CSV},
+    {"jobs", required_argument, NULL, OPTION_JOBS},
     {"trace", required_argument, NULL, OPTION_TRACE},
     {"strict", no_argument, NULL, OPTION_STRICT},
     {"follow", no_argument, NULL, OPTION_FOLLOW},
@@ -137,17 +143,39 @@ static unsigned commands_of(int option)
     }
 }
 
-static int take_top(const char *text, struct options *options, struct error *error)
+/* A number from 1 to `most`. */
+static int take_number(const char *name, unsigned long long most, size_t *number,
+                       struct error *error)
 {
+    unsigned long long value;
     char *rest;
-    unsigned long long top;
 
     errno = 0;
-    top = strtoull(text, &rest, 10);
-    if (text[0] < '1' || text[0] > '9' || *rest != '\0' || errno != 0 || top > SIZE_MAX)
-        return error_set(error, ERROR_USAGE, "--top %s: is no number from 1 on", text);
-    options->top = (size_t)top;
+    value = strtoull(optarg, &rest, 10);
+    if (optarg[0] < '1' || optarg[0] > '9' || *rest != '\0' || errno != 0 || value > most)
+        return error_set(error, ERROR_USAGE, "--%s %s: is no number from 1 to %llu", name, optarg,
+                         most);
+    *number = (size_t)value;
     return 0;
+}
+
+static int take_jobs(struct options *options, struct error *error)
+{
+    size_t jobs;
+
+    if (take_number("jobs", DECODER_MOST_JOBS, &jobs, error) != 0)
+        return -1;
+    options->jobs = (unsigned)jobs;
+    return 0;
+}
+
+/* As many as there are cores, but no more than the model can keep up with. */
+static unsigned usual_jobs(void)
+{
+    enum { ENOUGH = 4 };
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return cores < 1 ? 1 : cores < ENOUGH ? (unsigned)cores : ENOUGH;
 }
 
 static int take_sort(const char *name, struct options *options, struct error *error)
@@ -233,7 +261,9 @@ static int take_option(int option, char **argv, struct options *options, struct 
     case ':':
         return error_set(error, ERROR_USAGE, "%s wants a value", argv[optind - 1]);
     case OPTION_TOP:
-        return take_top(optarg, options, error);
+        return take_number("top", SIZE_MAX, &options->top, error);
+    case OPTION_JOBS:
+        return take_jobs(options, error);
     case OPTION_SORT:
         return take_sort(optarg, options, error);
     case OPTION_BY:
@@ -293,7 +323,7 @@ int options_parse(int argc, char **argv, struct options *options, struct error *
 {
     int option;
 
-    *options = (struct options){.command = take_command(argc, argv)};
+    *options = (struct options){.command = take_command(argc, argv), .jobs = usual_jobs()};
     for (int kind = 0; kind < GROUP_KINDS; kind++)
         options->by[kind] = kind != GROUP_BLOCK;
     optind = options->command == COMMAND_REPORT ? 1 : 2;

@@ -27,6 +27,7 @@ struct options {
     bool help, version;
     bool json;
     bool csv;
+    unsigned jobs;     /* from 1 */
     const char *trace; /* where to write one; NULL: nowhere */
     bool strict;       /* a line that is no slog line is an error */
     bool follow;

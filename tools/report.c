@@ -70,6 +70,7 @@ static int write_report(struct report *report, struct error *error)
     const struct options *options = report->options;
     struct feed feed = {.files = options->files,
                         .strict = options->strict,
+                        .jobs = options->jobs,
                         .follow = options->follow,
                         .labels = report->render->labels || report->trace != NULL,
                         .delivery = on_delivery,

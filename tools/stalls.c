@@ -197,6 +197,7 @@ int stalls_run(const struct options *options, struct error *error)
                             .outliers.keep = options->top > 0 ? options->top : SHOWN};
     struct feed feed = {.files = options->files,
                         .strict = options->strict,
+                        .jobs = options->jobs,
                         .labels = true,
                         .delivery = on_delivery,
                         .context = &stalls};

@@ -104,6 +104,7 @@ int summary_run(const struct options *options, struct error *error)
     struct summary summary = {.options = options};
     struct feed feed = {.files = options->files,
                         .strict = options->strict,
+                        .jobs = options->jobs,
                         .delivery = on_delivery,
                         .context = &summary};
     struct tally tally;

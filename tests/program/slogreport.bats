@@ -160,13 +160,32 @@ as_split() {
     assert_output_has "slogreport $(cat "$ROOT/VERSION")"
 }
 
+@test "the report is the same, however many threads read" {
+    cd "$BATS_TEST_TMPDIR"
+    for file in "$DATA"/*.slog.gz "$DATA"/shapes/damaged.slog; do
+        slogreport --jobs 1 "$file" > one 2> one.err
+        for jobs in 2 3 7; do
+            slogreport --jobs "$jobs" "$file" > many 2> many.err
+            cmp one many
+            cmp one.err many.err
+        done
+    done
+    cat "$DATA/variety.slog.gz" > damaged.gz
+    printf 'xxxxxxxxxxxxxxxx' | dd of=damaged.gz bs=1 seek=20000 conv=notrunc status=none
+    run --separate-stderr slogreport --jobs 3 --json damaged.gz
+    assert_status 3
+    [[ $stderr == *"damaged.gz: damaged gzip data"* ]]
+    run --separate-stderr slogreport --jobs 0 damaged.gz
+    assert_bad_input 2 --jobs
+}
+
 @test "memory does not grow with the file" {
     ldd "$BUILD/slogreport" | grep -q asan && skip "the address sanitizer reserves terabytes"
     cd "$BATS_TEST_TMPDIR"
     zcat "$DATA/variety.slog.gz" > once
     for _ in $(seq 20); do cat once; done > often
     # 42 MB within an address space that holds the program and little more.
-    (ulimit -v 40000 && slogreport --json often > report)
+    (ulimit -v 40000 && slogreport --jobs 1 --json often > report)
     assert_equal "$(grep -c '"kind":"delivery"' report)" $((20 * 269))
 }
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SLOG_DECODER_H
+#define GASPIPE_SLOG_DECODER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "slog/record.h"
+
+/*
+ * The records of a slogfile in their order. With several jobs as many threads
+ * take turns in reading a block of lines, and scan their blocks side by side.
+ */
+struct decoder;
+
+enum { DECODER_MOST_JOBS = 64 };
+
+struct decoder_line {
+    struct record record;
+    const char *why; /* NULL: a good line; else in a few words why it is none (static text) */
+    bool blank;      /* nothing in it: neither good nor bad */
+    bool torn;       /* the file ended within it */
+};
+
+/* Some lines after each other, borrowed until the next call. */
+struct decoder_batch {
+    const struct decoder_line *lines;
+    size_t count;
+};
+
+/* `jobs` from 1 to DECODER_MOST_JOBS. Other errors as reader_open(). */
+struct decoder *decoder_open(const char *path, unsigned jobs, struct error *error);
+
+/*
+ * 1 with the next lines, 0 at the end, -1 on failure. `follow` as in
+ * reader_next(), and then with one job only.
+ */
+int decoder_next(struct decoder *decoder, bool follow, struct decoder_batch *batch,
+                 struct error *error);
+
+/* As those of the reader; to be asked before the first or after the last batch. */
+bool decoder_is_cut(const struct decoder *decoder);
+bool decoder_can_grow(const struct decoder *decoder);
+
+void decoder_close(struct decoder *decoder);
+
+#endif
