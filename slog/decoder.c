@@ -75,7 +75,7 @@ static int scan_block(struct slot *slot, struct error *error)
 
 static void fill_slot(struct decoder *decoder, struct slot *slot, bool follow)
 {
-    slot->result = reader_next(decoder->reader, follow, &slot->block, &slot->error);
+    slot->result = reader_next_block(decoder->reader, follow, &slot->block, &slot->error);
 }
 
 static void scan_slot(struct slot *slot)

@@ -34,7 +34,7 @@ struct decoder *decoder_open(const char *path, unsigned jobs, struct error *erro
 
 /*
  * 1 with the next lines, 0 at the end, -1 on failure. `follow` as in
- * reader_next(), and then with one job only.
+ * reader_next_block(), and then with one job only.
  */
 int decoder_next(struct decoder *decoder, bool follow, struct decoder_batch *batch,
                  struct error *error);

@@ -18,6 +18,10 @@ struct reader {
     struct source *source;
     struct buf rest; /* the beginning of the line that the last block ended in */
     bool skipping;   /* that line is too long; its end is yet to come */
+    /* For reader_next(): */
+    struct reader_block block;
+    size_t position; /* of the next line in it */
+    uint64_t number;
 };
 
 struct reader *reader_open(const char *path, struct error *error)
@@ -42,6 +46,7 @@ void reader_close(struct reader *reader)
         return;
     source_close(reader->source);
     buf_free(&reader->rest);
+    reader_free_block(&reader->block);
     free(reader);
 }
 
@@ -63,11 +68,12 @@ void reader_free_block(struct reader_block *block)
 
 bool reader_next_line(const struct reader_block *block, size_t *position, struct scan_span *line)
 {
-    const char *at = block->bytes + *position, *newline;
     size_t left = block->length - *position;
+    const char *at, *newline;
 
     if (left == 0)
         return false;
+    at = block->bytes + *position;
     newline = memchr(at, '\n', left);
     *line = (struct scan_span){at, newline == NULL ? left : (size_t)(newline - at)};
     *position += newline == NULL ? left : line->length + 1;
@@ -125,7 +131,7 @@ static void skip(struct reader *reader, struct reader_block *block)
     memmove(block->bytes, block->bytes + dropped, block->length);
 }
 
-/* Without a newline before the end of the file. As reader_next(). */
+/* Without a newline before the end of the file. As reader_next_block(). */
 static int end(struct reader *reader, bool follow, struct reader_block *block, struct error *error)
 {
     if (block->length == 0)
@@ -136,7 +142,7 @@ static int end(struct reader *reader, bool follow, struct reader_block *block, s
     return 1;
 }
 
-/* Reads until there is a whole line. As reader_next(). */
+/* Reads until there is a whole line. As reader_next_block(). */
 static int fill(struct reader *reader, bool follow, struct reader_block *block, struct error *error)
 {
     for (;;) {
@@ -166,7 +172,8 @@ static int fill(struct reader *reader, bool follow, struct reader_block *block, 
     }
 }
 
-int reader_next(struct reader *reader, bool follow, struct reader_block *block, struct error *error)
+int reader_next_block(struct reader *reader, bool follow, struct reader_block *block,
+                      struct error *error)
 {
     int result = begin(reader, block, error);
 
@@ -176,4 +183,25 @@ int reader_next(struct reader *reader, bool follow, struct reader_block *block, 
     if (result > 0)
         memset(block->bytes + block->length, 0, SCAN_PADDING);
     return result;
+}
+
+int reader_next(struct reader *reader, bool follow, struct reader_line *line, struct error *error)
+{
+    struct scan_span text;
+    int got;
+
+    while (!reader_next_line(&reader->block, &reader->position, &text)) {
+        got = reader_next_block(reader, follow, &reader->block, error);
+        reader->position = 0;
+        if (got <= 0) {
+            reader->block.length = 0;
+            return got;
+        }
+    }
+    *line = (struct reader_line){.bytes = text.at,
+                                 .length = text.length,
+                                 .number = ++reader->number,
+                                 .torn = reader->block.torn,
+                                 .too_long = reader->block.too_long};
+    return 1;
 }

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "slog/scan.h"
 
-/* A slogfile, or any file of lines, in blocks of whole lines. */
+/* A slogfile, or any file of lines, line by line or in blocks of whole lines. */
 struct reader;
 
 /* A longer line is not kept. */
@@ -37,8 +37,8 @@ struct reader *reader_open(const char *path, struct error *error);
  * without newline is not given but kept, and after a 0 the call can be made
  * again when the file has grown.
  */
-int reader_next(struct reader *reader, bool follow, struct reader_block *block,
-                struct error *error);
+int reader_next_block(struct reader *reader, bool follow, struct reader_block *block,
+                      struct error *error);
 
 /*
  * The line of the block that begins at *position (0 at first), without its
@@ -46,10 +46,25 @@ int reader_next(struct reader *reader, bool follow, struct reader_block *block,
  */
 bool reader_next_line(const struct reader_block *block, size_t *position, struct scan_span *line);
 
+/* A line by itself. */
+struct reader_line {
+    const char *bytes; /* borrowed until the next call; SCAN_PADDING bytes behind are readable */
+    size_t length;     /* without the newline */
+    uint64_t number;   /* from 1 */
+    bool torn;         /* the file ended without a newline */
+    bool too_long;     /* bytes are its beginning */
+};
+
+/*
+ * The same as reader_next_block(), line by line. A reader is read in one of the
+ * two ways, not in both.
+ */
+int reader_next(struct reader *reader, bool follow, struct reader_line *line, struct error *error);
+
 /* Whether compressed input ended before its end, as after a crash. */
 bool reader_is_cut(const struct reader *reader);
 
-/* Whether the file can grow and reader_next() be called again. */
+/* Whether the file can grow and the next lines be asked for again. */
 bool reader_can_grow(const struct reader *reader);
 
 void reader_free_block(struct reader_block *block);

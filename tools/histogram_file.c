@@ -192,23 +192,17 @@ static bool read_histogram(struct scan_span line, struct histogram *histogram)
     return in_buckets == histogram->count && histogram->count > 0;
 }
 
-/* A line of a file, for errors. */
-struct line {
-    const char *path;
-    uint64_t number;
-    struct scan_span json;
-};
-
-static int bad_line(const struct line *line, struct error *error)
+static int bad_line(const char *path, const struct reader_line *line, struct error *error)
 {
     return error_set(error, ERROR_INPUT,
-                     "%s:%" PRIu64 ": no line of a file that slogreport --histograms wrote",
-                     line->path, line->number);
+                     "%s:%" PRIu64 ": no line of a file that slogreport --histograms wrote", path,
+                     line->number);
 }
 
-static int merge_line(const struct line *line, struct groups *groups, struct error *error)
+static int merge_line(const char *path, const struct reader_line *line, struct groups *groups,
+                      struct error *error)
 {
-    struct scan_span json = line->json;
+    struct scan_span json = {line->bytes, line->length};
     int kind = find_kind(scan_string(scan_get(json, "by")));
     int column = find_column(scan_string(scan_get(json, "column")));
     struct histogram histogram = {0};
@@ -218,7 +212,7 @@ static int merge_line(const struct line *line, struct groups *groups, struct err
 
     if (kind < 0 || column < 0 || get_text(json, "name", &name) == NULL ||
         get_text(json, "label", &label) == NULL || !read_histogram(json, &histogram)) {
-        result = bad_line(line, error);
+        result = bad_line(path, line, error);
     } else if (groups->wanted[kind]) {
         group = groups_find(groups, (enum group_kind)kind, name.data, label.data);
         if (group == NULL || histogram_merge(&group->columns[column], &histogram) != 0)
@@ -230,55 +224,38 @@ static int merge_line(const struct line *line, struct groups *groups, struct err
     return result;
 }
 
-static int check_first_line(const struct line *line, struct groups *groups, struct error *error)
+static int check_first_line(const char *path, const struct reader_line *line, struct groups *groups,
+                            struct error *error)
 {
-    struct scan_span json = line->json;
+    struct scan_span json = {line->bytes, line->length};
     uint64_t version, spoiled;
 
     if (!scan_is(scan_string(scan_get(json, "kind")), "slog-histograms") ||
         !get_number(json, "version", &version) || !get_number(json, "spoiled", &spoiled))
         return error_set(error, ERROR_INPUT, "%s: no file that slogreport --histograms wrote",
-                         line->path);
+                         path);
     if (version != VERSION)
         return error_set(error, ERROR_INPUT,
                          "%s: histograms of version %" PRIu64 "; this slogreport reads version %d",
-                         line->path, version, VERSION);
+                         path, version, VERSION);
     groups->spoiled += spoiled;
     return 0;
 }
 
-static int read_block(const struct reader_block *block, struct line *line, struct groups *groups,
+static int read_lines(struct reader *reader, const char *path, struct groups *groups,
                       struct error *error)
 {
-    size_t position = 0;
-
-    while (reader_next_line(block, &position, &line->json)) {
-        int result;
-
-        line->number++;
-        if (block->torn || block->too_long)
-            return bad_line(line, error);
-        result = line->number == 1 ? check_first_line(line, groups, error)
-                                   : merge_line(line, groups, error);
-        if (result != 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int read_blocks(struct reader *reader, const char *path, struct groups *groups,
-                       struct error *error)
-{
-    struct line line = {.path = path};
-    struct reader_block block = {0};
+    struct reader_line line = {0};
     int got;
 
-    while ((got = reader_next(reader, false, &block, error)) > 0) {
-        got = read_block(&block, &line, groups, error);
+    while ((got = reader_next(reader, false, &line, error)) > 0) {
+        if (line.torn || line.too_long)
+            return bad_line(path, &line, error);
+        got = line.number == 1 ? check_first_line(path, &line, groups, error)
+                               : merge_line(path, &line, groups, error);
         if (got < 0)
-            break;
+            return -1;
     }
-    reader_free_block(&block);
     if (got == 0 && line.number == 0)
         return error_set(error, ERROR_INPUT, "%s: is empty", path);
     return got;
@@ -291,7 +268,7 @@ int histogram_file_read(const char *path, struct groups *groups, struct error *e
 
     if (reader == NULL)
         return -1;
-    result = read_blocks(reader, path, groups, error);
+    result = read_lines(reader, path, groups, error);
     reader_close(reader);
     return result;
 }

@@ -56,7 +56,7 @@ static void expect_lines(const char *text, const char *expected)
 
     write_file(text, strlen(text));
     reader = open_reader();
-    while (reader_next(reader, false, &block, &error) > 0) {
+    while (reader_next_block(reader, false, &block, &error) > 0) {
         struct scan_span line;
         size_t position = 0;
 
@@ -99,7 +99,7 @@ static void lines_cross_blocks(void **state)
     }
     write_file(text.data, text.length);
     reader = open_reader();
-    while (reader_next(reader, false, &block, &error) > 0) {
+    while (reader_next_block(reader, false, &block, &error) > 0) {
         assert_int_equal(block.bytes[block.length - 1], '\n');
         assert_false(block.torn || block.too_long);
         buf_append(&found, block.bytes, block.length);
@@ -110,6 +110,28 @@ static void lines_cross_blocks(void **state)
     reader_close(reader);
     buf_free(&text);
     buf_free(&found);
+}
+
+static void gives_lines_by_themselves(void **state)
+{
+    static const char *const lines[] = {"a", "", "bc", "torn"};
+    struct reader *reader;
+    struct reader_line line;
+    struct error error;
+
+    (void)state;
+    write_file("a\n\nbc\ntorn", 10);
+    reader = open_reader();
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(reader_next(reader, false, &line, &error), 1);
+        assert_int_equal(line.length, strlen(lines[i]));
+        assert_memory_equal(line.bytes, lines[i], line.length);
+        assert_int_equal(line.number, i + 1);
+        assert_int_equal(line.torn, i == 3);
+    }
+    assert_int_equal(reader_next(reader, false, &line, &error), 0);
+    assert_int_equal(reader_next(reader, false, &line, &error), 0);
+    reader_close(reader);
 }
 
 static void drops_a_line_that_is_too_long(void **state)
@@ -128,14 +150,14 @@ static void drops_a_line_that_is_too_long(void **state)
     write_file(text.data, text.length);
     buf_free(&text);
     reader = open_reader();
-    assert_int_equal(reader_next(reader, false, &block, &error), 1);
+    assert_int_equal(reader_next_block(reader, false, &block, &error), 1);
     assert_memory_equal(block.bytes, "before\n", block.length);
-    assert_int_equal(reader_next(reader, false, &block, &error), 1);
+    assert_int_equal(reader_next_block(reader, false, &block, &error), 1);
     assert_true(block.too_long);
-    assert_int_equal(reader_next(reader, false, &block, &error), 1);
+    assert_int_equal(reader_next_block(reader, false, &block, &error), 1);
     assert_memory_equal(block.bytes, "after\n", block.length);
     assert_false(block.too_long);
-    assert_int_equal(reader_next(reader, false, &block, &error), 0);
+    assert_int_equal(reader_next_block(reader, false, &block, &error), 0);
     reader_free_block(&block);
     reader_close(reader);
 }
@@ -149,15 +171,15 @@ static void follows_a_file_that_grows(void **state)
     (void)state;
     write_file("one\ntw", 6);
     reader = open_reader();
-    assert_int_equal(reader_next(reader, true, &block, &error), 1);
+    assert_int_equal(reader_next_block(reader, true, &block, &error), 1);
     assert_memory_equal(block.bytes, "one\n", block.length);
-    assert_int_equal(reader_next(reader, true, &block, &error), 0);
-    assert_int_equal(reader_next(reader, true, &block, &error), 0);
+    assert_int_equal(reader_next_block(reader, true, &block, &error), 0);
+    assert_int_equal(reader_next_block(reader, true, &block, &error), 0);
     append_file("o\nthree");
-    assert_int_equal(reader_next(reader, true, &block, &error), 1);
+    assert_int_equal(reader_next_block(reader, true, &block, &error), 1);
     assert_memory_equal(block.bytes, "two\n", block.length);
-    assert_int_equal(reader_next(reader, true, &block, &error), 0);
-    assert_int_equal(reader_next(reader, false, &block, &error), 1);
+    assert_int_equal(reader_next_block(reader, true, &block, &error), 0);
+    assert_int_equal(reader_next_block(reader, false, &block, &error), 1);
     assert_true(block.torn);
     assert_memory_equal(block.bytes, "three", block.length);
     reader_free_block(&block);
@@ -230,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_whole_lines_and_the_torn_one),
         cmocka_unit_test(lines_cross_blocks),
+        cmocka_unit_test(gives_lines_by_themselves),
         cmocka_unit_test(drops_a_line_that_is_too_long),
         cmocka_unit_test(follows_a_file_that_grows),
         cmocka_unit_test(decodes_in_order),
