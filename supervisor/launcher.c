@@ -2,6 +2,7 @@
 #include "supervisor/launcher.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,13 +124,15 @@ struct worker_process *launcher_start(const struct launcher *launcher, uv_loop_t
                                       const char *name, const struct worker_listener *listener,
                                       struct error *error)
 {
-    /* Of one length whatever the limit is, for the same reason as the name. */
-    char limit[16];
-    char *arguments[] = {"gaspipe-worker", "-l", limit, "--die-with-parent", NULL, NULL};
+    /* Of one length whatever the limits are, for the same reason as the name. */
+    char computrons[16], instructions[24];
+    char *ours[] = {"--die-with-parent", "--max-instructions", instructions};
+    char *arguments[8] = {"gaspipe-worker", "-l", computrons};
 
-    snprintf(limit, sizeof limit, "%010u", launcher->compute_limit);
-    if (launcher->foreign)
-        arguments[3] = NULL;
+    snprintf(computrons, sizeof computrons, "%010u", launcher->compute_limit);
+    snprintf(instructions, sizeof instructions, "%020" PRIu64, launcher->instruction_limit);
+    if (!launcher->foreign)
+        memcpy(arguments + 3, ours, sizeof ours);
     if (launcher->counted)
         return start_counted(launcher, loop, arguments, name, listener, error);
     return start_native(launcher, loop, arguments, name, listener, error);

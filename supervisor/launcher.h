@@ -19,6 +19,8 @@ struct launcher {
     bool counted;
     bool foreign;           /* it knows xsnap-worker's options only */
     uint32_t compute_limit; /* computrons for each delivery; 0: none */
+    /* Machine instructions for each delivery; 0: none. The caller sets it, when counted. */
+    uint64_t instruction_limit;
     char worker[PATH_MAX];
     struct guest_tools tools; /* when counted */
     int program_fd;           /* the worker's file, when counted; else -1 */

@@ -307,6 +307,7 @@ static void run_all(struct run *run)
     output_init(&run->output, run->options.json);
     result =
         launcher_open(&run->launcher, run->options.counted, run->options.compute_limit, &error);
+    run->launcher.instruction_limit = run->options.instruction_limit;
     if (result == 0)
         result = open_files(run, &error);
     if (result == 0)

@@ -18,6 +18,7 @@ const char run_options_help[] =
     "  --vat NAME=FILE           a contract's source file, under the name of its vat\n"
     "  --counter qemu|none       count machine instructions under QEMU, or not (default: qemu)\n"
     "  --compute-limit N         computrons for each delivery, 0: no limit (default: 100000000)\n"
+    "  --max-instructions N      machine instructions for each delivery, 0: no limit (default: 0)\n"
     "  --delivery-timeout SECS   end a vat whose delivery takes longer, 0: never (default: 600)\n"
     "  --store DIR               keep the vats' stores there (default: in memory, for this run)\n"
     "  --slog FILE               append a slogfile, for slogreport\n"
@@ -31,6 +32,7 @@ enum {
     OPTION_VAT = 256,
     OPTION_COUNTER,
     OPTION_COMPUTE,
+    OPTION_INSTRUCTIONS,
     OPTION_TIMEOUT,
     OPTION_STORE,
     OPTION_SLOG,
@@ -42,6 +44,7 @@ static const struct option long_options[] = {
     {"vat", required_argument, NULL, OPTION_VAT},
     {"counter", required_argument, NULL, OPTION_COUNTER},
     {"compute-limit", required_argument, NULL, OPTION_COMPUTE},
+    {"max-instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
     {"delivery-timeout", required_argument, NULL, OPTION_TIMEOUT},
     {"store", required_argument, NULL, OPTION_STORE},
     {"slog", required_argument, NULL, OPTION_SLOG},
@@ -73,6 +76,9 @@ static int take_option(struct run_options *options, int option, struct error *er
         return option_take_counter(optarg, &options->counted, error);
     case OPTION_COMPUTE:
         return option_take_compute(optarg, &options->compute_limit, error);
+    case OPTION_INSTRUCTIONS:
+        return option_take_number("--max-instructions", optarg, 0, INT64_MAX,
+                                  &options->instruction_limit, error);
     case OPTION_TIMEOUT:
         return option_take_timeout(optarg, &options->timeout_ms, error);
     case OPTION_STORE:
@@ -98,6 +104,8 @@ static int check(struct run_options *options, int argc, char **argv, struct erro
         return error_set(error, ERROR_USAGE, "no vat: give at least one --vat NAME=FILE");
     if (argc - optind != 1)
         return error_set(error, ERROR_USAGE, "give one file of deliveries, or - for stdin");
+    if (options->instruction_limit > 0 && !options->counted)
+        return error_set(error, ERROR_USAGE, "--max-instructions wants --counter qemu");
     options->deliveries = argv[optind];
     return 0;
 }

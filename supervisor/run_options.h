@@ -18,8 +18,9 @@ struct run_options {
     bool counted;           /* under QEMU with the counter */
     bool json;
     bool help;
-    uint32_t compute_limit; /* computrons for each delivery; 0: none */
-    uint64_t timeout_ms;    /* 0: none */
+    uint32_t compute_limit;     /* computrons for each delivery; 0: none */
+    uint64_t instruction_limit; /* for each delivery; 0: none; counted runs only */
+    uint64_t timeout_ms;        /* 0: none */
 };
 
 extern const char run_options_help[];

@@ -183,7 +183,8 @@ static enum loop_step run_metered(struct worker *worker, char command, struct io
     struct engine_result result;
 
     worker->exit_status = WORKER_EXIT_OK;
-    region_start(&worker->region);
+    /* Only deliveries are limited: a runtime costs what it costs. */
+    region_start(&worker->region, command == COMMAND_DELIVER);
     result = run_command(worker, command, argument);
     region_stop(&worker->region, &meter);
     switch (result.outcome) {
@@ -283,8 +284,10 @@ int loop_run(const struct loop_options *options)
         return WORKER_EXIT_MEMORY;
     }
     if (open_engine(&worker, options) == 0) {
-        region_open(&worker.region);
-        handle_all(&worker);
+        if (region_open(&worker.region, options->instruction_limit))
+            handle_all(&worker);
+        else
+            end_with(&worker, WORKER_EXIT_USAGE, "--max-instructions: no counter is there");
         worker.ops->close(worker.engine);
     }
     buf_free(&worker.record);

@@ -12,6 +12,7 @@ struct loop_options {
     size_t frame_cap; /* bytes; longer frames are refused */
     const struct engine_ops *ops;
     struct engine_options engine; /* its host is set by the loop */
+    uint64_t instruction_limit;   /* for each delivery; 0: none; wants the counter */
     const char *snapshot;         /* where to start from; NULL: afresh */
 };
 

@@ -30,18 +30,20 @@ static const char usage[] =
     "  -v, --version      say the version and end\n"
     "  -h, --help         say this and end\n"
     "  --max-frame BYTES  refuse longer frames (default: 67108864)\n"
+    "  --max-instructions N  machine instructions for each delivery, under the counter\n"
     "  --die-with-parent  be killed when the supervisor dies\n"
     "\n"
     "Exit status: 0 well, 1 usage, 2 the pipe failed, 11 memory, 12 stack, 15 the last\n"
     "command threw, 16 keys, 17 computation, 30 instructions, 31 a frame was cut,\n"
     "32 a frame was bad, 255 the engine gave up.\n";
 
-enum { OPTION_MAX_FRAME = 256, OPTION_DIE_WITH_PARENT };
+enum { OPTION_MAX_FRAME = 256, OPTION_MAX_INSTRUCTIONS, OPTION_DIE_WITH_PARENT };
 
 static const struct option long_options[] = {
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'v'},
     {"max-frame", required_argument, NULL, OPTION_MAX_FRAME},
+    {"max-instructions", required_argument, NULL, OPTION_MAX_INSTRUCTIONS},
     {"die-with-parent", no_argument, NULL, OPTION_DIE_WITH_PARENT},
     {0},
 };
@@ -100,7 +102,7 @@ static int die_with_parent(void)
 /* Whether the option was right; what was wrong has been said. */
 static bool take_option(struct loop_options *options, int option)
 {
-    unsigned long cap = 0;
+    unsigned long number = 0;
 
     switch (option) {
     case 'l':
@@ -116,9 +118,14 @@ static bool take_option(struct loop_options *options, int option)
         options->engine.print_compute = true;
         return true;
     case OPTION_MAX_FRAME:
-        if (parse_number("--max-frame", optarg, INT32_MAX, &cap) != 0)
+        if (parse_number("--max-frame", optarg, INT32_MAX, &number) != 0)
             return false;
-        options->frame_cap = cap;
+        options->frame_cap = number;
+        return true;
+    case OPTION_MAX_INSTRUCTIONS:
+        if (parse_number("--max-instructions", optarg, INT64_MAX, &number) != 0)
+            return false;
+        options->instruction_limit = number;
         return true;
     case OPTION_DIE_WITH_PARENT:
         return die_with_parent() == 0;

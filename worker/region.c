@@ -2,14 +2,22 @@
 #include "worker/region.h"
 
 #include "counter/gasmark.h"
+#include "proto/command.h"
 
-void region_open(struct region *region)
+_Static_assert((int)WORKER_EXIT_INSTRUCTIONS == GASMARK_EXIT_LIMIT,
+               "the counter ends the worker with a status that the supervisor knows");
+
+bool region_open(struct region *region, uint64_t limit)
 {
     region->counter = gasmark_present() == 1;
+    region->limit = limit;
+    return region->counter || limit == 0;
 }
 
-void region_start(struct region *region)
+void region_start(struct region *region, bool limited)
 {
+    if (region->limit > 0)
+        gasmark_limit(limited ? region->limit : 0);
     /* The engine has one thread, and asking for one takes half the time. Cannot
      * fail: the address is ours. */
     (void)getrusage(RUSAGE_THREAD, &region->before);

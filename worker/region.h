@@ -13,13 +13,18 @@
  */
 struct region {
     bool counter;         /* an instruction counter that we can talk to is there */
+    uint64_t limit;       /* instructions; 0: none */
     struct rusage before; /* at the start */
 };
 
-/* Looks for the counter once. */
-void region_open(struct region *region);
+/*
+ * Looks for the counter once. A limited region of more than `limit` instructions
+ * ends the process with WORKER_EXIT_INSTRUCTIONS; 0: none does. False when there
+ * is a limit and no counter.
+ */
+bool region_open(struct region *region, uint64_t limit);
 
-void region_start(struct region *region);
+void region_start(struct region *region, bool limited);
 void region_pause(const struct region *region);
 void region_resume(const struct region *region);
 

@@ -187,6 +187,8 @@ run --counter maybe --vat c=x.js -
 run --compute-limit -1 --vat c=x.js -
 run --compute-limit 1e8 --vat c=x.js -
 run --compute-limit 99999999999 --vat c=x.js -
+run --max-instructions many --vat c=x.js -
+run --counter none --max-instructions 5 --vat c=x.js -
 run --delivery-timeout soon --vat c=x.js -
 run --delivery-timeout -1 --vat c=x.js -
 EOF

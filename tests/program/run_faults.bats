@@ -59,6 +59,21 @@ over_compute() {
     for_each_counter over_compute
 }
 
+@test "a delivery over its instructions ends its vat; under a limit it costs the same" {
+    local mint='{"vat":"token","method":"mint","args":["a",1]}'
+
+    spin_run --counter qemu --max-instructions 100000000 < <(echo "$mint"; spin_method spin)
+    assert_status 1
+    local limited=$output
+    assert_equal "$(ended | sed 1d)" '["spin","error","Instruction limit exceeded"]
+["token","ok",null]
+["spin","error","the vat has ended: Instruction limit exceeded"]'
+    spin_run --counter qemu < <(echo "$mint")
+    assert_equal "$(jq -c 'select(.vat == "token" and .crankNum == 2) | .instructions' \
+        <<< "$output")" \
+        "$(jq -c 'select(.vat == "token" and .crankNum == 2) | .instructions' <<< "$limited")"
+}
+
 over_stack() {
     spin_run "$@" < <(spin_method deep)
     assert_status 1
