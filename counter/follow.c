@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "counter/guest_memory.h"
+#include "counter/profile.h"
 #include "counter/program_file.h"
 
 /* More than the kernel's own limits with the usual stack. */
@@ -192,6 +193,7 @@ static void run_under_qemu(struct program_file *file, char *path, uint64_t argum
         static char *none[] = {NULL};
 
         qemu[length] = '\0';
+        profile_write();
         execve(qemu, command.string, variables.string != NULL ? variables.string : none);
         dup2(copy, descriptor_of(program));
         close(copy);

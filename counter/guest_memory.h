@@ -20,6 +20,9 @@
 /* Learns the distance from any instruction that is being translated. */
 void guest_memory_learn(const struct qemu_plugin_insn *insn);
 
+/* Where an address of the guest lies in QEMU's memory. */
+uint64_t guest_memory_host_address(uint64_t guest_address);
+
 bool guest_memory_read(uint64_t guest_address, void *to, size_t length);
 bool guest_memory_write(uint64_t guest_address, const void *from, size_t length);
 

@@ -39,6 +39,8 @@ static bool parse_one(struct options *options, const char *argument)
         options->pin_random = true;
     else if (strcmp(argument, "follow=exec") == 0)
         options->follow = true;
+    else if (strncmp(argument, "profile=", 8) == 0)
+        options->profile = argument + 8;
     else if (strncmp(argument, "report=", 7) == 0)
         options->report = argument + 7;
     else
@@ -53,7 +55,8 @@ bool options_parse(struct options *options, int count, char **arguments)
         if (!parse_one(options, arguments[i])) {
             fprintf(stderr,
                     "gascount: '%s' is no option; there are precision=auto|block|instruction, "
-                    "rep=once|iterations, limit=N, random=pinned, follow=exec, report=PATH\n",
+                    "rep=once|iterations, limit=N, random=pinned, follow=exec, profile=PATH, "
+                    "report=PATH\n",
                     arguments[i]);
             return false;
         }

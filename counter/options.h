@@ -15,6 +15,7 @@ struct options {
     bool pin_random;                  /* random=pinned: getrandom(2) gives the same bytes */
     bool follow;                      /* follow=exec: programs that the guest becomes, too */
     uint64_t limit;                   /* limit=N instructions of the whole program; 0: none */
+    const char *profile;              /* profile=PATH, likewise */
     const char *report;               /* report=PATH, borrowed from the arguments; or NULL */
 };
 

@@ -18,6 +18,7 @@
 #include "counter/marks.h"
 #include "counter/options.h"
 #include "counter/precision.h"
+#include "counter/profile.h"
 #include "counter/qemu_plugin_api.h"
 #include "counter/randomness.h"
 #include "counter/reporter.h"
@@ -78,6 +79,8 @@ static void before_syscall(int64_t number, uint64_t a1, uint64_t a2, uint64_t a3
         randomness_asked(a1);
     if (number == SYS_exit_group || number == SYS_exit || number == SYS_execve)
         marks_check_program();
+    if (number == SYS_exit_group)
+        profile_write();
     if (number == SYS_execve && options.follow)
         follow_execve(a1, a2, a3);
 }
@@ -137,6 +140,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
     if (!address_space_manage())
         fprintf(stderr, "gascount: memory of this build of QEMU will grow with each mapping\n");
     if (options.report != NULL && !reporter_open(options.report))
+        return -1;
+    if (options.profile != NULL && !profile_open(options.profile))
         return -1;
     tally_use_words(reporter_words());
     manner = (struct blocks_manner){options.precision, options.repeat_once};

@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include "counter/profile.h"
+
 /* A cache line pair for each thread, so that threads do not slow each other. */
 struct slot {
     uint64_t begun;  /* instructions, those that did not complete included */
@@ -113,6 +115,7 @@ void tally_count_before(struct qemu_plugin_insn *insn, uint64_t instructions)
 {
     static unsigned turn;
 
+    profile_count_before(insn, instructions, many_threads);
     if (many_threads)
         qemu_plugin_register_vcpu_insn_exec_cb(insn, add_begun, QEMU_PLUGIN_CB_NO_REGS,
                                                (void *)(uintptr_t)instructions);
@@ -125,12 +128,14 @@ void tally_count_repeated(struct qemu_plugin_insn *insn)
 {
     uint64_t address = qemu_plugin_insn_vaddr(insn);
 
+    profile_count_before(insn, 1, many_threads);
     qemu_plugin_register_vcpu_insn_exec_cb(insn, add_repeated, QEMU_PLUGIN_CB_NO_REGS,
                                            (void *)(uintptr_t)address);
 }
 
 void tally_count_raising(struct qemu_plugin_insn *insn)
 {
+    profile_count_before(insn, 1, many_threads);
     qemu_plugin_register_vcpu_insn_exec_cb(insn, add_raising, QEMU_PLUGIN_CB_NO_REGS, NULL);
 }
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "base/log.h"
 #include "supervisor/count_options.h"
 #include "supervisor/count_print.h"
+#include "supervisor/count_profile.h"
 #include "supervisor/count_run.h"
 
 /* All that a whole command holds. */
@@ -20,6 +22,7 @@ struct count {
     struct guest_tools tools;
     struct gas_model gas;
     struct fingerprint fingerprint;
+    int profile_fd; /* what the counter says of places, in memory; -1 when not asked for */
     struct count_run *runs;
     size_t run_count;
 };
@@ -38,6 +41,7 @@ static int run_all(struct count *count, struct error *error)
         .directory = count->options.directory,
         .plugin_options =
             count->options.plugin.length > 0 ? buf_string(&count->options.plugin) : "",
+        .profile_fd = count->profile_fd,
     };
 
     count->runs = calloc(count->options.repeat, sizeof *count->runs);
@@ -91,6 +95,32 @@ static int print(const struct count *count, struct error *error)
     return 0;
 }
 
+static int write_profile(const struct count *count, struct error *error)
+{
+    struct count_profile profile;
+    struct buf out = {0};
+    char path[64];
+    int result;
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", count->profile_fd);
+    if (count_profile_read(&profile, path, error) != 0)
+        return -1;
+    count_profile_fold(&out, &profile);
+    count_profile_free(&profile);
+    result = buf_failed(&out) ? error_memory(error, "the profile")
+                              : write_output(count->options.profile, &out, error);
+    buf_free(&out);
+    return result;
+}
+
+static int open_profile(struct count *count, struct error *error)
+{
+    count->profile_fd = memfd_create("gaspipe-profile", MFD_CLOEXEC);
+    if (count->profile_fd < 0)
+        return error_system(error, errno, "cannot make the memory for the profile");
+    return 0;
+}
+
 /* The first run that did not succeed is a failure of the whole. */
 static int check_ends(const struct count *count, struct error *error)
 {
@@ -116,7 +146,13 @@ static int carry_out(struct count *count, struct error *error)
         return -1;
     if (guest_find_tools(&count->tools, error) != 0)
         return -1;
-    if (run_all(count, error) != 0 || print(count, error) != 0)
+    if (count->options.profile != NULL && open_profile(count, error) != 0)
+        return -1;
+    if (run_all(count, error) != 0)
+        return -1;
+    if (count->options.profile != NULL && write_profile(count, error) != 0)
+        return -1;
+    if (print(count, error) != 0)
         return -1;
     return check_ends(count, error);
 }
@@ -126,13 +162,15 @@ static void count_free(struct count *count)
     for (size_t i = 0; i < count->run_count; i++)
         count_run_free(&count->runs[i]);
     free(count->runs);
+    if (count->profile_fd >= 0)
+        close(count->profile_fd);
     fingerprint_free(&count->fingerprint);
     count_options_free(&count->options);
 }
 
 int count_command(int argc, char **argv)
 {
-    struct count count = {0};
+    struct count count = {.profile_fd = -1};
     struct error error = {0};
     int result = count_options_parse(&count.options, argc, argv, &error);
 

@@ -28,6 +28,8 @@ const char count_options_help[] =
     "  --env NAME=VALUE          add to the environment, of which nothing else is passed on\n"
     "  --directory DIR           run it there\n"
     "  --gas FILE                a gas model: the price of what was counted\n"
+    "  --profile FILE            write there which functions they were: folded stacks for flame\n"
+    "                            graphs, of all runs together\n"
     "  --json                    print JSON lines\n"
     "  --output FILE             print there instead of on stderr\n"
     "  --help                    say this and end\n"
@@ -44,6 +46,7 @@ enum {
     OPTION_ENV,
     OPTION_DIRECTORY,
     OPTION_GAS,
+    OPTION_PROFILE,
     OPTION_JSON,
     OPTION_OUTPUT,
     OPTION_HELP
@@ -58,6 +61,7 @@ static const struct option long_options[] = {
     {"env", required_argument, NULL, OPTION_ENV},
     {"directory", required_argument, NULL, OPTION_DIRECTORY},
     {"gas", required_argument, NULL, OPTION_GAS},
+    {"profile", required_argument, NULL, OPTION_PROFILE},
     {"json", no_argument, NULL, OPTION_JSON},
     {"output", required_argument, NULL, OPTION_OUTPUT},
     {"help", no_argument, NULL, OPTION_HELP},
@@ -192,6 +196,9 @@ static int take_option(struct count_options *options, int option, const char **r
         break;
     case OPTION_GAS:
         options->gas = optarg;
+        break;
+    case OPTION_PROFILE:
+        options->profile = optarg;
         break;
     case OPTION_JSON:
         options->json = true;

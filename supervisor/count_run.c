@@ -280,6 +280,8 @@ int count_run(struct count_run *run, const struct guest_tools *tools,
         goto out_program;
     buf_printf(&options, "follow=exec,report=/proc/%d/fd/%d%s%s", (int)getpid(), report_fd,
                program->plugin_options[0] != '\0' ? "," : "", program->plugin_options);
+    if (program->profile_fd >= 0)
+        buf_printf(&options, ",profile=/proc/%d/fd/%d", (int)getpid(), program->profile_fd);
     guest.plugin_options = buf_string(&options);
     if (file.is_script)
         guest.arguments = scripted = script_arguments(&file, path, program->arguments);

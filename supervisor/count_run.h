@@ -17,6 +17,7 @@ struct count_program {
     const char *const *environment; /* all of it; ends with NULL */
     const char *directory;          /* to run in; NULL: the present one */
     const char *plugin_options;     /* of the counter, beside those that this module adds */
+    int profile_fd;                 /* of a file that the counter appends a profile to, or -1 */
 };
 
 /* What a process and all that it started have done. */

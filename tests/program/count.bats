@@ -232,6 +232,21 @@ instructions() {
     [ "$(count --random host -- openssl rand -hex 16)" != "$first" ]
 }
 
+@test "a profile names the functions, and its sum is the count" {
+    local folded=$BATS_TEST_TMPDIR/folded
+
+    for program in "$MARKS answers" "$MARKS process-scope" "/bin/sh -c '$MARKS answers'"; do
+        run count --json --profile "$folded" -- /bin/sh -c "$program"
+        assert_status 0
+        assert_equal "$(awk '{ sum += $NF } END { print sum }' "$folded")" \
+            "$(field '.instructions + .faults')"
+        # 100 times as much as anything else.
+        run head -n 1 "$folded"
+        assert_output_has "marks;work "
+    done
+    run ! grep -vE '^[^; ]+;[^ ]+ [0-9]+$' "$folded"
+}
+
 @test "--help says what there is" {
     run "$BUILD/gaspipe" count --help
     assert_status 0
