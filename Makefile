@@ -32,8 +32,16 @@ GASPIPE_CFLAGS = -std=gnu17 -I. $(WARNINGS) $(OPTIMIZE) -fno-common \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all) \
 	-D_GNU_SOURCE -DGASPIPE_VERSION='"$(VERSION)"'
 
-# `make demo` and `make check` begin with setup; all that compiles waits for it.
-SETUP := $(if $(filter demo check,$(MAKECMDGOALS)),setup)
+# `make demo` and `make check` begin with setup: make remakes what it includes before
+# all else, and begins again when that is new.
+ifneq ($(filter demo check,$(MAKECMDGOALS)),)
+include build/set-up
+build/set-up: FORCE
+	@scripts/setup $(if $(filter check,$(MAKECMDGOALS)),--test)
+	@[ -e $@ ] || { mkdir -p $(@D) && touch $@; }
+endif
+.PHONY: FORCE
+FORCE:
 
 include scripts/xs.mk
 include scripts/npm.mk
@@ -80,7 +88,7 @@ FLAGS_FILE := $(BUILD)/flags
 $(call remember,$(FLAGS_FILE),$(CC) $(GASPIPE_CFLAGS) $(CFLAGS))
 
 # COMMANDS=1, of clang only, leaves beside each object how it was compiled.
-$(BUILD)/obj/%.o: %.c $(FLAGS_FILE) | $(SETUP)
+$(BUILD)/obj/%.o: %.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(call say,cc,$<)
 	$(Q)$(CC) $(GASPIPE_CFLAGS) $(ROOM_CFLAGS) $(CFLAGS) $(PACKAGE_CFLAGS) -MMD -MP \
@@ -98,8 +106,8 @@ SYSCALL_NAMES := $(BUILD)/generated/syscall_names.inc
 $(SYSCALL_NAMES):
 	@mkdir -p $(@D)
 	$(call say,make,$@)
-	$(Q)echo '#include <asm/unistd_64.h>' | $(CC) -E -dM - | \
-		sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$$/[\2] = "\1",/p' > $@
+	$(Q)echo '#include <asm/unistd_64.h>' | $(CC) -E -dM - > $@.defines
+	$(Q)sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$$/[\2] = "\1",/p' $@.defines > $@
 $(BUILD)/obj/supervisor/syscall_name.o: ROOM_CFLAGS = -I$(dir $(SYSCALL_NAMES))
 $(BUILD)/obj/supervisor/syscall_name.o: $(SYSCALL_NAMES)
 
@@ -151,7 +159,7 @@ $(BUILD)/slogreport: $(BUILD)/obj/tools/slogreport.o $(call lib,tools slog base)
 	$(link) $(PACKAGE_LIBS) -lm -lpthread -o $@
 
 # The plugin is loaded into QEMU, which is not sanitized.
-$(BUILD)/libgascount.so: $(wildcard counter/*.c counter/*.h) $(FLAGS_FILE) | $(SETUP)
+$(BUILD)/libgascount.so: $(wildcard counter/*.c counter/*.h) $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(call say,plugin,$@)
 	$(Q)$(CC) -std=gnu17 -I. $(WARNINGS) -O2 -D_GNU_SOURCE $(CFLAGS) -fPIC -shared -fvisibility=hidden \
@@ -163,11 +171,11 @@ $(BUILD)/libgascount.so: $(wildcard counter/*.c counter/*.h) $(FLAGS_FILE) | $(S
 
 # Says what it installs before it does; does nothing where nothing is missing.
 setup:
-	@scripts/setup $(if $(filter check,$(MAKECMDGOALS)),--test)
+	@scripts/setup --test
 
 # ---- running it -----------------------------------------------------------------
 
-demo: setup all
+demo: all
 	@BUILD=$(BUILD) scripts/demo
 
 include scripts/tests.mk

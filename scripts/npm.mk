@@ -4,7 +4,7 @@
 
 NPM_PEERS := build/npm/fetched
 
-$(NPM_PEERS): tests/npm/package.json tests/npm/package-lock.json | $(SETUP)
+$(NPM_PEERS): tests/npm/package.json tests/npm/package-lock.json
 	@echo 'npm      fetching what tests/npm/package-lock.json pins'
 	@mkdir -p $(@D)
 	@cp tests/npm/package.json tests/npm/package-lock.json $(@D)

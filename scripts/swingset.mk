@@ -9,7 +9,7 @@ SUPERVISOR_VERSION := 0.11.0
 SUPERVISOR_INTEGRITY := sha512-Nx6Z+O87VsHzLLZ8E+M4hSLrnXaRD05mkcH8PPelzJd70zym2UJZnS5xfvkhIVxu8FAVi9PgYkeyouLdKeP6rg==
 SWINGSET_BUNDLES := $(BUILD)/swingset-lockdown.bundle $(BUILD)/swingset-supervisor.bundle
 
-$(SWINGSET_DIR)/fetched: scripts/swingset.mk | $(SETUP)
+$(SWINGSET_DIR)/fetched: scripts/swingset.mk
 	@scripts/fetch-npm @agoric/xsnap-lockdown $(LOCKDOWN_VERSION) \
 		$(LOCKDOWN_INTEGRITY) $(SWINGSET_DIR)/lockdown
 	@scripts/fetch-npm @agoric/swingset-xsnap-supervisor $(SUPERVISOR_VERSION) \

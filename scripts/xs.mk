@@ -25,7 +25,7 @@ XS_CFLAGS := \
 	-isystem $(XS_PACKAGE)/moddable/xs/includes -isystem $(XS_PACKAGE)/moddable/xs/platforms \
 	-isystem $(XS_PACKAGE)/moddable/xs/sources -isystem $(XS_PACKAGE)/xsnap-native/xsnap/sources
 
-$(XS_DIR)/fetched: scripts/xs.mk | $(SETUP)
+$(XS_DIR)/fetched: scripts/xs.mk
 	@scripts/fetch-npm @agoric/xsnap $(XS_VERSION) $(XS_INTEGRITY) $(XS_DIR)
 	@touch $@
 
