@@ -95,8 +95,9 @@ $(BUILD)/obj/%.o: %.c $(FLAGS_FILE)
 		$(if $(COMMANDS),-MJ $(@:.o=.json)) -c $< -o $@
 
 # The engine's files see XS's headers, with the defines that XS was compiled with.
-$(BUILD)/obj/worker/engine_xs.o: ROOM_CFLAGS = $(XS_CFLAGS)
-$(BUILD)/obj/worker/engine_xs.o: $(XS_ARCHIVE)
+XS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard worker/engine_xs*.c))
+$(XS_OBJECTS): ROOM_CFLAGS = $(XS_CFLAGS)
+$(XS_OBJECTS): $(XS_ARCHIVE)
 
 # Contract runtimes are carried inside the programs.
 $(BUILD)/obj/supervisor/runtime.o: $(wildcard runtime/*.js)

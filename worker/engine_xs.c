@@ -7,7 +7,9 @@
 
 #include <xsnap.h>
 
-enum { RESULT_TEXT_SIZE = 256 };
+#include "worker/engine_xs_snapshot.h"
+
+enum { RESULT_TEXT_SIZE = ERROR_TEXT_SIZE };
 
 struct engine {
     xsMachine *machine;
@@ -26,6 +28,17 @@ extern xsIntegerValue fxGetCurrentHeapCount(xsMachine *the);
 extern void modInstallTextDecoder(xsMachine *the);
 extern void modInstallTextEncoder(xsMachine *the);
 extern void modInstallBase64(xsMachine *the);
+
+extern void xs_textdecoder(xsMachine *the);
+extern void xs_textdecoder_decode(xsMachine *the);
+extern void xs_textdecoder_get_encoding(xsMachine *the);
+extern void xs_textdecoder_get_ignoreBOM(xsMachine *the);
+extern void xs_textdecoder_get_fatal(xsMachine *the);
+extern void xs_textencoder(xsMachine *the);
+extern void xs_textencoder_encode(xsMachine *the);
+extern void xs_textencoder_encodeInto(xsMachine *the);
+extern void xs_base64_encode(xsMachine *the);
+extern void xs_base64_decode(xsMachine *the);
 
 /* ---- globals of the start compartment ---- */
 
@@ -119,6 +132,28 @@ static void build_start_compartment(xsMachine *machine)
     define_function(the, "harden", fx_harden, 1);
     xsEndHost(machine);
 }
+
+/* The order is the snapshots'; what is new may only stand at the end. */
+static xsCallback snapshot_callbacks[XS_SNAPSHOT_CALLBACKS] = {
+    xs_issue_command,
+    xs_print,
+    xs_set_immediate,
+    xs_gc,
+    xs_performance_now,
+    xs_current_meter_limit,
+    xs_reset_meter,
+    xs_textdecoder,
+    xs_textdecoder_decode,
+    xs_textdecoder_get_encoding,
+    xs_textdecoder_get_ignoreBOM,
+    xs_textdecoder_get_fatal,
+    xs_textencoder,
+    xs_textencoder_encode,
+    xs_textencoder_encodeInto,
+    xs_base64_encode,
+    xs_base64_decode,
+    fx_harden,
+};
 
 /* ---- running a command, and what can stop it ---- */
 
@@ -320,6 +355,23 @@ static void run_module(struct engine *engine)
     run_file(engine->machine, true);
 }
 
+/* Its result is its size, in decimal, as xsnap's is. */
+static void write_snapshot(struct engine *engine)
+{
+    char digits[24];
+    struct error error;
+    size_t size;
+
+    if (xs_snapshot_write(engine->machine, snapshot_callbacks, engine->path, &size, &error) == 0) {
+        snprintf(digits, sizeof digits, "%zu", size);
+        set_text(engine, digits);
+        return;
+    }
+    engine->result.outcome = ENGINE_STOPPED;
+    engine->result.exit_status = WORKER_EXIT_IO;
+    set_text(engine, error.text);
+}
+
 /* ---- struct engine_ops ---- */
 
 static void xs_version(char *line, size_t size)
@@ -330,11 +382,9 @@ static void xs_version(char *line, size_t size)
     snprintf(line, size, "xsnap " XSNAP_VERSION " (XS %s)", number);
 }
 
-static struct engine *xs_open(const struct engine_options *options, struct error *error)
+static xsMachine *create_machine(struct engine *engine)
 {
-    uint32_t parser_kb = options->parser_kb ? options->parser_kb : 8192;
-    uint32_t interval = options->compute_interval;
-    struct engine *engine = calloc(1, sizeof *engine);
+    uint32_t parser_kb = engine->options.parser_kb ? engine->options.parser_kb : 8192;
     /* xsnap-worker's sizes: they decide when the heap grows, and so `allocate`. */
     xsCreation creation = {
         .initialChunkSize = 32 * 1024 * 1024,
@@ -349,6 +399,19 @@ static struct engine *xs_open(const struct engine_options *options, struct error
         .parserBufferSize = (xsIntegerValue)(parser_kb * 1024),
         .parserTableModulo = 1993,
     };
+    xsMachine *machine = xsCreateMachine(&creation, "xsnap", engine);
+
+    if (machine != NULL)
+        build_start_compartment(machine);
+    return machine;
+}
+
+/* The heap at `place`, or a fresh one where that is NULL. */
+static struct engine *open_at(const struct engine_options *options, const char *place,
+                              struct error *error)
+{
+    uint32_t interval = options->compute_interval;
+    struct engine *engine = calloc(1, sizeof *engine);
 
     if (engine == NULL) {
         error_memory(error, "the engine");
@@ -356,17 +419,29 @@ static struct engine *xs_open(const struct engine_options *options, struct error
     }
     engine->options = *options;
     xsInitializeSharedCluster();
-    engine->machine = xsCreateMachine(&creation, "xsnap", engine);
+    error_memory(error, "the engine's heap"); /* unless something better is said */
+    engine->machine = place == NULL ? create_machine(engine)
+                                    : xs_snapshot_read(snapshot_callbacks, place, engine, error);
     if (engine->machine == NULL) {
-        error_memory(error, "the engine's heap");
+        fxTerminateSharedCluster();
         free(engine);
         return NULL;
     }
-    build_start_compartment(engine->machine);
     if (interval == 0 && options->compute_limit > 0)
         interval = 1;
     fxBeginMetering(engine->machine, may_go_on, interval);
     return engine;
+}
+
+static struct engine *xs_open(const struct engine_options *options, struct error *error)
+{
+    return open_at(options, NULL, error);
+}
+
+static struct engine *xs_open_snapshot(const struct engine_options *options, const char *place,
+                                       struct error *error)
+{
+    return open_at(options, place, error);
 }
 
 static void xs_close(struct engine *engine)
@@ -401,6 +476,12 @@ static struct engine_result xs_run_module(struct engine *engine, const char *pat
     return run_guarded(engine, run_module);
 }
 
+static struct engine_result xs_write_snapshot(struct engine *engine, const char *place)
+{
+    engine->path = place;
+    return run_guarded(engine, write_snapshot);
+}
+
 static struct engine_usage xs_usage(const struct engine *engine)
 {
     return (struct engine_usage){
@@ -418,5 +499,7 @@ const struct engine_ops engine_xs = {
     .deliver = xs_deliver,
     .run_script = xs_run_script,
     .run_module = xs_run_module,
+    .write_snapshot = xs_write_snapshot,
+    .open_snapshot = xs_open_snapshot,
     .usage = xs_usage,
 };

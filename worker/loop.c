@@ -137,29 +137,27 @@ static enum loop_step send_failed(struct worker *worker, struct iovec text)
     return send_parts(worker, parts, 2);
 }
 
-/* A path in a frame, terminated; NULL when there is no memory or it holds a '\0'. */
-static char *path_of(struct iovec argument)
+/* What a path in a frame, terminated here, comes to. */
+static struct engine_result run_path(struct worker *worker, char command, const char *path)
 {
-    char *path = strndup(argument.iov_base, argument.iov_len);
-
-    if (path != NULL && strlen(path) != argument.iov_len) {
-        free(path);
-        return NULL;
+    switch (command) {
+    case COMMAND_SCRIPT:
+        return worker->ops->run_script(worker->engine, path);
+    case COMMAND_MODULE:
+        return worker->ops->run_module(worker->engine, path);
+    default:
+        return worker->ops->write_snapshot(worker->engine, path);
     }
-    return path;
 }
 
 static struct engine_result run_file(struct worker *worker, char command, struct iovec argument)
 {
-    struct engine_result result = {.outcome = ENGINE_THREW};
-    char *path = path_of(argument);
+    static char no_path[] = "a path is not empty and has no zero byte";
+    struct engine_result result = {.outcome = ENGINE_THREW, .text = {no_path, sizeof no_path - 1}};
+    char *path = strndup(argument.iov_base, argument.iov_len);
 
-    if (path == NULL)
-        return result;
-    if (command == COMMAND_SCRIPT)
-        result = worker->ops->run_script(worker->engine, path);
-    else
-        result = worker->ops->run_module(worker->engine, path);
+    if (path != NULL && path[0] != '\0' && strlen(path) == argument.iov_len)
+        result = run_path(worker, command, path);
     free(path);
     return result;
 }
@@ -182,7 +180,9 @@ static enum loop_step run_metered(struct worker *worker, char command, struct io
     struct meter meter = {0};
     struct engine_result result;
 
-    worker->exit_status = WORKER_EXIT_OK;
+    /* The others leave what an exception before them has set, as xsnap-worker does. */
+    if (command == COMMAND_DELIVER || command == COMMAND_EVALUATE)
+        worker->exit_status = WORKER_EXIT_OK;
     /* Only deliveries are limited: a runtime costs what it costs. */
     region_start(&worker->region, command == COMMAND_DELIVER);
     result = run_command(worker, command, argument);
@@ -227,6 +227,10 @@ static enum loop_step handle(struct worker *worker, struct iovec frame)
     case COMMAND_EVALUATE:
     case COMMAND_SCRIPT:
     case COMMAND_MODULE:
+        return run_metered(worker, command, argument);
+    case COMMAND_SNAPSHOT:
+        if (worker->ops->write_snapshot == NULL)
+            return end_with(worker, WORKER_EXIT_BAD_FRAME, "w: this engine has no snapshots");
         return run_metered(worker, command, argument);
     case COMMAND_QUIT:
         return LOOP_END;

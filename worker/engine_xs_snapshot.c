@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/engine_xs_snapshot.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char signature[] = "xsnap 1";
+
+/* The descriptor that "@N" or "@N:WORDS" names, duplicated; -1 with errno. */
+static int duplicate_named(const char *place)
+{
+    char *end;
+    long number = strtol(place + 1, &end, 10);
+
+    if (end == place + 1 || (*end != '\0' && *end != ':') || number < 0 || number > INT_MAX) {
+        errno = EBADF;
+        return -1;
+    }
+    return dup((int)number);
+}
+
+/* NULL with errno. */
+static FILE *open_place(const char *place, const char *mode_of_path, const char *mode_of_descriptor)
+{
+    FILE *file;
+    int fd;
+
+    if (place[0] != '@')
+        return fopen(place, mode_of_path);
+    fd = duplicate_named(place);
+    if (fd < 0)
+        return NULL;
+    file = fdopen(fd, mode_of_descriptor);
+    if (file == NULL)
+        close(fd);
+    return file;
+}
+
+/* What the two callbacks of XS work on. */
+struct stream {
+    FILE *file;
+    size_t size;
+};
+
+/* XS takes an errno for a failure and 0 for none. */
+static int failure_of(FILE *file)
+{
+    return ferror(file) && errno != 0 ? errno : EIO;
+}
+
+static int read_bytes(void *context, void *bytes, size_t size)
+{
+    struct stream *stream = context;
+
+    if (fread(bytes, 1, size, stream->file) == size)
+        return 0;
+    return feof(stream->file) ? ENODATA : failure_of(stream->file);
+}
+
+static int write_bytes(void *context, void *bytes, size_t size)
+{
+    struct stream *stream = context;
+
+    if (fwrite(bytes, 1, size, stream->file) != size)
+        return failure_of(stream->file);
+    stream->size += size;
+    return 0;
+}
+
+static xsSnapshot describe(xsCallback callbacks[XS_SNAPSHOT_CALLBACKS], struct stream *stream)
+{
+    return (xsSnapshot){
+        .signature = (char *)signature,
+        .signatureLength = sizeof signature - 1,
+        .callbacks = callbacks,
+        .callbacksLength = XS_SNAPSHOT_CALLBACKS,
+        .read = read_bytes,
+        .write = write_bytes,
+        .stream = stream,
+    };
+}
+
+int xs_snapshot_write(xsMachine *machine, xsCallback callbacks[XS_SNAPSHOT_CALLBACKS],
+                      const char *place, size_t *size, struct error *error)
+{
+    struct stream stream = {.file = open_place(place, "wb", "ab")};
+    xsSnapshot snapshot = describe(callbacks, &stream);
+    int problem;
+
+    if (stream.file == NULL)
+        return error_system(error, errno, "cannot write snapshot %s", place);
+    (void)xsWriteSnapshot(machine, &snapshot); /* says what snapshot.error says */
+    problem = snapshot.error;
+    /* What the file's buffer still had may fail to be written too. */
+    if (fclose(stream.file) != 0 && problem == 0)
+        problem = errno;
+    if (problem != 0)
+        return error_system(error, problem, "cannot write snapshot %s", place);
+    *size = stream.size;
+    return 0;
+}
+
+xsMachine *xs_snapshot_read(xsCallback callbacks[XS_SNAPSHOT_CALLBACKS], const char *place,
+                            void *context, struct error *error)
+{
+    struct stream stream = {.file = open_place(place, "rb", "rb")};
+    xsSnapshot snapshot = describe(callbacks, &stream);
+    xsMachine *machine;
+
+    if (stream.file == NULL) {
+        error_system(error, errno, "cannot read snapshot %s", place);
+        return NULL;
+    }
+    machine = xsReadSnapshot(&snapshot, (char *)"xsnap", context);
+    (void)fclose(stream.file); /* nothing was written */
+    if (machine == NULL)
+        error_system(error, snapshot.error != 0 ? snapshot.error : ENOMEM,
+                     "cannot read snapshot %s", place);
+    return machine;
+}
