@@ -72,7 +72,7 @@ void launcher_close(struct launcher *launcher)
 }
 
 static struct worker_process *start_native(const struct launcher *launcher, uv_loop_t *loop,
-                                           char **arguments, const char *name,
+                                           char **arguments, const char *name, int snapshot_fd,
                                            const struct worker_listener *listener,
                                            struct error *error)
 {
@@ -81,6 +81,7 @@ static struct worker_process *start_native(const struct launcher *launcher, uv_l
         .arguments = arguments,
         .environment = guest_environment(),
         .program_fd = -1,
+        .snapshot_fd = snapshot_fd,
         .frame_cap = NETSTRING_CAP_DEFAULT,
     };
 
@@ -93,7 +94,7 @@ static struct worker_process *start_native(const struct launcher *launcher, uv_l
 /* The name does not reach the guest, where it would shift the stack: it stands
  * in front of QEMU's own command line. */
 static struct worker_process *start_counted(const struct launcher *launcher, uv_loop_t *loop,
-                                            char **arguments, const char *name,
+                                            char **arguments, const char *name, int snapshot_fd,
                                             const struct worker_listener *listener,
                                             struct error *error)
 {
@@ -110,6 +111,7 @@ static struct worker_process *start_counted(const struct launcher *launcher, uv_
         .arguments = command.arguments,
         .environment = command.environment,
         .program_fd = launcher->program_fd,
+        .snapshot_fd = snapshot_fd,
         .frame_cap = NETSTRING_CAP_DEFAULT,
     };
     argument0 = command.arguments[0];
@@ -120,20 +122,44 @@ static struct worker_process *start_counted(const struct launcher *launcher, uv_
     return process;
 }
 
-struct worker_process *launcher_start(const struct launcher *launcher, uv_loop_t *loop,
-                                      const char *name, const struct worker_listener *listener,
-                                      struct error *error)
+/* -1: the snapshot cannot be read from its beginning. */
+static int rewind_snapshot(int fd, struct error *error)
+{
+    if (fd < 0 || lseek(fd, 0, SEEK_SET) == 0)
+        return 0;
+    return error_system(error, errno, "cannot read a snapshot");
+}
+
+struct worker_process *launcher_start_from(const struct launcher *launcher, uv_loop_t *loop,
+                                           const char *name, int snapshot_fd,
+                                           const struct worker_listener *listener,
+                                           struct error *error)
 {
     /* Of one length whatever the limits are, for the same reason as the name. */
     char computrons[16], instructions[24];
     char *ours[] = {"--die-with-parent", "--max-instructions", instructions};
-    char *arguments[8] = {"gaspipe-worker", "-l", computrons};
+    char *from[] = {"-r", WORKER_SNAPSHOT_PLACE};
+    char *arguments[10] = {"gaspipe-worker", "-l", computrons};
+    size_t count = 3;
 
     snprintf(computrons, sizeof computrons, "%010u", launcher->compute_limit);
     snprintf(instructions, sizeof instructions, "%020" PRIu64, launcher->instruction_limit);
+    if (rewind_snapshot(snapshot_fd, error) != 0)
+        return NULL;
+    if (snapshot_fd >= 0) {
+        memcpy(arguments + count, from, sizeof from);
+        count += sizeof from / sizeof from[0];
+    }
     if (!launcher->foreign)
-        memcpy(arguments + 3, ours, sizeof ours);
+        memcpy(arguments + count, ours, sizeof ours);
     if (launcher->counted)
-        return start_counted(launcher, loop, arguments, name, listener, error);
-    return start_native(launcher, loop, arguments, name, listener, error);
+        return start_counted(launcher, loop, arguments, name, snapshot_fd, listener, error);
+    return start_native(launcher, loop, arguments, name, snapshot_fd, listener, error);
+}
+
+struct worker_process *launcher_start(const struct launcher *launcher, uv_loop_t *loop,
+                                      const char *name, const struct worker_listener *listener,
+                                      struct error *error)
+{
+    return launcher_start_from(launcher, loop, name, -1, listener, error);
 }

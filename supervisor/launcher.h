@@ -41,6 +41,15 @@ int launcher_open_foreign(struct launcher *launcher, const char *path, uint32_t 
                           struct error *error);
 void launcher_close(struct launcher *launcher);
 
+/*
+ * As launcher_start(), going on from the snapshot in this file, read from its
+ * beginning; -1: afresh. The descriptor stays the caller's.
+ */
+struct worker_process *launcher_start_from(const struct launcher *launcher, uv_loop_t *loop,
+                                           const char *name, int snapshot_fd,
+                                           const struct worker_listener *listener,
+                                           struct error *error);
+
 /* As worker_process_start(). `name` is what ps(1) shows. */
 struct worker_process *launcher_start(const struct launcher *launcher, uv_loop_t *loop,
                                       const char *name, const struct worker_listener *listener,

@@ -57,7 +57,7 @@ static struct replay_vat *add_vat(struct replay *replay, struct scan_span id, st
         return NULL;
     }
     replay->vats = vats;
-    vat = replay_vat_new(id, error);
+    vat = replay_vat_new(id, &replay->host, error);
     if (vat != NULL)
         vats[replay->vat_count++] = vat;
     return vat;
@@ -131,7 +131,7 @@ static int take_step(struct replay *replay, const struct transcript_step *step, 
         return replay_vat_take(vat, step, error);
     replay->deliveries++;
     show_progress(replay);
-    return replay_vat_deliver(vat, &replay->host, step, error);
+    return replay_vat_deliver(vat, step, error);
 }
 
 static int take_steps(struct replay *replay, struct error *error)

@@ -70,9 +70,9 @@ static void put_json_counts(struct buf *out, const struct replay_vat *vat)
     buf_printf(out,
                ",\"deliveries\":%" PRId64 ",\"syscalls\":%" PRId64 ",\"computed\":%" PRId64
                ",\"compute\":%" PRId64 ",\"counted\":%" PRId64 ",\"instructions\":%" PRId64
-               ",\"afterSnapshots\":%" PRId64 ",\"cut\":%" PRId64 "}\n",
+               ",\"cut\":%" PRId64 "}\n",
                vat->deliveries, vat->syscalls, vat->computed, vat->computrons, vat->counted,
-               vat->instructions, vat->after_snapshots, vat->cut);
+               vat->instructions, vat->cut);
 }
 
 static void put_json_vat(struct buf *out, const struct replay_vat *vat)
@@ -159,9 +159,6 @@ static void put_vat(struct buf *out, const struct replay_vat *vat)
                    vat->why);
     else
         buf_append_string(out, "same");
-    if (vat->after_snapshots > 0)
-        buf_printf(out, "; computrons of %" PRId64 " deliveries after a snapshot not compared",
-                   vat->after_snapshots);
     if (vat->cut > 0)
         buf_printf(out, "; %" PRId64 " not finished in the recording", vat->cut);
     buf_append_byte(out, '\n');
@@ -193,7 +190,6 @@ static void add_vat(struct replay_vat *sum, const struct replay_vat *vat)
     sum->computrons += vat->computrons;
     sum->counted += vat->counted;
     sum->instructions += vat->instructions;
-    sum->after_snapshots += vat->after_snapshots;
     sum->cut += vat->cut;
 }
 

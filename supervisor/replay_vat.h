@@ -7,29 +7,18 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "supervisor/launcher.h"
-#include "supervisor/session.h"
+#include "supervisor/replay_worker.h"
 #include "supervisor/transcript.h"
-#include "supervisor/vat_runtime.h"
 
 /*
  * One vat that is replayed: a worker that is sent what the vat was sent, and
  * what it asks and answers beside what was recorded.
  */
 
-/* What a replay works with. */
-struct replay_host {
-    uv_loop_t *loop;
-    const struct launcher *launcher;
-    struct vat_runtimes *runtimes;
-    struct transcript *transcript;
-    uint64_t timeout_ms;       /* for a delivery; 0: none */
-    bool compare_instructions; /* both sides were counted alike */
-};
-
 /* Where a vat's replay stands. */
 enum replay_state {
-    REPLAY_FRESH,   /* the next delivery starts its worker */
+    REPLAY_FRESH,   /* the next delivery starts its worker, afresh */
+    REPLAY_STORED,  /* the next delivery starts its worker, from the snapshot */
     REPLAY_LIVE,    /* its worker waits for a delivery */
     REPLAY_OVER,    /* it was terminated, or its worker ended as recorded */
     REPLAY_SKIPPED, /* it cannot be replayed from here on; `why` says why */
@@ -60,24 +49,24 @@ struct replay_vat {
     char why[256];
     struct replay_difference difference;
 
-    struct buf bundle; /* JSON; empty: the file has none */
-    struct session *session;
-    bool reloaded;          /* its recorded worker came from a snapshot, ours went on */
-    struct buf saved_hash;  /* of the last snapshot that the recorded worker made */
-    struct buf description; /* of the delivery in hand */
+    struct buf bundle; /* JSON, terminated; empty: the file has none */
+    struct replay_worker worker;
+    int snapshot_fd;          /* of the last snapshot; -1: none was made yet */
+    struct buf snapshot_hash; /* as recorded; what ours hashes to does not matter */
+    struct buf description;   /* of the delivery in hand */
 
     /* What was the same. */
     int64_t deliveries, syscalls;
-    int64_t computed;        /* deliveries whose computrons were compared, */
-    int64_t computrons;      /* and their sum */
-    int64_t counted;         /* deliveries whose instructions were compared, */
-    int64_t instructions;    /* and their sum */
-    int64_t cut;             /* deliveries that the recording does not finish */
-    int64_t after_snapshots; /* deliveries whose computrons a snapshot changes */
+    int64_t computed;     /* deliveries whose computrons were compared, */
+    int64_t computrons;   /* and their sum */
+    int64_t counted;      /* deliveries whose instructions were compared, */
+    int64_t instructions; /* and their sum */
+    int64_t cut;          /* deliveries that the recording does not finish */
 };
 
-/* NULL when memory ran out. */
-struct replay_vat *replay_vat_new(struct scan_span id, struct error *error);
+/* The host is borrowed. NULL when memory ran out. */
+struct replay_vat *replay_vat_new(struct scan_span id, const struct replay_host *host,
+                                  struct error *error);
 
 /* Ends its worker: nothing more is delivered to it. */
 void replay_vat_close(struct replay_vat *vat);
@@ -93,7 +82,17 @@ int replay_vat_take(struct replay_vat *vat, const struct transcript_step *step,
  * Delivers, reading the transcript up to the delivery's result. A difference is
  * no failure: it is in the vat. -1 when the system failed or the file is bad.
  */
-int replay_vat_deliver(struct replay_vat *vat, const struct replay_host *host,
-                       const struct transcript_step *step, struct error *error);
+int replay_vat_deliver(struct replay_vat *vat, const struct transcript_step *step,
+                       struct error *error);
+
+/* Its names and bundle, as its worker wants them; borrowed. */
+struct replay_owner replay_vat_owner(const struct replay_vat *vat);
+
+/* The recorded worker was started anew, without a snapshot. */
+int replay_vat_start_afresh(struct replay_vat *vat);
+
+/* It cannot be replayed from here on, and why. Returns 0. */
+int replay_vat_skip(struct replay_vat *vat, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

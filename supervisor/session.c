@@ -78,7 +78,7 @@ static void timer_rang(uv_timer_t *timer)
 }
 
 struct session *session_start(const struct launcher *launcher, uv_loop_t *loop, const char *name,
-                              struct error *error)
+                              int snapshot_fd, struct error *error)
 {
     struct session *session = calloc(1, sizeof *session);
     struct worker_listener listener = {
@@ -94,7 +94,7 @@ struct session *session_start(const struct launcher *launcher, uv_loop_t *loop, 
         return NULL;
     }
     session->loop = loop;
-    session->process = launcher_start(launcher, loop, name, &listener, error);
+    session->process = launcher_start_from(launcher, loop, name, snapshot_fd, &listener, error);
     if (session->process == NULL) {
         free(session);
         return NULL;

@@ -31,9 +31,9 @@ struct session_news {
     const char *words;  /* the last line that the worker printed, or ""; of SESSION_BAD: why */
 };
 
-/* As launcher_start(). NULL with ERROR_SYSTEM. */
+/* As launcher_start_from(). NULL with ERROR_SYSTEM. */
 struct session *session_start(const struct launcher *launcher, uv_loop_t *loop, const char *name,
-                              struct error *error);
+                              int snapshot_fd, struct error *error);
 
 /* As worker_process_send(). */
 int session_send(struct session *session, const struct iovec *parts, int count,

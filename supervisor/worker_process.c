@@ -314,16 +314,25 @@ static int spawn_fixed_layout(uv_loop_t *loop, uv_process_t *process,
     return result;
 }
 
+/* How the process gets a descriptor; -1: not at all. */
+static uv_stdio_container_t container_of_fd(int fd)
+{
+    if (fd < 0)
+        return (uv_stdio_container_t){.flags = UV_IGNORE};
+    return (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = fd};
+}
+
 static int spawn(struct worker_process *process, uv_loop_t *loop,
                  const struct worker_launch *launch, const int fds[3], struct error *error)
 {
-    uv_stdio_container_t stdio[GUEST_PROGRAM_FD + 1] = {
+    uv_stdio_container_t stdio[WORKER_SNAPSHOT_FD + 1] = {
         [0] = {.flags = UV_IGNORE},
         [1] = {.flags = UV_INHERIT_FD, .data.fd = fds[2]},
         [2] = {.flags = UV_INHERIT_FD, .data.fd = fds[2]},
         [FRAMES_DOWN_FD] = {.flags = UV_INHERIT_FD, .data.fd = fds[0]},
         [FRAMES_UP_FD] = {.flags = UV_INHERIT_FD, .data.fd = fds[1]},
-        [GUEST_PROGRAM_FD] = {.flags = UV_INHERIT_FD, .data.fd = launch->program_fd},
+        [GUEST_PROGRAM_FD] = container_of_fd(launch->program_fd),
+        [WORKER_SNAPSHOT_FD] = container_of_fd(launch->snapshot_fd),
     };
     uv_process_options_t options = {
         .exit_cb = process_exited,
@@ -334,7 +343,7 @@ static int spawn(struct worker_process *process, uv_loop_t *loop,
         /* In a session of its own: an interrupt at the terminal reaches the
          * supervisor alone, which then ends its workers. */
         .flags = UV_PROCESS_DETACHED,
-        .stdio_count = launch->program_fd < 0 ? GUEST_PROGRAM_FD : GUEST_PROGRAM_FD + 1,
+        .stdio_count = WORKER_SNAPSHOT_FD + 1,
         .stdio = stdio,
     };
     int result = spawn_fixed_layout(loop, &process->process, &options);

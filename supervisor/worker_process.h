@@ -14,12 +14,17 @@
  */
 struct worker_process;
 
+/* Where a worker that goes on from a snapshot reads it, and how it is told. */
+#define WORKER_SNAPSHOT_FD    6
+#define WORKER_SNAPSHOT_PLACE "@6"
+
 /* How to start it. Everything is borrowed for the call. */
 struct worker_launch {
     const char *path;
     char *const *arguments;         /* argv; ends with NULL */
     const char *const *environment; /* ends with NULL */
     int program_fd;                 /* becomes GUEST_PROGRAM_FD in the worker; -1: none */
+    int snapshot_fd;                /* becomes WORKER_SNAPSHOT_FD in the worker; -1: none */
     size_t frame_cap;               /* bytes; a longer frame from it is bad */
 };
 

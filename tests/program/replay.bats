@@ -48,6 +48,31 @@ transcript() {
     assert_equal "$(field summary '"\(.differ) \(.skipped) \(.cut)"')" "0 0 0"
 }
 
+@test "a worker that came from a snapshot counts the same from there on" {
+    zstd -dcq "$DATA/swingset.slog.zst" | grep '"vatID":"v14"' > widgets.slog
+    [ "$(grep -c '"type":"heap-snapshot-load"' widgets.slog)" -eq 2 ]
+    run --separate-stderr "$BUILD/gaspipe" replay --json widgets.slog
+    assert_status 0
+    assert_equal "$(field vat '"\(.deliveries) \(.computed)"')" "10 10"
+
+    # A worker that is brought back is sent again what came after the snapshot.
+    {
+        sed '/"type":"heap-snapshot-load"/q' widgets.slog
+        sed -n '0,/"type":"heap-snapshot-load"/d; /"deliveryNum":[78],/p' widgets.slog
+        grep -m 1 '"type":"heap-snapshot-load"' widgets.slog
+        echo '{"type":"start-replay","vatID":"v14","deliveries":2,"time":1}'
+        sed -n '0,/"type":"heap-snapshot-load"/d; /"deliveryNum":[78],/p' widgets.slog
+    } > brought_back
+    run --separate-stderr "$BUILD/gaspipe" replay --json brought_back
+    assert_status 0
+    assert_equal "$(field vat '"\(.deliveries) \(.computed)"')" "8 8"
+
+    sed '0,/"type":"heap-snapshot-load"/s/"hash":"../"hash":"zz/' widgets.slog > other
+    run --separate-stderr "$BUILD/gaspipe" replay --json other
+    assert_status 0
+    [[ $(field vat .why) == *'does not hold the snapshot'* ]] || fail "$output"
+}
+
 @test "only the vats that are asked for are replayed" {
     run --separate-stderr "$BUILD/gaspipe" replay --json --vat producer "$DATA/swingset.slog.zst"
     assert_status 0

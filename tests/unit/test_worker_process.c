@@ -68,6 +68,7 @@ static void start(struct told *told, char *script)
         .arguments = arguments,
         .environment = environment,
         .program_fd = -1,
+        .snapshot_fd = -1,
         .frame_cap = 2 << 20,
     };
     const struct worker_listener listener = {
