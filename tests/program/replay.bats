@@ -55,18 +55,33 @@ transcript() {
     assert_status 0
     assert_equal "$(field vat '"\(.deliveries) \(.computed)"')" "10 10"
 
-    # A worker that is brought back is sent again what came after the snapshot.
+}
+
+@test "a worker that is brought back is where its snapshot was" {
+    local after='/"deliveryNum":[234],/p'
+
+    zstd -dcq "$DATA/swingset.slog.zst" | grep '"vatID":"v14"' > widgets.slog
     {
-        sed '/"type":"heap-snapshot-load"/q' widgets.slog
-        sed -n '0,/"type":"heap-snapshot-load"/d; /"deliveryNum":[78],/p' widgets.slog
-        grep -m 1 '"type":"heap-snapshot-load"' widgets.slog
-        echo '{"type":"start-replay","vatID":"v14","deliveries":2,"time":1}'
-        sed -n '0,/"type":"heap-snapshot-load"/d; /"deliveryNum":[78],/p' widgets.slog
+        sed '/"deliveryNum":2,/,$d' widgets.slog
+        echo '{"type":"heap-snapshot-save","vatID":"v14","snapshotID":"5a","time":1}'
+        sed -n "$after" widgets.slog
+        echo '{"type":"heap-snapshot-load","vatID":"v14","hash":"5a","time":1}'
+        echo '{"type":"start-replay","vatID":"v14","deliveries":4,"time":1}'
+        sed -n "$after" widgets.slog
     } > brought_back
     run --separate-stderr "$BUILD/gaspipe" replay --json brought_back
     assert_status 0
-    assert_equal "$(field vat '"\(.deliveries) \(.computed)"')" "8 8"
+    assert_equal "$(field vat '"\(.deliveries) \(.computed)"')" "7 7"
 
+    # One that had gone on numbers its objects from where it was.
+    grep -v -e heap-snapshot -e start-replay brought_back > went_on
+    run --separate-stderr "$BUILD/gaspipe" replay --json went_on
+    assert_status 1
+    assert_equal "$(field difference '"\(.deliveryNum) \(.aspect)"')" "2 syscall"
+}
+
+@test "a snapshot that the file does not hold is said" {
+    zstd -dcq "$DATA/swingset.slog.zst" | grep '"vatID":"v14"' > widgets.slog
     sed '0,/"type":"heap-snapshot-load"/s/"hash":"../"hash":"zz/' widgets.slog > other
     run --separate-stderr "$BUILD/gaspipe" replay --json other
     assert_status 0
