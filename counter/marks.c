@@ -29,6 +29,22 @@ static unsigned threads_used;
 /* Marks are rare and the watchdog looks from outside, so one lock for all. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+static void take_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void leave_lock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* As in tally_begin(). Of what is registered later, the lock is taken earlier. */
+void marks_begin(void)
+{
+    pthread_atfork(take_lock, leave_lock, leave_lock);
+}
+
 void marks_limit_program(uint64_t instructions)
 {
     region_start(&program_region, (struct tally){0}, instructions);

@@ -12,6 +12,12 @@
  * what a mark does to the regions of the threads.
  */
 
+/*
+ * To be called once, before all others, and after tally_begin(), whose lock is
+ * taken within the one of this module.
+ */
+void marks_begin(void);
+
 /* What a program that asks is told. */
 void marks_set_precision(enum gasmark_precision precision);
 

@@ -133,6 +133,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
     }
     if (!options_parse(&options, argc, argv))
         return -1;
+    tally_begin();
+    marks_begin();
     if (!aborts_watch(tally_note_abort)) {
         fprintf(stderr, "gascount: cannot see faults in this build of QEMU\n");
         return -1;

@@ -54,6 +54,22 @@ struct tally tally_difference(struct tally a, struct tally b)
     };
 }
 
+static void take_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void leave_lock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* A child of fork(2) must not find the lock held by a thread that it does not have. */
+void tally_begin(void)
+{
+    pthread_atfork(take_lock, leave_lock, leave_lock);
+}
+
 bool tally_thread_began(unsigned thread)
 {
     if (thread >= TALLY_THREADS_MAX)

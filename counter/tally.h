@@ -33,6 +33,9 @@ struct tally {
     uint64_t syscalls;
 };
 
+/* To be called once, before all others. */
+void tally_begin(void);
+
 /* To be called for each thread before it executes anything. False: too many threads. */
 bool tally_thread_began(unsigned thread);
 

@@ -66,10 +66,24 @@ static void *watch(void *unused)
     return NULL;
 }
 
+/* Of `running`; held over a fork, since the child has only the thread that forks. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void take_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void leave_lock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
 /* A forked child has the region but not the thread. */
 static void in_child(void)
 {
     running = false;
+    leave_lock();
     if (marks_instructions_left() != UINT64_MAX)
         watchdog_wake();
 }
@@ -92,19 +106,20 @@ static void start_thread(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+static void prepare(void)
+{
+    sem_init(&wanted, 0, 0);
+    pthread_atfork(take_lock, leave_lock, in_child);
+}
+
 void watchdog_wake(void)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static bool prepared;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_mutex_lock(&lock);
-    if (!prepared) {
-        sem_init(&wanted, 0, 0);
-        pthread_atfork(NULL, NULL, in_child);
-        prepared = true;
-    }
+    pthread_once(&once, prepare);
+    take_lock();
     if (!running)
         start_thread();
-    pthread_mutex_unlock(&lock);
+    leave_lock();
     sem_post(&wanted);
 }

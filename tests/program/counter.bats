@@ -146,6 +146,12 @@ for rounds in (100, 100, 10000):
     assert_output_has "child 30"
 }
 
+@test "limit: children that are forked while it is watched can mark regions" {
+    run counted "" "$TESTS_BIN/marks" forks 200
+    assert_status 0
+    assert_equal "$output" "200 forks"
+}
+
 @test "scope: the calling thread or all threads" {
     run counted "" "$TESTS_BIN/marks" process-scope
     assert_equal "$output" "one 1 all 1"

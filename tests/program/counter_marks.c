@@ -145,6 +145,25 @@ static void *thread_work(void *rounds)
     return NULL;
 }
 
+/* While the counter looks at the limit from a thread of its own, all the time. */
+static void fork_many(unsigned forks)
+{
+    int status;
+    pid_t child;
+
+    gasmark_limit(3000000); /* near, so that it looks often */
+    gasmark_start();
+    for (unsigned i = 0; i < forks; i++) {
+        child = fork();
+        if (child == 0)
+            _exit(gasmark_stop() > 0 ? 0 : 1);
+        if (waitpid(child, &status, 0) != child || status != 0)
+            abort();
+    }
+    gasmark_stop();
+    printf("%u forks\n", forks);
+}
+
 /* Instructions of four threads and of the one that waits for them. */
 static void process_scope(void)
 {
@@ -215,6 +234,10 @@ int main(int argc, char **argv)
 
     if (argc == 3 && strcmp(argv[1], "limit") == 0) {
         limit_at_stop((unsigned)strtoul(argv[2], NULL, 10));
+        return 0;
+    }
+    if (argc == 3 && strcmp(argv[1], "forks") == 0) {
+        fork_many((unsigned)strtoul(argv[2], NULL, 10));
         return 0;
     }
     if (argc == 3 && strcmp(argv[1], "map-cycles") == 0) {
