@@ -79,9 +79,10 @@ say = $(if $(V),,@printf '%-8s %s\n' '$(1)' '$(2)')
 # ---- compiling ------------------------------------------------------------
 
 # Writes the file when it does not hold this text yet, so that what depends on it
-# is made anew. While reading the Makefile, so that make -n tells the truth.
+# is made anew. While reading the Makefile, so that make -n tells the truth. GNU make
+# 4.3 does not always take the file's last newline away, so blanks do not count.
 differ = $(or $(subst <$(1)>,,<$(2)>),$(subst <$(2)>,,<$(1)>))
-remember = $(if $(call differ,$(file <$(1)),$(2)),$(shell mkdir -p $(dir $(1)))$(file >$(1),$(2)))
+remember = $(if $(call differ,$(strip $(file <$(1))),$(strip $(2))),$(shell mkdir -p $(dir $(1)))$(file >$(1),$(2)))
 
 # Objects are made anew when the compiler or its flags change.
 FLAGS_FILE := $(BUILD)/flags
