@@ -79,6 +79,9 @@ struct engine_ops {
     struct engine *(*open_snapshot)(const struct engine_options *options, const char *place,
                                     struct error *error);
 
+    /* Whether there is an exception that nobody took, such as of a promise. */
+    bool (*exception_left)(struct engine *engine);
+
     struct engine_usage (*usage)(const struct engine *engine);
 };
 

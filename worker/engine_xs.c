@@ -482,6 +482,16 @@ static struct engine_result xs_write_snapshot(struct engine *engine, const char 
     return run_guarded(engine, write_snapshot);
 }
 
+static bool xs_exception_left(struct engine *engine)
+{
+    bool volatile left; /* xsBeginHost() is a setjmp() */
+
+    xsBeginHost(engine->machine);
+    left = xsTypeOf(xsException) != xsUndefinedType;
+    xsEndHost(engine->machine);
+    return left;
+}
+
 static struct engine_usage xs_usage(const struct engine *engine)
 {
     return (struct engine_usage){
@@ -501,5 +511,6 @@ const struct engine_ops engine_xs = {
     .run_module = xs_run_module,
     .write_snapshot = xs_write_snapshot,
     .open_snapshot = xs_open_snapshot,
+    .exception_left = xs_exception_left,
     .usage = xs_usage,
 };

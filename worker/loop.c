@@ -278,6 +278,17 @@ static int open_engine(struct worker *worker, const struct loop_options *options
     return -1;
 }
 
+static void run_opened(struct worker *worker, const struct loop_options *options)
+{
+    if (!region_open(&worker->region, options->instruction_limit)) {
+        end_with(worker, WORKER_EXIT_USAGE, "--max-instructions: no counter is there");
+        return;
+    }
+    handle_all(worker);
+    if (worker->exit_status == WORKER_EXIT_OK && worker->ops->exception_left(worker->engine))
+        worker->exit_status = WORKER_EXIT_EXCEPTION;
+}
+
 int loop_run(const struct loop_options *options)
 {
     struct worker worker = {.ops = options->ops};
@@ -288,10 +299,7 @@ int loop_run(const struct loop_options *options)
         return WORKER_EXIT_MEMORY;
     }
     if (open_engine(&worker, options) == 0) {
-        if (region_open(&worker.region, options->instruction_limit))
-            handle_all(&worker);
-        else
-            end_with(&worker, WORKER_EXIT_USAGE, "--max-instructions: no counter is there");
+        run_opened(&worker, options);
         worker.ops->close(worker.engine);
     }
     buf_free(&worker.record);

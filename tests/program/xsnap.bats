@@ -1,0 +1,258 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe-worker beside the xsnap-worker of npm's @agoric/xsnap 0.15.0: the same frames
+# go to both, and what comes back is the same but for times and the fields we add.
+
+load common
+
+THEIRS=$ROOT/build/xs/package/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+}
+
+frame() {
+    local LC_ALL=C bytes
+
+    for bytes; do
+        printf '%d:%s,' "${#bytes}" "$bytes"
+    done
+}
+
+# replies FILE: the replies in it, one a line, the meters without times and our fields.
+replies() {
+    perl -0777 -ne '
+        while (/\G(\d+):/gc) {
+            my $frame = substr($_, pos, $1);
+            pos() += $1 + 1;
+            $frame =~ s/,"timestamps":\[[^\x01]*\x01/}\x01/;
+            $frame =~ s/([^ -~])/sprintf "\\x%02x", ord $1/ge;
+            print "$frame\n";
+        }' "$1"
+}
+
+# each OPTIONS... -- FRAME...: both workers get the frames, each in a folder of its own,
+# which then has its replies, stdout and exit status.
+each() {
+    local options=() folder worker
+
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    frame "$@" > frames
+    for folder in theirs ours; do
+        mkdir -p $folder
+        worker=$THEIRS
+        [ $folder = theirs ] || worker=$BUILD/gaspipe-worker
+        (
+            cd $folder
+            status=0
+            "$worker" vat "${options[@]}" 3< ../frames 4> up > stdout 2> stderr || status=$?
+            echo "$status" > status
+            replies up > replies
+        )
+    done
+}
+
+# same OPTIONS... -- FRAME...: what comes of the frames is the same.
+same() {
+    each "$@"
+    for file in replies stdout status; do
+        cmp -s theirs/$file ours/$file ||
+            fail "$file differs of: $*" "$(diff theirs/$file ours/$file | cut -c1-400)" \
+                "$(cat theirs/stderr)" "$(cat ours/stderr)"
+    done
+    [ -s ours/replies ] || fail "nothing came back of: $*"
+}
+
+# A script that puts its value into the reply.
+show() {
+    printf 'e(() => { const value = (() => %s)(); return new TextEncoder().encode(
+        typeof value === "string" ? value : JSON.stringify(value)).buffer; })()' "$1"
+}
+
+@test "computrons, heap and memory of a set of programs" {
+    same -l 100000000 -- e1 'e1+1' 'e"a".repeat(100000).length' \
+        'efor (let i = 0; i < 10000; i++);' \
+        'eArray.from({length: 1000}, (_, i) => [i, {i}]).sort(([a], [b]) => b - a)' \
+        'eJSON.parse(JSON.stringify(Array.from({length: 500}, (_, i) => ({i, s: String(i)}))))' \
+        'e2n ** 4000n' 'e"aaaaaaaab".match(/(a+)+b/)' 'enew Uint8Array(1e6).fill(7)' \
+        'e(function f(n) { return n && f(n - 1); })(500)' \
+        'eglobalThis.m = new Map(); for (let i = 0; i < 5000; i++) m.set({i}, i);' \
+        'em = undefined; gc()' 'eeval("1 + 1")' 'enew Function("a", "return a")(1)' \
+        'efor (let i = 0; i < 2e5; i++) ({i});' e1
+}
+
+@test "the globals of the start compartment and of a new one, and their properties" {
+    local describe='names => names.sort().map(n => { const d = Object.getOwnPropertyDescriptor(g, n);
+        return [n, typeof g[n], d.writable, d.enumerable, d.configurable,
+            typeof g[n] === "function" ? g[n].length : 0]; })'
+    same -- "$(show "{ const g = globalThis; return ($describe)(Object.getOwnPropertyNames(g)); }")" \
+        "$(show "{ const g = new Compartment({}).globalThis; return ($describe)(Object.getOwnPropertyNames(g)); }")" \
+        "$(show '["issueCommand", "print", "gc", "resetMeter"].map(n => typeof new Compartment({}).globalThis[n])')" \
+        "$(show 'Object.getOwnPropertyNames(performance)')" \
+        "$(show 'typeof performance.now()')"
+}
+
+@test "print, with and without the meter in front" {
+    same -- 'eprint("one", 2, null, undefined, {}, [1, 2])' 'eprint()' 'eprint("ü€😀")'
+    same -p -l 1000000 -- 'eprint("spent")' 'efor (let i = 0; i < 99; i++); print("more")'
+}
+
+@test "TextEncoder, TextDecoder, Base64, harden" {
+    same -- "$(show '[...new TextEncoder().encode("aü€😀")]')" \
+        "$(show 'new TextDecoder().decode(new Uint8Array([0xef, 0xbb, 0xbf, 0x61, 0xff]))')" \
+        "$(show 'Base64.encode(new Uint8Array([1, 2, 250]).buffer)')" \
+        "$(show '[...new Uint8Array(Base64.decode("AQL6"))]')" \
+        "$(show '{ const o = harden({ a: { b: 1 } }); return [o, o.a].map(Object.isFrozen); }')" \
+        'elockdown()' "$(show 'Object.isFrozen(Array.prototype)')"
+}
+
+@test "results: bytes, the property result, set later too, and what is neither" {
+    same -- 'enew Uint8Array([65, 66]).buffer' '?none' \
+        'eglobalThis.handleCommand = bytes => bytes' '?plain' \
+        'eglobalThis.handleCommand = bytes => ({ result: bytes })' '?held' '?' \
+        'eglobalThis.handleCommand = bytes => { const r = {}; Promise.resolve().then(() => { r.result = bytes; }); return r; }' \
+        '?later' \
+        'eglobalThis.handleCommand = bytes => { const r = {}; setImmediate(() => { r.result = bytes; }); return r; }' \
+        '?much later' \
+        'eglobalThis.handleCommand = bytes => ({ get result() { throw Error("no"); } })' '?getter' \
+        'eglobalThis.handleCommand = bytes => "text"' '?text' \
+        'eglobalThis.handleCommand = bytes => null' '?null' R
+}
+
+@test "what is thrown: errors, values, syntax, and the status that is left of it" {
+    same -- 'ethrow new TypeError("no moon")' 'ethrow "a string"' 'ethrow 7' 'ethrow null' \
+        'e(((' 'enothing.here' '?no handler' \
+        'ethrow { toString: () => "mine" }' 'eundefined()' e1
+    same -- e1 'ethrow Error("last")'
+    same -- 'ethrow Error("before")' R
+    # Theirs ends on this one.
+    each -- 'ethrow Symbol("s")' e1
+    assert_equal "$(head -n 1 ours/replies)" '!an exception that cannot be printed'
+    assert_equal "$(wc -l < ours/replies)" 2
+}
+
+@test "promises run to idle before the reply, and rejections that nobody handles" {
+    same -- 'elet n = 0; const step = () => ++n < 50 && Promise.resolve().then(step); step(); globalThis.count = () => n;' \
+        "$(show 'count()')" 'ePromise.reject(Error("unhandled"))' e1 \
+        'easync function f() { await null; throw Error("late"); } f()' e1 \
+        'esetImmediate(() => print("immediate")); Promise.resolve().then(() => print("job")); print("now")'
+}
+
+@test "the limit: passed, reset, and asked for" {
+    same -l 100000 -- e1 'efor (;;);'
+    same -l 50000 -i 1000 -- e1 'efor (;;);'
+    same -l 100000 -- "$(show 'currentMeterLimit()')" \
+        "$(show 'resetMeter(200000, 5) > 0')" "$(show 'currentMeterLimit()')" \
+        'eresetMeter(1)' 'eresetMeter(0, 0); for (let i = 0; i < 200000; i++);' 'efor (;;);'
+    same -- "$(show 'currentMeterLimit()')"
+    same -l 0 -- 'efor (let i = 0; i < 100000; i++);'
+}
+
+@test "stack and memory without end" {
+    same -- e1 'e(function f() { f(); f(); })()'
+    same -- e1 'econst all = []; for (;;) all.push(new ArrayBuffer(1 << 26));'
+}
+
+@test "scripts and modules from files" {
+    echo 'globalThis.fromScript = 42; print("script");' > script.js
+    echo 'import { name } from "./other.js"; print("module", name);' > module.js
+    echo 'export const name = "other";' > other.js
+    echo 'this is no script' > broken.js
+    same -- "s$PWD/script.js" "$(show fromScript)" "m$PWD/module.js" R
+    each -- "s$PWD/broken.js" e1 "s$PWD/missing.js" e1
+    # Ours says what was wrong where theirs sends an empty message.
+    assert_equal "$(sed 's/^!.*/!/' ours/replies)" "$(cat theirs/replies)"
+    assert_equal "$(cat ours/status)" "$(cat theirs/status)"
+}
+
+@test "-s: a source that is larger than the parser's buffer" {
+    local source
+    source=$(printf 'e"%s".length' "$(head -c 300000 /dev/zero | tr '\0' a)")
+    same -- "$source"
+    each -s 64 -- e1 "$source"
+    assert_equal "$(cat ours/replies ours/status)" "$(cat theirs/replies theirs/status)"
+}
+
+@test "-h and -v; an option that is none" {
+    assert_equal "$("$BUILD/gaspipe-worker" -v | head -n 1)" "$("$THEIRS" -v)"
+    for arguments in -h '--telepathy' '-l' '-z 1'; do
+        # shellcheck disable=SC2086 # several words
+        run "$THEIRS" $arguments
+        theirs=$status
+        # shellcheck disable=SC2086
+        run "$BUILD/gaspipe-worker" $arguments
+        assert_status "$theirs"
+    done
+}
+
+@test "requests: their bytes, their answers, and issueCommand without one" {
+    same -- 'eglobalThis.handleCommand = bytes => ({ result: issueCommand(bytes) })' \
+        '?hello' '/world' '?' '/' 'eissueCommand()' 'eissueCommand("text")' e1
+}
+
+program=('eglobalThis.x = [1, 2, 3].map(String); globalThis.handleCommand = b => ({ result: b })'
+    '?hello' 'enew Promise(r => setImmediate(r)).then(() => { globalThis.late = new Map([[1, { a: 1n }]]) })'
+    'eclass A { #p = 1; get p() { return this.#p; } }; globalThis.a = new A(); globalThis.re = /a+/g;'
+    'eglobalThis.buffers = [new ArrayBuffer(1000), new Uint8Array([1, 2, 3]), new WeakMap(), Symbol("s")]'
+    'ethrow Error("in between")' 'eglobalThis.c = new Compartment({ globals: { x } }); c.evaluate("x.y = 1")')
+
+@test "snapshots are the same to the last byte, each loads the other's, and goes on alike" {
+    each -l 100000000 -- "${program[@]}" wone e1 wtwo 'egc()' wthree
+    for file in one two three replies; do
+        cmp theirs/$file ours/$file
+    done
+    for snapshot in theirs ours; do
+        same -l 1000000 -r "$PWD/$snapshot/two" -- "$(show '[x, late.get(1).a === 1n, a.p, c.evaluate("x.y")]')" \
+            '?there' 'eprint(typeof issueCommand, currentMeterLimit())' wfour
+        cmp theirs/four ours/four
+    done
+}
+
+@test "snapshots of a heap after lockdown, and of a fresh one" {
+    each -- wfresh elockdown 'elockdown()' wlocked
+    cmp theirs/fresh ours/fresh
+    cmp theirs/locked ours/locked
+}
+
+@test "snapshots through descriptors, with words behind the number" {
+    each -- "${program[@]}" wpath
+    frame "${program[@]}" w@7 w@7 |
+        "$BUILD/gaspipe-worker" 3<&0 4> up 7> stream
+    assert_equal "$(replies up | tail -n 1)" "$(replies up | tail -n 2 | head -n 1)" "two sizes"
+    cat ours/path ours/path | cmp - stream
+    frame "$(show x)" | "$BUILD/gaspipe-worker" vat -r @8:a-vat_of.mine 3<&0 4> up 8< ours/path
+    assert_equal "$(replies up)" "$(each -r "$PWD/ours/path" -- "$(show x)" && cat ours/replies)"
+}
+
+@test "a snapshot that cannot be written ends the worker with status 2, and one line" {
+    each -- e1 w/nowhere/at/all e1
+    assert_equal "$(cat ours/status ours/replies)" "$(cat theirs/status theirs/replies)"
+    assert_equal "$(cat ours/stderr)" \
+        'gaspipe-worker: cannot write snapshot /nowhere/at/all: No such file or directory'
+    each -- e1 w/dev/full
+    assert_equal "$(cat ours/status)" 2
+    grep -q 'cannot write snapshot /dev/full: No space left' ours/stderr
+    each -- e1 w@99
+    assert_equal "$(cat ours/status)" 2
+}
+
+@test "a snapshot that is missing, cut, or something else ends the start with status 2" {
+    each -- wwhole
+    head -c 100 ours/whole > cut
+    head -c 100000 ours/whole > cut-late
+    echo 'no snapshot' > other
+    : > empty
+    frame e1 > frames
+    for file in missing cut cut-late other empty; do
+        run --separate-stderr bash -c '"$0" -r "$1" 3< frames 4>&1' \
+            "$BUILD/gaspipe-worker" "$PWD/$file"
+        assert_status 2
+        assert_equal "$output" ''
+        [[ ${stderr_lines[-1]} == "gaspipe-worker: cannot read snapshot $PWD/$file: "* ]] ||
+            fail "$stderr"
+    done
+}
