@@ -34,10 +34,10 @@ GASPIPE_CFLAGS = -std=gnu17 -I. $(WARNINGS) $(OPTIMIZE) -fno-common \
 
 # `make demo` and `make check` begin with setup: make remakes what it includes before
 # all else, and begins again when that is new.
-ifneq ($(filter demo check,$(MAKECMDGOALS)),)
+ifneq ($(filter demo check check-npm,$(MAKECMDGOALS)),)
 include build/set-up
 build/set-up: FORCE
-	@scripts/setup $(if $(filter check,$(MAKECMDGOALS)),--test)
+	@scripts/setup $(if $(filter check check-npm,$(MAKECMDGOALS)),--test)
 	@[ -e $@ ] || { mkdir -p $(@D) && touch $@; }
 endif
 .PHONY: FORCE
@@ -64,6 +64,7 @@ help:
 	@echo 'make demo       install what is missing, build, run the examples and report'
 	@echo 'make check      install what is missing, build, run all tests'
 	@echo 'make            build into build/'
+	@echo 'make check-npm  npm'"'"'s own client with our worker in the place of its own'
 	@echo 'make lint       layout, includes, clang-tidy, cppcheck, shellcheck'
 	@echo 'make unit       the unit tests only'
 	@echo 'make program    the whole-program tests only'

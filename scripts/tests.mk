@@ -1,7 +1,7 @@
 # Tests, fuzzing, benchmarks, lint. TESTS='PATTERN...' narrows check, unit and
 # program to files of these names (% is any text): make unit TESTS='test_buf test_net%'.
 
-.PHONY: check unit program golden fuzz fuzzers bench objects lint
+.PHONY: check check-npm unit program golden fuzz fuzzers bench objects lint
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 PROGRAM_TESTS := $(wildcard tests/program/*.bats)
@@ -34,6 +34,10 @@ program: all
 
 golden: all
 	@BUILD=$(BUILD) scripts/golden --update
+
+# npm's own client with our worker: fetches packages that nothing else needs.
+check-npm: all $(NPM_PEERS)
+	$(run_tests) $(wildcard tests/npm/*.bats)
 
 # ---- fuzzing --------------------------------------------------------------------
 
