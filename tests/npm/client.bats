@@ -15,5 +15,5 @@ session() {
     session "$THEIRS" > "$BATS_TEST_TMPDIR/theirs"
     session "$BUILD/gaspipe-worker" > "$BATS_TEST_TMPDIR/ours"
     diff "$BATS_TEST_TMPDIR/theirs" "$BATS_TEST_TMPDIR/ours"
-    [ "$(wc -l < "$BATS_TEST_TMPDIR/ours")" -gt 150 ]
+    [ "$(wc -l < "$BATS_TEST_TMPDIR/ours")" -gt 140 ]
 }
