@@ -266,6 +266,8 @@ static int write_start(struct slog_writer *writer, const struct slog_start *star
     }
     slog_field_integer(writer, "pid", getpid());
     slog_field_integer(writer, "monoBase", start->stamp.mono);
+    if (start->fingerprint != NULL)
+        slog_field_text(writer, "fingerprint", start->fingerprint);
     if (slog_line_end(writer, start->stamp, error) != 0)
         return -1;
     return slog_writer_flush(writer, error);

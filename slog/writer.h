@@ -40,6 +40,8 @@ enum { SLOG_SESSION_SIZE = 64 };
 struct slog_start {
     const char *program; /* name and version of who writes, "gaspipe 0.1.0" */
     struct stamp stamp;  /* the session's beginning; its mono becomes monoBase */
+    /* What its counts of instructions depend on; NULL: there are none. */
+    const char *fingerprint;
 };
 
 /* What the lines of one delivery have in common. */

@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <link.h>
 #include <openssl/evp.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -129,6 +132,51 @@ int fingerprint_take(struct fingerprint *fingerprint, const struct guest_tools *
     if (add_file(fingerprint, tools->qemu, error) == 0 &&
         add_file(fingerprint, tools->plugin, error) == 0 &&
         add_objects(fingerprint, report, error) == 0 && hash_all(fingerprint, options, error) == 0)
+        return 0;
+    fingerprint_free(fingerprint);
+    return -1;
+}
+
+/* Whether a worker loads this library, as the program that runs here has loaded it. */
+static bool is_workers_library(const char *path)
+{
+    static const char *const beginnings[] = {"libc.so.", "libm.so.", "ld-linux-"};
+    const char *name = strrchr(path, '/');
+
+    for (size_t i = 0; name != NULL && i < sizeof beginnings / sizeof *beginnings; i++)
+        if (strncmp(name + 1, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
+}
+
+struct library_search {
+    struct fingerprint *fingerprint;
+    struct error *error;
+};
+
+static int add_library(struct dl_phdr_info *info, size_t size, void *context)
+{
+    const struct library_search *search = context;
+
+    (void)size;
+    if (!is_workers_library(info->dlpi_name))
+        return 0;
+    return add_file(search->fingerprint, info->dlpi_name, search->error);
+}
+
+int fingerprint_take_launcher(struct fingerprint *fingerprint, const struct launcher *launcher,
+                              struct error *error)
+{
+    struct library_search search = {fingerprint, error};
+    char options[128];
+
+    *fingerprint = (struct fingerprint){0};
+    snprintf(options, sizeof options, "gaspipe %s -l %" PRIu32 " --max-instructions %" PRIu64,
+             GASPIPE_VERSION, launcher->compute_limit, launcher->instruction_limit);
+    if (add_file(fingerprint, launcher->tools.qemu, error) == 0 &&
+        add_file(fingerprint, launcher->tools.plugin, error) == 0 &&
+        add_file(fingerprint, launcher->worker, error) == 0 &&
+        dl_iterate_phdr(add_library, &search) == 0 && hash_all(fingerprint, options, error) == 0)
         return 0;
     fingerprint_free(fingerprint);
     return -1;

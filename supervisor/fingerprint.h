@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "counter/report.h"
 #include "supervisor/guest.h"
+#include "supervisor/launcher.h"
 
 /*
  * What a count depends on beside what is pinned: the files that were executed,
@@ -30,6 +31,14 @@ struct fingerprint {
 /* 0, or -1 with ERROR_SYSTEM: a file cannot be read (any more). */
 int fingerprint_take(struct fingerprint *fingerprint, const struct guest_tools *tools,
                      const char *options, const struct report *report, struct error *error);
+
+/*
+ * Of workers that a launcher starts under the counter, whose limits show in
+ * their counts: of the files that every worker executes. 0, or -1 with
+ * ERROR_SYSTEM.
+ */
+int fingerprint_take_launcher(struct fingerprint *fingerprint, const struct launcher *launcher,
+                              struct error *error);
 
 /* A fingerprint that is all zeros may be freed. */
 void fingerprint_free(struct fingerprint *fingerprint);

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/log.h"
+#include "supervisor/fingerprint.h"
 #include "supervisor/replay_options.h"
 #include "supervisor/replay_output.h"
 #include "supervisor/replay_vat.h"
@@ -22,6 +23,7 @@ struct replay {
     struct vat_runtimes runtimes;
     struct transcript *transcript;
     struct replay_host host;
+    struct fingerprint fingerprint; /* when counted */
     struct replay_vat **vats;
     size_t vat_count, vat_capacity;
     int64_t deliveries;    /* sent so far */
@@ -113,10 +115,37 @@ static void show_progress(struct replay *replay)
              (double)(now - replay->began) / 1e9);
 }
 
+/*
+ * Whether the instructions that this session recorded can be compared with ours;
+ * where they cannot, it is said.
+ */
+static void begin_session(struct replay *replay, const struct transcript_step *step)
+{
+    const char *name = transcript_name(replay->transcript);
+    struct scan_span recorded = scan_string(step->json);
+
+    replay->host.compare_instructions =
+        replay->options.counted && scan_is(recorded, replay->fingerprint.hash);
+    if (recorded.at == NULL || replay->host.compare_instructions)
+        return;
+    if (!replay->options.counted)
+        log_line("%s:%" PRIu64 ": its instructions are not compared without --counter qemu", name,
+                 step->line);
+    else
+        log_line("%s:%" PRIu64 ": its instructions are not compared: it was recorded with another "
+                 "worker, QEMU, C library or limit (fingerprint %.*s, here %s)",
+                 name, step->line, (int)(recorded.length < 64 ? recorded.length : 64), recorded.at,
+                 replay->fingerprint.hash);
+}
+
 static int take_step(struct replay *replay, const struct transcript_step *step, struct error *error)
 {
     struct replay_vat *vat = find_vat(replay, step->vat_id);
 
+    if (step->kind == TRANSCRIPT_SESSION) {
+        begin_session(replay, step);
+        return 0;
+    }
     if (vat != NULL && takes_over(step, vat)) {
         replay_vat_close(vat);
         vat = NULL;
@@ -156,6 +185,10 @@ static int open_all(struct replay *replay, struct error *error)
 
     if (launcher_open(&replay->launcher, options->counted, options->compute_limit, error) != 0)
         return -1;
+    replay->launcher.instruction_limit = options->instruction_limit;
+    if (options->counted &&
+        fingerprint_take_launcher(&replay->fingerprint, &replay->launcher, error) != 0)
+        return -1;
     replay->transcript = transcript_open(options->transcript, error);
     if (replay->transcript == NULL)
         return -1;
@@ -189,6 +222,7 @@ static void close_all(struct replay *replay)
     free(replay->vats);
     transcript_close(replay->transcript);
     vat_runtimes_free(&replay->runtimes);
+    fingerprint_free(&replay->fingerprint);
     launcher_close(&replay->launcher);
     (void)uv_run(&replay->loop, UV_RUN_DEFAULT); /* to the end of what is closing */
     (void)uv_loop_close(&replay->loop);          /* nothing is open on it any more */

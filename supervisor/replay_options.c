@@ -17,6 +17,7 @@ const char replay_options_help[] =
     "  --vat VAT                 replay this vat only, by its ID or name (may be repeated)\n"
     "  --counter qemu|none       count machine instructions under QEMU, or not (default: none)\n"
     "  --compute-limit N         computrons for each delivery, 0: no limit (default: 100000000)\n"
+    "  --max-instructions N      machine instructions for each delivery, 0: no limit (default: 0)\n"
     "  --delivery-timeout SECS   a delivery that takes longer differs, 0: never (default: 600)\n"
     "  --json                    print JSON lines\n"
     "  --help                    say this and end\n"
@@ -24,12 +25,21 @@ const char replay_options_help[] =
     "Exit status: 0 all the same, 1 something differs, 2 usage, 3 bad input,\n"
     "4 the system failed.\n";
 
-enum { OPTION_VAT = 256, OPTION_COUNTER, OPTION_COMPUTE, OPTION_TIMEOUT, OPTION_JSON, OPTION_HELP };
+enum {
+    OPTION_VAT = 256,
+    OPTION_COUNTER,
+    OPTION_COMPUTE,
+    OPTION_INSTRUCTIONS,
+    OPTION_TIMEOUT,
+    OPTION_JSON,
+    OPTION_HELP
+};
 
 static const struct option long_options[] = {
     {"vat", required_argument, NULL, OPTION_VAT},
     {"counter", required_argument, NULL, OPTION_COUNTER},
     {"compute-limit", required_argument, NULL, OPTION_COMPUTE},
+    {"max-instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
     {"delivery-timeout", required_argument, NULL, OPTION_TIMEOUT},
     {"json", no_argument, NULL, OPTION_JSON},
     {"help", no_argument, NULL, OPTION_HELP},
@@ -56,6 +66,9 @@ static int take_option(struct replay_options *options, int option, struct error 
         return option_take_counter(optarg, &options->counted, error);
     case OPTION_COMPUTE:
         return option_take_compute(optarg, &options->compute_limit, error);
+    case OPTION_INSTRUCTIONS:
+        return option_take_number("--max-instructions", optarg, 0, INT64_MAX,
+                                  &options->instruction_limit, error);
     case OPTION_TIMEOUT:
         return option_take_timeout(optarg, &options->timeout_ms, error);
     case OPTION_JSON:
@@ -65,6 +78,18 @@ static int take_option(struct replay_options *options, int option, struct error 
         options->help = true;
         return 0;
     }
+}
+
+static int check(struct replay_options *options, int argc, char **argv, struct error *error)
+{
+    if (options->help)
+        return 0;
+    if (options->instruction_limit > 0 && !options->counted)
+        return error_set(error, ERROR_USAGE, "--max-instructions wants --counter qemu");
+    if (argc - optind != 1)
+        return error_set(error, ERROR_USAGE, "give one slogfile or transcript, or - for stdin");
+    options->transcript = argv[optind];
+    return 0;
 }
 
 int replay_options_parse(struct replay_options *options, int argc, char **argv, struct error *error)
@@ -82,10 +107,7 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv, 
         if (take_option(options, option, error) != 0)
             return -1;
     }
-    if (!options->help && argc - optind != 1)
-        return error_set(error, ERROR_USAGE, "give one slogfile or transcript, or - for stdin");
-    options->transcript = argv[optind];
-    return 0;
+    return check(options, argc, argv, error);
 }
 
 void replay_options_free(struct replay_options *options)

@@ -16,8 +16,9 @@ struct replay_options {
     bool counted;           /* under QEMU with the counter */
     bool json;
     bool help;
-    uint32_t compute_limit; /* computrons for each delivery; 0: none */
-    uint64_t timeout_ms;    /* for a delivery; 0: none */
+    uint32_t compute_limit;     /* computrons for each delivery; 0: none */
+    uint64_t instruction_limit; /* machine instructions for each delivery; 0: none */
+    uint64_t timeout_ms;        /* for a delivery; 0: none */
 };
 
 extern const char replay_options_help[];

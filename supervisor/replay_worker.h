@@ -19,7 +19,7 @@ struct replay_host {
     struct vat_runtimes *runtimes;
     struct transcript *transcript;
     uint64_t timeout_ms;       /* for each answer of a worker; 0: none */
-    bool compare_instructions; /* both sides were counted alike */
+    bool compare_instructions; /* both sides are counted, under the same fingerprint */
 };
 
 /* The worker of a vat that is replayed. Errors are ERROR_SYSTEM. */

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "supervisor/delivery_input.h"
+#include "supervisor/fingerprint.h"
 #include "supervisor/kernel.h"
 #include "supervisor/output.h"
 #include "supervisor/run_options.h"
@@ -204,6 +205,24 @@ static int open_handles(struct run *run, struct error *error)
     return 0;
 }
 
+static int open_slog(struct run *run, struct error *error)
+{
+    struct fingerprint fingerprint = {0};
+    struct slog_start start = {
+        .program = "gaspipe " GASPIPE_VERSION,
+        .stamp = stamp_now(),
+    };
+
+    if (run->launcher.counted) {
+        if (fingerprint_take_launcher(&fingerprint, &run->launcher, error) != 0)
+            return -1;
+        start.fingerprint = fingerprint.hash;
+    }
+    run->slog = slog_writer_open(run->options.slog, &start, error);
+    fingerprint_free(&fingerprint);
+    return run->slog == NULL ? -1 : 0;
+}
+
 static int open_files(struct run *run, struct error *error)
 {
     const struct delivery_input_listener listener = {
@@ -212,21 +231,13 @@ static int open_files(struct run *run, struct error *error)
         .end = input_ended,
         .failed = input_failed,
     };
-    const struct slog_start start = {
-        .program = "gaspipe " GASPIPE_VERSION,
-        .stamp = stamp_now(),
-    };
-
     run->input = delivery_input_open(&run->loop, run->options.deliveries, &listener, error);
     if (run->input == NULL)
         return -1;
     run->store = store_open(run->options.store, error);
     if (run->store == NULL)
         return -1;
-    if (run->options.slog == NULL)
-        return 0;
-    run->slog = slog_writer_open(run->options.slog, &start, error);
-    return run->slog == NULL ? -1 : 0;
+    return run->options.slog == NULL ? 0 : open_slog(run, error);
 }
 
 static int open_kernel(struct run *run, struct error *error)

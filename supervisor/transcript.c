@@ -135,6 +135,10 @@ static int take_record(const struct record *record, struct scan_span line,
     step->delivery_num = record->delivery_num;
     step->syscall_num = record->syscall_num;
     switch (record->type) {
+    case RECORD_SLOG_START:
+        step->kind = TRANSCRIPT_SESSION;
+        step->json = scan_get(line, "fingerprint");
+        return 1;
     case RECORD_CREATE_VAT:
         take_create(line, step);
         break;

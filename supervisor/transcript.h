@@ -19,6 +19,7 @@
 struct transcript;
 
 enum transcript_kind {
+    TRANSCRIPT_SESSION,         /* another process begins to write; json is its fingerprint */
     TRANSCRIPT_CREATE,          /* a vat; json is its bundle, if the line has one */
     TRANSCRIPT_START,           /* its worker was started anew, to be sent what follows */
     TRANSCRIPT_SNAPSHOT_SAVED,  /* of its worker, which was not restarted by this */

@@ -15,9 +15,9 @@ producer() {
     zstd -dcq "$DATA/swingset.slog.zst" | grep '"vatID":"v4"' > producer.slog
 }
 
-# own: a slogfile of gaspipe run with the token example.
+# own [COUNTER]: a slogfile of gaspipe run with the token example.
 own() {
-    "$BUILD/gaspipe" run --counter none --slog own.slog --vat "token=$ROOT/examples/token/contract.js" \
+    "$BUILD/gaspipe" run --counter "${1:-none}" --slog own.slog --vat "token=$ROOT/examples/token/contract.js" \
         "$ROOT/examples/token/deliveries.jsonl" > /dev/null || [ $? -eq 1 ]
 }
 
@@ -155,6 +155,26 @@ transcript() {
     run --separate-stderr "$BUILD/gaspipe" replay changed
     assert_status 1
     assert_output_has 'token: delivery 2, (o+0).mint -> p-62: syscall 1 differs (changed:'
+}
+
+@test "instructions are compared where both sides counted alike" {
+    own qemu
+    run --separate-stderr "$BUILD/gaspipe" replay --counter qemu --json own.slog
+    assert_status 0
+    assert_equal "$(field vat '"\(.status) \(.counted == .deliveries)"')" "same true"
+    assert_equal "$stderr" ""
+
+    sed -E '/"deliver-result".*"deliveryNum":2,/s/"instructions":[0-9]+/"instructions":7/' own.slog > changed
+    run --separate-stderr "$BUILD/gaspipe" replay --counter qemu --json changed
+    assert_status 1
+    assert_equal "$(field difference '"\(.deliveryNum) \(.aspect) \(.recorded)"')" "2 instructions 7"
+
+    run --separate-stderr "$BUILD/gaspipe" replay --counter qemu --compute-limit 0 changed
+    assert_status 0
+    [[ $stderr == *'changed:1: its instructions are not compared: it was recorded with another'* ]] || fail "$stderr"
+    run --separate-stderr "$BUILD/gaspipe" replay changed
+    assert_status 0
+    [[ $stderr == *'not compared without --counter qemu'* ]] || fail "$stderr"
 }
 
 @test "two runs in one slogfile are told apart where v1 is another vat" {

@@ -249,6 +249,22 @@ static void leaves_no_half_line_when_the_disk_is_full(void **state)
     buf_free(&content);
 }
 
+static void the_start_line_has_the_fingerprint(void **state)
+{
+    const char *path = ((struct place *)*state)->path;
+    struct slog_start counted = start;
+    struct slog_writer *writer;
+    struct buf content = {0};
+    struct error error;
+
+    counted.fingerprint = "ab12";
+    writer = slog_writer_open(path, &counted, &error);
+    assert_non_null(writer);
+    assert_non_null(strstr(content_of(path, &content), ",\"fingerprint\":\"ab12\",\"time\":"));
+    close_writer(writer);
+    buf_free(&content);
+}
+
 static void says_when_the_disk_is_full_at_once(void **state)
 {
     struct error error = {0};
@@ -304,6 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_PLACE(writes_fields_in_swingset_order),
+        WITH_PLACE(the_start_line_has_the_fingerprint),
         WITH_PLACE(leaves_out_the_crank_in_a_replay),
         WITH_PLACE(begins_with_the_session),
         WITH_PLACE(begins_a_new_line_after_a_torn_one),

@@ -62,6 +62,7 @@ static void expect_end(struct transcript *transcript)
 static void a_slogfile_gives_steps(void **state)
 {
     struct transcript *transcript = open_text(
+        "{\"type\":\"slog-start\",\"fingerprint\":\"fe\"" TIME
         "{\"type\":\"kernel-init-start\"" TIME CREATE
         "{\"type\":\"start-replay\",\"vatID\":\"v1\",\"deliveries\":1" TIME
         "{\"type\":\"deliver\",\"crankNum\":7,\"vatID\":\"v1\",\"deliveryNum\":4,\"vd\":[1]" TIME
@@ -74,11 +75,15 @@ static void a_slogfile_gives_steps(void **state)
         "{\"type\":\"heap-snapshot-load\",\"vatID\":\"v1\",\"hash\":\"ab\"" TIME
         "{\"type\":\"terminate\",\"vatID\":\"v1\"" TIME);
     struct transcript_step step;
+    struct error error;
 
     (void)state;
+    assert_int_equal(transcript_next(transcript, &step, &error), 1);
+    assert_int_equal(step.kind, TRANSCRIPT_SESSION);
+    assert_true(scan_is(step.json, "\"fe\""));
     step = expect(transcript, TRANSCRIPT_CREATE, "{\"moduleFormat\":\"x\"}");
     assert_true(scan_is(step.name, "bank") && scan_is(step.manager_type, "xsnap"));
-    assert_int_equal(step.line, 2);
+    assert_int_equal(step.line, 3);
     expect(transcript, TRANSCRIPT_START, NULL);
     assert_int_equal(expect(transcript, TRANSCRIPT_DELIVER, "[1]").delivery_num, 4);
     assert_int_equal(expect(transcript, TRANSCRIPT_SYSCALL, "[2]").syscall_num, 2);
