@@ -84,7 +84,7 @@ static int reserve(struct reader_block *block, size_t capacity, struct error *er
 {
     char *bytes;
 
-    if (capacity <= block->capacity)
+    if (block->bytes != NULL && capacity <= block->capacity)
         return 0;
     bytes = realloc(block->bytes, capacity + SCAN_PADDING);
     if (bytes == NULL)
