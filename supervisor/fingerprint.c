@@ -47,16 +47,17 @@ static bool hash_descriptor(EVP_MD_CTX *context, int fd, char hex[FINGERPRINT_HE
     return finish(context, hex);
 }
 
-static bool hash_file(const char *path, char hex[FINGERPRINT_HEX_SIZE])
+int fingerprint_hash(const char *path, char hex[FINGERPRINT_HEX_SIZE], struct error *error)
 {
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     bool done = context != NULL && fd >= 0 && hash_descriptor(context, fd, hex);
+    int cause = errno;
 
     if (fd >= 0)
         close(fd);
     EVP_MD_CTX_free(context);
-    return done;
+    return done ? 0 : error_system(error, cause, "cannot take the hash of %s", path);
 }
 
 static int add_file(struct fingerprint *fingerprint, const char *path, struct error *error)
@@ -73,9 +74,7 @@ static int add_file(struct fingerprint *fingerprint, const char *path, struct er
     if (file->path == NULL)
         return error_memory(error, "the fingerprint");
     fingerprint->count++;
-    if (!hash_file(path, file->hash))
-        return error_system(error, errno, "cannot take the fingerprint of %s", path);
-    return 0;
+    return fingerprint_hash(path, file->hash, error);
 }
 
 static int compare_paths(const void *a, const void *b)

@@ -40,6 +40,9 @@ int fingerprint_take(struct fingerprint *fingerprint, const struct guest_tools *
 int fingerprint_take_launcher(struct fingerprint *fingerprint, const struct launcher *launcher,
                               struct error *error);
 
+/* The SHA-256 of a file, in hexadecimal. 0, or -1 with ERROR_SYSTEM. */
+int fingerprint_hash(const char *path, char hex[FINGERPRINT_HEX_SIZE], struct error *error);
+
 /* A fingerprint that is all zeros may be freed. */
 void fingerprint_free(struct fingerprint *fingerprint);
 

@@ -13,27 +13,6 @@
 
 /* ---- differences ---- */
 
-static int differ(struct replay_vat *vat, enum replay_aspect aspect,
-                  const struct transcript_step *step, struct scan_span recorded,
-                  struct scan_span replayed, struct error *error)
-{
-    struct replay_difference *difference = &vat->difference;
-
-    replay_worker_end(&vat->worker);
-    vat->state = REPLAY_DIFFERS;
-    difference->aspect = aspect;
-    difference->line = step->line;
-    difference->delivery_num = step->delivery_num;
-    difference->syscall_num = step->syscall_num;
-    if (recorded.at != NULL)
-        buf_append(&difference->recorded, recorded.at, recorded.length);
-    if (replayed.at != NULL)
-        buf_append(&difference->replayed, replayed.at, replayed.length);
-    if (buf_failed(&difference->recorded) || buf_failed(&difference->replayed))
-        return error_memory(error, "a difference");
-    return 0;
-}
-
 static int differ_in_number(struct replay_vat *vat, enum replay_aspect aspect,
                             const struct transcript_step *step, int64_t recorded, int64_t replayed,
                             struct error *error)
@@ -42,8 +21,8 @@ static int differ_in_number(struct replay_vat *vat, enum replay_aspect aspect,
 
     snprintf(texts[0], sizeof texts[0], "%" PRId64, recorded);
     snprintf(texts[1], sizeof texts[1], "%" PRId64, replayed);
-    return differ(vat, aspect, step, (struct scan_span){texts[0], strlen(texts[0])},
-                  (struct scan_span){texts[1], strlen(texts[1])}, error);
+    return replay_vat_differ(vat, aspect, step, (struct scan_span){texts[0], strlen(texts[0])},
+                             (struct scan_span){texts[1], strlen(texts[1])}, error);
 }
 
 /* ---- a delivery ---- */
@@ -98,7 +77,7 @@ static int differ_in_syscall(struct exchange *exchange, struct scan_span recorde
         .syscall_num = exchange->syscall_num,
     };
 
-    return differ(exchange->vat, REPLAY_SYSCALL, &place, recorded, replayed, error);
+    return replay_vat_differ(exchange->vat, REPLAY_SYSCALL, &place, recorded, replayed, error);
 }
 
 /* Compares a syscall, and answers it as it was answered. */
@@ -235,8 +214,8 @@ static int differ_in_result(struct exchange *exchange, const struct transcript_s
 
     put_result(&recorded, step->status, step->problem);
     put_result(&replayed, span_of(&ending->status), span_of(&ending->problem));
-    result =
-        differ(exchange->vat, REPLAY_RESULT, step, span_of(&recorded), span_of(&replayed), error);
+    result = replay_vat_differ(exchange->vat, REPLAY_RESULT, step, span_of(&recorded),
+                               span_of(&replayed), error);
     buf_free(&recorded);
     buf_free(&replayed);
     return result;
@@ -402,6 +381,7 @@ int replay_vat_deliver(struct replay_vat *vat, const struct transcript_step *ste
         return -1;
     if (vat->state != REPLAY_LIVE)
         return 0;
+    vat->delivery_num = step->delivery_num;
     buf_clear(&vat->description);
     describe_delivery(step->json, &vat->description);
     if (send_delivery(&exchange, step->json, error) != 0)

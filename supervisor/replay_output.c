@@ -10,10 +10,9 @@
 #include "base/json_text.h"
 
 static const char *const aspect_names[] = {
-    [REPLAY_SYSCALL] = "syscall",
-    [REPLAY_RESULT] = "result",
-    [REPLAY_COMPUTRONS] = "computrons",
-    [REPLAY_INSTRUCTIONS] = "instructions",
+    [REPLAY_SYSCALL] = "syscall",       [REPLAY_RESULT] = "result",
+    [REPLAY_COMPUTRONS] = "computrons", [REPLAY_INSTRUCTIONS] = "instructions",
+    [REPLAY_SNAPSHOT] = "snapshot",
 };
 
 static const char *status_of(const struct replay_vat *vat)
@@ -70,9 +69,9 @@ static void put_json_counts(struct buf *out, const struct replay_vat *vat)
     buf_printf(out,
                ",\"deliveries\":%" PRId64 ",\"syscalls\":%" PRId64 ",\"computed\":%" PRId64
                ",\"compute\":%" PRId64 ",\"counted\":%" PRId64 ",\"instructions\":%" PRId64
-               ",\"cut\":%" PRId64 "}\n",
+               ",\"snapshots\":%" PRId64 ",\"cut\":%" PRId64 "}\n",
                vat->deliveries, vat->syscalls, vat->computed, vat->computrons, vat->counted,
-               vat->instructions, vat->cut);
+               vat->instructions, vat->snapshots, vat->cut);
 }
 
 static void put_json_vat(struct buf *out, const struct replay_vat *vat)
@@ -130,7 +129,9 @@ static void put_difference(struct buf *out, struct replay_vat *vat, const char *
         buf_printf(out, "syscall %" PRId64 " differs", difference->syscall_num);
     else
         buf_printf(out, "%s differ%s", aspect_names[difference->aspect],
-                   difference->aspect == REPLAY_RESULT ? "s" : "");
+                   difference->aspect == REPLAY_RESULT || difference->aspect == REPLAY_SNAPSHOT
+                       ? "s"
+                       : "");
     buf_printf(out, " (%s:%" PRIu64 ")\n", file, difference->line);
     put_near(out, "recorded", recorded, parting);
     put_near(out, "replayed", replayed, parting);
@@ -173,6 +174,8 @@ static void put_sum(struct buf *out, const struct replay_vat *sum, size_t count,
                " deliveries compared",
                count, count == 1 ? "" : "s", sum->deliveries, sum->syscalls, sum->computed,
                sum->counted);
+    if (sum->snapshots > 0)
+        buf_printf(out, ", %" PRId64 " snapshots the same", sum->snapshots);
     if (differ > 0)
         buf_printf(out, "; %zu differ%s", differ, differ == 1 ? "s" : "");
     if (skipped > 0)
@@ -190,6 +193,7 @@ static void add_vat(struct replay_vat *sum, const struct replay_vat *vat)
     sum->computrons += vat->computrons;
     sum->counted += vat->counted;
     sum->instructions += vat->instructions;
+    sum->snapshots += vat->snapshots;
     sum->cut += vat->cut;
 }
 

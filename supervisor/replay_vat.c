@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "slog/describe.h"
+#include "supervisor/fingerprint.h"
 
 struct replay_vat *replay_vat_new(struct scan_span id, const struct replay_host *host,
                                   struct error *error)
@@ -116,6 +117,27 @@ static int take_create(struct replay_vat *vat, const struct transcript_step *ste
     return replay_vat_start_afresh(vat);
 }
 
+int replay_vat_differ(struct replay_vat *vat, enum replay_aspect aspect,
+                      const struct transcript_step *step, struct scan_span recorded,
+                      struct scan_span replayed, struct error *error)
+{
+    struct replay_difference *difference = &vat->difference;
+
+    replay_worker_end(&vat->worker);
+    vat->state = REPLAY_DIFFERS;
+    difference->aspect = aspect;
+    difference->line = step->line;
+    difference->delivery_num = step->delivery_num;
+    difference->syscall_num = step->syscall_num;
+    if (recorded.at != NULL)
+        buf_append(&difference->recorded, recorded.at, recorded.length);
+    if (replayed.at != NULL)
+        buf_append(&difference->replayed, replayed.at, replayed.length);
+    if (buf_failed(&difference->recorded) || buf_failed(&difference->replayed))
+        return error_memory(error, "a difference");
+    return 0;
+}
+
 /* ---- snapshots ---- */
 
 /* An empty file in memory, in place of the last snapshot. */
@@ -137,6 +159,31 @@ static int keep_hash(struct replay_vat *vat, struct scan_span hash, struct error
     return buf_failed(&vat->snapshot_hash) ? error_memory(error, "a snapshot's hash") : 0;
 }
 
+/* A hash as the file tells it; transcripts of other engines may name snapshots otherwise. */
+static bool is_sha256(struct scan_span hash)
+{
+    return hash.length == FINGERPRINT_HEX_SIZE - 1;
+}
+
+static int compare_snapshot(struct replay_vat *vat, const struct transcript_step *step,
+                            struct error *error)
+{
+    struct transcript_step place = *step;
+    char path[32], hash[FINGERPRINT_HEX_SIZE];
+
+    if (!is_sha256(step->hash))
+        return 0;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", vat->snapshot_fd);
+    if (fingerprint_hash(path, hash, error) != 0)
+        return -1;
+    place.delivery_num = vat->delivery_num;
+    if (!scan_is(step->hash, hash))
+        return replay_vat_differ(vat, REPLAY_SNAPSHOT, &place, step->hash,
+                                 (struct scan_span){hash, strlen(hash)}, error);
+    vat->snapshots++;
+    return 0;
+}
+
 static int take_saved(struct replay_vat *vat, const struct transcript_step *step,
                       struct error *error)
 {
@@ -147,9 +194,10 @@ static int take_saved(struct replay_vat *vat, const struct transcript_step *step
     if (vat->state != REPLAY_LIVE)
         return 0;
     if (open_snapshot(vat, error) != 0 ||
-        replay_worker_save(&vat->worker, &owner, vat->snapshot_fd, error) != 0)
+        replay_worker_save(&vat->worker, &owner, vat->snapshot_fd, error) != 0 ||
+        keep_hash(vat, step->hash, error) != 0)
         return -1;
-    return keep_hash(vat, step->hash, error);
+    return compare_snapshot(vat, step, error);
 }
 
 static int take_loaded(struct replay_vat *vat, const struct transcript_step *step)

@@ -30,6 +30,7 @@ enum replay_aspect {
     REPLAY_RESULT,
     REPLAY_COMPUTRONS,
     REPLAY_INSTRUCTIONS,
+    REPLAY_SNAPSHOT, /* the SHA-256 of a snapshot, and so the whole heap */
 };
 
 /* The first difference of a vat. */
@@ -52,7 +53,8 @@ struct replay_vat {
     struct buf bundle; /* JSON, terminated; empty: the file has none */
     struct replay_worker worker;
     int snapshot_fd;          /* of the last snapshot; -1: none was made yet */
-    struct buf snapshot_hash; /* as recorded; what ours hashes to does not matter */
+    struct buf snapshot_hash; /* its SHA-256, as recorded */
+    int64_t delivery_num;     /* of the last delivery */
     struct buf description;   /* of the delivery in hand */
 
     /* What was the same. */
@@ -61,6 +63,7 @@ struct replay_vat {
     int64_t computrons;   /* and their sum */
     int64_t counted;      /* deliveries whose instructions were compared, */
     int64_t instructions; /* and their sum */
+    int64_t snapshots;    /* whose hashes were the same */
     int64_t cut;          /* deliveries that the recording does not finish */
 };
 
@@ -84,6 +87,11 @@ int replay_vat_take(struct replay_vat *vat, const struct transcript_step *step,
  */
 int replay_vat_deliver(struct replay_vat *vat, const struct transcript_step *step,
                        struct error *error);
+
+/* Notes its first difference and ends its worker. A side that is no span: there was none. */
+int replay_vat_differ(struct replay_vat *vat, enum replay_aspect aspect,
+                      const struct transcript_step *step, struct scan_span recorded,
+                      struct scan_span replayed, struct error *error);
 
 /* Its names and bundle, as its worker wants them; borrowed. */
 struct replay_owner replay_vat_owner(const struct replay_vat *vat);

@@ -53,8 +53,18 @@ transcript() {
     [ "$(grep -c '"type":"heap-snapshot-load"' widgets.slog)" -eq 2 ]
     run --separate-stderr "$BUILD/gaspipe" replay --json widgets.slog
     assert_status 0
-    assert_equal "$(field vat '"\(.deliveries) \(.computed)"')" "10 10"
+    assert_equal "$(field vat '"\(.deliveries) \(.computed) \(.snapshots)"')" "10 10 2"
 
+}
+
+@test "a snapshot whose hash is another differs" {
+    zstd -dcq "$DATA/swingset.slog.zst" | grep '"vatID":"v14"' > widgets.slog
+    sed 's/"snapshotID":"74/"snapshotID":"75/' widgets.slog > changed
+    run --separate-stderr "$BUILD/gaspipe" replay changed
+    assert_status 1
+    assert_output_has 'v14 widgets: delivery 4, bringOutYourDead: snapshot differs (changed:'
+    assert_output_has 'recorded: 75c5bf67'
+    assert_output_has 'replayed: 74c5bf67'
 }
 
 @test "a worker that is brought back is where its snapshot was" {
