@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -76,6 +77,14 @@ static int write_file(const char *path, const struct buf *text, struct error *er
     return result;
 }
 
+/* A device, a pipe or a link is written to: a rename would put a file in its place. */
+static bool is_written_in_place(const char *path)
+{
+    struct stat status;
+
+    return lstat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
 /* Into a file of another name first, so that a failure leaves what was there. */
 static int replace_file(const char *path, const struct buf *text, struct error *error)
 {
@@ -104,6 +113,8 @@ int histogram_file_write(const char *path, const struct groups *groups, struct e
     append_groups(&text, groups);
     if (buf_failed(&text))
         result = error_memory(error, "the histograms");
+    else if (is_written_in_place(path))
+        result = write_file(path, &text, error);
     else
         result = replace_file(path, &text, error);
     buf_free(&text);

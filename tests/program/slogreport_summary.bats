@@ -106,6 +106,20 @@ slogreport() {
     assert_bad_input 3 shorter:
 }
 
+@test "histograms go into a pipe or through a link, which stay what they are" {
+    cd "$BATS_TEST_TMPDIR"
+    mkfifo pipe
+    timeout 60 cat pipe > through &
+    slogreport summary --histograms pipe "$DATA/small.slog.gz" > /dev/null
+    wait $!
+    [ -p pipe ] || fail "the pipe was replaced by a file"
+    touch target
+    ln -s target link
+    slogreport summary --histograms link "$DATA/small.slog.gz" > /dev/null
+    [ -L link ] || fail "the link was replaced by a file"
+    cmp through target
+}
+
 @test "histograms that cannot be written are an error, and leave nothing behind" {
     run --separate-stderr slogreport summary --histograms "$BATS_TEST_TMPDIR/none/file" "$DATA/small.slog.gz"
     assert_bad_input 4 none/file
