@@ -12,17 +12,24 @@
 /* In the table no more of them than this; in JSON all that there are. */
 #define REGIONS_SHOWN 20
 
-/* Those whose answer depends on more than the program; its path, in words. */
+/* Those whose answer depends on more than the program, and what it is, in words. */
 static const struct {
     size_t number;
     const char *what;
 } chance[] = {
-    {SYS_clock_gettime, "the time"},  {SYS_gettimeofday, "the time"},
-    {SYS_time, "the time"},           {SYS_getpid, "its process id"},
-    {SYS_gettid, "its thread id"},    {SYS_getrusage, "its resource usage"},
-    {SYS_sysinfo, "the free memory"}, {SYS_sched_getaffinity, "the number of processors"},
-    {SYS_futex, "other threads"},     {SYS_getrandom, "random numbers"},
-    {SYS_getdents64, "folders"},      {SYS_newfstatat, "the state of files"},
+    {SYS_clock_gettime, "the time"},
+    {SYS_gettimeofday, "the time"},
+    {SYS_time, "the time"},
+    {SYS_getpid, "its process id"},
+    {SYS_gettid, "its thread id"},
+    {SYS_getrusage, "its resource usage"},
+    {SYS_sysinfo, "the free memory"},
+    {SYS_sched_getaffinity, "the number of processors"},
+    {SYS_futex, "other threads"},
+    {SYS_getrandom, "random numbers"},
+    {SYS_getdents64, "folders"},
+    {SYS_newfstatat, "the state of files"},
+    {SYS_lseek, "positions in files"},
 };
 
 #define CHANCES (sizeof chance / sizeof *chance)
