@@ -6,7 +6,7 @@
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 PROGRAM_TESTS := $(wildcard tests/program/*.bats)
 GOLDEN_TESTS := $(if $(wildcard tests/golden/*/cmd),scripts/golden)
-narrow = $(if $(TESTS),$(filter $(foreach test,$(TESTS),%/$(test) %/$(test).bats),$(1)),$(1))
+narrow = $(if $(TESTS),$(foreach test,$(1),$(if $(filter $(TESTS),$(basename $(notdir $(test)))),$(test))),$(1))
 run_tests = @BUILD=$(BUILD) scripts/run-tests
 
 # Tests, fuzzers and benchmarks are linked with every room; $(1): what else they want.
