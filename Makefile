@@ -104,6 +104,9 @@ $(XS_OBJECTS): $(XS_ARCHIVE)
 # Contract runtimes are carried inside the programs.
 $(BUILD)/obj/supervisor/runtime.o: $(wildcard runtime/*.js)
 
+# So is the page that slogreport --html fills.
+$(BUILD)/obj/tools/page_file.o: $(wildcard tools/page/*)
+
 # The names of syscalls, by number, from the kernel's header.
 SYSCALL_NAMES := $(BUILD)/generated/syscall_names.inc
 $(SYSCALL_NAMES):

@@ -23,8 +23,9 @@ const char options_help[] =
     "Output:\n"
     "  --json              one JSON object a line, for programs\n"
     "  --csv               comma-separated values\n"
-    "  --trace FILE        write a trace for Perfetto or speedscope, and print nothing\n"
-    "                      unless --json or --csv is given\n"
+    "  --trace FILE        write a trace for Perfetto or speedscope\n"
+    "  --html FILE         write a page for a browser: sums, timeline, stalls; with\n"
+    "                      either, nothing is printed unless --json or --csv is given\n"
     "  --follow            go on while the last file grows\n"
     "  --jobs N            read with N threads; else one for each core, four at most\n"
     "  --strict            a line that is no slog line is an error, not left out\n"
@@ -67,6 +68,7 @@ enum option_id {
     OPTION_JSON = 256,
     OPTION_CSV,
     OPTION_TRACE,
+    OPTION_HTML,
     OPTION_JOBS,
     OPTION_STRICT,
     OPTION_FOLLOW,
@@ -91,6 +93,7 @@ static const struct option long_options[] = {
     {"csv", no_argument, NULL, OPTION_CSV},
     {"jobs", required_argument, NULL, OPTION_JOBS},
     {"trace", required_argument, NULL, OPTION_TRACE},
+    {"html", required_argument, NULL, OPTION_HTML},
     {"strict", no_argument, NULL, OPTION_STRICT},
     {"follow", no_argument, NULL, OPTION_FOLLOW},
     {"vat", required_argument, NULL, OPTION_VAT},
@@ -124,6 +127,7 @@ static unsigned commands_of(int option)
     switch (option) {
     case OPTION_FOLLOW:
     case OPTION_TRACE:
+    case OPTION_HTML:
     case OPTION_SORT:
     case OPTION_REVERSE:
         return REPORT;
@@ -274,6 +278,9 @@ static int take_option(int option, char **argv, struct options *options, struct 
     case OPTION_TRACE:
         options->trace = optarg;
         return 0;
+    case OPTION_HTML:
+        options->html = optarg;
+        return 0;
     case OPTION_VAT:
     case OPTION_KIND:
     case OPTION_CRANK:
@@ -302,6 +309,9 @@ static int check(struct options *options, struct error *error)
     if (options->follow && sorted)
         return error_set(error, ERROR_USAGE,
                          "--follow has no end, so it goes with neither --sort nor --top");
+    if (options->follow && options->html != NULL)
+        return error_set(error, ERROR_USAGE,
+                         "--follow has no end, and --html is written at the end");
     if (options->reverse && !sorted)
         return error_set(error, ERROR_USAGE, "--reverse goes with --sort or --top");
     if (options->sort == NULL && sorted && options->command == COMMAND_REPORT)

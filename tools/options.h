@@ -29,6 +29,7 @@ struct options {
     bool csv;
     unsigned jobs;     /* from 1 */
     const char *trace; /* where to write one; NULL: nowhere */
+    const char *html;  /* the same */
     bool strict;       /* a line that is no slog line is an error */
     bool follow;
     struct selection selection;

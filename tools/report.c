@@ -3,6 +3,7 @@
 
 #include "tools/feed.h"
 #include "tools/output.h"
+#include "tools/page.h"
 #include "tools/trace.h"
 
 struct report {
@@ -10,6 +11,7 @@ struct report {
     const struct render_ops *render;
     struct rank rank;    /* its column is NULL when deliveries are given as they come */
     struct trace *trace; /* NULL: none is asked for */
+    struct page *page;   /* the same */
     struct buf out;
     uint64_t deliveries;
 };
@@ -18,9 +20,12 @@ static int on_delivery(void *context, const struct model_delivery *delivery, str
 {
     struct report *report = context;
     struct buf *text = &report->out;
+    bool wanted = selection_takes(&report->options->selection, delivery);
     int kept = 1;
 
-    if (!selection_takes(&report->options->selection, delivery))
+    if (report->page != NULL && page_add(report->page, delivery, wanted, error) != 0)
+        return -1;
+    if (!wanted)
         return 0;
     report->deliveries++;
     if (report->trace != NULL && trace_add(report->trace, delivery, error) != 0)
@@ -43,6 +48,8 @@ static void on_note(void *context, const struct model_note *note)
 
     if (report->trace != NULL && note->kind == MODEL_NOTE_KERNEL)
         trace_new_kernel(report->trace);
+    if (report->page != NULL)
+        page_note(report->page, note);
     if (report->render->note != NULL)
         report->render->note(&report->out, note);
 }
@@ -72,7 +79,8 @@ static int write_report(struct report *report, struct error *error)
                         .strict = options->strict,
                         .jobs = options->jobs,
                         .follow = options->follow,
-                        .labels = report->render->labels || report->trace != NULL,
+                        .labels =
+                            report->render->labels || report->trace != NULL || report->page != NULL,
                         .delivery = on_delivery,
                         .note = on_note,
                         .idle = on_idle,
@@ -88,6 +96,8 @@ static int write_report(struct report *report, struct error *error)
         output_flush(&report->out, &ignored);
         return -1;
     }
+    if (report->page != NULL && page_finish(report->page, &tally, error) != 0)
+        return -1;
     if (report->render->end != NULL)
         report->render->end(&report->out, &tally, report->deliveries);
     return output_flush(&report->out, error);
@@ -101,7 +111,7 @@ static const struct render_ops *find_render(const struct options *options)
         return &render_json;
     if (options->csv)
         return &render_csv;
-    return options->trace != NULL ? &nothing : &render_text;
+    return options->trace != NULL || options->html != NULL ? &nothing : &render_text;
 }
 
 /* The trace is ended also when reading failed: what is in it can be looked at. */
@@ -123,13 +133,27 @@ static int write_report_and_trace(struct report *report, struct error *error)
     return result;
 }
 
+static int write_all(struct report *report, struct error *error)
+{
+    int result;
+
+    if (report->options->html != NULL) {
+        report->page = page_open(report->options->html, report->options->files, error);
+        if (report->page == NULL)
+            return -1;
+    }
+    result = write_report_and_trace(report, error);
+    page_free(report->page);
+    return result;
+}
+
 int report_run(const struct options *options, struct error *error)
 {
     struct report report = {
         .options = options,
         .render = find_render(options),
         .rank = {.top = options->top, .reverse = options->reverse, .column = options->sort}};
-    int result = write_report_and_trace(&report, error);
+    int result = write_all(&report, error);
 
     rank_free(&report.rank);
     buf_free(&report.out);

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# A real browser for tests: Debian's Chromium without a window, driven over the
+# WebDriver protocol (https://www.w3.org/TR/webdriver2/) with curl and jq.
+
+# WebDriver's codes of keys.
+KEY_ENTER=$'\ue007' KEY_ESCAPE=$'\ue00c'
+KEY_LEFT=$'\ue012' KEY_RIGHT=$'\ue014' KEY_DOWN=$'\ue015'
+export KEY_ENTER KEY_ESCAPE KEY_LEFT KEY_RIGHT KEY_DOWN
+
+# Whether there is all that the tests with a browser need.
+have_browser() {
+    command -v chromium > /dev/null && command -v chromedriver > /dev/null && command -v curl > /dev/null
+}
+
+# webdriver METHOD PATH [BODY]: the answer's value as JSON; fails when it is an error.
+webdriver() {
+    local answer
+
+    answer=$(curl -sS --noproxy '*' --max-time 100 -X "$1" -H 'Content-Type: application/json' \
+        ${3:+--data-binary "$3"} "$DRIVER${2:+/$2}") || return
+    if jq -e '.value | type == "object" and has("error")' <<< "$answer" > /dev/null; then
+        jq -r '.value | .error + ": " + .message' <<< "$answer" >&2
+        return 1
+    fi
+    jq -c .value <<< "$answer"
+}
+
+driver_port() {
+    sed -n 's/.*started successfully on port \([0-9]*\).*/\1/p' "$BROWSER_FOLDER/driver.log" | grep .
+}
+
+# Starts a driver and a browser of our own, in $BROWSER_FOLDER, which is to be empty.
+start_browser() {
+    local options
+
+    HOME=$BROWSER_FOLDER chromedriver --port=0 > "$BROWSER_FOLDER/driver.log" 2>&1 3>&- &
+    DRIVER_PID=$!
+    wait_for 60 driver_port || return
+    DRIVER=http://127.0.0.1:$(driver_port)
+    options=$(jq -n --arg folder "$BROWSER_FOLDER/profile" '{capabilities: {alwaysMatch: {
+        browserName: "chrome", "goog:loggingPrefs": {browser: "ALL"},
+        "goog:chromeOptions": {binary: "/usr/bin/chromium", args: ["--headless", "--no-sandbox",
+            "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
+            "--disable-background-networking", "--disable-component-update", "--disable-sync",
+            "--window-size=1400,1100", "--user-data-dir=" + $folder]}}}}')
+    DRIVER=$DRIVER/session/$(set -o pipefail && webdriver POST session "$options" | jq -r .sessionId)
+    [[ $DRIVER != */ ]]
+}
+
+stop_browser() {
+    [ -z "${DRIVER:-}" ] || webdriver DELETE '' > /dev/null || true
+    [ -n "${DRIVER_PID:-}" ] || return 0
+    kill "$DRIVER_PID"
+    wait "$DRIVER_PID" || true
+}
+
+# open_page FILE
+open_page() {
+    webdriver POST url "$(jq -n --arg url "file://$1" '{url: $url}')" > /dev/null
+}
+
+# script JAVASCRIPT: what it returns, as text; a promise is waited for.
+script() {
+    webdriver POST execute/sync "$(jq -n --arg script "$1" '{script: $script, args: []}')" |
+        jq -r 'if type == "string" then . else tojson end'
+}
+
+# element SELECTOR: the driver's name for it.
+element() {
+    webdriver POST element "$(jq -n --arg css "$1" '{using: "css selector", value: $css}')" |
+        jq -r '.[]'
+}
+
+# As a user does: the mouse, and keys into what has the focus.
+click() {
+    webdriver POST "element/$(element "$1")/click" '{}' > /dev/null
+}
+
+# press KEY...: each is one character, or the code that WebDriver has for a key.
+press() {
+    local keys
+
+    keys=$(printf '%s\n' "$@" | jq -R . | jq -sc 'map({type: "keyDown", value: .}, {type: "keyUp", value: .})')
+    webdriver POST actions "{\"actions\":[{\"type\":\"key\",\"id\":\"keyboard\",\"actions\":$keys}]}" > /dev/null
+}
+
+# What the page wrote on the console, and the errors of its scripts.
+console() {
+    webdriver POST se/log '{"type":"browser"}' | jq -r '.[].message'
+}
+
+# colour_scheme light|dark
+colour_scheme() {
+    webdriver POST goog/cdp/execute "$(jq -n --arg scheme "$1" '{cmd: "Emulation.setEmulatedMedia",
+        params: {features: [{name: "prefers-color-scheme", value: $scheme}]}}')" > /dev/null
+}
+
+# screenshot FILE
+screenshot() {
+    webdriver GET screenshot | jq -r . | base64 -d > "$1"
+}

@@ -1,0 +1,310 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# slogreport --html: the page, in a browser and against what the other reports say.
+
+load common
+load browser
+
+DATA=$ROOT/tests/data
+
+setup_file() {
+    export BROWSER_FOLDER=$BATS_FILE_TMPDIR/browser DRIVER='' DRIVER_PID=''
+    mkdir "$BROWSER_FOLDER"
+    if have_browser; then
+        start_browser || { cat "$BROWSER_FOLDER/driver.log" >&2 && return 1; }
+    fi
+}
+
+teardown_file() {
+    stop_browser
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+}
+
+slogreport() {
+    "$BUILD/slogreport" "$@"
+}
+
+needs_browser() {
+    have_browser || skip 'chromium, chromedriver or curl is not installed (scripts/setup --page)'
+}
+
+# Writes page.html of these slogfiles and opens it; what came before on the console is forgotten.
+show() {
+    slogreport --html page.html "$@"
+    console > /dev/null
+    colour_scheme light
+    open_page "$PWD/page.html"
+    [ -n "$(script 'return document.documentElement.dataset.ready || ""')" ] ||
+        fail "the page's script did not come to its end:" "$(console)"
+}
+
+# What is on the timeline, once it has been drawn.
+timeline() {
+    script "return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() =>
+        done(document.getElementById('timeline').dataset.$1))))"
+}
+
+# Deliveries of --json as the page has them: whole nanoseconds.
+as_the_page() {
+    jq -c 'select(.kind == "delivery") | def ns: if . then . * 1e9 | round else null end;
+        [.vatID, .crankNum, .deliveryNum, .description, (.total | ns), (.pipe | ns), (.worker | ns),
+         (.kernel | ns), .syscalls, .compute]'
+}
+
+@test "the page renders in both colour schemes, legibly, without a word on the console" {
+    local scheme
+
+    needs_browser
+    show "$DATA/variety.slog.gz"
+    for scheme in light dark; do
+        colour_scheme $scheme
+        timeline drawn > /dev/null
+        # Contrast as WCAG 2 counts it, of words and of each colour with the ground.
+        script 'const style = getComputedStyle(document.documentElement);
+            const light = name => { const [r, g, b] = style.getPropertyValue("--" + name).trim().match(/[0-9a-f]{2}/g)
+                .map(hex => parseInt(hex, 16) / 255).map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+                return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+            const contrast = (a, b) => { const [low, high] = [light(a), light(b)].sort((x, y) => x - y);
+                return (high + 0.05) / (low + 0.05); };
+            return [["text", "panel", 7], ["dim", "panel", 4.5], ["accent", "panel", 4.5], ["text", "ground", 7],
+                ["text", "hover", 7], ["on-colour", "worker", 4.5], ["on-colour", "pipe", 4.5], ["on-colour", "kernel", 4.5],
+                ["on-colour", "unknown", 4.5], ["on-colour", "pipe-down", 4.5], ["on-colour", "wait", 4.5]]
+                .filter(([a, b, least]) => contrast(a, b) < least).map(([a, b]) => [a, b, contrast(a, b)])' > contrast
+        assert_equal "$(cat contrast)" '[]' "too little contrast, $scheme"
+        # The drawing has this scheme's colours of worker, pipe and kernel.
+        script 'const canvas = document.getElementById("timeline");
+            const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+            const seen = new Set();
+            for (let at = 0; at < data.length; at += 4) seen.add(data[at] << 16 | data[at + 1] << 8 | data[at + 2]);
+            const style = getComputedStyle(document.documentElement);
+            return ["worker", "pipe", "kernel", "unknown"].filter(name =>
+                !seen.has(parseInt(style.getPropertyValue("--" + name).trim().slice(1), 16)))' > missing
+        assert_equal "$(cat missing)" '[]' "colours that were not drawn, $scheme"
+        script 'return getComputedStyle(document.body).backgroundColor' > "$scheme"
+    done
+    ! cmp -s light dark || fail 'both schemes have the same ground'
+    assert_equal "$(console)" ''
+}
+
+@test "each shape of slogfile gives a page without a fault" {
+    local file
+
+    needs_browser
+    for file in "$DATA"/*.slog.gz "$DATA"/shapes/*.slog; do
+        show "$file" 2> /dev/null
+        timeline drawn > /dev/null
+        assert_equal "$(console)" '' "$file"
+        # Every delivery with a place in time, as it is in the JSON.
+        slogreport --json "$file" 2> /dev/null | as_the_page | jq -c 'select(.[4] != null and .[4] >= 0)' | sort > expected
+        script 'return Array.from(deliveries.order, i => [overall.vats[deliveries.vat[i]][0],
+            ...["crank", "number"].map(name => Number.isNaN(deliveries[name][i]) ? null : deliveries[name][i]),
+            deliveries.text[i],
+            ...["total", "pipe", "worker", "kernel", "syscalls", "compute"].map(name =>
+                Number.isNaN(deliveries[name][i]) ? null : deliveries[name][i])])' | jq -c '.[]' | sort > found
+        grep . expected > /dev/null || [ "$(jq length <<< '[]')" = 0 ]
+        diff expected found > differs || fail "$file:" "$(head differs)"
+    done
+}
+
+@test "the spans of each delivery add up to its pipe, worker and kernel" {
+    needs_browser
+    show "$DATA/variety.slog.gz"
+    slogreport --json "$DATA/variety.slog.gz" | jq -c 'select(.kind == "delivery" and .pipe != null)
+        | [.crankNum, .deliveryNum] + ([.pipe, .worker, .kernel] | map(. * 1e9 | round))' | sort > expected
+    script 'const add = (i, kinds) => spansOf(i).spans.filter(({ kind }) => kinds.includes(kind))
+            .reduce((sum, { from, to }) => sum + to - from, 0);
+        return Array.from(deliveries.order).filter(i => !Number.isNaN(deliveries.pipe[i])).map(i =>
+            [deliveries.crank[i], deliveries.number[i], add(i, [SPAN.send, SPAN.up, SPAN.down, SPAN.back]),
+             add(i, [SPAN.worker]), add(i, [SPAN.kernel])])' | jq -c '.[]' | sort > found
+    diff expected found
+}
+
+@test "sums and stalls are those of summary and stalls" {
+    needs_browser
+    show "$DATA/variety.slog.gz"
+    slogreport summary --json "$DATA/variety.slog.gz" | jq -c 'select(.column == "total")
+        | [.by, .name, .count] + ([.total, .median, .p90, .p99, .max] | map(. * 1e9 | round))' | sort > expected
+    script 'return overall.groups.filter(group => group.columns.total).map(({ by, name, columns }) =>
+        [by, name, ...columns.total.slice(0, 6)])' | jq -c '.[]' | sort > found
+    diff expected found
+    slogreport stalls --top 200 --json "$DATA/variety.slog.gz" | jq -c '[.span, .vatID, .description, .line]' > expected
+    script 'const names = ["send", "worker", "up", "kernel", "down", "return"];
+        return overall.stalls.map(({ kind, vat, text, line }) => [names[kind], vat, text, line])' | jq -c '.[]' > found
+    diff expected found
+}
+
+# The first three cells of column $1 in the table of deliveries.
+cells() {
+    script "return [...document.querySelectorAll('#deliveries tbody tr')].slice(0, 3)
+        .map(row => row.cells[$1].textContent).join(';')"
+}
+
+@test "a table sorts by mouse and by key" {
+    needs_browser
+    show "$DATA/variety.slog.gz"
+    assert_equal "$(cells 3)" '340 ms;292 ms;225 ms'
+    click '#deliveries th:nth-child(8) button'
+    assert_equal "$(cells 7)" '21.8 ms;15.9 ms;15.6 ms'
+    assert_equal "$(script 'return document.querySelector("#deliveries [aria-sort]").textContent')" kernel
+    script 'document.querySelector("#deliveries th:nth-child(4) button").focus()' > /dev/null
+    press "$KEY_ENTER"
+    assert_equal "$(cells 3)" '340 ms;292 ms;225 ms'
+    press "$KEY_ENTER"
+    assert_equal "$(script 'return document.querySelector("#deliveries [aria-sort]").getAttribute("aria-sort")')" ascending
+    assert_equal "$(cells 3)" "$(slogreport --json --top 3 --reverse "$DATA/variety.slog.gz" |
+        jq -r 'select(.total) | .total * 1e6 | round | "\(.) µs"' | paste -sd ';')"
+    script 'document.getElementById("filter").focus()' > /dev/null
+    press b u l k
+    assert_equal "$(script 'return document.getElementById("filtered").value')" "$(
+        slogreport --json --kind bulkPut "$DATA/variety.slog.gz" | jq -s 'map(select(.kind == "delivery")) | length') of 269"
+    assert_equal "$(console)" ''
+}
+
+@test "the timeline zooms by key down to a syscall" {
+    needs_browser
+    show "$DATA/small.slog.gz"
+    script 'document.getElementById("timeline").focus()' > /dev/null
+    # The tenth delivery in time, its second request.
+    press n n n n n n n n n n s s
+    timeline selected > /dev/null
+    press "$KEY_ENTER"
+    assert_equal "$(timeline request)" 1
+    # The request fills most of what is in view, and is named and timed as in the text report.
+    script 'const { from, to, selected } = document.getElementById("timeline").dataset;
+        const request = spansOf(selected).requests[1];
+        return (request.to - request.from) / (to - from) > 0.7' > fills
+    assert_equal "$(cat fills)" true
+    slogreport "$DATA/small.slog.gz" | awk '/ : / && /kern, /' > requests
+    script 'const { selected } = document.getElementById("timeline").dataset;
+        const { words, times } = spansOf(selected).requests[1];
+        const [up, kernel, down] = times.map(time => (time / 1e9).toFixed(6));
+        return `w -> ${up} -> k, ${kernel} kern, k -> ${down} -> w : ${words}`' > found
+    tr -s ' ' < requests | grep -F "$(cat found)" || fail 'no such syscall in the report:' "$(cat found)"
+    assert_equal "$(script 'return document.getElementById("request").textContent.startsWith("Syscall 2 of")')" true
+    before=$(timeline from)
+    press "$KEY_LEFT"
+    [ "$(jq -n "$(timeline from) < $before")" = true ] || fail 'the left arrow did not move'
+    press - - 0
+    assert_equal "$(timeline count)" "$(slogreport --json "$DATA/small.slog.gz" | jq -s 'map(select(.kind == "delivery")) | length')"
+    assert_equal "$(console)" ''
+}
+
+# drag SHIFT? FROM TO: over the timeline, from and to which share of its width.
+drag() {
+    local place
+
+    place=$(script 'const canvas = document.getElementById("timeline"); canvas.scrollIntoView({behavior: "instant"});
+        const box = canvas.getBoundingClientRect(); return [box.left, box.width, box.top]')
+    webdriver POST actions "$(jq -n --argjson place "$place" --argjson shift "$1" --argjson from "$2" --argjson to "$3" '
+        def x(share): $place[0] + 130 + ($place[1] - 130) * share | round;
+        def move(share): {type: "pointerMove", x: x(share), y: ($place[2] + 90 | round), duration: 20};
+        [range(6) | {type: "pause"}] as $pauses
+        | {actions: [
+            {type: "key", id: "keyboard", actions: (if $shift then [{type: "keyDown", value: "\ue008"}] + $pauses[:4]
+                + [{type: "keyUp", value: "\ue008"}] else $pauses end)},
+            {type: "pointer", id: "mouse", parameters: {pointerType: "mouse"}, actions: [
+                {type: "pause"}, move($from), {type: "pointerDown", button: 0}, move($to), {type: "pointerUp", button: 0}]}]}')" > /dev/null
+}
+
+@test "the timeline moves and zooms by mouse" {
+    local from to
+
+    needs_browser
+    show "$DATA/variety.slog.gz"
+    drag true 0.25 0.5
+    from=$(timeline from) to=$(timeline to)
+    # A quarter of the 8.9 s that were in view.
+    assert_equal "$(jq -n "($to - $from) / 1e8 | round")" 22
+    drag false 0.5 0.75
+    assert_equal "$(jq -n "($from - $(timeline from)) / ($to - $from) * 100 | round")" 25
+    click '[data-move=all]'
+    assert_equal "$(timeline count)" 269
+    assert_equal "$(console)" ''
+}
+
+@test "a stall leads to its place on the timeline" {
+    needs_browser
+    show "$DATA/variety.slog.gz"
+    click '#stalls tbody tr:first-child button'
+    timeline drawn > /dev/null
+    assert_equal "$(script 'const { selected, request } = document.getElementById("timeline").dataset;
+        return `${deliveries.text[selected]} : ${spansOf(selected).requests[request].words}`')" \
+        "$(slogreport stalls --top 1 --json "$DATA/variety.slog.gz" | jq -r '"\(.description) : \(.syscall)"')"
+    assert_equal "$(console)" ''
+}
+
+@test "the icicle has all time, and is walked by key" {
+    needs_browser
+    show "$DATA/variety.slog.gz"
+    assert_equal "$(script 'return growTree().time')" "$(script 'return all.columns.total[1]')"
+    script 'document.querySelector("#icicle [tabindex=\"0\"]").focus()' > /dev/null
+    press "$KEY_DOWN" "$KEY_RIGHT" "$KEY_ENTER"
+    assert_equal "$(script 'return document.activeElement.entry.name')" 'v4 bank'
+    assert_equal "$(script 'return document.querySelectorAll("#icicle [aria-level=\"1\"]").length')" 1
+    press "$KEY_ESCAPE"
+    assert_equal "$(script 'return document.activeElement.entry.name')" 'all live deliveries'
+    assert_equal "$(console)" ''
+}
+
+@test "what stands in a slogfile cannot become part of the page" {
+    local hostile='</script><script>hacked=1</script><img src=x onerror=hacked=1><!--'
+
+    needs_browser
+    zcat "$DATA/small.slog.gz" | jq -c --arg hostile "$hostile" \
+        'if .type == "create-vat" then .name = $hostile else . end
+         | if .dr[0]? == "ok" then .dr = ["error", $hostile, .dr[2]] else . end' > hostile.slog
+    sed -i 's|transfer|</script><script>hacked=1</script>|g; s|vatstoreGet|</ScRiPt><script>hacked=1</script>|g' hostile.slog
+    mv hostile.slog '<img src=x onerror=hacked=1>.slog'
+    show '<img src=x onerror=hacked=1>.slog'
+    click '#deliveries tbody tr:first-child button'
+    assert_equal "$(script 'return [typeof hacked, document.images.length]')" '["undefined",0]'
+    assert_equal "$(script 'return vatName(deliveries.vat[0])' | cut -d ' ' -f 2-)" "$hostile"
+    assert_equal "$(console)" ''
+}
+
+@test "the page asks for nothing from elsewhere" {
+    slogreport --html page.html "$DATA/small.slog.gz"
+    grep -q "default-src 'none'" page.html
+    ! grep -E '(src|href)="[^#"]' page.html || fail 'the page refers to something'
+    ! grep -E 'https?://' page.html | grep -v 'http://www.w3.org/2000/svg' || fail 'the page names an address'
+}
+
+@test "only the chosen deliveries are on the page" {
+    needs_browser
+    show --vat v1 --kind notify "$DATA/variety.slog.gz"
+    assert_equal "$(script 'return deliveries.count')" \
+        "$(slogreport --json --vat v1 --kind notify "$DATA/variety.slog.gz" | jq -s 'map(select(.kind == "delivery")) | length')"
+}
+
+@test "a page that cannot be written is an error, and leaves what was there" {
+    run --separate-stderr slogreport --html none/page.html "$DATA/small.slog.gz"
+    assert_bad_input 4 none/page.html
+    run --separate-stderr slogreport --html /dev/full "$DATA/small.slog.gz"
+    assert_bad_input 4 /dev/full
+    [ -c /dev/full ]
+    echo before > page.html
+    run --separate-stderr bash -c 'trap "" XFSZ; ulimit -f 16; "$@"' - \
+        "$BUILD/slogreport" --html page.html "$DATA/small.slog.gz"
+    assert_bad_input 4 page.html
+    echo nonsense > bad.slog
+    run --separate-stderr slogreport --html page.html bad.slog
+    assert_bad_input 3 bad.slog
+    assert_equal "$(cat page.html)" before
+    assert_equal "$(echo *)" 'bad.slog page.html'
+}
+
+@test "the page has the rights of any new file, and a link to it stays one" {
+    umask 027
+    echo before > real.html
+    ln -s real.html link.html
+    run slogreport --html link.html "$DATA/small.slog.gz"
+    assert_status 0
+    assert_equal "$output" ""
+    [ -L link.html ]
+    assert_equal "$(stat -c %a real.html)" 640
+    run slogreport --html page.html --follow "$DATA/small.slog.gz"
+    assert_status 2
+}

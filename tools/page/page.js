@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Puts the page together.
+
+const all = overall.groups.find(group => group.by === 'all');
+const sumOf = (group, name) => group?.columns[name]?.[1] ?? 0;
+const pipeOf = group => sumOf(group, 'up') + sumOf(group, 'down');
+const timesOf = group => [
+  sumOf(group, 'worker'), pipeOf(group), sumOf(group, 'kernel'), sumOf(group, 'unattributed'),
+];
+
+// ---- in short ----
+
+const showCards = () => {
+  const total = all?.columns.total;
+  const cards = [
+    ['live deliveries', countText(total?.[0] ?? 0)],
+    ['in deliveries', timeText(total?.[1] ?? 0)],
+    ['median', timeText(total?.[2] ?? 0)],
+    ['99 %', timeText(total?.[4] ?? 0)],
+    ['slowest', timeText(total?.[5] ?? 0)],
+    ['vats', countText(overall.vats.length)],
+    ['stalls', countText(overall.stallCount)],
+  ];
+  if (blocks.length) cards.push(['blocks', countText(blocks.length)]);
+  if (sumOf(all, 'compute')) cards.push(['computrons', countText(sumOf(all, 'compute'))]);
+  if (sumOf(all, 'instructions')) cards.push(['instructions', countText(sumOf(all, 'instructions'))]);
+  byId('cards').replaceChildren(...cards.map(([words, value]) =>
+    make('div', {}, make('strong', {}, value), make('span', {}, words))));
+};
+
+const showLegend = () => {
+  const times = timesOf(all);
+  const sum = times.reduce((a, b) => a + b, 0);
+  splitBar(times, byId('shares'));
+  byId('legend').replaceChildren(
+    ...PARTS.map(([colour, name], i) =>
+      make('li', { '--colour': `var(--${colour})` }, `${name} ${timeText(times[i])}, ${shareText(times[i] / sum)}`)),
+    make('li', { '--colour': 'var(--pipe-down)' }, 'pipe, kernel to worker (where it is told apart)'),
+    make('li', { '--colour': 'var(--wait)' }, 'pipe and kernel in one (replays)'));
+};
+
+const showNotices = () => {
+  const counts = overall.counts;
+  const notices = [
+    [counts.hidden, `deliveries came after the first ${countText(counts.shown)}: they are in sums, distributions, stalls and icicle, not on the timeline, in the list or among the blocks. Choose with --block, --crank or --since.`],
+    [counts.shown - counts.detailed, `deliveries on the timeline, the last ones, are without their syscalls, for which the page had no more room. Choose with --block, --crank or --since.`],
+    [counts.placeless, 'deliveries have no place in time (no deliver line, or a clock set back) and are not on the timeline.'],
+    [counts.spoiled, 'deliveries are in no sum, since the clock was set within them.'],
+    [counts.clockChanges, 'times the clock was set.'],
+    [counts.kernelStarts, 'times a new kernel process began.'],
+    [counts.badLines, 'lines are no slog lines and were left out.'],
+    [counts.tornLines, 'files end within a line.'],
+    [counts.withoutResult, 'deliveries have no deliver-result.'],
+    [counts.withoutDeliver, 'deliver-results have no deliver.'],
+  ];
+  byId('notices').replaceChildren(...notices
+    .filter(([count]) => count > 0)
+    .map(([count, words]) => make('li', {}, `${countText(count)} ${words}`)));
+};
+
+// ---- timeline ----
+
+const showSelected = (i, request) => {
+  const panel = byId('selected');
+  if (i < 0) {
+    panel.replaceChildren();
+    return;
+  }
+  const facts = [
+    ['vat', vatName(deliveries.vat[i])],
+    ['crank', countText(deliveries.crank[i])],
+    ['delivery', countText(deliveries.number[i])],
+    ['block', countText(deliveries.block[i])],
+    ['began', clockText(deliveries.start[i])],
+    ['total', timeText(deliveries.total[i])],
+    ['worker', timeText(deliveries.worker[i])],
+    ['pipe', timeText(deliveries.pipe[i])],
+    ['kernel', timeText(deliveries.kernel[i])],
+    ['unattributed', restOf(i) > 0 ? timeText(restOf(i)) : ''],
+    ['computrons', countText(deliveries.compute[i])],
+    ['instructions', countText(deliveries.instructions[i])],
+    ['line', countText(deliveries.line[i])],
+    ['failed', deliveries.problem[i]],
+  ].filter(([, value]) => value);
+  panel.replaceChildren(
+    make('h3', {}, deliveries.text[i]),
+    make('dl', {}, ...facts.map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, value)))));
+  panel.append(...requestsOf(i, request));
+};
+
+const REQUEST_COLUMNS = [
+  { label: '#', number: true, value: row => row.place + 1 },
+  { label: 'syscall', value: row => row.words, show: row => make('button', { type: 'button', onclick: () => timeline.show(row.delivery, row.place) }, row.words) },
+  { label: 'at', number: true, value: row => row.from, show: row => timeText(row.from) },
+  { label: 'pipe up', number: true, value: row => row.times[0], show: row => timeText(row.times[0]) },
+  { label: 'kernel', number: true, value: row => row.times[1], show: row => timeText(row.times[1]) },
+  { label: 'pipe down', number: true, value: row => row.times[2], show: row => timeText(row.times[2]) },
+];
+
+const requestsOf = (i, request) => {
+  const rows = spansOf(i).requests.map((entry, place) => ({ ...entry, place, delivery: i }));
+  if (!rows.length) {
+    const made = deliveries.syscalls[i] + deliveries.consoles[i];
+    return made > 0 ? [make('p', { class: 'hint' }, `It made ${countText(made)} requests, whose times are not here.`)] : [];
+  }
+  const container = make('div');
+  const chosen = rows[request];
+  const words = chosen
+    ? `Syscall ${request + 1} of ${rows.length}, ${chosen.words}: up ${timeText(chosen.times[0])}, kernel ${timeText(chosen.times[1])}, down ${timeText(chosen.times[2])}`
+    : `${rows.length} syscalls and console calls`;
+  new Table(container, REQUEST_COLUMNS, { sort: 0, descending: false, label: 'Syscalls of the delivery' }).setRows(rows);
+  return [make('p', { id: 'request' }, words), container];
+};
+
+const timeline = new Timeline({
+  canvas: byId('timeline'),
+  overview: byId('overview'),
+  tip: byId('tip'),
+  range: byId('range'),
+  onSelect: showSelected,
+});
+
+const goTo = (i, request = -1) => {
+  byId('timeline-part').scrollIntoView();
+  timeline.show(i, request);
+  timeline.canvas.focus({ preventScroll: true });
+};
+
+const moves = {
+  in: () => timeline.zoom(0.5),
+  out: () => timeline.zoom(2),
+  left: () => timeline.move(-0.4),
+  right: () => timeline.move(0.4),
+  selected: () => timeline.selected >= 0 && timeline.zoomTo(timeline.selected, timeline.request),
+  all: () => timeline.whole(),
+};
+for (const button of document.querySelectorAll('[data-move]')) {
+  button.addEventListener('click', moves[button.dataset.move]);
+}
+byId('axis').addEventListener('change', event => timeline.setAxis(event.target.value));
+
+// ---- deliveries ----
+
+const goButton = (i, words) => make('button', { type: 'button', onclick: () => goTo(i) }, words);
+
+const deliveryTable = new Table(byId('deliveries'), [
+  { label: 'delivery', value: i => deliveries.text[i], show: i => goButton(i, deliveries.text[i]) },
+  { label: 'vat', value: i => vatName(deliveries.vat[i]) },
+  { label: 'crank', number: true, value: i => deliveries.crank[i], show: i => countText(deliveries.crank[i]) },
+  { label: 'total', number: true, value: i => deliveries.total[i], show: i => timeText(deliveries.total[i]) },
+  { label: 'split', number: true, value: i => (deliveries.worker[i] || 0) / deliveries.total[i], show: i => splitBar([deliveries.worker[i], deliveries.pipe[i], deliveries.kernel[i], restOf(i)]) },
+  { label: 'worker', number: true, value: i => deliveries.worker[i], show: i => timeText(deliveries.worker[i]) },
+  { label: 'pipe', number: true, value: i => deliveries.pipe[i], show: i => timeText(deliveries.pipe[i]) },
+  { label: 'kernel', number: true, value: i => deliveries.kernel[i], show: i => timeText(deliveries.kernel[i]) },
+  { label: 'syscalls', number: true, value: i => deliveries.syscalls[i], show: i => countText(deliveries.syscalls[i]) },
+  { label: 'computrons', number: true, value: i => deliveries.compute[i], show: i => countText(deliveries.compute[i]) },
+  { label: 'status', value: i => statusOf(i) },
+], { sort: 3, label: 'Deliveries' });
+
+const statusOf = i => {
+  const flags = deliveries.flags[i];
+  const words = [];
+  if (flags & FLAG.error) words.push(`failed: ${deliveries.problem[i]}`);
+  if (flags & FLAG.replay) words.push('replay');
+  if (flags & FLAG.clock) words.push('clock was set');
+  if (flags & FLAG.overrun) words.push('stamps overran');
+  return words.join(', ');
+};
+
+const filterDeliveries = () => {
+  const wanted = byId('filter').value.trim().toLowerCase();
+  const rows = [];
+  const vats = overall.vats.map((_, number) => vatName(number).toLowerCase().includes(wanted));
+  for (let i = 0; i < deliveries.count; i++) {
+    if (!wanted || vats[deliveries.vat[i]] || deliveries.text[i].toLowerCase().includes(wanted) ||
+        kindName(deliveries.kind[i]).toLowerCase().includes(wanted) || statusOf(i).toLowerCase().includes(wanted)) rows.push(i);
+  }
+  byId('filtered').value = `${countText(rows.length)} of ${countText(deliveries.count)}`;
+  deliveryTable.setRows(rows);
+};
+byId('filter').addEventListener('input', filterDeliveries);
+
+// ---- stalls ----
+
+const STALL_WORDS = {
+  [SPAN.send]: 'pipe: delivery late at the worker',
+  [SPAN.up]: 'pipe: request late at the kernel',
+  [SPAN.kernel]: 'kernel: answered late',
+  [SPAN.down]: 'pipe: answer late at the worker',
+  [SPAN.back]: 'pipe: result late at the kernel',
+  [SPAN.worker]: 'worker: took long',
+};
+
+// The delivery whose deliver-result is on a stall's line, around its moment.
+const deliveryOf = stall => {
+  for (let i = 0; i < deliveries.count; i++) {
+    if (deliveries.line[i] === stall.line && deliveries.start[i] <= stall.start &&
+        stall.start <= deliveries.start[i] + deliveries.total[i]) return i;
+  }
+  return -1;
+};
+
+const showStall = stall => {
+  const i = deliveryOf(stall);
+  if (i < 0) return;
+  const inside = stall.start - deliveries.start[i];
+  const { requests } = spansOf(i);
+  goTo(i, stall.syscall ? requests.findIndex(({ from, to }) => from <= inside && inside < to) : -1);
+};
+
+const causeOf = ({ kind, cpu, took }) => {
+  if (kind !== SPAN.worker || cpu == null) return '';
+  return cpu < took / 2 ? `, was not let run (ran ${timeText(cpu)})` : `, computed (ran ${timeText(cpu)})`;
+};
+
+const stallTable = new Table(byId('stalls'), [
+  { label: 'lost', number: true, value: row => row.took - row.usual, show: row => timeText(row.took - row.usual) },
+  { label: 'took', number: true, value: row => row.took, show: row => timeText(row.took) },
+  { label: 'usual', number: true, value: row => row.usual, show: row => timeText(row.usual) },
+  { label: 'times', number: true, value: row => row.took / Math.max(row.usual, 1), show: row => (row.took / Math.max(row.usual, 1)).toFixed(1) },
+  { label: 'what was late', value: row => STALL_WORDS[row.kind] + causeOf(row) },
+  { label: 'of', value: row => row.text, show: row => make('button', { type: 'button', onclick: () => showStall(row) }, row.syscall ? `${row.text} : ${row.syscall}` : row.text) },
+  { label: 'vat', value: row => row.vat },
+  { label: 'size', number: true, value: row => row.size, show: row => (row.size == null ? '' : `${countText(row.size)} ${row.work}`) },
+  { label: 'when', number: true, value: row => row.start, show: row => clockText(row.start ?? NaN) },
+], { sort: 0, label: 'Stalls' });
+
+const stallsWords = () => {
+  const { stallCount, stalls } = overall;
+  const shown = stalls.length < stallCount ? `, the first ${stalls.length} of them here` : '';
+  return `${countText(stallCount)} spans took far longer than their like and lost a millisecond at least${shown}.`;
+};
+
+// ---- sums ----
+
+const BY = { vat: 'vat', kind: 'kind and method', syscall: 'kind of syscall', block: 'block', replay: 'replays' };
+
+const groupName = group => (group.by === 'replay' ? 'all replayed deliveries' : [group.name, group.label].filter(Boolean).join(' ') || 'all');
+
+const groupsBy = by => overall.groups.filter(group => group.by === by);
+
+const allOf = measure => sumOf(all, isTime(measure) ? 'total' : measure);
+
+const sumColumns = measure => {
+  const column = row => row.columns[measure];
+  const item = (label, at) => ({
+    label, number: true, value: row => column(row)?.[at], show: row => measureText(measure, column(row)?.[at]),
+  });
+  return [
+    { label: 'name', value: groupName },
+    { label: 'count', number: true, value: row => column(row)?.[0], show: row => countText(column(row)?.[0]) },
+    item('sum', 1),
+    { label: 'share', number: true, value: row => column(row)?.[1], show: row => shareText(column(row)?.[1] / allOf(measure)) },
+    { label: 'split', number: true, value: row => sumOf(row, 'worker') / (sumOf(row, 'total') || 1), show: row => splitBar(timesOf(row)) },
+    item('median', 2), item('90 %', 3), item('99 %', 4), item('greatest', 5),
+  ];
+};
+
+const BLOCK_COLUMNS = [
+  { label: 'block', number: true, value: row => row.block, show: row => make('button', { type: 'button', onclick: () => showBlock(row) }, String(row.block)) },
+  { label: 'deliveries', number: true, value: row => row.count, show: row => countText(row.count) },
+  { label: 'sum', number: true, value: row => row.total, show: row => timeText(row.total) },
+  { label: 'split', number: true, value: row => row.worker / row.total, show: row => splitBar([row.worker, row.pipe, row.kernel, row.total - row.worker - row.pipe - row.kernel]) },
+  { label: 'worker', number: true, value: row => row.worker, show: row => timeText(row.worker) },
+  { label: 'pipe', number: true, value: row => row.pipe, show: row => timeText(row.pipe) },
+  { label: 'kernel', number: true, value: row => row.kernel, show: row => timeText(row.kernel) },
+  { label: 'greatest', number: true, value: row => row.max, show: row => timeText(row.max) },
+];
+
+const showBlock = ({ first, last }) => {
+  byId('timeline-part').scrollIntoView();
+  timeline.setView(timeline.at[first], timeline.at[last] + deliveries.total[last]);
+  timeline.canvas.focus({ preventScroll: true });
+};
+
+const fill = (select, entries) =>
+  select.replaceChildren(...entries.map(([value, words]) => make('option', { value }, words)));
+
+const showSums = () => {
+  const by = byId('sums-by').value;
+  const measures = byId('sums-of');
+  if (by === 'block') {
+    measures.replaceChildren();
+    new Table(byId('sums'), BLOCK_COLUMNS, { sort: 2, label: 'Sums by block' }).setRows(blocks);
+    return;
+  }
+  const groups = groupsBy(by);
+  const before = measures.value;
+  const there = MEASURES.filter(([name]) => groups.some(group => group.columns[name]));
+  fill(measures, there);
+  if (there.some(([name]) => name === before)) measures.value = before;
+  const measure = measures.value;
+  const rows = groups.filter(group => group.columns[measure]);
+  new Table(byId('sums'), sumColumns(measure), { sort: 2, label: `Sums by ${BY[by]}` }).setRows(rows);
+};
+
+// ---- distributions ----
+
+const fillDistributions = () => {
+  const time = group => sumOf(group, 'total') || sumOf(group, 'up') + sumOf(group, 'kernel') + sumOf(group, 'down');
+  const entries = ['all', 'vat', 'kind', 'syscall', 'replay'].flatMap(by =>
+    groupsBy(by).sort((a, b) => time(b) - time(a)).map(group => [
+      overall.groups.indexOf(group),
+      by === 'all' ? 'all live deliveries' : by === 'replay' ? groupName(group) : `${by}: ${groupName(group)}`,
+    ]));
+  fill(byId('distribution-of'), entries);
+};
+
+const showDistribution = () => {
+  const group = overall.groups[byId('distribution-of').value];
+  if (group) showDistributions(byId('distributions'), group);
+};
+
+// ---- all of it ----
+
+byId('files').textContent = overall.files.map(file => (file === '-' ? 'standard input' : file)).join(', ');
+document.title = `${overall.files.map(file => file.replace(/.*\//, '')).join(', ')} - slogreport`;
+byId('footer').textContent = `Written by slogreport ${overall.version}. Times are as kernel and workers noted them; what nobody noted is unattributed.`;
+showCards();
+showLegend();
+showNotices();
+filterDeliveries();
+byId('stalls-words').textContent = stallsWords();
+stallTable.setRows(overall.stalls);
+fill(byId('sums-by'), Object.entries(BY).filter(([by]) => (by === 'block' ? blocks.length : groupsBy(by).length)));
+byId('sums-by').addEventListener('change', showSums);
+byId('sums-of').addEventListener('change', showSums);
+showSums();
+fillDistributions();
+byId('distribution-of').addEventListener('change', showDistribution);
+showDistribution();
+new Icicle(byId('icicle'), byId('icicle-path'));
+document.documentElement.dataset.ready = performance.now().toFixed(0);

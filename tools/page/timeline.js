@@ -1,0 +1,680 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The timeline: blocks, cranks, all deliveries together, and a row for each vat.
+//
+// A delivery that is some pixels wide is drawn span by span. What is narrower is
+// added up in bins, one for each pixel of a row, and shows as a stack of what took
+// how much of that pixel's time; so a draw costs one pass over what is in view.
+
+const ROWS_MOST = 40; // the vats with most time have a row each, the others one together
+const DETAIL_FROM = 6; // pixels from which on a delivery shows its spans
+const NARROWEST = 0.7; // pixels of a span that is drawn by itself
+const NAMES_WIDTH = 130;
+const AXIS_HEIGHT = 22;
+const GROUP_HEIGHT = 20;
+const ALL_HEIGHT = 54;
+const ROW_HEIGHT = 38;
+const HEAD_HEIGHT = 14; // of a row, above its bars: deliveries' names
+const BAR_HEIGHT = 20;
+const SHORTEST_VIEW = 100; // nanoseconds
+const NOTE_WIDTH = 120;
+const NOTE_WORDS = { kernel: 'new kernel process', clock: 'clock was set' };
+
+// Bins hold these, in this order, which is also how they stack.
+const LAYERS = ['worker', 'pipe', 'kernel', 'unknown'];
+const LAYER_OF_SPAN = [1, 0, 1, 2, 1, 1, 3, 3];
+const COLOUR_OF_SPAN = ['pipe-down', 'worker', 'pipe', 'kernel', 'pipe-down', 'pipe', 'wait', 'unknown'];
+
+// What took how much of each pixel's time: of all deliveries in line 0, of the
+// rows in the lines from 1 on.
+class Bins {
+  constructor(from, scale, width, rows) {
+    Object.assign(this, { from, scale, columns: Math.ceil(width) });
+    this.cells = new Float32Array((rows + 1) * this.columns * LAYERS.length);
+    this.sums = LAYERS.map(() => 0); // pixels
+  }
+
+  add(line, layer, from, to) {
+    const left = Math.max((from - this.from) * this.scale, 0);
+    const right = Math.min((to - this.from) * this.scale, this.columns);
+    const base = line * this.columns * LAYERS.length + layer;
+    for (let column = Math.floor(left); column < right; column++) {
+      this.cells[base + column * LAYERS.length] += Math.min(right, column + 1) - Math.max(left, column);
+    }
+    if (line === 0 && right > left) this.sums[layer] += right - left;
+  }
+}
+
+class Timeline {
+  constructor({ canvas, overview, tip, range, onSelect }) {
+    Object.assign(this, { canvas, overview, tip, range, onSelect });
+    this.selected = -1;
+    this.request = -1;
+    this.assignRows();
+    this.setAxis('clock');
+    this.listen();
+    new ResizeObserver(() => this.redraw()).observe(canvas);
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.redraw());
+  }
+
+  // ---- where things are ----
+
+  assignRows() {
+    const { count, vat, total } = deliveries;
+    const times = new Float64Array(overall.vats.length);
+    const seen = new Uint32Array(overall.vats.length);
+    for (let i = 0; i < count; i++) {
+      times[vat[i]] += total[i];
+      seen[vat[i]]++;
+    }
+    const vats = [...times.keys()].filter(number => seen[number]).sort((a, b) => times[b] - times[a]);
+    const alone = vats.length > ROWS_MOST ? ROWS_MOST - 1 : vats.length;
+    this.rowOfVat = new Uint32Array(overall.vats.length).fill(alone);
+    vats.slice(0, alone).forEach((number, row) => (this.rowOfVat[number] = row));
+    this.rowNames = vats.slice(0, alone).map(vatName);
+    if (alone < vats.length) this.rowNames.push(`${vats.length - alone} other vats`);
+    this.groups = [{ name: 'cranks', values: deliveries.crank, word: 'crank' }];
+    if (blocks.length) this.groups.unshift({ name: 'blocks', values: deliveries.block, word: 'block' });
+    this.allTop = AXIS_HEIGHT + GROUP_HEIGHT * this.groups.length;
+    this.rowsTop = this.allTop + ALL_HEIGHT + 8;
+    this.canvas.style.height = `${this.rowsTop + ROW_HEIGHT * this.rowNames.length + 4}px`;
+  }
+
+  // 'clock': deliveries stand where the clock says; 'packed': each behind the one before.
+  setAxis(axis) {
+    const { count, start, total, order } = deliveries;
+    this.axis = axis;
+    this.at = axis === 'clock' ? start : new Float64Array(count);
+    this.latest = new Float64Array(count); // by position: the latest end up to there
+    let end = -Infinity;
+    let packed = 0;
+    order.forEach((i, position) => {
+      if (axis === 'packed') {
+        this.at[i] = packed;
+        packed += total[i];
+      }
+      end = Math.max(end, this.at[i] + total[i]);
+      this.latest[position] = end;
+    });
+    this.first = count ? this.at[order[0]] : 0;
+    this.last = count ? Math.max(end, this.first + 1000) : 1000;
+    const margin = (this.last - this.first) * 0.01;
+    this.setView(this.first - margin, this.last + margin);
+  }
+
+  setView(from, to) {
+    const whole = this.last - this.first;
+    const length = Math.min(Math.max(to - from, SHORTEST_VIEW), whole * 1.1);
+    const middle = Math.min(Math.max((from + to) / 2, this.first), this.last);
+    this.from = middle - length / 2;
+    this.to = middle + length / 2;
+    this.redraw();
+  }
+
+  zoom(factor, at = (this.from + this.to) / 2) {
+    this.setView(at - (at - this.from) * factor, at + (this.to - at) * factor);
+  }
+
+  move(share) {
+    const step = (this.to - this.from) * share;
+    this.setView(this.from + step, this.to + step);
+  }
+
+  // The first position whose value in `values` is above `time`; they rise.
+  static above(length, valueAt, time) {
+    let low = 0;
+    let high = length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (valueAt(middle) > time) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  // Positions in deliveries.order of what is in [from, to].
+  visible(from, to) {
+    const { count, order } = deliveries;
+    return [
+      Timeline.above(count, position => this.latest[position], from),
+      Timeline.above(count, position => this.at[order[position]], to),
+    ];
+  }
+
+  // The delivery at a moment, in a row if one is given.
+  deliveryAt(time, row) {
+    const slack = ((this.to - this.from) / this.width) * 2;
+    const [first, end] = this.visible(time - slack, time + slack);
+    let best = -1;
+    let nearest = slack;
+    for (let position = first; position < end; position++) {
+      const i = deliveries.order[position];
+      if (row !== undefined && this.rowOfVat[deliveries.vat[i]] !== row) continue;
+      const from = this.at[i];
+      const far = Math.max(from - time, time - from - deliveries.total[i], 0);
+      if (far <= nearest) {
+        nearest = far;
+        best = i;
+      }
+    }
+    return best;
+  }
+
+  // ---- choosing ----
+
+  select(i, request = -1, tell = true) {
+    this.selected = i;
+    this.request = request;
+    this.redraw();
+    if (tell) this.onSelect(i, request);
+  }
+
+  zoomTo(i, request = -1) {
+    const { from, to } = request >= 0 ? spansOf(i).requests[request] : { from: 0, to: deliveries.total[i] };
+    const margin = Math.max((to - from) * 0.15, SHORTEST_VIEW);
+    this.setView(this.at[i] + from - margin, this.at[i] + to + margin);
+  }
+
+  show(i, request = -1) {
+    this.select(i, request);
+    this.zoomTo(i, request);
+  }
+
+  // Brings the chosen one into view without changing how much is in view.
+  reveal() {
+    const i = this.selected;
+    const span = this.request >= 0 ? spansOf(i).requests[this.request] : { from: 0, to: deliveries.total[i] };
+    const from = this.at[i] + span.from;
+    const to = this.at[i] + span.to;
+    if (from >= this.from && to <= this.to) return;
+    const length = Math.max(this.to - this.from, (to - from) * 1.3);
+    this.setView((from + to - length) / 2, (from + to + length) / 2);
+  }
+
+  stepDelivery(step) {
+    const { count, order } = deliveries;
+    if (!count) return;
+    let position;
+    if (this.selected >= 0) position = order.indexOf(this.selected) + step;
+    else position = this.visible(this.from, this.to)[0];
+    this.select(order[Math.min(Math.max(position, 0), count - 1)]);
+    this.reveal();
+  }
+
+  stepRequest(step) {
+    if (this.selected < 0) this.stepDelivery(0);
+    if (this.selected < 0) return;
+    const { requests } = spansOf(this.selected);
+    if (!requests.length) return;
+    this.select(this.selected, Math.min(Math.max(this.request + step, 0), requests.length - 1));
+    this.reveal();
+  }
+
+  // ---- drawing ----
+
+  redraw() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      this.draw();
+    });
+  }
+
+  readColours() {
+    const style = getComputedStyle(document.documentElement);
+    this.colours = {};
+    for (const name of ['worker', 'pipe', 'pipe-down', 'kernel', 'wait', 'unknown', 'text', 'dim',
+      'line', 'panel', 'hover', 'mark', 'on-colour', 'accent']) {
+      this.colours[name] = style.getPropertyValue(`--${name}`).trim();
+    }
+  }
+
+  static prepare(canvas) {
+    const ratio = devicePixelRatio || 1;
+    const { clientWidth, clientHeight } = canvas;
+    canvas.width = Math.round(clientWidth * ratio);
+    canvas.height = Math.round(clientHeight * ratio);
+    const context = canvas.getContext('2d');
+    context.scale(ratio, ratio);
+    context.font = '11px system-ui, "DejaVu Sans", sans-serif';
+    context.textBaseline = 'middle';
+    return context;
+  }
+
+  draw() {
+    const started = performance.now();
+    this.readColours();
+    this.context = Timeline.prepare(this.canvas);
+    this.width = Math.max(this.canvas.clientWidth - NAMES_WIDTH, 50);
+    this.scale = this.width / (this.to - this.from);
+    const [first, end] = this.visible(this.from, this.to);
+
+    this.drawFrame();
+    this.context.save();
+    this.context.beginPath();
+    this.context.rect(NAMES_WIDTH, 0, this.width, this.canvas.clientHeight);
+    this.context.clip();
+    this.drawGroups(first, end);
+    this.drawDeliveries(first, end);
+    this.drawNotes();
+    this.drawSelected();
+    this.context.restore();
+    this.drawOverview();
+    this.tell();
+    this.canvas.dataset.drawn = (performance.now() - started).toFixed(1);
+  }
+
+  // A moment's pixel, and back.
+  x(time) {
+    return NAMES_WIDTH + (time - this.from) * this.scale;
+  }
+
+  timeAt(x) {
+    return this.from + (x - NAMES_WIDTH) / this.scale;
+  }
+
+  rowTop(row) {
+    return this.rowsTop + row * ROW_HEIGHT;
+  }
+
+  write(text, x, y, width, colour) {
+    const { context } = this;
+    if (width < 14) return;
+    let shown = text;
+    if (context.measureText(text).width > width) {
+      const fits = Math.floor((text.length * width) / context.measureText(text).width) - 1;
+      if (fits < 2) return;
+      shown = `${text.slice(0, fits)}…`;
+    }
+    context.fillStyle = colour;
+    context.fillText(shown, x, y, width);
+  }
+
+  drawFrame() {
+    const { context, colours } = this;
+    const height = this.canvas.clientHeight;
+    const right = NAMES_WIDTH + this.width;
+    const step = Timeline.tickStep((this.to - this.from) / (this.width / 110));
+    context.textAlign = 'left';
+    for (let tick = Math.ceil(this.from / step) * step; tick <= this.to; tick += step) {
+      const x = this.x(tick);
+      context.fillStyle = colours.line;
+      context.fillRect(x, 0, 1, height);
+      this.write(Timeline.tickText(tick, step), x + 4, AXIS_HEIGHT / 2, right - x - 4, colours.dim);
+    }
+    const names = [
+      ...this.groups.map((group, i) => [group.name, AXIS_HEIGHT + GROUP_HEIGHT * (i + 0.5)]),
+      ['all deliveries', this.allTop + ALL_HEIGHT / 2],
+      ...this.rowNames.map((name, row) => [name, this.rowTop(row) + HEAD_HEIGHT + BAR_HEIGHT / 2]),
+    ];
+    for (const [name, y] of names) this.write(name, 2, y, NAMES_WIDTH - 10, colours.text);
+    context.fillStyle = colours.line;
+    context.fillRect(0, this.rowsTop - 5, right, 1);
+  }
+
+  // 1, 2 or 5 times a power of ten.
+  static tickStep(least) {
+    const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
+    return power * [1, 2, 5, 10].find(factor => factor * power >= least);
+  }
+
+  static tickText(time, step) {
+    const [unit, size] =
+      step >= 1e9 ? ['s', 1e9] : step >= 1e6 ? ['ms', 1e6] : step >= 1e3 ? ['µs', 1e3] : ['ns', 1];
+    const digits = Math.round(time / step) * (step / size) || 0; // never -0
+    return `${digits.toLocaleString('en-US', { maximumFractionDigits: 0 })} ${unit}`;
+  }
+
+  // Blocks and cranks: deliveries in a row that have the same number.
+  drawGroups(first, end) {
+    this.groups.forEach(({ values, word }, line) => {
+      const top = AXIS_HEIGHT + GROUP_HEIGHT * line;
+      let open = null;
+      let painted = -1;
+      const close = () => {
+        if (open) painted = this.drawGroup(open, word, top, painted);
+      };
+      for (let position = first; position < end; position++) {
+        const i = deliveries.order[position];
+        const value = values[i];
+        if (Number.isNaN(value)) continue;
+        const to = this.at[i] + deliveries.total[i];
+        if (open && open.value === value) {
+          open.to = Math.max(open.to, to);
+        } else {
+          close();
+          open = { value, from: this.at[i], to };
+        }
+      }
+      close();
+    });
+  }
+
+  // Those narrower than a pixel share one; `painted` is up to where it is already.
+  drawGroup({ value, from, to }, word, top, painted) {
+    const left = this.x(from);
+    const width = Math.max(this.x(to) - left, 1);
+    if (left + width < painted + 1) return painted;
+    this.context.fillStyle = this.colours[width > 3 ? 'hover' : 'line'];
+    this.context.fillRect(left, top + 1, width, GROUP_HEIGHT - 4);
+    if (width > 3) {
+      this.context.strokeStyle = this.colours.line;
+      this.context.strokeRect(left + 0.5, top + 1.5, width - 1, GROUP_HEIGHT - 5);
+      const x = Math.max(left, NAMES_WIDTH) + 4;
+      this.write(`${word} ${value}`, x, top + GROUP_HEIGHT / 2 - 1, left + width - x - 3, this.colours.text);
+    }
+    return left + width;
+  }
+
+  drawDeliveries(first, end) {
+    const rows = this.rowNames.length;
+    const bins = new Bins(this.from, this.scale, this.width, rows);
+    const wide = [];
+    this.count = 0;
+    for (let position = first; position < end; position++) {
+      const i = deliveries.order[position];
+      if (this.at[i] + deliveries.total[i] < this.from) continue;
+      this.count++;
+      if (deliveries.total[i] * this.scale >= DETAIL_FROM) {
+        wide.push(i);
+        this.binSpans(bins, i);
+      } else {
+        this.binWhole(bins, i);
+      }
+    }
+    this.paintBins(bins, 0, this.allTop + ALL_HEIGHT, ALL_HEIGHT);
+    for (let row = 0; row < rows; row++) {
+      this.paintBins(bins, row + 1, this.rowTop(row) + HEAD_HEIGHT + BAR_HEIGHT, BAR_HEIGHT);
+    }
+    for (const i of wide) this.drawWide(i);
+    this.sums = bins.sums;
+  }
+
+  // Of a row only what drawWide() leaves out, since it is too narrow.
+  binSpans(bins, i) {
+    const { spans } = spansOf(i);
+    const line = this.rowOfVat[deliveries.vat[i]] + 1;
+    if (!spans.length) this.binWhole(bins, i);
+    for (const span of spans) {
+      const from = this.at[i] + span.from;
+      const to = this.at[i] + span.to;
+      if (to < this.from || from > this.to) continue;
+      const layer = LAYER_OF_SPAN[span.kind];
+      bins.add(0, layer, from, to);
+      if ((to - from) * this.scale < NARROWEST) bins.add(line, layer, from, to);
+    }
+  }
+
+  // Of a delivery that is narrow, or has no spans: its sums one behind the other.
+  binWhole(bins, i) {
+    const line = this.rowOfVat[deliveries.vat[i]] + 1;
+    const parts = [deliveries.worker[i], deliveries.pipe[i], deliveries.kernel[i], restOf(i)];
+    let from = this.at[i];
+    for (let layer = 0; layer < LAYERS.length; layer++) {
+      if (!(parts[layer] > 0)) continue;
+      bins.add(0, layer, from, from + parts[layer]);
+      bins.add(line, layer, from, from + parts[layer]);
+      from += parts[layer];
+    }
+  }
+
+  // Stacks from `bottom` up, as high as the row where the fullest pixel in view is.
+  paintBins({ cells, columns }, line, bottom, height, context = this.context) {
+    const width = LAYERS.length;
+    const base = line * columns * width;
+    const sums = new Float32Array(columns);
+    const risen = new Float32Array(columns);
+    let fullest = 0;
+    for (let column = 0; column < columns; column++) {
+      const at = base + column * width;
+      sums[column] = cells[at] + cells[at + 1] + cells[at + 2] + cells[at + 3];
+      // Deliveries within deliveries fill a pixel more than once.
+      fullest = Math.max(fullest, Math.min(sums[column], 1));
+    }
+    LAYERS.forEach((name, layer) => {
+      context.fillStyle = this.colours[name];
+      for (let column = 0; column < columns; column++) {
+        const taken = cells[base + column * width + layer];
+        if (taken <= 0) continue;
+        const stack = Math.max((Math.min(sums[column], 1) / fullest) * height, 2);
+        const tall = stack * (taken / sums[column]);
+        context.fillRect(NAMES_WIDTH + column, bottom - risen[column] - tall, 1, tall);
+        risen[column] += tall;
+      }
+    });
+  }
+
+  // Which delivery this is, its spans, and its requests' words.
+  drawWide(i) {
+    const { context, colours } = this;
+    const top = this.rowTop(this.rowOfVat[deliveries.vat[i]]);
+    const zero = this.x(this.at[i]);
+    const right = zero + deliveries.total[i] * this.scale;
+    const { spans, requests } = spansOf(i);
+    for (const { kind, from, to } of spans) {
+      const left = zero + from * this.scale;
+      const width = (to - from) * this.scale;
+      if (width < NARROWEST || left > NAMES_WIDTH + this.width || left + width < NAMES_WIDTH) continue;
+      context.fillStyle = colours[COLOUR_OF_SPAN[kind]];
+      context.fillRect(left, top + HEAD_HEIGHT, width, BAR_HEIGHT);
+    }
+    for (const { words, from, to } of requests) {
+      const left = Math.max(zero + from * this.scale, NAMES_WIDTH);
+      const end = zero + to * this.scale;
+      if (end < left + 8) continue;
+      context.fillStyle = colours.panel;
+      context.fillRect(zero + from * this.scale, top + HEAD_HEIGHT, 1, BAR_HEIGHT);
+      this.write(words, left + 4, top + HEAD_HEIGHT + BAR_HEIGHT / 2, end - left - 7, colours['on-colour']);
+    }
+    const failed = deliveries.flags[i] & FLAG.error;
+    context.fillStyle = colours[failed ? 'mark' : 'dim'];
+    context.fillRect(zero, top + HEAD_HEIGHT - 2, Math.max(right - zero - 1, 1), failed ? 2 : 1);
+    const x = Math.max(zero, NAMES_WIDTH) + 2;
+    this.write(deliveries.text[i], x, top + HEAD_HEIGHT / 2 - 1, right - x - 4, colours.text);
+  }
+
+  // Where a new kernel process began or the clock was set: a tick in the axis, and
+  // where there is room, a line and words.
+  drawNotes() {
+    const { context, colours } = this;
+    const places = overall.notes
+      .filter(([, before]) => before < deliveries.count)
+      .map(([kind, before]) => [kind, this.x(this.at[before])])
+      .filter(([, x]) => x >= NAMES_WIDTH && x <= NAMES_WIDTH + this.width);
+    context.fillStyle = colours.mark;
+    places.forEach(([kind, x], i) => {
+      const room = (places[i + 1]?.[1] ?? NAMES_WIDTH + this.width) - x;
+      const high = room > NOTE_WIDTH ? this.canvas.clientHeight : 6;
+      context.fillRect(x - 1, AXIS_HEIGHT - 6, 1, high);
+      if (room > NOTE_WIDTH) this.write(NOTE_WORDS[kind], x + 3, this.allTop + 6, room - 3, colours.mark);
+    });
+  }
+
+  drawSelected() {
+    const i = this.selected;
+    if (i < 0) return;
+    const { requests } = this.request >= 0 ? spansOf(i) : { requests: [] };
+    const span = requests[this.request] ?? { from: 0, to: deliveries.total[i] };
+    const left = this.x(this.at[i] + span.from);
+    const width = Math.max((span.to - span.from) * this.scale, 2);
+    const top = this.rowTop(this.rowOfVat[deliveries.vat[i]]) + HEAD_HEIGHT;
+    this.context.strokeStyle = this.colours.text;
+    this.context.lineWidth = 2;
+    this.context.strokeRect(left - 1, top - 1, width + 2, BAR_HEIGHT + 2);
+    this.context.lineWidth = 1;
+  }
+
+  // The whole as a picture, made anew when its size, axis or colours change.
+  overviewPicture(columns, height) {
+    const key = [columns, height, devicePixelRatio, this.axis, this.colours.panel].join();
+    if (this.picture?.key === key) return this.picture.canvas;
+    const bins = new Bins(this.first, columns / (this.last - this.first), columns, this.rowNames.length);
+    for (let i = 0; i < deliveries.count; i++) this.binWhole(bins, i);
+    const canvas = document.createElement('canvas');
+    canvas.width = this.overview.width;
+    canvas.height = this.overview.height;
+    const context = canvas.getContext('2d');
+    context.scale(devicePixelRatio, devicePixelRatio);
+    this.paintBins(bins, 0, height, height - 4, context);
+    this.picture = { key, canvas };
+    return canvas;
+  }
+
+  // The whole, always, with what is in view marked.
+  drawOverview() {
+    const context = Timeline.prepare(this.overview);
+    const { clientWidth, clientHeight: height } = this.overview;
+    const columns = this.width;
+    this.write.call({ context }, 'whole', 2, height / 2, NAMES_WIDTH - 10, this.colours.dim);
+    context.drawImage(this.overviewPicture(columns, height), 0, 0, clientWidth, height);
+    const whole = columns / (this.last - this.first);
+    const left = Math.max((this.from - this.first) * whole, 0);
+    const right = Math.min((this.to - this.first) * whole, columns);
+    context.fillStyle = this.colours.panel;
+    context.globalAlpha = 0.65;
+    context.fillRect(NAMES_WIDTH, 0, left, height);
+    context.fillRect(NAMES_WIDTH + right, 0, columns - right, height);
+    context.globalAlpha = 1;
+    context.strokeStyle = this.colours.accent;
+    context.strokeRect(NAMES_WIDTH + left + 0.5, 0.5, Math.max(right - left - 1, 2), height - 1);
+  }
+
+  // What is in view, in words; and in attributes, for who cannot see the canvas.
+  tell() {
+    const { count, sums } = this;
+    const sum = sums.reduce((a, b) => a + b, 0) || 1;
+    const parts = PARTS.map(([, name], i) => `${name} ${shareText(sums[i] / sum)}`);
+    this.range.value = `${timeText(this.to - this.from)} in view, deliveries ${countText(count)}: ${parts.join(', ')}`;
+    Object.assign(this.canvas.dataset, {
+      from: this.from, to: this.to, count, selected: this.selected, request: this.request,
+    });
+  }
+
+  // ---- mouse, wheel, keys ----
+
+  listen() {
+    const { canvas, overview } = this;
+    canvas.addEventListener('pointerdown', event => this.press(event));
+    canvas.addEventListener('pointermove', event => (this.drag ? this.dragTo(event) : this.hover(event)));
+    canvas.addEventListener('pointerup', event => this.release(event));
+    canvas.addEventListener('pointercancel', () => (this.drag = null));
+    canvas.addEventListener('pointerleave', () => (this.tip.hidden = true));
+    canvas.addEventListener('dblclick', event => {
+      const { i, request } = this.under(event);
+      if (i >= 0) this.zoomTo(i, request);
+    });
+    canvas.addEventListener('wheel', event => this.wheel(event), { passive: false });
+    canvas.addEventListener('keydown', event => this.key(event));
+    const jump = event => {
+      if (!(event.buttons & 1)) return;
+      const share = (event.offsetX - NAMES_WIDTH) / this.width;
+      const length = (this.to - this.from) / 2;
+      const middle = this.first + share * (this.last - this.first);
+      this.setView(middle - length, middle + length);
+    };
+    overview.addEventListener('pointerdown', jump);
+    overview.addEventListener('pointermove', jump);
+  }
+
+  // The delivery and request at the pointer; -1: none.
+  under({ offsetX, offsetY }) {
+    const row = Math.floor((offsetY - this.rowsTop) / ROW_HEIGHT);
+    const time = this.timeAt(offsetX);
+    if (offsetX < NAMES_WIDTH || offsetY < this.allTop) return { i: -1, request: -1 };
+    const i = this.deliveryAt(time, row >= 0 ? row : undefined);
+    let request = -1;
+    if (i >= 0 && deliveries.total[i] * this.scale >= DETAIL_FROM) {
+      const inside = time - this.at[i];
+      request = spansOf(i).requests.findIndex(({ from, to }) => from <= inside && inside < to);
+    }
+    return { i, request };
+  }
+
+  press(event) {
+    if (event.button !== 0) return;
+    this.canvas.setPointerCapture(event.pointerId);
+    this.drag = { x: event.offsetX, from: this.from, to: this.to, choose: event.shiftKey, moved: false };
+    this.tip.hidden = true;
+  }
+
+  dragTo(event) {
+    const { drag } = this;
+    const far = event.offsetX - drag.x;
+    if (Math.abs(far) > 3) drag.moved = true;
+    if (!drag.moved) return;
+    if (drag.choose) {
+      this.draw();
+      this.context.globalAlpha = 0.25;
+      this.context.fillStyle = this.colours.accent;
+      this.context.fillRect(drag.x, 0, far, this.canvas.clientHeight);
+      this.context.globalAlpha = 1;
+    } else {
+      this.setView(drag.from - far / this.scale, drag.to - far / this.scale);
+    }
+  }
+
+  release(event) {
+    const { drag } = this;
+    this.drag = null;
+    if (!drag) return;
+    if (!drag.moved) {
+      const { i, request } = this.under(event);
+      this.select(i, request);
+    } else if (drag.choose) {
+      const ends = [this.timeAt(drag.x), this.timeAt(event.offsetX)].sort((a, b) => a - b);
+      this.setView(...ends);
+    }
+  }
+
+  wheel(event) {
+    if (document.activeElement !== this.canvas && !event.ctrlKey) return;
+    event.preventDefault();
+    if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.move(event.deltaX / this.width);
+    else this.zoom(Math.exp(event.deltaY / 400), this.timeAt(event.offsetX));
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const act = {
+      ArrowLeft: () => this.move(-0.2),
+      ArrowRight: () => this.move(0.2),
+      '+': () => this.zoom(0.5),
+      '=': () => this.zoom(0.5),
+      '-': () => this.zoom(2),
+      0: () => this.whole(),
+      n: () => this.stepDelivery(1),
+      p: () => this.stepDelivery(-1),
+      s: () => this.stepRequest(1),
+      r: () => this.stepRequest(-1),
+      Enter: () => this.selected >= 0 && this.zoomTo(this.selected, this.request),
+    }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  whole() {
+    this.setView(this.first, this.last);
+    this.zoom(1.02);
+  }
+
+  hover(event) {
+    const { i, request } = this.under(event);
+    this.tip.hidden = i < 0;
+    if (i < 0) return;
+    const lines = [
+      `${vatName(deliveries.vat[i])}: ${deliveries.text[i]}`,
+      `${timeText(deliveries.total[i])}: worker ${timeText(deliveries.worker[i]) || '?'}, pipe ${timeText(deliveries.pipe[i]) || '?'}, kernel ${timeText(deliveries.kernel[i]) || '?'}`,
+    ];
+    if (deliveries.flags[i] & FLAG.error) lines.push(`failed: ${deliveries.problem[i]}`);
+    if (request >= 0) {
+      const { words, times } = spansOf(i).requests[request];
+      lines.push(`${words}: up ${timeText(times[0])}, kernel ${timeText(times[1])}, down ${timeText(times[2])}`);
+    }
+    this.tip.textContent = lines.join('\n');
+    const left = Math.min(event.clientX + 14, innerWidth - this.tip.offsetWidth - 8);
+    this.tip.style.left = `${Math.max(left, 4)}px`;
+    this.tip.style.top = `${Math.min(event.clientY + 16, innerHeight - this.tip.offsetHeight - 8)}px`;
+  }
+}

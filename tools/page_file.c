@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/page_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+#define CARRY(name, path)                                                                          \
+    __asm__(".pushsection .rodata\n" #name "_begin:\n"                                             \
+            ".incbin \"" path "\"\n" #name "_end:\n"                                               \
+            ".byte 0\n"                                                                            \
+            ".popsection\n");                                                                      \
+    extern const char name##_begin[], name##_end[]
+
+CARRY(page_html, "tools/page/page.html");
+CARRY(page_css, "tools/page/page.css");
+CARRY(data_js, "tools/page/data.js");
+CARRY(words_js, "tools/page/words.js");
+CARRY(table_js, "tools/page/table.js");
+CARRY(timeline_js, "tools/page/timeline.js");
+CARRY(distribution_js, "tools/page/distribution.js");
+CARRY(icicle_js, "tools/page/icicle.js");
+CARRY(page_js, "tools/page/page.js");
+
+/* In one script, in this order: each uses what is above it. */
+static const struct {
+    const char *begin, *end;
+} scripts[] = {
+    {data_js_begin, data_js_end},
+    {words_js_begin, words_js_end},
+    {table_js_begin, table_js_end},
+    {timeline_js_begin, timeline_js_end},
+    {distribution_js_begin, distribution_js_end},
+    {icicle_js_begin, icicle_js_end},
+    {page_js_begin, page_js_end},
+};
+
+enum { FLUSH_AT = 256 * 1024 };
+
+struct page_file {
+    int fd;           /* -1 once closed */
+    char *path;       /* what it becomes; symbolic links followed */
+    char *unfinished; /* NULL once it has its name */
+    const char *rest; /* of page.html, from behind the data */
+    struct buf out;
+};
+
+static int cannot_write(const struct page_file *file, struct error *error)
+{
+    return error_system(error, errno, "%s: cannot write the page", file->path);
+}
+
+static int flush(struct page_file *file, struct error *error)
+{
+    if (buf_failed(&file->out))
+        return error_memory(error, "the page");
+    if (io_write_all(file->fd, file->out.data, file->out.length) != 0)
+        return cannot_write(file, error);
+    buf_clear(&file->out);
+    return 0;
+}
+
+static void append_carried(struct buf *out, const char *begin, const char *end)
+{
+    buf_append(out, begin, (size_t)((uintptr_t)end - (uintptr_t)begin));
+}
+
+/* Appends page.html from `from` up to a comment, and gives what is behind it. */
+static const char *append_until(struct buf *out, const char *from, const char *comment)
+{
+    const char *at = strstr(from, comment);
+
+    buf_append(out, from, (size_t)(at - from));
+    return at + strlen(comment);
+}
+
+static void append_head(struct page_file *file)
+{
+    const char *rest = append_until(&file->out, page_html_begin, "<!-- page.css -->");
+
+    buf_append_string(&file->out, "<style>\n");
+    append_carried(&file->out, page_css_begin, page_css_end);
+    buf_append_string(&file->out, "</style>");
+    file->rest = append_until(&file->out, rest, "<!-- data -->");
+}
+
+/* ---- the file ----------------------------------------------------------- */
+
+static int find_place(struct page_file *file, const char *path, struct error *error)
+{
+    struct stat status;
+    bool there = stat(path, &status) == 0;
+
+    if (there && !S_ISREG(status.st_mode))
+        return error_set(error, ERROR_SYSTEM,
+                         "%s: cannot write the page: is there already and no ordinary file", path);
+    file->path = there ? realpath(path, NULL) : strdup(path);
+    if (file->path == NULL)
+        return error_system(error, errno, "%s: cannot write the page", path);
+    return 0;
+}
+
+static int make_unfinished(struct page_file *file, struct error *error)
+{
+    struct buf name = {0};
+    mode_t mask = umask(0);
+    int fd;
+
+    umask(mask);
+    buf_printf(&name, "%s.XXXXXX", file->path);
+    if (buf_string(&name) == NULL) {
+        buf_free(&name);
+        return error_memory(error, "the page");
+    }
+    fd = mkostemp(name.data, O_CLOEXEC);
+    if (fd < 0) {
+        buf_free(&name);
+        return cannot_write(file, error);
+    }
+    file->fd = fd;
+    file->unfinished = name.data;
+    /* mkostemp() lets nobody else read it. */
+    return fchmod(fd, 0666 & ~mask) == 0 ? 0 : cannot_write(file, error);
+}
+
+struct page_file *page_file_open(const char *path, struct error *error)
+{
+    struct page_file *file = calloc(1, sizeof *file);
+
+    if (file == NULL) {
+        error_memory(error, "the page");
+        return NULL;
+    }
+    file->fd = -1;
+    if (find_place(file, path, error) != 0 || make_unfinished(file, error) != 0) {
+        page_file_free(file);
+        return NULL;
+    }
+    append_head(file);
+    return file;
+}
+
+int page_file_add(struct page_file *file, const char *class, const struct buf *json,
+                  struct error *error)
+{
+    struct buf *out = &file->out;
+    size_t plain = 0;
+
+    if (buf_failed(json))
+        return error_memory(error, "the page");
+    buf_printf(out, "<script type=\"application/json\" class=\"%s\">", class);
+    for (size_t i = 0; i < json->length; i++) {
+        if (json->data[i] != '<')
+            continue;
+        buf_append(out, json->data + plain, i - plain);
+        buf_append_string(out, "\\u003c");
+        plain = i + 1;
+    }
+    buf_append(out, json->data + plain, json->length - plain);
+    buf_append_string(out, "</script>\n");
+    return out->length < FLUSH_AT && !buf_failed(out) ? 0 : flush(file, error);
+}
+
+static int close_file(struct page_file *file, struct error *error)
+{
+    int fd = file->fd;
+
+    file->fd = -1;
+    return close(fd) == 0 ? 0 : cannot_write(file, error);
+}
+
+int page_file_finish(struct page_file *file, struct error *error)
+{
+    const char *rest = append_until(&file->out, file->rest, "<!-- scripts -->");
+
+    buf_append_string(&file->out, "<script>\n");
+    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
+        append_carried(&file->out, scripts[i].begin, scripts[i].end);
+    buf_append_string(&file->out, "</script>");
+    buf_append_string(&file->out, rest);
+    if (flush(file, error) != 0 || close_file(file, error) != 0)
+        return -1;
+    if (rename(file->unfinished, file->path) != 0)
+        return cannot_write(file, error);
+    free(file->unfinished);
+    file->unfinished = NULL;
+    return 0;
+}
+
+void page_file_free(struct page_file *file)
+{
+    if (file == NULL)
+        return;
+    if (file->fd >= 0)
+        close(file->fd);
+    if (file->unfinished != NULL)
+        unlink(file->unfinished);
+    free(file->unfinished);
+    free(file->path);
+    buf_free(&file->out);
+    free(file);
+}

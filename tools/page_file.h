@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TOOLS_PAGE_FILE_H
+#define GASPIPE_TOOLS_PAGE_FILE_H
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/*
+ * A page being written: tools/page/page.html, in which page.css, data and the
+ * scripts beside it take the places of the comments named after them. All of
+ * these files are carried inside the program.
+ *
+ * It is written beside the file that it is to become and takes that name when
+ * it is whole, so that a failure leaves what was there before. Only a signal
+ * that kills the program leaves the unfinished file, PATH.XXXXXX.
+ */
+struct page_file;
+
+/*
+ * Begins a page up to its data. NULL with ERROR_SYSTEM, also when there is
+ * something at `path` that is no ordinary file: its place cannot be taken.
+ */
+struct page_file *page_file_open(const char *path, struct error *error);
+
+/*
+ * Adds a piece of data: JSON text in a script element of this class. In it a
+ * `<` can stand only inside a string, where it is escaped, so that nothing of
+ * it can end the element. -1 with ERROR_SYSTEM, also when `json` had failed.
+ */
+int page_file_add(struct page_file *file, const char *class, const struct buf *json,
+                  struct error *error);
+
+/* Writes the rest and gives the page its name. -1 with ERROR_SYSTEM. */
+int page_file_finish(struct page_file *file, struct error *error);
+
+/* Frees, and removes what was not finished. NULL is allowed. */
+void page_file_free(struct page_file *file);
+
+#endif
