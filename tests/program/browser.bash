@@ -43,7 +43,7 @@ start_browser() {
         "goog:chromeOptions": {binary: "/usr/bin/chromium", args: ["--headless", "--no-sandbox",
             "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
-            "--window-size=1400,1100", "--user-data-dir=" + $folder]}}}}')
+            "--force-prefers-reduced-motion", "--window-size=1400,1100", "--user-data-dir=" + $folder]}}}}')
     DRIVER=$DRIVER/session/$(set -o pipefail && webdriver POST session "$options" | jq -r .sessionId)
     [[ $DRIVER != */ ]]
 }

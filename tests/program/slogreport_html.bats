@@ -75,8 +75,11 @@ as_the_page() {
                 .filter(([a, b, least]) => contrast(a, b) < least).map(([a, b]) => [a, b, contrast(a, b)])' > contrast
         assert_equal "$(cat contrast)" '[]' "too little contrast, $scheme"
         # The drawing has this scheme's colours of worker, pipe and kernel.
-        script 'const canvas = document.getElementById("timeline");
-            const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        script 'const { width, height } = document.getElementById("timeline");
+            const copy = Object.assign(document.createElement("canvas"), { width, height })
+                .getContext("2d", { willReadFrequently: true });
+            copy.drawImage(document.getElementById("timeline"), 0, 0);
+            const { data } = copy.getImageData(0, 0, width, height);
             const seen = new Set();
             for (let at = 0; at < data.length; at += 4) seen.add(data[at] << 16 | data[at + 1] << 8 | data[at + 2]);
             const style = getComputedStyle(document.documentElement);
@@ -104,7 +107,6 @@ as_the_page() {
             deliveries.text[i],
             ...["total", "pipe", "worker", "kernel", "syscalls", "compute"].map(name =>
                 Number.isNaN(deliveries[name][i]) ? null : deliveries[name][i])])' | jq -c '.[]' | sort > found
-        grep . expected > /dev/null || [ "$(jq length <<< '[]')" = 0 ]
         diff expected found > differs || fail "$file:" "$(head differs)"
     done
 }
@@ -293,7 +295,7 @@ drag() {
     run --separate-stderr slogreport --html page.html bad.slog
     assert_bad_input 3 bad.slog
     assert_equal "$(cat page.html)" before
-    assert_equal "$(echo *)" 'bad.slog page.html'
+    assert_equal "$(echo page.html*)" page.html 'unfinished files'
 }
 
 @test "the page has the rights of any new file, and a link to it stays one" {
