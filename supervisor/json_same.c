@@ -89,7 +89,15 @@ static int32_t next_unit(struct units *units)
     byte = (unsigned char)*units->at++;
     if (byte == '\\')
         return take_escape(units);
+    if (byte == '"') /* only text that is no JSON has one here */
+        return UNITS_BROKEN + byte;
     return byte < 0x80 ? byte : take_utf8(units, byte);
+}
+
+/* Whether a value that begins with a quote ends with another. */
+static bool is_string(struct scan_span value)
+{
+    return value.length >= 2 && value.at[0] == '"' && value.at[value.length - 1] == '"';
 }
 
 static bool same_strings(struct scan_span left, struct scan_span right)
@@ -128,7 +136,8 @@ static bool same_arrays(struct scan_span left, struct scan_span right, int depth
         if (scan_element(&rights, &other) != SCAN_FOUND || !same_values(one, other, depth))
             return false;
     }
-    return step == SCAN_END && scan_element(&rights, &other) == SCAN_END;
+    return step == SCAN_END && scan_element(&rights, &other) == SCAN_END && scan_at_end(&lefts) &&
+           scan_at_end(&rights);
 }
 
 /* The value under a key that may be written otherwise; no span: there is none. */
@@ -144,7 +153,7 @@ static struct scan_span find_member(struct scan_span object, struct scan_span ke
     return (struct scan_span){0};
 }
 
-/* How many members; -1: it is no object. */
+/* How many members; -1: it is no whole object. */
 static long count_members(struct scan_span object)
 {
     struct scan_span key, value;
@@ -156,7 +165,7 @@ static long count_members(struct scan_span object)
         return -1;
     while ((step = scan_member(&cursor, &key, &value)) == SCAN_FOUND)
         count++;
-    return step == SCAN_END ? count : -1;
+    return step == SCAN_END && scan_at_end(&cursor) ? count : -1;
 }
 
 /* Whether each key of one is a key of the other, for objects that have one twice. */
@@ -223,7 +232,8 @@ static bool same_values(struct scan_span left, struct scan_span right, int depth
         return false;
     switch (left.at[0]) {
     case '"':
-        return right.at[0] == '"' && same_strings(scan_string(left), scan_string(right));
+        return is_string(left) && is_string(right) &&
+               same_strings(scan_string(left), scan_string(right));
     case '[':
         return same_arrays(left, right, depth + 1);
     case '{':

@@ -88,6 +88,11 @@ static void what_is_no_json_is_the_same_by_its_bytes(void **state)
     assert_true(same("", " "));
     assert_false(same("\"\\u12\"", "\"\\u1\""));
     assert_false(same("\"\xc3\"", "\"\xc4\""));
+    assert_false(same("\"", "\"a\""));
+    assert_false(same("\"ab", "\"ac"));
+    assert_false(same("\"a\"b\"", "\"a\\\"b\""));
+    assert_false(same("[1] x", "[1] y"));
+    assert_false(same("{} x", "{}"));
 }
 
 /* Deeper than is followed: by bytes alone. */
