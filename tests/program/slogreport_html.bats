@@ -238,6 +238,34 @@ drag() {
     assert_equal "$(console)" ''
 }
 
+@test "blocks have their sums, and each leads to its place on the timeline" {
+    needs_browser
+    show "$DATA/shapes/blocks.slog"
+    script 'const by = document.getElementById("sums-by");
+        by.value = "block";
+        by.dispatchEvent(new Event("change"));
+        return [...document.querySelectorAll("#sums tbody tr")].map(row => [row.cells[0].textContent, +row.cells[1].textContent])' |
+        jq -c '.[]' | sort > found
+    slogreport summary --by block --json "$DATA/shapes/blocks.slog" |
+        jq -c 'select(.column == "total") | [.name, .count]' | sort > expected
+    [ -s expected ]
+    diff expected found
+    click '#sums tbody tr:first-child button'
+    assert_equal "$(timeline count)" "$(script 'return document.querySelector("#sums tbody tr").cells[1].textContent')"
+    assert_equal "$(console)" ''
+}
+
+@test "deliveries can stand end to end" {
+    needs_browser
+    show "$DATA/variety.slog.gz"
+    script 'const axis = document.getElementById("axis");
+        axis.value = "packed";
+        axis.dispatchEvent(new Event("change"))' > /dev/null
+    timeline drawn > /dev/null
+    assert_equal "$(script 'return timeline.last - timeline.first')" "$(script 'return all.columns.total[1]')"
+    assert_equal "$(timeline count)" 269
+}
+
 @test "the icicle has all time, and is walked by key" {
     needs_browser
     show "$DATA/variety.slog.gz"
