@@ -30,6 +30,8 @@ setup() {
         examples/digest/deliveries.jsonl
     assert_status 0
     assert_equal "$(jq 'select(.kind == "delivery") | .instructions > 0' <<< "$output" | sort -u)" true
+    run "$dest/usr/bin/gaspipe" replay --vat v4 tests/data/swingset.slog.zst
+    assert_status 0
     [ -e "$dest/usr/share/man/man1/gaspipe-worker.1" ]
     [ -e "$dest/usr/include/gaspipe/gasmark.h" ]
 }
