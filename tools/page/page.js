@@ -201,12 +201,17 @@ const deliveryOf = stall => {
   return -1;
 };
 
-const showStall = stall => {
-  const i = deliveryOf(stall);
-  if (i < 0) return;
+const showStall = (stall, i) => {
   const inside = stall.start - deliveries.start[i];
   const { requests } = spansOf(i);
   goTo(i, stall.syscall ? requests.findIndex(({ from, to }) => from <= inside && inside < to) : -1);
+};
+
+// Plain words where the delivery is not on the timeline.
+const stallLink = stall => {
+  const words = stall.syscall ? `${stall.text} : ${stall.syscall}` : stall.text;
+  const i = deliveryOf(stall);
+  return i < 0 ? words : make('button', { type: 'button', onclick: () => showStall(stall, i) }, words);
 };
 
 const causeOf = ({ kind, cpu, took }) => {
@@ -220,7 +225,7 @@ const stallTable = new Table(byId('stalls'), [
   { label: 'usual', number: true, value: row => row.usual, show: row => timeText(row.usual) },
   { label: 'times', number: true, value: row => row.took / Math.max(row.usual, 1), show: row => (row.took / Math.max(row.usual, 1)).toFixed(1) },
   { label: 'what was late', value: row => STALL_WORDS[row.kind] + causeOf(row) },
-  { label: 'of', value: row => row.text, show: row => make('button', { type: 'button', onclick: () => showStall(row) }, row.syscall ? `${row.text} : ${row.syscall}` : row.text) },
+  { label: 'of', value: row => row.text, show: row => stallLink(row) },
   { label: 'vat', value: row => row.vat },
   { label: 'size', number: true, value: row => row.size, show: row => (row.size == null ? '' : `${countText(row.size)} ${row.work}`) },
   { label: 'when', number: true, value: row => row.start, show: row => clockText(row.start ?? NaN) },
