@@ -160,9 +160,13 @@ $(BUILD)/gaspipe-worker: ordinary-worker
 	@cmp -s build/gaspipe-worker $@ || cp build/gaspipe-worker $@
 endif
 
+# Only slogreport speaks HTTP.
+CURL_LIBS = $(shell pkg-config --libs libcurl)
+$(BUILD)/obj/tools/otlp_post.o: ROOM_CFLAGS = $(shell pkg-config --cflags libcurl)
+
 $(BUILD)/slogreport: $(BUILD)/obj/tools/slogreport.o $(call lib,tools slog base)
 	$(call say,link,$@)
-	$(link) $(PACKAGE_LIBS) -lm -lpthread -o $@
+	$(link) $(PACKAGE_LIBS) $(CURL_LIBS) -lm -lpthread -o $@
 
 # The plugin is loaded into QEMU, which is not sanitized.
 $(BUILD)/libgascount.so: $(wildcard counter/*.c counter/*.h) $(FLAGS_FILE)

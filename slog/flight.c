@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "slog/describe.h"
 #include "slog/digest.h"
+#include "slog/message.h"
 
 struct flight *flight_new(struct error *error)
 {
@@ -132,8 +133,10 @@ int flight_add_request(struct flight *flight, const struct record *record, struc
     flight->consoles += console;
     if (!console)
         request->answered = (struct moment){MODEL_NONE, MODEL_NONE};
-    if (labelled)
+    if (labelled) {
         request->label = add_label(flight, record);
+        request->message = message_sent(record->ksc);
+    }
     return buf_failed(&flight->words) ? error_memory(error, "a syscall's description") : 0;
 }
 

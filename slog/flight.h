@@ -24,6 +24,7 @@ struct request {
     uint32_t kind; /* its number in the model's names */
     size_t label;  /* where in the flight's words */
     size_t request_bytes, answer_bytes;
+    struct model_message message;
 };
 
 struct flight {
@@ -39,6 +40,7 @@ struct flight {
     size_t request_count, request_capacity;
     size_t consoles, bytes;
     uint64_t syscall_digest;
+    struct model_message message;
 };
 
 /* An empty flight; NULL when memory ran out. */
@@ -52,8 +54,8 @@ void flight_reset(struct flight *flight);
 int flight_describe(struct flight *flight, const struct record *record, struct error *error);
 
 /*
- * Adds a request that came at `arrived`; with its label, and in the digest, when
- * `labelled`. -1 when memory ran out.
+ * Adds a request that came at `arrived`; with its label and message, and in the
+ * digest, when `labelled`. -1 when memory ran out.
  */
 int flight_add_request(struct flight *flight, const struct record *record, struct moment arrived,
                        uint32_t kind, bool labelled, struct error *error);

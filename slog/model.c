@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "slog/describe.h"
 #include "slog/flight.h"
+#include "slog/message.h"
 #include "slog/names.h"
 #include "slog/outcome.h"
 #include "slog/spans.h"
@@ -325,6 +326,9 @@ static int begin_delivery(struct model *model, const struct record *record, uint
     flight->delivery_num = record->delivery_num;
     flight->block_height = model->block_height;
     flight->replay = record->replay;
+    flight->message = (struct model_message){0};
+    if (model->labels && !record->replay)
+        flight->message = message_delivered(record->kd);
     flight->sent = moment_of(model, record);
     flight->between = between_of(model, flight->sent);
     model->vats[vat].flight = flight;
@@ -408,6 +412,7 @@ static int make_events(struct model *model, const struct flight *flight, bool pr
             .answer_bytes = request->answer_bytes,
             .kind = names_text(&model->kinds, request->kind),
             .label = model->labels ? flight->words.data + request->label : "",
+            .message = request->message,
         };
     }
     return 0;
@@ -434,6 +439,7 @@ static int fill_times(struct model *model, const struct flight *flight, struct m
     moments.events = model->events;
     delivery->precise = precise;
     delivery->start = flight->sent.real;
+    delivery->sent = moments.sent;
     delivery->between = flight->between;
     delivery->stamp_count = stamps->count;
     delivery->syscalls = flight->request_count - flight->consoles;
@@ -452,6 +458,7 @@ static void fill_words(const struct flight *flight, struct model_delivery *deliv
     delivery->description = words + flight->description;
     delivery->block_height = flight->block_height;
     delivery->syscall_digest = flight->syscall_digest;
+    delivery->message = flight->message;
     delivery->bytes = flight->bytes;
 }
 
@@ -579,13 +586,52 @@ static int feed_vat_line(struct model *model, const struct record *record, uint6
     }
 }
 
+static void give_frame(struct model *model, const struct record *record, enum model_frame_kind kind,
+                       bool begins, const char *vat_id)
+{
+    struct model_frame frame = {.kind = kind,
+                                .begins = begins,
+                                .number = kind == MODEL_FRAME_BLOCK   ? record->block_height
+                                          : kind == MODEL_FRAME_CRANK ? record->crank_num
+                                                                      : MODEL_NONE,
+                                .vat_id = vat_id,
+                                .time = record->time,
+                                .monotime = record->monotime};
+
+    if (model->sink.frame != NULL)
+        model->sink.frame(model->sink.context, &frame);
+}
+
+static int feed_replay_line(struct model *model, const struct record *record, struct error *error)
+{
+    bool begins = record->type == RECORD_START_REPLAY;
+    uint32_t vat;
+
+    if (find_vat(model, record, &vat, error) != 0)
+        return -1;
+    if (vat != NAMES_NONE)
+        give_frame(model, record, MODEL_FRAME_REPLAY, begins, names_text(&model->vat_ids, vat));
+    return 0;
+}
+
 static int feed_by_type(struct model *model, const struct record *record, uint64_t line,
                         struct error *error)
 {
     switch (record->type) {
     case RECORD_BEGIN_BLOCK:
         model->block_height = record->block_height;
+        give_frame(model, record, MODEL_FRAME_BLOCK, true, "");
         return 0;
+    case RECORD_END_BLOCK:
+        give_frame(model, record, MODEL_FRAME_BLOCK, false, "");
+        return 0;
+    case RECORD_CRANK_START:
+    case RECORD_CRANK_FINISH:
+        give_frame(model, record, MODEL_FRAME_CRANK, record->type == RECORD_CRANK_START, "");
+        return 0;
+    case RECORD_START_REPLAY:
+    case RECORD_FINISH_REPLAY:
+        return feed_replay_line(model, record, error);
     case RECORD_DELIVER:
         model->at_work = true;
         return feed_vat_line(model, record, line, error);

@@ -52,6 +52,17 @@ struct model_span {
     int64_t from, to;
 };
 
+/*
+ * A message on its way from a send to the delivery that the send caused: equal
+ * on both. With a result promise the kernel's number of it tells the message
+ * apart from all others; without one, all that the message says, which others
+ * can say too: then the kernel's queue delivers them in the order of the sends.
+ */
+struct model_message {
+    uint64_t digest; /* 0: none */
+    bool promised;
+};
+
 /* A request of the worker's: a syscall or a console call. */
 struct model_event {
     bool console;
@@ -60,8 +71,9 @@ struct model_event {
     int64_t arrived;     /* at the kernel; on the delivery's clock */
     int64_t answered;    /* MODEL_NONE: its syscall-result is missing */
     size_t request_bytes, answer_bytes; /* of a syscall's JSON, as the vat sees it */
-    const char *kind;  /* "vatstoreGet", …, "console"; lives as long as the model */
-    const char *label; /* as describe_syscall(); "" without model_new()'s labels */
+    const char *kind;             /* "vatstoreGet", …, "console"; lives as long as the model */
+    const char *label;            /* as describe_syscall(); "" without model_new()'s labels */
+    struct model_message message; /* of a send; none without model_new()'s labels */
 };
 
 /* How far the worker's stamps tell the delivery's story. */
@@ -81,9 +93,10 @@ struct model_delivery {
     int64_t delivery_num; /* MODEL_NONE: not said */
     int64_t block_height; /* of the chain's block around it; MODEL_NONE: none */
     bool replay;
-    const char *kind;        /* "message", "notify", … */
-    const char *method;      /* of a message, else "" */
-    const char *description; /* as describe_delivery() */
+    const char *kind;             /* "message", "notify", … */
+    const char *method;           /* of a message, else "" */
+    const char *description;      /* as describe_delivery() */
+    struct model_message message; /* that it brings; none in replays or without labels */
     enum model_status status;
     /*
      * Hashes of the result (what dr says but its meter) and, with
@@ -95,6 +108,7 @@ struct model_delivery {
     size_t bytes;        /* of its JSON, as the vat sees it */
 
     bool precise;  /* times are CLOCK_MONOTONIC's, to the nanosecond; else µs */
+    int64_t sent;  /* the deliver line, on the clock of events and spans */
     int64_t start; /* of the deliver line, since the epoch; MODEL_NONE: no such line */
     /*
      * total = pipe + worker + kernel + unattributed, MODEL_NONE taken as 0.
@@ -133,10 +147,24 @@ struct model_note {
     int64_t delivery_num; /* the same; else MODEL_NONE */
 };
 
+/* What holds deliveries: a block of a chain, a crank, the replay of a vat. */
+enum model_frame_kind { MODEL_FRAME_BLOCK, MODEL_FRAME_CRANK, MODEL_FRAME_REPLAY };
+
+/* A line that begins or ends one. */
+struct model_frame {
+    enum model_frame_kind kind;
+    bool begins;
+    int64_t number;     /* blockHeight, crankNum; MODEL_NONE: not said */
+    const char *vat_id; /* of a replay; else "" */
+    int64_t time;       /* nanoseconds since the epoch */
+    int64_t monotime;   /* nanoseconds since the kernel's process began; MODEL_NONE: not said */
+};
+
 struct model_sink {
     /* Failure (-1 with *error) ends the feeding. */
     int (*delivery)(void *context, const struct model_delivery *delivery, struct error *error);
     void (*note)(void *context, const struct model_note *note);
+    void (*frame)(void *context, const struct model_frame *frame); /* may be NULL */
     void *context;
 };
 

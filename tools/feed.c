@@ -202,6 +202,14 @@ static void on_note(void *context, const struct model_note *note)
         feeding->feed->note(feeding->feed->context, note);
 }
 
+static void on_frame(void *context, const struct model_frame *frame)
+{
+    const struct feed *feed = ((struct feeding *)context)->feed;
+
+    if (feed->frame != NULL)
+        feed->frame(feed->context, frame);
+}
+
 static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
 {
     const struct feed *feed = ((struct feeding *)context)->feed;
@@ -212,7 +220,8 @@ static int on_delivery(void *context, const struct model_delivery *delivery, str
 int feed_run(const struct feed *feed, struct tally *tally, struct error *error)
 {
     struct feeding feeding = {.feed = feed, .tally = tally};
-    struct model_sink sink = {.delivery = on_delivery, .note = on_note, .context = &feeding};
+    struct model_sink sink = {
+        .delivery = on_delivery, .note = on_note, .frame = on_frame, .context = &feeding};
     int result;
 
     *tally = (struct tally){0};

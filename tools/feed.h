@@ -26,9 +26,10 @@ struct feed {
     bool follow;        /* go on when the last file grows */
     bool labels;        /* as model_new() */
     unsigned jobs;      /* as decoder_open() */
-    /* As struct model_sink; note may be NULL. */
+    /* As struct model_sink; note and frame may be NULL. */
     int (*delivery)(void *context, const struct model_delivery *delivery, struct error *error);
     void (*note)(void *context, const struct model_note *note);
+    void (*frame)(void *context, const struct model_frame *frame);
     /* Called before waiting for a file to grow; may be NULL. */
     int (*idle)(void *context, struct error *error);
     void *context;

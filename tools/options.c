@@ -24,8 +24,10 @@ const char options_help[] =
     "  --json              one JSON object a line, for programs\n"
     "  --csv               comma-separated values\n"
     "  --trace FILE        write a trace for Perfetto or speedscope\n"
-    "  --html FILE         write a page for a browser: sums, timeline, stalls; with\n"
-    "                      either, nothing is printed unless --json or --csv is given\n"
+    "  --html FILE         write a page for a browser: sums, timeline, stalls\n"
+    "  --otlp URL|FILE     OpenTelemetry spans to a collector, or a file of requests\n"
+    "                      that can be sent later; with any of these three, nothing\n"
+    "                      is printed unless --json or --csv is given\n"
     "  --follow            go on while the last file grows\n"
     "  --jobs N            read with N threads; else one for each core, four at most\n"
     "  --strict            a line that is no slog line is an error, not left out\n"
@@ -70,6 +72,7 @@ enum option_id {
     OPTION_TRACE,
     OPTION_HTML,
     OPTION_JOBS,
+    OPTION_OTLP,
     OPTION_STRICT,
     OPTION_FOLLOW,
     OPTION_VAT,
@@ -94,6 +97,7 @@ static const struct option long_options[] = {
     {"jobs", required_argument, NULL, OPTION_JOBS},
     {"trace", required_argument, NULL, OPTION_TRACE},
     {"html", required_argument, NULL, OPTION_HTML},
+    {"otlp", required_argument, NULL, OPTION_OTLP},
     {"strict", no_argument, NULL, OPTION_STRICT},
     {"follow", no_argument, NULL, OPTION_FOLLOW},
     {"vat", required_argument, NULL, OPTION_VAT},
@@ -128,6 +132,7 @@ static unsigned commands_of(int option)
     case OPTION_FOLLOW:
     case OPTION_TRACE:
     case OPTION_HTML:
+    case OPTION_OTLP:
     case OPTION_SORT:
     case OPTION_REVERSE:
         return REPORT;
@@ -252,10 +257,20 @@ static void take_flag(int option, struct options *options)
     options->version |= option == OPTION_VERSION;
 }
 
+/* The name of an option that getopt_long() gave. */
+static const char *name_of(int option)
+{
+    const struct option *long_option = long_options;
+
+    while (long_option->val != option)
+        long_option++;
+    return long_option->name;
+}
+
 static int take_option(int option, char **argv, struct options *options, struct error *error)
 {
     if (option != '?' && option != ':' && (commands_of(option) >> options->command & 1) == 0)
-        return error_set(error, ERROR_USAGE, "%s does not go with %s", argv[optind - 1],
+        return error_set(error, ERROR_USAGE, "--%s does not go with %s", name_of(option),
                          options->command == COMMAND_REPORT ? "the report of each delivery"
                                                             : command_names[options->command]);
     switch (option) {
@@ -280,6 +295,9 @@ static int take_option(int option, char **argv, struct options *options, struct 
         return 0;
     case OPTION_HTML:
         options->html = optarg;
+        return 0;
+    case OPTION_OTLP:
+        options->otlp = optarg;
         return 0;
     case OPTION_VAT:
     case OPTION_KIND:

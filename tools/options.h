@@ -30,6 +30,7 @@ struct options {
     unsigned jobs;     /* from 1 */
     const char *trace; /* where to write one; NULL: nowhere */
     const char *html;  /* the same */
+    const char *otlp;  /* a URL or file for spans; NULL: none are wanted */
     bool strict;       /* a line that is no slog line is an error */
     bool follow;
     struct selection selection;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/report.h"
 
+#include "base/log.h"
 #include "tools/feed.h"
+#include "tools/otlp.h"
 #include "tools/output.h"
 #include "tools/page.h"
 #include "tools/trace.h"
@@ -12,6 +14,7 @@ struct report {
     struct rank rank;    /* its column is NULL when deliveries are given as they come */
     struct trace *trace; /* NULL: none is asked for */
     struct page *page;   /* the same */
+    struct otlp *otlp;   /* NULL: no spans are asked for */
     struct buf out;
     uint64_t deliveries;
 };
@@ -24,6 +27,8 @@ static int on_delivery(void *context, const struct model_delivery *delivery, str
     int kept = 1;
 
     if (report->page != NULL && page_add(report->page, delivery, wanted, error) != 0)
+        return -1;
+    if (report->otlp != NULL && otlp_add(report->otlp, delivery, wanted, error) != 0)
         return -1;
     if (!wanted)
         return 0;
@@ -50,13 +55,27 @@ static void on_note(void *context, const struct model_note *note)
         trace_new_kernel(report->trace);
     if (report->page != NULL)
         page_note(report->page, note);
+    if (report->otlp != NULL)
+        otlp_note(report->otlp, note);
     if (report->render->note != NULL)
         report->render->note(&report->out, note);
 }
 
+static void on_frame(void *context, const struct model_frame *frame)
+{
+    struct report *report = context;
+
+    if (report->otlp != NULL)
+        otlp_frame(report->otlp, frame);
+}
+
 static int on_idle(void *context, struct error *error)
 {
-    return output_flush(&((struct report *)context)->out, error);
+    struct report *report = context;
+
+    if (report->otlp != NULL && otlp_flush(report->otlp, error) != 0)
+        return -1;
+    return output_flush(&report->out, error);
 }
 
 static int write_ranked(struct report *report, struct error *error)
@@ -79,10 +98,11 @@ static int write_report(struct report *report, struct error *error)
                         .strict = options->strict,
                         .jobs = options->jobs,
                         .follow = options->follow,
-                        .labels =
-                            report->render->labels || report->trace != NULL || report->page != NULL,
+                        .labels = report->render->labels || report->trace != NULL ||
+                                  report->page != NULL || report->otlp != NULL,
                         .delivery = on_delivery,
                         .note = on_note,
+                        .frame = on_frame,
                         .idle = on_idle,
                         .context = report};
     struct tally tally;
@@ -111,26 +131,51 @@ static const struct render_ops *find_render(const struct options *options)
         return &render_json;
     if (options->csv)
         return &render_csv;
-    return options->trace != NULL || options->html != NULL ? &nothing : &render_text;
+    if (options->trace != NULL || options->html != NULL || options->otlp != NULL)
+        return &nothing;
+    return &render_text;
 }
 
-/* The trace is ended also when reading failed: what is in it can be looked at. */
-static int write_report_and_trace(struct report *report, struct error *error)
+static int open_trace_and_spans(struct report *report, struct error *error)
 {
-    struct error second;
-    int result;
+    const struct options *options = report->options;
 
-    if (report->options->trace != NULL) {
-        report->trace = trace_open(report->options->trace, error);
+    if (options->trace != NULL) {
+        report->trace = trace_open(options->trace, error);
         if (report->trace == NULL)
             return -1;
     }
-    result = write_report(report, error);
-    if (trace_close(report->trace, &second) != 0 && result == 0) {
-        *error = second;
-        result = -1;
+    if (options->otlp != NULL) {
+        report->otlp = otlp_open(options->otlp, error);
+        if (report->otlp == NULL)
+            return -1;
     }
-    return result;
+    return 0;
+}
+
+/* What failed first is the command's failure; what failed after it is said too. */
+static int join_failures(int result, int second_result, const struct error *second,
+                         struct error *error)
+{
+    if (second_result == 0)
+        return result;
+    if (result == 0)
+        *error = *second;
+    else
+        log_line("%s", second->text);
+    return -1;
+}
+
+/* Trace and spans are ended also when reading failed: what is in them can be looked at. */
+static int write_report_and_trace(struct report *report, struct error *error)
+{
+    struct error second;
+    int result = open_trace_and_spans(report, error);
+
+    if (result == 0)
+        result = write_report(report, error);
+    result = join_failures(result, trace_close(report->trace, &second), &second, error);
+    return join_failures(result, otlp_close(report->otlp, &second), &second, error);
 }
 
 static int write_all(struct report *report, struct error *error)

@@ -1,0 +1,282 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# slogreport --otlp: spans in OTLP/JSON, into a file and to a collector.
+
+load common
+
+DATA=$ROOT/tests/data
+
+setup() {
+    unset OTEL_SERVICE_NAME OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TIMEOUT
+    # Nothing between slogreport and the collector of the test.
+    unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
+    cd "$BATS_TEST_TMPDIR"
+}
+
+teardown() {
+    for process in ${follower:-} ${collector:-}; do
+        kill "$process" 2> /dev/null || true
+        wait "$process" || true
+    done
+}
+
+slogreport() {
+    "$BUILD/slogreport" "$@"
+}
+
+# all_spans FILE: its spans, one a line.
+all_spans() {
+    jq -c '.resourceSpans[].scopeSpans[].spans[]' "$1"
+}
+
+# Starts a collector in ./there that gives these answers; its URL is $url then.
+start_collector() {
+    mkdir -p there
+    node "$BATS_TEST_DIRNAME/otlp_collector.mjs" there "$@" 3>&- &
+    collector=$!
+    wait_for 30 test -s there/port
+    url=http://127.0.0.1:$(cat there/port)
+}
+
+# jq's numbers end at 2^53: nanoseconds since the epoch lose five digits, which all
+# of a file's must have in common.
+JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
+    def number($key): (attribute($key) | tonumber) // null;
+    def took: (.endTimeUnixNano[5:] | tonumber) - (.startTimeUnixNano[5:] | tonumber);
+    def is_delivery: .kind == 5;'
+
+@test "each span lies within its parent, and each trace is one block, crank or replay" {
+    for file in "$DATA"/*.slog.gz "$DATA"/shapes/*.slog; do
+        slogreport --otlp spans "$file" 2> /dev/null
+        all_spans spans | jq -se '
+            (INDEX("\(.traceId) \(.spanId)")) as $by_id
+            | ($by_id | length) == length
+            and all(.[]; (.startTimeUnixNano | length) == 19 and .startTimeUnixNano <= .endTimeUnixNano)
+            and all(.[] | select(.parentSpanId);
+                . as $span | $by_id["\(.traceId) \(.parentSpanId)"]
+                | . != null and .startTimeUnixNano <= $span.startTimeUnixNano
+                    and .endTimeUnixNano >= $span.endTimeUnixNano)
+            and (group_by(.traceId) | all(.[];
+                [.[] | select(.parentSpanId | not)]
+                | length == 1 and (.[0].name | IN("block", "crank", "replay"))))' \
+            > /dev/null || fail "$file: spans that do not fit together"
+    done
+}
+
+@test "each delivery is there with the times that --json gives" {
+    for file in "$DATA"/*.slog.gz "$DATA"/shapes/*.slog; do
+        slogreport --otlp spans --json "$file" 2> /dev/null | jq -c 'select(.kind == "delivery" and .total)
+            | def nanoseconds: if . then . * 1e9 | round else null end;
+            [.vatID, .crankNum, .deliveryNum, .description, .status, ([.total, 0] | max | nanoseconds),
+             (.pipe, .worker, .kernel, .unattributed | nanoseconds), .compute]' > expected
+        all_spans spans | jq -c "$JQ"'select(is_delivery)
+            | [attribute("swingset.vat_id"), number("swingset.crank_num"), number("swingset.delivery_num"),
+               attribute("swingset.description"), (if .status.code == 2 then "error" else "ok" end), took,
+               number("swingset.pipe_ns"), number("swingset.worker_ns"), number("swingset.kernel_ns"),
+               number("swingset.unattributed_ns"), number("swingset.computrons")]' > found
+        diff expected found || fail "$file: other deliveries than those of --json"
+    done
+}
+
+@test "a delivery's hops and requests leave open what the worker took" {
+    slogreport --otlp spans "$DATA/variety.slog.gz"
+    assert_equal "$(all_spans spans | jq -s "$JQ"'
+        group_by(.parentSpanId) | INDEX(.[0].parentSpanId) as $children
+        | [.[][] | select(is_delivery) | select([attribute("swingset.overrun")] == [])
+            | select([attribute("swingset.worker_ns")] != [])
+            | took - ([$children[.spanId][] | took] | add) - number("swingset.worker_ns")]
+        | [(length > 100), all(.[]; . == 0)] | tostring')" '"[true,true]"'
+    # A request is its way up, the kernel and the way down, and nothing besides.
+    assert_equal "$(all_spans spans | jq -s "$JQ"'
+        group_by(.parentSpanId) | INDEX(.[0].parentSpanId) as $children
+        | [.[][] | select(.kind == 3 or .kind == 4) | select($children[.spanId])
+            | took - ([$children[.spanId][] | took] | add)]
+        | [(length > 1000), all(.[]; . == 0)] | tostring')" '"[true,true]"'
+}
+
+@test "a delivery has a link to the send that caused it" {
+    for file in "$DATA"/*.slog.gz; do
+        # Straight from the lines: the same result promise, or, without one, the first
+        # send of the same words that has not come yet.
+        zcat "$file" | jq -cn '
+            reduce (inputs | select(.replay == false)
+                | select((.type == "syscall" and .ksc[0] == "send") or (.type == "deliver" and .kd[0] == "message"))) as $line
+                ({waiting: {}, links: []};
+                ($line | if .type == "syscall" then .ksc[2] else .kd[2] end | (.result // tojson)) as $message
+                | [$line.vatID, $line.deliveryNum] as $delivery
+                | if $line.type == "syscall" then .waiting[$message] += [$delivery]
+                  elif (.waiting[$message] // []) == [] then .
+                  else .links += [[.waiting[$message][0], $delivery]] | .waiting[$message] |= .[1:] end)
+            | .links[]' | sort > expected
+        slogreport --otlp spans "$file"
+        all_spans spans | jq -sc "$JQ"'
+            INDEX(.spanId) as $by_id
+            | def name: [attribute("swingset.vat_id"), number("swingset.delivery_num")];
+            .[] | select(.links) | . as $to | .links[]
+            | $by_id[.spanId] | select(.kind == 4 and .name == "send")
+            | [($by_id[.parentSpanId] | name), ($to | name)]' | sort > found
+        diff expected found
+        [ "$(wc -l < found)" -ge 3 ]
+    done
+}
+
+@test "a block is a trace, which holds its cranks" {
+    slogreport --otlp spans "$DATA/shapes/blocks.slog"
+    assert_equal "$(all_spans spans | jq -sc "$JQ"'map(select(.name == "block"))
+        | map([number("swingset.block_height"), took])')" '[[5,4736000],[6,'"$(
+        slogreport --json "$DATA/shapes/blocks.slog" | jq -s '.[2] | .start + .total - 1795219394.374865
+            | . * 1e6 | round * 1000'
+    )"']]'
+    assert_equal "$(all_spans spans | jq -sc "$JQ"'INDEX(.spanId) as $by_id
+        | map(select(.name == "crank") | [number("swingset.crank_num"),
+            ($by_id[.parentSpanId] | number("swingset.block_height"))])')" '[[40,5],[41,5],[49,6]]'
+}
+
+@test "ids do not depend on what is chosen, nor on where the file begins" {
+    slogreport --otlp all "$DATA/variety.slog.gz"
+    all_spans all | sort > expected
+    slogreport --otlp some --vat v3 --vat v4 --crank 40-90 "$DATA/variety.slog.gz"
+    all_spans some | jq -c 'select(.name != "crank")' | sort > found
+    [ "$(wc -l < found)" -gt 100 ]
+    assert_equal "$(comm -13 expected found)" ''
+    # The second half alone, from the beginning of a crank on.
+    zcat "$DATA/variety.slog.gz" > whole
+    tail -n +"$(grep -n '"type":"crank-start"' whole | sed -n '100s/:.*//p')" whole > half
+    slogreport --otlp some half
+    all_spans some | jq -r 'select(.kind != 1) | "\(.traceId) \(.spanId)"' | sort > found
+    [ "$(wc -l < found)" -gt 100 ]
+    all_spans all | jq -r '"\(.traceId) \(.spanId)"' | sort > expected
+    assert_equal "$(comm -13 expected found)" ''
+}
+
+@test "a collector that is busy, or cuts the connection, gets each span once all the same" {
+    slogreport --otlp file "$DATA/variety.slog.gz"
+    all_spans file | sort > expected
+    start_collector 503:1 200 reset 429 200 502 504:1
+    run --separate-stderr slogreport --otlp "$url" "$DATA/variety.slog.gz"
+    assert_status 0
+    assert_equal "$output$stderr" ''
+    all_spans there/taken | sort | diff expected -
+    assert_equal "$(jq -r .answer there/log | tr '\n' ' ' | cut -d ' ' -f 1-7)" '503:1 200 reset 429 200 502 504:1'
+    assert_equal "$(jq -r '"\(.method) \(.url) \(.headers["content-type"])"' there/log | sort -u)" \
+        'POST /v1/traces application/json'
+}
+
+@test "what a collector does not take is counted, with its words" {
+    spans=$(slogreport --otlp /dev/stdout "$DATA/small.slog.gz" | jq '.resourceSpans[0].scopeSpans[0].spans | length')
+    start_collector partial:3 400 200
+    run --separate-stderr slogreport --otlp "$url" "$DATA/small.slog.gz"
+    assert_bad_input 4 "3 of $spans spans were not taken: the collector rejected them: too old" "$url"
+    run --separate-stderr slogreport --otlp "$url" "$DATA/small.slog.gz"
+    assert_bad_input 4 "$spans of $spans spans were not taken: HTTP status 400: not today"
+    run --separate-stderr slogreport --otlp "$url" "$DATA/small.slog.gz"
+    assert_status 0
+    # What was refused for good is not sent again.
+    assert_equal "$(jq -r .answer there/log | tr '\n' ' ')" 'partial:3 400 200 '
+}
+
+@test "a collector that dies on the way loses nothing silently" {
+    slogreport --otlp file "$DATA/variety.slog.gz"
+    start_collector 200 200 '503!'
+    OTEL_EXPORTER_OTLP_TIMEOUT=300 run --separate-stderr slogreport --json --otlp "$url" "$DATA/variety.slog.gz"
+    assert_status 4
+    all=$(all_spans file | wc -l)
+    taken=$(all_spans there/taken | wc -l)
+    [ "$taken" -gt 0 ] && [ "$taken" -lt "$all" ]
+    [[ $stderr == *": $((all - taken)) of $all spans were not taken: HTTP status 503: not today"* ]] || fail "$stderr"
+    # The report is there to its end.
+    assert_equal "$output" "$(slogreport --json "$DATA/variety.slog.gz")" 'reports'
+}
+
+@test "without a collector everything is counted, and a file keeps it for later" {
+    start_collector 200
+    kill "$collector"
+    wait "$collector" || true
+    collector=
+    slogreport --otlp file "$DATA/variety.slog.gz"
+    OTEL_EXPORTER_OTLP_TIMEOUT=300 run --separate-stderr slogreport --otlp "$url" "$DATA/variety.slog.gz"
+    all=$(all_spans file | wc -l)
+    assert_bad_input 4 "$all of $all spans were not taken" "--otlp FILE"
+    # Line by line, as the manual says.
+    rm there/port
+    start_collector
+    while IFS= read -r line; do
+        printf '%s\n' "$line" | node -e '
+            const body = require("fs").readFileSync(0);
+            fetch(process.argv[1], { method: "POST", headers: { "Content-Type": "application/json" }, body })
+                .then(answer => process.exit(answer.ok ? 0 : 1));' "$url/v1/traces"
+    done < file
+    diff file there/taken
+}
+
+@test "with --follow spans go out while the file is being written" {
+    start_collector
+    head -n 4 "$DATA/shapes/live.slog" > growing
+    slogreport --follow --otlp "$url" growing 3>&- &
+    follower=$!
+    tail -n +5 "$DATA/shapes/live.slog" >> growing
+    slogreport --otlp expected "$DATA/shapes/live.slog"
+    # The last crank ends with the file, where no line ends it.
+    deliveries_there() {
+        [ "$(all_spans there/taken | jq -r 'select(.kind == 5) | .spanId')" = \
+            "$(all_spans expected | jq -r 'select(.kind == 5) | .spanId')" ]
+    }
+    wait_for 60 deliveries_there
+    mv growing grown
+    wait "$follower"
+    follower=
+    assert_equal "$(all_spans there/taken | sort)" "$(all_spans expected | sort)"
+}
+
+@test "headers, service and path are as the environment and the URL say" {
+    start_collector
+    OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer%20a%2Cb, x-scope=one' OTEL_SERVICE_NAME='node "7"' \
+        run --separate-stderr slogreport --otlp "$url/otlp/here?x=1" "$DATA/shapes/live.slog"
+    assert_status 0
+    assert_equal "$(jq -r '"\(.url) \(.headers.authorization) \(.headers["x-scope"])"' there/log)" \
+        '/otlp/here?x=1 Bearer a,b one'
+    assert_equal "$(jq -c '.resourceSpans[0].resource.attributes' there/taken)" \
+        '[{"key":"service.name","value":{"stringValue":"node \"7\""}}]'
+}
+
+@test "what makes no sense is said before anything is read" {
+    run --separate-stderr slogreport --otlp http:// none
+    assert_bad_input 2 '--otlp http://: is no URL'
+    for timeout in 0 x -5 99999999999; do
+        OTEL_EXPORTER_OTLP_TIMEOUT=$timeout run --separate-stderr slogreport --otlp http://localhost none
+        assert_bad_input 2 "OTEL_EXPORTER_OTLP_TIMEOUT=$timeout" milliseconds
+    done
+    for headers in secret 'a b=secret' '=secret' 'x=secret%0d%0aevil: 1'; do
+        OTEL_EXPORTER_OTLP_HEADERS=$headers run --separate-stderr slogreport --otlp http://localhost none
+        assert_bad_input 2 OTEL_EXPORTER_OTLP_HEADERS
+        [[ $stderr != *secret* ]] || fail "a secret is shown: $stderr"
+    done
+    run --separate-stderr slogreport summary --otlp spans "$DATA/small.slog.gz"
+    assert_bad_input 2 --otlp
+    run --separate-stderr slogreport --otlp none/spans "$DATA/small.slog.gz"
+    assert_bad_input 4 none/spans
+    run --separate-stderr slogreport --otlp /dev/full "$DATA/small.slog.gz"
+    assert_bad_input 4 /dev/full
+}
+
+# Makes build/npm/node_modules, once for all tests that run at the same time.
+fetch_peers() {
+    mkdir -p "$ROOT/build"
+    env -u MAKEFLAGS -u MAKELEVEL flock "$ROOT/build/npm.lock" make -s -C "$ROOT" build/npm/fetched > fetched 2>&1 && return
+    ! grep -q EINTEGRITY fetched || fail "$(cat fetched)"
+    skip "npm's registry cannot be reached, so OpenTelemetry's definitions are not there"
+}
+
+@test "OpenTelemetry's own protobuf definitions know each field" {
+    fetch_peers
+    for file in "$DATA"/*.slog.gz "$DATA"/shapes/*.slog; do
+        slogreport --otlp spans "$file" 2> /dev/null
+        run node "$BATS_TEST_DIRNAME/otlp_decode.mjs" "$ROOT/build/npm/node_modules" spans
+        assert_status 0
+        assert_equal "$output" "$(all_spans spans | wc -l)"
+    done
+    # The check can fail.
+    sed 's/startTimeUnixNano/startTime/' spans > wrong
+    run node "$BATS_TEST_DIRNAME/otlp_decode.mjs" "$ROOT/build/npm/node_modules" wrong
+    [ "$status" -ne 0 ]
+}
