@@ -131,6 +131,18 @@ static size_t add_word(struct buf *words, const char *word)
     return at;
 }
 
+/* On the real clock, also where spans are on the steady one. A file can invent any moment. */
+static int64_t start_of(const struct candidate *candidate)
+{
+    const struct model_delivery *delivery = candidate->delivery;
+    int64_t within, start;
+
+    if (__builtin_sub_overflow(candidate->from, delivery->spans[0].from, &within) ||
+        __builtin_add_overflow(delivery->start, within, &start))
+        return delivery->start;
+    return start;
+}
+
 static int fill(struct outlier *outlier, const struct candidate *candidate)
 {
     const struct model_delivery *delivery = candidate->delivery;
@@ -140,8 +152,7 @@ static int fill(struct outlier *outlier, const struct candidate *candidate)
     *outlier = (struct outlier){
         .kind = candidate->kind,
         .took = candidate->took,
-        /* On the real clock, also where spans are on the steady one. */
-        .start = delivery->start + (candidate->from - delivery->spans[0].from),
+        .start = start_of(candidate),
         .size = candidate->size,
         .crank_num = delivery->crank_num,
         .delivery_num = delivery->delivery_num,

@@ -21,6 +21,7 @@ enum { STALL_LOST = 1000 * 1000 }; /* as `slogreport stalls` */
 struct page {
     struct page_file *file;
     char *const *files;
+    struct page_limits limits;
     int64_t zero; /* the first delivery's start, since the epoch; MODEL_NONE before it */
     struct page_deliveries deliveries;
     uint64_t shown, hidden, placeless; /* on the timeline; beyond its end; without a place */
@@ -33,7 +34,8 @@ struct page {
     uint64_t note_count;
 };
 
-struct page *page_open(const char *path, char *const *files, struct error *error)
+struct page *page_open(const char *path, char *const *files, struct page_limits limits,
+                       struct error *error)
 {
     struct page *page = calloc(1, sizeof *page);
 
@@ -42,6 +44,7 @@ struct page *page_open(const char *path, char *const *files, struct error *error
         return NULL;
     }
     page->files = files;
+    page->limits = limits;
     page->zero = MODEL_NONE;
     page->outliers.keep = PAGE_STALLS;
     for (int kind = 0; kind < GROUP_KINDS; kind++)
@@ -107,14 +110,14 @@ static bool find_place(struct page *page, const struct model_delivery *delivery,
 static int show(struct page *page, const struct model_delivery *delivery, uint32_t vat,
                 uint32_t kind, struct error *error)
 {
-    bool detail = page->detail_bytes < PAGE_DETAIL;
+    bool detail = page->detail_bytes < page->limits.detail_bytes;
     int64_t start;
 
     if (!find_place(page, delivery, &start)) {
         page->placeless++;
         return 0;
     }
-    if (page->shown == PAGE_DELIVERIES) {
+    if (page->shown == page->limits.deliveries) {
         page->hidden++;
         return 0;
     }

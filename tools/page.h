@@ -3,6 +3,7 @@
 #define GASPIPE_TOOLS_PAGE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "slog/model.h"
@@ -14,17 +15,18 @@
  * vats, methods and syscalls.
  *
  * The page is written while the deliveries come; memory is what summary and
- * stalls need, and a megabyte or two of deliveries. PAGE_DELIVERIES of them
- * are on the timeline at most, the first ones, and of these as many have their
- * syscalls as go into PAGE_DETAIL bytes; sums, distributions, stalls and
- * icicle are of all. The page says what was left out.
+ * stalls need, and a megabyte or two of deliveries. How many of
+ * them are on the timeline, and with their syscalls, is limited; sums,
+ * distributions, stalls and icicle are of all. The page says what was left out.
  */
-enum {
-    PAGE_DELIVERIES = 1000 * 1000,
-    PAGE_DETAIL = 64 * 1024 * 1024,
-    PAGE_STALLS = 200,
-    PAGE_NOTES = 1000,
+struct page_limits {
+    uint64_t deliveries;   /* on the timeline: the first ones */
+    uint64_t detail_bytes; /* of their syscalls */
 };
+
+#define PAGE_LIMITS ((struct page_limits){1000 * 1000, 64 * 1024 * 1024})
+
+enum { PAGE_STALLS = 200, PAGE_NOTES = 1000 };
 
 struct page;
 
@@ -32,7 +34,8 @@ struct page;
  * Begins a page that takes the place of `path` when it is finished; `files`
  * (ended by NULL, borrowed) are named in it. NULL with ERROR_SYSTEM.
  */
-struct page *page_open(const char *path, char *const *files, struct error *error);
+struct page *page_open(const char *path, char *const *files, struct page_limits limits,
+                       struct error *error);
 
 /*
  * Takes in a delivery (with labels) that is `wanted` on the page; others count

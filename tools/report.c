@@ -183,7 +183,7 @@ static int write_all(struct report *report, struct error *error)
     int result;
 
     if (report->options->html != NULL) {
-        report->page = page_open(report->options->html, report->options->files, error);
+        report->page = page_open(report->options->html, report->options->files, PAGE_LIMITS, error);
         if (report->page == NULL)
             return -1;
     }
