@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "proto/netstring.h"
 #include "supervisor/locate.h"
 
@@ -122,6 +123,27 @@ static struct worker_process *start_counted(const struct launcher *launcher, uv_
     return process;
 }
 
+static struct worker_process *start_placed(const struct launcher *launcher, uv_loop_t *loop,
+                                           char **arguments, const char *name, int snapshot_fd,
+                                           const struct worker_listener *listener,
+                                           struct error *error)
+{
+    struct worker_process *process;
+    struct error problem;
+
+    if (launcher->placement != NULL && placement_begin_start(launcher->placement, error) != 0)
+        return NULL;
+    if (launcher->counted)
+        process = start_counted(launcher, loop, arguments, name, snapshot_fd, listener, error);
+    else
+        process = start_native(launcher, loop, arguments, name, snapshot_fd, listener, error);
+    /* It was there before: should it be taken away meanwhile, this process stays
+     * where the worker is. */
+    if (launcher->placement != NULL && placement_end_start(launcher->placement, &problem) != 0)
+        log_line("%s", problem.text);
+    return process;
+}
+
 /* -1: the snapshot cannot be read from its beginning. */
 static int rewind_snapshot(int fd, struct error *error)
 {
@@ -152,9 +174,7 @@ struct worker_process *launcher_start_from(const struct launcher *launcher, uv_l
     }
     if (!launcher->foreign)
         memcpy(arguments + count, ours, sizeof ours);
-    if (launcher->counted)
-        return start_counted(launcher, loop, arguments, name, snapshot_fd, listener, error);
-    return start_native(launcher, loop, arguments, name, snapshot_fd, listener, error);
+    return start_placed(launcher, loop, arguments, name, snapshot_fd, listener, error);
 }
 
 struct worker_process *launcher_start(const struct launcher *launcher, uv_loop_t *loop,

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "supervisor/guest.h"
+#include "supervisor/placement.h"
 #include "supervisor/worker_process.h"
 
 /* SwingSet's limit for a delivery (npm @agoric/xsnap 0.15.0, DEFAULT_CRANK_METERING_LIMIT). */
@@ -24,6 +25,8 @@ struct launcher {
     char worker[PATH_MAX];
     struct guest_tools tools; /* when counted */
     int program_fd;           /* the worker's file, when counted; else -1 */
+    /* Where workers run, borrowed; NULL: wherever the system puts them. The caller sets it. */
+    const struct placement *placement;
 };
 
 /*

@@ -55,6 +55,13 @@ int option_take_timeout(const char *text, uint64_t *timeout_ms, struct error *er
     return 0;
 }
 
+int option_take_placement(const char *word, enum placement_kind *kind, struct error *error)
+{
+    if (placement_parse(word, kind) == 0)
+        return 0;
+    return error_set(error, ERROR_USAGE, "--placement is none, same or spread, not '%s'", word);
+}
+
 int option_complain(int complaint, const char *option, struct error *error)
 {
     if (complaint == ':')

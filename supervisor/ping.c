@@ -159,8 +159,10 @@ static int open_launcher(struct ping *ping, struct error *error)
 static int measure_all(struct ping *ping, struct error *error)
 {
     if (open_launcher(ping, error) != 0 ||
-        placement_open(&ping->placement, ping->options.placement, error) != 0 ||
-        ping_peer_start(&ping->peer, &ping->loop, &ping->launcher, &ping->placement, error) != 0)
+        placement_open(&ping->placement, ping->options.placement, error) != 0)
+        return -1;
+    ping->launcher.placement = &ping->placement;
+    if (ping_peer_start(&ping->peer, &ping->loop, &ping->launcher, error) != 0)
         return -1;
     for (size_t i = 0; i < ping->options.size_count; i++)
         if (measure(ping, ping->options.sizes[i], error) != 0)

@@ -97,10 +97,7 @@ static int take_option(struct ping_options *options, int option, struct error *e
     case OPTION_COUNT:
         return take_count(options, optarg, error);
     case OPTION_PLACEMENT:
-        if (placement_parse(optarg, &options->placement) == 0)
-            return 0;
-        return error_set(error, ERROR_USAGE, "--placement is none, same or spread, not '%s'",
-                         optarg);
+        return option_take_placement(optarg, &options->placement, error);
     case OPTION_COUNTER:
         return option_take_counter(optarg, &options->counted, error);
     case OPTION_WORKER:

@@ -130,7 +130,7 @@ static int wait_for_answers(struct ping_peer *peer, struct error *error)
 }
 
 int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launcher *launcher,
-                    const struct placement *placement, struct error *error)
+                    struct error *error)
 {
     const struct worker_listener listener = {
         .context = peer,
@@ -141,10 +141,8 @@ int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launch
     };
 
     *peer = (struct ping_peer){.loop = loop, .left = 1};
-    if (placement_begin_start(placement, error) != 0)
-        return -1;
     peer->process = launcher_start(launcher, loop, "gaspipe-worker:ping", &listener, error);
-    if (peer->process == NULL || placement_end_start(placement, error) != 0)
+    if (peer->process == NULL)
         return -1;
     send_parts(peer, COMMAND_EVALUATE, (struct iovec){(char *)echo, strlen(echo)});
     return wait_for_answers(peer, error);

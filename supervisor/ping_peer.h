@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "supervisor/launcher.h"
 #include "supervisor/ping_samples.h"
-#include "supervisor/placement.h"
 
 /* Where the time of round trips went; sample i of each is of the same trip. */
 struct ping_trips {
@@ -41,7 +40,7 @@ struct ping_peer {
 
 /* 0, or -1 with ERROR_SYSTEM; then too the peer is to be stopped. */
 int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launcher *launcher,
-                    const struct placement *placement, struct error *error);
+                    struct error *error);
 
 /* So many round trips, one after the other; trips has room for them, or is NULL. */
 int ping_peer_run(struct ping_peer *peer, struct iovec message, size_t count,

@@ -29,6 +29,7 @@ struct run {
     uv_timer_t progress;
     bool handles_open; /* signals and progress */
     struct launcher launcher;
+    struct placement placement;
     struct store *store;
     struct slog_writer *slog;
     struct kernel *kernel;
@@ -223,6 +224,21 @@ static int open_slog(struct run *run, struct error *error)
     return run->slog == NULL ? -1 : 0;
 }
 
+static int open_launcher(struct run *run, struct error *error)
+{
+    const struct run_options *options = &run->options;
+    int result;
+
+    if (options->worker != NULL)
+        result =
+            launcher_open_foreign(&run->launcher, options->worker, options->compute_limit, error);
+    else
+        result = launcher_open(&run->launcher, options->counted, options->compute_limit, error);
+    run->launcher.instruction_limit = options->instruction_limit;
+    run->launcher.placement = &run->placement;
+    return result == 0 ? placement_open(&run->placement, options->placement, error) : -1;
+}
+
 static int open_files(struct run *run, struct error *error)
 {
     const struct delivery_input_listener listener = {
@@ -316,9 +332,7 @@ static void run_all(struct run *run)
     }
     run->began = uv_hrtime();
     output_init(&run->output, run->options.json);
-    result =
-        launcher_open(&run->launcher, run->options.counted, run->options.compute_limit, &error);
-    run->launcher.instruction_limit = run->options.instruction_limit;
+    result = open_launcher(run, &error);
     if (result == 0)
         result = open_files(run, &error);
     if (result == 0)

@@ -19,6 +19,9 @@ const char run_options_help[] =
     "  --counter qemu|none       count machine instructions under QEMU, or not (default: qemu)\n"
     "  --compute-limit N         computrons for each delivery, 0: no limit (default: 100000000)\n"
     "  --max-instructions N      machine instructions for each delivery, 0: no limit (default: 0)\n"
+    "  --worker PATH             another worker, such as xsnap-worker; without the counter\n"
+    "  --placement none|same|spread  workers where the system puts them, on the processor of\n"
+    "                            gaspipe itself, or on another (default: none)\n"
     "  --delivery-timeout SECS   end a vat whose delivery takes longer, 0: never (default: 600)\n"
     "  --store DIR               keep the vats' stores there (default: in memory, for this run)\n"
     "  --slog FILE               append a slogfile, for slogreport\n"
@@ -33,6 +36,8 @@ enum {
     OPTION_COUNTER,
     OPTION_COMPUTE,
     OPTION_INSTRUCTIONS,
+    OPTION_WORKER,
+    OPTION_PLACEMENT,
     OPTION_TIMEOUT,
     OPTION_STORE,
     OPTION_SLOG,
@@ -45,6 +50,8 @@ static const struct option long_options[] = {
     {"counter", required_argument, NULL, OPTION_COUNTER},
     {"compute-limit", required_argument, NULL, OPTION_COMPUTE},
     {"max-instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
+    {"worker", required_argument, NULL, OPTION_WORKER},
+    {"placement", required_argument, NULL, OPTION_PLACEMENT},
     {"delivery-timeout", required_argument, NULL, OPTION_TIMEOUT},
     {"store", required_argument, NULL, OPTION_STORE},
     {"slog", required_argument, NULL, OPTION_SLOG},
@@ -73,12 +80,18 @@ static int take_option(struct run_options *options, int option, struct error *er
     case OPTION_VAT:
         return take_vat(options, optarg, error);
     case OPTION_COUNTER:
+        options->counter_named = true;
         return option_take_counter(optarg, &options->counted, error);
     case OPTION_COMPUTE:
         return option_take_compute(optarg, &options->compute_limit, error);
     case OPTION_INSTRUCTIONS:
         return option_take_number("--max-instructions", optarg, 0, INT64_MAX,
                                   &options->instruction_limit, error);
+    case OPTION_WORKER:
+        options->worker = optarg;
+        return 0;
+    case OPTION_PLACEMENT:
+        return option_take_placement(optarg, &options->placement, error);
     case OPTION_TIMEOUT:
         return option_take_timeout(optarg, &options->timeout_ms, error);
     case OPTION_STORE:
@@ -104,6 +117,9 @@ static int check(struct run_options *options, int argc, char **argv, struct erro
         return error_set(error, ERROR_USAGE, "no vat: give at least one --vat NAME=FILE");
     if (argc - optind != 1)
         return error_set(error, ERROR_USAGE, "give one file of deliveries, or - for stdin");
+    if (options->worker != NULL && options->counter_named && options->counted)
+        return error_set(error, ERROR_USAGE, "--worker runs without the counter");
+    options->counted = options->counted && options->worker == NULL;
     if (options->instruction_limit > 0 && !options->counted)
         return error_set(error, ERROR_USAGE, "--max-instructions wants --counter qemu");
     options->deliveries = argv[optind];

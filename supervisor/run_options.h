@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "supervisor/placement.h"
 
 /* The command line of `gaspipe run`. Strings are borrowed from argv. */
 struct run_options {
@@ -16,6 +17,9 @@ struct run_options {
     const char *store;      /* folder; NULL: in memory */
     const char *slog;       /* path; NULL: none */
     bool counted;           /* under QEMU with the counter */
+    bool counter_named;     /* --counter was given */
+    const char *worker;     /* path of another worker; NULL: ours */
+    enum placement_kind placement;
     bool json;
     bool help;
     uint32_t compute_limit;     /* computrons for each delivery; 0: none */

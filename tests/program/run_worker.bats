@@ -1,0 +1,88 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe run with another worker than its own, and workers at chosen places.
+
+load common
+
+THEIRS=$ROOT/build/xs/package/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker
+
+# token OPTION...: the token example, JSON lines.
+token() {
+    run --separate-stderr "$BUILD/gaspipe" run --json --vat "token=$ROOT/examples/token/contract.js" \
+        "$@" "$ROOT/examples/token/deliveries.jsonl"
+}
+
+# What does not depend on time or worker.
+costs() {
+    jq -c 'select(.kind == "delivery") | [.description, .status, .result, .error, .compute]' <<< "$output"
+}
+
+@test "xsnap-worker runs contracts: the same results and computrons, no instructions" {
+    token --counter none
+    ours=$(costs)
+    token --worker "$THEIRS" --slog "$BATS_TEST_TMPDIR/slog"
+    assert_status 1
+    assert_equal "$(costs)" "$ours"
+    assert_equal "$(jq -c 'select(.kind == "delivery") | [.instructions, (.pipe > 0 and
+        (.pipe + .worker + .kernel - .total | fabs) < 3e-6)]' <<< "$output" | sort -u)" '[null,true]'
+    run "$BUILD/slogreport" --json "$BATS_TEST_TMPDIR/slog"
+    assert_status 0
+    assert_equal "$(jq -c 'select(.kind == "delivery") | .overrun' <<< "$output" | sort -u)" false
+}
+
+@test "xsnap-worker's stamps end at 502, and the report says so" {
+    echo 'export const fill = count => { for (let i = 0; i < count; i++) store.set(`${i}`, ""); };' \
+        > "$BATS_TEST_TMPDIR/contract.js"
+    run --separate-stderr "$BUILD/gaspipe" run --json --worker "$THEIRS" \
+        --vat "it=$BATS_TEST_TMPDIR/contract.js" --slog "$BATS_TEST_TMPDIR/slog" - \
+        <<< '{"vat":"it","method":"fill","args":[400]}'
+    assert_status 0
+    run "$BUILD/slogreport" --json "$BATS_TEST_TMPDIR/slog"
+    assert_status 0
+    assert_equal "$(jq -c 'select(.deliveryNum == 2) | [.syscalls, .overrun]' <<< "$output")" \
+        '[401,true]'
+}
+
+@test "another worker that is missing, does not run, or counted" {
+    token --worker /nowhere/worker
+    assert_bad_input 3 /nowhere/worker
+    token --worker "$ROOT/README.md"
+    assert_bad_input 3 README.md
+    token --worker "$THEIRS" --counter qemu
+    assert_bad_input 2 --worker counter
+}
+
+# floods SCRIPT: a worker that is this shell script; the run ends, and says why.
+floods() {
+    printf '#!/bin/sh\n%s\n' "$1" > "$BATS_TEST_TMPDIR/worker"
+    chmod +x "$BATS_TEST_TMPDIR/worker"
+    token --worker "$BATS_TEST_TMPDIR/worker"
+    [ "$status" -ge 3 ] || fail "exit status $status; it printed:" "$output" "$stderr"
+    assert_equal "${#stderr_lines[@]}" 1 "lines on stderr"
+    [[ $stderr == *"$2"* ]] || fail "no '$2' in:" "$stderr"
+}
+
+@test "a worker that sends what is no frame, or too much, ends the run with one line" {
+    floods 'printf x >&4; exec sleep 60' "not 'x'"
+    floods 'printf -- -1:, >&4; exec sleep 60' "not '-'"
+    floods 'printf 99999999999: >&4; exec sleep 60' 'cap of'
+    floods 'printf 0:, >&4; exec sleep 60' 'no reply'
+    floods 'printf 5:ab >&4' 'inside a frame'
+    floods 'printf 1:x, >&4; exec sleep 60' 'no reply'
+    floods 'printf 1:.,1:., >&4; exec sleep 60' 'no meter record'
+    floods 'cat /dev/zero >&4' '0x00'
+    floods 'yes 4:?abc, | tr -d "\n" >&4' ''
+    floods 'exit 7' 'exit status 7'
+}
+
+@test "workers on gaspipe's own processor, and on another" {
+    echo 'export const f = () => 1;' > "$BATS_TEST_TMPDIR/contract.js"
+    for placement in none same spread; do
+        [ $placement != spread ] || [ "$(nproc)" -gt 1 ] || continue
+        run --separate-stderr "$BUILD/gaspipe" run --json --counter none --placement $placement \
+            --vat "it=$BATS_TEST_TMPDIR/contract.js" - <<< '{"vat":"it","method":"f"}'
+        assert_status 0
+    done
+    token --placement there
+    assert_bad_input 2 --placement "'there'"
+}
