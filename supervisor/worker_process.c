@@ -73,9 +73,10 @@ static void process_exited(uv_process_t *handle, int64_t exit_status, int signal
 
 void worker_process_kill(struct worker_process *process)
 {
-    /* ESRCH: it is gone already, and process_exited() tells or has told so. */
+    /* All of its session: a child of it that held the pipes would keep gone() from
+     * being called. ESRCH: it is gone already, and process_exited() tells or has told so. */
     if (!process->reaped)
-        (void)uv_process_kill(&process->process, SIGKILL);
+        (void)kill(-process->process.pid, SIGKILL);
 }
 
 void worker_process_hang_up(struct worker_process *process)
