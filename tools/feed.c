@@ -126,7 +126,7 @@ static int follow_lines(struct feeding *feeding, int descriptor, struct error *e
         if (read_lines(feeding, true, error) != 0 ||
             (feed->idle != NULL && feed->idle(feed->context, error) != 0))
             return -1;
-        grown = follow_wait(descriptor, error);
+        grown = follow_wait(descriptor, feeding->path, error);
         if (grown <= 0)
             return grown;
     }

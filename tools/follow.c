@@ -2,6 +2,7 @@
 #include "tools/follow.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
@@ -20,9 +21,17 @@ int follow_open(const char *path, struct error *error)
     return descriptor;
 }
 
-int follow_wait(int descriptor, struct error *error)
+/* A file that we hold open is not deleted when it is removed: that its name went
+ * shows as a change of its attributes. */
+static bool is_gone(const struct inotify_event *event, const char *path)
 {
-    enum { GONE = IN_MOVE_SELF | IN_DELETE_SELF | IN_IGNORED };
+    if ((event->mask & (IN_MOVE_SELF | IN_DELETE_SELF | IN_IGNORED)) != 0)
+        return true;
+    return (event->mask & IN_ATTRIB) != 0 && access(path, F_OK) != 0;
+}
+
+int follow_wait(int descriptor, const char *path, struct error *error)
+{
     /* A watched file's events have no name behind them. */
     struct inotify_event events[64];
     ssize_t got;
@@ -33,7 +42,7 @@ int follow_wait(int descriptor, struct error *error)
     if (got <= 0)
         return error_system(error, errno, "cannot wait for the slogfile to grow");
     for (size_t i = 0; i < (size_t)got / sizeof events[0]; i++) {
-        if ((events[i].mask & GONE) != 0)
+        if (is_gone(&events[i], path))
             return 0;
     }
     return 1;

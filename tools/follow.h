@@ -11,7 +11,7 @@
  */
 int follow_open(const char *path, struct error *error);
 
-/* 1: there may be more to read; 0: the file was moved or removed; -1: ERROR_SYSTEM. */
-int follow_wait(int descriptor, struct error *error);
+/* 1: there may be more to read; 0: the file at `path` was moved or removed; -1: ERROR_SYSTEM. */
+int follow_wait(int descriptor, const char *path, struct error *error);
 
 #endif

@@ -289,6 +289,17 @@ cranks_of() {
     wait "$reader"
 }
 
+@test "--follow ends when the file is removed" {
+    cd "$BATS_TEST_TMPDIR"
+    cp "$DATA/shapes/blocks.slog" growing
+    slogreport --json --follow growing > report 2> err &
+    reader=$!
+    wait_for 20 grep -q '"crankNum":49' report
+    rm growing
+    wait_for 20 grep -q '"kind":"summary"' report
+    wait "$reader"
+}
+
 @test "--follow does not read compressed files" {
     run --separate-stderr slogreport --follow "$DATA/small.slog.gz"
     assert_bad_input 3 small.slog.gz compressed
