@@ -19,8 +19,8 @@ frame() {
     done
 }
 
-# replies FILE: the replies in it, one a line, the meters without times and our fields.
-replies() {
+# replies_in FILE: the replies in it, one a line, the meters without times and our fields.
+replies_in() {
     perl -0777 -ne '
         while (/\G(\d+):/gc) {
             my $frame = substr($_, pos, $1);
@@ -51,7 +51,7 @@ each() {
             status=0
             "$worker" vat "${options[@]}" 3< ../frames 4> up > stdout 2> stderr || status=$?
             echo "$status" > status
-            replies up > replies
+            replies_in up > replies
         )
     done
 }
@@ -222,10 +222,10 @@ program=('eglobalThis.x = [1, 2, 3].map(String); globalThis.handleCommand = b =>
     each -- "${program[@]}" wpath
     frame "${program[@]}" w@7 w@7 |
         "$BUILD/gaspipe-worker" 3<&0 4> up 7> stream
-    assert_equal "$(replies up | tail -n 1)" "$(replies up | tail -n 2 | head -n 1)" "two sizes"
+    assert_equal "$(replies_in up | tail -n 1)" "$(replies_in up | tail -n 2 | head -n 1)" "two sizes"
     cat ours/path ours/path | cmp - stream
     frame "$(show x)" | "$BUILD/gaspipe-worker" vat -r @8:a-vat_of.mine 3<&0 4> up 8< ours/path
-    assert_equal "$(replies up)" "$(each -r "$PWD/ours/path" -- "$(show x)" && cat ours/replies)"
+    assert_equal "$(replies_in up)" "$(each -r "$PWD/ours/path" -- "$(show x)" && cat ours/replies)"
 }
 
 @test "a snapshot that cannot be written ends the worker with status 2, and one line" {
@@ -242,12 +242,12 @@ program=('eglobalThis.x = [1, 2, 3].map(String); globalThis.handleCommand = b =>
 
 @test "a snapshot that is missing, cut, or something else ends the start with status 2" {
     each -- wwhole
-    head -c 100 ours/whole > cut
+    head -c 100 ours/whole > cut-early
     head -c 100000 ours/whole > cut-late
     echo 'no snapshot' > other
     : > empty
     frame e1 > frames
-    for file in missing cut cut-late other empty; do
+    for file in missing cut-early cut-late other empty; do
         run --separate-stderr bash -c '"$0" -r "$1" 3< frames 4>&1' \
             "$BUILD/gaspipe-worker" "$PWD/$file"
         assert_status 2
