@@ -484,7 +484,7 @@ static struct engine_result xs_write_snapshot(struct engine *engine, const char 
 
 static bool xs_exception_left(struct engine *engine)
 {
-    bool volatile left; /* xsBeginHost() is a setjmp() */
+    bool volatile left = true; /* xsBeginHost() is a setjmp() */
 
     xsBeginHost(engine->machine);
     left = xsTypeOf(xsException) != xsUndefinedType;
