@@ -25,7 +25,7 @@ struct kernel_options {
     const struct launcher *launcher;
     struct store *store;
     struct slog_writer *slog; /* NULL: none is written */
-    uint64_t timeout_ms;      /* for a delivery, and for a worker's start; 0: none */
+    uint64_t timeout_ms; /* for a delivery; launcher_start_limit() of it for a start; 0: none */
 };
 
 struct kernel_listener {

@@ -45,6 +45,18 @@ int launcher_open_foreign(struct launcher *launcher, const char *path, uint32_t 
 void launcher_close(struct launcher *launcher);
 
 /*
+ * Milliseconds that a worker may take to start and to load its runtime, where a
+ * delivery may take `timeout_ms` (0: no limit for either): at least a minute, so
+ * that a tight limit on deliveries does not end vats on a busy machine.
+ */
+static inline uint64_t launcher_start_limit(uint64_t timeout_ms)
+{
+    const uint64_t minute = 60000;
+
+    return timeout_ms > 0 && timeout_ms < minute ? minute : timeout_ms;
+}
+
+/*
  * As launcher_start(), going on from the snapshot in this file, read from its
  * beginning; -1: afresh. The descriptor stays the caller's.
  */

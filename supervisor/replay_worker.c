@@ -50,7 +50,7 @@ void replay_worker_put_end(const struct replay_worker *worker, const struct sess
     const char *said = worker_words_of_exit(news->exit_status);
 
     if (news->event == SESSION_TIMEOUT)
-        buf_printf(words, "it took longer than %g s", (double)worker->host->timeout_ms / 1000);
+        buf_printf(words, "it took longer than %g s", (double)worker->limit_ms / 1000);
     else if (news->event == SESSION_BAD)
         buf_append_string(words, news->words);
     else if (news->event == SESSION_FRAME)
@@ -78,7 +78,7 @@ int replay_worker_wait(struct replay_worker *worker, struct session_news *news, 
     for (;;) {
         const char *answer;
 
-        if (session_wait(worker->session, worker->host->timeout_ms, news, error) != 0)
+        if (session_wait(worker->session, worker->limit_ms, news, error) != 0)
             return -1;
         if (replay_worker_command(news) != COMMAND_REQUEST)
             return 0;
@@ -113,9 +113,11 @@ static int do_command(struct replay_worker *worker, const struct replay_owner *o
 {
     struct session_news news;
 
+    worker->limit_ms = launcher_start_limit(worker->host->timeout_ms);
     if (send_frame(worker, command, payload, error) != 0 ||
         replay_worker_wait(worker, &news, error) != 0)
         return -1;
+    worker->limit_ms = worker->host->timeout_ms;
     if (replay_worker_command(&news) != COMMAND_DONE)
         return command_failed(worker, owner, what, &news, error);
     return 0;
@@ -127,6 +129,7 @@ static int open_session(struct replay_worker *worker, const struct replay_owner 
     char title[64];
 
     snprintf(title, sizeof title, "gaspipe-worker:%.16s:%.24s", owner->id, owner->name);
+    worker->limit_ms = worker->host->timeout_ms;
     worker->session =
         session_start(worker->host->launcher, worker->host->loop, title, snapshot_fd, error);
     return worker->session == NULL ? -1 : 0;

@@ -27,6 +27,7 @@ struct replay_worker {
     const struct replay_host *host; /* borrowed */
     struct session *session;        /* NULL: none runs */
     struct vat_runtime runtime;     /* what was, or will be, evaluated in it */
+    uint64_t limit_ms;              /* for its next answer; 0: none */
 };
 
 /* Whose it is. */

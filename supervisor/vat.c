@@ -26,13 +26,13 @@ static void timer_rang(uv_timer_t *timer)
 {
     struct vat *vat = timer->data;
 
-    vat_set_reason(vat, ERROR_SYSTEM, "it took longer than %g s",
-                   (double)vat->kernel->options.timeout_ms / 1000);
+    vat_set_reason(vat, ERROR_SYSTEM, "it took longer than %g s", (double)vat->limit_ms / 1000);
     vat_event(vat, VAT_EVENT_TIMEOUT);
 }
 
 void vat_start_timer(struct vat *vat, uint64_t milliseconds)
 {
+    vat->limit_ms = milliseconds;
     /* Cannot fail: the callback is there. */
     if (milliseconds > 0)
         (void)uv_timer_start(&vat->timer, timer_rang, milliseconds, 0);
@@ -228,7 +228,7 @@ int vat_start(struct vat *vat, struct error *error)
     if (vat->process == NULL)
         return -1;
     vat->state = VAT_STARTING;
-    vat_start_timer(vat, options->timeout_ms);
+    vat_start_timer(vat, launcher_start_limit(options->timeout_ms));
     vat_send_frame(vat, COMMAND_EVALUATE, runtime_plain());
     return 0;
 }

@@ -25,6 +25,7 @@ struct vat {
     enum vat_state state;
     struct worker_process *process;
     uv_timer_t timer;
+    uint64_t limit_ms; /* that the timer was started with */
     struct stamp starting;
     char reason[VAT_WORDS_SIZE];     /* why it ended */
     enum error_kind blame;           /* the vat's own fault, or the host's */
