@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "base/visible.h"
 
 enum { LINE_SIZE = 4096 };
 
@@ -27,9 +28,8 @@ void log_line(const char *format, ...)
     va_start(args, format);
     vsnprintf(line + used, sizeof line - used - 1, format, args);
     va_end(args);
-    for (char *at = line; (at = strpbrk(at, "\r\n")) != NULL;)
-        *at = ' ';
     used = strlen(line);
+    visible_bytes(line, used);
     line[used++] = '\n';
     /* Nobody is left to be told when stderr itself cannot be written. */
     (void)io_write_all(2, line, used);

@@ -10,7 +10,7 @@
 /* Sets NAME; the string is borrowed for the process's life. */
 void log_name(const char *name);
 
-/* Something that the user should know; cut to 4 KiB; newlines become blanks. */
+/* Something that the user should know; cut to 4 KiB; control characters become blanks. */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

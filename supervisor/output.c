@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/json_text.h"
+#include "base/visible.h"
 
 void output_init(struct output *output, bool json)
 {
@@ -154,6 +155,15 @@ static void put_milliseconds(struct buf *line, int64_t nanoseconds)
         buf_printf(line, " %11.3f", (double)nanoseconds / 1e6);
 }
 
+/* What a contract said, fit for a terminal. */
+static void put_visible(struct buf *line, const char *text, size_t length)
+{
+    size_t start = line->length;
+
+    if (buf_append(line, text, length) == 0)
+        visible_bytes(line->data + start, length);
+}
+
 /* The beginning of what the contract returned. */
 static void put_result(struct buf *line, const char *result)
 {
@@ -167,7 +177,10 @@ static void put_result(struct buf *line, const char *result)
         while (shown > 0 && ((unsigned char)result[shown] & 0xc0) == 0x80)
             shown--; /* not inside a character */
     }
-    buf_printf(line, "  %.*s%s", (int)shown, result, shown < length ? "..." : "");
+    buf_append_string(line, "  ");
+    put_visible(line, result, shown);
+    if (shown < length)
+        buf_append_string(line, "...");
 }
 
 static void put_text_delivery(const struct output *output, struct buf *line,
@@ -190,9 +203,12 @@ static void put_text_delivery(const struct output *output, struct buf *line,
     put_milliseconds(line, report->kernel);
     put_result(line, report->result);
     buf_append_byte(line, '\n');
-    if (report->error != NULL)
-        buf_printf(line, "%8s%s%s%s%s%s\n", "", red, report->place != NULL ? report->place : "",
-                   report->place != NULL ? ": " : "", report->error, plain);
+    if (report->error == NULL)
+        return;
+    buf_printf(line, "%8s%s%s%s", "", red, report->place != NULL ? report->place : "",
+               report->place != NULL ? ": " : "");
+    put_visible(line, report->error, strlen(report->error));
+    buf_printf(line, "%s\n", plain);
 }
 
 static void put_share(struct buf *line, const char *name, int64_t part, int64_t whole)

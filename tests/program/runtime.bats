@@ -179,6 +179,22 @@ gaspipe: c:'
 ["vat","error","v1",2,0]'
 }
 
+@test "what a contract says cannot steer the terminal" {
+    cat > contract.js << 'EOF'
+export const say = () => { console.log('a\u001b[2Jb\nc\u009bd'); throw Error('e\u001b[31mf\ng'); };
+export const give = () => 'h\u001b[0m\u007f\u009bi';
+EOF
+    run "$NATIVE/gaspipe" run --counter none --vat c=contract.js - << 'EOF'
+{"vat":"c","method":"say"}
+{"vat":"c","method":"give"}
+EOF
+    assert_status 1
+    assert_output_has 'c: a [2Jb c  d'
+    assert_output_has 'stdin:1: Error: e [31mf g'
+    run tr -d '\n\040-\176' <<< "$output"
+    assert_equal "$output" ""
+}
+
 @test "what cannot be sent as a result fails the delivery" {
     local result
 
