@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -11,11 +12,12 @@
 
 static void becomes(const char *from, const char *to)
 {
-    char bytes[64];
+    char *bytes = strdup(from);
 
-    strcpy(bytes, from);
+    assert_non_null(bytes);
     visible_bytes(bytes, strlen(bytes));
     assert_string_equal(bytes, to);
+    free(bytes);
 }
 
 static void control_characters_become_blanks(void **state)
