@@ -7,7 +7,7 @@
 
 /* A contract's source file. */
 struct contract_file {
-    struct buf bundle; /* JSON: the bundle that runtime/plain.js takes */
+    struct buf bundle; /* JSON, terminated: the bundle that runtime/plain.js takes */
     int lines;         /* of the source */
 };
 

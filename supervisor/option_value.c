@@ -68,3 +68,19 @@ int option_complain(int complaint, const char *option, struct error *error)
         return error_set(error, ERROR_USAGE, "%s wants a value", option);
     return error_set(error, ERROR_USAGE, "unknown option %s", option);
 }
+
+int option_take_all(int argc, char **argv, const struct option *known,
+                    int (*take)(void *options, int option, struct error *error), void *options,
+                    struct error *error)
+{
+    int option;
+
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":", known, NULL)) != -1) {
+        if (option == ':' || option == '?')
+            return option_complain(option, argv[optind - 1], error);
+        if (take(options, option, error) != 0)
+            return -1;
+    }
+    return 0;
+}

@@ -2,6 +2,7 @@
 #ifndef GASPIPE_SUPERVISOR_OPTION_VALUE_H
 #define GASPIPE_SUPERVISOR_OPTION_VALUE_H
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -34,5 +35,10 @@ int option_take_placement(const char *word, enum placement_kind *kind, struct er
 
 /* For getopt_long()'s ':' and '?', with opterr 0 and ':' first among the short options. */
 int option_complain(int complaint, const char *option, struct error *error);
+
+/* Gives each long option to take(), until one is wrong. What is left begins at optind. */
+int option_take_all(int argc, char **argv, const struct option *known,
+                    int (*take)(void *options, int option, struct error *error), void *options,
+                    struct error *error);
 
 #endif

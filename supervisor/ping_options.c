@@ -89,8 +89,10 @@ static int take_count(struct ping_options *options, const char *text, struct err
     return 0;
 }
 
-static int take_option(struct ping_options *options, int option, struct error *error)
+static int take_option(void *context, int option, struct error *error)
 {
+    struct ping_options *options = context;
+
     switch (option) {
     case OPTION_SIZE:
         return take_sizes(options, optarg, error);
@@ -114,16 +116,9 @@ static int take_option(struct ping_options *options, int option, struct error *e
 
 int ping_options_parse(struct ping_options *options, int argc, char **argv, struct error *error)
 {
-    int option;
-
     *options = (struct ping_options){.size_count = 1, .placement = PLACEMENT_NONE};
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
-        if (option == ':' || option == '?')
-            return option_complain(option, argv[optind - 1], error);
-        if (take_option(options, option, error) != 0)
-            return -1;
-    }
+    if (option_take_all(argc, argv, long_options, take_option, options, error) != 0)
+        return -1;
     if (options->help)
         return 0;
     if (optind != argc)

@@ -116,7 +116,7 @@ static void show_progress(struct replay *replay)
 }
 
 /*
- * Whether the instructions that this session recorded can be compared with ours;
+ * Whether the instructions that the session recorded can be compared with ours;
  * where they cannot, it is said.
  */
 static void begin_session(struct replay *replay, const struct transcript_step *step)

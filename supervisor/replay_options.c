@@ -57,8 +57,10 @@ static int take_vat(struct replay_options *options, char *vat, struct error *err
     return 0;
 }
 
-static int take_option(struct replay_options *options, int option, struct error *error)
+static int take_option(void *context, int option, struct error *error)
 {
+    struct replay_options *options = context;
+
     switch (option) {
     case OPTION_VAT:
         return take_vat(options, optarg, error);
@@ -94,19 +96,12 @@ static int check(struct replay_options *options, int argc, char **argv, struct e
 
 int replay_options_parse(struct replay_options *options, int argc, char **argv, struct error *error)
 {
-    int option;
-
     *options = (struct replay_options){
         .compute_limit = LAUNCHER_COMPUTE_LIMIT_DEFAULT,
         .timeout_ms = OPTION_TIMEOUT_MS_DEFAULT,
     };
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
-        if (option == ':' || option == '?')
-            return option_complain(option, argv[optind - 1], error);
-        if (take_option(options, option, error) != 0)
-            return -1;
-    }
+    if (option_take_all(argc, argv, long_options, take_option, options, error) != 0)
+        return -1;
     return check(options, argc, argv, error);
 }
 

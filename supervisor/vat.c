@@ -44,21 +44,30 @@ void vat_close_timer(struct vat *vat)
         uv_close((uv_handle_t *)&vat->timer, NULL);
 }
 
+struct stamp vat_send_message(struct vat *vat, struct buf *message)
+{
+    struct stamp sent = {0};
+    struct error error;
+
+    if (buf_failed(message)) {
+        error_memory(&error, "a message to a vat");
+        kernel_fail(vat->kernel, &error);
+    } else {
+        sent = vat_send_frame(vat, COMMAND_DELIVER, (struct iovec){message->data, message->length});
+    }
+    buf_free(message);
+    return sent;
+}
+
 static void load(struct vat *vat, const struct vat_happening *happening)
 {
     struct buf message = {0};
-    struct error error;
 
     (void)happening;
+    /* Terminated since it was read: this cannot fail. */
     vat_message_set_bundle(&message, vat->id_text, buf_string(&vat->contract.bundle), "{}");
     buf_free(&vat->contract.bundle);
-    if (buf_failed(&message)) {
-        error_memory(&error, "a contract");
-        kernel_fail(vat->kernel, &error);
-    } else {
-        vat_send_frame(vat, COMMAND_DELIVER, (struct iovec){message.data, message.length});
-    }
-    buf_free(&message);
+    vat_send_message(vat, &message);
 }
 
 static void kill_worker(struct vat *vat, const struct vat_happening *happening)

@@ -78,6 +78,9 @@ static inline void vat_event(struct vat *vat, enum vat_event event)
 /* Sends a frame of that first byte. When it was sent. */
 struct stamp vat_send_frame(struct vat *vat, char prefix, struct iovec payload);
 
+/* Sends what goes to handleCommand, and gives the message's memory back. */
+struct stamp vat_send_message(struct vat *vat, struct buf *message);
+
 /* VAT_EVENT_TIMEOUT comes after that time; 0: never. */
 void vat_start_timer(struct vat *vat, uint64_t milliseconds);
 void vat_close_timer(struct vat *vat);

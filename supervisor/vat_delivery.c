@@ -26,8 +26,7 @@ void vat_begin_delivery(struct vat *vat, const struct vat_happening *happening)
     }
     vat_message_deliver(&message, buf_string(&kernel->crank.vd));
     vat_start_timer(vat, kernel->options.timeout_ms);
-    sent = vat_send_frame(vat, COMMAND_DELIVER, (struct iovec){message.data, message.length});
-    buf_free(&message);
+    sent = vat_send_message(vat, &message);
     if (!kernel->failed && crank_sent(&kernel->crank, sent, &error) != 0)
         kernel_fail(kernel, &error);
 }
