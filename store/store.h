@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_STORE_STORE_H
+#define GASPIPE_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/*
+ * What outlives a run: the kernel's keys, each vat's own store, transcripts,
+ * snapshots of workers, bundles. SQLite, in the file gaspipe.sqlite of a folder,
+ * in WAL mode with synchronous=FULL: what was committed is there after a power
+ * cut.
+ *
+ * Changes are made within a block, an open transaction that is committed as a
+ * whole or not at all. A change outside of a block is a block of its own. Within
+ * a block, marks: what was done since a mark can be undone, and marks nest.
+ *
+ * Functions return 0, or -1 with ERROR_SYSTEM (disk, memory, a damaged file).
+ * After a failed change the block can only be rolled back. What is found is
+ * appended to the caller's buffer; where nothing is, *found is false, the buffer
+ * stays as it was, and the result is 0. The number of a vat is the N of its
+ * vatID vN.
+ */
+struct store;
+
+/* ---- opening ---- */
+
+/*
+ * Makes folder and file when they are missing; NULL as folder: in memory, gone
+ * at the end. A second store_open() of the folder is refused while the store is
+ * open. NULL with ERROR_SYSTEM, or ERROR_INPUT for a file that is not ours or of
+ * another format.
+ */
+struct store *store_open(const char *folder, struct error *error);
+
+/*
+ * Only to look at what was committed, also while another process has the store
+ * open. Begin a block to see one state throughout. Changes nothing: store_*_set(),
+ * _add(), _put() and _delete() fail. NULL as above; no such store is ERROR_INPUT.
+ */
+struct store *store_open_reader(const char *folder, struct error *error);
+
+/* NULL is allowed. What was not committed is dropped. */
+void store_close(struct store *store);
+
+/* ---- blocks and marks ---- */
+
+/* Does nothing when one is open. */
+int store_block_begin(struct store *store, struct error *error);
+
+/* All changes since the beginning are durable when it returns. No mark may be open. */
+int store_block_commit(struct store *store, struct error *error);
+
+/* Drops all since the beginning, and every mark; does nothing outside of a block. */
+void store_block_rollback(struct store *store);
+
+/* Sets a mark; begins a block when none is open. */
+int store_mark(struct store *store, struct error *error);
+
+/* Back to how it was at the last mark, which is gone with that. */
+int store_undo(struct store *store, struct error *error);
+
+/* The last mark is gone; what was done since stays. */
+int store_release(struct store *store, struct error *error);
+
+/* ---- watching changes ---- */
+
+enum store_change {
+    STORE_SET = 's',
+    STORE_DELETED = 'd', /* also when there was nothing to delete */
+    STORE_EMPTIED = 'e', /* a vat's store, by store_vat_delete_all(); no value */
+};
+
+/*
+ * Calls changed() at each change of the kernel's keys and the vats' stores that
+ * is made from now on, in order: the key itself, or "vN.vs.KEY" of a vat's, and
+ * the new value, empty when there is none. Undoing is not told. NULL: no more.
+ */
+void store_watch(struct store *store,
+                 void (*changed)(void *context, char what, struct iovec key, struct iovec value),
+                 void *context);
+
+/* ---- the kernel's keys: text to bytes ---- */
+
+int store_key_get(struct store *store, const char *key, struct buf *value, bool *found,
+                  struct error *error);
+int store_key_set(struct store *store, const char *key, struct iovec value, struct error *error);
+int store_key_delete(struct store *store, const char *key, struct error *error);
+
+/*
+ * The first key behind `after`, in the order of bytes, that begins with
+ * `prefix`; "" as `after`: the first of all. `key` is emptied before; it may hold
+ * what `after` points to.
+ */
+int store_key_next(struct store *store, const char *prefix, const char *after, struct buf *key,
+                   bool *found, struct error *error);
+
+/* ---- a vat's own store: any bytes to any bytes ---- */
+
+int store_vat_get(struct store *store, int64_t vat, struct iovec key, struct buf *value,
+                  bool *found, struct error *error);
+int store_vat_set(struct store *store, int64_t vat, struct iovec key, struct iovec value,
+                  struct error *error);
+int store_vat_delete(struct store *store, int64_t vat, struct iovec key, struct error *error);
+
+/* The first key behind `key` in the order of their bytes. */
+int store_vat_next_key(struct store *store, int64_t vat, struct iovec key, struct buf *next,
+                       bool *found, struct error *error);
+
+int store_vat_delete_all(struct store *store, int64_t vat, struct error *error);
+
+/* ---- transcripts: items by position, from 0 in each incarnation of a vat ---- */
+
+int store_transcript_add(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
+                         struct iovec item, struct error *error);
+int store_transcript_get(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
+                         struct buf *item, bool *found, struct error *error);
+
+/* The items' positions are first .. end - 1; both 0: there is none. */
+int store_transcript_bounds(struct store *store, int64_t vat, int64_t incarnation, int64_t *first,
+                            int64_t *end, struct error *error);
+
+/* The last incarnation that has an item. */
+int store_transcript_incarnation(struct store *store, int64_t vat, int64_t *incarnation,
+                                 bool *found, struct error *error);
+
+/* Those of all incarnations. */
+int store_transcript_delete_all(struct store *store, int64_t vat, struct error *error);
+
+/* ---- snapshots of workers, kept once for each content ---- */
+
+/* SHA-256 in hexadecimal digits, and '\0'. */
+enum { STORE_HASH_SIZE = 65 };
+
+struct store_snapshot {
+    char hash[STORE_HASH_SIZE]; /* of the snapshot's bytes */
+    int64_t size;               /* of the same */
+    int64_t compressed_size;    /* as it is kept: zstd */
+};
+
+/*
+ * Keeps what is read from `fd`, from its place up to its end, as the vat's last
+ * snapshot, made before the transcript's item `position`. An older one of the vat
+ * is dropped.
+ */
+int store_snapshot_put(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
+                       int fd, struct store_snapshot *snapshot, struct error *error);
+
+/* The vat's last snapshot, if it is of this incarnation. */
+int store_snapshot_last(struct store *store, int64_t vat, int64_t incarnation, int64_t *position,
+                        struct store_snapshot *snapshot, bool *found, struct error *error);
+
+int store_snapshot_delete(struct store *store, int64_t vat, struct error *error);
+
+/* The same under a name of the caller's, for snapshots that are not of one vat. */
+int store_snapshot_put_named(struct store *store, const char *name, int fd,
+                             struct store_snapshot *snapshot, struct error *error);
+int store_snapshot_named(struct store *store, const char *name, struct store_snapshot *snapshot,
+                         bool *found, struct error *error);
+
+/*
+ * Writes the snapshot's bytes to `fd`, from its place on. -1 also when there is no
+ * such snapshot or its bytes have another hash: `fd` then holds what is of no use.
+ */
+int store_snapshot_read(struct store *store, const char *hash, int fd, struct error *error);
+
+/* ---- bundles, by the caller's names ("b1-…") ---- */
+
+/* A bundle that is there already stays as it is: names tell contents. */
+int store_bundle_put(struct store *store, const char *id, struct iovec json, struct error *error);
+int store_bundle_get(struct store *store, const char *id, struct buf *json, bool *found,
+                     struct error *error);
+
+/* ---- how much there is ---- */
+
+struct store_sum {
+    int64_t items;
+    int64_t bytes; /* of keys and values, as they are kept */
+};
+
+struct store_sums {
+    struct store_sum keys;
+    struct store_sum vatstores;
+    struct store_sum transcripts;
+    struct store_sum snapshots;
+    struct store_sum bundles;
+    int64_t file_bytes; /* of the database's pages, free ones too */
+    int64_t free_bytes; /* of pages that nothing stands on */
+};
+
+/* Both read all that they count. */
+int store_sum_all(struct store *store, struct store_sums *sums, struct error *error);
+int store_vat_sum(struct store *store, int64_t vat, struct store_sum *sum, struct error *error);
+
+#endif
