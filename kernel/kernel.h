@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_KERNEL_KERNEL_H
+#define GASPIPE_KERNEL_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "proto/vat_message.h"
+
+struct store;
+
+/*
+ * The kernel: what objects and promises there are, who may reach them, and
+ * which delivery is next. A machine over a store: it starts no process, reads
+ * no clock and waits for nothing. The caller carries deliveries to workers,
+ * hands in the syscalls that they make, and says how each delivery ended.
+ *
+ * References, order of work, reference counting and records follow SwingSet's
+ * kernel (npm @agoric/swingset-vat 0.33.0): the same vats that are sent the
+ * same messages and make the same syscalls get the same references and the
+ * same deliveries in the same order. The records are SwingSet's kvStore keys
+ * (`ko20.refCount`, `v1.c.o+0`, `runQueue`, ...), so that people who know these
+ * can read the store.
+ *
+ * All of it happens inside a block that the caller has opened with
+ * store_block_begin(); what happens in the kernel is durable when the caller
+ * has committed the block. One crank:
+ *
+ *     kernel_next(kernel, &step, error)
+ *       KERNEL_IDLE      nothing to do: more work comes with kernel_queue_message(),
+ * kernel_set_clock() KERNEL_ROUTED    a crank without a delivery; it has ended, step.end tells how
+ *       KERNEL_DELIVERY  send step.delivery.vd to the worker of step.delivery.vat;
+ *                        kernel_syscall() for each of its syscalls;
+ *                        kernel_end_delivery(), which ends the crank, or
+ *                        (an upgrade) begins the second delivery of this crank
+ *
+ * Functions that return int return 0, or -1 with the error filled: ERROR_INPUT
+ * for what the caller gave, ERROR_SYSTEM for the store, memory, or records in
+ * the store that cannot be. After ERROR_SYSTEM call kernel_abandon_crank() and
+ * roll the block back.
+ */
+struct kernel;
+
+enum {
+    KERNEL_REF_SIZE = 32,    /* "ko20", "kp40", "kd30", with its '\0' */
+    KERNEL_HASH_SIZE = 65,   /* SHA-256, hex */
+    KERNEL_NAME_LIMIT = 199, /* bytes of a vat's name */
+};
+
+/* ---- what the kernel tells while it works ---- */
+
+struct kernel_crank {
+    int64_t number;   /* from 0 */
+    const char *type; /* "routing", "delivery" */
+    const char
+        *message_type;   /* "send", "notify", "startVat", "create-vat", "bringOutYourDead", ... */
+    const char *message; /* the work, JSON, as in SwingSet's crank-start line */
+};
+
+struct kernel_clist_change {
+    const char *mode; /* "import", "export", "drop" */
+    int64_t vat;
+    const char *kobj; /* "ko20" */
+    const char *vobj; /* "o+0" */
+};
+
+struct kernel_termination {
+    int64_t vat;
+    bool reject;      /* with a failure */
+    const char *info; /* capdata, JSON */
+};
+
+/*
+ * Called in the order of the lines in SwingSet's slogfiles. Strings are good
+ * during the call. Any of them may be NULL.
+ */
+struct kernel_listener {
+    void *context;
+    void (*crank_started)(void *context, const struct kernel_crank *crank);
+    void (*clist_changed)(void *context, const struct kernel_clist_change *change);
+    /* A syscall was understood and is about to be done; `ksc` is the kernel's view, JSON. */
+    void (*syscall_translated)(void *context, const char *ksc);
+    /* A vat ends with its delivery: `terminate` in the slog. */
+    void (*vat_terminated)(void *context, const struct kernel_termination *termination);
+    /* The kernel has something to say to people; one line. */
+    void (*console)(void *context, const char *line);
+};
+
+struct kernel_options {
+    /*
+     * For a store that is new; one that is not keeps what it has. How many
+     * deliveries to a vat until it is sent bringOutYourDead (0: never), and how
+     * many references told to it in dropExports, retireExports and
+     * retireImports until then (0: never).
+     */
+    int64_t reap_interval;
+    int64_t reap_gc_references;
+    struct kernel_listener listener;
+};
+
+/* What SwingSet takes when nobody says otherwise. */
+enum { KERNEL_REAP_INTERVAL = 1, KERNEL_REAP_GC_REFERENCES = 20 };
+
+/*
+ * The kernel of a store, which is borrowed for the kernel's life and gets a
+ * fresh kernel's records where it has none; a block must be open. NULL with
+ * ERROR_INPUT when the store's kernel is of another version.
+ */
+struct kernel *kernel_open(struct store *store, const struct kernel_options *options,
+                           struct error *error);
+void kernel_close(struct kernel *kernel); /* NULL is allowed */
+
+/* ---- vats, devices, bundles ---- */
+
+enum kernel_vat_runtime { KERNEL_VAT_PLAIN, KERNEL_VAT_LIVESLOTS };
+
+struct kernel_vat_setup {
+    const char *name;      /* letters, digits, '.', '_', '-'; at most KERNEL_NAME_LIMIT */
+    const char *bundle_id; /* under which the caller has put the source into the store's bundles */
+    enum kernel_vat_runtime runtime;
+    /* vatParameters, smallcaps JSON without the '#' and without references; NULL: {} */
+    const char *parameters;
+};
+
+/*
+ * A static vat: made, with startVat queued, where there is none of that name. Where
+ * there is one its bundle and runtime must be the same (ERROR_INPUT), also when it
+ * has ended. The vat named "vatAdmin" is the one that is told of vats that others make,
+ * as in SwingSet.
+ */
+int kernel_provide_vat(struct kernel *kernel, const struct kernel_vat_setup *setup, int64_t *vat,
+                       struct error *error);
+
+/* The name under which vats ask the vatAdmin device for a bundle. */
+int kernel_name_bundle(struct kernel *kernel, const char *name, const char *bundle_id,
+                       struct error *error);
+
+struct kernel_vat {
+    int64_t id;
+    char *name;      /* owned; "" for one that was made without */
+    char *bundle_id; /* owned */
+    enum kernel_vat_runtime runtime;
+    bool dynamic;
+    bool metered;        /* computrons of a delivery are limited and deducted from a meter */
+    int64_t incarnation; /* from 0 */
+    int64_t deliveries;  /* made to this incarnation: where its transcript ends */
+};
+
+/* The vat of that number; *found: it lives. kernel_vat_free() where found. */
+int kernel_vat_get(struct kernel *kernel, int64_t vat, struct kernel_vat *description, bool *found,
+                   struct error *error);
+void kernel_vat_free(struct kernel_vat *description);
+
+/* The next living vat after that number, in order; 0 for the first. */
+int kernel_vat_next(struct kernel *kernel, int64_t after, int64_t *vat, bool *found,
+                    struct error *error);
+
+/* The number of a static vat that lives. */
+int kernel_vat_named(struct kernel *kernel, const char *name, int64_t *vat, bool *found,
+                     struct error *error);
+
+/* The root object of a static vat that lives; it is held reachable for good from then on. */
+int kernel_root(struct kernel *kernel, const char *vat_name, char kref[KERNEL_REF_SIZE],
+                bool *found, struct error *error);
+
+/*
+ * Devices that are built in: "clock" (SwingSet's timer device), "echo",
+ * "vatAdmin". *found is false for another name. The first time makes the device.
+ */
+int kernel_device(struct kernel *kernel, const char *device_name, char kref[KERNEL_REF_SIZE],
+                  bool *found, struct error *error);
+
+/* ---- work from outside ---- */
+
+/*
+ * Queues a message to an object or promise of the kernel. `methargs` is capdata,
+ * {"body":"#[\"method\",[...]]","slots":[krefs]}. With `result` the message
+ * has a promise for its result, which is written there and is kept until
+ * kernel_forget_result(); NULL: none is wanted.
+ */
+int kernel_queue_message(struct kernel *kernel, const char *target, const json_t *methargs,
+                         char result[KERNEL_REF_SIZE], struct error *error);
+
+enum kernel_promise {
+    KERNEL_PROMISE_UNRESOLVED,
+    KERNEL_PROMISE_FULFILLED,
+    KERNEL_PROMISE_REJECTED
+};
+
+/* How a promise stands; `data`, the capdata in JSON, is appended where it is settled. */
+int kernel_promise_state(struct kernel *kernel, const char *promise, enum kernel_promise *state,
+                         struct buf *data, struct error *error);
+int kernel_forget_result(struct kernel *kernel, const char *promise, struct error *error);
+
+/*
+ * Sets the clock device's time, which cannot go back (ERROR_INPUT), and queues
+ * the wake-ups that are due; *woken says whether there were any.
+ */
+int kernel_set_clock(struct kernel *kernel, int64_t now, bool *woken, struct error *error);
+
+/* Queues bringOutYourDead for every vat that had a delivery since its last. */
+int kernel_reap_all(struct kernel *kernel, struct error *error);
+
+/* How much is queued: what can be done now, and messages that wait for promises. */
+struct kernel_queues {
+    int64_t ready;
+    int64_t waiting;
+};
+int kernel_queues(struct kernel *kernel, struct kernel_queues *queues, struct error *error);
+
+/* ---- cranks ---- */
+
+/* All strings here are the kernel's, good until kernel_end_delivery() or kernel_abandon_crank(). */
+struct kernel_delivery {
+    int64_t vat;
+    int64_t crank_num;
+    int64_t
+        delivery_num; /* counts over all incarnations, from 1, as in SwingSet without snapshots */
+    int64_t incarnation;
+    int64_t position;     /* in the transcript of this incarnation, from 0 */
+    const char *dispatch; /* "message", "notify", "startVat", "bringOutYourDead", ... */
+    const char *kd, *vd;  /* JSON */
+    bool metered;
+    /*
+     * The first of its incarnation, startVat: wants a fresh worker with the vat's
+     * bundle. A worker of the incarnation before it must be ended first; where the
+     * crank is undone, the vat comes back from that incarnation's transcript.
+     */
+    bool starts_incarnation;
+    bool creates_vat; /* it is the vat's very first */
+};
+
+/* How a crank ended. Arrays and strings are the kernel's, good until the next kernel_next(). */
+struct kernel_crank_end {
+    struct kernel_crank crank;
+    char crankhash[KERNEL_HASH_SIZE];
+    char activityhash[KERNEL_HASH_SIZE];
+    /* What the delivery changed was undone. */
+    bool undone;
+    /*
+     * Vats whose workers must be ended now. A vat among them that still lives
+     * (kernel_vat_get()) comes back by replay when it is next delivered to.
+     */
+    const int64_t *stopped;
+    size_t stopped_count;
+    /* A vat that had ended before was cleaned up: nothing of it is left (`vat-cleanup-complete`);
+     * else 0. */
+    int64_t cleaned_up;
+};
+
+enum kernel_work {
+    KERNEL_IDLE,
+    KERNEL_ROUTED,   /* a crank without a delivery, which has ended */
+    KERNEL_DELIVERY, /* a crank with a delivery, under way */
+};
+
+struct kernel_step {
+    enum kernel_work work;
+    struct kernel_delivery delivery; /* with KERNEL_DELIVERY */
+    struct kernel_crank_end end;     /* with KERNEL_ROUTED */
+};
+
+/*
+ * Begins the next crank: routing of what was sent first, then cleaning up after
+ * vats that ended, garbage collection, bringOutYourDead, then the run queue. Not
+ * while a delivery is under way.
+ */
+int kernel_next(struct kernel *kernel, struct kernel_step *step, struct error *error);
+
+/* What a syscall looks like on both sides, JSON; the kernel's, good until the next
+ * kernel_syscall(). */
+struct kernel_syscall_texts {
+    const char *vsc; /* what the vat asked */
+    const char *ksc; /* the same in the kernel's references; "null" where it has no meaning */
+    const char *ksr; /* ["ok",RESULT] or ["error",MESSAGE] */
+    const char *vsr; /* what goes back to the vat */
+};
+
+enum kernel_verdict {
+    KERNEL_OK,
+    /*
+     * The vat asked for what it may not: *error says why (ERROR_INPUT). Answer it
+     * with texts.vsr or not at all, and end its worker; kernel_end_delivery() will
+     * undo the delivery and end the vat.
+     */
+    KERNEL_ILLEGAL,
+    KERNEL_BROKEN, /* ERROR_SYSTEM */
+};
+
+/*
+ * Does a syscall of the delivery under way. It depends on nothing but what was
+ * done before it, not on when it is called.
+ */
+enum kernel_verdict kernel_syscall(struct kernel *kernel, const struct vat_syscall *syscall,
+                                   struct kernel_syscall_texts *texts, struct error *error);
+
+/* The same for what is no syscall at all: the vat ends for `problem` when its delivery ends. */
+int kernel_illegal(struct kernel *kernel, const char *problem, struct error *error);
+
+enum kernel_came {
+    KERNEL_CAME_OK,    /* ["ok",null] */
+    KERNEL_CAME_ERROR, /* ["error",PROBLEM]: the worker lives */
+    KERNEL_CAME_DEAD,  /* the worker died, hung, passed a limit or sent what is no message */
+};
+
+struct kernel_outcome {
+    enum kernel_came came;
+    const char *problem;     /* NULL with KERNEL_CAME_OK; as in `dr`: "Compute meter exceeded" */
+    int64_t compute;         /* computrons; -1: unknown */
+    int64_t instructions;    /* -1: not counted */
+    const char *fingerprint; /* of what counted, for the transcript; NULL: none */
+};
+
+struct kernel_delivery_end {
+    /* The crank goes on with a second delivery (an upgrade), as after kernel_next(). */
+    bool again;
+    struct kernel_delivery delivery;
+    struct kernel_crank_end end; /* else */
+};
+
+/*
+ * Ends the delivery under way. What the vat did stays when it came OK. Else, or
+ * after an illegal syscall, after exit with failure, and when the vat's meter is
+ * overdrawn, it is undone, and then
+ *   - a vat of the liveslots runtime ends with the problem as the reason,
+ *   - a plain vat that answered with an error lives on: its message's result is
+ *     rejected with the problem, and the delivery stays in its transcript,
+ *   - an upgrade leaves the vat as it was before.
+ */
+int kernel_end_delivery(struct kernel *kernel, const struct kernel_outcome *outcome,
+                        struct kernel_delivery_end *end, struct error *error);
+
+/* Drops the crank under way, when there is one: nothing of it stays, the work is still queued. */
+void kernel_abandon_crank(struct kernel *kernel);
+
+/* The number of the next crank, and the chain of hashes up to it. */
+int kernel_position(struct kernel *kernel, int64_t *crank_num, char activityhash[KERNEL_HASH_SIZE],
+                    struct error *error);
+
+#endif
