@@ -126,6 +126,64 @@ static bool take_resolutions(struct vat_syscall *syscall)
     return true;
 }
 
+static bool take_target(struct vat_syscall *syscall)
+{
+    return take_text(syscall->object, 1, &syscall->target);
+}
+
+static bool take_capdata(struct vat_syscall *syscall, const json_t *value)
+{
+    syscall->capdata = value;
+    return vat_message_is_capdata(value);
+}
+
+/* The result may be null, or not there at all. */
+static bool take_send(struct vat_syscall *syscall)
+{
+    const json_t *message = json_array_get(syscall->object, 2);
+    const json_t *result = json_object_get(message, "result");
+
+    if (!take_target(syscall) || json_object_size(message) != (result != NULL ? 2 : 1) ||
+        !take_capdata(syscall, json_object_get(message, "methargs")))
+        return false;
+    if (json_is_string(result)) {
+        syscall->result.bytes = json_string_value(result);
+        syscall->result.length = json_string_length(result);
+        return true;
+    }
+    return result == NULL || json_is_null(result);
+}
+
+static bool take_call(struct vat_syscall *syscall)
+{
+    return take_target(syscall) && take_text(syscall->object, 2, &syscall->method) &&
+           take_capdata(syscall, json_array_get(syscall->object, 3));
+}
+
+static bool take_exit(struct vat_syscall *syscall)
+{
+    const json_t *is_failure = json_array_get(syscall->object, 1);
+
+    syscall->is_failure = json_is_true(is_failure);
+    return json_is_boolean(is_failure) && take_capdata(syscall, json_array_get(syscall->object, 2));
+}
+
+static bool take_references(struct vat_syscall *syscall)
+{
+    const json_t *reference;
+    size_t i;
+
+    syscall->references = json_array_get(syscall->object, 1);
+    if (!json_is_array(syscall->references))
+        return false;
+    json_array_foreach(syscall->references, i, reference)
+    {
+        if (!json_is_string(reference))
+            return false;
+    }
+    return true;
+}
+
 static const struct {
     const char *name;
     size_t elements; /* of the array, with the name */
@@ -136,6 +194,14 @@ static const struct {
     [VAT_SYSCALL_STORE_DELETE] = {"vatstoreDelete", 2, take_key},
     [VAT_SYSCALL_STORE_NEXT_KEY] = {"vatstoreGetNextKey", 2, take_key},
     [VAT_SYSCALL_RESOLVE] = {"resolve", 2, take_resolutions},
+    [VAT_SYSCALL_SEND] = {"send", 3, take_send},
+    [VAT_SYSCALL_SUBSCRIBE] = {"subscribe", 2, take_target},
+    [VAT_SYSCALL_CALL_NOW] = {"callNow", 4, take_call},
+    [VAT_SYSCALL_EXIT] = {"exit", 3, take_exit},
+    [VAT_SYSCALL_DROP_IMPORTS] = {"dropImports", 2, take_references},
+    [VAT_SYSCALL_RETIRE_IMPORTS] = {"retireImports", 2, take_references},
+    [VAT_SYSCALL_RETIRE_EXPORTS] = {"retireExports", 2, take_references},
+    [VAT_SYSCALL_ABANDON_EXPORTS] = {"abandonExports", 2, take_references},
 };
 
 static int parse_syscall(struct vat_syscall *syscall, const json_t *message, struct error *error)

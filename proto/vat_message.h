@@ -35,6 +35,14 @@ enum vat_syscall_kind {
     VAT_SYSCALL_STORE_DELETE,   /* ["vatstoreDelete", key] */
     VAT_SYSCALL_STORE_NEXT_KEY, /* ["vatstoreGetNextKey", priorKey] */
     VAT_SYSCALL_RESOLVE,        /* ["resolve", [[vpid, rejected, capdata], ...]] */
+    VAT_SYSCALL_SEND,           /* ["send", target, {methargs: capdata, result: vpid or null}] */
+    VAT_SYSCALL_SUBSCRIBE,      /* ["subscribe", vpid] */
+    VAT_SYSCALL_CALL_NOW,       /* ["callNow", target, method, capdata] */
+    VAT_SYSCALL_EXIT,           /* ["exit", isFailure, capdata] */
+    VAT_SYSCALL_DROP_IMPORTS,   /* ["dropImports", [vref, ...]], as the three that follow */
+    VAT_SYSCALL_RETIRE_IMPORTS,
+    VAT_SYSCALL_RETIRE_EXPORTS,
+    VAT_SYSCALL_ABANDON_EXPORTS,
 };
 
 /* A string of JSON: UTF-8, may hold '\0', not owned. */
@@ -48,6 +56,12 @@ struct vat_syscall {
     const char *name; /* its word in the message; static */
     struct vat_text key;
     struct vat_text value;
+    struct vat_text target;    /* of send, subscribe and callNow */
+    struct vat_text method;    /* of callNow */
+    struct vat_text result;    /* of send; bytes is NULL: none is wanted */
+    bool is_failure;           /* of exit */
+    const json_t *capdata;     /* checked: methargs of send, arguments of callNow, info of exit */
+    const json_t *references;  /* checked: array of strings */
     const json_t *resolutions; /* checked: array of [string, bool, capdata] */
     const json_t *object;      /* the whole VatSyscallObject */
 };

@@ -72,6 +72,9 @@ static enum crank_result do_syscall(struct crank *crank, const struct vat_syscal
         break;
     case VAT_SYSCALL_RESOLVE:
         return resolve(crank, syscall->resolutions, error);
+    default:
+        error_set(error, ERROR_DELIVERY, "it made a syscall that plain contracts have not");
+        return CRANK_SENSELESS;
     }
     return answer_value(crank, result, found, error);
 }

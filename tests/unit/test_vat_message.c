@@ -33,6 +33,21 @@ static void each_syscall_is_read(void **state)
          VAT_SYSCALL_STORE_NEXT_KEY},
         {"[\"syscall\",[\"resolve\",[[\"p-60\",false,{\"body\":\"#1\",\"slots\":[\"o+1\"]}]]]]",
          "resolve", VAT_SYSCALL_RESOLVE},
+        {"[\"syscall\",[\"send\",\"o-50\",{\"methargs\":{\"body\":\"\",\"slots\":[]},"
+         "\"result\":\"p+5\"}]]",
+         "send", VAT_SYSCALL_SEND},
+        {"[\"syscall\",[\"send\",\"p-60\",{\"methargs\":{\"body\":\"\",\"slots\":[]}}]]", "send",
+         VAT_SYSCALL_SEND},
+        {"[\"syscall\",[\"subscribe\",\"p-60\"]]", "subscribe", VAT_SYSCALL_SUBSCRIBE},
+        {"[\"syscall\",[\"callNow\",\"d-70\",\"add\",{\"body\":\"#[1,2]\",\"slots\":[]}]]",
+         "callNow", VAT_SYSCALL_CALL_NOW},
+        {"[\"syscall\",[\"exit\",true,{\"body\":\"#1\",\"slots\":[]}]]", "exit", VAT_SYSCALL_EXIT},
+        {"[\"syscall\",[\"dropImports\",[\"o-50\"]]]", "dropImports", VAT_SYSCALL_DROP_IMPORTS},
+        {"[\"syscall\",[\"retireImports\",[]]]", "retireImports", VAT_SYSCALL_RETIRE_IMPORTS},
+        {"[\"syscall\",[\"retireExports\",[\"o+1\",\"o+2\"]]]", "retireExports",
+         VAT_SYSCALL_RETIRE_EXPORTS},
+        {"[\"syscall\",[\"abandonExports\",[\"o+1\"]]]", "abandonExports",
+         VAT_SYSCALL_ABANDON_EXPORTS},
     };
 
     (void)state;
@@ -58,6 +73,23 @@ static void keys_and_values_are_bytes_also_zero(void **state)
         parse(&request, "[\"syscall\",[\"vatstoreSet\",\"a\\u0000b\",\"\\u00e9\"]]", &error), 0);
     assert_text(request.syscall.key, "a\0b", 3);
     assert_text(request.syscall.value, "\xc3\xa9", 2);
+    vat_request_free(&request);
+}
+
+static void the_parts_of_a_send_are_taken(void **state)
+{
+    struct vat_request request;
+    struct error error;
+
+    (void)state;
+    assert_int_equal(parse(&request,
+                           "[\"syscall\",[\"send\",\"o-50\",{\"methargs\":{\"body\":\"#1\","
+                           "\"slots\":[\"o+3\"]},\"result\":\"p+5\"}]]",
+                           &error),
+                     0);
+    assert_text(request.syscall.target, "o-50", 4);
+    assert_text(request.syscall.result, "p+5", 3);
+    assert_true(vat_message_is_capdata(request.syscall.capdata));
     vat_request_free(&request);
 }
 
@@ -106,6 +138,26 @@ static void what_is_no_request_is_refused(void **state)
         "[\"syscall\",[\"resolve\",[[\"p-1\",true,{\"body\":\"\",\"slots\":[1]}]]]]",
         "[\"syscall\",[\"resolve\",[[\"p-1\",true,{\"body\":\"\",\"slots\":[],\"x\":1}]]]]",
         "[\"syscall\",[\"exit\",true,null]]",
+        "[\"syscall\",[\"exit\",0,{\"body\":\"\",\"slots\":[]}]]",
+        "[\"syscall\",[\"exit\",true]]",
+        "[\"syscall\",[\"send\",\"o-50\"]]",
+        "[\"syscall\",[\"send\",null,{\"methargs\":{\"body\":\"\",\"slots\":[]}}]]",
+        "[\"syscall\",[\"send\",\"o-50\",{\"methargs\":{\"body\":\"\"},\"result\":null}]]",
+        "[\"syscall\",[\"send\",\"o-50\",{\"methargs\":{\"body\":\"\",\"slots\":[]},\"result\":7}]"
+        "]",
+        "[\"syscall\",[\"send\",\"o-50\",{\"methargs\":{\"body\":\"\",\"slots\":[]},\"surplus\":1}]"
+        "]",
+        "[\"syscall\",[\"send\",\"o-50\",{\"result\":null}]]",
+        "[\"syscall\",[\"subscribe\"]]",
+        "[\"syscall\",[\"subscribe\",7]]",
+        "[\"syscall\",[\"callNow\",\"d-70\",\"add\"]]",
+        "[\"syscall\",[\"callNow\",\"d-70\",null,{\"body\":\"\",\"slots\":[]}]]",
+        "[\"syscall\",[\"callNow\",\"d-70\",\"add\",[]]]",
+        "[\"syscall\",[\"dropImports\",\"o-50\"]]",
+        "[\"syscall\",[\"dropImports\",[50]]]",
+        "[\"syscall\",[\"retireImports\"]]",
+        "[\"syscall\",[\"retireExports\",[null]]]",
+        "[\"syscall\",[\"abandonExports\",{}]]",
         "[\"syscall\",[\"launchRockets\"]]",
         "[\"sourcedConsole\"]",
         "[\"sourcedConsole\",\"ls\"]",
@@ -191,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_syscall_is_read),
         cmocka_unit_test(keys_and_values_are_bytes_also_zero),
+        cmocka_unit_test(the_parts_of_a_send_are_taken),
         cmocka_unit_test(a_console_line_keeps_its_arguments),
         cmocka_unit_test(what_is_no_request_is_refused),
         cmocka_unit_test(each_reply_is_read),
