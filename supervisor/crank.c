@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "supervisor/crank_parts.h"
 #include "supervisor/smallcaps.h"
+#include "supervisor/vat_numbers.h"
 
 void crank_init(struct crank *crank, struct store *store, struct slog_writer *slog)
 {
@@ -64,7 +65,7 @@ static int prepare(struct crank *crank, int64_t crank_num, const struct crank_va
 int crank_begin(struct crank *crank, int64_t crank_num, const struct crank_vat *vat,
                 const struct delivery_line *line, struct error *error)
 {
-    if (prepare(crank, crank_num, vat, line, error) != 0 || store_begin(crank->store, error) != 0)
+    if (prepare(crank, crank_num, vat, line, error) != 0)
         return -1;
     return store_mark(crank->store, error);
 }
@@ -182,10 +183,11 @@ static int fill_report(struct crank *crank, const struct crank_end *end,
 int crank_finish(struct crank *crank, const struct crank_end *end, struct delivery_report *report,
                  struct error *error)
 {
-    if (end->problem != NULL && store_undo(crank->store, error) != 0)
-        return -1;
-    if (store_count_delivery(crank->store, crank->vat_id, error) != 0 ||
-        store_commit(crank->store, error) != 0)
+    int result =
+        end->problem != NULL ? store_undo(crank->store, error) : store_release(crank->store, error);
+
+    if (result != 0 || vat_numbers_count_delivery(crank->store, crank->vat_id, error) != 0 ||
+        store_block_commit(crank->store, error) != 0)
         return -1;
     if (fill_report(crank, end, report, error) != 0)
         return -1;
@@ -194,5 +196,5 @@ int crank_finish(struct crank *crank, const struct crank_end *end, struct delive
 
 void crank_abandon(struct crank *crank)
 {
-    store_rollback(crank->store);
+    store_block_rollback(crank->store);
 }

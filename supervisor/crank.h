@@ -12,9 +12,9 @@
 #include "proto/vat_message.h"
 #include "slog/spans.h"
 #include "slog/writer.h"
+#include "store/store.h"
 #include "supervisor/delivery_line.h"
 #include "supervisor/report.h"
-#include "supervisor/store.h"
 
 /*
  * One delivery with all that it causes: what is sent, the syscalls done, the

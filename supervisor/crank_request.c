@@ -59,16 +59,17 @@ static enum crank_result do_syscall(struct crank *crank, const struct vat_syscal
     buf_clear(&crank->scratch);
     switch (syscall->kind) {
     case VAT_SYSCALL_STORE_GET:
-        result = store_get(crank->store, crank->vat_id, key, &crank->scratch, &found, error);
+        result = store_vat_get(crank->store, crank->vat_id, key, &crank->scratch, &found, error);
         break;
     case VAT_SYSCALL_STORE_SET:
-        result = store_set(crank->store, crank->vat_id, key, text_bytes(syscall->value), error);
+        result = store_vat_set(crank->store, crank->vat_id, key, text_bytes(syscall->value), error);
         break;
     case VAT_SYSCALL_STORE_DELETE:
-        result = store_delete(crank->store, crank->vat_id, key, error);
+        result = store_vat_delete(crank->store, crank->vat_id, key, error);
         break;
     case VAT_SYSCALL_STORE_NEXT_KEY:
-        result = store_next_key(crank->store, crank->vat_id, key, &crank->scratch, &found, error);
+        result =
+            store_vat_next_key(crank->store, crank->vat_id, key, &crank->scratch, &found, error);
         break;
     case VAT_SYSCALL_RESOLVE:
         return resolve(crank, syscall->resolutions, error);

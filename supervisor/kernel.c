@@ -164,7 +164,7 @@ int kernel_add_vat(struct kernel *kernel, const char *name, const char *path, st
     if (vat == NULL)
         return error_memory(error, "a vat");
     if (contract_file_read(&vat->contract, path, error) != 0 ||
-        store_provide_vat(kernel->options.store, name, &vat->stored, error) != 0 ||
+        vat_numbers_provide(kernel->options.store, name, &vat->stored, error) != 0 ||
         append_vat(kernel, vat, error) != 0) {
         vat_free(vat);
         return -1;
@@ -199,7 +199,7 @@ struct kernel *kernel_new(const struct kernel_options *options,
     }
     kernel->options = *options;
     kernel->listener = *listener;
-    if (store_crank_next(options->store, &kernel->crank_next, error) != 0) {
+    if (vat_numbers_crank_next(options->store, &kernel->crank_next, error) != 0) {
         free(kernel);
         return NULL;
     }

@@ -9,10 +9,10 @@
 
 #include "base/error.h"
 #include "slog/writer.h"
+#include "store/store.h"
 #include "supervisor/delivery_line.h"
 #include "supervisor/launcher.h"
 #include "supervisor/report.h"
-#include "supervisor/store.h"
 
 /*
  * The kernel: vats, each in a worker of its own, and one delivery at a time.

@@ -5,6 +5,7 @@
 #include "supervisor/contract_file.h"
 #include "supervisor/crank.h"
 #include "supervisor/kernel.h"
+#include "supervisor/vat_numbers.h"
 #include "supervisor/vat_state.h"
 
 /*
@@ -20,7 +21,7 @@ struct vat {
     char *name;
     char *path;
     struct contract_file contract; /* its bundle is given back when it was sent */
-    struct store_vat stored;
+    struct vat_numbers stored;
     char id_text[24];
     enum vat_state state;
     struct worker_process *process;

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "supervisor/store.h"
+#include "store/store.h"
 
-enum { VAT = 1, OTHER_VAT = 2 };
+enum { VAT = 1 };
 
 static struct error error;
 
@@ -55,152 +57,370 @@ static struct store *open_store(const char *folder)
     return store;
 }
 
+/* A call that has to go well. */
+#define OK(call)                                                                                   \
+    do {                                                                                           \
+        if ((call) != 0)                                                                           \
+            fail_msg("%s: %s", #call, error.text);                                                 \
+    } while (0)
+
+/* Sets a key of the kernel and one of the vat's. */
 static void set(struct store *store, const char *key, const char *value)
 {
-    assert_int_equal(store_set(store, VAT, bytes(key), bytes(value), &error), 0);
+    OK(store_key_set(store, key, bytes(value), &error));
+    OK(store_vat_set(store, VAT, bytes(key), bytes(value), &error));
 }
 
-/* The value is this text; NULL: there is none. */
-static void has(struct store *store, int64_t vat, const char *key, const char *expected)
+static void same(struct buf *value, bool found, const char *expected)
+{
+    assert_int_equal(found, expected != NULL);
+    if (expected != NULL)
+        assert_string_equal(buf_string(value), expected);
+    else
+        assert_int_equal(value->length, 0);
+    buf_free(value);
+}
+
+/* Both have this value; NULL: there is none. */
+static void has(struct store *store, const char *key, const char *expected)
 {
     struct buf value = {0};
     bool found;
 
-    assert_int_equal(store_get(store, vat, bytes(key), &value, &found, &error), 0);
-    assert_int_equal(found, expected != NULL);
-    if (expected != NULL)
-        assert_string_equal(buf_string(&value), expected);
-    buf_free(&value);
+    OK(store_key_get(store, key, &value, &found, &error));
+    same(&value, found, expected);
+    OK(store_vat_get(store, VAT, bytes(key), &value, &found, &error));
+    same(&value, found, expected);
 }
 
-static void next_of(struct store *store, struct iovec key, const char *expected)
-{
-    struct buf next = {0};
-    bool found;
-
-    assert_int_equal(store_next_key(store, VAT, key, &next, &found, &error), 0);
-    assert_int_equal(found, expected != NULL);
-    if (expected != NULL)
-        assert_string_equal(buf_string(&next), expected);
-    buf_free(&next);
-}
-
-static void what_was_set_is_got_until_it_is_deleted(void **state)
+static void a_mark_is_undone_alone_and_a_block_as_a_whole(void **state)
 {
     struct store *store = open_store(NULL);
 
     (void)state;
-    has(store, VAT, "a", NULL);
-    set(store, "a", "1");
-    has(store, VAT, "a", "1");
-    has(store, OTHER_VAT, "a", NULL);
-    set(store, "a", "");
-    has(store, VAT, "a", "");
-    set(store, "", "empty key");
-    has(store, VAT, "", "empty key");
-    assert_int_equal(store_delete(store, VAT, bytes("a"), &error), 0);
-    assert_int_equal(store_delete(store, VAT, bytes("a"), &error), 0);
-    has(store, VAT, "a", NULL);
-    store_close(store);
-}
-
-static void keys_and_values_hold_any_byte(void **state)
-{
-    static char key[] = "a\0b", value[] = "\0\xff\0";
-    const struct iovec key_bytes = {key, 3}, value_bytes = {value, 3};
-    struct store *store = open_store(NULL);
-    struct buf got = {0};
-    bool found;
-
-    (void)state;
-    assert_int_equal(store_set(store, VAT, key_bytes, value_bytes, &error), 0);
-    has(store, VAT, "a", NULL);
-    assert_int_equal(store_get(store, VAT, key_bytes, &got, &found, &error), 0);
-    assert_true(found);
-    assert_int_equal(got.length, 3);
-    assert_memory_equal(got.data, value, 3);
-    buf_free(&got);
-    store_close(store);
-}
-
-static void keys_follow_in_the_order_of_their_bytes(void **state)
-{
-    static char zero[] = "a\0";
-    struct store *store = open_store(NULL);
-
-    (void)state;
-    set(store, "a", "");
-    set(store, "B", "");
-    set(store, "aa", "");
-    set(store, "\xc3\xa9", "");
-    set(store, "b10", "");
-    set(store, "b9", "");
-    next_of(store, bytes(""), "B");
-    next_of(store, bytes("B"), "a");
-    next_of(store, bytes("a"), "aa");
-    next_of(store, (struct iovec){zero, 2}, "aa");
-    next_of(store, bytes("aa"), "b10");
-    next_of(store, bytes("b10"), "b9");
-    next_of(store, bytes("b9"), "\xc3\xa9");
-    next_of(store, bytes("\xc3\xa9"), NULL);
-    store_close(store);
-}
-
-static void a_delivery_is_undone_alone_and_a_crank_as_a_whole(void **state)
-{
-    struct store *store = open_store(NULL);
-
-    (void)state;
-    assert_int_equal(store_begin(store, &error), 0);
+    OK(store_block_begin(store, &error));
+    OK(store_block_begin(store, &error));
     set(store, "first", "1");
-    assert_int_equal(store_mark(store, &error), 0);
+    OK(store_mark(store, &error));
     set(store, "second", "2");
-    assert_int_equal(store_undo(store, &error), 0);
-    has(store, VAT, "first", "1");
-    has(store, VAT, "second", NULL);
-    assert_int_equal(store_commit(store, &error), 0);
-    has(store, VAT, "first", "1");
-    assert_int_equal(store_begin(store, &error), 0);
+    OK(store_undo(store, &error));
+    has(store, "first", "1");
+    has(store, "second", NULL);
+    OK(store_block_commit(store, &error));
+    has(store, "first", "1");
+    OK(store_block_begin(store, &error));
     set(store, "first", "changed");
-    store_rollback(store);
-    store_rollback(store);
-    has(store, VAT, "first", "1");
+    has(store, "first", "changed");
+    store_block_rollback(store);
+    store_block_rollback(store);
+    has(store, "first", "1");
     store_close(store);
 }
+
+static void marks_nest(void **state)
+{
+    struct store *store = open_store(NULL);
+
+    (void)state;
+    set(store, "a", "0");
+    OK(store_mark(store, &error));
+    set(store, "a", "1");
+    OK(store_mark(store, &error));
+    set(store, "a", "2");
+    set(store, "b", "2");
+    OK(store_undo(store, &error));
+    has(store, "a", "1");
+    has(store, "b", NULL);
+    OK(store_mark(store, &error));
+    set(store, "b", "3");
+    OK(store_release(store, &error));
+    has(store, "b", "3");
+    OK(store_undo(store, &error));
+    has(store, "a", "0");
+    has(store, "b", NULL);
+    OK(store_block_commit(store, &error));
+    has(store, "a", "0");
+    store_close(store);
+}
+
+static void what_was_deleted_comes_back_when_undone(void **state)
+{
+    struct store *store = open_store(NULL);
+
+    (void)state;
+    set(store, "a", "0");
+    OK(store_mark(store, &error));
+    OK(store_key_delete(store, "a", &error));
+    OK(store_vat_delete(store, VAT, bytes("a"), &error));
+    has(store, "a", NULL);
+    OK(store_undo(store, &error));
+    has(store, "a", "0");
+    OK(store_mark(store, &error));
+    OK(store_key_delete(store, "a", &error));
+    OK(store_vat_delete_all(store, VAT, &error));
+    OK(store_release(store, &error));
+    has(store, "a", NULL);
+    store_close(store);
+}
+
+static void marks_that_do_not_match_are_refused(void **state)
+{
+    struct store *store = open_store(NULL);
+
+    (void)state;
+    assert_int_equal(store_undo(store, &error), -1);
+    assert_int_equal(store_release(store, &error), -1);
+    OK(store_mark(store, &error));
+    assert_int_equal(store_block_commit(store, &error), -1);
+    store_block_rollback(store);
+    assert_int_equal(store_undo(store, &error), -1);
+    OK(store_mark(store, &error));
+    OK(store_release(store, &error));
+    OK(store_block_commit(store, &error));
+    store_close(store);
+}
+
+/* Random changes, marks and their ends, beside a copy of what has to be there. */
+enum { MODEL_KEYS = 8, MODEL_DEPTH = 6, MODEL_STEPS = 20000 };
+
+struct model {
+    int values[MODEL_DEPTH + 1][MODEL_KEYS]; /* by depth; 0: none */
+    int depth;
+    unsigned int random;
+};
+
+static unsigned int next_random(struct model *model, unsigned int below)
+{
+    model->random = model->random * 1103515245 + 12345;
+    return (model->random >> 16) % below;
+}
+
+static void model_key(char key[8], unsigned int number)
+{
+    snprintf(key, 8, "k%u", number);
+}
+
+static void model_change(struct model *model, struct store *store)
+{
+    unsigned int which = next_random(model, MODEL_KEYS);
+    int value = (int)next_random(model, 4);
+    char key[8], text[16];
+
+    model_key(key, which);
+    snprintf(text, sizeof text, "%d", value);
+    model->values[model->depth][which] = value;
+    if (value != 0)
+        OK(store_key_set(store, key, bytes(text), &error));
+    else
+        OK(store_key_delete(store, key, &error));
+}
+
+static void model_check(struct model *model, struct store *store)
+{
+    unsigned int which = next_random(model, MODEL_KEYS);
+    int expected = model->values[model->depth][which];
+    struct buf value = {0};
+    char key[8], text[16];
+    bool found;
+
+    model_key(key, which);
+    snprintf(text, sizeof text, "%d", expected);
+    OK(store_key_get(store, key, &value, &found, &error));
+    same(&value, found, expected == 0 ? NULL : text);
+}
+
+static void model_end(struct model *model, struct store *store, bool keep)
+{
+    if (keep) {
+        memcpy(model->values[model->depth - 1], model->values[model->depth],
+               sizeof model->values[0]);
+        OK(store_release(store, &error));
+    } else {
+        OK(store_undo(store, &error));
+    }
+    model->depth--;
+}
+
+static void model_step(struct model *model, struct store *store)
+{
+    switch (next_random(model, 8)) {
+    case 0:
+        if (model->depth == MODEL_DEPTH)
+            break;
+        OK(store_mark(store, &error));
+        memcpy(model->values[model->depth + 1], model->values[model->depth],
+               sizeof model->values[0]);
+        model->depth++;
+        break;
+    case 1:
+        if (model->depth > 0)
+            model_end(model, store, next_random(model, 2) == 0);
+        break;
+    case 2:
+    case 3:
+    case 4:
+        model_check(model, store);
+        break;
+    default:
+        model_change(model, store);
+    }
+}
+
+static void the_cache_of_keys_is_never_wrong(void **state)
+{
+    struct model model = {.random = 1};
+    struct store *store = open_store(NULL);
+
+    (void)state;
+    OK(store_block_begin(store, &error));
+    for (int i = 0; i < MODEL_STEPS; i++)
+        model_step(&model, store);
+    while (model.depth > 0)
+        model_end(&model, store, true);
+    OK(store_block_commit(store, &error));
+    for (int i = 0; i < 4 * MODEL_KEYS; i++)
+        model_check(&model, store);
+    store_close(store);
+}
+
+/* ---- what outlives a process ---- */
 
 static void what_was_committed_is_there_again_and_only_that(void **state)
 {
     struct store *store = open_store("s");
-    struct store_vat vat;
-    int64_t crank;
 
     (void)state;
-    assert_int_equal(store_provide_vat(store, "bank", &vat, &error), 0);
-    assert_int_equal(vat.id, 1);
-    assert_int_equal(vat.delivery_next, 1);
-    assert_int_equal(store_crank_next(store, &crank, &error), 0);
-    assert_int_equal(crank, 0);
-    assert_int_equal(store_begin(store, &error), 0);
+    OK(store_block_begin(store, &error));
     set(store, "kept", "1");
-    assert_int_equal(store_count_delivery(store, vat.id, &error), 0);
-    assert_int_equal(store_commit(store, &error), 0);
-    assert_int_equal(store_begin(store, &error), 0);
+    OK(store_block_commit(store, &error));
+    OK(store_block_begin(store, &error));
     set(store, "lost", "1");
-    assert_int_equal(store_count_delivery(store, vat.id, &error), 0);
+    OK(store_mark(store, &error));
+    set(store, "kept", "2");
     store_close(store);
 
     store = open_store("s");
-    has(store, VAT, "kept", "1");
-    has(store, VAT, "lost", NULL);
-    assert_int_equal(store_provide_vat(store, "bank", &vat, &error), 0);
-    assert_int_equal(vat.id, 1);
-    assert_int_equal(vat.delivery_next, 2);
-    assert_int_equal(store_provide_vat(store, "other", &vat, &error), 0);
-    assert_int_equal(vat.id, 2);
-    assert_int_equal(vat.delivery_next, 1);
-    assert_int_equal(store_crank_next(store, &crank, &error), 0);
-    assert_int_equal(crank, 1);
+    has(store, "kept", "1");
+    has(store, "lost", NULL);
     store_close(store);
+}
+
+/* Blocks of two keys that always agree, until it is killed; says each that is done. */
+static void commit_for_ever(int said)
+{
+    struct store *store = open_store("s");
+    char text[16];
+
+    for (int i = 1;; i++) {
+        int length = snprintf(text, sizeof text, "%d", i);
+
+        OK(store_mark(store, &error));
+        OK(store_key_set(store, "first", bytes(text), &error));
+        OK(store_vat_set(store, VAT, bytes("second"), bytes(text), &error));
+        OK(store_transcript_add(store, VAT, 0, i, bytes(text), &error));
+        OK(store_release(store, &error));
+        OK(store_block_commit(store, &error));
+        assert_int_equal(write(said, text, (size_t)length + 1), length + 1);
+    }
+}
+
+/* Kills it when `bytes_said` or more have come; the number said last. */
+static int kill_after(size_t bytes_said)
+{
+    char said[4096], *last = said;
+    size_t count = 0;
+    int ends[2], status;
+    pid_t child;
+
+    assert_int_equal(pipe(ends), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        commit_for_ever(ends[1]);
+    close(ends[1]);
+    for (ssize_t got = 0; count < sizeof said; count += (size_t)got) {
+        got = read(ends[0], said + count, sizeof said - count);
+        assert_true(got >= 0);
+        if (got == 0)
+            break;
+        if (count + (size_t)got >= bytes_said)
+            assert_int_equal(kill(child, SIGKILL), 0);
+    }
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    for (size_t i = 1; i < count; i++)
+        if (said[i - 1] == '\0')
+            last = said + i;
+    return atoi(last);
+}
+
+static void a_killed_process_leaves_whole_blocks(void **state)
+{
+    (void)state;
+    for (size_t length = 3; length < 200; length += 37) {
+        int said = kill_after(length);
+        struct store *store = open_store("s");
+        struct buf first = {0};
+        int64_t from, end;
+        char text[16];
+        bool found;
+
+        OK(store_key_get(store, "first", &first, &found, &error));
+        assert_true(found);
+        snprintf(text, sizeof text, "%s", buf_string(&first));
+        /* The block after the last one said may have been done, and no other. */
+        assert_in_range(atoi(text), said, said + 1);
+        buf_free(&first);
+        OK(store_vat_get(store, VAT, bytes("second"), &first, &found, &error));
+        same(&first, found, text);
+        OK(store_transcript_bounds(store, VAT, 0, &from, &end, &error));
+        assert_int_equal(end, atoi(text) + 1);
+        OK(store_transcript_delete_all(store, VAT, &error));
+        store_close(store);
+    }
+}
+
+/* ---- opening ---- */
+
+static void a_reader_sees_what_was_committed_while_it_is_written(void **state)
+{
+    struct store *store = open_store("s");
+    struct store *reader;
+
+    (void)state;
+    set(store, "a", "1");
+    reader = store_open_reader("s", &error);
+    if (reader == NULL)
+        fail_msg("%s", error.text);
+    OK(store_mark(store, &error));
+    set(store, "a", "2");
+    has(reader, "a", "1");
+    OK(store_release(store, &error));
+    OK(store_block_commit(store, &error));
+    assert_int_equal(store_key_set(reader, "a", bytes("3"), &error), -1);
+    has(reader, "a", "2");
+    OK(store_block_begin(reader, &error));
+    has(reader, "a", "2");
+    set(store, "a", "3");
+    has(reader, "a", "2");
+    OK(store_block_commit(reader, &error));
+    has(reader, "a", "3");
+    store_close(store);
+    has(reader, "a", "3");
+    store_close(reader);
+    store = open_store("s");
+    has(store, "a", "3");
+    store_close(store);
+}
+
+static void a_reader_makes_no_store(void **state)
+{
+    (void)state;
+    assert_null(store_open_reader("s", &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.text, "no such store"));
+    assert_int_equal(access("s", F_OK), -1);
 }
 
 /* Opening is refused, as the fault of `kind`, with words that have these. */
@@ -262,8 +482,51 @@ static void a_database_of_others_and_a_later_format_are_refused(void **state)
     store_close(open_store("s"));
     change_database("PRAGMA user_version=1000");
     refuses(ERROR_INPUT, "a store of format 1000");
+    change_database("PRAGMA user_version=1");
+    refuses(ERROR_INPUT, "a store of format 1;");
     change_database("PRAGMA application_id=7");
     refuses(ERROR_INPUT, "an SQLite file of another program");
+}
+
+static void put_snapshot(struct store_snapshot *snapshot)
+{
+    struct store *store = open_store("s");
+    int fd = open("s/gaspipe.sqlite", O_RDONLY);
+
+    assert_true(fd >= 0);
+    OK(store_snapshot_put(store, VAT, 0, 0, fd, snapshot, &error));
+    close(fd);
+    store_close(store);
+}
+
+/* The store's snapshot is refused with these words. */
+static void refuses_snapshot(const char *hash, const char *words)
+{
+    struct store *store = open_store("s");
+    int fd = open("/dev/null", O_WRONLY);
+
+    assert_int_equal(store_snapshot_read(store, hash, fd, &error), -1);
+    assert_int_equal(error.kind, ERROR_SYSTEM);
+    if (strstr(error.text, words) == NULL)
+        fail_msg("no '%s' in: %s", words, error.text);
+    close(fd);
+    store_close(store);
+}
+
+static void a_damaged_snapshot_is_refused(void **state)
+{
+    struct store_snapshot snapshot;
+
+    (void)state;
+    store_close(open_store("s"));
+    put_snapshot(&snapshot);
+    change_database("UPDATE snapshot_content SET hash = replace(hash, substr(hash, 1, 4), '0000')");
+    memcpy(snapshot.hash, "0000", 4);
+    refuses_snapshot(snapshot.hash, "it is damaged: its SHA-256 is ");
+    change_database("UPDATE snapshot_content SET bytes = substr(bytes, 1, length(bytes) - 3)");
+    refuses_snapshot(snapshot.hash, "it is damaged: its end is missing");
+    change_database("UPDATE snapshot_content SET bytes = x'0123456789'");
+    refuses_snapshot(snapshot.hash, "it is damaged: ");
 }
 
 static void a_folder_that_cannot_be_made_is_told(void **state)
@@ -283,14 +546,19 @@ static void a_folder_that_cannot_be_made_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_set_is_got_until_it_is_deleted),
-        cmocka_unit_test(keys_and_values_hold_any_byte),
-        cmocka_unit_test(keys_follow_in_the_order_of_their_bytes),
-        cmocka_unit_test(a_delivery_is_undone_alone_and_a_crank_as_a_whole),
+        cmocka_unit_test(a_mark_is_undone_alone_and_a_block_as_a_whole),
+        cmocka_unit_test(marks_nest),
+        cmocka_unit_test(what_was_deleted_comes_back_when_undone),
+        cmocka_unit_test(marks_that_do_not_match_are_refused),
+        cmocka_unit_test(the_cache_of_keys_is_never_wrong),
         IN_FOLDER(what_was_committed_is_there_again_and_only_that),
+        IN_FOLDER(a_killed_process_leaves_whole_blocks),
+        IN_FOLDER(a_reader_sees_what_was_committed_while_it_is_written),
+        IN_FOLDER(a_reader_makes_no_store),
         IN_FOLDER(a_store_in_use_is_refused_to_a_second),
         IN_FOLDER(a_file_of_others_is_refused_and_left_alone),
         IN_FOLDER(a_database_of_others_and_a_later_format_are_refused),
+        IN_FOLDER(a_damaged_snapshot_is_refused),
         IN_FOLDER(a_folder_that_cannot_be_made_is_told),
     };
 

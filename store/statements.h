@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_STORE_STATEMENTS_H
+#define GASPIPE_STORE_STATEMENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+struct store;
+
+/*
+ * The SQL statements of the store, prepared once. One is used so:
+ *
+ *     statement_bind_integer(store, STATEMENT_X, 1, vat);
+ *     statement_bind_blob(store, STATEMENT_X, 2, key);
+ *     if (statement_step(store, STATEMENT_X, &row, error) != 0)
+ *         ...
+ *     if (row)
+ *         *number = statement_integer(store, STATEMENT_X, 0);
+ *     statement_done(store, STATEMENT_X);
+ *
+ * A value that cannot be bound (memory) fails the next step. What is bound is
+ * borrowed until statement_done(), after which the same statement can be used
+ * again; also after a step that failed.
+ */
+enum statement {
+    STATEMENT_BEGIN,
+    STATEMENT_BEGIN_READER,
+    STATEMENT_COMMIT,
+    STATEMENT_MARK,
+    STATEMENT_UNDO,
+    STATEMENT_RELEASE,
+    STATEMENT_KEY_GET,
+    STATEMENT_KEY_SET,
+    STATEMENT_KEY_DELETE,
+    STATEMENT_KEY_FROM,
+    STATEMENT_KEY_BEHIND,
+    STATEMENT_VAT_GET,
+    STATEMENT_VAT_SET,
+    STATEMENT_VAT_DELETE,
+    STATEMENT_VAT_NEXT_KEY,
+    STATEMENT_VAT_DELETE_ALL,
+    STATEMENT_TRANSCRIPT_ADD,
+    STATEMENT_TRANSCRIPT_GET,
+    STATEMENT_TRANSCRIPT_FIRST,
+    STATEMENT_TRANSCRIPT_LAST,
+    STATEMENT_TRANSCRIPT_INCARNATION,
+    STATEMENT_TRANSCRIPT_DELETE_ALL,
+    STATEMENT_CONTENT_PUT,
+    STATEMENT_CONTENT_GET,
+    STATEMENT_CONTENT_SIZES,
+    STATEMENT_CONTENT_SWEEP,
+    STATEMENT_SNAPSHOT_PUT,
+    STATEMENT_SNAPSHOT_GET,
+    STATEMENT_SNAPSHOT_DELETE,
+    STATEMENT_NAMED_PUT,
+    STATEMENT_NAMED_GET,
+    STATEMENT_BUNDLE_PUT,
+    STATEMENT_BUNDLE_GET,
+    STATEMENT_VAT_SUM,
+    STATEMENTS,
+};
+
+int statements_prepare(struct store *store, struct error *error);
+void statements_finalize(struct store *store);
+
+/* Parameters count from 1. */
+void statement_bind_integer(struct store *store, enum statement which, int index, int64_t number);
+void statement_bind_blob(struct store *store, enum statement which, int index, struct iovec bytes);
+void statement_bind_text(struct store *store, enum statement which, int index, const char *text);
+
+/* Runs it up to its next row; *row: there is one. */
+int statement_step(struct store *store, enum statement which, bool *row, struct error *error);
+
+/* Of the row; columns count from 0. The bytes are SQLite's, good until the next step. */
+int64_t statement_integer(struct store *store, enum statement which, int column);
+struct iovec statement_bytes(struct store *store, enum statement which, int column);
+
+void statement_done(struct store *store, enum statement which);
+
+/* Step and done, for a statement that gives no row. */
+int statement_run(struct store *store, enum statement which, struct error *error);
+
+/* Step and done, for one that gives a row of one blob, which is appended, or none. */
+int statement_take_blob(struct store *store, enum statement which, struct buf *bytes, bool *found,
+                        struct error *error);
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/store_internal.h"
+
+/* A reader and a writer lock each other out for moments only. */
+enum { BUSY_MS = 5000 };
+
+/* Between blocks the cache of keys is emptied when it has grown beyond this. */
+enum { CACHE_BYTES_MAX = 256 * 1024 * 1024 };
+
+int(store_error)(struct store *store, struct error *error)
+{
+    switch (sqlite3_errcode(store->database)) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return error_set(error, ERROR_SYSTEM, "%s: the store is in use by another process",
+                         store->path);
+    case SQLITE_NOTADB:
+        return error_set(error, ERROR_INPUT, "%s: not a gaspipe store (no SQLite file)",
+                         store->path);
+    case SQLITE_CORRUPT:
+        return error_set(error, ERROR_SYSTEM, "%s: the store is damaged: %s", store->path,
+                         sqlite3_errmsg(store->database));
+    default:
+        return error_set(error, ERROR_SYSTEM, "%s: %s", store->path,
+                         sqlite3_errmsg(store->database));
+    }
+}
+
+/* ---- opening ---- */
+
+static int execute(struct store *store, const char *text, struct error *error)
+{
+    if (sqlite3_exec(store->database, text, NULL, NULL, NULL) != SQLITE_OK)
+        return store_error(store, error);
+    return 0;
+}
+
+static struct store *store_new(const char *folder, struct error *error)
+{
+    struct store *store = calloc(1, sizeof *store);
+    struct buf path = {0};
+
+    if (folder != NULL)
+        buf_printf(&path, "%s/gaspipe.sqlite", folder);
+    else
+        buf_append_string(&path, ":memory:");
+    if (store == NULL || buf_string(&path) == NULL) {
+        buf_free(&path);
+        free(store);
+        error_memory(error, "the store");
+        return NULL;
+    }
+    store->path = path.data;
+    store->folder_fd = -1;
+    return store;
+}
+
+/* One process at a time: the lock is on the folder, since SQLite's come and go. */
+static int lock_folder(struct store *store, const char *folder, struct error *error)
+{
+    if (folder == NULL)
+        return 0;
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return error_system(error, errno, "%s: cannot make the store's folder", folder);
+    store->folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (store->folder_fd < 0)
+        return error_system(error, errno, "%s: cannot open the store's folder", folder);
+    if (flock(store->folder_fd, LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    if (errno == EWOULDBLOCK)
+        return error_set(error, ERROR_SYSTEM, "%s: the store is in use by another process",
+                         store->path);
+    return error_system(error, errno, "%s: cannot lock the store's folder", folder);
+}
+
+static int open_database(struct store *store, int flags, struct error *error)
+{
+    int code = sqlite3_open_v2(store->path, &store->database, flags, NULL);
+
+    if (code != SQLITE_OK)
+        return error_set(error, ERROR_SYSTEM, "%s: cannot open the store: %s", store->path,
+                         store->database == NULL ? sqlite3_errstr(code)
+                                                 : sqlite3_errmsg(store->database));
+    (void)sqlite3_busy_timeout(store->database, BUSY_MS); /* cannot fail on an open database */
+    return 0;
+}
+
+/* Nothing is changed in a file before it is known to be ours or empty. */
+static int set_up(struct store *store, struct error *error)
+{
+    bool empty;
+
+    if (schema_check(store, &empty, error) != 0 ||
+        execute(store,
+                "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY;"
+                "PRAGMA secure_delete=OFF; PRAGMA cache_size=-16384;",
+                error) != 0)
+        return -1;
+    if (empty && (execute(store, "BEGIN IMMEDIATE", error) != 0 ||
+                  schema_create(store, error) != 0 || execute(store, "COMMIT", error) != 0))
+        return -1;
+    return statements_prepare(store, error);
+}
+
+struct store *store_open(const char *folder, struct error *error)
+{
+    struct store *store = store_new(folder, error);
+
+    if (store == NULL)
+        return NULL;
+    if (lock_folder(store, folder, error) == 0 &&
+        open_database(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error) == 0 &&
+        set_up(store, error) == 0)
+        return store;
+    store_close(store);
+    return NULL;
+}
+
+static int look_for_file(struct store *store, struct error *error)
+{
+    struct stat status;
+
+    if (stat(store->path, &status) == 0)
+        return 0;
+    if (errno == ENOENT || errno == ENOTDIR)
+        return error_set(error, ERROR_INPUT, "%s: no such store", store->path);
+    return error_system(error, errno, "%s: cannot look for the store", store->path);
+}
+
+static int set_up_reader(struct store *store, struct error *error)
+{
+    bool empty;
+
+    if (schema_check(store, &empty, error) != 0)
+        return -1;
+    if (empty)
+        return error_set(error, ERROR_INPUT, "%s: a store that holds nothing yet", store->path);
+    return statements_prepare(store, error);
+}
+
+struct store *store_open_reader(const char *folder, struct error *error)
+{
+    struct store *store = store_new(folder, error);
+
+    if (store == NULL)
+        return NULL;
+    store->reads_only = true;
+    if (look_for_file(store, error) == 0 &&
+        open_database(store, SQLITE_OPEN_READONLY, error) == 0 && set_up_reader(store, error) == 0)
+        return store;
+    store_close(store);
+    return NULL;
+}
+
+void store_close(struct store *store)
+{
+    if (store == NULL)
+        return;
+    statements_finalize(store);
+    (void)sqlite3_close(store->database); /* fails only while statements are left */
+    if (store->folder_fd >= 0)
+        (void)close(store->folder_fd);
+    key_cache_clear(&store->cache);
+    buf_free(&store->scope);
+    free(store->path);
+    free(store);
+}
+
+/* ---- blocks and marks ---- */
+
+static bool in_block(const struct store *store)
+{
+    return sqlite3_get_autocommit(store->database) == 0;
+}
+
+int store_block_begin(struct store *store, struct error *error)
+{
+    if (in_block(store))
+        return 0;
+    return statement_run(store, store->reads_only ? STATEMENT_BEGIN_READER : STATEMENT_BEGIN,
+                         error);
+}
+
+int store_block_commit(struct store *store, struct error *error)
+{
+    if (!in_block(store))
+        return 0;
+    if (store->cache.mark_count > 0)
+        return error_set(error, ERROR_SYSTEM, "%s: a crank is not ended", store->path);
+    if (statement_run(store, STATEMENT_COMMIT, error) != 0)
+        return -1;
+    if (store->cache.bytes > CACHE_BYTES_MAX)
+        key_cache_clear(&store->cache);
+    return 0;
+}
+
+void store_block_rollback(struct store *store)
+{
+    /* A failed rollback leaves nothing committed either. */
+    if (in_block(store))
+        (void)sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
+    key_cache_clear(&store->cache);
+}
+
+int store_mark(struct store *store, struct error *error)
+{
+    if (store_block_begin(store, error) != 0 || statement_run(store, STATEMENT_MARK, error) != 0)
+        return -1;
+    if (key_cache_mark(&store->cache) != 0)
+        return error_memory(error, "a crank");
+    return 0;
+}
+
+static int look_for_mark(const struct store *store, struct error *error)
+{
+    if (store->cache.mark_count > 0)
+        return 0;
+    return error_set(error, ERROR_SYSTEM, "%s: no crank is begun", store->path);
+}
+
+int store_undo(struct store *store, struct error *error)
+{
+    if (look_for_mark(store, error) != 0 || statement_run(store, STATEMENT_UNDO, error) != 0 ||
+        statement_run(store, STATEMENT_RELEASE, error) != 0)
+        return -1;
+    key_cache_undo(&store->cache);
+    return 0;
+}
+
+int store_release(struct store *store, struct error *error)
+{
+    if (look_for_mark(store, error) != 0 || statement_run(store, STATEMENT_RELEASE, error) != 0)
+        return -1;
+    key_cache_release(&store->cache);
+    return 0;
+}
+
+/* ---- watching ---- */
+
+void store_watch(struct store *store,
+                 void (*changed)(void *context, char what, struct iovec key, struct iovec value),
+                 void *context)
+{
+    store->changed = changed;
+    store->changed_context = context;
+}

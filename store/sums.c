@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/store_internal.h"
+
+/* Asked once in a while: not worth a prepared statement. */
+static int query_sum(struct store *store, const char *text, struct store_sum *sum,
+                     struct error *error)
+{
+    sqlite3_stmt *statement;
+    int result = 0;
+
+    if (sqlite3_prepare_v2(store->database, text, -1, &statement, NULL) != SQLITE_OK)
+        return store_error(store, error);
+    if (sqlite3_step(statement) == SQLITE_ROW) {
+        sum->items = sqlite3_column_int64(statement, 0);
+        sum->bytes = sqlite3_column_int64(statement, 1);
+    } else {
+        result = store_error(store, error);
+    }
+    sqlite3_finalize(statement);
+    return result;
+}
+
+static int sum_tables(struct store *store, struct store_sums *sums, struct error *error)
+{
+    if (query_sum(store,
+                  "SELECT count(*), coalesce(sum(length(CAST(name AS BLOB)) + length(value)), 0) "
+                  "FROM key",
+                  &sums->keys, error) != 0 ||
+        query_sum(store,
+                  "SELECT count(*), coalesce(sum(length(key) + length(value)), 0) FROM vatstore",
+                  &sums->vatstores, error) != 0 ||
+        query_sum(store, "SELECT count(*), coalesce(sum(length(item)), 0) FROM transcript",
+                  &sums->transcripts, error) != 0 ||
+        query_sum(store, "SELECT count(*), coalesce(sum(length(bytes)), 0) FROM snapshot_content",
+                  &sums->snapshots, error) != 0)
+        return -1;
+    return query_sum(store, "SELECT count(*), coalesce(sum(length(json)), 0) FROM bundle",
+                     &sums->bundles, error);
+}
+
+int store_sum_all(struct store *store, struct store_sums *sums, struct error *error)
+{
+    struct store_sum pages, free_pages;
+
+    if (sum_tables(store, sums, error) != 0 ||
+        query_sum(store, "SELECT page_count, page_size FROM pragma_page_count, pragma_page_size",
+                  &pages, error) != 0 ||
+        query_sum(store,
+                  "SELECT freelist_count, page_size FROM pragma_freelist_count, pragma_page_size",
+                  &free_pages, error) != 0)
+        return -1;
+    sums->file_bytes = pages.items * pages.bytes;
+    sums->free_bytes = free_pages.items * free_pages.bytes;
+    return 0;
+}
+
+int store_vat_sum(struct store *store, int64_t vat, struct store_sum *sum, struct error *error)
+{
+    int result;
+    bool row;
+
+    statement_bind_integer(store, STATEMENT_VAT_SUM, 1, vat);
+    result = statement_step(store, STATEMENT_VAT_SUM, &row, error);
+    if (row) {
+        sum->items = statement_integer(store, STATEMENT_VAT_SUM, 0);
+        sum->bytes = statement_integer(store, STATEMENT_VAT_SUM, 1);
+    }
+    statement_done(store, STATEMENT_VAT_SUM);
+    return result;
+}
