@@ -2,28 +2,36 @@
 #include "counter/blocks.h"
 
 #include "counter/instruction.h"
+#include "counter/kind.h"
+#include "counter/profile.h"
+#include "counter/stretch.h"
 #include "counter/tally.h"
 
 #define GUEST_PAGE_SIZE 4096
 
-/* Instructions in a row that are counted together, when the first of them begins. */
-struct stretch {
+/* A stretch in the making. */
+struct open_stretch {
     struct qemu_plugin_insn *first; /* NULL: empty */
-    uint64_t length;
+    struct stretch stretch;
 };
 
-static void stretch_add(struct stretch *stretch, struct qemu_plugin_insn *insn)
+static void add(struct open_stretch *open, struct qemu_plugin_insn *insn,
+                const struct opcode *opcode, bool with_kinds)
 {
-    if (stretch->first == NULL)
-        stretch->first = insn;
-    stretch->length++;
+    if (open->first == NULL) {
+        open->first = insn;
+        open->stretch.address = qemu_plugin_insn_vaddr(insn);
+    }
+    open->stretch.length++;
+    if (with_kinds)
+        stretch_add_kind(&open->stretch, kind_of(opcode));
 }
 
-static void stretch_close(struct stretch *stretch)
+static void close_stretch(struct open_stretch *open, enum tally_manner manner)
 {
-    if (stretch->first != NULL)
-        tally_count_before(stretch->first, stretch->length);
-    *stretch = (struct stretch){0};
+    if (open->first != NULL)
+        tally_count_before(open->first, &open->stretch, manner);
+    *open = (struct open_stretch){0};
 }
 
 /*
@@ -40,6 +48,14 @@ static bool may_be_taken_back(const struct qemu_plugin_tb *tb, size_t i)
            page_offset + INSTRUCTION_BYTES_MAX > GUEST_PAGE_SIZE;
 }
 
+static enum tally_manner manner_of(const struct instruction *instruction,
+                                   struct blocks_manner manner)
+{
+    if (instruction->repeats && manner.repeat_once)
+        return TALLY_REPEATED;
+    return instruction->raises ? TALLY_RAISING : TALLY_PLAIN;
+}
+
 /*
  * With the precision of an instruction, a stretch ends with one that can fault:
  * when that one does, it is the only one of them that did not complete. With
@@ -48,24 +64,21 @@ static bool may_be_taken_back(const struct qemu_plugin_tb *tb, size_t i)
 void blocks_count(struct qemu_plugin_tb *tb, struct blocks_manner manner)
 {
     size_t count = qemu_plugin_tb_n_insns(tb);
-    struct stretch stretch = {0};
+    struct open_stretch open = {0};
 
     for (size_t i = 0; i < count; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-        struct instruction instruction =
-            instruction_of(qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn));
-        bool repeats_once = instruction.repeats && manner.repeat_once;
+        struct opcode opcode = opcode_of(qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn));
+        struct instruction instruction = instruction_of(&opcode);
+        enum tally_manner special = manner_of(&instruction, manner);
 
-        if (repeats_once || instruction.raises || may_be_taken_back(tb, i))
-            stretch_close(&stretch);
-        if (repeats_once)
-            tally_count_repeated(insn);
-        else if (instruction.raises)
-            tally_count_raising(insn);
-        else
-            stretch_add(&stretch, insn);
-        if (instruction.may_fault && manner.precision == GASMARK_INSTRUCTION)
-            stretch_close(&stretch);
+        if (special != TALLY_PLAIN || may_be_taken_back(tb, i))
+            close_stretch(&open, TALLY_PLAIN);
+        add(&open, insn, &opcode, manner.kinds);
+        profile_watch(insn, &opcode);
+        if (special != TALLY_PLAIN ||
+            (instruction.may_fault && manner.precision == GASMARK_INSTRUCTION))
+            close_stretch(&open, special);
     }
-    stretch_close(&stretch);
+    close_stretch(&open, TALLY_PLAIN);
 }

@@ -11,6 +11,7 @@
 struct blocks_manner {
     enum gasmark_precision precision;
     bool repeat_once; /* a string instruction counts once, not once for each iteration */
+    bool kinds;       /* with the kinds of the instructions */
 };
 
 /* Makes the instructions of a block count, while it is being translated. */

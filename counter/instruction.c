@@ -77,8 +77,6 @@ static const uint8_t two_bytes[256] = {
     [0x2b] = MEMORY,              /* movnt */
     RANGE(0x2c, 0x2f) = OPERAND,  /* cvt, ucomis, comis */
     [0x31] = HARMLESS,            /* rdtsc */
-    [0x38] = MEMORY,              /* SSSE3, SSE4 */
-    [0x3a] = MEMORY,              /* SSSE3, SSE4 */
     RANGE(0x40, 0x4f) = OPERAND,  /* cmov */
     [0x50] = OPERAND,             /* movmsk */
     RANGE(0x51, 0x76) = OPERAND,  /* SSE and SSE2 */
@@ -109,24 +107,40 @@ static const uint8_t two_bytes[256] = {
 };
 
 /* ModRM made use of: one of the first three effects. */
-static enum effect effect_of(enum effect effect, uint8_t modrm)
+static enum effect effect_of(enum effect effect, const struct opcode *opcode)
 {
-    bool is_register = modrm >> 6 == 3;
-    unsigned field = modrm >> 3 & 7;
-
     switch (effect) {
     case UNKNOWN:
     case HARMLESS:
     case MEMORY:
         return effect;
     case ADDRESS:
-        return is_register ? UNKNOWN : HARMLESS;
+        return opcode_names_memory(opcode) ? HARMLESS : UNKNOWN;
     case OPERAND_NOT_6_7:
-        if (field >= 6)
+        if (opcode_field(opcode) >= 6)
             return UNKNOWN;
         /* fall through */
     case OPERAND:
-        return is_register ? HARMLESS : MEMORY;
+        return opcode_names_memory(opcode) ? MEMORY : HARMLESS;
+    }
+    return UNKNOWN;
+}
+
+/* Of those that VEX encodes, nothing is known here. */
+static enum effect look_up(const struct opcode *opcode)
+{
+    if (opcode->is_vex)
+        return UNKNOWN;
+    switch (opcode->map) {
+    case OPCODE_ONE_BYTE:
+        return (enum effect)one_byte[opcode->byte];
+    case OPCODE_0F:
+        return (enum effect)two_bytes[opcode->byte];
+    case OPCODE_0F38: /* SSSE3, SSE4, ... */
+    case OPCODE_0F3A:
+        return MEMORY;
+    case OPCODE_UNKNOWN:
+        break;
     }
     return UNKNOWN;
 }
@@ -137,33 +151,13 @@ static bool is_string(uint8_t opcode)
     return (opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf);
 }
 
-static bool is_prefix(uint8_t byte)
+struct instruction instruction_of(const struct opcode *opcode)
 {
-    return byte == 0x66 || byte == 0x67 || byte == 0xf0 || byte == 0xf2 || byte == 0xf3 ||
-           byte == 0x2e || byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 ||
-           byte == 0x65 || (byte >= 0x40 && byte <= 0x4f);
-}
+    enum effect effect = effect_of(look_up(opcode), opcode);
 
-struct instruction instruction_of(const uint8_t *bytes, size_t size)
-{
-    const uint8_t *table = one_byte;
-    enum effect effect = UNKNOWN;
-    bool repeat = false, repeats = false;
-    size_t at = 0;
-
-    for (; at < size && is_prefix(bytes[at]); at++)
-        repeat |= bytes[at] == 0xf2 || bytes[at] == 0xf3;
-    if (at < size && bytes[at] == 0x0f) {
-        table = two_bytes;
-        at++;
-    }
-    if (at < size) {
-        effect = effect_of((enum effect)table[bytes[at]], at + 1 < size ? bytes[at + 1] : 0);
-        repeats = repeat && table == one_byte && is_string(bytes[at]);
-    }
     return (struct instruction){
         .may_fault = effect != HARMLESS,
         .raises = effect == UNKNOWN,
-        .repeats = repeats,
+        .repeats = opcode->repeat && opcode->map == OPCODE_ONE_BYTE && is_string(opcode->byte),
     };
 }

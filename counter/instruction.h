@@ -3,10 +3,10 @@
 #define GASPIPE_COUNTER_INSTRUCTION_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-/* What the counter has to know of an x86-64 instruction, from its bytes. */
+#include "counter/opcode.h"
+
+/* What the counter has to know of an x86-64 instruction, from its opcode. */
 struct instruction {
     bool may_fault; /* it can end without having completed, and a handler run instead */
     bool raises;    /* it can do so for another reason than an access to memory */
@@ -18,9 +18,8 @@ struct instruction {
 
 /*
  * An instruction that is not known here may fault for any reason. A mistake on
- * that side costs time, one on the other costs a wrong count. At most `size`
- * bytes are looked at.
+ * that side costs time, one on the other costs a wrong count.
  */
-struct instruction instruction_of(const uint8_t *bytes, size_t size);
+struct instruction instruction_of(const struct opcode *opcode);
 
 #endif

@@ -37,6 +37,8 @@ static bool parse_one(struct options *options, const char *argument)
         options->repeat_once = false;
     else if (strcmp(argument, "random=pinned") == 0)
         options->pin_random = true;
+    else if (strcmp(argument, "kinds=on") == 0)
+        options->kinds = true;
     else if (strcmp(argument, "follow=exec") == 0)
         options->follow = true;
     else if (strncmp(argument, "profile=", 8) == 0)
@@ -55,8 +57,8 @@ bool options_parse(struct options *options, int count, char **arguments)
         if (!parse_one(options, arguments[i])) {
             fprintf(stderr,
                     "gascount: '%s' is no option; there are precision=auto|block|instruction, "
-                    "rep=once|iterations, limit=N, random=pinned, follow=exec, profile=PATH, "
-                    "report=PATH\n",
+                    "rep=once|iterations, limit=N, random=pinned, kinds=on, follow=exec, "
+                    "profile=PATH, report=PATH\n",
                     arguments[i]);
             return false;
         }

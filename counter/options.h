@@ -13,6 +13,7 @@ struct options {
     bool precision_is_forced;         /* not with precision=auto, the default */
     bool repeat_once;                 /* rep=once|iterations, the default */
     bool pin_random;                  /* random=pinned: getrandom(2) gives the same bytes */
+    bool kinds;                       /* kinds=on: instructions by kind, too */
     bool follow;                      /* follow=exec: programs that the guest becomes, too */
     uint64_t limit;                   /* limit=N instructions of the whole program; 0: none */
     const char *profile;              /* profile=PATH, likewise */

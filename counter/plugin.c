@@ -4,17 +4,20 @@
  * QEMU loads it with `-plugin libgascount.so`; see gasmark.h for what the
  * program can ask of it.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "counter/aborts.h"
 #include "counter/address_space.h"
 #include "counter/blocks.h"
 #include "counter/follow.h"
 #include "counter/guest_memory.h"
+#include "counter/interpose.h"
 #include "counter/marks.h"
 #include "counter/options.h"
 #include "counter/precision.h"
@@ -39,6 +42,7 @@ static void thread_began(qemu_plugin_id_t id, unsigned thread)
         exit(EXIT_FAILURE);
     }
     marks_thread_began(thread);
+    profile_thread_began(thread);
 }
 
 static void block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -69,6 +73,27 @@ static void become_precise(qemu_plugin_id_t id)
     qemu_plugin_reset(id, was_reset);
 }
 
+/* The kernel's stack_t: where, flags, size. */
+static void note_alternate_stack(unsigned thread, uint64_t address)
+{
+    stack_t stack;
+
+    if (address != 0 && guest_memory_read(address, &stack, sizeof stack))
+        profile_alternate_stack(thread, (uintptr_t)stack.ss_sp,
+                                stack.ss_flags & SS_DISABLE ? 0 : stack.ss_size);
+}
+
+/* What the profile has to know. */
+static void profile_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_t a2)
+{
+    if (number == SYS_exit_group)
+        profile_write();
+    if (number == SYS_munmap)
+        profile_unmaps(a1, a2);
+    if (number == SYS_sigaltstack)
+        note_alternate_stack(thread, a1);
+}
+
 /* What can only be done before QEMU does the syscall. */
 static void before_syscall(int64_t number, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
                            uint64_t a5)
@@ -79,8 +104,6 @@ static void before_syscall(int64_t number, uint64_t a1, uint64_t a2, uint64_t a3
         randomness_asked(a1);
     if (number == SYS_exit_group || number == SYS_exit || number == SYS_execve)
         marks_check_program();
-    if (number == SYS_exit_group)
-        profile_write();
     if (number == SYS_execve && options.follow)
         follow_execve(a1, a2, a3);
 }
@@ -96,6 +119,8 @@ static void syscall_entered(qemu_plugin_id_t id, unsigned thread, int64_t number
         reporter_syscall(number);
     }
     reporter_add(tally_flush(thread));
+    if (options.profile != NULL)
+        profile_syscall(thread, number, a1, a2);
     before_syscall(number, a1, a2, a3, a4, a5);
     if (manner.precision == GASMARK_BLOCK && !options.precision_is_forced &&
         precision_is_needed(number, a1, a2, a3))
@@ -114,6 +139,24 @@ static void syscall_returned(qemu_plugin_id_t id, unsigned thread, int64_t numbe
         tally_add_bytes(thread, direction & SYSCALL_READS ? (uint64_t)result : 0,
                         direction & SYSCALL_WRITES ? (uint64_t)result : 0);
     reporter_add(tally_flush(thread));
+}
+
+typedef int kill_function(pid_t, int);
+static kill_function *real_kill;
+
+/* So QEMU ends itself where a signal ends the guest. */
+static int end_by_signal(pid_t pid, int signal)
+{
+    if (pid == getpid())
+        profile_write();
+    return real_kill(pid, signal);
+}
+
+static void begin_profile(void)
+{
+    tally_feed_profile();
+    if (!interpose("kill", (void *)end_by_signal, (void **)&real_kill))
+        fprintf(stderr, "gascount: a process that a signal ends will leave no profile\n");
 }
 
 static void register_callbacks(qemu_plugin_id_t id)
@@ -146,7 +189,11 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
     if (options.profile != NULL && !profile_open(options.profile))
         return -1;
     tally_use_words(reporter_words());
-    manner = (struct blocks_manner){options.precision, options.repeat_once};
+    if (options.kinds)
+        tally_use_kind_words(reporter_kind_words());
+    if (options.profile != NULL)
+        begin_profile();
+    manner = (struct blocks_manner){options.precision, options.repeat_once, options.kinds};
     marks_set_precision(manner.precision);
     reporter_precision(manner.precision);
     if (options.limit > 0)

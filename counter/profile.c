@@ -9,194 +9,285 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/file.h>
 #include <unistd.h>
 
-#include "counter/guest_memory.h"
+#include "counter/call_stack.h"
+#include "counter/guest_files.h"
+#include "counter/pairs.h"
+#include "counter/tally.h"
 
-/* Instructions that are counted together: those from an address on, so many. */
-struct place {
-    struct place *next; /* with the same hash */
-    uint64_t address;   /* of the guest */
-    uint64_t length;
-    uint64_t count; /* of instructions; translated code adds to it */
-};
-
-#define BUCKETS 65536
+/* Chains of calls beyond so many are not told apart from their callers' chains. */
+#define CHAINS_MAX 1000000
 
 static char profile_path[PATH_MAX];
-static struct place **buckets;
+static bool is_open;
+
+/* From (caller's chain, return address) to the chain; and from it back. */
+static struct pairs chains;
+static struct chain {
+    uint64_t caller, return_address;
+} * chain_of;
+static size_t chain_room;
+
+/* From (chain, stretch) to how many instructions of the stretch completed so. */
+static struct pairs counts;
+
+/* Of all three. Taken only where there are several threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct call_stack stacks[TALLY_THREADS_MAX];
+
+static void take_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void leave_lock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
 
 /* The counts that fork(2) has copied are the parent's. */
 static void in_child(void)
 {
-    for (size_t bucket = 0; bucket < BUCKETS; bucket++)
-        for (struct place *place = buckets[bucket]; place != NULL; place = place->next)
-            place->count = 0;
+    struct pair *count;
+
+    for (size_t at = 0; (count = pairs_next(&counts, &at)) != NULL;)
+        count->value = 0;
+    leave_lock();
 }
 
 bool profile_open(const char *path)
 {
     size_t size = strlen(path) + 1;
 
-    buckets = calloc(BUCKETS, sizeof *buckets);
-    if (buckets == NULL || size > sizeof profile_path) {
-        fprintf(stderr, "gascount: cannot keep a profile for %s\n", path);
+    if (size > sizeof profile_path) {
+        fprintf(stderr, "gascount: the path of the profile is too long: %s\n", path);
         return false;
     }
     memcpy(profile_path, path, size);
-    pthread_atfork(NULL, NULL, in_child);
+    pthread_atfork(take_lock, leave_lock, in_child);
+    is_open = true;
     return true;
 }
 
-/* The place, made when it is new; NULL when there is no memory for it. */
-static struct place *find_place(uint64_t address, uint64_t length)
+static _Noreturn void out_of_memory(void)
 {
-    struct place **bucket = &buckets[(address ^ address >> 16) % BUCKETS];
-    struct place *place;
-
-    for (place = *bucket; place != NULL; place = place->next)
-        if (place->address == address && place->length == length)
-            return place;
-    place = calloc(1, sizeof *place);
-    if (place == NULL)
-        return NULL;
-    place->address = address;
-    place->length = length;
-    place->next = *bucket;
-    *bucket = place;
-    return place;
+    qemu_plugin_outs("gascount: no memory for the profile\n");
+    abort();
 }
 
-static void add(unsigned thread, void *place_of)
-{
-    struct place *place = place_of;
+/* ---- counting ---- */
 
-    (void)thread;
-    __atomic_fetch_add(&place->count, place->length, __ATOMIC_RELAXED);
+void profile_began(unsigned thread, const struct stretch *stretch, bool shared)
+{
+    struct pair *count;
+
+    if (shared)
+        take_lock();
+    count = pairs_find(&counts, call_stack_id(&stacks[thread]), (uintptr_t)stretch);
+    if (count == NULL)
+        out_of_memory();
+    count->value += stretch->length;
+    if (shared)
+        leave_lock();
 }
 
-void profile_count_before(struct qemu_plugin_insn *insn, uint64_t instructions, bool many_threads)
+/* The pair is there already, so no memory is asked for: this may be a signal handler. */
+void profile_aborted(unsigned thread, const struct stretch *stretch, bool shared)
 {
-    struct place *place;
+    struct pair *count;
 
-    if (buckets == NULL)
+    if (shared)
+        take_lock();
+    count = pairs_find(&counts, call_stack_id(&stacks[thread]), (uintptr_t)stretch);
+    if (count != NULL)
+        count->value--;
+    if (shared)
+        leave_lock();
+}
+
+/* ---- following calls ---- */
+
+void profile_thread_began(unsigned thread)
+{
+    call_stack_clear(&stacks[thread]);
+}
+
+void profile_alternate_stack(unsigned thread, uint64_t start, uint64_t size)
+{
+    stacks[thread].other_start = start;
+    stacks[thread].other_end = start + size;
+}
+
+/* Chain 0 is that of no calls. */
+static bool keep_chain(struct chain chain)
+{
+    if (chains.count >= chain_room) {
+        size_t room = chain_room > 0 ? 2 * chain_room : 1024;
+        struct chain *larger = reallocarray(chain_of, room, sizeof *larger);
+
+        if (larger == NULL)
+            return false;
+        chain_of = larger;
+        chain_room = room;
+    }
+    chain_of[chains.count] = chain;
+    return true;
+}
+
+static uint32_t chain_id(uint32_t caller, uint64_t return_address)
+{
+    struct pair *chain = pairs_find(&chains, caller, return_address);
+
+    if (chain == NULL)
+        out_of_memory();
+    if (chain->value == 0) {
+        chain->value = chains.count;
+        if (!keep_chain((struct chain){caller, return_address}))
+            out_of_memory();
+    }
+    return (uint32_t)chain->value;
+}
+
+static void called(unsigned thread, qemu_plugin_meminfo_t info, uint64_t slot, void *return_address)
+{
+    struct call_stack *stack = &stacks[thread];
+    uint32_t caller, id;
+
+    (void)info;
+    call_stack_leave(stack, slot);
+    caller = id = call_stack_id(stack);
+    take_lock();
+    if (stack->depth < PROFILE_DEPTH_MAX && chains.count < CHAINS_MAX)
+        id = chain_id(caller, (uintptr_t)return_address);
+    leave_lock();
+    if (!call_stack_enter(stack, slot, id))
+        out_of_memory();
+}
+
+static void returned(unsigned thread, qemu_plugin_meminfo_t info, uint64_t slot, void *unused)
+{
+    (void)info, (void)unused;
+    call_stack_leave(&stacks[thread], slot);
+}
+
+/* Of a call the store is followed: what it loads, if anything, is whom to call. */
+void profile_watch(struct qemu_plugin_insn *insn, const struct opcode *opcode)
+{
+    uint64_t behind = qemu_plugin_insn_vaddr(insn) + qemu_plugin_insn_size(insn);
+
+    if (!is_open)
         return;
-    pthread_mutex_lock(&lock);
-    place = find_place(qemu_plugin_insn_vaddr(insn), instructions);
-    pthread_mutex_unlock(&lock);
-    if (place == NULL)
-        abort();
-    if (many_threads)
-        qemu_plugin_register_vcpu_insn_exec_cb(insn, add, QEMU_PLUGIN_CB_NO_REGS, place);
-    else
-        qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64, &place->count,
-                                                   instructions);
+    switch (kind_of(opcode).class) {
+    case KIND_CALL:
+        qemu_plugin_register_vcpu_mem_cb(insn, called, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_W,
+                                         (void *)(uintptr_t)behind);
+        break;
+    case KIND_RETURN:
+        qemu_plugin_register_vcpu_mem_cb(insn, returned, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_R,
+                                         NULL);
+        break;
+    default:
+        break;
+    }
 }
 
 /* ---- writing ---- */
 
-/* A part of the guest's memory that a file was mapped to. */
-struct mapping {
-    uint64_t start, end; /* addresses of the host */
-    uint64_t offset;     /* in the file */
-    char *path;          /* owned */
-};
-
-struct mappings {
-    struct mapping *mapping; /* in order of addresses */
-    size_t count;
-};
-
-static bool parse_mapping(const char *line, struct mapping *mapping)
+static void write_place(FILE *out, const struct guest_files *files, uint64_t address)
 {
-    char *at;
-    const char *path = strchr(line, '/');
+    uint64_t offset = 0;
+    const struct guest_file *file = guest_files_find(files, address, &offset);
 
-    mapping->start = strtoull(line, &at, 16);
-    if (path == NULL || *at != '-')
-        return false;
-    mapping->end = strtoull(at + 1, &at, 16);
-    at += strspn(at, " ");
-    at += strcspn(at, " "); /* the protection */
-    mapping->offset = strtoull(at, NULL, 16);
-    mapping->path = strndup(path, strcspn(path, "\n"));
-    return mapping->path != NULL;
+    fprintf(out, "%" PRIu64 " %s\n", offset, file != NULL ? file->path : "-");
 }
 
-static void read_mappings(struct mappings *mappings)
+static void write_chains(FILE *out, const struct guest_files *files)
 {
-    FILE *file = fopen("/proc/self/maps", "re");
-    char line[PATH_MAX + 100];
+    for (size_t id = 1; id <= chains.count; id++) {
+        fprintf(out, "call %zu %" PRIu64 " ", id, chain_of[id].caller);
+        write_place(out, files, chain_of[id].return_address);
+    }
+}
 
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        struct mapping mapping, *larger;
+/* What is written is not written again, should the process go on. */
+static void write_counts(FILE *out, const struct guest_files *files)
+{
+    struct pair *count;
 
-        if (!parse_mapping(line, &mapping))
+    for (size_t at = 0; (count = pairs_next(&counts, &at)) != NULL;) {
+        const struct stretch *stretch = (const struct stretch *)(uintptr_t)count->b;
+
+        if (count->value == 0)
             continue;
-        larger = reallocarray(mappings->mapping, mappings->count + 1, sizeof *larger);
-        if (larger == NULL) {
-            free(mapping.path);
-            break;
-        }
-        larger[mappings->count++] = mapping;
-        mappings->mapping = larger;
+        fprintf(out, "count %" PRIu64 " %" PRIu64 " ", count->value, count->a);
+        write_place(out, files, stretch->address);
+        count->value = 0;
     }
-    if (file != NULL)
-        fclose(file);
 }
 
-static void free_mappings(struct mappings *mappings)
+/* Others may append to the same file at the same time. */
+static bool append(const char *text, size_t length)
 {
-    for (size_t i = 0; i < mappings->count; i++)
-        free(mappings->mapping[i].path);
-    free(mappings->mapping);
-}
+    int fd = open(profile_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    ssize_t written = 0;
 
-static void write_place(FILE *out, const struct place *place, const struct mappings *mappings)
-{
-    uint64_t address = guest_memory_host_address(place->address);
-
-    for (size_t i = 0; i < mappings->count; i++) {
-        const struct mapping *mapping = &mappings->mapping[i];
-
-        if (address >= mapping->start && address < mapping->end) {
-            fprintf(out, "%" PRIu64 " %" PRIu64 " %s\n", place->count,
-                    address - mapping->start + mapping->offset, mapping->path);
-            return;
-        }
+    if (fd < 0)
+        return false;
+    while (flock(fd, LOCK_EX) < 0 && errno == EINTR)
+        ;
+    for (size_t at = 0; at < length && written >= 0; at += (size_t)written) {
+        written = write(fd, text + at, length - at);
+        if (written < 0 && errno == EINTR)
+            written = 0;
     }
-    fprintf(out, "%" PRIu64 " 0 -\n", place->count);
+    return close(fd) == 0 && written >= 0;
 }
 
-/* What is written is not written again, should the execve fail. */
-static void take_out(FILE *out, struct place *place, const struct mappings *mappings)
+static void write_all(const struct guest_files *files)
 {
-    if (place->count > 0)
-        write_place(out, place, mappings);
-    place->count = 0;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    bool written = false;
+
+    if (out != NULL) {
+        fprintf(out, "process %d\n", (int)getpid());
+        write_chains(out, files);
+        write_counts(out, files);
+        written = fclose(out) == 0 && append(text, length);
+    }
+    if (!written)
+        fprintf(stderr, "gascount: cannot write %s: %s\n", profile_path, strerror(errno));
+    free(text);
 }
 
 void profile_write(void)
 {
-    struct mappings mappings = {0};
-    FILE *out;
+    struct guest_files files;
 
-    if (buckets == NULL)
+    if (!is_open)
         return;
-    out = fopen(profile_path, "ae");
-    if (out == NULL) {
-        fprintf(stderr, "gascount: cannot write %s: %s\n", profile_path, strerror(errno));
+    guest_files_read(&files);
+    take_lock();
+    write_all(&files);
+    leave_lock();
+    guest_files_free(&files);
+}
+
+void profile_unmaps(uint64_t start, uint64_t size)
+{
+    struct guest_files files;
+
+    if (!is_open)
         return;
+    guest_files_read(&files);
+    if (guest_files_touch(&files, start, size)) {
+        take_lock();
+        write_all(&files);
+        leave_lock();
     }
-    read_mappings(&mappings);
-    pthread_mutex_lock(&lock);
-    for (size_t bucket = 0; bucket < BUCKETS; bucket++)
-        for (struct place *place = buckets[bucket]; place != NULL; place = place->next)
-            take_out(out, place, &mappings);
-    pthread_mutex_unlock(&lock);
-    free_mappings(&mappings);
-    if (fclose(out) != 0)
-        fprintf(stderr, "gascount: cannot write %s: %s\n", profile_path, strerror(errno));
+    guest_files_free(&files);
 }

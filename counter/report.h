@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "counter/kind.h"
+
 /*
  * What the counter tells the one who started it (`report=PATH`), in a file that
  * both map. Numbers are written as they arise, so they are right however a
@@ -12,7 +14,7 @@
  * process becomes by execve(2).
  */
 
-#define REPORT_VERSION       1
+#define REPORT_VERSION       2
 #define REPORT_PROCESSES_MAX 256
 #define REPORT_REGIONS_MAX   4096
 #define REPORT_SYSCALLS      512
@@ -34,6 +36,10 @@ struct report_process {
     uint64_t bytes_written;
     uint64_t syscalls;
     uint64_t inherited; /* words and begun less faults, as they were copied by fork(2) */
+    /* Of the instructions, likewise, where kinds are asked for: */
+    uint64_t kind_words[KIND_COUNT];
+    uint64_t kinds[KIND_COUNT]; /* beside kind_words, of what completed */
+    uint64_t kinds_inherited[KIND_COUNT];
     uint64_t by_number[REPORT_SYSCALLS]; /* syscalls; the last is for all higher numbers */
 };
 
@@ -48,6 +54,7 @@ struct report_region {
     uint64_t bytes_read;
     uint64_t bytes_written;
     uint64_t syscalls;
+    uint64_t kinds[KIND_COUNT];
 };
 
 struct report {
@@ -73,6 +80,12 @@ static inline uint64_t report_instructions(const struct report_process *process)
     for (int word = 0; word < REPORT_WORDS; word++)
         begun += process->words[word];
     return begun - process->faults - process->inherited;
+}
+
+/* What it has executed of a kind, one of KIND_COUNT. */
+static inline uint64_t report_kind(const struct report_process *process, int kind)
+{
+    return process->kind_words[kind] + process->kinds[kind] - process->kinds_inherited[kind];
 }
 
 #endif

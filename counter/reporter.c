@@ -74,10 +74,14 @@ static void in_child(void)
     if (fd >= 0)
         close(fd);
     memcpy(record->words, before.words, sizeof record->words);
+    memcpy(record->kind_words, before.kind_words, sizeof record->kind_words);
+    memcpy(record->kinds, before.kinds, sizeof record->kinds);
     record->begun = before.begun;
     record->faults = before.faults;
     record->precision = before.precision;
     record->inherited = completed(record);
+    for (int kind = 0; kind < KIND_COUNT; kind++)
+        record->kinds_inherited[kind] = record->kind_words[kind] + record->kinds[kind];
     fill_record();
 }
 
@@ -118,6 +122,11 @@ uint64_t *reporter_words(void)
     return record != NULL ? record->words : private_record.process.words;
 }
 
+uint64_t *reporter_kind_words(void)
+{
+    return record != NULL ? record->kind_words : private_record.process.kind_words;
+}
+
 void reporter_add(struct tally done)
 {
     if (report == NULL)
@@ -127,6 +136,9 @@ void reporter_add(struct tally done)
     ADD(record->bytes_read, done.bytes_read);
     ADD(record->bytes_written, done.bytes_written);
     ADD(record->syscalls, done.syscalls);
+    for (int kind = 0; kind < KIND_COUNT; kind++)
+        if (done.kinds[kind] != 0)
+            ADD(record->kinds[kind], done.kinds[kind]);
 }
 
 void reporter_syscall(int64_t number)
@@ -144,16 +156,18 @@ void reporter_region(unsigned thread, struct tally tally)
     if (report == NULL)
         return;
     index = ADD(report->regions, 1);
-    if (index < REPORT_REGIONS_MAX)
-        report->region[index] = (struct report_region){
-            .pid = getpid(),
-            .thread = thread,
-            .instructions = tally.instructions,
-            .faults = tally.faults,
-            .bytes_read = tally.bytes_read,
-            .bytes_written = tally.bytes_written,
-            .syscalls = tally.syscalls,
-        };
+    if (index >= REPORT_REGIONS_MAX)
+        return;
+    report->region[index] = (struct report_region){
+        .pid = getpid(),
+        .thread = thread,
+        .instructions = tally.instructions,
+        .faults = tally.faults,
+        .bytes_read = tally.bytes_read,
+        .bytes_written = tally.bytes_written,
+        .syscalls = tally.syscalls,
+    };
+    memcpy(report->region[index].kinds, tally.kinds, sizeof tally.kinds);
 }
 
 void reporter_precision(enum gasmark_precision precision)

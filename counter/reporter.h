@@ -19,6 +19,7 @@ bool reporter_open(const char *path);
 
 /* The words that translated code adds to: the record's, or private ones. */
 uint64_t *reporter_words(void);
+uint64_t *reporter_kind_words(void);
 
 /* Since this thread's last flush it has done so much, words left out. */
 void reporter_add(struct tally done);

@@ -2,6 +2,8 @@
 #include "counter/tally.h"
 
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "counter/profile.h"
 
@@ -16,6 +18,9 @@ struct slot {
     uint64_t repeated_begun;   /* begun_by() the thread just after it was counted */
     struct tally flushed;
     uint64_t raising_begun; /* begun_by() it when an instruction that can raise began */
+    /* Only where kinds or a profile are asked for: */
+    const struct stretch *last; /* to begin */
+    uint64_t kinds[KIND_COUNT]; /* of what completed */
 } __attribute__((aligned(128)));
 
 static struct slot slots[TALLY_THREADS_MAX];
@@ -29,29 +34,35 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t *alone_words;
 static bool many_threads;
 
+/* Like alone_words, for kinds; NULL: nobody asked for them. */
+static uint64_t *alone_kinds;
+static bool feeds_profile;
+
 /* Which slot is the calling host thread's. */
 static __thread struct slot *own_slot __attribute__((tls_model("initial-exec")));
 
 struct tally tally_sum(struct tally a, struct tally b)
 {
-    return (struct tally){
-        .instructions = a.instructions + b.instructions,
-        .faults = a.faults + b.faults,
-        .bytes_read = a.bytes_read + b.bytes_read,
-        .bytes_written = a.bytes_written + b.bytes_written,
-        .syscalls = a.syscalls + b.syscalls,
-    };
+    a.instructions += b.instructions;
+    a.faults += b.faults;
+    a.bytes_read += b.bytes_read;
+    a.bytes_written += b.bytes_written;
+    a.syscalls += b.syscalls;
+    for (int kind = 0; alone_kinds != NULL && kind < KIND_COUNT; kind++)
+        a.kinds[kind] += b.kinds[kind];
+    return a;
 }
 
 struct tally tally_difference(struct tally a, struct tally b)
 {
-    return (struct tally){
-        .instructions = a.instructions - b.instructions,
-        .faults = a.faults - b.faults,
-        .bytes_read = a.bytes_read - b.bytes_read,
-        .bytes_written = a.bytes_written - b.bytes_written,
-        .syscalls = a.syscalls - b.syscalls,
-    };
+    a.instructions -= b.instructions;
+    a.faults -= b.faults;
+    a.bytes_read -= b.bytes_read;
+    a.bytes_written -= b.bytes_written;
+    a.syscalls -= b.syscalls;
+    for (int kind = 0; alone_kinds != NULL && kind < KIND_COUNT; kind++)
+        a.kinds[kind] -= b.kinds[kind];
+    return a;
 }
 
 static void take_lock(void)
@@ -116,48 +127,138 @@ static void add_raising(unsigned thread, void *unused)
  * QEMU begins the same instruction again and nothing else in between: only then
  * is the number of instructions begun the same as when it was counted.
  */
+static bool begins_again(unsigned thread, uint64_t address)
+{
+    const struct slot *slot = &slots[thread];
+
+    return slot->repeated_address == address && slot->repeated_begun == begun_by(thread);
+}
+
 static void add_repeated(unsigned thread, void *address)
 {
     struct slot *slot = &slots[thread];
 
-    if (slot->repeated_address == (uintptr_t)address && slot->repeated_begun == begun_by(thread))
+    if (begins_again(thread, (uintptr_t)address))
         return;
     slot->begun++;
     slot->repeated_address = (uintptr_t)address;
     slot->repeated_begun = begun_by(thread);
 }
 
-void tally_count_before(struct qemu_plugin_insn *insn, uint64_t instructions)
+/* ---- where kinds or a profile are asked for, a function is called for each stretch ---- */
+
+static void add_kinds(unsigned thread, const struct stretch *stretch)
+{
+    uint64_t *kinds = many_threads ? slots[thread].kinds : alone_kinds;
+
+    for (int kind = 0; kind < KIND_COUNT; kind++)
+        kinds[kind] += stretch->kinds[kind];
+}
+
+static void note(unsigned thread, const struct stretch *stretch)
+{
+    slots[thread].last = stretch;
+    if (alone_kinds != NULL)
+        add_kinds(thread, stretch);
+    if (feeds_profile)
+        profile_began(thread, stretch, many_threads);
+}
+
+/* As quick to be seen from outside as what translated code adds by itself. */
+static void note_plain(unsigned thread, void *stretch_of)
+{
+    const struct stretch *stretch = stretch_of;
+
+    if (many_threads)
+        slots[thread].begun += stretch->length;
+    else
+        alone_words[0] += stretch->length;
+    note(thread, stretch);
+}
+
+static void note_raising(unsigned thread, void *stretch)
+{
+    add_raising(thread, NULL);
+    note(thread, stretch);
+}
+
+static void note_repeated(unsigned thread, void *stretch_of)
+{
+    const struct stretch *stretch = stretch_of;
+
+    if (begins_again(thread, stretch->address))
+        return;
+    note(thread, stretch);
+    add_repeated(thread, (void *)(uintptr_t)stretch->address);
+}
+
+static void call_before(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t function,
+                        const void *data)
+{
+    qemu_plugin_register_vcpu_insn_exec_cb(insn, function, QEMU_PLUGIN_CB_NO_REGS,
+                                           (void *)(uintptr_t)data);
+}
+
+static void note_before(struct qemu_plugin_insn *insn, const struct stretch *stretch,
+                        enum tally_manner manner)
+{
+    static const qemu_plugin_vcpu_udata_cb_t functions[] = {
+        [TALLY_PLAIN] = note_plain,
+        [TALLY_REPEATED] = note_repeated,
+        [TALLY_RAISING] = note_raising,
+    };
+    const struct stretch *kept = stretch_keep(stretch);
+
+    if (kept == NULL) {
+        qemu_plugin_outs("gascount: no memory for what is counted\n");
+        abort();
+    }
+    call_before(insn, functions[manner], kept);
+}
+
+static void count_plain(struct qemu_plugin_insn *insn, uint64_t instructions)
 {
     static unsigned turn;
 
-    profile_count_before(insn, instructions, many_threads);
     if (many_threads)
-        qemu_plugin_register_vcpu_insn_exec_cb(insn, add_begun, QEMU_PLUGIN_CB_NO_REGS,
-                                               (void *)(uintptr_t)instructions);
+        call_before(insn, add_begun, (void *)(uintptr_t)instructions);
     else
         qemu_plugin_register_vcpu_insn_exec_inline(
             insn, QEMU_PLUGIN_INLINE_ADD_U64, &alone_words[turn++ % TALLY_WORDS], instructions);
 }
 
-void tally_count_repeated(struct qemu_plugin_insn *insn)
+void tally_count_before(struct qemu_plugin_insn *insn, const struct stretch *stretch,
+                        enum tally_manner manner)
 {
-    uint64_t address = qemu_plugin_insn_vaddr(insn);
-
-    profile_count_before(insn, 1, many_threads);
-    qemu_plugin_register_vcpu_insn_exec_cb(insn, add_repeated, QEMU_PLUGIN_CB_NO_REGS,
-                                           (void *)(uintptr_t)address);
-}
-
-void tally_count_raising(struct qemu_plugin_insn *insn)
-{
-    profile_count_before(insn, 1, many_threads);
-    qemu_plugin_register_vcpu_insn_exec_cb(insn, add_raising, QEMU_PLUGIN_CB_NO_REGS, NULL);
+    if (alone_kinds != NULL || feeds_profile)
+        note_before(insn, stretch, manner);
+    else if (manner == TALLY_REPEATED)
+        call_before(insn, add_repeated, (void *)(uintptr_t)stretch->address);
+    else if (manner == TALLY_RAISING)
+        call_before(insn, add_raising, NULL);
+    else
+        count_plain(insn, stretch->length);
 }
 
 void tally_set_thread(unsigned thread)
 {
     own_slot = &slots[thread];
+}
+
+/* What began is the last instruction of the last stretch: it is taken away again. */
+static void take_back(struct slot *slot)
+{
+    unsigned thread = (unsigned)(slot - slots);
+
+    slot->aborts++;
+    if (slot->last == NULL)
+        return;
+    if (alone_kinds != NULL) {
+        slot->kinds[slot->last->last_class]--;
+        slot->kinds[slot->last->last_memory]--;
+    }
+    if (feeds_profile)
+        profile_aborted(thread, slot->last, many_threads);
 }
 
 void tally_note_abort(enum abort_reason reason)
@@ -166,7 +267,7 @@ void tally_note_abort(enum abort_reason reason)
         return;
     if (reason == ABORT_BY_MEMORY ||
         own_slot->raising_begun == begun_by((unsigned)(own_slot - slots)))
-        own_slot->aborts++;
+        take_back(own_slot);
 }
 
 void tally_add_syscall(unsigned thread)
@@ -183,27 +284,44 @@ void tally_add_bytes(unsigned thread, uint64_t read, uint64_t written)
 /* Without what went to the words. */
 static struct tally tally_of_slot(const struct slot *slot)
 {
-    return (struct tally){
+    struct tally tally = {
         .instructions = slot->begun - slot->aborts,
         .faults = slot->aborts,
         .bytes_read = slot->bytes_read,
         .bytes_written = slot->bytes_written,
         .syscalls = slot->syscalls,
     };
+
+    if (alone_kinds != NULL)
+        memcpy(tally.kinds, slot->kinds, sizeof tally.kinds);
+    return tally;
 }
 
 struct tally tally_of_thread(unsigned thread)
 {
     struct tally tally = tally_of_slot(&slots[thread]);
 
-    if (thread == 0)
-        tally.instructions += begun_alone();
+    if (thread > 0)
+        return tally;
+    tally.instructions += begun_alone();
+    for (int kind = 0; alone_kinds != NULL && kind < KIND_COUNT; kind++)
+        tally.kinds[kind] += *(volatile uint64_t *)&alone_kinds[kind];
     return tally;
 }
 
 void tally_use_words(uint64_t *words)
 {
     alone_words = words;
+}
+
+void tally_use_kind_words(uint64_t *words)
+{
+    alone_kinds = words;
+}
+
+void tally_feed_profile(void)
+{
+    feeds_profile = true;
 }
 
 struct tally tally_flush(unsigned thread)

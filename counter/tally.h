@@ -6,7 +6,9 @@
 #include <stdint.h>
 
 #include "counter/aborts.h"
+#include "counter/kind.h"
 #include "counter/qemu_plugin_api.h"
+#include "counter/stretch.h"
 
 /*
  * What each guest thread has done since it began.
@@ -31,6 +33,7 @@ struct tally {
     uint64_t bytes_read;
     uint64_t bytes_written;
     uint64_t syscalls;
+    uint64_t kinds[KIND_COUNT]; /* instructions that completed; all 0 unless asked for */
 };
 
 /* To be called once, before all others. */
@@ -39,21 +42,23 @@ void tally_begin(void);
 /* To be called for each thread before it executes anything. False: too many threads. */
 bool tally_thread_began(unsigned thread);
 
-/*
- * These arrange, while a block is being translated, what is counted each time
- * before `insn` begins:
- * so many instructions;
- */
-void tally_count_before(struct qemu_plugin_insn *insn, uint64_t instructions);
+enum tally_manner {
+    TALLY_PLAIN,
+    /*
+     * One instruction, a string instruction that repeats and that QEMU begins anew
+     * for each iteration: counted once for all of them, however many there are.
+     */
+    TALLY_REPEATED,
+    /* One instruction, and tally_note_abort() will know whether it was the last to begin. */
+    TALLY_RAISING,
+};
 
 /*
- * one instruction, a string instruction that repeats and that QEMU begins anew
- * for each iteration: counted once for all of them, however many there are;
+ * Arranges, while a block is being translated, that the stretch is counted each
+ * time before `insn`, its first instruction, begins.
  */
-void tally_count_repeated(struct qemu_plugin_insn *insn);
-
-/* one instruction, and tally_note_abort() will know whether it was the last to begin. */
-void tally_count_raising(struct qemu_plugin_insn *insn);
+void tally_count_before(struct qemu_plugin_insn *insn, const struct stretch *stretch,
+                        enum tally_manner manner);
 
 /* For aborts_watch(). Does nothing before tally_set_thread(). */
 void tally_note_abort(enum abort_reason reason);
@@ -71,6 +76,12 @@ void tally_add_bytes(unsigned thread, uint64_t read, uint64_t written);
  */
 #define TALLY_WORDS 16
 void tally_use_words(uint64_t *words);
+
+/* The same for kinds: KIND_COUNT words. Without this call kinds are not counted. */
+void tally_use_kind_words(uint64_t *words);
+
+/* Each stretch that begins is told to the profile. To be called before anything is counted. */
+void tally_feed_profile(void);
 
 /*
  * What the thread has done since the last call for it, without what went to

@@ -78,6 +78,7 @@ static int print(const struct count *count, struct error *error)
         .arguments = count->options.arguments,
         .runs = count->runs,
         .run_count = count->run_count,
+        .kinds = count->options.kinds,
         .gas = count->options.gas != NULL ? &count->gas : NULL,
         .fingerprint = &count->fingerprint,
     };

@@ -28,6 +28,8 @@ const char count_options_help[] =
     "  --env NAME=VALUE          add to the environment, of which nothing else is passed on\n"
     "  --directory DIR           run it there\n"
     "  --gas FILE                a gas model: the price of what was counted\n"
+    "  --kinds                   count instructions by kind, too: by class (moves, branches, ...)\n"
+    "                            and by what they do to memory\n"
     "  --profile FILE            write there which functions they were: folded stacks for flame\n"
     "                            graphs, of all runs together\n"
     "  --json                    print JSON lines\n"
@@ -46,6 +48,7 @@ enum {
     OPTION_ENV,
     OPTION_DIRECTORY,
     OPTION_GAS,
+    OPTION_KINDS,
     OPTION_PROFILE,
     OPTION_JSON,
     OPTION_OUTPUT,
@@ -61,6 +64,7 @@ static const struct option long_options[] = {
     {"env", required_argument, NULL, OPTION_ENV},
     {"directory", required_argument, NULL, OPTION_DIRECTORY},
     {"gas", required_argument, NULL, OPTION_GAS},
+    {"kinds", no_argument, NULL, OPTION_KINDS},
     {"profile", required_argument, NULL, OPTION_PROFILE},
     {"json", no_argument, NULL, OPTION_JSON},
     {"output", required_argument, NULL, OPTION_OUTPUT},
@@ -88,6 +92,11 @@ struct choice {
     const char *told;
 };
 
+static void tell_counter(struct count_options *options, const char *told)
+{
+    buf_printf(&options->plugin, "%s%s", options->plugin.length > 0 ? "," : "", told);
+}
+
 static int take_choice(struct count_options *options, const char *name,
                        const struct choice *choices, const char *word, struct error *error)
 {
@@ -95,8 +104,7 @@ static int take_choice(struct count_options *options, const char *name,
         if (strcmp(word, choices->word) != 0)
             continue;
         if (choices->told != NULL)
-            buf_printf(&options->plugin, "%s%s", options->plugin.length > 0 ? "," : "",
-                       choices->told);
+            tell_counter(options, choices->told);
         return 0;
     }
     return error_set(error, ERROR_USAGE, "--%s does not know '%s' (see gaspipe count --help)", name,
@@ -197,6 +205,9 @@ static int take_option(struct count_options *options, int option, const char **r
     case OPTION_GAS:
         options->gas = optarg;
         break;
+    case OPTION_KINDS:
+        options->kinds = true;
+        break;
     case OPTION_PROFILE:
         options->profile = optarg;
         break;
@@ -249,6 +260,8 @@ int count_options_parse(struct count_options *options, int argc, char **argv, st
     }
     if (take_random(options, random, error) != 0)
         return -1;
+    if (options->kinds)
+        tell_counter(options, "kinds=on");
     if (!options->help && argv[optind] == NULL)
         return error_set(error, ERROR_USAGE, "give a program to count");
     options->arguments = (const char *const *)argv + optind;

@@ -11,6 +11,7 @@
 struct count_options {
     unsigned repeat;
     bool json, help;
+    bool kinds;                   /* instructions by kind, too */
     const char *output;           /* a file for the result; NULL: stderr */
     const char *directory;        /* to run in; NULL: the present one */
     const char *profile;          /* a file for folded stacks, or NULL */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/count_print.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -96,6 +97,34 @@ static void put_total(struct buf *out, const struct count_findings *findings,
         buf_printf(out, "%22.0f  gas\n", price(findings, total));
     if (!total->complete)
         buf_append_string(out, "not complete: there were too many processes to keep a record of\n");
+}
+
+static void put_kind(struct buf *out, uint64_t number, uint64_t all, const char *what)
+{
+    double share = all > 0 ? 100.0 * (double)number / (double)all : 0;
+    char text[64];
+
+    snprintf(text, sizeof text, "%6.2f %%  %s", share, what);
+    put_number(out, number, text);
+}
+
+/* Each list adds up to the instructions. */
+static void put_kinds(struct buf *out, const struct count_total *total)
+{
+    static const char *const memory[KIND_MEMORIES] = {
+        [KIND_NO_MEMORY] = "do not access memory",
+        [KIND_LOAD] = "load",
+        [KIND_STORE] = "store",
+        [KIND_LOAD_AND_STORE] = "load and store",
+    };
+
+    buf_append_byte(out, '\n');
+    for (int class = 0; class < (int)KIND_CLASSES; class ++)
+        if (total->kinds[class] > 0)
+            put_kind(out, total->kinds[class], total->instructions, kind_class_names[class]);
+    buf_append_byte(out, '\n');
+    for (int i = 0; i < (int)KIND_MEMORIES; i++)
+        put_kind(out, total->kinds[KIND_CLASSES + i], total->instructions, memory[i]);
 }
 
 static void put_regions(struct buf *out, const struct count_run *run)
@@ -196,6 +225,8 @@ void count_print_table(struct buf *out, const struct count_findings *findings)
     count_print_end(out, first);
     buf_append_string(out, ")\n\n");
     put_total(out, findings, first);
+    if (findings->kinds)
+        put_kinds(out, &first->total);
     put_regions(out, first);
     put_agreement(out, findings);
     buf_printf(out, "\nfingerprint %.16s\n", findings->fingerprint->hash);
@@ -212,6 +243,23 @@ static void put_member(struct buf *out, const char *name, uint64_t number)
 static void put_string(struct buf *out, const char *string)
 {
     json_text_string(out, string, strlen(string));
+}
+
+/* ,"NAME":{"move":1,...}: all that there are, so that readers find them. */
+static void put_named(struct buf *out, const char *name, const char *const *names, int count,
+                      const uint64_t *numbers)
+{
+    buf_printf(out, ",\"%s\":{", name);
+    for (int i = 0; i < count; i++)
+        buf_printf(out, "%s\"%s\":%llu", i > 0 ? "," : "", names[i],
+                   (unsigned long long)numbers[i]);
+    buf_append_byte(out, '}');
+}
+
+static void put_json_kinds(struct buf *out, const uint64_t kinds[KIND_COUNT])
+{
+    put_named(out, "kinds", kind_class_names, KIND_CLASSES, kinds);
+    put_named(out, "memory", kind_memory_names, KIND_MEMORIES, kinds + KIND_CLASSES);
 }
 
 static void put_calls(struct buf *out, const struct count_run *run)
@@ -231,7 +279,7 @@ static void put_calls(struct buf *out, const struct count_run *run)
     buf_append_string(out, *separator == ',' && separator[1] == '\0' ? "}" : ",\"calls\":{}");
 }
 
-static void put_json_regions(struct buf *out, const struct count_run *run)
+static void put_json_regions(struct buf *out, const struct count_run *run, bool kinds)
 {
     size_t count = count_run_regions(run);
 
@@ -246,6 +294,8 @@ static void put_json_regions(struct buf *out, const struct count_run *run)
         put_member(out, "syscalls", region->syscalls);
         put_member(out, "bytesRead", region->bytes_read);
         put_member(out, "bytesWritten", region->bytes_written);
+        if (kinds)
+            put_json_kinds(out, region->kinds);
         buf_append_byte(out, '}');
     }
     buf_printf(out, "],\"regionsLost\":%zu", (size_t)run->report->regions - count);
@@ -289,8 +339,10 @@ static void put_run(struct buf *out, const struct count_findings *findings, size
     buf_printf(out, ",\"exact\":%s,\"complete\":%s,\"overLimit\":%s",
                total->exact ? "true" : "false", total->complete ? "true" : "false",
                total->over_limit ? "true" : "false");
+    if (findings->kinds)
+        put_json_kinds(out, total->kinds);
     put_calls(out, run);
-    put_json_regions(out, run);
+    put_json_regions(out, run, findings->kinds);
     put_processes(out, run);
     buf_append_string(out, "}\n");
 }

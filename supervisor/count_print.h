@@ -15,6 +15,7 @@ struct count_findings {
     const char *const *arguments; /* of the user, ends with NULL */
     const struct count_run *runs;
     size_t run_count;            /* at least 1 */
+    bool kinds;                  /* instructions were counted by kind, too */
     const struct gas_model *gas; /* NULL: no prices */
     const struct fingerprint *fingerprint;
 };

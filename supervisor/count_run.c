@@ -93,6 +93,8 @@ static void add_process(struct count_total *total, const struct report_process *
     total->bytes_written += process->bytes_written;
     total->syscalls += process->syscalls;
     total->faults += process->faults;
+    for (int kind = 0; kind < KIND_COUNT; kind++)
+        total->kinds[kind] += report_kind(process, kind);
     total->exact &= process->faults == 0 || process->precision == GASMARK_INSTRUCTION;
     total->over_limit |= process->over_limit != 0;
 }
@@ -128,7 +130,7 @@ static bool totals_agree(const struct count_total *a, const struct count_total *
 {
     return a->instructions == b->instructions && a->bytes_read == b->bytes_read &&
            a->bytes_written == b->bytes_written && a->syscalls == b->syscalls &&
-           a->processes == b->processes;
+           a->processes == b->processes && memcmp(a->kinds, b->kinds, sizeof a->kinds) == 0;
 }
 
 bool count_run_agrees(const struct count_run *run, const struct count_run *other)

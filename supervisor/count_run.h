@@ -27,10 +27,11 @@ struct count_total {
     uint64_t bytes_written;
     uint64_t syscalls;
     uint64_t faults;
-    uint32_t processes; /* a program that a process becomes by execve(2) counts anew */
-    bool exact;         /* nothing faulted where blocks were counted as wholes */
-    bool complete;      /* there was a record for each process */
-    bool over_limit;    /* a process was ended because of its instruction limit */
+    uint64_t kinds[KIND_COUNT]; /* instructions of each; zeros unless asked for */
+    uint32_t processes;         /* a program that a process becomes by execve(2) counts anew */
+    bool exact;                 /* nothing faulted where blocks were counted as wholes */
+    bool complete;              /* there was a record for each process */
+    bool over_limit;            /* a process was ended because of its instruction limit */
 };
 
 struct count_run {

@@ -8,7 +8,11 @@ setup_file() {
     ${CC:-gcc} -std=gnu17 -I"$BATS_TEST_DIRNAME/../.." -D_GNU_SOURCE -O1 -fno-builtin \
         "$BATS_TEST_DIRNAME/counter_marks.c" -o "$BATS_FILE_TMPDIR/marks" -lpthread
     ${CC:-gcc} -static -O1 -x c - -o "$BATS_FILE_TMPDIR/static" <<< 'int main(void) { return 0; }'
+    ${CC:-gcc} -std=gnu17 -I"$BATS_TEST_DIRNAME/../.." -D_GNU_SOURCE -O1 -fno-builtin -Wl,-z,now \
+        "$BATS_TEST_DIRNAME/counter_regions.c" -o "$BATS_FILE_TMPDIR/regions" \
+        -lcrypto -lz -lm -ldl -lpthread
     export MARKS=$BATS_FILE_TMPDIR/marks STATIC=$BATS_FILE_TMPDIR/static
+    export REGIONS=$BATS_FILE_TMPDIR/regions
 }
 
 # count OPTION... -- PROGRAM ARG...: the result goes to the file `out`.
@@ -251,4 +255,63 @@ instructions() {
     run "$BUILD/gaspipe" count --help
     assert_status 0
     assert_output_has "--max-instructions"
+}
+
+# kinds_add_up OPTION... -- PROGRAM ARG...: prints what does not add up, of the run,
+# its processes together and its regions.
+kinds_add_up() {
+    count --kinds --json "$@" > /dev/null
+    jq -c 'select(.kind == "run") | ., .regions[] |
+        select((.kinds | add) != .instructions or (.memory | add) != .instructions) |
+        {instructions, kinds, memory}' "$BATS_TEST_TMPDIR/out"
+}
+
+@test "instructions by kind add up to the total, also of regions" {
+    local region
+
+    for region in floating-point x87 rep-move rep-compare signals jumps-from-handler \
+        faults-resumed rep-fault faults-abandoned divisions-by-zero illegal-instructions \
+        wild-calls self-modifying fork beside-threads in-thread; do
+        assert_equal "$(kinds_add_up -- "$REGIONS" "$region")" "" "$region"
+        assert_equal "$(field '.regions | length')" 1 "$region"
+        assert_equal "$(kinds_add_up --rep once -- "$REGIONS" "$region")" "" "$region, rep=once"
+    done
+    assert_equal "$(kinds_add_up -- /bin/sh -c '/bin/echo one; kill -9 $$')" ""
+    assert_equal "$(field '.instructions > 10000 and .kinds.call > 100 and .memory.load > 1000')" true
+}
+
+@test "kinds are counted only where asked for, and change no other number" {
+    local plain
+
+    plain=$(instructions -- "$STATIC")
+    assert_equal "$(field 'has("kinds")')" false
+    assert_equal "$(instructions --kinds -- "$STATIC")" "$plain"
+    count --kinds -- "$STATIC"
+    output=$(cat "$BATS_TEST_TMPDIR/out")
+    assert_output_has "%  branch"
+    assert_output_has "%  do not access memory"
+}
+
+@test "a known loop has the kinds that it is made of" {
+    ${CC:-gcc} -static -nostdlib -x assembler - -o "$BATS_TEST_TMPDIR/loop" <<- 'EOF'
+	.globl _start
+	_start: mov $1000, %ecx
+	again:  push %rcx
+	        addl $1, -64(%rsp)
+	        pop %rcx
+	        imul %rcx, %rax
+	        cvtsi2sd %rcx, %xmm0
+	        paddd %xmm0, %xmm1
+	        call function
+	        dec %ecx
+	        jnz again
+	        mov $231, %eax
+	        xor %edi, %edi
+	        syscall
+	function: ret
+	EOF
+    count --kinds --json -- "$BATS_TEST_TMPDIR/loop"
+    assert_equal "$(field '[.kinds | to_entries[] | select(.value > 0)] | from_entries')" \
+        '{"move":2002,"arithmetic":2000,"logic":1,"multiply":1000,"branch":1000,"call":1000,"return":1000,"float":1000,"vector":1000,"system":1}'
+    assert_equal "$(field .memory)" '{"none":5004,"load":2000,"store":2000,"loadAndStore":1000}'
 }

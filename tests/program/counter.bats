@@ -73,6 +73,23 @@ same_as_stepped() {
     assert_equal "$output" ""
 }
 
+@test "instructions are of the kind that a disassembler says" {
+    local kinds=$BATS_TEST_TMPDIR
+
+    command -v objdump > /dev/null || skip "no objdump"
+    ${CC:-gcc} -std=gnu17 -I"$ROOT" -O1 "$BATS_TEST_DIRNAME/counter_kinds.c" \
+        "$ROOT/counter/kind.c" "$ROOT/counter/opcode.c" -o "$kinds/kinds"
+    for file in libc.so.6 libm.so.6 libz.so.1; do
+        objdump -dw -M intel --section=.text \
+            "$(${CC:-gcc} -print-file-name="$file" | xargs readlink -f)"
+    done | awk -f "$BATS_TEST_DIRNAME/counter_kinds.awk" | sort -u > "$kinds/expected"
+    [ "$(wc -l < "$kinds/expected")" -gt 100000 ]
+    cut -d'|' -f1 "$kinds/expected" | "$kinds/kinds" > "$kinds/found"
+    run awk -F'|' '$1 != $3 { print $4 " (" $2 ") is " $3 ", not " $1; if (++n == 20) exit }' \
+        <(paste -d'|' "$kinds/found" "$kinds/expected")
+    assert_equal "$output" ""
+}
+
 @test "rep=once counts a repeating instruction once" {
     pin_processor
     run same_as_stepped once loop rep-move rep-compare rep-fault zlib regex dlopen

@@ -48,7 +48,8 @@ static void test_each(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof instructions / sizeof *instructions; i++) {
-        struct instruction found = instruction_of(instructions[i].bytes, instructions[i].size);
+        struct opcode opcode = opcode_of(instructions[i].bytes, instructions[i].size);
+        struct instruction found = instruction_of(&opcode);
         enum expected expected = instructions[i].expected;
 
         if (found.may_fault != (expected != HARMLESS) || found.raises != (expected == RAISES) ||

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_COUNTER_PAIRS_H
+#define GASPIPE_COUNTER_PAIRS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A hash table from pairs of numbers to a number. All zeros: empty. */
+struct pair {
+    uint64_t a, b;
+    uint64_t value;
+};
+
+struct pairs {
+    struct pair *slots; /* owned; those with `is_used` clear are empty */
+    uint8_t *is_used;   /* owned */
+    size_t room, count;
+};
+
+/*
+ * The entry for the pair, with the value 0 where it is new; to be used until
+ * the next call. NULL without memory.
+ */
+struct pair *pairs_find(struct pairs *pairs, uint64_t a, uint64_t b);
+
+/* The next entry at or after *at, which moves on; NULL at the end. Begin with 0. */
+struct pair *pairs_next(const struct pairs *pairs, size_t *at);
+
+void pairs_free(struct pairs *pairs);
+
+#endif

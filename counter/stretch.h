@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_COUNTER_STRETCH_H
+#define GASPIPE_COUNTER_STRETCH_H
+
+#include <stdint.h>
+
+#include "counter/kind.h"
+
+/* Instructions in a row that are counted together, when the first of them begins. */
+struct stretch {
+    uint64_t address; /* of the first, in the guest */
+    uint64_t length;  /* instructions */
+    /* Where somebody asked for kinds: how many of each there are. */
+    uint16_t kinds[KIND_COUNT];
+    uint16_t last_class, last_memory; /* indices into `kinds`, of the last instruction */
+};
+
+/* One more instruction, behind the others. */
+void stretch_add_kind(struct stretch *stretch, struct kind kind);
+
+/*
+ * A copy that lives as long as the process; the same for the same stretch, so
+ * that blocks may be translated any number of times. NULL without memory.
+ */
+const struct stretch *stretch_keep(const struct stretch *stretch);
+
+#endif
