@@ -76,7 +76,7 @@ static void become_precise(qemu_plugin_id_t id)
 /* The kernel's stack_t: where, flags, size. */
 static void note_alternate_stack(unsigned thread, uint64_t address)
 {
-    stack_t stack;
+    stack_t stack = {0};
 
     if (address != 0 && guest_memory_read(address, &stack, sizeof stack))
         profile_alternate_stack(thread, (uintptr_t)stack.ss_sp,
@@ -84,9 +84,12 @@ static void note_alternate_stack(unsigned thread, uint64_t address)
 }
 
 /* What the profile has to know. */
-static void profile_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_t a2)
+static void profile_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3)
 {
-    if (number == SYS_exit_group)
+    bool kills = number == SYS_kill || number == SYS_tkill ? a2 == SIGKILL
+                                                           : number == SYS_tgkill && a3 == SIGKILL;
+
+    if (number == SYS_exit_group || kills)
         profile_write();
     if (number == SYS_munmap)
         profile_unmaps(a1, a2);
@@ -120,7 +123,7 @@ static void syscall_entered(qemu_plugin_id_t id, unsigned thread, int64_t number
     }
     reporter_add(tally_flush(thread));
     if (options.profile != NULL)
-        profile_syscall(thread, number, a1, a2);
+        profile_syscall(thread, number, a1, a2, a3);
     before_syscall(number, a1, a2, a3, a4, a5);
     if (manner.precision == GASMARK_BLOCK && !options.precision_is_forced &&
         precision_is_needed(number, a1, a2, a3))

@@ -14,7 +14,7 @@
 
 #include "counter/call_stack.h"
 #include "counter/guest_files.h"
-#include "counter/pairs.h"
+#include "counter/pair_table.h"
 #include "counter/tally.h"
 
 /* Chains of calls beyond so many are not told apart from their callers' chains. */
@@ -24,14 +24,14 @@ static char profile_path[PATH_MAX];
 static bool is_open;
 
 /* From (caller's chain, return address) to the chain; and from it back. */
-static struct pairs chains;
+static struct pair_table chains;
 static struct chain {
     uint64_t caller, return_address;
 } * chain_of;
 static size_t chain_room;
 
 /* From (chain, stretch) to how many instructions of the stretch completed so. */
-static struct pairs counts;
+static struct pair_table counts;
 
 /* Of all three. Taken only where there are several threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -53,7 +53,7 @@ static void in_child(void)
 {
     struct pair *count;
 
-    for (size_t at = 0; (count = pairs_next(&counts, &at)) != NULL;)
+    for (size_t at = 0; (count = pair_table_next(&counts, &at)) != NULL;)
         count->value = 0;
     leave_lock();
 }
@@ -86,7 +86,7 @@ void profile_began(unsigned thread, const struct stretch *stretch, bool shared)
 
     if (shared)
         take_lock();
-    count = pairs_find(&counts, call_stack_id(&stacks[thread]), (uintptr_t)stretch);
+    count = pair_table_find(&counts, call_stack_id(&stacks[thread]), (uintptr_t)stretch);
     if (count == NULL)
         out_of_memory();
     count->value += stretch->length;
@@ -101,7 +101,7 @@ void profile_aborted(unsigned thread, const struct stretch *stretch, bool shared
 
     if (shared)
         take_lock();
-    count = pairs_find(&counts, call_stack_id(&stacks[thread]), (uintptr_t)stretch);
+    count = pair_table_find(&counts, call_stack_id(&stacks[thread]), (uintptr_t)stretch);
     if (count != NULL)
         count->value--;
     if (shared)
@@ -139,7 +139,7 @@ static bool keep_chain(struct chain chain)
 
 static uint32_t chain_id(uint32_t caller, uint64_t return_address)
 {
-    struct pair *chain = pairs_find(&chains, caller, return_address);
+    struct pair *chain = pair_table_find(&chains, caller, return_address);
 
     if (chain == NULL)
         out_of_memory();
@@ -156,7 +156,8 @@ static void called(unsigned thread, qemu_plugin_meminfo_t info, uint64_t slot, v
     struct call_stack *stack = &stacks[thread];
     uint32_t caller, id;
 
-    (void)info;
+    if (!qemu_plugin_mem_is_store(info))
+        return; /* of whom to call */
     call_stack_leave(stack, slot);
     caller = id = call_stack_id(stack);
     take_lock();
@@ -173,7 +174,7 @@ static void returned(unsigned thread, qemu_plugin_meminfo_t info, uint64_t slot,
     call_stack_leave(&stacks[thread], slot);
 }
 
-/* Of a call the store is followed: what it loads, if anything, is whom to call. */
+/* QEMU 7.2 takes loads for stores where it is told only of one, so all are asked for. */
 void profile_watch(struct qemu_plugin_insn *insn, const struct opcode *opcode)
 {
     uint64_t behind = qemu_plugin_insn_vaddr(insn) + qemu_plugin_insn_size(insn);
@@ -182,11 +183,11 @@ void profile_watch(struct qemu_plugin_insn *insn, const struct opcode *opcode)
         return;
     switch (kind_of(opcode).class) {
     case KIND_CALL:
-        qemu_plugin_register_vcpu_mem_cb(insn, called, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_W,
+        qemu_plugin_register_vcpu_mem_cb(insn, called, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
                                          (void *)(uintptr_t)behind);
         break;
     case KIND_RETURN:
-        qemu_plugin_register_vcpu_mem_cb(insn, returned, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_R,
+        qemu_plugin_register_vcpu_mem_cb(insn, returned, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
                                          NULL);
         break;
     default:
@@ -217,7 +218,7 @@ static void write_counts(FILE *out, const struct guest_files *files)
 {
     struct pair *count;
 
-    for (size_t at = 0; (count = pairs_next(&counts, &at)) != NULL;) {
+    for (size_t at = 0; (count = pair_table_next(&counts, &at)) != NULL;) {
         const struct stretch *stretch = (const struct stretch *)(uintptr_t)count->b;
 
         if (count->value == 0)

@@ -49,6 +49,7 @@ enum qemu_plugin_mem_rw {
 
 /* What an access was; opaque. */
 typedef uint32_t qemu_plugin_meminfo_t;
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
 
 enum qemu_plugin_op {
     QEMU_PLUGIN_INLINE_ADD_U64,

@@ -96,21 +96,40 @@ static int print(const struct count *count, struct error *error)
     return 0;
 }
 
-static int write_profile(const struct count *count, struct error *error)
+typedef int format_function(struct buf *, const struct count_profile *, struct error *);
+
+/* In one format; a path that is NULL was not asked for. */
+static int write_profile_as(format_function *format, const char *path,
+                            const struct count_profile *profile, struct error *error)
+{
+    struct buf out = {0};
+    int result;
+
+    if (path == NULL)
+        return 0;
+    result = format(&out, profile, error);
+    if (result == 0)
+        result =
+            buf_failed(&out) ? error_memory(error, "the profile") : write_output(path, &out, error);
+    buf_free(&out);
+    return result;
+}
+
+static int write_profiles(const struct count *count, struct error *error)
 {
     struct count_profile profile;
-    struct buf out = {0};
     char path[64];
     int result;
 
+    if (count->profile_fd < 0)
+        return 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", count->profile_fd);
     if (count_profile_read(&profile, path, error) != 0)
         return -1;
-    count_profile_fold(&out, &profile);
+    result = write_profile_as(count_profile_fold, count->options.profile, &profile, error);
+    if (result == 0)
+        result = write_profile_as(count_profile_json, count->options.profile_json, &profile, error);
     count_profile_free(&profile);
-    result = buf_failed(&out) ? error_memory(error, "the profile")
-                              : write_output(count->options.profile, &out, error);
-    buf_free(&out);
     return result;
 }
 
@@ -147,11 +166,12 @@ static int carry_out(struct count *count, struct error *error)
         return -1;
     if (guest_find_tools(&count->tools, error) != 0)
         return -1;
-    if (count->options.profile != NULL && open_profile(count, error) != 0)
+    if ((count->options.profile != NULL || count->options.profile_json != NULL) &&
+        open_profile(count, error) != 0)
         return -1;
     if (run_all(count, error) != 0)
         return -1;
-    if (count->options.profile != NULL && write_profile(count, error) != 0)
+    if (write_profiles(count, error) != 0)
         return -1;
     if (print(count, error) != 0)
         return -1;

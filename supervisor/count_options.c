@@ -30,8 +30,9 @@ const char count_options_help[] =
     "  --gas FILE                a gas model: the price of what was counted\n"
     "  --kinds                   count instructions by kind, too: by class (moves, branches, ...)\n"
     "                            and by what they do to memory\n"
-    "  --profile FILE            write there which functions they were: folded stacks for flame\n"
-    "                            graphs, of all runs together\n"
+    "  --profile FILE            write there which functions they were and who called them:\n"
+    "                            folded stacks for flame graphs, of all runs together\n"
+    "  --profile-json FILE       write the same there as JSON lines\n"
     "  --json                    print JSON lines\n"
     "  --output FILE             print there instead of on stderr\n"
     "  --help                    say this and end\n"
@@ -50,6 +51,7 @@ enum {
     OPTION_GAS,
     OPTION_KINDS,
     OPTION_PROFILE,
+    OPTION_PROFILE_JSON,
     OPTION_JSON,
     OPTION_OUTPUT,
     OPTION_HELP
@@ -66,6 +68,7 @@ static const struct option long_options[] = {
     {"gas", required_argument, NULL, OPTION_GAS},
     {"kinds", no_argument, NULL, OPTION_KINDS},
     {"profile", required_argument, NULL, OPTION_PROFILE},
+    {"profile-json", required_argument, NULL, OPTION_PROFILE_JSON},
     {"json", no_argument, NULL, OPTION_JSON},
     {"output", required_argument, NULL, OPTION_OUTPUT},
     {"help", no_argument, NULL, OPTION_HELP},
@@ -210,6 +213,9 @@ static int take_option(struct count_options *options, int option, const char **r
         break;
     case OPTION_PROFILE:
         options->profile = optarg;
+        break;
+    case OPTION_PROFILE_JSON:
+        options->profile_json = optarg;
         break;
     case OPTION_JSON:
         options->json = true;

@@ -15,6 +15,7 @@ struct count_options {
     const char *output;           /* a file for the result; NULL: stderr */
     const char *directory;        /* to run in; NULL: the present one */
     const char *profile;          /* a file for folded stacks, or NULL */
+    const char *profile_json;     /* a file for the same as JSON lines, or NULL */
     const char *gas;              /* a file with a gas model, or NULL */
     struct buf plugin;            /* options for libgascount.so */
     const char **environment;     /* owned array: the pinned one, then --env; ends with NULL */

@@ -1,203 +1,169 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/count_profile.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/io.h"
-#include "supervisor/elf_symbols.h"
+#include "base/json_text.h"
 
-#define PROFILE_BYTES_MAX ((size_t)1 << 30)
-
-/* One line. */
-struct place {
-    uint64_t count;
-    uint64_t offset;
-    const char *path;
+/* What is sorted: an index, by a number, then by where it stands. */
+struct ranked {
+    size_t index;
+    uint64_t number;
 };
 
-struct places {
-    struct place *place;
-    size_t count;
-};
-
-static bool parse_line(char *line, struct place *place)
+static int compare_ranked(const void *a, const void *b)
 {
-    char *at;
+    const struct ranked *x = a, *y = b;
 
-    errno = 0;
-    if (*line < '0' || *line > '9')
-        return false;
-    place->count = strtoull(line, &at, 10);
-    if (*at != ' ' || at[1] < '0' || at[1] > '9')
-        return false;
-    place->offset = strtoull(at + 1, &at, 10);
-    place->path = at + 1;
-    return *at == ' ' && errno == 0;
+    if (x->number != y->number)
+        return x->number < y->number ? 1 : -1;
+    return (x->index > y->index) - (x->index < y->index);
 }
 
-/* The lines point into the text, whose newlines become ends. */
-static int parse_text(struct places *places, char *text, const char *path, struct error *error)
+/* Those stacks that have instructions of their own, most first. To be freed; NULL: no memory. */
+static struct ranked *rank_stacks(const struct count_profile *profile, size_t *count)
 {
-    size_t lines = 0, number = 0;
-    char *next;
+    struct ranked *ranked = calloc(profile->stack_count + 1, sizeof *ranked);
 
-    for (const char *c = text; *c != '\0'; c++)
-        lines += *c == '\n';
-    places->place = calloc(lines + 1, sizeof *places->place);
-    if (places->place == NULL)
-        return error_memory(error, "the profile");
-    for (char *line = text; (next = strchr(line, '\n')) != NULL; line = next + 1) {
-        *next = '\0';
-        number++;
-        if (!parse_line(line, &places->place[places->count]))
-            return error_set(error, ERROR_INPUT, "%s:%zu: not a line of a profile", path, number);
-        places->count++;
+    *count = 0;
+    for (size_t i = 1; ranked != NULL && i < profile->stack_count; i++)
+        if (profile->stacks[i].self > 0)
+            ranked[(*count)++] = (struct ranked){i, profile->stacks[i].self};
+    if (ranked != NULL)
+        qsort(ranked, *count, sizeof *ranked, compare_ranked);
+    return ranked;
+}
+
+static struct ranked *rank_functions(const struct count_profile *profile)
+{
+    struct ranked *ranked = calloc(profile->function_count + 1, sizeof *ranked);
+
+    for (size_t i = 0; ranked != NULL && i < profile->function_count; i++)
+        ranked[i] = (struct ranked){i, profile->functions[i].self};
+    if (ranked != NULL)
+        qsort(ranked, profile->function_count, sizeof *ranked, compare_ranked);
+    return ranked;
+}
+
+/* ---- folded ---- */
+
+/* Outermost first, with that between them. The depth is limited by counter/profile.h. */
+static void put_frames(struct buf *out, const struct count_profile *profile, size_t index,
+                       void (*put)(struct buf *out, const struct profile_function *function),
+                       char between)
+{
+    const struct profile_stack *stack = &profile->stacks[index];
+
+    if (stack->parent != 0) {
+        put_frames(out, profile, stack->parent, put, between);
+        buf_append_byte(out, between);
     }
+    put(out, &profile->functions[stack->function]);
+}
+
+static void put_plain(struct buf *out, const struct profile_function *function)
+{
+    buf_printf(out, "%s`%s", function->object, function->name);
+}
+
+int count_profile_fold(struct buf *out, const struct count_profile *profile, struct error *error)
+{
+    size_t count;
+    struct ranked *ranked = rank_stacks(profile, &count);
+
+    if (ranked == NULL)
+        return error_memory(error, "the profile");
+    for (size_t i = 0; i < count; i++) {
+        put_frames(out, profile, ranked[i].index, put_plain, ';');
+        buf_printf(out, " %" PRIu64 "\n", ranked[i].number);
+    }
+    free(ranked);
     return 0;
 }
 
-static int compare_places(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    int order = strcmp(x->path, y->path);
+/* ---- JSON ---- */
 
-    return order != 0 ? order : (x->offset > y->offset) - (x->offset < y->offset);
+static void put_string(struct buf *out, const char *string)
+{
+    json_text_string(out, string, strlen(string));
 }
 
-/* Adds to the last function when it is the same, so places come in order. */
-static bool add_place(struct count_profile *profile, const char *object, const char *name,
-                      uint64_t instructions)
+static void put_quoted(struct buf *out, const struct profile_function *function)
 {
-    struct profile_function *last, *larger;
+    struct buf frame = {0};
 
-    if (profile->count > 0) {
-        last = &profile->functions[profile->count - 1];
-        if (strcmp(last->object, object) == 0 && strcmp(last->name, name) == 0) {
-            last->instructions += instructions;
-            return true;
-        }
+    put_plain(&frame, function);
+    json_text_string(out, frame.data, frame.length);
+    buf_free(&frame);
+}
+
+/* Functions are in order of their objects. */
+static uint64_t put_objects(struct buf *out, const struct count_profile *profile)
+{
+    const struct profile_function *functions = profile->functions;
+    uint64_t all = 0;
+    size_t next;
+
+    for (size_t i = 0; i < profile->function_count; i = next) {
+        uint64_t self = 0;
+
+        for (next = i; next < profile->function_count &&
+                       strcmp(functions[next].object, functions[i].object) == 0;
+             next++)
+            self += functions[next].self;
+        buf_append_string(out, "{\"kind\":\"object\",\"object\":");
+        put_string(out, functions[i].object);
+        buf_printf(out, ",\"self\":%" PRIu64 "}\n", self);
+        all += self;
     }
-    larger = reallocarray(profile->functions, profile->count + 1, sizeof *larger);
-    if (larger == NULL)
-        return false;
-    profile->functions = larger;
-    last = &larger[profile->count];
-    *last = (struct profile_function){strdup(object), strdup(name), instructions};
-    profile->count++;
-    return last->object != NULL && last->name != NULL;
+    return all;
 }
 
-static const char *object_name(const char *path)
+static void put_functions(struct buf *out, const struct count_profile *profile,
+                          const struct ranked *ranked)
 {
-    const char *slash = strrchr(path, '/');
+    for (size_t i = 0; i < profile->function_count; i++) {
+        const struct profile_function *function = &profile->functions[ranked[i].index];
 
-    return slash == NULL ? "[generated]" : slash + 1;
-}
-
-static int add_places(struct count_profile *profile, const struct places *places,
-                      struct error *error)
-{
-    struct elf_symbols *symbols = NULL;
-    const char *open_path = "";
-    bool added = true;
-
-    for (size_t i = 0; added && i < places->count; i++) {
-        const struct place *place = &places->place[i];
-        const char *name = NULL;
-
-        if (strcmp(place->path, open_path) != 0) {
-            elf_symbols_close(symbols);
-            open_path = place->path;
-            symbols = elf_symbols_open(open_path);
-        }
-        if (symbols != NULL)
-            name = elf_symbols_find(symbols, place->offset);
-        added = add_place(profile, object_name(place->path), name != NULL ? name : "[unknown]",
-                          place->count);
+        buf_append_string(out, "{\"kind\":\"function\",\"object\":");
+        put_string(out, function->object);
+        buf_append_string(out, ",\"function\":");
+        put_string(out, function->name);
+        buf_printf(out, ",\"self\":%" PRIu64 ",\"total\":%" PRIu64 "}\n", function->self,
+                   function->total);
     }
-    elf_symbols_close(symbols);
-    return added ? 0 : error_memory(error, "the profile");
 }
 
-static int compare_names(const void *a, const void *b)
+static void put_stacks(struct buf *out, const struct count_profile *profile,
+                       const struct ranked *ranked, size_t count)
 {
-    const struct profile_function *x = a, *y = b;
-    int order = strcmp(x->object, y->object);
-
-    return order != 0 ? order : strcmp(x->name, y->name);
-}
-
-static int compare_instructions(const void *a, const void *b)
-{
-    const struct profile_function *x = a, *y = b;
-
-    if (x->instructions != y->instructions)
-        return x->instructions < y->instructions ? 1 : -1;
-    return compare_names(a, b);
-}
-
-/* Places without a name lie between functions; each object has one entry for them. */
-static void merge_names(struct count_profile *profile)
-{
-    size_t kept = 0;
-
-    qsort(profile->functions, profile->count, sizeof *profile->functions, compare_names);
-    for (size_t i = 1; i < profile->count; i++) {
-        if (compare_names(&profile->functions[kept], &profile->functions[i]) == 0) {
-            profile->functions[kept].instructions += profile->functions[i].instructions;
-            free(profile->functions[i].object);
-            free(profile->functions[i].name);
-        } else {
-            profile->functions[++kept] = profile->functions[i];
-        }
+    for (size_t i = 0; i < count; i++) {
+        buf_append_string(out, "{\"kind\":\"stack\",\"frames\":[");
+        put_frames(out, profile, ranked[i].index, put_quoted, ',');
+        buf_printf(out, "],\"self\":%" PRIu64 "}\n", ranked[i].number);
     }
-    profile->count = kept + 1;
-    qsort(profile->functions, profile->count, sizeof *profile->functions, compare_instructions);
 }
 
-int count_profile_read(struct count_profile *profile, const char *path, struct error *error)
+int count_profile_json(struct buf *out, const struct count_profile *profile, struct error *error)
 {
-    struct places places = {0};
-    struct buf text = {0};
-    int result = -1;
+    size_t count;
+    struct ranked *functions = rank_functions(profile);
+    struct ranked *stacks = rank_stacks(profile, &count);
+    int result = 0;
 
-    *profile = (struct count_profile){0};
-    if (io_read_file(path, PROFILE_BYTES_MAX, &text, error) == 0) {
-        if (buf_string(&text) == NULL)
-            error_memory(error, "the profile");
-        else
-            result = parse_text(&places, text.data, path, error);
+    if (functions != NULL && stacks != NULL) {
+        uint64_t all = put_objects(out, profile);
+
+        put_functions(out, profile, functions);
+        put_stacks(out, profile, stacks, count);
+        buf_printf(out, "{\"kind\":\"summary\",\"instructions\":%" PRIu64 ",\"stacks\":%zu}\n", all,
+                   count);
+    } else {
+        result = error_memory(error, "the profile");
     }
-    if (result == 0 && places.count > 0) {
-        qsort(places.place, places.count, sizeof *places.place, compare_places);
-        result = add_places(profile, &places, error);
-    }
-    if (result == 0 && profile->count > 0)
-        merge_names(profile);
-    free(places.place);
-    buf_free(&text);
-    if (result != 0)
-        count_profile_free(profile);
+    free(functions);
+    free(stacks);
     return result;
-}
-
-void count_profile_fold(struct buf *out, const struct count_profile *profile)
-{
-    for (size_t i = 0; i < profile->count; i++)
-        buf_printf(out, "%s;%s %" PRIu64 "\n", profile->functions[i].object,
-                   profile->functions[i].name, profile->functions[i].instructions);
-}
-
-void count_profile_free(struct count_profile *profile)
-{
-    for (size_t i = 0; i < profile->count; i++) {
-        free(profile->functions[i].object);
-        free(profile->functions[i].name);
-    }
-    free(profile->functions);
-    *profile = (struct count_profile){0};
 }

@@ -236,19 +236,81 @@ instructions() {
     [ "$(count --random host -- openssl rand -hex 16)" != "$first" ]
 }
 
+# The sum of folded stacks.
+folded_sum() {
+    awk '{ sum += $NF } END { print sum }' "$1"
+}
+
 @test "a profile names the functions, and its sum is the count" {
     local folded=$BATS_TEST_TMPDIR/folded
 
-    for program in "$MARKS answers" "$MARKS process-scope" "/bin/sh -c '$MARKS answers'"; do
-        run count --json --profile "$folded" -- /bin/sh -c "$program"
-        assert_status 0
-        assert_equal "$(sed 's/.* //' "$folded" | jq -s add)" \
-            "$(field '.instructions + .faults')"
-        # 100 times as much as anything else.
-        run head -n 1 "$folded"
-        assert_output_has "marks;work "
+    for program in "$MARKS answers" "$MARKS process-scope" "/bin/sh -c '$MARKS answers'" \
+        "$REGIONS faults-resumed" "$REGIONS rep-move" "kill -9 \$\$" "kill -SEGV \$\$"; do
+        run count --json --profile "$folded" --rep once -- /bin/sh -c "$program"
+        assert_equal "$(folded_sum "$folded")" "$(field .instructions)" "$program"
+        run ! grep -vE '^[^; `]+`[^; `]+(;[^; `]+`[^; `]+)* [0-9]+$' "$folded"
     done
-    run ! grep -vE '^[^; ]+;[^ ]+ [0-9]+$' "$folded"
+    count --profile "$folded" -- "$MARKS" answers
+    # 100 times as much as anything else.
+    run head -n 1 "$folded"
+    [[ $output =~ marks\`main\;.*marks\`work\ [0-9]+$ ]] || fail "$output"
+}
+
+@test "a profile knows who called: recursion, jumps, handlers, callbacks, threads" {
+    local folded=$BATS_TEST_TMPDIR/folded
+
+    ${CC:-gcc} -O1 -foptimize-sibling-calls "$BATS_TEST_DIRNAME/counter_calls.c" \
+        -o "$BATS_TEST_TMPDIR/calls" -lpthread
+    count --json --profile "$folded" -- "$BATS_TEST_TMPDIR/calls"
+    assert_equal "$(folded_sum "$folded")" "$(field .instructions)"
+    run sed -nE 's/calls`//g; s/^.*;main;(.*work) [0-9]+$/\1/p; s/^.*;(thread;.*work) [0-9]+$/\1/p' \
+        "$folded"
+    assert_equal "$(sort <<< "$output")" "$(sort <<- 'EOF'
+	work
+	one;work
+	two;work
+	two;one;work
+	recursive;recursive;recursive;recursive;recursive;recursive;work
+	calls_tail;work
+	jumped_over;work
+	raises;handler;work
+	raises_aside;handler;work
+	raises_aside;one;work
+	thread;two;work
+	thread;two;one;work
+	EOF
+    )"
+    grep -q 'main;calls`sorts;libc[^;]*;.*calls`compare ' "$folded"
+    # Each time `work` does as much.
+    assert_equal "$(grep -c 'calls`work ' "$folded")" 12
+    assert_equal "$(sed -n 's/.*calls`work //p' "$folded" | sort -u | wc -l)" 1
+}
+
+@test "a profile as JSON lines: objects, functions with and without what they called, stacks" {
+    local profile=$BATS_TEST_TMPDIR/profile
+
+    ${CC:-gcc} -O1 "$BATS_TEST_DIRNAME/counter_calls.c" -o "$BATS_TEST_TMPDIR/calls" -lpthread
+    count --json --profile-json "$profile" -- "$BATS_TEST_TMPDIR/calls"
+    for kind in object function stack; do
+        assert_equal "$(jq -s "map(select(.kind == \"$kind\").self) | add" "$profile")" \
+            "$(field .instructions)" "$kind"
+    done
+    assert_equal "$(jq 'select(.kind == "summary").instructions' "$profile")" \
+        "$(field .instructions)"
+    # Recursion is in the total once; `two` has its own, twice that of `work`, and a little.
+    assert_equal "$(jq -sc 'map(select(.object == "calls")) | INDEX(.function) |
+        .work.self as $work | ($work / 12) as $once |
+        .work.self == .work.total and .recursive.total - .recursive.self == $once and
+        .two.total > 4 * $once and .two.total < 4.1 * $once' "$profile")" true
+}
+
+@test "code of libraries that were closed keeps its names" {
+    local folded=$BATS_TEST_TMPDIR/folded
+
+    ${CC:-gcc} -shared -fPIC "$BATS_TEST_DIRNAME/counter_object.c" -o "$BATS_TEST_TMPDIR/object.so"
+    count --profile "$folded" --env COUNTER_OBJECT="$BATS_TEST_TMPDIR/object.so" -- \
+        "$REGIONS" dlopen
+    grep -q 'object.so`' "$folded"
 }
 
 @test "--help says what there is" {

@@ -114,26 +114,74 @@ static void test_damaged_files(void **state)
     buf_free(&file);
 }
 
-static void test_folds(void **state)
+static void assert_formatted(const struct count_profile *profile,
+                             int format(struct buf *, const struct count_profile *, struct error *),
+                             const char *expected)
 {
-    static const char text[] = "5 0 /nowhere/lib.so\n7 16 /nowhere/lib.so\n30 0 -\n";
-    struct count_profile profile;
     struct buf out = {0};
+    struct error error;
+
+    assert_int_equal(format(&out, profile, &error), 0);
+    assert_string_equal(buf_string(&out), expected);
+    buf_free(&out);
+}
+
+static void test_formats(void **state)
+{
+    static const char text[] = "process 1\n"
+                               "call 1 0 16 /nowhere/lib.so\n"
+                               "call 2 1 0 -\n"
+                               "count 5 0 0 /nowhere/lib.so\n"
+                               "count 7 1 16 /nowhere/lib.so\n"
+                               "count 30 2 0 -\n"
+                               "process 2\n"
+                               "count 1 0 9 /elsewhere/a;b \xff.so\n"
+                               "call 1 0 99 /nowhere/lib.so\n"
+                               "count 1 1 3 /nowhere/lib.so\n";
+    struct count_profile profile;
     struct error error;
 
     (void)state;
     write_file(text, sizeof text - 1);
     assert_int_equal(count_profile_read(&profile, path, &error), 0);
-    count_profile_fold(&out, &profile);
-    assert_string_equal(buf_string(&out), "[generated];[unknown] 30\nlib.so;[unknown] 12\n");
+    assert_formatted(&profile, count_profile_fold,
+                     "lib.so`[unknown];[generated]`[unknown];[generated]`[unknown] 30\n"
+                     "lib.so`[unknown];lib.so`[unknown] 8\n"
+                     "lib.so`[unknown] 5\n"
+                     "a_b__.so`[unknown] 1\n");
+    assert_formatted(
+        &profile, count_profile_json,
+        "{\"kind\":\"object\",\"object\":\"[generated]\",\"self\":30}\n"
+        "{\"kind\":\"object\",\"object\":\"a_b__.so\",\"self\":1}\n"
+        "{\"kind\":\"object\",\"object\":\"lib.so\",\"self\":13}\n"
+        "{\"kind\":\"function\",\"object\":\"[generated]\",\"function\":\"[unknown]\","
+        "\"self\":30,\"total\":30}\n"
+        "{\"kind\":\"function\",\"object\":\"lib.so\",\"function\":\"[unknown]\","
+        "\"self\":13,\"total\":43}\n"
+        "{\"kind\":\"function\",\"object\":\"a_b__.so\",\"function\":\"[unknown]\","
+        "\"self\":1,\"total\":1}\n"
+        "{\"kind\":\"stack\",\"frames\":[\"lib.so`[unknown]\",\"[generated]`[unknown]\","
+        "\"[generated]`[unknown]\"],\"self\":30}\n"
+        "{\"kind\":\"stack\",\"frames\":[\"lib.so`[unknown]\",\"lib.so`[unknown]\"],\"self\":8}\n"
+        "{\"kind\":\"stack\",\"frames\":[\"lib.so`[unknown]\"],\"self\":5}\n"
+        "{\"kind\":\"stack\",\"frames\":[\"a_b__.so`[unknown]\"],\"self\":1}\n"
+        "{\"kind\":\"summary\",\"instructions\":44,\"stacks\":4}\n");
     count_profile_free(&profile);
-    buf_free(&out);
 }
 
 static void test_refuses_other_text(void **state)
 {
     static const char *const texts[] = {
-        "x\n", "1\n", "1 2\n", "1 x /y\n", "-1 2 /y\n", "99999999999999999999999 2 /y\n",
+        "x\n",
+        "1 2 /y\n",
+        "count\n",
+        "count 1\n",
+        "count 1 2\n",
+        "count 1 2 3\n",
+        "count 1 2 3 \n",
+        "count x 2 3 /y\n",
+        "count -1 2 3 /y\n",
+        "count 99999999999999999999999 2 3 /y\n",
     };
     struct count_profile profile;
     struct error error;
@@ -147,12 +195,35 @@ static void test_refuses_other_text(void **state)
     }
 }
 
+static void test_refuses_calls_that_are_not_there(void **state)
+{
+    static const char *const texts[] = {
+        "count 1 0 0 -\n",
+        "process 1\ncount 1 1 0 -\n",
+        "process 1\ncall 2 0 0 -\n",
+        "process 1\ncall 1 1 0 -\n",
+        "process 1\ncall 1 0 0 -\nprocess 2\ncount 1 1 0 -\n",
+    };
+    struct count_profile profile;
+    struct error error;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        write_file(texts[i], strlen(texts[i]));
+        assert_int_equal(count_profile_read(&profile, path, &error), -1);
+        assert_int_equal(error.kind, ERROR_INPUT);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_finds_own_functions), cmocka_unit_test(test_other_files_have_none),
-        cmocka_unit_test(test_damaged_files),       cmocka_unit_test(test_folds),
+        cmocka_unit_test(test_finds_own_functions),
+        cmocka_unit_test(test_other_files_have_none),
+        cmocka_unit_test(test_damaged_files),
+        cmocka_unit_test(test_formats),
         cmocka_unit_test(test_refuses_other_text),
+        cmocka_unit_test(test_refuses_calls_that_are_not_there),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "counter/pairs.h"
+#include "counter/pair_table.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static uint64_t hash(uint64_t a, uint64_t b)
 }
 
 /* Where the pair is, or would be: there is always an empty slot. */
-static size_t place_of(const struct pairs *pairs, uint64_t a, uint64_t b)
+static size_t place_of(const struct pair_table *pairs, uint64_t a, uint64_t b)
 {
     size_t at = hash(a, b) & (pairs->room - 1);
 
@@ -26,32 +26,41 @@ static size_t place_of(const struct pairs *pairs, uint64_t a, uint64_t b)
     return at;
 }
 
-static bool grow(struct pairs *pairs)
+static bool make(struct pair_table *table, size_t room)
 {
-    struct pairs larger = {.room = pairs->room > 0 ? 2 * pairs->room : FIRST_ROOM};
+    *table = (struct pair_table){
+        .slots = calloc(room, sizeof *table->slots),
+        .is_used = calloc(room, sizeof *table->is_used),
+        .room = room,
+    };
+    if (table->slots != NULL && table->is_used != NULL)
+        return true;
+    pair_table_free(table);
+    return false;
+}
 
-    larger.slots = calloc(larger.room, sizeof *larger.slots);
-    larger.is_used = calloc(larger.room, sizeof *larger.is_used);
-    if (larger.slots == NULL || larger.is_used == NULL) {
-        pairs_free(&larger);
+static bool grow(struct pair_table *pairs)
+{
+    struct pair_table old = *pairs, larger;
+
+    if (!make(&larger, old.room > 0 ? 2 * old.room : FIRST_ROOM))
         return false;
-    }
-    for (size_t from = 0; from < pairs->room; from++) {
+    for (size_t from = 0; from < old.room; from++) {
         size_t to;
 
-        if (!pairs->is_used[from])
+        if (!old.is_used[from])
             continue;
-        to = place_of(&larger, pairs->slots[from].a, pairs->slots[from].b);
-        larger.slots[to] = pairs->slots[from];
+        to = place_of(&larger, old.slots[from].a, old.slots[from].b);
+        larger.slots[to] = old.slots[from];
         larger.is_used[to] = 1;
         larger.count++;
     }
-    pairs_free(pairs);
     *pairs = larger;
+    pair_table_free(&old);
     return true;
 }
 
-struct pair *pairs_find(struct pairs *pairs, uint64_t a, uint64_t b)
+struct pair *pair_table_find(struct pair_table *pairs, uint64_t a, uint64_t b)
 {
     size_t at;
 
@@ -67,7 +76,7 @@ struct pair *pairs_find(struct pairs *pairs, uint64_t a, uint64_t b)
     return &pairs->slots[at];
 }
 
-struct pair *pairs_next(const struct pairs *pairs, size_t *at)
+struct pair *pair_table_next(const struct pair_table *pairs, size_t *at)
 {
     while (*at < pairs->room) {
         size_t here = (*at)++;
@@ -78,9 +87,9 @@ struct pair *pairs_next(const struct pairs *pairs, size_t *at)
     return NULL;
 }
 
-void pairs_free(struct pairs *pairs)
+void pair_table_free(struct pair_table *pairs)
 {
     free(pairs->slots);
     free(pairs->is_used);
-    *pairs = (struct pairs){0};
+    *pairs = (struct pair_table){0};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_PAIRS_H
-#define GASPIPE_COUNTER_PAIRS_H
+#ifndef GASPIPE_COUNTER_PAIR_TABLE_H
+#define GASPIPE_COUNTER_PAIR_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@ struct pair {
     uint64_t value;
 };
 
-struct pairs {
+struct pair_table {
     struct pair *slots; /* owned; those with `is_used` clear are empty */
     uint8_t *is_used;   /* owned */
     size_t room, count;
@@ -21,11 +21,11 @@ struct pairs {
  * The entry for the pair, with the value 0 where it is new; to be used until
  * the next call. NULL without memory.
  */
-struct pair *pairs_find(struct pairs *pairs, uint64_t a, uint64_t b);
+struct pair *pair_table_find(struct pair_table *pairs, uint64_t a, uint64_t b);
 
 /* The next entry at or after *at, which moves on; NULL at the end. Begin with 0. */
-struct pair *pairs_next(const struct pairs *pairs, size_t *at);
+struct pair *pair_table_next(const struct pair_table *pairs, size_t *at);
 
-void pairs_free(struct pairs *pairs);
+void pair_table_free(struct pair_table *pairs);
 
 #endif
