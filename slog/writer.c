@@ -2,32 +2,39 @@
 #include "slog/writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/json_text.h"
+#include "slog/slog_file.h"
+#include "slog/slog_parts.h"
 
 /* More than this gathered is written without waiting for a flush. */
 enum { FLUSH_AT = 256 * 1024 };
 
 struct slog_writer {
-    int fd;
-    char *path;
+    struct slog_file *file; /* NULL: none is open yet */
+    char *path;             /* of the first part */
+    struct slog_start start;
+    char *program, *fingerprint; /* that `start` points to */
     char session[SLOG_SESSION_SIZE];
-    int64_t mono_base;
-    bool can_truncate;      /* a regular file, not a pipe or a terminal */
     struct buf lines;       /* whole lines, then the one that is being built */
     size_t line_start;      /* where in `lines` that one begins */
     const char *torn_field; /* its field that held a raw newline; NULL: none */
+    struct stamp last;      /* of the last line that was ended */
+
+    int64_t part;        /* that is open, from 0 */
+    int64_t part_blocks; /* that were flushed into it */
+    bool cut_due;        /* the next lines begin another part, */
+    struct stamp cut;    /* and this was the last line before them */
 };
+
+static int write_out(struct slog_writer *writer, struct error *error);
 
 /* ---- fields ------------------------------------------------------------- */
 
@@ -145,15 +152,16 @@ static int close_line(struct slog_writer *writer, struct error *error)
                          writer->torn_field);
     }
     writer->line_start = writer->lines.length;
-    return writer->lines.length < FLUSH_AT ? 0 : slog_writer_flush(writer, error);
+    return writer->lines.length < FLUSH_AT ? 0 : write_out(writer, error);
 }
 
 static void stamp_fields(struct slog_writer *writer, struct stamp stamp)
 {
+    writer->last = stamp;
     field_name(writer, "time");
     json_text_seconds(&writer->lines, stamp.real);
     field_name(writer, "monotime");
-    json_text_nanoseconds(&writer->lines, stamp.mono - writer->mono_base);
+    json_text_nanoseconds(&writer->lines, stamp.mono - writer->start.stamp.mono);
 }
 
 int slog_line_end(struct slog_writer *writer, struct stamp stamp, struct error *error)
@@ -171,68 +179,7 @@ int slog_line_finish(struct slog_writer *writer, struct stamp started, struct st
     return close_line(writer, error);
 }
 
-/* ---- the file ----------------------------------------------------------- */
-
-/* Writes until done or failed; how many bytes went out, errno when fewer than asked. */
-static size_t write_what_fits(int fd, const char *bytes, size_t length)
-{
-    size_t done = 0;
-
-    while (done < length) {
-        ssize_t written = write(fd, bytes + done, length - done);
-
-        if (written > 0)
-            done += (size_t)written;
-        else if (errno != EINTR)
-            break;
-    }
-    return done;
-}
-
-/* How many of the first `length` bytes are whole lines. */
-static size_t whole_lines(const char *bytes, size_t length)
-{
-    const char *newline = memrchr(bytes, '\n', length);
-
-    return newline == NULL ? 0 : (size_t)(newline - bytes) + 1;
-}
-
-/*
- * Cuts the half line that a failed write left, so that who reads the file meets
- * whole lines only. Returns how many of the `written` bytes stay in the file;
- * the next write goes on after those, in mid-line where nothing could be cut.
- */
-static size_t cut_half_line(struct slog_writer *writer, size_t written)
-{
-    size_t whole = whole_lines(writer->lines.data, written);
-    off_t end;
-
-    if (!writer->can_truncate || whole == written)
-        return written;
-    end = lseek(writer->fd, 0, SEEK_END);
-    if (end < 0 || ftruncate(writer->fd, end - (off_t)(written - whole)) != 0)
-        return written;
-    return whole;
-}
-
-int slog_writer_flush(struct slog_writer *writer, struct error *error)
-{
-    size_t length = writer->line_start;
-    size_t written;
-    int cause;
-
-    if (length == 0)
-        return 0;
-    written = write_what_fits(writer->fd, writer->lines.data, length);
-    cause = errno;
-    if (written < length)
-        written = cut_half_line(writer, written);
-    buf_consume(&writer->lines, written);
-    writer->line_start -= written;
-    if (written < length)
-        return error_system(error, cause, "%s: cannot write the slogfile", writer->path);
-    return 0;
-}
+/* ---- parts --------------------------------------------------------------- */
 
 /* The id is unique without anyone keeping count: microseconds and 64 random bits. */
 static int make_session(char session[SLOG_SESSION_SIZE], struct stamp stamp, struct error *error)
@@ -251,14 +198,17 @@ static int make_session(char session[SLOG_SESSION_SIZE], struct stamp stamp, str
     return 0;
 }
 
-static int write_start(struct slog_writer *writer, const struct slog_start *start,
-                       struct error *error)
+/* Gathers the line that a part begins with. */
+static int start_line(struct slog_writer *writer, struct stamp stamp, struct error *error)
 {
+    const struct slog_start *start = &writer->start;
     char host[256];
 
     slog_line_begin(writer, "slog-start");
     slog_field_integer(writer, "version", 1);
     slog_field_text(writer, "session", writer->session);
+    if (writer->part > 0)
+        slog_field_integer(writer, "part", writer->part);
     slog_field_text(writer, "program", start->program);
     if (gethostname(host, sizeof host) == 0) {
         host[sizeof host - 1] = '\0';
@@ -268,58 +218,135 @@ static int write_start(struct slog_writer *writer, const struct slog_start *star
     slog_field_integer(writer, "monoBase", start->stamp.mono);
     if (start->fingerprint != NULL)
         slog_field_text(writer, "fingerprint", start->fingerprint);
-    if (slog_line_end(writer, start->stamp, error) != 0)
-        return -1;
-    return slog_writer_flush(writer, error);
+    return slog_line_end(writer, stamp, error);
 }
 
-/* A last line that was torn by a crash is ended, so that ours stand on their own. */
-static int end_torn_line(struct slog_writer *writer, off_t size, struct error *error)
+static bool is_full(const struct slog_writer *writer)
 {
-    char last;
+    const struct slog_rotation *rotation = &writer->start.rotation;
 
-    if (size == 0)
-        return 0;
-    if (pread(writer->fd, &last, 1, size - 1) != 1)
-        return error_system(error, errno, "%s: cannot read the slogfile's end", writer->path);
-    if (last != '\n' && buf_append_byte(&writer->lines, '\n') != 0)
+    return (rotation->bytes > 0 && slog_file_size(writer->file) >= rotation->bytes) ||
+           (rotation->blocks > 0 && writer->part_blocks >= rotation->blocks);
+}
+
+/* Opens a part in place of the one that is open. What is gathered goes behind its start line. */
+static int open_part(struct slog_writer *writer, int64_t part, bool *torn, struct error *error)
+{
+    struct buf name = {0};
+    const char *path = slog_parts_path(&name, writer->path, part);
+    struct slog_file *file = NULL;
+    int result = 0;
+
+    if (path == NULL)
+        result = error_memory(error, "the slogfile");
+    else
+        file = slog_file_open(path, torn, error);
+    buf_free(&name);
+    if (file == NULL)
+        return -1;
+    if (writer->file != NULL)
+        result = slog_file_close(writer->file, error);
+    writer->file = file;
+    writer->part = part;
+    writer->part_blocks = 0;
+    return result;
+}
+
+/* Gathers the start line of the part just opened, on a line of its own. */
+static int begin_part(struct slog_writer *writer, bool torn, struct stamp stamp,
+                      struct error *error)
+{
+    if (torn && buf_append_byte(&writer->lines, '\n') != 0)
         return error_memory(error, "a line of the slogfile");
+    return start_line(writer, stamp, error);
+}
+
+/* The lines that have gathered since the last flush go into another part. */
+static int cut(struct slog_writer *writer, struct error *error)
+{
+    struct buf gathered = writer->lines;
+    bool torn;
+    int result;
+
+    /* When there is no room for another part, the next flush goes on in this one. */
+    writer->cut_due = false;
+    if (open_part(writer, writer->part + 1, &torn, error) != 0)
+        return -1;
+    writer->lines = (struct buf){0};
+    writer->line_start = 0;
+    result = begin_part(writer, torn, writer->cut, error);
+    buf_append(&writer->lines, gathered.data, gathered.length);
+    buf_free(&gathered);
+    writer->line_start = writer->lines.length;
+    return buf_failed(&writer->lines) ? error_memory(error, "a line of the slogfile") : result;
+}
+
+/* Writes what has gathered. */
+static int write_out(struct slog_writer *writer, struct error *error)
+{
+    size_t taken;
+    int result;
+
+    if (writer->cut_due && writer->line_start > 0 && cut(writer, error) != 0)
+        return -1;
+    result = slog_file_write(writer->file, writer->lines.data, writer->line_start, &taken, error);
+    buf_consume(&writer->lines, taken);
+    writer->line_start -= taken;
+    return result;
+}
+
+int slog_writer_flush(struct slog_writer *writer, struct error *error)
+{
+    bool any = writer->line_start > 0;
+
+    if (write_out(writer, error) != 0)
+        return -1;
+    writer->part_blocks += any;
+    if (!writer->cut_due && is_full(writer)) {
+        writer->cut_due = true;
+        writer->cut = writer->last;
+    }
     return 0;
 }
 
-static int prepare_regular_file(struct slog_writer *writer, struct error *error)
-{
-    struct stat status;
+/* ---- opening and closing -------------------------------------------------- */
 
-    if (flock(writer->fd, LOCK_EX | LOCK_NB) != 0) {
-        if (errno == EWOULDBLOCK)
-            return error_set(error, ERROR_SYSTEM,
-                             "%s: another process is writing this slogfile; name another file",
-                             writer->path);
-        return error_system(error, errno, "%s: cannot lock the slogfile", writer->path);
-    }
-    /* Its size is asked for under the lock: an earlier writer may just have ended. */
-    if (fstat(writer->fd, &status) != 0)
-        return error_system(error, errno, "%s", writer->path);
-    return end_torn_line(writer, status.st_size, error);
+/* A cut slogfile goes on in its last part, or behind it when that is full. */
+static int open_first(struct slog_writer *writer, bool *torn, struct error *error)
+{
+    const struct slog_rotation *rotation = &writer->start.rotation;
+    bool rotates = rotation->bytes > 0 || rotation->blocks > 0;
+    int64_t part = 0;
+
+    if (rotates && slog_parts_last(writer->path, &part, error) != 0)
+        return -1;
+    if (open_part(writer, part, torn, error) != 0)
+        return -1;
+    if (rotates && !slog_file_is_regular(writer->file))
+        return error_set(error, ERROR_USAGE, "%s: only a regular file can be cut into parts",
+                         writer->path);
+    return is_full(writer) ? open_part(writer, part + 1, torn, error) : 0;
 }
 
-static int open_file(struct slog_writer *writer, struct error *error)
+static int copy_start(struct slog_writer *writer, const char *path, const struct slog_start *start,
+                      struct error *error)
 {
-    struct stat status;
-
-    writer->fd = open(writer->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    if (writer->fd < 0)
-        return error_system(error, errno, "%s: cannot open the slogfile", writer->path);
-    if (fstat(writer->fd, &status) != 0)
-        return error_system(error, errno, "%s", writer->path);
-    writer->can_truncate = S_ISREG(status.st_mode);
-    return writer->can_truncate ? prepare_regular_file(writer, error) : 0;
+    writer->start = *start;
+    writer->path = strdup(path);
+    writer->start.program = writer->program = strdup(start->program);
+    if (start->fingerprint != NULL)
+        writer->start.fingerprint = writer->fingerprint = strdup(start->fingerprint);
+    if (writer->path == NULL || writer->program == NULL ||
+        (start->fingerprint != NULL && writer->fingerprint == NULL))
+        return error_memory(error, "the slogfile writer");
+    return 0;
 }
 
 static void free_writer(struct slog_writer *writer)
 {
     buf_free(&writer->lines);
+    free(writer->fingerprint);
+    free(writer->program);
     free(writer->path);
     free(writer);
 }
@@ -328,23 +355,21 @@ struct slog_writer *slog_writer_open(const char *path, const struct slog_start *
                                      struct error *error)
 {
     struct slog_writer *writer = calloc(1, sizeof *writer);
+    struct error ignored;
+    bool torn;
 
-    if (writer == NULL || (writer->path = strdup(path)) == NULL) {
+    if (writer == NULL) {
         error_memory(error, "the slogfile writer");
-        goto free;
+        return NULL;
     }
-    writer->fd = -1;
-    writer->mono_base = start->stamp.mono;
-    if (make_session(writer->session, start->stamp, error) != 0 || open_file(writer, error) != 0 ||
-        write_start(writer, start, error) != 0)
-        goto close;
-    return writer;
-close:
-    if (writer->fd >= 0)
-        close(writer->fd);
-free:
-    if (writer != NULL)
-        free_writer(writer);
+    if (copy_start(writer, path, start, error) == 0 &&
+        make_session(writer->session, start->stamp, error) == 0 &&
+        open_first(writer, &torn, error) == 0 &&
+        begin_part(writer, torn, start->stamp, error) == 0 && write_out(writer, error) == 0)
+        return writer;
+    if (writer->file != NULL)
+        (void)slog_file_close(writer->file, &ignored); /* the first error is the one to tell */
+    free_writer(writer);
     return NULL;
 }
 
@@ -355,13 +380,14 @@ const char *slog_writer_session(const struct slog_writer *writer)
 
 int slog_writer_close(struct slog_writer *writer, struct error *error)
 {
+    struct error second;
     int result;
 
     if (writer == NULL)
         return 0;
-    result = slog_writer_flush(writer, error);
-    if (close(writer->fd) != 0 && errno != EINTR && result == 0)
-        result = error_system(error, errno, "%s: cannot close the slogfile", writer->path);
+    result = write_out(writer, error);
+    if (slog_file_close(writer->file, result == 0 ? error : &second) != 0)
+        result = -1;
     free_writer(writer);
     return result;
 }

@@ -23,7 +23,7 @@
  *         ...
  *
  * Lines gather in memory and are written whole, by slog_writer_flush() (at the
- * end of a crank) and when much has gathered. A field that goes wrong (memory,
+ * end of a block of cranks) and when much has gathered. A field that goes wrong (memory,
  * a raw newline) makes slog_line_end() fail, and that line alone is dropped.
  *
  * `monotime` is the stamp's CLOCK_MONOTONIC less the session's monoBase, in
@@ -37,11 +37,18 @@ struct slog_writer;
 /* Room for a session id and its '\0'. */
 enum { SLOG_SESSION_SIZE = 64 };
 
+/* When a slogfile goes on in another part (slog/slog_parts.h); zeros: never. */
+struct slog_rotation {
+    int64_t bytes;  /* when a part is as long on the disk, */
+    int64_t blocks; /* or that many flushes were written to it */
+};
+
 struct slog_start {
     const char *program; /* name and version of who writes, "gaspipe 0.1.0" */
     struct stamp stamp;  /* the session's beginning; its mono becomes monoBase */
     /* What its counts of instructions depend on; NULL: there are none. */
     const char *fingerprint;
+    struct slog_rotation rotation;
 };
 
 /* What the lines of one delivery have in common. */
@@ -56,8 +63,11 @@ struct slog_delivery {
 /*
  * Opens `path` to append to it, making the file when it is missing, locks it
  * against a second writer (flock), and writes the slog-start line at once, so
- * that a full disk is met here. After a torn last line it begins a new one.
- * NULL on failure, with ERROR_SYSTEM. Owned by the caller: slog_writer_close().
+ * that a full disk is met here. After a torn last line it begins a new one. A
+ * name that ends with ".zst" makes a Zstandard file. NULL on failure, with
+ * ERROR_SYSTEM, ERROR_INPUT (a ".zst" that holds something else) or ERROR_USAGE
+ * (rotation of what is no regular file). Owned by the caller:
+ * slog_writer_close(). `start` is copied.
  */
 struct slog_writer *slog_writer_open(const char *path, const struct slog_start *start,
                                      struct error *error);
@@ -69,7 +79,9 @@ struct slog_writer *slog_writer_open(const char *path, const struct slog_start *
 const char *slog_writer_session(const struct slog_writer *writer);
 
 /*
- * Writes what has gathered. On failure (ERROR_SYSTEM: disk full, input/output)
+ * Writes what has gathered, so that it can be read even if this process is killed
+ * next, and ends a block of lines that belong together: a slogfile is cut into
+ * parts between blocks only. On failure (ERROR_SYSTEM: disk full, input/output)
  * no half line is left where the file can be cut back, and the lines not
  * written stay gathered, so that a later flush goes on with them.
  */

@@ -10,31 +10,25 @@
 #include <zstd.h>
 
 #include "base/io.h"
+#include "base/packer.h"
 
-enum { CHUNK = 256 * 1024, LEVEL = 3 };
+enum { CHUNK = 256 * 1024 };
 
 /* One direction or the other, and the hash of what is not compressed. */
 struct passage {
     char *chunk;
     EVP_MD_CTX *hash;
-    ZSTD_CCtx *packer;
+    struct packer *packer;
     ZSTD_DCtx *unpacker;
 };
 
-static int passage_open(struct passage *passage, bool packs, struct error *error)
+static int passage_open(struct passage *passage, struct error *error)
 {
     *passage = (struct passage){.chunk = malloc(CHUNK), .hash = EVP_MD_CTX_new()};
-    if (packs)
-        passage->packer = ZSTD_createCCtx();
-    else
-        passage->unpacker = ZSTD_createDCtx();
-    if (passage->chunk == NULL || passage->hash == NULL ||
-        (passage->packer == NULL && passage->unpacker == NULL))
+    if (passage->chunk == NULL || passage->hash == NULL)
         return error_memory(error, "a snapshot");
-    if (EVP_DigestInit_ex(passage->hash, EVP_sha256(), NULL) != 1 ||
-        (packs &&
-         ZSTD_isError(ZSTD_CCtx_setParameter(passage->packer, ZSTD_c_compressionLevel, LEVEL))))
-        return error_set(error, ERROR_SYSTEM, "a snapshot cannot be hashed and compressed");
+    if (EVP_DigestInit_ex(passage->hash, EVP_sha256(), NULL) != 1)
+        return error_set(error, ERROR_SYSTEM, "a snapshot cannot be hashed");
     return 0;
 }
 
@@ -42,7 +36,7 @@ static void passage_close(struct passage *passage)
 {
     free(passage->chunk);
     EVP_MD_CTX_free(passage->hash);
-    ZSTD_freeCCtx(passage->packer);
+    packer_free(passage->packer);
     ZSTD_freeDCtx(passage->unpacker);
 }
 
@@ -65,29 +59,6 @@ static int finish_hash(struct passage *passage, char hash[STORE_HASH_SIZE], stru
     return 0;
 }
 
-/* Compresses one chunk, which with `how` ZSTD_e_end is the last. */
-static int compress(struct passage *passage, size_t length, ZSTD_EndDirective how,
-                    struct buf *compressed, struct error *error)
-{
-    ZSTD_inBuffer in = {.src = passage->chunk, .size = length};
-    size_t left;
-
-    do {
-        ZSTD_outBuffer out;
-
-        if (buf_reserve(compressed, ZSTD_CStreamOutSize()) != 0)
-            return error_memory(error, "a snapshot");
-        out = (ZSTD_outBuffer){compressed->data + compressed->length,
-                               compressed->capacity - compressed->length, 0};
-        left = ZSTD_compressStream2(passage->packer, &out, &in, how);
-        if (ZSTD_isError(left))
-            return error_set(error, ERROR_SYSTEM, "a snapshot cannot be compressed: %s",
-                             ZSTD_getErrorName(left));
-        compressed->length += out.pos;
-    } while (how == ZSTD_e_end ? left != 0 : in.pos < in.size);
-    return 0;
-}
-
 static ssize_t read_chunk(int fd, char *chunk, struct error *error)
 {
     for (;;) {
@@ -107,13 +78,17 @@ static int pack(struct passage *passage, int fd, struct buf *compressed,
     int64_t size = 0;
     ssize_t count;
 
+    passage->packer = packer_new(error);
+    if (passage->packer == NULL)
+        return -1;
     while ((count = read_chunk(fd, passage->chunk, error)) > 0) {
         size += count;
         if (add_to_hash(passage, passage->chunk, (size_t)count, error) != 0 ||
-            compress(passage, (size_t)count, ZSTD_e_continue, compressed, error) != 0)
+            packer_add(passage->packer, passage->chunk, (size_t)count, PACKER_GOES_ON, compressed,
+                       error) != 0)
             return -1;
     }
-    if (count < 0 || compress(passage, 0, ZSTD_e_end, compressed, error) != 0)
+    if (count < 0 || packer_add(passage->packer, NULL, 0, PACKER_FINISH, compressed, error) != 0)
         return -1;
     snapshot->size = size;
     snapshot->compressed_size = (int64_t)(compressed->length - before);
@@ -124,7 +99,7 @@ int snapshot_bytes_pack(int fd, struct buf *compressed, struct store_snapshot *s
                         struct error *error)
 {
     struct passage passage;
-    int result = passage_open(&passage, true, error);
+    int result = passage_open(&passage, error);
 
     if (result == 0)
         result = pack(&passage, fd, compressed, snapshot, error);
@@ -137,6 +112,9 @@ static int unpack(struct passage *passage, struct iovec compressed, int fd, stru
     ZSTD_inBuffer in = {.src = compressed.iov_base, .size = compressed.iov_len};
     size_t left = 1;
 
+    passage->unpacker = ZSTD_createDCtx();
+    if (passage->unpacker == NULL)
+        return error_memory(error, "a snapshot");
     while (left != 0) {
         ZSTD_outBuffer out = {.dst = passage->chunk, .size = CHUNK};
 
@@ -157,7 +135,7 @@ int snapshot_bytes_unpack(struct iovec compressed, const char *hash, int fd, str
 {
     char found[STORE_HASH_SIZE];
     struct passage passage;
-    int result = passage_open(&passage, false, error);
+    int result = passage_open(&passage, error);
 
     if (result == 0)
         result = unpack(&passage, compressed, fd, error);
