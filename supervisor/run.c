@@ -212,6 +212,7 @@ static int open_slog(struct run *run, struct error *error)
     struct slog_start start = {
         .program = "gaspipe " GASPIPE_VERSION,
         .stamp = stamp_now(),
+        .rotation = run->options.rotation,
     };
 
     if (run->launcher.counted) {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/run_options.h"
 
+#include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +27,10 @@ const char run_options_help[] =
     "                            gaspipe itself, or on another (default: none)\n"
     "  --delivery-timeout SECS   end a vat whose delivery takes longer, 0: never (default: 600)\n"
     "  --store DIR               keep the vats' stores there (default: in memory, for this run)\n"
-    "  --slog FILE               append a slogfile, for slogreport\n"
+    "  --slog FILE               append a slogfile, for slogreport; compressed if FILE ends in "
+    ".zst\n"
+    "  --slog-rotate SIZE|blocks:N  go on in FILE.1, FILE.2, ... when a file has SIZE bytes (64M)\n"
+    "                            or N blocks\n"
     "  --json                    print JSON lines\n"
     "  --help                    say this and end\n"
     "\n"
@@ -41,6 +47,7 @@ enum {
     OPTION_TIMEOUT,
     OPTION_STORE,
     OPTION_SLOG,
+    OPTION_SLOG_ROTATE,
     OPTION_JSON,
     OPTION_HELP
 };
@@ -55,6 +62,7 @@ static const struct option long_options[] = {
     {"delivery-timeout", required_argument, NULL, OPTION_TIMEOUT},
     {"store", required_argument, NULL, OPTION_STORE},
     {"slog", required_argument, NULL, OPTION_SLOG},
+    {"slog-rotate", required_argument, NULL, OPTION_SLOG_ROTATE},
     {"json", no_argument, NULL, OPTION_JSON},
     {"help", no_argument, NULL, OPTION_HELP},
     {0},
@@ -72,6 +80,38 @@ static int take_vat(struct run_options *options, char *vat, struct error *error)
     options->vats = vats;
     vats[options->vat_count++] = vat;
     return 0;
+}
+
+/* A positive number; behind it may stand one of `units`, each 1024 times the one before. */
+static bool parse_count(const char *text, const char *units, int64_t *count)
+{
+    const char *unit = NULL;
+    char *end;
+
+    errno = 0;
+    *count = strtoimax(text, &end, 10);
+    if (*text < '0' || *text > '9' || errno != 0 || *count == 0)
+        return false;
+    if (*end != '\0' && (unit = strchr(units, *end++)) == NULL)
+        return false;
+    for (ptrdiff_t powers = unit == NULL ? 0 : unit - units + 1; powers > 0; powers--)
+        if (__builtin_mul_overflow(*count, 1024, count))
+            return false;
+    return *end == '\0';
+}
+
+static int take_rotation(const char *text, struct slog_rotation *rotation, struct error *error)
+{
+    static const char blocks[] = "blocks:";
+
+    *rotation = (struct slog_rotation){0};
+    if (strncmp(text, blocks, strlen(blocks)) == 0
+            ? parse_count(text + strlen(blocks), "", &rotation->blocks)
+            : parse_count(text, "KMG", &rotation->bytes))
+        return 0;
+    return error_set(error, ERROR_USAGE,
+                     "--slog-rotate wants bytes, such as 500000 or 64M, or blocks:N, not '%s'",
+                     text);
 }
 
 static int take_option(void *context, int option, struct error *error)
@@ -102,6 +142,8 @@ static int take_option(void *context, int option, struct error *error)
     case OPTION_SLOG:
         options->slog = optarg;
         return 0;
+    case OPTION_SLOG_ROTATE:
+        return take_rotation(optarg, &options->rotation, error);
     case OPTION_JSON:
         options->json = true;
         return 0;
@@ -122,6 +164,8 @@ static int check(struct run_options *options, int argc, char **argv, struct erro
     if (options->worker != NULL && options->counter_named && options->counted)
         return error_set(error, ERROR_USAGE, "--worker runs without the counter");
     options->counted = options->counted && options->worker == NULL;
+    if (options->slog == NULL && (options->rotation.bytes > 0 || options->rotation.blocks > 0))
+        return error_set(error, ERROR_USAGE, "--slog-rotate wants --slog FILE");
     if (options->instruction_limit > 0 && !options->counted)
         return error_set(error, ERROR_USAGE, "--max-instructions wants --counter qemu");
     options->deliveries = argv[optind];

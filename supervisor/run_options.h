@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "slog/writer.h"
 #include "supervisor/placement.h"
 
 /* The command line of `gaspipe run`. Strings are borrowed from argv. */
@@ -16,6 +17,7 @@ struct run_options {
     const char *deliveries; /* path, or "-" */
     const char *store;      /* folder; NULL: in memory */
     const char *slog;       /* path; NULL: none */
+    struct slog_rotation rotation;
     bool counted;           /* under QEMU with the counter */
     bool counter_named;     /* --counter was given */
     const char *worker;     /* path of another worker; NULL: ours */
