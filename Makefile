@@ -101,6 +101,11 @@ XS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard worker/engine_xs*.c))
 $(XS_OBJECTS): ROOM_CFLAGS = $(XS_CFLAGS)
 $(XS_OBJECTS): $(XS_ARCHIVE)
 
+# Every line of gigabytes goes through these; the worker's own code stays as it is,
+# since its instructions are counted.
+SLOG_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard slog/*.c))
+$(SLOG_OBJECTS): ROOM_CFLAGS = $(if $(filter -O2,$(OPTIMIZE)),-O3)
+
 # Contract runtimes are carried inside the programs.
 $(BUILD)/obj/supervisor/runtime.o: $(wildcard runtime/*.js)
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "slog/decimal.h"
 #include "slog/digest.h"
 
 enum { SECONDS_TO_MICROSECONDS = 6 };
@@ -20,18 +21,43 @@ static int stamps_add(struct stamps *stamps, int64_t stamp, struct error *error)
     return 0;
 }
 
+/* A number of an array as it mostly comes: no blank around it, no exponent. */
+static inline bool next_plain(struct scan_cursor *cursor, int scale, int64_t *number)
+{
+    const char *after;
+
+    if (*cursor->at != '[' && *cursor->at != ',')
+        return false;
+    after = decimal_read(cursor->at + 1, cursor->end, scale, number);
+    if (after == NULL || after == cursor->end || (*after != ',' && *after != ']'))
+        return false;
+    cursor->at = after;
+    return true;
+}
+
+static enum scan_step next_number(struct scan_cursor *cursor, int scale, int64_t *number)
+{
+    struct scan_span element;
+    enum scan_step step;
+
+    if (next_plain(cursor, scale, number))
+        return SCAN_FOUND;
+    step = scan_element(cursor, &element);
+    return step == SCAN_FOUND && !scan_decimal(element, scale, number) ? SCAN_BAD : step;
+}
+
 /* Numbers of an array times 10^scale times unit. One that is no moment empties the list. */
 static int read_stamps(struct scan_span array, int scale, int64_t unit, struct stamps *stamps,
                        struct error *error)
 {
     struct scan_cursor cursor;
-    struct scan_span element;
-    int64_t number;
+    enum scan_step step;
+    int64_t number = 0;
 
     if (!scan_open(array, '[', &cursor))
         return 0;
-    while (scan_element(&cursor, &element) == SCAN_FOUND) {
-        if (!scan_decimal(element, scale, &number) || number < 0 || number > INT64_MAX / unit / 2) {
+    while ((step = next_number(&cursor, scale, &number)) != SCAN_END) {
+        if (step == SCAN_BAD || number < 0 || number > INT64_MAX / unit / 2) {
             stamps->count = 0;
             return 0;
         }

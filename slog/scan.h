@@ -55,6 +55,12 @@ enum scan_step scan_element(struct scan_cursor *cursor, struct scan_span *value)
 /* Whether nothing but blanks is left behind the closing bracket. */
 bool scan_at_end(struct scan_cursor *cursor);
 
+/*
+ * Behind the value that begins at `at`, of which nothing is looked at but where it
+ * ends; NULL when it does not end before `end`.
+ */
+const char *scan_skip(const char *at, const char *end);
+
 /* The value of `name` in an object; no span when there is none. */
 struct scan_span scan_get(struct scan_span object, const char *name);
 
@@ -76,11 +82,11 @@ bool scan_double(struct scan_span value, double *result);
  */
 void scan_unescape(struct scan_span string, struct buf *text);
 
-/* Both lengths are strlen()'s, so that a literal is compared in place, without calls. */
 /* The UTF-16 unit whose four hex digits stand at `at`; false when there are not four. */
 bool scan_hex_unit(const char *at, const char *end, uint32_t *unit);
 
-static inline bool scan_is(struct scan_span span, const char *text)
+/* Both lengths are strlen()'s, so that a literal is compared in place, without calls. */
+__attribute__((always_inline)) static inline bool scan_is(struct scan_span span, const char *text)
 {
     return span.at != NULL && span.length == strlen(text) &&
            memcmp(span.at, text, strlen(text)) == 0;

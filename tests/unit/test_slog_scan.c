@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "slog/scan.h"
+#include "slog/skip.h"
 
 /* A copy of text with the padding that the scanner wants, at each of 64 alignments in turn. */
 static char *padded(const char *text, size_t shift, char **block)
@@ -162,6 +163,57 @@ static void reads_decimals(void **state)
     assert_int_equal(decimal("inf", 0), INT64_MIN);
 }
 
+/* `digits` digits of a fixed series that begins somewhere else each time. */
+static int64_t append_digits(struct buf *text, unsigned digits, unsigned *series)
+{
+    int64_t number = 0;
+
+    for (unsigned i = 0; i < digits; i++) {
+        *series = *series * 1103515245 + 12345;
+        number = number * 10 + *series / 65536 % 10;
+        buf_append_byte(text, (char)('0' + *series / 65536 % 10));
+    }
+    return number;
+}
+
+static int64_t power_of_ten(unsigned exponent)
+{
+    return exponent == 0 ? 1 : 10 * power_of_ten(exponent - 1);
+}
+
+/* The number that scan_decimal() shall find, by way of whole numbers alone. */
+static void expect_decimal(unsigned whole, unsigned fraction, unsigned scale, unsigned *series)
+{
+    struct buf text = {0};
+    int64_t expected = append_digits(&text, whole, series) * power_of_ten(scale), behind;
+
+    buf_append_byte(&text, '.');
+    behind = append_digits(&text, fraction, series);
+    if (fraction <= scale)
+        expected += behind * power_of_ten(scale - fraction);
+    else
+        expected += (behind / power_of_ten(fraction - scale - 1) + 5) / 10;
+    if (decimal(buf_string(&text), (int)scale) != expected)
+        fail_msg("%s at scale %u", text.data, scale);
+    buf_free(&text);
+}
+
+static void reads_decimals_of_every_length(void **state)
+{
+    unsigned series = 1;
+
+    (void)state;
+    for (unsigned scale = 0; scale <= 9; scale++) {
+        for (unsigned whole = 1; whole <= 18 - scale; whole++) {
+            for (unsigned fraction = 0; fraction <= 18; fraction++) {
+                /* Beyond these the result goes by way of a double. */
+                if (whole < 16)
+                    expect_decimal(whole, fraction, scale, &series);
+            }
+        }
+    }
+}
+
 static void reads_numbers_of_any_size(void **state)
 {
     double number;
@@ -207,16 +259,33 @@ static void unescapes(void **state)
     expect_text("x\\", "x", 1);
 }
 
-int main(void)
+/* Once for each set of instructions that this processor has. */
+static int skips_in_every_way(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_members),
         cmocka_unit_test(refuses_what_does_not_close),
         cmocka_unit_test(finds_the_end_of_long_values),
+    };
+    int failed = 0;
+
+    for (enum skip_way way = 0; way < SKIP_WAYS; way++) {
+        if (skip_choose(way))
+            failed += cmocka_run_group_tests(tests, NULL, NULL);
+        else
+            print_message("this processor cannot skip in way %d: left out\n", way);
+    }
+    return failed;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_decimals),
+        cmocka_unit_test(reads_decimals_of_every_length),
         cmocka_unit_test(reads_numbers_of_any_size),
         cmocka_unit_test(unescapes),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return skips_in_every_way() + cmocka_run_group_tests(tests, NULL, NULL);
 }
