@@ -26,4 +26,13 @@ void json_text_nanoseconds(struct buf *buf, int64_t nanoseconds);
 void json_text_integer(struct buf *buf, int64_t number);
 void json_text_unsigned(struct buf *buf, uint64_t number);
 
+/*
+ * The same for who has made room himself: each writes at most JSON_TEXT_NUMBER_MAX bytes
+ * from `at` on, without a '\0', and returns where they end.
+ */
+enum { JSON_TEXT_NUMBER_MAX = 22 }; /* 20 digits of 64 bits, a point, and a sign */
+char *json_text_put_unsigned(char *at, uint64_t number);
+char *json_text_put_integer(char *at, int64_t number);
+char *json_text_put_seconds(char *at, int64_t microseconds);
+
 #endif

@@ -33,9 +33,10 @@ static void skip_blanks(struct text *text)
 }
 
 /* Takes this byte, and blanks before it, if it is next. */
-static bool take_byte(struct text *text, char byte)
+static inline bool take_byte(struct text *text, char byte)
 {
-    skip_blanks(text);
+    if (text->at == text->end || *text->at != byte)
+        skip_blanks(text); /* there mostly are none */
     if (text->at == text->end || *text->at != byte)
         return false;
     text->at++;
@@ -50,25 +51,38 @@ static bool is_digit_next(const struct text *text)
 /* Whether a number has ended here, and does not go on as another kind. */
 static bool is_number_over(const struct text *text)
 {
-    return text->at == text->end || !(is_digit_next(text) || strchr(".eE+-", *text->at) != NULL);
+    if (text->at == text->end)
+        return true;
+    switch (*text->at) {
+    case '0' ... '9':
+    case '.':
+    case 'e':
+    case 'E':
+    case '+':
+    case '-':
+        return false;
+    default:
+        return true;
+    }
 }
 
-/* Decimal digits without a leading zero, up to max. */
+/* Of INT64_MAX; so many never overflow 64 bits without a sign. */
+enum { DIGITS_MAX = 19 };
+
+/* Decimal digits without a leading zero, up to max, which is at most INT64_MAX. */
 static bool take_digits(struct text *text, uint64_t max, uint64_t *number)
 {
     const char *first;
+    uint64_t value = 0;
 
     skip_blanks(text);
     first = text->at;
-    *number = 0;
-    while (is_digit_next(text)) {
-        uint64_t digit = (uint64_t)(*text->at++ - '0');
-
-        if (*number > (max - digit) / 10)
-            return false;
-        *number = *number * 10 + digit;
-    }
-    return text->at - first == 1 || (text->at > first && *first != '0');
+    while (is_digit_next(text) && text->at - first < DIGITS_MAX)
+        value = value * 10 + (uint64_t)(*text->at++ - '0');
+    *number = value;
+    if (value > max || is_digit_next(text))
+        return false;
+    return text->at > first && (*first != '0' || text->at - first == 1);
 }
 
 /* Microseconds of a fraction of seconds; digits behind the sixth are dropped. */
@@ -76,11 +90,13 @@ static bool take_fraction(struct text *text, uint64_t *microseconds)
 {
     uint64_t unit = 100000;
 
-    *microseconds = 0;
+    uint64_t value = 0;
+
     if (!is_digit_next(text))
         return false;
     for (; is_digit_next(text); text->at++, unit /= 10)
-        *microseconds += unit * (uint64_t)(*text->at - '0');
+        value += unit * (uint64_t)(*text->at - '0');
+    *microseconds = value;
     return true;
 }
 
@@ -143,6 +159,7 @@ static bool skip_value(struct text *text)
 
 struct field {
     const char *name;
+    size_t length; /* of the name */
     bool (*take)(struct text *text, struct meter *meter, size_t offset);
     size_t offset; /* of its number in struct meter, where it is one */
 };
@@ -153,10 +170,13 @@ static int bad_field(struct error *error, const char *name)
                      name);
 }
 
+/* For the table: a name with its length. */
+#define NAMED(name) (name), sizeof(name) - 1
+
 static const struct field *find_field(const struct field *fields, struct iovec name)
 {
     for (; fields->name != NULL; fields++)
-        if (strlen(fields->name) == name.iov_len &&
+        if (fields->length == name.iov_len &&
             memcmp(fields->name, name.iov_base, name.iov_len) == 0)
             return fields;
     return NULL;
@@ -173,21 +193,49 @@ static bool take_count(struct text *text, struct meter *meter, size_t offset)
     return true;
 }
 
+/* Takes `"name":` if it stands there just so, as it does where the writer has the table's order. */
+static bool take_expected(struct text *text, const struct field *field)
+{
+    size_t left = (size_t)(text->end - text->at);
+
+    if (field->name == NULL || left < field->length + 3 || text->at[0] != '"' ||
+        memcmp(text->at + 1, field->name, field->length) != 0 ||
+        memcmp(text->at + 1 + field->length, "\":", 2) != 0)
+        return false;
+    text->at += field->length + 3;
+    return true;
+}
+
+/* A member's name; *field is NULL for one that is not known. */
+static bool take_member(struct text *text, const struct field *fields, const struct field *expected,
+                        const struct field **field)
+{
+    struct iovec name;
+
+    *field = expected;
+    if (take_expected(text, expected))
+        return true;
+    if (!take_name(text, &name) || !take_byte(text, ':'))
+        return false;
+    *field = find_field(fields, name);
+    return true;
+}
+
 /* The members of an object. *seen has bit i for fields[i]. */
 static int take_members(struct text *text, struct meter *meter, const struct field *fields,
                         unsigned *seen, struct error *error)
 {
+    const struct field *expected = fields;
+
     *seen = 0;
     if (take_byte(text, '}'))
         return 0;
     do {
         const struct field *field;
-        struct iovec name;
         unsigned bit;
 
-        if (!take_name(text, &name) || !take_byte(text, ':'))
+        if (!take_member(text, fields, expected, &field))
             return error_set(error, ERROR_INPUT, "meter record: not JSON");
-        field = find_field(fields, name);
         if (field == NULL) {
             if (!skip_value(text))
                 return error_set(error, ERROR_INPUT, "meter record: not JSON");
@@ -197,6 +245,7 @@ static int take_members(struct text *text, struct meter *meter, const struct fie
         if ((*seen & bit) != 0 || !field->take(text, meter, field->offset))
             return bad_field(error, field->name);
         *seen |= bit;
+        expected = field + 1;
     } while (take_byte(text, ','));
     return take_byte(text, '}') ? 0 : error_set(error, ERROR_INPUT, "meter record: not JSON");
 }
@@ -298,11 +347,11 @@ static bool take_monotimes(struct text *text, struct meter *meter, size_t offset
 static bool take_cpu(struct text *text, struct meter *meter, size_t offset)
 {
     static const struct field fields[] = {
-        {"user", take_count, offsetof(struct meter, cpu.user)},
-        {"sys", take_count, offsetof(struct meter, cpu.system)},
-        {"nvcsw", take_count, offsetof(struct meter, cpu.waits)},
-        {"nivcsw", take_count, offsetof(struct meter, cpu.preempt)},
-        {"majflt", take_count, offsetof(struct meter, cpu.faults)},
+        {NAMED("user"), take_count, offsetof(struct meter, cpu.user)},
+        {NAMED("sys"), take_count, offsetof(struct meter, cpu.system)},
+        {NAMED("nvcsw"), take_count, offsetof(struct meter, cpu.waits)},
+        {NAMED("nivcsw"), take_count, offsetof(struct meter, cpu.preempt)},
+        {NAMED("majflt"), take_count, offsetof(struct meter, cpu.faults)},
         {0},
     };
     struct error error;
@@ -318,15 +367,15 @@ static bool take_cpu(struct text *text, struct meter *meter, size_t offset)
 enum { REQUIRED_END = 4, COUNTED = 5, COUNTED_END = 8 };
 
 static const struct field record_fields[] = {
-    {"currentHeapCount", take_count, offsetof(struct meter, heap_count)},
-    {"compute", take_count, offsetof(struct meter, compute)},
-    {"allocate", take_count, offsetof(struct meter, allocate)},
-    {"timestamps", take_timestamps, 0},
-    {"monotimes", take_monotimes, 0},
-    {"instructions", take_count, offsetof(struct meter, instructions)},
-    {"bytesRead", take_count, offsetof(struct meter, bytes_read)},
-    {"bytesWritten", take_count, offsetof(struct meter, bytes_written)},
-    {"cpu", take_cpu, 0},
+    {NAMED("currentHeapCount"), take_count, offsetof(struct meter, heap_count)},
+    {NAMED("compute"), take_count, offsetof(struct meter, compute)},
+    {NAMED("allocate"), take_count, offsetof(struct meter, allocate)},
+    {NAMED("timestamps"), take_timestamps, 0},
+    {NAMED("monotimes"), take_monotimes, 0},
+    {NAMED("instructions"), take_count, offsetof(struct meter, instructions)},
+    {NAMED("bytesRead"), take_count, offsetof(struct meter, bytes_read)},
+    {NAMED("bytesWritten"), take_count, offsetof(struct meter, bytes_written)},
+    {NAMED("cpu"), take_cpu, 0},
     {0},
 };
 

@@ -1,52 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "base/json_text.h"
 #include "proto/meter.h"
 
-static void append_field(struct buf *buf, const char *name_and_colon, uint64_t value)
+/*
+ * A record goes with each delivery, so room is made once, for the longest that it can be,
+ * and it is written without looking again.
+ */
+enum {
+    FIXED_SIZE = 512, /* all names and numbers but those of the stamps */
+    STAMP_SIZE = 2 * (JSON_TEXT_NUMBER_MAX + 1),
+};
+
+static inline char *put_text(char *at, const char *text)
 {
-    buf_append_string(buf, name_and_colon);
-    json_text_unsigned(buf, value);
+    return mempcpy(at, text, strlen(text));
 }
 
-static void append_stamps(struct buf *buf, const struct meter *meter)
+static inline char *put_field(char *at, const char *name_and_colon, uint64_t value)
 {
-    buf_append_string(buf, ",\"timestamps\":[");
-    for (size_t i = 0; i < meter->stamp_count; i++) {
-        if (i > 0)
-            buf_append_byte(buf, ',');
-        json_text_seconds(buf, meter->stamps[i].real);
-    }
-    buf_append_string(buf, "],\"monotimes\":[");
-    for (size_t i = 0; i < meter->stamp_count; i++) {
-        if (i > 0)
-            buf_append_byte(buf, ',');
-        json_text_integer(buf, meter->stamps[i].mono);
-    }
-    buf_append_byte(buf, ']');
+    return json_text_put_unsigned(put_text(at, name_and_colon), value);
 }
 
-static void append_cpu(struct buf *buf, const struct meter_cpu *cpu)
+static char *put_stamps(char *at, const struct meter *meter)
 {
-    append_field(buf, ",\"cpu\":{\"user\":", (uint64_t)cpu->user);
-    append_field(buf, ",\"sys\":", (uint64_t)cpu->system);
-    append_field(buf, ",\"nvcsw\":", (uint64_t)cpu->waits);
-    append_field(buf, ",\"nivcsw\":", (uint64_t)cpu->preempt);
-    append_field(buf, ",\"majflt\":", (uint64_t)cpu->faults);
-    buf_append_byte(buf, '}');
+    at = put_text(at, ",\"timestamps\":[");
+    for (size_t i = 0; i < meter->stamp_count; i++) {
+        if (i > 0)
+            *at++ = ',';
+        at = json_text_put_seconds(at, meter->stamps[i].real);
+    }
+    at = put_text(at, "],\"monotimes\":[");
+    for (size_t i = 0; i < meter->stamp_count; i++) {
+        if (i > 0)
+            *at++ = ',';
+        at = json_text_put_integer(at, meter->stamps[i].mono);
+    }
+    *at++ = ']';
+    return at;
+}
+
+static char *put_cpu(char *at, const struct meter_cpu *cpu)
+{
+    at = put_field(at, ",\"cpu\":{\"user\":", (uint64_t)cpu->user);
+    at = put_field(at, ",\"sys\":", (uint64_t)cpu->system);
+    at = put_field(at, ",\"nvcsw\":", (uint64_t)cpu->waits);
+    at = put_field(at, ",\"nivcsw\":", (uint64_t)cpu->preempt);
+    at = put_field(at, ",\"majflt\":", (uint64_t)cpu->faults);
+    *at++ = '}';
+    return at;
 }
 
 void meter_encode(struct buf *buf, const struct meter *meter)
 {
-    append_field(buf, "{\"currentHeapCount\":", meter->heap_count);
-    append_field(buf, ",\"compute\":", meter->compute);
-    append_field(buf, ",\"allocate\":", meter->allocate);
-    append_stamps(buf, meter);
+    char *at;
+
+    if (buf_reserve(buf, FIXED_SIZE + meter->stamp_count * STAMP_SIZE) != 0)
+        return;
+    at = buf->data + buf->length;
+    at = put_field(at, "{\"currentHeapCount\":", meter->heap_count);
+    at = put_field(at, ",\"compute\":", meter->compute);
+    at = put_field(at, ",\"allocate\":", meter->allocate);
+    at = put_stamps(at, meter);
     if (meter->counted) {
-        append_field(buf, ",\"instructions\":", meter->instructions);
-        append_field(buf, ",\"bytesRead\":", meter->bytes_read);
-        append_field(buf, ",\"bytesWritten\":", meter->bytes_written);
+        at = put_field(at, ",\"instructions\":", meter->instructions);
+        at = put_field(at, ",\"bytesRead\":", meter->bytes_read);
+        at = put_field(at, ",\"bytesWritten\":", meter->bytes_written);
     }
     if (meter->cpu_known)
-        append_cpu(buf, &meter->cpu);
-    buf_append_byte(buf, '}');
+        at = put_cpu(at, &meter->cpu);
+    *at++ = '}';
+    buf->length = (size_t)(at - buf->data);
 }

@@ -75,7 +75,8 @@ static enum netstring_result take_payload(struct netstring_decoder *decoder, con
     } else {
         if (here > missing)
             here = missing;
-        if (buf_reserve(&decoder->partial, missing) != 0 ||
+        /* One more, for netstring_rest() to have the comma come along. */
+        if (buf_reserve(&decoder->partial, missing + 1) != 0 ||
             buf_append(&decoder->partial, bytes + *used, here) != 0) {
             error_memory(error, "a frame");
             return NETSTRING_BAD;
@@ -119,6 +120,35 @@ enum netstring_result netstring_decode(struct netstring_decoder *decoder, const 
     if (decoder->state != NETSTRING_COMMA || *used == length)
         return NETSTRING_MORE;
     return take_comma(decoder, (unsigned char)bytes[(*used)++], error);
+}
+
+bool netstring_rest(struct netstring_decoder *decoder, struct iovec *rest)
+{
+    struct buf *partial = &decoder->partial;
+
+    if (decoder->state != NETSTRING_PAYLOAD || partial->length == 0)
+        return false;
+    *rest = (struct iovec){
+        .iov_base = partial->data + partial->length,
+        .iov_len = decoder->length - partial->length + 1,
+    };
+    return true;
+}
+
+enum netstring_result netstring_take_rest(struct netstring_decoder *decoder, size_t length,
+                                          struct iovec *payload, struct error *error)
+{
+    struct buf *partial = &decoder->partial;
+
+    partial->length += length;
+    if (partial->length < decoder->length)
+        return NETSTRING_MORE;
+    decoder->state = NETSTRING_COMMA;
+    if (partial->length == decoder->length)
+        return NETSTRING_MORE;
+    partial->length = decoder->length;
+    *payload = (struct iovec){.iov_base = partial->data, .iov_len = decoder->length};
+    return take_comma(decoder, (unsigned char)partial->data[decoder->length], error);
 }
 
 /* Of 64 bits. */

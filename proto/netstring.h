@@ -53,6 +53,19 @@ enum netstring_result netstring_decode(struct netstring_decoder *decoder, const 
                                        size_t length, size_t *used, struct iovec *payload,
                                        struct error *error);
 
+/*
+ * Where the rest of a payload may be read straight to, without a copy of it: once a part
+ * of one was fed, and it is not whole yet. `rest` has room for what is missing and the
+ * comma, so that a read of that size takes nothing of the next frame. False: whatever
+ * comes next is to be fed.
+ */
+bool netstring_rest(struct netstring_decoder *decoder, struct iovec *rest);
+
+/* So many bytes were put there, at least one and at most rest->iov_len. As
+ * netstring_decode() otherwise; the payload lies in the decoder. */
+enum netstring_result netstring_take_rest(struct netstring_decoder *decoder, size_t length,
+                                          struct iovec *payload, struct error *error);
+
 /* Whether the stream may end here: no part of a frame was seen. */
 static inline bool netstring_between_frames(const struct netstring_decoder *decoder)
 {

@@ -31,6 +31,7 @@ be_bad(struct session *session, const char *format, ...)
     va_start(args, format);
     vsnprintf(session->problem, sizeof session->problem, format, args);
     va_end(args);
+    uv_stop(session->loop); /* it may come before the loop waits, and is enough */
 }
 
 static void on_frame(void *context, struct iovec frame, struct stamp come)
@@ -47,6 +48,7 @@ static void on_frame(void *context, struct iovec frame, struct stamp come)
     buf_append(&session->frame, frame.iov_base, frame.iov_len);
     if (buf_reserve(&session->frame, SCAN_PADDING) == 0)
         memset(session->frame.data + session->frame.length, 0, SCAN_PADDING);
+    uv_stop(session->loop);
 }
 
 static void on_bad_frame(void *context, const struct error *error)
@@ -68,6 +70,7 @@ static void on_gone(void *context, int exit_status, int signal_number)
     session->gone = true;
     session->exit_status = exit_status;
     session->signal_number = signal_number;
+    uv_stop(session->loop);
 }
 
 static void timer_rang(uv_timer_t *timer)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "proto/netstring.h"
+#include "supervisor/direct_read.h"
 #include "supervisor/guest.h"
 
 enum {
@@ -18,22 +19,35 @@ enum {
     WORDS_SIZE = 1024,
     FRAMES_DOWN_FD = 3,
     FRAMES_UP_FD = 4,
-    HANDLES = 4, /* the process and three pipes */
 };
 
 struct worker_process {
     struct worker_listener listener;
     uv_process_t process;
-    uv_pipe_t down, up, words;
+    uv_pipe_t down, words;
+    uv_poll_t up;
+    uv_prepare_t before_poll;
+    int up_fd; /* in blocking mode; read when there is something, or directly */
     struct netstring_decoder decoder;
     int handles_open;
     bool reaped, up_ended, words_ended, down_closed, freed;
+    bool awaited; /* a frame was sent, and none has come since */
+    bool slow;    /* it did not answer while it was waited for directly */
     bool garbled; /* a frame was bad: what follows is no frame */
     int exit_status, signal_number;
     char line[WORDS_SIZE]; /* what was printed of a line that has not ended */
     size_t line_length;
     char input[INPUT_SIZE];
 };
+
+/* How many processes of this thread are awaited. Of a single one it is read directly. */
+static _Thread_local int awaited_count;
+
+static void set_awaited(struct worker_process *process, bool awaited)
+{
+    awaited_count += (int)awaited - (int)process->awaited;
+    process->awaited = awaited;
+}
 
 /* ---- the end ---- */
 
@@ -45,6 +59,8 @@ static void handle_closed(uv_handle_t *handle)
     if (process->handles_open > 0 || !process->freed)
         return;
     netstring_decoder_free(&process->decoder);
+    if (process->up_fd >= 0)
+        close(process->up_fd);
     free(process);
 }
 
@@ -88,8 +104,10 @@ void worker_process_hang_up(struct worker_process *process)
 void worker_process_free(struct worker_process *process)
 {
     process->freed = true;
+    set_awaited(process, false);
     close_handle(&process->down);
     close_handle(&process->up);
+    close_handle(&process->before_poll);
     close_handle(&process->words);
     close_handle(&process->process);
 }
@@ -153,22 +171,15 @@ void worker_process_read_words(struct worker_process *process)
 
 /* ---- frames up ---- */
 
-static void allocate_input(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
-{
-    struct worker_process *process = handle->data;
-
-    (void)suggested;
-    *buffer = uv_buf_init(process->input, sizeof process->input);
-}
-
 /* A worker that closed its pipe has nothing more to say: if it is not ending by
  * itself, it is made to. */
 static void up_closed(struct worker_process *process)
 {
     struct error error;
 
-    uv_read_stop((uv_stream_t *)&process->up);
+    (void)uv_poll_stop(&process->up);
     process->up_ended = true;
+    set_awaited(process, false);
     if (!process->garbled && !netstring_between_frames(&process->decoder)) {
         error_set(&error, ERROR_INPUT, "it ended inside a frame");
         process->listener.bad_frame(process->listener.context, &error);
@@ -177,34 +188,102 @@ static void up_closed(struct worker_process *process)
     tell_when_gone(process);
 }
 
-static void up_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
+/* True: the frame was whole, and has been told. */
+static bool tell_decoded(struct worker_process *process, enum netstring_result decoded,
+                         struct iovec frame, struct stamp come, const struct error *error)
 {
-    struct worker_process *process = stream->data;
-    struct stamp come = stamp_now();
-    const char *bytes = buffer->base;
-    struct iovec frame;
-    struct error error;
-    size_t used;
+    if (decoded == NETSTRING_FRAME) {
+        set_awaited(process, false);
+        process->listener.frame(process->listener.context, frame, come);
+    } else if (decoded == NETSTRING_BAD) {
+        process->garbled = true;
+        set_awaited(process, false);
+        process->listener.bad_frame(process->listener.context, error);
+    }
+    return decoded == NETSTRING_FRAME;
+}
 
-    if (length < 0) {
-        up_closed(process);
-        return;
-    }
-    while (length > 0 && !process->garbled) {
-        switch (netstring_decode(&process->decoder, bytes, (size_t)length, &used, &frame, &error)) {
-        case NETSTRING_FRAME:
-            process->listener.frame(process->listener.context, frame, come);
-            break;
-        case NETSTRING_BAD:
-            process->garbled = true;
-            process->listener.bad_frame(process->listener.context, &error);
-            return;
-        case NETSTRING_MORE:
-            return;
-        }
+/* All frames in what came into the input. */
+static void take_input(struct worker_process *process, size_t length, struct stamp come)
+{
+    const char *bytes = process->input;
+    bool more = true;
+
+    while (more && length > 0 && !process->garbled) {
+        enum netstring_result decoded;
+        struct iovec frame;
+        struct error error;
+        size_t used;
+
+        decoded = netstring_decode(&process->decoder, bytes, length, &used, &frame, &error);
+        more = tell_decoded(process, decoded, frame, come, &error);
         bytes += used;
-        length -= (ssize_t)used;
+        length -= used;
     }
+}
+
+/* Once, when something is there or while nothing else is to be waited for. What follows a
+ * bad frame is thrown away. False when nothing came. */
+static bool read_up(struct worker_process *process,
+                    ssize_t (*read_some)(int fd, void *bytes, size_t size))
+{
+    struct iovec place = {.iov_base = process->input, .iov_len = sizeof process->input};
+    bool straight = !process->garbled && netstring_rest(&process->decoder, &place);
+    ssize_t length = read_some(process->up_fd, place.iov_base, place.iov_len);
+    struct stamp come = stamp_now();
+
+    if (length < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (length <= 0) {
+        up_closed(process);
+    } else if (straight) {
+        struct iovec frame = {0};
+        struct error error;
+        enum netstring_result decoded =
+            netstring_take_rest(&process->decoder, (size_t)length, &frame, &error);
+
+        (void)tell_decoded(process, decoded, frame, come, &error);
+    } else {
+        take_input(process, (size_t)length, come);
+    }
+    return true;
+}
+
+static void up_readable(uv_poll_t *poll, int status, int events)
+{
+    struct worker_process *process = poll->data;
+
+    (void)status;
+    (void)events;
+    process->slow = false;
+    (void)read_up(process, read);
+}
+
+/* Nothing that the loop has to do for this worker stands in the way of waiting for it. */
+static bool may_wait_directly(const struct worker_process *process)
+{
+    return process->awaited && awaited_count == 1 && !process->slow && !process->freed &&
+           !process->up_ended && !process->down_closed &&
+           uv_stream_get_write_queue_size((const uv_stream_t *)&process->down) == 0;
+}
+
+/*
+ * Before the loop waits: while this worker is all that is waited for, its frames are read
+ * directly. What they lead to mostly has the next one sent. Meanwhile the loop is not
+ * interested in the pipe, so that the worker's write does not stop to tell it.
+ */
+static void wait_directly(uv_prepare_t *prepare)
+{
+    struct worker_process *process = prepare->data;
+
+    if (!may_wait_directly(process) || !direct_read_begin())
+        return;
+    (void)uv_poll_stop(&process->up);
+    while (may_wait_directly(process) && !direct_read_due())
+        process->slow = !read_up(process, direct_read);
+    /* Cannot fail: it was started before. */
+    if (!process->up_ended && !process->freed)
+        (void)uv_poll_start(&process->up, UV_READABLE, up_readable);
 }
 
 /* ---- frames down ---- */
@@ -259,6 +338,7 @@ int worker_process_send(struct worker_process *process, const struct iovec *part
     *sent = stamp_now();
     if (process->down_closed)
         return 0;
+    set_awaited(process, !process->up_ended && !process->garbled);
     written = uv_try_write((uv_stream_t *)&process->down, buffers, (unsigned)frame.count);
     if (written == UV_EAGAIN)
         written = 0;
@@ -285,7 +365,7 @@ static void close_fd(int fd)
         close(fd);
 }
 
-static int init_handle(struct worker_process *process, uv_loop_t *loop, uv_pipe_t *pipe, int fd)
+static int init_pipe(struct worker_process *process, uv_loop_t *loop, uv_pipe_t *pipe, int fd)
 {
     int result = uv_pipe_init(loop, pipe, 0);
 
@@ -357,29 +437,50 @@ static int spawn(struct worker_process *process, uv_loop_t *loop,
     return 0;
 }
 
+/* libuv would have the descriptor not block; with one reader, and reading once when there
+ * is something, blocking is the same to the loop. */
+static int init_up(struct worker_process *process, uv_loop_t *loop, int fd)
+{
+    int result = uv_poll_init(loop, &process->up, fd);
+
+    if (result != 0)
+        return result;
+    process->up.data = process;
+    process->handles_open++;
+    process->up_fd = fd;
+    if (fcntl(fd, F_SETFL, 0) != 0)
+        return uv_translate_sys_error(errno);
+    (void)uv_prepare_init(loop, &process->before_poll); /* cannot fail in any libuv 1 */
+    process->before_poll.data = process;
+    process->handles_open++;
+    uv_unref((uv_handle_t *)&process->before_poll);
+    return uv_prepare_start(&process->before_poll, wait_directly);
+}
+
 /* Gives our ends to the loop. An end that a handle took over becomes -1. */
 static int open_handles(struct worker_process *process, uv_loop_t *loop, int *down, int *up,
                         int *words, struct error *error)
 {
-    struct {
-        uv_pipe_t *pipe;
-        int *fd;
-    } const ends[] = {{&process->down, down}, {&process->up, up}, {&process->words, words}};
+    int result = init_pipe(process, loop, &process->down, *down);
 
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        int result = init_handle(process, loop, ends[i].pipe, *ends[i].fd);
-
-        if (result != 0)
-            return error_set(error, ERROR_SYSTEM, "cannot open a pipe to a worker: %s",
-                             uv_strerror(result));
-        *ends[i].fd = -1;
+    if (result == 0) {
+        *down = -1;
+        result = init_pipe(process, loop, &process->words, *words);
     }
-    return 0;
+    if (result == 0) {
+        *words = -1;
+        result = init_up(process, loop, *up);
+        *up = process->up_fd >= 0 ? -1 : *up;
+    }
+    if (result == 0)
+        return 0;
+    return error_set(error, ERROR_SYSTEM, "cannot open a pipe to a worker: %s",
+                     uv_strerror(result));
 }
 
 static int start_reading(struct worker_process *process, struct error *error)
 {
-    int result = uv_read_start((uv_stream_t *)&process->up, allocate_input, up_read);
+    int result = uv_poll_start(&process->up, UV_READABLE, up_readable);
 
     if (result == 0)
         result = uv_read_start((uv_stream_t *)&process->words, allocate_words, words_read);
@@ -393,9 +494,8 @@ static int start_reading(struct worker_process *process, struct error *error)
 static void abandon(struct worker_process *process)
 {
     uv_handle_t *const handles[] = {
-        (uv_handle_t *)&process->down,
-        (uv_handle_t *)&process->up,
-        (uv_handle_t *)&process->words,
+        (uv_handle_t *)&process->down,        (uv_handle_t *)&process->up,
+        (uv_handle_t *)&process->before_poll, (uv_handle_t *)&process->words,
         (uv_handle_t *)&process->process,
     };
 
@@ -423,6 +523,7 @@ struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker
     }
     process->listener = *listener;
     process->reaped = true; /* until there is one to reap */
+    process->up_fd = -1;
     netstring_decoder_init(&process->decoder, launch->frame_cap);
     if (open_pipe(down, error) == 0 && open_pipe(up, error) == 0 && open_pipe(words, error) == 0 &&
         open_handles(process, loop, &down[1], &up[0], &words[0], error) == 0 &&

@@ -27,21 +27,21 @@ void channel_close(struct channel *channel)
     channel->input = NULL;
 }
 
-/* CHANNEL_FRAME here means that there are bytes. */
-static enum channel_result fill(struct channel *channel, struct error *error)
+/* CHANNEL_FRAME here means that there are bytes, *got of them. */
+static enum channel_result fill(struct channel *channel, struct iovec place, size_t *got,
+                                struct error *error)
 {
-    ssize_t got;
+    ssize_t length;
 
     do
-        got = read(channel->in, channel->input, INPUT_SIZE);
-    while (got < 0 && errno == EINTR);
-    if (got < 0) {
+        length = read(channel->in, place.iov_base, place.iov_len);
+    while (length < 0 && errno == EINTR);
+    if (length < 0) {
         error_system(error, errno, "cannot read from the supervisor (descriptor %d)", channel->in);
         return CHANNEL_IO;
     }
-    channel->start = 0;
-    channel->end = (size_t)got;
-    if (got > 0)
+    *got = (size_t)length;
+    if (length > 0)
         return CHANNEL_FRAME;
     if (netstring_between_frames(&channel->decoder))
         return CHANNEL_END;
@@ -49,25 +49,46 @@ static enum channel_result fill(struct channel *channel, struct error *error)
     return CHANNEL_CUT;
 }
 
+/* Reads once, and decodes as far as the frame's end. */
+static enum channel_result read_some(struct channel *channel, enum netstring_result *decoded,
+                                     struct iovec *payload, struct error *error)
+{
+    struct iovec place = {.iov_base = channel->input, .iov_len = INPUT_SIZE};
+    bool straight = netstring_rest(&channel->decoder, &place);
+    enum channel_result filled;
+    size_t got;
+
+    filled = fill(channel, place, &got, error);
+    if (filled != CHANNEL_FRAME)
+        return filled;
+    if (straight) {
+        *decoded = netstring_take_rest(&channel->decoder, got, payload, error);
+    } else {
+        channel->end = got;
+        *decoded = netstring_decode(&channel->decoder, channel->input, got, &channel->start,
+                                    payload, error);
+    }
+    return CHANNEL_FRAME;
+}
+
 enum channel_result channel_receive(struct channel *channel, struct iovec *payload,
                                     struct error *error)
 {
-    for (;;) {
-        enum netstring_result decoded;
-        enum channel_result filled;
-        size_t used;
+    enum netstring_result decoded = NETSTRING_MORE;
+    size_t used;
 
+    if (channel->start < channel->end) {
         decoded = netstring_decode(&channel->decoder, channel->input + channel->start,
                                    channel->end - channel->start, &used, payload, error);
         channel->start += used;
-        if (decoded == NETSTRING_FRAME)
-            return CHANNEL_FRAME;
-        if (decoded == NETSTRING_BAD)
-            return CHANNEL_BAD;
-        filled = fill(channel, error);
+    }
+    while (decoded == NETSTRING_MORE) {
+        enum channel_result filled = read_some(channel, &decoded, payload, error);
+
         if (filled != CHANNEL_FRAME)
             return filled;
     }
+    return decoded == NETSTRING_FRAME ? CHANNEL_FRAME : CHANNEL_BAD;
 }
 
 int channel_send(struct channel *channel, const struct iovec *parts, int count, struct error *error)

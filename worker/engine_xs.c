@@ -252,8 +252,10 @@ static void set_result(struct engine *engine, xsMachine *the, const xsSlot *valu
 {
     xsTry
     {
-        if (xsTypeOf(*value) == xsReferenceType && xsHas(*value, xsID("result")))
-            *result = xsGet(*value, xsID("result"));
+        xsIdentifier name = xsTypeOf(*value) == xsReferenceType ? xsID("result") : XS_NO_ID;
+
+        if (name != XS_NO_ID && xsHas(*value, name))
+            *result = xsGet(*value, name);
         else
             *result = *value;
         if (xsIsInstanceOf(*result, xsArrayBufferPrototype)) {

@@ -47,6 +47,9 @@ static enum loop_step end_with(struct worker *worker, int exit_status, const cha
     return LOOP_END;
 }
 
+/* Writing so many bytes takes so long that it may not be taken for the next delivery's. */
+enum { LARGE_RESULT = 16 * 1024 };
+
 static enum loop_step send_parts(struct worker *worker, const struct iovec *parts, int count)
 {
     struct error error;
@@ -113,6 +116,7 @@ static enum loop_step send_done(struct worker *worker, struct meter *meter, stru
     char prefix = COMMAND_DONE;
     char end = COMMAND_METER_END;
     struct iovec parts[] = {{&prefix, 1}, {0}, {&end, 1}, text};
+    enum loop_step step;
 
     take_stamp(worker);
     meter->compute = usage.compute;
@@ -125,7 +129,10 @@ static enum loop_step send_done(struct worker *worker, struct meter *meter, stru
     if (buf_failed(&worker->record))
         return end_with(worker, WORKER_EXIT_MEMORY, "out of memory for a meter record");
     parts[1] = (struct iovec){worker->record.data, worker->record.length};
-    return send_parts(worker, parts, 4);
+    step = send_parts(worker, parts, 4);
+    if (text.iov_len >= LARGE_RESULT)
+        region_rebase(&worker->region);
+    return step;
 }
 
 static enum loop_step send_failed(struct worker *worker, struct iovec text)

@@ -14,7 +14,7 @@
 struct region {
     bool counter;         /* an instruction counter that we can talk to is there */
     uint64_t limit;       /* instructions; 0: none */
-    struct rusage before; /* at the start */
+    struct rusage before; /* what the thread had used when the last region ended */
 };
 
 /*
@@ -24,11 +24,18 @@ struct region {
  */
 bool region_open(struct region *region, uint64_t limit);
 
-void region_start(struct region *region, bool limited);
+void region_start(const struct region *region, bool limited);
 void region_pause(const struct region *region);
 void region_resume(const struct region *region);
 
-/* Ends the region and puts what it came to into the meter. */
-void region_stop(const struct region *region, struct meter *meter);
+/*
+ * Ends the region and puts what it came to into the meter. Its `cpu` is from the end of
+ * the region before, or from region_rebase(), so that the system is asked once for each:
+ * the delivery's own coming, and one sleep until it came, are in it.
+ */
+void region_stop(struct region *region, struct meter *meter);
+
+/* The next region's `cpu` begins here: what was done since the last belongs to neither. */
+void region_rebase(struct region *region);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,6 +97,45 @@ static void integers_reach_both_ends(void **state)
     text_of(&buf, "-9223372036854775808 0 9223372036854775807 18446744073709551615");
 }
 
+static void number_against_printf(uint64_t number)
+{
+    struct buf written = {0}, printed = {0};
+    uint64_t magnitude = (int64_t)number < 0 ? -number : number;
+    const char *sign = (int64_t)number < 0 ? "-" : "";
+
+    json_text_unsigned(&written, number);
+    json_text_integer(&written, (int64_t)number);
+    json_text_seconds(&written, (int64_t)number);
+    json_text_nanoseconds(&written, (int64_t)number);
+    buf_printf(&printed, "%" PRIu64 "%" PRId64, number, (int64_t)number);
+    buf_printf(&printed, "%s%" PRIu64 ".%06" PRIu64, sign, magnitude / 1000000,
+               magnitude % 1000000);
+    buf_printf(&printed, "%s%" PRIu64 ".%09" PRIu64, sign, magnitude / 1000000000,
+               magnitude % 1000000000);
+    text_of(&written, buf_string(&printed));
+    buf_free(&printed);
+}
+
+/* Where a digit more begins, and in between. */
+static void numbers_come_out_as_printf_has_them(void **state)
+{
+    uint64_t random = 1;
+
+    (void)state;
+    for (uint64_t power = 1;; power *= 10) {
+        number_against_printf(power - 1);
+        number_against_printf(power);
+        number_against_printf(-power);
+        if (power > UINT64_MAX / 10)
+            break;
+    }
+    for (int i = 0; i < 20000; i++) {
+        /* Knuth's MMIX generator (The Art of Computer Programming, vol. 2, 3.3.4). */
+        random = random * 6364136223846793005U + 1442695040888963407U;
+        number_against_printf(random >> i % 64);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -104,6 +144,7 @@ int main(void)
         cmocka_unit_test(every_ascii_byte_survives_a_strict_reader),
         cmocka_unit_test(times_have_all_their_decimals),
         cmocka_unit_test(integers_reach_both_ends),
+        cmocka_unit_test(numbers_come_out_as_printf_has_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,6 +140,56 @@ static void what_is_no_netstring_is_refused_at_every_split_point(void **state)
     }
 }
 
+/* The stream as reads of at most `step` bytes take it, straight to the payload where that
+ * can be; frames as in decode(). */
+static enum netstring_result read_stream(const char *stream, size_t length, size_t step,
+                                         struct buf *frames, struct error *error)
+{
+    struct netstring_decoder decoder;
+    enum netstring_result result = NETSTRING_MORE;
+    size_t at = 0;
+
+    netstring_decoder_init(&decoder, CAP);
+    while (at < length && result != NETSTRING_BAD) {
+        size_t here = length - at < step ? length - at : step;
+        struct iovec rest, payload;
+
+        if (netstring_rest(&decoder, &rest)) {
+            here = here < rest.iov_len ? here : rest.iov_len;
+            memcpy(rest.iov_base, stream + at, here);
+            result = netstring_take_rest(&decoder, here, &payload, error);
+        } else {
+            result = netstring_decode(&decoder, stream + at, here, &here, &payload, error);
+        }
+        if (result == NETSTRING_FRAME) {
+            buf_append(frames, payload.iov_base, payload.iov_len);
+            buf_append_byte(frames, '|');
+        }
+        at += here;
+    }
+    netstring_decoder_free(&decoder);
+    return result;
+}
+
+static void the_rest_of_a_payload_can_be_read_straight_to_its_place(void **state)
+{
+    static const char stream[] = "1:a,0:,12:hello,world:,3:1:2,0:,";
+    struct error error;
+
+    (void)state;
+    for (size_t step = 1; step < sizeof stream; step++) {
+        struct buf frames = {0};
+
+        assert_int_equal(read_stream(stream, sizeof stream - 1, step, &frames, &error),
+                         NETSTRING_FRAME);
+        assert_string_equal(buf_string(&frames), "a||hello,world:|1:2||");
+        buf_clear(&frames);
+        assert_int_equal(read_stream("12:hello,world:;", 16, step, &frames, &error), NETSTRING_BAD);
+        assert_non_null(strstr(error.text, "does not end with ','"));
+        buf_free(&frames);
+    }
+}
+
 static void the_end_of_a_stream_is_clean_only_between_frames(void **state)
 {
     static const char stream[] = "3:abc,";
@@ -202,6 +252,7 @@ int main(void)
         cmocka_unit_test(frames_are_the_same_at_every_two_split_points),
         cmocka_unit_test(a_frame_may_be_as_long_as_the_cap_and_no_longer),
         cmocka_unit_test(what_is_no_netstring_is_refused_at_every_split_point),
+        cmocka_unit_test(the_rest_of_a_payload_can_be_read_straight_to_its_place),
         cmocka_unit_test(the_end_of_a_stream_is_clean_only_between_frames),
         cmocka_unit_test(a_length_takes_no_memory_before_its_bytes_come),
         cmocka_unit_test(parts_are_framed_as_one),

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gaspipe-worker with an engine that does nothing: what the exchange of frames costs by
+ * itself. Started as a worker is, on descriptors 3 and 4; its options are not looked at.
+ */
+#include <signal.h>
+
+#include "base/log.h"
+#include "proto/netstring.h"
+#include "worker/engine_echo.h"
+#include "worker/loop.h"
+
+int main(void)
+{
+    const struct loop_options options = {
+        .in = 3,
+        .out = 4,
+        .frame_cap = NETSTRING_CAP_DEFAULT,
+        .ops = &engine_echo,
+    };
+
+    log_name("echo_worker");
+    signal(SIGPIPE, SIG_IGN);
+    return loop_run(&options);
+}

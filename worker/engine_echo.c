@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/engine_echo.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct engine {
+    struct engine_host host;
+};
+
+static void echo_version(char *line, size_t size)
+{
+    snprintf(line, size, "echo");
+}
+
+static struct engine *echo_open(const struct engine_options *options, struct error *error)
+{
+    struct engine *engine = malloc(sizeof *engine);
+
+    if (engine == NULL)
+        error_memory(error, "the engine");
+    else
+        engine->host = options->host;
+    return engine;
+}
+
+static void echo_close(struct engine *engine)
+{
+    free(engine);
+}
+
+static struct engine_result echo_evaluate(struct engine *engine, struct iovec source)
+{
+    (void)engine;
+    (void)source;
+    return (struct engine_result){.outcome = ENGINE_OK};
+}
+
+static struct engine_result echo_deliver(struct engine *engine, struct iovec message)
+{
+    static char stopped[] = "stopped as it was told";
+    struct engine_result result = {.outcome = ENGINE_OK, .text = message};
+    char first = message.iov_len > 0 ? *(char *)message.iov_base : '\0';
+    struct iovec rest = {(char *)message.iov_base + 1, message.iov_len - 1};
+
+    switch (first) {
+    case '?':
+        result.text = engine->host.request(engine->host.context, rest);
+        break;
+    case '!':
+        result.outcome = ENGINE_THREW;
+        result.text = rest;
+        break;
+    case 'X':
+        result.outcome = ENGINE_STOPPED;
+        result.exit_status = WORKER_EXIT_COMPUTATION;
+        result.text = (struct iovec){stopped, sizeof stopped - 1};
+        break;
+    default:
+        break;
+    }
+    return result;
+}
+
+static struct engine_result echo_run_file(struct engine *engine, const char *path)
+{
+    (void)engine;
+    (void)path;
+    return (struct engine_result){.outcome = ENGINE_OK};
+}
+
+static bool echo_exception_left(struct engine *engine)
+{
+    (void)engine;
+    return false;
+}
+
+static struct engine_usage echo_usage(const struct engine *engine)
+{
+    (void)engine;
+    return (struct engine_usage){0};
+}
+
+const struct engine_ops engine_echo = {
+    .version = echo_version,
+    .open = echo_open,
+    .close = echo_close,
+    .evaluate = echo_evaluate,
+    .deliver = echo_deliver,
+    .run_script = echo_run_file,
+    .run_module = echo_run_file,
+    .exception_left = echo_exception_left,
+    .usage = echo_usage,
+};
