@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -19,6 +20,9 @@ enum {
     WORDS_SIZE = 1024,
     FRAMES_DOWN_FD = 3,
     FRAMES_UP_FD = 4,
+    PIPE_SIZE = 64 * 1024,     /* as pipe(2) makes them */
+    LARGE_PIPE_SIZE = 1 << 20, /* the most that anybody may have (pipe(7), pipe-max-size) */
+    WRITE_PATIENCE_MS = 10,
 };
 
 struct worker_process {
@@ -33,6 +37,7 @@ struct worker_process {
     bool reaped, up_ended, words_ended, down_closed, freed;
     bool awaited; /* a frame was sent, and none has come since */
     bool slow;    /* it did not answer while it was waited for directly */
+    bool down_large, up_large;
     bool garbled; /* a frame was bad: what follows is no frame */
     int exit_status, signal_number;
     char line[WORDS_SIZE]; /* what was printed of a line that has not ended */
@@ -47,6 +52,19 @@ static void set_awaited(struct worker_process *process, bool awaited)
 {
     awaited_count += (int)awaited - (int)process->awaited;
     process->awaited = awaited;
+}
+
+/*
+ * A frame that does not fit in the pipe has the two ends switch for each pipeful; the more
+ * it holds the fewer there are. Only for who sends large frames: a user's pipes have a
+ * limit in all. Where it is not allowed, things go on as they are.
+ */
+static void enlarge_pipe(int fd, size_t frame, bool *large)
+{
+    if (*large || frame <= PIPE_SIZE)
+        return;
+    *large = true;
+    (void)fcntl(fd, F_SETPIPE_SZ, LARGE_PIPE_SIZE);
 }
 
 /* ---- the end ---- */
@@ -216,6 +234,8 @@ static void take_input(struct worker_process *process, size_t length, struct sta
         size_t used;
 
         decoded = netstring_decode(&process->decoder, bytes, length, &used, &frame, &error);
+        if (decoded == NETSTRING_MORE)
+            enlarge_pipe(process->up_fd, process->decoder.length, &process->up_large);
         more = tell_decoded(process, decoded, frame, come, &error);
         bytes += used;
         length -= used;
@@ -301,22 +321,18 @@ static void rest_written(uv_write_t *request, int status)
     free(request->data);
 }
 
-static int send_rest(struct worker_process *process, const struct netstring_frame *frame,
-                     size_t skip, struct error *error)
+static int send_rest(struct worker_process *process, const uv_buf_t *pieces, unsigned count,
+                     size_t left, struct error *error)
 {
-    struct rest *rest = malloc(sizeof *rest + frame->size - skip);
+    struct rest *rest = malloc(sizeof *rest + left);
     uv_buf_t buffer;
     size_t length = 0;
 
     if (rest == NULL)
         return error_memory(error, "a frame");
-    for (int i = 0; i < frame->count; i++) {
-        size_t skipped = skip < frame->pieces[i].iov_len ? skip : frame->pieces[i].iov_len;
-        size_t left = frame->pieces[i].iov_len - skipped;
-
-        memcpy(rest->bytes + length, (char *)frame->pieces[i].iov_base + skipped, left);
-        length += left;
-        skip -= skipped;
+    for (unsigned i = 0; i < count; i++) {
+        memcpy(rest->bytes + length, pieces[i].base, pieces[i].len);
+        length += pieces[i].len;
     }
     rest->request.data = rest;
     buffer = uv_buf_init(rest->bytes, (unsigned)length);
@@ -325,26 +341,71 @@ static int send_rest(struct worker_process *process, const struct netstring_fram
     return 0;
 }
 
+/* Takes the first `written` bytes away from the pieces. */
+static void skip_written(uv_buf_t **pieces, unsigned *count, size_t written)
+{
+    while (*count > 0 && written >= (*pieces)->len) {
+        written -= (*pieces)->len;
+        (*pieces)++;
+        (*count)--;
+    }
+    if (*count > 0) {
+        (*pieces)->base += written;
+        (*pieces)->len -= written;
+    }
+}
+
+/* Whether the pipe takes more, after a while at most. Not to be waited for while others
+ * are, nor when it is full because nobody reads. */
+static bool wait_for_room(const struct worker_process *process, int fd)
+{
+    struct pollfd pipe = {.fd = fd, .events = POLLOUT};
+
+    return process->awaited && awaited_count == 1 && poll(&pipe, 1, WRITE_PATIENCE_MS) == 1;
+}
+
+/* Writes as much as the pipe takes; *left is what remains. */
+static void write_pieces(struct worker_process *process, uv_buf_t **pieces, unsigned *count,
+                         size_t *left)
+{
+    uv_os_fd_t fd = -1;
+
+    (void)uv_fileno((uv_handle_t *)&process->down, &fd); /* cannot fail: it is open */
+    enlarge_pipe(fd, *left, &process->down_large);
+    for (;;) {
+        int written = uv_try_write((uv_stream_t *)&process->down, *pieces, *count);
+
+        if (written < 0 && written != UV_EAGAIN)
+            *left = 0; /* the worker has gone, of which gone() tells */
+        if (written > 0) {
+            *left -= (size_t)written;
+            if (*left > 0)
+                skip_written(pieces, count, (size_t)written);
+        }
+        if (*left == 0 || !wait_for_room(process, fd))
+            return;
+    }
+}
+
 int worker_process_send(struct worker_process *process, const struct iovec *parts, int count,
                         struct stamp *sent, struct error *error)
 {
     struct netstring_frame frame;
-    uv_buf_t buffers[NETSTRING_PARTS_MAX + 2];
-    int written;
+    uv_buf_t buffers[NETSTRING_PARTS_MAX + 2], *pieces = buffers;
+    unsigned piece_count;
+    size_t left;
 
     netstring_encode(&frame, parts, count);
+    left = frame.size;
+    piece_count = (unsigned)frame.count;
     for (int i = 0; i < frame.count; i++)
         buffers[i] = uv_buf_init(frame.pieces[i].iov_base, (unsigned)frame.pieces[i].iov_len);
     *sent = stamp_now();
     if (process->down_closed)
         return 0;
     set_awaited(process, !process->up_ended && !process->garbled);
-    written = uv_try_write((uv_stream_t *)&process->down, buffers, (unsigned)frame.count);
-    if (written == UV_EAGAIN)
-        written = 0;
-    if (written < 0 || (size_t)written == frame.size)
-        return 0;
-    return send_rest(process, &frame, (size_t)written, error);
+    write_pieces(process, &pieces, &piece_count, &left);
+    return left == 0 ? 0 : send_rest(process, pieces, piece_count, left, error);
 }
 
 /* ---- the start ---- */
