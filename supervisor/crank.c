@@ -88,6 +88,7 @@ int crank_refuse(struct crank *crank, const struct crank_vat *vat, const struct 
         .pipe = REPORT_NONE,
         .worker = REPORT_NONE,
         .kernel = REPORT_NONE,
+        .processor = REPORT_NONE,
     };
     return 0;
 }
@@ -172,6 +173,10 @@ static int fill_report(struct crank *crank, const struct crank_end *end,
         .compute = meter != NULL ? (int64_t)meter->compute : REPORT_NONE,
         .instructions =
             meter != NULL && meter->counted ? (int64_t)meter->instructions : REPORT_NONE,
+        .processor = meter != NULL && meter->cpu_known
+                         ? (meter->cpu.user + meter->cpu.system) * 1000
+                         : REPORT_NONE,
+        .frames = meter != NULL ? (int64_t)meter->stamp_count : 0,
     };
     if (fill_times(crank, end, report, error) != 0)
         return -1;

@@ -59,7 +59,8 @@ int option_take_placement(const char *word, enum placement_kind *kind, struct er
 {
     if (placement_parse(word, kind) == 0)
         return 0;
-    return error_set(error, ERROR_USAGE, "--placement is none, same or spread, not '%s'", word);
+    return error_set(error, ERROR_USAGE, "--placement is auto, none, same or spread, not '%s'",
+                     word);
 }
 
 int option_complain(int complaint, const char *option, struct error *error)

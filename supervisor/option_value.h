@@ -30,7 +30,7 @@ enum { OPTION_TIMEOUT_MS_DEFAULT = 600000 };
 /* --delivery-timeout SECS, a fraction is allowed; 0: none. */
 int option_take_timeout(const char *text, uint64_t *timeout_ms, struct error *error);
 
-/* --placement none|same|spread. */
+/* --placement auto|none|same|spread. */
 int option_take_placement(const char *word, enum placement_kind *kind, struct error *error);
 
 /* For getopt_long()'s ':' and '?', with opterr 0 and ':' first among the short options. */

@@ -162,7 +162,7 @@ static int measure_all(struct ping *ping, struct error *error)
         placement_open(&ping->placement, ping->options.placement, error) != 0)
         return -1;
     ping->launcher.placement = &ping->placement;
-    if (ping_peer_start(&ping->peer, &ping->loop, &ping->launcher, error) != 0)
+    if (ping_peer_start(&ping->peer, &ping->loop, &ping->launcher, &ping->placement, error) != 0)
         return -1;
     for (size_t i = 0; i < ping->options.size_count; i++)
         if (measure(ping, ping->options.sizes[i], error) != 0)

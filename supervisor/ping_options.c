@@ -23,8 +23,8 @@ const char ping_options_help[] =
     "\n"
     "  --size BYTES,...              of the message, there and back (default: 0)\n"
     "  --count N                     round trips of each size (default: 10000, fewer of large)\n"
-    "  --placement none|same|spread  both ends where the system puts them, on one processor,\n"
-    "                                or on two (default: none)\n"
+    "  --placement auto|none|same|spread  both ends where it is found best, where the system\n"
+    "                                puts them, on one processor, or on two (default: auto)\n"
     "  --counter qemu|none           the worker under QEMU, or not (default: none)\n"
     "  --worker PATH                 another worker, such as xsnap-worker\n"
     "  --json                        print JSON lines\n"
@@ -116,7 +116,7 @@ static int take_option(void *context, int option, struct error *error)
 
 int ping_options_parse(struct ping_options *options, int argc, char **argv, struct error *error)
 {
-    *options = (struct ping_options){.size_count = 1, .placement = PLACEMENT_NONE};
+    *options = (struct ping_options){.size_count = 1, .placement = PLACEMENT_AUTO};
     if (option_take_all(argc, argv, long_options, take_option, options, error) != 0)
         return -1;
     if (options->help)

@@ -35,6 +35,12 @@ static void put_place(struct buf *out, const struct placement *placement)
     case PLACEMENT_SPREAD:
         buf_printf(out, "ends on processors %d and %d", placement->here, placement->there);
         break;
+    case PLACEMENT_AUTO:
+        if (placement->here >= 0)
+            buf_printf(out, "both ends on processor %d, as found best", placement->here);
+        else
+            buf_append_string(out, "both ends where the system puts them, as found best");
+        break;
     }
 }
 
@@ -109,6 +115,15 @@ static void put_json_histogram(struct buf *out, const struct ping_samples *sampl
     buf_append_byte(out, ']');
 }
 
+/* Of this process and of the worker; null: wherever the system puts it. */
+static void put_json_processors(struct buf *out, const struct placement *placement)
+{
+    if (placement->here >= 0)
+        buf_printf(out, ",\"processors\":[%d,%d]", placement->here, placement->there);
+    else
+        buf_append_string(out, ",\"processors\":null");
+}
+
 void ping_output_json(struct buf *out, const struct ping_report *report)
 {
     const struct ping_trips *trips = report->trips;
@@ -116,8 +131,10 @@ void ping_output_json(struct buf *out, const struct ping_report *report)
 
     buf_printf(out, "{\"kind\":\"ping\",\"size\":%zu,\"frameDown\":%zu,\"frameUp\":%zu",
                report->size, report->to, report->fro);
-    buf_printf(out, ",\"count\":%zu,\"placement\":\"%s\",\"worker\":", trips->total.count,
+    buf_printf(out, ",\"count\":%zu,\"placement\":\"%s\"", trips->total.count,
                placement_name(report->placement->kind));
+    put_json_processors(out, report->placement);
+    buf_append_string(out, ",\"worker\":");
     json_text_string(out, worker, strlen(worker));
     put_json_samples(out, "bare", report->floor);
     put_json_samples(out, "total", &trips->total);

@@ -28,26 +28,57 @@ static void send_parts(struct ping_peer *peer, char command, struct iovec text)
         fail(peer, &error);
 }
 
+/* Where a round trip's time went, in nanoseconds. */
+struct trip {
+    int64_t down, worker, up;
+};
+
 /* Times of xsnap-worker are in microseconds and on the clock that can be set. */
-static void add_trip(struct ping_peer *peer, const struct meter *meter, struct stamp come,
-                     struct stamp done)
+static struct trip split_trip(const struct ping_peer *peer, const struct meter *meter,
+                              struct stamp come)
 {
     const struct stamp *first = &meter->stamps[0], *last = &meter->stamps[meter->stamp_count - 1];
+
+    if (first->mono != 0)
+        return (struct trip){
+            .down = first->mono - peer->sent.mono,
+            .worker = last->mono - first->mono,
+            .up = come.mono - last->mono,
+        };
+    return (struct trip){
+        .down = (first->real - peer->sent.real) * 1000,
+        .worker = (last->real - first->real) * 1000,
+        .up = (come.real - last->real) * 1000,
+    };
+}
+
+static void add_trip(const struct ping_peer *peer, const struct trip *trip, struct stamp come,
+                     struct stamp done)
+{
     struct ping_trips *trips = peer->trips;
 
     if (trips == NULL)
         return;
     ping_samples_add(&trips->total, done.mono - peer->sent.mono);
     ping_samples_add(&trips->record, done.mono - come.mono);
-    if (first->mono != 0) {
-        ping_samples_add(&trips->down, first->mono - peer->sent.mono);
-        ping_samples_add(&trips->worker, last->mono - first->mono);
-        ping_samples_add(&trips->up, come.mono - last->mono);
-    } else {
-        ping_samples_add(&trips->down, (first->real - peer->sent.real) * 1000);
-        ping_samples_add(&trips->worker, (last->real - first->real) * 1000);
-        ping_samples_add(&trips->up, (come.real - last->real) * 1000);
-    }
+    ping_samples_add(&trips->down, trip->down);
+    ping_samples_add(&trips->worker, trip->worker);
+    ping_samples_add(&trips->up, trip->up);
+}
+
+static void take_trip(const struct ping_peer *peer, const struct meter *meter, struct stamp come)
+{
+    struct trip trip = split_trip(peer, meter, come);
+    const struct placement_observation seen = {
+        .now = come.mono,
+        .waited = trip.down + trip.up,
+        .frames = 2,
+        .in_flight = 1,
+    };
+    const char *reason;
+
+    add_trip(peer, &trip, come, stamp_now());
+    (void)placement_observe(peer->placement, &seen, &reason);
 }
 
 static int take_answer(struct ping_peer *peer, struct iovec frame, struct stamp come,
@@ -66,7 +97,7 @@ static int take_answer(struct ping_peer *peer, struct iovec frame, struct stamp 
         return -1;
     stamps = meter.stamp_count;
     if (stamps >= 2)
-        add_trip(peer, &meter, come, stamp_now());
+        take_trip(peer, &meter, come);
     meter_free(&meter);
     if (stamps < 2)
         return error_set(error, ERROR_SYSTEM, "the worker took %zu stamps of a delivery, not two",
@@ -130,7 +161,7 @@ static int wait_for_answers(struct ping_peer *peer, struct error *error)
 }
 
 int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launcher *launcher,
-                    struct error *error)
+                    struct placement *placement, struct error *error)
 {
     const struct worker_listener listener = {
         .context = peer,
@@ -140,7 +171,7 @@ int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launch
         .gone = gone,
     };
 
-    *peer = (struct ping_peer){.loop = loop, .left = 1};
+    *peer = (struct ping_peer){.loop = loop, .placement = placement, .left = 1};
     peer->process = launcher_start(launcher, loop, "gaspipe-worker:ping", &listener, error);
     if (peer->process == NULL)
         return -1;

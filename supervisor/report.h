@@ -30,6 +30,8 @@ struct delivery_report {
     int64_t pipe;          /* of those: in the pipe, */
     int64_t worker;        /* in the worker, */
     int64_t kernel;        /* in the supervisor */
+    int64_t processor;     /* nanoseconds of processor time that the worker used */
+    int64_t frames;        /* both ways; 0: the worker told of none */
 };
 
 #endif

@@ -130,6 +130,44 @@ static void contract_failed(struct run *run, const struct delivery_report *repor
     fail(run, &error);
 }
 
+static int log_placement(struct run *run, const char *reason, struct stamp now, struct error *error)
+{
+    int processor = run->placement.here;
+
+    if (run->slog == NULL)
+        return 0;
+    slog_line_begin(run->slog, "gaspipe-placement");
+    slog_field_text(run->slog, "placement", processor >= 0 ? "together" : "apart");
+    if (processor >= 0)
+        slog_field_integer(run->slog, "processor", processor);
+    else
+        slog_field_null(run->slog, "processor");
+    slog_field_text(run->slog, "reason", reason);
+    return slog_line_end(run->slog, now, error);
+}
+
+/* The workers may be somewhere else from now on. One delivery is in flight at a time. */
+static int observe(struct run *run, const struct delivery_report *report, struct error *error)
+{
+    struct stamp now = stamp_now();
+    struct placement_observation seen = {
+        .now = now.mono,
+        .waited = report->pipe,
+        .frames = report->frames,
+        .in_flight = 1,
+    };
+    const char *reason;
+
+    if (report->frames == 0 || report->pipe == REPORT_NONE)
+        return 0;
+    /* What a worker had to do and did not is waiting too. */
+    if (report->processor != REPORT_NONE && report->worker > report->processor)
+        seen.waited += report->worker - report->processor;
+    if (!placement_observe(&run->placement, &seen, &reason))
+        return 0;
+    return log_placement(run, reason, now, error);
+}
+
 static void delivered(void *context, const struct delivery_report *report)
 {
     struct run *run = context;
@@ -142,7 +180,8 @@ static void delivered(void *context, const struct delivery_report *report)
     placed.place = starting ? NULL : place;
     if (!report->ok && starting) {
         contract_failed(run, report);
-    } else if (output_delivery(&run->output, &placed, &error) != 0) {
+    } else if (output_delivery(&run->output, &placed, &error) != 0 ||
+               observe(run, report, &error) != 0) {
         fail(run, &error);
     } else {
         if (!report->ok)

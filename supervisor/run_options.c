@@ -23,8 +23,8 @@ const char run_options_help[] =
     "  --compute-limit N         computrons for each delivery, 0: no limit (default: 100000000)\n"
     "  --max-instructions N      machine instructions for each delivery, 0: no limit (default: 0)\n"
     "  --worker PATH             another worker, such as xsnap-worker; without the counter\n"
-    "  --placement none|same|spread  workers where the system puts them, on the processor of\n"
-    "                            gaspipe itself, or on another (default: none)\n"
+    "  --placement auto|none|same|spread  workers where it is found best, where the system puts\n"
+    "                            them, on gaspipe's own processor, or another (default: auto)\n"
     "  --delivery-timeout SECS   end a vat whose delivery takes longer, 0: never (default: 600)\n"
     "  --store DIR               keep the vats' stores there (default: in memory, for this run)\n"
     "  --slog FILE               append a slogfile, for slogreport; compressed if FILE ends in "
@@ -178,6 +178,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
         .counted = true,
         .compute_limit = LAUNCHER_COMPUTE_LIMIT_DEFAULT,
         .timeout_ms = OPTION_TIMEOUT_MS_DEFAULT,
+        .placement = PLACEMENT_AUTO,
     };
     if (option_take_all(argc, argv, long_options, take_option, options, error) != 0)
         return -1;

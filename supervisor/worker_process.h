@@ -2,6 +2,7 @@
 #ifndef GASPIPE_SUPERVISOR_WORKER_PROCESS_H
 #define GASPIPE_SUPERVISOR_WORKER_PROCESS_H
 
+#include <sched.h>
 #include <sys/uio.h>
 #include <uv.h>
 
@@ -60,6 +61,10 @@ struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker
  */
 int worker_process_send(struct worker_process *process, const struct iovec *parts, int count,
                         struct stamp *sent, struct error *error);
+
+/* Lets all workers that this thread has started run on these processors, as far as that is
+ * allowed. */
+void worker_process_place_all(const cpu_set_t *set);
 
 /* Gives to words() what has been printed up to now. */
 void worker_process_read_words(struct worker_process *process);

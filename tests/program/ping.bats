@@ -12,9 +12,9 @@ ping() {
     ping --json --count 40 --size 0,1000,100000
     assert_status 0
     assert_equal "$(jq -c '[.kind, .size, .count, .placement, .worker]' <<< "$output")" \
-        '["ping",0,40,"none","gaspipe-worker"]
-["ping",1000,40,"none","gaspipe-worker"]
-["ping",100000,40,"none","gaspipe-worker"]'
+        '["ping",0,40,"auto","gaspipe-worker"]
+["ping",1000,40,"auto","gaspipe-worker"]
+["ping",100000,40,"auto","gaspipe-worker"]'
     assert_equal "$(jq -c '[.histogram[][2]] | add' <<< "$output" | sort -u)" 40
     assert_equal "$(jq -c '.size, .frameDown' <<< "$output" | tr '\n' ' ')" \
         '0 4 1000 1007 100000 100009 '

@@ -77,7 +77,7 @@ floods() {
 
 @test "workers on gaspipe's own processor, and on another" {
     echo 'export const f = () => 1;' > "$BATS_TEST_TMPDIR/contract.js"
-    for placement in none same spread; do
+    for placement in auto none same spread; do
         [ $placement != spread ] || [ "$(nproc)" -gt 1 ] || continue
         run --separate-stderr "$BUILD/gaspipe" run --json --counter none --placement $placement \
             --vat "it=$BATS_TEST_TMPDIR/contract.js" - <<< '{"vat":"it","method":"f"}'
@@ -85,4 +85,27 @@ floods() {
     done
     token --placement there
     assert_bad_input 2 --placement "'there'"
+}
+
+# placement [COMMAND...]: what the slog says of it when the token example is run so.
+placement() {
+    rm -f "$BATS_TEST_TMPDIR/slog"
+    run --separate-stderr "$@" "$BUILD/gaspipe" run --json --counter none \
+        --slog "$BATS_TEST_TMPDIR/slog" --vat "token=$ROOT/examples/token/contract.js" \
+        "$ROOT/examples/token/deliveries.jsonl"
+    assert_status 1
+    jq -c 'select(.type == "gaspipe-placement") | [.placement, .processor, .reason]' \
+        "$BATS_TEST_TMPDIR/slog"
+}
+
+@test "by default workers come to the processor of who waits for them, and the slog says so" {
+    [ "$(nproc)" -gt 1 ] || skip 'there is one processor only: nothing to choose'
+    [[ $(placement) == '["together",'*',"one delivery is in flight"]'* ]]
+    run "$BUILD/slogreport" --json "$BATS_TEST_TMPDIR/slog"
+    assert_status 0
+}
+
+@test "processors that gaspipe was not given are not used" {
+    last=$(taskset -cp $$ | sed 's/.*[ ,-]//')
+    assert_equal "$(placement taskset -c "$last")" '' "with one processor there is no choice"
 }

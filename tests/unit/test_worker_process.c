@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -17,9 +18,19 @@ struct told {
     struct worker_process *process;
     size_t frames, bytes, bad, lines;
     size_t hang_up_after; /* frames */
+    size_t again;         /* until so many have come, each is sent back */
     char words[64];
     int exit_status, signal_number;
 };
+
+static void send_frame(struct told *told, const char *bytes, size_t length)
+{
+    const struct iovec parts[] = {{(char *)bytes, length}};
+    struct stamp sent;
+    struct error error;
+
+    assert_int_equal(worker_process_send(told->process, parts, 1, &sent, &error), 0);
+}
 
 static void on_frame(void *context, struct iovec frame, struct stamp come)
 {
@@ -30,6 +41,8 @@ static void on_frame(void *context, struct iovec frame, struct stamp come)
     told->bytes += frame.iov_len;
     if (told->frames == told->hang_up_after)
         worker_process_hang_up(told->process);
+    else if (told->frames < told->again)
+        send_frame(told, frame.iov_base, frame.iov_len);
 }
 
 static void on_bad_frame(void *context, const struct error *error)
@@ -90,15 +103,6 @@ static void finish(struct told *told)
 {
     assert_int_equal(uv_run(&told->loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(&told->loop), 0);
-}
-
-static void send_frame(struct told *told, const char *bytes, size_t length)
-{
-    const struct iovec parts[] = {{(char *)bytes, length}};
-    struct stamp sent;
-    struct error error;
-
-    assert_int_equal(worker_process_send(told->process, parts, 1, &sent, &error), 0);
 }
 
 /* The process writes all the time while 64 MB wait for it: both pipes are full. */
@@ -165,6 +169,53 @@ static void an_end_inside_a_frame_is_bad(void **state)
     assert_int_equal(told.bad, 1);
 }
 
+/* Children that it leaves behind, one of them out of reach, hold its pipes. */
+static void its_children_do_not_keep_it_from_being_gone(void **state)
+{
+    struct told told = {0};
+    char *words;
+
+    (void)state;
+    /* It ends when it has been told that the one out of reach is there. */
+    told.again = 2;
+    start(&told, (char *)"sleep 100 & setsid sh -c 'echo $$ words; printf 1:a, >&4; exec sleep "
+                         "100' & head -c 4 <&3 >/dev/null; exit 3");
+    finish(&told);
+    /* Nobody else ends the one out of reach. */
+    assert_int_equal(kill((pid_t)strtol(told.words, &words, 10), SIGKILL), 0);
+    assert_string_equal(words, " words");
+    assert_int_equal(told.frames, 1);
+    assert_int_equal(told.bad, 0);
+    assert_int_equal(told.exit_status, 3);
+}
+
+/* What it is waited for with blocks; what else the loop has to do is done all the same. */
+static void the_loop_goes_on_while_a_slow_answer_is_waited_for(void **state)
+{
+    struct told told = {0};
+
+    (void)state;
+    /* It answers when it has been able to print more than a pipe holds. */
+    start(&told, (char *)"read -r _ <&3; yes | head -c 200000; printf 1:a, >&4");
+    send_frame(&told, "\n", 1);
+    finish(&told);
+    assert_int_equal(told.frames, 1);
+    assert_true(told.lines >= 100000);
+}
+
+static void many_short_exchanges(void **state)
+{
+    enum { FRAMES = 2000 };
+    struct told told = {0};
+
+    (void)state;
+    start(&told, (char *)"exec cat <&3 >&4");
+    told.again = told.hang_up_after = FRAMES;
+    send_frame(&told, "x", 1);
+    finish(&told);
+    assert_int_equal(told.frames, FRAMES);
+}
+
 static void what_it_prints_comes_in_lines_and_how_it_ended_last(void **state)
 {
     struct told told = {0};
@@ -186,6 +237,9 @@ int main(void)
         cmocka_unit_test(what_is_no_frame_is_told_once),
         cmocka_unit_test(a_frame_over_the_cap_is_bad),
         cmocka_unit_test(an_end_inside_a_frame_is_bad),
+        cmocka_unit_test(its_children_do_not_keep_it_from_being_gone),
+        cmocka_unit_test(the_loop_goes_on_while_a_slow_answer_is_waited_for),
+        cmocka_unit_test(many_short_exchanges),
         cmocka_unit_test(what_it_prints_comes_in_lines_and_how_it_ended_last),
     };
 
