@@ -18,9 +18,9 @@ struct run_options {
     const char *store;      /* folder; NULL: in memory */
     const char *slog;       /* path; NULL: none */
     struct slog_rotation rotation;
-    bool counted;           /* under QEMU with the counter */
-    bool counter_named;     /* --counter was given */
-    const char *worker;     /* path of another worker; NULL: ours */
+    bool counted;       /* under QEMU with the counter */
+    bool counter_named; /* --counter was given */
+    const char *worker; /* path of another worker; NULL: ours */
     enum placement_kind placement;
     bool json;
     bool help;
