@@ -324,10 +324,19 @@ static void commit_for_ever(int said)
     }
 }
 
-/* Kills it when `bytes_said` or more have come; the number said last. */
-static int kill_after(size_t bytes_said)
+static long number_of(const char *text)
 {
-    char said[4096], *last = said;
+    char *end;
+    long number = strtol(text, &end, 10);
+
+    assert_true(end > text && *end == '\0');
+    return number;
+}
+
+/* Kills it when `bytes_said` or more have come; the number said last. */
+static long kill_after(size_t bytes_said)
+{
+    char said[4096] = "", *last = said;
     size_t count = 0;
     int ends[2], status;
     pid_t child;
@@ -352,14 +361,14 @@ static int kill_after(size_t bytes_said)
     for (size_t i = 1; i < count; i++)
         if (said[i - 1] == '\0')
             last = said + i;
-    return atoi(last);
+    return number_of(last);
 }
 
 static void a_killed_process_leaves_whole_blocks(void **state)
 {
     (void)state;
     for (size_t length = 3; length < 200; length += 37) {
-        int said = kill_after(length);
+        long said = kill_after(length);
         struct store *store = open_store("s");
         struct buf first = {0};
         int64_t from, end;
@@ -370,12 +379,12 @@ static void a_killed_process_leaves_whole_blocks(void **state)
         assert_true(found);
         snprintf(text, sizeof text, "%s", buf_string(&first));
         /* The block after the last one said may have been done, and no other. */
-        assert_in_range(atoi(text), said, said + 1);
+        assert_in_range(number_of(text), said, said + 1);
         buf_free(&first);
         OK(store_vat_get(store, VAT, bytes("second"), &first, &found, &error));
         same(&first, found, text);
         OK(store_transcript_bounds(store, VAT, 0, &from, &end, &error));
-        assert_int_equal(end, atoi(text) + 1);
+        assert_int_equal(end, number_of(text) + 1);
         OK(store_transcript_delete_all(store, VAT, &error));
         store_close(store);
     }
