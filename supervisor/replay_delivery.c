@@ -246,13 +246,21 @@ static int compare_computrons(struct exchange *exchange, const struct transcript
     return 0;
 }
 
+/* Whether both sides are counted, under the same fingerprint. */
+static bool counts_compare(const struct replay_host *host, const struct transcript_step *step)
+{
+    if (step->fingerprint.at == NULL)
+        return host->compare_instructions;
+    return host->fingerprint != NULL && scan_is(step->fingerprint, host->fingerprint);
+}
+
 static int compare_instructions(struct exchange *exchange, const struct transcript_step *step,
                                 const struct meter *meter, struct error *error)
 {
     struct replay_vat *vat = exchange->vat;
 
-    if (!exchange->vat->worker.host->compare_instructions ||
-        step->instructions == TRANSCRIPT_NONE || !meter->counted || vat->state == REPLAY_DIFFERS)
+    if (!counts_compare(vat->worker.host, step) || step->instructions == TRANSCRIPT_NONE ||
+        !meter->counted || vat->state == REPLAY_DIFFERS)
         return 0;
     if (step->instructions != (int64_t)meter->instructions)
         return differ_in_number(vat, REPLAY_INSTRUCTIONS, step, step->instructions,

@@ -200,12 +200,29 @@ static int take_saved(struct replay_vat *vat, const struct transcript_step *step
     return compare_snapshot(vat, step, error);
 }
 
-static int take_loaded(struct replay_vat *vat, const struct transcript_step *step)
+/* One that the store has; every other has to have been made here before. */
+static int fetch_snapshot(struct replay_vat *vat, struct scan_span hash, struct error *error)
+{
+    char text[STORE_HASH_SIZE];
+
+    if (!is_sha256(hash))
+        return 0;
+    memcpy(text, hash.at, hash.length);
+    text[hash.length] = '\0';
+    if (open_snapshot(vat, error) != 0 || keep_hash(vat, hash, error) != 0)
+        return -1;
+    return store_snapshot_read(vat->worker.host->store, text, vat->snapshot_fd, error);
+}
+
+static int take_loaded(struct replay_vat *vat, const struct transcript_step *step,
+                       struct error *error)
 {
     const struct buf *hash = &vat->snapshot_hash;
 
     if (vat->state == REPLAY_SKIPPED)
         return 0;
+    if (vat->worker.host->store != NULL && fetch_snapshot(vat, step->hash, error) != 0)
+        return -1;
     if (step->hash.at == NULL || step->hash.length != hash->length || vat->snapshot_fd < 0 ||
         memcmp(step->hash.at, hash->data, hash->length) != 0)
         return replay_vat_skip(vat, "the file does not hold the snapshot that its worker was "
@@ -235,7 +252,7 @@ int replay_vat_take(struct replay_vat *vat, const struct transcript_step *step, 
     case TRANSCRIPT_SNAPSHOT_SAVED:
         return take_saved(vat, step, error);
     case TRANSCRIPT_SNAPSHOT_LOADED:
-        return take_loaded(vat, step);
+        return take_loaded(vat, step, error);
     case TRANSCRIPT_TERMINATE:
         replay_vat_close(vat);
         return 0;

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "store/store.h"
 #include "supervisor/launcher.h"
 #include "supervisor/session.h"
 #include "supervisor/transcript.h"
@@ -19,7 +20,9 @@ struct replay_host {
     struct vat_runtimes *runtimes;
     struct transcript *transcript;
     uint64_t timeout_ms;       /* for each answer of a worker; 0: none */
-    bool compare_instructions; /* both sides are counted, under the same fingerprint */
+    struct store *store;       /* that has the snapshots; NULL: none */
+    const char *fingerprint;   /* of what counts instructions here; NULL: nothing does */
+    bool compare_instructions; /* the session was counted under the same fingerprint */
 };
 
 /* The worker of a vat that is replayed. Errors are ERROR_SYSTEM. */

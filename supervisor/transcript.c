@@ -14,7 +14,8 @@
 enum entry_rest { ENTRY_NONE, ENTRY_SYSCALLS, ENTRY_ANSWER, ENTRY_RESULT };
 
 struct transcript {
-    struct reader *reader;
+    struct reader *reader; /* of a file; else NULL */
+    struct stored_transcript *stored;
     const char *path;
     bool torn;
     bool again; /* the last step is given once more */
@@ -45,11 +46,26 @@ struct transcript *transcript_open(const char *path, struct error *error)
     return NULL;
 }
 
+struct transcript *transcript_open_stored(struct stored_transcript *stored, const char *name,
+                                          struct error *error)
+{
+    struct transcript *transcript = calloc(1, sizeof *transcript);
+
+    if (transcript == NULL) {
+        error_memory(error, "reading a transcript");
+        return NULL;
+    }
+    transcript->stored = stored;
+    transcript->path = name;
+    return transcript;
+}
+
 void transcript_close(struct transcript *transcript)
 {
     if (transcript == NULL)
         return;
-    reader_close(transcript->reader);
+    if (transcript->reader != NULL)
+        reader_close(transcript->reader);
     buf_free(&transcript->vat_id);
     free(transcript);
 }
@@ -61,7 +77,7 @@ const char *transcript_name(const struct transcript *transcript)
 
 bool transcript_is_torn(const struct transcript *transcript)
 {
-    return transcript->torn || reader_is_cut(transcript->reader);
+    return transcript->torn || (transcript->reader != NULL && reader_is_cut(transcript->reader));
 }
 
 static int refuse(const struct transcript *transcript, uint64_t line, const char *why,
@@ -236,7 +252,8 @@ static void take_entry_result(struct transcript *transcript, struct transcript_s
     step->problem = (struct scan_span){0};
     step->metered = metering.at != NULL;
     step->compute = integer_of(metering, "computrons");
-    step->instructions = TRANSCRIPT_NONE;
+    step->instructions = integer_of(transcript->result, "instructions");
+    step->fingerprint = scan_string(scan_get(transcript->result, "fingerprint"));
 }
 
 static int take_entry_syscall(struct transcript *transcript, struct transcript_step *step,
@@ -283,7 +300,7 @@ static int keep_vat(struct transcript *transcript, const struct transcript_step 
         return 1;
     buf_clear(&transcript->vat_id);
     buf_append(&transcript->vat_id, step->vat_id.at, step->vat_id.length);
-    transcript->delivery_num = 0;
+    transcript->delivery_num = step->delivery_num != RECORD_NONE ? step->delivery_num : 0;
     return buf_failed(&transcript->vat_id) ? error_memory(error, "a vat's name") : 1;
 }
 
@@ -311,6 +328,13 @@ static int take_line(struct transcript *transcript, const struct reader_line *li
     return result < 0 ? refuse(transcript, line->number, why, error) : result;
 }
 
+static int next_line(struct transcript *transcript, struct reader_line *line, struct error *error)
+{
+    if (transcript->reader == NULL)
+        return stored_transcript_next(transcript->stored, line, error);
+    return reader_next(transcript->reader, false, line, error);
+}
+
 int transcript_next(struct transcript *transcript, struct transcript_step *step,
                     struct error *error)
 {
@@ -329,7 +353,7 @@ int transcript_next(struct transcript *transcript, struct transcript_step *step,
             return refuse(transcript, transcript->last.line, why, error);
     }
     while (result == 0) {
-        result = reader_next(transcript->reader, false, &line, error);
+        result = next_line(transcript, &line, error);
         if (result <= 0)
             return result;
         result = take_line(transcript, &line, step, error);

@@ -7,14 +7,17 @@
 
 #include "base/error.h"
 #include "slog/scan.h"
+#include "supervisor/stored_transcript.h"
 
 /*
  * What vats were sent and what they asked, step by step, out of a slogfile of
  * ours or of SwingSet's, or out of an exported transcript: a create-vat line
  * with the bundle, then one line for each delivery, as SwingSet's swing-store
  * has them: {"d":VatDelivery,"sc":[{"s":VatSyscall,"r":answer},...],"r":{"status",
- * "metering":{"computrons"}}}. Either may be compressed. Only one line is kept
- * in memory.
+ * "metering":{"computrons"}}}, in ours also "instructions" and the "fingerprint"
+ * of what counted them. Deliveries are numbered from 0, or from the create-vat
+ * line's deliveryNum. Either may be compressed. The store's transcripts are read
+ * as such lines. Only one line is kept in memory.
  */
 struct transcript;
 
@@ -53,10 +56,18 @@ struct transcript_step {
     bool metered;             /* there is a meter record: the worker lived on */
     int64_t compute;          /* computrons */
     int64_t instructions;
+    struct scan_span fingerprint; /* of what counted them; none: the session's */
 };
 
 /* "-" is stdin. NULL with ERROR_INPUT or ERROR_SYSTEM. */
 struct transcript *transcript_open(const char *path, struct error *error);
+
+/*
+ * One of a store, and how messages name it; both are borrowed. NULL when memory ran
+ * out.
+ */
+struct transcript *transcript_open_stored(struct stored_transcript *stored, const char *name,
+                                          struct error *error);
 
 /*
  * 1 with the next step, 0 at the end, -1 when the file cannot be read or a line
