@@ -72,7 +72,7 @@ static inline bool netstring_between_frames(const struct netstring_decoder *deco
     return decoder->state == NETSTRING_LENGTH && decoder->digits == 0;
 }
 
-enum { NETSTRING_PARTS_MAX = 4 };
+enum { NETSTRING_PARTS_MAX = 5 };
 
 /* Bytes of a whole frame with so long a payload. */
 size_t netstring_size(size_t payload);

@@ -152,22 +152,35 @@ static int rewind_snapshot(int fd, struct error *error)
     return error_system(error, errno, "cannot read a snapshot");
 }
 
+/* An option with its number, unless that is 0; how many arguments it took. */
+static size_t put_number(char **arguments, const char *option, char text[16], uint32_t number)
+{
+    if (number == 0)
+        return 0;
+    snprintf(text, 16, "%" PRIu32, number);
+    arguments[0] = (char *)option;
+    arguments[1] = text;
+    return 2;
+}
+
 struct worker_process *launcher_start_from(const struct launcher *launcher, uv_loop_t *loop,
                                            const char *name, int snapshot_fd,
                                            const struct worker_listener *listener,
                                            struct error *error)
 {
     /* Of one length whatever the limits are, for the same reason as the name. */
-    char computrons[16], instructions[24];
+    char computrons[16], instructions[24], interval[16], parser[16];
     char *ours[] = {"--die-with-parent", "--max-instructions", instructions};
     char *from[] = {"-r", WORKER_SNAPSHOT_PLACE};
-    char *arguments[10] = {"gaspipe-worker", "-l", computrons};
+    char *arguments[14] = {"gaspipe-worker", "-l", computrons};
     size_t count = 3;
 
     snprintf(computrons, sizeof computrons, "%010u", launcher->compute_limit);
     snprintf(instructions, sizeof instructions, "%020" PRIu64, launcher->instruction_limit);
     if (rewind_snapshot(snapshot_fd, error) != 0)
         return NULL;
+    count += put_number(arguments + count, "-i", interval, launcher->compute_interval);
+    count += put_number(arguments + count, "-s", parser, launcher->parser_kb);
     if (snapshot_fd >= 0) {
         memcpy(arguments + count, from, sizeof from);
         count += sizeof from / sizeof from[0];

@@ -22,6 +22,8 @@ struct launcher {
     uint32_t compute_limit; /* computrons for each delivery; 0: none */
     /* Machine instructions for each delivery; 0: none. The caller sets it, when counted. */
     uint64_t instruction_limit;
+    /* As the worker's -i and -s; 0: not given. The caller sets them. */
+    uint32_t compute_interval, parser_kb;
     char worker[PATH_MAX];
     struct guest_tools tools; /* when counted */
     int program_fd;           /* the worker's file, when counted; else -1 */

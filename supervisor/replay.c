@@ -10,8 +10,10 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "supervisor/fingerprint.h"
+#include "supervisor/recording_file.h"
 #include "supervisor/replay_options.h"
 #include "supervisor/replay_output.h"
+#include "supervisor/replay_recording.h"
 #include "supervisor/replay_vat.h"
 
 static const uint64_t PROGRESS_NANOSECONDS = 5000000000;
@@ -263,7 +265,10 @@ int replay_command(int argc, char **argv)
     } else if (replay.options.help) {
         fputs(replay_options_help, stdout);
     } else {
-        status = replay_all(&replay, &error);
+        if (recording_file_is_one(replay.options.transcript))
+            status = replay_recording(&replay.options, &error);
+        else
+            status = replay_all(&replay, &error);
         if (status < 0) {
             log_line("%s", error.text);
             status = (int)error.kind;

@@ -8,11 +8,12 @@
 #include "supervisor/option_value.h"
 
 const char replay_options_help[] =
-    "usage: gaspipe replay [options] TRANSCRIPT|-\n"
+    "usage: gaspipe replay [options] TRANSCRIPT|RECORDING|-\n"
     "\n"
     "Delivers again, to fresh workers, what the vats of a slogfile (ours or SwingSet's) or of\n"
     "an exported transcript were sent, answers their syscalls as recorded, and compares each\n"
-    "syscall, each result and each count with the recorded one.\n"
+    "syscall, each result and each count with the recorded one. Of a session recorded by\n"
+    "gaspipe-worker (its option record) all frames are sent and compared.\n"
     "\n"
     "  --vat VAT                 replay this vat only, by its ID or name (may be repeated)\n"
     "  --counter qemu|none       count machine instructions under QEMU, or not (default: none)\n"

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "proto/meter.h"
 #include "worker/channel.h"
+#include "worker/recorder.h"
 #include "worker/region.h"
 #include "worker/stamps.h"
 
@@ -15,6 +16,7 @@ struct worker {
     struct channel channel;
     struct stamps stamps;
     struct region region;
+    struct recorder *recorder; /* NULL: nothing is recorded */
     const struct engine_ops *ops;
     struct engine *engine;
     struct buf record; /* the meter record that goes before a result */
@@ -50,10 +52,23 @@ static enum loop_step end_with(struct worker *worker, int exit_status, const cha
 /* Writing so many bytes takes so long that it may not be taken for the next delivery's. */
 enum { LARGE_RESULT = 16 * 1024 };
 
+static void record_up(struct worker *worker, const struct iovec *parts, int count)
+{
+    if (worker->recorder != NULL)
+        recorder_take(worker->recorder, RECORDING_UP, stamp_now(), parts, count);
+}
+
+static void record_down(struct worker *worker, struct iovec frame)
+{
+    if (worker->recorder != NULL)
+        recorder_take(worker->recorder, RECORDING_DOWN, stamps_last(&worker->stamps), &frame, 1);
+}
+
 static enum loop_step send_parts(struct worker *worker, const struct iovec *parts, int count)
 {
     struct error error;
 
+    record_up(worker, parts, count);
     if (channel_send(&worker->channel, parts, count, &error) != 0)
         return end_with(worker, WORKER_EXIT_IO, error.text);
     return LOOP_NEXT;
@@ -85,6 +100,7 @@ static struct iovec receive_answer(struct worker *worker)
         give_up(WORKER_EXIT_IO, "end of file before the answer to a request");
     if (result != CHANNEL_FRAME)
         give_up(exit_status_of(result), error.text);
+    record_down(worker, answer);
     if (answer.iov_len == 0 || *(char *)answer.iov_base != COMMAND_ANSWER)
         give_up(WORKER_EXIT_BAD_FRAME, "a request was answered by a frame that does not begin "
                                        "with '/'");
@@ -100,6 +116,7 @@ static struct iovec request(void *context, struct iovec message)
     struct error error;
 
     region_pause(&worker->region);
+    record_up(worker, parts, 2);
     take_stamp(worker);
     if (channel_send(&worker->channel, parts, 2, &error) != 0)
         give_up(WORKER_EXIT_IO, error.text);
@@ -259,10 +276,12 @@ static void handle_all(struct worker *worker)
         take_stamp(worker);
         if (result == CHANNEL_END)
             return;
-        if (result == CHANNEL_FRAME)
+        if (result == CHANNEL_FRAME) {
+            record_down(worker, frame);
             step = handle(worker, frame);
-        else
+        } else {
             step = end_with(worker, exit_status_of(result), error.text);
+        }
     }
 }
 
@@ -285,6 +304,22 @@ static int open_engine(struct worker *worker, const struct loop_options *options
     return -1;
 }
 
+static int open_recorder(struct worker *worker, const struct loop_options *options,
+                         struct error *error)
+{
+    const struct recording_head head = {
+        .compute_limit = options->engine.compute_limit,
+        .compute_interval = options->engine.compute_interval,
+        .parser_kb = options->engine.parser_kb,
+        .from_snapshot = options->snapshot != NULL,
+    };
+
+    if (options->record == NULL)
+        return 0;
+    worker->recorder = recorder_open(options->record, &head, error);
+    return worker->recorder != NULL ? 0 : -1;
+}
+
 static void run_opened(struct worker *worker, const struct loop_options *options)
 {
     if (!region_open(&worker->region, options->instruction_limit)) {
@@ -301,16 +336,20 @@ int loop_run(const struct loop_options *options)
     struct worker worker = {.ops = options->ops};
     struct error error;
 
+    if (open_recorder(&worker, options, &error) != 0) {
+        log_line("%s", error.text);
+        return WORKER_EXIT_IO;
+    }
     if (channel_open(&worker.channel, options->in, options->out, options->frame_cap, &error) != 0) {
         log_line("%s", error.text);
-        return WORKER_EXIT_MEMORY;
-    }
-    if (open_engine(&worker, options) == 0) {
+        worker.exit_status = WORKER_EXIT_MEMORY;
+    } else if (open_engine(&worker, options) == 0) {
         run_opened(&worker, options);
         worker.ops->close(worker.engine);
     }
     buf_free(&worker.record);
     stamps_free(&worker.stamps);
     channel_close(&worker.channel);
+    recorder_close(worker.recorder);
     return worker.exit_status;
 }

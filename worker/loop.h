@@ -14,6 +14,7 @@ struct loop_options {
     struct engine_options engine; /* its host is set by the loop */
     uint64_t instruction_limit;   /* for each delivery; 0: none; wants the counter */
     const char *snapshot;         /* where to start from; NULL: afresh */
+    const char *record;           /* folder for a recording of the session; NULL: none */
 };
 
 /*

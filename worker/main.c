@@ -32,12 +32,13 @@ static const char usage[] =
     "  --max-frame BYTES  refuse longer frames (default: 67108864)\n"
     "  --max-instructions N  machine instructions for each delivery, under the counter\n"
     "  --die-with-parent  be killed when the supervisor dies\n"
+    "  --record DIR       write every frame into a file there, for gaspipe replay\n"
     "\n"
     "Exit status: 0 well, 1 usage, 2 the pipe failed, 11 memory, 12 stack, 15 the last\n"
     "command threw, 16 keys, 17 computation, 30 instructions, 31 a frame was cut,\n"
     "32 a frame was bad, 255 the engine gave up.\n";
 
-enum { OPTION_MAX_FRAME = 256, OPTION_MAX_INSTRUCTIONS, OPTION_DIE_WITH_PARENT };
+enum { OPTION_MAX_FRAME = 256, OPTION_MAX_INSTRUCTIONS, OPTION_DIE_WITH_PARENT, OPTION_RECORD };
 
 static const struct option long_options[] = {
     {"help", no_argument, NULL, 'h'},
@@ -45,6 +46,7 @@ static const struct option long_options[] = {
     {"max-frame", required_argument, NULL, OPTION_MAX_FRAME},
     {"max-instructions", required_argument, NULL, OPTION_MAX_INSTRUCTIONS},
     {"die-with-parent", no_argument, NULL, OPTION_DIE_WITH_PARENT},
+    {"record", required_argument, NULL, OPTION_RECORD},
     {0},
 };
 
@@ -129,6 +131,9 @@ static bool take_option(struct loop_options *options, int option)
         return true;
     case OPTION_DIE_WITH_PARENT:
         return die_with_parent() == 0;
+    case OPTION_RECORD:
+        options->record = optarg;
+        return true;
     default:
         return false;
     }

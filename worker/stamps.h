@@ -16,6 +16,12 @@ struct stamps {
 /* Adds the present moment. 0, or -1 when memory ran out. */
 int stamps_take(struct stamps *stamps);
 
+/* The one taken last; one was taken since the list was empty. */
+static inline struct stamp stamps_last(const struct stamps *stamps)
+{
+    return stamps->items[stamps->count - 1];
+}
+
 /* Empties the list and keeps its memory, so that taking one costs two clock readings. */
 void stamps_clear(struct stamps *stamps);
 
