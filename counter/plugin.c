@@ -15,6 +15,7 @@
 #include "counter/aborts.h"
 #include "counter/address_space.h"
 #include "counter/blocks.h"
+#include "counter/ended_threads.h"
 #include "counter/follow.h"
 #include "counter/guest_memory.h"
 #include "counter/interpose.h"
@@ -34,6 +35,13 @@ static struct options options;
 static struct blocks_manner manner;
 static bool guest_runs;
 
+/*
+ * Blocks that QEMU may keep translated. Of itself it keeps a gigabyte of them, and
+ * those of libraries that were closed are not used again. A block takes some 500 bytes.
+ */
+#define BLOCKS_MAX 100000
+static unsigned blocks;
+
 static void thread_began(qemu_plugin_id_t id, unsigned thread)
 {
     (void)id;
@@ -43,6 +51,7 @@ static void thread_began(qemu_plugin_id_t id, unsigned thread)
     }
     marks_thread_began(thread);
     profile_thread_began(thread);
+    ended_threads_began(thread);
 }
 
 static void block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -55,6 +64,7 @@ static void block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     }
     guest_memory_learn(qemu_plugin_tb_get_insn(tb, 0));
     blocks_count(tb, manner);
+    __atomic_fetch_add(&blocks, 1, __ATOMIC_RELAXED);
 }
 
 static void register_callbacks(qemu_plugin_id_t id);
@@ -62,6 +72,7 @@ static void register_callbacks(qemu_plugin_id_t id);
 /* QEMU has forgotten all blocks, and translates them anew in the manner of now. */
 static void was_reset(qemu_plugin_id_t id)
 {
+    __atomic_store_n(&blocks, 0, __ATOMIC_RELAXED);
     register_callbacks(id);
 }
 
@@ -98,8 +109,8 @@ static void profile_syscall(unsigned thread, int64_t number, uint64_t a1, uint64
 }
 
 /* What can only be done before QEMU does the syscall. */
-static void before_syscall(int64_t number, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                           uint64_t a5)
+static void before_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3,
+                           uint64_t a4, uint64_t a5)
 {
     if (number == SYS_mmap && (a3 & PROT_EXEC) != 0 && (a4 & MAP_ANONYMOUS) == 0)
         reporter_object((int)a5);
@@ -107,6 +118,8 @@ static void before_syscall(int64_t number, uint64_t a1, uint64_t a2, uint64_t a3
         randomness_asked(a1);
     if (number == SYS_exit_group || number == SYS_exit || number == SYS_execve)
         marks_check_program();
+    if (number == SYS_exit)
+        ended_threads_exits(thread);
     if (number == SYS_execve && options.follow)
         follow_execve(a1, a2, a3);
 }
@@ -124,10 +137,12 @@ static void syscall_entered(qemu_plugin_id_t id, unsigned thread, int64_t number
     reporter_add(tally_flush(thread));
     if (options.profile != NULL)
         profile_syscall(thread, number, a1, a2, a3);
-    before_syscall(number, a1, a2, a3, a4, a5);
+    before_syscall(thread, number, a1, a2, a3, a4, a5);
     if (manner.precision == GASMARK_BLOCK && !options.precision_is_forced &&
         precision_is_needed(number, a1, a2, a3))
         become_precise(id);
+    else if (__atomic_load_n(&blocks, __ATOMIC_RELAXED) > BLOCKS_MAX)
+        qemu_plugin_reset(id, was_reset);
 }
 
 static void syscall_returned(qemu_plugin_id_t id, unsigned thread, int64_t number, int64_t result)
@@ -187,6 +202,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
     }
     if (!address_space_manage())
         fprintf(stderr, "gascount: memory of this build of QEMU will grow with each mapping\n");
+    if (!ended_threads_reclaim())
+        fprintf(stderr, "gascount: memory of this build of QEMU will grow with each thread\n");
     if (options.report != NULL && !reporter_open(options.report))
         return -1;
     if (options.profile != NULL && !profile_open(options.profile))

@@ -181,6 +181,18 @@ for rounds in (100, 100, 10000):
 }
 
 @test "memory stays flat over cycles of 6 GB reserved and released" {
-    run counted "" "$TESTS_BIN/marks" map-cycles 200
-    assert_equal "$output" flat
+    run --separate-stderr counted "" "$TESTS_BIN/marks" map-cycles 200
+    assert_equal "$output" flat "$stderr"
+}
+
+@test "memory stays flat over threads that begin and end" {
+    run --separate-stderr counted "" "$TESTS_BIN/marks" thread-cycles 10000
+    assert_equal "$output" flat "$stderr"
+    run --separate-stderr counted "" "$TESTS_BIN/marks" crowd-cycles 300
+    assert_equal "$output" flat "$stderr"
+}
+
+@test "memory stays flat over libraries that are opened and closed" {
+    run --separate-stderr counted "" "$TESTS_BIN/marks" dlopen-cycles 25000
+    assert_equal "$output" flat "$stderr"
 }

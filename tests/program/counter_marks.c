@@ -6,6 +6,7 @@
  *
  * Prints what it finds; the test that runs it judges.
  */
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -198,6 +199,69 @@ static unsigned long peak_memory(void)
     return peak;
 }
 
+static void say_whether_flat(unsigned long most)
+{
+    unsigned long peak = peak_memory();
+
+    printf("%s\n", peak < most ? "flat" : "grown");
+    fprintf(stderr, "at most %lu kB\n", peak);
+}
+
+static void *return_at_once(void *argument)
+{
+    return argument;
+}
+
+static void thread_cycles(unsigned cycles)
+{
+    for (unsigned i = 0; i < cycles; i++) {
+        pthread_t thread;
+
+        if (pthread_create(&thread, NULL, return_at_once, NULL) != 0)
+            abort();
+        pthread_join(thread, NULL);
+    }
+    say_whether_flat(60000);
+}
+
+static void open_and_close(void)
+{
+    void *object = dlopen(getenv("COUNTER_OBJECT"), RTLD_NOW);
+
+    if (object == NULL || dlsym(object, "counter_object_answer") == NULL)
+        abort();
+    dlclose(object);
+}
+
+static void dlopen_cycles(unsigned cycles)
+{
+    for (unsigned i = 0; i < cycles; i++)
+        open_and_close();
+    say_whether_flat(100000);
+}
+
+static void *open_some(void *argument)
+{
+    for (int i = 0; i < 3; i++)
+        open_and_close();
+    return argument;
+}
+
+/* Threads that begin and end beside each other, with work for the dynamic linker. */
+static void crowd_cycles(unsigned cycles)
+{
+    for (unsigned i = 0; i < cycles; i++) {
+        pthread_t threads[4];
+
+        for (size_t t = 0; t < 4; t++)
+            if (pthread_create(&threads[t], NULL, open_some, NULL) != 0)
+                abort();
+        for (size_t t = 0; t < 4; t++)
+            pthread_join(threads[t], NULL);
+    }
+    say_whether_flat(100000);
+}
+
 static void map_cycles(unsigned cycles)
 {
     const size_t size = (size_t)6 << 30;
@@ -213,7 +277,7 @@ static void map_cycles(unsigned cycles)
         first = room;
         munmap(room, size);
     }
-    printf("%s\n", peak_memory() < 200000 ? "flat" : "grown");
+    say_whether_flat(200000);
 }
 
 int main(int argc, char **argv)
@@ -231,19 +295,20 @@ int main(int argc, char **argv)
         {"runaway-child", runaway_child},
         {"process-scope", process_scope},
     };
+    static const struct {
+        const char *name;
+        void (*run)(unsigned number);
+    } counted_checks[] = {
+        {"limit", limit_at_stop},         {"forks", fork_many},
+        {"map-cycles", map_cycles},       {"thread-cycles", thread_cycles},
+        {"dlopen-cycles", dlopen_cycles}, {"crowd-cycles", crowd_cycles},
+    };
 
-    if (argc == 3 && strcmp(argv[1], "limit") == 0) {
-        limit_at_stop((unsigned)strtoul(argv[2], NULL, 10));
-        return 0;
-    }
-    if (argc == 3 && strcmp(argv[1], "forks") == 0) {
-        fork_many((unsigned)strtoul(argv[2], NULL, 10));
-        return 0;
-    }
-    if (argc == 3 && strcmp(argv[1], "map-cycles") == 0) {
-        map_cycles((unsigned)strtoul(argv[2], NULL, 10));
-        return 0;
-    }
+    for (size_t i = 0; argc == 3 && i < sizeof counted_checks / sizeof *counted_checks; i++)
+        if (strcmp(argv[1], counted_checks[i].name) == 0) {
+            counted_checks[i].run((unsigned)strtoul(argv[2], NULL, 10));
+            return 0;
+        }
     for (size_t i = 0; argc == 2 && i < sizeof checks / sizeof *checks; i++)
         if (strcmp(argv[1], checks[i].name) == 0) {
             checks[i].run();
