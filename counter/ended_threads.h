@@ -9,7 +9,7 @@
  * object of some 25 KB. QEMU lets go of its own reference when the thread ends,
  * but the processor stays a child of the container for devices without a parent,
  * which holds another, and which QEMU searches from the start for a free name each
- * time, until at 32768 there is none left and it aborts.
+ * time.
  *
  * A child is an entry in its parent's table of properties. The counter sees QEMU
  * insert it, and when the thread has ended takes it out as QEMU itself would: it
