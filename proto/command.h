@@ -39,6 +39,7 @@ enum worker_exit {
     WORKER_EXIT_INSTRUCTIONS = 30, /* over the limit of instructions (counter/gasmark.h) */
     WORKER_EXIT_CUT_FRAME = 31,    /* end of file inside a frame */
     WORKER_EXIT_BAD_FRAME = 32,    /* not a netstring, over the cap, empty, unknown command */
+    WORKER_EXIT_HOST_MEMORY = 33,  /* the host had no memory for it: not the engine's own limit */
 };
 
 #endif

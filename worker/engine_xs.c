@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/engine_xs.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
@@ -170,6 +171,19 @@ static void set_text(struct engine *engine, const char *words)
     engine->result.text = (struct iovec){engine->text, strlen(engine->text)};
 }
 
+/*
+ * XS gives up in one way when its own limit is passed, which is the same on every
+ * machine, and when the system gives it no memory, which is not. Only the system
+ * leaves ENOMEM behind.
+ */
+static void tell_who_refused_memory(struct engine *engine)
+{
+    if (engine->result.exit_status != WORKER_EXIT_MEMORY || errno != ENOMEM)
+        return;
+    engine->result.exit_status = WORKER_EXIT_HOST_MEMORY;
+    set_text(engine, "the system gave it no memory");
+}
+
 static void set_stopped(struct engine *engine)
 {
     static const struct {
@@ -193,6 +207,7 @@ static void set_stopped(struct engine *engine)
             set_text(engine, ends[i].words);
         }
     }
+    tell_who_refused_memory(engine);
 }
 
 /*

@@ -86,7 +86,7 @@ static void __attribute__((noreturn)) give_up(int exit_status, const char *words
 static void take_stamp(struct worker *worker)
 {
     if (stamps_take(&worker->stamps) != 0)
-        give_up(WORKER_EXIT_MEMORY, "out of memory for stamps");
+        give_up(WORKER_EXIT_HOST_MEMORY, "out of memory for stamps");
 }
 
 static struct iovec receive_answer(struct worker *worker)
@@ -144,7 +144,7 @@ static enum loop_step send_done(struct worker *worker, struct meter *meter, stru
     buf_clear(&worker->record);
     meter_encode(&worker->record, meter);
     if (buf_failed(&worker->record))
-        return end_with(worker, WORKER_EXIT_MEMORY, "out of memory for a meter record");
+        return end_with(worker, WORKER_EXIT_HOST_MEMORY, "out of memory for a meter record");
     parts[1] = (struct iovec){worker->record.data, worker->record.length};
     step = send_parts(worker, parts, 4);
     if (text.iov_len >= LARGE_RESULT)
@@ -342,7 +342,7 @@ int loop_run(const struct loop_options *options)
     }
     if (channel_open(&worker.channel, options->in, options->out, options->frame_cap, &error) != 0) {
         log_line("%s", error.text);
-        worker.exit_status = WORKER_EXIT_MEMORY;
+        worker.exit_status = WORKER_EXIT_HOST_MEMORY;
     } else if (open_engine(&worker, options) == 0) {
         run_opened(&worker, options);
         worker.ops->close(worker.engine);

@@ -100,6 +100,16 @@ globalThis.handleCommand = bytes => {
     assert_status 11
 }
 
+@test "memory that the system refuses is not the engine's limit: status 33" {
+    run prlimit --data=100000000 "$BUILD/gaspipe-worker" 4>&1 3< \
+        <(frame 'econst all = []; for (;;) all.push(new ArrayBuffer(1 << 26));')
+    assert_status 33
+    assert_output_has 'the system gave it no memory'
+    run prlimit --data=100000000 "$BUILD/gaspipe-worker" 4>&1 3< \
+        <(frame 'econst all = []; for (;;) all.push({});')
+    assert_status 33
+}
+
 # refused STATUS WORDS BYTES: these bytes, behind a good frame, end the worker with
 # STATUS and one line on stderr that has WORDS; the good frame was answered.
 refused() {
