@@ -49,7 +49,7 @@ include scripts/swingset.mk
 
 # A room's archive holds all of its files but the one with main().
 MAINS := supervisor/main.c worker/main.c tools/slogreport.c
-ROOMS := base proto store slog counter worker supervisor tools
+ROOMS := base proto store kernel slog counter worker supervisor tools
 room_sources = $(filter-out $(MAINS),$(wildcard $(1)/*.c))
 ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/lib/$(room).a)
 
@@ -134,7 +134,7 @@ $(foreach room,$(ROOMS),$(eval $(call archive_rule,$(room))))
 lib = $(foreach room,$(1),$(BUILD)/lib/$(room).a)
 link = $(Q)$(CC) $(GASPIPE_CFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter-out $(XS_ARCHIVE),$(filter %.a,$^))
 
-$(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor store counter proto slog base)
+$(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor kernel store counter proto slog base)
 	$(call say,link,$@)
 	$(link) $(PACKAGE_LIBS) -lm -o $@
 

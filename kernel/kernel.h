@@ -85,6 +85,11 @@ struct kernel_listener {
     void (*syscall_translated)(void *context, const char *ksc);
     /* A vat ends with its delivery: `terminate` in the slog. */
     void (*vat_terminated)(void *context, const struct kernel_termination *termination);
+    /*
+     * A vat that had ended is cleaned up, nothing of it is left: `vat-cleanup` with
+     * `work` (JSON, {"exports":N,...}) and `vat-cleanup-complete` in the slog.
+     */
+    void (*vat_cleaned_up)(void *context, int64_t vat, const char *work);
     /* The kernel has something to say to people; one line. */
     void (*console)(void *context, const char *line);
 };
@@ -201,7 +206,10 @@ int kernel_forget_result(struct kernel *kernel, const char *promise, struct erro
  */
 int kernel_set_clock(struct kernel *kernel, int64_t now, bool *woken, struct error *error);
 
-/* Queues bringOutYourDead for every vat that had a delivery since its last. */
+/* The echo device tells its listener, event(count, words); *heard: there is one. */
+int kernel_trigger(struct kernel *kernel, const char *words, bool *heard, struct error *error);
+
+/* Queues bringOutYourDead for every vat of the liveslots runtime. */
 int kernel_reap_all(struct kernel *kernel, struct error *error);
 
 /* How much is queued: what can be done now, and messages that wait for promises. */
@@ -308,9 +316,15 @@ enum kernel_came {
 
 struct kernel_outcome {
     enum kernel_came came;
-    const char *problem;     /* NULL with KERNEL_CAME_OK; as in `dr`: "Compute meter exceeded" */
-    int64_t compute;         /* computrons; -1: unknown */
-    int64_t instructions;    /* -1: not counted */
+    const char *problem;  /* NULL with KERNEL_CAME_OK; as in `dr`: "Compute meter exceeded" */
+    int64_t compute;      /* computrons; -1: unknown */
+    int64_t instructions; /* -1: not counted */
+    /*
+     * The caller will write a snapshot of the worker after this: as in SwingSet the
+     * crank goes on (`again`) with bringOutYourDead when the delivery stays and the
+     * vat lives. Write it when that one has ended.
+     */
+    bool snapshot_follows;
     const char *fingerprint; /* of what counted, for the transcript; NULL: none */
 };
 

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/crank_hash.h"
+
+#include <endian.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernel/keys.h"
+#include "kernel/state.h"
+#include "store/store.h"
+
+enum { HASH_BYTES = 32 };
+
+static void append_piece(struct buf *changes, const void *bytes, size_t length)
+{
+    uint64_t little_endian = htole64(length);
+
+    buf_append(changes, &little_endian, sizeof little_endian);
+    if (length > 0)
+        buf_append(changes, bytes, length);
+}
+
+static void changed(void *context, char what, struct iovec key, struct iovec value)
+{
+    struct kernel *kernel = context;
+
+    buf_append_byte(&kernel->changes, what);
+    append_piece(&kernel->changes, key.iov_base, key.iov_len);
+    append_piece(&kernel->changes, value.iov_base, value.iov_len);
+}
+
+void crank_hash_watch(struct kernel *kernel)
+{
+    store_watch(kernel->store, changed, kernel);
+}
+
+void crank_hash_note(struct kernel *kernel, char what, const char *bytes, size_t length)
+{
+    buf_append_byte(&kernel->changes, what);
+    append_piece(&kernel->changes, "", 0);
+    append_piece(&kernel->changes, bytes, length);
+}
+
+static int hash(const struct buf *bytes, char hex[KERNEL_HASH_SIZE], struct error *error)
+{
+    unsigned char digest[HASH_BYTES];
+
+    if (buf_failed(bytes))
+        return error_memory(error, "what a crank did");
+    if (EVP_Digest(bytes->data, bytes->length, digest, NULL, EVP_sha256(), NULL) != 1)
+        return error_set(error, ERROR_SYSTEM, "SHA-256 failed");
+    for (size_t i = 0; i < HASH_BYTES; i++)
+        snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+    return 0;
+}
+
+int crank_hash_finish(struct kernel *kernel, struct kernel_crank_end *end, struct error *error)
+{
+    struct buf chain = {0};
+    bool found;
+    int result = -1;
+
+    if (hash(&kernel->changes, end->crankhash, error) != 0 ||
+        keys_get(kernel, "activityhash", &chain, &found, error) != 0)
+        goto out;
+    buf_append(&chain, end->crankhash, KERNEL_HASH_SIZE - 1);
+    if (hash(&chain, end->activityhash, error) != 0)
+        goto out;
+    result = keys_set(kernel, "activityhash", end->activityhash, error);
+    buf_clear(&kernel->changes);
+out:
+    buf_free(&chain);
+    return result;
+}

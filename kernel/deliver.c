@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/deliver.h"
+
+#include <string.h>
+
+#include "kernel/clist.h"
+#include "kernel/crank_hash.h"
+#include "kernel/dynamic_vat.h"
+#include "kernel/keys.h"
+#include "kernel/object.h"
+#include "kernel/promise.h"
+#include "kernel/queue.h"
+#include "kernel/reap.h"
+#include "kernel/refcount.h"
+#include "kernel/route.h"
+#include "kernel/state.h"
+#include "kernel/terminate.h"
+#include "kernel/translate.h"
+#include "kernel/vat_record.h"
+
+void deliver_forget(struct kernel *kernel)
+{
+    struct delivery_state *delivery = &kernel->crank.delivery;
+
+    delivery->under_way = false;
+    delivery->is_reap = delivery->is_upgrade_end = delivery->is_before_snapshot = false;
+    delivery->exit_failure = false;
+    json_decref(delivery->exit_info);
+    delivery->exit_info = NULL;
+    buf_clear(&delivery->kd);
+    buf_clear(&delivery->vd);
+    buf_clear(&delivery->syscalls);
+    buf_clear(&delivery->illegal);
+}
+
+static int fill_texts(struct kernel *kernel, const json_t *kd, const json_t *vd,
+                      struct error *error)
+{
+    struct delivery_state *delivery = &kernel->crank.delivery;
+
+    if (keys_json_text(&delivery->kd, kd, error) != 0 ||
+        keys_json_text(&delivery->vd, vd, error) != 0)
+        return -1;
+    delivery->view.kd = buf_string(&delivery->kd);
+    delivery->view.vd = buf_string(&delivery->vd);
+    if (delivery->view.kd == NULL || delivery->view.vd == NULL)
+        return error_memory(error, "a delivery");
+    crank_hash_note(kernel, 'd', delivery->vd.data, delivery->vd.length);
+    return 0;
+}
+
+static int fill_vat(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    struct delivery_state *delivery = &kernel->crank.delivery;
+    struct vat_position position;
+    struct vat_reading reading;
+
+    if (vat_record_position(kernel, vat, &position, error) != 0 ||
+        vat_record_read(kernel, vat, &reading, error) != 0)
+        return -1;
+    delivery->runtime = reading.record.runtime;
+    delivery->view.metered = reading.record.meter_id != NULL;
+    vat_record_free(&reading);
+    delivery->view.vat = vat;
+    delivery->view.crank_num = kernel->crank.view.number;
+    delivery->view.delivery_num = position.delivery_num;
+    delivery->view.incarnation = position.incarnation;
+    delivery->view.position = position.position;
+    delivery->view.starts_incarnation = position.position == 0;
+    delivery->view.creates_vat = position.position == 0 && position.incarnation == 0;
+    return 0;
+}
+
+/* `dispatch` is static: the first word of kd. Takes kd and vd over. */
+static int begin(struct kernel *kernel, int64_t vat, const char *dispatch, json_t *kd, json_t *vd,
+                 struct error *error)
+{
+    struct delivery_state *delivery = &kernel->crank.delivery;
+    int result;
+
+    deliver_forget(kernel);
+    kernel->crank.vat = vat;
+    delivery->view.dispatch = dispatch;
+    result = fill_vat(kernel, vat, error);
+    if (result == 0)
+        result = fill_texts(kernel, kd, vd, error);
+    delivery->under_way = result == 0;
+    json_decref(kd);
+    json_decref(vd);
+    return result;
+}
+
+static const char *text_of(const json_t *message, const char *name)
+{
+    return json_string_value(json_object_get(message, name));
+}
+
+/* The vat of the work, when it lives; 0: it has ended. */
+static int living_vat(struct kernel *kernel, int64_t *vat, struct error *error)
+{
+    bool lives;
+
+    (void)reference_read_number(text_of(kernel->crank.message, "vatID"), 'v', vat);
+    if (vat_record_lives(kernel, *vat, &lives, error) != 0)
+        return -1;
+    if (!lives)
+        *vat = 0;
+    return 0;
+}
+
+static int deliver_message(struct kernel *kernel, const struct routed *routed, struct error *error)
+{
+    const json_t *message = json_object_get(kernel->crank.message, "msg");
+    json_t *vd;
+
+    if (queue_release_send(kernel, kernel->crank.message, error) != 0 ||
+        translate_message(kernel, routed->vat, routed->target, message, &vd, error) != 0)
+        return -1;
+    return begin(kernel, routed->vat, "message",
+                 json_pack("[s,s,O]", "message", routed->target, message), vd, error);
+}
+
+static int work_send(struct kernel *kernel, struct error *error)
+{
+    struct routed routed;
+
+    if (route_send(kernel, kernel->crank.message, &routed, error) != 0)
+        return -1;
+    switch (routed.route) {
+    case ROUTE_VAT:
+        return deliver_message(kernel, &routed, error);
+    case ROUTE_PROMISE:
+        return promise_add_message(kernel, routed.target,
+                                   json_object_get(kernel->crank.message, "msg"), error);
+    case ROUTE_NOWHERE:
+        break;
+    }
+    return queue_release_send(kernel, kernel->crank.message, error);
+}
+
+static int deliver_notify(struct kernel *kernel, int64_t vat, const char *kpid, struct error *error)
+{
+    struct reference_set kpids = {0};
+    json_t *kd = NULL, *vd = NULL;
+    int result = promise_settled_together(kernel, kpid, &kpids, error);
+
+    if (result == 0)
+        result = translate_notify(kernel, vat, &kpids, &kd, &vd, error);
+    reference_set_free(&kpids);
+    if (result == 0)
+        return begin(kernel, vat, "notify", kd, vd, error);
+    json_decref(kd);
+    json_decref(vd);
+    return -1;
+}
+
+/* The vat may have ended, or have heard of the promise together with another. */
+static int work_notify(struct kernel *kernel, struct error *error)
+{
+    const char *kpid = text_of(kernel->crank.message, "kpid");
+    int64_t vat;
+    bool knows;
+
+    if (refcount_decrement(kernel, kpid, REFCOUNT_KERNEL, error) != 0 ||
+        living_vat(kernel, &vat, error) != 0)
+        return -1;
+    if (vat == 0)
+        return 0;
+    if (clist_has(kernel, vat, kpid, &knows, error) != 0)
+        return -1;
+    return knows ? deliver_notify(kernel, vat, kpid, error) : 0;
+}
+
+/* The parameters were held by the queue; now the vat's record holds them. */
+static int deliver_start(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    const json_t *parameters = json_object_get(kernel->crank.message, "vatParameters");
+    json_t *vd;
+
+    if (vat_record_set_parameters(kernel, vat, parameters, error) != 0 ||
+        translate_start(kernel, vat, parameters, &vd, error) != 0)
+        return -1;
+    if (refcount_decrement_all(kernel, json_object_get(parameters, "slots"), error) != 0) {
+        json_decref(vd);
+        return -1;
+    }
+    return begin(kernel, vat, "startVat", json_pack("[s,O]", "startVat", parameters), vd, error);
+}
+
+static int work_start_vat(struct kernel *kernel, struct error *error)
+{
+    int64_t vat;
+
+    if (living_vat(kernel, &vat, error) != 0)
+        return -1;
+    return vat == 0 ? 0 : deliver_start(kernel, vat, error);
+}
+
+static int work_create_vat(struct kernel *kernel, struct error *error)
+{
+    int64_t vat = 0;
+
+    if (dynamic_vat_create(kernel, kernel->crank.message, &vat, error) != 0)
+        return -1;
+    return deliver_start(kernel, vat, error);
+}
+
+static int deliver_reap(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    if (begin(kernel, vat, "bringOutYourDead", json_pack("[s]", "bringOutYourDead"),
+              json_pack("[s]", "bringOutYourDead"), error) != 0)
+        return -1;
+    kernel->crank.delivery.is_reap = true;
+    return 0;
+}
+
+/* Of a vat that may have ended; an upgrade begins with it. */
+static int work_reap(struct kernel *kernel, struct error *error)
+{
+    int64_t vat;
+
+    if (living_vat(kernel, &vat, error) != 0)
+        return -1;
+    return vat == 0 ? 0 : deliver_reap(kernel, vat, error);
+}
+
+int deliver_before_snapshot(struct kernel *kernel, struct error *error)
+{
+    if (deliver_reap(kernel, kernel->crank.vat, error) != 0)
+        return -1;
+    kernel->crank.delivery.is_before_snapshot = true;
+    return 0;
+}
+
+int deliver_upgraded(struct kernel *kernel, struct error *error)
+{
+    int64_t vat = kernel->crank.vat;
+
+    if (dynamic_vat_begin_incarnation(kernel, vat, kernel->crank.message, error) != 0 ||
+        deliver_start(kernel, vat, error) != 0)
+        return -1;
+    kernel->crank.delivery.is_upgrade_end = true;
+    return 0;
+}
+
+static int work_change_options(struct kernel *kernel, struct error *error)
+{
+    json_t *others = NULL;
+    int64_t vat;
+
+    if (living_vat(kernel, &vat, error) != 0)
+        return -1;
+    if (vat == 0)
+        return 0;
+    if (dynamic_vat_change_options(kernel, vat, json_object_get(kernel->crank.message, "options"),
+                                   &others, error) != 0)
+        return -1;
+    if (json_object_size(others) == 0) {
+        json_decref(others);
+        return 0;
+    }
+    return begin(kernel, vat, "changeVatOptions", json_pack("[s,O]", "changeVatOptions", others),
+                 json_pack("[s,o]", "changeVatOptions", others), error);
+}
+
+static int delete_objects(struct kernel *kernel, const json_t *koids, struct error *error)
+{
+    const json_t *koid;
+    size_t i;
+
+    json_array_foreach(koids, i, koid)
+    {
+        if (object_delete(kernel, json_string_value(koid), error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Plain vats know nothing of garbage: for them only the records change. */
+static int deliver_garbage(struct kernel *kernel, int64_t vat, const char *type,
+                           const json_t *krefs, json_t *vd, struct error *error)
+{
+    if (begin(kernel, vat, type, json_pack("[s,O]", type, krefs), vd, error) != 0)
+        return -1;
+    if (kernel->crank.delivery.runtime == KERNEL_VAT_PLAIN)
+        deliver_forget(kernel);
+    return 0;
+}
+
+static int work_garbage(struct kernel *kernel, const char *type, struct error *error)
+{
+    const json_t *krefs = json_object_get(kernel->crank.message, "krefs");
+    json_t *vd;
+    int64_t vat;
+
+    if (living_vat(kernel, &vat, error) != 0)
+        return -1;
+    if (vat == 0)
+        return 0;
+    if (kernel->crank.kind == CRANK_RETIRE_EXPORTS && delete_objects(kernel, krefs, error) != 0)
+        return -1;
+    if (translate_garbage(kernel, vat, type, krefs, &vd, error) != 0)
+        return -1;
+    return deliver_garbage(kernel, vat, type, krefs, vd, error);
+}
+
+static int work_clean_up(struct kernel *kernel, struct error *error)
+{
+    int64_t vat;
+
+    (void)reference_read_number(text_of(kernel->crank.message, "vatID"), 'v', &vat);
+    return terminate_clean_up(kernel, vat, error);
+}
+
+int deliver_work(struct kernel *kernel, struct error *error)
+{
+    switch (kernel->crank.kind) {
+    case CRANK_SEND:
+        return work_send(kernel, error);
+    case CRANK_NOTIFY:
+        return work_notify(kernel, error);
+    case CRANK_START_VAT:
+        return work_start_vat(kernel, error);
+    case CRANK_CREATE_VAT:
+        return work_create_vat(kernel, error);
+    case CRANK_UPGRADE_VAT:
+    case CRANK_REAP:
+        return work_reap(kernel, error);
+    case CRANK_CHANGE_OPTIONS:
+        return work_change_options(kernel, error);
+    case CRANK_DROP_EXPORTS:
+        return work_garbage(kernel, "dropExports", error);
+    case CRANK_RETIRE_EXPORTS:
+        return work_garbage(kernel, "retireExports", error);
+    case CRANK_RETIRE_IMPORTS:
+        return work_garbage(kernel, "retireImports", error);
+    case CRANK_CLEAN_UP:
+        return work_clean_up(kernel, error);
+    case CRANK_NEGATED:
+        break;
+    }
+    return 0;
+}

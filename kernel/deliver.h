@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_KERNEL_DELIVER_H
+#define GASPIPE_KERNEL_DELIVER_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kernel/kernel.h"
+
+/* The beginning of deliveries: what the work in hand means for its vat. */
+
+/*
+ * Does the work of the crank under way (kernel->crank.kind and .message). After
+ * it kernel->crank.delivery.under_way says whether there is a delivery to make.
+ */
+int deliver_work(struct kernel *kernel, struct error *error);
+
+/* A further delivery of the same crank: bringOutYourDead before a snapshot. */
+int deliver_before_snapshot(struct kernel *kernel, struct error *error);
+
+/* ... and the startVat of an upgrade, after the vat's last words. */
+int deliver_upgraded(struct kernel *kernel, struct error *error);
+
+/* Forgets the delivery under way. */
+void deliver_forget(struct kernel *kernel);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_KERNEL_KEYS_H
+#define GASPIPE_KERNEL_KEYS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "kernel/kernel.h"
+
+/*
+ * The kernel's records: text values under text keys of the store. Buffers for
+ * values are emptied before. A record that must be there and is not, or does not
+ * hold what it should, is ERROR_SYSTEM: only a damaged store has such.
+ */
+
+/* The longest: "d9.vs.id." and a bundle's id; "vat.name." and a name. */
+enum { KEYS_NAME_SIZE = 320 };
+
+/* Fills the name; returns it. */
+const char *keys_name(char name[KEYS_NAME_SIZE], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+int keys_get(struct kernel *kernel, const char *key, struct buf *value, bool *found,
+             struct error *error);
+int keys_has(struct kernel *kernel, const char *key, bool *found, struct error *error);
+int keys_set(struct kernel *kernel, const char *key, const char *value, struct error *error);
+int keys_set_buf(struct kernel *kernel, const char *key, const struct buf *value,
+                 struct error *error);
+int keys_delete(struct kernel *kernel, const char *key, struct error *error);
+
+/* These must be there. */
+int keys_require(struct kernel *kernel, const char *key, struct buf *value, struct error *error);
+int keys_get_number(struct kernel *kernel, const char *key, int64_t *number, struct error *error);
+int keys_get_json(struct kernel *kernel, const char *key, json_t **value, struct error *error);
+
+/* Whether the value is just this text; false when there is none. */
+int keys_is(struct kernel *kernel, const char *key, const char *text, bool *is,
+            struct error *error);
+
+int keys_set_number(struct kernel *kernel, const char *key, int64_t number, struct error *error);
+int keys_set_json(struct kernel *kernel, const char *key, const json_t *value, struct error *error);
+
+/* The number under the key, which then is one more. */
+int keys_take_number(struct kernel *kernel, const char *key, int64_t *number, struct error *error);
+
+/* Adds to a JSON array of texts, or takes one away. */
+int keys_append_text(struct kernel *kernel, const char *key, const char *text, struct error *error);
+int keys_remove_text(struct kernel *kernel, const char *key, const char *text, bool *removed,
+                     struct error *error);
+
+/* Adds to a sorted list with commas between; *added: it was not in it. A missing one is empty. */
+int keys_add_to_list(struct kernel *kernel, const char *key, const char *text, bool *added,
+                     struct error *error);
+
+/*
+ * The first key behind `after` that begins with `prefix`, as store_key_next();
+ * "" as `after`: the first.
+ */
+int keys_next(struct kernel *kernel, const char *prefix, const char *after, struct buf *key,
+              bool *found, struct error *error);
+
+/* JSON, compact, as JavaScript's JSON.stringify() writes it. */
+int keys_json_text(struct buf *buf, const json_t *value, struct error *error);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_KERNEL_OBJECT_H
+#define GASPIPE_KERNEL_OBJECT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kernel/kernel.h"
+
+/* Objects of vats and nodes of devices: koN.owner, koN.refCount, kdN.owner. */
+
+int object_add(struct kernel *kernel, int64_t owner, char koid[KERNEL_REF_SIZE],
+               struct error *error);
+int object_add_device_node(struct kernel *kernel, int64_t device, char kdid[KERNEL_REF_SIZE],
+                           struct error *error);
+
+/* The vat that made it, 0: none any more (an orphan), or it was deleted. */
+int object_owner(struct kernel *kernel, const char *koid, int64_t *vat, struct error *error);
+
+/* The same, and 0 for a vat that has ended and is not cleaned up. */
+int object_living_owner(struct kernel *kernel, const char *koid, int64_t *vat, struct error *error);
+
+/* The device of a node. */
+int object_device_of(struct kernel *kernel, const char *kdid, int64_t *device, struct error *error);
+
+int object_delete(struct kernel *kernel, const char *koid, struct error *error);
+
+/* Nobody owns it any more; the vat's c-list loses it. -1 with ERROR_INPUT if it is not the vat's.
+ */
+int object_orphan(struct kernel *kernel, const char *koid, int64_t vat, struct error *error);
+
+/* Deletes objects and queues retireImport for all who can tell them; an array of krefs. */
+int object_retire(struct kernel *kernel, const json_t *koids, struct error *error);
+
+/* Holds it reachable for good; once, however often it is called. */
+int object_pin(struct kernel *kernel, const char *koid, struct error *error);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_KERNEL_QUEUE_H
+#define GASPIPE_KERNEL_QUEUE_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kernel/kernel.h"
+
+/*
+ * The acceptance queue, of what was sent, and the run queue, of what was routed:
+ * `acceptanceQueue` and `runQueue` hold [head,tail], the items are under
+ * NAME.number. Items are JSON with a "type", as in SwingSet's crank-start lines.
+ * Messages are {"methargs":capdata,"result":kpid or null}, with krefs.
+ */
+
+enum queue_name { QUEUE_ACCEPTANCE, QUEUE_RUN };
+
+int queue_init(struct kernel *kernel, struct error *error);
+int queue_add(struct kernel *kernel, enum queue_name queue, const json_t *item,
+              struct error *error);
+
+/* Takes the first item off, the caller's; NULL with 0: there is none. */
+int queue_take(struct kernel *kernel, enum queue_name queue, json_t **item, struct error *error);
+int queue_length(struct kernel *kernel, enum queue_name queue, int64_t *length,
+                 struct error *error);
+
+/* Queues a message that was counted before (it moves from another queue). */
+int queue_send(struct kernel *kernel, const char *target, const json_t *message,
+               struct error *error);
+
+/* Queues a new message: counts its target, result and slots. */
+int queue_new_send(struct kernel *kernel, const char *target, const json_t *message,
+                   struct error *error);
+
+/* What a message that leaves the queues held. */
+int queue_release_send(struct kernel *kernel, const json_t *send, struct error *error);
+
+/* Queues that the vat be told of the promise, and counts that. */
+int queue_notify(struct kernel *kernel, int64_t vat, const char *kpid, struct error *error);
+
+/* A new message of the kernel's to an object; the result's promise logs a failure. Takes `methargs`
+ * over. */
+int queue_kernel_message(struct kernel *kernel, const char *target, json_t *methargs,
+                         struct error *error);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_KERNEL_REAP_H
+#define GASPIPE_KERNEL_REAP_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kernel/kernel.h"
+
+/*
+ * When vats are sent bringOutYourDead: `reapQueue`, a JSON array of vatIDs, and
+ * what each did since its last, vN.reapDirt {"deliveries":N,"gcKrefs":N},
+ * against kernel.defaultReapDirtThreshold and the vat's own option.
+ */
+
+int reap_init(struct kernel *kernel, const struct kernel_options *options, struct error *error);
+int reap_schedule(struct kernel *kernel, int64_t vat, struct error *error);
+
+/* {"type":"bringOutYourDead","vatID":"vN"}, the caller's; NULL: there is none. */
+int reap_next(struct kernel *kernel, json_t **item, struct error *error);
+
+/* The vat had a delivery, which told it of so many references. */
+int reap_add_dirt(struct kernel *kernel, int64_t vat, int64_t gc_references, struct error *error);
+int reap_clear_dirt(struct kernel *kernel, int64_t vat, struct error *error);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_KERNEL_STATE_H
+#define GASPIPE_KERNEL_STATE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "kernel/kernel.h"
+#include "kernel/reference_set.h"
+
+/* What the kernel has in memory: the crank under way, and no more. */
+
+/* What the work in hand is; its name for each is in crank.c. */
+enum crank_kind {
+    CRANK_SEND,
+    CRANK_NOTIFY,
+    CRANK_START_VAT,
+    CRANK_CREATE_VAT,
+    CRANK_UPGRADE_VAT,
+    CRANK_CHANGE_OPTIONS,
+    CRANK_DROP_EXPORTS,
+    CRANK_RETIRE_EXPORTS,
+    CRANK_RETIRE_IMPORTS,
+    CRANK_REAP,
+    CRANK_CLEAN_UP,
+    CRANK_NEGATED,
+};
+
+/* The delivery under way. */
+struct delivery_state {
+    bool under_way;
+    enum kernel_vat_runtime runtime;
+    struct kernel_delivery view; /* what the caller sees; its texts are those below */
+    struct buf kd, vd;
+    struct buf syscalls; /* "sc" of the transcript's item, without its brackets */
+    struct buf illegal;  /* why a syscall could not be; empty: none was so */
+    json_t *exit_info;   /* capdata with krefs; NULL: the vat did not ask to exit */
+    bool exit_failure;
+    bool is_reap;            /* bringOutYourDead */
+    bool is_upgrade_end;     /* startVat of the next incarnation */
+    bool is_before_snapshot; /* bringOutYourDead after the crank's own delivery */
+};
+
+/* What the deliveries of a crank came to. */
+struct crank_results {
+    bool undo;            /* what they changed does not stay */
+    bool terminate;       /* the vat ends */
+    bool reject;          /* ... with a failure */
+    json_t *info;         /* ... for this reason: capdata with krefs */
+    bool rejects_message; /* a plain vat's error: only the message's result fails */
+    int64_t compute;      /* computrons of all deliveries */
+};
+
+struct crank_state {
+    bool under_way;
+    int marks; /* of the store, that this crank has set: 1 for all of it, 2 for its delivery */
+    enum crank_kind kind;
+    json_t *message; /* the work, owned */
+    struct buf message_text;
+    struct kernel_crank view;
+    int64_t vat;              /* that is or would be delivered to; 0: none */
+    size_t changes_before[2]; /* length of kernel->changes when each mark was set */
+    int64_t *stopped;         /* vats whose workers must end */
+    size_t stopped_count, stopped_capacity;
+    struct crank_results results;
+    struct delivery_state delivery;
+};
+
+struct kernel {
+    struct store *store;
+    struct kernel_listener listener;
+    struct reference_set maybe_free; /* krefs that lost a reference; see collect.h */
+    struct buf changes;              /* what the crank hash is made of; see crank_hash.h */
+    struct buf value;                /* for keys.c alone */
+    struct buf vsc, ksc, ksr, vsr;   /* the texts of the last syscall */
+    struct crank_state crank;
+};
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/syscall.h"
+
+#include <string.h>
+
+#include "kernel/crank_hash.h"
+#include "kernel/keys.h"
+#include "kernel/state.h"
+#include "kernel/transcript_item.h"
+#include "kernel/translate.h"
+
+static const char refusal[] = "[\"error\",\"syscall translation error: prepare to die\"]";
+
+int kernel_illegal(struct kernel *kernel, const char *problem, struct error *error)
+{
+    struct delivery_state *delivery = &kernel->crank.delivery;
+
+    if (!delivery->under_way)
+        return error_set(error, ERROR_SYSTEM, "no delivery is under way");
+    if (delivery->illegal.length == 0)
+        buf_append_string(&delivery->illegal, problem);
+    return buf_string(&delivery->illegal) != NULL ? 0 : error_memory(error, "an outcome");
+}
+
+/* What a vat may not ask is ERROR_INPUT; all else is not its fault. */
+static enum kernel_verdict refuse(struct kernel *kernel, struct kernel_syscall_texts *texts,
+                                  struct error *error)
+{
+    struct error ignored;
+
+    if (error->kind != ERROR_INPUT || kernel_illegal(kernel, error->text, &ignored) != 0)
+        return KERNEL_BROKEN;
+    texts->ksr = texts->vsr = refusal;
+    return KERNEL_ILLEGAL;
+}
+
+static int write_text(struct buf *buf, const json_t *value, const char **text, struct error *error)
+{
+    buf_clear(buf);
+    if (keys_json_text(buf, value, error) != 0)
+        return -1;
+    *text = buf_string(buf);
+    return *text != NULL ? 0 : error_memory(error, "a syscall");
+}
+
+/* Only what a device gives back has references. */
+static int answer_to_vat(struct kernel *kernel, const struct vat_syscall *syscall,
+                         const json_t *ksr, struct kernel_syscall_texts *texts, struct error *error)
+{
+    const json_t *value = json_array_get(ksr, 1);
+    json_t *translated, *vsr;
+    int result;
+
+    if (syscall->kind != VAT_SYSCALL_CALL_NOW || !json_is_object(value)) {
+        texts->vsr = texts->ksr;
+        return 0;
+    }
+    if (translate_capdata(kernel, kernel->crank.vat, value, &translated, error) != 0)
+        return -1;
+    vsr = json_pack("[s,o]", "ok", translated);
+    result = vsr != NULL ? write_text(&kernel->vsr, vsr, &texts->vsr, error)
+                         : error_memory(error, "an answer");
+    json_decref(vsr);
+    return result;
+}
+
+static int do_syscall(struct kernel *kernel, const struct vat_syscall *syscall, const json_t *ksc,
+                      struct kernel_syscall_texts *texts, struct error *error)
+{
+    json_t *ksr;
+    int result;
+
+    if (write_text(&kernel->ksc, ksc, &texts->ksc, error) != 0)
+        return -1;
+    if (kernel->listener.syscall_translated != NULL)
+        kernel->listener.syscall_translated(kernel->listener.context, texts->ksc);
+    if (syscall_perform(kernel, kernel->crank.vat, syscall, ksc, &ksr, error) != 0)
+        return -1;
+    result = write_text(&kernel->ksr, ksr, &texts->ksr, error);
+    if (result == 0)
+        result = answer_to_vat(kernel, syscall, ksr, texts, error);
+    json_decref(ksr);
+    return result;
+}
+
+/* It cannot go on after a syscall that could not be, nor when it has ended itself. */
+static int check_alive(const struct kernel *kernel, struct error *error)
+{
+    const struct crank_state *crank = &kernel->crank;
+
+    if (crank->delivery.illegal.length > 0)
+        return error_set(error, ERROR_INPUT, "a syscall after one that could not be");
+    for (size_t i = 0; i < crank->stopped_count; i++) {
+        if (crank->stopped[i] == crank->vat)
+            return error_set(error, ERROR_INPUT, "a syscall of a vat that has ended");
+    }
+    return 0;
+}
+
+enum kernel_verdict kernel_syscall(struct kernel *kernel, const struct vat_syscall *syscall,
+                                   struct kernel_syscall_texts *texts, struct error *error)
+{
+    json_t *ksc = NULL;
+    int result;
+
+    *texts = (struct kernel_syscall_texts){.ksc = "null"};
+    if (!kernel->crank.delivery.under_way) {
+        error_set(error, ERROR_SYSTEM, "a syscall without a delivery");
+        return KERNEL_BROKEN;
+    }
+    if (write_text(&kernel->vsc, syscall->object, &texts->vsc, error) != 0)
+        return KERNEL_BROKEN;
+    crank_hash_note(kernel, 'c', texts->vsc, strlen(texts->vsc));
+    result = check_alive(kernel, error);
+    if (result == 0)
+        result = syscall_translate(kernel, kernel->crank.vat, syscall, &ksc, error);
+    if (result == 0)
+        result = do_syscall(kernel, syscall, ksc, texts, error);
+    json_decref(ksc);
+    if (result != 0)
+        return refuse(kernel, texts, error);
+    transcript_item_add_syscall(kernel, texts->vsc, texts->vsr);
+    return KERNEL_OK;
+}

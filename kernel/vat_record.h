@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_KERNEL_VAT_RECORD_H
+#define GASPIPE_KERNEL_VAT_RECORD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kernel/kernel.h"
+
+/*
+ * What is recorded of vats: vN.options, vN.source, vN.deliveries, vN.reapDirt,
+ * vN.o.nextID and so on; vat.names, vat.name.NAME, vat.dynamicIDs,
+ * vats.terminated.
+ */
+
+/* The next number for a vat. */
+int vat_record_take_number(struct kernel *kernel, int64_t *vat, struct error *error);
+
+struct vat_record {
+    const char *name;
+    const char *bundle_id;
+    enum kernel_vat_runtime runtime;
+    const json_t *reap_threshold; /* {"deliveries":N or "never","gcKrefs":...}, each where it
+                                     differs; NULL: {} */
+    const char *meter_id;         /* NULL: none */
+    bool critical;
+};
+
+/* The records of a vat that is new. */
+int vat_record_create(struct kernel *kernel, int64_t vat, const struct vat_record *record,
+                      struct error *error);
+
+/* The same as read: `options` and `source` own the texts. */
+struct vat_reading {
+    struct vat_record record;
+    json_t *options, *source;
+};
+int vat_record_read(struct kernel *kernel, int64_t vat, struct vat_reading *reading,
+                    struct error *error);
+void vat_record_free(struct vat_reading *reading);
+
+/* An upgrade's. */
+int vat_record_set_bundle(struct kernel *kernel, int64_t vat, const char *bundle_id,
+                          struct error *error);
+int vat_record_set_option(struct kernel *kernel, int64_t vat, const char *name, json_t *value,
+                          struct error *error);
+
+/* vatParameters, capdata with krefs, which are counted. */
+int vat_record_set_parameters(struct kernel *kernel, int64_t vat, const json_t *parameters,
+                              struct error *error);
+
+/* Where the vat stands in its deliveries. */
+struct vat_position {
+    int64_t incarnation;  /* from 0 */
+    int64_t position;     /* of its next delivery in the incarnation's transcript */
+    int64_t delivery_num; /* of its next delivery */
+};
+int vat_record_position(struct kernel *kernel, int64_t vat, struct vat_position *position,
+                        struct error *error);
+int vat_record_set_position(struct kernel *kernel, int64_t vat, const struct vat_position *position,
+                            struct error *error);
+
+/* There are records of it and it has not ended. */
+int vat_record_lives(struct kernel *kernel, int64_t vat, bool *lives, struct error *error);
+int vat_record_is_terminated(struct kernel *kernel, int64_t vat, bool *terminated,
+                             struct error *error);
+
+/* The vat that ended first among those to clean up; 0: none. */
+int vat_record_first_terminated(struct kernel *kernel, int64_t *vat, struct error *error);
+int vat_record_forget_terminated(struct kernel *kernel, int64_t vat, struct error *error);
+
+/* Out of the lists of vats that live, into that of those to clean up. */
+int vat_record_mark_terminated(struct kernel *kernel, int64_t vat, struct error *error);
+
+/* A static vat's name, which is remembered also when it has ended. */
+int vat_record_name(struct kernel *kernel, const char *name, int64_t vat, struct error *error);
+int vat_record_named(struct kernel *kernel, const char *name, int64_t *vat, bool *found,
+                     struct error *error);
+
+/* What a static vat that has ended was, as vat_record_read() tells it of one that lives. */
+int vat_record_ended(struct kernel *kernel, const char *name, int64_t *vat, struct buf *bundle_id,
+                     enum kernel_vat_runtime *runtime, bool *found, struct error *error);
+int vat_record_add_dynamic(struct kernel *kernel, int64_t vat, struct error *error);
+int vat_record_is_dynamic(struct kernel *kernel, int64_t vat, bool *dynamic, struct error *error);
+
+/* The living vat with the next number; 0 as `after`: the first. */
+int vat_record_next(struct kernel *kernel, int64_t after, int64_t *vat, bool *found,
+                    struct error *error);
+
+#endif
