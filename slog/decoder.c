@@ -237,7 +237,7 @@ int decoder_next(struct decoder *decoder, bool follow, struct decoder_batch *bat
     if (result <= 0)
         return result;
     decoder->next_to_give++;
-    *batch = (struct decoder_batch){slot->lines, slot->count};
+    *batch = (struct decoder_batch){slot->lines, slot->count, slot->block.position};
     return 1;
 }
 
@@ -249,6 +249,11 @@ bool decoder_is_cut(const struct decoder *decoder)
 bool decoder_can_grow(const struct decoder *decoder)
 {
     return reader_can_grow(decoder->reader);
+}
+
+uint64_t decoder_size(const struct decoder *decoder)
+{
+    return reader_size(decoder->reader);
 }
 
 void decoder_close(struct decoder *decoder)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "slog/record.h"
@@ -27,6 +28,7 @@ struct decoder_line {
 struct decoder_batch {
     const struct decoder_line *lines;
     size_t count;
+    uint64_t position; /* how far into the file they reach, about: bytes of it that were read */
 };
 
 /* `jobs` from 1 to DECODER_MOST_JOBS. Other errors as reader_open(). */
@@ -42,6 +44,9 @@ int decoder_next(struct decoder *decoder, bool follow, struct decoder_batch *bat
 /* As those of the reader; to be asked before the first or after the last batch. */
 bool decoder_is_cut(const struct decoder *decoder);
 bool decoder_can_grow(const struct decoder *decoder);
+
+/* The size of the file in bytes; 0: not known, as of a pipe. */
+uint64_t decoder_size(const struct decoder *decoder);
 
 void decoder_close(struct decoder *decoder);
 

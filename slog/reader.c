@@ -50,6 +50,11 @@ void reader_close(struct reader *reader)
     free(reader);
 }
 
+uint64_t reader_size(const struct reader *reader)
+{
+    return source_size(reader->source);
+}
+
 bool reader_is_cut(const struct reader *reader)
 {
     return source_is_cut(reader->source);
@@ -182,6 +187,7 @@ int reader_next_block(struct reader *reader, bool follow, struct reader_block *b
     /* What stands in the padding must not depend on what was in the memory before. */
     if (result > 0)
         memset(block->bytes + block->length, 0, SCAN_PADDING);
+    block->position = source_position(reader->source);
     return result;
 }
 

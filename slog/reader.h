@@ -24,8 +24,9 @@ struct reader_block {
     char *bytes; /* owned by the block: reader_free_block() */
     size_t length;
     size_t capacity;
-    bool torn;     /* the file ended within its one line, which has no newline */
-    bool too_long; /* it is the beginning of one line that is too long */
+    uint64_t position; /* how much of the file had been read, compressed bytes where it is so */
+    bool torn;         /* the file ended within its one line, which has no newline */
+    bool too_long;     /* it is the beginning of one line that is too long */
 };
 
 /* "-" is standard input. Errors as source_open(). */
@@ -60,6 +61,9 @@ struct reader_line {
  * two ways, not in both.
  */
 int reader_next(struct reader *reader, bool follow, struct reader_line *line, struct error *error);
+
+/* The size of the file in bytes; 0: not known, as of a pipe. */
+uint64_t reader_size(const struct reader *reader);
 
 /* Whether compressed input ended before its end, as after a crash. */
 bool reader_is_cut(const struct reader *reader);

@@ -18,8 +18,10 @@ static ssize_t read_file(struct source *source, char *bytes, size_t size, struct
     for (;;) {
         ssize_t got = read(source->fd, bytes, size);
 
-        if (got >= 0)
+        if (got >= 0) {
+            source->position += (uint64_t)got;
             return got;
+        }
         if (errno != EINTR)
             return error_system(error, errno, "%s: cannot read", source->path);
     }
@@ -73,6 +75,8 @@ static int open_file(struct source *source, struct error *error)
         return error_system(error, errno, "%s", source->path);
     if (S_ISDIR(status.st_mode))
         return error_set(error, ERROR_INPUT, "%s: is a folder, not a slogfile", source->path);
+    if (S_ISREG(status.st_mode))
+        source->size = (uint64_t)status.st_size;
     return 0;
 }
 
@@ -132,6 +136,16 @@ close:
 ssize_t source_read(struct source *source, char *bytes, size_t size, struct error *error)
 {
     return source->format->read(source, bytes, size, error);
+}
+
+uint64_t source_position(const struct source *source)
+{
+    return source->position;
+}
+
+uint64_t source_size(const struct source *source)
+{
+    return source->size;
 }
 
 int source_is_cut(const struct source *source)

@@ -3,6 +3,7 @@
 #define GASPIPE_SLOG_SOURCE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -23,6 +24,10 @@ struct source *source_open(const char *path, struct error *error);
  * damaged, or ERROR_SYSTEM.
  */
 ssize_t source_read(struct source *source, char *bytes, size_t size, struct error *error);
+
+/* How many bytes of the file were read, and how many it had; 0: not known, as of a pipe. */
+uint64_t source_position(const struct source *source);
+uint64_t source_size(const struct source *source);
 
 /*
  * Whether the end came in the middle of compressed data, as when a writer was

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -30,7 +31,9 @@ struct source {
     int fd;
     char *in; /* SOURCE_INPUT_SIZE bytes, of which in_start to in_end wait to be used */
     size_t in_start, in_end;
-    void *state; /* the format's own */
+    uint64_t position; /* how much of the file was read */
+    uint64_t size;     /* of the file when it was opened; 0: not known */
+    void *state;       /* the format's own */
     bool cut;
 };
 

@@ -34,6 +34,7 @@ static int read_side(const struct options *options, struct pairs *pairs, int sid
     struct feed feed = {.files = files,
                         .strict = options->strict,
                         .jobs = options->jobs,
+                        .progress = true,
                         .labels = true, /* with them comes the digest of all syscalls */
                         .delivery = on_delivery,
                         .context = &reading};

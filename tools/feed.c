@@ -3,11 +3,11 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "slog/decoder.h"
 #include "tools/follow.h"
+#include "tools/progress.h"
 
 enum {
     /* Bad lines that are named one by one; more are only counted. */
@@ -27,6 +27,7 @@ struct feeding {
     uint64_t good_lines;
     uint64_t first_bad; /* bad lines before its first good one */
     const char *first_why;
+    struct progress progress;
 };
 
 /* ---- bad lines ---------------------------------------------------------- */
@@ -111,12 +112,14 @@ static int read_lines(struct feeding *feeding, bool follow, struct error *error)
             if (take_line(feeding, &batch.lines[i], error) != 0)
                 return -1;
         }
+        progress_show(&feeding->progress, feeding->path, batch.position,
+                      decoder_size(feeding->decoder), feeding->tally->lines);
     }
     return got;
 }
 
 /* Reads what is there and waits for more, until the file is gone. */
-static int follow_lines(struct feeding *feeding, int descriptor, struct error *error)
+static int follow_lines(struct feeding *feeding, struct follow *follow, struct error *error)
 {
     const struct feed *feed = feeding->feed;
 
@@ -126,7 +129,7 @@ static int follow_lines(struct feeding *feeding, int descriptor, struct error *e
         if (read_lines(feeding, true, error) != 0 ||
             (feed->idle != NULL && feed->idle(feed->context, error) != 0))
             return -1;
-        grown = follow_wait(descriptor, feeding->path, error);
+        grown = follow_wait(follow, feeding->path, error);
         if (grown <= 0)
             return grown;
     }
@@ -134,16 +137,16 @@ static int follow_lines(struct feeding *feeding, int descriptor, struct error *e
 
 static int follow_file(struct feeding *feeding, struct error *error)
 {
-    int descriptor, result;
+    struct follow follow;
+    int result;
 
     if (!decoder_can_grow(feeding->decoder))
         return error_set(error, ERROR_INPUT, "%s: is compressed; --follow reads plain slogfiles",
                          feeding->path);
-    descriptor = follow_open(feeding->path, error);
-    if (descriptor < 0)
+    if (follow_begin(&follow, feeding->path, error) != 0)
         return -1;
-    result = follow_lines(feeding, descriptor, error);
-    close(descriptor);
+    result = follow_lines(feeding, &follow, error);
+    follow_end(&follow);
     return result;
 }
 
@@ -228,6 +231,7 @@ int feed_run(const struct feed *feed, struct tally *tally, struct error *error)
     feeding.model = model_new(&sink, feed->labels, error);
     if (feeding.model == NULL)
         return -1;
+    progress_begin(&feeding.progress, feed->progress);
     result = read_files(&feeding, error);
     if (tally->bad_lines > NAMED_BAD_LINES)
         log_line("%" PRIu64 " more lines left out that are no slog lines",

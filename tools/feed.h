@@ -25,6 +25,7 @@ struct feed {
     bool strict;        /* a bad line is an error */
     bool follow;        /* go on when the last file grows */
     bool labels;        /* as model_new() */
+    bool progress;      /* said on stderr, if that is a terminal: nothing else shows it */
     unsigned jobs;      /* as decoder_open() */
     /* As struct model_sink; note and frame may be NULL. */
     int (*delivery)(void *context, const struct model_delivery *delivery, struct error *error);

@@ -2,16 +2,31 @@
 #ifndef GASPIPE_TOOLS_FOLLOW_H
 #define GASPIPE_TOOLS_FOLLOW_H
 
+#include <signal.h>
+
 #include "base/error.h"
 
 /*
- * Waits for a file to grow (inotify(7)). To be opened before the file's end is
- * met, so that nothing written in between is missed. A descriptor, or -1 with
- * ERROR_SYSTEM.
+ * Waits for a file to grow (inotify(7)). While it is open SIGINT and SIGTERM end
+ * the waiting and nothing else, so that what was begun can be finished.
  */
-int follow_open(const char *path, struct error *error);
+struct follow {
+    int watch, signals; /* descriptors */
+    sigset_t before;    /* the signals that were blocked */
+};
 
-/* 1: there may be more to read; 0: the file at `path` was moved or removed; -1: ERROR_SYSTEM. */
-int follow_wait(int descriptor, const char *path, struct error *error);
+/*
+ * To be called before the file's end is met, so that nothing written in between
+ * is missed. -1 with ERROR_SYSTEM, and then there is nothing to end.
+ */
+int follow_begin(struct follow *follow, const char *path, struct error *error);
+
+/*
+ * 1: there may be more to read; 0: the file at `path` was moved or removed, or a
+ * signal came; -1: ERROR_SYSTEM.
+ */
+int follow_wait(struct follow *follow, const char *path, struct error *error);
+
+void follow_end(struct follow *follow);
 
 #endif

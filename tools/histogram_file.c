@@ -2,19 +2,16 @@
 #include "tools/histogram_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
-#include "base/io.h"
 #include "base/json_text.h"
 #include "slog/reader.h"
 #include "slog/scan.h"
+#include "tools/output_file.h"
 
 enum { VERSION = 1 };
 
@@ -63,60 +60,19 @@ static void append_groups(struct buf *out, const struct groups *groups)
     }
 }
 
-static int write_file(const char *path, const struct buf *text, struct error *error)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    int result = 0;
-
-    if (fd < 0)
-        return error_system(error, errno, "%s: cannot write the histograms", path);
-    if (io_write_all(fd, text->data, text->length) != 0)
-        result = error_system(error, errno, "%s: cannot write the histograms", path);
-    if (close(fd) != 0 && result == 0)
-        result = error_system(error, errno, "%s: cannot write the histograms", path);
-    return result;
-}
-
-/* A device, a pipe or a link is written to: a rename would put a file in its place. */
-static bool is_written_in_place(const char *path)
-{
-    struct stat status;
-
-    return lstat(path, &status) == 0 && !S_ISREG(status.st_mode);
-}
-
-/* Into a file of another name first, so that a failure leaves what was there. */
-static int replace_file(const char *path, const struct buf *text, struct error *error)
-{
-    struct buf beside = {0};
-    int result;
-
-    buf_printf(&beside, "%s.new", path);
-    if (buf_string(&beside) == NULL) {
-        result = error_memory(error, "the histograms");
-    } else {
-        result = write_file(beside.data, text, error);
-        if (result == 0 && rename(beside.data, path) != 0)
-            result = error_system(error, errno, "%s: cannot write the histograms", path);
-        if (result != 0)
-            unlink(beside.data);
-    }
-    buf_free(&beside);
-    return result;
-}
-
 int histogram_file_write(const char *path, const struct groups *groups, struct error *error)
 {
+    struct output_file file;
     struct buf text = {0};
     int result;
 
+    if (output_file_open(&file, path, "the histograms", error) != 0)
+        return -1;
     append_groups(&text, groups);
-    if (buf_failed(&text))
-        result = error_memory(error, "the histograms");
-    else if (is_written_in_place(path))
-        result = write_file(path, &text, error);
-    else
-        result = replace_file(path, &text, error);
+    result = output_file_write(&file, &text, error);
+    if (result == 0)
+        result = output_file_finish(&file, error);
+    output_file_discard(&file);
     buf_free(&text);
     return result;
 }

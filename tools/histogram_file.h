@@ -15,10 +15,7 @@
  * in nanoseconds, computrons or instructions.
  */
 
-/*
- * Writes them under the name `path`, whole or not at all: first into a file
- * beside it. -1 with ERROR_SYSTEM.
- */
+/* Writes them into a file as of tools/output_file.h. -1 with ERROR_SYSTEM. */
 int histogram_file_write(const char *path, const struct groups *groups, struct error *error);
 
 /*

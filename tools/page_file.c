@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/page_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/io.h"
+#include "tools/output_file.h"
 
 #define CARRY(name, path)                                                                          \
     __asm__(".pushsection .rodata\n" #name "_begin:\n"                                             \
@@ -45,27 +40,10 @@ static const struct {
 enum { FLUSH_AT = 256 * 1024 };
 
 struct page_file {
-    int fd;           /* -1 once closed */
-    char *path;       /* what it becomes; symbolic links followed */
-    char *unfinished; /* NULL once it has its name */
+    struct output_file file;
     const char *rest; /* of page.html, from behind the data */
     struct buf out;
 };
-
-static int cannot_write(const struct page_file *file, struct error *error)
-{
-    return error_system(error, errno, "%s: cannot write the page", file->path);
-}
-
-static int flush(struct page_file *file, struct error *error)
-{
-    if (buf_failed(&file->out))
-        return error_memory(error, "the page");
-    if (io_write_all(file->fd, file->out.data, file->out.length) != 0)
-        return cannot_write(file, error);
-    buf_clear(&file->out);
-    return 0;
-}
 
 static void append_carried(struct buf *out, const char *begin, const char *end)
 {
@@ -93,43 +71,6 @@ static void append_head(struct page_file *file)
 
 /* ---- the file ----------------------------------------------------------- */
 
-static int find_place(struct page_file *file, const char *path, struct error *error)
-{
-    struct stat status;
-    bool there = stat(path, &status) == 0;
-
-    if (there && !S_ISREG(status.st_mode))
-        return error_set(error, ERROR_SYSTEM,
-                         "%s: cannot write the page: is there already and no ordinary file", path);
-    file->path = there ? realpath(path, NULL) : strdup(path);
-    if (file->path == NULL)
-        return error_system(error, errno, "%s: cannot write the page", path);
-    return 0;
-}
-
-static int make_unfinished(struct page_file *file, struct error *error)
-{
-    struct buf name = {0};
-    mode_t mask = umask(0);
-    int fd;
-
-    umask(mask);
-    buf_printf(&name, "%s.XXXXXX", file->path);
-    if (buf_string(&name) == NULL) {
-        buf_free(&name);
-        return error_memory(error, "the page");
-    }
-    fd = mkostemp(name.data, O_CLOEXEC);
-    if (fd < 0) {
-        buf_free(&name);
-        return cannot_write(file, error);
-    }
-    file->fd = fd;
-    file->unfinished = name.data;
-    /* mkostemp() lets nobody else read it. */
-    return fchmod(fd, 0666 & ~mask) == 0 ? 0 : cannot_write(file, error);
-}
-
 struct page_file *page_file_open(const char *path, struct error *error)
 {
     struct page_file *file = calloc(1, sizeof *file);
@@ -138,9 +79,8 @@ struct page_file *page_file_open(const char *path, struct error *error)
         error_memory(error, "the page");
         return NULL;
     }
-    file->fd = -1;
-    if (find_place(file, path, error) != 0 || make_unfinished(file, error) != 0) {
-        page_file_free(file);
+    if (output_file_open(&file->file, path, "the page", error) != 0) {
+        free(file);
         return NULL;
     }
     append_head(file);
@@ -165,15 +105,8 @@ int page_file_add(struct page_file *file, const char *class, const struct buf *j
     }
     buf_append(out, json->data + plain, json->length - plain);
     buf_append_string(out, "</script>\n");
-    return out->length < FLUSH_AT && !buf_failed(out) ? 0 : flush(file, error);
-}
-
-static int close_file(struct page_file *file, struct error *error)
-{
-    int fd = file->fd;
-
-    file->fd = -1;
-    return close(fd) == 0 ? 0 : cannot_write(file, error);
+    return out->length < FLUSH_AT && !buf_failed(out) ? 0
+                                                      : output_file_write(&file->file, out, error);
 }
 
 int page_file_finish(struct page_file *file, struct error *error)
@@ -185,25 +118,16 @@ int page_file_finish(struct page_file *file, struct error *error)
         append_carried(&file->out, scripts[i].begin, scripts[i].end);
     buf_append_string(&file->out, "</script>");
     buf_append_string(&file->out, rest);
-    if (flush(file, error) != 0 || close_file(file, error) != 0)
+    if (output_file_write(&file->file, &file->out, error) != 0)
         return -1;
-    if (rename(file->unfinished, file->path) != 0)
-        return cannot_write(file, error);
-    free(file->unfinished);
-    file->unfinished = NULL;
-    return 0;
+    return output_file_finish(&file->file, error);
 }
 
 void page_file_free(struct page_file *file)
 {
     if (file == NULL)
         return;
-    if (file->fd >= 0)
-        close(file->fd);
-    if (file->unfinished != NULL)
-        unlink(file->unfinished);
-    free(file->unfinished);
-    free(file->path);
+    output_file_discard(&file->file);
     buf_free(&file->out);
     free(file);
 }

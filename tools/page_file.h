@@ -10,16 +10,12 @@
  * scripts beside it take the places of the comments named after them. All of
  * these files are carried inside the program.
  *
- * It is written beside the file that it is to become and takes that name when
- * it is whole, so that a failure leaves what was there before. Only a signal
- * that kills the program leaves the unfinished file, PATH.XXXXXX.
+ * It is written as tools/output_file.h says, so that a failure leaves what was
+ * there before.
  */
 struct page_file;
 
-/*
- * Begins a page up to its data. NULL with ERROR_SYSTEM, also when there is
- * something at `path` that is no ordinary file: its place cannot be taken.
- */
+/* Begins a page up to its data. NULL with ERROR_SYSTEM. */
 struct page_file *page_file_open(const char *path, struct error *error);
 
 /*

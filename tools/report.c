@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/report.h"
 
+#include <unistd.h>
+
 #include "base/log.h"
 #include "tools/feed.h"
 #include "tools/otlp.h"
@@ -91,6 +93,12 @@ static int write_ranked(struct report *report, struct error *error)
     return 0;
 }
 
+/* Whether somebody sees each delivery as it is found. */
+static bool shows_each(const struct report *report)
+{
+    return isatty(STDOUT_FILENO) && report->render->delivery != NULL && report->rank.column == NULL;
+}
+
 static int write_report(struct report *report, struct error *error)
 {
     const struct options *options = report->options;
@@ -98,6 +106,7 @@ static int write_report(struct report *report, struct error *error)
                         .strict = options->strict,
                         .jobs = options->jobs,
                         .follow = options->follow,
+                        .progress = !options->follow && !shows_each(report),
                         .labels = report->render->labels || report->trace != NULL ||
                                   report->page != NULL || report->otlp != NULL,
                         .delivery = on_delivery,

@@ -198,6 +198,7 @@ int stalls_run(const struct options *options, struct error *error)
     struct feed feed = {.files = options->files,
                         .strict = options->strict,
                         .jobs = options->jobs,
+                        .progress = true,
                         .labels = true,
                         .delivery = on_delivery,
                         .context = &stalls};

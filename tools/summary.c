@@ -105,6 +105,7 @@ int summary_run(const struct options *options, struct error *error)
     struct feed feed = {.files = options->files,
                         .strict = options->strict,
                         .jobs = options->jobs,
+                        .progress = true,
                         .delivery = on_delivery,
                         .context = &summary};
     struct tally tally;

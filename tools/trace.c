@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/trace.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
-#include "base/io.h"
 #include "base/json_text.h"
 #include "slog/names.h"
+#include "tools/output_file.h"
 
 enum { FLUSH_AT = 256 * 1024, KERNEL_TRACK = 0 };
 
 struct trace {
-    int fd;
-    char *path;
+    struct output_file file;
     struct buf out;
     bool any;          /* an event is in it */
     int64_t zero;      /* the first delivery's start; MODEL_NONE before it */
@@ -26,33 +22,19 @@ struct trace {
     struct names vats; /* of this kernel; a vat's track is its number here + 1 */
 };
 
-static int flush(struct trace *trace, struct error *error)
-{
-    if (buf_failed(&trace->out))
-        return error_memory(error, "the trace");
-    if (io_write_all(trace->fd, trace->out.data, trace->out.length) != 0)
-        return error_system(error, errno, "%s: cannot write the trace", trace->path);
-    buf_clear(&trace->out);
-    return 0;
-}
-
 struct trace *trace_open(const char *path, struct error *error)
 {
     struct trace *trace = calloc(1, sizeof *trace);
 
-    if (trace == NULL || (trace->path = strdup(path)) == NULL) {
+    if (trace == NULL) {
         error_memory(error, "the trace");
+        return NULL;
+    }
+    if (output_file_open(&trace->file, path, "the trace", error) != 0) {
         free(trace);
         return NULL;
     }
     trace->zero = MODEL_NONE;
-    trace->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (trace->fd < 0) {
-        error_system(error, errno, "%s: cannot write the trace", path);
-        free(trace->path);
-        free(trace);
-        return NULL;
-    }
     buf_append_string(&trace->out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
     return trace;
 }
@@ -225,7 +207,9 @@ int trace_add(struct trace *trace, const struct model_delivery *delivery, struct
     add_delivery_span(trace, track, delivery, from);
     for (size_t i = 0; i < delivery->span_count && !delivery->clock_changed; i++)
         add_inner_span(trace, track, delivery, &delivery->spans[i], from - delivery->spans[0].from);
-    return trace->out.length < FLUSH_AT && !buf_failed(&trace->out) ? 0 : flush(trace, error);
+    if (trace->out.length < FLUSH_AT && !buf_failed(&trace->out))
+        return 0;
+    return output_file_write(&trace->file, &trace->out, error);
 }
 
 void trace_new_kernel(struct trace *trace)
@@ -240,12 +224,12 @@ int trace_close(struct trace *trace, struct error *error)
     if (trace == NULL)
         return 0;
     buf_append_string(&trace->out, "\n]}\n");
-    result = flush(trace, error);
-    if (close(trace->fd) != 0 && result == 0)
-        result = error_system(error, errno, "%s: cannot write the trace", trace->path);
+    result = output_file_write(&trace->file, &trace->out, error);
+    if (result == 0)
+        result = output_file_finish(&trace->file, error);
+    output_file_discard(&trace->file);
     names_free(&trace->vats);
     buf_free(&trace->out);
-    free(trace->path);
     free(trace);
     return result;
 }

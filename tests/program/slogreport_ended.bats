@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# slogreport ended from outside, and what it says while it works.
+
+load common
+
+setup() {
+    DATA=$BATS_TEST_DIRNAME/../data
+    cd "$BATS_TEST_TMPDIR"
+}
+
+# A slogfile on standard input that has no end. Every background process of a
+# script without job control ignores SIGINT, unless somebody says otherwise.
+start_endless() {
+    mkfifo lines
+    env --default-signal=INT "$BUILD/slogreport" "$@" - < lines > out 2> err &
+    reader=$!
+    exec 9> lines
+    zcat "$DATA/small.slog.gz" >&9
+}
+
+@test "a signal leaves no unfinished file, and the old one as it was" {
+    local signal output status
+
+    for signal in INT TERM HUP; do
+        for output in --html --trace; do
+            rm -rf files lines
+            mkdir files
+            echo before > files/it
+            start_endless "$output" files/it
+            wait_for 20 bash -c 'ls files/it.* > ls.out 2>&1'
+            kill -s "$signal" "$reader"
+            status=0
+            wait "$reader" || status=$?
+            exec 9>&-
+            assert_equal "$status" $((128 + $(kill -l "$signal")))
+            assert_equal "$(ls files)" it "after $signal, $output"
+            assert_equal "$(cat files/it)" before
+        done
+    done
+}
+
+@test "a reader of the report that goes away leaves no unfinished file" {
+    for _ in 1 2 3; do zcat "$DATA/variety.slog.gz"; done > many.slog
+    "$BUILD/slogreport" --json --trace trace.json many.slog | head -n 1 > first
+    assert_equal "$(wc -l < first)" 1
+    assert_equal "$(echo trace.json*)" 'trace.json*'
+}
+
+@test "--follow that is told to end finishes report and trace" {
+    cp "$DATA/shapes/blocks.slog" growing
+    for signal in INT TERM; do
+        env --default-signal=INT "$BUILD/slogreport" --json --trace trace.json --follow growing > report 2> err &
+        reader=$!
+        wait_for 20 grep -q '"crankNum":49' report
+        kill -s "$signal" "$reader"
+        wait "$reader"
+        jq -es 'last.kind == "summary"' report
+        jq -e '[.traceEvents[] | select(.cat == "delivery")] | length == 3' trace.json
+        rm trace.json
+    done
+}
+
+feed_until_said() {
+    zcat "$DATA/small.slog.gz" >&9
+    grep -q 'slogreport: -: .* MB read, .* lines so far' terminal
+}
+
+# script(1) gives a program a terminal; only its standard error is to be one here.
+@test "long work says on a terminal how far it is, and nowhere else" {
+    command -v script > found || skip 'no script(1)'
+    mkfifo lines
+    TERMINAL="$BUILD/slogreport summary --json - < lines > report" \
+        script -qec 'eval "$TERMINAL"' /dev/null > terminal < /dev/null &
+    reader=$!
+    exec 9> lines
+    # As long as it takes until something is said.
+    wait_for 30 feed_until_said
+    exec 9>&-
+    wait "$reader"
+    jq -es 'last.kind != null' report
+    ! grep -q 'so far' report || fail 'progress in the report'
+}
+
+@test "without a terminal nothing is said of how far it is" {
+    run --separate-stderr "$BUILD/slogreport" summary "$DATA/variety.slog.gz"
+    assert_status 0
+    assert_equal "$stderr" ''
+}
