@@ -274,6 +274,7 @@ static int describe(struct kernel *kernel, struct kernel_vat *description, struc
     description->metered = reading.record.meter_id != NULL;
     description->incarnation = position.incarnation;
     description->deliveries = position.position;
+    description->first_delivery = position.delivery_num - position.position;
     description->name = strdup(reading.record.name);
     description->bundle_id = strdup(reading.record.bundle_id);
     if (description->name == NULL || description->bundle_id == NULL) {
