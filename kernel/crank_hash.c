@@ -23,8 +23,11 @@ static void append_piece(struct buf *changes, const void *bytes, size_t length)
 
 static void changed(void *context, char what, struct iovec key, struct iovec value)
 {
+    static const char callers[] = "input.";
     struct kernel *kernel = context;
 
+    if (key.iov_len >= sizeof callers - 1 && memcmp(key.iov_base, callers, sizeof callers - 1) == 0)
+        return;
     buf_append_byte(&kernel->changes, what);
     append_piece(&kernel->changes, key.iov_base, key.iov_len);
     append_piece(&kernel->changes, value.iov_base, value.iov_len);
@@ -55,21 +58,37 @@ static int hash(const struct buf *bytes, char hex[KERNEL_HASH_SIZE], struct erro
     return 0;
 }
 
-int crank_hash_finish(struct kernel *kernel, struct kernel_crank_end *end, struct error *error)
+/* Puts the hash of the changes behind the activity hash, which then is the hash of both. */
+static int chain_changes(struct kernel *kernel, char crankhash[KERNEL_HASH_SIZE],
+                         char activityhash[KERNEL_HASH_SIZE], struct error *error)
 {
     struct buf chain = {0};
     bool found;
     int result = -1;
 
-    if (hash(&kernel->changes, end->crankhash, error) != 0 ||
+    if (hash(&kernel->changes, crankhash, error) != 0 ||
         keys_get(kernel, "activityhash", &chain, &found, error) != 0)
         goto out;
-    buf_append(&chain, end->crankhash, KERNEL_HASH_SIZE - 1);
-    if (hash(&chain, end->activityhash, error) != 0)
+    buf_append(&chain, crankhash, KERNEL_HASH_SIZE - 1);
+    if (hash(&chain, activityhash, error) != 0)
         goto out;
-    result = keys_set(kernel, "activityhash", end->activityhash, error);
+    result = keys_set(kernel, "activityhash", activityhash, error);
     buf_clear(&kernel->changes);
 out:
     buf_free(&chain);
     return result;
+}
+
+int crank_hash_outside(struct kernel *kernel, int result, struct error *error)
+{
+    char crankhash[KERNEL_HASH_SIZE], activityhash[KERNEL_HASH_SIZE];
+
+    if (result != 0 || kernel->crank.under_way || kernel->changes.length == 0)
+        return result;
+    return chain_changes(kernel, crankhash, activityhash, error);
+}
+
+int crank_hash_finish(struct kernel *kernel, struct kernel_crank_end *end, struct error *error)
+{
+    return chain_changes(kernel, end->crankhash, end->activityhash, error);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kernel/capdata.h"
+#include "kernel/crank_hash.h"
 #include "kernel/device.h"
 #include "kernel/reference.h"
 
@@ -329,11 +330,13 @@ int kernel_set_clock(struct kernel *kernel, int64_t now, bool *woken, struct err
     int result;
 
     *woken = false;
+    if (now < 0)
+        return error_set(error, ERROR_INPUT, "the clock has no time before 0");
     if (device_root(kernel, "clock", kdid, &found, error) != 0 ||
         device_named(kernel, "clock", &device, &found, error) != 0 ||
         get_state(kernel, device, &state, error) != 0)
         return -1;
     result = set_time(kernel, device, state, now, woken, error);
     json_decref(state);
-    return result;
+    return crank_hash_outside(kernel, result, error);
 }

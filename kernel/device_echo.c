@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernel/capdata.h"
+#include "kernel/crank_hash.h"
 #include "kernel/device.h"
 #include "kernel/reference.h"
 
@@ -137,7 +138,7 @@ int kernel_trigger(struct kernel *kernel, const char *words, bool *heard, struct
         return -1;
     result = tell(kernel, device, state, words, heard, error);
     json_decref(state);
-    return result;
+    return crank_hash_outside(kernel, result, error);
 }
 
 int device_echo(struct kernel *kernel, struct device_call *call, struct error *error)

@@ -149,10 +149,12 @@ struct kernel_vat {
     char *bundle_id; /* owned */
     enum kernel_vat_runtime runtime;
     bool dynamic;
-    bool metered;           /* computrons of a delivery are limited and deducted from a meter */
-    int64_t incarnation;    /* from 0 */
-    int64_t deliveries;     /* made to this incarnation: where its transcript ends */
-    int64_t first_delivery; /* the number of the first of these */
+    bool metered;        /* computrons of a delivery are limited and deducted from a meter */
+    int64_t incarnation; /* from 0 */
+    int64_t deliveries;  /* made to this incarnation: where its transcript ends */
+    /* What to add to a position in the transcript for a delivery's number, since the last snapshot.
+     */
+    int64_t first_delivery;
 };
 
 /* The vat of that number; *found: it lives. kernel_vat_free() where found. */

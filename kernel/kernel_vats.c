@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the caller of the kernel brings in and looks at: vats, devices, bundles. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/capdata.h"
+#include "kernel/clist.h"
+#include "kernel/crank_hash.h"
+#include "kernel/device.h"
+#include "kernel/keys.h"
+#include "kernel/object.h"
+#include "kernel/queue.h"
+#include "kernel/reference.h"
+#include "kernel/state.h"
+#include "kernel/vat_record.h"
+
+static int export_root(struct kernel *kernel, int64_t vat, char kref[KERNEL_REF_SIZE],
+                       struct error *error)
+{
+    struct vref root;
+
+    (void)reference_read_vref(&root, "o+0", 3);
+    if (clist_to_kernel(kernel, vat, &root, kref, error) != 0)
+        return -1;
+    return object_pin(kernel, kref, error);
+}
+
+int kernel_root(struct kernel *kernel, const char *vat_name, char kref[KERNEL_REF_SIZE],
+                bool *found, struct error *error)
+{
+    int64_t vat;
+
+    if (vat_record_named(kernel, vat_name, &vat, found, error) != 0)
+        return -1;
+    return *found ? crank_hash_outside(kernel, export_root(kernel, vat, kref, error), error) : 0;
+}
+
+int kernel_device(struct kernel *kernel, const char *device_name, char kref[KERNEL_REF_SIZE],
+                  bool *found, struct error *error)
+{
+    return crank_hash_outside(kernel, device_root(kernel, device_name, kref, found, error), error);
+}
+
+int kernel_name_bundle(struct kernel *kernel, const char *name, const char *bundle_id,
+                       struct error *error)
+{
+    char key[KEYS_NAME_SIZE];
+    bool same;
+
+    if (strlen(name) > KERNEL_NAME_LIMIT)
+        return error_set(error, ERROR_INPUT, "a bundle's name has more than %d bytes",
+                         KERNEL_NAME_LIMIT);
+    keys_name(key, "namedBundleID.%s", name);
+    if (keys_is(kernel, key, bundle_id, &same, error) != 0)
+        return -1;
+    return same ? 0 : crank_hash_outside(kernel, keys_set(kernel, key, bundle_id, error), error);
+}
+
+/* ---- static vats ---- */
+
+static int check_setup(const struct kernel_vat_setup *setup, struct error *error)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t length = strlen(setup->name);
+
+    if (length == 0 || length > KERNEL_NAME_LIMIT || strspn(setup->name, allowed) != length)
+        return error_set(error, ERROR_INPUT,
+                         "\"%.200s\" is no name for a vat: letters, digits, '.', '_', '-'",
+                         setup->name);
+    return 0;
+}
+
+static int queue_start(struct kernel *kernel, int64_t vat, const char *parameters,
+                       struct error *error)
+{
+    json_t *tree = json_loads(parameters != NULL ? parameters : "{}", JSON_DECODE_ANY, NULL), *item;
+    int result;
+
+    if (tree == NULL)
+        return error_set(error, ERROR_INPUT, "the parameters of a vat are no JSON");
+    item = json_pack("{s:s,s:o,s:o}", "type", "startVat", "vatID", json_sprintf("v%" PRId64, vat),
+                     "vatParameters", capdata_make(tree, json_array()));
+    result = item != NULL ? queue_add(kernel, QUEUE_ACCEPTANCE, item, error)
+                          : error_memory(error, "a vat");
+    json_decref(item);
+    return result;
+}
+
+static int create_static(struct kernel *kernel, const struct kernel_vat_setup *setup, int64_t *vat,
+                         struct error *error)
+{
+    struct vat_record record = {
+        .name = setup->name, .bundle_id = setup->bundle_id, .runtime = setup->runtime};
+    char kref[KERNEL_REF_SIZE];
+
+    if (vat_record_take_number(kernel, vat, error) != 0 ||
+        vat_record_name(kernel, setup->name, *vat, error) != 0 ||
+        vat_record_create(kernel, *vat, &record, error) != 0 ||
+        queue_start(kernel, *vat, setup->parameters, error) != 0)
+        return -1;
+    if (strcmp(setup->name, "vatAdmin") != 0)
+        return 0;
+    if (export_root(kernel, *vat, kref, error) != 0)
+        return -1;
+    return keys_set(kernel, "vatAdminRootKref", kref, error);
+}
+
+static int compare_setup(const struct kernel_vat_setup *setup, const char *bundle_id,
+                         enum kernel_vat_runtime runtime, struct error *error)
+{
+    if (strcmp(setup->bundle_id, bundle_id) == 0 && setup->runtime == runtime)
+        return 0;
+    return error_set(error, ERROR_INPUT,
+                     "vat %s has another source in the store (%.80s) than now (%.80s)", setup->name,
+                     bundle_id, setup->bundle_id);
+}
+
+static int compare_ended(struct kernel *kernel, const struct kernel_vat_setup *setup, int64_t *vat,
+                         bool *found, struct error *error)
+{
+    struct buf bundle_id = {0};
+    enum kernel_vat_runtime runtime;
+    int result = vat_record_ended(kernel, setup->name, vat, &bundle_id, &runtime, found, error);
+
+    if (result == 0 && *found)
+        result = compare_setup(setup, buf_string(&bundle_id), runtime, error);
+    buf_free(&bundle_id);
+    return result;
+}
+
+/* An upgrade gives a vat another source than the one that it began with. */
+static int compare_living(struct kernel *kernel, const struct kernel_vat_setup *setup, int64_t vat,
+                          struct error *error)
+{
+    struct vat_position position;
+    struct vat_reading reading;
+    int result;
+
+    if (vat_record_position(kernel, vat, &position, error) != 0 ||
+        vat_record_read(kernel, vat, &reading, error) != 0)
+        return -1;
+    result = position.incarnation > 0
+                 ? 0
+                 : compare_setup(setup, reading.record.bundle_id, reading.record.runtime, error);
+    vat_record_free(&reading);
+    return result;
+}
+
+int kernel_provide_vat(struct kernel *kernel, const struct kernel_vat_setup *setup, int64_t *vat,
+                       struct error *error)
+{
+    bool found;
+
+    if (check_setup(setup, error) != 0 ||
+        vat_record_named(kernel, setup->name, vat, &found, error) != 0)
+        return -1;
+    if (found)
+        return compare_living(kernel, setup, *vat, error);
+    if (compare_ended(kernel, setup, vat, &found, error) != 0)
+        return -1;
+    return found ? 0 : crank_hash_outside(kernel, create_static(kernel, setup, vat, error), error);
+}
+
+/* ---- looking at vats ---- */
+
+static int describe(struct kernel *kernel, struct kernel_vat *description, struct error *error)
+{
+    struct vat_position position;
+    struct vat_reading reading;
+    int result = 0;
+
+    if (vat_record_position(kernel, description->id, &position, error) != 0 ||
+        vat_record_is_dynamic(kernel, description->id, &description->dynamic, error) != 0 ||
+        vat_record_read(kernel, description->id, &reading, error) != 0)
+        return -1;
+    description->runtime = reading.record.runtime;
+    description->metered = reading.record.meter_id != NULL;
+    description->incarnation = position.incarnation;
+    description->deliveries = position.position;
+    description->first_delivery = position.delivery_num - position.position;
+    description->name = strdup(reading.record.name);
+    description->bundle_id = strdup(reading.record.bundle_id);
+    if (description->name == NULL || description->bundle_id == NULL) {
+        kernel_vat_free(description);
+        result = error_memory(error, "a vat");
+    }
+    vat_record_free(&reading);
+    return result;
+}
+
+int kernel_vat_get(struct kernel *kernel, int64_t vat, struct kernel_vat *description, bool *found,
+                   struct error *error)
+{
+    memset(description, 0, sizeof *description);
+    description->id = vat;
+    if (vat_record_lives(kernel, vat, found, error) != 0)
+        return -1;
+    return *found ? describe(kernel, description, error) : 0;
+}
+
+void kernel_vat_free(struct kernel_vat *description)
+{
+    free(description->name);
+    free(description->bundle_id);
+    description->name = description->bundle_id = NULL;
+}
+
+int kernel_vat_next(struct kernel *kernel, int64_t after, int64_t *vat, bool *found,
+                    struct error *error)
+{
+    return vat_record_next(kernel, after, vat, found, error);
+}
+
+int kernel_vat_named(struct kernel *kernel, const char *name, int64_t *vat, bool *found,
+                     struct error *error)
+{
+    return vat_record_named(kernel, name, vat, found, error);
+}
