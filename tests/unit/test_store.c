@@ -15,15 +15,9 @@
 #include <sqlite3.h>
 
 #include "store/store.h"
+#include "tests/unit/store_check.h"
 
 enum { VAT = 1 };
-
-static struct error error;
-
-static struct iovec bytes(const char *text)
-{
-    return (struct iovec){(char *)text, strlen(text)};
-}
 
 /* A folder of each test's own, which is the working directory meanwhile. */
 static int enter_folder(void **state)
@@ -57,28 +51,11 @@ static struct store *open_store(const char *folder)
     return store;
 }
 
-/* A call that has to go well. */
-#define OK(call)                                                                                   \
-    do {                                                                                           \
-        if ((call) != 0)                                                                           \
-            fail_msg("%s: %s", #call, error.text);                                                 \
-    } while (0)
-
 /* Sets a key of the kernel and one of the vat's. */
 static void set(struct store *store, const char *key, const char *value)
 {
     OK(store_key_set(store, key, bytes(value), &error));
     OK(store_vat_set(store, VAT, bytes(key), bytes(value), &error));
-}
-
-static void same(struct buf *value, bool found, const char *expected)
-{
-    assert_int_equal(found, expected != NULL);
-    if (expected != NULL)
-        assert_string_equal(buf_string(value), expected);
-    else
-        assert_int_equal(value->length, 0);
-    buf_free(value);
 }
 
 /* Both have this value; NULL: there is none. */

@@ -12,22 +12,9 @@
 #include <cmocka.h>
 
 #include "store/store.h"
+#include "tests/unit/store_check.h"
 
 enum { VAT = 1, OTHER_VAT = 2 };
-
-static struct error error;
-
-/* A call that has to go well. */
-#define OK(call)                                                                                   \
-    do {                                                                                           \
-        if ((call) != 0)                                                                           \
-            fail_msg("%s: %s", #call, error.text);                                                 \
-    } while (0)
-
-static struct iovec bytes(const char *text)
-{
-    return (struct iovec){(char *)text, strlen(text)};
-}
 
 static int open_in_memory(void **state)
 {
@@ -39,16 +26,6 @@ static int close_again(void **state)
 {
     store_close(*state);
     return 0;
-}
-
-static void same(struct buf *value, bool found, const char *expected)
-{
-    assert_int_equal(found, expected != NULL);
-    if (expected != NULL)
-        assert_string_equal(buf_string(value), expected);
-    else
-        assert_int_equal(value->length, 0);
-    buf_free(value);
 }
 
 /* ---- the kernel's keys ---- */

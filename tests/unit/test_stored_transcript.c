@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "supervisor/transcript.h"
+#include "tests/unit/store_check.h"
 
 #define ITEM(number, syscalls)                                                                     \
     "{\"d\":[\"message\"," number "],\"sc\":[" syscalls "],\"r\":{\"status\":\"ok\","              \
@@ -23,13 +24,6 @@ static const struct stored_vat vat = {.id = 3,
                                       .dynamic = true,
                                       .incarnation = 1,
                                       .first_num = 11};
-
-static struct error error;
-
-static struct iovec bytes(const char *text)
-{
-    return (struct iovec){(char *)text, strlen(text)};
-}
 
 /* Three deliveries of the second incarnation, and a snapshot behind the second one. */
 static int make_store(void **state)
