@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernel/keys.h"
+#include "kernel/limits.h"
 #include "kernel/state.h"
 #include "store/store.h"
 
@@ -21,12 +22,19 @@ static void append_piece(struct buf *changes, const void *bytes, size_t length)
         buf_append(changes, bytes, length);
 }
 
-static void changed(void *context, char what, struct iovec key, struct iovec value)
+static bool is_callers(struct iovec key)
 {
     static const char callers[] = "input.";
+
+    return key.iov_len >= sizeof callers - 1 &&
+           memcmp(key.iov_base, callers, sizeof callers - 1) == 0;
+}
+
+static void changed(void *context, char what, struct iovec key, struct iovec value)
+{
     struct kernel *kernel = context;
 
-    if (key.iov_len >= sizeof callers - 1 && memcmp(key.iov_base, callers, sizeof callers - 1) == 0)
+    if (is_callers(key) || limits_is_record(key))
         return;
     buf_append_byte(&kernel->changes, what);
     append_piece(&kernel->changes, key.iov_base, key.iov_len);

@@ -12,7 +12,7 @@
  * as the vat has it. Each is `what`, then twice a length of 8 bytes, little endian,
  * and that many bytes: a key and a value. What was undone is not in it, nor is
  * anything that depends on time, host or counter; nor are keys that begin with
- * "input.", the caller's.
+ * "input.", the caller's, nor the records of vats' limits.
  *
  * The activity hash is SHA-256 over the text of the activity hash before (empty
  * for the first) and the text of the crank hash; it is kept in the key

@@ -7,6 +7,7 @@
 #include "kernel/crank_hash.h"
 #include "kernel/dynamic_vat.h"
 #include "kernel/keys.h"
+#include "kernel/limits.h"
 #include "kernel/object.h"
 #include "kernel/promise.h"
 #include "kernel/queue.h"
@@ -56,8 +57,10 @@ static int fill_vat(struct kernel *kernel, int64_t vat, struct error *error)
     struct vat_reading reading;
 
     if (vat_record_position(kernel, vat, &position, error) != 0 ||
+        limits_read(kernel, vat, &delivery->limits, error) != 0 ||
         vat_record_read(kernel, vat, &reading, error) != 0)
         return -1;
+    delivery->syscall_count = 0;
     delivery->runtime = reading.record.runtime;
     delivery->view.metered = reading.record.meter_id != NULL;
     vat_record_free(&reading);

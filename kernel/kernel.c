@@ -66,6 +66,7 @@ struct kernel *kernel_open(struct store *store, const struct kernel_options *opt
     }
     kernel->store = store;
     kernel->listener = options->listener;
+    kernel->limits = options->limits;
     crank_hash_watch(kernel);
     if (crank_hash_outside(kernel, open_records(kernel, options, error), error) != 0) {
         kernel_close(kernel);

@@ -94,6 +94,22 @@ struct kernel_listener {
     void (*console)(void *context, const char *line);
 };
 
+/*
+ * What a vat may use, where passing it comes out the same on every machine: it ends
+ * the vat, in every run of the same deliveries and at the same place. 0: no limit.
+ */
+struct kernel_limits {
+    /* Of a delivery; who runs the vat's worker holds it to these two. */
+    int64_t compute;      /* computrons */
+    int64_t instructions; /* of the machine */
+    /* The kernel looks after these. */
+    int64_t syscalls;    /* in a delivery */
+    int64_t store_bytes; /* of the keys and values in the vat's own store */
+    /* Of a message, an answer, a reason to exit or a call of a device: body and references;
+     * of what it puts into its store: key and value. */
+    int64_t message_bytes;
+};
+
 struct kernel_options {
     /*
      * For a store that is new; one that is not keeps what it has. How many
@@ -103,6 +119,8 @@ struct kernel_options {
      */
     int64_t reap_interval;
     int64_t reap_gc_references;
+    /* Of vats that are new; one that is in the store keeps those that it was made with. */
+    struct kernel_limits limits;
     struct kernel_listener listener;
 };
 
@@ -155,6 +173,7 @@ struct kernel_vat {
     /* What to add to a position in the transcript for a delivery's number, since the last snapshot.
      */
     int64_t first_delivery;
+    struct kernel_limits limits;
 };
 
 /* The vat of that number; *found: it lives. kernel_vat_free() where found. */

@@ -9,6 +9,7 @@
 #include "kernel/crank_hash.h"
 #include "kernel/device.h"
 #include "kernel/keys.h"
+#include "kernel/limits.h"
 #include "kernel/object.h"
 #include "kernel/queue.h"
 #include "kernel/reference.h"
@@ -173,6 +174,7 @@ static int describe(struct kernel *kernel, struct kernel_vat *description, struc
 
     if (vat_record_position(kernel, description->id, &position, error) != 0 ||
         vat_record_is_dynamic(kernel, description->id, &description->dynamic, error) != 0 ||
+        limits_read(kernel, description->id, &description->limits, error) != 0 ||
         vat_record_read(kernel, description->id, &reading, error) != 0)
         return -1;
     description->runtime = reading.record.runtime;

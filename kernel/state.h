@@ -35,9 +35,11 @@ struct delivery_state {
     enum kernel_vat_runtime runtime;
     struct kernel_delivery view; /* what the caller sees; its texts are those below */
     struct buf kd, vd;
-    struct buf syscalls; /* "sc" of the transcript's item, without its brackets */
-    struct buf illegal;  /* why a syscall could not be; empty: none was so */
-    json_t *exit_info;   /* capdata with krefs; NULL: the vat did not ask to exit */
+    struct buf syscalls;         /* "sc" of the transcript's item, without its brackets */
+    struct kernel_limits limits; /* of its vat */
+    int64_t syscall_count;
+    struct buf illegal; /* why a syscall could not be; empty: none was so */
+    json_t *exit_info;  /* capdata with krefs; NULL: the vat did not ask to exit */
     bool exit_failure;
     bool is_reap;            /* bringOutYourDead */
     bool is_upgrade_end;     /* startVat of the next incarnation */
@@ -72,6 +74,7 @@ struct crank_state {
 struct kernel {
     struct store *store;
     struct kernel_listener listener;
+    struct kernel_limits limits;     /* of vats that are made */
     struct reference_set maybe_free; /* krefs that lost a reference; see collect.h */
     struct buf changes;              /* what the crank hash is made of; see crank_hash.h */
     struct buf value;                /* for keys.c alone */

@@ -5,6 +5,7 @@
 
 #include "kernel/crank_hash.h"
 #include "kernel/keys.h"
+#include "kernel/limits.h"
 #include "kernel/state.h"
 #include "kernel/transcript_item.h"
 #include "kernel/translate.h"
@@ -112,6 +113,8 @@ enum kernel_verdict kernel_syscall(struct kernel *kernel, const struct vat_sysca
         return KERNEL_BROKEN;
     crank_hash_note(kernel, 'c', texts->vsc, strlen(texts->vsc));
     result = check_alive(kernel, error);
+    if (result == 0)
+        result = limits_take(kernel, syscall, error);
     if (result == 0)
         result = syscall_translate(kernel, kernel->crank.vat, syscall, &ksc, error);
     if (result == 0)

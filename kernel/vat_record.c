@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernel/keys.h"
+#include "kernel/limits.h"
 #include "kernel/refcount.h"
 #include "kernel/reference.h"
 #include "kernel/state.h"
@@ -85,7 +86,8 @@ int vat_record_create(struct kernel *kernel, int64_t vat, const struct vat_recor
     if (set_next_ids(kernel, vat, error) != 0 ||
         keys_set(kernel, field(key, vat, "reapDirt"), "{}", error) != 0 ||
         vat_record_set_bundle(kernel, vat, record->bundle_id, error) != 0 ||
-        set_new_json(kernel, vat, "options", make_options(record), error) != 0)
+        set_new_json(kernel, vat, "options", make_options(record), error) != 0 ||
+        limits_create(kernel, vat, &kernel->limits, error) != 0)
         return -1;
     return vat_record_set_position(kernel, vat, &start, error);
 }

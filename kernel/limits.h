@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_KERNEL_LIMITS_H
+#define GASPIPE_KERNEL_LIMITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/error.h"
+#include "kernel/kernel.h"
+#include "proto/vat_message.h"
+
+/*
+ * What a vat may use. Its limits are in the record vN.limits, from when it was made;
+ * of a vat whose store is limited, vN.storeBytes says what is in it. Neither is in
+ * a crank's hash: a limit that is not passed changes nothing.
+ */
+
+/* Keeps the limits of a vat that is new. */
+int limits_create(struct kernel *kernel, int64_t vat, const struct kernel_limits *limits,
+                  struct error *error);
+
+/* The limits of a vat; all zeros where it has none. */
+int limits_read(struct kernel *kernel, int64_t vat, struct kernel_limits *limits,
+                struct error *error);
+
+/* Whether a record is one of these. */
+bool limits_is_record(struct iovec key);
+
+/*
+ * Counts a syscall of the delivery under way, before it is done. -1 with ERROR_INPUT
+ * when the vat passes a limit with it.
+ */
+int limits_take(struct kernel *kernel, const struct vat_syscall *syscall, struct error *error);
+
+#endif
