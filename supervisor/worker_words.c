@@ -21,6 +21,8 @@ const char *worker_words_of_exit(int exit_status)
         return "Too many property names";
     case WORKER_EXIT_INSTRUCTIONS:
         return "Instruction limit exceeded";
+    case WORKER_EXIT_MESSAGE:
+        return "A message is too long for a frame";
     default:
         return NULL;
     }

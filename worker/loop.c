@@ -74,6 +74,11 @@ static enum loop_step send_parts(struct worker *worker, const struct iovec *part
     return LOOP_NEXT;
 }
 
+/* At most: of a meter record without stamps, and of a stamp in its two lists. */
+enum { RECORD_BYTES = 4096, STAMP_BYTES = 64 };
+
+static const char too_long[] = "a message is too long for a frame";
+
 /* ---- a request of the engine, in mid-delivery ---- */
 
 /* The engine stands deep in a contract's call and has nobody to go on for. */
@@ -107,6 +112,18 @@ static struct iovec receive_answer(struct worker *worker)
     return (struct iovec){(char *)answer.iov_base + 1, answer.iov_len - 1};
 }
 
+/*
+ * Whether that many bytes fit into a frame that the supervisor takes, with a meter record of so
+ * many stamps in front. The bound of that record depends on nothing but their number: whether a
+ * message fits comes out the same everywhere.
+ */
+static bool fits(size_t bytes, size_t stamps)
+{
+    const size_t needed = RECORD_BYTES + stamps * STAMP_BYTES;
+
+    return needed <= NETSTRING_CAP_DEFAULT && bytes <= NETSTRING_CAP_DEFAULT - needed;
+}
+
 static struct iovec request(void *context, struct iovec message)
 {
     struct worker *worker = context;
@@ -116,6 +133,8 @@ static struct iovec request(void *context, struct iovec message)
     struct error error;
 
     region_pause(&worker->region);
+    if (!fits(message.iov_len, 0))
+        give_up(WORKER_EXIT_MESSAGE, too_long);
     record_up(worker, parts, 2);
     take_stamp(worker);
     if (channel_send(&worker->channel, parts, 2, &error) != 0)
@@ -136,6 +155,8 @@ static enum loop_step send_done(struct worker *worker, struct meter *meter, stru
     enum loop_step step;
 
     take_stamp(worker);
+    if (!fits(text.iov_len, worker->stamps.count))
+        return end_with(worker, WORKER_EXIT_MESSAGE, too_long);
     meter->compute = usage.compute;
     meter->allocate = usage.allocate;
     meter->heap_count = usage.heap_count;

@@ -36,7 +36,8 @@ static const char usage[] =
     "\n"
     "Exit status: 0 well, 1 usage, 2 the pipe failed, 11 memory, 12 stack, 15 the last\n"
     "command threw, 16 keys, 17 computation, 30 instructions, 31 a frame was cut,\n"
-    "32 a frame was bad, 33 the system gave it no memory, 255 the engine gave up.\n";
+    "32 a frame was bad, 33 the system gave it no memory,\n"
+    "34 a message too long for a frame, 255 the engine gave up.\n";
 
 enum { OPTION_MAX_FRAME = 256, OPTION_MAX_INSTRUCTIONS, OPTION_DIE_WITH_PARENT, OPTION_RECORD };
 

@@ -110,6 +110,22 @@ globalThis.handleCommand = bytes => {
     assert_status 33
 }
 
+# answers BYTES: one delivery, answered with so many bytes.
+answers() {
+    frame "eglobalThis.handleCommand = () => ({ result: new ArrayBuffer($1) })" '?'
+}
+
+@test "a message that is too long for a frame is not sent: status 34" {
+    "$NATIVE/gaspipe-worker" 3< <(answers 67104000) 4> "$BATS_TEST_TMPDIR/frames"
+    [ "$(wc -c < "$BATS_TEST_TMPDIR/frames")" -gt 67104000 ]
+    worker < <(answers 67108000)
+    assert_status 34
+    assert_output_has 'too long for a frame'
+    worker < <(frame \
+        'eglobalThis.handleCommand = () => issueCommand(new ArrayBuffer(67108000))' '?')
+    assert_status 34
+}
+
 # refused STATUS WORDS BYTES: these bytes, behind a good frame, end the worker with
 # STATUS and one line on stderr that has WORDS; the good frame was answered.
 refused() {
