@@ -11,25 +11,20 @@
 /* The shape of frames and blocks: RFC 8878, sections 3.1.1.1 and 3.1.1.2. */
 enum { MAGIC_SIZE = 4, BLOCK_HEADER_SIZE = 3, BLOCK_RLE = 1, BLOCK_RESERVED = 3 };
 
+/*
+ * What a header of ours has behind the magic: a descriptor that says that there is no
+ * checksum, no size and no dictionary, and the window's size.
+ */
+enum { OUR_DESCRIPTOR = 0, OUR_HEADER_SIZE = MAGIC_SIZE + 2 };
+
 static const char magic[MAGIC_SIZE] = "\x28\xb5\x2f\xfd";
 static char empty_last_block[BLOCK_HEADER_SIZE] = {1, 0, 0};
 const struct iovec zstd_tail_end = {empty_last_block, sizeof empty_last_block};
 
-static size_t header_size(unsigned char descriptor)
-{
-    static const size_t dictionary_sizes[] = {0, 1, 2, 4}, content_sizes[] = {0, 2, 4, 8};
-    bool single_segment = (descriptor >> 5 & 1) != 0;
-    size_t content = content_sizes[descriptor >> 6];
-
-    if (single_segment && content == 0)
-        content = 1;
-    return MAGIC_SIZE + 1 + (single_segment ? 0 : 1) + dictionary_sizes[descriptor & 3] + content;
-}
-
 /* How long the whole blocks of an unfinished frame are, its header too; 0: there is none. */
 static size_t whole_blocks(const unsigned char *frame, size_t length)
 {
-    size_t end = length > MAGIC_SIZE ? header_size(frame[MAGIC_SIZE]) : length + 1;
+    size_t end = OUR_HEADER_SIZE;
 
     if (end > length)
         return 0;
@@ -79,9 +74,9 @@ static int take_unfinished(const unsigned char *frame, size_t length, size_t *wh
 {
     if (memcmp(frame, magic, length < MAGIC_SIZE ? length : MAGIC_SIZE) != 0)
         return error_set(error, ERROR_INPUT, "not Zstandard data");
-    *whole = whole_blocks(frame, length);
-    if (*whole > 0 && (frame[MAGIC_SIZE] >> 2 & 1) != 0)
+    if (length > MAGIC_SIZE && frame[MAGIC_SIZE] != OUR_DESCRIPTOR)
         return error_set(error, ERROR_INPUT, "its last frame is unfinished, and not ours");
+    *whole = whole_blocks(frame, length);
     return 0;
 }
 

@@ -259,6 +259,20 @@ static void what_is_not_zstandard_is_refused_and_left_alone(void **state)
     buf_free(&content);
 }
 
+/* With a checksum in its end, which we would have to know. */
+static void an_unfinished_frame_of_another_program_is_refused(void **state)
+{
+    static const char frame[] = "\x28\xb5\x2f\xfd\x04\x58\x20\x00\x00"
+                                "one\n";
+    bool torn;
+
+    (void)state;
+    put_file("a.slog.zst", frame, sizeof frame - 1);
+    assert_null(slog_file_open("a.slog.zst", &torn, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.text, "its last frame is unfinished, and not ours"));
+}
+
 static void limit_file_size(rlim_t limit)
 {
     struct rlimit limits;
@@ -454,6 +468,7 @@ int main(void)
         IN_FOLDER(a_file_cut_anywhere_is_gone_on_with),
         IN_FOLDER(a_torn_line_in_a_cut_file_is_told),
         IN_FOLDER(what_is_not_zstandard_is_refused_and_left_alone),
+        IN_FOLDER(an_unfinished_frame_of_another_program_is_refused),
         IN_FOLDER(a_full_disk_leaves_whole_blocks_and_loses_nothing),
         cmocka_unit_test(parts_are_numbered_before_the_suffix),
         IN_FOLDER(a_slogfile_is_cut_by_blocks),
