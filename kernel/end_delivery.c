@@ -149,10 +149,9 @@ static int go_on(struct kernel *kernel, const struct kernel_outcome *outcome, bo
     bool upgrades = kernel->crank.kind == CRANK_UPGRADE_VAT;
 
     *again = false;
-    if (kernel->crank.results.undo || kernel->crank.results.terminate ||
-        has_stopped(kernel, kernel->crank.vat))
+    if (kernel->crank.results.undo || has_stopped(kernel, kernel->crank.vat))
         return 0;
-    if (upgrades && !delivery->is_upgrade_end) {
+    if (upgrades && !delivery->is_upgrade_end && !kernel->crank.results.terminate) {
         *again = true;
         return deliver_upgraded(kernel, error);
     }

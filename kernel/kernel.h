@@ -342,9 +342,10 @@ struct kernel_outcome {
     int64_t compute;      /* computrons; -1: unknown */
     int64_t instructions; /* -1: not counted */
     /*
-     * The caller will write a snapshot of the worker after this: as in SwingSet the
-     * crank goes on (`again`) with bringOutYourDead when the delivery stays and the
-     * vat lives. Write it when that one has ended.
+     * The caller means to write a snapshot of the worker after this: as in SwingSet
+     * the crank goes on (`again`) with bringOutYourDead when the delivery stays, not
+     * in upgrades, and also when the vat asked to exit. Write it when that one has
+     * ended and the vat is not among those to stop.
      */
     bool snapshot_follows;
     const char *fingerprint; /* of what counted, for the transcript; NULL: none */

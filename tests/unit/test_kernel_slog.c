@@ -27,7 +27,6 @@ struct play {
     json_t *lines; /* of the slogfile, those that count */
     size_t at;     /* the next line to compare */
     int64_t clock; /* where the host sets it when it does */
-    const char *trigger;
     bool running;  /* the slogfile does not tell what was before the first crank */
     bool restless; /* each delivery is made twice, the first time dropped; see play_crank() */
     struct kernel_options options;
@@ -296,14 +295,19 @@ static void queue_send(struct play *play, const json_t *send)
 static void act_as_device(struct play *play, const json_t *send)
 {
     const char *body = text_of(json_object_get(json_object_get(send, "msg"), "methargs"), "body");
+    json_t *call = parse(body + 1), *arguments = json_array_get(call, 1);
     struct error error;
     bool done;
 
-    if (strncmp(body, "#[\"wake\"", 8) == 0)
+    if (strcmp(json_string_value(json_array_get(call, 0)), "wake") == 0) {
         check_ok(kernel_set_clock(play->kernel, play->clock, &done, &error), &error);
-    else
-        check_ok(kernel_trigger(play->kernel, play->trigger, &done, &error), &error);
+    } else {
+        const char *words = json_string_value(json_array_get(arguments, 1));
+
+        check_ok(kernel_trigger(play->kernel, words, &done, &error), &error);
+    }
     assert_true(done);
+    json_decref(call);
 }
 
 /* All that the host queued before it ran the kernel again: routed in a row. */
@@ -514,7 +518,6 @@ static void open_play(struct play *play, const char *path, int64_t reap_interval
     struct error error;
 
     play->clock = 10;
-    play->trigger = "outside event";
     play->options = (struct kernel_options){
         .reap_interval = reap_interval,
         .reap_gc_references = KERNEL_REAP_GC_REFERENCES,
