@@ -6,7 +6,6 @@
 #include "base/array.h"
 #include "slog/describe.h"
 #include "slog/digest.h"
-#include "slog/message.h"
 
 struct flight *flight_new(struct error *error)
 {
@@ -23,6 +22,7 @@ void flight_free(struct flight *flight)
         return;
     buf_free(&flight->words);
     free(flight->requests);
+    free(flight->promises.at);
     free(flight);
 }
 
@@ -31,7 +31,9 @@ void flight_reset(struct flight *flight)
     buf_clear(&flight->words);
     flight->request_count = 0;
     flight->consoles = 0;
+    flight->promises.count = flight->notified = 0;
     flight->syscall_digest = DIGEST_START;
+    flight->message = (struct model_message){0};
     flight->changed = false;
 }
 
@@ -88,6 +90,15 @@ int flight_describe(struct flight *flight, const struct record *record, struct e
     return buf_failed(words) ? error_memory(error, "a delivery's description") : 0;
 }
 
+int flight_add_causes(struct flight *flight, const struct record *record, struct error *error)
+{
+    flight->message = message_delivered(record->kd);
+    if (message_notified(record->kd, &flight->promises, error) != 0)
+        return -1;
+    flight->notified = flight->promises.count;
+    return 0;
+}
+
 static int reserve(struct flight *flight, struct error *error)
 {
     struct request *requests = array_reserve(flight->requests, &flight->request_capacity,
@@ -113,6 +124,19 @@ static size_t add_label(struct flight *flight, const struct record *record)
     return end_word(&flight->words, start);
 }
 
+/* What only some reports want to know of a request. */
+static int add_words(struct flight *flight, struct request *request, const struct record *record,
+                     struct error *error)
+{
+    request->label = add_label(flight, record);
+    request->message = message_sent(record->ksc);
+    request->promises = flight->promises.count;
+    if (message_resolved(record->ksc, &flight->promises, error) != 0)
+        return -1;
+    request->promise_count = flight->promises.count - request->promises;
+    return 0;
+}
+
 int flight_add_request(struct flight *flight, const struct record *record, struct moment arrived,
                        uint32_t kind, bool labelled, struct error *error)
 {
@@ -133,10 +157,8 @@ int flight_add_request(struct flight *flight, const struct record *record, struc
     flight->consoles += console;
     if (!console)
         request->answered = (struct moment){MODEL_NONE, MODEL_NONE};
-    if (labelled) {
-        request->label = add_label(flight, record);
-        request->message = message_sent(record->ksc);
-    }
+    if (labelled && add_words(flight, request, record, error) != 0)
+        return -1;
     return buf_failed(&flight->words) ? error_memory(error, "a syscall's description") : 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "slog/message.h"
 #include "slog/model.h"
 
 /* A delivery whose deliver line has come and its deliver-result not yet. */
@@ -25,6 +26,7 @@ struct request {
     size_t label;  /* where in the flight's words */
     size_t request_bytes, answer_bytes;
     struct model_message message;
+    size_t promises, promise_count; /* where in the flight's promises */
 };
 
 struct flight {
@@ -41,6 +43,8 @@ struct flight {
     size_t consoles, bytes;
     uint64_t syscall_digest;
     struct model_message message;
+    struct promises promises; /* that a notify tells of, then those of its resolves */
+    size_t notified;
 };
 
 /* An empty flight; NULL when memory ran out. */
@@ -52,6 +56,9 @@ void flight_reset(struct flight *flight);
 
 /* Takes what the deliver line says into the words. */
 int flight_describe(struct flight *flight, const struct record *record, struct error *error);
+
+/* Takes what tells which send or resolve the delivery comes of. -1 when memory ran out. */
+int flight_add_causes(struct flight *flight, const struct record *record, struct error *error);
 
 /*
  * Adds a request that came at `arrived`; with its label and message, and in the

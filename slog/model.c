@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "slog/describe.h"
 #include "slog/flight.h"
-#include "slog/message.h"
 #include "slog/names.h"
 #include "slog/outcome.h"
 #include "slog/spans.h"
@@ -326,14 +325,13 @@ static int begin_delivery(struct model *model, const struct record *record, uint
     flight->delivery_num = record->delivery_num;
     flight->block_height = model->block_height;
     flight->replay = record->replay;
-    flight->message = (struct model_message){0};
-    if (model->labels && !record->replay)
-        flight->message = message_delivered(record->kd);
     flight->sent = moment_of(model, record);
     flight->between = between_of(model, flight->sent);
     model->vats[vat].flight = flight;
     model->in_flight++;
-    return flight_describe(flight, record, error);
+    if (flight_describe(flight, record, error) != 0)
+        return -1;
+    return model->labels && !record->replay ? flight_add_causes(flight, record, error) : 0;
 }
 
 static int add_syscall(struct model *model, const struct record *record, uint32_t vat,
@@ -413,6 +411,8 @@ static int make_events(struct model *model, const struct flight *flight, bool pr
             .kind = names_text(&model->kinds, request->kind),
             .label = model->labels ? flight->words.data + request->label : "",
             .message = request->message,
+            .promises = request->promise_count > 0 ? flight->promises.at + request->promises : NULL,
+            .promise_count = request->promise_count,
         };
     }
     return 0;
@@ -459,6 +459,8 @@ static void fill_words(const struct flight *flight, struct model_delivery *deliv
     delivery->block_height = flight->block_height;
     delivery->syscall_digest = flight->syscall_digest;
     delivery->message = flight->message;
+    delivery->promises = flight->promises.at;
+    delivery->promise_count = flight->notified;
     delivery->bytes = flight->bytes;
 }
 

@@ -74,6 +74,9 @@ struct model_event {
     const char *kind;             /* "vatstoreGet", …, "console"; lives as long as the model */
     const char *label;            /* as describe_syscall(); "" without model_new()'s labels */
     struct model_message message; /* of a send; none without model_new()'s labels */
+    /* Of a resolve, with labels: which promises of the kernel's it settles; never 0. */
+    const uint64_t *promises;
+    size_t promise_count;
 };
 
 /* How far the worker's stamps tell the delivery's story. */
@@ -97,6 +100,9 @@ struct model_delivery {
     const char *method;           /* of a message, else "" */
     const char *description;      /* as describe_delivery() */
     struct model_message message; /* that it brings; none in replays or without labels */
+    /* Which promises a notify tells of, as those of an event; none as `message`. */
+    const uint64_t *promises;
+    size_t promise_count;
     enum model_status status;
     /*
      * Hashes of the result (what dr says but its meter) and, with

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "slog/digest.h"
 #include "tools/otlp_batch.h"
 #include "tools/otlp_frames.h"
@@ -15,6 +16,9 @@ struct otlp {
     struct otlp_batch *batch;
     struct otlp_frames frames;
     struct otlp_links links;
+    /* What the delivery that is being added comes of; owned. */
+    struct otlp_context *causes;
+    size_t cause_count, cause_capacity;
 };
 
 /* A delivery on its way to spans. */
@@ -213,7 +217,7 @@ static void append_attributes(struct buf *out, const struct model_delivery *deli
 }
 
 static int add_spans(const struct adding *adding, const struct otlp_frame *frame,
-                     const struct otlp_context *link, struct error *error)
+                     struct error *error)
 {
     const struct model_delivery *delivery = adding->delivery;
     bool named = delivery->method[0] != '\0';
@@ -222,7 +226,8 @@ static int add_spans(const struct adding *adding, const struct otlp_frame *frame
                              .kind = OTLP_CONSUMER,
                              .from = delivery->start,
                              .to = adding->to,
-                             .link = link,
+                             .links = adding->otlp->causes,
+                             .link_count = adding->otlp->cause_count,
                              .problem = delivery->status == MODEL_OK ? NULL : delivery->problem};
     struct buf name = {0};
     struct buf *out = otlp_batch_span(adding->otlp->batch);
@@ -240,16 +245,62 @@ static int add_spans(const struct adding *adding, const struct otlp_frame *frame
     return otlp_batch_give(adding->otlp->batch, error);
 }
 
-/* A crank whose delivery failed is undone, with its sends. */
-static int note_sends(const struct adding *adding, struct error *error)
+/* One resolve can settle several promises of one notify: they are linked once. */
+static int add_cause(struct otlp *otlp, const struct otlp_context *cause, struct error *error)
+{
+    struct otlp_context *causes;
+
+    if (otlp->cause_count > 0 && otlp->causes[otlp->cause_count - 1].span == cause->span)
+        return 0;
+    causes =
+        array_reserve(otlp->causes, &otlp->cause_capacity, otlp->cause_count + 1, sizeof *causes);
+    if (causes == NULL)
+        return error_memory(error, "links between spans");
+    otlp->causes = causes;
+    causes[otlp->cause_count++] = *cause;
+    return 0;
+}
+
+static int find_causes(struct otlp *otlp, const struct model_delivery *delivery,
+                       struct error *error)
+{
+    struct otlp_context cause;
+
+    otlp->cause_count = 0;
+    if (otlp_links_take(&otlp->links, delivery->message, &cause) &&
+        add_cause(otlp, &cause, error) != 0)
+        return -1;
+    for (size_t i = 0; i < delivery->promise_count; i++) {
+        if (otlp_links_resolved(&otlp->links, delivery->promises[i], &cause) &&
+            add_cause(otlp, &cause, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int note_event(struct otlp *otlp, const struct model_event *event,
+                      const struct otlp_context *context, struct error *error)
+{
+    if (otlp_links_send(&otlp->links, event->message, context, error) != 0)
+        return -1;
+    for (size_t i = 0; i < event->promise_count; i++) {
+        if (otlp_links_resolve(&otlp->links, event->promises[i], context, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A crank whose delivery failed is undone, with its sends and resolves. */
+static int note_events(const struct adding *adding, struct error *error)
 {
     const struct model_delivery *delivery = adding->delivery;
 
     for (size_t i = 0; i < delivery->event_count && delivery->status == MODEL_OK; i++) {
-        struct otlp_context send = adding->detailed ? request_context(adding, i) : adding->context;
+        struct otlp_context context =
+            adding->detailed ? request_context(adding, i) : adding->context;
 
         if (!delivery->replay &&
-            otlp_links_send(&adding->otlp->links, delivery->events[i].message, &send, error) != 0)
+            note_event(adding->otlp, &delivery->events[i], &context, error) != 0)
             return -1;
     }
     return 0;
@@ -259,11 +310,11 @@ int otlp_add(struct otlp *otlp, const struct model_delivery *delivery, bool chos
              struct error *error)
 {
     struct adding adding = {.otlp = otlp, .delivery = delivery};
-    struct otlp_context cause;
-    bool caused = otlp_links_take(&otlp->links, delivery->message, &cause);
     const struct otlp_frame *frame;
     int index;
 
+    if (find_causes(otlp, delivery, error) != 0)
+        return -1;
     if (delivery->total == MODEL_NONE)
         return 0;
     index = otlp_frames_find(&otlp->frames, delivery, otlp->batch);
@@ -276,12 +327,12 @@ int otlp_add(struct otlp *otlp, const struct model_delivery *delivery, bool chos
     /* Where the clock was set back a span ends where it began, since it may not end before. */
     if (delivery->total < 0 || __builtin_add_overflow(delivery->start, delivery->total, &adding.to))
         adding.to = delivery->start;
-    if (note_sends(&adding, error) != 0)
+    if (note_events(&adding, error) != 0)
         return -1;
     if (!chosen)
         return 0;
     otlp_frames_use(&otlp->frames, index, delivery->start, adding.to);
-    return add_spans(&adding, frame, caused ? &cause : NULL, error);
+    return add_spans(&adding, frame, error);
 }
 
 /* ---- what else there is ------------------------------------------------- */
@@ -313,6 +364,7 @@ int otlp_close(struct otlp *otlp, struct error *error)
     otlp_frames_end_all(&otlp->frames, otlp->batch);
     result = otlp_batch_close(otlp->batch, error);
     otlp_links_free(&otlp->links);
+    free(otlp->causes);
     free(otlp);
     return result;
 }

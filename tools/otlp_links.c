@@ -149,6 +149,23 @@ bool otlp_links_take(struct otlp_links *links, struct model_message message,
     return true;
 }
 
+/* No message has the digest of a promise that is settled: it is one of other words. */
+int otlp_links_resolve(struct otlp_links *links, uint64_t promise,
+                       const struct otlp_context *resolve, struct error *error)
+{
+    return otlp_links_send(links, (struct model_message){promise, true}, resolve, error);
+}
+
+bool otlp_links_resolved(struct otlp_links *links, uint64_t promise, struct otlp_context *resolve)
+{
+    struct otlp_waiting *where;
+    struct otlp_send *found = find_in_both(links, (struct model_message){promise, true}, &where);
+
+    if (found != NULL)
+        *resolve = found->context;
+    return found != NULL;
+}
+
 void otlp_links_free(struct otlp_links *links)
 {
     free(links->old.slots);

@@ -10,7 +10,8 @@
 #include "tools/otlp_span.h"
 
 /*
- * The sends whose deliveries have not come yet. All zeros has none.
+ * The sends whose deliveries have not come yet, and the resolves, which can have
+ * several notifies. All zeros has none.
  *
  * Some sends have no delivery ever, so the oldest are forgotten: the last
  * 131,072 at least are kept, in at most 24 MiB.
@@ -33,6 +34,13 @@ int otlp_links_send(struct otlp_links *links, struct model_message message,
 /* Gives the send that brought this message, and forgets it. False when it is not known. */
 bool otlp_links_take(struct otlp_links *links, struct model_message message,
                      struct otlp_context *send);
+
+/* Keeps what settled a promise (its digest, as in struct model_event), until it is settled anew. */
+int otlp_links_resolve(struct otlp_links *links, uint64_t promise,
+                       const struct otlp_context *resolve, struct error *error);
+
+/* Gives what settled a promise, and keeps it. False when it is not known. */
+bool otlp_links_resolved(struct otlp_links *links, uint64_t promise, struct otlp_context *resolve);
 
 void otlp_links_free(struct otlp_links *links);
 

@@ -37,7 +37,9 @@ struct otlp_post {
     struct buf why; /* the first spans were refused */
 };
 
-enum outcome { TAKEN, REFUSED, NOT_NOW };
+enum outcome { TAKEN, REFUSED, TOO_LARGE, NOT_NOW };
+
+enum { HTTP_TOO_LARGE = 413 };
 
 /* ---- time --------------------------------------------------------------- */
 
@@ -309,6 +311,8 @@ static enum outcome attempt(struct otlp_post *post, const struct buf *request, i
     snprintf(words, CURL_ERROR_SIZE, "HTTP status %ld", status);
     if (status >= 200 && status < 300)
         return TAKEN;
+    if (status == HTTP_TOO_LARGE)
+        return TOO_LARGE;
     return is_passing(status) ? NOT_NOW : REFUSED;
 }
 
@@ -322,29 +326,33 @@ static int64_t delay_of(struct otlp_post *post, int attempts)
     return ((int64_t)FIRST_DELAY_MS << (attempts < 16 ? attempts : 16)) * MILLISECOND;
 }
 
-void otlp_post_send(struct otlp_post *post, const struct buf *request, uint64_t spans)
+bool otlp_post_send(struct otlp_post *post, const struct buf *request, uint64_t spans)
 {
     int64_t deadline = now() + post->patience, next = 0;
     char words[CURL_ERROR_SIZE];
     enum outcome outcome = NOT_NOW;
 
-    post->spans += spans;
     if (now() < post->silent_until) {
+        post->spans += spans;
         post->refused += spans;
-        return;
+        return true;
     }
     for (int attempts = 0; outcome == NOT_NOW && next < deadline; attempts++) {
         wait_until(next);
         outcome = attempt(post, request, deadline - now(), words);
         next = now() + delay_of(post, attempts);
     }
+    if (outcome == TOO_LARGE && spans > 1)
+        return false;
+    post->spans += spans;
     if (outcome == TAKEN) {
         look_for_partial_success(post, spans);
-        return;
+        return true;
     }
     if (outcome == NOT_NOW)
         post->silent_until = now() + post->patience;
     refuse(post, spans, words, scan_get(answer_of(post), "message"));
+    return true;
 }
 
 int otlp_post_close(struct otlp_post *post, struct error *error)

@@ -2,6 +2,7 @@
 #ifndef GASPIPE_TOOLS_OTLP_POST_H
 #define GASPIPE_TOOLS_OTLP_POST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -27,8 +28,12 @@ struct otlp_post;
  */
 struct otlp_post *otlp_post_open(const char *url, struct error *error);
 
-/* Sends a request that holds so many spans; returns when it is taken or given up. */
-void otlp_post_send(struct otlp_post *post, const struct buf *request, uint64_t spans);
+/*
+ * Sends a request that holds so many spans; returns when it is taken or given up.
+ * False: the collector found it too large (413) and it holds more than one span;
+ * nothing is counted, and it is to be sent again in parts.
+ */
+bool otlp_post_send(struct otlp_post *post, const struct buf *request, uint64_t spans);
 
 /* Frees. -1 with ERROR_SYSTEM when some spans were not taken. NULL is allowed. */
 int otlp_post_close(struct otlp_post *post, struct error *error);

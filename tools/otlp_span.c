@@ -29,6 +29,17 @@ static void append_context(struct buf *out, const struct otlp_context *context)
                context->trace[0], context->trace[1], context->span);
 }
 
+static void append_links(struct buf *out, const struct otlp_span *span)
+{
+    for (size_t i = 0; i < span->link_count; i++) {
+        buf_append_string(out, i == 0 ? ",\"links\":[" : ",");
+        append_context(out, &span->links[i]);
+        buf_append_byte(out, '}');
+    }
+    if (span->link_count > 0)
+        buf_append_byte(out, ']');
+}
+
 void otlp_span_begin(struct buf *out, const struct otlp_span *span)
 {
     append_context(out, &span->context);
@@ -40,11 +51,7 @@ void otlp_span_begin(struct buf *out, const struct otlp_span *span)
                ",\"kind\":%d,\"startTimeUnixNano\":\"%" PRId64 "\",\"endTimeUnixNano\":\"%" PRId64
                "\"",
                (int)span->kind, span->from, span->to);
-    if (span->link != NULL) {
-        buf_append_string(out, ",\"links\":[");
-        append_context(out, span->link);
-        buf_append_string(out, "}]");
-    }
+    append_links(out, span);
     if (span->problem != NULL) {
         buf_printf(out, ",\"status\":{\"code\":%d,\"message\":", STATUS_ERROR);
         json_text_string(out, span->problem, strlen(span->problem));

@@ -32,10 +32,11 @@ struct otlp_span {
     struct otlp_context context;
     uint64_t parent; /* span id in the same trace; 0: it is the root */
     enum otlp_span_kind kind;
-    const char *name;                /* UTF-8 */
-    int64_t from, to;                /* nanoseconds since the epoch, from <= to */
-    const struct otlp_context *link; /* NULL: none */
-    const char *problem;             /* of one that failed; NULL: it did not */
+    const char *name; /* UTF-8 */
+    int64_t from, to; /* nanoseconds since the epoch, from <= to */
+    const struct otlp_context *links;
+    size_t link_count;
+    const char *problem; /* of one that failed; NULL: it did not */
 };
 
 /* An id out of a digest (slog/digest.h), which a digest of the same is again. */

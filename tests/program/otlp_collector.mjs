@@ -3,7 +3,8 @@
 // usage: node otlp_collector.mjs FOLDER [ANSWER...]
 // Requests get the ANSWERs one after the other, and 200 when these have run out; the
 // last one for ever when it ends in `!`: 200, 503, 503:1 (Retry-After: 1), 400,
-// partial:3 (three spans rejected), reset (the connection is cut without an answer).
+// max:9000 (413 when the body has more bytes, else 200), partial:3 (three spans
+// rejected), reset (the connection is cut without an answer).
 // FOLDER/port has the port once it listens. FOLDER/taken gets the bodies that were
 // answered with 200, FOLDER/log a line of JSON for each request.
 import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -24,7 +25,8 @@ const reply = (response, status, headers, body) => {
 };
 
 const answerWith = (answer, body, request, response) => {
-    const [word, number] = answer.split(':');
+    let [word, number] = answer.split(':');
+    if (word === 'max') [word, number] = [body.length > Number(number) ? '413' : '200', undefined];
     if (word === 'reset') return void request.socket.destroy();
     if (word === '200' || word === 'partial') appendFileSync(`${folder}/taken`, body);
     if (word === '200') return reply(response, 200, {}, {});

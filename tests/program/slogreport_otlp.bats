@@ -120,6 +120,36 @@ JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
     done
 }
 
+@test "a notify has links to the resolves that settled its promises" {
+    for file in "$DATA"/*.slog.gz; do
+        # Straight from the lines, by the kernel's numbers of the promises. What a failed
+        # delivery resolved is undone, and promises that the kernel rejected have no resolve.
+        zcat "$file" | jq -cn '
+            reduce (inputs | select(.replay == false)) as $line
+                ({resolved: {}, pending: [], links: []};
+                [$line.vatID, $line.deliveryNum] as $delivery
+                | if $line.type == "syscall" and $line.ksc[0] == "resolve"
+                  then .pending += [$line.ksc[2][] | [.[0], $delivery, $line.syscallNum]]
+                  elif $line.type == "deliver-result"
+                  then reduce (.pending[] | select($line.dr[0] == "ok")) as $settled (.;
+                        .resolved[$settled[0]] = $settled[1:]) | .pending = []
+                  elif $line.type == "deliver" and $line.kd[0] == "notify"
+                  then .resolved as $resolved
+                      | .links += ([$line.kd[1][] | $resolved[.[0]] | select(.)[0] | [., $delivery]] | unique)
+                  else . end)
+            | .links[]' | sort > expected
+        slogreport --otlp spans "$file"
+        all_spans spans | jq -sc "$JQ"'
+            INDEX(.spanId) as $by_id
+            | def name: [attribute("swingset.vat_id"), number("swingset.delivery_num")];
+            .[] | select(.links) | . as $to | .links[]
+            | $by_id[.spanId] | select(.name == "resolve")
+            | [($by_id[.parentSpanId] | name), ($to | name)]' | sort > found
+        diff expected found
+        [ "$(wc -l < found)" -ge 3 ]
+    done
+}
+
 @test "a block is a trace, which holds its cranks" {
     slogreport --otlp spans "$DATA/shapes/blocks.slog"
     assert_equal "$(all_spans spans | jq -sc "$JQ"'map(select(.name == "block"))
@@ -160,6 +190,30 @@ JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
     assert_equal "$(jq -r .answer there/log | tr '\n' ' ' | cut -d ' ' -f 1-7)" '503:1 200 reset 429 200 502 504:1'
     assert_equal "$(jq -r '"\(.method) \(.url) \(.headers["content-type"])"' there/log | sort -u)" \
         'POST /v1/traces application/json'
+}
+
+@test "what is too large for a collector is sent again in parts" {
+    slogreport --otlp file "$DATA/variety.slog.gz"
+    all_spans file | sort > expected
+    start_collector max:20000!
+    run --separate-stderr slogreport --otlp "$url" "$DATA/variety.slog.gz"
+    assert_status 0
+    assert_equal "$output$stderr" ''
+    all_spans there/taken | sort | diff expected -
+    # The next requests are made smaller, so that few are too large for nothing.
+    requests=$(wc -l < there/log)
+    [ "$requests" -lt $((3 * $(wc -l < there/taken))) ]
+}
+
+@test "a single span that is too large for a collector is counted, and nothing else" {
+    slogreport --otlp file "$DATA/small.slog.gz"
+    largest=$(all_spans file | awk '{ if (length($0) > most) most = length($0) } END { print most }')
+    start_collector "max:$((largest + 50))!"
+    run --separate-stderr slogreport --otlp "$url" "$DATA/small.slog.gz"
+    assert_status 4
+    missing=$(($(all_spans file | wc -l) - $(all_spans there/taken | wc -l)))
+    [ "$missing" -gt 0 ]
+    [[ $stderr == *": $missing of $(all_spans file | wc -l) spans were not taken: HTTP status 413"* ]] || fail "$stderr"
 }
 
 @test "what a collector does not take is counted, with its words" {
