@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernel/reference.h"
 #include "kernel/state.h"
 #include "store/store.h"
 
@@ -79,12 +78,34 @@ int keys_require(struct kernel *kernel, const char *key, struct buf *value, stru
 
 int keys_get_number(struct kernel *kernel, const char *key, int64_t *number, struct error *error)
 {
-    char text[32];
-
     if (keys_require(kernel, key, &kernel->value, error) != 0)
         return -1;
-    snprintf(text, sizeof text, "n%.24s", buf_string(&kernel->value));
-    return reference_read_number(text, 'n', number) ? 0 : damaged(key, error);
+    return keys_read_numbers(buf_string(&kernel->value), number, 1) ? 0 : damaged(key, error);
+}
+
+/* Moves *at behind the number. */
+static bool read_digits(const char **at, int64_t *number)
+{
+    const char *start = *at;
+
+    for (*number = 0; **at >= '0' && **at <= '9'; (*at)++) {
+        if (__builtin_mul_overflow(*number, 10, number) ||
+            __builtin_add_overflow(*number, **at - '0', number))
+            return false;
+    }
+    return *at > start;
+}
+
+bool keys_read_numbers(const char *text, int64_t *numbers, size_t count)
+{
+    bool bracket = *text == '[';
+    const char *at = bracket ? text + 1 : text;
+
+    for (size_t i = 0; i < count; i++) {
+        if ((i > 0 && *at++ != ',') || !read_digits(&at, &numbers[i]))
+            return false;
+    }
+    return bracket ? strcmp(at, "]") == 0 : *at == '\0';
 }
 
 int keys_get_json(struct kernel *kernel, const char *key, json_t **value, struct error *error)

@@ -36,6 +36,9 @@ int keys_require(struct kernel *kernel, const char *key, struct buf *value, stru
 int keys_get_number(struct kernel *kernel, const char *key, int64_t *number, struct error *error);
 int keys_get_json(struct kernel *kernel, const char *key, json_t **value, struct error *error);
 
+/* As many numbers from 0 up as a text must have, "5", "5,6" or "[5,6,7]"; false: it has not. */
+bool keys_read_numbers(const char *text, int64_t *numbers, size_t count);
+
 /* Whether the value is just this text; false when there is none. */
 int keys_is(struct kernel *kernel, const char *key, const char *text, bool *is,
             struct error *error);

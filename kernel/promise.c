@@ -273,7 +273,9 @@ static int set_data(struct kernel *kernel, const char *kpid, const json_t *data,
         return -1;
     buf_clear(&kernel->value);
     json_array_foreach(slots, i, slot)
+    {
         buf_printf(&kernel->value, "%s%s", i == 0 ? "" : ",", json_string_value(slot));
+    }
     return keys_set_buf(kernel, keys_name(key, "%s.data.slots", kpid), &kernel->value, error);
 }
 

@@ -21,12 +21,13 @@ struct ends {
 static int get_ends(struct kernel *kernel, enum queue_name queue, struct ends *ends,
                     struct error *error)
 {
+    int64_t numbers[2];
+
     if (keys_require(kernel, names[queue], &kernel->value, error) != 0)
         return -1;
-    if (sscanf(buf_string(&kernel->value), "[%" SCNd64 ",%" SCNd64 "]", &ends->head, &ends->tail) !=
-            2 ||
-        ends->head < 0 || ends->tail < ends->head)
+    if (!keys_read_numbers(buf_string(&kernel->value), numbers, 2) || numbers[1] < numbers[0])
         return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is no queue", names[queue]);
+    *ends = (struct ends){.head = numbers[0], .tail = numbers[1]};
     return 0;
 }
 

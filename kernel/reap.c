@@ -39,8 +39,10 @@ int reap_schedule(struct kernel *kernel, int64_t vat, struct error *error)
     snprintf(id, sizeof id, "v%" PRId64, vat);
     if (keys_get_json(kernel, queue_key, &queue, error) != 0)
         return -1;
-    json_array_foreach(queue, i, element) queued =
-        queued || strcmp(json_string_value(element), id) == 0;
+    json_array_foreach(queue, i, element)
+    {
+        queued = queued || strcmp(json_string_value(element), id) == 0;
+    }
     json_decref(queue);
     return queued ? 0 : keys_append_text(kernel, queue_key, id, error);
 }

@@ -17,16 +17,16 @@ int refcount_of_object(struct kernel *kernel, const char *kref, struct object_co
                        bool *exists, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
+    int64_t numbers[2];
 
     *counts = (struct object_counts){0};
     if (keys_get(kernel, keys_name(key, "%s.refCount", kref), &kernel->value, exists, error) != 0)
         return -1;
     if (!*exists)
         return 0;
-    if (sscanf(buf_string(&kernel->value), "%" SCNd64 ",%" SCNd64, &counts->reachable,
-               &counts->recognizable) != 2 ||
-        counts->reachable < 0 || counts->reachable > counts->recognizable)
+    if (!keys_read_numbers(buf_string(&kernel->value), numbers, 2) || numbers[0] > numbers[1])
         return damaged(kref, error);
+    *counts = (struct object_counts){.reachable = numbers[0], .recognizable = numbers[1]};
     return 0;
 }
 

@@ -23,14 +23,6 @@ int vat_meter_create(struct kernel *kernel, int64_t remaining, int64_t threshold
     return vat_meter_set(kernel, meter_id, &meter, error);
 }
 
-/* Computrons of a meter may be more than keys_get_number() reads. */
-static bool read_number(const char *text, int64_t *number)
-{
-    char rest;
-
-    return sscanf(text, "%" SCNd64 "%c", number, &rest) == 1 && *number >= 0;
-}
-
 static int get_field(struct kernel *kernel, const char *meter_id, const char *name, int64_t *number,
                      bool *found, struct error *error)
 {
@@ -41,7 +33,7 @@ static int get_field(struct kernel *kernel, const char *meter_id, const char *na
         return -1;
     if (*found && strcmp(buf_string(&kernel->value), unlimited) == 0)
         *number = VAT_METER_UNLIMITED;
-    else if (*found && !read_number(buf_string(&kernel->value), number))
+    else if (*found && !keys_read_numbers(buf_string(&kernel->value), number, 1))
         return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is no number", key);
     return 0;
 }

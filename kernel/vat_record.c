@@ -183,12 +183,14 @@ int vat_record_position(struct kernel *kernel, int64_t vat, struct vat_position 
                         struct error *error)
 {
     char key[KEYS_NAME_SIZE];
+    int64_t numbers[3];
 
     if (keys_require(kernel, field(key, vat, "deliveries"), &kernel->value, error) != 0)
         return -1;
-    if (sscanf(buf_string(&kernel->value), "[%" SCNd64 ",%" SCNd64 ",%" SCNd64 "]",
-               &position->incarnation, &position->position, &position->delivery_num) != 3)
+    if (!keys_read_numbers(buf_string(&kernel->value), numbers, 3))
         return error_set(error, ERROR_SYSTEM, "the store is damaged: %s", key);
+    *position = (struct vat_position){
+        .incarnation = numbers[0], .position = numbers[1], .delivery_num = numbers[2]};
     return 0;
 }
 
@@ -385,8 +387,10 @@ int vat_record_is_dynamic(struct kernel *kernel, int64_t vat, bool *dynamic, str
     if (keys_get_json(kernel, "vat.dynamicIDs", &ids, error) != 0)
         return -1;
     vat_id_of(id, vat);
-    json_array_foreach(ids, i, element) *dynamic =
-        *dynamic || strcmp(json_string_value(element), id) == 0;
+    json_array_foreach(ids, i, element)
+    {
+        *dynamic = *dynamic || strcmp(json_string_value(element), id) == 0;
+    }
     json_decref(ids);
     return 0;
 }

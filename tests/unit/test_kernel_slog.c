@@ -487,7 +487,7 @@ static int compare_names(const void *a, const void *b)
 /* References in the order in which SwingSet's first message names them. */
 static void make_references(struct play *play, const char *const *devices)
 {
-    const char *names[8];
+    const char *names[8] = {0};
     const json_t *line;
     char kref[KERNEL_REF_SIZE];
     struct error error;
