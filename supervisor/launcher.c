@@ -84,6 +84,8 @@ static struct worker_process *start_native(const struct launcher *launcher, uv_l
         .program_fd = -1,
         .snapshot_fd = snapshot_fd,
         .frame_cap = NETSTRING_CAP_DEFAULT,
+        .memory_limit = launcher->memory_limit,
+        .by_turns = true,
     };
 
     while (*arguments != NULL)
@@ -114,6 +116,8 @@ static struct worker_process *start_counted(const struct launcher *launcher, uv_
         .program_fd = launcher->program_fd,
         .snapshot_fd = snapshot_fd,
         .frame_cap = NETSTRING_CAP_DEFAULT,
+        .memory_limit = launcher->memory_limit,
+        .by_turns = true,
     };
     argument0 = command.arguments[0];
     command.arguments[0] = (char *)name;

@@ -24,6 +24,8 @@ struct launcher {
     uint64_t instruction_limit;
     /* As the worker's -i and -s; 0: not given. The caller sets them. */
     uint32_t compute_interval, parser_kb;
+    /* Bytes that a worker may write to, QEMU's own with it; 0: no limit. The caller sets it. */
+    uint64_t memory_limit;
     char worker[PATH_MAX];
     struct guest_tools tools; /* when counted */
     int program_fd;           /* the worker's file, when counted; else -1 */

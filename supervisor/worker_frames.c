@@ -92,6 +92,11 @@ static void take_input(struct worker_process *process, size_t length, struct sta
         decoded = netstring_decode(&process->decoder, bytes, length, &used, &frame, &error);
         if (decoded == NETSTRING_MORE)
             enlarge_pipe(process->up_fd, process->decoder.length, &process->up_large);
+        /* What is behind the frame came before that could be answered: neither is believed. */
+        if (decoded == NETSTRING_FRAME && used < length && process->by_turns) {
+            error_set(&error, ERROR_INPUT, "it spoke out of turn");
+            decoded = NETSTRING_BAD;
+        }
         more = tell_decoded(process, decoded, frame, come, &error);
         bytes += used;
         length -= used;

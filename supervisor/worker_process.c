@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "supervisor/guest.h"
@@ -285,6 +286,20 @@ static int open_handles(struct worker_process *process, uv_loop_t *loop, int *do
                      uv_strerror(result));
 }
 
+/*
+ * Memory that it reserves and does not write to, as XS and QEMU do by the gigabyte, is not
+ * counted in this. What it took before is; the next piece beyond the limit is refused.
+ */
+static int limit_memory(const struct worker_process *process, uint64_t bytes, struct error *error)
+{
+    const struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
+
+    if (bytes == 0 || prlimit(process->process.pid, RLIMIT_DATA, &limit, NULL) == 0)
+        return 0;
+    /* ESRCH: it has ended, of which gone() tells. */
+    return errno == ESRCH ? 0 : error_system(error, errno, "cannot limit a worker's memory");
+}
+
 static int start_reading(struct worker_process *process, struct error *error)
 {
     int result = worker_frames_start(process);
@@ -333,13 +348,15 @@ struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker
     process->listener = *listener;
     process->reaped = true; /* until there is one to reap */
     process->up_fd = -1;
+    process->by_turns = launch->by_turns;
     netstring_decoder_init(&process->decoder, launch->frame_cap);
     if (open_pipe(down, error) == 0 && open_pipe(up, error) == 0 && open_pipe(words, error) == 0 &&
         open_handles(process, loop, &down[1], &up[0], &words[0], error) == 0 &&
         spawn(process, loop, launch, (int[]){down[0], up[1], words[1]}, error) == 0) {
         process->reaped = false;
         list_running(process);
-        started = start_reading(process, error) == 0;
+        started = limit_memory(process, launch->memory_limit, error) == 0 &&
+                  start_reading(process, error) == 0;
     }
     for (int end = 0; end < 2; end++) {
         close_fd(down[end]);

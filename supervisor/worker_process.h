@@ -3,6 +3,8 @@
 #define GASPIPE_SUPERVISOR_WORKER_PROCESS_H
 
 #include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/uio.h>
 #include <uv.h>
 
@@ -27,6 +29,8 @@ struct worker_launch {
     int program_fd;                 /* becomes GUEST_PROGRAM_FD in the worker; -1: none */
     int snapshot_fd;                /* becomes WORKER_SNAPSHOT_FD in the worker; -1: none */
     size_t frame_cap;               /* bytes; a longer frame from it is bad */
+    uint64_t memory_limit;          /* bytes that it may write to (RLIMIT_DATA); 0: no limit */
+    bool by_turns; /* it says one thing and waits: two frames at once are bad, both of them */
 };
 
 /* What it tells its owner, from within the loop. */

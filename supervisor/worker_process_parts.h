@@ -26,7 +26,8 @@ struct worker_process {
     int handles_open;
     bool reaped, up_ended, words_ended, down_closed, freed;
     bool awaited; /* a frame was sent, and none has come since */
-    bool slow;    /* it did not answer while it was waited for directly */
+    bool by_turns;
+    bool slow; /* it did not answer while it was waited for directly */
     bool down_large, up_large;
     bool garbled; /* a frame was bad: what follows is no frame */
     int exit_status, signal_number;

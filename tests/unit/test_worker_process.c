@@ -18,7 +18,9 @@ struct told {
     struct worker_process *process;
     size_t frames, bytes, bad, lines;
     size_t hang_up_after; /* frames */
-    size_t again;         /* until so many have come, each is sent back */
+    bool by_turns;
+    uint64_t memory_limit;
+    size_t again; /* until so many have come, each is sent back */
     char words[64];
     int exit_status, signal_number;
 };
@@ -83,6 +85,8 @@ static void start(struct told *told, char *script)
         .program_fd = -1,
         .snapshot_fd = -1,
         .frame_cap = 2 << 20,
+        .by_turns = told->by_turns,
+        .memory_limit = told->memory_limit,
     };
     const struct worker_listener listener = {
         .context = told,
@@ -169,6 +173,38 @@ static void an_end_inside_a_frame_is_bad(void **state)
     assert_int_equal(told.bad, 1);
 }
 
+/* Nobody could have answered the first one in between. */
+static void two_frames_at_once_are_bad(void **state)
+{
+    struct told told = {.by_turns = true};
+
+    (void)state;
+    start(&told, (char *)"printf 1:a,1:b, >&4; exec sleep 100");
+    finish(&told);
+    assert_int_equal(told.frames, 0);
+    assert_int_equal(told.bad, 1);
+    assert_int_equal(told.signal_number, 9);
+}
+
+/* It waits for a line, until when the limit holds; tail(1) keeps all that it reads. */
+static void memory_beyond_the_limit_is_refused(void **state)
+{
+    static const char keep[] = "read -r line <&3; exec 3<&-; head -c 200000000 /dev/zero "
+                               "| tail -c 200000000 > /dev/null && exit 5; exit 6";
+    const uint64_t limits[] = {0, 100000000};
+    const int statuses[] = {5, 6};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct told told = {.memory_limit = limits[i]};
+
+        start(&told, (char *)keep);
+        send_frame(&told, "\n", 1);
+        finish(&told);
+        assert_int_equal(told.exit_status, statuses[i]);
+    }
+}
+
 /* Children that it leaves behind, one of them out of reach, hold its pipes. */
 static void its_children_do_not_keep_it_from_being_gone(void **state)
 {
@@ -237,6 +273,8 @@ int main(void)
         cmocka_unit_test(what_is_no_frame_is_told_once),
         cmocka_unit_test(a_frame_over_the_cap_is_bad),
         cmocka_unit_test(an_end_inside_a_frame_is_bad),
+        cmocka_unit_test(two_frames_at_once_are_bad),
+        cmocka_unit_test(memory_beyond_the_limit_is_refused),
         cmocka_unit_test(its_children_do_not_keep_it_from_being_gone),
         cmocka_unit_test(the_loop_goes_on_while_a_slow_answer_is_waited_for),
         cmocka_unit_test(many_short_exchanges),
