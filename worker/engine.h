@@ -21,8 +21,9 @@ struct engine_host {
     void *context;
     /*
      * Sends a request to the supervisor and waits for its answer, which is
-     * borrowed until the next call. Does not return when the pipe fails: with
-     * framing lost there is nobody left to compute for.
+     * borrowed until the next call. When the pipe fails its iov_base is NULL: there is
+     * nobody left to compute for, so the engine must stop at once (ENGINE_STOPPED, with
+     * whatever words and status).
      */
     struct iovec (*request)(void *context, struct iovec message);
 };

@@ -36,6 +36,17 @@ static struct engine_result echo_evaluate(struct engine *engine, struct iovec so
     return (struct engine_result){.outcome = ENGINE_OK};
 }
 
+/* What comes of a request. */
+static struct engine_result ask(const struct engine *engine, struct iovec message)
+{
+    struct iovec answer = engine->host.request(engine->host.context, message);
+    struct engine_result result = {.outcome = ENGINE_OK, .text = answer};
+
+    if (answer.iov_base == NULL)
+        result.outcome = ENGINE_STOPPED;
+    return result;
+}
+
 static struct engine_result echo_deliver(struct engine *engine, struct iovec message)
 {
     static char stopped[] = "stopped as it was told";
@@ -45,8 +56,7 @@ static struct engine_result echo_deliver(struct engine *engine, struct iovec mes
 
     switch (first) {
     case '?':
-        result.text = engine->host.request(engine->host.context, rest);
-        break;
+        return ask(engine, rest);
     case '!':
         result.outcome = ENGINE_THREW;
         result.text = rest;

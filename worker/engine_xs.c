@@ -26,6 +26,7 @@ struct engine {
 };
 
 extern xsIntegerValue fxGetCurrentHeapCount(xsMachine *the);
+extern void fxExitToHost(xsMachine *the);
 extern void modInstallTextDecoder(xsMachine *the);
 extern void modInstallTextEncoder(xsMachine *the);
 extern void modInstallBase64(xsMachine *the);
@@ -80,6 +81,8 @@ static void xs_issue_command(xsMachine *the)
     message.iov_len = (size_t)xsGetArrayBufferLength(xsArg(0));
     message.iov_base = xsToArrayBuffer(xsArg(0));
     answer = host->request(host->context, message);
+    if (answer.iov_base == NULL)
+        fxExitToHost(the);
     xsResult = xsArrayBuffer(answer.iov_base, (xsIntegerValue)answer.iov_len);
 }
 

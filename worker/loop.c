@@ -21,7 +21,10 @@ struct worker {
     struct engine *engine;
     struct buf record; /* the meter record that goes before a result */
     int exit_status;   /* of the last command: what a clean end will be */
+    bool pipe_lost;    /* in the middle of a command; the status says how */
 };
+
+static const char no_memory_for_stamps[] = "out of memory for stamps";
 
 /* Whether the loop goes on after a command. */
 enum loop_step { LOOP_NEXT, LOOP_END };
@@ -81,17 +84,12 @@ static const char too_long[] = "a message is too long for a frame";
 
 /* ---- a request of the engine, in mid-delivery ---- */
 
-/* The engine stands deep in a contract's call and has nobody to go on for. */
-static void __attribute__((noreturn)) give_up(int exit_status, const char *words)
+/* What a request comes to when the pipe has failed, or cannot take it. */
+static struct iovec lose_pipe(struct worker *worker, int exit_status, const char *words)
 {
-    log_line("%s", words);
-    exit(exit_status);
-}
-
-static void take_stamp(struct worker *worker)
-{
-    if (stamps_take(&worker->stamps) != 0)
-        give_up(WORKER_EXIT_HOST_MEMORY, "out of memory for stamps");
+    (void)end_with(worker, exit_status, words);
+    worker->pipe_lost = true;
+    return (struct iovec){0};
 }
 
 static struct iovec receive_answer(struct worker *worker)
@@ -100,15 +98,16 @@ static struct iovec receive_answer(struct worker *worker)
     struct error error;
     enum channel_result result = channel_receive(&worker->channel, &answer, &error);
 
-    take_stamp(worker);
+    if (stamps_take(&worker->stamps) != 0)
+        return lose_pipe(worker, WORKER_EXIT_HOST_MEMORY, no_memory_for_stamps);
     if (result == CHANNEL_END)
-        give_up(WORKER_EXIT_IO, "end of file before the answer to a request");
+        return lose_pipe(worker, WORKER_EXIT_IO, "end of file before the answer to a request");
     if (result != CHANNEL_FRAME)
-        give_up(exit_status_of(result), error.text);
+        return lose_pipe(worker, exit_status_of(result), error.text);
     record_down(worker, answer);
     if (answer.iov_len == 0 || *(char *)answer.iov_base != COMMAND_ANSWER)
-        give_up(WORKER_EXIT_BAD_FRAME, "a request was answered by a frame that does not begin "
-                                       "with '/'");
+        return lose_pipe(worker, WORKER_EXIT_BAD_FRAME,
+                         "a request was answered by a frame that does not begin with '/'");
     return (struct iovec){(char *)answer.iov_base + 1, answer.iov_len - 1};
 }
 
@@ -134,11 +133,12 @@ static struct iovec request(void *context, struct iovec message)
 
     region_pause(&worker->region);
     if (!fits(message.iov_len, 0))
-        give_up(WORKER_EXIT_MESSAGE, too_long);
+        return lose_pipe(worker, WORKER_EXIT_MESSAGE, too_long);
     record_up(worker, parts, 2);
-    take_stamp(worker);
+    if (stamps_take(&worker->stamps) != 0)
+        return lose_pipe(worker, WORKER_EXIT_HOST_MEMORY, no_memory_for_stamps);
     if (channel_send(&worker->channel, parts, 2, &error) != 0)
-        give_up(WORKER_EXIT_IO, error.text);
+        return lose_pipe(worker, WORKER_EXIT_IO, error.text);
     answer = receive_answer(worker);
     region_resume(&worker->region);
     return answer;
@@ -154,7 +154,8 @@ static enum loop_step send_done(struct worker *worker, struct meter *meter, stru
     struct iovec parts[] = {{&prefix, 1}, {0}, {&end, 1}, text};
     enum loop_step step;
 
-    take_stamp(worker);
+    if (stamps_take(&worker->stamps) != 0)
+        return end_with(worker, WORKER_EXIT_HOST_MEMORY, no_memory_for_stamps);
     if (!fits(text.iov_len, worker->stamps.count))
         return end_with(worker, WORKER_EXIT_MESSAGE, too_long);
     meter->compute = usage.compute;
@@ -232,6 +233,8 @@ static enum loop_step run_metered(struct worker *worker, char command, struct io
     region_start(&worker->region, command == COMMAND_DELIVER);
     result = run_command(worker, command, argument);
     region_stop(&worker->region, &meter);
+    if (worker->pipe_lost)
+        return LOOP_END;
     switch (result.outcome) {
     case ENGINE_OK:
         return send_done(worker, &meter, result.text);
@@ -294,7 +297,10 @@ static void handle_all(struct worker *worker)
         enum channel_result result = channel_receive(&worker->channel, &frame, &error);
 
         stamps_clear(&worker->stamps);
-        take_stamp(worker);
+        if (stamps_take(&worker->stamps) != 0) {
+            (void)end_with(worker, WORKER_EXIT_HOST_MEMORY, no_memory_for_stamps);
+            return;
+        }
         if (result == CHANNEL_END)
             return;
         if (result == CHANNEL_FRAME) {

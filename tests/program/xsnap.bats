@@ -157,6 +157,67 @@ show() {
     same -- e1 'econst all = []; for (;;) all.push(new ArrayBuffer(1 << 26));'
 }
 
+# XS grows its table of keys for as long as there is memory, unless a snapshot says that it
+# does not: the number behind that of the first keys (32000) is by how many it grows.
+@test "no more keys" {
+    each -- e1 wplain
+    for file in theirs ours; do
+        perl -0777 -pe 's/(\x00\x7d\x00\x00)\x40\x1f\x00\x00/$1\x00\x00\x00\x00/' $file/plain > full
+        ! cmp -s full $file/plain
+    done
+    same -r "$PWD/full" -- e1 'efor (let i = 0; i < 40000; i++) ({})[`k${i}`] = i;' e1
+    assert_equal "$(cat ours/status)" 16
+}
+
+# parted STATUS READER FRAME...: the worker gets the frames from a parent of whose two ends
+# one is the READER's, which goes away; the same is said of both workers.
+parted() {
+    local expected=$1 reader=$2
+
+    shift 2
+    frame "$@" > frames
+    for worker in "$THEIRS" "$BUILD/gaspipe-worker"; do
+        run timeout 60 bash -c "exec 4> >($reader); [ '$reader' != exit ] || wait \$!
+            exec \"\$0\" vat 3< frames" "$worker"
+        assert_status "$expected"
+        [ -n "$output" ] || fail "$worker said nothing"
+    done
+    assert_equal "${#lines[@]}" 1 "lines of ours"
+}
+
+@test "the parent goes away: in a delivery, in a request, with half of a large frame" {
+    parted 2 exit 'efor (let i = 0; i < 100000; i++);' e1
+    parted 2 'cat > /dev/null' 'eissueCommand(new ArrayBuffer(1))'
+    parted 2 exit 'eissueCommand(new ArrayBuffer(1))'
+    parted 2 'head -c 100 > /dev/null' 'enew ArrayBuffer(10000000)'
+    parted 2 'head -c 100 > /dev/null' 'eissueCommand(new ArrayBuffer(10000000))'
+}
+
+@test "the parent goes away: between frames, after what was well and what was not" {
+    same -- e1
+    same -- 'ethrow 1'
+    same -- e1 q e2
+}
+
+@test "signals end both alike" {
+    mkfifo down up
+    # Open for both, so that none of the ends is the last one. What is started in the
+    # background ignores SIGINT.
+    exec 7<> down 8<> up
+    for signal in TERM HUP KILL USR1; do
+        for worker in "$THEIRS" "$BUILD/gaspipe-worker"; do
+            "$worker" vat 3<&7 4>&8 7>&- 8>&- 2> stderr &
+            frame 'eissueCommand(new ArrayBuffer(0)); for (;;);' >&7
+            # It is at work when it has asked.
+            assert_equal "$(head -c 4 <&8)" '1:?,'
+            kill -s $signal $!
+            status=0
+            wait $! || status=$?
+            assert_equal "$status" $((128 + $(kill -l $signal))) "$worker's status"
+        done
+    done
+}
+
 @test "scripts and modules from files" {
     echo 'globalThis.fromScript = 42; print("script");' > script.js
     echo 'import { name } from "./other.js"; print("module", name);' > module.js
@@ -179,7 +240,7 @@ show() {
 
 @test "-h and -v; an option that is none" {
     assert_equal "$("$BUILD/gaspipe-worker" -v | head -n 1)" "$("$THEIRS" -v)"
-    for arguments in -h '--telepathy' '-l' '-z 1'; do
+    for arguments in -h '--telepathy' '-l' '-z 1' -name; do
         # shellcheck disable=SC2086 # several words
         run "$THEIRS" $arguments
         theirs=$status
