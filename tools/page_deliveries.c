@@ -77,16 +77,58 @@ static void append_varint(struct buf *bytes, uint64_t number)
     buf_append_byte(bytes, (char)number);
 }
 
+/* The first of the requests of which only the kernel's side is known; they are the last ones. */
+static size_t first_unseen(const struct model_delivery *delivery)
+{
+    if (delivery->coverage == MODEL_BARE)
+        return 0;
+    if (delivery->coverage != MODEL_CUT)
+        return delivery->event_count;
+    for (size_t i = delivery->span_count; i > 0; i--) {
+        if (delivery->spans[i - 1].kind == MODEL_UP)
+            return delivery->spans[i - 1].event + 1;
+    }
+    return 0;
+}
+
+/* The kernel's time for a request; none where its answer is missing. */
+static int64_t length_of(const struct model_event *event)
+{
+    int64_t length;
+
+    if (event->answered == MODEL_NONE)
+        return 0;
+    return __builtin_sub_overflow(event->answered, event->arrived, &length) ? -1 : length;
+}
+
+static bool is_short(int64_t length)
+{
+    return length >= 0 && length < LONGEST;
+}
+
+static bool unseen_fit(const struct model_delivery *delivery)
+{
+    for (size_t i = first_unseen(delivery); i < delivery->event_count; i++) {
+        const struct model_event *event = &delivery->events[i];
+        int64_t from;
+
+        if (__builtin_sub_overflow(event->arrived, delivery->sent, &from) || !is_short(from) ||
+            !is_short(length_of(event)))
+            return false;
+    }
+    return true;
+}
+
 static bool fits(const struct model_delivery *delivery)
 {
     for (size_t i = 0; i < delivery->span_count; i++) {
         int64_t length;
 
         if (__builtin_sub_overflow(delivery->spans[i].to, delivery->spans[i].from, &length) ||
-            length < 0 || length >= LONGEST)
+            !is_short(length))
             return false;
     }
-    return !delivery->clock_changed;
+    return !delivery->clock_changed && unseen_fit(delivery);
 }
 
 /* Most slogfiles have microseconds: then a thousandth is saved on each length. */
@@ -94,6 +136,11 @@ static int64_t unit_of(const struct model_delivery *delivery)
 {
     for (size_t i = 0; i < delivery->span_count; i++) {
         if ((delivery->spans[i].to - delivery->spans[i].from) % 1000 != 0)
+            return 1;
+    }
+    for (size_t i = first_unseen(delivery); i < delivery->event_count; i++) {
+        if ((delivery->events[i].arrived - delivery->sent) % 1000 != 0 ||
+            length_of(&delivery->events[i]) % 1000 != 0)
             return 1;
     }
     return 1000;
@@ -114,12 +161,28 @@ static void append_label(struct page_deliveries *deliveries, const struct model_
     append_varint(&deliveries->bytes, number);
 }
 
+static void append_unseen(struct page_deliveries *deliveries, const struct model_delivery *delivery,
+                          int64_t unit)
+{
+    size_t first = first_unseen(delivery);
+
+    append_varint(&deliveries->bytes, delivery->event_count - first);
+    for (size_t i = first; i < delivery->event_count; i++) {
+        const struct model_event *event = &delivery->events[i];
+
+        append_varint(&deliveries->bytes, (uint64_t)((event->arrived - delivery->sent) / unit));
+        append_varint(&deliveries->bytes, (uint64_t)(length_of(event) / unit));
+        append_label(deliveries, event);
+    }
+}
+
 static size_t add_detail(struct page_deliveries *deliveries, const struct model_delivery *delivery)
 {
     size_t before = deliveries->bytes.length;
     int64_t unit = unit_of(delivery);
 
     append_varint(&deliveries->bytes, (uint64_t)unit);
+    append_unseen(deliveries, delivery, unit);
     for (size_t i = 0; i < delivery->span_count; i++) {
         const struct model_span *span = &delivery->spans[i];
 
@@ -163,7 +226,7 @@ size_t page_deliveries_add(struct page_deliveries *deliveries,
     add_integer(deliveries, PAGE_KIND, kind);
     add_columns(deliveries, delivery);
     deliveries->before = start;
-    if (detail && delivery->span_count > 0 && fits(delivery))
+    if (detail && delivery->span_count + delivery->event_count > 0 && fits(delivery))
         taken = add_detail(deliveries, delivery);
     buf_printf(&deliveries->lengths, "%s%zu", deliveries->count > 0 ? "," : "", taken);
     deliveries->count++;

@@ -24,7 +24,10 @@
  * and words; lengths, of each delivery's bytes (0: it has no detail); and bytes
  * in base64. A delivery's bytes are numbers, seven bits to a byte, the lowest
  * first, the top bit set on all bytes of a number but the last. The first is the
- * unit in nanoseconds; then comes for each span its kind + 8 * its length in
+ * unit in nanoseconds. Then come the requests that the worker noted nothing of,
+ * since its stamps overran or it has none: how many, and for each its arrival at
+ * the kernel after the delivery's sending, the kernel's time, both in units, and
+ * the number of its label. Then comes for each span its kind + 8 * its length in
  * units. A span of the kind UP begins a request, and the number of its label
  * follows.
  */

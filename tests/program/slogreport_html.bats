@@ -124,6 +124,32 @@ as_the_page() {
     diff expected found
 }
 
+@test "of requests past the stamps that overran the kernel's side is shown, and that it is no more" {
+    needs_browser
+    show "$DATA/variety.slog.gz"
+    # Straight from the lines of the one delivery that overran: 502 stamps are of 250 requests.
+    zcat "$DATA/variety.slog.gz" | jq -sc '
+        def us: . * 1e6 | round;
+        map(select(.vatID == "v4" and .deliveryNum == 30 and .replay != true))
+        | (map(select(.type == "deliver"))[0].time | us) as $sent
+        | (map(select(.type == "syscall-result")) | INDEX(.syscallNum)) as $results
+        | map(select(.type == "syscall" or .type == "console"))[250:][]
+        | [(.time | us) - $sent, (if .type == "console" then 0 else ($results["\(.syscallNum)"].time | us) - (.time | us) end)]' > expected
+    [ "$(wc -l < expected)" -gt 300 ]
+    script '
+        const overrun = [...deliveries.order].filter(i => deliveries.flags[i] & FLAG.overrun);
+        timeline.show(overrun[0]);
+        return overrun.flatMap(i => spansOf(i).requests.filter(({ unseen }) => unseen)
+            .map(({ from, to }) => [from / 1e3, (to - from) / 1e3]))' | jq -c '.[]' > found
+    diff expected found
+    script 'return document.getElementById("unseen").textContent' > hint
+    grep -q "stamps overran: of the last $(wc -l < expected) requests only the kernel's side is known" hint
+    # One of them, as the table's button chooses it.
+    script 'timeline.show(timeline.selected, spansOf(timeline.selected).requests.length - 1);
+        return document.getElementById("request").textContent' | grep -q 'kernel .*, and the worker noted nothing'
+    assert_equal "$(console)" ''
+}
+
 @test "sums and stalls are those of summary and stalls" {
     needs_browser
     show "$DATA/variety.slog.gz"

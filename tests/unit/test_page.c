@@ -88,8 +88,8 @@ static void what_is_beyond_the_limits_is_counted(void **state)
     (void)state;
     assert_has(&text, "\"counts\":{\"shown\":2,\"hidden\":1,\"placeless\":0,\"detailed\":1,");
     assert_has(&text, "{\"start\":[0,4000000],\"total\":[3000000,3000000],");
-    /* Two bytes of unit, two for each span; the second has none. */
-    assert_has(&text, "\"lengths\":[8,0]");
+    /* Two bytes of unit, one of unseen requests, two for each span; the second has none. */
+    assert_has(&text, "\"lengths\":[9,0]");
     /* Sums are of all three. */
     assert_has(&text,
                "{\"by\":\"all\",\"name\":\"\",\"label\":\"\",\"columns\":{\"total\":[3,9000000,");
@@ -106,13 +106,13 @@ static void starts_that_are_too_far_apart_have_no_place(void **state)
     buf_free(&text);
 }
 
-/* Unit 1000; then kind + 8 * 1000 µs, seven bits to a byte: SEND 0, WORKER 1, RETURN 5. */
+/* Unit 1000; no unseen request; then kind + 8 * 1000 µs, seven bits to a byte: SEND 0, WORKER 1, RETURN 5. */
 static void spans_are_packed_as_the_header_says(void **state)
 {
     struct buf text = page_of(starts, 1, PAGE_LIMITS);
 
     (void)state;
-    assert_has(&text, "\"lengths\":[8],\"bytes\":\"6AfAPsE+xT4=\"");
+    assert_has(&text, "\"lengths\":[9],\"bytes\":\"6AcAwD7BPsU+\"");
     buf_free(&text);
 }
 

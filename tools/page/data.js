@@ -114,6 +114,13 @@ const readSpans = i => {
   const requests = [];
   if (at === end) return { spans, requests };
   const unit = next();
+  const unseen = [];
+  for (let left = next(); left > 0; left--) {
+    const arrived = next() * unit;
+    const length = next() * unit;
+    const [type, words] = labels[next()];
+    unseen.push({ type, words, from: arrived, to: arrived + length, times: [NaN, length, NaN], unseen: true });
+  }
   let from = 0;
   while (at < end) {
     const value = next();
@@ -131,11 +138,12 @@ const readSpans = i => {
     spans.push({ kind, from, to });
     from = to;
   }
-  return { spans, requests };
+  return { spans, requests: [...requests, ...unseen] };
 };
 
 // { spans: [{kind, from, to}], requests: [{type, words, from, to, times}] }, in
-// nanoseconds after the delivery's start; both empty where there is no detail.
+// nanoseconds after the delivery's start; both empty where there is no detail. Of
+// requests that are `unseen` the worker noted nothing: their times are the kernel's.
 const spansOf = i => {
   let found = spansCache.get(i);
   if (!found) {

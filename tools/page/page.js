@@ -107,10 +107,18 @@ const requestsOf = (i, request) => {
   const container = make('div');
   const chosen = rows[request];
   const words = chosen
-    ? `Syscall ${request + 1} of ${rows.length}, ${chosen.words}: up ${timeText(chosen.times[0])}, kernel ${timeText(chosen.times[1])}, down ${timeText(chosen.times[2])}`
+    ? `Syscall ${request + 1} of ${rows.length}, ${requestText(chosen)}`
     : `${rows.length} syscalls and console calls`;
   new Table(container, REQUEST_COLUMNS, { sort: 0, descending: false, label: 'Syscalls of the delivery' }).setRows(rows);
-  return [make('p', { id: 'request' }, words), container];
+  const unseen = rows.filter(row => row.unseen).length;
+  const hint = deliveries.flags[i] & FLAG.overrun ? "The worker's stamps overran" : 'The worker left no stamps';
+  return [
+    make('p', { id: 'request' }, words),
+    ...(unseen > 0
+      ? [make('p', { class: 'hint', id: 'unseen' }, `${hint}: of ${unseen === rows.length ? 'its' : `the last ${countText(unseen)}`} requests only the kernel's side is known, and the time around them is unattributed.`)]
+      : []),
+    container,
+  ];
 };
 
 const timeline = new Timeline({

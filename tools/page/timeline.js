@@ -459,7 +459,12 @@ class Timeline {
       context.fillStyle = colours[COLOUR_OF_SPAN[kind]];
       context.fillRect(left, top + HEAD_HEIGHT, width, BAR_HEIGHT);
     }
-    for (const { words, from, to } of requests) {
+    for (const { words, from, to, unseen } of requests) {
+      // The kernel's time is known, but the delivery's is not split there: a bar of half the height.
+      if (unseen) {
+        context.fillStyle = colours.kernel;
+        context.fillRect(zero + from * this.scale, top + HEAD_HEIGHT + BAR_HEIGHT / 2, Math.max((to - from) * this.scale, 1), BAR_HEIGHT / 2);
+      }
       const left = Math.max(zero + from * this.scale, NAMES_WIDTH);
       const end = zero + to * this.scale;
       if (end < left + 8) continue;
@@ -669,8 +674,7 @@ class Timeline {
     ];
     if (deliveries.flags[i] & FLAG.error) lines.push(`failed: ${deliveries.problem[i]}`);
     if (request >= 0) {
-      const { words, times } = spansOf(i).requests[request];
-      lines.push(`${words}: up ${timeText(times[0])}, kernel ${timeText(times[1])}, down ${timeText(times[2])}`);
+      lines.push(requestText(spansOf(i).requests[request]));
     }
     this.tip.textContent = lines.join('\n');
     const left = Math.min(event.clientX + 14, innerWidth - this.tip.offsetWidth - 8);

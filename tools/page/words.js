@@ -19,6 +19,11 @@ const countText = number =>
 
 const shareText = share => (Number.isFinite(share) ? `${(share * 100).toFixed(1)} %` : '');
 
+const requestText = ({ words, times, unseen }) =>
+  unseen
+    ? `${words}: kernel ${timeText(times[1])}, and the worker noted nothing`
+    : `${words}: up ${timeText(times[0])}, kernel ${timeText(times[1])}, down ${timeText(times[2])}`;
+
 // Nanoseconds after the page's zero as a moment of the clock.
 const clockText = nanoseconds => {
   const moment = BigInt(overall.zero) + BigInt(Math.round(nanoseconds));
