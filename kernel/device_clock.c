@@ -24,13 +24,55 @@ static json_t *new_state(void)
     return json_pack("{s:i,s:[],s:[]}", "lastPolled", 0, "deadlines", "repeaters");
 }
 
+static bool is_time(const json_t *value)
+{
+    return json_is_integer(value) && json_integer_value(value) >= 0;
+}
+
+static bool are_handlers(const json_t *handlers)
+{
+    const json_t *entry;
+    enum reference_kind kind;
+    size_t i;
+
+    json_array_foreach(handlers, i, entry)
+    {
+        const json_t *index = json_object_get(entry, "index");
+
+        if (!reference_read_kref(&kind, json_string_value(json_object_get(entry, "handler"))) ||
+            kind != REFERENCE_OBJECT || (index != NULL && !is_time(index)))
+            return false;
+    }
+    return json_is_array(handlers);
+}
+
+static bool is_state(const json_t *state)
+{
+    const json_t *deadlines = json_object_get(state, "deadlines"), *event;
+    size_t i;
+
+    json_array_foreach(deadlines, i, event)
+    {
+        if (!is_time(json_object_get(event, "time")) ||
+            !are_handlers(json_object_get(event, "handlers")))
+            return false;
+    }
+    return is_time(json_object_get(state, "lastPolled")) && json_is_array(deadlines) &&
+           json_is_array(json_object_get(state, "repeaters"));
+}
+
 static int get_state(struct kernel *kernel, int64_t device, json_t **state, struct error *error)
 {
     if (device_get_state(kernel, device, state, error) != 0)
         return -1;
     if (*state == NULL)
         *state = new_state();
-    return *state != NULL ? 0 : error_memory(error, "the clock");
+    if (*state == NULL)
+        return error_memory(error, "the clock");
+    if (is_state(*state))
+        return 0;
+    json_decref(*state);
+    return error_set(error, ERROR_SYSTEM, "the store is damaged: the clock's deviceState");
 }
 
 static int64_t number_of(const json_t *object, const char *name)
@@ -79,8 +121,8 @@ static bool next_time(const json_t *repeater, int64_t after, int64_t *time)
 {
     int64_t start = number_of(repeater, "startTime"), interval = number_of(repeater, "interval");
 
-    return interval > 0 &&
-           !__builtin_add_overflow(after, interval - (after - start) % interval, time);
+    return interval > 0 && !__builtin_sub_overflow(interval, (after - start) % interval, time) &&
+           !__builtin_add_overflow(*time, after, time);
 }
 
 /* ---- methods ---- */

@@ -121,6 +121,7 @@ int keys_is(struct kernel *kernel, const char *key, const char *text, bool *is, 
 {
     bool found;
 
+    *is = false;
     if (keys_get(kernel, key, &kernel->value, &found, error) != 0)
         return -1;
     *is = found && strcmp(buf_string(&kernel->value), text) == 0;
@@ -160,6 +161,27 @@ int keys_take_number(struct kernel *kernel, const char *key, int64_t *number, st
     if (keys_get_number(kernel, key, number, error) != 0)
         return -1;
     return keys_set_number(kernel, key, *number + 1, error);
+}
+
+int keys_has_text(struct kernel *kernel, const char *key, const char *text, bool *has,
+                  struct error *error)
+{
+    json_t *texts;
+    const json_t *element;
+    bool none;
+    size_t i;
+
+    *has = false;
+    if (keys_is(kernel, key, "[]", &none, error) != 0 || none)
+        return none ? 0 : -1;
+    if (keys_get_json(kernel, key, &texts, error) != 0)
+        return -1;
+    json_array_foreach(texts, i, element)
+    {
+        *has = *has || (json_is_string(element) && strcmp(json_string_value(element), text) == 0);
+    }
+    json_decref(texts);
+    return 0;
 }
 
 int keys_append_text(struct kernel *kernel, const char *key, const char *text, struct error *error)

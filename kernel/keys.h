@@ -49,7 +49,9 @@ int keys_set_json(struct kernel *kernel, const char *key, const json_t *value, s
 /* The number under the key, which then is one more. */
 int keys_take_number(struct kernel *kernel, const char *key, int64_t *number, struct error *error);
 
-/* Adds to a JSON array of texts, or takes one away. */
+/* A JSON array of texts: whether one is in it, adding one, taking one away. */
+int keys_has_text(struct kernel *kernel, const char *key, const char *text, bool *has,
+                  struct error *error);
 int keys_append_text(struct kernel *kernel, const char *key, const char *text, struct error *error);
 int keys_remove_text(struct kernel *kernel, const char *key, const char *text, bool *removed,
                      struct error *error);

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "kernel/keys.h"
 #include "kernel/state.h"
@@ -31,19 +30,11 @@ int reap_init(struct kernel *kernel, const struct kernel_options *options, struc
 int reap_schedule(struct kernel *kernel, int64_t vat, struct error *error)
 {
     char id[32];
-    json_t *queue;
-    const json_t *element;
-    size_t i;
-    bool queued = false;
+    bool queued;
 
     snprintf(id, sizeof id, "v%" PRId64, vat);
-    if (keys_get_json(kernel, queue_key, &queue, error) != 0)
+    if (keys_has_text(kernel, queue_key, id, &queued, error) != 0)
         return -1;
-    json_array_foreach(queue, i, element)
-    {
-        queued = queued || strcmp(json_string_value(element), id) == 0;
-    }
-    json_decref(queue);
     return queued ? 0 : keys_append_text(kernel, queue_key, id, error);
 }
 

@@ -108,11 +108,14 @@ int refcount_decrement(struct kernel *kernel, const char *kref, enum refcount_ho
 static int change_all(struct kernel *kernel, const json_t *krefs, int64_t change,
                       struct error *error)
 {
+    enum reference_kind kind;
     const json_t *kref;
     size_t i;
 
     json_array_foreach(krefs, i, kref)
     {
+        if (!reference_read_kref(&kind, json_string_value(kref)))
+            return error_set(error, ERROR_SYSTEM, "the store is damaged: a list of references");
         if (change_count(kernel, json_string_value(kref), change, REFCOUNT_KERNEL, error) != 0)
             return -1;
     }

@@ -73,9 +73,12 @@ bool reference_read_vref(struct vref *vref, const char *bytes, size_t length)
 
 bool reference_read_kref(enum reference_kind *kind, const char *text)
 {
-    const char *at, *end = text + strlen(text);
+    const char *at, *end;
     int64_t id;
 
+    if (text == NULL)
+        return false;
+    end = text + strlen(text);
     if (end - text < 3 || text[0] != 'k' || !read_kind(text[1], kind))
         return false;
     at = text + 2;
@@ -107,7 +110,10 @@ char reference_letter(enum reference_kind kind)
 
 bool reference_read_number(const char *text, char letter, int64_t *number)
 {
-    const char *at = text + 1;
+    const char *at;
 
-    return text[0] == letter && read_id(&at, text + strlen(text), number) && *at == '\0';
+    if (text == NULL || text[0] != letter)
+        return false;
+    at = text + 1;
+    return read_id(&at, text + strlen(text), number) && *at == '\0';
 }

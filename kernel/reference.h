@@ -28,7 +28,7 @@ struct vref {
     char text[VREF_SIZE];
 };
 
-/* Whether these bytes are a reference; if so, it is filled in. */
+/* Whether these bytes are a reference; if so, it is filled in. NULL is no text of any. */
 bool reference_read_vref(struct vref *vref, const char *bytes, size_t length);
 bool reference_read_kref(enum reference_kind *kind, const char *text);
 

@@ -208,26 +208,8 @@ int vat_record_is_terminated(struct kernel *kernel, int64_t vat, bool *terminate
                              struct error *error)
 {
     char id[32];
-    json_t *ids;
-    const json_t *element;
-    size_t i;
 
-    if (keys_is(kernel, "vats.terminated", "[]", terminated, error) != 0)
-        return -1;
-    *terminated = !*terminated;
-    if (!*terminated)
-        return 0;
-    if (keys_get_json(kernel, "vats.terminated", &ids, error) != 0)
-        return -1;
-    *terminated = false;
-    vat_id_of(id, vat);
-    json_array_foreach(ids, i, element)
-    {
-        if (json_is_string(element) && strcmp(json_string_value(element), id) == 0)
-            *terminated = true;
-    }
-    json_decref(ids);
-    return 0;
+    return keys_has_text(kernel, "vats.terminated", vat_id_of(id, vat), terminated, error);
 }
 
 int vat_record_lives(struct kernel *kernel, int64_t vat, bool *lives, struct error *error)
@@ -260,7 +242,7 @@ int vat_record_first_terminated(struct kernel *kernel, int64_t *vat, struct erro
     if (keys_get_json(kernel, "vats.terminated", &ids, error) != 0)
         return -1;
     first = json_string_value(json_array_get(ids, 0));
-    if (first == NULL || !reference_read_number(first, 'v', vat))
+    if (!reference_read_number(first, 'v', vat))
         result = error_set(error, ERROR_SYSTEM, "the store is damaged: vats.terminated");
     json_decref(ids);
     return result;
@@ -379,20 +361,8 @@ int vat_record_add_dynamic(struct kernel *kernel, int64_t vat, struct error *err
 int vat_record_is_dynamic(struct kernel *kernel, int64_t vat, bool *dynamic, struct error *error)
 {
     char id[32];
-    json_t *ids;
-    const json_t *element;
-    size_t i;
 
-    *dynamic = false;
-    if (keys_get_json(kernel, "vat.dynamicIDs", &ids, error) != 0)
-        return -1;
-    vat_id_of(id, vat);
-    json_array_foreach(ids, i, element)
-    {
-        *dynamic = *dynamic || strcmp(json_string_value(element), id) == 0;
-    }
-    json_decref(ids);
-    return 0;
+    return keys_has_text(kernel, "vat.dynamicIDs", vat_id_of(id, vat), dynamic, error);
 }
 
 int vat_record_next(struct kernel *kernel, int64_t after, int64_t *vat, bool *found,

@@ -23,20 +23,20 @@ struct harness {
     struct buf console;                /* what the kernel said, a line each */
 };
 
-static void harness_ok(int result, const struct error *error)
+static inline void harness_ok(int result, const struct error *error)
 {
     if (result != 0)
         fail_msg("%s", error->text);
 }
 
-static void harness_console(void *context, const char *line)
+static inline void harness_console(void *context, const char *line)
 {
     struct harness *harness = context;
 
     buf_printf(&harness->console, "%s\n", line);
 }
 
-static void harness_open(struct harness *harness, int64_t reap_interval)
+static inline void harness_open(struct harness *harness, int64_t reap_interval)
 {
     struct kernel_options options = {.reap_interval = reap_interval,
                                      .listener = {.context = harness, .console = harness_console}};
@@ -49,7 +49,7 @@ static void harness_open(struct harness *harness, int64_t reap_interval)
     assert_non_null(harness->kernel);
 }
 
-static void harness_close(struct harness *harness)
+static inline void harness_close(struct harness *harness)
 {
     kernel_close(harness->kernel);
     store_close(harness->store);
@@ -57,7 +57,7 @@ static void harness_close(struct harness *harness)
 }
 
 /* On to the next delivery; false: there is nothing to do. */
-static bool harness_next(struct harness *harness)
+static inline bool harness_next(struct harness *harness)
 {
     do {
         harness_ok(kernel_next(harness->kernel, &harness->step, &harness->error), &harness->error);
@@ -65,14 +65,14 @@ static bool harness_next(struct harness *harness)
     return harness->step.work == KERNEL_DELIVERY;
 }
 
-static void harness_expect(struct harness *harness, int64_t vat, const char *vd)
+static inline void harness_expect(struct harness *harness, int64_t vat, const char *vd)
 {
     assert_true(harness_next(harness));
     assert_int_equal(harness->step.delivery.vat, vat);
     assert_string_equal(harness->step.delivery.vd, vd);
 }
 
-static enum kernel_verdict harness_syscall(struct harness *harness, const char *vsc)
+static inline enum kernel_verdict harness_syscall(struct harness *harness, const char *vsc)
 {
     struct buf message = {0};
     struct vat_request request;
@@ -87,15 +87,15 @@ static enum kernel_verdict harness_syscall(struct harness *harness, const char *
     return verdict;
 }
 
-static void harness_does(struct harness *harness, const char *vsc, const char *vsr)
+static inline void harness_does(struct harness *harness, const char *vsc, const char *vsr)
 {
     if (harness_syscall(harness, vsc) != KERNEL_OK)
         fail_msg("%s: %s", vsc, harness->error.text);
     assert_string_equal(harness->texts.vsr, vsr);
 }
 
-static void harness_end_as(struct harness *harness, enum kernel_came came, const char *problem,
-                           int64_t compute)
+static inline void harness_end_as(struct harness *harness, enum kernel_came came,
+                                  const char *problem, int64_t compute)
 {
     struct kernel_outcome outcome = {
         .came = came, .problem = problem, .compute = compute, .instructions = -1};
@@ -104,13 +104,13 @@ static void harness_end_as(struct harness *harness, enum kernel_came came, const
                &harness->error);
 }
 
-static void harness_end(struct harness *harness)
+static inline void harness_end(struct harness *harness)
 {
     harness_end_as(harness, KERNEL_CAME_OK, NULL, 100);
 }
 
-static int64_t harness_vat(struct harness *harness, const char *name,
-                           enum kernel_vat_runtime runtime)
+static inline int64_t harness_vat(struct harness *harness, const char *name,
+                                  enum kernel_vat_runtime runtime)
 {
     struct kernel_vat_setup setup = {.name = name, .bundle_id = "b1-x", .runtime = runtime};
     int64_t vat;
@@ -120,14 +120,14 @@ static int64_t harness_vat(struct harness *harness, const char *name,
 }
 
 /* All that is there to do, by vats that do nothing. */
-static void harness_idle(struct harness *harness)
+static inline void harness_idle(struct harness *harness)
 {
     while (harness_next(harness))
         harness_end(harness);
 }
 
-static void harness_queue(struct harness *harness, const char *target, const char *methargs,
-                          char result[KERNEL_REF_SIZE])
+static inline void harness_queue(struct harness *harness, const char *target, const char *methargs,
+                                 char result[KERNEL_REF_SIZE])
 {
     json_t *capdata = json_loads(methargs, 0, NULL);
 
@@ -137,7 +137,8 @@ static void harness_queue(struct harness *harness, const char *target, const cha
     json_decref(capdata);
 }
 
-static void harness_root(struct harness *harness, const char *name, char kref[KERNEL_REF_SIZE])
+static inline void harness_root(struct harness *harness, const char *name,
+                                char kref[KERNEL_REF_SIZE])
 {
     bool found;
 
@@ -145,8 +146,8 @@ static void harness_root(struct harness *harness, const char *name, char kref[KE
     assert_true(found);
 }
 
-static void harness_expect_promise(struct harness *harness, const char *promise,
-                                   enum kernel_promise expected, const char *data)
+static inline void harness_expect_promise(struct harness *harness, const char *promise,
+                                          enum kernel_promise expected, const char *data)
 {
     enum kernel_promise state;
     struct buf found = {0};
@@ -158,7 +159,7 @@ static void harness_expect_promise(struct harness *harness, const char *promise,
     buf_free(&found);
 }
 
-static bool harness_lives(struct harness *harness, int64_t vat)
+static inline bool harness_lives(struct harness *harness, int64_t vat)
 {
     struct kernel_vat description;
     bool found;
@@ -170,7 +171,7 @@ static bool harness_lives(struct harness *harness, int64_t vat)
 }
 
 /* All records of which the keys begin so, as text. */
-static struct buf harness_records(struct harness *harness, const char *prefix)
+static inline struct buf harness_records(struct harness *harness, const char *prefix)
 {
     struct buf records = {0}, key = {0};
     bool found;
