@@ -106,7 +106,8 @@ static void starts_that_are_too_far_apart_have_no_place(void **state)
     buf_free(&text);
 }
 
-/* Unit 1000; no unseen request; then kind + 8 * 1000 µs, seven bits to a byte: SEND 0, WORKER 1, RETURN 5. */
+/* Unit 1000; no unseen request; then kind + 8 * 1000 µs, seven bits to a byte: SEND 0, WORKER 1,
+ * RETURN 5. */
 static void spans_are_packed_as_the_header_says(void **state)
 {
     struct buf text = page_of(starts, 1, PAGE_LIMITS);
