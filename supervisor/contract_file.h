@@ -2,20 +2,29 @@
 #ifndef GASPIPE_SUPERVISOR_CONTRACT_FILE_H
 #define GASPIPE_SUPERVISOR_CONTRACT_FILE_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 #include "base/error.h"
 
-/* A contract's source file. */
+/*
+ * A contract's file: the source for the plain runtime, or a bundle as
+ * @endo/bundle-source writes it, JSON with a moduleFormat.
+ */
 struct contract_file {
-    struct buf bundle; /* JSON, terminated: the bundle that runtime/plain.js takes */
-    int lines;         /* of the source */
+    struct buf bundle; /* JSON, terminated; SCAN_PADDING bytes behind it are readable */
+    bool is_plain;     /* the bundle is for runtime/plain.js, made of the source */
+    char id[160];      /* "b1-HASH" as SwingSet names bundles of endoZipBase64; else "b0-HASH" */
 };
 
 /*
  * Reads the file into a contract that is all zeros. -1 with ERROR_INPUT when it
- * is missing, too long for a frame or not UTF-8. The bundle is the caller's to
- * give back, on failure too.
+ * is missing, too long for a frame, or neither UTF-8 text nor a bundle. The bundle
+ * is the caller's to give back, on failure too.
  */
 int contract_file_read(struct contract_file *contract, const char *path, struct error *error);
+
+/* The lines of the source in a bundle of the plain runtime; 0 for another bundle. */
+long contract_file_lines(const struct buf *bundle);
 
 #endif

@@ -1,165 +1,177 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/crank_slog.h"
+
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/crank_parts.h"
+#include "supervisor/delivery_result.h"
 
-/* What npm @agoric/xsnap 0.15.0 calls its meter. */
-#define METER_TYPE "xs-meter-36"
+enum { VAT_ID_SIZE = 24 };
 
-static const char *message_type(const struct crank *crank)
+static void put_vat(struct slog_writer *slog, int64_t vat)
 {
-    return strcmp(crank->common.dispatch, "message") == 0 ? "send" : crank->common.dispatch;
+    char text[VAT_ID_SIZE];
+
+    snprintf(text, sizeof text, "v%" PRId64, vat);
+    slog_field_text(slog, "vatID", text);
 }
 
-int crank_log_start(struct crank *crank, struct error *error)
+static void put_json(struct slog_writer *slog, const char *name, const char *json)
+{
+    slog_field_raw(slog, name, json, strlen(json));
+}
+
+/* ---- a delivery ---- */
+
+int crank_slog_deliver(struct crank *crank, struct error *error)
 {
     struct slog_writer *slog = crank->slog;
 
     if (slog == NULL)
         return 0;
-    slog_line_begin(slog, "crank-start");
-    slog_field_text(slog, "crankType", "delivery");
-    slog_field_integer(slog, "crankNum", crank->crank_num);
-    slog_field_text(slog, "messageType", message_type(crank));
-    slog_field_raw(slog, "message", crank->message.data, crank->message.length);
-    if (slog_line_end(slog, crank->started, error) != 0)
-        return -1;
     slog_line_delivery(slog, "deliver", &crank->common);
-    slog_field_raw(slog, "kd", crank->kd.data, crank->kd.length);
-    slog_field_raw(slog, "vd", crank->vd.data, crank->vd.length);
+    put_json(slog, "kd", crank->delivery.kd);
+    put_json(slog, "vd", crank->delivery.vd);
     return slog_line_end(slog, crank->sent, error);
 }
 
-/* The syscall as the kernel sees it: with the vat in second place. */
-static void put_kernel_syscall(struct crank *crank, const struct vat_syscall *syscall)
+static int put_value(struct slog_writer *slog, const char *name, const json_t *value,
+                     struct error *error)
 {
-    const json_t *element;
-    size_t i;
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 
-    buf_clear(&crank->scratch);
-    buf_printf(&crank->scratch, "[\"%s\",\"%s\"", syscall->name, crank->vat_id_text);
-    if (syscall->kind == VAT_SYSCALL_RESOLVE) {
-        buf_printf(&crank->scratch, ",[[\"kp%" PRId64 "\",false,",
-                   CRANK_FIRST_PROMISE + crank->crank_num);
-        crank_put_json(&crank->scratch, json_array_get(json_array_get(syscall->resolutions, 0), 2));
-        buf_append_string(&crank->scratch, "]]");
-    } else {
-        json_array_foreach(syscall->object, i, element)
-        {
-            if (i == 0)
-                continue;
-            buf_append_byte(&crank->scratch, ',');
-            crank_put_json(&crank->scratch, element);
-        }
-    }
-    buf_append_byte(&crank->scratch, ']');
+    if (text == NULL)
+        return error_memory(error, "a line of the slog");
+    put_json(slog, name, text);
+    free(text);
+    return 0;
 }
 
-static int log_syscall(struct crank *crank, const struct vat_syscall *syscall, struct stamp come,
-                       struct stamp answered, struct error *error)
+int crank_slog_syscall(struct crank *crank, const struct vat_syscall *syscall, const char *ksc,
+                       struct stamp come, struct error *error)
 {
     struct slog_writer *slog = crank->slog;
 
-    put_kernel_syscall(crank, syscall);
+    if (slog == NULL)
+        return 0;
     slog_line_syscall(slog, "syscall", &crank->common, crank->syscall_num, syscall->name);
-    slog_field_raw(slog, "ksc", crank->scratch.data, crank->scratch.length);
-    buf_clear(&crank->scratch);
-    crank_put_json(&crank->scratch, syscall->object);
-    slog_field_raw(slog, "vsc", crank->scratch.data, crank->scratch.length);
-    if (slog_line_end(slog, come, error) != 0)
+    put_json(slog, "ksc", ksc);
+    if (put_value(slog, "vsc", syscall->object, error) != 0)
         return -1;
-    slog_line_syscall(slog, "syscall-result", &crank->common, crank->syscall_num, syscall->name);
-    slog_field_raw(slog, "ksr", crank->answer.data, crank->answer.length);
-    slog_field_raw(slog, "vsr", crank->answer.data, crank->answer.length);
-    return slog_line_finish(slog, come, answered, error);
-}
-
-static int log_console(struct crank *crank, const struct vat_console *console, struct stamp come,
-                       struct error *error)
-{
-    struct slog_writer *slog = crank->slog;
-
-    buf_clear(&crank->scratch);
-    crank_put_json(&crank->scratch, console->arguments);
-    slog_line_console(slog, &crank->common, console->source.bytes, console->level.bytes);
-    slog_field_raw(slog, "args", crank->scratch.data, crank->scratch.length);
     return slog_line_end(slog, come, error);
 }
 
-int crank_log_request(struct crank *crank, const struct vat_request *request, struct stamp come,
-                      struct stamp answered, struct error *error)
-{
-    if (crank->slog == NULL)
-        return 0;
-    if (request->kind == VAT_REQUEST_CONSOLE)
-        return log_console(crank, &request->console, come, error);
-    return log_syscall(crank, &request->syscall, come, answered, error);
-}
-
-/* ["ok",null,METER], ["error",WORDS,METER], ["error",WORDS,null] */
-static void put_delivery_result(struct crank *crank, const struct crank_end *end)
-{
-    struct buf *dr = &crank->scratch;
-
-    buf_clear(dr);
-    if (end->problem == NULL) {
-        buf_append_string(dr, "[\"ok\",null,");
-    } else {
-        buf_append_string(dr, "[\"error\",");
-        crank_put_text(dr, end->problem);
-        buf_append_byte(dr, ',');
-    }
-    if (end->meter == NULL) {
-        buf_append_string(dr, "null]");
-        return;
-    }
-    buf_append_string(dr, "{\"meterType\":\"" METER_TYPE "\",");
-    buf_clear(&crank->answer);
-    meter_encode(&crank->answer, end->meter);
-    /* The record without its opening brace. */
-    if (!buf_failed(&crank->answer))
-        buf_append(dr, crank->answer.data + 1, crank->answer.length - 1);
-    buf_append_byte(dr, ']');
-}
-
-int crank_log_terminate(struct crank *crank, const char *vat_id, const char *reason,
-                        struct stamp stamp, struct error *error)
+int crank_slog_syscall_result(struct crank *crank, const struct vat_syscall *syscall,
+                              const struct kernel_syscall_texts *texts, struct stamp come,
+                              struct stamp answered, struct error *error)
 {
     struct slog_writer *slog = crank->slog;
 
     if (slog == NULL)
         return 0;
-    buf_clear(&crank->scratch);
-    buf_append_string(&crank->scratch, "{\"body\":");
-    crank_put_text(&crank->scratch, reason);
-    buf_append_string(&crank->scratch, ",\"slots\":[]}");
-    slog_line_begin(slog, "terminate");
-    slog_field_text(slog, "vatID", vat_id);
-    slog_field_bool(slog, "shouldReject", true);
-    slog_field_raw(slog, "info", crank->scratch.data, crank->scratch.length);
-    return slog_line_end(slog, stamp, error);
+    slog_line_syscall(slog, "syscall-result", &crank->common, crank->syscall_num, syscall->name);
+    put_json(slog, "ksr", texts->ksr);
+    put_json(slog, "vsr", texts->vsr);
+    return slog_line_finish(slog, come, answered, error);
 }
 
-int crank_log_end(struct crank *crank, const struct crank_end *end, struct error *error)
+int crank_slog_console(struct crank *crank, const struct vat_console *console, struct stamp come,
+                       struct error *error)
 {
     struct slog_writer *slog = crank->slog;
+    const char *source = console->source.bytes;
 
     if (slog == NULL)
         return 0;
-    put_delivery_result(crank, end);
-    slog_line_delivery(slog, "deliver-result", &crank->common);
-    slog_field_raw(slog, "dr", crank->scratch.data, crank->scratch.length);
-    if (slog_line_finish(slog, crank->sent, end->returned, error) != 0)
+    /* As SwingSet's slog calls what liveslots itself says. */
+    if (strcmp(source, "ls") == 0)
+        source = "liveslots";
+    slog_line_console(slog, &crank->common, source, console->level.bytes);
+    if (put_value(slog, "args", console->arguments, error) != 0)
         return -1;
-    if (end->problem != NULL && end->vat_ended &&
-        crank_log_terminate(crank, crank->vat_id_text, end->problem, end->returned, error) != 0)
+    return slog_line_end(slog, come, error);
+}
+
+int crank_slog_result(struct crank *crank, const struct crank_end *end, struct error *error)
+{
+    struct slog_writer *slog = crank->slog;
+    struct buf *dr = &crank->vd; /* the delivery's text has done its service */
+
+    if (slog == NULL)
+        return 0;
+    buf_clear(dr);
+    delivery_result_put(dr, end->problem, end->meter);
+    if (buf_failed(dr))
+        return error_memory(error, "a line of the slog");
+    slog_line_delivery(slog, "deliver-result", &crank->common);
+    slog_field_raw(slog, "dr", dr->data, dr->length);
+    return slog_line_finish(slog, crank->sent, end->returned, error);
+}
+
+/* ---- what the kernel tells ---- */
+
+int crank_slog_start(struct slog_writer *slog, const struct kernel_crank *crank,
+                     struct stamp started, struct error *error)
+{
+    if (slog == NULL)
+        return 0;
+    slog_line_begin(slog, "crank-start");
+    slog_field_text(slog, "crankType", crank->type);
+    slog_field_integer(slog, "crankNum", crank->number);
+    slog_field_text(slog, "messageType", crank->message_type);
+    put_json(slog, "message", crank->message);
+    return slog_line_end(slog, started, error);
+}
+
+static int slog_cleanup(struct slog_writer *slog, int64_t vat, struct error *error)
+{
+    if (vat == 0)
+        return 0;
+    slog_line_begin(slog, "vat-cleanup-complete");
+    put_vat(slog, vat);
+    return slog_line_end(slog, stamp_now(), error);
+}
+
+int crank_slog_finish(struct slog_writer *slog, const struct kernel_crank_end *end,
+                      struct stamp started, struct error *error)
+{
+    if (slog == NULL)
+        return 0;
+    if (slog_cleanup(slog, end->cleaned_up, error) != 0)
         return -1;
     slog_line_begin(slog, "crank-finish");
-    slog_field_text(slog, "crankType", "delivery");
-    slog_field_text(slog, "messageType", message_type(crank));
-    slog_field_integer(slog, "crankNum", crank->crank_num);
-    if (slog_line_finish(slog, crank->started, stamp_now(), error) != 0)
-        return -1;
-    return slog_writer_flush(slog, error);
+    slog_field_text(slog, "crankType", end->crank.type);
+    slog_field_text(slog, "messageType", end->crank.message_type);
+    slog_field_integer(slog, "crankNum", end->crank.number);
+    slog_field_text(slog, "crankhash", end->crankhash);
+    slog_field_text(slog, "activityhash", end->activityhash);
+    return slog_line_finish(slog, started, stamp_now(), error);
+}
+
+int crank_slog_clist(struct slog_writer *slog, int64_t crank_num,
+                     const struct kernel_clist_change *change, struct error *error)
+{
+    if (slog == NULL)
+        return 0;
+    slog_line_begin(slog, "clist");
+    slog_field_integer(slog, "crankNum", crank_num);
+    slog_field_text(slog, "mode", change->mode);
+    put_vat(slog, change->vat);
+    slog_field_text(slog, "kobj", change->kobj);
+    slog_field_text(slog, "vobj", change->vobj);
+    return slog_line_end(slog, stamp_now(), error);
+}
+
+int crank_slog_terminate(struct slog_writer *slog, const struct kernel_termination *termination,
+                         struct error *error)
+{
+    if (slog == NULL)
+        return 0;
+    slog_line_begin(slog, "terminate");
+    put_vat(slog, termination->vat);
+    slog_field_bool(slog, "shouldReject", termination->reject);
+    put_json(slog, "info", termination->info);
+    return slog_line_end(slog, stamp_now(), error);
 }

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -84,6 +84,14 @@ static int read_more(struct delivery_input *input, struct error *error)
     return 0;
 }
 
+/* Whether reading would not wait. */
+static bool has_come(const struct delivery_input *input)
+{
+    struct pollfd look = {.fd = input->fd, .events = POLLIN};
+
+    return poll(&look, 1, 0) > 0;
+}
+
 static void became_readable(uv_poll_t *poll, int status, int events)
 {
     struct delivery_input *input = poll->data;
@@ -115,7 +123,9 @@ void delivery_input_next(struct delivery_input *input)
             input->listener.end(input->listener.context);
             return;
         }
-        if (input->polled) {
+        if (input->polled && !has_come(input)) {
+            if (!input->listener.waiting(input->listener.context))
+                return;
             /* Cannot fail: the descriptor was taken by uv_poll_init(). */
             (void)uv_poll_start(&input->poll, UV_READABLE | UV_DISCONNECT, became_readable);
             return;

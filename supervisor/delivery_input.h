@@ -2,6 +2,7 @@
 #ifndef GASPIPE_SUPERVISOR_DELIVERY_INPUT_H
 #define GASPIPE_SUPERVISOR_DELIVERY_INPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <uv.h>
@@ -17,6 +18,8 @@ struct delivery_input_listener {
     /* A line that is not blank, without its newline; borrowed for the call. From 1. */
     void (*line)(void *context, const char *text, size_t length, int64_t number);
     void (*end)(void *context);
+    /* Nothing has come yet. Whether it is waited for; else it is asked for again later. */
+    bool (*waiting)(void *context);
     void (*failed)(void *context, const struct error *error);
 };
 

@@ -60,6 +60,19 @@ int fingerprint_hash(const char *path, char hex[FINGERPRINT_HEX_SIZE], struct er
     return done ? 0 : error_system(error, cause, "cannot take the hash of %s", path);
 }
 
+int fingerprint_hash_parts(const struct iovec *parts, int count, char hex[FINGERPRINT_HEX_SIZE],
+                           struct error *error)
+{
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    bool done = context != NULL && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1;
+
+    for (int i = 0; done && i < count; i++)
+        done = EVP_DigestUpdate(context, parts[i].iov_base, parts[i].iov_len) == 1;
+    done = done && finish(context, hex);
+    EVP_MD_CTX_free(context);
+    return done ? 0 : error_memory(error, "a hash");
+}
+
 static int add_file(struct fingerprint *fingerprint, const char *path, struct error *error)
 {
     struct fingerprint_file *files =

@@ -3,6 +3,7 @@
 #define GASPIPE_SUPERVISOR_FINGERPRINT_H
 
 #include <stddef.h>
+#include <sys/uio.h>
 
 #include "base/error.h"
 #include "counter/report.h"
@@ -42,6 +43,10 @@ int fingerprint_take_launcher(struct fingerprint *fingerprint, const struct laun
 
 /* The SHA-256 of a file, in hexadecimal. 0, or -1 with ERROR_SYSTEM. */
 int fingerprint_hash(const char *path, char hex[FINGERPRINT_HEX_SIZE], struct error *error);
+
+/* The same of the bytes of several pieces, one behind the other. */
+int fingerprint_hash_parts(const struct iovec *parts, int count, char hex[FINGERPRINT_HEX_SIZE],
+                           struct error *error);
 
 /* A fingerprint that is all zeros may be freed. */
 void fingerprint_free(struct fingerprint *fingerprint);

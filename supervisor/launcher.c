@@ -65,6 +65,16 @@ int launcher_open_foreign(struct launcher *launcher, const char *path, uint32_t 
     return 0;
 }
 
+struct launcher launcher_native(const struct launcher *launcher)
+{
+    struct launcher native = *launcher;
+
+    native.counted = false;
+    native.instruction_limit = 0;
+    native.program_fd = -1;
+    return native;
+}
+
 void launcher_close(struct launcher *launcher)
 {
     if (launcher->program_fd >= 0)

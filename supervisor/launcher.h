@@ -49,6 +49,12 @@ int launcher_open_foreign(struct launcher *launcher, const char *path, uint32_t 
 void launcher_close(struct launcher *launcher);
 
 /*
+ * One that starts the same worker without the counter; it borrows from the first
+ * and is not closed.
+ */
+struct launcher launcher_native(const struct launcher *launcher);
+
+/*
  * Milliseconds that a worker may take to start and to load its runtime, where a
  * delivery may take `timeout_ms` (0: no limit for either): at least a minute, so
  * that a tight limit on deliveries does not end vats on a busy machine.

@@ -21,16 +21,25 @@ void output_init(struct output *output, bool json)
     output->colour = !json && isatty(STDOUT_FILENO) && (no_colour == NULL || no_colour[0] == '\0');
 }
 
-static int write_out(struct buf *line, struct error *error)
+int output_flush(struct output *output, struct error *error)
 {
+    struct buf *gathered = &output->gathered;
     int result = 0;
 
-    if (buf_failed(line))
-        result = error_memory(error, "a line of output");
-    else if (io_write_all(STDOUT_FILENO, line->data, line->length) != 0)
+    if (gathered->length > 0 && io_write_all(STDOUT_FILENO, gathered->data, gathered->length) != 0)
         result = error_system(error, errno, "cannot write the results to stdout");
-    buf_free(line);
+    buf_clear(gathered);
     return result;
+}
+
+void output_free(struct output *output)
+{
+    buf_free(&output->gathered);
+}
+
+static int gathered(const struct output *output, struct error *error)
+{
+    return buf_failed(&output->gathered) ? error_memory(error, "a line of output") : 0;
 }
 
 static void add(int64_t *sum, int64_t number)
@@ -101,6 +110,14 @@ static void put_json_delivery(struct buf *line, const struct delivery_report *re
     buf_append_string(line, "}\n");
 }
 
+static void put_json_result(struct buf *line, const struct output_result *result)
+{
+    buf_append_string(line, "{\"kind\":\"result\"");
+    put_string(line, "place", result->place);
+    put_string(line, "status", result->fulfilled ? "fulfilled" : "rejected");
+    buf_printf(line, ",\"value\":%s}\n", result->value);
+}
+
 static void put_json_summary(struct buf *line, const struct output *output, double seconds)
 {
     buf_append_string(line, "{\"kind\":\"summary\"");
@@ -112,6 +129,8 @@ static void put_json_summary(struct buf *line, const struct output *output, doub
     put_time(line, "pipe", output->pipe);
     put_time(line, "worker", output->worker);
     put_time(line, "kernel", output->kernel);
+    put_integer(line, "results", output->results);
+    put_integer(line, "rejected", output->rejected);
     buf_printf(line, ",\"elapsed\":%.6f}\n", seconds);
 }
 
@@ -211,6 +230,20 @@ static void put_text_delivery(const struct output *output, struct buf *line,
     buf_printf(line, "%s\n", plain);
 }
 
+static void put_text_result(const struct output *output, struct buf *line,
+                            const struct output_result *result)
+{
+    const char *red = output->colour && !result->fulfilled ? "\033[31m" : "";
+    const char *plain = *red != '\0' ? "\033[0m" : "";
+
+    if (result->shown)
+        return;
+    buf_printf(line, "%8s%s%s: %s", "", red, result->place,
+               result->fulfilled ? "fulfilled" : "rejected");
+    put_result(line, result->value);
+    buf_printf(line, "%s\n", plain);
+}
+
 static void put_share(struct buf *line, const char *name, int64_t part, int64_t whole)
 {
     buf_printf(line, ", %s %.0f %%", name, whole > 0 ? 100.0 * (double)part / (double)whole : 0.0);
@@ -237,27 +270,39 @@ static void put_text_summary(struct buf *line, const struct output *output, doub
 int output_delivery(struct output *output, const struct delivery_report *report,
                     struct error *error)
 {
-    struct buf line = {0};
+    struct buf *lines = &output->gathered;
 
     add_up(output, report);
     if (output->json) {
-        put_json_delivery(&line, report);
+        put_json_delivery(lines, report);
     } else {
         if (!output->begun)
-            put_heading(&line);
-        put_text_delivery(output, &line, report);
+            put_heading(lines);
+        put_text_delivery(output, lines, report);
     }
     output->begun = true;
-    return write_out(&line, error);
+    return gathered(output, error);
 }
 
-int output_summary(const struct output *output, double seconds, struct error *error)
+int output_result(struct output *output, const struct output_result *result, struct error *error)
 {
-    struct buf line = {0};
-
+    output->results++;
+    output->rejected += !result->fulfilled;
+    output->begun = true;
     if (output->json)
-        put_json_summary(&line, output, seconds);
+        put_json_result(&output->gathered, result);
     else
-        put_text_summary(&line, output, seconds);
-    return write_out(&line, error);
+        put_text_result(output, &output->gathered, result);
+    return gathered(output, error);
+}
+
+int output_summary(struct output *output, double seconds, struct error *error)
+{
+    if (output->json)
+        put_json_summary(&output->gathered, output, seconds);
+    else
+        put_text_summary(&output->gathered, output, seconds);
+    if (gathered(output, error) != 0)
+        return -1;
+    return output_flush(output, error);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "supervisor/report.h"
 
@@ -19,15 +20,32 @@ struct output {
     int64_t compute, instructions; /* of those that say; */
     bool counted;                  /* some did */
     int64_t total, pipe, worker, kernel;
+    int64_t results, rejected;
+
+    struct buf gathered; /* what is not printed yet */
+};
+
+/* What came of a line's message. Texts are borrowed. */
+struct output_result {
+    const char *place; /* "FILE:LINE" */
+    bool fulfilled;
+    bool shown;        /* with its delivery: columns say it once */
+    const char *value; /* JSON */
 };
 
 void output_init(struct output *output, bool json);
 
-/* Each writes at once. 0, or -1 with ERROR_SYSTEM when stdout cannot be written. */
+/* Each gathers lines. 0, or -1 with ERROR_SYSTEM when memory ran out. */
 int output_delivery(struct output *output, const struct delivery_report *report,
                     struct error *error);
+int output_result(struct output *output, const struct output_result *result, struct error *error);
 
-/* The last of all; `seconds` is how long the run took. */
-int output_summary(const struct output *output, double seconds, struct error *error);
+/* Prints what has gathered. 0, or -1 with ERROR_SYSTEM when stdout cannot be written. */
+int output_flush(struct output *output, struct error *error);
+
+void output_free(struct output *output);
+
+/* The last of all, printed at once; `seconds` is how long the run took. */
+int output_summary(struct output *output, double seconds, struct error *error);
 
 #endif

@@ -168,8 +168,8 @@ static int set_bundle(struct replay_worker *worker, const struct replay_owner *o
     return 0;
 }
 
-int replay_worker_start(struct replay_worker *worker, const struct replay_owner *owner,
-                        struct error *error)
+int replay_worker_evaluate(struct replay_worker *worker, const struct replay_owner *owner,
+                           struct error *error)
 {
     if (open_session(worker, owner, -1, error) != 0)
         return -1;
@@ -177,6 +177,14 @@ int replay_worker_start(struct replay_worker *worker, const struct replay_owner 
         if (do_command(worker, owner, COMMAND_EVALUATE, worker->runtime.programs[i],
                        "evaluate its runtime", error) != 0)
             return -1;
+    return 0;
+}
+
+int replay_worker_start(struct replay_worker *worker, const struct replay_owner *owner,
+                        struct error *error)
+{
+    if (replay_worker_evaluate(worker, owner, error) != 0)
+        return -1;
     return set_bundle(worker, owner, error);
 }
 

@@ -40,6 +40,10 @@ struct replay_owner {
     const struct buf *bundle; /* JSON; terminated */
 };
 
+/* A fresh one with its runtime, and without a bundle. */
+int replay_worker_evaluate(struct replay_worker *worker, const struct replay_owner *owner,
+                           struct error *error);
+
 /* A fresh one, with its runtime and the vat's bundle. */
 int replay_worker_start(struct replay_worker *worker, const struct replay_owner *owner,
                         struct error *error);

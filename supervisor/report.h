@@ -13,13 +13,17 @@
 
 /* What came of one delivery. Texts are borrowed. */
 struct delivery_report {
+    int64_t vat_number;
     const char *vat_id; /* "v1" */
     const char *vat;    /* its name */
     int64_t crank_num;  /* REPORT_NONE: the vat had ended, nothing was delivered */
     int64_t delivery_num;
+    const char *dispatch;    /* "message", "startVat", … */
+    const char *promise;     /* of a message's result, as the kernel calls it; "": none */
     const char *description; /* as slogreport's */
     const char *method;      /* of a message; else the kind */
     bool ok;
+    bool vat_ended;     /* with this delivery */
     const char *result;    /* JSON; NULL: none */
     const char *error;     /* NULL when ok */
     const char *place;     /* "FILE:LINE" that asked for it; NULL: none did */

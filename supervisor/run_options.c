@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "supervisor/conductor.h"
 #include "supervisor/launcher.h"
 #include "supervisor/option_value.h"
 
@@ -17,8 +18,11 @@ const char run_options_help[] =
     "Delivers the JSON lines of the file DELIVERIES (or of stdin) to contracts, each in a\n"
     "worker process of its own, and prints what each delivery cost and where its time went.\n"
     "A line: {\"vat\":\"bank\",\"method\":\"transfer\",\"args\":[\"alice\",\"bob\",10]}\n"
+    "With a store that was stopped in the middle of the file it goes on from there.\n"
     "\n"
-    "  --vat NAME=FILE           a contract's source file, under the name of its vat\n"
+    "  --vat NAME=FILE           a contract, under the name of its vat: its source, or a bundle\n"
+    "                            as @endo/bundle-source makes it\n"
+    "  --bundle NAME=FILE        a bundle that vats can make vats of, under this name\n"
     "  --counter qemu|none       count machine instructions under QEMU, or not (default: qemu)\n"
     "  --compute-limit N         computrons for each delivery, 0: no limit (default: 100000000)\n"
     "  --max-instructions N      machine instructions for each delivery, 0: no limit (default: 0)\n"
@@ -31,6 +35,12 @@ const char run_options_help[] =
     ".zst\n"
     "  --slog-rotate SIZE|blocks:N  go on in FILE.1, FILE.2, ... when a file has SIZE bytes (64M)\n"
     "                            or N blocks\n"
+    "  --new-input               begin with a new file of deliveries, even where the store has\n"
+    "                            not seen the end of the one before\n"
+    "  --queue-lines N           queue so many lines together (default: 1)\n"
+    "  --cranks-per-commit N     make so many cranks durable together (default: 1)\n"
+    "  --snapshot-interval N     snapshot a worker after so many deliveries, 0: never\n"
+    "                            (default: 200)\n"
     "  --json                    print JSON lines\n"
     "  --help                    say this and end\n"
     "\n"
@@ -39,6 +49,11 @@ const char run_options_help[] =
 
 enum {
     OPTION_VAT = 256,
+    OPTION_BUNDLE,
+    OPTION_NEW_INPUT,
+    OPTION_QUEUE_LINES,
+    OPTION_BLOCK,
+    OPTION_SNAPSHOTS,
     OPTION_COUNTER,
     OPTION_COMPUTE,
     OPTION_INSTRUCTIONS,
@@ -54,6 +69,11 @@ enum {
 
 static const struct option long_options[] = {
     {"vat", required_argument, NULL, OPTION_VAT},
+    {"bundle", required_argument, NULL, OPTION_BUNDLE},
+    {"new-input", no_argument, NULL, OPTION_NEW_INPUT},
+    {"queue-lines", required_argument, NULL, OPTION_QUEUE_LINES},
+    {"cranks-per-commit", required_argument, NULL, OPTION_BLOCK},
+    {"snapshot-interval", required_argument, NULL, OPTION_SNAPSHOTS},
     {"counter", required_argument, NULL, OPTION_COUNTER},
     {"compute-limit", required_argument, NULL, OPTION_COMPUTE},
     {"max-instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
@@ -68,17 +88,18 @@ static const struct option long_options[] = {
     {0},
 };
 
-static int take_vat(struct run_options *options, char *vat, struct error *error)
+static int take_file(const char *option, char ***list, size_t *count, char *file,
+                     struct error *error)
 {
-    char **vats;
+    char **files;
 
-    if (strchr(vat, '=') == NULL)
-        return error_set(error, ERROR_USAGE, "--vat wants NAME=FILE, not '%s'", vat);
-    vats = reallocarray(options->vats, options->vat_count + 1, sizeof *vats);
-    if (vats == NULL)
-        return error_memory(error, "the vats");
-    options->vats = vats;
-    vats[options->vat_count++] = vat;
+    if (strchr(file, '=') == NULL)
+        return error_set(error, ERROR_USAGE, "%s wants NAME=FILE, not '%s'", option, file);
+    files = reallocarray(*list, *count + 1, sizeof *files);
+    if (files == NULL)
+        return error_memory(error, "the command line");
+    *list = files;
+    files[(*count)++] = file;
     return 0;
 }
 
@@ -114,21 +135,47 @@ static int take_rotation(const char *text, struct slog_rotation *rotation, struc
                      text);
 }
 
+/* Options that take a number, but for those in option_value.h. */
+static int take_number(struct run_options *options, int option, struct error *error)
+{
+    switch (option) {
+    case OPTION_QUEUE_LINES:
+        return option_take_number("--queue-lines", optarg, 1, INT32_MAX, &options->queue_lines,
+                                  error);
+    case OPTION_BLOCK:
+        return option_take_number("--cranks-per-commit", optarg, 1, INT32_MAX,
+                                  &options->block_cranks, error);
+    case OPTION_SNAPSHOTS:
+        return option_take_number("--snapshot-interval", optarg, 0, INT32_MAX,
+                                  &options->snapshot_interval, error);
+    default:
+        return option_take_number("--max-instructions", optarg, 0, INT64_MAX,
+                                  &options->instruction_limit, error);
+    }
+}
+
 static int take_option(void *context, int option, struct error *error)
 {
     struct run_options *options = context;
 
     switch (option) {
     case OPTION_VAT:
-        return take_vat(options, optarg, error);
+        return take_file("--vat", &options->vats, &options->vat_count, optarg, error);
+    case OPTION_BUNDLE:
+        return take_file("--bundle", &options->bundles, &options->bundle_count, optarg, error);
+    case OPTION_NEW_INPUT:
+        options->new_input = true;
+        return 0;
+    case OPTION_QUEUE_LINES:
+    case OPTION_BLOCK:
+    case OPTION_SNAPSHOTS:
+    case OPTION_INSTRUCTIONS:
+        return take_number(options, option, error);
     case OPTION_COUNTER:
         options->counter_named = true;
         return option_take_counter(optarg, &options->counted, error);
     case OPTION_COMPUTE:
         return option_take_compute(optarg, &options->compute_limit, error);
-    case OPTION_INSTRUCTIONS:
-        return option_take_number("--max-instructions", optarg, 0, INT64_MAX,
-                                  &options->instruction_limit, error);
     case OPTION_WORKER:
         options->worker = optarg;
         return 0;
@@ -179,6 +226,9 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
         .compute_limit = LAUNCHER_COMPUTE_LIMIT_DEFAULT,
         .timeout_ms = OPTION_TIMEOUT_MS_DEFAULT,
         .placement = PLACEMENT_AUTO,
+        .snapshot_interval = CONDUCTOR_SNAPSHOT_INTERVAL,
+        .block_cranks = 1,
+        .queue_lines = 1,
     };
     if (option_take_all(argc, argv, long_options, take_option, options, error) != 0)
         return -1;
@@ -189,4 +239,6 @@ void run_options_free(struct run_options *options)
 {
     free(options->vats);
     options->vats = NULL;
+    free(options->bundles);
+    options->bundles = NULL;
 }

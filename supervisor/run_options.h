@@ -14,6 +14,8 @@
 struct run_options {
     char **vats; /* "NAME=FILE"; owned array */
     size_t vat_count;
+    char **bundles; /* "NAME=FILE"; owned array */
+    size_t bundle_count;
     const char *deliveries; /* path, or "-" */
     const char *store;      /* folder; NULL: in memory */
     const char *slog;       /* path; NULL: none */
@@ -27,6 +29,10 @@ struct run_options {
     uint32_t compute_limit;     /* computrons for each delivery; 0: none */
     uint64_t instruction_limit; /* for each delivery; 0: none; counted runs only */
     uint64_t timeout_ms;        /* 0: none */
+    uint64_t snapshot_interval; /* deliveries; 0: no snapshots */
+    uint64_t block_cranks;      /* that are committed together; at least 1 */
+    uint64_t queue_lines;       /* that are queued together; at least 1 */
+    bool new_input;             /* what the store knows of the deliveries is forgotten */
 };
 
 extern const char run_options_help[];

@@ -2,11 +2,19 @@
 #include "supervisor/smallcaps.h"
 
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 
-typedef json_t *text_change(const char *text, size_t length);
+/* A change of all strings in a value, and of the objects that stand for something else. */
+struct change {
+    json_t *(*text)(const char *text, size_t length);
+    const struct smallcaps_names *names; /* NULL: objects are objects */
+    json_t *slots;
+    struct error *error;
+};
 
 static bool is_special(const char *text, size_t length)
 {
@@ -38,9 +46,73 @@ static json_t *unescape_text(const char *text, size_t length)
     return json_stringn(text, length);
 }
 
-static json_t *change(const json_t *value, text_change *change_text);
+/* ---- what stands for something else ---- */
 
-static json_t *change_array(const json_t *array, text_change *change_text)
+static json_t *make_bigint(const char *digits, struct error *error)
+{
+    const bool negative = digits[0] == '-';
+    const char *first = digits + negative;
+    struct buf text = {0};
+    json_t *string;
+
+    if (*first == '\0' || first[strspn(first, "0123456789")] != '\0') {
+        error_set(error, ERROR_INPUT, "\"@bigint\" wants decimal digits, not \"%.64s\"", digits);
+        return NULL;
+    }
+    buf_printf(&text, "%s%s", negative ? "" : "+", digits);
+    string = buf_string(&text) != NULL ? json_string(text.data) : NULL;
+    buf_free(&text);
+    return string;
+}
+
+/* "$N", or "&N" for a promise: the Nth slot. */
+static json_t *make_slot(const struct change *change, const char *kind, const char *name)
+{
+    char *reference = NULL, text[24];
+    int result;
+
+    if (change->names->find(change->names->context, kind, name, &reference, change->error) != 0)
+        return NULL;
+    snprintf(text, sizeof text, "%c%zu", strncmp(reference, "kp", 2) == 0 ? '&' : '$',
+             json_array_size(change->slots));
+    result = json_array_append_new(change->slots, json_string(reference));
+    free(reference);
+    return result == 0 ? json_string(text) : NULL;
+}
+
+/* Whether an object has one member whose name begins with '@', and its value is text. */
+static bool is_reference(const struct change *change, const json_t *object, const char **kind,
+                         const char **name)
+{
+    void *member = json_object_iter((json_t *)object);
+
+    if (change->names == NULL || json_object_size(object) != 1 ||
+        json_object_iter_key(member)[0] != '@')
+        return false;
+    *kind = json_object_iter_key(member) + 1;
+    *name = json_string_value(json_object_iter_value(member));
+    return *name != NULL;
+}
+
+static json_t *make_reference(const struct change *change, const char *kind, const char *name)
+{
+    static const char *const kinds[] = {"vat", "device", "result"};
+
+    if (strcmp(kind, "bigint") == 0)
+        return make_bigint(name, change->error);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kind, kinds[i]) == 0)
+            return make_slot(change, kind, name);
+    error_set(change->error, ERROR_INPUT,
+              "\"@%.32s\" is none of \"@vat\", \"@device\", \"@result\" and \"@bigint\"", kind);
+    return NULL;
+}
+
+/* ---- all of a value ---- */
+
+static json_t *apply(const struct change *change, const json_t *value);
+
+static json_t *change_array(const struct change *change, const json_t *array)
 {
     json_t *changed = json_array();
     const json_t *element;
@@ -48,7 +120,7 @@ static json_t *change_array(const json_t *array, text_change *change_text)
 
     json_array_foreach(array, i, element)
     {
-        if (json_array_append_new(changed, change(element, change_text)) != 0) {
+        if (json_array_append_new(changed, apply(change, element)) != 0) {
             json_decref(changed);
             return NULL;
         }
@@ -56,29 +128,32 @@ static json_t *change_array(const json_t *array, text_change *change_text)
     return changed;
 }
 
-static int change_member(json_t *changed, const char *key, const json_t *value,
-                         text_change *change_text)
+static int change_member(const struct change *change, json_t *changed, const char *key,
+                         const json_t *value)
 {
-    json_t *name = change_text(key, strlen(key));
+    json_t *name = change->text(key, strlen(key));
     int result = -1;
 
     /* A property can be called "#undefined"; its name is no value and stays. */
     if (name != NULL)
         result = json_object_set_new(changed, json_is_string(name) ? json_string_value(name) : key,
-                                     change(value, change_text));
+                                     apply(change, value));
     json_decref(name);
     return result;
 }
 
-static json_t *change_object(const json_t *object, text_change *change_text)
+static json_t *change_object(const struct change *change, const json_t *object)
 {
-    json_t *changed = json_object();
-    const char *key;
+    json_t *changed;
+    const char *key, *name;
     json_t *value;
 
+    if (is_reference(change, object, &key, &name))
+        return make_reference(change, key, name);
+    changed = json_object();
     json_object_foreach((json_t *)object, key, value)
     {
-        if (change_member(changed, key, value, change_text) != 0) {
+        if (change_member(change, changed, key, value) != 0) {
             json_decref(changed);
             return NULL;
         }
@@ -86,23 +161,34 @@ static json_t *change_object(const json_t *object, text_change *change_text)
     return changed;
 }
 
-static json_t *change(const json_t *value, text_change *change_text)
+static json_t *apply(const struct change *change, const json_t *value)
 {
     if (json_is_string(value))
-        return change_text(json_string_value(value), json_string_length(value));
+        return change->text(json_string_value(value), json_string_length(value));
     if (json_is_array(value))
-        return change_array(value, change_text);
+        return change_array(change, value);
     if (json_is_object(value))
-        return change_object(value, change_text);
+        return change_object(change, value);
     return json_incref((json_t *)value);
 }
 
-json_t *smallcaps_encode(const json_t *value)
+json_t *smallcaps_encode(const json_t *value, const struct smallcaps_names *names, json_t *slots,
+                         struct error *error)
 {
-    return change(value, escape_text);
+    const struct change change = {
+        .text = escape_text, .names = names, .slots = slots, .error = error};
+    json_t *encoded;
+
+    error->kind = ERROR_NONE;
+    encoded = apply(&change, value);
+    if (encoded == NULL && error->kind == ERROR_NONE)
+        error_memory(error, "a delivery");
+    return encoded;
 }
 
 json_t *smallcaps_decode(const json_t *value)
 {
-    return change(value, unescape_text);
+    const struct change change = {.text = unescape_text};
+
+    return apply(&change, value);
 }

@@ -2,50 +2,70 @@
 #ifndef GASPIPE_SUPERVISOR_VAT_H
 #define GASPIPE_SUPERVISOR_VAT_H
 
-#include "supervisor/contract_file.h"
-#include "supervisor/crank.h"
-#include "supervisor/kernel.h"
-#include "supervisor/vat_numbers.h"
+#include "supervisor/transcript_item.h"
+#include "supervisor/vat_runtime.h"
 #include "supervisor/vat_state.h"
+#include "supervisor/warehouse.h"
+#include "supervisor/warm_start.h"
 
 /*
- * What kernel.c and the vat_*.c files share: the kernel from within. A vat turns
- * what its worker, its pipe and its timer say into happenings; vat_state.h
+ * What warehouse.c and the vat_*.c files share: the warehouse from within. A vat
+ * turns what its worker, its pipe and its timer say into happenings; vat_state.h
  * decides what each leads to.
  */
 
-enum { VAT_WORDS_SIZE = 512 };
+enum { VAT_WORDS_SIZE = 512, VAT_ID_SIZE = 24 };
+
+/* The transcript's deliveries that are delivered once more. */
+struct vat_replay {
+    int64_t first_num;           /* the number of the delivery at position 0 */
+    int64_t position, end;       /* of the next one, and behind the last */
+    struct transcript_item item; /* the one in hand */
+    struct buf request;          /* of its worker */
+    int64_t syscall_num;
+    struct stamp began, sent;
+};
 
 struct vat {
-    struct kernel *kernel;
-    char *name;
-    char *path;
-    struct contract_file contract; /* its bundle is given back when it was sent */
-    struct vat_numbers stored;
-    char id_text[24];
+    struct warehouse *warehouse;
+    int64_t id;
+    char id_text[VAT_ID_SIZE];
+    char *name, *bundle_id; /* owned */
+    bool dynamic;
+    int64_t incarnation;
+    bool announced; /* the slog has its bundle */
+    bool removed;   /* freed when its worker is gone */
+
     enum vat_state state;
     struct worker_process *process;
     uv_timer_t timer;
     uint64_t limit_ms; /* that the timer was started with */
+
+    bool wanted;    /* a worker is, once the one that goes is gone */
+    const char *vd; /* of the delivery in hand, borrowed; NULL: none is */
+    bool starts;    /* that is startVat */
+
+    struct buf bundle; /* JSON; only while its worker starts */
+    struct vat_runtime runtime;
+    bool restored;    /* its worker started from a snapshot of its own */
+    int64_t saved_at; /* where its last snapshot stands in the transcript; -1: there is none */
+    struct vat_replay replay;
+    int snapshot_fd; /* that is being written; -1: none */
     struct stamp starting;
-    char reason[VAT_WORDS_SIZE];     /* why it ended */
+
+    char reason[VAT_WORDS_SIZE];     /* why its worker ended; "": it did not */
     enum error_kind blame;           /* the vat's own fault, or the host's */
     char last_words[VAT_WORDS_SIZE]; /* that its worker printed, and nobody has seen yet */
 };
 
-struct kernel {
-    struct kernel_options options;
-    struct kernel_listener listener;
-    struct vat **vats;
+struct warehouse {
+    struct warehouse_options options;
+    struct warehouse_listener listener;
+    struct vat **vats; /* by number; NULL: not known */
     size_t vat_count, vat_capacity;
-    int64_t crank_next;
-
-    struct crank crank;
-    struct vat *receiver;             /* of the delivery under way; NULL: none is */
-    const struct delivery_line *line; /* of it */
-    bool crank_open;                  /* it has begun */
-    bool failed, closing;
-    uv_idle_t later; /* looks again whether the delivery can begin */
+    struct vat_runtimes runtimes;
+    struct warm_starts warm;
+    bool failed, closing, closed;
 };
 
 /* What happened to a vat, with what came along. */
@@ -57,16 +77,13 @@ struct vat_happening {
     int signal_number;    /* of VAT_EVENT_GONE; 0: none */
 };
 
-/* ---- vat.c: a vat's life ---- */
+/* ---- vat.c: a worker's life ---- */
 
 /* NULL when memory ran out. The strings are copied. */
-struct vat *vat_new(struct kernel *kernel, const char *name, const char *path);
+struct vat *vat_new(struct warehouse *warehouse, const struct warehouse_vat *described);
 
-/* As much as there is of it; its worker is gone or never was. */
+/* Its worker is gone or never was, and its timer is closed. */
 void vat_free(struct vat *vat);
-
-/* Starts its worker and sends it the runtime. */
-int vat_start(struct vat *vat, struct error *error);
 
 void vat_happen(struct vat *vat, const struct vat_happening *happening);
 
@@ -79,30 +96,73 @@ static inline void vat_event(struct vat *vat, enum vat_event event)
 /* Sends a frame of that first byte. When it was sent. */
 struct stamp vat_send_frame(struct vat *vat, char prefix, struct iovec payload);
 
-/* Sends what goes to handleCommand, and gives the message's memory back. */
-struct stamp vat_send_message(struct vat *vat, struct buf *message);
+/* Sends `?["deliver",VD]`. When it was sent. */
+struct stamp vat_send_delivery(struct vat *vat, struct iovec vd);
 
 /* VAT_EVENT_TIMEOUT comes after that time; 0: never. */
 void vat_start_timer(struct vat *vat, uint64_t milliseconds);
-void vat_close_timer(struct vat *vat);
+void vat_stop_timer(struct vat *vat);
 
-/* The slog's line on its creation and start. */
+/* Closes its worker's pipe, on which that ends, or is killed after a while. */
+void vat_leave(struct vat *vat);
+
+/* ---- vat_start.c: from no worker to one with the contract ---- */
+
+void vat_start(struct vat *vat, const struct vat_happening *happening);
+void vat_evaluate(struct vat *vat, const struct vat_happening *happening);
+void vat_load(struct vat *vat, const struct vat_happening *happening);
+void vat_answer_loading(struct vat *vat, const struct vat_happening *happening);
+void vat_loaded(struct vat *vat, const struct vat_happening *happening);
+
+/* ---- vat_replay.c: to where the vat stands ---- */
+
+void vat_replay(struct vat *vat, const struct vat_happening *happening);
+void vat_answer_recorded(struct vat *vat, const struct vat_happening *happening);
+void vat_compare(struct vat *vat, const struct vat_happening *happening);
+void vat_ready(struct vat *vat, const struct vat_happening *happening);
+
+/* ---- vat_delivery.c: deliveries ---- */
+
+void vat_deliver(struct vat *vat, const struct vat_happening *happening);
+void vat_ask(struct vat *vat, const struct vat_happening *happening);
+void vat_finish(struct vat *vat, const struct vat_happening *happening);
+
+/*
+ * What a worker's `.` frame says of a delivery: NULL for well, else words, which
+ * are in *words. For no such reply NULL too, with the error filled.
+ */
+const char *vat_problem_of(struct iovec result, struct buf *words, struct error *error);
+
+/* ---- vat_snapshot.c ---- */
+
+void vat_save(struct vat *vat, const struct vat_happening *happening);
+void vat_saved(struct vat *vat, const struct vat_happening *happening);
+
+/* ---- vat_slog.c: lines of the slog; each does nothing without one ---- */
+
 int vat_log_create(struct vat *vat, struct error *error);
-int vat_log_startup(struct vat *vat, const char *type, bool finish, struct error *error);
-
-/* ---- vat_delivery.c: what is done on a worker's frames ---- */
-
-void vat_get_ready(struct vat *vat, const struct vat_happening *happening);
-void vat_begin_delivery(struct vat *vat, const struct vat_happening *happening);
-void vat_answer_request(struct vat *vat, const struct vat_happening *happening);
-void vat_finish_delivery(struct vat *vat, const struct vat_happening *happening);
+int vat_log_startup(struct vat *vat, bool finish, struct error *error);
+int vat_log_snapshot_load(struct vat *vat, int64_t position, const char *hash, struct error *error);
+int vat_log_snapshot_save(struct vat *vat, int64_t position, const struct store_snapshot *snapshot,
+                          struct error *error);
+int vat_log_replay_start(struct vat *vat, struct error *error);
+int vat_log_replay_finish(struct vat *vat, struct error *error);
+int vat_log_replay_deliver(struct vat *vat, struct error *error);
+int vat_log_replay_syscall(struct vat *vat, struct scan_span syscall, struct scan_span answer,
+                           struct stamp come, struct stamp answered, struct error *error);
+int vat_log_replay_result(struct vat *vat, const char *problem, const struct meter *meter,
+                          struct stamp come, struct error *error);
 
 /* ---- vat_words.c: why it ended, what its worker printed ---- */
 
-/* Notes why the vat ends; the first reason stands: it caused the others. */
+/* Notes why the worker ends; the first reason stands: it caused the others. */
 void vat_set_reason(struct vat *vat, enum error_kind blame, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void vat_set_reason_of_exit(struct vat *vat, int exit_status, int signal_number);
+
+/* Notes why, and the worker is killed. */
+void vat_kill_for(struct vat *vat, enum error_kind blame, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /*
  * Passes on what the worker printed. While it starts that explains its failure,
@@ -113,21 +173,15 @@ void vat_show_words(struct vat *vat);
 /* Puts the line of a syntax error before its words, as "contract.js:LINE: ". */
 void vat_place_syntax_error(struct vat *vat, struct buf *words);
 
-/* ---- kernel.c ---- */
+/* ---- warehouse.c ---- */
 
-/* The system failed: nothing more is delivered. */
-void kernel_fail(struct kernel *kernel, const struct error *error);
+/* The system failed: nothing more is told. */
+void warehouse_fail(struct warehouse *warehouse, const struct error *error);
 
-/* The delivery under way has ended. */
-void kernel_finish_crank(struct kernel *kernel, const struct crank_end *end);
+/* Its worker has ended, or is about to, with its reason: tells whom it concerns. */
+void warehouse_tell_lost(struct vat *vat, enum vat_state before);
 
-/* The vat has ended, with its reason: so has a delivery to it. */
-void kernel_end_delivery_of(struct vat *vat);
-
-/* Begins the delivery that waits for its vat, if it can. */
-void kernel_deliver_when_ready(struct kernel *kernel);
-
-/* After kernel_close(), when the last worker has gone. */
-void kernel_tell_when_closed(struct kernel *kernel);
+/* A vat's worker is gone. */
+void warehouse_forget(struct vat *vat);
 
 #endif

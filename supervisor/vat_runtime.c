@@ -52,6 +52,7 @@ static int choose_swingset(struct vat_runtimes *runtimes, struct vat_runtime *ru
         load_program("swingset-supervisor.bundle", &runtimes->supervisor, error) != 0)
         return -1;
     *runtime = (struct vat_runtime){
+        .kind = VAT_RUNTIME_LIVESLOTS,
         .programs =
             {
                 {runtimes->lockdown.data, runtimes->lockdown.length},
@@ -68,6 +69,7 @@ static int choose_swingset(struct vat_runtimes *runtimes, struct vat_runtime *ru
 static void choose_plain(struct vat_runtime *runtime)
 {
     *runtime = (struct vat_runtime){
+        .kind = VAT_RUNTIME_PLAIN,
         .programs = {runtime_plain()},
         .program_count = 1,
         .options = "{}",

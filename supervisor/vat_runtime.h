@@ -15,9 +15,11 @@
  * @agoric/xsnap-lockdown 0.14.1 and @agoric/swingset-xsnap-supervisor 0.11.0),
  * which the build puts beside the program.
  */
+enum vat_runtime_kind { VAT_RUNTIME_PLAIN, VAT_RUNTIME_LIVESLOTS, VAT_RUNTIME_KINDS };
 enum { VAT_RUNTIME_PROGRAMS_MAX = 2 };
 
 struct vat_runtime {
+    enum vat_runtime_kind kind;
     struct iovec programs[VAT_RUNTIME_PROGRAMS_MAX]; /* in order; borrowed from vat_runtimes */
     int program_count;
     const char *options;        /* the last element of setBundle; JSON */

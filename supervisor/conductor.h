@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_CONDUCTOR_H
+#define GASPIPE_SUPERVISOR_CONDUCTOR_H
+
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/error.h"
+#include "kernel/kernel.h"
+#include "slog/writer.h"
+#include "store/store.h"
+#include "supervisor/launcher.h"
+#include "supervisor/report.h"
+
+/*
+ * What runs next: asks the kernel for cranks, has the warehouse deliver them,
+ * hands syscalls to the kernel, has snapshots made when they are due, and commits
+ * blocks of cranks. It lives on a loop and tells its owner what happens.
+ */
+struct conductor;
+
+/* SwingSet's numbers (npm @agoric/swingset-vat 0.33.0). */
+enum { CONDUCTOR_SNAPSHOT_INITIAL = 3, CONDUCTOR_SNAPSHOT_INTERVAL = 200 };
+
+struct conductor_options {
+    uv_loop_t *loop;
+    const struct launcher *launcher;
+    struct store *store;
+    struct slog_writer *slog;   /* NULL: none is written */
+    const char *fingerprint;    /* of what counts instructions; NULL: nothing does */
+    uint64_t timeout_ms;        /* for a delivery; 0: none */
+    uint64_t snapshot_interval; /* deliveries from one snapshot of a vat to the next; 0: none */
+    uint64_t block_cranks;      /* that are committed together; at least 1 */
+};
+
+struct conductor_listener {
+    void *context;
+    /* A delivery has ended. It is not durable yet. */
+    void (*delivered)(void *context, const struct delivery_report *report);
+    /* The kernel has nothing to do, nothing is under way; conductor_go() when it has. */
+    void (*idle)(void *context);
+    /* All that was told up to now is durable. */
+    void (*committed)(void *context);
+    /* The system failed: nothing more is done, and what is not committed is dropped. */
+    void (*failed)(void *context, const struct error *error);
+    /* After conductor_close(): all workers are gone. */
+    void (*closed)(void *context);
+};
+
+/*
+ * Opens the kernel of the store, in a block that stays open. Everything in the
+ * options is borrowed for the conductor's life. NULL with the error.
+ */
+struct conductor *conductor_new(const struct conductor_options *options,
+                                const struct conductor_listener *listener, struct error *error);
+
+/* The kernel, to queue messages and ask; inside of the block that is open. */
+struct kernel *conductor_kernel(const struct conductor *conductor);
+
+/* Opens a block when none is, for changes of the owner's. */
+int conductor_open_block(struct conductor *conductor, struct error *error);
+
+/* Starts the vats' workers and brings them to where the vats stand, then goes. */
+void conductor_start(struct conductor *conductor);
+
+/* Goes on until the kernel has nothing to do: idle() is called then, or failed(). */
+void conductor_go(struct conductor *conductor);
+
+/* Commits what has gathered: before something is waited for. -1 after failed() was called. */
+int conductor_commit(struct conductor *conductor);
+
+/*
+ * Ends all workers. What is under way is dropped, whole cranks are committed, unless
+ * something had failed or `drop` is said.
+ */
+void conductor_close(struct conductor *conductor, bool drop);
+
+/* After closed(), when the loop has run to its end. NULL is allowed. */
+void conductor_free(struct conductor *conductor);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_CONDUCTOR_PARTS_H
+#define GASPIPE_SUPERVISOR_CONDUCTOR_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "supervisor/conductor.h"
+#include "supervisor/crank.h"
+#include "supervisor/warehouse.h"
+
+/* What the conductor*.c files share: the conductor from within. */
+struct conductor {
+    struct conductor_options options;
+    struct conductor_listener listener;
+    struct kernel *kernel;
+    struct warehouse *warehouse;
+    struct crank crank;
+
+    size_t coming;   /* vats that are not brought yet, at the start */
+    bool beginning;  /* nothing is committed before the new vats have started */
+    bool delivering; /* the crank's delivery is with the warehouse */
+    bool saving;     /* the vat's snapshot behind it is */
+    bool failed, closing;
+    uint64_t block_cranks; /* in the block that is open */
+
+    struct stamp crank_started;
+    int64_t crank_num;
+    const struct vat_syscall *syscall; /* that the kernel has in hand, */
+    struct stamp syscall_come;         /* and when it had come */
+    bool vat_ended;                    /* with the delivery in hand */
+};
+
+void conductor_fail(struct conductor *conductor, const struct error *error);
+
+/* Tells the warehouse of a vat. */
+int conductor_provide(struct conductor *conductor, const struct kernel_vat *vat,
+                      struct error *error);
+
+/* One more vat is where it should be at the start. */
+void conductor_brought(struct conductor *conductor);
+
+/* ---- conductor_slog.c: what the kernel tells while it works ---- */
+
+struct kernel_listener conductor_kernel_listener(struct conductor *conductor);
+
+/* A console call, for the person at the terminal. */
+void conductor_print(const char *vat_name, const struct vat_console *console);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_DELIVERY_RESULT_H
+#define GASPIPE_SUPERVISOR_DELIVERY_RESULT_H
+
+#include "base/buf.h"
+#include "proto/meter.h"
+
+/*
+ * Appends what the slog's deliver-result lines have as `dr`: ["ok",null,METER],
+ * ["error",WORDS,METER] where there is a problem, METER null where the worker
+ * died (`meter` is NULL).
+ */
+void delivery_result_put(struct buf *dr, const char *problem, const struct meter *meter);
+
+#endif

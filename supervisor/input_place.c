@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/input_place.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisor/fingerprint.h"
+
+static const char lines_key[] = "input.lines", hash_key[] = "input.hash", done_key[] = "input.done";
+
+/* The value of a key, terminated; "" where there is none. */
+static int read_key(struct store *store, const char *key, char *value, size_t size,
+                    struct error *error)
+{
+    struct buf bytes = {0};
+    bool found;
+    int result = store_key_get(store, key, &bytes, &found, error);
+
+    snprintf(value, size, "%.*s", (int)bytes.length, bytes.length > 0 ? bytes.data : "");
+    buf_free(&bytes);
+    return result;
+}
+
+static int write_key(struct store *store, const char *key, const char *value, struct error *error)
+{
+    return store_key_set(store, key, (struct iovec){(char *)value, strlen(value)}, error);
+}
+
+int input_place_open(struct input_place *place, struct store *store, struct error *error)
+{
+    char lines[24], done[8];
+
+    memset(place, 0, sizeof *place);
+    place->store = store;
+    if (read_key(store, lines_key, lines, sizeof lines, error) != 0 ||
+        read_key(store, hash_key, place->hash, sizeof place->hash, error) != 0 ||
+        read_key(store, done_key, done, sizeof done, error) != 0)
+        return -1;
+    place->lines = strtoll(lines, NULL, 10);
+    place->done = strcmp(done, "true") == 0;
+    return 0;
+}
+
+static int write_place(struct input_place *place, struct error *error)
+{
+    char lines[24];
+
+    snprintf(lines, sizeof lines, "%" PRId64, place->lines);
+    if (write_key(place->store, lines_key, lines, error) != 0 ||
+        write_key(place->store, hash_key, place->hash, error) != 0)
+        return -1;
+    return write_key(place->store, done_key, place->done ? "true" : "false", error);
+}
+
+int input_place_begin(struct input_place *place, struct error *error)
+{
+    place->lines = 0;
+    place->hash[0] = '\0';
+    place->done = false;
+    return write_place(place, error);
+}
+
+static int add_to_chain(char hash[STORE_HASH_SIZE], const char *text, size_t length,
+                        struct error *error)
+{
+    const struct iovec parts[] = {{hash, strlen(hash)}, {(char *)text, length}};
+    char next[FINGERPRINT_HEX_SIZE];
+
+    if (fingerprint_hash_parts(parts, 2, next, error) != 0)
+        return -1;
+    memcpy(hash, next, sizeof next);
+    return 0;
+}
+
+int input_place_take(struct input_place *place, int64_t number, const char *text, size_t length,
+                     struct error *error)
+{
+    place->lines = number;
+    if (add_to_chain(place->hash, text, length, error) != 0)
+        return -1;
+    return write_place(place, error);
+}
+
+int input_place_finish(struct input_place *place, struct error *error)
+{
+    place->done = true;
+    return write_place(place, error);
+}
+
+int input_place_skip(struct input_place *place, int64_t number, const char *text, size_t length,
+                     struct error *error)
+{
+    if (add_to_chain(place->skipped, text, length, error) != 0)
+        return -1;
+    return number == place->lines ? input_place_check(place, error) : 0;
+}
+
+int input_place_check(const struct input_place *place, struct error *error)
+{
+    if (strcmp(place->skipped, place->hash) == 0)
+        return 0;
+    return error_set(error, ERROR_INPUT,
+                     "does not begin with the %" PRId64 " lines that the store has taken in; "
+                     "--new-input begins with another file",
+                     place->lines);
+}

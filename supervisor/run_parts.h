@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_RUN_PARTS_H
+#define GASPIPE_SUPERVISOR_RUN_PARTS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "supervisor/conductor.h"
+#include "supervisor/delivery_input.h"
+#include "supervisor/fingerprint.h"
+#include "supervisor/input_place.h"
+#include "supervisor/line_results.h"
+#include "supervisor/output.h"
+#include "supervisor/run_options.h"
+
+/* What the run*.c files share: one run from within. */
+
+enum { RUN_SIGNALS = 3, RUN_PLACE_SIZE = PATH_MAX + 24 };
+
+struct run {
+    struct run_options options;
+    uv_loop_t loop;
+    uv_signal_t signals[RUN_SIGNALS];
+    uv_timer_t progress;
+    uv_idle_t turn; /* asks for the next line, out of the loop */
+    bool handles_open;
+    struct launcher launcher;
+    struct placement placement;
+    struct fingerprint fingerprint; /* of counted workers */
+    struct store *store;
+    struct slog_writer *slog;
+    struct conductor *conductor;
+    struct delivery_input *input;
+    struct input_place place;
+    struct line_results results;
+    struct output output;
+
+    bool started;  /* the vats' startVat are done: lines are delivered */
+    bool skipping; /* lines that the store has taken in */
+    bool input_ended;
+    uint64_t queued;     /* lines, since the kernel had nothing to do */
+    int64_t line_number; /* of the last line */
+    int status;          /* exit status so far */
+    uint64_t began;      /* nanoseconds, uv_hrtime() */
+};
+
+/* Says what was wrong, with its exit status, and ends the run. */
+void run_fail(struct run *run, const struct error *error);
+
+/* Ends the run; `drop`: without what is not committed yet. */
+void run_end(struct run *run, bool drop);
+
+/* ---- run_placement.c ---- */
+
+/* The workers may be somewhere else from now on. One delivery is in flight at a time. */
+int run_observe(struct run *run, const struct delivery_report *report, struct error *error);
+
+/* ---- run_vats.c ---- */
+
+/* Puts the contracts into the store and has the kernel know them. */
+int run_add_vats(struct run *run, struct error *error);
+
+/* The file of a vat of the command line; NULL: there is none of that name. */
+const char *run_vat_path(const struct run *run, const char *name);
+
+/* A vat has ended, and why, for those who deliver to it later. */
+int run_note_ended(struct run *run, const char *name, const char *reason, struct error *error);
+
+/* Why a vat has ended, appended; *found: it has. */
+int run_why_ended(struct run *run, const char *name, struct buf *reason, bool *found,
+                  struct error *error);
+
+/* ---- run_lines.c: the deliveries ---- */
+
+/* Opens the file, at the place where the store is. */
+int run_open_lines(struct run *run, struct error *error);
+
+/* The kernel has nothing to do. */
+void run_on_idle(void *context);
+
+/* "FILE:LINE" of the line. */
+void run_make_place(const struct run *run, int64_t line, char place[RUN_PLACE_SIZE]);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisor/contract_file.h"
+#include "supervisor/run_parts.h"
+
+static int check_name(const struct run *run, size_t index, const char *name, struct error *error)
+{
+    const char *at = name;
+
+    while (isalnum((unsigned char)*at) || *at == '_' || *at == '-' || *at == '.')
+        at++;
+    if (at == name || *at != '\0' || at - name > KERNEL_NAME_LIMIT)
+        return error_set(error, ERROR_USAGE,
+                         "a vat's name is made of letters, digits, '_', '-' and '.', not '%s'",
+                         name);
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(run->options.vats[i], name) == 0)
+            return error_set(error, ERROR_USAGE, "there are two vats called '%s'", name);
+    return 0;
+}
+
+/* Puts a contract's bundle into the store. The caller gives the contract's memory back. */
+static int keep_contract(struct run *run, const char *path, struct contract_file *contract,
+                         struct error *error)
+{
+    if (contract_file_read(contract, path, error) != 0)
+        return -1;
+    return store_bundle_put(run->store, contract->id,
+                            (struct iovec){contract->bundle.data, contract->bundle.length}, error);
+}
+
+static int add_vat(struct run *run, const char *name, const char *path, struct error *error)
+{
+    struct contract_file contract = {0};
+    struct kernel_vat_setup setup = {.name = name, .bundle_id = contract.id};
+    int64_t vat;
+    int result = keep_contract(run, path, &contract, error);
+
+    setup.runtime = contract.is_plain ? KERNEL_VAT_PLAIN : KERNEL_VAT_LIVESLOTS;
+    if (result == 0)
+        result = kernel_provide_vat(conductor_kernel(run->conductor), &setup, &vat, error);
+    buf_free(&contract.bundle);
+    return result;
+}
+
+static int add_bundle(struct run *run, const char *name, const char *path, struct error *error)
+{
+    struct contract_file contract = {0};
+    int result = keep_contract(run, path, &contract, error);
+
+    if (result == 0 && contract.is_plain)
+        result = error_set(error, ERROR_INPUT, "%s: is no bundle of @endo/bundle-source", path);
+    if (result == 0)
+        result = kernel_name_bundle(conductor_kernel(run->conductor), name, contract.id, error);
+    buf_free(&contract.bundle);
+    return result;
+}
+
+/* Cuts NAME=FILE in two. */
+static const char *cut(char *option)
+{
+    char *equals = strchr(option, '=');
+
+    *equals = '\0';
+    return equals + 1;
+}
+
+int run_add_vats(struct run *run, struct error *error)
+{
+    const struct run_options *options = &run->options;
+
+    for (size_t i = 0; i < options->bundle_count; i++) {
+        const char *path = cut(options->bundles[i]);
+
+        if (add_bundle(run, options->bundles[i], path, error) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < options->vat_count; i++) {
+        const char *path = cut(options->vats[i]);
+
+        if (check_name(run, i, options->vats[i], error) != 0 ||
+            add_vat(run, options->vats[i], path, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+const char *run_vat_path(const struct run *run, const char *name)
+{
+    for (size_t i = 0; i < run->options.vat_count; i++)
+        if (strcmp(run->options.vats[i], name) == 0)
+            return run->options.vats[i] + strlen(name) + 1;
+    return NULL;
+}
+
+/* ---- those that have ended ---- */
+
+static const char *make_ended_key(struct buf *key, const char *name)
+{
+    buf_printf(key, "input.ended.%s", name);
+    return buf_string(key);
+}
+
+int run_note_ended(struct run *run, const char *name, const char *reason, struct error *error)
+{
+    const struct iovec value = {(char *)reason, strlen(reason)};
+    struct buf key = {0};
+    int result;
+
+    if (make_ended_key(&key, name) == NULL)
+        result = error_memory(error, "a vat's end");
+    else
+        result = store_key_set(run->store, key.data, value, error);
+    buf_free(&key);
+    return result;
+}
+
+int run_why_ended(struct run *run, const char *name, struct buf *reason, bool *found,
+                  struct error *error)
+{
+    struct buf key = {0};
+    int result;
+
+    if (make_ended_key(&key, name) == NULL)
+        result = error_memory(error, "a vat's end");
+    else
+        result = store_key_get(run->store, key.data, reason, found, error);
+    buf_free(&key);
+    return result;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_WAREHOUSE_H
+#define GASPIPE_SUPERVISOR_WAREHOUSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/error.h"
+#include "base/stamp.h"
+#include "proto/meter.h"
+#include "proto/vat_message.h"
+#include "slog/writer.h"
+#include "store/store.h"
+#include "supervisor/launcher.h"
+
+/*
+ * The vats' workers: it starts them, brings them to where their vat stands
+ * (a snapshot, then the transcript's deliveries once more), gives deliveries to
+ * them and tells what they ask and answer. It decides nothing of what a vat may
+ * do: its owner does, and the kernel behind that.
+ *
+ * It lives on a loop and tells its owner what happens, always out of the loop.
+ * Vats are known by their numbers: the N of the vatID vN.
+ */
+struct warehouse;
+
+struct warehouse_options {
+    uv_loop_t *loop;
+    const struct launcher *launcher;
+    struct store *store;      /* bundles, transcripts and snapshots are read there */
+    struct slog_writer *slog; /* NULL: none is written */
+    const char *fingerprint;  /* of what counts instructions; NULL: nothing does */
+    uint64_t timeout_ms; /* for a delivery; launcher_start_limit() of it for a start; 0: none */
+};
+
+/* A vat as the kernel describes it. Strings are borrowed for the call. */
+struct warehouse_vat {
+    int64_t id;
+    const char *name; /* "" for none */
+    const char *bundle_id;
+    bool dynamic;
+    int64_t incarnation;
+};
+
+/* What a worker answered to a delivery. */
+struct warehouse_answer {
+    struct stamp come;
+    const char *problem; /* NULL: it went well */
+    const struct meter *meter;
+};
+
+/* Why a worker's delivery will have no answer. */
+struct warehouse_loss {
+    struct stamp come;
+    const char *reason;
+    enum error_kind blame; /* ERROR_DELIVERY: the vat's own doing; ERROR_SYSTEM: the host's */
+};
+
+struct warehouse_listener {
+    void *context;
+    /* The vat's worker stands where the vat stands and waits. */
+    void (*ready)(void *context, int64_t vat);
+    /* The delivery was sent. */
+    void (*sent)(void *context, int64_t vat, struct stamp sent);
+    /* In the delivery it says something, and has been answered. */
+    void (*said)(void *context, int64_t vat, const struct vat_request *request, struct stamp come);
+    /* In the delivery it makes a syscall; the owner calls warehouse_reply() or warehouse_condemn().
+     */
+    void (*asked)(void *context, int64_t vat, const struct vat_request *request, struct stamp come);
+    /* The delivery has ended; the worker waits for the next one. */
+    void (*answered)(void *context, int64_t vat, const struct warehouse_answer *answer);
+    /* The delivery has ended without an answer, and the worker with it. */
+    void (*lost)(void *context, int64_t vat, const struct warehouse_loss *loss);
+    /* The snapshot is in the store; a worker that starts from it is on its way. */
+    void (*saved)(void *context, int64_t vat);
+    /* The system failed the warehouse, or a vat cannot be brought back. Nothing more is told. */
+    void (*failed)(void *context, const struct error *error);
+    /* After warehouse_close(): all workers are gone. */
+    void (*closed)(void *context);
+};
+
+/* Everything in the options is borrowed for the warehouse's life. NULL when memory ran out. */
+struct warehouse *warehouse_new(const struct warehouse_options *options,
+                                const struct warehouse_listener *listener, struct error *error);
+
+/*
+ * Makes a vat known, or what changed of it: a new incarnation ends the worker of
+ * the one before. -1 when memory ran out.
+ */
+int warehouse_provide(struct warehouse *warehouse, const struct warehouse_vat *vat,
+                      struct error *error);
+
+/* Starts the vat's worker if there is none; ready() follows, or failed(). */
+void warehouse_bring(struct warehouse *warehouse, int64_t vat);
+
+/*
+ * Delivers the VatDeliveryObject `vd` (JSON), as soon as the worker is there: sent()
+ * follows, then answered() or lost(); lost() alone when the worker cannot be
+ * started for the vat's first delivery. `vd` is borrowed until then. One delivery at
+ * a time to each vat.
+ */
+void warehouse_deliver(struct warehouse *warehouse, int64_t vat, const char *vd);
+
+/* Answers what the vat asks, with JSON; when it was sent. */
+struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct iovec answer);
+
+/* Ends the worker of a vat that asked for what cannot be: lost() follows at once. */
+void warehouse_condemn(struct warehouse *warehouse, int64_t vat, const char *reason);
+
+/* How many deliveries of this incarnation the vat's last snapshot has; -1: there is none. */
+int64_t warehouse_saved_at(const struct warehouse *warehouse, int64_t vat);
+
+/* Whether its worker is there and has nothing to do. */
+bool warehouse_waits(const struct warehouse *warehouse, int64_t vat);
+
+/* Whether the vat is known, and its name, "v1" where it has none; the warehouse's. */
+bool warehouse_knows(const struct warehouse *warehouse, int64_t vat);
+const char *warehouse_name(const struct warehouse *warehouse, int64_t vat);
+
+/*
+ * Has the vat's worker, which waits, write a snapshot into the store, and starts
+ * it anew from that, so that it goes on as one that is brought back: saved() follows.
+ */
+void warehouse_save(struct warehouse *warehouse, int64_t vat);
+
+/* Ends the vat's worker, now. It comes back when it is wanted. */
+void warehouse_put_away(struct warehouse *warehouse, int64_t vat);
+
+/* The vat is no more: its worker is ended, and it is forgotten. */
+void warehouse_remove(struct warehouse *warehouse, int64_t vat);
+
+/* Ends all workers. A delivery under way is dropped. */
+void warehouse_close(struct warehouse *warehouse);
+
+/* After closed(), when the loop has run to its end. NULL is allowed. */
+void warehouse_free(struct warehouse *warehouse);
+
+#endif
