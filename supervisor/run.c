@@ -19,6 +19,7 @@ static const int ending_signals[RUN_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
 void run_end(struct run *run, bool drop)
 {
+    run->ending = true;
     conductor_close(run->conductor, drop);
 }
 
@@ -33,6 +34,9 @@ static void signal_came(uv_signal_t *handle, int number)
 {
     struct run *run = handle->data;
 
+    /* All is done: whoever starts again because of the status would begin anew. */
+    if (run->ending)
+        return;
     log_line("ended by signal %d (%s); what was delivered before is kept", number,
              strsignal(number));
     run->status = 128 + number;

@@ -40,6 +40,7 @@ struct run {
     bool started;  /* the vats' startVat are done: lines are delivered */
     bool skipping; /* lines that the store has taken in */
     bool input_ended;
+    bool ending;
     uint64_t queued;     /* lines, since the kernel had nothing to do */
     int64_t line_number; /* of the last line */
     int status;          /* exit status so far */

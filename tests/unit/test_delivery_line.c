@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -14,10 +16,37 @@ static int parse(struct delivery_line *line, const char *text, struct error *err
     return delivery_line_parse(line, text, strlen(text), error);
 }
 
-static void body_is(const struct delivery_line *line, const char *expected)
+/* "vat" bank is ko20, "device" clock is kd30, "result" mint is kp40. */
+static int find(void *context, const char *kind, const char *name, char **reference,
+                struct error *error)
 {
-    assert_string_equal(json_string_value(json_object_get(line->methargs, "body")), expected);
-    assert_int_equal(json_array_size(json_object_get(line->methargs, "slots")), 0);
+    static const char *const known[][3] = {
+        {"vat", "bank", "ko20"}, {"device", "clock", "kd30"}, {"result", "mint", "kp40"}};
+
+    (void)context;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(kind, known[i][0]) == 0 && strcmp(name, known[i][1]) == 0) {
+            *reference = strdup(known[i][2]);
+            return *reference != NULL ? 0 : -1;
+        }
+    }
+    return error_set(error, ERROR_INPUT, "there is no %s \"%s\"", kind, name);
+}
+
+static const struct smallcaps_names names = {.find = find};
+
+static void methargs_are(const struct delivery_line *line, const char *body, const char *slots)
+{
+    struct error error;
+    json_t *methargs = delivery_line_methargs(line, &names, &error);
+    char *found;
+
+    assert_non_null(methargs);
+    assert_string_equal(json_string_value(json_object_get(methargs, "body")), body);
+    found = json_dumps(json_object_get(methargs, "slots"), JSON_COMPACT);
+    assert_string_equal(found, slots);
+    free(found);
+    json_decref(methargs);
 }
 
 static void a_short_line_becomes_a_message_to_the_contract(void **state)
@@ -42,9 +71,8 @@ static void a_short_line_becomes_a_message_to_the_contract(void **state)
 
         assert_int_equal(parse(&line, cases[i].text, &error), 0);
         assert_string_equal(line.vat, "bank");
-        assert_string_equal(line.target, "o+0");
-        assert_true(line.wants_result);
-        body_is(&line, cases[i].body);
+        assert_int_equal(line.kind, DELIVERY_LINE_SHORT);
+        methargs_are(&line, cases[i].body, "[]");
         delivery_line_free(&line);
     }
 }
@@ -57,14 +85,88 @@ static void a_full_line_is_taken_as_it_is(void **state)
     (void)state;
     assert_int_equal(
         parse(&line,
-              "{\"vat\":\"v\",\"deliver\":[\"message\",\"o+3\","
+              "{\"vat\":\"v\",\"deliver\":[\"message\",\"ko23\","
               "{\"methargs\":{\"body\":\"[\\\"old\\\",[]]\",\"slots\":[]},\"result\":null}]}",
               &error),
         0);
     assert_string_equal(line.vat, "v");
-    assert_string_equal(line.target, "o+3");
-    assert_false(line.wants_result);
-    body_is(&line, "[\"old\",[]]");
+    assert_string_equal(line.target, "ko23");
+    assert_int_equal(line.kind, DELIVERY_LINE_FULL);
+    methargs_are(&line, "[\"old\",[]]", "[]");
+    delivery_line_free(&line);
+}
+
+static void arguments_can_be_references_and_big(void **state)
+{
+    static const struct {
+        const char *args, *body, *slots;
+    } cases[] = {
+        {"[{\"@vat\":\"bank\"}]", "#[\"x\",[\"$0\"]]", "[\"ko20\"]"},
+        {"[{\"a\":[{\"@device\":\"clock\"},{\"@vat\":\"bank\"}]}]",
+         "#[\"x\",[{\"a\":[\"$0\",\"$1\"]}]]", "[\"kd30\",\"ko20\"]"},
+        {"[{\"@result\":\"mint\"}]", "#[\"x\",[\"&0\"]]", "[\"kp40\"]"},
+        {"[{\"@bigint\":\"12\"},{\"@bigint\":\"-7\"}]", "#[\"x\",[\"+12\",\"-7\"]]", "[]"},
+        {"[{\"@vat\":1},{\"@vat\":\"bank\",\"b\":2},{}]",
+         "#[\"x\",[{\"@vat\":1},{\"@vat\":\"bank\",\"b\":2},{}]]", "[]"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct delivery_line line;
+        struct error error;
+        char text[256];
+
+        snprintf(text, sizeof text, "{\"vat\":\"bank\",\"method\":\"x\",\"args\":%s}",
+                 cases[i].args);
+        assert_int_equal(parse(&line, text, &error), 0);
+        methargs_are(&line, cases[i].body, cases[i].slots);
+        delivery_line_free(&line);
+    }
+}
+
+static void references_to_nothing_are_refused(void **state)
+{
+    static const char *const cases[][2] = {
+        {"{\"@vat\":\"nobody\"}", "no vat \"nobody\""},
+        {"{\"@bigint\":\"1x\"}", "decimal digits"},
+        {"{\"@bigint\":\"-\"}", "decimal digits"},
+        {"{\"@thing\":\"bank\"}", "\"@thing\" is none of"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct delivery_line line;
+        struct error error;
+        char text[256];
+
+        snprintf(text, sizeof text, "{\"vat\":\"bank\",\"method\":\"x\",\"args\":[%s]}",
+                 cases[i][0]);
+        assert_int_equal(parse(&line, text, &error), 0);
+        assert_null(delivery_line_methargs(&line, &names, &error));
+        assert_int_equal(error.kind, ERROR_INPUT);
+        if (strstr(error.text, cases[i][1]) == NULL)
+            fail_msg("no '%s' in: %s", cases[i][1], error.text);
+        delivery_line_free(&line);
+    }
+}
+
+static void lines_to_results_and_to_the_clock(void **state)
+{
+    struct delivery_line line;
+    struct error error;
+
+    (void)state;
+    assert_int_equal(
+        parse(&line, "{\"to\":{\"@result\":\"mint\"},\"method\":\"pay\",\"id\":\"paid\"}", &error),
+        0);
+    assert_null(line.vat);
+    assert_string_equal(line.to, "mint");
+    assert_string_equal(line.id, "paid");
+    methargs_are(&line, "#[\"pay\",[]]", "[]");
+    delivery_line_free(&line);
+    assert_int_equal(parse(&line, "{\"clock\":1000}", &error), 0);
+    assert_int_equal(line.kind, DELIVERY_LINE_CLOCK);
+    assert_int_equal(line.clock, 1000);
     delivery_line_free(&line);
 }
 
@@ -100,6 +202,17 @@ static void what_is_no_delivery_is_refused_with_what_would_be_right(void **state
          "\"slots\":[]},"
          "\"result\":null}]}",
          "\"deliver\" must be"},
+        {"{\"clock\":-1}", "\"clock\" stands alone"},
+        {"{\"clock\":1.5}", "\"clock\" stands alone"},
+        {"{\"clock\":1,\"vat\":\"a\"}", "\"clock\" stands alone"},
+        {"{\"to\":\"mint\",\"method\":\"x\"}", "\"to\" stands in the place of"},
+        {"{\"to\":{\"@vat\":\"a\"},\"method\":\"x\"}", "\"@result\" must be a string"},
+        {"{\"to\":{\"@result\":\"a\"},\"vat\":\"b\",\"method\":\"x\"}", "\"to\" stands"},
+        {"{\"vat\":\"a\",\"method\":\"x\",\"id\":7}", "\"id\" must be a string"},
+        {"{\"vat\":\"\",\"method\":\"x\"}", "\"vat\" must be a string"},
+        {"{\"vat\":\"a\",\"deliver\":[\"message\",\"o-9\",{\"methargs\":{\"body\":\"\","
+         "\"slots\":[]},\"result\":null}]}",
+         "\"deliver\" must be"},
         {"{\"vat\":\"a\",\"method\":\"x\",\"deliver\":[]}", "stands beside \"vat\" alone"},
     };
 
@@ -121,6 +234,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_short_line_becomes_a_message_to_the_contract),
         cmocka_unit_test(a_full_line_is_taken_as_it_is),
+        cmocka_unit_test(arguments_can_be_references_and_big),
+        cmocka_unit_test(references_to_nothing_are_refused),
+        cmocka_unit_test(lines_to_results_and_to_the_clock),
         cmocka_unit_test(what_is_no_delivery_is_refused_with_what_would_be_right),
     };
 

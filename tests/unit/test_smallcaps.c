@@ -31,6 +31,18 @@ static void becomes(json_t *(*change)(const json_t *), const char *from, const c
     json_decref(value);
 }
 
+static json_t *encode(const json_t *value)
+{
+    const struct smallcaps_names none = {0};
+    json_t *slots = json_array();
+    struct error error;
+    json_t *encoded = smallcaps_encode(value, &none, slots, &error);
+
+    assert_int_equal(json_array_size(slots), 0);
+    json_decref(slots);
+    return encoded;
+}
+
 /* Each pair is encoded to the right and decoded to the left. */
 static const char *const pairs[][2] = {
     {"null", "null"},
@@ -59,7 +71,7 @@ static void what_is_encoded_is_decoded_again(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        becomes(smallcaps_encode, pairs[i][0], pairs[i][1]);
+        becomes(encode, pairs[i][0], pairs[i][1]);
         becomes(smallcaps_decode, pairs[i][1], pairs[i][0]);
     }
 }

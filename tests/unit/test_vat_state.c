@@ -36,34 +36,32 @@ static void every_state_knows_every_event(void **state)
 /* What an action does, and the state behind it, must agree. */
 static void action_fits_state(enum vat_state state, enum vat_event event, struct vat_step step)
 {
+    static const enum vat_state behind[VAT_ACTIONS] = {
+        [VAT_ACT_START] = VAT_STARTING,
+        [VAT_ACT_EVALUATE] = VAT_STARTING,
+        [VAT_ACT_LOAD] = VAT_LOADING,
+        [VAT_ACT_ANSWER_LOADING] = VAT_LOADING,
+        [VAT_ACT_LOADED] = VAT_REPLAYING,
+        [VAT_ACT_REPLAY] = VAT_REPLAYING,
+        [VAT_ACT_ANSWER_RECORDED] = VAT_REPLAYING,
+        [VAT_ACT_COMPARE] = VAT_REPLAYING,
+        [VAT_ACT_READY] = VAT_IDLE,
+        [VAT_ACT_DELIVER] = VAT_DELIVERING,
+        [VAT_ACT_ANSWER] = VAT_DELIVERING,
+        [VAT_ACT_FINISH] = VAT_IDLE,
+        [VAT_ACT_SAVE] = VAT_SAVING,
+        [VAT_ACT_SAVED] = VAT_LEAVING,
+        [VAT_ACT_KILL] = VAT_ENDING,
+        [VAT_ACT_HANG_UP] = VAT_LEAVING,
+        [VAT_ACT_BURY] = VAT_AWAY,
+        [VAT_ACT_FORGET] = VAT_AWAY,
+    };
+
     (void)event;
-    switch (step.action) {
-    case VAT_ACT_LOAD:
-        assert_int_equal(step.next, VAT_LOADING);
-        break;
-    case VAT_ACT_READY:
-    case VAT_ACT_FINISH:
-        assert_int_equal(step.next, VAT_IDLE);
-        break;
-    case VAT_ACT_DELIVER:
-    case VAT_ACT_ANSWER:
-        assert_int_equal(step.next, VAT_DELIVERING);
-        break;
-    case VAT_ACT_KILL:
-        assert_int_equal(step.next, VAT_ENDING);
-        break;
-    case VAT_ACT_HANG_UP:
-        assert_int_equal(step.next, VAT_CLOSING);
-        break;
-    case VAT_ACT_BURY:
-    case VAT_ACT_FORGET:
-        assert_int_equal(step.next, VAT_ENDED);
-        break;
-    case VAT_ACT_NOTHING:
-    case VAT_ACT_FORBIDDEN:
+    if (step.action == VAT_ACT_NOTHING || step.action == VAT_ACT_FORBIDDEN)
         assert_int_equal(step.next, state);
-        break;
-    }
+    else
+        assert_int_equal(step.next, behind[step.action]);
 }
 
 static void each_action_leads_to_its_state(void **state)
@@ -72,90 +70,139 @@ static void each_action_leads_to_its_state(void **state)
     for_each_step(action_fits_state);
 }
 
-/* A reaped process is reaped once: it ends the vat wherever it comes, once. */
-static void gone_ends(enum vat_state state, enum vat_event event, struct vat_step step)
+/* A reaped process is reaped once: without it the vat is away, wherever that comes. */
+static void gone_is_away(enum vat_state state, enum vat_event event, struct vat_step step)
 {
-    bool ended_before = state == VAT_ENDING || state == VAT_CLOSING;
+    bool expected = state == VAT_ENDING || state == VAT_LEAVING;
 
     if (event != VAT_EVENT_GONE)
-        assert_true(step.next != VAT_ENDED || state == VAT_ENDED);
-    else if (state == VAT_ENDED)
+        assert_true(step.next != VAT_AWAY || state == VAT_AWAY);
+    else if (state == VAT_AWAY)
         assert_int_equal(step.action, VAT_ACT_FORBIDDEN);
     else
-        assert_int_equal(step.action, ended_before ? VAT_ACT_FORGET : VAT_ACT_BURY);
+        assert_int_equal(step.action, expected ? VAT_ACT_FORGET : VAT_ACT_BURY);
 }
 
-static void only_the_workers_going_ends_a_vat_for_good(void **state)
+static void only_the_workers_going_makes_a_vat_be_away(void **state)
 {
     (void)state;
-    for_each_step(gone_ends);
+    for_each_step(gone_is_away);
 }
 
-static void ending_is_left_only_by_gone(enum vat_state state, enum vat_event event,
-                                        struct vat_step step)
+/* One that goes is waited for: two workers of a vat never run side by side. */
+static void going_is_left_only_by_gone(enum vat_state state, enum vat_event event,
+                                       struct vat_step step)
 {
     if (state == VAT_ENDING && event != VAT_EVENT_GONE)
         assert_int_equal(step.next, VAT_ENDING);
-    if (state == VAT_ENDED)
-        assert_int_equal(step.next, VAT_ENDED);
+    if (state == VAT_LEAVING && event != VAT_EVENT_GONE)
+        assert_true(step.next == VAT_LEAVING ||
+                    (event == VAT_EVENT_TIMEOUT && step.action == VAT_ACT_KILL));
+    if (step.action == VAT_ACT_START)
+        assert_int_equal(state, VAT_AWAY);
 }
 
-static void what_has_ended_never_comes_back(void **state)
+static void a_worker_that_goes_is_waited_for(void **state)
 {
     (void)state;
-    for_each_step(ending_is_left_only_by_gone);
+    for_each_step(going_is_left_only_by_gone);
 }
 
-/* Without a frame that belongs there, a live vat's worker is not trusted on. */
+/* Without a frame that belongs there, a worker is not trusted on. */
 static void nonsense_kills(enum vat_state state, enum vat_event event, struct vat_step step)
 {
-    bool live = state <= VAT_DELIVERING;
-    bool unasked = event == VAT_EVENT_REQUEST && state != VAT_DELIVERING;
-    bool idle_frame = state == VAT_IDLE && (event == VAT_EVENT_DONE || event == VAT_EVENT_FAILED);
+    bool live = state > VAT_AWAY && state < VAT_ENDING;
+    bool may_ask = state == VAT_LOADING || state == VAT_REPLAYING || state == VAT_DELIVERING;
+    bool unasked =
+        (event == VAT_EVENT_REQUEST && !may_ask) || (event == VAT_EVENT_DONE && state == VAT_IDLE);
 
-    if (live && (event == VAT_EVENT_BAD || event == VAT_EVENT_FAILED || unasked || idle_frame))
+    if (live && (event == VAT_EVENT_BAD || event == VAT_EVENT_FAILED || unasked))
         assert_int_equal(step.action, VAT_ACT_KILL);
 }
 
-static void a_frame_out_of_turn_ends_the_vat(void **state)
+static void a_frame_out_of_turn_ends_the_worker(void **state)
 {
     (void)state;
     for_each_step(nonsense_kills);
 }
 
-static void one_delivery_at_a_time(enum vat_state state, enum vat_event event, struct vat_step step)
+static void one_thing_at_a_time(enum vat_state state, enum vat_event event, struct vat_step step)
 {
     if (event == VAT_EVENT_DELIVER)
         assert_int_equal(step.action, state == VAT_IDLE ? VAT_ACT_DELIVER : VAT_ACT_FORBIDDEN);
+    if (event == VAT_EVENT_SAVE)
+        assert_int_equal(step.action, state == VAT_IDLE ? VAT_ACT_SAVE : VAT_ACT_FORBIDDEN);
 }
 
-static void only_an_idle_vat_takes_a_delivery(void **state)
+static void only_an_idle_worker_takes_work(void **state)
 {
     (void)state;
-    for_each_step(one_delivery_at_a_time);
+    for_each_step(one_thing_at_a_time);
 }
 
-static void a_life_without_trouble(void **state)
+/* The owner's wishes may come at any time. */
+static void wishes_are_taken(enum vat_state state, enum vat_event event, struct vat_step step)
 {
-    static const struct {
-        enum vat_event event;
-        enum vat_action action;
-    } life[] = {
-        {VAT_EVENT_DONE, VAT_ACT_LOAD},       {VAT_EVENT_DONE, VAT_ACT_READY},
-        {VAT_EVENT_DELIVER, VAT_ACT_DELIVER}, {VAT_EVENT_REQUEST, VAT_ACT_ANSWER},
-        {VAT_EVENT_REQUEST, VAT_ACT_ANSWER},  {VAT_EVENT_DONE, VAT_ACT_FINISH},
-        {VAT_EVENT_CLOSE, VAT_ACT_HANG_UP},   {VAT_EVENT_GONE, VAT_ACT_FORGET},
-    };
-    enum vat_state vat = VAT_STARTING;
-
     (void)state;
-    for (size_t i = 0; i < sizeof life / sizeof *life; i++) {
+    if (event == VAT_EVENT_WANTED || event == VAT_EVENT_PUT_AWAY)
+        assert_int_not_equal(step.action, VAT_ACT_FORBIDDEN);
+}
+
+static void a_vat_can_be_wanted_and_put_away_at_any_time(void **state)
+{
+    (void)state;
+    for_each_step(wishes_are_taken);
+}
+
+struct life {
+    enum vat_event event;
+    enum vat_action action;
+};
+
+static void live(const struct life *life, size_t count, enum vat_state end)
+{
+    enum vat_state vat = VAT_AWAY;
+
+    for (size_t i = 0; i < count; i++) {
         struct vat_step step = vat_step(vat, life[i].event);
 
         assert_int_equal(step.action, life[i].action);
         vat = step.next;
     }
-    assert_int_equal(vat, VAT_ENDED);
+    assert_int_equal(vat, end);
+}
+
+static void a_life_without_trouble(void **state)
+{
+    static const struct life life[] = {
+        {VAT_EVENT_WANTED, VAT_ACT_START},     {VAT_EVENT_DONE, VAT_ACT_EVALUATE},
+        {VAT_EVENT_STARTED, VAT_ACT_LOAD},     {VAT_EVENT_REQUEST, VAT_ACT_ANSWER_LOADING},
+        {VAT_EVENT_DONE, VAT_ACT_LOADED},      {VAT_EVENT_CAUGHT_UP, VAT_ACT_READY},
+        {VAT_EVENT_DELIVER, VAT_ACT_DELIVER},  {VAT_EVENT_REQUEST, VAT_ACT_ANSWER},
+        {VAT_EVENT_REQUEST, VAT_ACT_ANSWER},   {VAT_EVENT_DONE, VAT_ACT_FINISH},
+        {VAT_EVENT_SAVE, VAT_ACT_SAVE},        {VAT_EVENT_DONE, VAT_ACT_SAVED},
+        {VAT_EVENT_WANTED, VAT_ACT_NOTHING},   {VAT_EVENT_GONE, VAT_ACT_FORGET},
+        {VAT_EVENT_WANTED, VAT_ACT_START},     {VAT_EVENT_DONE, VAT_ACT_EVALUATE},
+        {VAT_EVENT_RESTORED, VAT_ACT_REPLAY},  {VAT_EVENT_CAUGHT_UP, VAT_ACT_READY},
+        {VAT_EVENT_PUT_AWAY, VAT_ACT_HANG_UP}, {VAT_EVENT_GONE, VAT_ACT_FORGET},
+    };
+
+    (void)state;
+    live(life, sizeof life / sizeof *life, VAT_AWAY);
+}
+
+static void a_life_that_is_brought_back(void **state)
+{
+    static const struct life life[] = {
+        {VAT_EVENT_WANTED, VAT_ACT_START},    {VAT_EVENT_DONE, VAT_ACT_EVALUATE},
+        {VAT_EVENT_RESTORED, VAT_ACT_REPLAY}, {VAT_EVENT_REQUEST, VAT_ACT_ANSWER_RECORDED},
+        {VAT_EVENT_DONE, VAT_ACT_COMPARE},    {VAT_EVENT_DONE, VAT_ACT_COMPARE},
+        {VAT_EVENT_CAUGHT_UP, VAT_ACT_READY}, {VAT_EVENT_DELIVER, VAT_ACT_DELIVER},
+        {VAT_EVENT_GONE, VAT_ACT_BURY},
+    };
+
+    (void)state;
+    live(life, sizeof life / sizeof *life, VAT_AWAY);
 }
 
 int main(void)
@@ -163,11 +210,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_state_knows_every_event),
         cmocka_unit_test(each_action_leads_to_its_state),
-        cmocka_unit_test(only_the_workers_going_ends_a_vat_for_good),
-        cmocka_unit_test(what_has_ended_never_comes_back),
-        cmocka_unit_test(a_frame_out_of_turn_ends_the_vat),
-        cmocka_unit_test(only_an_idle_vat_takes_a_delivery),
+        cmocka_unit_test(only_the_workers_going_makes_a_vat_be_away),
+        cmocka_unit_test(a_worker_that_goes_is_waited_for),
+        cmocka_unit_test(a_frame_out_of_turn_ends_the_worker),
+        cmocka_unit_test(only_an_idle_worker_takes_work),
+        cmocka_unit_test(a_vat_can_be_wanted_and_put_away_at_any_time),
         cmocka_unit_test(a_life_without_trouble),
+        cmocka_unit_test(a_life_that_is_brought_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
