@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "supervisor/conductor_parts.h"
-#include "supervisor/crank_slog.h"
+#include "supervisor/journal_slog.h"
 
 void conductor_fail(struct conductor *conductor, const struct error *error)
 {
@@ -72,7 +72,7 @@ static int end_crank(struct conductor *conductor, const struct kernel_crank_end 
         if (stop_vat(conductor, end->stopped[i], error) != 0)
             return -1;
     conductor->block_cranks++;
-    return crank_slog_finish(conductor->options.slog, end, conductor->crank_started, error);
+    return journal_slog_finish(conductor->options.slog, end, conductor->crank_started, error);
 }
 
 static int commit_when_full(struct conductor *conductor)
@@ -124,8 +124,8 @@ static void deliver(struct conductor *conductor, const struct kernel_delivery *d
     struct error error;
 
     if (know_vat(conductor, delivery, &error) != 0 ||
-        crank_begin(&conductor->crank, delivery,
-                    warehouse_name(conductor->warehouse, delivery->vat), &error) != 0) {
+        journal_begin(&conductor->journal, delivery,
+                      warehouse_name(conductor->warehouse, delivery->vat), &error) != 0) {
         conductor_fail(conductor, &error);
         return;
     }
@@ -150,7 +150,7 @@ static bool is_due(const struct conductor *conductor, int64_t vat, int64_t posit
 /* The crank is over but for a snapshot. */
 static void go_on_behind(struct conductor *conductor, bool worker_lives)
 {
-    const struct kernel_delivery *delivery = &conductor->crank.delivery;
+    const struct kernel_delivery *delivery = &conductor->journal.delivery;
     const int64_t vat = delivery->vat;
 
     if (worker_lives && warehouse_waits(conductor->warehouse, vat) &&
@@ -162,13 +162,13 @@ static void go_on_behind(struct conductor *conductor, bool worker_lives)
     }
 }
 
-static void tell(struct conductor *conductor, const struct crank_end *end,
+static void tell(struct conductor *conductor, const struct journal_end *end,
                  struct delivery_report *report, const struct kernel_outcome *outcome)
 {
     struct kernel_delivery_end ended;
     struct error error;
 
-    if (crank_finish(&conductor->crank, end, report, &error) != 0 ||
+    if (journal_finish(&conductor->journal, end, report, &error) != 0 ||
         kernel_end_delivery(conductor->kernel, outcome, &ended, &error) != 0 ||
         (!ended.again && end_crank(conductor, &ended.end, &error) != 0)) {
         conductor_fail(conductor, &error);
@@ -184,7 +184,7 @@ static void tell(struct conductor *conductor, const struct crank_end *end,
         go_on_behind(conductor, end->meter != NULL);
 }
 
-static void finish(struct conductor *conductor, const struct crank_end *end)
+static void finish(struct conductor *conductor, const struct journal_end *end)
 {
     const struct meter *meter = end->meter;
     const struct kernel_outcome outcome = {
@@ -210,7 +210,7 @@ static void on_sent(void *context, int64_t vat, struct stamp sent)
     struct error error;
 
     (void)vat;
-    if (crank_sent(&conductor->crank, sent, &error) != 0)
+    if (journal_sent(&conductor->journal, sent, &error) != 0)
         conductor_fail(conductor, &error);
 }
 
@@ -220,7 +220,7 @@ static void on_said(void *context, int64_t vat, const struct vat_request *reques
     struct conductor *conductor = context;
     struct error error;
 
-    if (crank_said(&conductor->crank, &request->console, come, &error) != 0)
+    if (journal_said(&conductor->journal, &request->console, come, &error) != 0)
         conductor_fail(conductor, &error);
     conductor_print(warehouse_name(conductor->warehouse, vat), &request->console);
 }
@@ -234,8 +234,8 @@ static void answer(struct conductor *conductor, int64_t vat, const struct vat_sy
     /* The worker waits: the answer goes before the slog's line is made. */
     answered = warehouse_reply(conductor->warehouse, vat,
                                (struct iovec){(char *)texts->vsr, strlen(texts->vsr)});
-    if (!conductor->failed && crank_answered(&conductor->crank, syscall, texts,
-                                             conductor->syscall_come, answered, &error) != 0)
+    if (!conductor->failed && journal_answered(&conductor->journal, syscall, texts,
+                                               conductor->syscall_come, answered, &error) != 0)
         conductor_fail(conductor, &error);
 }
 
@@ -263,7 +263,7 @@ static void on_asked(void *context, int64_t vat, const struct vat_request *reque
 
 static void on_answered(void *context, int64_t vat, const struct warehouse_answer *told)
 {
-    const struct crank_end end = {
+    const struct journal_end end = {
         .returned = told->come,
         .problem = told->problem,
         .blame = ERROR_DELIVERY,
@@ -277,7 +277,7 @@ static void on_answered(void *context, int64_t vat, const struct warehouse_answe
 static void on_lost(void *context, int64_t vat, const struct warehouse_loss *loss)
 {
     struct conductor *conductor = context;
-    const struct crank_end end = {
+    const struct journal_end end = {
         .returned = loss->come,
         .problem = loss->reason,
         .blame = loss->blame,
@@ -474,7 +474,7 @@ struct conductor *conductor_new(const struct conductor_options *options,
     conductor->options = *options;
     conductor->listener = *listener;
     conductor->beginning = true;
-    crank_init(&conductor->crank, options->slog);
+    journal_init(&conductor->journal, options->slog);
     if (open_parts(conductor, error) == 0)
         return conductor;
     conductor_free(conductor);
@@ -509,6 +509,6 @@ void conductor_free(struct conductor *conductor)
         return;
     warehouse_free(conductor->warehouse);
     kernel_close(conductor->kernel);
-    crank_free(&conductor->crank);
+    journal_free(&conductor->journal);
     free(conductor);
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "supervisor/conductor.h"
-#include "supervisor/crank.h"
+#include "supervisor/journal.h"
 #include "supervisor/warehouse.h"
 
 /* What the conductor*.c files share: the conductor from within. */
@@ -15,7 +15,7 @@ struct conductor {
     struct conductor_listener listener;
     struct kernel *kernel;
     struct warehouse *warehouse;
-    struct crank crank;
+    struct journal journal;
 
     size_t coming;   /* vats that are not brought yet, at the start */
     bool beginning;  /* nothing is committed before the new vats have started */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/log.h"
 #include "supervisor/conductor_parts.h"
-#include "supervisor/crank_slog.h"
+#include "supervisor/journal_slog.h"
 
 static void fail_when(struct conductor *conductor, int result, const struct error *error)
 {
@@ -16,7 +16,7 @@ static void on_crank_started(void *context, const struct kernel_crank *crank)
 
     conductor->crank_num = crank->number;
     fail_when(conductor,
-              crank_slog_start(conductor->options.slog, crank, conductor->crank_started, &error),
+              journal_slog_start(conductor->options.slog, crank, conductor->crank_started, &error),
               &error);
 }
 
@@ -26,7 +26,7 @@ static void on_clist_changed(void *context, const struct kernel_clist_change *ch
     struct error error;
 
     fail_when(conductor,
-              crank_slog_clist(conductor->options.slog, conductor->crank_num, change, &error),
+              journal_slog_clist(conductor->options.slog, conductor->crank_num, change, &error),
               &error);
 }
 
@@ -36,8 +36,8 @@ static void on_syscall_translated(void *context, const char *ksc)
     struct error error;
 
     fail_when(conductor,
-              crank_understood(&conductor->crank, conductor->syscall, ksc, conductor->syscall_come,
-                               &error),
+              journal_understood(&conductor->journal, conductor->syscall, ksc,
+                                 conductor->syscall_come, &error),
               &error);
 }
 
@@ -46,9 +46,9 @@ static void on_vat_terminated(void *context, const struct kernel_termination *te
     struct conductor *conductor = context;
     struct error error;
 
-    if (termination->vat == conductor->crank.delivery.vat)
+    if (termination->vat == conductor->journal.delivery.vat)
         conductor->vat_ended = true;
-    fail_when(conductor, crank_slog_terminate(conductor->options.slog, termination, &error),
+    fail_when(conductor, journal_slog_terminate(conductor->options.slog, termination, &error),
               &error);
 }
 

@@ -132,6 +132,7 @@ static int report_refused(struct run *run, const struct delivery_line *line,
         .pipe = REPORT_NONE,
         .worker = REPORT_NONE,
         .kernel = REPORT_NONE,
+        .processor = REPORT_NONE,
     };
     int result;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/crank_slog.h"
+#include "supervisor/journal_slog.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,16 +25,16 @@ static void put_json(struct slog_writer *slog, const char *name, const char *jso
 
 /* ---- a delivery ---- */
 
-int crank_slog_deliver(struct crank *crank, struct error *error)
+int journal_slog_deliver(struct journal *journal, struct error *error)
 {
-    struct slog_writer *slog = crank->slog;
+    struct slog_writer *slog = journal->slog;
 
     if (slog == NULL)
         return 0;
-    slog_line_delivery(slog, "deliver", &crank->common);
-    put_json(slog, "kd", crank->delivery.kd);
-    put_json(slog, "vd", crank->delivery.vd);
-    return slog_line_end(slog, crank->sent, error);
+    slog_line_delivery(slog, "deliver", &journal->common);
+    put_json(slog, "kd", journal->delivery.kd);
+    put_json(slog, "vd", journal->delivery.vd);
+    return slog_line_end(slog, journal->sent, error);
 }
 
 static int put_value(struct slog_writer *slog, const char *name, const json_t *value,
@@ -49,38 +49,39 @@ static int put_value(struct slog_writer *slog, const char *name, const json_t *v
     return 0;
 }
 
-int crank_slog_syscall(struct crank *crank, const struct vat_syscall *syscall, const char *ksc,
-                       struct stamp come, struct error *error)
+int journal_slog_syscall(struct journal *journal, const struct vat_syscall *syscall,
+                         const char *ksc, struct stamp come, struct error *error)
 {
-    struct slog_writer *slog = crank->slog;
+    struct slog_writer *slog = journal->slog;
 
     if (slog == NULL)
         return 0;
-    slog_line_syscall(slog, "syscall", &crank->common, crank->syscall_num, syscall->name);
+    slog_line_syscall(slog, "syscall", &journal->common, journal->syscall_num, syscall->name);
     put_json(slog, "ksc", ksc);
     if (put_value(slog, "vsc", syscall->object, error) != 0)
         return -1;
     return slog_line_end(slog, come, error);
 }
 
-int crank_slog_syscall_result(struct crank *crank, const struct vat_syscall *syscall,
-                              const struct kernel_syscall_texts *texts, struct stamp come,
-                              struct stamp answered, struct error *error)
+int journal_slog_syscall_result(struct journal *journal, const struct vat_syscall *syscall,
+                                const struct kernel_syscall_texts *texts, struct stamp come,
+                                struct stamp answered, struct error *error)
 {
-    struct slog_writer *slog = crank->slog;
+    struct slog_writer *slog = journal->slog;
 
     if (slog == NULL)
         return 0;
-    slog_line_syscall(slog, "syscall-result", &crank->common, crank->syscall_num, syscall->name);
+    slog_line_syscall(slog, "syscall-result", &journal->common, journal->syscall_num,
+                      syscall->name);
     put_json(slog, "ksr", texts->ksr);
     put_json(slog, "vsr", texts->vsr);
     return slog_line_finish(slog, come, answered, error);
 }
 
-int crank_slog_console(struct crank *crank, const struct vat_console *console, struct stamp come,
-                       struct error *error)
+int journal_slog_console(struct journal *journal, const struct vat_console *console,
+                         struct stamp come, struct error *error)
 {
-    struct slog_writer *slog = crank->slog;
+    struct slog_writer *slog = journal->slog;
     const char *source = console->source.bytes;
 
     if (slog == NULL)
@@ -88,16 +89,16 @@ int crank_slog_console(struct crank *crank, const struct vat_console *console, s
     /* As SwingSet's slog calls what liveslots itself says. */
     if (strcmp(source, "ls") == 0)
         source = "liveslots";
-    slog_line_console(slog, &crank->common, source, console->level.bytes);
+    slog_line_console(slog, &journal->common, source, console->level.bytes);
     if (put_value(slog, "args", console->arguments, error) != 0)
         return -1;
     return slog_line_end(slog, come, error);
 }
 
-int crank_slog_result(struct crank *crank, const struct crank_end *end, struct error *error)
+int journal_slog_result(struct journal *journal, const struct journal_end *end, struct error *error)
 {
-    struct slog_writer *slog = crank->slog;
-    struct buf *dr = &crank->vd; /* the delivery's text has done its service */
+    struct slog_writer *slog = journal->slog;
+    struct buf *dr = &journal->vd; /* the delivery's text has done its service */
 
     if (slog == NULL)
         return 0;
@@ -105,15 +106,15 @@ int crank_slog_result(struct crank *crank, const struct crank_end *end, struct e
     delivery_result_put(dr, end->problem, end->meter);
     if (buf_failed(dr))
         return error_memory(error, "a line of the slog");
-    slog_line_delivery(slog, "deliver-result", &crank->common);
+    slog_line_delivery(slog, "deliver-result", &journal->common);
     slog_field_raw(slog, "dr", dr->data, dr->length);
-    return slog_line_finish(slog, crank->sent, end->returned, error);
+    return slog_line_finish(slog, journal->sent, end->returned, error);
 }
 
 /* ---- what the kernel tells ---- */
 
-int crank_slog_start(struct slog_writer *slog, const struct kernel_crank *crank,
-                     struct stamp started, struct error *error)
+int journal_slog_start(struct slog_writer *slog, const struct kernel_crank *crank,
+                       struct stamp started, struct error *error)
 {
     if (slog == NULL)
         return 0;
@@ -134,8 +135,8 @@ static int slog_cleanup(struct slog_writer *slog, int64_t vat, struct error *err
     return slog_line_end(slog, stamp_now(), error);
 }
 
-int crank_slog_finish(struct slog_writer *slog, const struct kernel_crank_end *end,
-                      struct stamp started, struct error *error)
+int journal_slog_finish(struct slog_writer *slog, const struct kernel_crank_end *end,
+                        struct stamp started, struct error *error)
 {
     if (slog == NULL)
         return 0;
@@ -150,8 +151,8 @@ int crank_slog_finish(struct slog_writer *slog, const struct kernel_crank_end *e
     return slog_line_finish(slog, started, stamp_now(), error);
 }
 
-int crank_slog_clist(struct slog_writer *slog, int64_t crank_num,
-                     const struct kernel_clist_change *change, struct error *error)
+int journal_slog_clist(struct slog_writer *slog, int64_t crank_num,
+                       const struct kernel_clist_change *change, struct error *error)
 {
     if (slog == NULL)
         return 0;
@@ -164,8 +165,8 @@ int crank_slog_clist(struct slog_writer *slog, int64_t crank_num,
     return slog_line_end(slog, stamp_now(), error);
 }
 
-int crank_slog_terminate(struct slog_writer *slog, const struct kernel_termination *termination,
-                         struct error *error)
+int journal_slog_terminate(struct slog_writer *slog, const struct kernel_termination *termination,
+                           struct error *error)
 {
     if (slog == NULL)
         return 0;

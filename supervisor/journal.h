@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_CRANK_H
-#define GASPIPE_SUPERVISOR_CRANK_H
+#ifndef GASPIPE_SUPERVISOR_JOURNAL_H
+#define GASPIPE_SUPERVISOR_JOURNAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@
  * the times, the report. Knows nothing of processes, and of the kernel only what
  * it hands out.
  */
-struct crank {
+struct journal {
     struct slog_writer *slog; /* NULL: none is written */
 
     char vat_id_text[24];
@@ -45,31 +45,31 @@ struct crank {
 };
 
 /* The slog is borrowed. */
-void crank_init(struct crank *crank, struct slog_writer *slog);
-void crank_free(struct crank *crank);
+void journal_init(struct journal *journal, struct slog_writer *slog);
+void journal_free(struct journal *journal);
 
 /* Begins with a delivery; the name and the kernel's texts are borrowed until it ends. */
-int crank_begin(struct crank *crank, const struct kernel_delivery *delivery, const char *vat_name,
-                struct error *error);
+int journal_begin(struct journal *journal, const struct kernel_delivery *delivery,
+                  const char *vat_name, struct error *error);
 
 /* The delivery was sent at that moment. */
-int crank_sent(struct crank *crank, struct stamp sent, struct error *error);
+int journal_sent(struct journal *journal, struct stamp sent, struct error *error);
 
 /* The syscall that had come at `come` is understood, as `ksc` says; before it is done. */
-int crank_understood(struct crank *crank, const struct vat_syscall *syscall, const char *ksc,
-                     struct stamp come, struct error *error);
+int journal_understood(struct journal *journal, const struct vat_syscall *syscall, const char *ksc,
+                       struct stamp come, struct error *error);
 
 /* It was done and answered. */
-int crank_answered(struct crank *crank, const struct vat_syscall *syscall,
-                   const struct kernel_syscall_texts *texts, struct stamp come,
-                   struct stamp answered, struct error *error);
+int journal_answered(struct journal *journal, const struct vat_syscall *syscall,
+                     const struct kernel_syscall_texts *texts, struct stamp come,
+                     struct stamp answered, struct error *error);
 
 /* The vat said something, at `come`. */
-int crank_said(struct crank *crank, const struct vat_console *console, struct stamp come,
-               struct error *error);
+int journal_said(struct journal *journal, const struct vat_console *console, struct stamp come,
+                 struct error *error);
 
 /* How a delivery ended. */
-struct crank_end {
+struct journal_end {
     struct stamp returned;
     const char *problem;       /* NULL: it went well */
     enum error_kind blame;     /* of the problem */
@@ -80,7 +80,7 @@ struct crank_end {
  * Writes the delivery's last line, and fills the report, which is good until the
  * next begin.
  */
-int crank_finish(struct crank *crank, const struct crank_end *end, struct delivery_report *report,
-                 struct error *error);
+int journal_finish(struct journal *journal, const struct journal_end *end,
+                   struct delivery_report *report, struct error *error);
 
 #endif
