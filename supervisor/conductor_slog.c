@@ -54,8 +54,11 @@ static void on_vat_terminated(void *context, const struct kernel_termination *te
 
 static void on_console(void *context, const char *line)
 {
-    (void)context;
-    log_line("%s", line);
+    const struct conductor *conductor = context;
+
+    /* What a vat that cannot be started comes to is its owner's to say. */
+    if (!conductor->beginning)
+        log_line("%s", line);
 }
 
 struct kernel_listener conductor_kernel_listener(struct conductor *conductor)

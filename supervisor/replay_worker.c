@@ -101,8 +101,8 @@ static int command_failed(struct replay_worker *worker, const struct replay_owne
         buf_append(&words, (char *)news->frame.iov_base + 1, news->frame.iov_len - 1);
     else
         replay_worker_put_end(worker, news, &words);
-    error_set(error, ERROR_SYSTEM, "vat %s: its worker cannot %s: %s", owner->id, what,
-              buf_string(&words));
+    error_set(error, ERROR_SYSTEM, "%s%s%sits worker cannot %s: %s", owner->id[0] ? "vat " : "",
+              owner->id, owner->id[0] ? ": " : "", what, buf_string(&words));
     buf_free(&words);
     return -1;
 }

@@ -35,7 +35,7 @@ struct replay_worker {
 
 /* Whose it is. */
 struct replay_owner {
-    const char *id;           /* "v1" */
+    const char *id;           /* "v1"; "" for none */
     const char *name;         /* "" for none */
     const struct buf *bundle; /* JSON; terminated */
 };

@@ -51,9 +51,11 @@ static void timer_closed(uv_handle_t *handle)
     vat_free(handle->data);
 }
 
-/* It has no worker. */
+/* It has no worker. Once: its owner may have had it removed while it was told of its end. */
 static void discard(struct warehouse *warehouse, struct vat *vat)
 {
+    if (find(warehouse, vat->id) != vat)
+        return;
     warehouse->vats[vat->id] = NULL;
     uv_close((uv_handle_t *)&vat->timer, timer_closed);
 }

@@ -34,7 +34,7 @@ static int make_name(char name[NAME_SIZE], const struct launcher *launcher,
 static int evaluate_and_save(struct replay_worker *worker, int fd, struct error *error)
 {
     static const struct buf no_bundle = {0};
-    const struct replay_owner owner = {.id = "v0", .name = "warm", .bundle = &no_bundle};
+    const struct replay_owner owner = {.id = "", .name = "", .bundle = &no_bundle};
     int result = replay_worker_evaluate(worker, &owner, error);
 
     if (result == 0)

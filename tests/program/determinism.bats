@@ -82,6 +82,6 @@ run_example() {
     cd "$BATS_TEST_TMPDIR/a"
     yes '{"vat":"digest","method":"sha256","args":["abc"]}' | head -n 6 > same.jsonl
     run bash -c './gaspipe run --json --vat digest=examples/digest/contract.js same.jsonl |
-        jq -r "select(.crankNum > 2) | .compute" | sort -u | wc -l'
+        jq -r "select(.deliveryNum > 3) | .compute" | sort -u | wc -l'
     assert_equal "$output" 1
 }

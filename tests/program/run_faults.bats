@@ -30,7 +30,7 @@ spin_method() {
 }
 
 ended() {
-    jq -c 'select(.kind == "delivery" and .crankNum != 0 and .crankNum != 1)
+    jq -c 'select(.kind == "delivery" and .description != "startVat")
         | [.vat, .status, .error]' <<< "$output"
 }
 
@@ -69,9 +69,9 @@ over_compute() {
 ["token","ok",null]
 ["spin","error","the vat has ended: Instruction limit exceeded"]'
     spin_run --counter qemu < <(echo "$mint")
-    assert_equal "$(jq -c 'select(.vat == "token" and .crankNum == 2) | .instructions' \
+    assert_equal "$(jq -c 'select(.vat == "token" and .deliveryNum == 2) | .instructions' \
         <<< "$output")" \
-        "$(jq -c 'select(.vat == "token" and .crankNum == 2) | .instructions' <<< "$limited")"
+        "$(jq -c 'select(.vat == "token" and .deliveryNum == 2) | .instructions' <<< "$limited")"
 }
 
 over_stack() {
@@ -130,7 +130,7 @@ over_time() {
     local gaspipe=$!
     exec {feed}> in
     echo '{"vat":"spin","method":"set","args":["before"]}' >&"$feed"
-    wait_for 60 grep -q '"crankNum":2' out
+    wait_for 60 grep -q '"vatID":"v1".*"deliveryNum":2' out
     echo '{"vat":"spin","method":"spinAfterSet","args":["lost"]}' >&"$feed"
     # The worker that computes is the one to kill: its CPU time grows.
     wait_for 60 bash -c 'ps -o stat= --ppid '"$gaspipe"' | grep -q R'
@@ -147,29 +147,29 @@ over_time() {
 ["token","ok",null]'
 }
 
-@test "a worker that is killed while it waits ends its vat, which the slogfile says" {
+@test "a worker that is killed while it waits comes back when it is delivered to" {
     mkfifo in
     "$BUILD/gaspipe" run --json --counter none --slog slog --vat spin=spin.js in > out 2> err &
     local gaspipe=$!
     exec {feed}> in
     echo '{"vat":"spin","method":"set","args":["before"]}' >&"$feed"
-    wait_for 60 grep -q '"crankNum":1' out
+    wait_for 60 grep -q '"deliveryNum":2' out
     kill -KILL "$(pgrep -P "$gaspipe")"
     wait_for 60 workers_of "$gaspipe" 0
     echo '{"vat":"spin","method":"get"}' >&"$feed"
     exec {feed}>&-
     status=0
     wait "$gaspipe" || status=$?
-    assert_status 1
-    assert_equal "$(tail -n 2 out | head -n 1 | jq -c '[.crankNum, .description, .error]')" \
-        '[null,"(o+0).get -> null","the vat has ended: its worker was killed by signal 9 (Killed)"]'
-    assert_equal "$(jq -c 'select(.type == "terminate") | [.vatID, .info.body]' slog)" \
-        '["v1","its worker was killed by signal 9 (Killed)"]'
+    assert_status 0
+    assert_equal "$(jq -c 'select(.deliveryNum == 3) | .result' out)" '"before"'
+    grep -q 'killed by signal 9 (Killed); the vat comes back' err || fail "$(cat err)"
+    assert_equal "$(jq -c 'select(.type == "deliver" and .replay) | [.vatID, .deliveryNum]' slog)" \
+        $'["v1",1]\n["v1",2]'
 }
 
 # interrupted SIGNAL STATUS OPTIONS...: in mid-delivery.
 interrupted() {
-    local store=store-$1-$3 feed
+    local store=store-$1-$3 input=input-$1-$3 feed
 
     rm -f in
     mkfifo in
@@ -177,9 +177,10 @@ interrupted() {
         --counter "$3" --vat spin=spin.js in > out 2> err &
     local gaspipe=$!
     exec {feed}> in
-    echo '{"vat":"spin","method":"set","args":["kept"]}' >&"$feed"
-    wait_for 60 grep -q '"crankNum":1' out
-    echo '{"vat":"spin","method":"spinAfterSet","args":["lost"]}' >&"$feed"
+    printf '{"vat":"spin","method":"%s","args":["%s"]}\n' set kept spinAfterSet lost > "$input"
+    head -n 1 "$input" >&"$feed"
+    wait_for 60 grep -q '"deliveryNum":2' out
+    tail -n 1 "$input" >&"$feed"
     wait_for 60 bash -c 'ps -o stat= --ppid '"$gaspipe"' | grep -q R'
     local workers
     workers=$(pgrep -P "$gaspipe")
@@ -192,10 +193,13 @@ interrupted() {
         ! kill -0 "$worker" 2> /dev/null || fail "worker $worker is left behind"
     done
     jq -c .type "slog-$1-$3" > /dev/null
-    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --store "$store" \
-        --vat spin=spin.js - < <(echo '{"vat":"spin","method":"get"}')
-    assert_equal "$(jq -r 'select(.kind == "delivery" and .crankNum == 3) | .result' <<< "$output")" \
-        kept
+    assert_equal "$(sqlite3 "$store/gaspipe.sqlite" \
+        'SELECT value FROM vatstore WHERE CAST(key AS TEXT) = '"'value'")" kept
+    # What was under way is delivered again, under the same number.
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --compute-limit 1000000 \
+        --store "$store" --vat spin=spin.js "$input"
+    assert_equal "$(jq -c 'select(.kind == "delivery") | [.crankNum, .deliveryNum, .error]' \
+        <<< "$output")" '[5,3,"Compute meter exceeded"]'
 }
 
 @test "an interrupt in mid-delivery leaves no worker, and keeps what was done" {

@@ -13,7 +13,7 @@ contract_result() {
     cat > contract.js
     run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat c=contract.js "$@" \
         - < <(echo '{"vat":"c","method":"go"}')
-    jq -c 'select(.crankNum == 1) | .result // .error' <<< "$output"
+    jq -c 'select(.deliveryNum == 2) | .result // .error' <<< "$output"
 }
 
 # Each line of stdin, an expression, as the contract sees it: its value or exception.
@@ -232,6 +232,6 @@ export const go = async () => {
 EOF
     run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat c=contract.js \
         - < <(yes '{"vat":"c","method":"go"}' | head -n 2)
-    assert_equal "$(jq -c 'select(.crankNum > 0) | [.error, .result]' <<< "$output")" \
+    assert_equal "$(jq -c 'select(.deliveryNum > 1) | [.error, .result]' <<< "$output")" \
         $'["Error: first",null]\n[null,[2,"2"]]'
 }
