@@ -155,7 +155,8 @@ static int go_on(struct kernel *kernel, const struct kernel_outcome *outcome, bo
         *again = true;
         return deliver_upgraded(kernel, error);
     }
-    if (!upgrades && outcome->snapshot_follows && !delivery->is_before_snapshot) {
+    if (!upgrades && outcome->snapshot_follows && !delivery->is_before_snapshot &&
+        delivery->runtime != KERNEL_VAT_PLAIN) {
         *again = true;
         return deliver_before_snapshot(kernel, error);
     }

@@ -344,8 +344,8 @@ struct kernel_outcome {
     /*
      * The caller means to write a snapshot of the worker after this: as in SwingSet
      * the crank goes on (`again`) with bringOutYourDead when the delivery stays, not
-     * in upgrades, and also when the vat asked to exit. Write it when that one has
-     * ended and the vat is not among those to stop.
+     * in upgrades, not to plain vats, and also when the vat asked to exit. Write it when
+     * that one has ended and the vat is not among those to stop.
      */
     bool snapshot_follows;
     const char *fingerprint; /* of what counted, for the transcript; NULL: none */

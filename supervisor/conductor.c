@@ -93,6 +93,7 @@ int conductor_provide(struct conductor *conductor, const struct kernel_vat *vat,
         .bundle_id = vat->bundle_id,
         .dynamic = vat->dynamic,
         .incarnation = vat->incarnation,
+        .first_delivery = vat->first_delivery,
     };
 
     return warehouse_provide(conductor->warehouse, &described, error);
@@ -134,17 +135,20 @@ static void deliver(struct conductor *conductor, const struct kernel_delivery *d
     warehouse_deliver(conductor->warehouse, delivery->vat, delivery->vd);
 }
 
-/* Whether the delivery that has ended makes the vat's next snapshot due. */
-static bool is_due(const struct conductor *conductor, int64_t vat, int64_t position)
+/*
+ * Whether a vat whose transcript ends there wants its next snapshot. As SwingSet counts:
+ * the worker's start is one of the deliveries.
+ */
+static bool is_due(const struct conductor *conductor, int64_t vat, int64_t end)
 {
-    const int64_t interval = (int64_t)conductor->options.snapshot_interval;
-    const int64_t initial =
-        interval < CONDUCTOR_SNAPSHOT_INITIAL ? interval : CONDUCTOR_SNAPSHOT_INITIAL;
+    const struct conductor_options *options = &conductor->options;
     const int64_t saved_at = warehouse_saved_at(conductor->warehouse, vat);
+    const int64_t deliveries = end - (saved_at > 0 ? saved_at : 0);
 
-    if (interval == 0)
+    if (options->snapshot_interval == 0 || deliveries == 0)
         return false;
-    return saved_at < 0 ? position >= initial : position - saved_at >= interval;
+    return deliveries + 1 >= (int64_t)options->snapshot_interval ||
+           (saved_at < 0 && deliveries + 1 >= (int64_t)options->snapshot_initial);
 }
 
 /* The crank is over but for a snapshot. */
@@ -178,6 +182,7 @@ static void tell(struct conductor *conductor, const struct journal_end *end,
     conductor->listener.delivered(conductor->listener.context, report);
     if (conductor->failed || conductor->closing)
         return;
+    conductor->collecting = ended.again && outcome->snapshot_follows;
     if (ended.again)
         deliver(conductor, &ended.delivery);
     else
@@ -195,6 +200,9 @@ static void finish(struct conductor *conductor, const struct journal_end *end)
         .compute = meter != NULL ? (int64_t)meter->compute : -1,
         .instructions = meter != NULL && meter->counted ? (int64_t)meter->instructions : -1,
         .fingerprint = conductor->options.fingerprint,
+        .snapshot_follows = meter != NULL && !conductor->collecting &&
+                            is_due(conductor, conductor->journal.delivery.vat,
+                                   conductor->journal.delivery.position + 1),
     };
     struct delivery_report report;
 
@@ -290,11 +298,29 @@ static void on_lost(void *context, int64_t vat, const struct warehouse_loss *los
         conductor_brought(conductor); /* its first delivery meets the same, and can say so */
 }
 
+/* Its deliveries are numbered otherwise from here on. */
+static int describe_anew(struct conductor *conductor, int64_t vat)
+{
+    struct kernel_vat described;
+    struct error error;
+    bool lives;
+    int result = kernel_vat_get(conductor->kernel, vat, &described, &lives, &error);
+
+    if (result == 0 && lives) {
+        result = conductor_provide(conductor, &described, &error);
+        kernel_vat_free(&described);
+    }
+    if (result != 0)
+        conductor_fail(conductor, &error);
+    return result;
+}
+
 static void on_saved(void *context, int64_t vat)
 {
     struct conductor *conductor = context;
 
-    (void)vat;
+    if (describe_anew(conductor, vat) != 0)
+        return;
     if (!conductor->saving) {
         conductor_brought(conductor);
         return;
@@ -448,7 +474,7 @@ static int open_parts(struct conductor *conductor, struct error *error)
         .closed = on_closed,
     };
     const struct kernel_options kernel = {
-        .reap_interval = KERNEL_REAP_INTERVAL,
+        .reap_interval = (int64_t)options->reap_interval,
         .reap_gc_references = KERNEL_REAP_GC_REFERENCES,
         .listener = conductor_kernel_listener(conductor),
     };

@@ -30,6 +30,8 @@ struct conductor_options {
     const char *fingerprint;    /* of what counts instructions; NULL: nothing does */
     uint64_t timeout_ms;        /* for a delivery; 0: none */
     uint64_t snapshot_interval; /* deliveries from one snapshot of a vat to the next; 0: none */
+    uint64_t snapshot_initial;  /* deliveries up to the first one */
+    uint64_t reap_interval;     /* deliveries from one bringOutYourDead to the next; 0: none */
     uint64_t block_cranks;      /* that are committed together; at least 1 */
 };
 

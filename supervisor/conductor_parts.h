@@ -20,6 +20,7 @@ struct conductor {
     size_t coming;   /* vats that are not brought yet, at the start */
     bool beginning;  /* nothing is committed before the new vats have started */
     bool delivering; /* the crank's delivery is with the warehouse */
+    bool collecting; /* it is the bringOutYourDead before a snapshot */
     bool saving;     /* the vat's snapshot behind it is */
     bool failed, closing;
     uint64_t block_cranks; /* in the block that is open */

@@ -18,7 +18,8 @@ static bool is_name(const json_t *value)
 
 static int check_fields(const json_t *object, struct error *error)
 {
-    static const char *const known[] = {"vat", "to", "method", "args", "id", "deliver", "clock"};
+    static const char *const known[] = {"vat",     "to",    "method",  "args", "id",
+                                        "deliver", "clock", "trigger", "reap"};
     const char *key;
     json_t *value;
 
@@ -126,6 +127,22 @@ static int take_clock(struct delivery_line *line, const json_t *object, struct e
     return 0;
 }
 
+static int take_trigger(struct delivery_line *line, const json_t *object, struct error *error)
+{
+    if (json_object_size(object) != 1)
+        return error_set(error, ERROR_INPUT, "\"trigger\" stands alone");
+    line->kind = DELIVERY_LINE_TRIGGER;
+    return take_name(&line->trigger, json_object_get(object, "trigger"), "\"trigger\"", error);
+}
+
+static int take_reap(struct delivery_line *line, const json_t *object, struct error *error)
+{
+    if (json_object_size(object) != 1 || !json_is_true(json_object_get(object, "reap")))
+        return error_set(error, ERROR_INPUT, "\"reap\" stands alone and is true");
+    line->kind = DELIVERY_LINE_REAP;
+    return 0;
+}
+
 static int take_object(struct delivery_line *line, const json_t *object, struct error *error)
 {
     if (!json_is_object(object))
@@ -134,6 +151,10 @@ static int take_object(struct delivery_line *line, const json_t *object, struct 
         return -1;
     if (json_object_get(object, "clock") != NULL)
         return take_clock(line, object, error);
+    if (json_object_get(object, "trigger") != NULL)
+        return take_trigger(line, object, error);
+    if (json_object_get(object, "reap") != NULL)
+        return take_reap(line, object, error);
     if (json_object_get(object, "to") != NULL)
         return take_to(line, object, error);
     if (take_name(&line->vat, json_object_get(object, "vat"), "\"vat\"", error) != 0)
@@ -197,6 +218,7 @@ void delivery_line_free(struct delivery_line *line)
     free(line->to);
     free(line->target);
     free(line->id);
+    free(line->trigger);
     json_decref(line->call);
     json_decref(line->methargs);
     memset(line, 0, sizeof *line);

@@ -20,13 +20,18 @@
  *     {"vat":"mint","method":"makeMint","id":"mint"}
  * and later ones can go to it, or hold it and other references in their args:
  *     {"to":{"@result":"mint"},"method":"pay","args":[{"@vat":"bank"},{"@device":"clock"}]}
- * A line without a message sets the clock device, in its own units:
+ * Lines without a message set the clock device, in its own units; have the echo device
+ * tell its listener; send bringOutYourDead to all vats of bundles:
  *     {"clock":1000}
+ *     {"trigger":"words"}
+ *     {"reap":true}
  */
 enum delivery_line_kind {
-    DELIVERY_LINE_SHORT, /* `call` has the method and its arguments */
-    DELIVERY_LINE_FULL,  /* `methargs` has the capdata */
-    DELIVERY_LINE_CLOCK, /* `clock` has the time */
+    DELIVERY_LINE_SHORT,   /* `call` has the method and its arguments */
+    DELIVERY_LINE_FULL,    /* `methargs` has the capdata */
+    DELIVERY_LINE_CLOCK,   /* `clock` has the time */
+    DELIVERY_LINE_TRIGGER, /* `trigger` has the words */
+    DELIVERY_LINE_REAP,
 };
 
 struct delivery_line {
@@ -37,6 +42,7 @@ struct delivery_line {
     char *id;         /* owned; a name for its result; NULL: none */
     json_t *call;     /* owned; [METHOD, ARGS] */
     json_t *methargs; /* owned; capdata */
+    char *trigger;    /* owned */
     int64_t clock;
 };
 

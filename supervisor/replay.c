@@ -15,6 +15,7 @@
 #include "supervisor/replay_output.h"
 #include "supervisor/replay_recording.h"
 #include "supervisor/replay_vat.h"
+#include "supervisor/warm_start.h"
 
 static const uint64_t PROGRESS_NANOSECONDS = 5000000000;
 
@@ -23,6 +24,7 @@ struct replay {
     uv_loop_t loop;
     struct launcher launcher;
     struct vat_runtimes runtimes;
+    struct warm_starts warm;
     struct transcript *transcript;
     struct replay_host host;
     struct fingerprint fingerprint; /* when counted */
@@ -198,6 +200,7 @@ static int open_all(struct replay *replay, struct error *error)
         .loop = &replay->loop,
         .launcher = &replay->launcher,
         .runtimes = &replay->runtimes,
+        .warm = &replay->warm,
         .transcript = replay->transcript,
         .timeout_ms = options->timeout_ms,
     };
@@ -224,6 +227,7 @@ static void close_all(struct replay *replay)
     free(replay->vats);
     transcript_close(replay->transcript);
     vat_runtimes_free(&replay->runtimes);
+    warm_starts_free(&replay->warm);
     fingerprint_free(&replay->fingerprint);
     launcher_close(&replay->launcher);
     (void)uv_run(&replay->loop, UV_RUN_DEFAULT); /* to the end of what is closing */

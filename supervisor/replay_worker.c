@@ -10,6 +10,7 @@
 #include "proto/command.h"
 #include "proto/vat_message.h"
 #include "slog/describe.h"
+#include "supervisor/warm_start.h"
 #include "supervisor/worker_words.h"
 
 /* Room for the path of a descriptor of ours, as other processes see it. */
@@ -180,10 +181,25 @@ int replay_worker_evaluate(struct replay_worker *worker, const struct replay_own
     return 0;
 }
 
+static int start_warm(struct replay_worker *worker, const struct replay_owner *owner,
+                      struct error *error)
+{
+    const struct replay_host *host = worker->host;
+    int fd = warm_start_open(host->warm, host->launcher, NULL, &worker->runtime, error);
+    int result;
+
+    if (fd < 0)
+        return -1;
+    result = replay_worker_restore(worker, owner, fd, error);
+    close(fd);
+    return result;
+}
+
 int replay_worker_start(struct replay_worker *worker, const struct replay_owner *owner,
                         struct error *error)
 {
-    if (replay_worker_evaluate(worker, owner, error) != 0)
+    if ((worker->host->warm != NULL ? start_warm : replay_worker_evaluate)(worker, owner, error) !=
+        0)
         return -1;
     return set_bundle(worker, owner, error);
 }

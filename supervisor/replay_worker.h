@@ -13,11 +13,15 @@
 #include "supervisor/transcript.h"
 #include "supervisor/vat_runtime.h"
 
+struct warm_starts;
+
 /* What a replay works with. */
 struct replay_host {
     uv_loop_t *loop;
     const struct launcher *launcher;
     struct vat_runtimes *runtimes;
+    struct warm_starts
+        *warm; /* from which fresh workers start; NULL: they evaluate their runtime */
     struct transcript *transcript;
     uint64_t timeout_ms;       /* for each answer of a worker; 0: none */
     struct store *store;       /* that has the snapshots; NULL: none */

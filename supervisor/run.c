@@ -89,8 +89,8 @@ static void delivered(void *context, const struct delivery_report *report)
         run->status = ERROR_DELIVERY;
     if (report->promise[0] != '\0' && (!report->ok || report->result != NULL))
         line_results_shown(&run->results, report->promise);
-    if (output_delivery(&run->output, &placed, &error) != 0 ||
-        note_end(run, report, &error) != 0 || run_observe(run, report, &error) != 0)
+    if (output_delivery(&run->output, &placed, &error) != 0 || note_end(run, report, &error) != 0 ||
+        run_observe(run, report, &error) != 0)
         run_fail(run, &error);
 }
 
@@ -209,6 +209,8 @@ static int open_conductor(struct run *run, struct error *error)
         .fingerprint = run->launcher.counted ? run->fingerprint.hash : NULL,
         .timeout_ms = run->options.timeout_ms,
         .snapshot_interval = run->options.snapshot_interval,
+        .snapshot_initial = run->options.snapshot_initial,
+        .reap_interval = run->options.reap_interval,
         .block_cranks = run->options.block_cranks,
     };
     const struct conductor_listener listener = {

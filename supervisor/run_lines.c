@@ -186,11 +186,30 @@ static int take_message(struct run *run, const struct delivery_line *line, struc
     return result;
 }
 
-static int take_clock(struct run *run, const struct delivery_line *line, struct error *error)
+static int trigger(struct run *run, const char *words, struct error *error)
 {
+    bool heard = false;
+
+    if (kernel_trigger(conductor_kernel(run->conductor), words, &heard, error) != 0)
+        return -1;
+    return heard ? 0 : error_set(error, ERROR_INPUT, "nobody has subscribed to the echo device");
+}
+
+static int take_parsed(struct run *run, const struct delivery_line *line, struct error *error)
+{
+    struct kernel *kernel = conductor_kernel(run->conductor);
     bool woken;
 
-    return kernel_set_clock(conductor_kernel(run->conductor), line->clock, &woken, error);
+    switch (line->kind) {
+    case DELIVERY_LINE_CLOCK:
+        return kernel_set_clock(kernel, line->clock, &woken, error);
+    case DELIVERY_LINE_TRIGGER:
+        return trigger(run, line->trigger, error);
+    case DELIVERY_LINE_REAP:
+        return kernel_reap_all(kernel, error);
+    default:
+        return take_message(run, line, error);
+    }
 }
 
 static int take_line(struct run *run, const char *text, size_t length, struct error *error)
@@ -204,8 +223,7 @@ static int take_line(struct run *run, const char *text, size_t length, struct er
     if (result == 0)
         result = input_place_take(&run->place, run->line_number, text, length, error);
     if (result == 0)
-        result = line.kind == DELIVERY_LINE_CLOCK ? take_clock(run, &line, error)
-                                                  : take_message(run, &line, error);
+        result = take_parsed(run, &line, error);
     delivery_line_free(&line);
     return result;
 }

@@ -40,7 +40,10 @@ const char run_options_help[] =
     "  --queue-lines N           queue so many lines together (default: 1)\n"
     "  --cranks-per-commit N     make so many cranks durable together (default: 1)\n"
     "  --snapshot-interval N     snapshot a worker after so many deliveries, 0: never\n"
-    "                            (default: 200)\n"
+    "                            (default: 200; the worker's start counts as one)\n"
+    "  --snapshot-initial N      … for the first time after so many (default: 3)\n"
+    "  --reap-interval N         send bringOutYourDead to a vat of a bundle after so many\n"
+    "                            deliveries, 0: never; a store keeps its number (default: 1)\n"
     "  --json                    print JSON lines\n"
     "  --help                    say this and end\n"
     "\n"
@@ -54,6 +57,8 @@ enum {
     OPTION_QUEUE_LINES,
     OPTION_BLOCK,
     OPTION_SNAPSHOTS,
+    OPTION_FIRST_SNAPSHOT,
+    OPTION_REAP,
     OPTION_COUNTER,
     OPTION_COMPUTE,
     OPTION_INSTRUCTIONS,
@@ -74,6 +79,8 @@ static const struct option long_options[] = {
     {"queue-lines", required_argument, NULL, OPTION_QUEUE_LINES},
     {"cranks-per-commit", required_argument, NULL, OPTION_BLOCK},
     {"snapshot-interval", required_argument, NULL, OPTION_SNAPSHOTS},
+    {"snapshot-initial", required_argument, NULL, OPTION_FIRST_SNAPSHOT},
+    {"reap-interval", required_argument, NULL, OPTION_REAP},
     {"counter", required_argument, NULL, OPTION_COUNTER},
     {"compute-limit", required_argument, NULL, OPTION_COMPUTE},
     {"max-instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
@@ -148,6 +155,12 @@ static int take_number(struct run_options *options, int option, struct error *er
     case OPTION_SNAPSHOTS:
         return option_take_number("--snapshot-interval", optarg, 0, INT32_MAX,
                                   &options->snapshot_interval, error);
+    case OPTION_FIRST_SNAPSHOT:
+        return option_take_number("--snapshot-initial", optarg, 1, INT32_MAX,
+                                  &options->snapshot_initial, error);
+    case OPTION_REAP:
+        return option_take_number("--reap-interval", optarg, 0, INT32_MAX, &options->reap_interval,
+                                  error);
     default:
         return option_take_number("--max-instructions", optarg, 0, INT64_MAX,
                                   &options->instruction_limit, error);
@@ -169,6 +182,8 @@ static int take_option(void *context, int option, struct error *error)
     case OPTION_QUEUE_LINES:
     case OPTION_BLOCK:
     case OPTION_SNAPSHOTS:
+    case OPTION_FIRST_SNAPSHOT:
+    case OPTION_REAP:
     case OPTION_INSTRUCTIONS:
         return take_number(options, option, error);
     case OPTION_COUNTER:
@@ -227,6 +242,8 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
         .timeout_ms = OPTION_TIMEOUT_MS_DEFAULT,
         .placement = PLACEMENT_AUTO,
         .snapshot_interval = CONDUCTOR_SNAPSHOT_INTERVAL,
+        .snapshot_initial = CONDUCTOR_SNAPSHOT_INITIAL,
+        .reap_interval = KERNEL_REAP_INTERVAL,
         .block_cranks = 1,
         .queue_lines = 1,
     };

@@ -30,6 +30,8 @@ struct run_options {
     uint64_t instruction_limit; /* for each delivery; 0: none; counted runs only */
     uint64_t timeout_ms;        /* 0: none */
     uint64_t snapshot_interval; /* deliveries; 0: no snapshots */
+    uint64_t snapshot_initial;  /* deliveries to a vat before its first snapshot */
+    uint64_t reap_interval;     /* deliveries; 0: garbage is collected when it is asked for */
     uint64_t block_cranks;      /* that are committed together; at least 1 */
     uint64_t queue_lines;       /* that are queued together; at least 1 */
     bool new_input;             /* what the store knows of the deliveries is forgotten */

@@ -72,6 +72,8 @@ static void kill_worker(struct vat *vat, const struct vat_happening *happening)
 void vat_leave(struct vat *vat)
 {
     vat_stop_timer(vat);
+    worker_process_read_words(vat->process);
+    vat_show_words(vat);
     vat_start_timer(vat, CLOSING_MS);
     worker_process_hang_up(vat->process);
 }
@@ -166,6 +168,7 @@ struct vat *vat_new(struct warehouse *warehouse, const struct warehouse_vat *des
     vat->id = described->id;
     vat->dynamic = described->dynamic;
     vat->incarnation = described->incarnation;
+    vat->replay.first_num = described->first_delivery;
     vat->snapshot_fd = -1;
     snprintf(vat->id_text, sizeof vat->id_text, "v%" PRId64, vat->id);
     /* Cannot fail in any libuv 1. */

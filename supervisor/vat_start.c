@@ -58,21 +58,6 @@ static void on_gone(void *context, int exit_status, int signal_number)
 
 /* ---- from where it starts ---- */
 
-/* The number of the first delivery of this incarnation. */
-static int find_first_number(struct vat *vat, struct error *error)
-{
-    int64_t first, end;
-
-    vat->replay.first_num = 1;
-    for (int64_t i = 0; i < vat->incarnation; i++) {
-        if (store_transcript_bounds(vat->warehouse->options.store, vat->id, i, &first, &end,
-                                    error) != 0)
-            return -1;
-        vat->replay.first_num += end;
-    }
-    return 0;
-}
-
 /* A file with the vat's own last snapshot; -1 where it has none, or with the error. */
 static int open_own_snapshot(struct vat *vat, struct error *error)
 {
@@ -122,8 +107,6 @@ static int find_past(struct vat *vat, struct error *error)
     int64_t first;
 
     vat->replay.position = 0;
-    if (find_first_number(vat, error) != 0)
-        return -1;
     return store_transcript_bounds(vat->warehouse->options.store, vat->id, vat->incarnation, &first,
                                    &vat->replay.end, error);
 }

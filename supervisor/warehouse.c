@@ -82,6 +82,7 @@ static int renew(struct vat *vat, const struct warehouse_vat *described, struct 
     char *bundle_id;
 
     vat->removed = false;
+    vat->replay.first_num = described->first_delivery;
     if (vat->incarnation == described->incarnation &&
         strcmp(vat->bundle_id, described->bundle_id) == 0)
         return 0;

@@ -42,6 +42,7 @@ struct warehouse_vat {
     const char *bundle_id;
     bool dynamic;
     int64_t incarnation;
+    int64_t first_delivery; /* what to add to a place in the transcript for a delivery's number */
 };
 
 /* What a worker answered to a delivery. */

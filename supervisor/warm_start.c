@@ -68,6 +68,8 @@ static int provide(const struct launcher *launcher, struct store *store,
     char name[NAME_SIZE];
     bool found;
 
+    if (store == NULL)
+        return make(launcher, runtime, fd, error);
     if (make_name(name, launcher, runtime, error) != 0 ||
         store_snapshot_named(store, name, &snapshot, &found, error) != 0)
         return -1;

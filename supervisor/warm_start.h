@@ -20,8 +20,9 @@ struct warm_starts {
 
 /*
  * A descriptor with this runtime's snapshot, read from its beginning by whom it is
- * given to; the caller's to close. It comes from the store, where it is under the
- * hash of runtime and worker, or is made and put there. -1 with ERROR_SYSTEM.
+ * given to; the caller's to close. It comes from the store (NULL: there is none), where
+ * it is under the hash of runtime and worker, or is made and put there. -1 with
+ * ERROR_SYSTEM.
  */
 int warm_start_open(struct warm_starts *starts, const struct launcher *launcher,
                     struct store *store, const struct vat_runtime *runtime, struct error *error);

@@ -164,7 +164,7 @@ transcript() {
     sed '0,/"vsc":\["vatstoreSet"/s//"vsc":["vatstoreGet"/' own.slog > changed
     run --separate-stderr "$BUILD/gaspipe" replay changed
     assert_status 1
-    assert_output_has 'token: delivery 2, (o+0).mint -> p-62: syscall 1 differs (changed:'
+    assert_output_has 'token: delivery 2, (o+0).mint -> p-60: syscall 1 differs (changed:'
 }
 
 @test "instructions are compared where both sides counted alike" {

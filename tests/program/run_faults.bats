@@ -149,7 +149,8 @@ over_time() {
 
 @test "a worker that is killed while it waits comes back when it is delivered to" {
     mkfifo in
-    "$BUILD/gaspipe" run --json --counter none --slog slog --vat spin=spin.js in > out 2> err &
+    "$BUILD/gaspipe" run --json --counter none --slog slog --snapshot-interval 0 \
+        --vat spin=spin.js in > out 2> err &
     local gaspipe=$!
     exec {feed}> in
     echo '{"vat":"spin","method":"set","args":["before"]}' >&"$feed"

@@ -156,7 +156,7 @@ export const go = () => {
     refused('k', 1), refused(undefined, 'v'), refused('\uD800', 'v'), refused('k', 'x\uDC00')];
 };
 EOF
-)" '[["","Z","a","a\u0000","ä","😀"],"",null,"=","=😀","TypeError: value must be a string, not number","TypeError: key must be a string, not undefined","TypeError: key holds half a surrogate pair","TypeError: value holds half a surrogate pair"]'
+)" '[["","Z","a","a\u0000","ä","😀"],null,null,"=","=😀","TypeError: value must be a string, not number","TypeError: key must be a string, not undefined","TypeError: key holds half a surrogate pair","TypeError: value holds half a surrogate pair"]'
 }
 
 @test "the console prints what it is given, whatever that is" {
