@@ -23,7 +23,7 @@ struct delivery_report {
     const char *description; /* as slogreport's */
     const char *method;      /* of a message; else the kind */
     bool ok;
-    bool vat_ended;     /* with this delivery */
+    bool vat_ended;        /* with this delivery */
     const char *result;    /* JSON; NULL: none */
     const char *error;     /* NULL when ok */
     const char *place;     /* "FILE:LINE" that asked for it; NULL: none did */
