@@ -38,21 +38,53 @@ COLUMN_OF_COUNT(instructions)
 COLUMN_OF_COUNT(syscalls)
 COLUMN_OF_COUNT(consoles)
 
+COLUMN_OF_COUNT(replay)
+
+static double overrun_of(const struct model_delivery *delivery)
+{
+    return delivery->overrun < 0 ? NAN : delivery->overrun;
+}
+
+#define COLUMN_OF_WORDS(name)                                                                      \
+    static const char *name##_of(const struct model_delivery *delivery)                            \
+    {                                                                                              \
+        return delivery->name;                                                                     \
+    }
+
+COLUMN_OF_WORDS(vat_id)
+COLUMN_OF_WORDS(vat_name)
+COLUMN_OF_WORDS(kind)
+COLUMN_OF_WORDS(method)
+COLUMN_OF_WORDS(description)
+
+static const char *status_of(const struct model_delivery *delivery)
+{
+    return delivery->status == MODEL_OK ? "ok" : "error";
+}
+
 static const struct rank_column columns[] = {
-    {"total", total_of},
-    {"pipe", pipe_of},
-    {"worker", worker_of},
-    {"kernel", kernel_of},
-    {"unattributed", unattributed_of},
-    {"between", between_of},
-    {"compute", compute_of},
-    {"instructions", instructions_of},
-    {"syscalls", syscalls_of},
-    {"consoles", consoles_of},
-    {"start", start_of},
-    {"crank", crank_num_of},
-    {"delivery", delivery_num_of},
-    {"block", block_height_of},
+    {"total", total_of, NULL},
+    {"pipe", pipe_of, NULL},
+    {"worker", worker_of, NULL},
+    {"kernel", kernel_of, NULL},
+    {"unattributed", unattributed_of, NULL},
+    {"between", between_of, NULL},
+    {"compute", compute_of, NULL},
+    {"instructions", instructions_of, NULL},
+    {"syscalls", syscalls_of, NULL},
+    {"consoles", consoles_of, NULL},
+    {"start", start_of, NULL},
+    {"crank", crank_num_of, NULL},
+    {"delivery", delivery_num_of, NULL},
+    {"block", block_height_of, NULL},
+    {"replay", replay_of, NULL},
+    {"overrun", overrun_of, NULL},
+    {"vat", NULL, vat_id_of},
+    {"name", NULL, vat_name_of},
+    {"kind", NULL, kind_of},
+    {"method", NULL, method_of},
+    {"description", NULL, description_of},
+    {"status", NULL, status_of},
 };
 
 const struct rank_column *rank_find_column(const char *name)
@@ -73,6 +105,12 @@ void rank_column_names(struct buf *names)
 /* Whether a comes before b in the report. */
 static bool before(const struct rank_entry *a, const struct rank_entry *b)
 {
+    if (a->words != NULL) {
+        /* v10 comes after v9. */
+        int order = strverscmp(a->words, b->words);
+
+        return order == 0 ? a->number < b->number : (order < 0) != a->reverse;
+    }
     if (isnan(a->key) || isnan(b->key))
         return isnan(a->key) == isnan(b->key) ? a->number < b->number : isnan(b->key);
     return a->key == b->key ? a->number < b->number : a->key > b->key;
@@ -126,26 +164,44 @@ static struct buf *replace_worst(struct rank *rank, struct rank_entry entry)
     if (!before(&entry, worst))
         return NULL;
     entry.text = worst->text;
+    free(worst->words);
     buf_clear(&entry.text);
     *worst = entry;
     return &rank->entries[sift_down(rank)].text;
 }
 
+static int make_entry(struct rank *rank, const struct model_delivery *delivery,
+                      struct rank_entry *entry, struct error *error)
+{
+    const struct rank_column *column = rank->column;
+
+    *entry = (struct rank_entry){.number = rank->seen++, .reverse = rank->reverse};
+    if (column->words == NULL) {
+        entry->key = rank->reverse ? -column->value(delivery) : column->value(delivery);
+        return 0;
+    }
+    entry->words = strdup(column->words(delivery));
+    return entry->words != NULL ? 0 : error_memory(error, "the deliveries to sort");
+}
+
 int rank_add(struct rank *rank, const struct model_delivery *delivery, struct buf **text,
              struct error *error)
 {
-    struct rank_entry entry = {.key = rank->column->value(delivery), .number = rank->seen++};
-    struct rank_entry *entries;
+    struct rank_entry entry, *entries;
 
-    if (rank->reverse)
-        entry.key = -entry.key;
+    if (make_entry(rank, delivery, &entry, error) != 0)
+        return -1;
     if (rank->top > 0 && rank->count == rank->top) {
         *text = replace_worst(rank, entry);
+        if (*text == NULL)
+            free(entry.words);
         return *text != NULL;
     }
     entries = array_reserve(rank->entries, &rank->capacity, rank->count + 1, sizeof *entries);
-    if (entries == NULL)
+    if (entries == NULL) {
+        free(entry.words);
         return error_memory(error, "the deliveries to sort");
+    }
     rank->entries = entries;
     entries[rank->count++] = entry;
     *text = &entries[rank->top > 0 ? sift_up(rank, rank->count - 1) : rank->count - 1].text;
@@ -165,8 +221,10 @@ void rank_sort(struct rank *rank)
 
 void rank_free(struct rank *rank)
 {
-    for (size_t i = 0; i < rank->count; i++)
+    for (size_t i = 0; i < rank->count; i++) {
         buf_free(&rank->entries[i].text);
+        free(rank->entries[i].words);
+    }
     free(rank->entries);
     rank->entries = NULL;
     rank->count = rank->capacity = 0;

@@ -16,15 +16,18 @@
  */
 
 struct rank_entry {
-    double key; /* the greater first; NAN last */
+    double key;   /* the greater first; NAN last */
+    char *words;  /* owned; of a column of words, by which these go, A first; else NULL */
+    bool reverse; /* these words go Z first */
     uint64_t number;
     struct buf text;
 };
 
-/* A column of numbers that can be sorted by. */
+/* A column that can be sorted by, of numbers or of words. */
 struct rank_column {
     const char *name;
-    double (*value)(const struct model_delivery *delivery); /* NAN: not said */
+    double (*value)(const struct model_delivery *delivery);      /* NAN: not said */
+    const char *(*words)(const struct model_delivery *delivery); /* NULL: it has numbers */
 };
 
 /* The column of this name; NULL when there is none. */
@@ -35,7 +38,7 @@ void rank_column_names(struct buf *names);
 
 struct rank {
     size_t top;   /* how many to keep; 0: all */
-    bool reverse; /* the smallest first */
+    bool reverse; /* the smallest number first, or Z */
     const struct rank_column *column;
     struct rank_entry *entries; /* owned; a heap, its worst first, while adding */
     size_t count, capacity;

@@ -241,6 +241,22 @@ cranks_of() {
     assert_equal "$(cranks_of --until 2026-11-21T00:03:13.731618Z "$small")" "5 6"
 }
 
+@test "deliveries are sorted by any column of words too" {
+    local column field
+
+    slogreport --csv "$DATA/variety.slog.gz" | tail -n +2 | tr -d '\r' > lines
+    while read -r column field; do
+        # Versions as words: v9 before v10; equals stay as they came.
+        slogreport --csv --sort "$column" "$DATA/variety.slog.gz" | tail -n +2 | tr -d '\r' | cut -d , -f "1,5,$field" > found
+        LC_ALL=C sort -s -t , -k "$field,$field$([ "$column" != vat ] || echo V)" lines | cut -d , -f "1,5,$field" > expected
+        diff expected found
+        slogreport --csv --sort "$column" --top 7 "$DATA/variety.slog.gz" | tail -n +2 | tr -d '\r' | cut -d , -f "1,5,$field" |
+            diff <(head -n 7 expected) -
+    done <<< $'vat 1\nkind 7\nmethod 8\nname 2'
+    assert_equal "$(slogreport --csv --sort status --top 1 "$DATA/variety.slog.gz" | tail -n 1 | cut -d , -f 10)" error
+    assert_equal "$(slogreport --csv --sort overrun --top 1 "$DATA/variety.slog.gz" | tail -n 1 | cut -d , -f 4)" 216
+}
+
 @test "deliveries are sorted, and the first ones kept" {
     small=$DATA/small.slog.gz
     assert_equal "$(cranks_of --top 3 "$small")" "6 7 5"
