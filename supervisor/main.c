@@ -9,6 +9,7 @@
 #include "supervisor/ping.h"
 #include "supervisor/replay.h"
 #include "supervisor/run.h"
+#include "supervisor/status.h"
 
 static const char usage[] =
     "usage: gaspipe COMMAND [options]\n"
@@ -17,6 +18,7 @@ static const char usage[] =
     "  count   count the machine instructions of any program\n"
     "  ping    measure the pipe to a worker\n"
     "  replay  deliver again what was recorded, and compare\n"
+    "  status  say what a store holds\n"
     "\n"
     "gaspipe COMMAND --help says more of each, gaspipe --version which version this is.\n";
 
@@ -24,10 +26,8 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"run", run_command},
-    {"count", count_command},
-    {"ping", ping_command},
-    {"replay", replay_command},
+    {"run", run_command},       {"count", count_command},   {"ping", ping_command},
+    {"replay", replay_command}, {"status", status_command},
 };
 
 int main(int argc, char **argv)

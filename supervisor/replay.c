@@ -15,6 +15,7 @@
 #include "supervisor/replay_output.h"
 #include "supervisor/replay_recording.h"
 #include "supervisor/replay_vat.h"
+#include "supervisor/stored_source.h"
 #include "supervisor/warm_start.h"
 
 static const uint64_t PROGRESS_NANOSECONDS = 5000000000;
@@ -25,6 +26,7 @@ struct replay {
     struct launcher launcher;
     struct vat_runtimes runtimes;
     struct warm_starts warm;
+    struct stored_source source; /* with --store */
     struct transcript *transcript;
     struct replay_host host;
     struct fingerprint fingerprint; /* when counted */
@@ -183,6 +185,20 @@ static int take_steps(struct replay *replay, struct error *error)
 
 /* ---- the command ---- */
 
+static int open_transcript(struct replay *replay, struct error *error)
+{
+    const struct replay_options *options = &replay->options;
+
+    if (options->store == NULL) {
+        replay->transcript = transcript_open(options->transcript, error);
+    } else if (stored_source_open(&replay->source, options->store, options->stored_vat,
+                                  options->from_start, error) == 0) {
+        replay->transcript =
+            transcript_open_stored(replay->source.transcript, replay->source.name.data, error);
+    }
+    return replay->transcript == NULL ? -1 : 0;
+}
+
 static int open_all(struct replay *replay, struct error *error)
 {
     const struct replay_options *options = &replay->options;
@@ -193,8 +209,7 @@ static int open_all(struct replay *replay, struct error *error)
     if (options->counted &&
         fingerprint_take_launcher(&replay->fingerprint, &replay->launcher, error) != 0)
         return -1;
-    replay->transcript = transcript_open(options->transcript, error);
-    if (replay->transcript == NULL)
+    if (open_transcript(replay, error) != 0)
         return -1;
     replay->host = (struct replay_host){
         .loop = &replay->loop,
@@ -202,6 +217,8 @@ static int open_all(struct replay *replay, struct error *error)
         .runtimes = &replay->runtimes,
         .warm = &replay->warm,
         .transcript = replay->transcript,
+        .store = replay->source.store,
+        .fingerprint = options->counted && !options->from_start ? replay->fingerprint.hash : NULL,
         .timeout_ms = options->timeout_ms,
     };
     return 0;
@@ -226,6 +243,7 @@ static void close_all(struct replay *replay)
         replay_vat_free(replay->vats[i]);
     free(replay->vats);
     transcript_close(replay->transcript);
+    stored_source_close(&replay->source);
     vat_runtimes_free(&replay->runtimes);
     warm_starts_free(&replay->warm);
     fingerprint_free(&replay->fingerprint);
@@ -257,6 +275,17 @@ static int replay_all(struct replay *replay, struct error *error)
     return status;
 }
 
+static int do_as_asked(struct replay *replay, struct error *error)
+{
+    const struct replay_options *options = &replay->options;
+
+    if (options->export != NULL)
+        return stored_source_export(options->store, options->stored_vat, options->export, error);
+    if (options->store == NULL && recording_file_is_one(options->transcript))
+        return replay_recording(options, error);
+    return replay_all(replay, error);
+}
+
 int replay_command(int argc, char **argv)
 {
     struct replay replay = {.launcher = {.program_fd = -1}};
@@ -269,10 +298,7 @@ int replay_command(int argc, char **argv)
     } else if (replay.options.help) {
         fputs(replay_options_help, stdout);
     } else {
-        if (recording_file_is_one(replay.options.transcript))
-            status = replay_recording(&replay.options, &error);
-        else
-            status = replay_all(&replay, &error);
+        status = do_as_asked(&replay, &error);
         if (status < 0) {
             log_line("%s", error.text);
             status = (int)error.kind;

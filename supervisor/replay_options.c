@@ -9,13 +9,18 @@
 
 const char replay_options_help[] =
     "usage: gaspipe replay [options] TRANSCRIPT|RECORDING|-\n"
+    "       gaspipe replay [options] --store DIR VAT\n"
     "\n"
     "Delivers again, to fresh workers, what the vats of a slogfile (ours or SwingSet's) or of\n"
     "an exported transcript were sent, answers their syscalls as recorded, and compares each\n"
-    "syscall, each result and each count with the recorded one. Of a session recorded by\n"
+    "syscall, each result and each count with the recorded one. With --store the transcript\n"
+    "is that of a vat, by its ID or name, in a store of gaspipe run. Of a session recorded by\n"
     "gaspipe-worker (its option record) all frames are sent and compared.\n"
     "\n"
     "  --vat VAT                 replay this vat only, by its ID or name (may be repeated)\n"
+    "  --store DIR               the store that keeps the vat's transcript\n"
+    "  --from-start              with --store: not from the vat's last snapshot on, but all\n"
+    "  --export FILE             with --store: do not replay, write the transcript to FILE or -\n"
     "  --counter qemu|none       count machine instructions under QEMU, or not (default: none)\n"
     "  --compute-limit N         computrons for each delivery, 0: no limit (default: 100000000)\n"
     "  --max-instructions N      machine instructions for each delivery, 0: no limit (default: 0)\n"
@@ -28,6 +33,9 @@ const char replay_options_help[] =
 
 enum {
     OPTION_VAT = 256,
+    OPTION_STORE,
+    OPTION_FROM_START,
+    OPTION_EXPORT,
     OPTION_COUNTER,
     OPTION_COMPUTE,
     OPTION_INSTRUCTIONS,
@@ -38,6 +46,9 @@ enum {
 
 static const struct option long_options[] = {
     {"vat", required_argument, NULL, OPTION_VAT},
+    {"store", required_argument, NULL, OPTION_STORE},
+    {"from-start", no_argument, NULL, OPTION_FROM_START},
+    {"export", required_argument, NULL, OPTION_EXPORT},
     {"counter", required_argument, NULL, OPTION_COUNTER},
     {"compute-limit", required_argument, NULL, OPTION_COMPUTE},
     {"max-instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
@@ -65,6 +76,15 @@ static int take_option(void *context, int option, struct error *error)
     switch (option) {
     case OPTION_VAT:
         return take_vat(options, optarg, error);
+    case OPTION_STORE:
+        options->store = optarg;
+        return 0;
+    case OPTION_FROM_START:
+        options->from_start = true;
+        return 0;
+    case OPTION_EXPORT:
+        options->export = optarg;
+        return 0;
     case OPTION_COUNTER:
         return option_take_counter(optarg, &options->counted, error);
     case OPTION_COMPUTE:
@@ -83,12 +103,26 @@ static int take_option(void *context, int option, struct error *error)
     }
 }
 
+/* With --store: the vat is what is named. */
+static int check_stored(struct replay_options *options, int count, char **arguments,
+                        struct error *error)
+{
+    if (options->vat_count > 0 || count != 1)
+        return error_set(error, ERROR_USAGE, "with --store give one vat, by its ID or name");
+    options->stored_vat = arguments[0];
+    return 0;
+}
+
 static int check(struct replay_options *options, int argc, char **argv, struct error *error)
 {
     if (options->help)
         return 0;
     if (options->instruction_limit > 0 && !options->counted)
         return error_set(error, ERROR_USAGE, "--max-instructions wants --counter qemu");
+    if (options->store != NULL)
+        return check_stored(options, argc - optind, argv + optind, error);
+    if (options->from_start || options->export != NULL)
+        return error_set(error, ERROR_USAGE, "--from-start and --export want --store DIR");
     if (argc - optind != 1)
         return error_set(error, ERROR_USAGE, "give one slogfile or transcript, or - for stdin");
     options->transcript = argv[optind];

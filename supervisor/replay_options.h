@@ -12,7 +12,11 @@
 struct replay_options {
     char **vats; /* IDs or names; owned array; none: all vats */
     size_t vat_count;
-    const char *transcript; /* path, or "-" */
+    const char *transcript; /* path, or "-"; NULL with `store` */
+    const char *store;      /* folder; NULL: none */
+    const char *stored_vat; /* ID or name of the vat in it */
+    const char *export;     /* where its transcript is written to instead of replayed; NULL: not */
+    bool from_start;        /* not from the last snapshot */
     bool counted;           /* under QEMU with the counter */
     bool json;
     bool help;

@@ -1,0 +1,159 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What a store keeps of a run: gaspipe status, and replaying a vat from its store.
+
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    token=token=$ROOT/examples/token/contract.js
+    for ((i = 1; i <= 6; i++)); do
+        printf '{"vat":"token","method":"mint","args":["a",%d]}\n' "$i"
+    done > deliveries
+}
+
+# A run with a snapshot behind every $1 deliveries (0: none), into the store `st`.
+token_run() {
+    run --separate-stderr "$NATIVE/gaspipe" run --counter none --snapshot-interval "$1" \
+        --store st --vat "$token" deliveries
+    assert_status 0
+}
+
+replays() {
+    run --separate-stderr "$NATIVE/gaspipe" replay --json "$@"
+    assert_status 0
+    jq -r 'select(.kind == "vat") | "\(.status) \(.deliveries) \(.syscalls) \(.computed)"' <<< "$output"
+}
+
+sql() {
+    python3 -c 'import sqlite3, sys
+base = sqlite3.connect("st/gaspipe.sqlite")
+for row in base.execute(sys.argv[1]):
+    print(*row)
+base.commit()' "$1"
+}
+
+# ---- status ----
+
+@test "status tells vats, queue, input and sizes" {
+    token_run 0
+    run --separate-stderr "$BUILD/gaspipe" status --json --store st
+    assert_status 0
+    assert_equal "$(jq -c 'select(.kind == "vat") | [.vatID, .vat, .runtime, .dynamic, .incarnation,
+        .deliveries, .transcript, .snapshot, .keys]' <<< "$output")" \
+        '["v1","token","plain",false,0,7,7,null,1]'
+    assert_equal "$(jq -c 'select(.kind == "store") | [.store, .ready, .waiting, .inputLines,
+        .inputDone, .vatstores.items, .transcripts.items, .snapshots.items > 0, .bundles.items]' \
+        <<< "$output")" '["st",0,0,6,true,1,7,true,1]'
+    [[ $(jq -r 'select(.kind == "store").activityHash' <<< "$output") =~ ^[0-9a-f]{64}$ ]]
+    run --separate-stderr "$BUILD/gaspipe" status --store st
+    assert_status 0
+    assert_output_has 'v1     token            plain'
+    assert_output_has '0 ready, 0 waiting for promises'
+    assert_output_has '6 lines taken in, to the end'
+}
+
+@test "status tells the last snapshot" {
+    token_run 2
+    run --separate-stderr "$BUILD/gaspipe" status --json --store st
+    assert_equal "$(jq -c 'select(.kind == "vat").snapshot | [.position > 0, .size > .compressedSize,
+        (.hash | length)]' <<< "$output")" '[true,true,64]'
+}
+
+taken_in() {
+    [ "$("$BUILD/gaspipe" status --json --store st |
+        jq 'select(.kind == "store") | [.inputLines, .inputDone]' -c)" = "[$1,false]" ]
+}
+
+@test "status looks at a store that a run has open, and at one whose run was killed" {
+    mkfifo lines
+    "$NATIVE/gaspipe" run --counter none --store st --vat "$token" lines > /dev/null &
+    pid=$!
+    exec 5> lines
+    head -n 3 deliveries >&5
+    wait_for 30 taken_in 3
+    tail -n +4 deliveries | head -n 2 >&5
+    wait_for 30 taken_in 5
+    assert_equal "$("$NATIVE/gaspipe" replay --json --store st token |
+        jq -r 'select(.kind == "vat").status')" same
+    kill -9 $pid
+    wait $pid || true
+    exec 5>&-
+    taken_in 5
+}
+
+@test "status of what is no store" {
+    run --separate-stderr "$BUILD/gaspipe" status
+    assert_bad_input 2 '--store DIR'
+    run --separate-stderr "$BUILD/gaspipe" status --store st
+    assert_bad_input 3 'st/gaspipe.sqlite: no such store'
+    [ ! -e st ]
+    mkdir st
+    echo 'notes of somebody who has nothing to do with stores' > st/gaspipe.sqlite
+    run --separate-stderr "$BUILD/gaspipe" status --store st
+    assert_bad_input 3 'not a gaspipe store'
+}
+
+# ---- replay ----
+
+@test "a vat is replayed from its store, from the beginning and from its last snapshot" {
+    token_run 2
+    whole=$(replays --store st token --from-start)
+    assert_equal "${whole%% *}" same
+    assert_equal "$(cut -d ' ' -f 2 <<< "$whole")" 7
+    part=$(replays --store st v1)
+    position=$("$BUILD/gaspipe" status --json --store st |
+        jq 'select(.kind == "vat").snapshot.position')
+    assert_equal "$(cut -d ' ' -f 1,2 <<< "$part")" "same $((7 - position))"
+}
+
+@test "an exported transcript is replayed as the store's is" {
+    token_run 3
+    "$BUILD/gaspipe" replay --store st token --export token.jsonl
+    "$BUILD/gaspipe" replay --store st token --export - | cmp - token.jsonl
+    assert_equal "$(replays token.jsonl)" "$(replays --store st token --from-start)"
+    assert_equal "$(wc -l < token.jsonl)" 8
+}
+
+@test "instructions from a store are the same from its last snapshot on" {
+    for interval in 0 3; do
+        "$BUILD/gaspipe" run --counter qemu --snapshot-interval $interval --store "st$interval" \
+            --vat "$token" deliveries
+        run --separate-stderr "$BUILD/gaspipe" replay --counter qemu --json --store "st$interval" token
+        assert_status 0
+        assert_equal "$(jq -c 'select(.kind == "vat")
+            | [.status, .deliveries == .counted, .counted > 0]' <<< "$output")" '["same",true,true]'
+    done
+}
+
+@test "one changed byte in a stored transcript is named with delivery and syscall" {
+    token_run 0
+    sql "UPDATE transcript SET item = CAST(replace(item, '\"balance.a\",\"6\"', '\"balance.a\",\"7\"') AS BLOB)"
+    run --separate-stderr "$NATIVE/gaspipe" replay --store st token
+    assert_status 1
+    assert_output_has 'v1 token: delivery 4, (o+0).mint'
+    assert_output_has 'syscall 1 differs (st: vat token:5)'
+    assert_output_has '"balance.a","7"'
+}
+
+@test "a snapshot that was damaged is told" {
+    token_run 2
+    sql "UPDATE snapshot_content SET bytes = CAST(substr(bytes, 1, length(bytes) - 9) AS BLOB)"
+    run --separate-stderr "$NATIVE/gaspipe" replay --store st token
+    assert_bad_input 4 'st/gaspipe.sqlite: snapshot' 'it is damaged'
+    "$NATIVE/gaspipe" replay --store st token --from-start
+}
+
+@test "what cannot be replayed from a store is told" {
+    token_run 0
+    run --separate-stderr "$BUILD/gaspipe" replay --store st bank
+    assert_bad_input 3 'st: vat bank: no such vat lives'
+    run --separate-stderr "$BUILD/gaspipe" replay --store st
+    assert_bad_input 2 'one vat'
+    run --separate-stderr "$BUILD/gaspipe" replay --from-start deliveries
+    assert_bad_input 2 '--store'
+    run --separate-stderr "$BUILD/gaspipe" replay --store elsewhere token
+    assert_bad_input 3 'elsewhere/gaspipe.sqlite: no such store'
+    run --separate-stderr "$BUILD/gaspipe" replay --store st token --export missing/file
+    assert_bad_input 4 'missing/file'
+}
