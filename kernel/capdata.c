@@ -23,9 +23,27 @@ json_t *capdata_string(const char *text)
     return json_sprintf(begins_special(text) ? "!%s" : "%s", text);
 }
 
+/* Words that quote what a vat said, cut to fit, may end in half a character. */
+static json_t *ascii_string(const char *words)
+{
+    struct buf ascii = {0};
+    json_t *string = NULL;
+
+    for (; *words != '\0'; words++)
+        buf_append_byte(&ascii, (unsigned char)*words < 0x80 ? *words : '?');
+    if (buf_string(&ascii) != NULL)
+        string = capdata_string(ascii.data);
+    buf_free(&ascii);
+    return string;
+}
+
 json_t *capdata_error_tree(const char *words)
 {
-    return json_pack("{s:o,s:s}", "#error", capdata_string(words), "name", "Error");
+    json_t *text = capdata_string(words);
+
+    if (text == NULL)
+        text = ascii_string(words);
+    return json_pack("{s:o,s:s}", "#error", text, "name", "Error");
 }
 
 json_t *capdata_make(json_t *tree, json_t *slots)

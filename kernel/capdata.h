@@ -16,8 +16,8 @@
  */
 
 /* The kernel's own values, as smallcaps trees. */
-json_t *capdata_string(const char *text); /* escaped where it begins like something else */
-json_t *capdata_error_tree(const char *words);
+json_t *capdata_string(const char *text);      /* escaped where it begins like something else */
+json_t *capdata_error_tree(const char *words); /* what is no UTF-8 becomes '?' */
 
 /* Capdata of a tree and its slots; takes both over. */
 json_t *capdata_make(json_t *tree, json_t *slots);

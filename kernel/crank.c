@@ -76,6 +76,7 @@ int crank_finish(struct kernel *kernel, struct kernel_crank_end *end, struct err
 
     end->crank = crank->view;
     end->undone = crank->results.undo;
+    end->cleaned_up = crank->cleaned_up;
     end->stopped = crank->stopped;
     end->stopped_count = crank->stopped_count;
     if (collect_unreferenced(kernel, error) != 0 ||
@@ -226,6 +227,7 @@ int kernel_next(struct kernel *kernel, struct kernel_step *step, struct error *e
     if (kernel->crank.under_way)
         return error_set(error, ERROR_SYSTEM, "a delivery is under way");
     kernel->crank.stopped_count = 0;
+    kernel->crank.cleaned_up = 0;
     kernel->crank.under_way = true;
     if (set_mark(kernel, error) != 0 || take_work(kernel, &routing, error) != 0)
         return -1;

@@ -206,17 +206,36 @@ static int queue_create(struct kernel *kernel, struct device_call *call, const c
     return give_text(call, vat_id, error);
 }
 
-static int create_from(struct kernel *kernel, struct device_call *call, const char *bundle_id,
-                       struct error *error)
+/* Refuses options of which the kernel could make nothing. */
+static int check_options(struct kernel *kernel, struct device_call *call, const json_t *options,
+                         struct error *error)
 {
-    const json_t *options = argument(call, 1);
     const char *name = bundle_device_text(json_object_get(options, "name"));
-    json_t *parameters;
+    const char *meter_id = bundle_device_text(json_object_get(options, "meterID"));
+    struct vat_meter meter;
+    bool found = false;
 
     if (!json_is_object(options))
         return device_refuse(call, error, "it wants a bundle and options");
     if (name != NULL && strlen(name) > KERNEL_NAME_LIMIT)
         return device_refuse(call, error, "a vat's name has more than %d bytes", KERNEL_NAME_LIMIT);
+    if (meter_id == NULL)
+        return 0;
+    if (vat_meter_get(kernel, meter_id, &meter, &found, error) != 0)
+        return -1;
+    return found ? 0 : device_refuse(call, error, "it has no such meter");
+}
+
+static int create_from(struct kernel *kernel, struct device_call *call, const char *bundle_id,
+                       struct error *error)
+{
+    const json_t *options = argument(call, 1);
+    json_t *parameters;
+
+    if (check_options(kernel, call, options, error) != 0)
+        return -1;
+    if (call->problem.length > 0)
+        return 0;
     if (take_parameters(kernel, call, json_object_get(options, "vatParameters"), &parameters,
                         error) != 0)
         return -1;

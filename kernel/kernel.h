@@ -276,9 +276,7 @@ struct kernel_crank_end {
      */
     const int64_t *stopped;
     size_t stopped_count;
-    /* A vat that had ended before was cleaned up: nothing of it is left (`vat-cleanup-complete`);
-     * else 0. */
-    int64_t cleaned_up;
+    int64_t cleaned_up; /* the vat of which nothing is left now; else 0 */
 };
 
 enum kernel_work {

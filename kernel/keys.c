@@ -53,7 +53,7 @@ int keys_set_buf(struct kernel *kernel, const char *key, const struct buf *value
 {
     if (buf_failed(value))
         return error_memory(error, "a record of the kernel");
-    return set_bytes(kernel, key, value->data, value->length, error);
+    return set_bytes(kernel, key, value->length > 0 ? value->data : "", value->length, error);
 }
 
 int keys_delete(struct kernel *kernel, const char *key, struct error *error)

@@ -65,6 +65,7 @@ struct crank_state {
     struct kernel_crank view;
     int64_t vat;              /* that is or would be delivered to; 0: none */
     size_t changes_before[2]; /* length of kernel->changes when each mark was set */
+    int64_t cleaned_up;       /* a vat, of which nothing is left now; else 0 */
     int64_t *stopped;         /* vats whose workers must end */
     size_t stopped_count, stopped_capacity;
     struct crank_results results;

@@ -233,6 +233,7 @@ int terminate_clean_up(struct kernel *kernel, int64_t vat, struct error *error)
         clean_rows(kernel, vat, error) != 0 ||
         vat_record_forget_terminated(kernel, vat, error) != 0)
         return -1;
+    kernel->crank.cleaned_up = vat;
     tell_cleaned_up(kernel, &work);
     return 0;
 }

@@ -34,7 +34,8 @@ int store_key_get(struct store *store, const char *key, struct buf *value, bool 
     /* What another process writes would make a reader's cache wrong. */
     if (store->reads_only)
         return 0;
-    bytes = (struct iovec){value->data + before, value->length - before};
+    bytes =
+        (struct iovec){value->data != NULL ? value->data + before : NULL, value->length - before};
     if (key_cache_learn(&store->cache, key, *found ? &bytes : NULL) != 0)
         return error_memory(error, "the keys of the store");
     return 0;

@@ -308,6 +308,9 @@ static const struct {
     {"[\"dropImports\",[\"o-50\"]]",
      "[\"resolve\",[[\"p-61\",false,{\"body\":\"#1\",\"slots\":[\"o-50\"]}]]]"},
     {NULL, "[\"subscribe\",\"o-50\"]"},
+    /* The reason quotes 64 bytes of it, which end within a character. */
+    {NULL, "[\"subscribe\",\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+           "\\u00e9\"]"},
     {NULL, "[\"subscribe\",\"p-99\"]"},
     {NULL, "[\"subscribe\",\"\"]"},
     {NULL, "[\"resolve\",[[\"o+1\",false,{\"body\":\"#1\",\"slots\":[]}]]]"},

@@ -255,6 +255,7 @@ static void vat_admin_refuses_what_cannot_be(void **state)
         {"createByBundleID", "#[7,{}]", "[]"},
         {"createByBundleID", "#[\"" BUNDLE "\"]", "[]"},
         {"createByBundleID", "#[\"" BUNDLE "\",{\"vatParameters\":\"$5\"}]", "[]"},
+        {"createByBundleID", "#[\"" BUNDLE "\",{\"meterID\":\"m9\"}]", "[]"},
         {"createByBundle", "#[7,{}]", "[]"},
         {"createByBundle", "#[{\"a\":\"b\"},{}]", "[]"},
         {"createByBundle", "#[{\"moduleFormat\":\"$0\"},{}]", "[\"o+1\"]"},
