@@ -24,26 +24,30 @@ json_t *capdata_string(const char *text)
 }
 
 /* Words that quote what a vat said, cut to fit, may end in half a character. */
-static json_t *ascii_string(const char *words)
+json_t *capdata_words(const char *words)
 {
+    json_t *text = json_string(words);
     struct buf ascii = {0};
-    json_t *string = NULL;
 
+    if (text != NULL)
+        return text;
     for (; *words != '\0'; words++)
         buf_append_byte(&ascii, (unsigned char)*words < 0x80 ? *words : '?');
     if (buf_string(&ascii) != NULL)
-        string = capdata_string(ascii.data);
+        text = json_string(ascii.data);
     buf_free(&ascii);
-    return string;
+    return text;
 }
 
 json_t *capdata_error_tree(const char *words)
 {
-    json_t *text = capdata_string(words);
+    json_t *text = capdata_words(words), *tree = NULL;
 
-    if (text == NULL)
-        text = ascii_string(words);
-    return json_pack("{s:o,s:s}", "#error", text, "name", "Error");
+    if (text != NULL)
+        tree = json_pack("{s:o,s:s}", "#error", capdata_string(json_string_value(text)), "name",
+                         "Error");
+    json_decref(text);
+    return tree;
 }
 
 json_t *capdata_make(json_t *tree, json_t *slots)

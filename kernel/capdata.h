@@ -16,8 +16,11 @@
  */
 
 /* The kernel's own values, as smallcaps trees. */
-json_t *capdata_string(const char *text);      /* escaped where it begins like something else */
-json_t *capdata_error_tree(const char *words); /* what is no UTF-8 becomes '?' */
+json_t *capdata_string(const char *text); /* escaped where it begins like something else */
+json_t *capdata_error_tree(const char *words);
+
+/* Words of any bytes as a JSON text: where they are no UTF-8, '?' for what is not ASCII. */
+json_t *capdata_words(const char *words);
 
 /* Capdata of a tree and its slots; takes both over. */
 json_t *capdata_make(json_t *tree, json_t *slots);

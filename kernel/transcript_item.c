@@ -2,9 +2,9 @@
 #include "kernel/transcript_item.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-#include "base/json_text.h"
+#include "kernel/capdata.h"
+#include "kernel/keys.h"
 #include "kernel/state.h"
 #include "store/store.h"
 
@@ -21,21 +21,28 @@ void transcript_item_add_syscall(struct kernel *kernel, const char *vsc, const c
     buf_append_byte(syscalls, '}');
 }
 
+static void append_words(struct buf *item, const char *name, const char *words)
+{
+    json_t *text = capdata_words(words);
+    struct error ignored;
+
+    buf_printf(item, ",\"%s\":", name);
+    if (text == NULL || keys_json_text(item, text, &ignored) != 0)
+        item->failed = true;
+    json_decref(text);
+}
+
 static void append_result(struct buf *item, const struct kernel_outcome *outcome)
 {
     buf_printf(item, "{\"status\":\"%s\"", outcome->came == KERNEL_CAME_OK ? "ok" : "error");
-    if (outcome->problem != NULL) {
-        buf_append_string(item, ",\"problem\":");
-        json_text_string(item, outcome->problem, strlen(outcome->problem));
-    }
+    if (outcome->problem != NULL)
+        append_words(item, "problem", outcome->problem);
     if (outcome->compute >= 0)
         buf_printf(item, ",\"metering\":{\"computrons\":%" PRId64 "}", outcome->compute);
     if (outcome->instructions >= 0)
         buf_printf(item, ",\"instructions\":%" PRId64, outcome->instructions);
-    if (outcome->fingerprint != NULL) {
-        buf_append_string(item, ",\"fingerprint\":");
-        json_text_string(item, outcome->fingerprint, strlen(outcome->fingerprint));
-    }
+    if (outcome->fingerprint != NULL)
+        append_words(item, "fingerprint", outcome->fingerprint);
     buf_append_byte(item, '}');
 }
 

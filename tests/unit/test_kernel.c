@@ -150,6 +150,32 @@ static void a_plain_vat_lives_on_after_an_error(void **state)
     harness_close(&harness);
 }
 
+static void problems_of_any_bytes_are_recorded(void **state)
+{
+    char root[KERNEL_REF_SIZE], result[KERNEL_REF_SIZE];
+    struct harness harness;
+    struct buf item = {0};
+    json_t *read;
+    bool found;
+
+    (void)state;
+    open_two(&harness, KERNEL_VAT_PLAIN, root);
+    harness_queue(&harness, root, hello, result);
+    assert_true(harness_next(&harness));
+    harness_end_as(&harness, KERNEL_CAME_ERROR, "half of \xc3", 5);
+    harness_expect_promise(&harness, result, KERNEL_PROMISE_REJECTED,
+                           "{\"body\":\"#{\\\"#error\\\":\\\"half of ?\\\",\\\"name\\\":"
+                           "\\\"Error\\\"}\",\"slots\":[]}");
+    harness_ok(store_transcript_get(harness.store, 1, 0, 1, &item, &found, &harness.error),
+               &harness.error);
+    read = json_loadb(item.data, item.length, 0, NULL);
+    assert_string_equal(json_string_value(json_object_get(json_object_get(read, "r"), "problem")),
+                        "half of ?");
+    json_decref(read);
+    buf_free(&item);
+    harness_close(&harness);
+}
+
 static void a_vat_that_fails_ends_and_its_message_goes_nowhere(void **state)
 {
     char root[KERNEL_REF_SIZE], result[KERNEL_REF_SIZE];
@@ -598,6 +624,7 @@ int main(void)
         cmocka_unit_test(messages_wait_for_promises_and_go_on_to_what_they_become),
         cmocka_unit_test(what_is_no_object_takes_no_messages),
         cmocka_unit_test(a_plain_vat_lives_on_after_an_error),
+        cmocka_unit_test(problems_of_any_bytes_are_recorded),
         cmocka_unit_test(a_vat_that_fails_ends_and_its_message_goes_nowhere),
         cmocka_unit_test(a_vat_that_ended_leaves_nothing_and_is_not_made_again),
         cmocka_unit_test(exit_with_failure_takes_back_what_was_done),

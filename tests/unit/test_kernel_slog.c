@@ -228,8 +228,8 @@ static void play_syscall(struct play *play, const json_t *line)
     json_decref(message);
 }
 
-/* Whether SwingSet sends bringOutYourDead for a snapshot after this delivery. */
-static bool snapshot_follows(const struct play *play)
+/* Whether this crank has a further delivery: of an upgrade, or for a snapshot. */
+static bool delivery_follows(const struct play *play)
 {
     for (size_t i = play->at; i < json_array_size(play->lines); i++) {
         const json_t *line = json_array_get(play->lines, i);
@@ -264,7 +264,7 @@ static void play_result(struct play *play, struct kernel_delivery_end *end)
     }
     if (json_is_object(meter))
         outcome.compute = json_integer_value(json_object_get(meter, "compute"));
-    outcome.snapshot_follows = snapshot_follows(play);
+    outcome.snapshot_follows = delivery_follows(play);
     check_ok(kernel_end_delivery(play->kernel, &outcome, end, &error), &error);
 }
 
@@ -360,17 +360,34 @@ static void next_crank(struct play *play, struct kernel_step *step)
     assert_int_not_equal(step->work, KERNEL_IDLE);
 }
 
-/* What is dropped in its middle must leave no trace, nor must what the kernel has in memory. */
-static void drop_crank(struct play *play, struct kernel_step *step, size_t start)
+static void drop_and_begin_again(struct play *play, struct kernel_step *step, size_t start)
 {
     struct error error;
 
-    play_syscalls(play, &step->delivery);
     kernel_abandon_crank(play->kernel);
     reopen_kernel(play);
     play->at = start;
     check_ok(kernel_next(play->kernel, step, &error), &error);
     assert_int_equal(step->work, KERNEL_DELIVERY);
+}
+
+/* What is dropped in its middle must leave no trace, nor must what the kernel has in memory. */
+static void drop_crank(struct play *play, struct kernel_step *step, size_t start)
+{
+    struct kernel_delivery_end end = {0};
+    bool has_second;
+
+    play_syscalls(play, &step->delivery);
+    play->at++;
+    has_second = delivery_follows(play);
+    drop_and_begin_again(play, step, start);
+    if (!has_second)
+        return;
+    play_syscalls(play, &step->delivery);
+    play_result(play, &end);
+    assert_true(end.again);
+    play_syscalls(play, &end.delivery);
+    drop_and_begin_again(play, step, start);
 }
 
 static void play_crank(struct play *play)
