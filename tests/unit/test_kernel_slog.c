@@ -404,27 +404,28 @@ static void play_crank(struct play *play)
         play_result(play, &end);
     }
     expect(play, json_pack("{s:s}", "type", "crank-finish"));
-    strcpy(play->activityhash,
-           step.work == KERNEL_ROUTED ? step.end.activityhash : end.end.activityhash);
+    memcpy(play->activityhash,
+           step.work == KERNEL_ROUTED ? step.end.activityhash : end.end.activityhash,
+           KERNEL_HASH_SIZE);
 }
 
 /* ---- the beginning: static vats, bundles, devices ---- */
 
-/* The slogfile's static vats in the order of their numbers. */
+/* The slogfile's static vat of that number. */
 static const json_t *find_static(const json_t *lines, int64_t number)
 {
-    const json_t *line;
+    json_t *id = vat_id(number);
+    const json_t *line, *found = NULL;
     size_t i;
 
     json_array_foreach(lines, i, line)
     {
-        int64_t vat;
-
         if (has_type(line, "create-vat") && !json_is_true(json_object_get(line, "dynamic")) &&
-            sscanf(text_of(line, "vatID"), "v%" SCNd64, &vat) == 1 && vat == number)
-            return line;
+            json_equal(json_object_get(line, "vatID"), id))
+            found = line;
     }
-    return NULL;
+    json_decref(id);
+    return found;
 }
 
 /* What its startVat says, in the crank of its number. */
@@ -563,7 +564,7 @@ static void play_slog(const char *path, int64_t reap_interval, const char *const
     play.running = true;
     while (play.at < json_array_size(play.lines))
         play_crank(&play);
-    strcpy(activityhash, play.activityhash);
+    memcpy(activityhash, play.activityhash, KERNEL_HASH_SIZE);
     kernel_close(play.kernel);
     json_decref(play.lines);
     store_close(play.store);
