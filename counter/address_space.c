@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "counter/address_space.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,8 +16,13 @@
 /* Where QEMU 7.2 begins to look, in a 64-bit guest on a 64-bit host. */
 #define FIRST_ADDRESS ((uintptr_t)1 << 38)
 
+/* Where QEMU from 9.0 on looks for room to move a mapping to: a third of 1 << 47. */
+#define MOVING_HINT ((uintptr_t)0x2aaaaaaab000)
+
 /* With what it asks for room. */
 #define ASKING_FLAGS (MAP_ANONYMOUS | MAP_PRIVATE | MAP_NORESERVE)
+
+#define PAGE_SIZE 4096
 
 struct range {
     uintptr_t start, end;
@@ -32,6 +38,7 @@ static uintptr_t end_of_all = FIRST_ADDRESS; /* behind everything that was ever 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool guest_runs;
+static bool kernel_places; /* QEMU leaves it to the host's kernel where a mapping goes */
 
 typedef void *mmap_function(void *, size_t, int, int, int, off_t);
 typedef int munmap_function(void *, size_t);
@@ -116,19 +123,58 @@ static void given(uintptr_t start, size_t size)
         end_of_all = start + size;
 }
 
-static void *map(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+static bool asks_for_room(uintptr_t address, int protection, int flags, int fd)
+{
+    uintptr_t hint = kernel_places ? MOVING_HINT : __atomic_load_n(&next_hint, __ATOMIC_RELAXED);
+
+    return flags == ASKING_FLAGS && protection == PROT_NONE && fd == -1 && address == hint;
+}
+
+/* Only QEMU's own memory is executable: where translated code goes. */
+static bool leaves_the_place(uintptr_t address, int protection, int flags)
+{
+    return kernel_places && address == 0 && (protection & PROT_EXEC) == 0 &&
+           (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == 0;
+}
+
+static void *take_room(size_t size)
 {
     void *room;
 
-    if (flags != ASKING_FLAGS || protection != PROT_NONE || fd != -1 ||
-        (uintptr_t)address != __atomic_load_n(&next_hint, __ATOMIC_RELAXED))
-        return real_mmap(address, size, protection, flags, fd, offset);
     pthread_mutex_lock(&lock);
     room = find_room(size);
     if (room != MAP_FAILED)
         given((uintptr_t)room, size);
     pthread_mutex_unlock(&lock);
     return room;
+}
+
+static int unmap(void *address, size_t size);
+
+static void *map_into_room(size_t size, int protection, int flags, int fd, off_t offset)
+{
+    size_t whole = (size + (PAGE_SIZE - 1)) & ~(size_t)(PAGE_SIZE - 1);
+    void *room = whole >= size ? take_room(whole) : MAP_FAILED, *mapped;
+    int error;
+
+    if (room == MAP_FAILED)
+        return real_mmap(NULL, size, protection, flags, fd, offset);
+    mapped = real_mmap(room, size, protection, flags | MAP_FIXED, fd, offset);
+    if (mapped == MAP_FAILED) {
+        error = errno;
+        unmap(room, whole);
+        errno = error;
+    }
+    return mapped;
+}
+
+static void *map(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    if (asks_for_room((uintptr_t)address, protection, flags, fd))
+        return take_room(size);
+    if (size > 0 && leaves_the_place((uintptr_t)address, protection, flags))
+        return map_into_room(size, protection, flags, fd, offset);
+    return real_mmap(address, size, protection, flags, fd, offset);
 }
 
 static void note_release(void *address, size_t size)
@@ -166,8 +212,9 @@ static void *remap(void *address, size_t old_size, size_t new_size, int flags, .
     return moved;
 }
 
-bool address_space_manage(void)
+bool address_space_manage(bool kernel_does)
 {
+    kernel_places = kernel_does;
     return interpose("munmap", (void *)unmap, (void **)&real_munmap) &&
            interpose("mremap", (void *)remap, (void **)&real_mremap) &&
            interpose("mmap64", (void *)map, (void **)&real_mmap);

@@ -15,10 +15,16 @@
  * otherwise with the room behind all that was ever mapped. So memory stays
  * flat, and the addresses depend on the guest alone: where the hint is taken,
  * the host's kernel would choose by its own layout.
+ *
+ * QEMU from 9.0 on hands most of the guest's mmap(2) on to the kernel, with no
+ * address where the guest gave none. This puts those at the same places.
  */
 
-/* Begins to. False when this QEMU does not look for room in that way. */
-bool address_space_manage(void);
+/*
+ * Begins to; kernel_does: QEMU is of the later sort. False when this QEMU does not
+ * call the kernel for it.
+ */
+bool address_space_manage(bool kernel_does);
 
 /*
  * To be called when the guest executes its first block. What QEMU releases

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "counter/blocks.h"
 
+#include "counter/host.h"
 #include "counter/instruction.h"
 #include "counter/kind.h"
 #include "counter/profile.h"
@@ -48,6 +49,13 @@ static bool may_be_taken_back(const struct qemu_plugin_tb *tb, size_t i)
            page_offset + INSTRUCTION_BYTES_MAX > GUEST_PAGE_SIZE;
 }
 
+static struct opcode read_opcode(const struct qemu_plugin_insn *insn)
+{
+    uint8_t bytes[INSTRUCTION_BYTES_MAX];
+
+    return opcode_of(bytes, host_instruction_bytes(insn, bytes, sizeof bytes));
+}
+
 static enum tally_manner manner_of(const struct instruction *instruction,
                                    struct blocks_manner manner)
 {
@@ -68,7 +76,7 @@ void blocks_count(struct qemu_plugin_tb *tb, struct blocks_manner manner)
 
     for (size_t i = 0; i < count; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-        struct opcode opcode = opcode_of(qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn));
+        struct opcode opcode = read_opcode(insn);
         struct instruction instruction = instruction_of(&opcode);
         enum tally_manner special = manner_of(&instruction, manner);
 

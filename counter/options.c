@@ -12,6 +12,12 @@ static void set_precision(struct options *options, enum gasmark_precision precis
     options->precision_is_forced = true;
 }
 
+static void set_repeat(struct options *options, bool once)
+{
+    options->repeat_once = once;
+    options->repeat_each = !once;
+}
+
 static bool parse_limit(struct options *options, const char *digits)
 {
     char *end;
@@ -32,9 +38,9 @@ static bool parse_one(struct options *options, const char *argument)
     else if (strcmp(argument, "precision=auto") == 0)
         options->precision_is_forced = false;
     else if (strcmp(argument, "rep=once") == 0)
-        options->repeat_once = true;
+        set_repeat(options, true);
     else if (strcmp(argument, "rep=iterations") == 0)
-        options->repeat_once = false;
+        set_repeat(options, false);
     else if (strcmp(argument, "random=pinned") == 0)
         options->pin_random = true;
     else if (strcmp(argument, "kinds=on") == 0)

@@ -11,7 +11,8 @@
 struct options {
     enum gasmark_precision precision; /* precision=block|instruction */
     bool precision_is_forced;         /* not with precision=auto, the default */
-    bool repeat_once;                 /* rep=once|iterations, the default */
+    bool repeat_once;                 /* rep=once */
+    bool repeat_each;                 /* rep=iterations, the default where QEMU can tell */
     bool pin_random;                  /* random=pinned: getrandom(2) gives the same bytes */
     bool kinds;                       /* kinds=on: instructions by kind, too */
     bool follow;                      /* follow=exec: programs that the guest becomes, too */

@@ -4,6 +4,7 @@
  * QEMU loads it with `-plugin libgascount.so`; see gasmark.h for what the
  * program can ask of it.
  */
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "counter/ended_threads.h"
 #include "counter/follow.h"
 #include "counter/guest_memory.h"
+#include "counter/host.h"
 #include "counter/interpose.h"
 #include "counter/marks.h"
 #include "counter/options.h"
@@ -29,15 +31,13 @@
 #include "counter/syscalls.h"
 #include "counter/tally.h"
 
-int qemu_plugin_version = QEMU_PLUGIN_API_VERSION;
-
 static struct options options;
 static struct blocks_manner manner;
 static bool guest_runs;
 
 /*
- * Blocks that QEMU may keep translated. Of itself it keeps a gigabyte of them, and
- * those of libraries that were closed are not used again. A block takes some 500 bytes.
+ * Blocks that QEMU may keep translated. Of itself it keeps 128 MB of them, and those of
+ * libraries that were closed are not used again. A block takes some 500 bytes.
  */
 #define BLOCKS_MAX 100000
 static unsigned blocks;
@@ -118,6 +118,8 @@ static void before_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_
         randomness_asked(a1);
     if (number == SYS_exit_group || number == SYS_exit || number == SYS_execve)
         marks_check_program();
+    if (number == SYS_clone && (a1 & CLONE_THREAD) != 0)
+        tally_threads_come();
     if (number == SYS_exit)
         ended_threads_exits(thread);
     if (number == SYS_execve && options.follow)
@@ -165,16 +167,11 @@ static kill_function *real_kill;
 /* So QEMU ends itself where a signal ends the guest. */
 static int end_by_signal(pid_t pid, int signal)
 {
-    if (pid == getpid())
+    if (pid == getpid()) {
+        reporter_add(tally_flush_own());
         profile_write();
+    }
     return real_kill(pid, signal);
-}
-
-static void begin_profile(void)
-{
-    tally_feed_profile();
-    if (!interpose("kill", (void *)end_by_signal, (void **)&real_kill))
-        fprintf(stderr, "gascount: a process that a signal ends will leave no profile\n");
 }
 
 static void register_callbacks(qemu_plugin_id_t id)
@@ -194,13 +191,22 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
     }
     if (!options_parse(&options, argc, argv))
         return -1;
+    if (!host_learn(info)) {
+        fprintf(stderr, "gascount: cannot count in this build of QEMU\n");
+        return -1;
+    }
+    if (options.repeat_each && !host_shows_iterations()) {
+        fprintf(stderr,
+                "gascount: this QEMU does not tell iterations apart; there is only rep=once\n");
+        return -1;
+    }
     tally_begin();
     marks_begin();
     if (!aborts_watch(tally_note_abort)) {
         fprintf(stderr, "gascount: cannot see faults in this build of QEMU\n");
         return -1;
     }
-    if (!address_space_manage())
+    if (!address_space_manage(host_has_scoreboards()))
         fprintf(stderr, "gascount: memory of this build of QEMU will grow with each mapping\n");
     if (!ended_threads_reclaim())
         fprintf(stderr, "gascount: memory of this build of QEMU will grow with each thread\n");
@@ -212,8 +218,12 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
     if (options.kinds)
         tally_use_kind_words(reporter_kind_words());
     if (options.profile != NULL)
-        begin_profile();
-    manner = (struct blocks_manner){options.precision, options.repeat_once, options.kinds};
+        tally_feed_profile();
+    if (!interpose("kill", (void *)end_by_signal, (void **)&real_kill))
+        fprintf(stderr,
+                "gascount: where a signal ends a process, its last instructions are lost\n");
+    manner = (struct blocks_manner){options.precision,
+                                    options.repeat_once || !host_shows_iterations(), options.kinds};
     marks_set_precision(manner.precision);
     reporter_precision(manner.precision);
     if (options.limit > 0)

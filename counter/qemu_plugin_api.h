@@ -7,14 +7,14 @@
 #include <stdint.h>
 
 /*
- * The part of QEMU's plugin API, version 1, that the counter uses. Debian
+ * The part of QEMU's plugin API, versions 1 to 5, that the counter uses. Debian
  * ships QEMU's plugin support without a header, so the binary interface is
- * declared here, as QEMU 7.2's docs/devel/tcg-plugins.rst describes it. All
- * functions live in the qemu-x86_64 program itself.
+ * declared here, as docs/devel/tcg-plugins.rst of QEMU 7.2 and of 10 describe it.
+ * All functions live in the qemu-x86_64 program itself.
  */
 
-/* QEMU loads a plugin only when this symbol is within the versions it knows. */
-#define QEMU_PLUGIN_API_VERSION 1
+/* A function that only some of the versions have; elsewhere its address is NULL. */
+#define QEMU_PLUGIN_MAY_LACK __attribute__((weak))
 
 typedef uint64_t qemu_plugin_id_t;
 
@@ -50,6 +50,16 @@ enum qemu_plugin_mem_rw {
 /* What an access was; opaque. */
 typedef uint32_t qemu_plugin_meminfo_t;
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
+
+/* A word for each vCPU, from version 2 on. */
+struct qemu_plugin_scoreboard;
+struct qemu_plugin_u64 {
+    struct qemu_plugin_scoreboard *score;
+    size_t offset;
+};
+QEMU_PLUGIN_MAY_LACK struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_size);
+QEMU_PLUGIN_MAY_LACK uint64_t qemu_plugin_u64_get(struct qemu_plugin_u64 entry,
+                                                  unsigned vcpu_index);
 
 enum qemu_plugin_op {
     QEMU_PLUGIN_INLINE_ADD_U64,
@@ -88,13 +98,18 @@ void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_t cb,
                                       enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw,
                                       void *userdata);
-/* Each time before the instruction is executed: *ptr += imm, not atomic. */
-void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn,
-                                                enum qemu_plugin_op op, void *ptr, uint64_t imm);
+/* Each time before the instruction is executed: *ptr += imm, not atomic. Version 1 only. */
+QEMU_PLUGIN_MAY_LACK void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn,
+                                                                     enum qemu_plugin_op op,
+                                                                     void *ptr, uint64_t imm);
+/* The same to the vCPU's own word. From version 2 on. */
+QEMU_PLUGIN_MAY_LACK void
+qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn,
+                                                    enum qemu_plugin_op op,
+                                                    struct qemu_plugin_u64 entry, uint64_t imm);
 
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 /* Where the instruction's bytes stand in QEMU's own memory. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counter/host.h"
 #include "counter/profile.h"
 
 /* A cache line pair for each thread, so that threads do not slow each other. */
@@ -18,6 +19,7 @@ struct slot {
     uint64_t repeated_begun;   /* begun_by() the thread just after it was counted */
     struct tally flushed;
     uint64_t raising_begun; /* begun_by() it when an instruction that can raise began */
+    uint64_t added_before;  /* host_added() when the thread began */
     /* Only where kinds or a profile are asked for: */
     const struct stretch *last; /* to begin */
     uint64_t kinds[KIND_COUNT]; /* of what completed */
@@ -88,12 +90,17 @@ bool tally_thread_began(unsigned thread)
     pthread_mutex_lock(&lock);
     ended = tally_sum(ended, tally_of_thread(thread));
     slots[thread] = (struct slot){0};
+    if (host_has_scoreboards())
+        slots[thread].added_before = host_added(thread);
     if (thread >= slots_used)
         slots_used = thread + 1;
-    if (thread > 0)
-        many_threads = true;
     pthread_mutex_unlock(&lock);
     return true;
+}
+
+void tally_threads_come(void)
+{
+    many_threads = true;
 }
 
 /* The words change behind the compiler's back. */
@@ -106,9 +113,17 @@ static uint64_t begun_alone(void)
     return begun;
 }
 
+/* What went to the thread's own words. */
+static uint64_t begun_in_slot(const struct slot *slot)
+{
+    if (!host_has_scoreboards())
+        return slot->begun;
+    return slot->begun + host_added((unsigned)(slot - slots)) - slot->added_before;
+}
+
 static uint64_t begun_by(unsigned thread)
 {
-    return slots[thread].begun + (thread == 0 ? begun_alone() : 0);
+    return begun_in_slot(&slots[thread]) + (thread == 0 ? begun_alone() : 0);
 }
 
 static void add_begun(unsigned thread, void *instructions)
@@ -220,7 +235,9 @@ static void count_plain(struct qemu_plugin_insn *insn, uint64_t instructions)
 {
     static unsigned turn;
 
-    if (many_threads)
+    if (host_has_scoreboards())
+        host_add_before(insn, instructions);
+    else if (many_threads)
         call_before(insn, add_begun, (void *)(uintptr_t)instructions);
     else
         qemu_plugin_register_vcpu_insn_exec_inline(
@@ -285,7 +302,7 @@ void tally_add_bytes(unsigned thread, uint64_t read, uint64_t written)
 static struct tally tally_of_slot(const struct slot *slot)
 {
     struct tally tally = {
-        .instructions = slot->begun - slot->aborts,
+        .instructions = begun_in_slot(slot) - slot->aborts,
         .faults = slot->aborts,
         .bytes_read = slot->bytes_read,
         .bytes_written = slot->bytes_written,
@@ -331,6 +348,11 @@ struct tally tally_flush(unsigned thread)
 
     slots[thread].flushed = now;
     return done;
+}
+
+struct tally tally_flush_own(void)
+{
+    return own_slot != NULL ? tally_flush((unsigned)(own_slot - slots)) : (struct tally){0};
 }
 
 struct tally tally_of_process(void)

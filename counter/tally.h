@@ -13,7 +13,8 @@
 /*
  * What each guest thread has done since it began.
  *
- * While the guest has one thread, translated code adds to fixed words, which
+ * Where QEMU has a word for each thread (host.h), translated code adds to that. Elsewhere, while
+ * the guest has one thread, it adds to fixed words, which
  * costs least. There are several, taken in turn, because an addition has to
  * wait for the one before it to the same word. QEMU adds without atomic operations and cannot
  * address a word for each thread, so from the moment when a second thread comes a block calls a
@@ -53,6 +54,9 @@ enum tally_manner {
     TALLY_RAISING,
 };
 
+/* To be called by a thread that is about to make another one, the first time at least. */
+void tally_threads_come(void);
+
 /*
  * Arranges, while a block is being translated, that the stretch is counted each
  * time before `insn`, its first instruction, begins.
@@ -88,6 +92,9 @@ void tally_feed_profile(void);
  * the words. By the thread itself.
  */
 struct tally tally_flush(unsigned thread);
+
+/* The same for the calling thread; nothing when it is not known which it is. */
+struct tally tally_flush_own(void);
 
 /* What one thread has done so far. */
 struct tally tally_of_thread(unsigned thread);

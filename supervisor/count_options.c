@@ -127,7 +127,7 @@ static int take_precision(struct count_options *options, const char *word, struc
 static int take_rep(struct count_options *options, const char *word, struct error *error)
 {
     static const struct choice choices[] = {
-        {"iterations", NULL}, {"once", "rep=once"}, {NULL, NULL}};
+        {"iterations", "rep=iterations"}, {"once", "rep=once"}, {NULL, NULL}};
 
     return take_choice(options, "rep", choices, word, error);
 }

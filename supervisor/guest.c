@@ -50,21 +50,11 @@ const char *const *guest_environment(void)
     return environment;
 }
 
-/* And from QEMU 9 on, whose plugin interface is another, this one too. */
-#define NEWER_PLUGIN_FUNCTION "qemu_plugin_scoreboard_new"
-
-enum plugin_support { PLUGINS_NONE, PLUGINS_OURS, PLUGINS_NEWER };
-
-static bool has_name(const void *bytes, size_t length, const char *name)
-{
-    return memmem(bytes, length, name, strlen(name)) != NULL;
-}
-
-/* An enum plugin_support, or -1 with errno. Looks for functions' names in the file. */
-static int plugin_support(const char *path)
+/* 1 or 0, or -1 with errno. Looks for the function's name in the file. */
+static int takes_plugins(const char *path)
 {
     struct stat status;
-    int support = -1;
+    int takes = -1;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     void *bytes;
 
@@ -75,15 +65,11 @@ static int plugin_support(const char *path)
     bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)
         goto out;
-    support = PLUGINS_NONE;
-    if (has_name(bytes, (size_t)status.st_size, PLUGIN_FUNCTION))
-        support = PLUGINS_OURS;
-    if (has_name(bytes, (size_t)status.st_size, NEWER_PLUGIN_FUNCTION))
-        support = PLUGINS_NEWER;
+    takes = memmem(bytes, (size_t)status.st_size, PLUGIN_FUNCTION, strlen(PLUGIN_FUNCTION)) != NULL;
     munmap(bytes, (size_t)status.st_size);
 out:
     close(fd);
-    return support;
+    return takes;
 }
 
 /* The first executable file of that name along PATH. */
@@ -109,18 +95,13 @@ static int find_qemu(char path[PATH_MAX], struct error *error)
         return error_set(error, ERROR_SYSTEM,
                          QEMU_PROGRAM " is not in PATH; instructions are counted under it (%s)",
                          HOW_TO_GET);
-    switch (plugin_support(path)) {
+    switch (takes_plugins(path)) {
     case -1:
         return error_system(error, errno, "cannot read %s", path);
-    case PLUGINS_NONE:
+    case 0:
         return error_set(error, ERROR_SYSTEM,
                          "%s takes no plugins, as Debian's static builds after version 12 do not; "
-                         "the counter needs a dynamic QEMU, 7.2 to 8.2 (%s)",
-                         path, HOW_TO_GET);
-    case PLUGINS_NEWER:
-        return error_set(error, ERROR_SYSTEM,
-                         "%s is QEMU 9 or later, whose plugin interface is another than the "
-                         "counter's; it needs QEMU 7.2 to 8.2 (%s)",
+                         "the counter needs a dynamic QEMU of version 7.2 to 10 (%s)",
                          path, HOW_TO_GET);
     default:
         return 0;

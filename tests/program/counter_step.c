@@ -249,7 +249,7 @@ static uint64_t word_at(pid_t id, uint64_t address)
 }
 
 /*
- * QEMU 7.2 gives its guests no vDSO, and the dynamic linker has one object less
+ * QEMU gives its guests no vDSO before version 8.2, and the dynamic linker has one object less
  * to look at. Takes it from a program that is about to start, by the entry that
  * names it in the vector behind arguments and environment.
  */
@@ -299,7 +299,8 @@ int main(int argc, char **argv)
     if (ptrace(PTRACE_SETOPTIONS, first, NULL,
                PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) < 0)
         fail("PTRACE_SETOPTIONS");
-    hide_vdso(first);
+    if (getenv("KEEP_VDSO") == NULL)
+        hide_vdso(first);
     resume(thread_of(first), 0);
     while ((id = waitpid(-1, &status, __WALL)) > 0) {
         if (WIFSTOPPED(status))
