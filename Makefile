@@ -65,6 +65,7 @@ help:
 	@echo 'make check      install what is missing, build, run all tests'
 	@echo 'make            build into build/'
 	@echo 'make check-npm  npm'"'"'s own client with our worker in the place of its own'
+	@echo 'make check-qemu the counter under a newer QEMU, which it builds first'
 	@echo 'make lint       layout, includes, clang-tidy, cppcheck, shellcheck'
 	@echo 'make unit       the unit tests only'
 	@echo 'make program    the whole-program tests only'

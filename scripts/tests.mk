@@ -1,7 +1,7 @@
 # Tests, fuzzing, benchmarks, lint. TESTS='PATTERN...' narrows check, unit and
 # program to files of these names (% is any text): make unit TESTS='test_buf test_net%'.
 
-.PHONY: check check-npm unit program golden fuzz fuzzers bench objects lint
+.PHONY: check check-npm check-qemu unit program golden fuzz fuzzers bench objects lint
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 PROGRAM_TESTS := $(wildcard tests/program/*.bats)
@@ -38,6 +38,13 @@ golden: all
 # npm's own client with our worker: fetches packages that nothing else needs.
 check-npm: all $(NPM_PEERS)
 	$(run_tests) $(wildcard tests/npm/*.bats)
+
+# The counter under a newer QEMU, which is fetched and built for it.
+check-qemu: all
+	@scripts/setup --test --qemu
+	@scripts/build-qemu build/qemu
+	@export PATH="$(CURDIR)/build/qemu/bin:$$PATH"; BUILD=$(BUILD) scripts/run-tests \
+		tests/program/counter.bats tests/program/count.bats tests/program/run_faults.bats
 
 # ---- fuzzing --------------------------------------------------------------------
 

@@ -121,6 +121,14 @@ same_as_stepped() {
     [ "$output" -gt "$(stepped iterations faults-abandoned)" ]
 }
 
+@test "a call that comes while QEMU's function is being interposed finds its original" {
+    ${CC:-gcc} -std=gnu17 -I"$ROOT" -D_GNU_SOURCE -O1 -fno-builtin -Wl,-z,relro,-z,now \
+        "$BATS_TEST_DIRNAME/counter_interpose.c" "$ROOT/counter/interpose.c" \
+        -o "$BATS_TEST_TMPDIR/interpose"
+    run "$BATS_TEST_TMPDIR/interpose"
+    assert_equal "$output" $'in the middle 1, calls 0\nafterwards 1, calls 1\nno such function 0'
+}
+
 @test "without a counter nothing happens" {
     run "$TESTS_BIN/regions" loop
     assert_equal "$output" "no counter"
