@@ -181,7 +181,7 @@ $(BUILD)/libgascount.so: $(wildcard counter/*.c counter/*.h) $(FLAGS_FILE)
 	$(Q)$(CC) -std=gnu17 -I. $(WARNINGS) -O2 -D_GNU_SOURCE $(CFLAGS) -fPIC -shared -fvisibility=hidden \
 		$(filter %.c,$^) -o $@
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -path $(BUILD)/qemu -prune -o -name '*.d' -type f -print 2>/dev/null)
 
 # ---- set-up -----------------------------------------------------------------
 

@@ -90,6 +90,52 @@ instructions() {
     assert_equal "$(field '[.agree, .least]' summary)" "[true,$first]" "loads"
 }
 
+@test "the same for another user" {
+    local there first
+
+    [ "$(id -u)" -eq 0 ] || skip "only root can become another user"
+    # They need to be able to reach the programs.
+    there=$(mktemp -d)
+    chmod 755 "$there"
+    cp "$BUILD/gaspipe" "$BUILD/libgascount.so" "$STATIC" "$there"
+    first=$(instructions -- "$there/static")
+    assert_equal "$(cd / && setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nowhere \
+        USER=nobody "$there/gaspipe" count --json -- "$there/static" 2>&1 |
+        jq 'select(.kind == "run").instructions')" "$first" users
+    rm -r "$there"
+}
+
+@test "the same with features of the host's processor masked; the program sees one processor" {
+    local first processor masks=AVX512F,-AVX2,-AVX,-ERMS,-FSRM,-SSSE3,-SSE4_1,-SSE4_2,-BMI2,-POPCNT
+
+    first=$(instructions -- /bin/echo hello)
+    assert_equal "$(GLIBC_TUNABLES=glibc.cpu.hwcaps=-$masks instructions -- /bin/echo hello)" \
+        "$first" "features of the C library"
+    assert_equal "$(OPENSSL_ia32cap=0:0 instructions -- openssl version)" \
+        "$(instructions -- openssl version)" "features of OpenSSL"
+    ${CC:-gcc} -O1 -x c - -o "$BATS_TEST_TMPDIR/cpuid" <<- 'EOF'
+	#include <cpuid.h>
+	#include <stdio.h>
+	int main(void)
+	{
+	    unsigned a, b, c, d;
+
+	    for (unsigned leaf = 0; leaf <= 0x80000008; leaf = leaf == 0xd ? 0x80000000 : leaf + 1) {
+	        __cpuid_count(leaf, 0, a, b, c, d);
+	        printf("%x: %x %x %x %x\n", leaf, a, b, c, d);
+	    }
+	    __cpuid(1, a, b, c, d);
+	    return c >> 28 & 1; /* AVX */
+	}
+	EOF
+    # Its exit status says whether there is AVX.
+    processor=$(count -- "$BATS_TEST_TMPDIR/cpuid")
+    for cpu in 0 "$(($(nproc) - 1))"; do
+        assert_equal "$(taskset -c "$cpu" "$BUILD/gaspipe" count --output /dev/null -- \
+            "$BATS_TEST_TMPDIR/cpuid")" "$processor" "what cpuid says on processor $cpu"
+    done
+}
+
 @test "a variable of --env is there, and nothing else of the environment" {
     A_VARIABLE=1 run count --env NEW=2 --env HOME=/x -- /usr/bin/env
     assert_output_has NEW=2
