@@ -8,7 +8,7 @@
 
 #include "counter/qemu_plugin_api.h"
 
-int qemu_plugin_version = QEMU_PLUGIN_API_VERSION;
+int qemu_plugin_version = 1;
 
 static uint64_t instructions;
 
