@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whatever a slogfile holds, the reader ends, stays within its memory, and what
- * it gives adds up; spans follow each other without gap.
+ * Whatever a slogfile holds, the reader ends, stays within its memory, finds the
+ * same with every set of instructions, and what it gives adds up; spans follow each
+ * other without gap.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "slog/model.h"
 #include "slog/record.h"
+#include "slog/skip.h"
 #include "tests/fuzz/fuzz.h"
 
 static uint64_t known(int64_t time)
@@ -34,19 +37,36 @@ static void on_note(void *context, const struct model_note *note)
     check(note->vat_id != NULL);
 }
 
+static bool read_line(const char *text, size_t length, struct record *record)
+{
+    const char *why, *other_why;
+    struct record other;
+    bool good, other_good;
+
+    check(skip_choose(SKIP_PORTABLE));
+    other_good = record_read(text, length, &other, &other_why);
+    if (!skip_choose(SKIP_AVX2))
+        skip_choose(SKIP_SSE2);
+    good = record_read(text, length, record, &why);
+    check(good == other_good && (good || why == other_why));
+    check(!good || (record->type == other.type && record->time == other.time &&
+                    record->monotime == other.monotime &&
+                    memcmp(&record->vat_id, &other.vat_id,
+                           sizeof other - offsetof(struct record, vat_id)) == 0));
+    return good;
+}
+
 static void feed_lines(struct model *model, const char *text, size_t size)
 {
     const char *end = text + size;
     struct record record;
     struct error error;
-    const char *why;
 
     for (uint64_t number = 1; text < end; number++) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         size_t length = (size_t)((newline == NULL ? end : newline) - text);
 
-        if (record_read(text, length, &record, &why) &&
-            model_feed(model, &record, number, &error) != 0)
+        if (read_line(text, length, &record) && model_feed(model, &record, number, &error) != 0)
             return;
         text += length + 1;
     }
