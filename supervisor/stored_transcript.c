@@ -36,8 +36,14 @@ static int find_place(struct stored_transcript *transcript, bool from_start, str
     if (store_snapshot_last(transcript->store, vat->id, vat->incarnation, &position,
                             &transcript->snapshot, &transcript->from_snapshot, error) != 0)
         return -1;
-    if (transcript->from_snapshot)
-        transcript->position = position;
+    if (!transcript->from_snapshot)
+        return 0;
+    if (position >= transcript->end)
+        return error_set(error, ERROR_INPUT,
+                         "vat v%" PRId64 ": it had no delivery since its last snapshot; all are "
+                         "there from the start",
+                         vat->id);
+    transcript->position = position;
     return 0;
 }
 

@@ -30,7 +30,8 @@ struct stored_vat {
 
 /*
  * All is borrowed. Begins with the last snapshot, if there is one, or with the
- * incarnation. NULL with ERROR_INPUT when nothing is recorded, or ERROR_SYSTEM.
+ * incarnation. NULL with ERROR_INPUT when nothing is recorded from there on, or
+ * ERROR_SYSTEM.
  */
 struct stored_transcript *stored_transcript_open(struct store *store, const struct stored_vat *vat,
                                                  bool from_start, struct error *error);

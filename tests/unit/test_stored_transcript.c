@@ -153,6 +153,20 @@ static void a_vat_without_deliveries_has_no_transcript(void **state)
     assert_non_null(strstr(error.text, "vat v3: no delivery is recorded"));
 }
 
+static void a_vat_without_deliveries_since_its_snapshot_is_told(void **state)
+{
+    struct store_snapshot snapshot;
+    int fd = memfd_create("snapshot", MFD_CLOEXEC);
+
+    assert_true(fd >= 0);
+    OK(store_snapshot_put(*state, vat.id, 1, 3, fd, &snapshot, &error));
+    close(fd);
+    assert_null(stored_transcript_open(*state, &vat, false, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.text, "no delivery since its last snapshot"));
+    stored_transcript_close(open_stored(*state, true));
+}
+
 static void what_the_store_has_lost_is_told(void **state)
 {
     struct stored_vat other = vat;
@@ -184,6 +198,7 @@ int main(void)
         WITH_STORE(deliveries_have_the_numbers_of_the_run),
         WITH_STORE(a_transcript_begins_with_the_last_snapshot),
         WITH_STORE(a_vat_without_deliveries_has_no_transcript),
+        WITH_STORE(a_vat_without_deliveries_since_its_snapshot_is_told),
         WITH_STORE(what_the_store_has_lost_is_told),
     };
 
