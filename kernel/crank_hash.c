@@ -3,7 +3,6 @@
 
 #include <endian.h>
 #include <openssl/evp.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "kernel/keys.h"
@@ -53,16 +52,31 @@ void crank_hash_note(struct kernel *kernel, char what, const char *bytes, size_t
     append_piece(&kernel->changes, bytes, length);
 }
 
+/* Looking the digest up costs more than hashing what a crank changes: once for all. */
+static const EVP_MD *sha256(void)
+{
+    static EVP_MD *digest;
+
+    if (digest == NULL)
+        digest = EVP_MD_fetch(NULL, "SHA256", NULL);
+    return digest;
+}
+
 static int hash(const struct buf *bytes, char hex[KERNEL_HASH_SIZE], struct error *error)
 {
+    static const char digits[] = "0123456789abcdef";
     unsigned char digest[HASH_BYTES];
 
     if (buf_failed(bytes))
         return error_memory(error, "what a crank did");
-    if (EVP_Digest(bytes->data, bytes->length, digest, NULL, EVP_sha256(), NULL) != 1)
+    if (sha256() == NULL ||
+        EVP_Digest(bytes->data, bytes->length, digest, NULL, sha256(), NULL) != 1)
         return error_set(error, ERROR_SYSTEM, "SHA-256 failed");
-    for (size_t i = 0; i < HASH_BYTES; i++)
-        snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+    for (size_t i = 0; i < HASH_BYTES; i++) {
+        hex[2 * i] = digits[digest[i] >> 4];
+        hex[2 * i + 1] = digits[digest[i] & 15];
+    }
+    hex[KERNEL_HASH_SIZE - 1] = '\0';
     return 0;
 }
 
