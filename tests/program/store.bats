@@ -54,7 +54,7 @@ base.commit()' "$1"
 }
 
 @test "status tells the last snapshot" {
-    token_run 2
+    token_run 3
     run --separate-stderr "$BUILD/gaspipe" status --json --store st
     assert_equal "$(jq -c 'select(.kind == "vat").snapshot | [.position > 0, .size > .compressedSize,
         (.hash | length)]' <<< "$output")" '[true,true,64]'
@@ -97,7 +97,7 @@ taken_in() {
 # ---- replay ----
 
 @test "a vat is replayed from its store, from the beginning and from its last snapshot" {
-    token_run 2
+    token_run 3
     whole=$(replays --store st token --from-start)
     assert_equal "${whole%% *}" same
     assert_equal "$(cut -d ' ' -f 2 <<< "$whole")" 7
@@ -137,7 +137,7 @@ taken_in() {
 }
 
 @test "a snapshot that was damaged is told" {
-    token_run 2
+    token_run 3
     sql "UPDATE snapshot_content SET bytes = CAST(substr(bytes, 1, length(bytes) - 9) AS BLOB)"
     run --separate-stderr "$NATIVE/gaspipe" replay --store st token
     assert_bad_input 4 'st/gaspipe.sqlite: snapshot' 'it is damaged'
