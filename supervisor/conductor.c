@@ -274,6 +274,7 @@ static void on_answered(void *context, int64_t vat, const struct warehouse_answe
     const struct journal_end end = {
         .returned = told->come,
         .problem = told->problem,
+        .value = told->value,
         .blame = ERROR_DELIVERY,
         .meter = told->meter,
     };

@@ -22,10 +22,11 @@ static void put_meter(struct buf *dr, const struct meter *meter)
     dr->length--;
 }
 
-void delivery_result_put(struct buf *dr, const char *problem, const struct meter *meter)
+void delivery_result_put(struct buf *dr, const char *problem, const char *value,
+                         const struct meter *meter)
 {
     if (problem == NULL) {
-        buf_append_string(dr, "[\"ok\",null,");
+        buf_printf(dr, "[\"ok\",%s,", value != NULL ? value : "null");
     } else {
         buf_append_string(dr, "[\"error\",");
         json_text_string(dr, problem, strlen(problem));

@@ -6,10 +6,11 @@
 #include "proto/meter.h"
 
 /*
- * Appends what the slog's deliver-result lines have as `dr`: ["ok",null,METER],
- * ["error",WORDS,METER] where there is a problem, METER null where the worker
- * died (`meter` is NULL).
+ * Appends what the slog's deliver-result lines have as `dr`: ["ok",VALUE,METER], where
+ * the value is JSON or, when NULL, null; ["error",WORDS,METER] where there is a
+ * problem; METER null where the worker died (`meter` is NULL).
  */
-void delivery_result_put(struct buf *dr, const char *problem, const struct meter *meter);
+void delivery_result_put(struct buf *dr, const char *problem, const char *value,
+                         const struct meter *meter);
 
 #endif

@@ -72,6 +72,7 @@ int journal_said(struct journal *journal, const struct vat_console *console, str
 struct journal_end {
     struct stamp returned;
     const char *problem;       /* NULL: it went well */
+    const char *value;         /* what came with "ok", JSON; NULL: null */
     enum error_kind blame;     /* of the problem */
     const struct meter *meter; /* NULL: the worker died */
 };

@@ -103,7 +103,7 @@ int journal_slog_result(struct journal *journal, const struct journal_end *end, 
     if (slog == NULL)
         return 0;
     buf_clear(dr);
-    delivery_result_put(dr, end->problem, end->meter);
+    delivery_result_put(dr, end->problem, end->value, end->meter);
     if (buf_failed(dr))
         return error_memory(error, "a line of the slog");
     slog_line_delivery(slog, "deliver-result", &journal->common);

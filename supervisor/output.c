@@ -29,7 +29,14 @@ int output_flush(struct output *output, struct error *error)
     if (gathered->length > 0 && io_write_all(STDOUT_FILENO, gathered->data, gathered->length) != 0)
         result = error_system(error, errno, "cannot write the results to stdout");
     buf_clear(gathered);
+    output->printed = output->sums;
     return result;
+}
+
+void output_drop(struct output *output)
+{
+    buf_clear(&output->gathered);
+    output->sums = output->printed;
 }
 
 void output_free(struct output *output)
@@ -50,15 +57,15 @@ static void add(int64_t *sum, int64_t number)
 
 static void add_up(struct output *output, const struct delivery_report *report)
 {
-    output->deliveries++;
-    output->failed += !report->ok;
-    output->counted = output->counted || report->instructions != REPORT_NONE;
-    add(&output->compute, report->compute);
-    add(&output->instructions, report->instructions);
-    add(&output->total, report->total);
-    add(&output->pipe, report->pipe);
-    add(&output->worker, report->worker);
-    add(&output->kernel, report->kernel);
+    output->sums.deliveries++;
+    output->sums.failed += !report->ok;
+    output->sums.counted = output->sums.counted || report->instructions != REPORT_NONE;
+    add(&output->sums.compute, report->compute);
+    add(&output->sums.instructions, report->instructions);
+    add(&output->sums.total, report->total);
+    add(&output->sums.pipe, report->pipe);
+    add(&output->sums.worker, report->worker);
+    add(&output->sums.kernel, report->kernel);
 }
 
 /* ---- JSON lines ---- */
@@ -118,19 +125,19 @@ static void put_json_result(struct buf *line, const struct output_result *result
     buf_printf(line, ",\"value\":%s}\n", result->value);
 }
 
-static void put_json_summary(struct buf *line, const struct output *output, double seconds)
+static void put_json_summary(struct buf *line, const struct output_sums *sums, double seconds)
 {
     buf_append_string(line, "{\"kind\":\"summary\"");
-    put_integer(line, "deliveries", output->deliveries);
-    put_integer(line, "failed", output->failed);
-    put_integer(line, "compute", output->compute);
-    put_integer(line, "instructions", output->counted ? output->instructions : REPORT_NONE);
-    put_time(line, "total", output->total);
-    put_time(line, "pipe", output->pipe);
-    put_time(line, "worker", output->worker);
-    put_time(line, "kernel", output->kernel);
-    put_integer(line, "results", output->results);
-    put_integer(line, "rejected", output->rejected);
+    put_integer(line, "deliveries", sums->deliveries);
+    put_integer(line, "failed", sums->failed);
+    put_integer(line, "compute", sums->compute);
+    put_integer(line, "instructions", sums->counted ? sums->instructions : REPORT_NONE);
+    put_time(line, "total", sums->total);
+    put_time(line, "pipe", sums->pipe);
+    put_time(line, "worker", sums->worker);
+    put_time(line, "kernel", sums->kernel);
+    put_integer(line, "results", sums->results);
+    put_integer(line, "rejected", sums->rejected);
     buf_printf(line, ",\"elapsed\":%.6f}\n", seconds);
 }
 
@@ -249,21 +256,21 @@ static void put_share(struct buf *line, const char *name, int64_t part, int64_t 
     buf_printf(line, ", %s %.0f %%", name, whole > 0 ? 100.0 * (double)part / (double)whole : 0.0);
 }
 
-static void put_text_summary(struct buf *line, const struct output *output, double seconds)
+static void put_text_summary(struct buf *line, const struct output_sums *sums, double seconds)
 {
-    buf_printf(line, "\n%" PRId64 " deliveries, %" PRId64 " failed, in %.3f s;", output->deliveries,
-               output->failed, seconds);
-    put_count(line, 0, output->compute);
+    buf_printf(line, "\n%" PRId64 " deliveries, %" PRId64 " failed, in %.3f s;", sums->deliveries,
+               sums->failed, seconds);
+    put_count(line, 0, sums->compute);
     buf_append_string(line, " computrons");
-    if (output->counted) {
+    if (sums->counted) {
         buf_append_byte(line, ',');
-        put_count(line, 0, output->instructions);
+        put_count(line, 0, sums->instructions);
         buf_append_string(line, " instructions");
     }
-    buf_printf(line, "\n%.3f ms in deliveries", (double)output->total / 1e6);
-    put_share(line, "pipe", output->pipe, output->total);
-    put_share(line, "worker", output->worker, output->total);
-    put_share(line, "kernel", output->kernel, output->total);
+    buf_printf(line, "\n%.3f ms in deliveries", (double)sums->total / 1e6);
+    put_share(line, "pipe", sums->pipe, sums->total);
+    put_share(line, "worker", sums->worker, sums->total);
+    put_share(line, "kernel", sums->kernel, sums->total);
     buf_append_byte(line, '\n');
 }
 
@@ -286,8 +293,8 @@ int output_delivery(struct output *output, const struct delivery_report *report,
 
 int output_result(struct output *output, const struct output_result *result, struct error *error)
 {
-    output->results++;
-    output->rejected += !result->fulfilled;
+    output->sums.results++;
+    output->sums.rejected += !result->fulfilled;
     output->begun = true;
     if (output->json)
         put_json_result(&output->gathered, result);
@@ -299,9 +306,9 @@ int output_result(struct output *output, const struct output_result *result, str
 int output_summary(struct output *output, double seconds, struct error *error)
 {
     if (output->json)
-        put_json_summary(&output->gathered, output, seconds);
+        put_json_summary(&output->gathered, &output->printed, seconds);
     else
-        put_text_summary(&output->gathered, output, seconds);
+        put_text_summary(&output->gathered, &output->printed, seconds);
     if (gathered(output, error) != 0)
         return -1;
     return output_flush(output, error);

@@ -9,20 +9,24 @@
 #include "base/error.h"
 #include "supervisor/report.h"
 
+/* What the summary adds up. */
+struct output_sums {
+    int64_t deliveries, failed;
+    int64_t compute, instructions; /* of those that say; */
+    bool counted;                  /* some did */
+    int64_t total, pipe, worker, kernel;
+    int64_t results, rejected;
+};
+
 /* What gaspipe run prints on stdout: columns for people, JSON lines for programs. */
 struct output {
     bool json;
     bool colour; /* people at a terminal, without NO_COLOR */
     bool begun;  /* the columns have their headings */
 
-    /* What the summary adds up. */
-    int64_t deliveries, failed;
-    int64_t compute, instructions; /* of those that say; */
-    bool counted;                  /* some did */
-    int64_t total, pipe, worker, kernel;
-    int64_t results, rejected;
-
-    struct buf gathered; /* what is not printed yet */
+    struct buf gathered;        /* what is not printed yet, */
+    struct output_sums sums;    /* and what it comes to with that */
+    struct output_sums printed; /* what is */
 };
 
 /* What came of a line's message. Texts are borrowed. */
@@ -42,6 +46,9 @@ int output_result(struct output *output, const struct output_result *result, str
 
 /* Prints what has gathered. 0, or -1 with ERROR_SYSTEM when stdout cannot be written. */
 int output_flush(struct output *output, struct error *error);
+
+/* Drops what has gathered: it never came to be. */
+void output_drop(struct output *output);
 
 void output_free(struct output *output);
 

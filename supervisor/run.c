@@ -21,6 +21,7 @@ void run_end(struct run *run, bool drop)
 {
     run->ending = true;
     conductor_close(run->conductor, drop);
+    output_drop(&run->output); /* what was committed is printed */
 }
 
 void run_fail(struct run *run, const struct error *error)
@@ -132,8 +133,8 @@ static void show_progress(uv_timer_t *timer)
 {
     const struct run *run = timer->data;
 
-    log_line("%" PRId64 " deliveries, %" PRId64 " failed, %.0f s", run->output.deliveries,
-             run->output.failed, (double)(uv_hrtime() - run->began) / 1e9);
+    log_line("%" PRId64 " deliveries, %" PRId64 " failed, %.0f s", run->output.sums.deliveries,
+             run->output.sums.failed, (double)(uv_hrtime() - run->began) / 1e9);
 }
 
 /* ---- setting up, and the way back ---- */

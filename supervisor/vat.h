@@ -127,11 +127,17 @@ void vat_deliver(struct vat *vat, const struct vat_happening *happening);
 void vat_ask(struct vat *vat, const struct vat_happening *happening);
 void vat_finish(struct vat *vat, const struct vat_happening *happening);
 
-/*
- * What a worker's `.` frame says of a delivery: NULL for well, else words, which
- * are in *words. For no such reply NULL too, with the error filled.
- */
-const char *vat_problem_of(struct iovec result, struct buf *words, struct error *error);
+/* What a worker's `.` frame says of a delivery. All zeros is empty. */
+struct vat_ending {
+    struct meter meter;
+    const char *problem; /* NULL: it went well */
+    const char *value;   /* what came with "ok", JSON; NULL: null */
+    struct buf text;     /* of either */
+};
+
+/* Reads the frame's payload. -1 with the error when it is no such reply. */
+int vat_ending_read(struct vat_ending *ending, struct iovec payload, struct error *error);
+void vat_ending_free(struct vat_ending *ending);
 
 /* ---- vat_snapshot.c ---- */
 
@@ -150,8 +156,8 @@ int vat_log_replay_finish(struct vat *vat, struct error *error);
 int vat_log_replay_deliver(struct vat *vat, struct error *error);
 int vat_log_replay_syscall(struct vat *vat, struct scan_span syscall, struct scan_span answer,
                            struct stamp come, struct stamp answered, struct error *error);
-int vat_log_replay_result(struct vat *vat, const char *problem, const struct meter *meter,
-                          struct stamp come, struct error *error);
+int vat_log_replay_result(struct vat *vat, const struct vat_ending *ending, struct stamp come,
+                          struct error *error);
 
 /* ---- vat_words.c: why it ended, what its worker printed ---- */
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <string.h>
 
 #include "proto/command.h"
@@ -50,23 +51,57 @@ void vat_ask(struct vat *vat, const struct vat_happening *happening)
 
 /* ---- how it ends ---- */
 
-const char *vat_problem_of(struct iovec result, struct buf *words, struct error *error)
+static int take_value(struct vat_ending *ending, const json_t *value, struct error *error)
+{
+    char *text;
+
+    if (value == NULL || json_is_null(value))
+        return 0;
+    text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    if (text != NULL)
+        buf_append_string(&ending->text, text);
+    free(text);
+    ending->value = text != NULL ? buf_string(&ending->text) : NULL;
+    return ending->value != NULL ? 0 : error_memory(error, "a reply");
+}
+
+static int take_reply(struct vat_ending *ending, const struct vat_reply *reply, struct error *error)
+{
+    switch (reply->kind) {
+    case VAT_REPLY_OK:
+        return take_value(ending, json_array_get(reply->message, 1), error);
+    case VAT_REPLY_ERROR:
+        buf_append(&ending->text, reply->text.bytes, reply->text.length);
+        ending->problem = buf_string(&ending->text);
+        return ending->problem != NULL ? 0 : error_memory(error, "a reply");
+    default:
+        return error_set(error, ERROR_INPUT, "it answered a delivery with \"dispatchReady\"");
+    }
+}
+
+int vat_ending_read(struct vat_ending *ending, struct iovec payload, struct error *error)
 {
     struct vat_reply reply;
+    struct iovec result;
+    int taken;
 
-    if (result.iov_len == 0)
-        return worker_words_unsettled;
-    if (vat_reply_parse(&reply, result.iov_base, result.iov_len, error) != 0)
-        return NULL;
-    if (reply.kind == VAT_REPLY_ERROR) {
-        buf_append(words, reply.text.bytes, reply.text.length);
-        if (buf_string(words) == NULL)
-            error_memory(error, "a reply");
-    } else if (reply.kind != VAT_REPLY_OK) {
-        error_set(error, ERROR_INPUT, "it answered a delivery with \"dispatchReady\"");
+    if (meter_split(payload, &ending->meter, &result, error) != 0)
+        return -1;
+    if (result.iov_len == 0) {
+        ending->problem = worker_words_unsettled;
+        return 0;
     }
+    if (vat_reply_parse(&reply, result.iov_base, result.iov_len, error) != 0)
+        return -1;
+    taken = take_reply(ending, &reply, error);
     vat_reply_free(&reply);
-    return words->length > 0 ? words->data : NULL;
+    return taken;
+}
+
+void vat_ending_free(struct vat_ending *ending)
+{
+    buf_free(&ending->text);
+    meter_free(&ending->meter);
 }
 
 static void tell_answer(struct vat *vat, const struct warehouse_answer *answer)
@@ -80,24 +115,22 @@ static void tell_answer(struct vat *vat, const struct warehouse_answer *answer)
 
 void vat_finish(struct vat *vat, const struct vat_happening *happening)
 {
-    struct error error = {0};
-    struct buf words = {0};
-    struct iovec result;
-    struct meter meter = {0};
-    struct warehouse_answer answer = {.come = happening->come, .meter = &meter};
+    struct vat_ending ending = {0};
+    struct error error;
 
     vat_stop_timer(vat);
-    if (meter_split(happening->payload, &meter, &result, &error) == 0)
-        answer.problem = vat_problem_of(result, &words, &error);
-    if (error.kind != ERROR_NONE) {
+    if (vat_ending_read(&ending, happening->payload, &error) != 0) {
         vat_kill_for(vat, ERROR_SYSTEM, "%s", error.text);
     } else {
-        if (words.length > 0 && vat->starts)
-            vat_place_syntax_error(vat, &words);
-        if (words.length > 0)
-            answer.problem = buf_string(&words);
+        struct warehouse_answer answer = {.come = happening->come, .meter = &ending.meter};
+
+        if (ending.problem == ending.text.data && ending.problem != NULL && vat->starts) {
+            vat_place_syntax_error(vat, &ending.text);
+            ending.problem = buf_string(&ending.text);
+        }
+        answer.problem = ending.problem;
+        answer.value = ending.value;
         tell_answer(vat, &answer);
     }
-    buf_free(&words);
-    meter_free(&meter);
+    vat_ending_free(&ending);
 }

@@ -191,26 +191,20 @@ static bool same_ending(struct vat *vat, const char *problem, const struct meter
 
 void vat_compare(struct vat *vat, const struct vat_happening *happening)
 {
-    struct error error = {0};
-    const char *problem = NULL;
-    struct buf words = {0};
-    struct meter meter = {0};
-    struct iovec result;
+    struct vat_ending ending = {0};
+    struct error error;
 
     vat_stop_timer(vat);
-    if (meter_split(happening->payload, &meter, &result, &error) == 0)
-        problem = vat_problem_of(result, &words, &error);
-    if (error.kind != ERROR_NONE) {
+    if (vat_ending_read(&ending, happening->payload, &error) != 0) {
         vat_kill_for(vat, ERROR_SYSTEM, "%s", error.text);
-    } else if (same_ending(vat, problem, &meter)) {
-        if (vat_log_replay_result(vat, problem, &meter, happening->come, &error) != 0)
+    } else if (same_ending(vat, ending.problem, &ending.meter)) {
+        if (vat_log_replay_result(vat, &ending, happening->come, &error) != 0)
             warehouse_fail(vat->warehouse, &error);
         vat->last_words[0] = '\0'; /* they were shown when it was new */
         vat->replay.position++;
         go_on(vat);
     }
-    buf_free(&words);
-    meter_free(&meter);
+    vat_ending_free(&ending);
 }
 
 void vat_ready(struct vat *vat, const struct vat_happening *happening)

@@ -153,8 +153,8 @@ int vat_log_replay_syscall(struct vat *vat, struct scan_span syscall, struct sca
     return slog_line_finish(slog, come, answered, error);
 }
 
-int vat_log_replay_result(struct vat *vat, const char *problem, const struct meter *meter,
-                          struct stamp come, struct error *error)
+int vat_log_replay_result(struct vat *vat, const struct vat_ending *ending, struct stamp come,
+                          struct error *error)
 {
     struct slog_writer *slog = slog_of(vat);
     struct slog_delivery delivery;
@@ -165,7 +165,7 @@ int vat_log_replay_result(struct vat *vat, const char *problem, const struct met
         return 0;
     take_word(vat->replay.item.delivery, dispatch);
     delivery = common(vat, dispatch);
-    delivery_result_put(&dr, problem, meter);
+    delivery_result_put(&dr, ending->problem, ending->value, &ending->meter);
     slog_line_delivery(slog, "deliver-result", &delivery);
     slog_field_raw(slog, "dr", dr.data, dr.length);
     buf_free(&dr);

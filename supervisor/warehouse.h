@@ -49,6 +49,7 @@ struct warehouse_vat {
 struct warehouse_answer {
     struct stamp come;
     const char *problem; /* NULL: it went well */
+    const char *value;   /* what came with "ok", JSON; NULL: null */
     const struct meter *meter;
 };
 

@@ -47,12 +47,13 @@ static int evaluate_and_save(struct replay_worker *worker, int fd, struct error 
 static int make(const struct launcher *launcher, const struct vat_runtime *runtime, int fd,
                 struct error *error)
 {
-    const struct launcher native = launcher_native(launcher);
+    struct launcher native = launcher_native(launcher);
     uv_loop_t loop;
     struct replay_host host = {.loop = &loop, .launcher = &native, .timeout_ms = LIMIT_MS};
     struct replay_worker worker = {.host = &host, .runtime = *runtime};
     int result = uv_loop_init(&loop);
 
+    native.compute_limit = 0; /* that is one for deliveries */
     if (result != 0)
         return error_set(error, ERROR_SYSTEM, "cannot start a loop: %s", uv_strerror(result));
     result = evaluate_and_save(&worker, fd, error);

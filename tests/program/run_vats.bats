@@ -1,0 +1,209 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe run on vats that call each other: under liveslots, with snapshots, stopped and
+# started again.
+
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    jq -Rs '{moduleFormat: "getExport", source: .}' "$ROOT/tests/program/vats/counter.js" \
+        > counter.bundle
+    vats=(--vat here=counter.bundle --vat there=counter.bundle
+        --vat token="$ROOT/examples/token/contract.js")
+}
+
+# lines COUNT: deliveries, of which half go from one vat to another.
+lines() {
+    local i
+
+    for ((i = 0; i < $1; i++)); do
+        printf '{"vat":"here","method":"addAtPeer","args":[{"@vat":"there"},"n%d",%d]}\n' $((i % 3)) "$i"
+        printf '{"vat":"token","method":"mint","args":["a",%d]}\n' $((i + 1))
+    done
+}
+
+# vats_run OPTION...
+vats_run() {
+    run --separate-stderr "$NATIVE/gaspipe" run --json "${vats[@]}" "$@"
+}
+
+# What must be the same however often a run was stopped, from the lines of FILE...
+outcome() {
+    jq -c 'if .kind == "delivery" then [.vat, .crankNum, .deliveryNum, .description, .status,
+            .result, .compute, .instructions]
+        elif .kind == "result" then [.place, .status, .value] else empty end' "$@"
+}
+
+# All that a store holds.
+dump() {
+    sqlite3 "$1/gaspipe.sqlite" .dump
+}
+
+@test "vats call each other; the result of a line is told when its promise is settled" {
+    vats_run --counter none - < <(lines 2; echo '{"vat":"here","method":"fail","args":["why not"]}'
+        echo '{"vat":"here","method":"never"}')
+    assert_status 1
+    assert_equal "$(jq -c 'select(.kind == "result") | [.place, .status, .value]' <<< "$output")" \
+        '["stdin:1","fulfilled",[0,1,1]]
+["stdin:2","fulfilled","1"]
+["stdin:3","fulfilled",[1,2,2]]
+["stdin:4","fulfilled","3"]
+["stdin:5","rejected",{"#error":"why not","errorId":"error:liveSlots:v1#70001","name":"Error"}]'
+    assert_equal "$(jq -c 'select(.kind == "summary") | [.results, .rejected, .failed]' \
+        <<< "$output")" '[5,1,0]'
+}
+
+@test "a line can go to the result of another, and hold it" {
+    vats_run --counter none - << 'EOF'
+{"vat":"there","method":"makeCounter","args":["c"],"id":"counter"}
+{"to":{"@result":"counter"},"method":"add","args":[5]}
+{"to":{"@result":"counter"},"method":"add","args":[6]}
+EOF
+    assert_status 0
+    assert_equal "$(jq -c 'select(.kind == "result") | .value' <<< "$output" | tail -n 2)" $'5\n11'
+}
+
+@test "a vat of liveslots that passes its limit ends, and the others go on" {
+    vats_run --counter none --compute-limit 1000000 - << 'EOF'
+{"vat":"there","method":"spin"}
+{"vat":"here","method":"addAtPeer","args":[{"@vat":"here"},"x",1]}
+{"vat":"there","method":"heap"}
+EOF
+    assert_status 1
+    assert_equal "$(jq -c 'select(.kind == "result") | [.status, .value["#error"]?]' <<< "$output")" \
+        $'["rejected","vat terminated"]\n["fulfilled",null]'
+    assert_equal "$(jq -r 'select(.crankNum == null and .kind == "delivery") | .error' \
+        <<< "$output")" 'the vat has ended: Compute meter exceeded'
+}
+
+@test "with snapshots and without: the same computrons" {
+    local interval with
+
+    for interval in 0 3 5; do
+        vats_run --counter none --snapshot-interval $interval - < <(lines 6)
+        assert_status 0
+        with=$(jq -c 'select(.kind == "delivery" and (.description | test("^(bring|drop|retire)") | not)) |
+            [.vat, .description, .compute]' <<< "$output")
+        : "${without:=$with}"
+        assert_equal "$with" "$without" "computrons with an interval of $interval"
+    done
+}
+
+@test "the slogfile of vats is replayed to the same, with snapshots" {
+    vats_run --counter none --snapshot-interval 6 --slog slog --store store - < <(lines 5)
+    assert_status 0
+    [ "$(grep -c heap-snapshot-save slog)" -gt 3 ]
+    assert_equal "$(jq -r .type slog | sort -u | tr '\n' ' ')" \
+        'clist crank-finish crank-start create-vat deliver deliver-result finish-replay gaspipe-placement heap-snapshot-load heap-snapshot-save slog-start start-replay syscall syscall-result vat-startup-finish vat-startup-start '
+    run "$NATIVE/gaspipe" replay --counter none --json slog
+    assert_status 0
+    assert_equal "$(jq -c 'select(.kind == "vat") | [.vat, .status]' <<< "$output")" \
+        $'["here","same"]\n["there","same"]\n["token","same"]'
+    run "$BUILD/slogreport" --json slog
+    assert_status 0
+}
+
+# stopped INPUT STORE OPTION...: the run is stopped as soon as it has printed something new,
+# and started again, until it ends by itself; all that it printed, in the file STORE.out.
+stopped() {
+    local pid rounds=0 printed status=130
+
+    : > "$2.out"
+    while [ "$status" -gt 128 ]; do
+        rounds=$((rounds + 1))
+        printed=$(wc -c < "$2.out")
+        "$NATIVE/gaspipe" run --json "${vats[@]}" --store "$2" "${@:3}" "$1" >> "$2.out" 2> err &
+        pid=$!
+        until [ "$(wc -c < "$2.out")" -gt "$printed" ] || ! kill -0 "$pid" 2> /dev/null; do
+            read -r -t 0.01 <> <(:) || true
+        done
+        if [ $((rounds % 2)) = 0 ]; then
+            kill -INT "$pid" 2> /dev/null || true
+        else
+            kill -TERM "$pid" 2> /dev/null || true
+        fi
+        status=0
+        wait "$pid" || status=$?
+    done
+    [ "$rounds" -gt 3 ] || fail "stopped $rounds times only"
+    [ "$status" -eq 0 ] || fail "exit status $status:" "$(cat err)"
+}
+
+@test "a run that is stopped again and again ends as one that never was" {
+    lines 6 > input
+    vats_run --counter none --snapshot-interval 7 --store whole input
+    assert_status 0
+    stopped input pieces --counter none --snapshot-interval 7
+    assert_equal "$(outcome pieces.out)" "$(outcome <<< "$output")" "what was printed"
+    assert_equal "$(dump pieces)" "$(dump whole)" "stores"
+}
+
+@test "the same under the counter, to the instruction" {
+    NATIVE=$BUILD
+    lines 2 > input
+    vats_run --snapshot-interval 5 --store whole input
+    assert_status 0
+    stopped input pieces --snapshot-interval 5
+    assert_equal "$(outcome pieces.out)" "$(outcome <<< "$output")" "what was printed"
+    assert_equal "$(dump pieces)" "$(dump whole)" "stores"
+}
+
+@test "cranks that are committed together come to the same" {
+    lines 4 > input
+    vats_run --counter none --store one input
+    local one
+    one=$(outcome <<< "$output")
+    vats_run --counter none --store many --cranks-per-commit 1000 input
+    assert_equal "$(outcome <<< "$output")" "$one"
+    assert_equal "$(dump many)" "$(dump one)"
+    stopped input pieces --counter none --cranks-per-commit 5
+    assert_equal "$(outcome pieces.out)" "$one"
+    assert_equal "$(dump pieces)" "$(dump one)"
+}
+
+@test "a run that was stopped goes on with the same file only" {
+    lines 3 > input
+    vats_run --counter none --store store - < <(head -n 2 input; echo nonsense)
+    assert_status 3
+    sed 's/"a"/"b"/' input > other
+    vats_run --counter none --store store other
+    assert_bad_input 3 'other: does not begin with the 2 lines' --new-input
+    head -n 1 input > short
+    vats_run --counter none --store store short
+    assert_bad_input 3 'short: does not begin with the 2 lines'
+    vats_run --counter none --store store input
+    assert_status 0
+    [[ $stderr == *"input: goes on behind line 2"* ]] || fail "$stderr"
+    assert_equal "$(jq -r 'select(.kind == "result") | .place' <<< "$output" | tr '\n' ' ')" \
+        'input:3 input:4 input:5 input:6 '
+    vats_run --counter none --store store other
+    assert_status 0
+    assert_equal "$(jq -r 'select(.kind == "result") | .place' <<< "$output" | wc -l)" 6
+}
+
+@test "lines that are queued together are done together" {
+    vats_run --counter none --queue-lines 4 - < <(lines 2)
+    assert_status 0
+    assert_equal "$(jq -r 'select(.kind == "result") | .place' <<< "$output" | tr '\n' ' ')" \
+        'stdin:1 stdin:2 stdin:3 stdin:4 '
+}
+
+@test "a transcript that was changed is found when its vat comes back" {
+    vats_run --counter none --snapshot-interval 0 --store store - < <(lines 2)
+    assert_status 0
+    sqlite3 store/gaspipe.sqlite "UPDATE transcript SET item = CAST(
+        replace(CAST(item AS TEXT), 'balance.a\"', 'balance.z\"') AS BLOB)
+        WHERE vat = 3 AND position = 2"
+    vats_run --counter none --store store - < <(lines 1)
+    assert_bad_input 4 'vat token cannot be brought back: delivery 3, syscall 0 differs' \
+        'recorded ["vatstoreGet","balance.z"]' 'now ["vatstoreGet","balance.a"]'
+}
+
+@test "a vat's contract cannot be exchanged behind its back" {
+    vats_run --counter none --store store - < <(lines 1)
+    cp "$ROOT/examples/digest/contract.js" other.js
+    run --separate-stderr "$NATIVE/gaspipe" run --counter none --store store --vat token=other.js - \
+        < /dev/null
+    assert_bad_input 3 token
+}
