@@ -179,6 +179,7 @@ static void tell(struct conductor *conductor, const struct journal_end *end,
         return;
     }
     report->vat_ended = conductor->vat_ended;
+    report->crank_ended = !ended.again;
     conductor->listener.delivered(conductor->listener.context, report);
     if (conductor->failed || conductor->closing)
         return;
@@ -316,40 +317,43 @@ static int describe_anew(struct conductor *conductor, int64_t vat)
     return result;
 }
 
+/* The worker is on its way from the snapshot; before it is there nothing goes on. */
 static void on_saved(void *context, int64_t vat)
 {
-    struct conductor *conductor = context;
+    (void)describe_anew(context, vat);
+}
 
-    if (describe_anew(conductor, vat) != 0)
-        return;
-    if (!conductor->saving) {
-        conductor_brought(conductor);
-        return;
+/* It was stopped before its snapshot was made. */
+static bool save_when_due(struct conductor *conductor, int64_t vat)
+{
+    struct kernel_vat described;
+    struct error error;
+    bool lives, due;
+
+    if (kernel_vat_get(conductor->kernel, vat, &described, &lives, &error) != 0) {
+        conductor_fail(conductor, &error);
+        return true;
     }
-    conductor->saving = false;
-    if (commit_when_full(conductor) == 0)
-        conductor_go(conductor);
+    due = lives && is_due(conductor, vat, described.deliveries);
+    if (lives)
+        kernel_vat_free(&described);
+    if (due)
+        warehouse_save(conductor->warehouse, vat);
+    return due;
 }
 
 static void on_ready(void *context, int64_t vat)
 {
     struct conductor *conductor = context;
-    struct kernel_vat described;
-    struct error error;
-    bool lives;
 
-    if (conductor->coming == 0)
-        return; /* it was restarted from a snapshot */
-    if (kernel_vat_get(conductor->kernel, vat, &described, &lives, &error) != 0) {
-        conductor_fail(conductor, &error);
-        return;
+    if (conductor->coming > 0) {
+        if (!save_when_due(conductor, vat))
+            conductor_brought(conductor);
+    } else if (conductor->saving) {
+        conductor->saving = false;
+        if (commit_when_full(conductor) == 0)
+            conductor_go(conductor);
     }
-    if (lives && is_due(conductor, vat, described.deliveries))
-        warehouse_save(conductor->warehouse, vat); /* the run was stopped before it was made */
-    else
-        conductor_brought(conductor);
-    if (lives)
-        kernel_vat_free(&described);
 }
 
 static void on_failed(void *context, const struct error *error)
@@ -406,47 +410,61 @@ void conductor_go(struct conductor *conductor)
 
 /* ---- the start ---- */
 
-void conductor_brought(struct conductor *conductor)
-{
-    if (--conductor->coming == 0)
-        conductor_go(conductor);
-}
-
-/* One after the other in their order; they start side by side. */
-static int bring_all(struct conductor *conductor, struct error *error)
+/* The next vat that lives is on its way; *found is false when there is no more. */
+static int bring_next(struct conductor *conductor, bool *found, struct error *error)
 {
     struct kernel_vat vat;
-    int64_t id = 0;
-    bool found, lives;
+    bool lives;
+    int result;
 
-    for (;;) {
-        if (kernel_vat_next(conductor->kernel, id, &id, &found, error) != 0)
-            return -1;
-        if (!found)
-            return 0;
-        if (kernel_vat_get(conductor->kernel, id, &vat, &lives, error) != 0)
-            return -1;
-        if (conductor_provide(conductor, &vat, error) != 0) {
-            kernel_vat_free(&vat);
-            return -1;
-        }
-        kernel_vat_free(&vat);
-        conductor->coming++;
-        warehouse_bring(conductor->warehouse, id);
-        if (conductor->failed)
-            return 0;
+    if (kernel_vat_next(conductor->kernel, conductor->last_brought, &conductor->last_brought, found,
+                        error) != 0)
+        return -1;
+    if (!*found)
+        return 0;
+    if (kernel_vat_get(conductor->kernel, conductor->last_brought, &vat, &lives, error) != 0)
+        return -1;
+    result = conductor_provide(conductor, &vat, error);
+    kernel_vat_free(&vat);
+    if (result != 0)
+        return -1;
+    conductor->coming++;
+    warehouse_bring(conductor->warehouse, conductor->last_brought);
+    return 0;
+}
+
+/*
+ * Side by side; one after the other where there is a slog, in which a vat's replay
+ * stands in one piece.
+ */
+static void bring_more(struct conductor *conductor)
+{
+    struct error error;
+
+    while (!conductor->all_brought && !conductor->failed) {
+        bool found = false;
+
+        if (bring_next(conductor, &found, &error) != 0)
+            conductor_fail(conductor, &error);
+        conductor->all_brought = !found;
+        if (conductor->options.slog != NULL && conductor->coming > 0)
+            return;
     }
+}
+
+void conductor_brought(struct conductor *conductor)
+{
+    conductor->coming--;
+    bring_more(conductor);
+    if (conductor->coming == 0 && conductor->all_brought)
+        conductor_go(conductor);
 }
 
 void conductor_start(struct conductor *conductor)
 {
-    struct error error;
-
-    conductor->coming = 1; /* until all are on their way */
-    if (bring_all(conductor, &error) != 0)
-        conductor_fail(conductor, &error);
-    else if (!conductor->failed)
-        conductor_brought(conductor);
+    bring_more(conductor);
+    if (conductor->coming == 0 && conductor->all_brought)
+        conductor_go(conductor);
 }
 
 /* ---- beginning and end ---- */

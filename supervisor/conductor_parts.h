@@ -17,11 +17,13 @@ struct conductor {
     struct warehouse *warehouse;
     struct journal journal;
 
-    size_t coming;   /* vats that are not brought yet, at the start */
-    bool beginning;  /* nothing is committed before the new vats have started */
-    bool delivering; /* the crank's delivery is with the warehouse */
-    bool collecting; /* it is the bringOutYourDead before a snapshot */
-    bool saving;     /* the vat's snapshot behind it is */
+    int64_t last_brought; /* number of the last vat that was asked for, at the start */
+    bool all_brought;     /* all were asked for */
+    size_t coming;        /* vats that are not brought yet, at the start */
+    bool beginning;       /* nothing is committed before the new vats have started */
+    bool delivering;      /* the crank's delivery is with the warehouse */
+    bool collecting;      /* it is the bringOutYourDead before a snapshot */
+    bool saving;          /* the vat's snapshot behind it is */
     bool failed, closing;
     uint64_t block_cranks; /* in the block that is open */
 

@@ -21,22 +21,30 @@ void output_init(struct output *output, bool json)
     output->colour = !json && isatty(STDOUT_FILENO) && (no_colour == NULL || no_colour[0] == '\0');
 }
 
+void output_keep(struct output *output)
+{
+    output->kept = output->gathered.length;
+    output->keeps = output->sums;
+}
+
 int output_flush(struct output *output, struct error *error)
 {
     struct buf *gathered = &output->gathered;
     int result = 0;
 
-    if (gathered->length > 0 && io_write_all(STDOUT_FILENO, gathered->data, gathered->length) != 0)
+    if (output->kept > 0 && io_write_all(STDOUT_FILENO, gathered->data, output->kept) != 0)
         result = error_system(error, errno, "cannot write the results to stdout");
-    buf_clear(gathered);
-    output->printed = output->sums;
+    buf_consume(gathered, output->kept);
+    output->kept = 0;
+    output->printed = output->keeps;
     return result;
 }
 
 void output_drop(struct output *output)
 {
     buf_clear(&output->gathered);
-    output->sums = output->printed;
+    output->kept = 0;
+    output->sums = output->keeps = output->printed;
 }
 
 void output_free(struct output *output)
@@ -311,5 +319,6 @@ int output_summary(struct output *output, double seconds, struct error *error)
         put_text_summary(&output->gathered, &output->printed, seconds);
     if (gathered(output, error) != 0)
         return -1;
+    output_keep(output);
     return output_flush(output, error);
 }

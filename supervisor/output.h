@@ -26,6 +26,8 @@ struct output {
 
     struct buf gathered;        /* what is not printed yet, */
     struct output_sums sums;    /* and what it comes to with that */
+    size_t kept;                /* bytes of it that have come to be, */
+    struct output_sums keeps;   /* and what it comes to with those */
     struct output_sums printed; /* what is */
 };
 
@@ -44,10 +46,13 @@ int output_delivery(struct output *output, const struct delivery_report *report,
                     struct error *error);
 int output_result(struct output *output, const struct output_result *result, struct error *error);
 
-/* Prints what has gathered. 0, or -1 with ERROR_SYSTEM when stdout cannot be written. */
+/* What has gathered up to now has come to be. */
+void output_keep(struct output *output);
+
+/* Prints what was kept. 0, or -1 with ERROR_SYSTEM when stdout cannot be written. */
 int output_flush(struct output *output, struct error *error);
 
-/* Drops what has gathered: it never came to be. */
+/* Drops what was gathered and not printed: it never came to be. */
 void output_drop(struct output *output);
 
 void output_free(struct output *output);

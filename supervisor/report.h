@@ -24,6 +24,7 @@ struct delivery_report {
     const char *method;      /* of a message; else the kind */
     bool ok;
     bool vat_ended;        /* with this delivery */
+    bool crank_ended;      /* else what it did can still be undone */
     const char *result;    /* JSON; NULL: none */
     const char *error;     /* NULL when ok */
     const char *place;     /* "FILE:LINE" that asked for it; NULL: none did */

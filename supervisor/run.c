@@ -93,6 +93,8 @@ static void delivered(void *context, const struct delivery_report *report)
     if (output_delivery(&run->output, &placed, &error) != 0 || note_end(run, report, &error) != 0 ||
         run_observe(run, report, &error) != 0)
         run_fail(run, &error);
+    else if (report->crank_ended)
+        output_keep(&run->output);
 }
 
 static void committed(void *context)

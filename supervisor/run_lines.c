@@ -144,6 +144,7 @@ static int report_refused(struct run *run, const struct delivery_line *line,
     result = report.error != NULL && report.description != NULL
                  ? output_delivery(&run->output, &report, error)
                  : error_memory(error, "a delivery");
+    output_keep(&run->output);
     run->status = ERROR_DELIVERY;
     buf_free(&words);
     buf_free(&description);
@@ -343,9 +344,12 @@ void run_on_idle(void *context)
     run->started = true;
     run->queued = 0;
     if (conductor_open_block(run->conductor, &error) != 0 ||
-        line_results_settle(&run->results, told_outcome, run, &error) != 0)
+        line_results_settle(&run->results, told_outcome, run, &error) != 0) {
         run_fail(run, &error);
-    else if (run->input_ended)
+        return;
+    }
+    output_keep(&run->output);
+    if (run->input_ended)
         end_input(run);
     else
         ask_for_line(run);
