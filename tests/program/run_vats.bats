@@ -107,13 +107,13 @@ EOF
 # stopped INPUT STORE OPTION...: the run is stopped as soon as it has printed something new,
 # and started again, until it ends by itself; all that it printed, in the file STORE.out.
 stopped() {
-    local pid rounds=0 printed status=130
+    local pid rounds=0 printed status=130 gaspipe=${gaspipe:-$NATIVE/gaspipe}
 
     : > "$2.out"
     while [ "$status" -gt 128 ]; do
         rounds=$((rounds + 1))
         printed=$(wc -c < "$2.out")
-        "$NATIVE/gaspipe" run --json "${vats[@]}" --store "$2" "${@:3}" "$1" >> "$2.out" 2> err &
+        "$gaspipe" run --json "${vats[@]}" --store "$2" "${@:3}" "$1" >> "$2.out" 2> err &
         pid=$!
         until [ "$(wc -c < "$2.out")" -gt "$printed" ] || ! kill -0 "$pid" 2> /dev/null; do
             read -r -t 0.01 <> <(:) || true
@@ -140,9 +140,11 @@ stopped() {
 }
 
 @test "the same under the counter, to the instruction" {
-    NATIVE=$BUILD
+    local gaspipe=$BUILD/gaspipe
+
     lines 2 > input
-    vats_run --snapshot-interval 5 --store whole input
+    run --separate-stderr "$gaspipe" run --json "${vats[@]}" --snapshot-interval 5 --store whole \
+        input
     assert_status 0
     stopped input pieces --snapshot-interval 5
     assert_equal "$(outcome pieces.out)" "$(outcome <<< "$output")" "what was printed"
@@ -174,6 +176,7 @@ stopped() {
     assert_bad_input 3 'short: does not begin with the 2 lines'
     vats_run --counter none --store store input
     assert_status 0
+    # shellcheck disable=SC2154 # run --separate-stderr sets it
     [[ $stderr == *"input: goes on behind line 2"* ]] || fail "$stderr"
     assert_equal "$(jq -r 'select(.kind == "result") | .place' <<< "$output" | tr '\n' ' ')" \
         'input:3 input:4 input:5 input:6 '
