@@ -316,6 +316,35 @@ cranks_of() {
     wait "$reader"
 }
 
+@test "a compressed file that is torn is read as far as it goes, and that is said" {
+    local form cut
+
+    cd "$BATS_TEST_TMPDIR"
+    zcat "$DATA/small.slog.gz" > small.slog
+    slogreport --json small.slog | grep '"kind":"delivery"' > whole
+    gzip -c small.slog > small.gz
+    zstd -qc small.slog > small.zst
+    for form in gz zst; do
+        for cut in 1 2 9 100 3000 9000; do
+            head -c -"$cut" "small.$form" > torn
+            # What another decompressor gets out of it, without a last line that is torn too.
+            case $form in
+            gz) zcat torn > lines 2> err || true ;;
+            zst) zstdcat torn > lines 2> err || true ;;
+            esac
+            run --separate-stderr slogreport --json torn
+            [[ $stderr == *'the compressed data ends before its end'* ]] || fail "$form less $cut: $stderr"
+            if [ -s lines ]; then
+                assert_status 0
+                grep '"kind":"delivery"' <<< "$output" > found || true
+                head -n "$(wc -l < found)" whole | diff - found
+                # Not less than the other one finds whole.
+                [ "$(wc -l < found)" -ge "$(sed '$d' lines | grep -c '"type":"deliver-result"')" ]
+            fi
+        done
+    done
+}
+
 @test "--follow does not read compressed files" {
     run --separate-stderr slogreport --follow "$DATA/small.slog.gz"
     assert_bad_input 3 small.slog.gz compressed
