@@ -4,16 +4,33 @@
 #include <sys/time.h>
 #include <time.h>
 
+/* Neither call below can fail: the clocks exist and the addresses are ours. */
+
+static int64_t mono_now(void)
+{
+    struct timespec mono;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &mono);
+    return (int64_t)mono.tv_sec * 1000000000 + mono.tv_nsec;
+}
+
 struct stamp stamp_now(void)
 {
     struct timeval real;
-    struct timespec mono;
 
-    /* Neither call can fail: the clocks exist and the addresses are ours. */
     (void)gettimeofday(&real, NULL);
-    (void)clock_gettime(CLOCK_MONOTONIC, &mono);
     return (struct stamp){
         .real = (int64_t)real.tv_sec * 1000000 + real.tv_usec,
-        .mono = (int64_t)mono.tv_sec * 1000000000 + mono.tv_nsec,
+        .mono = mono_now(),
+    };
+}
+
+struct stamp stamp_after(struct stamp first)
+{
+    int64_t mono = mono_now();
+
+    return (struct stamp){
+        .real = first.real + (mono - first.mono) / 1000,
+        .mono = mono,
     };
 }

@@ -16,4 +16,11 @@ struct stamp {
 
 struct stamp stamp_now(void);
 
+/*
+ * The present moment for half the price: only CLOCK_MONOTONIC is read, and `real` is as
+ * much later than that of `first` as it says. So a clock that is set meanwhile does not
+ * show between the two.
+ */
+struct stamp stamp_after(struct stamp first);
+
 #endif

@@ -54,7 +54,8 @@
  */
 enum gasmark {
     GASMARK_START = 0,         /* begin at zero, also when a region was open */
-    GASMARK_STOP = 1,          /* end the region; buffer gets its instructions */
+    GASMARK_STOP = 1,          /* end the region; buffer gets its instructions, or where it
+                                  has room for them, a struct gasmark_totals */
     GASMARK_BYTES_READ = 2,    /* buffer gets the bytes that syscalls in the region have read */
     GASMARK_BYTES_WRITTEN = 3, /* ... and have written */
     GASMARK_PAUSE = 4,         /* leave the region for a while */
@@ -90,6 +91,13 @@ struct gasmark_hello {
     uint64_t magic;     /* GASMARK_MAGIC */
     uint32_t version;   /* GASMARK_VERSION of the counter */
     uint32_t precision; /* enum gasmark_precision at this moment */
+};
+
+/* What a region came to, all at one mark: each mark costs a microsecond or so. */
+struct gasmark_totals {
+    uint64_t instructions;
+    uint64_t bytes_read;
+    uint64_t bytes_written;
 };
 
 #define GASMARK_MAGIC UINT64_C(0x6b72616d736167) /* "gasmark" */
@@ -157,6 +165,15 @@ static inline void gasmark_start(void)
 static inline uint64_t gasmark_stop(void)
 {
     return gasmark_ask(GASMARK_STOP);
+}
+
+/* The same with what it read and wrote, at the price of one mark. */
+static inline struct gasmark_totals gasmark_stop_totals(void)
+{
+    struct gasmark_totals totals = {GASMARK_NONE, GASMARK_NONE, GASMARK_NONE};
+
+    gasmark_call(GASMARK_STOP, &totals, sizeof totals);
+    return totals;
 }
 
 static inline void gasmark_pause(void)

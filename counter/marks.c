@@ -109,6 +109,21 @@ static void answer(uint64_t buffer, uint64_t size, uint64_t number)
         guest_memory_write(buffer, &number, sizeof number);
 }
 
+/* All that a region came to, where the buffer has room for it. */
+static void answer_totals(uint64_t buffer, uint64_t size, const struct tally *kept)
+{
+    const struct gasmark_totals totals = {
+        .instructions = kept->instructions,
+        .bytes_read = kept->bytes_read,
+        .bytes_written = kept->bytes_written,
+    };
+
+    if (size >= sizeof totals)
+        guest_memory_write(buffer, &totals, sizeof totals);
+    else
+        answer(buffer, size, kept->instructions);
+}
+
 static uint64_t told(uint64_t buffer, uint64_t size)
 {
     uint64_t number = 0;
@@ -142,7 +157,7 @@ static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t si
         break;
     case GASMARK_STOP:
         stop(index, region, now);
-        answer(buffer, size, region->kept.instructions);
+        answer_totals(buffer, size, &region->kept);
         break;
     case GASMARK_PAUSE:
         region_pause(region, now);

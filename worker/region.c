@@ -64,9 +64,11 @@ void region_stop(struct region *region, struct meter *meter)
 
     meter->counted = region->counter;
     if (region->counter) {
-        meter->instructions = gasmark_stop();
-        meter->bytes_read = gasmark_bytes_read();
-        meter->bytes_written = gasmark_bytes_written();
+        struct gasmark_totals totals = gasmark_stop_totals();
+
+        meter->instructions = totals.instructions;
+        meter->bytes_read = totals.bytes_read;
+        meter->bytes_written = totals.bytes_written;
     }
     region_rebase(region);
     meter->cpu = cpu_between(&before, &region->before);

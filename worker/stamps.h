@@ -13,7 +13,10 @@ struct stamps {
     size_t capacity;
 };
 
-/* Adds the present moment. 0, or -1 when memory ran out. */
+/*
+ * Adds the present moment; `real` counts from the list's first. 0, or -1 when memory ran
+ * out.
+ */
 int stamps_take(struct stamps *stamps);
 
 /* The one taken last; one was taken since the list was empty. */
@@ -22,7 +25,8 @@ static inline struct stamp stamps_last(const struct stamps *stamps)
     return stamps->items[stamps->count - 1];
 }
 
-/* Empties the list and keeps its memory, so that taking one costs two clock readings. */
+/* Empties the list and keeps its memory, so that taking one costs no more than
+ * reading a clock. */
 void stamps_clear(struct stamps *stamps);
 
 void stamps_free(struct stamps *stamps);

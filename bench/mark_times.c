@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a delivery pays for being measured: nanoseconds of each thing that the worker does
+ * for it, as JSON. To be run natively and under QEMU.
+ */
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "base/stamp.h"
+#include "counter/gasmark.h"
+
+enum { ROUNDS = 20000 };
+
+static struct stamp first;
+
+static void take_first_stamp(void)
+{
+    first = stamp_now();
+}
+
+static void take_later_stamp(void)
+{
+    (void)stamp_after(first);
+}
+
+static void start_and_stop(void)
+{
+    gasmark_start();
+    (void)gasmark_stop_totals();
+}
+
+static void pause_and_resume(void)
+{
+    gasmark_pause();
+    gasmark_resume();
+}
+
+static void ask_for_processor_time(void)
+{
+    struct rusage usage;
+
+    /* Cannot fail: the address is ours. */
+    (void)getrusage(RUSAGE_THREAD, &usage);
+}
+
+static double nanoseconds_of(void (*work)(void))
+{
+    struct stamp begun = stamp_now();
+
+    for (int i = 0; i < ROUNDS; i++)
+        work();
+    return (double)(stamp_now().mono - begun.mono) / ROUNDS;
+}
+
+int main(void)
+{
+    printf("{\"firstStamp\":%.0f,", nanoseconds_of(take_first_stamp));
+    printf("\"laterStamp\":%.0f,", nanoseconds_of(take_later_stamp));
+    printf("\"startStop\":%.0f,", nanoseconds_of(start_and_stop));
+    printf("\"pauseResume\":%.0f,", nanoseconds_of(pause_and_resume));
+    printf("\"processorTime\":%.0f}\n", nanoseconds_of(ask_for_processor_time));
+    return 0;
+}
