@@ -47,6 +47,17 @@ static const char *take_number(const char *at, const char *end, uint64_t max, ch
     return at > first && at < end && *at == after ? at + 1 : NULL;
 }
 
+void recording_snapshot_path(char *path, size_t size, const char *recording)
+{
+    static const char suffix[] = ".frames";
+    size_t length = strlen(recording);
+
+    if (length >= sizeof suffix - 1 &&
+        strcmp(recording + length - (sizeof suffix - 1), suffix) == 0)
+        length -= sizeof suffix - 1;
+    snprintf(path, size, "%.*s.snapshot", (int)length, recording);
+}
+
 bool recording_begins(const char *bytes, size_t length)
 {
     const char *colon = memchr(bytes, ':', length < 8 ? length : 8);

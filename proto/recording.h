@@ -47,6 +47,9 @@ size_t recording_put_prefix(char at[RECORDING_PREFIX_SIZE], enum recording_direc
 int recording_take_head(struct recording_head *head, struct iovec payload, struct error *error);
 int recording_take_frame(struct recorded_frame *frame, struct iovec payload, struct error *error);
 
+/* The path of the snapshot that belongs to a recording's: .snapshot for .frames. */
+void recording_snapshot_path(char *path, size_t size, const char *recording);
+
 /* Whether a file that begins so may be one. */
 bool recording_begins(const char *bytes, size_t length);
 

@@ -2,7 +2,9 @@
 #include "supervisor/replay_recording.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -234,21 +236,39 @@ static int print(struct playback *playback, struct error *error)
 
 /* ---- the whole ---- */
 
+/* The snapshot that the session went on from; -1 in *fd: from none. */
+static int open_snapshot(const struct playback *playback, int *fd, struct error *error)
+{
+    char path[PATH_MAX];
+
+    *fd = -1;
+    if (!playback->head.from_snapshot)
+        return 0;
+    recording_snapshot_path(path, sizeof path, playback->options->transcript);
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd >= 0)
+        return 0;
+    return error_set(error, ERROR_INPUT, "%s: %m; %s went on from this snapshot", path,
+                     playback->options->transcript);
+}
+
 static int start_worker(struct playback *playback, struct error *error)
 {
-    if (playback->head.from_snapshot)
-        return error_set(error, ERROR_INPUT,
-                         "%s: this session went on from a snapshot, which a recording does not "
-                         "hold: only one from its start can be played again",
-                         playback->options->transcript);
-    if (launcher_open(&playback->launcher, playback->options->counted, playback->head.compute_limit,
-                      error) != 0)
+    struct launcher *launcher = &playback->launcher;
+    int snapshot;
+
+    if (open_snapshot(playback, &snapshot, error) != 0)
         return -1;
-    playback->launcher.instruction_limit = playback->options->instruction_limit;
-    playback->launcher.compute_interval = playback->head.compute_interval;
-    playback->launcher.parser_kb = playback->head.parser_kb;
-    playback->session =
-        session_start(&playback->launcher, &playback->loop, "gaspipe-worker:replay", -1, error);
+    if (launcher_open(launcher, playback->options->counted, playback->head.compute_limit, error) ==
+        0) {
+        launcher->instruction_limit = playback->options->instruction_limit;
+        launcher->compute_interval = playback->head.compute_interval;
+        launcher->parser_kb = playback->head.parser_kb;
+        playback->session =
+            session_start(launcher, &playback->loop, "gaspipe-worker:replay", snapshot, error);
+    }
+    if (snapshot >= 0)
+        close(snapshot);
     return playback->session == NULL ? -1 : 0;
 }
 

@@ -2,43 +2,14 @@
 #include "worker/engine_xs_snapshot.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "worker/snapshot_place.h"
+
 static const char signature[] = "xsnap 1";
-
-/* The descriptor that "@N" or "@N:WORDS" names, duplicated; -1 with errno. */
-static int duplicate_named(const char *place)
-{
-    char *end;
-    long number = strtol(place + 1, &end, 10);
-
-    if (end == place + 1 || (*end != '\0' && *end != ':') || number < 0 || number > INT_MAX) {
-        errno = EBADF;
-        return -1;
-    }
-    return dup((int)number);
-}
-
-/* NULL with errno. */
-static FILE *open_place(const char *place, const char *mode_of_path, const char *mode_of_descriptor)
-{
-    FILE *file;
-    int fd;
-
-    if (place[0] != '@')
-        return fopen(place, mode_of_path);
-    fd = duplicate_named(place);
-    if (fd < 0)
-        return NULL;
-    file = fdopen(fd, mode_of_descriptor);
-    if (file == NULL)
-        close(fd);
-    return file;
-}
 
 /* What the two callbacks of XS work on. */
 struct stream {
@@ -87,7 +58,7 @@ static xsSnapshot describe(xsCallback callbacks[XS_SNAPSHOT_CALLBACKS], struct s
 int xs_snapshot_write(xsMachine *machine, xsCallback callbacks[XS_SNAPSHOT_CALLBACKS],
                       const char *place, size_t *size, struct error *error)
 {
-    struct stream stream = {.file = open_place(place, "wb", "ab")};
+    struct stream stream = {.file = snapshot_place_open(place, "wb", "ab")};
     xsSnapshot snapshot = describe(callbacks, &stream);
     int problem;
 
@@ -107,7 +78,7 @@ int xs_snapshot_write(xsMachine *machine, xsCallback callbacks[XS_SNAPSHOT_CALLB
 xsMachine *xs_snapshot_read(xsCallback callbacks[XS_SNAPSHOT_CALLBACKS], const char *place,
                             void *context, struct error *error)
 {
-    struct stream stream = {.file = open_place(place, "rb", "rb")};
+    struct stream stream = {.file = snapshot_place_open(place, "rb", "rb")};
     xsSnapshot snapshot = describe(callbacks, &stream);
     xsMachine *machine;
 

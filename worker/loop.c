@@ -312,6 +312,19 @@ static void handle_all(struct worker *worker)
     }
 }
 
+/* NULL with the error filled. */
+static struct engine *open_snapshot(struct worker *worker, const struct engine_options *engine,
+                                    const char *place, struct error *error)
+{
+    if (worker->ops->open_snapshot == NULL) {
+        error_set(error, ERROR_USAGE, "-r: this engine has no snapshots");
+        return NULL;
+    }
+    if (worker->recorder != NULL)
+        place = recorder_keep_snapshot(worker->recorder, place, error);
+    return place != NULL ? worker->ops->open_snapshot(engine, place, error) : NULL;
+}
+
 static int open_engine(struct worker *worker, const struct loop_options *options)
 {
     struct engine_options engine = options->engine;
@@ -320,10 +333,8 @@ static int open_engine(struct worker *worker, const struct loop_options *options
     engine.host = (struct engine_host){.context = worker, .request = request};
     if (options->snapshot == NULL)
         worker->engine = worker->ops->open(&engine, &error);
-    else if (worker->ops->open_snapshot != NULL)
-        worker->engine = worker->ops->open_snapshot(&engine, options->snapshot, &error);
     else
-        error_set(&error, ERROR_USAGE, "-r: this engine has no snapshots");
+        worker->engine = open_snapshot(worker, &engine, options->snapshot, &error);
     if (worker->engine != NULL)
         return 0;
     log_line("%s", error.text);

@@ -14,10 +14,12 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "proto/netstring.h"
+#include "worker/snapshot_place.h"
 
 struct recorder {
     int fd; /* -1: it records no more */
     char path[PATH_MAX];
+    char snapshot[PATH_MAX];
 };
 
 /* Each record is written at once and whole, so that what a crash leaves can be read up to
@@ -84,6 +86,38 @@ void recorder_take(struct recorder *recorder, enum recording_direction direction
     for (int i = 0; i < count; i++)
         all[i + 1] = parts[i];
     write_record(recorder, all, count + 1);
+}
+
+static int copy(FILE *from, FILE *to)
+{
+    static char bytes[64 * 1024];
+    size_t got;
+
+    while ((got = fread(bytes, 1, sizeof bytes, from)) > 0)
+        if (fwrite(bytes, 1, got, to) != got)
+            return -1;
+    return ferror(from) ? -1 : 0;
+}
+
+const char *recorder_keep_snapshot(struct recorder *recorder, const char *place,
+                                   struct error *error)
+{
+    FILE *from = snapshot_place_open(place, "rb", "rb"), *to = NULL;
+    int result = -1;
+
+    recording_snapshot_path(recorder->snapshot, sizeof recorder->snapshot, recorder->path);
+    if (from != NULL)
+        to = fopen(recorder->snapshot, "wbxe");
+    if (to != NULL)
+        result = copy(from, to);
+    if (to != NULL && fclose(to) != 0)
+        result = -1;
+    if (result != 0)
+        error_system(error, errno, "--record: cannot copy snapshot %s to %s", place,
+                     recorder->snapshot);
+    if (from != NULL)
+        (void)fclose(from); /* was only read */
+    return result == 0 ? recorder->snapshot : NULL;
 }
 
 void recorder_close(struct recorder *recorder)

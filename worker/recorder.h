@@ -22,6 +22,14 @@ struct recorder *recorder_open(const char *folder, const struct recording_head *
 void recorder_take(struct recorder *recorder, enum recording_direction direction,
                    struct stamp stamp, const struct iovec *parts, int count);
 
+/*
+ * Copies the snapshot that the session goes on from to DIR/START-PID.snapshot, since the
+ * place that it comes from may be readable once only. The copy's path, the recorder's, or
+ * NULL with ERROR_SYSTEM.
+ */
+const char *recorder_keep_snapshot(struct recorder *recorder, const char *place,
+                                   struct error *error);
+
 /* NULL is allowed. */
 void recorder_close(struct recorder *recorder);
 

@@ -38,11 +38,15 @@ outcome() {
     recorder
     "$BUILD/gaspipe" run --worker ./worker --vat "token=$ROOT/examples/token/contract.js" \
         "$ROOT/examples/token/deliveries.jsonl" > /dev/null || [ $? -eq 1 ]
-    replay --json frames/*
-    assert_status 0
-    assert_equal "$(outcome '[.status, .commands, .unanswered]')" '["same",9,false]'
-    [ "$(outcome .requests)" -gt 10 ]
-    replay frames/*
+    requests=0
+    for file in frames/*.frames; do
+        replay --json "$file"
+        assert_status 0
+        assert_equal "$(outcome '[.status, .unanswered]')" '["same",false]'
+        requests=$((requests + $(outcome .requests)))
+    done
+    [ "$requests" -gt 10 ]
+    replay "$file"
     assert_status 0
     assert_output_has ', the same'
 }
@@ -98,18 +102,25 @@ outcome() {
     assert_equal "$(outcome '[.status, .unanswered]')" '["same",true]'
 }
 
-@test "a session from a snapshot cannot be played again, and says why" {
-    frame=wsnapshot
-    session "$frame"
-    "$BUILD/gaspipe-worker" -r snapshot --record others 3< <(printf '2:e1,') 4> answers
-    replay others/*
-    assert_bad_input 3 snapshot
+@test "a session from a snapshot is recorded with it, from a path and from a pipe" {
+    session 'eglobalThis.x = 41' wsnapshot
+    "$BUILD/gaspipe-worker" -r snapshot --record path 3< <(printf '8:ethrow x,') 4> answers || [ $? -eq 15 ]
+    "$BUILD/gaspipe-worker" -r @8:mine --record pipe 3< <(printf '8:ethrow x,') 4> answers 8< <(cat snapshot) ||
+        [ $? -eq 15 ]
+    cmp path/*.snapshot snapshot
+    cmp pipe/*.snapshot snapshot
     # Nor is a snapshot written again.
     rm snapshot
-    replay --json frames/*
-    assert_status 0
-    assert_equal "$(outcome .status)" '"same"'
+    for file in frames/* path/*.frames pipe/*.frames; do
+        replay --json "$file"
+        assert_status 0
+        assert_equal "$(outcome '[.status, .unanswered]')" '["same",false]'
+    done
     [ ! -e snapshot ]
+    grep -qa '!41' path/*.frames
+    rm pipe/*.snapshot
+    replay pipe/*.frames
+    assert_bad_input 3 snapshot 'No such file'
 }
 
 @test "a recording that cannot be written does not hurt the session" {

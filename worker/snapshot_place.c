@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/snapshot_place.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The descriptor that "@N" or "@N:WORDS" names, duplicated; -1 with errno. */
+static int duplicate_named(const char *place)
+{
+    char *end;
+    long number = strtol(place + 1, &end, 10);
+
+    if (end == place + 1 || (*end != '\0' && *end != ':') || number < 0 || number > INT_MAX) {
+        errno = EBADF;
+        return -1;
+    }
+    return dup((int)number);
+}
+
+FILE *snapshot_place_open(const char *place, const char *mode_of_path,
+                          const char *mode_of_descriptor)
+{
+    FILE *file;
+    int fd;
+
+    if (place[0] != '@')
+        return fopen(place, mode_of_path);
+    fd = duplicate_named(place);
+    if (fd < 0)
+        return NULL;
+    file = fdopen(fd, mode_of_descriptor);
+    if (file == NULL)
+        close(fd);
+    return file;
+}
