@@ -254,11 +254,14 @@ static void skip_written(uv_buf_t **pieces, unsigned *count, size_t written)
 }
 
 /* Whether the pipe takes more, after a while at most. Not to be waited for while others
- * are, nor when it is full because nobody reads. */
+ * are, nor when it is full because nobody reads; and what the loop has to write before that
+ * is written by nobody else. */
 static bool wait_for_room(const struct worker_process *process, int fd)
 {
     struct pollfd pipe = {.fd = fd, .events = POLLOUT};
 
+    if (uv_stream_get_write_queue_size((const uv_stream_t *)&process->down) > 0)
+        return false;
     return process->awaited && awaited_count == 1 && poll(&pipe, 1, WRITE_PATIENCE_MS) == 1;
 }
 
