@@ -40,8 +40,38 @@ void conductor_fail(struct conductor *conductor, const struct error *error);
 int conductor_provide(struct conductor *conductor, const struct kernel_vat *vat,
                       struct error *error);
 
+/* The kernel has ended a crank. */
+int conductor_end_crank(struct conductor *conductor, const struct kernel_crank_end *end,
+                        struct error *error);
+
+/* Commits when the block has all its cranks. -1 after conductor_fail(). */
+int conductor_commit_when_full(struct conductor *conductor);
+
+/* ---- conductor_delivery.c: a crank's delivery, and what the warehouse tells of it ---- */
+
+void conductor_deliver(struct conductor *conductor, const struct kernel_delivery *delivery);
+
+void conductor_on_sent(void *context, int64_t vat, struct stamp sent);
+void conductor_on_said(void *context, int64_t vat, const struct vat_request *request,
+                       struct stamp come);
+void conductor_on_asked(void *context, int64_t vat, const struct vat_request *request,
+                        struct stamp come);
+void conductor_on_answered(void *context, int64_t vat, const struct warehouse_answer *told);
+void conductor_on_lost(void *context, int64_t vat, const struct warehouse_loss *loss);
+
+/* ---- conductor_vats.c: vats that come, snapshots ---- */
+
+/*
+ * Whether a vat whose transcript ends there wants its next snapshot. As SwingSet counts:
+ * the worker's start is one of the deliveries.
+ */
+bool conductor_snapshot_is_due(const struct conductor *conductor, int64_t vat, int64_t end);
+
 /* One more vat is where it should be at the start. */
 void conductor_brought(struct conductor *conductor);
+
+void conductor_on_saved(void *context, int64_t vat);
+void conductor_on_ready(void *context, int64_t vat);
 
 /* ---- conductor_slog.c: what the kernel tells while it works ---- */
 

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/conductor_parts.h"
+
+/* ---- snapshots ---- */
+
+bool conductor_snapshot_is_due(const struct conductor *conductor, int64_t vat, int64_t end)
+{
+    const struct conductor_options *options = &conductor->options;
+    const int64_t saved_at = warehouse_saved_at(conductor->warehouse, vat);
+    const int64_t deliveries = end - (saved_at > 0 ? saved_at : 0);
+
+    if (options->snapshot_interval == 0 || deliveries == 0)
+        return false;
+    return deliveries + 1 >= (int64_t)options->snapshot_interval ||
+           (saved_at < 0 && deliveries + 1 >= (int64_t)options->snapshot_initial);
+}
+
+/* Its deliveries are numbered otherwise from here on. */
+static int describe_anew(struct conductor *conductor, int64_t vat)
+{
+    struct kernel_vat described;
+    struct error error;
+    bool lives;
+    int result = kernel_vat_get(conductor->kernel, vat, &described, &lives, &error);
+
+    if (result == 0 && lives) {
+        result = conductor_provide(conductor, &described, &error);
+        kernel_vat_free(&described);
+    }
+    if (result != 0)
+        conductor_fail(conductor, &error);
+    return result;
+}
+
+/* The worker is on its way from the snapshot; before it is there nothing goes on. */
+void conductor_on_saved(void *context, int64_t vat)
+{
+    (void)describe_anew(context, vat);
+}
+
+/* It was stopped before its snapshot was made. */
+static bool save_when_due(struct conductor *conductor, int64_t vat)
+{
+    struct kernel_vat described;
+    struct error error;
+    bool lives, due;
+
+    if (kernel_vat_get(conductor->kernel, vat, &described, &lives, &error) != 0) {
+        conductor_fail(conductor, &error);
+        return true;
+    }
+    due = lives && conductor_snapshot_is_due(conductor, vat, described.deliveries);
+    if (lives)
+        kernel_vat_free(&described);
+    if (due)
+        warehouse_save(conductor->warehouse, vat);
+    return due;
+}
+
+void conductor_on_ready(void *context, int64_t vat)
+{
+    struct conductor *conductor = context;
+
+    if (conductor->coming > 0) {
+        if (!save_when_due(conductor, vat))
+            conductor_brought(conductor);
+    } else if (conductor->saving) {
+        conductor->saving = false;
+        if (conductor_commit_when_full(conductor) == 0)
+            conductor_go(conductor);
+    }
+}
+
+/* ---- the start ---- */
+
+/* The next vat that lives is on its way; *found is false when there is no more. */
+static int bring_next(struct conductor *conductor, bool *found, struct error *error)
+{
+    struct kernel_vat vat;
+    bool lives;
+    int result;
+
+    if (kernel_vat_next(conductor->kernel, conductor->last_brought, &conductor->last_brought, found,
+                        error) != 0)
+        return -1;
+    if (!*found)
+        return 0;
+    if (kernel_vat_get(conductor->kernel, conductor->last_brought, &vat, &lives, error) != 0)
+        return -1;
+    result = conductor_provide(conductor, &vat, error);
+    kernel_vat_free(&vat);
+    if (result != 0)
+        return -1;
+    conductor->coming++;
+    warehouse_bring(conductor->warehouse, conductor->last_brought);
+    return 0;
+}
+
+/*
+ * Side by side; one after the other where there is a slog, in which a vat's replay
+ * stands in one piece.
+ */
+static void bring_more(struct conductor *conductor)
+{
+    struct error error;
+
+    while (!conductor->all_brought && !conductor->failed) {
+        bool found = false;
+
+        if (bring_next(conductor, &found, &error) != 0)
+            conductor_fail(conductor, &error);
+        conductor->all_brought = !found;
+        if (conductor->options.slog != NULL && conductor->coming > 0)
+            return;
+    }
+}
+
+void conductor_brought(struct conductor *conductor)
+{
+    conductor->coming--;
+    bring_more(conductor);
+    if (conductor->coming == 0 && conductor->all_brought)
+        conductor_go(conductor);
+}
+
+void conductor_start(struct conductor *conductor)
+{
+    bring_more(conductor);
+    if (conductor->coming == 0 && conductor->all_brought)
+        conductor_go(conductor);
+}
