@@ -44,8 +44,7 @@ int conductor_commit(struct conductor *conductor)
 
 /* ---- the end of a crank ---- */
 
-/* A worker whose vat ended, or has to come back from before the crank. */
-static int stop_vat(struct conductor *conductor, int64_t vat, struct error *error)
+int conductor_stop_vat(struct conductor *conductor, int64_t vat, struct error *error)
 {
     struct kernel_vat described;
     bool lives;
@@ -67,9 +66,10 @@ int conductor_end_crank(struct conductor *conductor, const struct kernel_crank_e
                         struct error *error)
 {
     for (size_t i = 0; i < end->stopped_count; i++)
-        if (stop_vat(conductor, end->stopped[i], error) != 0)
+        if (conductor_stop_vat(conductor, end->stopped[i], error) != 0)
             return -1;
     conductor->block_cranks++;
+    conductor->tries = 0;
     return journal_slog_finish(conductor->options.slog, end, conductor->crank_started, error);
 }
 
@@ -90,8 +90,14 @@ int conductor_provide(struct conductor *conductor, const struct kernel_vat *vat,
         .dynamic = vat->dynamic,
         .incarnation = vat->incarnation,
         .first_delivery = vat->first_delivery,
+        .limits = vat->limits,
     };
 
+    if (vat->limits.instructions > 0 && !conductor->options.launcher->counted)
+        return error_set(error, ERROR_INPUT,
+                         "vat %s was made with --max-instructions %" PRId64
+                         ", which only --counter qemu can hold it to",
+                         vat->name, vat->limits.instructions);
     return warehouse_provide(conductor->warehouse, &described, error);
 }
 
@@ -175,6 +181,7 @@ static int open_parts(struct conductor *conductor, struct error *error)
     const struct kernel_options kernel = {
         .reap_interval = (int64_t)options->reap_interval,
         .reap_gc_references = KERNEL_REAP_GC_REFERENCES,
+        .limits = options->limits,
         .listener = conductor_kernel_listener(conductor),
     };
 
@@ -200,8 +207,10 @@ struct conductor *conductor_new(const struct conductor_options *options,
     conductor->listener = *listener;
     conductor->beginning = true;
     journal_init(&conductor->journal, options->slog);
-    if (open_parts(conductor, error) == 0)
+    if (open_parts(conductor, error) == 0) {
+        conductor_init_trouble(conductor);
         return conductor;
+    }
     conductor_free(conductor);
     return NULL;
 }
@@ -218,6 +227,7 @@ void conductor_close(struct conductor *conductor, bool drop)
     if (conductor->closing)
         return;
     conductor->closing = true;
+    conductor_close_trouble(conductor);
     kernel_abandon_crank(conductor->kernel);
     if (conductor->failed || conductor->beginning || drop)
         store_block_rollback(conductor->options.store);

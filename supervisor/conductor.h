@@ -26,13 +26,15 @@ struct conductor_options {
     uv_loop_t *loop;
     const struct launcher *launcher;
     struct store *store;
-    struct slog_writer *slog;   /* NULL: none is written */
-    const char *fingerprint;    /* of what counts instructions; NULL: nothing does */
-    uint64_t timeout_ms;        /* for a delivery; 0: none */
-    uint64_t snapshot_interval; /* deliveries from one snapshot of a vat to the next; 0: none */
-    uint64_t snapshot_initial;  /* deliveries up to the first one */
-    uint64_t reap_interval;     /* deliveries from one bringOutYourDead to the next; 0: none */
-    uint64_t block_cranks;      /* that are committed together; at least 1 */
+    struct slog_writer *slog;    /* NULL: none is written */
+    const char *fingerprint;     /* of what counts instructions; NULL: nothing does */
+    uint64_t timeout_ms;         /* for a delivery; 0: none */
+    uint64_t snapshot_interval;  /* deliveries from one snapshot of a vat to the next; 0: none */
+    uint64_t snapshot_initial;   /* deliveries up to the first one */
+    uint64_t reap_interval;      /* deliveries from one bringOutYourDead to the next; 0: none */
+    struct kernel_limits limits; /* of vats that are new */
+    uint64_t retries;            /* after the host's trouble, of one crank */
+    uint64_t block_cranks;       /* that are committed together; at least 1 */
 };
 
 struct conductor_listener {

@@ -184,8 +184,9 @@ void conductor_on_lost(void *context, int64_t vat, const struct warehouse_loss *
         .blame = loss->blame,
     };
 
-    (void)vat;
-    if (conductor->delivering)
+    if (loss->blame == ERROR_SYSTEM)
+        conductor_meet_trouble(conductor, vat, loss->reason);
+    else if (conductor->delivering)
         finish(conductor, &end);
     else
         conductor_brought(conductor); /* its first delivery meets the same, and can say so */

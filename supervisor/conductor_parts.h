@@ -25,6 +25,9 @@ struct conductor {
     bool collecting;      /* it is the bringOutYourDead before a snapshot */
     bool saving;          /* the vat's snapshot behind it is */
     bool failed, closing;
+
+    unsigned tries;        /* of the crank, or of bringing a vat, that met trouble in a row */
+    uv_timer_t pause;      /* until the crank is tried again */
     uint64_t block_cranks; /* in the block that is open */
 
     struct stamp crank_started;
@@ -67,11 +70,27 @@ void conductor_on_lost(void *context, int64_t vat, const struct warehouse_loss *
  */
 bool conductor_snapshot_is_due(const struct conductor *conductor, int64_t vat, int64_t end);
 
+/* A vat that ended, or has to come back from before the crank: its worker is to go. */
+int conductor_stop_vat(struct conductor *conductor, int64_t vat, struct error *error);
+
 /* One more vat is where it should be at the start. */
 void conductor_brought(struct conductor *conductor);
 
 void conductor_on_saved(void *context, int64_t vat);
 void conductor_on_ready(void *context, int64_t vat);
+
+/* ---- conductor_trouble.c ---- */
+
+void conductor_init_trouble(struct conductor *conductor);
+
+/*
+ * The host's trouble cost the vat's worker. What was under way is tried again, or given up
+ * when it was often enough.
+ */
+void conductor_meet_trouble(struct conductor *conductor, int64_t vat, const char *reason);
+
+/* No more is tried. */
+void conductor_close_trouble(struct conductor *conductor);
 
 /* ---- conductor_slog.c: what the kernel tells while it works ---- */
 

@@ -61,9 +61,12 @@ void conductor_on_ready(void *context, int64_t vat)
 {
     struct conductor *conductor = context;
 
+    /* Also a worker that came back because it was lost when it was to save. */
+    if ((conductor->coming > 0 || conductor->saving) && save_when_due(conductor, vat))
+        return;
     if (conductor->coming > 0) {
-        if (!save_when_due(conductor, vat))
-            conductor_brought(conductor);
+        conductor->tries = 0;
+        conductor_brought(conductor);
     } else if (conductor->saving) {
         conductor->saving = false;
         if (conductor_commit_when_full(conductor) == 0)

@@ -37,6 +37,22 @@ int journal_slog_deliver(struct journal *journal, struct error *error)
     return slog_line_end(slog, journal->sent, error);
 }
 
+int journal_slog_trouble(struct journal *journal, const char *problem, unsigned tries,
+                         struct error *error)
+{
+    struct slog_writer *slog = journal->slog;
+
+    if (slog == NULL)
+        return 0;
+    slog_line_begin(slog, "gaspipe-trouble");
+    slog_field_integer(slog, "crankNum", journal->delivery.crank_num);
+    put_vat(slog, journal->delivery.vat);
+    slog_field_integer(slog, "deliveryNum", journal->delivery.delivery_num);
+    slog_field_text(slog, "problem", problem);
+    slog_field_integer(slog, "tries", tries);
+    return slog_line_end(slog, stamp_now(), error);
+}
+
 static int put_value(struct slog_writer *slog, const char *name, const json_t *value,
                      struct error *error)
 {

@@ -17,6 +17,10 @@ int journal_slog_console(struct journal *journal, const struct vat_console *cons
 int journal_slog_result(struct journal *journal, const struct journal_end *end,
                         struct error *error);
 
+/* The host's trouble cost the delivery, which is tried again: the tally of its tries. */
+int journal_slog_trouble(struct journal *journal, const char *problem, unsigned tries,
+                         struct error *error);
+
 /* What the kernel tells: these need no delivery. */
 
 int journal_slog_start(struct slog_writer *slog, const struct kernel_crank *crank,

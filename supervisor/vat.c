@@ -169,6 +169,7 @@ struct vat *vat_new(struct warehouse *warehouse, const struct warehouse_vat *des
     vat->dynamic = described->dynamic;
     vat->incarnation = described->incarnation;
     vat->replay.first_num = described->first_delivery;
+    vat->limits = described->limits;
     vat->snapshot_fd = -1;
     snprintf(vat->id_text, sizeof vat->id_text, "v%" PRId64, vat->id);
     /* Cannot fail in any libuv 1. */

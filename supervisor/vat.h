@@ -33,6 +33,7 @@ struct vat {
     char *name, *bundle_id; /* owned */
     bool dynamic;
     int64_t incarnation;
+    struct kernel_limits limits;
     bool announced; /* the slog has its bundle */
     bool removed;   /* freed when its worker is gone */
 
@@ -54,7 +55,7 @@ struct vat {
     struct stamp starting;
 
     char reason[VAT_WORDS_SIZE];     /* why its worker ended; "": it did not */
-    enum error_kind blame;           /* the vat's own fault, or the host's */
+    enum error_kind blame;           /* whose fault that is, as vat_loss() has it */
     char last_words[VAT_WORDS_SIZE]; /* that its worker printed, and nobody has seen yet */
 };
 

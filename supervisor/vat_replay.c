@@ -23,7 +23,7 @@ static void differ(struct vat *vat, const char *what, struct scan_span recorded,
     const int made_length = made.length < SHOWN_MAX ? (int)made.length : SHOWN_MAX;
 
     vat_kill_for(
-        vat, ERROR_SYSTEM,
+        vat, ERROR_INPUT,
         "delivery %" PRId64 ", %s %" PRId64 " differs from its transcript: recorded %.*s, now %.*s",
         delivery_num(vat), what, replay->syscall_num, recorded_length,
         recorded.at != NULL ? recorded.at : "", made_length, made.at != NULL ? made.at : "");
@@ -31,7 +31,7 @@ static void differ(struct vat *vat, const char *what, struct scan_span recorded,
 
 static void differ_in_number(struct vat *vat, const char *what, int64_t recorded, int64_t made)
 {
-    vat_kill_for(vat, ERROR_SYSTEM,
+    vat_kill_for(vat, ERROR_INPUT,
                  "delivery %" PRId64 " differs from its transcript in %s: recorded %" PRId64
                  ", now %" PRId64,
                  delivery_num(vat), what, recorded, made);

@@ -121,19 +121,23 @@ static int start_process(struct vat *vat, int snapshot_fd, struct error *error)
         .words = on_words,
         .gone = on_gone,
     };
+    struct launcher launcher = *options->launcher;
     char title[64];
 
+    launcher.compute_limit = (uint32_t)vat->limits.compute;
+    launcher.instruction_limit = (uint64_t)vat->limits.instructions;
     snprintf(title, sizeof title, "gaspipe-worker:%.16s:%.24s", vat->id_text, vat->name);
     vat->process =
-        launcher_start_from(options->launcher, options->loop, title, snapshot_fd, &listener, error);
+        launcher_start_from(&launcher, options->loop, title, snapshot_fd, &listener, error);
     return vat->process == NULL ? -1 : 0;
 }
 
-static int start(struct vat *vat, struct error *error)
+/* A file with the heap that its worker starts from. */
+static int open_heap(struct vat *vat, struct error *error)
 {
     struct warehouse *warehouse = vat->warehouse;
     struct error none = {0};
-    int fd, result;
+    int fd;
 
     if (read_bundle(vat, error) != 0 || vat_log_create(vat, error) != 0 ||
         vat_log_startup(vat, false, error) != 0 || find_past(vat, error) != 0)
@@ -143,29 +147,45 @@ static int start(struct vat *vat, struct error *error)
     if (none.kind == ERROR_NONE && fd < 0)
         fd = warm_start_open(&warehouse->warm, warehouse->options.launcher,
                              warehouse->options.store, &vat->runtime, error);
-    if (fd < 0)
-        return -1;
-    result = start_process(vat, fd, error);
-    close(fd);
-    return result;
+    return fd;
+}
+
+/* Its state is AWAY again. */
+static void fail_to_open(struct vat *vat, struct error *error)
+{
+    error_prefix(error, "vat %s", vat->name[0] != '\0' ? vat->name : vat->id_text);
+    warehouse_fail(vat->warehouse, error);
+}
+
+/* The same; another process may be had a little later. */
+static void fail_to_launch(struct vat *vat, const struct error *error)
+{
+    vat_set_reason(vat, ERROR_SYSTEM, "%s", error->text);
+    warehouse_tell_lost(vat, VAT_STARTING);
 }
 
 void vat_start(struct vat *vat, const struct vat_happening *happening)
 {
     struct error error;
+    int fd;
 
     (void)happening;
     vat->reason[0] = '\0';
     vat->last_words[0] = '\0';
-    if (start(vat, &error) != 0) {
+    fd = open_heap(vat, &error);
+    if (fd >= 0 && start_process(vat, fd, &error) == 0) {
+        vat_start_timer(vat, launcher_start_limit(vat->warehouse->options.timeout_ms));
+        vat_send_frame(vat, COMMAND_READY, (struct iovec){0});
+    } else {
         vat->state = VAT_AWAY;
         buf_free(&vat->bundle);
-        error_prefix(&error, "vat %s", vat->name[0] != '\0' ? vat->name : vat->id_text);
-        warehouse_fail(vat->warehouse, &error);
-        return;
+        if (fd < 0)
+            fail_to_open(vat, &error);
+        else
+            fail_to_launch(vat, &error);
     }
-    vat_start_timer(vat, launcher_start_limit(vat->warehouse->options.timeout_ms));
-    vat_send_frame(vat, COMMAND_READY, (struct iovec){0});
+    if (fd >= 0)
+        close(fd);
 }
 
 void vat_evaluate(struct vat *vat, const struct vat_happening *happening)

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "proto/command.h"
 #include "supervisor/vat.h"
+#include "supervisor/vat_loss.h"
 
 void warehouse_fail(struct warehouse *warehouse, const struct error *error)
 {
@@ -219,21 +220,22 @@ static void tell_owner(struct vat *vat)
 
 void warehouse_tell_lost(struct vat *vat, enum vat_state before)
 {
-    const bool coming = before == VAT_STARTING || before == VAT_LOADING || before == VAT_REPLAYING;
-    struct error error;
-
     if (vat->warehouse->failed || vat->warehouse->closing || vat->removed)
         return;
-    if (coming && vat->replay.end > 0) {
-        fail_to_bring(vat);
-    } else if (before == VAT_SAVING) {
-        error_set(&error, ERROR_SYSTEM, "vat %s: its worker cannot write a snapshot: %s",
-                  name_of(vat), vat->reason);
-        warehouse_fail(vat->warehouse, &error);
-    } else if (vat->vd != NULL || coming) {
+    switch (vat_loss(before, vat->blame, vat->replay.end > 0)) {
+    case VAT_LOSS_ENDS_VAT:
+    case VAT_LOSS_RETRY:
         tell_owner(vat);
-    } else if (before == VAT_IDLE) {
+        break;
+    case VAT_LOSS_HOPELESS:
+        fail_to_bring(vat);
+        break;
+    case VAT_LOSS_IDLE:
         log_line("%s: %s; the vat comes back when it is delivered to", name_of(vat), vat->reason);
+        break;
+    case VAT_LOSS_NONE:
+    case VAT_LOSSES:
+        break;
     }
 }
 

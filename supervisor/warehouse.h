@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/stamp.h"
+#include "kernel/kernel.h"
 #include "proto/meter.h"
 #include "proto/vat_message.h"
 #include "slog/writer.h"
@@ -43,6 +44,7 @@ struct warehouse_vat {
     bool dynamic;
     int64_t incarnation;
     int64_t first_delivery; /* what to add to a place in the transcript for a delivery's number */
+    struct kernel_limits limits; /* those that a worker is started with */
 };
 
 /* What a worker answered to a delivery. */
@@ -57,7 +59,9 @@ struct warehouse_answer {
 struct warehouse_loss {
     struct stamp come;
     const char *reason;
-    enum error_kind blame; /* ERROR_DELIVERY: the vat's own doing; ERROR_SYSTEM: the host's */
+    /* ERROR_DELIVERY: the vat's own doing, which would come out the same again; ERROR_SYSTEM:
+     * the host's, and what was under way may be tried again. */
+    enum error_kind blame;
 };
 
 struct warehouse_listener {
@@ -73,7 +77,7 @@ struct warehouse_listener {
     void (*asked)(void *context, int64_t vat, const struct vat_request *request, struct stamp come);
     /* The delivery has ended; the worker waits for the next one. */
     void (*answered)(void *context, int64_t vat, const struct warehouse_answer *answer);
-    /* The delivery has ended without an answer, and the worker with it. */
+    /* The worker has ended, and what was wanted of it (to come, a delivery, a snapshot) with it. */
     void (*lost)(void *context, int64_t vat, const struct warehouse_loss *loss);
     /* The snapshot is in the store; a worker that starts from it is on its way. */
     void (*saved)(void *context, int64_t vat);
