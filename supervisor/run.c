@@ -188,6 +188,7 @@ static int open_launcher(struct run *run, struct error *error)
     else
         result = launcher_open(&run->launcher, options->counted, options->compute_limit, error);
     run->launcher.instruction_limit = options->instruction_limit;
+    run->launcher.memory_limit = (uint64_t)run->options.memory_limit;
     run->launcher.placement = &run->placement;
     if (result == 0 && run->launcher.counted)
         result = fingerprint_take_launcher(&run->fingerprint, &run->launcher, error);
@@ -214,6 +215,15 @@ static int open_conductor(struct run *run, struct error *error)
         .snapshot_interval = run->options.snapshot_interval,
         .snapshot_initial = run->options.snapshot_initial,
         .reap_interval = run->options.reap_interval,
+        .limits =
+            {
+                .compute = run->options.compute_limit,
+                .instructions = (int64_t)run->options.instruction_limit,
+                .syscalls = (int64_t)run->options.syscall_limit,
+                .store_bytes = run->options.store_limit,
+                .message_bytes = run->options.message_limit,
+            },
+        .retries = run->options.retries,
         .block_cranks = run->options.block_cranks,
     };
     const struct conductor_listener listener = {

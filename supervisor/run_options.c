@@ -26,10 +26,19 @@ const char run_options_help[] =
     "  --counter qemu|none       count machine instructions under QEMU, or not (default: qemu)\n"
     "  --compute-limit N         computrons for each delivery, 0: no limit (default: 100000000)\n"
     "  --max-instructions N      machine instructions for each delivery, 0: no limit (default: 0)\n"
+    "  --max-syscalls N          syscalls in a delivery, 0: no limit (default: 0)\n"
+    "  --max-store-bytes SIZE    in the vat's own store, keys and values (default: no limit)\n"
+    "  --max-message-bytes SIZE  of what a vat sends or stores at a time (default: no limit)\n"
+    "                            a vat that passes one of these limits ends, in every run; the\n"
+    "                            store keeps them with the vat\n"
     "  --worker PATH             another worker, such as xsnap-worker; without the counter\n"
     "  --placement auto|none|same|spread  workers where it is found best, where the system puts\n"
     "                            them, on gaspipe's own processor, or another (default: auto)\n"
-    "  --delivery-timeout SECS   end a vat whose delivery takes longer, 0: never (default: 600)\n"
+    "  --delivery-timeout SECS   a worker that takes longer has met trouble, 0: none has\n"
+    "                            (default: 600)\n"
+    "  --max-memory SIZE         so has one that writes to more memory (default: no limit)\n"
+    "  --retries N               try a crank again after such trouble of the host, up to so many\n"
+    "                            times; then stop, without it (default: 3)\n"
     "  --store DIR               keep the vats' stores there (default: in memory, for this run)\n"
     "  --slog FILE               append a slogfile, for slogreport; compressed if FILE ends in "
     ".zst\n"
@@ -50,6 +59,9 @@ const char run_options_help[] =
     "Exit status: 0 all well, 1 a delivery failed, 2 usage, 3 bad input, 4 the system failed,\n"
     "128+N ended by signal N.\n";
 
+/* The pause before a try doubles each time. */
+enum { RETRIES_DEFAULT = 3, RETRIES_MAX = 16 };
+
 enum {
     OPTION_VAT = 256,
     OPTION_BUNDLE,
@@ -62,6 +74,11 @@ enum {
     OPTION_COUNTER,
     OPTION_COMPUTE,
     OPTION_INSTRUCTIONS,
+    OPTION_SYSCALLS,
+    OPTION_STORE_BYTES,
+    OPTION_MESSAGE_BYTES,
+    OPTION_MEMORY,
+    OPTION_RETRIES,
     OPTION_WORKER,
     OPTION_PLACEMENT,
     OPTION_TIMEOUT,
@@ -84,6 +101,11 @@ static const struct option long_options[] = {
     {"counter", required_argument, NULL, OPTION_COUNTER},
     {"compute-limit", required_argument, NULL, OPTION_COMPUTE},
     {"max-instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
+    {"max-syscalls", required_argument, NULL, OPTION_SYSCALLS},
+    {"max-store-bytes", required_argument, NULL, OPTION_STORE_BYTES},
+    {"max-message-bytes", required_argument, NULL, OPTION_MESSAGE_BYTES},
+    {"max-memory", required_argument, NULL, OPTION_MEMORY},
+    {"retries", required_argument, NULL, OPTION_RETRIES},
     {"worker", required_argument, NULL, OPTION_WORKER},
     {"placement", required_argument, NULL, OPTION_PLACEMENT},
     {"delivery-timeout", required_argument, NULL, OPTION_TIMEOUT},
@@ -143,34 +165,70 @@ static int take_rotation(const char *text, struct slog_rotation *rotation, struc
 }
 
 /* Options that take a number, but for those in option_value.h. */
-static int take_number(struct run_options *options, int option, struct error *error)
+static const struct number_option {
+    int option;
+    const char *name;
+    uint64_t min, max;
+    size_t offset; /* of a uint64_t */
+} number_options[] = {
+    {OPTION_QUEUE_LINES, "--queue-lines", 1, INT32_MAX, offsetof(struct run_options, queue_lines)},
+    {OPTION_BLOCK, "--cranks-per-commit", 1, INT32_MAX, offsetof(struct run_options, block_cranks)},
+    {OPTION_SNAPSHOTS, "--snapshot-interval", 0, INT32_MAX,
+     offsetof(struct run_options, snapshot_interval)},
+    {OPTION_FIRST_SNAPSHOT, "--snapshot-initial", 1, INT32_MAX,
+     offsetof(struct run_options, snapshot_initial)},
+    {OPTION_REAP, "--reap-interval", 0, INT32_MAX, offsetof(struct run_options, reap_interval)},
+    {OPTION_INSTRUCTIONS, "--max-instructions", 0, INT64_MAX,
+     offsetof(struct run_options, instruction_limit)},
+    {OPTION_SYSCALLS, "--max-syscalls", 0, INT64_MAX, offsetof(struct run_options, syscall_limit)},
+    {OPTION_RETRIES, "--retries", 0, RETRIES_MAX, offsetof(struct run_options, retries)},
+};
+
+/* Options that take bytes. */
+static const struct {
+    int option;
+    const char *name;
+    size_t offset; /* of an int64_t */
+} size_options[] = {
+    {OPTION_STORE_BYTES, "--max-store-bytes", offsetof(struct run_options, store_limit)},
+    {OPTION_MESSAGE_BYTES, "--max-message-bytes", offsetof(struct run_options, message_limit)},
+    {OPTION_MEMORY, "--max-memory", offsetof(struct run_options, memory_limit)},
+};
+
+/* Whether it is an option of these; *result: what became of it. */
+static bool take_number(struct run_options *options, int option, int *result, struct error *error)
 {
-    switch (option) {
-    case OPTION_QUEUE_LINES:
-        return option_take_number("--queue-lines", optarg, 1, INT32_MAX, &options->queue_lines,
-                                  error);
-    case OPTION_BLOCK:
-        return option_take_number("--cranks-per-commit", optarg, 1, INT32_MAX,
-                                  &options->block_cranks, error);
-    case OPTION_SNAPSHOTS:
-        return option_take_number("--snapshot-interval", optarg, 0, INT32_MAX,
-                                  &options->snapshot_interval, error);
-    case OPTION_FIRST_SNAPSHOT:
-        return option_take_number("--snapshot-initial", optarg, 1, INT32_MAX,
-                                  &options->snapshot_initial, error);
-    case OPTION_REAP:
-        return option_take_number("--reap-interval", optarg, 0, INT32_MAX, &options->reap_interval,
-                                  error);
-    default:
-        return option_take_number("--max-instructions", optarg, 0, INT64_MAX,
-                                  &options->instruction_limit, error);
+    char *base = (char *)options;
+
+    for (size_t i = 0; i < sizeof number_options / sizeof *number_options; i++) {
+        const struct number_option *known = &number_options[i];
+
+        if (known->option != option)
+            continue;
+        *result = option_take_number(known->name, optarg, known->min, known->max,
+                                     (uint64_t *)(base + known->offset), error);
+        return true;
     }
+    for (size_t i = 0; i < sizeof size_options / sizeof *size_options; i++) {
+        if (size_options[i].option != option)
+            continue;
+        *result = 0;
+        if (!parse_count(optarg, "KMG", (int64_t *)(base + size_options[i].offset)))
+            *result =
+                error_set(error, ERROR_USAGE, "%s wants bytes, such as 500000 or 64M, not '%s'",
+                          size_options[i].name, optarg);
+        return true;
+    }
+    return false;
 }
 
 static int take_option(void *context, int option, struct error *error)
 {
     struct run_options *options = context;
+    int result;
 
+    if (take_number(options, option, &result, error))
+        return result;
     switch (option) {
     case OPTION_VAT:
         return take_file("--vat", &options->vats, &options->vat_count, optarg, error);
@@ -179,13 +237,6 @@ static int take_option(void *context, int option, struct error *error)
     case OPTION_NEW_INPUT:
         options->new_input = true;
         return 0;
-    case OPTION_QUEUE_LINES:
-    case OPTION_BLOCK:
-    case OPTION_SNAPSHOTS:
-    case OPTION_FIRST_SNAPSHOT:
-    case OPTION_REAP:
-    case OPTION_INSTRUCTIONS:
-        return take_number(options, option, error);
     case OPTION_COUNTER:
         options->counter_named = true;
         return option_take_counter(optarg, &options->counted, error);
@@ -246,6 +297,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
         .reap_interval = KERNEL_REAP_INTERVAL,
         .block_cranks = 1,
         .queue_lines = 1,
+        .retries = RETRIES_DEFAULT,
     };
     if (option_take_all(argc, argv, long_options, take_option, options, error) != 0)
         return -1;

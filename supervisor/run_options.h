@@ -28,6 +28,11 @@ struct run_options {
     bool help;
     uint32_t compute_limit;     /* computrons for each delivery; 0: none */
     uint64_t instruction_limit; /* for each delivery; 0: none; counted runs only */
+    uint64_t syscall_limit;     /* in a delivery; 0: none */
+    int64_t store_limit;        /* bytes in a vat's own store; 0: none */
+    int64_t message_limit;      /* bytes of what a vat sends or stores at a time; 0: none */
+    int64_t memory_limit;       /* bytes that a worker may write to; 0: none */
+    uint64_t retries;           /* of a crank that the host's trouble met */
     uint64_t timeout_ms;        /* 0: none */
     uint64_t snapshot_interval; /* deliveries; 0: no snapshots */
     uint64_t snapshot_initial;  /* deliveries to a vat before its first snapshot */

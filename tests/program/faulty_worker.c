@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * usage: faulty_worker ARGUMENT...
+ * A worker that misbehaves when it is told to. It starts the program `real` that lies
+ * beside it with the same arguments, and passes frames between that and its supervisor.
+ * A frame down that has `faulty:KIND:N` in it is passed too; when the real worker's Nth
+ * frame since then comes, what stands for KIND below happens in that frame's place. With
+ * the name of a file beside it, `faulty:KIND:N:FILE`, it does so only while that file has
+ * bytes, and takes one away each time.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "proto/netstring.h"
+
+enum { FROM_SUPERVISOR = 3, TO_SUPERVISOR = 4, CAP = 64 << 20, CHUNK = 64 << 10, NAME_SIZE = 32 };
+
+/* One direction of the pipe. */
+struct way {
+    int in, out;
+    struct netstring_decoder decoder;
+    void (*pass)(struct way *way, struct iovec frame);
+};
+
+/* What is to happen, and in which frame's place; kind is empty when nothing is. */
+static struct {
+    char kind[NAME_SIZE];
+    unsigned frames;
+} fault;
+
+static _Noreturn void give_up(const char *what)
+{
+    fprintf(stderr, "faulty_worker: %s: %s\n", what, strerror(errno));
+    _exit(99);
+}
+
+static void write_bytes(int fd, const void *bytes, size_t length)
+{
+    if (io_write_all(fd, bytes, length) != 0)
+        _exit(0); /* who read it is gone */
+}
+
+static void send_frame(int fd, struct iovec payload)
+{
+    struct netstring_frame frame;
+
+    netstring_encode(&frame, &payload, 1);
+    if (io_writev_all(fd, frame.pieces, frame.count) != 0)
+        _exit(0);
+}
+
+/* ---- the faults ---- */
+
+static void send_garbage(struct iovec frame)
+{
+    (void)frame;
+    write_bytes(TO_SUPERVISOR, "this is no frame", strlen("this is no frame"));
+}
+
+static void send_huge(struct iovec frame)
+{
+    (void)frame;
+    write_bytes(TO_SUPERVISOR, "99999999999:", strlen("99999999999:"));
+}
+
+static void send_unknown(struct iovec frame)
+{
+    (void)frame;
+    send_frame(TO_SUPERVISOR, (struct iovec){"x", 1});
+}
+
+static void send_half(struct iovec frame)
+{
+    char head[32];
+
+    snprintf(head, sizeof head, "%zu:", frame.iov_len);
+    write_bytes(TO_SUPERVISOR, head, strlen(head));
+    write_bytes(TO_SUPERVISOR, frame.iov_base, frame.iov_len / 2);
+    _exit(0);
+}
+
+/* In one write: they come together. */
+static void send_twice(struct iovec frame)
+{
+    struct netstring_frame once, again;
+    struct iovec pieces[2 * (NETSTRING_PARTS_MAX + 2)];
+
+    netstring_encode(&once, &frame, 1);
+    netstring_encode(&again, &frame, 1);
+    memcpy(pieces, once.pieces, (size_t)once.count * sizeof *pieces);
+    memcpy(pieces + once.count, again.pieces, (size_t)again.count * sizeof *pieces);
+    if (io_writev_all(TO_SUPERVISOR, pieces, once.count + again.count) != 0)
+        _exit(0);
+}
+
+static void be_killed(struct iovec frame)
+{
+    (void)frame;
+    raise(SIGKILL);
+}
+
+static void be_stopped(struct iovec frame)
+{
+    (void)frame;
+    raise(SIGSTOP);
+}
+
+static void hang(struct iovec frame)
+{
+    (void)frame;
+    for (;;)
+        pause();
+}
+
+static void leave(struct iovec frame)
+{
+    (void)frame;
+    _exit(7);
+}
+
+static void print_megabytes(unsigned megabytes, const char *line)
+{
+    static char bytes[1 << 20];
+
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = line[i % strlen(line)];
+    for (unsigned i = 0; i < megabytes; i++)
+        write_bytes(STDOUT_FILENO, bytes, sizeof bytes);
+}
+
+static void print_lines(struct iovec frame)
+{
+    print_megabytes(16, "what a worker prints when it has nothing to say\n");
+    send_frame(TO_SUPERVISOR, frame);
+}
+
+static void print_without_end(struct iovec frame)
+{
+    (void)frame;
+    for (;;)
+        print_megabytes(1, "no end of line ");
+}
+
+static const struct {
+    const char *kind;
+    void (*happen)(struct iovec frame);
+} faults[] = {
+    {"garbage", send_garbage},
+    {"huge", send_huge},
+    {"unknown", send_unknown},
+    {"half", send_half},
+    {"twice", send_twice},
+    {"kill", be_killed},
+    {"stop", be_stopped},
+    {"hang", hang},
+    {"exit", leave},
+    {"print", print_lines},
+    {"flood", print_without_end},
+};
+
+static void happen(struct iovec frame)
+{
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        if (strcmp(faults[i].kind, fault.kind) == 0) {
+            fault.kind[0] = '\0';
+            faults[i].happen(frame);
+            return;
+        }
+    }
+    errno = EINVAL;
+    give_up(fault.kind);
+}
+
+/* ---- when they are to happen ---- */
+
+/* Takes a byte of the file away; false: it has none. */
+static bool take_one(const char *file)
+{
+    struct stat status;
+
+    if (stat(file, &status) != 0)
+        give_up(file);
+    if (status.st_size == 0)
+        return false;
+    if (truncate(file, status.st_size - 1) != 0)
+        give_up(file);
+    return true;
+}
+
+static void look_for_fault(struct iovec frame)
+{
+    static const char mark[] = "faulty:";
+    const char *found = memmem(frame.iov_base, frame.iov_len, mark, strlen(mark));
+    char text[128] = "", file[NAME_SIZE] = "";
+    size_t left;
+
+    if (found == NULL)
+        return;
+    left = frame.iov_len - (size_t)(found - (const char *)frame.iov_base);
+    memcpy(text, found, left < sizeof text ? left : sizeof text - 1);
+    if (sscanf(text, "faulty:%31[a-z]:%u:%31[a-z]", fault.kind, &fault.frames, file) < 2) {
+        errno = EINVAL;
+        give_up(text);
+    }
+    if (file[0] != '\0' && !take_one(file))
+        fault.kind[0] = '\0';
+}
+
+static void pass_down(struct way *way, struct iovec frame)
+{
+    look_for_fault(frame);
+    send_frame(way->out, frame);
+}
+
+static void pass_up(struct way *way, struct iovec frame)
+{
+    if (fault.kind[0] != '\0' && --fault.frames == 0)
+        happen(frame);
+    else
+        send_frame(way->out, frame);
+}
+
+/* ---- passing frames ---- */
+
+/* False at the end of what comes. */
+static bool pass_on(struct way *way)
+{
+    static char bytes[CHUNK];
+    const ssize_t count = read(way->in, bytes, sizeof bytes);
+    size_t done = 0, used;
+    struct iovec frame;
+    struct error error;
+
+    if (count < 0 && errno != EINTR)
+        give_up("read");
+    while (count > 0 && done < (size_t)count) {
+        switch (netstring_decode(&way->decoder, bytes + done, (size_t)count - done, &used, &frame,
+                                 &error)) {
+        case NETSTRING_FRAME:
+            way->pass(way, frame);
+            break;
+        case NETSTRING_BAD:
+            errno = EPROTO;
+            give_up(error.text);
+        case NETSTRING_MORE:
+            break;
+        }
+        done += used;
+    }
+    return count != 0;
+}
+
+static void pass_all(struct way *down, struct way *up)
+{
+    struct pollfd ends[] = {{.fd = down->in, .events = POLLIN}, {.fd = up->in, .events = POLLIN}};
+
+    for (;;) {
+        if (poll(ends, 2, -1) < 0 && errno != EINTR)
+            give_up("poll");
+        if (ends[1].revents != 0 && !pass_on(up))
+            return;
+        if (ends[0].revents != 0 && !pass_on(down)) {
+            close(down->out);
+            ends[0].fd = -1;
+        }
+    }
+}
+
+/* ---- the real one ---- */
+
+/* To where this program lies: there are the real worker and the tallies. */
+static void go_beside(void)
+{
+    char path[4096];
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+
+    if (length < 0)
+        give_up("/proc/self/exe");
+    path[length] = '\0';
+    *strrchr(path, '/') = '\0';
+    if (chdir(path) != 0)
+        give_up(path);
+}
+
+static void die_with_parent(void)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        give_up("prctl");
+}
+
+static _Noreturn void become_real(const int down[2], const int up[2], char **arguments)
+{
+    die_with_parent();
+    if (dup2(down[0], FROM_SUPERVISOR) < 0 || dup2(up[1], TO_SUPERVISOR) < 0)
+        give_up("dup2");
+    execv("./real", arguments);
+    give_up("real");
+}
+
+int main(int argc, char **argv)
+{
+    struct way downward = {.in = FROM_SUPERVISOR, .pass = pass_down};
+    struct way upward = {.out = TO_SUPERVISOR, .pass = pass_up};
+    int down[2], up[2], status;
+    pid_t real;
+
+    (void)argc;
+    go_beside();
+    die_with_parent();
+    if (pipe2(down, O_CLOEXEC) != 0 || pipe2(up, O_CLOEXEC) != 0)
+        give_up("pipe2");
+    real = fork();
+    if (real < 0)
+        give_up("fork");
+    if (real == 0)
+        become_real(down, up, argv);
+    close(down[0]);
+    close(up[1]);
+    downward.out = down[1];
+    upward.in = up[0];
+    netstring_decoder_init(&downward.decoder, CAP);
+    netstring_decoder_init(&upward.decoder, CAP);
+    pass_all(&downward, &upward);
+    /* It says how the real one ended. */
+    if (waitpid(real, &status, 0) != real)
+        give_up("waitpid");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
+}
