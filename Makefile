@@ -69,6 +69,7 @@ help:
 	@echo 'make lint       layout, includes, clang-tidy, cppcheck, shellcheck'
 	@echo 'make unit       the unit tests only'
 	@echo 'make program    the whole-program tests only'
+	@echo 'make campaign   kill supervisors and workers of a run N=100 times, and compare'
 	@echo 'make fuzz       fuzz for SECONDS=30 each'
 	@echo 'make golden     write the expected outputs of the tests anew'
 	@echo 'make bench      the benchmarks of docs/benchmarks.md'

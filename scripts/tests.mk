@@ -46,6 +46,13 @@ check-qemu: all
 	@export PATH="$(CURDIR)/build/qemu/bin:$$PATH"; BUILD=$(BUILD) scripts/run-tests \
 		tests/program/counter.bats tests/program/count.bats tests/program/run_faults.bats
 
+# Supervisors and workers killed at random moments, N times: make campaign N=300.
+N ?= 100
+.PHONY: campaign
+campaign: all
+	@BUILD=$(BUILD) tests/campaign/campaign -n $(N)
+	@BUILD=$(BUILD) tests/campaign/campaign -n $$(($(N) / 10 + 1)) -c qemu
+
 # ---- fuzzing --------------------------------------------------------------------
 
 SECONDS ?= 30

@@ -53,9 +53,7 @@ static void contract_failed(struct run *run, const struct delivery_report *repor
     const char *words = report->error;
     struct error error;
 
-    if (report->blame == ERROR_SYSTEM)
-        error_set(&error, ERROR_SYSTEM, "vat %s: %s", report->vat, words);
-    else if (strncmp(words, stand_in, strlen(stand_in)) == 0)
+    if (strncmp(words, stand_in, strlen(stand_in)) == 0)
         error_set(&error, ERROR_INPUT, "%s:%s", path, words + strlen(stand_in));
     else
         error_set(&error, ERROR_INPUT, "%s: %s", path, words);
