@@ -142,7 +142,7 @@ kill_busy() {
     wait "$gaspipe" || status=$?
     assert_status 4
     grep -q 'vat spin, crank 5: .* signal 9 (Killed); given up after 2 tries' err || fail "$(cat err)"
-    assert_equal "$(sqlite3 store/gaspipe.sqlite 'SELECT value FROM vatstore')" '"before"'
+    assert_equal "$(sqlite3 store/gaspipe.sqlite 'SELECT value FROM vatstore')" before
 }
 
 @test "a worker that is killed while it waits comes back when it is delivered to" {
