@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/conductor.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/log.h"
