@@ -244,9 +244,9 @@ FORESEEING uint32_t half_word(const char *at, const char *text)
  */
 FORESEEING bool is_next(const char *at, const char *text, size_t length)
 {
-    uint64_t difference = length < 8
-                              ? half_word(at, text) | half_word(at + length - 4, text + length - 4)
-                              : word(at, text) | word(at + length - 8, text + length - 8);
+    size_t last = length < 8 ? length - 4 : length - 8;
+    uint64_t difference = length < 8 ? half_word(at, text) | half_word(at + last, text + last)
+                                     : word(at, text) | word(at + last, text + last);
 
     return __builtin_expect(difference == 0, 1);
 }

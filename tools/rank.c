@@ -105,7 +105,7 @@ void rank_column_names(struct buf *names)
 /* Whether a comes before b in the report. */
 static bool before(const struct rank_entry *a, const struct rank_entry *b)
 {
-    if (a->words != NULL) {
+    if (a->words != NULL && b->words != NULL) {
         /* v10 comes after v9. */
         int order = strverscmp(a->words, b->words);
 
@@ -160,14 +160,17 @@ static size_t sift_up(struct rank *rank, size_t at)
 static struct buf *replace_worst(struct rank *rank, struct rank_entry entry)
 {
     struct rank_entry *worst = &rank->entries[0];
+    char *words = worst->words;
+    size_t at;
 
     if (!before(&entry, worst))
         return NULL;
     entry.text = worst->text;
-    free(worst->words);
     buf_clear(&entry.text);
     *worst = entry;
-    return &rank->entries[sift_down(rank)].text;
+    at = sift_down(rank);
+    free(words);
+    return &rank->entries[at].text;
 }
 
 static int make_entry(struct rank *rank, const struct model_delivery *delivery,
