@@ -155,8 +155,9 @@ $(NATIVE_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker proto base) $(XS_
 ifneq ($(SAN),)
 all: $(BUILD)/native/gaspipe $(NATIVE_WORKER)
 
-$(BUILD)/native/gaspipe: $(BUILD)/gaspipe
+$(BUILD)/native/gaspipe: $(BUILD)/gaspipe $(SWINGSET_BUNDLES)
 	@mkdir -p $(@D)
+	@ln -f $(SWINGSET_BUNDLES) $(@D)
 	@ln -f $< $@
 
 .PHONY: ordinary-worker
