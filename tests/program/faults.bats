@@ -147,3 +147,151 @@ trouble() {
     assert_equal "$(results)" "$undisturbed"
     assert_same_store undisturbed flooded
 }
+
+# ---- the host ----
+
+# plain STORE OPTIONS...: as keeper(), with the worker that behaves.
+plain() {
+    status=0
+    timeout 120 "$NATIVE/gaspipe" run --json --counter none --store "$1" --vat keeper=keeper.js \
+        "${@:2}" deliveries > out 2> err || status=$?
+    output=$(cat out)
+}
+
+@test "a disk that is full: status 4, and what was committed is there" {
+    unshare -rm true 2> /dev/null || skip 'no user and mount namespaces here: no disk can be filled'
+    keep > deliveries
+    plain undisturbed
+    for _ in {1..400}; do
+        printf '{"vat":"keeper","method":"keep","args":["%s","%0999d"]}\n' one 0
+    done >> deliveries
+    mkdir disk
+    # shellcheck disable=SC2016 # the inner shell's
+    run unshare -rm bash -c '
+        mount -t tmpfs -o size=1200k none disk
+        "$0" run --json --counter none --snapshot-interval 0 --store disk/store \
+            --vat keeper=keeper.js deliveries > out 2> err
+        echo $?
+        cp -r disk/store found
+        ' "$NATIVE/gaspipe"
+    assert_equal "$output" 4 "$(tail -n 3 err)"
+    said 'disk/store'
+    assert_equal "$(sqlite3 found/gaspipe.sqlite 'PRAGMA integrity_check')" ok
+    # On a larger disk it goes on, to what it would have come to.
+    local before
+    before=$(jq -s 'map(select(.kind == "delivery")) | length' out)
+    plain found --snapshot-interval 0
+    assert_status 0
+    assert_equal "$(jq -s 'map(select(.kind == "delivery")) | length' out)" $((405 - before))
+    plain whole --snapshot-interval 0
+    assert_same_store whole found
+}
+
+@test "a fork that fails: status 4, and another run goes on" {
+    [ "$(id -u)" -eq 0 ] || skip 'not root: processes cannot be limited for another user'
+    keep > deliveries
+    plain undisturbed
+    chmod 777 "$BATS_TEST_TMPDIR"
+    chmod 755 "$BATS_FILE_TMPDIR" "$BATS_RUN_TMPDIR"
+    setpriv --reuid=42421 --clear-groups test -x "$NATIVE/gaspipe" ||
+        skip 'another user cannot reach the programs'
+    head -n 2 deliveries > some
+    status=0
+    setpriv --reuid=42421 --clear-groups prlimit --nproc=1 "$NATIVE/gaspipe" run --json \
+        --counter none --store store --vat keeper=keeper.js some > out 2> err || status=$?
+    assert_status 4
+    said 'resource temporarily unavailable'
+    chmod -R a+rwX store
+    plain store
+    assert_status 0
+    assert_same_store undisturbed store
+}
+
+@test "a store that is corrupt is never taken for a good one" {
+    local page pages size=4096 expected
+
+    keep > deliveries
+    plain good
+    cp -r good again
+    plain again
+    expected=$(results)
+    pages=$(($(stat -c %s good/gaspipe.sqlite) / size))
+    for ((page = 0; page < pages; page += 1 + pages / 12)); do
+        rm -rf bad
+        cp -r good bad
+        head -c $size /dev/urandom |
+            dd of=bad/gaspipe.sqlite bs=$size seek=$page conv=notrunc status=none
+        plain bad
+        case $status in
+        0) assert_equal "$(results)" "$expected" "results without page $page" ;;
+        3 | 4) [ "$(wc -l < err)" -eq 1 ] || fail "page $page: $(cat err)" ;;
+        *) fail "page $page: status $status: $(cat err)" ;;
+        esac
+    done
+    cp -r good cut
+    truncate -s $((pages * size / 2)) cut/gaspipe.sqlite
+    plain cut
+    [ "$status" -eq 3 ] || [ "$status" -eq 4 ] || fail "status $status: $(cat err)"
+}
+
+@test "a deliveries file that is cut in the middle of a line" {
+    keep > whole
+    head -c -20 whole > deliveries
+    plain store
+    assert_status 3
+    said deliveries:4
+    cp whole deliveries
+    plain store
+    assert_status 0
+    plain undisturbed
+    assert_same_store undisturbed store
+}
+
+@test "memory that the host does not give: status 4, and with more of it the run goes on" {
+    cat > keeper.js << 'END'
+export const keep = (name, size) => {
+    const held = [];
+    for (let i = 0; i < Number(size); i++) held.push(new ArrayBuffer(1 << 20));
+    store.set(name, String(held.length));
+    return held.length;
+};
+END
+    printf '{"vat":"keeper","method":"keep","args":["%s",%d]}\n' one 1 two 300 > deliveries
+    NATIVE=$BUILD plain store --max-memory 100M --retries 1
+    assert_status 4
+    said keeper 'the system gave it no memory' 'given up after 2 tries'
+    NATIVE=$BUILD plain store
+    assert_status 0
+    NATIVE=$BUILD plain undisturbed
+    assert_same_store undisturbed store
+}
+
+# limited OPTION WORDS: the vat ends at the second delivery, natively and under QEMU, and
+# also where the store was made with the option and the run goes on without it.
+limited() {
+    local counter outcomes=()
+
+    printf '{"vat":"keeper","method":"%s","args":["%s","%s"]}\n' \
+        keep one '' keep two aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa get one '' > deliveries
+    for counter in none qemu; do
+        rm -rf store
+        head -n 1 deliveries > first
+        "$BUILD/gaspipe" run --json --counter $counter --store store --vat keeper=keeper.js \
+            "$1" "$2" first > out
+        run --separate-stderr "$BUILD/gaspipe" run --json --counter $counter --store store \
+            --new-input --vat keeper=keeper.js deliveries
+        assert_status 1
+        outcomes+=("$(jq -c 'select(.kind == "delivery") | [.crankNum, .status, .error]' <<< "$output")")
+        assert_output_has "$3"
+    done
+    assert_equal "${outcomes[0]}" "${outcomes[1]}"
+}
+
+@test "limits end a vat at the same place natively and under the counter" {
+    # shellcheck disable=SC2016 # JavaScript's
+    sed -i 's/_fault/fault/; s/kept /kept ${fault} /' keeper.js
+    limited --max-message-bytes 40 'more than 40 bytes in one'
+    limited --max-store-bytes 50 'more than 50 bytes in its store'
+    sed -i 's/^export const get.*/export const get = () => { for (;;) store.get("one"); };/' keeper.js
+    limited --max-syscalls 20 'more than 20 syscalls in a delivery'
+}
