@@ -166,7 +166,6 @@ plain() {
         printf '{"vat":"keeper","method":"keep","args":["%s","%0999d"]}\n' one 0
     done >> deliveries
     mkdir disk
-    # shellcheck disable=SC2016 # the inner shell's
     run unshare -rm bash -c '
         mount -t tmpfs -o size=1200k none disk
         "$0" run --json --counter none --snapshot-interval 0 --store disk/store \
@@ -288,7 +287,6 @@ limited() {
 }
 
 @test "limits end a vat at the same place natively and under the counter" {
-    # shellcheck disable=SC2016 # JavaScript's
     sed -i 's/_fault/fault/; s/kept /kept ${fault} /' keeper.js
     limited --max-message-bytes 40 'more than 40 bytes in one'
     limited --max-store-bytes 50 'more than 50 bytes in its store'
