@@ -37,7 +37,8 @@ GASPIPE_CFLAGS = -std=gnu17 -I. $(WARNINGS) $(OPTIMIZE) -fno-common \
 ifneq ($(filter demo check check-npm,$(MAKECMDGOALS)),)
 include build/set-up
 build/set-up: FORCE
-	@scripts/setup $(if $(filter check check-npm,$(MAKECMDGOALS)),--test)
+	@scripts/setup $(if $(filter check check-npm,$(MAKECMDGOALS)),--test) \
+		$(if $(filter check-npm,$(MAKECMDGOALS)),--npm)
 	@[ -e $@ ] || { mkdir -p $(@D) && touch $@; }
 endif
 .PHONY: FORCE
@@ -46,6 +47,7 @@ FORCE:
 include scripts/xs.mk
 include scripts/npm.mk
 include scripts/swingset.mk
+include scripts/vats.mk
 
 # A room's archive holds all of its files but the one with main().
 MAINS := supervisor/main.c worker/main.c tools/slogreport.c
@@ -64,8 +66,9 @@ help:
 	@echo 'make demo       install what is missing, build, run the examples and report'
 	@echo 'make check      install what is missing, build, run all tests'
 	@echo 'make            build into build/'
-	@echo 'make check-npm  npm'"'"'s own client with our worker in the place of its own'
+	@echo 'make check-npm  npm'"'"'s own client with our worker, and SwingSet'"'"'s own kernel as the judge'
 	@echo 'make check-qemu the counter under a newer QEMU, which it builds first'
+	@echo 'make vats       bundle the vats of the examples and tests'
 	@echo 'make lint       layout, includes, clang-tidy, cppcheck, shellcheck'
 	@echo 'make unit       the unit tests only'
 	@echo 'make program    the whole-program tests only'

@@ -35,8 +35,9 @@ program: all
 golden: all
 	@BUILD=$(BUILD) scripts/golden --update
 
-# npm's own client with our worker: fetches packages that nothing else needs.
-check-npm: all $(NPM_PEERS)
+# npm's own client with our worker, and SwingSet's own kernel: fetches packages that
+# nothing else needs.
+check-npm: all $(NPM_PEERS) $(VAT_BUNDLES) $(SWINGSET_KERNEL)
 	$(run_tests) $(wildcard tests/npm/*.bats)
 
 # The counter under a newer QEMU, which is fetched and built for it.

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bundles vats as SwingSet takes them: with @endo/bundle-source, into zip files in JSON.
+// usage: node scripts/bundle-vats.mjs MODULES FOLDER SOURCE...
+// MODULES is the node_modules that has @endo/bundle-source; SOURCE.js becomes
+// FOLDER/SOURCE.bundle. The same sources give the same bundles, in any folder.
+import fs from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const [modules, folder, ...sources] = process.argv.slice(2);
+if (!sources.length) {
+  console.error('usage: node scripts/bundle-vats.mjs MODULES FOLDER SOURCE...');
+  process.exit(2);
+}
+const load = file => import(pathToFileURL(path.resolve(modules, file)).href);
+await load('@endo/init/pre-bundle-source.js');
+await load('@endo/init/index.js');
+const { default: bundleSource } = await load('@endo/bundle-source/src/index.js');
+
+fs.mkdirSync(folder, { recursive: true });
+for (const source of sources) {
+  const bundle = await bundleSource(path.resolve(source), { format: 'endoZipBase64' });
+  const file = path.join(folder, `${path.basename(source, '.js')}.bundle`);
+  // Whole or not at all: make believes what is there.
+  fs.writeFileSync(`${file}.new`, JSON.stringify(bundle));
+  fs.renameSync(`${file}.new`, file);
+}

@@ -1,0 +1,61 @@
+# Bundles of vats, of which liveslots makes what runs in a worker: SwingSet's own vats for
+# vats that make vats and for the clock, those of the examples, and those of the tests.
+# Made with npm's @endo/bundle-source; examples/package-lock.json pins it, and all else
+# that is fetched for vats, each with its integrity hash. Nothing of it runs while it is
+# installed. The same sources give the same bundles everywhere.
+
+VATS_DIR := build/vats
+VAT_GROUPS := swingset exchange tests
+VAT_BUNDLES := $(VAT_GROUPS:%=$(VATS_DIR)/%/made)
+
+VAT_SOURCES_exchange := $(wildcard examples/exchange/*.js)
+VAT_SOURCES_tests := $(wildcard tests/swingset/vats/*.js)
+
+$(VATS_DIR)/fetched: examples/package.json examples/package-lock.json
+	@command -v node > /dev/null && command -v npm > /dev/null || { \
+		echo 'vats: node or npm is missing, with which vats are bundled; scripts/setup installs both' >&2; \
+		exit 4; }
+	@echo 'npm      fetching what examples/package-lock.json pins'
+	@mkdir -p $(@D)
+	@cp examples/package.json examples/package-lock.json $(@D)
+	@cd $(@D) && npm ci --ignore-scripts --no-audit --no-fund > fetch.log 2>&1 \
+		|| { cat fetch.log >&2; exit 4; }
+	@touch $@
+
+bundle_vats = $(Q)node scripts/bundle-vats.mjs $(VATS_DIR)/node_modules $(@D)
+SWINGSET_VATS := $(VATS_DIR)/node_modules/@agoric/swingset-vat/src/vats
+
+$(VATS_DIR)/swingset/made: $(VATS_DIR)/fetched scripts/bundle-vats.mjs
+	$(call say,bundle,vats of SwingSet)
+	$(bundle_vats) $(SWINGSET_VATS)/vat-admin/vat-vat-admin.js $(SWINGSET_VATS)/timer/vat-timer.js
+	@touch $@
+
+# Vats import packages, which are looked for in folders above them: so they are copied
+# to where these were fetched.
+define vat_group_rule
+$(VATS_DIR)/$(1)/made: $(VATS_DIR)/fetched scripts/bundle-vats.mjs $(VAT_SOURCES_$(1))
+	$$(call say,bundle,vats of $(1))
+	@rm -rf $(VATS_DIR)/source/$(1) $$(@D)
+	@mkdir -p $(VATS_DIR)/source/$(1)
+	@cp $(VAT_SOURCES_$(1)) $(VATS_DIR)/source/$(1)
+	$$(bundle_vats) $(VATS_DIR)/source/$(1)/*.js
+	@touch $$@
+endef
+$(foreach group,exchange tests,$(eval $(call vat_group_rule,$(group))))
+
+.PHONY: vats
+vats: $(VAT_BUNDLES)
+
+# SwingSet's kernel, the judge of ours, keeps its store with a package that is compiled.
+# Headers of node come with it, or are Debian's libnode-dev.
+NODE_PREFIX = $(patsubst %/bin/node,%,$(realpath $(shell command -v node)))
+SWINGSET_KERNEL := $(VATS_DIR)/kernel
+
+$(SWINGSET_KERNEL): $(VATS_DIR)/fetched
+	@[ -e $(NODE_PREFIX)/include/node/node.h ] || { \
+		echo 'vats: $(NODE_PREFIX)/include/node has no headers of node; Debian has them in libnode-dev' >&2; \
+		exit 4; }
+	@echo 'compile  better-sqlite3, for the store of the kernel of SwingSet'
+	@cd $(VATS_DIR) && npm_config_build_from_source=true npm_config_nodedir=$(NODE_PREFIX) \
+		npm rebuild better-sqlite3 > rebuild.log 2>&1 || { cat rebuild.log >&2; exit 4; }
+	@touch $@

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// The judge: runs vats under SwingSet's own kernel, npm @agoric/swingset-vat, from what
+// `gaspipe run` takes, and leaves what can be compared.
+// usage: node kernel.mjs MODULES FOLDER OPTIONS.json DELIVERIES
+// OPTIONS: {"worker":PATH, "echo":BUNDLE-FILE, "vats":{NAME:BUNDLE-FILE,...},
+//           "bundles":{NAME:BUNDLE-FILE,...}, "reapInterval":N, "snapshotInitial":N,
+//           "snapshotInterval":N}
+// The first delivery must be bootstrap(vats, devices), which this kernel sends by itself.
+// Prints a line {"kind":"result",...} for each delivery, as gaspipe does; writes
+// FOLDER/slog and FOLDER/keys.jsonl, all keys of the kernel and of the vats' stores.
+import fs from 'node:fs';
+import path from 'node:path';
+import { spawn } from 'node:child_process';
+import { pathToFileURL } from 'node:url';
+
+const [modules, folder, optionsFile, deliveriesFile] = process.argv.slice(2);
+const load = file => import(pathToFileURL(path.resolve(modules, file)).href);
+await load('@endo/init/pre-bundle-source.js');
+await load('@endo/init/index.js');
+const { initSwingStore } = await load('@agoric/swing-store/src/index.js');
+const { initializeSwingset, makeSwingsetController, buildTimer } = await load(
+  '@agoric/swingset-vat/src/index.js',
+);
+const { kslot } = await load('@agoric/kmarshal/src/kmarshal.js');
+
+const options = JSON.parse(fs.readFileSync(optionsFile, 'utf8'));
+const lines = fs
+  .readFileSync(deliveriesFile, 'utf8')
+  .split('\n')
+  .map((text, i) => ({ text, place: `${path.basename(deliveriesFile)}:${i + 1}` }))
+  .filter(({ text }) => text.trim())
+  .map(({ text, place }) => ({ ...JSON.parse(text), place }));
+const bootstrap = lines.shift();
+if (bootstrap.method !== 'bootstrap') throw Error('the first delivery is not bootstrap()');
+
+const bundle = file => ({ bundle: JSON.parse(fs.readFileSync(file, 'utf8')) });
+const named = files =>
+  Object.fromEntries(Object.entries(files).map(([name, file]) => [name, bundle(file)]));
+
+const timer = buildTimer();
+let trigger;
+const config = {
+  bootstrap: bootstrap.vat,
+  defaultManagerType: 'xsnap',
+  defaultReapInterval: options.reapInterval,
+  snapshotInitial: options.snapshotInitial,
+  snapshotInterval: options.snapshotInterval,
+  vats: named(options.vats),
+  bundles: named(options.bundles ?? {}),
+  devices: {
+    clock: { sourceSpec: timer.srcPath },
+    echo: bundle(options.echo),
+  },
+};
+
+const slog = fs.openSync(path.join(folder, 'slog'), 'w');
+const slogSender = line => {
+  const plain = (_, value) => (typeof value === 'bigint' ? Number(value) : value);
+  fs.writeSync(slog, `${JSON.stringify(line, plain)}\n`);
+};
+
+const { kernelStorage, hostStorage } = initSwingStore();
+const bootstrapResult = await initializeSwingset(config, [], kernelStorage, {
+  addTimer: false, // `options.vats` has it, where it is wanted
+  addComms: false,
+  addVattp: false,
+});
+await hostStorage.commit();
+const controller = await makeSwingsetController(
+  kernelStorage,
+  {
+    clock: { ...timer.endowments },
+    echo: { registerTrigger: tell => (trigger = tell) },
+  },
+  {
+    slogSender,
+    spawn: (_command, args, rest) => spawn(options.worker, args, rest),
+  },
+);
+const roots = Object.fromEntries(
+  Object.keys({ ...options.vats, vatAdmin: '' }).map(name => [name, controller.pinVatRoot(name)]),
+);
+
+// What a result is in JSON, as gaspipe prints it.
+const plainText = text => {
+  if (text === '#undefined') return null;
+  return /^[!+]/.test(text) ? text.slice(1) : text;
+};
+const plainValue = value => {
+  if (typeof value === 'string') return plainText(value);
+  if (Array.isArray(value)) return value.map(plainValue);
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, of]) => [key[0] === '!' ? key.slice(1) : key, plainValue(of)]),
+  );
+};
+
+const results = new Map();
+const decode = value => {
+  if (Array.isArray(value)) return harden(value.map(decode));
+  if (value === null || typeof value !== 'object') return value;
+  if ('@vat' in value) return kslot(roots[value['@vat']]);
+  if ('@result' in value) return kslot(results.get(value['@result']));
+  if ('@bigint' in value) return BigInt(value['@bigint']);
+  return harden(Object.fromEntries(Object.entries(value).map(([key, of]) => [key, decode(of)])));
+};
+
+// A result is told once, when its promise is settled.
+let waiting = [];
+const report = ({ place, id }, kpid) => {
+  const status = controller.kpStatus(kpid);
+  if (status === 'unresolved') return false;
+  const { body } = controller.kpResolution(kpid, { incref: Boolean(id) });
+  const value = plainValue(JSON.parse(body.slice(1)));
+  console.log(JSON.stringify({ kind: 'result', place, status, value }));
+  return true;
+};
+const run = async () => {
+  await controller.run();
+  await hostStorage.commit();
+  waiting = waiting.filter(([line, kpid]) => !report(line, kpid));
+};
+
+waiting.push([bootstrap, bootstrapResult]);
+await run();
+for (const line of lines) {
+  if ('clock' in line) {
+    timer.poll(line.clock);
+  } else if ('echo' in line) {
+    trigger(line.echo);
+  } else if ('reap' in line) {
+    controller.reapAllVats();
+  } else {
+    const kpid = controller.queueToVatRoot(line.vat, line.method, decode(line.args ?? []), 'ignore');
+    if (line.id) results.set(line.id, kpid);
+    waiting.push([line, kpid]);
+  }
+  await run();
+}
+
+const { kvStore } = kernelStorage;
+const keys = fs.openSync(path.join(folder, 'keys.jsonl'), 'w');
+for (let key = kvStore.has('') ? '' : kvStore.getNextKey(''); key !== undefined; key = kvStore.getNextKey(key)) {
+  fs.writeSync(keys, `${JSON.stringify([key, kvStore.get(key)])}\n`);
+}
+await controller.shutdown();
+await hostStorage.close();
