@@ -68,6 +68,7 @@ help:
 	@echo 'make            build into build/'
 	@echo 'make check-npm  npm'"'"'s own client with our worker, and SwingSet'"'"'s own kernel as the judge'
 	@echo 'make check-qemu the counter under a newer QEMU, which it builds first'
+	@echo 'make exchange   a thousand lines of business between the vats of examples/exchange'
 	@echo 'make vats       bundle the vats of the examples and tests'
 	@echo 'make lint       layout, includes, clang-tidy, cppcheck, shellcheck'
 	@echo 'make unit       the unit tests only'

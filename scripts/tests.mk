@@ -23,13 +23,13 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES) $(XS_ARCHIVE)
 # Objects are kept, also those that are only on the way to a test.
 .SECONDARY:
 
-check: all $(UNIT_TESTS)
+check: all $(UNIT_TESTS) $(VAT_BUNDLES)
 	$(run_tests) $(call narrow,$(UNIT_TESTS) $(PROGRAM_TESTS)) $(if $(TESTS),,$(GOLDEN_TESTS))
 
 unit: $(UNIT_TESTS)
 	$(run_tests) $(call narrow,$(UNIT_TESTS))
 
-program: all
+program: all $(VAT_BUNDLES)
 	$(run_tests) $(call narrow,$(PROGRAM_TESTS)) $(if $(TESTS),,$(GOLDEN_TESTS))
 
 golden: all

@@ -59,3 +59,8 @@ $(SWINGSET_KERNEL): $(VATS_DIR)/fetched
 	@cd $(VATS_DIR) && npm_config_build_from_source=true npm_config_nodedir=$(NODE_PREFIX) \
 		npm rebuild better-sqlite3 > rebuild.log 2>&1 || { cat rebuild.log >&2; exit 4; }
 	@touch $@
+
+# The example of the exchange, at length.
+.PHONY: exchange
+exchange: all $(VAT_BUNDLES)
+	@BUILD=$(BUILD) examples/exchange/run 1000 --counter none

@@ -27,7 +27,7 @@ const options = JSON.parse(fs.readFileSync(optionsFile, 'utf8'));
 const lines = fs
   .readFileSync(deliveriesFile, 'utf8')
   .split('\n')
-  .map((text, i) => ({ text, place: `${path.basename(deliveriesFile)}:${i + 1}` }))
+  .map((text, i) => ({ text, place: `${deliveriesFile}:${i + 1}` }))
   .filter(({ text }) => text.trim())
   .map(({ text, place }) => ({ ...JSON.parse(text), place }));
 const bootstrap = lines.shift();
@@ -60,11 +60,17 @@ const slogSender = line => {
 };
 
 const { kernelStorage, hostStorage } = initSwingStore();
-const bootstrapResult = await initializeSwingset(config, [], kernelStorage, {
+const bootstrapResult = await initializeSwingset(config, undefined, kernelStorage, {
   addTimer: false, // `options.vats` has it, where it is wanted
   addComms: false,
   addVattp: false,
 });
+// A line of deliveries has no names of interfaces; nor has this message then.
+const { kvStore } = kernelStorage;
+for (let key = 'acceptanceQueue.'; key?.startsWith('acceptanceQueue.'); key = kvStore.getNextKey(key)) {
+  const queued = kvStore.get(key);
+  if (queued) kvStore.set(key, queued.replace(/[.]Alleged: (root|device)/g, ''));
+}
 await hostStorage.commit();
 const controller = await makeSwingsetController(
   kernelStorage,
@@ -126,8 +132,8 @@ await run();
 for (const line of lines) {
   if ('clock' in line) {
     timer.poll(line.clock);
-  } else if ('echo' in line) {
-    trigger(line.echo);
+  } else if ('trigger' in line) {
+    trigger(line.trigger);
   } else if ('reap' in line) {
     controller.reapAllVats();
   } else {
@@ -138,9 +144,8 @@ for (const line of lines) {
   await run();
 }
 
-const { kvStore } = kernelStorage;
 const keys = fs.openSync(path.join(folder, 'keys.jsonl'), 'w');
-for (let key = kvStore.has('') ? '' : kvStore.getNextKey(''); key !== undefined; key = kvStore.getNextKey(key)) {
+for (let key = kvStore.getNextKey(''); key !== undefined; key = kvStore.getNextKey(key)) {
   fs.writeSync(keys, `${JSON.stringify([key, kvStore.get(key)])}\n`);
 }
 await controller.shutdown();
