@@ -37,3 +37,14 @@ business() {
     assert_status 1
     assert_output_has '4000001'
 }
+
+@test "its README" {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir build
+    ln -s "$BUILD"/{gaspipe,gaspipe-worker,slogreport,libgascount.so} "$BUILD"/*.bundle build/
+    ln -s "$ROOT/build/vats" build/vats
+    cp -r "$ROOT/examples" .
+    BUILD=build run "$ROOT/tests/program/check-document" examples/exchange/README.md
+    assert_equal "$output" ""
+    assert_status 0
+}

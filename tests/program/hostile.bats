@@ -18,7 +18,7 @@ setup_file() {
 }
 
 setup() {
-    cd "$BATS_TEST_TMPDIR"
+    cd "$BATS_TEST_TMPDIR" || return 1
 }
 
 # requests: the table's rows on stdin, each as [NAME, REQUEST...], strings as sent.
@@ -59,6 +59,7 @@ said() {
 judge() {
     local error
 
+    # shellcheck disable=SC2154 # run --separate-stderr sets it
     [ "$status" -eq 1 ] || echo "$1: exit status $status: $stderr"
     error=$(jq -r 'select(.vat == "bad" and .status == "error") | .error' <<< "$output")
     [ "$(wc -l <<< "$error")" -eq 1 ] && [ "${#error}" -gt 5 ] || echo "$1: no reason: '$error'"

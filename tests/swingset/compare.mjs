@@ -24,8 +24,11 @@ const compared = {
   console: line => pick(line, 'vatID', 'crankNum', 'deliveryNum', 'level', 'args'),
   terminate: line => pick(line, 'vatID', 'shouldReject', 'info'),
   'heap-snapshot-save': line => pick(line, 'vatID', 'snapshotID', 'uncompressedSize'),
-  'heap-snapshot-load': line => pick(line, 'vatID', 'hash'),
 };
+
+// SwingSet also snapshots a worker that it is about to end.
+const isLast = (line, next) =>
+  line.type === 'heap-snapshot-save' && next?.type === 'terminate' && next.vatID === line.vatID;
 
 const linesOf = file =>
   fs
@@ -35,6 +38,7 @@ const linesOf = file =>
     .map(text => JSON.parse(text))
     .filter(line => line.type in compared && !line.replay)
     .filter(line => line.type !== 'console' || line.vatID)
+    .filter((line, i, lines) => !isLast(line, lines[i + 1]))
     .map(line => ({ type: line.type, ...JSON.parse(JSON.stringify(compared[line.type](line))) }));
 
 // SwingSet queues bootstrap() before the vats have started, and writes no line on what it
