@@ -77,8 +77,8 @@ void conductor_meet_trouble(struct conductor *conductor, int64_t vat, const char
 
     conductor->tries++;
     name_work(conductor, vat, work, sizeof work);
-    error_set(&given_up, ERROR_SYSTEM, "%s: %s; given up after %u tries", work, reason,
-              conductor->tries);
+    error_set(&given_up, ERROR_SYSTEM, "%s: %s; given up after %u %s", work, reason,
+              conductor->tries, conductor->tries == 1 ? "try" : "tries");
     if (crank && drop_crank(conductor, vat, reason, &error) != 0) {
         conductor_fail(conductor, &error);
     } else if (conductor->tries > retries) {
