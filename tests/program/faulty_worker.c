@@ -198,6 +198,34 @@ static bool take_one(const char *file)
     return true;
 }
 
+/* A word of small letters, at most as long as there is room; what is behind it. */
+static char *take_word(char *text, char word[NAME_SIZE])
+{
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+
+    if (length == 0 || length >= NAME_SIZE) {
+        errno = EINVAL;
+        give_up(text);
+    }
+    memcpy(word, text, length);
+    word[length] = '\0';
+    return text + length;
+}
+
+/* KIND:N or KIND:N:FILE */
+static void read_fault(char *text, char file[NAME_SIZE])
+{
+    char *end = take_word(text, fault.kind);
+
+    if (*end != ':') {
+        errno = EINVAL;
+        give_up(text);
+    }
+    fault.frames = (unsigned)strtoul(end + 1, &end, 10);
+    if (*end == ':')
+        take_word(end + 1, file);
+}
+
 static void look_for_fault(struct iovec frame)
 {
     static const char mark[] = "faulty:";
@@ -209,10 +237,7 @@ static void look_for_fault(struct iovec frame)
         return;
     left = frame.iov_len - (size_t)(found - (const char *)frame.iov_base);
     memcpy(text, found, left < sizeof text ? left : sizeof text - 1);
-    if (sscanf(text, "faulty:%31[a-z]:%u:%31[a-z]", fault.kind, &fault.frames, file) < 2) {
-        errno = EINVAL;
-        give_up(text);
-    }
+    read_fault(text + strlen(mark), file);
     if (file[0] != '\0' && !take_one(file))
         fault.kind[0] = '\0';
 }
