@@ -65,17 +65,27 @@ static json_t *make_bigint(const char *digits, struct error *error)
     return string;
 }
 
-/* "$N", or "&N" for a promise: the Nth slot. */
+/* The slot of that reference, which is appended when there is none yet; -1: no memory. */
+static int provide_slot(json_t *slots, const char *reference, size_t *index)
+{
+    for (*index = 0; *index < json_array_size(slots); ++*index)
+        if (strcmp(json_string_value(json_array_get(slots, *index)), reference) == 0)
+            return 0;
+    return json_array_append_new(slots, json_string(reference));
+}
+
+/* "$N", or "&N" for a promise: the Nth slot. What is named twice is one slot, as SwingSet
+ * has it: a vat that gets two would count two references. */
 static json_t *make_slot(const struct change *change, const char *kind, const char *name)
 {
     char *reference = NULL, text[24];
+    size_t index;
     int result;
 
     if (change->names->find(change->names->context, kind, name, &reference, change->error) != 0)
         return NULL;
-    snprintf(text, sizeof text, "%c%zu", strncmp(reference, "kp", 2) == 0 ? '&' : '$',
-             json_array_size(change->slots));
-    result = json_array_append_new(change->slots, json_string(reference));
+    result = provide_slot(change->slots, reference, &index);
+    snprintf(text, sizeof text, "%c%zu", strncmp(reference, "kp", 2) == 0 ? '&' : '$', index);
     free(reference);
     return result == 0 ? json_string(text) : NULL;
 }

@@ -88,11 +88,43 @@ static void what_json_cannot_say_stays_as_it_stands(void **state)
             "{\"#error\":\"message\",\"name\":\"TypeError\"}");
 }
 
+static int find_by_name(void *context, const char *kind, const char *name, char **reference,
+                        struct error *error)
+{
+    (void)context;
+    (void)kind;
+    (void)error;
+    *reference = strdup(name);
+    return *reference == NULL ? -1 : 0;
+}
+
+static void what_is_named_twice_is_one_slot(void **state)
+{
+    const struct smallcaps_names names = {.find = find_by_name};
+    json_t *value = load("[{\"@vat\":\"ko20\"},{\"@result\":\"kp40\"},{\"@vat\":\"ko20\"},"
+                         "{\"again\":{\"@result\":\"kp40\"}}]");
+    json_t *expected = load("[\"$0\",\"&1\",\"$0\",{\"again\":\"&1\"}]");
+    json_t *expected_slots = load("[\"ko20\",\"kp40\"]");
+    json_t *slots = json_array();
+    struct error error;
+    json_t *encoded = smallcaps_encode(value, &names, slots, &error);
+
+    (void)state;
+    assert_true(json_equal(encoded, expected));
+    assert_true(json_equal(slots, expected_slots));
+    json_decref(value);
+    json_decref(expected);
+    json_decref(expected_slots);
+    json_decref(slots);
+    json_decref(encoded);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_encoded_is_decoded_again),
         cmocka_unit_test(what_json_cannot_say_stays_as_it_stands),
+        cmocka_unit_test(what_is_named_twice_is_one_slot),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
