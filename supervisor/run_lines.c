@@ -379,7 +379,7 @@ int run_open_lines(struct run *run, struct error *error)
     if (run->input == NULL || input_place_open(&run->place, run->store, error) != 0 ||
         line_results_open(&run->results, run->store, conductor_kernel(run->conductor), error) != 0)
         return -1;
-    if (run->place.done || run->options.new_input)
+    if ((run->place.done && !run->options.resume) || run->options.new_input)
         return begin_anew(run, error);
     run->skipping = run->place.lines > 0;
     return 0;

@@ -46,6 +46,8 @@ const char run_options_help[] =
     "                            or N blocks\n"
     "  --new-input               begin with a new file of deliveries, even where the store has\n"
     "                            not seen the end of the one before\n"
+    "  --resume                  pass over the lines that the store has taken in, also where all\n"
+    "                            of them were delivered: to start again what may have ended\n"
     "  --queue-lines N           queue so many lines together (default: 1)\n"
     "  --cranks-per-commit N     make so many cranks durable together (default: 1)\n"
     "  --snapshot-interval N     snapshot a worker after so many deliveries, 0: never\n"
@@ -66,6 +68,7 @@ enum {
     OPTION_VAT = 256,
     OPTION_BUNDLE,
     OPTION_NEW_INPUT,
+    OPTION_RESUME,
     OPTION_QUEUE_LINES,
     OPTION_BLOCK,
     OPTION_SNAPSHOTS,
@@ -93,6 +96,7 @@ static const struct option long_options[] = {
     {"vat", required_argument, NULL, OPTION_VAT},
     {"bundle", required_argument, NULL, OPTION_BUNDLE},
     {"new-input", no_argument, NULL, OPTION_NEW_INPUT},
+    {"resume", no_argument, NULL, OPTION_RESUME},
     {"queue-lines", required_argument, NULL, OPTION_QUEUE_LINES},
     {"cranks-per-commit", required_argument, NULL, OPTION_BLOCK},
     {"snapshot-interval", required_argument, NULL, OPTION_SNAPSHOTS},
@@ -237,6 +241,9 @@ static int take_option(void *context, int option, struct error *error)
     case OPTION_NEW_INPUT:
         options->new_input = true;
         return 0;
+    case OPTION_RESUME:
+        options->resume = true;
+        return 0;
     case OPTION_COUNTER:
         options->counter_named = true;
         return option_take_counter(optarg, &options->counted, error);
@@ -274,6 +281,8 @@ static int check(struct run_options *options, int argc, char **argv, struct erro
         return error_set(error, ERROR_USAGE, "no vat: give at least one --vat NAME=FILE");
     if (argc - optind != 1)
         return error_set(error, ERROR_USAGE, "give one file of deliveries, or - for stdin");
+    if (options->new_input && options->resume)
+        return error_set(error, ERROR_USAGE, "--new-input and --resume do not go together");
     if (options->worker != NULL && options->counter_named && options->counted)
         return error_set(error, ERROR_USAGE, "--worker runs without the counter");
     options->counted = options->counted && options->worker == NULL;

@@ -187,6 +187,28 @@ stopped() {
     assert_equal "$(jq -r 'select(.kind == "result") | .place' <<< "$output" | wc -l)" 6
 }
 
+@test "with --resume a run that is started once more delivers nothing twice" {
+    lines 2 > input
+    vats_run --counter none --resume --store store input
+    assert_status 0
+    local before
+    before=$(dump store)
+    vats_run --counter none --resume --store store input
+    assert_status 0
+    assert_equal "$(jq -c 'select(.kind != "summary")' <<< "$output")" ''
+    assert_equal "$(dump store)" "$before" "stores"
+    lines 3 > input
+    vats_run --counter none --resume --store store input
+    assert_status 0
+    assert_equal "$(jq -r 'select(.kind == "result") | .place' <<< "$output" | tr '\n' ' ')" \
+        'input:5 input:6 '
+    sed 's/"a"/"b"/' input > other
+    vats_run --counter none --resume --store store other
+    assert_bad_input 3 'other: does not begin with the 6 lines'
+    vats_run --counter none --resume --new-input --store store other
+    assert_status 2
+}
+
 @test "lines that are queued together are done together" {
     vats_run --counter none --queue-lines 4 - < <(lines 2)
     assert_status 0
