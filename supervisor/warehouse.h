@@ -107,7 +107,7 @@ void warehouse_bring(struct warehouse *warehouse, int64_t vat);
  * started for the vat's first delivery. `vd` is borrowed until then. One delivery at
  * a time to each vat.
  */
-void warehouse_deliver(struct warehouse *warehouse, int64_t vat, const char *vd);
+void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd);
 
 /* Answers what the vat asks, with JSON; when it was sent. */
 struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct iovec answer);
@@ -119,7 +119,7 @@ void warehouse_condemn(struct warehouse *warehouse, int64_t vat, const char *rea
 int64_t warehouse_saved_at(const struct warehouse *warehouse, int64_t vat);
 
 /* Whether its worker is there and has nothing to do. */
-bool warehouse_waits(const struct warehouse *warehouse, int64_t vat);
+bool warehouse_waits(const struct warehouse *warehouse, int64_t id);
 
 /* Whether the vat is known, and its name, "v1" where it has none; the warehouse's. */
 bool warehouse_knows(const struct warehouse *warehouse, int64_t vat);
@@ -132,10 +132,10 @@ const char *warehouse_name(const struct warehouse *warehouse, int64_t vat);
 void warehouse_save(struct warehouse *warehouse, int64_t vat);
 
 /* Ends the vat's worker, now. It comes back when it is wanted. */
-void warehouse_put_away(struct warehouse *warehouse, int64_t vat);
+void warehouse_put_away(struct warehouse *warehouse, int64_t id);
 
 /* The vat is no more: its worker is ended, and it is forgotten. */
-void warehouse_remove(struct warehouse *warehouse, int64_t vat);
+void warehouse_remove(struct warehouse *warehouse, int64_t id);
 
 /* Ends all workers. A delivery under way is dropped. */
 void warehouse_close(struct warehouse *warehouse);

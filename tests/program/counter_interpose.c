@@ -38,9 +38,11 @@ static void in_the_middle(int signal)
 
 int main(void)
 {
+    struct sigaction action = {.sa_handler = in_the_middle};
+
     /* cppcheck-suppress invalidFunctionArg */
     original = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (original == MAP_FAILED || signal(SIGSEGV, in_the_middle) == SIG_ERR)
+    if (original == MAP_FAILED || sigaction(SIGSEGV, &action, NULL) != 0)
         return EXIT_FAILURE;
     parent = getppid();
     if (!interpose("getppid", (void *)replacement, (void **)original))

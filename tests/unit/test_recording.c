@@ -65,6 +65,7 @@ static void what_is_no_head_is_refused(void **state)
 
 static void a_frame_comes_out_as_it_was_put(void **state)
 {
+    static const char bytes[] = {'.', ' ', '1'};
     const struct stamp stamp = {.real = INT64_MAX, .mono = 0};
     char record[RECORDING_PREFIX_SIZE + 3];
     size_t length = recording_put_prefix(record, RECORDING_UP, stamp);
@@ -72,13 +73,13 @@ static void a_frame_comes_out_as_it_was_put(void **state)
     struct error error;
 
     (void)state;
-    memcpy(record + length, ". 1", 3);
+    memcpy(record + length, bytes, sizeof bytes);
     assert_int_equal(recording_take_frame(&frame, (struct iovec){record, length + 3}, &error), 0);
     assert_int_equal(frame.direction, RECORDING_UP);
     assert_int_equal(frame.stamp.real, INT64_MAX);
     assert_int_equal(frame.stamp.mono, 0);
     assert_int_equal(frame.bytes.iov_len, 3);
-    assert_memory_equal(frame.bytes.iov_base, ". 1", 3);
+    assert_memory_equal(frame.bytes.iov_base, bytes, sizeof bytes);
 }
 
 static void what_is_no_frame_is_refused(void **state)
