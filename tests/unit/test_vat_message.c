@@ -143,10 +143,8 @@ static void what_is_no_request_is_refused(void **state)
         "[\"syscall\",[\"send\",\"o-50\"]]",
         "[\"syscall\",[\"send\",null,{\"methargs\":{\"body\":\"\",\"slots\":[]}}]]",
         "[\"syscall\",[\"send\",\"o-50\",{\"methargs\":{\"body\":\"\"},\"result\":null}]]",
-        "[\"syscall\",[\"send\",\"o-50\",{\"methargs\":{\"body\":\"\",\"slots\":[]},\"result\":7}]"
-        "]",
-        "[\"syscall\",[\"send\",\"o-50\",{\"methargs\":{\"body\":\"\",\"slots\":[]},\"surplus\":1}]"
-        "]",
+        "[\"syscall\",[\"send\",\"o-5\",{\"methargs\":{\"body\":\"\",\"slots\":[]},\"result\":7}]]",
+        "[\"syscall\",[\"send\",\"o-5\",{\"methargs\":{\"body\":\"\",\"slots\":[]},\"more\":1}]]",
         "[\"syscall\",[\"send\",\"o-50\",{\"result\":null}]]",
         "[\"syscall\",[\"subscribe\"]]",
         "[\"syscall\",[\"subscribe\",7]]",
