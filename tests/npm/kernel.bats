@@ -1,29 +1,73 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # SwingSet's own kernel (npm @agoric/swingset-vat) is the judge: the vats of
-# tests/swingset run by it, on our worker (make check-npm).
+# tests/swingset run by it, on our worker and on its own (make check-npm).
 
 # shellcheck disable=SC2030,SC2031 # each test has its own
 load ../program/common
 load ../program/vats
 
-# judge CASE: what SwingSet's kernel makes of it, in $BATS_FILE_TMPDIR/CASE.
+THEIRS=$ROOT/build/xs/package/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker
+
+# judge CASE FOLDER WORKER: what SwingSet's kernel makes of it with that worker.
 judge() {
-    local folder=$BATS_FILE_TMPDIR/$1
+    local folder=$2
 
     mkdir -p "$folder"
-    jq --arg bundles "$VATS" --arg worker "$BUILD/gaspipe-worker" -f "$ROOT/tests/swingset/options.jq" \
+    jq --arg bundles "$VATS" --arg worker "$3" -f "$ROOT/tests/swingset/options.jq" \
         "$ROOT/tests/swingset/$1.json" > "$folder/options.json"
     node "$ROOT/tests/swingset/kernel.mjs" "$VATS/node_modules" "$folder" "$folder/options.json" \
         "$ROOT/tests/swingset/$1.jsonl" > "$folder/out" 2> "$folder/err" ||
-        fail "SwingSet's kernel on $1:" "$(tail -n 20 "$folder/err")"
+        fail "SwingSet's kernel on $1 with $3:" "$(tail -n 20 "$folder/err")"
     grep '^{"kind":"result"' "$folder/out" |
         jq -cS '[(.place | split("/") | last), .status, .value]' > "$folder/results"
 }
 
+# Each kernel waits for its worker, so two of them keep two processors busy.
 setup_file() {
-    judge small
-    judge variety
+    local case theirs
+
+    for case in small variety; do
+        judge $case "$BATS_FILE_TMPDIR/$case/theirs" "$THEIRS" &
+        theirs=$!
+        judge $case "$BATS_FILE_TMPDIR/$case" "$BUILD/gaspipe-worker"
+        wait "$theirs"
+    done
+}
+
+# recorded FOLDER: its slogfile without times; of stamps as many as xsnap keeps, and none
+# of what ours adds.
+recorded() {
+    jq -c '
+        with_entries(select(.key | test("^(time|monotime)$|[sS]econds$") | not)) |
+        if .type == "deliver-result" and .dr[2] != null
+        then .dr[2] |= (.timestamps |= ([length, 502] | min) | del(.monotimes, .cpu)) else . end
+    ' "$1/slog"
+}
+
+# interchangeable CASE LINES: with either worker all came out the same, in more than so
+# many lines of the slogfile.
+interchangeable() {
+    local ours=$BATS_FILE_TMPDIR/$1 theirs=$BATS_FILE_TMPDIR/$1/theirs
+
+    recorded "$ours" > "$BATS_TEST_TMPDIR/ours"
+    recorded "$theirs" > "$BATS_TEST_TMPDIR/theirs"
+    diff "$theirs/out" "$ours/out"
+    diff "$theirs/keys.jsonl" "$ours/keys.jsonl"
+    diff "$BATS_TEST_TMPDIR/theirs" "$BATS_TEST_TMPDIR/ours"
+    [ "$(wc -l < "$BATS_TEST_TMPDIR/ours")" -gt "$2" ]
+    # Which worker ran is seen by what ours adds.
+    run ! grep -q '"monotimes"' "$theirs/slog"
+    grep -q '"monotimes"' "$ours/slog"
+}
+
+@test "SwingSet's kernel does the same with our worker as with its own: small" {
+    interchangeable small 300
+}
+
+@test "SwingSet's kernel does the same with our worker as with its own, snapshots too: variety" {
+    interchangeable variety 5000
+    grep -q '"type":"heap-snapshot-save"' "$BATS_TEST_TMPDIR/ours"
 }
 
 # replayed CASE COUNTER: every delivery of every vat comes out as SwingSet's kernel saw it.
