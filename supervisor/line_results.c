@@ -65,7 +65,7 @@ static int for_each_key(struct line_results *results, const char *prefix,
                         struct error *error)
 {
     struct buf key = {0};
-    bool found;
+    bool found = false;
     int result;
 
     buf_append_string(&key, "");

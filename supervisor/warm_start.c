@@ -91,7 +91,9 @@ static int reopen(int fd, struct error *error)
 
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     other = open(path, O_RDONLY | O_CLOEXEC);
-    return other >= 0 ? other : error_system(error, errno, "cannot open a snapshot");
+    if (other < 0)
+        return error_system(error, errno, "cannot open a snapshot");
+    return other;
 }
 
 int warm_start_open(struct warm_starts *starts, const struct launcher *launcher,

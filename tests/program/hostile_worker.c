@@ -76,7 +76,10 @@ static void say(const json_t *texts)
     const json_t *text;
     size_t i;
 
-    json_array_foreach(texts, i, text) ask(json_string_value(text), json_string_length(text));
+    json_array_foreach(texts, i, text)
+    {
+        ask(json_string_value(text), json_string_length(text));
+    }
 }
 
 /* ["resolve",[[PROMISE,false,{body,slots}]]]: the message's own arguments. */
