@@ -166,6 +166,7 @@ static int open_parts(struct conductor *conductor, struct error *error)
         .slog = options->slog,
         .fingerprint = options->fingerprint,
         .timeout_ms = options->timeout_ms,
+        .max_workers = options->max_workers,
     };
     const struct warehouse_listener listener = {
         .context = conductor,

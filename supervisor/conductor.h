@@ -35,6 +35,7 @@ struct conductor_options {
     struct kernel_limits limits; /* of vats that are new */
     uint64_t retries;            /* after the host's trouble, of one crank */
     uint64_t block_cranks;       /* that are committed together; at least 1 */
+    uint64_t max_workers;        /* at a time; 0: one for each vat */
 };
 
 struct conductor_listener {
@@ -64,7 +65,10 @@ struct kernel *conductor_kernel(const struct conductor *conductor);
 /* Opens a block when none is, for changes of the owner's. */
 int conductor_open_block(struct conductor *conductor, struct error *error);
 
-/* Starts the vats' workers and brings them to where the vats stand, then goes. */
+/*
+ * Starts the vats' workers and brings them to where the vats stand, then goes. With
+ * `max_workers` a vat's worker starts when it is delivered to.
+ */
 void conductor_start(struct conductor *conductor);
 
 /* Goes on until the kernel has nothing to do: idle() is called then, or failed(). */

@@ -76,11 +76,21 @@ void conductor_on_ready(void *context, int64_t vat)
 
 /* ---- the start ---- */
 
-/* The next vat that lives is on its way; *found is false when there is no more. */
+/*
+ * Where there may be few workers, one that would only wait is not started. A snapshot that
+ * the vat owes is made all the same: it stands in the store where it would have stood.
+ */
+static bool comes_at_start(const struct conductor *conductor, const struct kernel_vat *vat)
+{
+    return conductor->options.max_workers == 0 ||
+           conductor_snapshot_is_due(conductor, vat->id, vat->deliveries);
+}
+
+/* The next vat that lives is on its way, if it is to; *found is false when there is no more. */
 static int bring_next(struct conductor *conductor, bool *found, struct error *error)
 {
     struct kernel_vat vat;
-    bool lives;
+    bool lives, comes;
     int result;
 
     if (kernel_vat_next(conductor->kernel, conductor->last_brought, &conductor->last_brought, found,
@@ -91,12 +101,13 @@ static int bring_next(struct conductor *conductor, bool *found, struct error *er
     if (kernel_vat_get(conductor->kernel, conductor->last_brought, &vat, &lives, error) != 0)
         return -1;
     result = conductor_provide(conductor, &vat, error);
+    comes = result == 0 && comes_at_start(conductor, &vat);
     kernel_vat_free(&vat);
-    if (result != 0)
-        return -1;
-    conductor->coming++;
-    warehouse_bring(conductor->warehouse, conductor->last_brought);
-    return 0;
+    if (comes) {
+        conductor->coming++;
+        warehouse_bring(conductor->warehouse, conductor->last_brought);
+    }
+    return result;
 }
 
 /*

@@ -223,6 +223,7 @@ static int open_conductor(struct run *run, struct error *error)
             },
         .retries = run->options.retries,
         .block_cranks = run->options.block_cranks,
+        .max_workers = run->options.max_workers,
     };
     const struct conductor_listener listener = {
         .context = run,

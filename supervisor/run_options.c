@@ -37,6 +37,9 @@ const char run_options_help[] =
     "  --delivery-timeout SECS   a worker that takes longer has met trouble, 0: none has\n"
     "                            (default: 600)\n"
     "  --max-memory SIZE         so has one that writes to more memory (default: no limit)\n"
+    "  --max-workers N           worker processes at a time, 0: one for each vat (default: 0);\n"
+    "                            of vats that wait, the one not delivered to for longest gives\n"
+    "                            up its worker, and is brought back when it is delivered to\n"
     "  --retries N               try a crank again after such trouble of the host, up to so many\n"
     "                            times; then stop, without it (default: 3)\n"
     "  --store DIR               keep the vats' stores there (default: in memory, for this run)\n"
@@ -74,6 +77,7 @@ enum {
     OPTION_SNAPSHOTS,
     OPTION_FIRST_SNAPSHOT,
     OPTION_REAP,
+    OPTION_WORKERS,
     OPTION_COUNTER,
     OPTION_COMPUTE,
     OPTION_INSTRUCTIONS,
@@ -102,6 +106,7 @@ static const struct option long_options[] = {
     {"snapshot-interval", required_argument, NULL, OPTION_SNAPSHOTS},
     {"snapshot-initial", required_argument, NULL, OPTION_FIRST_SNAPSHOT},
     {"reap-interval", required_argument, NULL, OPTION_REAP},
+    {"max-workers", required_argument, NULL, OPTION_WORKERS},
     {"counter", required_argument, NULL, OPTION_COUNTER},
     {"compute-limit", required_argument, NULL, OPTION_COMPUTE},
     {"max-instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
@@ -182,6 +187,7 @@ static const struct number_option {
     {OPTION_FIRST_SNAPSHOT, "--snapshot-initial", 1, INT32_MAX,
      offsetof(struct run_options, snapshot_initial)},
     {OPTION_REAP, "--reap-interval", 0, INT32_MAX, offsetof(struct run_options, reap_interval)},
+    {OPTION_WORKERS, "--max-workers", 0, INT32_MAX, offsetof(struct run_options, max_workers)},
     {OPTION_INSTRUCTIONS, "--max-instructions", 0, INT64_MAX,
      offsetof(struct run_options, instruction_limit)},
     {OPTION_SYSCALLS, "--max-syscalls", 0, INT64_MAX, offsetof(struct run_options, syscall_limit)},

@@ -156,6 +156,8 @@ void vat_happen(struct vat *vat, const struct vat_happening *happening)
     /* Whom that was told to may have wanted another worker already. */
     if (step.action == VAT_ACT_BURY && vat->state == VAT_AWAY)
         warehouse_forget(vat);
+    else if (vat->state == VAT_IDLE)
+        warehouse_share_out(vat->warehouse);
 }
 
 struct vat *vat_new(struct warehouse *warehouse, const struct warehouse_vat *described)

@@ -42,9 +42,10 @@ struct vat {
     uv_timer_t timer;
     uint64_t limit_ms; /* that the timer was started with */
 
-    bool wanted;    /* a worker is, once the one that goes is gone */
-    const char *vd; /* of the delivery in hand, borrowed; NULL: none is */
-    bool starts;    /* that is startVat */
+    bool wanted;        /* a worker is, once there is room for it and the one that goes is gone */
+    uint64_t wanted_at; /* of the warehouse's wants, the last one of it */
+    const char *vd;     /* of the delivery in hand, borrowed; NULL: none is */
+    bool starts;        /* that is startVat */
 
     struct buf bundle; /* JSON; only while its worker starts */
     struct vat_runtime runtime;
@@ -66,6 +67,7 @@ struct warehouse {
     size_t vat_count, vat_capacity;
     struct vat_runtimes runtimes;
     struct warm_starts warm;
+    uint64_t wants; /* how often a worker was wanted */
     bool failed, closing, closed;
 };
 
@@ -190,5 +192,15 @@ void warehouse_tell_lost(struct vat *vat, enum vat_state before);
 
 /* A vat's worker is gone. */
 void warehouse_forget(struct vat *vat);
+
+/* ---- warehouse_room.c ---- */
+
+/*
+ * Starts workers for the vats that wait for one, as far as there may be more; for
+ * the others, workers that wait for a delivery are put away, the one that was used
+ * longest ago first. To be called when a vat begins to wait, when a worker becomes idle
+ * and when one is gone.
+ */
+void warehouse_share_out(struct warehouse *warehouse);
 
 #endif

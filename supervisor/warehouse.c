@@ -61,6 +61,20 @@ static void discard(struct warehouse *warehouse, struct vat *vat)
     uv_close((uv_handle_t *)&vat->timer, timer_closed);
 }
 
+/* Where its last snapshot stands. */
+static int find_saved(struct vat *vat, struct error *error)
+{
+    struct store_snapshot snapshot;
+    int64_t position;
+    bool found;
+
+    if (store_snapshot_last(vat->warehouse->options.store, vat->id, vat->incarnation, &position,
+                            &snapshot, &found, error) != 0)
+        return -1;
+    vat->saved_at = found ? position : -1;
+    return 0;
+}
+
 static int add(struct warehouse *warehouse, const struct warehouse_vat *described,
                struct error *error)
 {
@@ -72,10 +86,12 @@ static int add(struct warehouse *warehouse, const struct warehouse_vat *describe
     if (vat == NULL)
         return error_memory(error, "a vat");
     warehouse->vats[vat->id] = vat;
-    if (vat->name != NULL && vat->bundle_id != NULL)
+    if (vat->name == NULL || vat->bundle_id == NULL)
+        error_memory(error, "a vat");
+    else if (find_saved(vat, error) == 0)
         return 0;
     discard(warehouse, vat);
-    return error_memory(error, "a vat");
+    return -1;
 }
 
 static int renew(struct vat *vat, const struct warehouse_vat *described, struct error *error)
@@ -112,7 +128,8 @@ int warehouse_provide(struct warehouse *warehouse, const struct warehouse_vat *v
 static void want(struct vat *vat)
 {
     vat->wanted = true;
-    vat_event(vat, VAT_EVENT_WANTED);
+    vat->wanted_at = ++vat->warehouse->wants;
+    warehouse_share_out(vat->warehouse);
 }
 
 void warehouse_bring(struct warehouse *warehouse, int64_t vat)
@@ -127,10 +144,12 @@ void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd)
 
     vat->vd = vd;
     vat->starts = strncmp(vd, start, strlen(start)) == 0;
-    if (vat->state == VAT_IDLE)
+    if (vat->state == VAT_IDLE) {
+        vat->wanted_at = ++warehouse->wants;
         vat_event(vat, VAT_EVENT_DELIVER);
-    else
+    } else {
         want(vat);
+    }
 }
 
 struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct iovec answer)
@@ -257,12 +276,13 @@ void warehouse_forget(struct vat *vat)
 {
     struct warehouse *warehouse = vat->warehouse;
 
-    if (warehouse->closing)
+    if (warehouse->closing) {
         tell_when_closed(warehouse);
-    else if (vat->removed)
-        discard(warehouse, vat);
-    else if (vat->wanted && !warehouse->failed)
-        vat_event(vat, VAT_EVENT_WANTED);
+    } else {
+        if (vat->removed)
+            discard(warehouse, vat);
+        warehouse_share_out(warehouse);
+    }
 }
 
 /* ---- beginning and end ---- */

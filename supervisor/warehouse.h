@@ -22,6 +22,9 @@
  * them and tells what they ask and answer. It decides nothing of what a vat may
  * do: its owner does, and the kernel behind that.
  *
+ * Where there may be fewer workers than vats, a vat that has to wait gets one when
+ * another vat's, the one that was used longest ago and waits for a delivery, was put away.
+ *
  * It lives on a loop and tells its owner what happens, always out of the loop.
  * Vats are known by their numbers: the N of the vatID vN.
  */
@@ -33,7 +36,8 @@ struct warehouse_options {
     struct store *store;      /* bundles, transcripts and snapshots are read there */
     struct slog_writer *slog; /* NULL: none is written */
     const char *fingerprint;  /* of what counts instructions; NULL: nothing does */
-    uint64_t timeout_ms; /* for a delivery; launcher_start_limit() of it for a start; 0: none */
+    uint64_t timeout_ms;  /* for a delivery; launcher_start_limit() of it for a start; 0: none */
+    uint64_t max_workers; /* that there are at a time, those that end included; 0: no limit */
 };
 
 /* A vat as the kernel describes it. Strings are borrowed for the call. */
@@ -98,7 +102,7 @@ struct warehouse *warehouse_new(const struct warehouse_options *options,
 int warehouse_provide(struct warehouse *warehouse, const struct warehouse_vat *vat,
                       struct error *error);
 
-/* Starts the vat's worker if there is none; ready() follows, or failed(). */
+/* Starts the vat's worker if there is none, when there is room; ready() follows, or failed(). */
 void warehouse_bring(struct warehouse *warehouse, int64_t vat);
 
 /*

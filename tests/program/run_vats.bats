@@ -166,6 +166,51 @@ stopped() {
     assert_equal "$(dump pieces)" "$(dump one)"
 }
 
+@test "with fewer workers than vats: the same results, counts, hashes and store" {
+    local workers
+
+    lines 6 > input
+    vats_run --counter none --snapshot-interval 5 --store all input
+    assert_status 0
+    local all
+    all=$(outcome <<< "$output")
+    for workers in 1 2; do
+        vats_run --counter none --snapshot-interval 5 --max-workers $workers --store few$workers \
+            --slog slog$workers input
+        assert_status 0
+        assert_equal "$(outcome <<< "$output")" "$all" "what was printed with $workers"
+        assert_equal "$(dump few$workers)" "$(dump all)" "stores with $workers"
+        [ "$(grep -c '"start-replay"' slog$workers)" -gt 20 ] || fail "no vat came back"
+        run --separate-stderr "$NATIVE/gaspipe" replay --counter none --json slog$workers
+        assert_status 0
+        assert_equal "$(jq -c 'select(.kind == "vat") | [.vat, .status]' <<< "$output")" \
+            $'["here","same"]\n["there","same"]\n["token","same"]'
+    done
+}
+
+@test "with fewer workers than vats, under the counter: the same to the instruction" {
+    local gaspipe=$BUILD/gaspipe all
+
+    lines 2 > input
+    run --separate-stderr "$gaspipe" run --json "${vats[@]}" --snapshot-interval 5 --store all input
+    assert_status 0
+    all=$(outcome <<< "$output")
+    run --separate-stderr "$gaspipe" run --json "${vats[@]}" --snapshot-interval 5 --store few \
+        --max-workers 2 input
+    assert_status 0
+    assert_equal "$(outcome <<< "$output")" "$all" "what was printed"
+    assert_equal "$(dump few)" "$(dump all)" "stores"
+}
+
+@test "a run with fewer workers than vats may be stopped again and again" {
+    lines 6 > input
+    vats_run --counter none --snapshot-interval 5 --store all input
+    assert_status 0
+    stopped input pieces --counter none --snapshot-interval 5 --max-workers 2 --cranks-per-commit 3
+    assert_equal "$(outcome pieces.out)" "$(outcome <<< "$output")" "what was printed"
+    assert_equal "$(dump pieces)" "$(dump all)" "stores"
+}
+
 @test "a run that was stopped goes on with the same file only" {
     lines 3 > input
     vats_run --counter none --store store - < <(head -n 2 input; echo nonsense)
