@@ -167,12 +167,11 @@ stopped() {
 }
 
 @test "with fewer workers than vats: the same results, counts, hashes and store" {
-    local workers
+    local workers all
 
-    lines 6 > input
-    vats_run --counter none --snapshot-interval 5 --store all input
+    lines 4 > input
+    vats_run --counter none --snapshot-interval 5 --store all --slog slog input
     assert_status 0
-    local all
     all=$(outcome <<< "$output")
     for workers in 1 2; do
         vats_run --counter none --snapshot-interval 5 --max-workers $workers --store few$workers \
@@ -180,7 +179,8 @@ stopped() {
         assert_status 0
         assert_equal "$(outcome <<< "$output")" "$all" "what was printed with $workers"
         assert_equal "$(dump few$workers)" "$(dump all)" "stores with $workers"
-        [ "$(grep -c '"start-replay"' slog$workers)" -gt 20 ] || fail "no vat came back"
+        [ "$(grep -c '"start-replay"' slog$workers)" -gt "$(grep -c '"start-replay"' slog)" ] ||
+            fail "no vat came back"
         run --separate-stderr "$NATIVE/gaspipe" replay --counter none --json slog$workers
         assert_status 0
         assert_equal "$(jq -c 'select(.kind == "vat") | [.vat, .status]' <<< "$output")" \
@@ -203,7 +203,7 @@ stopped() {
 }
 
 @test "a run with fewer workers than vats may be stopped again and again" {
-    lines 6 > input
+    lines 3 > input
     vats_run --counter none --snapshot-interval 5 --store all input
     assert_status 0
     stopped input pieces --counter none --snapshot-interval 5 --max-workers 2 --cranks-per-commit 3
