@@ -108,7 +108,7 @@ EOS
     local gaspipe=$!
     exec 8> lines
     rounds 4 1 >&8
-    wait_for 60 eval '[ "$(grep -c "\"result\"" out)" -ge 4 ]'
+    wait_for 60 eval '[ "$(grep -c "\"kind\":\"result\"" out)" -ge 4 ]'
     assert_equal "$(pgrep -c -P "$gaspipe")" 2 "workers"
     pkill -KILL -P "$gaspipe"
     rounds 4 2 | tail -n 4 >&8
