@@ -88,14 +88,25 @@ void recorder_take(struct recorder *recorder, enum recording_direction direction
     write_record(recorder, all, count + 1);
 }
 
+/*
+ * A snapshot begins with the length of what stands behind its first eight bytes, big
+ * endian. Who sends one through a pipe may keep that open: no end of file comes behind it.
+ */
 static int copy(FILE *from, FILE *to)
 {
-    static char bytes[64 * 1024];
-    size_t got;
+    static unsigned char bytes[64 * 1024];
+    size_t wanted = 8, got = fread(bytes, 1, wanted, from);
+    uint64_t left = got < wanted ? 0
+                                 : (uint64_t)bytes[0] << 24 | (uint64_t)bytes[1] << 16 |
+                                       (uint64_t)bytes[2] << 8 | bytes[3];
 
-    while ((got = fread(bytes, 1, sizeof bytes, from)) > 0)
+    while (got > 0) {
         if (fwrite(bytes, 1, got, to) != got)
             return -1;
+        wanted = left < sizeof bytes ? (size_t)left : sizeof bytes;
+        got = wanted > 0 ? fread(bytes, 1, wanted, from) : 0;
+        left -= got;
+    }
     return ferror(from) ? -1 : 0;
 }
 
