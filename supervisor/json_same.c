@@ -140,17 +140,20 @@ static bool same_arrays(struct scan_span left, struct scan_span right, int depth
            scan_at_end(&rights);
 }
 
-/* The value under a key that may be written otherwise; no span: there is none. */
+/*
+ * The value under a key that may be written otherwise; no span: there is none. Of
+ * several the last, which is what a reader of JavaScript's takes.
+ */
 static struct scan_span find_member(struct scan_span object, struct scan_span key)
 {
-    struct scan_span name, value;
+    struct scan_span name, value, found = {0};
     struct scan_cursor cursor;
 
     if (scan_open(object, '{', &cursor))
         while (scan_member(&cursor, &name, &value) == SCAN_FOUND)
             if (same_strings(name, key))
-                return value;
-    return (struct scan_span){0};
+                found = value;
+    return found;
 }
 
 /* How many members; -1: it is no whole object. */
@@ -194,7 +197,7 @@ static bool same_objects(struct scan_span left, struct scan_span right, int dept
     while (scan_member(&cursor, &key, &value) == SCAN_FOUND) {
         struct scan_span other = find_member(right, key);
 
-        if (other.at == NULL || !same_values(value, other, depth))
+        if (other.at == NULL || !same_values(find_member(left, key), other, depth))
             return false;
     }
     return true;

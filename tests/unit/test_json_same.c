@@ -45,6 +45,7 @@ static void ways_of_writing_are_the_same(void **state)
     assert_true(same("{\"\\u0061\":1}", "{\"a\":1}"));
     assert_true(same("[1e2,10]", "[100,1.0e1]"));
     assert_true(same("[]", "[ ]"));
+    assert_true(same("{\"a\":{},\"a\":[0]}", "{\"a\":1,\"a\":[ 0 ]}"));
 }
 
 static void other_values_differ(void **state)
@@ -57,6 +58,7 @@ static void other_values_differ(void **state)
         {"{\"a\":1}", "{\"a\":1,\"b\":2}"},
         {"{\"a\":1}", "{\"b\":1}"},
         {"{\"a\":1,\"a\":1}", "{\"a\":1,\"b\":1}"},
+        {"{\"a\":{},\"a\":{}}", "{\"a\":{},\"a\":[0]}"},
         {"null", "false"},
         {"1", "\"1\""},
         {"\"\"", "\" \""},
