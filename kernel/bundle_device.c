@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "kernel/capdata.h"
 #include "kernel/keys.h"
 #include "kernel/state.h"
@@ -90,8 +91,7 @@ static int hash_id(const struct buf *json, char bundle_id[BUNDLE_DEVICE_ID_SIZE]
     if (EVP_Digest(json->data, json->length, digest, &length, EVP_sha512(), NULL) != 1)
         return error_set(error, ERROR_SYSTEM, "SHA-512 failed");
     memcpy(bundle_id, "h1-", sizeof "h1-");
-    for (unsigned int i = 0; i < length; i++)
-        snprintf(bundle_id + 3 + 2 * (size_t)i, 3, "%02x", digest[i]);
+    hex_write(bundle_id + 3, digest, length);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "kernel/keys.h"
 #include "kernel/limits.h"
 #include "kernel/state.h"
@@ -64,7 +65,6 @@ static const EVP_MD *sha256(void)
 
 static int hash(const struct buf *bytes, char hex[KERNEL_HASH_SIZE], struct error *error)
 {
-    static const char digits[] = "0123456789abcdef";
     unsigned char digest[HASH_BYTES];
 
     if (buf_failed(bytes))
@@ -72,11 +72,7 @@ static int hash(const struct buf *bytes, char hex[KERNEL_HASH_SIZE], struct erro
     if (sha256() == NULL ||
         EVP_Digest(bytes->data, bytes->length, digest, NULL, sha256(), NULL) != 1)
         return error_set(error, ERROR_SYSTEM, "SHA-256 failed");
-    for (size_t i = 0; i < HASH_BYTES; i++) {
-        hex[2 * i] = digits[digest[i] >> 4];
-        hex[2 * i + 1] = digits[digest[i] & 15];
-    }
-    hex[KERNEL_HASH_SIZE - 1] = '\0';
+    hex_write(hex, digest, HASH_BYTES);
     return 0;
 }
 

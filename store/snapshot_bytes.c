@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/hex.h"
 #include "base/io.h"
 #include "base/packer.h"
 
@@ -54,8 +55,7 @@ static int finish_hash(struct passage *passage, char hash[STORE_HASH_SIZE], stru
 
     if (EVP_DigestFinal_ex(passage->hash, digest, NULL) != 1)
         return error_set(error, ERROR_SYSTEM, "a snapshot cannot be hashed");
-    for (size_t i = 0; i < sizeof digest; i++)
-        snprintf(hash + 2 * i, 3, "%02x", digest[i]);
+    hex_write(hash, digest, sizeof digest);
     return 0;
 }
 

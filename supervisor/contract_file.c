@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/io.h"
 #include "slog/scan.h"
 
@@ -74,7 +75,6 @@ static int make_id(struct contract_file *contract, const json_t *bundle, struct 
 {
     const char *own = json_string_value(json_object_get(bundle, "endoZipBase64Sha512"));
     unsigned char hash[SHA512_SIZE];
-    char *at = contract->id + strlen("b0-");
 
     if (own != NULL && strlen(own) == 2 * sizeof hash &&
         strspn(own, "0123456789abcdef") == 2 * sizeof hash) {
@@ -84,9 +84,8 @@ static int make_id(struct contract_file *contract, const json_t *bundle, struct 
     if (EVP_Digest(contract->bundle.data, contract->bundle.length, hash, NULL, EVP_sha512(),
                    NULL) != 1)
         return error_memory(error, "a hash");
-    memcpy(contract->id, "b0-", strlen("b0-"));
-    for (size_t i = 0; i < sizeof hash; i++)
-        snprintf(at + 2 * i, 3, "%02x", hash[i]);
+    memcpy(contract->id, "b0-", 3);
+    hex_write(contract->id + 3, hash, sizeof hash);
     return 0;
 }
 

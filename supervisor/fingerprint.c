@@ -12,21 +12,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hex.h"
+
 #define HASH_SIZE 32
 #define READ_SIZE 65536
 
 static bool finish(EVP_MD_CTX *context, char hex[FINGERPRINT_HEX_SIZE])
 {
-    static const char digits[] = "0123456789abcdef";
     unsigned char hash[HASH_SIZE];
 
     if (EVP_DigestFinal_ex(context, hash, NULL) != 1)
         return false;
-    for (size_t i = 0; i < HASH_SIZE; i++) {
-        hex[2 * i] = digits[hash[i] >> 4];
-        hex[2 * i + 1] = digits[hash[i] & 15];
-    }
-    hex[2 * HASH_SIZE] = '\0';
+    hex_write(hex, hash, HASH_SIZE);
     return true;
 }
 

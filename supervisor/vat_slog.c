@@ -18,7 +18,7 @@ static struct slog_writer *begin(const struct vat *vat, const char *type)
     return slog;
 }
 
-/* Once for each bundle that the vat has in this session. */
+/* Once for each bundle that the vat has while this process runs. */
 int vat_log_create(struct vat *vat, struct error *error)
 {
     struct slog_writer *slog;
