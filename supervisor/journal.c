@@ -8,8 +8,8 @@
 
 #include "base/array.h"
 #include "slog/describe.h"
-#include "supervisor/capdata.h"
 #include "supervisor/journal_slog.h"
+#include "supervisor/plain_value.h"
 
 void journal_init(struct journal *journal, struct slog_writer *slog)
 {
@@ -166,7 +166,7 @@ static int keep_result(struct journal *journal, const struct vat_syscall *syscal
         if (promise == NULL || strcmp(promise, journal->result_promise) != 0)
             continue;
         journal->rejected = json_is_true(json_array_get(resolution, 1));
-        return capdata_keep(&journal->result, json_array_get(resolution, 2), error);
+        return plain_value_keep(&journal->result, json_array_get(resolution, 2), error);
     }
     return 0;
 }
@@ -256,7 +256,7 @@ static int fill_report(struct journal *journal, const struct journal_end *end,
         return -1;
     if (!report->ok || journal->rejected || journal->result.length == 0)
         return 0;
-    if (capdata_show(&journal->result, &journal->text, error) != 0)
+    if (plain_value_show(&journal->result, &journal->text, error) != 0)
         return -1;
     report->result = buf_string(&journal->text);
     return 0;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "supervisor/capdata.h"
 #include "supervisor/delivery_line.h"
+#include "supervisor/plain_value.h"
 #include "supervisor/run_parts.h"
 
 void run_make_place(const struct run *run, int64_t line, char place[RUN_PLACE_SIZE])
@@ -322,7 +322,7 @@ static void told_outcome(void *context, const struct line_outcome *outcome)
 
     run_make_place(run, outcome->of->line, place);
     buf_append_string(&capdata, outcome->capdata);
-    if (capdata_show(&capdata, &value, &error) == 0)
+    if (plain_value_show(&capdata, &value, &error) == 0)
         result.value = buf_string(&value);
     if (result.value == NULL) {
         error_memory(&error, "a result");

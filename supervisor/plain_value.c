@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/capdata.h"
+#include "supervisor/plain_value.h"
 
 #include <stdlib.h>
 
@@ -16,12 +16,12 @@ static int put(struct buf *json, const json_t *value, struct error *error)
     return text != NULL && !buf_failed(json) ? 0 : error_memory(error, "a result");
 }
 
-int capdata_keep(struct buf *json, const json_t *capdata, struct error *error)
+int plain_value_keep(struct buf *json, const json_t *capdata, struct error *error)
 {
     return put(json, capdata, error);
 }
 
-int capdata_show(const struct buf *json, struct buf *shown, struct error *error)
+int plain_value_show(const struct buf *json, struct buf *shown, struct error *error)
 {
     json_t *capdata = json_loadb(json->data, json->length, JSON_ALLOW_NUL, NULL);
     const char *body = json_string_value(json_object_get(capdata, "body"));
