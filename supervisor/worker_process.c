@@ -42,7 +42,7 @@ void worker_process_place_all(const cpu_set_t *set)
 {
     /* Where it is refused, the worker goes on where it is. */
     for (struct worker_process *process = running; process != NULL; process = process->next)
-        (void)sched_setaffinity(process->process.pid, sizeof *set, set);
+        (void)sched_setaffinity(process->child.pid, sizeof *set, set);
 }
 
 /* ---- what it prints ---- */
@@ -119,6 +119,8 @@ void worker_process_handle_closed(uv_handle_t *handle)
     netstring_decoder_free(&process->decoder);
     if (process->up_fd >= 0)
         close(process->up_fd);
+    if (process->child.pidfd >= 0)
+        child_process_free(&process->child);
     free(process);
 }
 
@@ -135,16 +137,16 @@ void worker_process_tell_when_gone(struct worker_process *process)
                                process->signal_number);
 }
 
-static void process_exited(uv_process_t *handle, int64_t exit_status, int signal_number)
+static void process_ended(struct child_process *child, int exit_status, int signal_number)
 {
-    struct worker_process *process = handle->data;
+    struct worker_process *process = child->end.data;
 
     process->reaped = true;
     unlist_running(process);
-    process->exit_status = (int)exit_status;
+    process->exit_status = exit_status;
     process->signal_number = signal_number;
     /* Nor do its children stay, whatever they hold. ESRCH: it had none. */
-    (void)kill(-handle->pid, SIGKILL);
+    (void)kill(-child->pid, SIGKILL);
     worker_process_read_words(process);
     words_end(process);
     worker_frames_finish(process);
@@ -152,10 +154,10 @@ static void process_exited(uv_process_t *handle, int64_t exit_status, int signal
 
 void worker_process_kill(struct worker_process *process)
 {
-    /* All of its session: a child of it that held the pipes would keep gone() from
-     * being called. ESRCH: it is gone already, and process_exited() tells or has told so. */
+    /* All of its group: a child of it that held the pipes would keep gone() from
+     * being called. ESRCH: it is gone already, and process_ended() tells or has told so. */
     if (!process->reaped)
-        (void)kill(-process->process.pid, SIGKILL);
+        (void)kill(-process->child.pid, SIGKILL);
 }
 
 void worker_process_hang_up(struct worker_process *process)
@@ -172,7 +174,7 @@ void worker_process_free(struct worker_process *process)
     close_handle(&process->up);
     close_handle(&process->before_poll);
     close_handle(&process->words);
-    close_handle(&process->process);
+    close_handle(&process->child.end);
 }
 
 /* ---- the start ---- */
@@ -209,59 +211,46 @@ static int init_pipe(struct worker_process *process, uv_loop_t *loop, uv_pipe_t 
  * is inherited, so it is set here around the start; where it is not allowed
  * (some containers) QEMU's own layout is fixed all the same.
  */
-static int spawn_fixed_layout(uv_loop_t *loop, uv_process_t *process,
-                              const uv_process_options_t *options)
+static int spawn_fixed_layout(struct worker_process *process, uv_loop_t *loop,
+                              const struct child_launch *launch, struct error *error)
 {
     int before = personality(0xffffffff);
     int result;
 
     if (before >= 0)
         (void)personality((unsigned long)before | ADDR_NO_RANDOMIZE);
-    result = uv_spawn(loop, process, options);
+    result = child_process_start(&process->child, loop, launch, process_ended, error);
     if (before >= 0)
         (void)personality((unsigned long)before);
     return result;
 }
 
-/* How the process gets a descriptor; -1: not at all. */
-static uv_stdio_container_t container_of_fd(int fd)
-{
-    if (fd < 0)
-        return (uv_stdio_container_t){.flags = UV_IGNORE};
-    return (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = fd};
-}
-
+/* In a process group of its own: an interrupt at the terminal reaches the supervisor alone,
+ * which then ends its workers. */
 static int spawn(struct worker_process *process, uv_loop_t *loop,
-                 const struct worker_launch *launch, const int fds[3], struct error *error)
+                 const struct worker_launch *launch, const int pipes[3], struct error *error)
 {
-    uv_stdio_container_t stdio[WORKER_SNAPSHOT_FD + 1] = {
-        [0] = {.flags = UV_IGNORE},
-        [1] = {.flags = UV_INHERIT_FD, .data.fd = fds[2]},
-        [2] = {.flags = UV_INHERIT_FD, .data.fd = fds[2]},
-        [FRAMES_DOWN_FD] = {.flags = UV_INHERIT_FD, .data.fd = fds[0]},
-        [FRAMES_UP_FD] = {.flags = UV_INHERIT_FD, .data.fd = fds[1]},
-        [GUEST_PROGRAM_FD] = container_of_fd(launch->program_fd),
-        [WORKER_SNAPSHOT_FD] = container_of_fd(launch->snapshot_fd),
+    const int fds[WORKER_SNAPSHOT_FD + 1] = {
+        [0] = -1,
+        [1] = pipes[2],
+        [2] = pipes[2],
+        [FRAMES_DOWN_FD] = pipes[0],
+        [FRAMES_UP_FD] = pipes[1],
+        [GUEST_PROGRAM_FD] = launch->program_fd,
+        [WORKER_SNAPSHOT_FD] = launch->snapshot_fd,
     };
-    uv_process_options_t options = {
-        .exit_cb = process_exited,
-        .file = launch->path,
-        .args = (char **)launch->arguments,
-        .env = (char **)launch->environment,
-        .cwd = "/",
-        /* In a session of its own: an interrupt at the terminal reaches the
-         * supervisor alone, which then ends its workers. */
-        .flags = UV_PROCESS_DETACHED,
-        .stdio_count = WORKER_SNAPSHOT_FD + 1,
-        .stdio = stdio,
+    const struct child_launch child = {
+        .path = launch->path,
+        .arguments = launch->arguments,
+        .environment = (char *const *)launch->environment,
+        .fds = fds,
+        .fd_count = WORKER_SNAPSHOT_FD + 1,
     };
-    int result = spawn_fixed_layout(loop, &process->process, &options);
 
-    process->process.data = process;
+    if (spawn_fixed_layout(process, loop, &child, error) != 0)
+        return -1;
+    process->child.end.data = process;
     process->handles_open++;
-    if (result != 0)
-        return error_set(error, ERROR_SYSTEM, "cannot start the worker %s: %s", launch->path,
-                         uv_strerror(result));
     return 0;
 }
 
@@ -294,7 +283,7 @@ static int limit_memory(const struct worker_process *process, uint64_t bytes, st
 {
     const struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
 
-    if (bytes == 0 || prlimit(process->process.pid, RLIMIT_DATA, &limit, NULL) == 0)
+    if (bytes == 0 || prlimit(process->child.pid, RLIMIT_DATA, &limit, NULL) == 0)
         return 0;
     /* ESRCH: it has ended, of which gone() tells. */
     return errno == ESRCH ? 0 : error_system(error, errno, "cannot limit a worker's memory");
@@ -318,7 +307,7 @@ static void abandon(struct worker_process *process)
     uv_handle_t *const handles[] = {
         (uv_handle_t *)&process->down,        (uv_handle_t *)&process->up,
         (uv_handle_t *)&process->before_poll, (uv_handle_t *)&process->words,
-        (uv_handle_t *)&process->process,
+        (uv_handle_t *)&process->child.end,
     };
 
     worker_process_kill(process);
@@ -347,7 +336,7 @@ struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker
     }
     process->listener = *listener;
     process->reaped = true; /* until there is one to reap */
-    process->up_fd = -1;
+    process->up_fd = process->child.pidfd = -1;
     process->by_turns = launch->by_turns;
     netstring_decoder_init(&process->decoder, launch->frame_cap);
     if (open_pipe(down, error) == 0 && open_pipe(up, error) == 0 && open_pipe(words, error) == 0 &&

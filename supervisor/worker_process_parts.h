@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "proto/netstring.h"
+#include "supervisor/child_process.h"
 #include "supervisor/worker_process.h"
 
 /* What worker_process.c (its life, its words) and worker_frames.c (its frames) share. */
@@ -17,7 +18,7 @@ enum {
 struct worker_process {
     struct worker_process *next, **link; /* among those that run */
     struct worker_listener listener;
-    uv_process_t process;
+    struct child_process child;
     uv_pipe_t down, words;
     uv_poll_t up;
     uv_prepare_t before_poll;

@@ -201,7 +201,7 @@ plain() {
         setpriv --reuid=42421 --clear-groups prlimit --nproc=1 "$NATIVE/gaspipe" run --json \
         --counter none --store store --vat keeper=keeper.js some > out 2> err || status=$?
     assert_status 4
-    said 'resource temporarily unavailable'
+    said 'Resource temporarily unavailable'
     chmod -R a+rwX store
     plain store
     assert_status 0

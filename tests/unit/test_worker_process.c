@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -265,6 +266,76 @@ static void what_it_prints_comes_in_lines_and_how_it_ended_last(void **state)
     assert_int_equal(told.signal_number, 0);
 }
 
+/* A switch between sessions takes longer; and a group is killed at once. */
+static void it_is_in_our_session_and_in_a_group_of_its_own(void **state)
+{
+    struct told told = {0};
+    char expected[64];
+
+    (void)state;
+    start(&told, (char *)"read -r _ _ _ _ group session _ < /proc/self/stat; "
+                         "echo $((group - $$)) $session; exit 3");
+    finish(&told);
+    snprintf(expected, sizeof expected, "0 %d", (int)getsid(0));
+    assert_string_equal(told.words, expected);
+    assert_int_equal(told.exit_status, 3);
+}
+
+static void no_signal_that_is_ignored_or_blocked_here_is_so_there(void **state)
+{
+    struct told told = {0};
+    sigset_t blocked, before;
+
+    (void)state;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &blocked, &before), 0);
+    /* But for two that glibc keeps for itself. */
+    start(&told, (char *)"exec grep -cE '^SigBlk:.0{16}$|^SigIgn:.0{7}[01][08]0{7}$' "
+                         "/proc/self/status");
+    assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+    finish(&told);
+    assert_string_equal(told.words, "2");
+}
+
+static void how_it_ended_is_known_where_ended_children_were_ignored(void **state)
+{
+    struct told told = {0};
+
+    (void)state;
+    signal(SIGCHLD, SIG_IGN);
+    start(&told, (char *)"exit 9");
+    finish(&told);
+    assert_int_equal(told.exit_status, 9);
+    start(&told, (char *)"kill -USR1 $$");
+    finish(&told);
+    assert_int_equal(told.signal_number, SIGUSR1);
+}
+
+static void a_program_that_cannot_be_started_is_named(void **state)
+{
+    char *const arguments[] = {(char *)"none", NULL};
+    const char *const environment[] = {NULL};
+    const struct worker_launch launch = {
+        .path = "/dev/null/none",
+        .arguments = arguments,
+        .environment = environment,
+        .program_fd = -1,
+        .snapshot_fd = -1,
+    };
+    const struct worker_listener listener = {0};
+    struct error error;
+    uv_loop_t loop;
+
+    (void)state;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_null(worker_process_start(&loop, &launch, &listener, &error));
+    assert_int_equal(error.kind, ERROR_SYSTEM);
+    assert_string_equal(error.text, "cannot start /dev/null/none: Not a directory");
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +350,10 @@ int main(void)
         cmocka_unit_test(the_loop_goes_on_while_a_slow_answer_is_waited_for),
         cmocka_unit_test(many_short_exchanges),
         cmocka_unit_test(what_it_prints_comes_in_lines_and_how_it_ended_last),
+        cmocka_unit_test(it_is_in_our_session_and_in_a_group_of_its_own),
+        cmocka_unit_test(no_signal_that_is_ignored_or_blocked_here_is_so_there),
+        cmocka_unit_test(how_it_ended_is_known_where_ended_children_were_ignored),
+        cmocka_unit_test(a_program_that_cannot_be_started_is_named),
     };
 
     /* As gaspipe does: a process that went away is met as EPIPE. */
