@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "proto/meter.h"
 #include "worker/channel.h"
+#include "worker/cpu_usage.h"
 #include "worker/recorder.h"
 #include "worker/region.h"
 #include "worker/stamps.h"
@@ -16,6 +17,7 @@ struct worker {
     struct channel channel;
     struct stamps stamps;
     struct region region;
+    struct cpu_usage cpu_usage;
     struct recorder *recorder; /* NULL: nothing is recorded */
     const struct engine_ops *ops;
     struct engine *engine;
@@ -163,6 +165,7 @@ static enum loop_step send_done(struct worker *worker, struct meter *meter, stru
     meter->heap_count = usage.heap_count;
     meter->stamps = worker->stamps.items;
     meter->stamp_count = worker->stamps.count;
+    cpu_usage_take(&worker->cpu_usage, stamps_last(&worker->stamps).mono, meter);
     buf_clear(&worker->record);
     meter_encode(&worker->record, meter);
     if (buf_failed(&worker->record))
@@ -170,7 +173,7 @@ static enum loop_step send_done(struct worker *worker, struct meter *meter, stru
     parts[1] = (struct iovec){worker->record.data, worker->record.length};
     step = send_parts(worker, parts, 4);
     if (text.iov_len >= LARGE_RESULT)
-        region_rebase(&worker->region);
+        cpu_usage_rebase(&worker->cpu_usage, stamp_now().mono);
     return step;
 }
 
@@ -364,6 +367,7 @@ static void run_opened(struct worker *worker, const struct loop_options *options
         end_with(worker, WORKER_EXIT_USAGE, "--max-instructions: no counter is there");
         return;
     }
+    cpu_usage_rebase(&worker->cpu_usage, stamp_now().mono);
     handle_all(worker);
     if (worker->exit_status == WORKER_EXIT_OK && worker->ops->exception_left(worker->engine))
         worker->exit_status = WORKER_EXIT_EXCEPTION;
