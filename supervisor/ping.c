@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "supervisor/ping_floor.h"
+#include "supervisor/ping_load.h"
 #include "supervisor/ping_output.h"
 
 enum {
@@ -20,6 +21,7 @@ enum {
 struct ping {
     struct ping_options options;
     struct placement placement;
+    struct ping_load load;
     struct launcher launcher;
     uv_loop_t loop;
     struct ping_peer peer;
@@ -159,6 +161,7 @@ static int open_launcher(struct ping *ping, struct error *error)
 static int measure_all(struct ping *ping, struct error *error)
 {
     if (open_launcher(ping, error) != 0 ||
+        ping_load_start(&ping->load, ping->options.load, error) != 0 ||
         placement_open(&ping->placement, ping->options.placement, error) != 0)
         return -1;
     ping->launcher.placement = &ping->placement;
@@ -179,6 +182,7 @@ static int run(struct ping *ping, struct error *error)
                          uv_strerror(result));
     result = measure_all(ping, error);
     ping_peer_stop(&ping->peer);
+    ping_load_stop(&ping->load);
     launcher_close(&ping->launcher);
     (void)uv_loop_close(&ping->loop); /* nothing is open on it any more */
     return result;

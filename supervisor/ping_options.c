@@ -6,6 +6,7 @@
 
 #include "proto/netstring.h"
 #include "supervisor/option_value.h"
+#include "supervisor/ping_load.h"
 
 enum {
     COUNT_MAX = 10000000, /* six measurements of eight bytes each */
@@ -25,6 +26,7 @@ const char ping_options_help[] =
     "  --count N                     round trips of each size (default: 10000, fewer of large)\n"
     "  --placement auto|none|same|spread  both ends where it is found best, where the system\n"
     "                                puts them, on one processor, or on two (default: auto)\n"
+    "  --load N                      beside N processes that compute all the time (default: 0)\n"
     "  --counter qemu|none           the worker under QEMU, or not (default: none)\n"
     "  --worker PATH                 another worker, such as xsnap-worker\n"
     "  --json                        print JSON lines\n"
@@ -36,6 +38,7 @@ enum {
     OPTION_SIZE = 256,
     OPTION_COUNT,
     OPTION_PLACEMENT,
+    OPTION_LOAD,
     OPTION_COUNTER,
     OPTION_WORKER,
     OPTION_JSON,
@@ -46,6 +49,7 @@ static const struct option long_options[] = {
     {"size", required_argument, NULL, OPTION_SIZE},
     {"count", required_argument, NULL, OPTION_COUNT},
     {"placement", required_argument, NULL, OPTION_PLACEMENT},
+    {"load", required_argument, NULL, OPTION_LOAD},
     {"counter", required_argument, NULL, OPTION_COUNTER},
     {"worker", required_argument, NULL, OPTION_WORKER},
     {"json", no_argument, NULL, OPTION_JSON},
@@ -89,6 +93,16 @@ static int take_count(struct ping_options *options, const char *text, struct err
     return 0;
 }
 
+static int take_load(struct ping_options *options, const char *text, struct error *error)
+{
+    uint64_t number;
+
+    if (option_take_number("--load", text, 0, PING_LOAD_MAX, &number, error) != 0)
+        return -1;
+    options->load = number;
+    return 0;
+}
+
 static int take_option(void *context, int option, struct error *error)
 {
     struct ping_options *options = context;
@@ -100,6 +114,8 @@ static int take_option(void *context, int option, struct error *error)
         return take_count(options, optarg, error);
     case OPTION_PLACEMENT:
         return option_take_placement(optarg, &options->placement, error);
+    case OPTION_LOAD:
+        return take_load(options, optarg, error);
     case OPTION_COUNTER:
         return option_take_counter(optarg, &options->counted, error);
     case OPTION_WORKER:

@@ -16,6 +16,7 @@ struct ping_options {
     size_t size_count;
     size_t count; /* round trips of each size; 0: by size */
     enum placement_kind placement;
+    size_t load;        /* processes that compute meanwhile */
     bool counted;       /* under QEMU with the counter */
     const char *worker; /* path of another worker; NULL: ours */
     bool json;

@@ -77,6 +77,9 @@ void ping_output_text(struct buf *out, const struct ping_report *report)
     buf_printf(out, "%zu bytes there and back, %zu times, %s, ", report->size, trips->total.count,
                worker_of(report->options));
     put_place(out, report->placement);
+    if (report->options->load > 0)
+        buf_printf(out, ", beside %zu process%s", report->options->load,
+                   report->options->load == 1 ? " that computes" : "es that compute");
     buf_printf(out, "\n%-22s %11s %11s %11s %11s %11s\n", "microseconds", "median", "90 %", "99 %",
                "longest", "mean");
     put_row(out, "bare pipes", report->floor);
@@ -134,6 +137,7 @@ void ping_output_json(struct buf *out, const struct ping_report *report)
     buf_printf(out, ",\"count\":%zu,\"placement\":\"%s\"", trips->total.count,
                placement_name(report->placement->kind));
     put_json_processors(out, report->placement);
+    buf_printf(out, ",\"load\":%zu", report->options->load);
     buf_append_string(out, ",\"worker\":");
     json_text_string(out, worker, strlen(worker));
     put_json_samples(out, "bare", report->floor);

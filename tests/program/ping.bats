@@ -8,6 +8,15 @@ ping() {
     run --separate-stderr "$BUILD/gaspipe" ping "$@"
 }
 
+# has_forks PID COUNT: of its own, that run the same program.
+has_forks() {
+    [ "$(pgrep -c -x -P "$1" gaspipe)" -eq "$2" ]
+}
+
+has_ended() {
+    ! grep -q '^State:.[^Z]' "/proc/$1/status"
+}
+
 @test "a line for each size, with as many round trips as were asked for" {
     ping --json --count 40 --size 0,1000,100000
     assert_status 0
@@ -59,6 +68,23 @@ ping() {
     assert_equal "$(jq .count <<< "$output")" 20
 }
 
+@test "on a loaded machine: the load ends with it, also when it is killed" {
+    ping --json --count 20 --load 2
+    assert_status 0
+    assert_equal "$(jq -c '[.load, .count]' <<< "$output")" '[2,20]'
+    ping --count 20 --load 1
+    assert_output_has 'beside 1 process that computes'
+    "$BUILD/gaspipe" ping --count 10000000 --load 2 > /dev/null 2>&1 3>&- &
+    pid=$!
+    # They and the other end of the bare pipes are forks of it.
+    wait_for 30 has_forks "$pid" 3
+    forks=$(pgrep -x -P "$pid" gaspipe)
+    kill -KILL "$pid"
+    for fork in $forks; do
+        wait_for 10 has_ended "$fork"
+    done
+}
+
 @test "the text for people has a row for each part" {
     ping --count 20
     assert_status 0
@@ -77,6 +103,8 @@ ping() {
     assert_bad_input 2 --count
     ping --placement here
     assert_bad_input 2 --placement "'here'"
+    ping --load -1
+    assert_bad_input 2 --load "'-1'"
     ping --counter gdb
     assert_bad_input 2 --counter "'gdb'"
     ping --worker x --counter qemu
