@@ -154,6 +154,11 @@ char *json_text_put_seconds(char *at, int64_t microseconds)
     return put_decimal(at, microseconds, 1000000, 6);
 }
 
+char *json_text_put_nanoseconds(char *at, int64_t nanoseconds)
+{
+    return put_decimal(at, nanoseconds, 1000000000, 9);
+}
+
 /* Where the next number may be put; the end of the buffer is set by put_end(). */
 static char *put_begin(struct buf *buf)
 {
@@ -178,7 +183,7 @@ void json_text_nanoseconds(struct buf *buf, int64_t nanoseconds)
     char *at = put_begin(buf);
 
     if (at != NULL)
-        put_end(buf, put_decimal(at, nanoseconds, 1000000000, 9));
+        put_end(buf, json_text_put_nanoseconds(at, nanoseconds));
 }
 
 void json_text_integer(struct buf *buf, int64_t number)

@@ -34,5 +34,6 @@ enum { JSON_TEXT_NUMBER_MAX = 22 }; /* 20 digits of 64 bits, a point, and a sign
 char *json_text_put_unsigned(char *at, uint64_t number);
 char *json_text_put_integer(char *at, int64_t number);
 char *json_text_put_seconds(char *at, int64_t microseconds);
+char *json_text_put_nanoseconds(char *at, int64_t nanoseconds);
 
 #endif

@@ -7,9 +7,10 @@
 #include "base/array.h"
 #include "slog/reader.h"
 
-enum slot_state { SLOT_FREE, SLOT_TAKEN, SLOT_DONE };
+/* What becomes of a slot, in this order and then from the first again. */
+enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_FILLED, SLOT_SCANNING, SLOT_DONE };
 
-/* A block with its records, on its way from a thread to the caller. */
+/* A block with its records, on its way to the caller. */
 struct slot {
     enum slot_state state;
     struct reader_block block;
@@ -19,31 +20,38 @@ struct slot {
     struct error error;
 };
 
+/*
+ * How many slots there are for each job. The more there are, the further one that
+ * reads can be ahead of those that scan, and the seldomer one waits for the other; with
+ * more they would no longer stay in the processor's cache.
+ */
+enum { SLOTS_PER_JOB = 4 };
+
 struct decoder {
     struct reader *reader;
     struct slot *slots; /* used in turn */
     size_t slot_count;
-    size_t next_to_fill, next_to_give; /* counted on and on */
+    size_t next_to_fill, next_to_scan, next_to_give; /* counted on and on */
 
     unsigned jobs, started;
-    pthread_t threads[DECODER_MOST_JOBS];
-    pthread_mutex_t lock; /* of all that follows, next_to_fill and the slots' states */
+    pthread_t threads[DECODER_MOST_JOBS - 1];
+    pthread_mutex_t lock; /* of all that follows, what is next and the slots' states */
     pthread_cond_t changed;
-    bool reading; /* a thread has the reader */
+    bool reading; /* someone has the reader */
     bool stop;    /* nothing more is to be read */
 };
 
 /* ---- scanning ----------------------------------------------------------- */
 
-static struct decoder_line *add_line(struct slot *slot)
+static int grow(struct slot *slot, struct error *error)
 {
     struct decoder_line *lines =
         array_reserve(slot->lines, &slot->capacity, slot->count + 1, sizeof *lines);
 
     if (lines == NULL)
-        return NULL;
+        return error_memory(error, "the lines of a slogfile");
     slot->lines = lines;
-    return &lines[slot->count++];
+    return 0;
 }
 
 static bool is_blank(struct scan_span text)
@@ -58,10 +66,11 @@ static int scan_block(struct slot *slot, struct error *error)
 
     slot->count = 0;
     while (reader_next_line(&slot->block, &position, &text)) {
-        struct decoder_line *line = add_line(slot);
+        struct decoder_line *line;
 
-        if (line == NULL)
-            return error_memory(error, "the lines of a slogfile");
+        if (slot->count == slot->capacity && grow(slot, error) != 0)
+            return -1;
+        line = &slot->lines[slot->count++];
         line->why = NULL;
         line->torn = slot->block.torn;
         line->blank = is_blank(text);
@@ -84,74 +93,112 @@ static void scan_slot(struct slot *slot)
         slot->result = scan_block(slot, &slot->error);
 }
 
-/* ---- threads ------------------------------------------------------------ */
+/* ---- sharing the work ----------------------------------------------------- */
 
-/* Takes the next slot and the reader, waiting for both; NULL when all is read. */
-static struct slot *take_slot(struct decoder *decoder)
+/*
+ * There is a thread less than jobs: the caller, who has work of his own between two
+ * batches, takes a hand in reading and scanning when he would have to wait. So as many
+ * cores are busy as there are jobs, whichever of the three takes longest.
+ */
+
+static struct slot *slot_at(struct decoder *decoder, size_t number)
 {
-    struct slot *slot = NULL;
+    return &decoder->slots[number % decoder->slot_count];
+}
 
-    pthread_mutex_lock(&decoder->lock);
-    for (;;) {
-        struct slot *next = &decoder->slots[decoder->next_to_fill % decoder->slot_count];
+/* The next slot to read into, with the reader; NULL when one of them is not to be had. */
+static struct slot *take_to_fill(struct decoder *decoder)
+{
+    struct slot *slot = slot_at(decoder, decoder->next_to_fill);
 
-        if (decoder->stop)
-            break;
-        if (!decoder->reading && next->state == SLOT_FREE) {
-            slot = next;
-            slot->state = SLOT_TAKEN;
-            decoder->next_to_fill++;
-            decoder->reading = true;
-            break;
-        }
-        pthread_cond_wait(&decoder->changed, &decoder->lock);
-    }
-    pthread_mutex_unlock(&decoder->lock);
+    if (decoder->stop || decoder->reading || slot->state != SLOT_FREE)
+        return NULL;
+    slot->state = SLOT_FILLING;
+    decoder->next_to_fill++;
+    decoder->reading = true;
     return slot;
 }
 
-static void pass_reader_on(struct decoder *decoder, const struct slot *slot)
+/* The next slot to scan; NULL when nothing that was read waits for it. */
+static struct slot *take_to_scan(struct decoder *decoder)
 {
+    struct slot *slot = slot_at(decoder, decoder->next_to_scan);
+
+    if (slot->state != SLOT_FILLED)
+        return NULL;
+    slot->state = SLOT_SCANNING;
+    decoder->next_to_scan++;
+    return slot;
+}
+
+/* What is read at the end of the file, or in vain, needs no scanning. */
+static void fill_taken(struct decoder *decoder, struct slot *slot)
+{
+    bool more;
+
+    fill_slot(decoder, slot, false);
+    more = slot->result > 0;
     pthread_mutex_lock(&decoder->lock);
+    slot->state = more ? SLOT_FILLED : SLOT_DONE;
     decoder->reading = false;
-    decoder->stop |= slot->result <= 0;
+    decoder->stop |= !more;
     pthread_cond_broadcast(&decoder->changed);
     pthread_mutex_unlock(&decoder->lock);
 }
 
-static void set_state(struct decoder *decoder, struct slot *slot, enum slot_state state)
+static void scan_taken(struct decoder *decoder, struct slot *slot)
 {
+    scan_slot(slot);
     pthread_mutex_lock(&decoder->lock);
-    slot->state = state;
+    slot->state = SLOT_DONE;
     pthread_cond_broadcast(&decoder->changed);
     pthread_mutex_unlock(&decoder->lock);
+}
+
+/*
+ * Does one piece of what is to be done, or waits until there may be some. Reading goes
+ * first, since only one can read at a time and all others wait for that. With the lock
+ * held, before and behind.
+ */
+static void work_or_wait(struct decoder *decoder)
+{
+    struct slot *to_fill = take_to_fill(decoder);
+    struct slot *to_scan = to_fill == NULL ? take_to_scan(decoder) : NULL;
+
+    if (to_fill == NULL && to_scan == NULL) {
+        pthread_cond_wait(&decoder->changed, &decoder->lock);
+        return;
+    }
+    pthread_mutex_unlock(&decoder->lock);
+    if (to_fill != NULL)
+        fill_taken(decoder, to_fill);
+    else
+        scan_taken(decoder, to_scan);
+    pthread_mutex_lock(&decoder->lock);
 }
 
 static void *work(void *context)
 {
     struct decoder *decoder = context;
-    struct slot *slot;
 
-    while ((slot = take_slot(decoder)) != NULL) {
-        fill_slot(decoder, slot, false);
-        pass_reader_on(decoder, slot);
-        scan_slot(slot);
-        set_state(decoder, slot, SLOT_DONE);
-    }
+    pthread_mutex_lock(&decoder->lock);
+    while (!decoder->stop)
+        work_or_wait(decoder);
+    pthread_mutex_unlock(&decoder->lock);
     return NULL;
 }
 
-static void wait_until_done(struct decoder *decoder, const struct slot *slot)
+static void work_until_done(struct decoder *decoder, const struct slot *slot)
 {
     pthread_mutex_lock(&decoder->lock);
     while (slot->state != SLOT_DONE)
-        pthread_cond_wait(&decoder->changed, &decoder->lock);
+        work_or_wait(decoder);
     pthread_mutex_unlock(&decoder->lock);
 }
 
 static int start_threads(struct decoder *decoder, struct error *error)
 {
-    for (; decoder->started < decoder->jobs; decoder->started++) {
+    for (; decoder->started < decoder->jobs - 1; decoder->started++) {
         int cause = pthread_create(&decoder->threads[decoder->started], NULL, work, decoder);
 
         if (cause != 0)
@@ -183,8 +230,7 @@ struct decoder *decoder_open(const char *path, unsigned jobs, struct error *erro
     pthread_mutex_init(&decoder->lock, NULL);
     pthread_cond_init(&decoder->changed, NULL);
     decoder->jobs = jobs;
-    /* One for each thread, one that the caller has, one that waits for the caller. */
-    decoder->slot_count = jobs > 1 ? jobs + 2 : 1;
+    decoder->slot_count = jobs > 1 ? (size_t)jobs * SLOTS_PER_JOB : 1;
     decoder->slots = calloc(decoder->slot_count, sizeof *decoder->slots);
     if (decoder->slots == NULL)
         error_memory(error, "reading a slogfile");
@@ -197,15 +243,15 @@ struct decoder *decoder_open(const char *path, unsigned jobs, struct error *erro
     return decoder;
 }
 
-/* The slot that the caller had is free for the threads again. */
+/* The slot that the caller had can be read into again. */
 static void give_back(struct decoder *decoder)
 {
-    struct slot *slot;
-
     if (decoder->next_to_give == 0)
         return;
-    slot = &decoder->slots[(decoder->next_to_give - 1) % decoder->slot_count];
-    set_state(decoder, slot, SLOT_FREE);
+    pthread_mutex_lock(&decoder->lock);
+    slot_at(decoder, decoder->next_to_give - 1)->state = SLOT_FREE;
+    pthread_cond_broadcast(&decoder->changed);
+    pthread_mutex_unlock(&decoder->lock);
 }
 
 static int next_by_threads(struct decoder *decoder, struct slot **slot, struct error *error)
@@ -213,8 +259,8 @@ static int next_by_threads(struct decoder *decoder, struct slot **slot, struct e
     give_back(decoder);
     if (start_threads(decoder, error) != 0)
         return -1;
-    *slot = &decoder->slots[decoder->next_to_give % decoder->slot_count];
-    wait_until_done(decoder, *slot);
+    *slot = slot_at(decoder, decoder->next_to_give);
+    work_until_done(decoder, *slot);
     return (*slot)->result;
 }
 

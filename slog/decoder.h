@@ -10,8 +10,9 @@
 #include "slog/record.h"
 
 /*
- * The records of a slogfile in their order. With several jobs as many threads
- * take turns in reading a block of lines, and scan their blocks side by side.
+ * The records of a slogfile in their order. With several jobs one thread reads ahead
+ * while others scan what was read, side by side; the caller is one of them when it
+ * would have to wait, so that there is a thread less than jobs.
  */
 struct decoder;
 

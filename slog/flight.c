@@ -101,9 +101,12 @@ int flight_add_causes(struct flight *flight, const struct record *record, struct
 
 static int reserve(struct flight *flight, struct error *error)
 {
-    struct request *requests = array_reserve(flight->requests, &flight->request_capacity,
-                                             flight->request_count + 1, sizeof *requests);
+    struct request *requests;
 
+    if (flight->request_count < flight->request_capacity)
+        return 0;
+    requests = array_reserve(flight->requests, &flight->request_capacity, flight->request_count + 1,
+                             sizeof *requests);
     if (requests == NULL)
         return error_memory(error, "a delivery's syscalls");
     flight->requests = requests;

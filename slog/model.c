@@ -123,13 +123,11 @@ static bool is_plain(struct scan_span string)
     return true;
 }
 
-static uint32_t intern(struct names *names, struct scan_span string)
+static uint32_t intern_clean(struct names *names, struct scan_span string)
 {
     struct buf clean = {0};
     uint32_t number = NAMES_NONE;
 
-    if (is_plain(string))
-        return names_intern(names, string.at, string.length);
     describe_string(string, &clean);
     if (!buf_failed(&clean))
         number = names_intern(names, clean.data, clean.length);
@@ -137,10 +135,27 @@ static uint32_t intern(struct names *names, struct scan_span string)
     return number;
 }
 
+/* Twice for each line or so, so that what came lately is not cleaned and looked up again. */
+static uint32_t intern(struct names *names, struct scan_span string)
+{
+    uint32_t number = names_recall(names, string.at, string.length);
+
+    if (number != NAMES_NONE)
+        return number;
+    number = is_plain(string) ? names_intern(names, string.at, string.length)
+                              : intern_clean(names, string);
+    if (number != NAMES_NONE)
+        names_remember(names, string.at, string.length, number);
+    return number;
+}
+
 static int reserve_vats(struct model *model, struct error *error)
 {
-    struct vat *vats =
-        array_reserve(model->vats, &model->vat_capacity, model->vat_ids.count, sizeof *vats);
+    struct vat *vats;
+
+    if (model->vat_count == model->vat_ids.count)
+        return 0;
+    vats = array_reserve(model->vats, &model->vat_capacity, model->vat_ids.count, sizeof *vats);
 
     if (vats == NULL)
         return error_memory(error, "vats");

@@ -10,19 +10,26 @@
 
 enum { SECONDS_TO_MICROSECONDS = 6 };
 
-static int stamps_add(struct stamps *stamps, int64_t stamp, struct error *error)
+static int stamps_grow(struct stamps *stamps, struct error *error)
 {
     int64_t *at = array_reserve(stamps->at, &stamps->capacity, stamps->count + 1, sizeof *at);
 
     if (at == NULL)
         return error_memory(error, "timestamps");
     stamps->at = at;
-    at[stamps->count++] = stamp;
+    return 0;
+}
+
+static inline int stamps_add(struct stamps *stamps, int64_t stamp, struct error *error)
+{
+    if (stamps->count == stamps->capacity && stamps_grow(stamps, error) != 0)
+        return -1;
+    stamps->at[stamps->count++] = stamp;
     return 0;
 }
 
 /* A number of an array as it mostly comes: no blank around it, no exponent. */
-static inline bool next_plain(struct scan_cursor *cursor, int scale, int64_t *number)
+DECIMAL_INLINE bool next_plain(struct scan_cursor *cursor, int scale, int64_t *number)
 {
     const char *after;
 
@@ -35,7 +42,7 @@ static inline bool next_plain(struct scan_cursor *cursor, int scale, int64_t *nu
     return true;
 }
 
-static enum scan_step next_number(struct scan_cursor *cursor, int scale, int64_t *number)
+DECIMAL_INLINE enum scan_step next_number(struct scan_cursor *cursor, int scale, int64_t *number)
 {
     struct scan_span element;
     enum scan_step step;
@@ -46,9 +53,12 @@ static enum scan_step next_number(struct scan_cursor *cursor, int scale, int64_t
     return step == SCAN_FOUND && !scan_decimal(element, scale, number) ? SCAN_BAD : step;
 }
 
-/* Numbers of an array times 10^scale times unit. One that is no moment empties the list. */
-static int read_stamps(struct scan_span array, int scale, int64_t unit, struct stamps *stamps,
-                       struct error *error)
+/*
+ * Numbers of an array times 10^scale times unit. One that is no moment empties the list.
+ * In place, so that scale and unit are constants where each stamp is read.
+ */
+DECIMAL_INLINE int read_stamps(struct scan_span array, int scale, int64_t unit,
+                               struct stamps *stamps, struct error *error)
 {
     struct scan_cursor cursor;
     enum scan_step step;

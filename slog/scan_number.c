@@ -6,6 +6,23 @@
 
 #include "slog/decimal.h"
 
+/* So many digits a double holds exactly. */
+enum { EXACT_DIGITS = 15 };
+
+/* Takes a number that is all digits, as most are, without strtod(). */
+static bool is_whole(struct scan_span value, double *result)
+{
+    int64_t number = 0;
+
+    for (size_t i = 0; i < value.length; i++) {
+        if (value.at[i] < '0' || value.at[i] > '9')
+            return false;
+        number = number * 10 + (value.at[i] - '0');
+    }
+    *result = (double)number;
+    return true;
+}
+
 bool scan_double(struct scan_span value, double *result)
 {
     char text[64], *end;
@@ -14,6 +31,8 @@ bool scan_double(struct scan_span value, double *result)
         return false;
     if (*value.at != '-' && (*value.at < '0' || *value.at > '9'))
         return false;
+    if (value.length <= EXACT_DIGITS && is_whole(value, result))
+        return true;
     memcpy(text, value.at, value.length);
     text[value.length] = '\0';
     *result = strtod(text, &end);

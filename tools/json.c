@@ -3,92 +3,125 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json_text.h"
 
-static void field(struct buf *out, const char *name)
+/*
+ * A report is a line for each of many deliveries: room is made once for many fields, and
+ * then they are put one behind the other.
+ */
+
+/* No field that is put has a longer name with the '\0' behind it, and no number is longer. */
+enum { FIELD_MAX = 32 + JSON_TEXT_NUMBER_MAX };
+
+/* Room for `fields` fields; NULL when memory ran out, which the buffer remembers. */
+static char *begin_fields(struct buf *out, size_t fields)
 {
-    buf_append(out, ",\"", 2);
-    buf_append_string(out, name);
-    buf_append(out, "\":", 2);
+    return buf_reserve(out, fields * FIELD_MAX) == 0 ? out->data + out->length : NULL;
 }
 
-static void field_string(struct buf *out, const char *name, const char *text)
+static void end_fields(struct buf *out, const char *at)
 {
-    field(out, name);
-    json_text_string(out, text, strlen(text));
+    out->length = (size_t)(at - out->data);
 }
 
-static void field_bool(struct buf *out, const char *name, int truth)
+/* In place, so that the length of a literal is known and it is copied by a few moves. */
+#define PUT static inline __attribute__((always_inline)) char *
+
+PUT put(char *at, const char *text)
 {
-    field(out, name);
-    buf_append_string(out, truth < 0 ? "null" : truth ? "true" : "false");
+    return stpcpy(at, text);
 }
 
-static void field_integer(struct buf *out, const char *name, int64_t number)
+/* `name` as the text `,"name":`. */
+PUT put_bool(char *at, const char *name, int truth)
 {
-    field(out, name);
-    if (number == MODEL_NONE)
-        buf_append_string(out, "null");
-    else
-        json_text_integer(out, number);
+    at = put(at, name);
+    return truth < 0 ? put(at, "null") : truth ? put(at, "true") : put(at, "false");
+}
+
+PUT put_integer(char *at, const char *name, int64_t number)
+{
+    at = put(at, name);
+    return number == MODEL_NONE ? put(at, "null") : json_text_put_integer(at, number);
 }
 
 /* Seconds, with as many decimals as the clock had. */
-static void field_time(struct buf *out, const char *name, int64_t nanoseconds, bool precise)
+PUT put_time(char *at, const char *name, int64_t nanoseconds, bool precise)
 {
-    field(out, name);
+    at = put(at, name);
     if (nanoseconds == MODEL_NONE)
-        buf_append_string(out, "null");
-    else if (precise)
-        json_text_nanoseconds(out, nanoseconds);
-    else
-        json_text_seconds(out, nanoseconds / 1000);
+        return put(at, "null");
+    return precise ? json_text_put_nanoseconds(at, nanoseconds)
+                   : json_text_put_seconds(at, nanoseconds / 1000);
 }
 
 /* Whole numbers as such; what JavaScript wrote as a double beyond 2^53 likewise. */
-static void field_double(struct buf *out, const char *name, double number)
+static char *put_double(char *at, double number)
 {
-    field(out, name);
     if (isnan(number))
-        buf_append_string(out, "null");
-    else if (fabs(number) < 0x1p53 && number == trunc(number))
-        json_text_integer(out, (int64_t)number);
-    else
-        buf_printf(out, "%.17g", number);
+        return put(at, "null");
+    if (fabs(number) < 0x1p53 && number == trunc(number))
+        return json_text_put_integer(at, (int64_t)number);
+    return at + snprintf(at, JSON_TEXT_NUMBER_MAX + 8, "%.17g", number);
+}
+
+static void append_string(struct buf *out, const char *name, const char *text)
+{
+    buf_append_string(out, name);
+    json_text_string(out, text, strlen(text));
+}
+
+static void append_numbers(struct buf *out, const struct model_delivery *delivery)
+{
+    char *at = begin_fields(out, 3);
+
+    if (at == NULL)
+        return;
+    at = put_integer(at, ",\"crankNum\":", delivery->crank_num);
+    at = put_integer(at, ",\"deliveryNum\":", delivery->delivery_num);
+    end_fields(out, put_bool(at, ",\"replay\":", delivery->replay));
 }
 
 /* Without its deliver line a delivery's requests were not counted. */
-static void field_count(struct buf *out, const char *name, const struct model_delivery *delivery,
-                        size_t count)
+static char *put_requests(char *at, const struct model_delivery *delivery)
 {
-    field_integer(out, name, delivery->total == MODEL_NONE ? MODEL_NONE : (int64_t)count);
+    bool counted = delivery->total != MODEL_NONE;
+
+    at = put_integer(at, ",\"syscalls\":", counted ? (int64_t)delivery->syscalls : MODEL_NONE);
+    at = put_integer(at, ",\"consoles\":", counted ? (int64_t)delivery->consoles : MODEL_NONE);
+    return put_bool(at, ",\"overrun\":", counted ? delivery->overrun : -1);
+}
+
+static void append_times(struct buf *out, const struct model_delivery *delivery)
+{
+    bool precise = delivery->precise;
+    char *at = begin_fields(out, 12);
+
+    if (at == NULL)
+        return;
+    at = put(at, ",\"status\":");
+    at = delivery->status == MODEL_OK ? put(at, "\"ok\"") : put(at, "\"error\"");
+    at = put_time(at, ",\"start\":", delivery->start, false);
+    at = put_time(at, ",\"total\":", delivery->total, precise);
+    at = put_time(at, ",\"pipe\":", delivery->pipe, precise);
+    at = put_time(at, ",\"worker\":", delivery->worker, precise);
+    at = put_time(at, ",\"kernel\":", delivery->kernel, precise);
+    at = put_time(at, ",\"unattributed\":", delivery->unattributed, precise);
+    at = put_requests(at, delivery);
+    at = put_double(put(at, ",\"compute\":"), delivery->compute);
+    at = put_double(put(at, ",\"instructions\":"), delivery->instructions);
+    end_fields(out, put(at, "}\n"));
 }
 
 static void json_delivery(struct buf *out, const struct model_delivery *delivery)
 {
-    bool precise = delivery->precise;
-
-    buf_append_string(out, "{\"kind\":\"delivery\"");
-    field_string(out, "vatID", delivery->vat_id);
-    field_integer(out, "crankNum", delivery->crank_num);
-    field_integer(out, "deliveryNum", delivery->delivery_num);
-    field_bool(out, "replay", delivery->replay);
-    field_string(out, "description", delivery->description);
-    field_string(out, "status", delivery->status == MODEL_OK ? "ok" : "error");
-    field_time(out, "start", delivery->start, false);
-    field_time(out, "total", delivery->total, precise);
-    field_time(out, "pipe", delivery->pipe, precise);
-    field_time(out, "worker", delivery->worker, precise);
-    field_time(out, "kernel", delivery->kernel, precise);
-    field_time(out, "unattributed", delivery->unattributed, precise);
-    field_count(out, "syscalls", delivery, delivery->syscalls);
-    field_count(out, "consoles", delivery, delivery->consoles);
-    field_bool(out, "overrun", delivery->total == MODEL_NONE ? -1 : delivery->overrun);
-    field_double(out, "compute", delivery->compute);
-    field_double(out, "instructions", delivery->instructions);
-    buf_append(out, "}\n", 2);
+    append_string(out, "{\"kind\":\"delivery\",\"vatID\":", delivery->vat_id);
+    append_numbers(out, delivery);
+    append_string(out, ",\"description\":", delivery->description);
+    append_times(out, delivery);
 }
 
 static const char *const note_names[] = {
@@ -98,32 +131,41 @@ static const char *const note_names[] = {
     [MODEL_NOTE_UNSTARTED] = "no-deliver",
 };
 
+static void append_integer(struct buf *out, const char *name, int64_t number)
+{
+    char *at = begin_fields(out, 1);
+
+    if (at != NULL)
+        end_fields(out, put_integer(at, name, number));
+}
+
 static void json_note(struct buf *out, const struct model_note *note)
 {
-    buf_append_string(out, "{\"kind\":\"note\"");
-    field_string(out, "note", note_names[note->kind]);
-    field_integer(out, "line", (int64_t)note->line);
-    if (note->kind == MODEL_NOTE_CLOCK)
-        field_time(out, "seconds", note->amount, false);
-    if (note->kind == MODEL_NOTE_UNENDED || note->kind == MODEL_NOTE_UNSTARTED) {
-        field_string(out, "vatID", note->vat_id);
-        field_integer(out, "deliveryNum", note->delivery_num);
+    append_string(out, "{\"kind\":\"note\",\"note\":", note_names[note->kind]);
+    append_integer(out, ",\"line\":", (int64_t)note->line);
+    if (note->kind == MODEL_NOTE_CLOCK) {
+        buf_append_string(out, ",\"seconds\":");
+        json_text_seconds(out, note->amount / 1000);
     }
-    buf_append(out, "}\n", 2);
+    if (note->kind == MODEL_NOTE_UNENDED || note->kind == MODEL_NOTE_UNSTARTED) {
+        append_string(out, ",\"vatID\":", note->vat_id);
+        append_integer(out, ",\"deliveryNum\":", note->delivery_num);
+    }
+    buf_append_string(out, "}\n");
 }
 
 static void json_end(struct buf *out, const struct tally *tally, uint64_t deliveries)
 {
     buf_append_string(out, "{\"kind\":\"summary\"");
-    field_integer(out, "lines", (int64_t)tally->lines);
-    field_integer(out, "badLines", (int64_t)tally->bad_lines);
-    field_integer(out, "tornLines", (int64_t)tally->torn_lines);
-    field_integer(out, "deliveries", (int64_t)deliveries);
-    field_integer(out, "kernelStarts", (int64_t)tally->kernels);
-    field_integer(out, "clockChanges", (int64_t)tally->clock_changes);
-    field_integer(out, "withoutResult", (int64_t)tally->unended);
-    field_integer(out, "withoutDeliver", (int64_t)tally->unstarted);
-    buf_append(out, "}\n", 2);
+    append_integer(out, ",\"lines\":", (int64_t)tally->lines);
+    append_integer(out, ",\"badLines\":", (int64_t)tally->bad_lines);
+    append_integer(out, ",\"tornLines\":", (int64_t)tally->torn_lines);
+    append_integer(out, ",\"deliveries\":", (int64_t)deliveries);
+    append_integer(out, ",\"kernelStarts\":", (int64_t)tally->kernels);
+    append_integer(out, ",\"clockChanges\":", (int64_t)tally->clock_changes);
+    append_integer(out, ",\"withoutResult\":", (int64_t)tally->unended);
+    append_integer(out, ",\"withoutDeliver\":", (int64_t)tally->unstarted);
+    buf_append_string(out, "}\n");
 }
 
 const struct render_ops render_json = {
