@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "supervisor/fingerprint.h"
 #include "supervisor/recording_file.h"
+#include "supervisor/replay_bundles.h"
 #include "supervisor/replay_options.h"
 #include "supervisor/replay_output.h"
 #include "supervisor/replay_recording.h"
@@ -26,6 +27,7 @@ struct replay {
     struct launcher launcher;
     struct vat_runtimes runtimes;
     struct warm_starts warm;
+    struct replay_bundles bundles;
     struct stored_source source; /* with --store */
     struct transcript *transcript;
     struct replay_host host;
@@ -209,13 +211,16 @@ static int open_all(struct replay *replay, struct error *error)
     if (options->counted &&
         fingerprint_take_launcher(&replay->fingerprint, &replay->launcher, error) != 0)
         return -1;
-    if (open_transcript(replay, error) != 0)
+    if (replay_bundles_read(&replay->bundles, options->bundles, options->bundle_count, error) !=
+            0 ||
+        open_transcript(replay, error) != 0)
         return -1;
     replay->host = (struct replay_host){
         .loop = &replay->loop,
         .launcher = &replay->launcher,
         .runtimes = &replay->runtimes,
         .warm = &replay->warm,
+        .bundles = &replay->bundles,
         .transcript = replay->transcript,
         .store = replay->source.store,
         .fingerprint = options->counted && !options->from_start ? replay->fingerprint.hash : NULL,
@@ -244,6 +249,7 @@ static void close_all(struct replay *replay)
     free(replay->vats);
     transcript_close(replay->transcript);
     stored_source_close(&replay->source);
+    replay_bundles_free(&replay->bundles);
     vat_runtimes_free(&replay->runtimes);
     warm_starts_free(&replay->warm);
     fingerprint_free(&replay->fingerprint);

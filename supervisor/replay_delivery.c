@@ -8,6 +8,7 @@
 #include "proto/meter.h"
 #include "slog/describe.h"
 #include "supervisor/json_same.h"
+#include "supervisor/replay_upgrade.h"
 #include "supervisor/replay_vat.h"
 #include "supervisor/worker_words.h"
 
@@ -286,6 +287,7 @@ static int compare_ending(struct exchange *exchange, const struct transcript_ste
         return -1;
     if (vat->state == REPLAY_DIFFERS)
         return 0;
+    replay_upgrade_end(vat, scan_is(step->status, "ok"));
     vat->deliveries++;
     vat->syscalls += exchange->syscall_num;
     if (!ending->metered) {
@@ -360,7 +362,10 @@ static int provide_worker(struct replay_vat *vat, const struct transcript_step *
     struct replay_worker *worker = &vat->worker;
     int result = 0;
 
-    if (vat->state == REPLAY_LIVE || (vat->state == REPLAY_FRESH && !can_start(vat, step)))
+    if (vat->state == REPLAY_FRESH && !step->replay && replay_upgrade_begin(vat, error) != 0)
+        return -1;
+    if (vat->state == REPLAY_LIVE || vat->state == REPLAY_SKIPPED ||
+        (vat->state == REPLAY_FRESH && !can_start(vat, step)))
         return 0;
     if (vat_runtime_choose(worker->host->runtimes, span_of(&vat->bundle), &worker->runtime,
                            error) != 0)

@@ -18,6 +18,9 @@ const char replay_options_help[] =
     "gaspipe-worker (its option record) all frames are sent and compared.\n"
     "\n"
     "  --vat VAT                 replay this vat only, by its ID or name (may be repeated)\n"
+    "  --bundle FILE             a bundle that a vat is upgraded to, where the slogfile only "
+    "names\n"
+    "                            it, as SwingSet's do (may be repeated)\n"
     "  --store DIR               the store that keeps the vat's transcript\n"
     "  --from-start              with --store: not from the vat's last snapshot on, but all\n"
     "  --export FILE             with --store: do not replay, write the transcript to FILE or -\n"
@@ -33,6 +36,7 @@ const char replay_options_help[] =
 
 enum {
     OPTION_VAT = 256,
+    OPTION_BUNDLE,
     OPTION_STORE,
     OPTION_FROM_START,
     OPTION_EXPORT,
@@ -46,6 +50,7 @@ enum {
 
 static const struct option long_options[] = {
     {"vat", required_argument, NULL, OPTION_VAT},
+    {"bundle", required_argument, NULL, OPTION_BUNDLE},
     {"store", required_argument, NULL, OPTION_STORE},
     {"from-start", no_argument, NULL, OPTION_FROM_START},
     {"export", required_argument, NULL, OPTION_EXPORT},
@@ -58,14 +63,14 @@ static const struct option long_options[] = {
     {0},
 };
 
-static int take_vat(struct replay_options *options, char *vat, struct error *error)
+static int add(char ***list, size_t *count, char *value, struct error *error)
 {
-    char **vats = reallocarray(options->vats, options->vat_count + 1, sizeof *vats);
+    char **values = reallocarray(*list, *count + 1, sizeof *values);
 
-    if (vats == NULL)
-        return error_memory(error, "the vats");
-    options->vats = vats;
-    vats[options->vat_count++] = vat;
+    if (values == NULL)
+        return error_memory(error, "the command line");
+    *list = values;
+    values[(*count)++] = value;
     return 0;
 }
 
@@ -75,7 +80,9 @@ static int take_option(void *context, int option, struct error *error)
 
     switch (option) {
     case OPTION_VAT:
-        return take_vat(options, optarg, error);
+        return add(&options->vats, &options->vat_count, optarg, error);
+    case OPTION_BUNDLE:
+        return add(&options->bundles, &options->bundle_count, optarg, error);
     case OPTION_STORE:
         options->store = optarg;
         return 0;
@@ -143,5 +150,6 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv, 
 void replay_options_free(struct replay_options *options)
 {
     free(options->vats);
-    options->vats = NULL;
+    free(options->bundles);
+    options->vats = options->bundles = NULL;
 }

@@ -12,6 +12,8 @@
 struct replay_options {
     char **vats; /* IDs or names; owned array; none: all vats */
     size_t vat_count;
+    char **bundles; /* paths; owned array */
+    size_t bundle_count;
     const char *transcript; /* path, or "-"; NULL with `store` */
     const char *store;      /* folder; NULL: none */
     const char *stored_vat; /* ID or name of the vat in it */

@@ -11,6 +11,7 @@
 
 #include "slog/describe.h"
 #include "supervisor/fingerprint.h"
+#include "supervisor/replay_upgrade.h"
 
 struct replay_vat *replay_vat_new(struct scan_span id, const struct replay_host *host,
                                   struct error *error)
@@ -47,6 +48,8 @@ void replay_vat_free(struct replay_vat *vat)
         return;
     replay_worker_end(&vat->worker);
     buf_free(&vat->bundle);
+    buf_free(&vat->upgrade);
+    buf_free(&vat->before);
     if (vat->snapshot_fd >= 0)
         close(vat->snapshot_fd);
     buf_free(&vat->snapshot_hash);
@@ -84,10 +87,8 @@ static int keep_name(struct replay_vat *vat, struct scan_span name, struct error
     return vat->name != NULL ? 0 : error_memory(error, "a vat's name");
 }
 
-static int keep_bundle(struct replay_vat *vat, struct scan_span bundle, struct error *error)
+int replay_vat_keep_bundle(struct replay_vat *vat, struct scan_span bundle, struct error *error)
 {
-    if (bundle.at == NULL)
-        return 0;
     buf_clear(&vat->bundle);
     buf_append(&vat->bundle, bundle.at, bundle.length);
     /* The zeros terminate it, too. */
@@ -109,8 +110,13 @@ static int take_create(struct replay_vat *vat, const struct transcript_step *ste
 {
     struct scan_span manager = step->manager_type;
 
-    if (keep_name(vat, step->name, error) != 0 || keep_bundle(vat, step->json, error) != 0)
+    if (keep_name(vat, step->name, error) != 0)
         return -1;
+    if (step->json.at != NULL) {
+        buf_clear(&vat->upgrade); /* it is this one */
+        if (replay_vat_keep_bundle(vat, step->json, error) != 0)
+            return -1;
+    }
     if (manager.at != NULL && !scan_is(manager, "xsnap") && !scan_is(manager, "xs-worker"))
         return replay_vat_skip(vat, "it ran in no worker process, but under the manager \"%.*s\"",
                                (int)(manager.length < 64 ? manager.length : 64), manager.at);
@@ -247,6 +253,8 @@ int replay_vat_take(struct replay_vat *vat, const struct transcript_step *step, 
     switch (step->kind) {
     case TRANSCRIPT_CREATE:
         return take_create(vat, step, error);
+    case TRANSCRIPT_UPGRADE:
+        return replay_upgrade_note(vat, step->bundle_id, error);
     case TRANSCRIPT_START:
         return take_start(vat);
     case TRANSCRIPT_SNAPSHOT_SAVED:

@@ -50,7 +50,9 @@ struct replay_vat {
     char why[256];
     struct replay_difference difference;
 
-    struct buf bundle; /* JSON, terminated; empty: the file has none */
+    struct buf bundle;  /* JSON, terminated; empty: the file has none */
+    struct buf upgrade; /* the ID of the bundle that it is upgraded to; empty: to none */
+    struct buf before;  /* its bundle before the upgrade, while that may fail */
     struct replay_worker worker;
     int snapshot_fd;          /* of the last snapshot; -1: none was made yet */
     struct buf snapshot_hash; /* its SHA-256, as recorded */
@@ -92,6 +94,9 @@ int replay_vat_deliver(struct replay_vat *vat, const struct transcript_step *ste
 int replay_vat_differ(struct replay_vat *vat, enum replay_aspect aspect,
                       const struct transcript_step *step, struct scan_span recorded,
                       struct scan_span replayed, struct error *error);
+
+/* A copy of the bundle is its own from now on. */
+int replay_vat_keep_bundle(struct replay_vat *vat, struct scan_span bundle, struct error *error);
 
 /* Its names and bundle, as its worker wants them; borrowed. */
 struct replay_owner replay_vat_owner(const struct replay_vat *vat);

@@ -13,6 +13,7 @@
 #include "supervisor/transcript.h"
 #include "supervisor/vat_runtime.h"
 
+struct replay_bundles;
 struct warm_starts;
 
 /* What a replay works with. */
@@ -22,6 +23,7 @@ struct replay_host {
     struct vat_runtimes *runtimes;
     struct warm_starts
         *warm; /* from which fresh workers start; NULL: they evaluate their runtime */
+    const struct replay_bundles *bundles; /* that vats are upgraded to */
     struct transcript *transcript;
     uint64_t timeout_ms;       /* for each answer of a worker; 0: none */
     struct store *store;       /* that has the snapshots; NULL: none */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,7 +16,47 @@ static bool is_id(const char *text, int64_t *vat)
     return text[0] == 'v' && scan_decimal((struct scan_span){text + 1, strlen(text + 1)}, 0, vat);
 }
 
-/* By its name, or among all that live by its ID. */
+static int has_name(struct kernel *kernel, int64_t id, const char *name, bool *has,
+                    struct error *error)
+{
+    struct kernel_vat vat;
+    bool lives;
+
+    if (kernel_vat_get(kernel, id, &vat, &lives, error) != 0)
+        return -1;
+    *has = lives && strcmp(vat.name, name) == 0;
+    if (lives)
+        kernel_vat_free(&vat);
+    return 0;
+}
+
+/* Names of vats that vats made are theirs to choose: several may have one. */
+static int find_named(struct kernel *kernel, const char *name, int64_t *vat, bool *found,
+                      struct error *error)
+{
+    int64_t id = 0;
+    bool more = true, has;
+
+    *found = false;
+    while (kernel_vat_next(kernel, id, &id, &more, error) == 0) {
+        if (!more)
+            return 0;
+        if (has_name(kernel, id, name, &has, error) != 0)
+            return -1;
+        if (has && *found)
+            return error_set(error, ERROR_INPUT,
+                             "vats v%" PRId64 " and v%" PRId64
+                             " both have the name %s; give the ID",
+                             *vat, id, name);
+        if (has) {
+            *vat = id;
+            *found = true;
+        }
+    }
+    return -1;
+}
+
+/* By its ID, or among all that live by its name: a static one before others. */
 static int find_vat(struct kernel *kernel, const char *name, struct kernel_vat *vat, bool *found,
                     struct error *error)
 {
@@ -23,8 +64,12 @@ static int find_vat(struct kernel *kernel, const char *name, struct kernel_vat *
 
     if (kernel_vat_named(kernel, name, &id, found, error) != 0)
         return -1;
-    if (!*found && !is_id(name, &id))
-        return 0;
+    if (!*found && !is_id(name, &id)) {
+        if (find_named(kernel, name, &id, found, error) != 0)
+            return -1;
+        if (!*found)
+            return 0;
+    }
     return kernel_vat_get(kernel, id, vat, found, error);
 }
 

@@ -141,6 +141,20 @@ static void take_create(struct scan_span line, struct transcript_step *step)
     step->manager_type = scan_string(scan_get(line, "managerType"));
 }
 
+/* The crank that upgrades a vat, not the one before, which only queues it. */
+static bool take_upgrade(struct scan_span line, struct transcript_step *step)
+{
+    struct scan_span message = scan_get(line, "message");
+
+    if (!scan_is(scan_string(scan_get(line, "messageType")), "upgrade-vat") ||
+        scan_is(scan_string(scan_get(line, "crankType")), "routing"))
+        return false;
+    step->kind = TRANSCRIPT_UPGRADE;
+    step->vat_id = scan_string(scan_get(message, "vatID"));
+    step->bundle_id = scan_string(scan_get(message, "bundleID"));
+    return true;
+}
+
 /* 1: a step, 0: a line of no interest, -1: not what it should be; *why says. */
 static int take_record(const struct record *record, struct scan_span line,
                        struct transcript_step *step, const char **why)
@@ -158,12 +172,18 @@ static int take_record(const struct record *record, struct scan_span line,
     case RECORD_CREATE_VAT:
         take_create(line, step);
         break;
+    case RECORD_CRANK_START:
+        if (!take_upgrade(line, step))
+            return 0;
+        right = step->vat_id.at != NULL && step->bundle_id.at != NULL;
+        break;
     case RECORD_START_REPLAY:
         step->kind = TRANSCRIPT_START;
         break;
     case RECORD_DELIVER:
         step->kind = TRANSCRIPT_DELIVER;
         step->json = record->vd;
+        step->replay = record->replay;
         right = right && step->json.at != NULL && step->delivery_num != RECORD_NONE;
         break;
     case RECORD_SYSCALL:

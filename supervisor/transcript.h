@@ -24,6 +24,7 @@ struct transcript;
 enum transcript_kind {
     TRANSCRIPT_SESSION,         /* another process begins to write; json is its fingerprint */
     TRANSCRIPT_CREATE,          /* a vat; json is its bundle, if the line has one */
+    TRANSCRIPT_UPGRADE,         /* its next startVat that is no replay is for `bundle_id` */
     TRANSCRIPT_START,           /* its worker was started anew, to be sent what follows */
     TRANSCRIPT_SNAPSHOT_SAVED,  /* of its worker, which was not restarted by this */
     TRANSCRIPT_SNAPSHOT_LOADED, /* its worker was started anew, from the snapshot `hash` */
@@ -49,6 +50,8 @@ struct transcript_step {
     struct scan_span name;         /* of TRANSCRIPT_CREATE; none: not said */
     struct scan_span manager_type; /* of TRANSCRIPT_CREATE */
     struct scan_span hash;         /* of snapshots */
+    struct scan_span bundle_id;    /* of TRANSCRIPT_UPGRADE */
+    bool replay;                   /* of TRANSCRIPT_DELIVER: it brought a worker back */
 
     /* Of TRANSCRIPT_RESULT. */
     struct scan_span status;  /* "ok", "error" */

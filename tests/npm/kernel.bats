@@ -72,9 +72,12 @@ interchangeable() {
 
 # replayed CASE COUNTER: every delivery of every vat comes out as SwingSet's kernel saw it.
 replayed() {
-    local slog=$BATS_FILE_TMPDIR/$1/slog
+    local slog=$BATS_FILE_TMPDIR/$1/slog bundles=()
 
-    run --separate-stderr "$BUILD/gaspipe" replay --counter "$2" --json "$slog"
+    # Vats that are upgraded go to these; the slogfile tells their hashes only.
+    mapfile -t bundles < <(jq -r --arg vats "$VATS" '.bundles | to_entries[] |
+        "--bundle", "\($vats)/tests/\(.value).bundle"' "$ROOT/tests/swingset/$1.json")
+    run --separate-stderr "$BUILD/gaspipe" replay --counter "$2" "${bundles[@]}" --json "$slog"
     assert_status 0
     assert_equal "$(jq -c 'select(.kind == "vat") | [.vatID, .status, .cut]' <<< "$output" | sort)" \
         "$(jq -c 'select(.type == "create-vat") | [.vatID, "same", 0]' "$slog" | sort -u)"

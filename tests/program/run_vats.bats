@@ -4,6 +4,7 @@
 # started again.
 
 load common
+load vats
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
@@ -26,13 +27,6 @@ lines() {
 # vats_run OPTION...
 vats_run() {
     run --separate-stderr "$NATIVE/gaspipe" run --json "${vats[@]}" "$@"
-}
-
-# What must be the same however often a run was stopped, from the lines of FILE...
-outcome() {
-    jq -c 'if .kind == "delivery" then [.vat, .crankNum, .deliveryNum, .description, .status,
-            .result, .compute, .instructions]
-        elif .kind == "result" then [.place, .status, .value] else empty end' "$@"
 }
 
 # All that a store holds.
@@ -104,32 +98,6 @@ EOF
         $'["here","same"]\n["there","same"]\n["token","same"]'
     run "$BUILD/slogreport" --json slog
     assert_status 0
-}
-
-# stopped INPUT STORE OPTION...: the run is stopped as soon as it has printed something new,
-# and started again, until it ends by itself; all that it printed, in the file STORE.out.
-stopped() {
-    local pid rounds=0 printed status=130 gaspipe=${gaspipe:-$NATIVE/gaspipe}
-
-    : > "$2.out"
-    while [ "$status" -gt 128 ]; do
-        rounds=$((rounds + 1))
-        printed=$(wc -c < "$2.out")
-        "$gaspipe" run --json "${vats[@]}" --store "$2" "${@:3}" "$1" >> "$2.out" 2> err &
-        pid=$!
-        until [ "$(wc -c < "$2.out")" -gt "$printed" ] || ! kill -0 "$pid" 2> /dev/null; do
-            read -r -t 0.01 <> <(:) || true
-        done
-        if [ $((rounds % 2)) = 0 ]; then
-            kill -INT "$pid" 2> /dev/null || true
-        else
-            kill -TERM "$pid" 2> /dev/null || true
-        fi
-        status=0
-        wait "$pid" || status=$?
-    done
-    [ "$rounds" -gt 3 ] || fail "stopped $rounds times only"
-    [ "$status" -eq 0 ] || fail "exit status $status:" "$(cat err)"
 }
 
 @test "a run that is stopped again and again ends as one that never was" {

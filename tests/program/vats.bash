@@ -33,3 +33,38 @@ run_vats() {
 activity() {
     sqlite3 "$1/store/gaspipe.sqlite" "select value from key where name like '%activityhash%'"
 }
+
+# What must be the same however often a run was stopped, from the lines of FILE...
+outcome() {
+    jq -c 'if .kind == "delivery" then [.vat, .crankNum, .deliveryNum, .description, .status,
+            .result, .compute, .instructions]
+        elif .kind == "result" then [.place, .status, .value] else empty end' "$@"
+}
+
+# stopped INPUT STORE OPTION...: the run is stopped as soon as it has printed something new,
+# and started again, until it ends by itself; all that it printed, in the file STORE.out.
+# The array `vats` has what the run is told of its vats. $gaspipe: another than $NATIVE's;
+# $at: only lines with that count.
+stopped() {
+    local pid rounds=0 printed status=130 gaspipe=${gaspipe:-$NATIVE/gaspipe}
+
+    : > "$2.out"
+    while [ "$status" -gt 128 ]; do
+        rounds=$((rounds + 1))
+        printed=$(grep -c "${at:-}" "$2.out") || true
+        "$gaspipe" run --json "${vats[@]}" --store "$2" "${@:3}" "$1" >> "$2.out" 2> err &
+        pid=$!
+        until [ "$(grep -c "${at:-}" "$2.out")" -gt "$printed" ] || ! kill -0 "$pid" 2> /dev/null; do
+            read -r -t 0.01 <> <(:) || true
+        done
+        if [ $((rounds % 2)) = 0 ]; then
+            kill -INT "$pid" 2> /dev/null || true
+        else
+            kill -TERM "$pid" 2> /dev/null || true
+        fi
+        status=0
+        wait "$pid" || status=$?
+    done
+    [ "$rounds" -gt 3 ] || fail "stopped $rounds times only"
+    [ "$status" -le 1 ] || fail "exit status $status:" "$(cat err)"
+}

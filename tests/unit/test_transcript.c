@@ -100,6 +100,29 @@ static void a_slogfile_gives_steps(void **state)
     transcript_close(transcript);
 }
 
+#define UPGRADE(crank)                                                                             \
+    "{\"type\":\"crank-start\",\"crankType\":\"" crank "\",\"crankNum\":6,"                        \
+    "\"messageType\":\"upgrade-vat\",\"message\":{\"type\":\"upgrade-vat\",\"vatID\":\"v1\","      \
+    "\"bundleID\":\"b1-c\"}" TIME
+
+static void an_upgrade_is_a_step_once(void **state)
+{
+    struct transcript *transcript = open_text(CREATE UPGRADE("routing") UPGRADE(
+        "delivery") "{\"type\":\"crank-start\",\"crankType\":\"delivery\",\"messageType\":"
+                    "\"send\"" TIME "{\"type\":\"deliver\",\"vatID\":\"v1\",\"deliveryNum\":4,"
+                                    "\"replay\":true,\"vd\":[1]" TIME);
+    struct transcript_step step;
+
+    (void)state;
+    expect(transcript, TRANSCRIPT_CREATE, "{\"moduleFormat\":\"x\"}");
+    step = expect(transcript, TRANSCRIPT_UPGRADE, NULL);
+    assert_true(scan_is(step.bundle_id, "b1-c"));
+    assert_int_equal(step.line, 3);
+    assert_true(expect(transcript, TRANSCRIPT_DELIVER, "[1]").replay);
+    expect_end(transcript);
+    transcript_close(transcript);
+}
+
 static void an_exported_transcript_gives_the_same_steps(void **state)
 {
     struct transcript *transcript = open_text(
@@ -220,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slogfile_gives_steps),
+        cmocka_unit_test(an_upgrade_is_a_step_once),
         cmocka_unit_test(an_exported_transcript_gives_the_same_steps),
         cmocka_unit_test(a_step_can_be_given_back),
         cmocka_unit_test(a_torn_last_line_is_the_end),
