@@ -231,3 +231,27 @@ int gc_action_next(struct kernel *kernel, json_t **item, struct error *error)
     json_decref(actions);
     return result;
 }
+
+int gc_action_vats(struct kernel *kernel, json_t **vat_ids, struct error *error)
+{
+    struct parsed_action action;
+    json_t *actions;
+    const json_t *text;
+    int result = 0;
+    size_t i;
+
+    if (keys_get_json(kernel, actions_key, &actions, error) != 0)
+        return -1;
+    *vat_ids = json_array();
+    json_array_foreach(actions, i, text)
+    {
+        if (result == 0)
+            result = parse_action(text, &action, error);
+        if (result == 0 && json_array_append_new(*vat_ids, json_string(action.vat_id)) != 0)
+            result = error_memory(error, "garbage");
+    }
+    json_decref(actions);
+    if (result != 0)
+        json_decref(*vat_ids);
+    return result;
+}

@@ -32,4 +32,8 @@ int gc_action_add(struct kernel *kernel, const json_t *actions, struct error *er
  */
 int gc_action_next(struct kernel *kernel, json_t **item, struct error *error);
 
+/* The vats of all that is queued, an array of vatIDs, each as often as it is told of something;
+ * the caller's. */
+int gc_action_vats(struct kernel *kernel, json_t **vat_ids, struct error *error);
+
 #endif

@@ -83,11 +83,10 @@ static void free_delivery(struct delivery_state *delivery)
     buf_free(&delivery->illegal);
 }
 
-void kernel_close(struct kernel *kernel)
+static void free_kernel(struct kernel *kernel)
 {
     if (kernel == NULL)
         return;
-    store_watch(kernel->store, NULL, NULL);
     deliver_forget(kernel);
     json_decref(kernel->crank.message);
     json_decref(kernel->crank.results.info);
@@ -102,6 +101,15 @@ void kernel_close(struct kernel *kernel)
     buf_free(&kernel->ksr);
     buf_free(&kernel->vsr);
     free(kernel);
+}
+
+void kernel_close(struct kernel *kernel)
+{
+    if (kernel == NULL)
+        return;
+    store_watch(kernel->store, NULL, NULL);
+    free_kernel(kernel->shadow);
+    free_kernel(kernel);
 }
 
 int kernel_position(struct kernel *kernel, int64_t *crank_num, char activityhash[KERNEL_HASH_SIZE],

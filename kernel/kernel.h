@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "proto/vat_message.h"
 
+struct overlay;
 struct store;
 
 /*
@@ -370,6 +371,54 @@ int kernel_end_delivery(struct kernel *kernel, const struct kernel_outcome *outc
 
 /* Drops the crank under way, when there is one: nothing of it stays, the work is still queued. */
 void kernel_abandon_crank(struct kernel *kernel);
+
+/* ---- looking ahead ---- */
+
+enum kernel_interest {
+    KERNEL_FORESEE, /* the delivery is to be told */
+    KERNEL_PASS,    /* not this one */
+    KERNEL_ENOUGH,  /* nor any other */
+};
+
+/*
+ * Who begins with deliveries before their turn. What is foreseen is the next delivery to
+ * its vat as it would be if it came now; kernel_next() says what it truly is, and only
+ * where vat, incarnation, position and vd are the same was it foreseen rightly.
+ */
+struct kernel_foresight {
+    void *context;
+    /* Called in the order of the work for each of which the vat is known: what is behind the
+     * first one of a vat can only come after that. */
+    enum kernel_interest (*interest)(void *context, int64_t vat);
+    /* Its texts are the kernel's, good during the call. */
+    void (*foreseen)(void *context, const struct kernel_delivery *delivery);
+};
+
+/*
+ * Looks at the first *items of what is queued, also while a delivery is under way, and takes those
+ * looked at away from the number. Nothing changes.
+ */
+int kernel_foresee(struct kernel *kernel, const struct kernel_foresight *foresight, size_t *items,
+                   struct error *error);
+
+/*
+ * The same for a message that is not queued yet: queue() queues it into the kernel that it is
+ * given, and nothing of that stays; -1 of it (its error is dropped) means that it cannot be
+ * foreseen. Only messages to plain vats are: to others something else may come before.
+ * interest() is not asked.
+ */
+int kernel_foresee_outside(struct kernel *kernel, const struct kernel_foresight *foresight,
+                           int (*queue)(void *context, struct kernel *kernel, struct error *error),
+                           struct error *error);
+
+/*
+ * What a syscall of a foreseen delivery will be answered with at its turn, as JSON in `answer`
+ * (emptied before), with what the delivery stores kept in the overlay. *found is false where
+ * that cannot be known before. It does nothing else, and does not see what is illegal:
+ * kernel_syscall() does at the delivery's turn, and what it answers must be the same.
+ */
+int kernel_syscall_ahead(struct overlay *overlay, const struct vat_syscall *syscall,
+                         struct buf *answer, bool *found, struct error *error);
 
 /* The number of the next crank, and the chain of hashes up to it. */
 int kernel_position(struct kernel *kernel, int64_t *crank_num, char activityhash[KERNEL_HASH_SIZE],

@@ -93,6 +93,21 @@ int queue_length(struct kernel *kernel, enum queue_name queue, int64_t *length, 
     return 0;
 }
 
+int queue_look(struct kernel *kernel, enum queue_name queue, int64_t index, json_t **item,
+               struct error *error)
+{
+    char key[KEYS_NAME_SIZE];
+    struct ends ends;
+
+    *item = NULL;
+    if (get_ends(kernel, queue, &ends, error) != 0)
+        return -1;
+    if (index >= ends.tail - ends.head)
+        return 0;
+    keys_name(key, "%s.%" PRId64, names[queue], ends.head + index);
+    return keys_get_json(kernel, key, item, error);
+}
+
 /* Takes the item over. */
 static int add_new(struct kernel *kernel, json_t *item, struct error *error)
 {

@@ -26,6 +26,11 @@ int queue_take(struct kernel *kernel, enum queue_name queue, json_t **item, stru
 int queue_length(struct kernel *kernel, enum queue_name queue, int64_t *length,
                  struct error *error);
 
+/* The item behind so many others, the caller's, which stays in the queue; NULL with 0: there is
+ * none. */
+int queue_look(struct kernel *kernel, enum queue_name queue, int64_t index, json_t **item,
+               struct error *error);
+
 /* Queues a message that was counted before (it moves from another queue). */
 int queue_send(struct kernel *kernel, const char *target, const json_t *message,
                struct error *error);

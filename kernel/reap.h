@@ -20,6 +20,9 @@ int reap_schedule(struct kernel *kernel, int64_t vat, struct error *error);
 /* {"type":"bringOutYourDead","vatID":"vN"}, the caller's; NULL: there is none. */
 int reap_next(struct kernel *kernel, json_t **item, struct error *error);
 
+/* The same of what comes behind so many others, which stays queued. */
+int reap_look(struct kernel *kernel, int64_t index, json_t **item, struct error *error);
+
 /* The vat had a delivery, which told it of so many references. */
 int reap_add_dirt(struct kernel *kernel, int64_t vat, int64_t gc_references, struct error *error);
 int reap_clear_dirt(struct kernel *kernel, int64_t vat, struct error *error);

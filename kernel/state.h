@@ -11,7 +11,7 @@
 #include "kernel/kernel.h"
 #include "kernel/reference_set.h"
 
-/* What the kernel has in memory: the crank under way, and no more. */
+/* What the kernel has in memory: the crank under way, and no more (but see foresee.c). */
 
 /* What the work in hand is; its name for each is in crank.c. */
 enum crank_kind {
@@ -81,6 +81,7 @@ struct kernel {
     struct buf value;                /* for keys.c alone */
     struct buf vsc, ksc, ksr, vsr;   /* the texts of the last syscall */
     struct crank_state crank;
+    struct kernel *shadow; /* of the same store, for looking ahead; owned; NULL: not used yet */
 };
 
 #endif

@@ -23,4 +23,8 @@ int syscall_translate(struct kernel *kernel, int64_t vat, const struct vat_sysca
 int syscall_perform(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
                     const json_t *ksc, json_t **answer, struct error *error);
 
+/* What a read of the vat's own store is answered with; new, the caller's. Also the empty text is
+ * answered with null, as SwingSet does. */
+int syscall_answer_text(const struct buf *text, bool found, json_t **answer, struct error *error);
+
 #endif

@@ -23,8 +23,7 @@ static const char *text_at(const json_t *ksc, size_t index)
     return json_string_value(json_array_get(ksc, index));
 }
 
-/* The empty text, too, is answered with null, as SwingSet does. */
-static int answer_text(const struct buf *text, bool found, json_t **answer, struct error *error)
+int syscall_answer_text(const struct buf *text, bool found, json_t **answer, struct error *error)
 {
     if (found && text->length > 0)
         *answer = json_pack("[s,s%]", "ok", text->data, text->length);
@@ -47,7 +46,7 @@ static int perform_read(struct kernel *kernel, int64_t vat, const struct vat_sys
     else
         result = store_vat_next_key(kernel->store, vat, key, &text, &found, error);
     if (result == 0)
-        result = answer_text(&text, found, answer, error);
+        result = syscall_answer_text(&text, found, answer, error);
     buf_free(&text);
     return result;
 }

@@ -59,6 +59,9 @@ int meter_decode(struct meter *meter, const char *json, size_t length, struct er
  */
 int meter_split(struct iovec frame, struct meter *meter, struct iovec *result, struct error *error);
 
+/* The same record, to be given back as well. -1 when memory ran out. */
+int meter_copy(struct meter *copy, const struct meter *meter);
+
 void meter_free(struct meter *meter);
 
 #endif

@@ -424,6 +424,17 @@ int meter_split(struct iovec frame, struct meter *meter, struct iovec *result, s
     return meter_decode(meter, bytes, (size_t)(end - bytes), error);
 }
 
+int meter_copy(struct meter *copy, const struct meter *meter)
+{
+    *copy = *meter;
+    copy->stamps = malloc((meter->stamp_count + 1) * sizeof *copy->stamps);
+    if (copy->stamps == NULL)
+        return -1;
+    if (meter->stamp_count > 0)
+        memcpy(copy->stamps, meter->stamps, meter->stamp_count * sizeof *copy->stamps);
+    return 0;
+}
+
 void meter_free(struct meter *meter)
 {
     free(meter->stamps);

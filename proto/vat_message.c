@@ -272,6 +272,15 @@ void vat_request_free(struct vat_request *request)
     memset(request, 0, sizeof *request);
 }
 
+struct vat_request vat_request_keep(const struct vat_request *request)
+{
+    struct vat_request kept = *request;
+
+    json_incref(kept.console.arguments);
+    json_incref(kept.message);
+    return kept;
+}
+
 static int take_reply(struct vat_reply *reply, struct error *error)
 {
     if (is_word(reply->message, "dispatchReady")) {

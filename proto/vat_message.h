@@ -93,6 +93,9 @@ int vat_request_parse(struct vat_request *request, const char *json, size_t leng
                       struct error *error);
 void vat_request_free(struct vat_request *request);
 
+/* One more of the same, to be given back as well. */
+struct vat_request vat_request_keep(const struct vat_request *request);
+
 enum vat_reply_kind {
     VAT_REPLY_READY, /* ["dispatchReady"] */
     VAT_REPLY_OK,    /* ["ok", null] */

@@ -50,6 +50,7 @@ int conductor_stop_vat(struct conductor *conductor, int64_t vat, struct error *e
     struct kernel_vat described;
     bool lives;
 
+    conductor_forget_ahead(conductor, vat);
     if (kernel_vat_get(conductor->kernel, vat, &described, &lives, error) != 0)
         return -1;
     if (!lives) {
@@ -244,6 +245,7 @@ void conductor_free(struct conductor *conductor)
 {
     if (conductor == NULL)
         return;
+    conductor_free_ahead(conductor);
     warehouse_free(conductor->warehouse);
     kernel_close(conductor->kernel);
     journal_free(&conductor->journal);

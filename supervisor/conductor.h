@@ -36,6 +36,7 @@ struct conductor_options {
     uint64_t retries;            /* after the host's trouble, of one crank */
     uint64_t block_cranks;       /* that are committed together; at least 1 */
     uint64_t max_workers;        /* at a time; 0: one for each vat */
+    uint64_t jobs;               /* deliveries that are under way at a time; at least 1 */
 };
 
 struct conductor_listener {
@@ -44,6 +45,13 @@ struct conductor_listener {
     void (*delivered)(void *context, const struct delivery_report *report);
     /* The kernel has nothing to do, nothing is under way; conductor_go() when it has. */
     void (*idle)(void *context);
+    /*
+     * With several jobs: the vat of the message that the owner will have queued behind `index`
+     * others when the kernel has nothing to do, and then its queueing, into a kernel that keeps
+     * nothing. False, -1: that cannot be known yet.
+     */
+    bool (*coming)(void *context, size_t index, int64_t *vat);
+    int (*queue_coming)(void *context, size_t index, struct kernel *kernel, struct error *error);
     /* All that was told up to now is durable. */
     void (*committed)(void *context);
     /* The system failed: nothing more is done, and what is not committed is dropped. */

@@ -29,17 +29,23 @@ static int know_vat(struct conductor *conductor, const struct kernel_delivery *d
 
 void conductor_deliver(struct conductor *conductor, const struct kernel_delivery *delivery)
 {
+    struct ahead *ahead = conductor_take_ahead(conductor, delivery);
     struct error error;
 
     if (know_vat(conductor, delivery, &error) != 0 ||
         journal_begin(&conductor->journal, delivery,
                       warehouse_name(conductor->warehouse, delivery->vat), &error) != 0) {
+        ahead_free(ahead);
         conductor_fail(conductor, &error);
         return;
     }
     conductor->delivering = true;
     conductor->vat_ended = false;
-    warehouse_deliver(conductor->warehouse, delivery->vat, delivery->vd);
+    if (ahead == NULL)
+        warehouse_deliver(conductor->warehouse, delivery->vat, delivery->vd);
+    conductor_look_ahead(conductor, ahead == NULL || !ahead->ended);
+    if (ahead != NULL)
+        conductor_adopt_ahead(conductor, ahead);
 }
 
 /* The crank is over but for a snapshot. */
@@ -81,7 +87,7 @@ static void tell(struct conductor *conductor, const struct journal_end *end,
         go_on_behind(conductor, end->meter != NULL);
 }
 
-static void finish(struct conductor *conductor, const struct journal_end *end)
+void conductor_finish(struct conductor *conductor, const struct journal_end *end)
 {
     const struct meter *meter = end->meter;
     const struct kernel_outcome outcome = {
@@ -99,6 +105,7 @@ static void finish(struct conductor *conductor, const struct journal_end *end)
     struct delivery_report report;
 
     conductor->delivering = false;
+    conductor_let_taken_go(conductor);
     tell(conductor, end, &report, &outcome);
 }
 
@@ -107,10 +114,12 @@ static void finish(struct conductor *conductor, const struct journal_end *end)
 void conductor_on_sent(void *context, int64_t vat, struct stamp sent)
 {
     struct conductor *conductor = context;
+    struct ahead *ahead = conductor_ahead_of(conductor, vat);
     struct error error;
 
-    (void)vat;
-    if (journal_sent(&conductor->journal, sent, &error) != 0)
+    if (ahead != NULL)
+        ahead->sent = sent;
+    else if (journal_sent(&conductor->journal, sent, &error) != 0)
         conductor_fail(conductor, &error);
 }
 
@@ -118,15 +127,20 @@ void conductor_on_said(void *context, int64_t vat, const struct vat_request *req
                        struct stamp come)
 {
     struct conductor *conductor = context;
+    struct ahead *ahead = conductor_ahead_of(conductor, vat);
     struct error error;
 
+    if (ahead != NULL) {
+        conductor_ahead_said(conductor, ahead, request, come);
+        return;
+    }
     if (journal_said(&conductor->journal, &request->console, come, &error) != 0)
         conductor_fail(conductor, &error);
     conductor_print(warehouse_name(conductor->warehouse, vat), &request->console);
 }
 
-static void answer(struct conductor *conductor, int64_t vat, const struct vat_syscall *syscall,
-                   const struct kernel_syscall_texts *texts)
+void conductor_answer(struct conductor *conductor, int64_t vat, const struct vat_syscall *syscall,
+                      const struct kernel_syscall_texts *texts)
 {
     struct stamp answered;
     struct error error;
@@ -143,14 +157,19 @@ void conductor_on_asked(void *context, int64_t vat, const struct vat_request *re
                         struct stamp come)
 {
     struct conductor *conductor = context;
+    struct ahead *ahead = conductor_ahead_of(conductor, vat);
     struct kernel_syscall_texts texts;
     struct error error;
 
+    if (ahead != NULL) {
+        conductor_ahead_asked(conductor, ahead, request, come);
+        return;
+    }
     conductor->syscall = &request->syscall;
     conductor->syscall_come = come;
     switch (kernel_syscall(conductor->kernel, &request->syscall, &texts, &error)) {
     case KERNEL_OK:
-        answer(conductor, vat, &request->syscall, &texts);
+        conductor_answer(conductor, vat, &request->syscall, &texts);
         break;
     case KERNEL_ILLEGAL:
         warehouse_condemn(conductor->warehouse, vat, error.text);
@@ -163,6 +182,8 @@ void conductor_on_asked(void *context, int64_t vat, const struct vat_request *re
 
 void conductor_on_answered(void *context, int64_t vat, const struct warehouse_answer *told)
 {
+    struct conductor *conductor = context;
+    struct ahead *ahead = conductor_ahead_of(conductor, vat);
     const struct journal_end end = {
         .returned = told->come,
         .problem = told->problem,
@@ -171,23 +192,28 @@ void conductor_on_answered(void *context, int64_t vat, const struct warehouse_an
         .meter = told->meter,
     };
 
-    (void)vat;
-    finish(context, &end);
+    if (ahead != NULL)
+        conductor_ahead_answered(conductor, ahead, told);
+    else
+        conductor_finish(conductor, &end);
 }
 
 void conductor_on_lost(void *context, int64_t vat, const struct warehouse_loss *loss)
 {
     struct conductor *conductor = context;
+    struct ahead *ahead = conductor_ahead_of(conductor, vat);
     const struct journal_end end = {
         .returned = loss->come,
         .problem = loss->reason,
         .blame = loss->blame,
     };
 
-    if (loss->blame == ERROR_SYSTEM)
+    if (ahead != NULL)
+        conductor_ahead_lost(conductor, ahead, loss);
+    else if (loss->blame == ERROR_SYSTEM)
         conductor_meet_trouble(conductor, vat, loss->reason);
     else if (conductor->delivering)
-        finish(conductor, &end);
+        conductor_finish(conductor, &end);
     else
         conductor_brought(conductor); /* its first delivery meets the same, and can say so */
 }

@@ -5,9 +5,31 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "supervisor/ahead.h"
 #include "supervisor/conductor.h"
 #include "supervisor/journal.h"
 #include "supervisor/warehouse.h"
+
+/* How well a vat's deliveries are foreseen. */
+struct conductor_trust {
+    unsigned failures;  /* less those that were made good */
+    unsigned successes; /* since the first failure */
+    uint64_t passes;    /* so often it is passed over */
+};
+
+/* Deliveries before their turn. */
+struct conductor_ahead {
+    struct ahead *list;             /* of different vats, the newest first */
+    struct ahead *taken;            /* has its turn, and its worker goes on with it; or NULL */
+    struct conductor_trust *trusts; /* by vat */
+    size_t trust_count, trust_capacity;
+
+    /* Of the look that is taken. */
+    bool busy;     /* the delivery that has its turn keeps a worker busy */
+    size_t coming; /* the index of what is not queued yet */
+    int64_t *met;  /* vats, so far */
+    size_t met_count, met_capacity;
+};
 
 /* What the conductor*.c files share: the conductor from within. */
 struct conductor {
@@ -35,6 +57,8 @@ struct conductor {
     const struct vat_syscall *syscall; /* that the kernel has in hand, */
     struct stamp syscall_come;         /* and when it had come */
     bool vat_ended;                    /* with the delivery in hand */
+
+    struct conductor_ahead ahead; /* empty with one job */
 };
 
 void conductor_fail(struct conductor *conductor, const struct error *error);
@@ -54,6 +78,13 @@ int conductor_commit_when_full(struct conductor *conductor);
 
 void conductor_deliver(struct conductor *conductor, const struct kernel_delivery *delivery);
 
+/* It has ended. */
+void conductor_finish(struct conductor *conductor, const struct journal_end *end);
+
+/* Answers a syscall of it that the kernel has done. */
+void conductor_answer(struct conductor *conductor, int64_t vat, const struct vat_syscall *syscall,
+                      const struct kernel_syscall_texts *texts);
+
 void conductor_on_sent(void *context, int64_t vat, struct stamp sent);
 void conductor_on_said(void *context, int64_t vat, const struct vat_request *request,
                        struct stamp come);
@@ -61,6 +92,42 @@ void conductor_on_asked(void *context, int64_t vat, const struct vat_request *re
                         struct stamp come);
 void conductor_on_answered(void *context, int64_t vat, const struct warehouse_answer *told);
 void conductor_on_lost(void *context, int64_t vat, const struct warehouse_loss *loss);
+
+/* ---- conductor_ahead.c: deliveries before their turn ---- */
+
+/* Begins with as many as there may be; `busy`: the one that has its turn keeps its worker busy. */
+void conductor_look_ahead(struct conductor *conductor, bool busy);
+
+/* The one to the vat; NULL: there is none. */
+struct ahead *conductor_ahead_of(const struct conductor *conductor, int64_t vat);
+
+/* The same, and drops it, with the vat's worker. */
+void conductor_forget_ahead(struct conductor *conductor, int64_t vat);
+
+/*
+ * What was done of the delivery that has its turn, the caller's until conductor_adopt_ahead();
+ * NULL: nothing. What was done instead of it is dropped.
+ */
+struct ahead *conductor_take_ahead(struct conductor *conductor,
+                                   const struct kernel_delivery *delivery);
+
+/* Tells the kernel and the journal, and goes on from there. Takes it over. */
+void conductor_adopt_ahead(struct conductor *conductor, struct ahead *ahead);
+
+/* Its delivery has ended. */
+void conductor_let_taken_go(struct conductor *conductor);
+
+/* What the warehouse tells of it. */
+void conductor_ahead_said(struct conductor *conductor, struct ahead *ahead,
+                          const struct vat_request *request, struct stamp come);
+void conductor_ahead_asked(struct conductor *conductor, struct ahead *ahead,
+                           const struct vat_request *request, struct stamp come);
+void conductor_ahead_answered(struct conductor *conductor, struct ahead *ahead,
+                              const struct warehouse_answer *answer);
+void conductor_ahead_lost(struct conductor *conductor, struct ahead *ahead,
+                          const struct warehouse_loss *loss);
+
+void conductor_free_ahead(struct conductor *conductor);
 
 /* ---- conductor_vats.c: vats that come, snapshots ---- */
 

@@ -62,6 +62,7 @@ static int drop_crank(struct conductor *conductor, int64_t vat, const char *reas
                       struct error *error)
 {
     conductor->delivering = false;
+    conductor_let_taken_go(conductor);
     kernel_abandon_crank(conductor->kernel);
     if (journal_slog_trouble(&conductor->journal, reason, conductor->tries, error) != 0)
         return -1;

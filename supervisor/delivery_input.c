@@ -137,6 +137,41 @@ void delivery_input_next(struct delivery_input *input)
     }
 }
 
+/* Among what was read. */
+static bool find_line(const struct delivery_input *input, int64_t *number, const char **text,
+                      size_t *length)
+{
+    size_t start = input->start;
+
+    for (int64_t at = input->number + 1; start < input->bytes.length; at++) {
+        const char *line = input->bytes.data + start;
+        const char *newline = memchr(line, '\n', input->bytes.length - start);
+
+        if (newline == NULL && !input->ended)
+            return false;
+        *text = line;
+        *length = newline != NULL ? (size_t)(newline - line) : input->bytes.length - start;
+        start += *length + 1;
+        if (at > *number && !is_blank(*text, *length)) {
+            *number = at;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool delivery_input_look(struct delivery_input *input, int64_t *number, const char **text,
+                         size_t *length)
+{
+    struct error ignored; /* it comes again at its turn */
+
+    if (find_line(input, number, text, length))
+        return true;
+    return !input->ended && (!input->polled || has_come(input)) &&
+           input->bytes.length - input->start < READ_STEP && read_more(input, &ignored) == 0 &&
+           find_line(input, number, text, length);
+}
+
 const char *delivery_input_name(const struct delivery_input *input)
 {
     return input->name;

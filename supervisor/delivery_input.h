@@ -35,6 +35,13 @@ const char *delivery_input_name(const struct delivery_input *input);
  * or when something has come. */
 void delivery_input_next(struct delivery_input *input);
 
+/*
+ * The first line behind line *number that is not blank, if it has come, and its number; it
+ * will come as the next one all the same. Borrowed until the next call. False: it has not.
+ */
+bool delivery_input_look(struct delivery_input *input, int64_t *number, const char **text,
+                         size_t *length);
+
 /* NULL is allowed. Its memory goes when the loop has closed it. */
 void delivery_input_close(struct delivery_input *input);
 

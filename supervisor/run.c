@@ -239,11 +239,14 @@ static int open_conductor(struct run *run, struct error *error)
         .retries = run->options.retries,
         .block_cranks = run->options.block_cranks,
         .max_workers = run->options.max_workers,
+        .jobs = run->options.jobs,
     };
     const struct conductor_listener listener = {
         .context = run,
         .delivered = delivered,
         .idle = run_on_idle,
+        .coming = run_coming,
+        .queue_coming = run_queue_coming,
         .committed = committed,
         .failed = conductor_failed,
         .closed = conductor_closed,
@@ -273,6 +276,7 @@ static void close_all(struct run *run)
     struct error error;
 
     conductor_free(run->conductor);
+    run_free_ahead(run);
     line_results_free(&run->results);
     /* A disk that failed the run before fails again here, and was spoken of. */
     if (slog_writer_close(run->slog, &error) != 0 && run->status != ERROR_SYSTEM) {

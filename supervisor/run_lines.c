@@ -34,78 +34,6 @@ static void ask_for_line(struct run *run)
     (void)uv_idle_start(&run->turn, turn_came);
 }
 
-/* ---- what a line refers to ---- */
-
-static int find_vat(struct run *run, const char *name, char reference[KERNEL_REF_SIZE],
-                    struct error *error)
-{
-    struct kernel *kernel = conductor_kernel(run->conductor);
-    bool found = false;
-
-    if (kernel_root(kernel, name, reference, &found, error) != 0)
-        return -1;
-    if (found)
-        return 0;
-    return error_set(error, ERROR_INPUT,
-                     "there is no vat \"%s\"; name its contract with --vat %s=FILE", name, name);
-}
-
-static int find_result(struct run *run, const char *id, char reference[KERNEL_REF_SIZE],
-                       struct error *error)
-{
-    bool found = false;
-
-    if (line_results_find(&run->results, id, reference, &found, error) != 0)
-        return -1;
-    if (found)
-        return 0;
-    return error_set(error, ERROR_INPUT, "no line before has the \"id\" \"%.64s\"", id);
-}
-
-static int find_device(struct run *run, const char *name, char reference[KERNEL_REF_SIZE],
-                       struct error *error)
-{
-    bool found = false;
-
-    if (kernel_device(conductor_kernel(run->conductor), name, reference, &found, error) != 0)
-        return -1;
-    if (found)
-        return 0;
-    return error_set(error, ERROR_INPUT, "there is no device \"%.64s\"", name);
-}
-
-static int find_reference(void *context, const char *kind, const char *name, char **reference,
-                          struct error *error)
-{
-    char text[KERNEL_REF_SIZE];
-    int result;
-
-    if (strcmp(kind, "vat") == 0)
-        result = find_vat(context, name, text, error);
-    else if (strcmp(kind, "device") == 0)
-        result = find_device(context, name, text, error);
-    else
-        result = find_result(context, name, text, error);
-    if (result != 0)
-        return -1;
-    *reference = strdup(text);
-    return *reference != NULL ? 0 : error_memory(error, "a delivery");
-}
-
-/* The object or promise that a line's message goes to. */
-static int find_target(struct run *run, const struct delivery_line *line,
-                       char target[KERNEL_REF_SIZE], struct error *error)
-{
-    if (line->to != NULL)
-        return find_result(run, line->to, target, error);
-    if (line->kind == DELIVERY_LINE_SHORT || strcmp(line->target, "o+0") == 0)
-        return find_vat(run, line->vat, target, error);
-    if (strlen(line->target) >= KERNEL_REF_SIZE)
-        return error_set(error, ERROR_INPUT, "there is no object %.64s", line->target);
-    snprintf(target, KERNEL_REF_SIZE, "%s", line->target);
-    return 0;
-}
-
 /* ---- what becomes of it ---- */
 
 /* The report of a message to a vat that has ended: nothing is delivered. */
@@ -153,22 +81,14 @@ static int report_refused(struct run *run, const struct delivery_line *line,
 
 static int queue_message(struct run *run, const struct delivery_line *line, struct error *error)
 {
-    const struct smallcaps_names names = {.context = run, .find = find_reference};
     const bool wants_result = line->kind == DELIVERY_LINE_SHORT;
-    char target[KERNEL_REF_SIZE], result[KERNEL_REF_SIZE];
-    json_t *methargs;
-    int queued;
+    char result[KERNEL_REF_SIZE];
 
-    if (find_target(run, line, target, error) != 0)
+    if (run_queue_message(run, conductor_kernel(run->conductor), line, wants_result ? result : NULL,
+                          error) != 0)
         return -1;
-    methargs = delivery_line_methargs(line, &names, error);
-    if (methargs == NULL)
-        return -1;
-    queued = kernel_queue_message(conductor_kernel(run->conductor), target, methargs,
-                                  wants_result ? result : NULL, error);
-    json_decref(methargs);
-    if (queued != 0 || !wants_result)
-        return queued;
+    if (!wants_result)
+        return 0;
     return line_results_add(&run->results, run->line_number, line->id, result, error);
 }
 
@@ -253,6 +173,7 @@ static void got_line(void *context, const char *text, size_t length, int64_t num
     struct error error;
 
     run->line_number = number;
+    run_pass_ahead(run, number);
     if (run->skipping) {
         skip_line(run, text, length);
     } else if (take_line(run, text, length, &error) != 0) {

@@ -40,6 +40,9 @@ const char run_options_help[] =
     "  --max-workers N           worker processes at a time, 0: one for each vat (default: 0);\n"
     "                            of vats that wait, the one not delivered to for longest gives\n"
     "                            up its worker, and is brought back when it is delivered to\n"
+    "  --jobs N                  deliveries to different vats that are made at the same time,\n"
+    "                            before their turn where need be; all comes out as with one\n"
+    "                            (default: 1)\n"
     "  --retries N               try a crank again after such trouble of the host, up to so many\n"
     "                            times; then stop, without it (default: 3)\n"
     "  --store DIR               keep the vats' stores there (default: in memory, for this run)\n"
@@ -67,6 +70,8 @@ const char run_options_help[] =
 /* The pause before a try doubles each time. */
 enum { RETRIES_DEFAULT = 3, RETRIES_MAX = 16 };
 
+enum { RUN_JOBS_MAX = 1024 };
+
 enum {
     OPTION_VAT = 256,
     OPTION_BUNDLE,
@@ -78,6 +83,7 @@ enum {
     OPTION_FIRST_SNAPSHOT,
     OPTION_REAP,
     OPTION_WORKERS,
+    OPTION_JOBS,
     OPTION_COUNTER,
     OPTION_COMPUTE,
     OPTION_INSTRUCTIONS,
@@ -107,6 +113,7 @@ static const struct option long_options[] = {
     {"snapshot-initial", required_argument, NULL, OPTION_FIRST_SNAPSHOT},
     {"reap-interval", required_argument, NULL, OPTION_REAP},
     {"max-workers", required_argument, NULL, OPTION_WORKERS},
+    {"jobs", required_argument, NULL, OPTION_JOBS},
     {"counter", required_argument, NULL, OPTION_COUNTER},
     {"compute-limit", required_argument, NULL, OPTION_COMPUTE},
     {"max-instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
@@ -188,6 +195,7 @@ static const struct number_option {
      offsetof(struct run_options, snapshot_initial)},
     {OPTION_REAP, "--reap-interval", 0, INT32_MAX, offsetof(struct run_options, reap_interval)},
     {OPTION_WORKERS, "--max-workers", 0, INT32_MAX, offsetof(struct run_options, max_workers)},
+    {OPTION_JOBS, "--jobs", 1, RUN_JOBS_MAX, offsetof(struct run_options, jobs)},
     {OPTION_INSTRUCTIONS, "--max-instructions", 0, INT64_MAX,
      offsetof(struct run_options, instruction_limit)},
     {OPTION_SYSCALLS, "--max-syscalls", 0, INT64_MAX, offsetof(struct run_options, syscall_limit)},
@@ -312,6 +320,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
         .reap_interval = KERNEL_REAP_INTERVAL,
         .block_cranks = 1,
         .queue_lines = 1,
+        .jobs = 1,
         .retries = RETRIES_DEFAULT,
     };
     if (option_take_all(argc, argv, long_options, take_option, options, error) != 0)

@@ -40,6 +40,7 @@ struct run_options {
     uint64_t block_cranks;      /* that are committed together; at least 1 */
     uint64_t queue_lines;       /* that are queued together; at least 1 */
     uint64_t max_workers;       /* at a time; 0: one for each vat */
+    uint64_t jobs;              /* deliveries under way at a time; at least 1 */
     bool new_input;             /* what the store knows of the deliveries is forgotten */
     bool resume;                /* it is passed over, also where all of it was delivered */
 };

@@ -9,6 +9,7 @@
 
 #include "supervisor/conductor.h"
 #include "supervisor/delivery_input.h"
+#include "supervisor/delivery_line.h"
 #include "supervisor/fingerprint.h"
 #include "supervisor/input_place.h"
 #include "supervisor/line_results.h"
@@ -18,6 +19,18 @@
 /* What the run*.c files share: one run from within. */
 
 enum { RUN_SIGNALS = 3, RUN_PLACE_SIZE = PATH_MAX + 24 };
+
+/* A line that was looked at before its turn. */
+struct run_line_ahead {
+    int64_t number;
+    struct delivery_line line; /* owned */
+    int64_t vat; /* that it goes to; 0: what comes of it, and of all behind it, is not known */
+};
+
+struct run_ahead {
+    struct run_line_ahead *lines; /* those behind the last line, in their order */
+    size_t count, capacity;
+};
 
 struct run {
     struct run_options options;
@@ -34,6 +47,7 @@ struct run {
     struct conductor *conductor;
     struct delivery_input *input;
     struct input_place place;
+    struct run_ahead ahead;
     struct line_results results;
     struct output output;
 
@@ -55,7 +69,7 @@ void run_end(struct run *run, bool drop);
 
 /* ---- run_placement.c ---- */
 
-/* The workers may be somewhere else from now on. One delivery is in flight at a time. */
+/* The workers may be somewhere else from now on. */
 int run_observe(struct run *run, const struct delivery_report *report, struct error *error);
 
 /* ---- run_vats.c ---- */
@@ -72,6 +86,21 @@ int run_note_ended(struct run *run, const char *name, const char *reason, struct
 /* Why a vat has ended, appended; *found: it has. */
 int run_why_ended(struct run *run, const char *name, struct buf *reason, bool *found,
                   struct error *error);
+
+/* ---- run_messages.c ---- */
+
+/* Queues the message of a short or full line. `result` as kernel_queue_message() has it. */
+int run_queue_message(struct run *run, struct kernel *kernel, const struct delivery_line *line,
+                      char result[KERNEL_REF_SIZE], struct error *error);
+
+/* ---- run_ahead.c: lines before their turn, as struct conductor_listener has them ---- */
+
+bool run_coming(void *context, size_t index, int64_t *vat);
+int run_queue_coming(void *context, size_t index, struct kernel *kernel, struct error *error);
+
+/* The line has its turn. */
+void run_pass_ahead(struct run *run, int64_t number);
+void run_free_ahead(struct run *run);
 
 /* ---- run_lines.c: the deliveries ---- */
 

@@ -24,7 +24,8 @@ int run_observe(struct run *run, const struct delivery_report *report, struct er
         .now = now.mono,
         .waited = report->pipe,
         .frames = report->frames,
-        .in_flight = 1,
+        /* Several jobs are most of the time: workers and gaspipe are moved to and fro for none. */
+        .in_flight = run->options.jobs > 1 ? 2 : 1,
     };
     const char *reason;
 

@@ -160,6 +160,17 @@ void vat_happen(struct vat *vat, const struct vat_happening *happening)
         warehouse_share_out(vat->warehouse);
 }
 
+void vat_put_away(struct vat *vat)
+{
+    vat->vd = NULL;
+    vat_event(vat, VAT_EVENT_PUT_AWAY);
+}
+
+bool vat_is_ahead(const struct vat *vat)
+{
+    return vat->ahead && (vat->state == VAT_DELIVERING || vat->state == VAT_IDLE);
+}
+
 struct vat *vat_new(struct warehouse *warehouse, const struct warehouse_vat *described)
 {
     struct vat *vat = calloc(1, sizeof *vat);

@@ -46,6 +46,8 @@ struct vat {
     uint64_t wanted_at; /* of the warehouse's wants, the last one of it */
     const char *vd;     /* of the delivery in hand, borrowed; NULL: none is */
     bool starts;        /* that is startVat */
+    bool ahead;         /* its worker was given it before its turn, and may have done it */
+    bool quiet;         /* how it comes back is not for the slog */
 
     struct buf bundle; /* JSON; only while its worker starts */
     struct vat_runtime runtime;
@@ -81,6 +83,12 @@ struct vat_happening {
 };
 
 /* ---- vat.c: a worker's life ---- */
+
+/* Its worker is not wanted any more, nor what that is doing. */
+void vat_put_away(struct vat *vat);
+
+/* Its worker is there, and in or behind a delivery that has not had its turn. */
+bool vat_is_ahead(const struct vat *vat);
 
 /* NULL when memory ran out. The strings are copied. */
 struct vat *vat_new(struct warehouse *warehouse, const struct warehouse_vat *described);

@@ -213,6 +213,7 @@ void vat_ready(struct vat *vat, const struct vat_happening *happening)
 
     (void)happening;
     vat->wanted = false;
+    vat->quiet = false;
     if (warehouse->failed || warehouse->closing)
         return;
     if (vat->vd != NULL)

@@ -4,7 +4,7 @@
 
 static struct slog_writer *slog_of(const struct vat *vat)
 {
-    return vat->warehouse->options.slog;
+    return vat->quiet ? NULL : vat->warehouse->options.slog;
 }
 
 static struct slog_writer *begin(const struct vat *vat, const char *type)

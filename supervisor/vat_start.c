@@ -172,6 +172,7 @@ void vat_start(struct vat *vat, const struct vat_happening *happening)
     (void)happening;
     vat->reason[0] = '\0';
     vat->last_words[0] = '\0';
+    vat->ahead = false;
     fd = open_heap(vat, &error);
     if (fd >= 0 && start_process(vat, fd, &error) == 0) {
         vat_start_timer(vat, launcher_start_limit(vat->warehouse->options.timeout_ms));

@@ -137,13 +137,19 @@ void warehouse_bring(struct warehouse *warehouse, int64_t vat)
     want(find(warehouse, vat));
 }
 
-void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd)
+static void prepare(struct vat *vat, const char *vd)
 {
     static const char start[] = "[\"startVat\"";
-    struct vat *vat = find(warehouse, id);
 
     vat->vd = vd;
     vat->starts = strncmp(vd, start, strlen(start)) == 0;
+}
+
+void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd)
+{
+    struct vat *vat = find(warehouse, id);
+
+    prepare(vat, vd);
     if (vat->state == VAT_IDLE) {
         vat->wanted_at = ++warehouse->wants;
         vat_event(vat, VAT_EVENT_DELIVER);
@@ -152,9 +158,53 @@ void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd)
     }
 }
 
+void warehouse_deliver_ahead(struct warehouse *warehouse, int64_t id, const char *vd)
+{
+    struct vat *vat = find(warehouse, id);
+
+    prepare(vat, vd);
+    vat->ahead = true;
+    vat_event(vat, VAT_EVENT_DELIVER);
+}
+
+bool warehouse_is_ahead(const struct warehouse *warehouse, int64_t id)
+{
+    const struct vat *vat = find(warehouse, id);
+
+    return vat != NULL && vat_is_ahead(vat);
+}
+
+void warehouse_catch_up(struct warehouse *warehouse, int64_t id)
+{
+    struct vat *vat = find(warehouse, id);
+
+    vat->ahead = false;
+    vat->wanted_at = ++warehouse->wants;
+}
+
+void warehouse_take_back(struct warehouse *warehouse, int64_t id)
+{
+    struct vat *vat = find(warehouse, id);
+    const bool is_there = vat != NULL && vat_is_ahead(vat);
+
+    warehouse_put_away(warehouse, id);
+    if (is_there)
+        vat->quiet = true;
+}
+
 struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct iovec answer)
 {
     return vat_send_frame(find(warehouse, vat), COMMAND_ANSWER, answer);
+}
+
+void warehouse_hold(struct warehouse *warehouse, int64_t vat)
+{
+    vat_stop_timer(find(warehouse, vat));
+}
+
+void warehouse_let_go(struct warehouse *warehouse, int64_t vat)
+{
+    vat_start_timer(find(warehouse, vat), warehouse->options.timeout_ms);
 }
 
 void warehouse_condemn(struct warehouse *warehouse, int64_t vat, const char *reason)
@@ -196,8 +246,8 @@ void warehouse_put_away(struct warehouse *warehouse, int64_t id)
     if (vat == NULL)
         return;
     vat->wanted = false;
-    vat->vd = NULL;
-    vat_event(vat, VAT_EVENT_PUT_AWAY);
+    vat->quiet = false;
+    vat_put_away(vat);
 }
 
 void warehouse_remove(struct warehouse *warehouse, int64_t id)
@@ -239,7 +289,9 @@ static void tell_owner(struct vat *vat)
 
 void warehouse_tell_lost(struct vat *vat, enum vat_state before)
 {
-    if (vat->warehouse->failed || vat->warehouse->closing || vat->removed)
+    /* A delivery that was taken back is nobody's loss. */
+    if (vat->warehouse->failed || vat->warehouse->closing || vat->removed ||
+        (before == VAT_DELIVERING && vat->vd == NULL))
         return;
     switch (vat_loss(before, vat->blame, vat->replay.end > 0)) {
     case VAT_LOSS_ENDS_VAT:

@@ -113,8 +113,27 @@ void warehouse_bring(struct warehouse *warehouse, int64_t vat);
  */
 void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd);
 
+/*
+ * The same before its turn, to a worker that waits. It may be put away in the midst of it or behind
+ * it, without a word, where room is wanted: warehouse_is_ahead() is false then. What
+ * it does has no influence on which worker is put away.
+ */
+void warehouse_deliver_ahead(struct warehouse *warehouse, int64_t id, const char *vd);
+bool warehouse_is_ahead(const struct warehouse *warehouse, int64_t id);
+
+/* Its turn has come: what was delivered ahead is as any other delivery from now on. */
+void warehouse_catch_up(struct warehouse *warehouse, int64_t id);
+
+/* It will not come: as warehouse_put_away(), and the slog does not tell how the worker comes back.
+ */
+void warehouse_take_back(struct warehouse *warehouse, int64_t id);
+
 /* Answers what the vat asks, with JSON; when it was sent. */
 struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct iovec answer);
+
+/* What the vat asks is answered much later: until it is let go its time does not count. */
+void warehouse_hold(struct warehouse *warehouse, int64_t vat);
+void warehouse_let_go(struct warehouse *warehouse, int64_t vat);
 
 /* Ends the worker of a vat that asked for what cannot be: lost() follows at once. */
 void warehouse_condemn(struct warehouse *warehouse, int64_t vat, const char *reason);
@@ -135,7 +154,7 @@ const char *warehouse_name(const struct warehouse *warehouse, int64_t vat);
  */
 void warehouse_save(struct warehouse *warehouse, int64_t vat);
 
-/* Ends the vat's worker, now. It comes back when it is wanted. */
+/* Ends the vat's worker, now. It comes back when it is wanted. What it was to do is not told of. */
 void warehouse_put_away(struct warehouse *warehouse, int64_t id);
 
 /* The vat is no more: its worker is ended, and it is forgotten. */

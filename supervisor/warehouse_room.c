@@ -26,16 +26,26 @@ static bool is_full(const struct warehouse *warehouse)
     return workers >= limit;
 }
 
-/* Of those in that state and as much wanted, the one that was wanted longest ago; or NULL. */
-static struct vat *oldest(const struct warehouse *warehouse, enum vat_state state, bool wanted)
+static bool is_away_and_wanted(const struct vat *vat)
+{
+    return vat->state == VAT_AWAY && vat->wanted;
+}
+
+/* What is done before its turn can be done at its turn. */
+static bool can_be_spared(const struct vat *vat)
+{
+    return !vat->wanted && (vat->state == VAT_IDLE || vat_is_ahead(vat));
+}
+
+/* Of those that are so, the one that was wanted longest ago; or NULL. */
+static struct vat *oldest(const struct warehouse *warehouse, bool (*is_so)(const struct vat *vat))
 {
     struct vat *found = NULL;
 
     for (size_t i = 0; i < warehouse->vat_count; i++) {
         struct vat *vat = warehouse->vats[i];
 
-        if (vat != NULL && vat->state == state && vat->wanted == wanted &&
-            (found == NULL || vat->wanted_at < found->wanted_at))
+        if (vat != NULL && is_so(vat) && (found == NULL || vat->wanted_at < found->wanted_at))
             found = vat;
     }
     return found;
@@ -60,8 +70,8 @@ static void put_idle_away(struct warehouse *warehouse)
 {
     struct vat *vat;
 
-    while (lacking(warehouse) > 0 && (vat = oldest(warehouse, VAT_IDLE, false)) != NULL)
-        vat_event(vat, VAT_EVENT_PUT_AWAY);
+    while (lacking(warehouse) > 0 && (vat = oldest(warehouse, can_be_spared)) != NULL)
+        vat_put_away(vat);
 }
 
 void warehouse_share_out(struct warehouse *warehouse)
@@ -69,7 +79,7 @@ void warehouse_share_out(struct warehouse *warehouse)
     struct vat *vat;
 
     while (!warehouse->failed && !warehouse->closing &&
-           (vat = oldest(warehouse, VAT_AWAY, true)) != NULL) {
+           (vat = oldest(warehouse, is_away_and_wanted)) != NULL) {
         if (is_full(warehouse)) {
             put_idle_away(warehouse);
             return;

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looking ahead: the work that is queued is done up to its delivery, by a kernel with a memory
+ * of its own over the same store, and all of it is undone.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/crank_hash.h"
+#include "kernel/deliver.h"
+#include "kernel/gc_action.h"
+#include "kernel/kernel.h"
+#include "kernel/keys.h"
+#include "kernel/object.h"
+#include "kernel/queue.h"
+#include "kernel/reap.h"
+#include "kernel/reference.h"
+#include "kernel/state.h"
+#include "kernel/syscall.h"
+#include "kernel/work_item.h"
+#include "store/overlay.h"
+#include "store/store.h"
+
+/* ---- a kernel of which nothing stays ---- */
+
+static struct kernel *shadow_of(struct kernel *kernel, struct error *error)
+{
+    if (kernel->shadow == NULL) {
+        kernel->shadow = calloc(1, sizeof *kernel->shadow);
+        if (kernel->shadow == NULL) {
+            error_memory(error, "a kernel");
+            return NULL;
+        }
+        kernel->shadow->store = kernel->store;
+    }
+    return kernel->shadow;
+}
+
+/* What changes from here on is not the kernel's doing, and is undone. */
+static int begin(struct kernel *shadow, struct error *error)
+{
+    store_watch(shadow->store, NULL, NULL);
+    shadow->crank.under_way = true;
+    return store_mark(shadow->store, error);
+}
+
+static int undo(struct kernel *kernel, struct error *error)
+{
+    struct kernel *shadow = kernel->shadow;
+
+    crank_hash_watch(kernel);
+    shadow->crank.under_way = false;
+    shadow->crank.message = NULL;
+    shadow->changes.length = 0;
+    reference_set_clear(&shadow->maybe_free);
+    return store_undo(shadow->store, error);
+}
+
+/* ---- one item ---- */
+
+/* The vat that it is for, as far as that is plain; 0: it is not. */
+static int vat_of(struct kernel *shadow, const json_t *item, int64_t *vat, struct error *error)
+{
+    const char *target = json_string_value(json_object_get(item, "target"));
+    const char *vat_id = json_string_value(json_object_get(item, "vatID"));
+
+    *vat = 0;
+    if (vat_id != NULL && !reference_read_number(vat_id, 'v', vat))
+        *vat = 0;
+    if (target == NULL || reference_kref_kind(target) != REFERENCE_OBJECT)
+        return 0;
+    return object_living_owner(shadow, target, vat, error);
+}
+
+/* Upgrades and what else makes a vat another one are left to their turn. */
+static bool may_be_foreseen(enum crank_kind kind)
+{
+    return kind == CRANK_SEND || kind == CRANK_NOTIFY || kind == CRANK_START_VAT ||
+           kind == CRANK_REAP;
+}
+
+/* An item that cannot be done is none that is foreseen: its turn will tell why. */
+static bool do_work(struct kernel *shadow, json_t *item)
+{
+    struct error ignored;
+
+    shadow->crank.message = item;
+    return work_item_read(item, &shadow->crank.kind, &ignored) == 0 &&
+           may_be_foreseen(shadow->crank.kind) && deliver_work(shadow, &ignored) == 0 &&
+           shadow->crank.delivery.under_way;
+}
+
+static int foresee_item(struct kernel *kernel, const struct kernel_foresight *foresight,
+                        json_t *item, struct error *error)
+{
+    struct kernel *shadow = kernel->shadow;
+    bool foreseen;
+
+    if (begin(shadow, error) != 0)
+        return -1;
+    foreseen = do_work(shadow, item);
+    if (undo(kernel, error) != 0)
+        return -1;
+    if (foreseen)
+        foresight->foreseen(foresight->context, &shadow->crank.delivery.view);
+    deliver_forget(shadow);
+    return 0;
+}
+
+/* The item is given back. *enough: no more are to be looked at. */
+static int look_at(struct kernel *kernel, const struct kernel_foresight *foresight, json_t *item,
+                   bool *enough, struct error *error)
+{
+    enum kernel_interest interest = KERNEL_PASS;
+    int64_t vat;
+    int result = vat_of(kernel->shadow, item, &vat, error);
+
+    if (result == 0 && vat != 0)
+        interest = foresight->interest(foresight->context, vat);
+    *enough = interest == KERNEL_ENOUGH;
+    if (interest == KERNEL_FORESEE)
+        result = foresee_item(kernel, foresight, item, error);
+    json_decref(item);
+    return result;
+}
+
+/* ---- all that is queued, in the order of its turns ---- */
+
+/* Vats that are to be told of garbage before all else: what that comes to is seen then. */
+static int pass_garbage(struct kernel *kernel, const struct kernel_foresight *foresight,
+                        bool *enough, struct error *error)
+{
+    json_t *vats;
+    const json_t *vat_id;
+    int64_t vat;
+    size_t i;
+
+    if (gc_action_vats(kernel->shadow, &vats, error) != 0)
+        return -1;
+    json_array_foreach(vats, i, vat_id)
+    {
+        if (!*enough && reference_read_number(json_string_value(vat_id), 'v', &vat))
+            *enough = foresight->interest(foresight->context, vat) == KERNEL_ENOUGH;
+    }
+    json_decref(vats);
+    return 0;
+}
+
+static int look_at_run(struct kernel *kernel, int64_t index, json_t **item, struct error *error)
+{
+    return queue_look(kernel, QUEUE_RUN, index, item, error);
+}
+
+static int look_at_accepted(struct kernel *kernel, int64_t index, json_t **item,
+                            struct error *error)
+{
+    return queue_look(kernel, QUEUE_ACCEPTANCE, index, item, error);
+}
+
+int kernel_foresee(struct kernel *kernel, const struct kernel_foresight *foresight, size_t *items,
+                   struct error *error)
+{
+    static int (*const sources[])(struct kernel *, int64_t, json_t **,
+                                  struct error *) = {reap_look, look_at_run, look_at_accepted};
+    bool enough = false;
+    json_t *item;
+
+    if (shadow_of(kernel, error) == NULL || pass_garbage(kernel, foresight, &enough, error) != 0)
+        return -1;
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        for (int64_t index = 0; !enough && *items > 0; index++, (*items)--) {
+            if (sources[i](kernel->shadow, index, &item, error) != 0)
+                return -1;
+            if (item == NULL)
+                break;
+            if (look_at(kernel, foresight, item, &enough, error) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- what is not queued yet ---- */
+
+/* The item that was queued last, the caller's; NULL: it cannot be foreseen. */
+static json_t *queue_outside(struct kernel *shadow,
+                             int (*queue)(void *context, struct kernel *kernel,
+                                          struct error *error),
+                             void *context)
+{
+    struct error ignored;
+    json_t *item = NULL;
+    int64_t length;
+
+    if (queue(context, shadow, &ignored) != 0 ||
+        queue_length(shadow, QUEUE_ACCEPTANCE, &length, &ignored) != 0 ||
+        queue_look(shadow, QUEUE_ACCEPTANCE, length - 1, &item, &ignored) != 0)
+        return NULL;
+    return item;
+}
+
+int kernel_foresee_outside(struct kernel *kernel, const struct kernel_foresight *foresight,
+                           int (*queue)(void *context, struct kernel *kernel, struct error *error),
+                           struct error *error)
+{
+    struct kernel *shadow = shadow_of(kernel, error);
+    json_t *item;
+    bool foreseen;
+
+    if (shadow == NULL || begin(shadow, error) != 0)
+        return -1;
+    item = queue_outside(shadow, queue, foresight->context);
+    foreseen =
+        item != NULL && do_work(shadow, item) && shadow->crank.delivery.runtime == KERNEL_VAT_PLAIN;
+    json_decref(item);
+    if (undo(kernel, error) != 0)
+        return -1;
+    if (foreseen)
+        foresight->foreseen(foresight->context, &shadow->crank.delivery.view);
+    deliver_forget(shadow);
+    return 0;
+}
+
+/* ---- its syscalls ---- */
+
+static struct iovec bytes_of(struct vat_text text)
+{
+    return (struct iovec){.iov_base = (void *)(uintptr_t)text.bytes, .iov_len = text.length};
+}
+
+static int read_ahead(const struct overlay *overlay, const struct vat_syscall *syscall,
+                      json_t **answer, struct error *error)
+{
+    const struct iovec key = bytes_of(syscall->key);
+    struct buf text = {0};
+    bool found = false;
+    int result;
+
+    if (syscall->kind == VAT_SYSCALL_STORE_GET)
+        result = overlay_get(overlay, key, &text, &found, error);
+    else
+        result = overlay_next_key(overlay, key, &text, &found, error);
+    if (result == 0)
+        result = syscall_answer_text(&text, found, answer, error);
+    buf_free(&text);
+    return result;
+}
+
+/* *answer stays NULL for what is answered with null. */
+static int perform_ahead(struct overlay *overlay, const struct vat_syscall *syscall,
+                         json_t **answer, struct error *error)
+{
+    switch (syscall->kind) {
+    case VAT_SYSCALL_STORE_GET:
+    case VAT_SYSCALL_STORE_NEXT_KEY:
+        return read_ahead(overlay, syscall, answer, error);
+    case VAT_SYSCALL_STORE_SET:
+        return overlay_set(overlay, bytes_of(syscall->key), bytes_of(syscall->value), error);
+    case VAT_SYSCALL_STORE_DELETE:
+        return overlay_delete(overlay, bytes_of(syscall->key), error);
+    default:
+        return 0;
+    }
+}
+
+int kernel_syscall_ahead(struct overlay *overlay, const struct vat_syscall *syscall,
+                         struct buf *answer, bool *found, struct error *error)
+{
+    json_t *value = NULL;
+    int result;
+
+    buf_clear(answer);
+    *found = syscall->kind != VAT_SYSCALL_CALL_NOW;
+    if (!*found)
+        return 0;
+    if (perform_ahead(overlay, syscall, &value, error) != 0)
+        return -1;
+    if (value == NULL)
+        value = json_pack("[s,n]", "ok");
+    result =
+        value != NULL ? keys_json_text(answer, value, error) : error_memory(error, "an answer");
+    json_decref(value);
+    return result;
+}

@@ -1,0 +1,187 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe run --jobs: deliveries to different vats at the same time, and all that comes of them
+# is to the byte what it is with one job: results, slog, store, counts.
+
+load common
+load store_contents
+load vats
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    cat > work.js << 'EOS'
+let calls = 0;
+const spin = turns => {
+    let x = 1;
+    for (let i = 0; i < turns; i += 1) x = (x * 1103515245 + 12345) % 2147483648;
+    return x;
+};
+// Takes time, and uses its store in every way.
+export const work = turns => {
+    calls += 1;
+    const x = spin(turns);
+    store.set('last', `${x}`);
+    store.set(`k${x % 7}`, `${calls}`);
+    if (calls % 3 === 0) store.delete(`k${(x + 1) % 7}`);
+    console.log('call', calls);
+    return [calls, store.get('last'), store.get('nothing') ?? null];
+};
+export const fail = () => { throw Error('as told'); };
+export const store_much = count => {
+    for (let i = 0; i < count; i += 1) store.set(`much${i}`, 'x'.repeat(100));
+};
+EOS
+    vats=(--vat a=work.js --vat b=work.js --vat c=work.js)
+}
+
+# lines COUNT TURNS: work for each vat in its turn, of which some fails.
+lines() {
+    local i names=(a b c)
+
+    for ((i = 0; i < $1; i++)); do
+        printf '{"vat":"%s","method":"work","args":[%d]}\n' "${names[i % 3]}" $(($2 + i))
+        ((i % 7 != 5)) || printf '{"vat":"%s","method":"fail"}\n' "${names[i % 2]}"
+    done
+}
+
+# jobs_run JOBS FOLDER OPTION...: FOLDER gets store, slog, out and err.
+jobs_run() {
+    local folder=$2
+
+    mkdir -p "$folder"
+    "$NATIVE/gaspipe" run --json --counter none --jobs "$1" --store "$folder/store" \
+        --slog "$folder/slog" "${@:3}" "${vats[@]}" input > "$folder/out" 2> "$folder/err" ||
+        [ $? -eq 1 ] || fail "gaspipe run:" "$(tail -n 5 "$folder/err")"
+}
+
+# What a run printed, and its slog, but for times.
+printed() {
+    jq -cS 'del(.total, .pipe, .worker, .kernel, .elapsed)' "$1/out"
+}
+
+logged() {
+    grep -v '"gaspipe-placement"' "$1/slog" | jq -cS 'walk(if type == "object"
+        then del(.session, .pid, .monoBase, .time, .monotime, .seconds, .timestamps, .monotimes, .cpu)
+        else . end)'
+}
+
+# assert_same FOLDER FOLDER
+assert_same() {
+    diff <(printed "$1") <(printed "$2") > printed.diff ||
+        fail "results differ:" "$(head -n 5 printed.diff)"
+    diff <(logged "$1") <(logged "$2") > logged.diff ||
+        fail "slogs differ:" "$(head -n 5 logged.diff)"
+    diff <(store_contents "$1/store") <(store_contents "$2/store") > store.diff ||
+        fail "stores differ:" "$(head -n 5 store.diff)"
+}
+
+# Deliveries that were sent before the one before them in the slog had ended.
+overlaps() {
+    jq -s '[.[] | select(.type == "deliver" or .type == "deliver-result")] |
+        [range(1; length) as $i | select(.[$i].type == "deliver" and
+            .[$i].monotime < .[$i - 1].monotime)] | length' "$1/slog"
+}
+
+@test "contracts: with two jobs and with three all is as with one, and they overlap" {
+    local jobs
+
+    lines 30 20000 > input
+    jobs_run 1 one
+    assert_equal "$(overlaps one)" 0 "deliveries that overlap with one job"
+    for jobs in 2 3; do
+        jobs_run $jobs many$jobs
+        assert_same one many$jobs
+        [ "$(overlaps many$jobs)" -gt 5 ] || fail "no deliveries overlap with $jobs jobs"
+    done
+}
+
+@test "a vat that passes a limit before its turn ends at its turn" {
+    { lines 4 20000; echo '{"vat":"b","method":"work","args":[9000000]}'; lines 12 30000
+        echo '{"vat":"c","method":"store_much","args":[50]}'; lines 12 30000; } > input
+    jobs_run 1 one --compute-limit 3000000 --max-store-bytes 3000 --max-syscalls 60
+    grep -q 'Compute meter exceeded' one/out
+    grep -q 'bytes in its store' one/out
+    jobs_run 3 many --compute-limit 3000000 --max-store-bytes 3000 --max-syscalls 60
+    assert_same one many
+}
+
+# The processor time that a process of gaspipe $1, the worker of vat $2, has used, in ticks.
+ticks_of() {
+    local worker
+
+    worker=$(pgrep -P "$1" -f "gaspipe-worker:$2:") && awk '{ print $14 + $15 }' "/proc/$worker/stat"
+}
+
+@test "a worker that is killed in a delivery before its turn is nobody's concern" {
+    local gaspipe before
+
+    vats=(--vat a=work.js --vat b=work.js)
+    printf '{"vat":"%s","method":"work","args":[%d]}\n' a 1 b 1 a 4000000 b 4000000 a 1 b 1 > input
+    jobs_run 1 one
+    mkdir many
+    mkfifo pipe
+    "$NATIVE/gaspipe" run --json --counter none --jobs 2 --store many/store --slog many/slog \
+        --retries 0 "${vats[@]}" - < pipe > many/out 2> many/err &
+    gaspipe=$!
+    exec 8> pipe
+    head -n 2 input >&8
+    wait_for 60 eval '[ "$(grep -c "\"kind\":\"result\"" many/out)" -ge 2 ]'
+    before=$(ticks_of $gaspipe v2)
+    tail -n +3 input >&8
+    wait_for 60 eval "[ \"\$(ticks_of $gaspipe v2)\" -gt $((before + 3)) ]"
+    pkill -KILL -P $gaspipe -f gaspipe-worker:v2:
+    exec 8>&-
+    wait $gaspipe || fail "$(cat many/err)"
+    grep -q 'delivered to again at its turn' many/err
+    sed -i 's/"stdin:/"input:/' many/out
+    diff <(printed one) <(printed many) || fail "results differ"
+    diff <(store_contents one/store | sed s/input.name.*//) \
+        <(store_contents many/store | sed s/input.name.*//) || fail "stores differ"
+}
+
+@test "a run that was killed goes on with another number of jobs" {
+    local gaspipe
+
+    lines 45 40000 > input
+    jobs_run 1 one
+    mkdir many
+    "$NATIVE/gaspipe" run --json --counter none --jobs 3 --store many/store "${vats[@]}" input \
+        > many/out 2> many/err &
+    gaspipe=$!
+    wait_for 60 eval '[ "$(grep -c "\"kind\":\"result\"" many/out)" -ge 9 ]'
+    kill -KILL $gaspipe
+    wait $gaspipe && fail "it was not killed"
+    rm many/out
+    jobs_run 2 many --resume
+    diff <(store_contents one/store) <(store_contents many/store) || fail "stores differ"
+    assert_equal "$(printed many | grep '"kind":"result"' | tail -n 3)" \
+        "$(printed one | grep '"kind":"result"' | tail -n 3)" "results"
+}
+
+# case_run CASE JOBS OPTION...: into the folder CASE.JOBS
+case_run() {
+    run_vats "$1" "$1.$2" "$ROOT/tests/swingset/$1.jsonl" --counter none --jobs "$2" "${@:3}"
+}
+
+@test "vats that call each other, make vats and upgrade them: as with one job" {
+    case_run small 1
+    case_run small 2
+    assert_same small.1 small.2
+    # More of what is queued is for different vats.
+    case_run variety 1 --queue-lines 10
+    case_run variety 3 --queue-lines 10
+    assert_same variety.1 variety.3
+    [ "$(overlaps variety.3)" -gt 5 ] || fail "no deliveries overlap"
+}
+
+@test "few workers and several jobs" {
+    lines 30 5000 > input
+    jobs_run 1 one --max-workers 2
+    jobs_run 3 many --max-workers 2
+    assert_same one many
+}
+
+@test "--jobs wants a number from 1 up" {
+    run --separate-stderr "$NATIVE/gaspipe" run --jobs 0 --vat a=work.js -
+    assert_bad_input 2 --jobs 0
+}
