@@ -4,6 +4,7 @@
  * QEMU loads it with `-plugin libgascount.so`; see gasmark.h for what the
  * program can ask of it.
  */
+#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,12 +23,14 @@
 #include "counter/host.h"
 #include "counter/interpose.h"
 #include "counter/marks.h"
+#include "counter/new_code.h"
 #include "counter/options.h"
 #include "counter/precision.h"
 #include "counter/profile.h"
 #include "counter/qemu_plugin_api.h"
 #include "counter/randomness.h"
 #include "counter/reporter.h"
+#include "counter/short_adds.h"
 #include "counter/syscalls.h"
 #include "counter/tally.h"
 
@@ -63,6 +66,7 @@ static void block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
         reporter_loaded_objects();
     }
     guest_memory_learn(qemu_plugin_tb_get_insn(tb, 0));
+    short_adds_new_block();
     blocks_count(tb, manner);
     __atomic_fetch_add(&blocks, 1, __ATOMIC_RELAXED);
 }
@@ -108,6 +112,17 @@ static void profile_syscall(unsigned thread, int64_t number, uint64_t a1, uint64
         note_alternate_stack(thread, a1);
 }
 
+/* In QEMU's log, where `-d plugin` asks for it. */
+static void tell_short_adds(void)
+{
+    struct short_adds_tally adds = short_adds_tally();
+    char line[100];
+
+    snprintf(line, sizeof line, "gascount: %" PRIu64 " of %" PRIu64 " additions made short\n",
+             adds.made, adds.expected);
+    qemu_plugin_outs(line);
+}
+
 /* What can only be done before QEMU does the syscall. */
 static void before_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3,
                            uint64_t a4, uint64_t a5)
@@ -118,6 +133,8 @@ static void before_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_
         randomness_asked(a1);
     if (number == SYS_exit_group || number == SYS_exit || number == SYS_execve)
         marks_check_program();
+    if (number == SYS_exit_group)
+        tell_short_adds();
     if (number == SYS_clone && (a1 & CLONE_THREAD) != 0)
         tally_threads_come();
     if (number == SYS_exit)
@@ -228,6 +245,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
     reporter_precision(manner.precision);
     if (options.limit > 0)
         marks_limit_program(options.limit);
+    if (!options.long_adds)
+        new_code_watch(short_adds_make);
     register_callbacks(id);
     return 0;
 }

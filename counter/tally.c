@@ -7,6 +7,7 @@
 
 #include "counter/host.h"
 #include "counter/profile.h"
+#include "counter/short_adds.h"
 
 /* A cache line pair for each thread, so that threads do not slow each other. */
 struct slot {
@@ -231,17 +232,24 @@ static void note_before(struct qemu_plugin_insn *insn, const struct stretch *str
     call_before(insn, functions[manner], kept);
 }
 
-static void count_plain(struct qemu_plugin_insn *insn, uint64_t instructions)
+static void add_to_words(struct qemu_plugin_insn *insn, uint64_t instructions)
 {
     static unsigned turn;
+    uint64_t *word = &alone_words[turn++ % TALLY_WORDS];
 
+    qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64, word,
+                                               instructions);
+    short_adds_expect(word, instructions);
+}
+
+static void count_plain(struct qemu_plugin_insn *insn, uint64_t instructions)
+{
     if (host_has_scoreboards())
         host_add_before(insn, instructions);
     else if (many_threads)
         call_before(insn, add_begun, (void *)(uintptr_t)instructions);
     else
-        qemu_plugin_register_vcpu_insn_exec_inline(
-            insn, QEMU_PLUGIN_INLINE_ADD_U64, &alone_words[turn++ % TALLY_WORDS], instructions);
+        add_to_words(insn, instructions);
 }
 
 void tally_count_before(struct qemu_plugin_insn *insn, const struct stretch *stretch,

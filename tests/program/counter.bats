@@ -53,18 +53,20 @@ stepped() {
 }
 
 # same_as_stepped REP REGION...: by the plugin, in each precision that it may
-# choose, and by ptrace; prints what differs.
+# choose, with short additions and QEMU's, and by ptrace; prints what differs.
 same_as_stepped() {
-    local rep=$1 region steps precision count
+    local rep=$1 region steps options count
+    local ways=(precision=auto precision=instruction adds=qemu "adds=qemu,precision=instruction")
 
     shift
+    is_newer_qemu && ways=(precision=auto precision=instruction)
     for region; do
         steps=$(stepped "$rep" "$region")
-        for precision in auto instruction; do
-            count=$(counted ",precision=$precision,rep=$rep" "$TESTS_BIN/regions" "$region") ||
+        for options in "${ways[@]}"; do
+            count=$(counted ",$options,rep=$rep" "$TESTS_BIN/regions" "$region") ||
                 count+="exit status $?"
             if [ -z "$steps" ] || [ "$count" != "$steps" ]; then
-                echo "$region: stepped $steps, counted $count ($precision, rep=$rep)"
+                echo "$region: stepped $steps, counted $count ($options, rep=$rep)"
             fi
         done
     done
@@ -119,6 +121,28 @@ same_as_stepped() {
         "$(stepped iterations qsort)"
     run counted ,precision=block "$TESTS_BIN/regions" faults-abandoned
     [ "$output" -gt "$(stepped iterations faults-abandoned)" ]
+}
+
+# made_short OPTIONS PROGRAM ARG...: how many of how many additions were made short.
+made_short() {
+    local options=$1
+
+    shift
+    counted "$options" -d plugin "$@" 2>&1 |
+        sed -n 's/^gascount: \([0-9]*\) of \([0-9]*\) additions made short$/\1 \2/p'
+}
+
+@test "nearly all additions are one instruction, none where QEMU's are asked for" {
+    local precision short all
+
+    is_newer_qemu && skip "this QEMU has other additions"
+    for precision in block instruction; do
+        read -r short all < <(made_short ",precision=$precision" "$TESTS_BIN/regions" zlib)
+        [ "$all" -gt 1000 ]
+        [ "$short" -gt $((all * 9 / 10)) ]
+        run made_short ",precision=$precision,adds=qemu" "$TESTS_BIN/regions" zlib
+        [ "$output" = "0 $all" ]
+    done
 }
 
 @test "a call that comes while QEMU's function is being interposed finds its original" {
