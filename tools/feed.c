@@ -2,10 +2,12 @@
 #include "tools/feed.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "slog/decoder.h"
+#include "tools/file_order.h"
 #include "tools/follow.h"
 #include "tools/progress.h"
 
@@ -181,15 +183,32 @@ static int open_and_read(struct feeding *feeding, bool follow, struct error *err
     return result;
 }
 
-static int read_files(struct feeding *feeding, struct error *error)
+static int read_files_of(struct feeding *feeding, char *const *files, struct error *error)
 {
-    for (char *const *file = feeding->feed->files; *file != NULL; file++) {
+    for (char *const *file = files; *file != NULL; file++) {
         feeding->path = *file;
         if (open_and_read(feeding, feeding->feed->follow && file[1] == NULL, error) != 0)
             return -1;
     }
     model_finish(feeding->model);
     return 0;
+}
+
+/* The one that is followed is the last one, as the user says. */
+static int read_files(struct feeding *feeding, struct error *error)
+{
+    const struct feed *feed = feeding->feed;
+    char **ordered;
+    int result;
+
+    if (feed->follow)
+        return read_files_of(feeding, feed->files, error);
+    ordered = file_order(feed->files, error);
+    if (ordered == NULL)
+        return -1;
+    result = read_files_of(feeding, ordered, error);
+    free(ordered);
+    return result;
 }
 
 static void on_note(void *context, const struct model_note *note)
@@ -215,8 +234,10 @@ static void on_frame(void *context, const struct model_frame *frame)
 
 static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
 {
-    const struct feed *feed = ((struct feeding *)context)->feed;
+    struct feeding *feeding = context;
+    const struct feed *feed = feeding->feed;
 
+    feeding->tally->deliveries++;
     return feed->delivery(feed->context, delivery, error);
 }
 

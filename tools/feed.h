@@ -13,6 +13,7 @@
 /* What was met in all. */
 struct tally {
     uint64_t lines;
+    uint64_t deliveries; /* chosen or not */
     uint64_t bad_lines;  /* no slog lines, and passed over */
     uint64_t torn_lines; /* unfinished last lines */
     uint64_t kernels;    /* new kernel processes after the first one */
@@ -37,7 +38,8 @@ struct feed {
 };
 
 /*
- * Reads the files, one after the other as one story. -1 with ERROR_INPUT when
+ * Reads the files, one after the other as one story, in the order of
+ * tools/file_order.h; as they stand when the last one is followed. -1 with ERROR_INPUT when
  * one cannot be read or is no slogfile (or, if strict, has a bad line), or with
  * what a callback failed with. The tally is valid in any case.
  */

@@ -125,6 +125,7 @@ static int write_report(struct report *report, struct error *error)
         output_flush(&report->out, &ignored);
         return -1;
     }
+    selection_explain_none(report->deliveries, tally.deliveries);
     if (report->page != NULL && page_finish(report->page, &tally, error) != 0)
         return -1;
     if (report->render->end != NULL)

@@ -2,10 +2,13 @@
 #include "tools/selection.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "base/log.h"
 
 enum { NANOSECONDS = 1000000000 };
 
@@ -127,4 +130,12 @@ bool selection_takes(const struct selection *selection, const struct model_deliv
            in_range(&selection->blocks, delivery->block_height) &&
            in_range(&selection->times, delivery->start) &&
            (selection->minimum == 0 || delivery->total >= selection->minimum);
+}
+
+void selection_explain_none(uint64_t chosen, uint64_t all)
+{
+    if (all == 0)
+        log_line("there is no delivery to report");
+    else if (chosen == 0)
+        log_line("none of the %" PRIu64 " deliveries was chosen", all);
 }

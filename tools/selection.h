@@ -44,4 +44,7 @@ int selection_duration(int64_t *nanoseconds, const char *text, struct error *err
 /* Whether the report is about this delivery. */
 bool selection_takes(const struct selection *selection, const struct model_delivery *delivery);
 
+/* Says on stderr why a report is empty, when it is: of `all` deliveries `chosen` were taken. */
+void selection_explain_none(uint64_t chosen, uint64_t all);
+
 #endif

@@ -15,6 +15,7 @@
 struct summary {
     const struct options *options;
     struct groups groups;
+    uint64_t chosen; /* deliveries */
 };
 
 static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
@@ -23,6 +24,7 @@ static int on_delivery(void *context, const struct model_delivery *delivery, str
 
     if (!selection_takes(&summary->options->selection, delivery))
         return 0;
+    summary->chosen++;
     return groups_add(&summary->groups, delivery, error);
 }
 
@@ -115,6 +117,8 @@ int summary_run(const struct options *options, struct error *error)
     result = feed_run(&feed, &tally, error);
     if (result == 0)
         result = finish(&summary, error);
+    if (result == 0)
+        selection_explain_none(summary.chosen, tally.deliveries);
     groups_free(&summary.groups);
     return result;
 }

@@ -76,6 +76,50 @@ as_split() {
     slogreport --json one two | grep '"delivery"' | cmp expected -
 }
 
+@test "the parts of a slogfile are put in order, however they are given" {
+    cd "$BATS_TEST_TMPDIR"
+    zcat "$DATA/small.slog.gz" > plain
+    slogreport --json plain | grep '"delivery"' > expected
+    split -n l/12 -d --additional-suffix=.zst --filter='zstd -q > "$FILE"' plain part
+    for number in 00 01 02 03 04 05 06 07 08 09 10 11; do
+        mv "part$number.zst" "run$([ "$number" = 00 ] || echo ".$((10#$number))").zst"
+    done
+    run --separate-stderr slogreport --json run*.zst
+    assert_status 0
+    grep '"delivery"' <<< "$output" | cmp expected -
+    assert_equal "$stderr" "slogreport: the files are read in the order in which they begin, \
+run.zst first and run.11.zst last"
+    assert_equal "$(jq -r 'select(.kind == "note") | .note' <<< "$output")" ''
+    # As they are: nothing to say; a pipe can be read only once, and stands where it stands.
+    run --separate-stderr slogreport --json run.zst run.?.zst run.??.zst
+    grep '"delivery"' <<< "$output" | cmp expected -
+    assert_equal "$stderr" ''
+    slogreport --json - run.?.zst run.??.zst < run.zst | grep '"delivery"' | cmp expected -
+}
+
+@test "a part without the lines that name vats is reported by vatID" {
+    cd "$BATS_TEST_TMPDIR"
+    zcat "$DATA/small.slog.gz" | tail -n +500 > later
+    run --separate-stderr slogreport summary --by vat later
+    assert_status 0
+    [[ $output == *"vat v"* ]]
+    slogreport --json --vat v1 later | grep -q '"delivery"'
+}
+
+@test "a report without deliveries says why" {
+    cd "$BATS_TEST_TMPDIR"
+    for command in '' summary; do
+        # shellcheck disable=SC2086 # a word or none
+        run --separate-stderr slogreport $command --vat nosuch "$DATA/small.slog.gz"
+        assert_status 0
+        assert_equal "$stderr" 'slogreport: none of the 30 deliveries was chosen'
+    done
+    zcat "$DATA/small.slog.gz" | head -1 > none
+    run --separate-stderr slogreport none
+    assert_status 0
+    assert_equal "$stderr" 'slogreport: there is no delivery to report'
+}
+
 @test "compressed data that was cut is reported as far as it goes" {
     cd "$BATS_TEST_TMPDIR"
     head -c 20000 "$DATA/small.slog.gz" > cut.gz

@@ -40,6 +40,53 @@ start_endless() {
     done
 }
 
+@test "a signal while a summary is read leaves the old histograms as they were" {
+    local signal status
+
+    for signal in INT TERM HUP; do
+        rm -rf files lines
+        mkdir files
+        echo before > files/it
+        start_endless summary --histograms files/it
+        # By then it reads: a pipe does not hold so much.
+        for _ in 1 2 3; do zcat "$DATA/variety.slog.gz"; done >&9
+        kill -s "$signal" "$reader"
+        status=0
+        wait "$reader" || status=$?
+        exec 9>&-
+        assert_equal "$status" $((128 + $(kill -l "$signal")))
+        assert_equal "$(ls files)" it "after $signal"
+        assert_equal "$(cat files/it)" before
+    done
+}
+
+@test "histograms are there whole or not at all, whenever a signal comes" {
+    local milliseconds
+
+    zcat "$DATA/variety.slog.gz" > plain
+    "$BUILD/slogreport" summary --histograms whole plain > report
+    for milliseconds in {1..25}; do
+        rm -rf files
+        mkdir files
+        timeout --signal TERM "0.$(printf %03d "$milliseconds")" \
+            "$BUILD/slogreport" summary --histograms files/it plain > report || true
+        [ -z "$(ls files)" ] || assert_equal "$(ls files)" it "after $milliseconds ms"
+        [ ! -e files/it ] || cmp files/it whole
+    done
+}
+
+@test "histograms that do not fit on the disk leave nothing behind" {
+    mkdir files
+    echo before > files/it
+    status=0
+    (ulimit -f 4; trap '' XFSZ; exec "$BUILD/slogreport" summary --histograms files/it \
+        "$DATA/variety.slog.gz") > /dev/null 2> err || status=$?
+    assert_equal "$status" 4
+    grep -q 'cannot write the histograms: File too large' err
+    assert_equal "$(ls files)" it
+    assert_equal "$(cat files/it)" before
+}
+
 @test "a reader of the report that goes away leaves no unfinished file" {
     for _ in 1 2 3; do zcat "$DATA/variety.slog.gz"; done > many.slog
     "$BUILD/slogreport" --json --trace trace.json many.slog | head -n 1 > first

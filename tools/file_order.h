@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TOOLS_FILE_ORDER_H
+#define GASPIPE_TOOLS_FILE_ORDER_H
+
+#include "base/error.h"
+
+/*
+ * The order in which slogfiles are one story. A shell's `*` gives the parts of a cut
+ * slogfile in that of their names, run.1.zst before run.zst and run.10.zst before
+ * run.2.zst.
+ */
+
+/*
+ * The files (ended by NULL) in the order of their first lines' times, those that begin
+ * together as they came; as they came too when one of them is no regular file, or its
+ * beginning no slogfile's: who reads it will say so. Says on stderr when it is another
+ * order than theirs. The list is to be freed, its strings are borrowed; NULL when memory
+ * ran out.
+ */
+char **file_order(char *const *files, struct error *error);
+
+#endif
