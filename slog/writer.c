@@ -18,7 +18,7 @@
 enum { FLUSH_AT = 256 * 1024 };
 
 struct slog_writer {
-    struct slog_file *file; /* NULL: none is open yet */
+    struct slog_file *file; /* NULL: none is open yet, or lines are kept aside */
     char *path;             /* of the first part */
     struct slog_start start;
     char *program, *fingerprint; /* that `start` points to */
@@ -152,7 +152,7 @@ static int close_line(struct slog_writer *writer, struct error *error)
                          writer->torn_field);
     }
     writer->line_start = writer->lines.length;
-    return writer->lines.length < FLUSH_AT ? 0 : write_out(writer, error);
+    return writer->lines.length < FLUSH_AT || writer->file == NULL ? 0 : write_out(writer, error);
 }
 
 static void stamp_fields(struct slog_writer *writer, struct stamp stamp)
@@ -371,6 +371,34 @@ struct slog_writer *slog_writer_open(const char *path, const struct slog_start *
         (void)slog_file_close(writer->file, &ignored); /* the first error is the one to tell */
     free_writer(writer);
     return NULL;
+}
+
+struct slog_writer *slog_writer_aside(const struct slog_writer *writer)
+{
+    struct slog_writer *aside = calloc(1, sizeof *aside);
+
+    if (aside != NULL)
+        aside->start.stamp = writer->start.stamp;
+    return aside;
+}
+
+int slog_writer_join(struct slog_writer *writer, struct slog_writer *aside, struct error *error)
+{
+    int result = 0;
+
+    if (aside != NULL && writer != NULL && aside->line_start > 0) {
+        writer->last = aside->last;
+        if (buf_append(&writer->lines, aside->lines.data, aside->line_start) != 0) {
+            drop_line(writer);
+            result = error_memory(error, "lines of the slogfile");
+        }
+        writer->line_start = writer->lines.length;
+        if (result == 0 && writer->line_start >= FLUSH_AT)
+            result = write_out(writer, error);
+    }
+    if (aside != NULL)
+        free_writer(aside);
+    return result;
 }
 
 const char *slog_writer_session(const struct slog_writer *writer)

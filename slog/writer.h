@@ -90,6 +90,18 @@ int slog_writer_flush(struct slog_writer *writer, struct error *error);
 /* Flushes, closes and frees; frees also when it fails. NULL is allowed. */
 int slog_writer_close(struct slog_writer *writer, struct error *error);
 
+/*
+ * A writer of the same session whose lines are kept until they have their place. NULL when
+ * memory ran out.
+ */
+struct slog_writer *slog_writer_aside(const struct slog_writer *writer);
+
+/*
+ * Puts the lines of `aside` behind those of the other, and frees it; frees also when it fails. No
+ * line may be begun in either. NULL as `writer`: they are dropped. NULL as `aside` is allowed.
+ */
+int slog_writer_join(struct slog_writer *writer, struct slog_writer *aside, struct error *error);
+
 /* Begin a line of any type. The one before must have been ended. */
 void slog_line_begin(struct slog_writer *writer, const char *type);
 

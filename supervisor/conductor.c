@@ -246,6 +246,7 @@ void conductor_free(struct conductor *conductor)
     if (conductor == NULL)
         return;
     conductor_free_ahead(conductor);
+    free(conductor->comers);
     warehouse_free(conductor->warehouse);
     kernel_close(conductor->kernel);
     journal_free(&conductor->journal);

@@ -215,5 +215,5 @@ void conductor_on_lost(void *context, int64_t vat, const struct warehouse_loss *
     else if (conductor->delivering)
         conductor_finish(conductor, &end);
     else
-        conductor_brought(conductor); /* its first delivery meets the same, and can say so */
+        conductor_brought(conductor, vat); /* its first delivery meets the same, and can say so */
 }

@@ -10,6 +10,12 @@
 #include "supervisor/journal.h"
 #include "supervisor/warehouse.h"
 
+/* A vat that comes at the start. */
+struct conductor_coming {
+    int64_t vat;
+    bool brought;
+};
+
 /* How well a vat's deliveries are foreseen. */
 struct conductor_trust {
     unsigned failures;  /* less those that were made good */
@@ -39,13 +45,16 @@ struct conductor {
     struct warehouse *warehouse;
     struct journal journal;
 
-    int64_t last_brought; /* number of the last vat that was asked for, at the start */
-    bool all_brought;     /* all were asked for */
-    size_t coming;        /* vats that are not brought yet, at the start */
-    bool beginning;       /* nothing is committed before the new vats have started */
-    bool delivering;      /* the crank's delivery is with the warehouse */
-    bool collecting;      /* it is the bringOutYourDead before a snapshot */
-    bool saving;          /* the vat's snapshot behind it is */
+    int64_t last_brought;            /* number of the last vat that was asked for, at the start */
+    bool all_brought;                /* all were asked for */
+    size_t coming;                   /* vats that are not brought yet, at the start */
+    struct conductor_coming *comers; /* all that were asked for, in their order */
+    size_t comer_count, comer_capacity;
+    size_t logged;   /* so many, and their lines are in the slog; the next one's go there at once */
+    bool beginning;  /* nothing is committed before the new vats have started */
+    bool delivering; /* the crank's delivery is with the warehouse */
+    bool collecting; /* it is the bringOutYourDead before a snapshot */
+    bool saving;     /* the vat's snapshot behind it is */
     bool failed, closing;
 
     unsigned tries;        /* of the crank, or of bringing a vat, that met trouble in a row */
@@ -140,8 +149,8 @@ bool conductor_snapshot_is_due(const struct conductor *conductor, int64_t vat, i
 /* A vat that ended, or has to come back from before the crank: its worker is to go. */
 int conductor_stop_vat(struct conductor *conductor, int64_t vat, struct error *error);
 
-/* One more vat is where it should be at the start. */
-void conductor_brought(struct conductor *conductor);
+/* The vat is where it should be at the start. */
+void conductor_brought(struct conductor *conductor, int64_t vat);
 
 void conductor_on_saved(void *context, int64_t vat);
 void conductor_on_ready(void *context, int64_t vat);

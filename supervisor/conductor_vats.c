@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "supervisor/conductor_parts.h"
 
 /* ---- snapshots ---- */
@@ -66,7 +67,7 @@ void conductor_on_ready(void *context, int64_t vat)
         return;
     if (conductor->coming > 0) {
         conductor->tries = 0;
-        conductor_brought(conductor);
+        conductor_brought(conductor, vat);
     } else if (conductor->saving) {
         conductor->saving = false;
         if (conductor_commit_when_full(conductor) == 0)
@@ -84,6 +85,36 @@ static bool comes_at_start(const struct conductor *conductor, const struct kerne
 {
     return conductor->options.max_workers == 0 ||
            conductor_snapshot_is_due(conductor, vat->id, vat->deliveries);
+}
+
+/* In the slog what a vat's start comes to stands in one piece, and in the order of the vats. */
+static int note_comer(struct conductor *conductor, int64_t vat, struct error *error)
+{
+    struct conductor_coming *comers = array_reserve(conductor->comers, &conductor->comer_capacity,
+                                                    conductor->comer_count + 1, sizeof *comers);
+
+    if (comers == NULL)
+        return error_memory(error, "a vat");
+    conductor->comers = comers;
+    comers[conductor->comer_count++] = (struct conductor_coming){.vat = vat};
+    if (conductor->comer_count - 1 == conductor->logged)
+        return 0;
+    return warehouse_log_aside(conductor->warehouse, vat, error);
+}
+
+static int log_brought(struct conductor *conductor, int64_t vat, struct error *error)
+{
+    struct conductor_coming *comers = conductor->comers;
+
+    for (size_t i = conductor->logged; i < conductor->comer_count; i++)
+        if (comers[i].vat == vat)
+            comers[i].brought = true;
+    while (conductor->logged < conductor->comer_count && comers[conductor->logged].brought) {
+        if (++conductor->logged < conductor->comer_count &&
+            warehouse_log_join(conductor->warehouse, comers[conductor->logged].vat, error) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* The next vat that lives is on its way, if it is to; *found is false when there is no more. */
@@ -105,15 +136,15 @@ static int bring_next(struct conductor *conductor, bool *found, struct error *er
     kernel_vat_free(&vat);
     if (comes) {
         conductor->coming++;
+        if (note_comer(conductor, conductor->last_brought, error) != 0)
+            return -1;
         warehouse_bring(conductor->warehouse, conductor->last_brought);
     }
     return result;
 }
 
-/*
- * Side by side; one after the other where there is a slog, in which a vat's replay
- * stands in one piece.
- */
+/* Side by side; as many as there are jobs where there is a slog, of which a part is kept aside
+ * then. */
 static void bring_more(struct conductor *conductor)
 {
     struct error error;
@@ -124,14 +155,18 @@ static void bring_more(struct conductor *conductor)
         if (bring_next(conductor, &found, &error) != 0)
             conductor_fail(conductor, &error);
         conductor->all_brought = !found;
-        if (conductor->options.slog != NULL && conductor->coming > 0)
+        if (conductor->options.slog != NULL && conductor->coming >= conductor->options.jobs)
             return;
     }
 }
 
-void conductor_brought(struct conductor *conductor)
+void conductor_brought(struct conductor *conductor, int64_t vat)
 {
+    struct error error;
+
     conductor->coming--;
+    if (log_brought(conductor, vat, &error) != 0)
+        conductor_fail(conductor, &error);
     bring_more(conductor);
     if (conductor->coming == 0 && conductor->all_brought)
         conductor_go(conductor);

@@ -195,6 +195,9 @@ struct vat *vat_new(struct warehouse *warehouse, const struct warehouse_vat *des
 
 void vat_free(struct vat *vat)
 {
+    struct error ignored;
+
+    (void)slog_writer_join(NULL, vat->aside, &ignored); /* of a vat that is no more */
     buf_free(&vat->bundle);
     transcript_item_free(&vat->replay.item);
     buf_free(&vat->replay.request);

@@ -48,6 +48,7 @@ struct vat {
     bool starts;        /* that is startVat */
     bool ahead;         /* its worker was given it before its turn, and may have done it */
     bool quiet;         /* how it comes back is not for the slog */
+    struct slog_writer *aside; /* takes its lines meanwhile, owned; NULL: they go to the slog */
 
     struct buf bundle; /* JSON; only while its worker starts */
     struct vat_runtime runtime;

@@ -4,7 +4,9 @@
 
 static struct slog_writer *slog_of(const struct vat *vat)
 {
-    return vat->quiet ? NULL : vat->warehouse->options.slog;
+    if (vat->quiet)
+        return NULL;
+    return vat->aside != NULL ? vat->aside : vat->warehouse->options.slog;
 }
 
 static struct slog_writer *begin(const struct vat *vat, const char *type)

@@ -137,6 +137,26 @@ void warehouse_bring(struct warehouse *warehouse, int64_t vat)
     want(find(warehouse, vat));
 }
 
+int warehouse_log_aside(struct warehouse *warehouse, int64_t vat, struct error *error)
+{
+    struct slog_writer *slog = warehouse->options.slog;
+    struct vat *known = find(warehouse, vat);
+
+    if (slog == NULL)
+        return 0;
+    known->aside = slog_writer_aside(slog);
+    return known->aside != NULL ? 0 : error_memory(error, "lines of the slogfile");
+}
+
+int warehouse_log_join(struct warehouse *warehouse, int64_t vat, struct error *error)
+{
+    struct vat *known = find(warehouse, vat);
+    struct slog_writer *aside = known->aside;
+
+    known->aside = NULL;
+    return slog_writer_join(warehouse->options.slog, aside, error);
+}
+
 static void prepare(struct vat *vat, const char *vd)
 {
     static const char start[] = "[\"startVat\"";

@@ -106,6 +106,13 @@ int warehouse_provide(struct warehouse *warehouse, const struct warehouse_vat *v
 void warehouse_bring(struct warehouse *warehouse, int64_t vat);
 
 /*
+ * Keeps the vat's lines in the slog aside, how it comes and what is delivered to it once more,
+ * until warehouse_log_join() gives them their place. Nothing where no slog is written.
+ */
+int warehouse_log_aside(struct warehouse *warehouse, int64_t vat, struct error *error);
+int warehouse_log_join(struct warehouse *warehouse, int64_t vat, struct error *error);
+
+/*
  * Delivers the VatDeliveryObject `vd` (JSON), as soon as the worker is there: sent()
  * follows, then answered() or lost(); lost() alone when the worker cannot be
  * started for the vat's first delivery. `vd` is borrowed until then. One delivery at

@@ -174,6 +174,25 @@ case_run() {
     [ "$(overlaps variety.3)" -gt 5 ] || fail "no deliveries overlap"
 }
 
+@test "vats come back side by side, and the slog says it one after the other" {
+    local starts
+
+    lines 45 10000 > input
+    jobs_run 1 before --snapshot-interval 0
+    lines 3 100 > input
+    for jobs in 1 3; do
+        mkdir run$jobs
+        cp -r before/store run$jobs/store
+        jobs_run $jobs run$jobs --snapshot-interval 0
+    done
+    assert_same run1 run3
+    # With one job each start begins when the one before has ended; with three, sooner.
+    starts='[.[] | select(.type == "start-replay" or .type == "finish-replay") | .monotime] |
+        . == sort'
+    assert_equal "$(jq -s "$starts" run1/slog)" true
+    assert_equal "$(jq -s "$starts" run3/slog)" false
+}
+
 @test "few workers and several jobs" {
     lines 30 5000 > input
     jobs_run 1 one --max-workers 2

@@ -316,9 +316,65 @@ static void keeps_lines_in_memory_until_flushed(void **state)
 
 #define WITH_PLACE(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
 
+static void write_word(struct slog_writer *writer, const char *word)
+{
+    struct error error;
+
+    slog_line_begin(writer, word);
+    assert_int_equal(slog_line_end(writer, after(0), &error), 0);
+}
+
+static void lines_kept_aside_are_written_where_they_are_put(void **state)
+{
+    const struct place *place = *state;
+    struct slog_writer *writer = open_writer(place->path);
+    struct slog_writer *aside = slog_writer_aside(writer), *dropped = slog_writer_aside(writer);
+    struct error error;
+
+    assert_non_null(aside);
+    assert_non_null(dropped);
+    write_word(aside, "second");
+    write_word(dropped, "never");
+    write_word(writer, "first");
+    assert_int_equal(slog_writer_join(writer, aside, &error), 0);
+    assert_int_equal(slog_writer_join(NULL, dropped, &error), 0);
+    assert_int_equal(slog_writer_join(writer, NULL, &error), 0);
+    write_word(writer, "third");
+    close_writer(writer);
+    expect_lines(place,
+                 "{\"type\":\"first\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n"
+                 "{\"type\":\"second\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n"
+                 "{\"type\":\"third\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n");
+}
+
+/* More than is gathered before it is written. */
+static void many_lines_can_be_kept_aside(void **state)
+{
+    enum { LINES = 8000 };
+    const struct place *place = *state;
+    struct slog_writer *writer = open_writer(place->path);
+    struct slog_writer *aside = slog_writer_aside(writer);
+    struct buf content = {0};
+    struct error error;
+    size_t lines = 0;
+
+    assert_non_null(aside);
+    for (int i = 0; i < LINES; i++)
+        write_word(aside, "one");
+    assert_int_equal(slog_writer_join(writer, aside, &error), 0);
+    close_writer(writer);
+    for (const char *at = lines_of(place->path, &content); *at != '\0'; at++)
+        lines += *at == '\n';
+    assert_int_equal(lines, LINES);
+    buf_free(&content);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(lines_kept_aside_are_written_where_they_are_put, make_place,
+                                        remove_place),
+        cmocka_unit_test_setup_teardown(many_lines_can_be_kept_aside, make_place, remove_place),
         WITH_PLACE(writes_fields_in_swingset_order),
         WITH_PLACE(the_start_line_has_the_fingerprint),
         WITH_PLACE(leaves_out_the_crank_in_a_replay),
