@@ -77,7 +77,7 @@ static void take_trip(const struct ping_peer *peer, const struct meter *meter, s
     };
     const char *reason;
 
-    add_trip(peer, &trip, come, stamp_now());
+    add_trip(peer, &trip, come, stamp_after(come));
     (void)placement_observe(peer->placement, &seen, &reason);
 }
 

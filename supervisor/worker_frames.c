@@ -111,7 +111,8 @@ static bool read_up(struct worker_process *process,
     struct iovec place = {.iov_base = process->input, .iov_len = sizeof process->input};
     bool straight = !process->garbled && netstring_rest(&process->decoder, &place);
     ssize_t length = read_some(process->up_fd, place.iov_base, place.iov_len);
-    struct stamp come = stamp_now();
+    /* Of a frame that was sent just now one clock is enough. */
+    struct stamp come = process->awaited ? stamp_after(process->sent) : stamp_now();
 
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
@@ -301,7 +302,7 @@ int worker_process_send(struct worker_process *process, const struct iovec *part
     piece_count = (unsigned)frame.count;
     for (int i = 0; i < frame.count; i++)
         buffers[i] = uv_buf_init(frame.pieces[i].iov_base, (unsigned)frame.pieces[i].iov_len);
-    *sent = stamp_now();
+    *sent = process->sent = stamp_now();
     if (process->down_closed)
         return 0;
     set_awaited(process, !process->up_ended && !process->garbled);

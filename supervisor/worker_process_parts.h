@@ -26,7 +26,8 @@ struct worker_process {
     struct netstring_decoder decoder;
     int handles_open;
     bool reaped, up_ended, words_ended, down_closed, freed;
-    bool awaited; /* a frame was sent, and none has come since */
+    bool awaited;      /* a frame was sent, and none has come since */
+    struct stamp sent; /* the last one: its moment */
     bool by_turns;
     bool slow; /* it did not answer while it was waited for directly */
     bool down_large, up_large;
