@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a delivery pays for being measured: nanoseconds of each thing that the worker does
- * for it, as JSON. To be run natively and under QEMU.
+ * for it, as JSON. To be run natively and under QEMU. Of many short blocks the fastest is
+ * taken, so that what else the machine does shows in none.
  */
 #include <stdio.h>
 #include <sys/resource.h>
@@ -9,7 +10,7 @@
 #include "base/stamp.h"
 #include "counter/gasmark.h"
 
-enum { ROUNDS = 20000 };
+enum { BLOCKS = 200, ROUNDS = 200 };
 
 static struct stamp first;
 
@@ -45,11 +46,19 @@ static void ask_for_processor_time(void)
 
 static double nanoseconds_of(void (*work)(void))
 {
-    struct stamp begun = stamp_now();
+    int64_t least = INT64_MAX;
 
-    for (int i = 0; i < ROUNDS; i++)
-        work();
-    return (double)(stamp_now().mono - begun.mono) / ROUNDS;
+    for (int block = 0; block < BLOCKS; block++) {
+        int64_t begun = stamp_now().mono;
+        int64_t took;
+
+        for (int i = 0; i < ROUNDS; i++)
+            work();
+        took = stamp_now().mono - begun;
+        if (took < least)
+            least = took;
+    }
+    return (double)least / ROUNDS;
 }
 
 int main(void)
