@@ -23,6 +23,15 @@ void guest_memory_learn(const struct qemu_plugin_insn *insn);
 /* Where an address of the guest lies in QEMU's memory. */
 uint64_t guest_memory_host_address(uint64_t guest_address);
 
+/*
+ * What is written again and again to one page is copied there without asking the system, which
+ * takes a microsecond. That wants to be told of whatever may take the page away: before a syscall
+ * of the guest that may change its mappings, and before it has a second thread, which may do so
+ * at any moment.
+ */
+void guest_memory_may_change(void);
+void guest_memory_is_shared(void);
+
 bool guest_memory_read(uint64_t guest_address, void *to, size_t length);
 bool guest_memory_write(uint64_t guest_address, const void *from, size_t length);
 

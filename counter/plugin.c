@@ -123,6 +123,29 @@ static void tell_short_adds(void)
     qemu_plugin_outs(line);
 }
 
+static void threads_come(void)
+{
+    tally_threads_come();
+    guest_memory_is_shared();
+}
+
+/* Of the syscalls that a region makes over and over: no mapping is another one afterwards. */
+static bool leaves_mappings(int64_t number)
+{
+    switch (number) {
+    case SYS_read:
+    case SYS_write:
+    case SYS_readv:
+    case SYS_writev:
+    case SYS_clock_gettime:
+    case SYS_gettimeofday:
+    case SYS_getrusage:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* What can only be done before QEMU does the syscall. */
 static void before_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3,
                            uint64_t a4, uint64_t a5)
@@ -136,7 +159,7 @@ static void before_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_
     if (number == SYS_exit_group)
         tell_short_adds();
     if (number == SYS_clone && (a1 & CLONE_THREAD) != 0)
-        tally_threads_come();
+        threads_come();
     if (number == SYS_exit)
         ended_threads_exits(thread);
     if (number == SYS_execve && options.follow)
@@ -149,6 +172,8 @@ static void syscall_entered(qemu_plugin_id_t id, unsigned thread, int64_t number
 {
     (void)a6, (void)a7, (void)a8;
     tally_set_thread(thread);
+    if (!leaves_mappings(number))
+        guest_memory_may_change();
     if (!marks_handle(thread, number, a1, a2, a3)) {
         tally_add_syscall(thread);
         reporter_syscall(number);

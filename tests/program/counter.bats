@@ -180,6 +180,10 @@ made_short() {
     run counted "" "$TESTS_BIN/marks" bad-pointers
     assert_status 0
     assert_equal "$output" "alive 123"
+    run counted "" "$TESTS_BIN/marks" page-that-goes
+    assert_status 0
+    assert_equal "$output" "told 1
+alive"
 }
 
 @test "marks: from Python, with nothing but a syscall" {

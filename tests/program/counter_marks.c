@@ -107,6 +107,28 @@ static void bad_pointers(void)
     printf("alive %d%d%d\n", small[0], small[1], small[2]);
 }
 
+/* Where a number could be written the last time it cannot any more. */
+static void page_that_goes(void)
+{
+    uint64_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (page == MAP_FAILED)
+        abort();
+    gasmark_start();
+    for (int i = 0; i < 3; i++) {
+        page[i] = GASMARK_NONE;
+        gasmark_call(GASMARK_PEEK, page + i, 8);
+    }
+    printf("told %d\n", page[0] < page[1] && page[1] < page[2] && page[2] < GASMARK_NONE);
+    if (mprotect(page, 4096, PROT_READ) < 0)
+        abort();
+    gasmark_call(GASMARK_PEEK, page, 8);
+    if (munmap(page, 4096) < 0)
+        abort();
+    gasmark_call(GASMARK_PEEK, page, 8);
+    puts("alive");
+}
+
 static void limit_at_stop(unsigned limit)
 {
     gasmark_limit(limit);
@@ -291,6 +313,7 @@ int main(int argc, char **argv)
         {"answers", answers},
         {"transfers", transfers},
         {"bad-pointers", bad_pointers},
+        {"page-that-goes", page_that_goes},
         {"runaway", runaway},
         {"runaway-child", runaway_child},
         {"process-scope", process_scope},
