@@ -86,7 +86,7 @@ $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(ARCHIVES) $(XS_ARCHIVE)
 	$(call link_all_rooms)
 
 # One after the other: each wants the machine for itself.
-bench: all $(BENCH_PROGRAMS) $(NPM_PEERS)
+bench: all $(BENCH_PROGRAMS) $(NPM_PEERS) $(VAT_BUNDLES)
 	@set -e; for bench in $(BENCH); do BUILD=$(BUILD) $$bench; done
 
 # ---- lint -------------------------------------------------------------------------
