@@ -98,7 +98,7 @@ static void start(struct thread *thread, unsigned index)
 static void stop(unsigned index, struct region *region, struct tally now)
 {
     if (region->state != REGION_CLOSED)
-        reporter_region(index, region_tally(region, now));
+        reporter_region(index, region_tally(region, now), region->calls);
     region_stop(region, now);
 }
 
@@ -211,6 +211,14 @@ bool marks_handle(unsigned thread, int64_t number, uint64_t descriptor, uint64_t
     if (limited && (mark == GASMARK_START || mark == GASMARK_RESUME))
         watchdog_wake();
     return true;
+}
+
+void marks_note_call(unsigned thread, int64_t number)
+{
+    pthread_mutex_lock(&lock);
+    region_note_call(&threads[thread].own, number);
+    region_note_call(&process_region, number);
+    pthread_mutex_unlock(&lock);
 }
 
 static uint64_t left_in(const struct region *region, struct tally now)

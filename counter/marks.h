@@ -34,6 +34,9 @@ void marks_thread_began(unsigned thread);
 bool marks_handle(unsigned thread, int64_t number, uint64_t descriptor, uint64_t buffer,
                   uint64_t size);
 
+/* The thread begins a syscall that is no mark. */
+void marks_note_call(unsigned thread, int64_t number);
+
 /* Ends the process when the whole program is above its limit. */
 void marks_check_program(void);
 

@@ -177,6 +177,8 @@ static void syscall_entered(qemu_plugin_id_t id, unsigned thread, int64_t number
     if (!marks_handle(thread, number, a1, a2, a3)) {
         tally_add_syscall(thread);
         reporter_syscall(number);
+        if (options.report != NULL)
+            marks_note_call(thread, number);
     }
     reporter_add(tally_flush(thread));
     if (options.profile != NULL)

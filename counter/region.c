@@ -34,6 +34,12 @@ void region_resume(struct region *region, struct tally now)
     region->state = REGION_RUNNING;
 }
 
+void region_note_call(struct region *region, int64_t number)
+{
+    if (region->state == REGION_RUNNING)
+        region->calls[report_call(number)]++;
+}
+
 struct tally region_tally(const struct region *region, struct tally now)
 {
     if (region->state != REGION_RUNNING)

@@ -3,7 +3,9 @@
 #define GASPIPE_COUNTER_REGION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+#include "counter/report.h"
 #include "counter/tally.h"
 
 /*
@@ -20,9 +22,10 @@ enum region_state {
 /* All zeros: a region that was never open. */
 struct region {
     enum region_state state;
-    struct tally entered; /* the tally when it last began to run */
-    struct tally kept;    /* what it did before that */
-    uint64_t limit;       /* instructions; 0: none */
+    struct tally entered;            /* the tally when it last began to run */
+    struct tally kept;               /* what it did before that */
+    uint64_t limit;                  /* instructions; 0: none */
+    uint64_t calls[REPORT_SYSCALLS]; /* syscalls that began in it, by report_call() */
 };
 
 /* Opens at zero, whatever the region was before. */
@@ -36,6 +39,9 @@ void region_pause(struct region *region, struct tally now);
 
 /* Does nothing to a region that is not paused. */
 void region_resume(struct region *region, struct tally now);
+
+/* A syscall of that number begins. Does nothing to a region that is not running. */
+void region_note_call(struct region *region, int64_t number);
 
 /* What happened in the region so far, or until it was closed. */
 struct tally region_tally(const struct region *region, struct tally now);

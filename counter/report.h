@@ -3,6 +3,7 @@
 #define GASPIPE_COUNTER_REPORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "counter/kind.h"
@@ -14,7 +15,7 @@
  * process becomes by execve(2).
  */
 
-#define REPORT_VERSION       2
+#define REPORT_VERSION       3
 #define REPORT_PROCESSES_MAX 256
 #define REPORT_REGIONS_MAX   4096
 #define REPORT_SYSCALLS      512
@@ -40,7 +41,7 @@ struct report_process {
     uint64_t kind_words[KIND_COUNT];
     uint64_t kinds[KIND_COUNT]; /* beside kind_words, of what completed */
     uint64_t kinds_inherited[KIND_COUNT];
-    uint64_t by_number[REPORT_SYSCALLS]; /* syscalls; the last is for all higher numbers */
+    uint64_t by_number[REPORT_SYSCALLS]; /* syscalls, by report_call() */
 };
 
 _Static_assert(sizeof(struct report_process) <= REPORT_PAGE, "a record has outgrown its page");
@@ -55,6 +56,7 @@ struct report_region {
     uint64_t bytes_written;
     uint64_t syscalls;
     uint64_t kinds[KIND_COUNT];
+    uint64_t by_number[REPORT_SYSCALLS]; /* syscalls, by report_call() */
 };
 
 struct report {
@@ -71,6 +73,12 @@ struct report {
 #define REPORT_HEAD_SIZE                                                                           \
     ((sizeof(struct report) + REPORT_PAGE - 1) / REPORT_PAGE * (size_t)REPORT_PAGE)
 #define REPORT_SIZE (REPORT_HEAD_SIZE + (size_t)REPORT_PROCESSES_MAX * REPORT_PAGE)
+
+/* Where a syscall is counted, by its number; the last place is for all that have none. */
+static inline size_t report_call(int64_t number)
+{
+    return number >= 0 && number < REPORT_SYSCALLS ? (size_t)number : REPORT_SYSCALLS - 1;
+}
 
 /* What a process has executed: instructions that completed. */
 static inline uint64_t report_instructions(const struct report_process *process)

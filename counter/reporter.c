@@ -143,13 +143,11 @@ void reporter_add(struct tally done)
 
 void reporter_syscall(int64_t number)
 {
-    bool has_place = number >= 0 && number < REPORT_SYSCALLS;
-
     if (report != NULL)
-        ADD(record->by_number[has_place ? number : REPORT_SYSCALLS - 1], 1);
+        ADD(record->by_number[report_call(number)], 1);
 }
 
-void reporter_region(unsigned thread, struct tally tally)
+void reporter_region(unsigned thread, struct tally tally, const uint64_t *calls)
 {
     uint32_t index;
 
@@ -168,6 +166,7 @@ void reporter_region(unsigned thread, struct tally tally)
         .syscalls = tally.syscalls,
     };
     memcpy(report->region[index].kinds, tally.kinds, sizeof tally.kinds);
+    memcpy(report->region[index].by_number, calls, sizeof report->region[index].by_number);
 }
 
 void reporter_precision(enum gasmark_precision precision)

@@ -25,7 +25,10 @@ uint64_t *reporter_kind_words(void);
 void reporter_add(struct tally done);
 
 void reporter_syscall(int64_t number);
-void reporter_region(unsigned thread, struct tally tally);
+
+/* A region was stopped; calls are its syscalls, REPORT_SYSCALLS of them, by report_call(). */
+void reporter_region(unsigned thread, struct tally tally, const uint64_t *calls);
+
 void reporter_precision(enum gasmark_precision precision);
 void reporter_over_limit(void);
 

@@ -29,7 +29,7 @@ const char count_options_help[] =
     "  --directory DIR           run it there\n"
     "  --gas FILE                a gas model: the price of what was counted\n"
     "  --kinds                   count instructions by kind, too: by class (moves, branches, ...)\n"
-    "                            and by what they do to memory\n"
+    "                            and by what they do to memory; and syscalls by name\n"
     "  --profile FILE            write there which functions they were and who called them:\n"
     "                            folded stacks for flame graphs, of all runs together\n"
     "  --profile-json FILE       write the same there as JSON lines\n"

@@ -8,6 +8,7 @@
 
 #include "base/json_text.h"
 #include "counter/gasmark.h"
+#include "supervisor/count_calls.h"
 #include "supervisor/syscall_name.h"
 
 /* In the table no more of them than this; in JSON all that there are. */
@@ -127,7 +128,32 @@ static void put_kinds(struct buf *out, const struct count_total *total)
         put_kind(out, total->kinds[KIND_CLASSES + i], total->instructions, memory[i]);
 }
 
-static void put_regions(struct buf *out, const struct count_run *run)
+static void put_calls(struct buf *out, const uint64_t calls[REPORT_SYSCALLS])
+{
+    struct count_call call;
+    size_t place = 0;
+
+    buf_append_byte(out, '\n');
+    while (count_calls_next(calls, &place, &call))
+        put_number(out, call.times, call.name);
+}
+
+/* "read 3, write 1", in the columns of a region. */
+static void put_region_calls(struct buf *out, const struct report_region *region)
+{
+    const char *separator = "                        ";
+    struct count_call call;
+    size_t place = 0;
+
+    while (count_calls_next(region->by_number, &place, &call)) {
+        buf_printf(out, "%s%s %llu", separator, call.name, (unsigned long long)call.times);
+        separator = ", ";
+    }
+    if (*separator == ',')
+        buf_append_byte(out, '\n');
+}
+
+static void put_regions(struct buf *out, const struct count_run *run, bool kinds)
 {
     size_t count = count_run_regions(run);
 
@@ -142,6 +168,8 @@ static void put_regions(struct buf *out, const struct count_run *run)
                    (unsigned long long)region->instructions, (unsigned long long)region->bytes_read,
                    (unsigned long long)region->bytes_written, (unsigned long long)region->syscalls,
                    i + 1);
+        if (kinds)
+            put_region_calls(out, region);
     }
     if (run->report->regions > REGIONS_SHOWN)
         buf_printf(out, "%22s  and %zu more, see --json\n", "...",
@@ -168,7 +196,7 @@ static void put_differing_calls(struct buf *out, const struct count_run *a,
     const char *separator = "syscalls that differ in number: ";
 
     for (size_t number = 0; number < REPORT_SYSCALLS; number++) {
-        uint64_t in_a = count_run_calls(a, number), in_b = count_run_calls(b, number);
+        uint64_t in_a = a->total.calls[number], in_b = b->total.calls[number];
         const char *name = syscall_name(number);
 
         if (in_a == in_b)
@@ -186,7 +214,7 @@ static void put_chances(struct buf *out, const struct count_run *run)
     const char *separator = "it looks at: ", *before = "";
 
     for (size_t i = 0; i < CHANCES; i++) {
-        if (count_run_calls(run, chance[i].number) == 0 || strcmp(before, chance[i].what) == 0)
+        if (run->total.calls[chance[i].number] == 0 || strcmp(before, chance[i].what) == 0)
             continue;
         before = chance[i].what;
         buf_printf(out, "%s%s", separator, before);
@@ -225,9 +253,11 @@ void count_print_table(struct buf *out, const struct count_findings *findings)
     count_print_end(out, first);
     buf_append_string(out, ")\n\n");
     put_total(out, findings, first);
-    if (findings->kinds)
+    if (findings->kinds) {
         put_kinds(out, &first->total);
-    put_regions(out, first);
+        put_calls(out, first->total.calls);
+    }
+    put_regions(out, first, findings->kinds);
     put_agreement(out, findings);
     buf_printf(out, "\nfingerprint %.16s\n", findings->fingerprint->hash);
 }
@@ -262,21 +292,19 @@ static void put_json_kinds(struct buf *out, const uint64_t kinds[KIND_COUNT])
     put_named(out, "memory", kind_memory_names, KIND_MEMORIES, kinds + KIND_CLASSES);
 }
 
-static void put_calls(struct buf *out, const struct count_run *run)
+/* ,"calls":{"read":1,...}: those that were made. */
+static void put_json_calls(struct buf *out, const uint64_t calls[REPORT_SYSCALLS])
 {
-    const char *separator = ",\"calls\":{";
+    const char *separator = "";
+    struct count_call call;
+    size_t place = 0;
 
-    for (size_t number = 0; number < REPORT_SYSCALLS; number++) {
-        uint64_t calls = count_run_calls(run, number);
-        const char *name = syscall_name(number);
-
-        if (calls == 0)
-            continue;
-        buf_printf(out, "%s\"%s\":%llu", separator, name != NULL ? name : "others",
-                   (unsigned long long)calls);
+    buf_append_string(out, ",\"calls\":{");
+    while (count_calls_next(calls, &place, &call)) {
+        buf_printf(out, "%s\"%s\":%llu", separator, call.name, (unsigned long long)call.times);
         separator = ",";
     }
-    buf_append_string(out, *separator == ',' && separator[1] == '\0' ? "}" : ",\"calls\":{}");
+    buf_append_byte(out, '}');
 }
 
 static void put_json_regions(struct buf *out, const struct count_run *run, bool kinds)
@@ -294,6 +322,7 @@ static void put_json_regions(struct buf *out, const struct count_run *run, bool 
         put_member(out, "syscalls", region->syscalls);
         put_member(out, "bytesRead", region->bytes_read);
         put_member(out, "bytesWritten", region->bytes_written);
+        put_json_calls(out, region->by_number);
         if (kinds)
             put_json_kinds(out, region->kinds);
         buf_append_byte(out, '}');
@@ -341,7 +370,7 @@ static void put_run(struct buf *out, const struct count_findings *findings, size
                total->over_limit ? "true" : "false");
     if (findings->kinds)
         put_json_kinds(out, total->kinds);
-    put_calls(out, run);
+    put_json_calls(out, total->calls);
     put_json_regions(out, run, findings->kinds);
     put_processes(out, run);
     buf_append_string(out, "}\n");

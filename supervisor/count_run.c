@@ -95,6 +95,8 @@ static void add_process(struct count_total *total, const struct report_process *
     total->faults += process->faults;
     for (int kind = 0; kind < KIND_COUNT; kind++)
         total->kinds[kind] += report_kind(process, kind);
+    for (size_t call = 0; call < REPORT_SYSCALLS; call++)
+        total->calls[call] += process->by_number[call];
     total->exact &= process->faults == 0 || process->precision == GASMARK_INSTRUCTION;
     total->over_limit |= process->over_limit != 0;
 }
@@ -110,15 +112,6 @@ static struct count_total sum_up(const struct count_run *run)
     return total;
 }
 
-uint64_t count_run_calls(const struct count_run *run, size_t number)
-{
-    uint64_t calls = 0;
-
-    for (size_t i = 0; i < run->total.processes; i++)
-        calls += count_run_process(run, i)->by_number[number];
-    return calls;
-}
-
 size_t count_run_regions(const struct count_run *run)
 {
     uint32_t regions = run->report->regions;
@@ -130,7 +123,17 @@ static bool totals_agree(const struct count_total *a, const struct count_total *
 {
     return a->instructions == b->instructions && a->bytes_read == b->bytes_read &&
            a->bytes_written == b->bytes_written && a->syscalls == b->syscalls &&
-           a->processes == b->processes && memcmp(a->kinds, b->kinds, sizeof a->kinds) == 0;
+           a->processes == b->processes && memcmp(a->kinds, b->kinds, sizeof a->kinds) == 0 &&
+           memcmp(a->calls, b->calls, sizeof a->calls) == 0;
+}
+
+/* Whichever process and thread it was in. */
+static bool regions_agree(const struct report_region *a, const struct report_region *b)
+{
+    return a->instructions == b->instructions && a->bytes_read == b->bytes_read &&
+           a->bytes_written == b->bytes_written &&
+           memcmp(a->kinds, b->kinds, sizeof a->kinds) == 0 &&
+           memcmp(a->by_number, b->by_number, sizeof a->by_number) == 0;
 }
 
 bool count_run_agrees(const struct count_run *run, const struct count_run *other)
@@ -140,7 +143,7 @@ bool count_run_agrees(const struct count_run *run, const struct count_run *other
     if (!totals_agree(&run->total, &other->total) || regions != count_run_regions(other))
         return false;
     for (size_t i = 0; i < regions; i++)
-        if (run->report->region[i].instructions != other->report->region[i].instructions)
+        if (!regions_agree(&run->report->region[i], &other->report->region[i]))
             return false;
     return true;
 }

@@ -27,11 +27,12 @@ struct count_total {
     uint64_t bytes_written;
     uint64_t syscalls;
     uint64_t faults;
-    uint64_t kinds[KIND_COUNT]; /* instructions of each; zeros unless asked for */
-    uint32_t processes;         /* a program that a process becomes by execve(2) counts anew */
-    bool exact;                 /* nothing faulted where blocks were counted as wholes */
-    bool complete;              /* there was a record for each process */
-    bool over_limit;            /* a process was ended because of its instruction limit */
+    uint64_t kinds[KIND_COUNT];      /* instructions of each; zeros unless asked for */
+    uint64_t calls[REPORT_SYSCALLS]; /* of each syscall, by report_call() */
+    uint32_t processes;              /* a program that a process becomes by execve(2) counts anew */
+    bool exact;                      /* nothing faulted where blocks were counted as wholes */
+    bool complete;                   /* there was a record for each process */
+    bool over_limit;                 /* a process was ended because of its instruction limit */
 };
 
 struct count_run {
@@ -50,9 +51,6 @@ int count_run(struct count_run *run, const struct guest_tools *tools,
 
 /* Record `index` of total.processes, at most REPORT_PROCESSES_MAX. */
 const struct report_process *count_run_process(const struct count_run *run, size_t index);
-
-/* Calls of a syscall in all processes, by its number below REPORT_SYSCALLS. */
-uint64_t count_run_calls(const struct count_run *run, size_t number);
 
 /* How many regions were stopped and have a record. */
 size_t count_run_regions(const struct count_run *run);

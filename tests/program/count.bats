@@ -190,6 +190,24 @@ instructions() {
     assert_output_has "region 1"
 }
 
+@test "syscalls by name, of the run and of each region" {
+    local region
+
+    count --kinds --json -- "$MARKS" transfers
+    assert_equal "$(field '.regions | map(.calls)')" '[{"read":2,"write":1}]'
+    assert_equal "$(field '.calls.read > 2 and (.calls | add) == .syscalls')" true
+    count --kinds -- "$MARKS" transfers
+    grep -qx ' *read 2, write 1' "$BATS_TEST_TMPDIR/out"
+    grep -qx ' *1  pipe2' "$BATS_TEST_TMPDIR/out"
+    for region in syscalls signals fork beside-threads; do
+        count --json -- "$REGIONS" "$region"
+        assert_equal "$(field '.regions | map((.calls | add // 0) == .syscalls) | all')" true "$region"
+    done
+    # No x86-64 syscalls have these numbers.
+    count --json -- /usr/bin/perl -e 'syscall($_, 0) for 400, 401, 1000'
+    assert_equal "$(field '.calls.others')" 3
+}
+
 @test "a limit ends the program, and exit status and words say so" {
     run --separate-stderr count --max-instructions 100000000 -- /bin/sh -c 'while :; do :; done'
     assert_status 1
