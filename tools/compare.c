@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "tools/compare_render.h"
 #include "tools/feed.h"
 #include "tools/output.h"
@@ -46,35 +47,42 @@ static int read_side(const struct options *options, struct pairs *pairs, int sid
 /* The one that lost most first; equals in the order of their coming. */
 static int compare_excess(const void *a, const void *b)
 {
-    const struct pair *left = *(const struct pair *const *)a;
-    const struct pair *right = *(const struct pair *const *)b;
+    const struct slower *left = a, *right = b;
 
     if (left->excess != right->excess)
         return left->excess > right->excess ? -1 : 1;
-    return left < right ? -1 : left > right;
+    return left->number < right->number ? -1 : left->number > right->number;
+}
+
+static int add_slower(struct comparison *comparison, size_t *capacity, size_t number,
+                      const struct pair *pair)
+{
+    struct slower *slower =
+        array_reserve(comparison->slower, capacity, comparison->slower_count + 1, sizeof *slower);
+
+    if (slower == NULL)
+        return -1;
+    comparison->slower = slower;
+    slower[comparison->slower_count++] =
+        (struct slower){(uint32_t)number, pair_excess(comparison->pairs, pair)};
+    return 0;
 }
 
 static int find(struct comparison *comparison, const struct options *options, struct error *error)
 {
     const struct pairs *pairs = comparison->pairs;
-    size_t shown = options->top > 0 ? options->top : SLOWER_SHOWN;
+    size_t shown = options->top > 0 ? options->top : SLOWER_SHOWN, capacity = 0;
 
-    comparison->diverging = calloc(pairs->count + 1, sizeof(struct pair *));
-    comparison->slower = calloc(pairs->count + 1, sizeof(struct pair *));
-    if (comparison->diverging == NULL || comparison->slower == NULL)
-        return error_memory(error, "the deliveries to compare");
     for (size_t i = 0; i < pairs->count; i++) {
-        const struct pair *pair = &pairs->pairs[i];
-        unsigned differences = pair_differences(pair);
+        struct pair pair = pairs_get(pairs, i);
 
-        if ((differences & ~(unsigned)PAIR_INSTRUCTIONS) != 0)
-            comparison->diverging[comparison->diverging_count++] = pair;
-        if ((differences & PAIR_INSTRUCTIONS) != 0)
-            comparison->instructions_differ++;
-        if (pair_is_slower(pairs, pair))
-            comparison->slower[comparison->slower_count++] = pair;
+        comparison->diverging_count += pair_diverges(&pair);
+        comparison->instructions_differ += (pair.differences & PAIR_INSTRUCTIONS) != 0;
+        if (pair_is_slower(pairs, &pair) && add_slower(comparison, &capacity, i, &pair) != 0)
+            return error_memory(error, "the deliveries to compare");
     }
-    qsort(comparison->slower, comparison->slower_count, sizeof(struct pair *), compare_excess);
+    if (comparison->slower_count > 0)
+        qsort(comparison->slower, comparison->slower_count, sizeof(struct slower), compare_excess);
     comparison->slower_shown = comparison->slower_count < shown ? comparison->slower_count : shown;
     return 0;
 }
@@ -82,10 +90,10 @@ static int find(struct comparison *comparison, const struct options *options, st
 static int write_comparison(const struct comparison *comparison, bool json, struct error *error)
 {
     struct buf out = {0};
-    int result;
+    int result = (json ? compare_json : compare_text)(&out, comparison, error);
 
-    (json ? compare_json : compare_text)(&out, comparison);
-    result = output_flush(&out, error);
+    if (result == 0)
+        result = output_flush(&out, error);
     buf_free(&out);
     return result;
 }
@@ -101,7 +109,6 @@ static int compare_sides(const struct options *options, struct pairs *pairs, str
     if (result == 0 && comparison.diverging_count > 0)
         result = error_set(error, ERROR_DELIVERY, "%zu deliveries came out differently",
                            comparison.diverging_count);
-    free(comparison.diverging);
     free(comparison.slower);
     return result;
 }

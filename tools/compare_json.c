@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "tools/output.h"
 
 static void field_text(struct buf *out, const char *name, const char *text)
 {
@@ -70,15 +71,16 @@ static void append_differences(struct buf *out, unsigned differences)
 
 static void append_pair(struct buf *out, const struct pairs *pairs, const struct pair *pair)
 {
-    bool timed = !isnan(pair->ratio);
+    double ratio = pair_ratio(pair);
+    bool timed = !isnan(ratio);
 
     buf_append_string(out, "{\"kind\":\"pair\"");
-    field_text(out, "vatID", pairs_word(pairs, pair->vat_id));
+    field_text(out, "vatID", pair->vat_id);
     buf_printf(out, ",\"deliveryNum\":%" PRId64, pair->delivery_num);
-    field_text(out, "description", pairs_word(pairs, pair->description));
-    append_differences(out, pair_differences(pair));
-    field_double(out, "ratio", pair->ratio);
-    field_time(out, "excess", timed ? pair->excess : MODEL_NONE);
+    field_text(out, "description", pair->description);
+    append_differences(out, pair->differences);
+    field_double(out, "ratio", ratio);
+    field_time(out, "excess", timed ? pair_excess(pairs, pair) : MODEL_NONE);
     buf_printf(out, ",\"slower\":%s", pair_is_slower(pairs, pair) ? "true" : "false");
     if (timed)
         field_text(out, "where", pair_part_name(pair_where(pairs, pair)));
@@ -97,12 +99,17 @@ static void append_usual(struct buf *out, const char *name, const struct pair_us
     buf_printf(out, ",\"ratio\":%.6f,\"spread\":%.6f}", usual->ratio, usual->spread);
 }
 
-void compare_json(struct buf *out, const struct comparison *comparison)
+int compare_json(struct buf *out, const struct comparison *comparison, struct error *error)
 {
     const struct pairs *pairs = comparison->pairs;
 
-    for (size_t i = 0; i < pairs->count; i++)
-        append_pair(out, pairs, &pairs->pairs[i]);
+    for (size_t i = 0; i < pairs->count; i++) {
+        struct pair pair = pairs_get(pairs, i);
+
+        append_pair(out, pairs, &pair);
+        if (output_flush_if_much(out, error) != 0)
+            return -1;
+    }
     buf_append_string(out, "{\"kind\":\"comparison\"");
     field_text(out, "a", comparison->names[0]);
     field_text(out, "b", comparison->names[1]);
@@ -114,4 +121,5 @@ void compare_json(struct buf *out, const struct comparison *comparison)
     for (int part = 0; part < PAIR_PARTS; part++)
         append_usual(out, pair_part_name((enum pair_part)part), &pairs->usual[part]);
     buf_append(out, "}\n", 2);
+    return 0;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "tools/output.h"
 #include "tools/units.h"
 
 enum { ONLY_SHOWN = 10, COLUMN = 12 };
@@ -25,11 +26,10 @@ static void append_change(struct buf *out, int64_t nanoseconds)
     buf_printf(out, "%c%s", nanoseconds < 0 ? '-' : '+', text);
 }
 
-static void append_name(struct buf *out, const struct pairs *pairs, const struct pair *pair)
+static void append_name(struct buf *out, const struct pair *pair)
 {
-    buf_printf(out, "%s delivery %" PRId64 " ", pairs_word(pairs, pair->vat_id),
-               pair->delivery_num);
-    buf_append_string(out, pairs_word(pairs, pair->description));
+    buf_printf(out, "%s delivery %" PRId64 " ", pair->vat_id, pair->delivery_num);
+    buf_append_string(out, pair->description);
 }
 
 static void append_numbers(struct buf *out, const char *what, double a, double b)
@@ -37,13 +37,13 @@ static void append_numbers(struct buf *out, const char *what, double a, double b
     buf_printf(out, "    %s: A %.17g, B %.17g\n", what, a, b);
 }
 
-static void append_divergence(struct buf *out, const struct pairs *pairs, const struct pair *pair)
+static void append_divergence(struct buf *out, const struct pair *pair)
 {
     const struct pair_side *a = &pair->sides[0], *b = &pair->sides[1];
-    unsigned differences = pair_differences(pair);
+    unsigned differences = pair->differences;
 
     buf_append_string(out, "DIVERGENCE in ");
-    append_name(out, pairs, pair);
+    append_name(out, pair);
     buf_append_byte(out, '\n');
     if ((differences & PAIR_INPUT) != 0)
         buf_append_string(out, "    it is another delivery in B\n");
@@ -57,15 +57,23 @@ static void append_divergence(struct buf *out, const struct pairs *pairs, const 
         append_numbers(out, "computrons", a->compute, b->compute);
 }
 
-static void append_divergences(struct buf *out, const struct comparison *comparison)
+static int append_divergences(struct buf *out, const struct comparison *comparison,
+                              struct error *error)
 {
-    if (comparison->diverging_count == 0 && comparison->pairs->both > 0) {
+    const struct pairs *pairs = comparison->pairs;
+
+    if (comparison->diverging_count == 0 && pairs->both > 0)
         buf_append_string(out, "no divergence: the same deliveries, results, syscalls and "
                                "computrons in both\n");
-        return;
+    for (size_t i = 0; i < pairs->count && comparison->diverging_count > 0; i++) {
+        struct pair pair = pairs_get(pairs, i);
+
+        if (pair_diverges(&pair))
+            append_divergence(out, &pair);
+        if (output_flush_if_much(out, error) != 0)
+            return -1;
     }
-    for (size_t i = 0; i < comparison->diverging_count; i++)
-        append_divergence(out, comparison->pairs, comparison->diverging[i]);
+    return 0;
 }
 
 static void append_only(struct buf *out, const struct pairs *pairs, int side)
@@ -76,10 +84,12 @@ static void append_only(struct buf *out, const struct pairs *pairs, int side)
         return;
     buf_printf(out, "only in %c: %zu deliveries\n", "AB"[side], pairs -> only[side]);
     for (size_t i = 0; i < pairs->count && shown < ONLY_SHOWN; i++) {
-        if (pairs->pairs[i].sides[1 - side].present)
+        struct pair pair = pairs_get(pairs, i);
+
+        if (pair.sides[1 - side].present)
             continue;
         buf_append_string(out, "    ");
-        append_name(out, pairs, &pairs->pairs[i]);
+        append_name(out, &pair);
         buf_append_byte(out, '\n');
         shown++;
     }
@@ -112,16 +122,29 @@ static void append_slower(struct buf *out, const struct pairs *pairs, const stru
 
     append_time(out, pair->sides[0].parts[PAIR_TOTAL]);
     append_time(out, pair->sides[1].parts[PAIR_TOTAL]);
-    buf_printf(out, "%9.2f x  ", pair->ratio);
-    append_change(out, pair->excess);
+    buf_printf(out, "%9.2f x  ", pair_ratio(pair));
+    append_change(out, pair_excess(pairs, pair));
     buf_printf(out, ", %s ", pair_part_name(where));
     append_change(out, pair->sides[1].parts[where] - pair->sides[0].parts[where]);
     buf_append_string(out, "  ");
-    append_name(out, pairs, pair);
+    append_name(out, pair);
     buf_append_byte(out, '\n');
 }
 
-void compare_text(struct buf *out, const struct comparison *comparison)
+static void append_all_slower(struct buf *out, const struct comparison *comparison)
+{
+    buf_printf(out, "\n%zu deliveries got slower beyond the usual", comparison->slower_count);
+    if (comparison->slower_shown < comparison->slower_count)
+        buf_printf(out, ", the first %zu", comparison->slower_shown);
+    buf_append_string(out, comparison->slower_count > 0 ? ":\n" : "\n");
+    for (size_t i = 0; i < comparison->slower_shown; i++) {
+        struct pair pair = pairs_get(comparison->pairs, comparison->slower[i].number);
+
+        append_slower(out, comparison->pairs, &pair);
+    }
+}
+
+int compare_text(struct buf *out, const struct comparison *comparison, struct error *error)
 {
     const struct pairs *pairs = comparison->pairs;
 
@@ -129,14 +152,11 @@ void compare_text(struct buf *out, const struct comparison *comparison)
                comparison->names[1], pairs->both);
     append_only(out, pairs, 0);
     append_only(out, pairs, 1);
-    append_divergences(out, comparison);
+    if (append_divergences(out, comparison, error) != 0)
+        return -1;
     if (comparison->instructions_differ > 0)
         buf_printf(out, "instructions differ in %zu deliveries\n", comparison->instructions_differ);
     append_usual(out, pairs);
-    buf_printf(out, "\n%zu deliveries got slower beyond the usual", comparison->slower_count);
-    if (comparison->slower_shown < comparison->slower_count)
-        buf_printf(out, ", the first %zu", comparison->slower_shown);
-    buf_append_string(out, comparison->slower_count > 0 ? ":\n" : "\n");
-    for (size_t i = 0; i < comparison->slower_shown; i++)
-        append_slower(out, pairs, comparison->slower[i]);
+    append_all_slower(out, comparison);
+    return 0;
 }

@@ -9,6 +9,7 @@
 #include <openssl/evp.h>
 
 #include "base/json_text.h"
+#include "tools/varint.h"
 
 enum { FULL_AT = 4096, FULL_AT_BYTES = 1024 * 1024 };
 
@@ -69,13 +70,6 @@ static int flags_of(const struct model_delivery *delivery)
 }
 
 /* ---- detail ------------------------------------------------------------- */
-
-static void append_varint(struct buf *bytes, uint64_t number)
-{
-    for (; number >= 0x80; number >>= 7)
-        buf_append_byte(bytes, (char)(number | 0x80));
-    buf_append_byte(bytes, (char)number);
-}
 
 /* The first of the requests of which only the kernel's side is known; they are the last ones. */
 static size_t first_unseen(const struct model_delivery *delivery)
@@ -158,7 +152,7 @@ static void append_label(struct page_deliveries *deliveries, const struct model_
     buf_free(&key);
     if (number == NAMES_NONE)
         deliveries->bytes.failed = true;
-    append_varint(&deliveries->bytes, number);
+    varint_append(&deliveries->bytes, number);
 }
 
 static void append_unseen(struct page_deliveries *deliveries, const struct model_delivery *delivery,
@@ -166,12 +160,12 @@ static void append_unseen(struct page_deliveries *deliveries, const struct model
 {
     size_t first = first_unseen(delivery);
 
-    append_varint(&deliveries->bytes, delivery->event_count - first);
+    varint_append(&deliveries->bytes, delivery->event_count - first);
     for (size_t i = first; i < delivery->event_count; i++) {
         const struct model_event *event = &delivery->events[i];
 
-        append_varint(&deliveries->bytes, (uint64_t)((event->arrived - delivery->sent) / unit));
-        append_varint(&deliveries->bytes, (uint64_t)(length_of(event) / unit));
+        varint_append(&deliveries->bytes, (uint64_t)((event->arrived - delivery->sent) / unit));
+        varint_append(&deliveries->bytes, (uint64_t)(length_of(event) / unit));
         append_label(deliveries, event);
     }
 }
@@ -181,12 +175,12 @@ static size_t add_detail(struct page_deliveries *deliveries, const struct model_
     size_t before = deliveries->bytes.length;
     int64_t unit = unit_of(delivery);
 
-    append_varint(&deliveries->bytes, (uint64_t)unit);
+    varint_append(&deliveries->bytes, (uint64_t)unit);
     append_unseen(deliveries, delivery, unit);
     for (size_t i = 0; i < delivery->span_count; i++) {
         const struct model_span *span = &delivery->spans[i];
 
-        append_varint(&deliveries->bytes,
+        varint_append(&deliveries->bytes,
                       (uint64_t)((span->to - span->from) / unit) * 8 + (uint64_t)span->kind);
         if (span->kind == MODEL_UP)
             append_label(deliveries, &delivery->events[span->event]);

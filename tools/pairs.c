@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/pairs.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "slog/digest.h"
+#include "tools/pair_pack.h"
 
 /*
  * A ratio this many spreads (in logarithms) above the usual one stands out: of
@@ -17,6 +17,9 @@
 
 /* Clocks and schedulers alone make so much of a difference. */
 #define SMALLEST_SPREAD 1.02
+
+/* A power of two. */
+enum { FIRST_SLOTS = 256 };
 
 static const char *const part_names[PAIR_PARTS] = {
     [PAIR_TOTAL] = "total",
@@ -30,49 +33,105 @@ const char *pair_part_name(enum pair_part part)
     return part_names[part];
 }
 
+/* ---- finding ------------------------------------------------------------ */
+
+static struct pair_head head_of(const struct pairs *pairs, size_t number)
+{
+    return pair_unpack_head(pairs->bytes.data + pairs->entries[number].head - 1);
+}
+
+/* The factor is 2^64 divided by the golden ratio (Knuth, TAOCP 3, 6.4). */
+static size_t hash_of(uint32_t vat, int64_t delivery_num)
+{
+    uint64_t hash = ((uint64_t)delivery_num ^ (uint64_t)vat << 40) * UINT64_C(0x9e3779b97f4a7c15);
+
+    return (size_t)(hash ^ hash >> 32);
+}
+
+/* The slot of this delivery, or the empty one where it belongs. */
+static uint32_t *slot_of(const struct pairs *pairs, uint32_t vat, int64_t delivery_num)
+{
+    size_t mask = pairs->slot_count - 1, slot = hash_of(vat, delivery_num) & mask;
+
+    for (; pairs->slots[slot] != 0; slot = (slot + 1) & mask) {
+        struct pair_head head = head_of(pairs, pairs->slots[slot] - 1);
+
+        if (head.vat == vat && head.delivery_num == delivery_num)
+            break;
+    }
+    return &pairs->slots[slot];
+}
+
+/* Room for one more, three quarters full at most. */
+static bool reserve_slot(struct pairs *pairs)
+{
+    size_t slot_count = pairs->slot_count == 0 ? FIRST_SLOTS : 2 * pairs->slot_count;
+    uint32_t *slots;
+
+    if (pairs->count + 1 <= pairs->slot_count / 4 * 3)
+        return true;
+    slots = calloc(slot_count, sizeof *slots);
+    if (slots == NULL)
+        return false;
+    free(pairs->slots);
+    pairs->slots = slots;
+    pairs->slot_count = slot_count;
+    for (size_t i = 0; i < pairs->count; i++) {
+        struct pair_head head = head_of(pairs, i);
+
+        *slot_of(pairs, head.vat, head.delivery_num) = (uint32_t)i + 1;
+    }
+    return true;
+}
+
 /* ---- taking in ---------------------------------------------------------- */
 
-static size_t add_word(struct pairs *pairs, const char *word)
+/* Where the next bytes will be, + 1. */
+static uint32_t next_place(const struct pairs *pairs)
 {
-    size_t at = pairs->words.length;
-
-    buf_append(&pairs->words, word, strlen(word) + 1);
-    return at;
+    return (uint32_t)pairs->bytes.length + 1;
 }
 
-static int number_of(struct pairs *pairs, const struct model_delivery *delivery, uint32_t *number)
+static struct pair_entry *add_entry(struct pairs *pairs, uint32_t vat,
+                                    const struct model_delivery *delivery)
 {
-    struct buf key = {0};
+    struct pair_head head = {vat, delivery->delivery_num, delivery->description};
+    struct pair_entry *entries =
+        array_reserve(pairs->entries, &pairs->capacity, pairs->count + 1, sizeof *entries);
 
-    buf_printf(&key, "%" PRId64 " %s", delivery->delivery_num, delivery->vat_id);
-    *number = buf_failed(&key) ? NAMES_NONE : names_intern(&pairs->keys, key.data, key.length);
-    buf_free(&key);
-    return *number == NAMES_NONE ? -1 : 0;
-}
-
-static struct pair *add_pair(struct pairs *pairs, const struct model_delivery *delivery)
-{
-    struct pair *array =
-        array_reserve(pairs->pairs, &pairs->capacity, pairs->count + 1, sizeof *array);
-    struct pair *pair;
-
-    if (array == NULL)
+    if (entries == NULL)
         return NULL;
-    pairs->pairs = array;
-    pair = &array[pairs->count++];
-    *pair = (struct pair){.delivery_num = delivery->delivery_num, .ratio = NAN};
-    pair->vat_id = add_word(pairs, delivery->vat_id);
-    pair->description = add_word(pairs, delivery->description);
-    return buf_failed(&pairs->words) ? NULL : pair;
+    pairs->entries = entries;
+    entries[pairs->count] = (struct pair_entry){.head = next_place(pairs)};
+    pair_pack_head(&pairs->bytes, &head);
+    return buf_failed(&pairs->bytes) ? NULL : &entries[pairs->count++];
+}
+
+static struct pair_entry *entry_of(struct pairs *pairs, const struct model_delivery *delivery)
+{
+    uint32_t vat = names_intern(&pairs->vats, delivery->vat_id, strlen(delivery->vat_id));
+    struct pair_entry *entry;
+    uint32_t *slot;
+
+    if (vat == NAMES_NONE || !reserve_slot(pairs))
+        return NULL;
+    slot = slot_of(pairs, vat, delivery->delivery_num);
+    if (*slot != 0)
+        return &pairs->entries[*slot - 1];
+    entry = add_entry(pairs, vat, delivery);
+    if (entry != NULL)
+        *slot = (uint32_t)pairs->count;
+    return entry;
 }
 
 static struct pair_side side_of(const struct model_delivery *delivery)
 {
+    const char *description = delivery->description;
+
     return (struct pair_side){
         .present = true,
         .ok = delivery->status == MODEL_OK,
         .timed = delivery->pipe != MODEL_NONE && !delivery->clock_changed,
-        .crank_num = delivery->crank_num,
         .parts = {[PAIR_TOTAL] = delivery->total,
                   [PAIR_PIPE] = delivery->pipe,
                   [PAIR_WORKER] = delivery->worker,
@@ -80,29 +139,85 @@ static struct pair_side side_of(const struct model_delivery *delivery)
         .compute = delivery->compute,
         .instructions = delivery->instructions,
         .syscalls = delivery->syscalls,
-        .result_digest = delivery->result_digest,
-        .syscall_digest = delivery->syscall_digest,
+        .result_digest = delivery->result_digest & PAIR_DIGEST_MASK,
+        .syscall_digest = delivery->syscall_digest & PAIR_DIGEST_MASK,
         .description_digest =
-            digest_add(DIGEST_START, delivery->description, strlen(delivery->description)),
+            digest_add(DIGEST_START, description, strlen(description)) & PAIR_DIGEST_MASK,
     };
+}
+
+static bool both_said_and_differ(double a, double b)
+{
+    return !isnan(a) && !isnan(b) && a != b;
+}
+
+static unsigned differences_of(const struct pair_side *a, const struct pair_side *b)
+{
+    unsigned differences = 0;
+
+    differences |= a->description_digest != b->description_digest ? PAIR_INPUT : 0;
+    differences |= a->ok != b->ok || a->result_digest != b->result_digest ? PAIR_RESULT : 0;
+    differences |= a->syscall_digest != b->syscall_digest ? PAIR_SYSCALLS : 0;
+    differences |= both_said_and_differ(a->compute, b->compute) ? PAIR_COMPUTE : 0;
+    differences |= both_said_and_differ(a->instructions, b->instructions) ? PAIR_INSTRUCTIONS : 0;
+    return differences;
+}
+
+static struct pair_side first_side(const struct pairs *pairs, const struct pair_entry *entry)
+{
+    return pair_unpack_first(pairs->bytes.data + entry->sides[0] - 1);
+}
+
+/* What was there of an earlier one stays behind unused: such are few. */
+static void add_side(struct pairs *pairs, struct pair_entry *entry, int side,
+                     const struct model_delivery *delivery)
+{
+    struct pair_side packed = side_of(delivery), first;
+    unsigned differences = 0;
+
+    if (side == 1 && entry->sides[0] != 0) {
+        first = first_side(pairs, entry);
+        differences = differences_of(&first, &packed);
+    }
+    entry->sides[side] = next_place(pairs);
+    if (side == 0)
+        pair_pack_first(&pairs->bytes, &packed);
+    else
+        pair_pack_second(&pairs->bytes, &packed, differences);
 }
 
 int pairs_add(struct pairs *pairs, int side, const struct model_delivery *delivery,
               struct error *error)
 {
-    struct pair *pair;
-    uint32_t number;
+    struct pair_entry *entry;
 
     /* A replayed delivery, or one that is not whole, is not the one that was done. */
     if (delivery->replay || delivery->total == MODEL_NONE || delivery->delivery_num == MODEL_NONE)
         return 0;
-    if (number_of(pairs, delivery, &number) != 0)
+    entry = entry_of(pairs, delivery);
+    if (entry != NULL)
+        add_side(pairs, entry, side, delivery);
+    if (entry == NULL || buf_failed(&pairs->bytes))
         return error_memory(error, "the deliveries to compare");
-    pair = number < pairs->count ? &pairs->pairs[number] : add_pair(pairs, delivery);
-    if (pair == NULL)
-        return error_memory(error, "the deliveries to compare");
-    pair->sides[side] = side_of(delivery);
+    if (pairs->bytes.length >= UINT32_MAX - 1)
+        return error_set(error, ERROR_SYSTEM, "more deliveries than can be compared at once");
     return 0;
+}
+
+struct pair pairs_get(const struct pairs *pairs, size_t number)
+{
+    const struct pair_entry *entry = &pairs->entries[number];
+    struct pair_head head = head_of(pairs, number);
+    struct pair pair = {.vat_id = names_text(&pairs->vats, head.vat),
+                        .description = head.description,
+                        .delivery_num = head.delivery_num};
+
+    if (entry->sides[0] != 0)
+        pair.sides[0] = first_side(pairs, entry);
+    if (entry->sides[1] != 0)
+        pair.sides[1] =
+            pair_unpack_second(pairs->bytes.data + entry->sides[1] - 1, &pair.differences);
+    return pair;
 }
 
 /* ---- what is usual ------------------------------------------------------ */
@@ -132,10 +247,10 @@ static size_t collect(const struct pairs *pairs, enum pair_part part, double *lo
     size_t count = 0;
 
     for (size_t i = 0; i < pairs->count; i++) {
-        const struct pair *pair = &pairs->pairs[i];
-        int64_t a = pair->sides[0].parts[part], b = pair->sides[1].parts[part];
+        struct pair pair = pairs_get(pairs, i);
+        int64_t a = pair.sides[0].parts[part], b = pair.sides[1].parts[part];
 
-        if (!is_timed(pair))
+        if (!is_timed(&pair))
             continue;
         usual->sums[0] += a;
         usual->sums[1] += b;
@@ -170,19 +285,6 @@ static int64_t beyond_usual(const struct pairs *pairs, const struct pair *pair, 
     return (int64_t)((double)pair->sides[1].parts[part] - expected);
 }
 
-static void compute_pair(struct pairs *pairs, struct pair *pair)
-{
-    int64_t a = pair->sides[0].parts[PAIR_TOTAL], b = pair->sides[1].parts[PAIR_TOTAL];
-
-    pairs->both += pair->sides[0].present && pair->sides[1].present;
-    pairs->only[0] += !pair->sides[1].present;
-    pairs->only[1] += !pair->sides[0].present;
-    if (!is_timed(pair) || a <= 0 || b <= 0)
-        return;
-    pair->ratio = (double)b / (double)a;
-    pair->excess = beyond_usual(pairs, pair, PAIR_TOTAL);
-}
-
 int pairs_compute(struct pairs *pairs, struct error *error)
 {
     double *logs = calloc(pairs->count + 1, sizeof *logs);
@@ -192,39 +294,37 @@ int pairs_compute(struct pairs *pairs, struct error *error)
     for (int part = 0; part < PAIR_PARTS; part++)
         pairs->usual[part] = usual_of(pairs, (enum pair_part)part, logs);
     free(logs);
-    for (size_t i = 0; i < pairs->count; i++)
-        compute_pair(pairs, &pairs->pairs[i]);
+    for (size_t i = 0; i < pairs->count; i++) {
+        const uint32_t *sides = pairs->entries[i].sides;
+
+        pairs->both += sides[0] != 0 && sides[1] != 0;
+        pairs->only[0] += sides[1] == 0;
+        pairs->only[1] += sides[0] == 0;
+    }
     return 0;
 }
 
 /* ---- one pair ----------------------------------------------------------- */
 
-static bool both_said_and_differ(double a, double b)
+double pair_ratio(const struct pair *pair)
 {
-    return !isnan(a) && !isnan(b) && a != b;
+    int64_t a = pair->sides[0].parts[PAIR_TOTAL], b = pair->sides[1].parts[PAIR_TOTAL];
+
+    return is_timed(pair) && a > 0 && b > 0 ? (double)b / (double)a : (double)NAN;
 }
 
-unsigned pair_differences(const struct pair *pair)
+int64_t pair_excess(const struct pairs *pairs, const struct pair *pair)
 {
-    const struct pair_side *a = &pair->sides[0], *b = &pair->sides[1];
-    unsigned differences = 0;
-
-    if (!a->present || !b->present)
-        return 0;
-    differences |= a->description_digest != b->description_digest ? PAIR_INPUT : 0;
-    differences |= a->ok != b->ok || a->result_digest != b->result_digest ? PAIR_RESULT : 0;
-    differences |= a->syscall_digest != b->syscall_digest ? PAIR_SYSCALLS : 0;
-    differences |= both_said_and_differ(a->compute, b->compute) ? PAIR_COMPUTE : 0;
-    differences |= both_said_and_differ(a->instructions, b->instructions) ? PAIR_INSTRUCTIONS : 0;
-    return differences;
+    return isnan(pair_ratio(pair)) ? 0 : beyond_usual(pairs, pair, PAIR_TOTAL);
 }
 
 bool pair_is_slower(const struct pairs *pairs, const struct pair *pair)
 {
     const struct pair_usual *usual = &pairs->usual[PAIR_TOTAL];
 
-    return !isnan(pair->ratio) &&
-           log(pair->ratio / usual->ratio) > OUTSTANDING_SPREADS * log(usual->spread);
+    double ratio = pair_ratio(pair);
+
+    return !isnan(ratio) && log(ratio / usual->ratio) > OUTSTANDING_SPREADS * log(usual->spread);
 }
 
 enum pair_part pair_where(const struct pairs *pairs, const struct pair *pair)
@@ -240,8 +340,9 @@ enum pair_part pair_where(const struct pairs *pairs, const struct pair *pair)
 
 void pairs_free(struct pairs *pairs)
 {
-    free(pairs->pairs);
-    names_free(&pairs->keys);
-    buf_free(&pairs->words);
+    free(pairs->entries);
+    free(pairs->slots);
+    names_free(&pairs->vats);
+    buf_free(&pairs->bytes);
     *pairs = (struct pairs){0};
 }
