@@ -144,6 +144,11 @@ $(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor kernel st
 	$(call say,link,$@)
 	$(link) $(PACKAGE_LIBS) -lm -o $@
 
+# What worker/engine_xs_platform.c and engine_xs_zeros.c put in the place of functions that
+# XS calls. Sanitizers have a memset of their own.
+XS_WRAPPED := pthread_getattr_np fxVReportError $(if $(SAN),,fxAllocateChunks memset)
+XS_WRAP := $(XS_WRAPPED:%=-Wl,--wrap=%)
+
 # The worker that belongs to these objects; see below for sanitized ones.
 NATIVE_WORKER := $(BUILD)$(if $(SAN),/native)/gaspipe-worker
 
@@ -151,7 +156,7 @@ $(NATIVE_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker proto base) $(XS_
 	@mkdir -p $(@D)
 	$(call say,link,$@)
 	$(link) -Wl,--start-group $(BUILD)/lib/worker.a $(XS_ARCHIVE) -Wl,--end-group \
-		-Wl,--wrap=pthread_getattr_np,--wrap=fxVReportError -lm -ldl -lpthread -o $@
+		$(XS_WRAP) -lm -ldl -lpthread -o $@
 
 # QEMU cannot run a sanitized worker: its shadow memory takes tens of gigabytes of
 # page tables there. So a sanitized gaspipe has the ordinary worker beside it, and

@@ -192,3 +192,19 @@ refused() {
     assert_status 2
     assert_output_has 'Broken pipe'
 }
+
+@test "a worker that waits has no memory that it never used" {
+    local resident
+
+    [ "$NATIVE" = "$BUILD" ] || skip "a sanitized worker has memory of its sanitizer's"
+    mkfifo "$BATS_TEST_TMPDIR/down" "$BATS_TEST_TMPDIR/up"
+    "$NATIVE/gaspipe-worker" 3< "$BATS_TEST_TMPDIR/down" 4> "$BATS_TEST_TMPDIR/up" &
+    exec 5> "$BATS_TEST_TMPDIR/down" 6< "$BATS_TEST_TMPDIR/up"
+    frame R >&5
+    read -r -N 4 <&6
+    resident=$(awk '$1 == "VmRSS:" { print $2 }' "/proc/$!/status")
+    exec 5>&- 6<&-
+    wait $!
+    # The engine reserves 40 MiB for what contracts will need.
+    [ "$resident" -lt 20000 ] || fail "$resident kB are resident"
+}
