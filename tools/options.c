@@ -18,7 +18,7 @@ const char options_help[] =
     "\n"
     "Says for the deliveries of slogfiles, SwingSet's or gaspipe's, where their time\n"
     "went: the pipe, the worker or the kernel. Files may be plain, gzip or\n"
-    "Zstandard; several are read in their order as one story.\n"
+    "Zstandard; several are read as one story, in the order in which they begin.\n"
     "\n"
     "Output:\n"
     "  --json              one JSON object a line, for programs\n"
@@ -314,6 +314,30 @@ static int take_option(int option, char **argv, struct options *options, struct 
     }
 }
 
+/* The command of this name; COMMAND_COUNT: there is none. */
+static enum command find_command(const char *name)
+{
+    int command = 0;
+
+    while (command < COMMAND_COUNT &&
+           (command_names[command] == NULL || strcmp(name, command_names[command]) != 0))
+        command++;
+    return (enum command)command;
+}
+
+/* A command behind options would be taken for a file. */
+static int check_files(const struct options *options, struct error *error)
+{
+    for (char *const *file = options->files; *file != NULL; file++) {
+        if (options->command == COMMAND_REPORT && find_command(*file) != COMMAND_COUNT)
+            return error_set(error, ERROR_USAGE,
+                             "%s comes before all options, slogreport %s [options] FILE; "
+                             "a file of that name is ./%s",
+                             *file, *file, *file);
+    }
+    return 0;
+}
+
 /* What does not go together. */
 static int check(struct options *options, struct error *error)
 {
@@ -321,6 +345,8 @@ static int check(struct options *options, struct error *error)
 
     if (options->files[0] == NULL)
         return error_set(error, ERROR_USAGE, "no file named; give a path, or - for standard input");
+    if (check_files(options, error) != 0)
+        return -1;
     if (options->command == COMMAND_COMPARE && (options->files[1] == NULL || options->files[2]))
         return error_set(error, ERROR_USAGE, "compare wants two slogfiles, A and B");
     if (options->json && options->csv)
@@ -341,11 +367,9 @@ static int check(struct options *options, struct error *error)
 /* A command's name comes first; a file of such a name is ./summary. */
 static enum command take_command(int argc, char **argv)
 {
-    for (int command = 0; argc > 1 && command < COMMAND_COUNT; command++) {
-        if (command_names[command] != NULL && strcmp(argv[1], command_names[command]) == 0)
-            return (enum command)command;
-    }
-    return COMMAND_REPORT;
+    enum command command = argc > 1 ? find_command(argv[1]) : COMMAND_COUNT;
+
+    return command != COMMAND_COUNT ? command : COMMAND_REPORT;
 }
 
 int options_parse(int argc, char **argv, struct options *options, struct error *error)

@@ -76,7 +76,7 @@ static void text_stall(struct buf *out, const struct outlier *outlier)
     append_time(out, (double)outlier->took, 10);
     append_time(out, (double)outlier->usual, 10);
     buf_printf(out, "%9.1f x  ", (double)outlier->took / fmax((double)outlier->usual, 1));
-    json_text_seconds(out, outlier->start / 1000);
+    units_append_moment(out, outlier->start);
     if (outlier->crank_num != MODEL_NONE)
         buf_printf(out, " c%" PRId64, outlier->crank_num);
     buf_printf(out, " %s %s", outlier->words.data, outlier->words.data + outlier->description);

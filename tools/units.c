@@ -3,6 +3,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+#include "base/json_text.h"
 
 static void scaled(char text[UNITS_SIZE], double number, const char *unit)
 {
@@ -71,4 +74,18 @@ void units_csv_text(struct buf *out, const char *text)
         buf_append_byte(out, *text);
     }
     buf_append_byte(out, '"');
+}
+
+void units_append_moment(struct buf *out, int64_t nanoseconds)
+{
+    time_t seconds = (time_t)(nanoseconds / 1000000000);
+    struct tm utc;
+    char date[32];
+
+    if (nanoseconds < 0 || gmtime_r(&seconds, &utc) == NULL ||
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc) == 0) {
+        json_text_seconds(out, nanoseconds / 1000);
+        return;
+    }
+    buf_printf(out, "%s.%06dZ", date, (int)(nanoseconds / 1000 % 1000000));
 }

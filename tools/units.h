@@ -23,4 +23,11 @@ void units_pad(struct buf *out, const char *text, size_t width);
  */
 void units_csv_text(struct buf *out, const char *text);
 
+/*
+ * Nanoseconds since the epoch as a date and time of UTC to the microsecond, as --since
+ * takes it: 2026-11-21T00:03:41.232871Z. Seconds since the epoch before it and where the
+ * C library knows no date.
+ */
+void units_append_moment(struct buf *out, int64_t nanoseconds);
+
 #endif

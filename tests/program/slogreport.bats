@@ -196,6 +196,11 @@ run.zst first and run.11.zst last"
     grep -q 'cannot write the report' "$BATS_TEST_TMPDIR/err"
 }
 
+@test "a command behind options is no file" {
+    run --separate-stderr slogreport --json summary "$DATA/small.slog.gz"
+    assert_bad_input 2 'summary comes before all options, slogreport summary [options] FILE'
+}
+
 @test "help and version" {
     run slogreport --help
     assert_status 0

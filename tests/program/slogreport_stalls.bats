@@ -81,3 +81,11 @@ stalls_of() {
     assert_equal "$(jq -s -c 'map(select(.side == "worker" and .description == "startVat")) | length' <<< "$output")" 0
     assert_equal "$(jq -s -c 'all(.took > 5 * .usual and .like >= 20)' <<< "$output")" true
 }
+
+@test "a stall says when in a form that --since takes" {
+    run slogreport stalls --top 1 "$ROOT/tests/data/variety.slog.gz"
+    assert_status 0
+    assert_output_has ' 2026-11-21T00:03:41.232871Z c295 v9 startVat : vatstoreSet'
+    run slogreport --since 2026-11-21T00:03:41.232871Z --json "$ROOT/tests/data/variety.slog.gz"
+    assert_equal "$(jq -s 'map(select(.kind == "delivery").start) | min >= 1795219421.232871' <<< "$output")" true
+}
