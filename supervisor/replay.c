@@ -14,6 +14,7 @@
 #include "supervisor/replay_bundles.h"
 #include "supervisor/replay_options.h"
 #include "supervisor/replay_output.h"
+#include "supervisor/replay_parts.h"
 #include "supervisor/replay_recording.h"
 #include "supervisor/replay_vat.h"
 #include "supervisor/stored_source.h"
@@ -34,6 +35,8 @@ struct replay {
     struct fingerprint fingerprint; /* when counted */
     struct replay_vat **vats;
     size_t vat_count, vat_capacity;
+    size_t part;   /* of the vats, that is replayed in this process, from 0; see replay_parts.h */
+    uint64_t line; /* of the last step */
     int64_t deliveries;    /* sent so far */
     uint64_t began, shown; /* nanoseconds, uv_hrtime() */
 };
@@ -41,11 +44,11 @@ struct replay {
 /* ---- which vats ---- */
 
 /* The last one of that ID: runs of gaspipe without a store begin anew with v1. */
-static struct replay_vat *find_vat(const struct replay *replay, struct scan_span id)
+static struct replay_vat *find_vat(const struct replay *replay, struct scan_span id, size_t *index)
 {
-    for (size_t i = replay->vat_count; i > 0; i--)
-        if (scan_is(id, replay->vats[i - 1]->id))
-            return replay->vats[i - 1];
+    for (*index = replay->vat_count; *index > 0;)
+        if (scan_is(id, replay->vats[--*index]->id))
+            return replay->vats[*index];
     return NULL;
 }
 
@@ -92,7 +95,7 @@ static bool is_asked_for(const struct replay_vat *vat, const char *name)
 }
 
 /* Each --vat has to be one, or what was to be checked was not. */
-static int check_vats(const struct replay *replay, struct error *error)
+static int check_vats(const struct replay *replay, const char *file, struct error *error)
 {
     for (size_t i = 0; i < replay->options.vat_count; i++) {
         const char *name = replay->options.vats[i];
@@ -102,11 +105,10 @@ static int check_vats(const struct replay *replay, struct error *error)
             found = found || is_asked_for(replay->vats[j], name);
         if (!found)
             return error_set(error, ERROR_USAGE, "--vat %s: there is no such vat in %s", name,
-                             transcript_name(replay->transcript));
+                             file);
     }
     if (replay->vat_count == 0)
-        return error_set(error, ERROR_INPUT, "%s: there is no vat in it",
-                         transcript_name(replay->transcript));
+        return error_set(error, ERROR_INPUT, "%s: there is no vat in it", file);
     return 0;
 }
 
@@ -116,7 +118,7 @@ static void show_progress(struct replay *replay)
 {
     uint64_t now = uv_hrtime();
 
-    if (now - replay->shown < PROGRESS_NANOSECONDS)
+    if (now - replay->shown < PROGRESS_NANOSECONDS || replay->part > 0)
         return;
     replay->shown = now;
     log_line("%" PRId64 " deliveries, %zu vats, %.0f s", replay->deliveries, replay->vat_count,
@@ -134,7 +136,7 @@ static void begin_session(struct replay *replay, const struct transcript_step *s
 
     replay->host.compare_instructions =
         replay->options.counted && scan_is(recorded, replay->fingerprint.hash);
-    if (recorded.at == NULL || replay->host.compare_instructions)
+    if (recorded.at == NULL || replay->host.compare_instructions || replay->part > 0)
         return;
     if (!replay->options.counted)
         log_line("%s:%" PRIu64 ": its instructions are not compared without --counter qemu", name,
@@ -148,8 +150,10 @@ static void begin_session(struct replay *replay, const struct transcript_step *s
 
 static int take_step(struct replay *replay, const struct transcript_step *step, struct error *error)
 {
-    struct replay_vat *vat = find_vat(replay, step->vat_id);
+    size_t index;
+    struct replay_vat *vat = find_vat(replay, step->vat_id, &index);
 
+    replay->line = step->line;
     if (step->kind == TRANSCRIPT_SESSION) {
         begin_session(replay, step);
         return 0;
@@ -160,12 +164,16 @@ static int take_step(struct replay *replay, const struct transcript_step *step, 
     }
     if (vat == NULL && !is_wanted(replay, step))
         return 0;
-    if (vat == NULL)
+    if (vat == NULL) {
+        index = replay->vat_count;
         vat = add_vat(replay, step->vat_id, error);
+    }
     if (vat == NULL)
         return -1;
     if (step->kind != TRANSCRIPT_DELIVER)
         return replay_vat_take(vat, step, error);
+    if (index % replay->options.jobs != replay->part && replay->options.store == NULL)
+        return 0;
     replay->deliveries++;
     show_progress(replay);
     return replay_vat_deliver(vat, step, error);
@@ -179,7 +187,7 @@ static int take_steps(struct replay *replay, struct error *error)
     while ((result = transcript_next(replay->transcript, &step, error)) == 1)
         if (take_step(replay, &step, error) != 0)
             return -1;
-    if (result == 0 && transcript_is_torn(replay->transcript))
+    if (result == 0 && transcript_is_torn(replay->transcript) && replay->part == 0)
         log_line("%s ends in the midst of a line; what is before it was replayed",
                  transcript_name(replay->transcript));
     return result;
@@ -242,8 +250,10 @@ static int exit_status(const struct replay *replay)
     return replayed ? 0 : ERROR_INPUT;
 }
 
-static void close_all(struct replay *replay)
+static void close_all(void *context)
 {
+    struct replay *replay = context;
+
     for (size_t i = 0; i < replay->vat_count; i++)
         replay_vat_free(replay->vats[i]);
     free(replay->vats);
@@ -254,11 +264,14 @@ static void close_all(struct replay *replay)
     warm_starts_free(&replay->warm);
     fingerprint_free(&replay->fingerprint);
     launcher_close(&replay->launcher);
+    if (replay->began == 0)
+        return;                                  /* there is no loop */
     (void)uv_run(&replay->loop, UV_RUN_DEFAULT); /* to the end of what is closing */
     (void)uv_loop_close(&replay->loop);          /* nothing is open on it any more */
 }
 
-static int replay_all(struct replay *replay, struct error *error)
+/* Replays the vats of this process. */
+static int replay_vats(struct replay *replay, struct error *error)
 {
     int status = uv_loop_init(&replay->loop);
 
@@ -267,17 +280,60 @@ static int replay_all(struct replay *replay, struct error *error)
         return -1;
     }
     replay->began = replay->shown = uv_hrtime();
-    status = open_all(replay, error);
+    if (open_all(replay, error) != 0)
+        return -1;
+    return take_steps(replay, error);
+}
+
+/* What all came to; the exit status. */
+static int judge(const struct replay *replay, const char *file, struct error *error)
+{
+    if (check_vats(replay, file, error) != 0 ||
+        replay_output(replay->vats, replay->vat_count, file, replay->options.json, error) != 0)
+        return -1;
+    return exit_status(replay);
+}
+
+static int replay_all(struct replay *replay, struct error *error)
+{
+    int status = replay_vats(replay, error);
+
     if (status == 0)
-        status = take_steps(replay, error);
-    if (status == 0)
-        status = check_vats(replay, error);
-    if (status == 0)
-        status = replay_output(replay->vats, replay->vat_count, transcript_name(replay->transcript),
-                               replay->options.json, error);
-    if (status == 0)
-        status = exit_status(replay);
+        status = judge(replay, transcript_name(replay->transcript), error);
     close_all(replay);
+    return status;
+}
+
+/* ---- in several processes ---- */
+
+static int replay_part(void *context, size_t number, struct replay_part *part, struct error *error)
+{
+    struct replay *replay = context;
+    int result;
+
+    replay->part = number;
+    result = replay_vats(replay, error);
+    *part = (struct replay_part){
+        .vats = replay->vats, .vat_count = replay->vat_count, .line = replay->line};
+    return result;
+}
+
+static int replay_jobs(struct replay *replay, struct error *error)
+{
+    const struct replay_parts parts = {
+        .context = replay,
+        .count = replay->options.jobs,
+        .replay = replay_part,
+        .close = close_all,
+    };
+    struct replay_part all;
+    int status = replay_in_parts(&parts, &all, error);
+
+    replay->vats = all.vats;
+    replay->vat_count = all.vat_count;
+    if (status == 0)
+        status = judge(replay, replay->options.transcript, error);
+    replay_part_free(&all);
     return status;
 }
 
@@ -289,7 +345,9 @@ static int do_as_asked(struct replay *replay, struct error *error)
         return stored_source_export(options->store, options->stored_vat, options->export, error);
     if (options->store == NULL && recording_file_is_one(options->transcript))
         return replay_recording(options, error);
-    return replay_all(replay, error);
+    /* Of a store it is one vat. */
+    return options->jobs > 1 && options->store == NULL ? replay_jobs(replay, error)
+                                                       : replay_all(replay, error);
 }
 
 int replay_command(int argc, char **argv)

@@ -3,6 +3,8 @@
 
 #include <getopt.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "supervisor/launcher.h"
 #include "supervisor/option_value.h"
@@ -28,6 +30,7 @@ const char replay_options_help[] =
     "  --compute-limit N         computrons for each delivery, 0: no limit (default: 100000000)\n"
     "  --max-instructions N      machine instructions for each delivery, 0: no limit (default: 0)\n"
     "  --delivery-timeout SECS   a delivery that takes longer differs, 0: never (default: 600)\n"
+    "  --jobs N                  replay so many vats at the same time, of a slogfile (default: 1)\n"
     "  --json                    print JSON lines\n"
     "  --help                    say this and end\n"
     "\n"
@@ -44,9 +47,12 @@ enum {
     OPTION_COMPUTE,
     OPTION_INSTRUCTIONS,
     OPTION_TIMEOUT,
+    OPTION_JOBS,
     OPTION_JSON,
     OPTION_HELP
 };
+
+enum { JOBS_MAX = 1024 };
 
 static const struct option long_options[] = {
     {"vat", required_argument, NULL, OPTION_VAT},
@@ -58,6 +64,7 @@ static const struct option long_options[] = {
     {"compute-limit", required_argument, NULL, OPTION_COMPUTE},
     {"max-instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
     {"delivery-timeout", required_argument, NULL, OPTION_TIMEOUT},
+    {"jobs", required_argument, NULL, OPTION_JOBS},
     {"json", no_argument, NULL, OPTION_JSON},
     {"help", no_argument, NULL, OPTION_HELP},
     {0},
@@ -101,6 +108,8 @@ static int take_option(void *context, int option, struct error *error)
                                   &options->instruction_limit, error);
     case OPTION_TIMEOUT:
         return option_take_timeout(optarg, &options->timeout_ms, error);
+    case OPTION_JOBS:
+        return option_take_number("--jobs", optarg, 1, JOBS_MAX, &options->jobs, error);
     case OPTION_JSON:
         options->json = true;
         return 0;
@@ -120,6 +129,14 @@ static int check_stored(struct replay_options *options, int count, char **argume
     return 0;
 }
 
+/* One that is not there is told of where it is opened. */
+static bool is_file(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) != 0 ? strcmp(path, "-") != 0 : S_ISREG(status.st_mode);
+}
+
 static int check(struct replay_options *options, int argc, char **argv, struct error *error)
 {
     if (options->help)
@@ -133,6 +150,8 @@ static int check(struct replay_options *options, int argc, char **argv, struct e
     if (argc - optind != 1)
         return error_set(error, ERROR_USAGE, "give one slogfile or transcript, or - for stdin");
     options->transcript = argv[optind];
+    if (options->jobs > 1 && !is_file(options->transcript))
+        return error_set(error, ERROR_USAGE, "--jobs wants a file, which each job reads itself");
     return 0;
 }
 
@@ -141,6 +160,7 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv, 
     *options = (struct replay_options){
         .compute_limit = LAUNCHER_COMPUTE_LIMIT_DEFAULT,
         .timeout_ms = OPTION_TIMEOUT_MS_DEFAULT,
+        .jobs = 1,
     };
     if (option_take_all(argc, argv, long_options, take_option, options, error) != 0)
         return -1;

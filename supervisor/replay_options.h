@@ -25,6 +25,7 @@ struct replay_options {
     uint32_t compute_limit;     /* computrons for each delivery; 0: none */
     uint64_t instruction_limit; /* machine instructions for each delivery; 0: none */
     uint64_t timeout_ms;        /* for a delivery; 0: none */
+    uint64_t jobs;              /* vats that are replayed at the same time; at least 1 */
 };
 
 extern const char replay_options_help[];

@@ -30,6 +30,25 @@ struct replay_vat *replay_vat_new(struct scan_span id, const struct replay_host 
     return vat;
 }
 
+void replay_vat_take_over(struct replay_vat *vat, const struct replay_vat *other)
+{
+    vat->state = other->state;
+    memcpy(vat->why, other->why, sizeof vat->why);
+    vat->difference.aspect = other->difference.aspect;
+    vat->difference.line = other->difference.line;
+    vat->difference.delivery_num = other->difference.delivery_num;
+    vat->difference.syscall_num = other->difference.syscall_num;
+    vat->delivery_num = other->delivery_num;
+    vat->deliveries = other->deliveries;
+    vat->syscalls = other->syscalls;
+    vat->computed = other->computed;
+    vat->computrons = other->computrons;
+    vat->counted = other->counted;
+    vat->instructions = other->instructions;
+    vat->snapshots = other->snapshots;
+    vat->cut = other->cut;
+}
+
 struct replay_owner replay_vat_owner(const struct replay_vat *vat)
 {
     return (struct replay_owner){.id = vat->id, .name = vat->name, .bundle = &vat->bundle};

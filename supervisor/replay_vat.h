@@ -73,6 +73,9 @@ struct replay_vat {
 struct replay_vat *replay_vat_new(struct scan_span id, const struct replay_host *host,
                                   struct error *error);
 
+/* How another one of that ID stands is how it stands, but for texts, and without a worker. */
+void replay_vat_take_over(struct replay_vat *vat, const struct replay_vat *other);
+
 /* Ends its worker: nothing more is delivered to it. */
 void replay_vat_close(struct replay_vat *vat);
 

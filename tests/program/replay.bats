@@ -283,3 +283,31 @@ END
     assert_status 0
     assert_equal "$(field vat '"\(.vatID) \(.status) \(.deliveries)"')" "v4 same 8"
 }
+
+@test "several vats at a time come out as one after the other" {
+    local jobs
+
+    zstd -dcq "$DATA/swingset.slog.zst" > slog
+    # One vat differs, and its side says where.
+    sed '0,/"vsc":\["vatstoreSet","[^"]*","/s//&changed/' slog > changed.slog
+    for jobs in 1 2 3; do
+        run --separate-stderr "$BUILD/gaspipe" replay --json --jobs $jobs slog
+        assert_status 0
+        echo "$output" > same.$jobs
+        run --separate-stderr "$BUILD/gaspipe" replay --json --jobs $jobs changed.slog
+        assert_status 1
+        echo "$output" > changed.$jobs
+    done
+    cmp same.1 same.2
+    cmp same.1 same.3
+    cmp changed.1 changed.2
+    assert_equal "$(jq -s 'map(select(.kind == "difference")) | length' changed.1)" 1
+}
+
+@test "several vats at a time want a file, and bad lines are told as one after the other" {
+    run --separate-stderr "$BUILD/gaspipe" replay --jobs 2 - < /dev/null
+    assert_bad_input 2 --jobs
+    { zstd -dcq "$DATA/swingset.slog.zst" | head -n 100; echo '{"type":"deliver",torn'; echo; } > bad.slog
+    run --separate-stderr "$BUILD/gaspipe" replay --jobs 3 bad.slog
+    assert_bad_input 3 bad.slog:101
+}
