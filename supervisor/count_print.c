@@ -383,7 +383,11 @@ static void put_fingerprint(struct buf *out, const struct fingerprint *fingerpri
         if (i > 0)
             buf_append_byte(out, ',');
         put_string(out, fingerprint->files[i].path);
-        buf_printf(out, ":\"%s\"", fingerprint->files[i].hash);
+        buf_append_byte(out, ':');
+        if (fingerprint->files[i].hash[0] != '\0')
+            put_string(out, fingerprint->files[i].hash);
+        else
+            buf_append_string(out, "null");
     }
     buf_append_string(out, "}}");
 }

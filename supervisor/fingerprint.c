@@ -70,21 +70,44 @@ int fingerprint_hash_parts(const struct iovec *parts, int count, char hex[FINGER
     return done ? 0 : error_memory(error, "a hash");
 }
 
-static int add_file(struct fingerprint *fingerprint, const char *path, struct error *error)
+/* With an empty hash; NULL without memory. */
+static struct fingerprint_file *add_path(struct fingerprint *fingerprint, const char *path,
+                                         struct error *error)
 {
     struct fingerprint_file *files =
         reallocarray(fingerprint->files, fingerprint->count + 1, sizeof *files);
     struct fingerprint_file *file;
 
     if (files == NULL)
-        return error_memory(error, "the fingerprint");
+        goto failed;
     fingerprint->files = files;
     file = &files[fingerprint->count];
-    file->path = strdup(path);
+    *file = (struct fingerprint_file){.path = strdup(path)};
     if (file->path == NULL)
-        return error_memory(error, "the fingerprint");
+        goto failed;
     fingerprint->count++;
-    return fingerprint_hash(path, file->hash, error);
+    return file;
+failed:
+    error_memory(error, "the fingerprint");
+    return NULL;
+}
+
+static int add_file(struct fingerprint *fingerprint, const char *path, struct error *error)
+{
+    struct fingerprint_file *file = add_path(fingerprint, path, error);
+
+    return file != NULL ? fingerprint_hash(path, file->hash, error) : -1;
+}
+
+/*
+ * A file that the program has executed. One that is gone was most often made by the
+ * program itself, in memory or under a name of chance: that is its own doing.
+ */
+static int add_object(struct fingerprint *fingerprint, const char *path, struct error *error)
+{
+    if (access(path, F_OK) < 0 && errno == ENOENT)
+        return add_path(fingerprint, path, error) != NULL ? 0 : -1;
+    return add_file(fingerprint, path, error);
 }
 
 static int compare_paths(const void *a, const void *b)
@@ -116,7 +139,7 @@ static int add_objects(struct fingerprint *fingerprint, const struct report *rep
 
     for (size_t i = 0; i < count; i++)
         if ((i == 0 || strcmp(paths[i], paths[i - 1]) != 0) &&
-            add_file(fingerprint, paths[i], error) != 0)
+            add_object(fingerprint, paths[i], error) != 0)
             return -1;
     return 0;
 }
@@ -128,7 +151,8 @@ static int hash_all(struct fingerprint *fingerprint, const char *options, struct
                 EVP_DigestUpdate(context, options, strlen(options)) == 1;
 
     for (size_t i = 0; done && i < fingerprint->count; i++)
-        done = EVP_DigestUpdate(context, fingerprint->files[i].hash, FINGERPRINT_HEX_SIZE) == 1;
+        if (fingerprint->files[i].hash[0] != '\0')
+            done = EVP_DigestUpdate(context, fingerprint->files[i].hash, FINGERPRINT_HEX_SIZE) == 1;
     done = done && finish(context, fingerprint->hash);
     EVP_MD_CTX_free(context);
     return done ? 0 : error_memory(error, "the fingerprint");

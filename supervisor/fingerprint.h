@@ -20,7 +20,7 @@
 
 struct fingerprint_file {
     char *path; /* owned */
-    char hash[FINGERPRINT_HEX_SIZE];
+    char hash[FINGERPRINT_HEX_SIZE]; /* "": it is gone, and not in the hash of all */
 };
 
 struct fingerprint {

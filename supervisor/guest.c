@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,16 +27,33 @@
 /* A program that takes plugins offers them this function. */
 #define PLUGIN_FUNCTION "qemu_plugin_register_vcpu_tb_trans_cb"
 
+#define STACK_SIZE 8388608
+
 /* The reasons for each stand in docs/counting.md. */
 static const char *const pinned_options[] = {
     "-cpu",  "Nehalem", /* x86-64-v2: all of its instructions exist in every QEMU, on every host */
     "-seed", "1",       /* what AT_RANDOM points to */
-    "-s",    "8388608", /* bytes of stack */
+    "-s",    STRING_OF(STACK_SIZE), /* bytes */
     "-r",    "6.1.0",   /* what uname(2) says */
     "-L",    "/",       /* no other root for libraries */
 };
 
 #define PINNED_OPTIONS (sizeof pinned_options / sizeof *pinned_options)
+
+/* Without a limit to the stack the kernel lays out memory from below, as QEMU does. */
+int guest_pin_layout(struct error *error)
+{
+    struct rlimit limit;
+
+    if (personality(PER_LINUX) < 0)
+        return error_system(error, errno, "cannot set the personality of processes");
+    if (getrlimit(RLIMIT_STACK, &limit) != 0)
+        return error_system(error, errno, "cannot read the stack's limit");
+    limit.rlim_cur = limit.rlim_max < STACK_SIZE ? limit.rlim_max : STACK_SIZE;
+    if (setrlimit(RLIMIT_STACK, &limit) != 0)
+        return error_system(error, errno, "cannot set the stack's limit");
+    return 0;
+}
 
 const char *const *guest_environment(void)
 {

@@ -34,6 +34,13 @@ struct guest_tools {
  */
 int guest_find_tools(struct guest_tools *tools, struct error *error);
 
+/*
+ * Has the host's kernel lay out the processes that this one starts from now on in the
+ * usual way, whatever setarch(1) and ulimit(1) say here: QEMU 10 puts a program elsewhere
+ * where it is in the way itself. 0, or -1 with ERROR_SYSTEM.
+ */
+int guest_pin_layout(struct error *error);
+
 /* What is to run. Everything is borrowed. */
 struct guest_program {
     const char *const *arguments;   /* argv of the program, argv[0] too; ends with NULL */

@@ -174,6 +174,34 @@ instructions() {
     assert_equal "$(field '.processes | length')" 3
 }
 
+# layout COMMAND...: where `cat` sees itself mapped, started by the words of a command.
+layout() {
+    "$@" "$BUILD/gaspipe" count --json --output "$BATS_TEST_TMPDIR/out" -- /bin/cat /proc/self/maps &&
+        field '[.instructions, .bytesRead]'
+}
+
+@test "the same addresses and count whatever setarch and ulimit say" {
+    local expected
+
+    expected=$(layout env)
+    assert_equal "$(layout setarch "$(uname -m)" -R)" "$expected" "no random addresses"
+    assert_equal "$(layout setarch "$(uname -m)" -L)" "$expected" "old layout"
+    assert_equal "$(ulimit -s unlimited && layout env)" "$expected" "no limit to the stack"
+    assert_equal "$(ulimit -S -s 512 && layout env)" "$expected" "a small stack"
+}
+
+@test "code in files that are gone when the program ends" {
+    printf '%s\n' '#include <sys/mman.h>' '#include <unistd.h>' 'int main(void)' '{' \
+        'int file = memfd_create("code", 0);' \
+        'return write(file, "\270\7\0\0\0\303", 6) != 6 ? 1 :' \
+        '((int (*)(void))mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0))();' '}' |
+        ${CC:-gcc} -D_GNU_SOURCE -x c - -o "$BATS_TEST_TMPDIR/generates"
+    run -1 count --json -- "$BATS_TEST_TMPDIR/generates"
+    assert_equal "$(field .status)" 7
+    assert_equal "$(field '.fingerprint.files | to_entries | map(select(.value == null).key)' \
+        summary)" '["/memfd:code (deleted)"]'
+}
+
 @test "a program that cannot be executed fails as it would without the counter" {
     run count -- /bin/sh -c '/etc/passwd; echo $?; /nowhere; echo $?'
     assert_output_has "Permission denied"
