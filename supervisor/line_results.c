@@ -8,7 +8,9 @@
 
 #include "base/array.h"
 
-static const char result_prefix[] = "input.result.", id_prefix[] = "input.id.";
+static const char result_prefix[] = "input.result.", id_prefix[] = "input.id.",
+                  told_prefix[] = "input.told.";
+static const char fulfilled_word[] = "fulfilled ", rejected_word[] = "rejected ";
 
 enum { RESULT_KEY_SIZE = 48 };
 
@@ -16,6 +18,11 @@ enum { RESULT_KEY_SIZE = 48 };
 static void make_result_key(char key[RESULT_KEY_SIZE], int64_t line)
 {
     snprintf(key, RESULT_KEY_SIZE, "%s%012" PRId64, result_prefix, line);
+}
+
+static void make_told_key(char key[RESULT_KEY_SIZE], int64_t line)
+{
+    snprintf(key, RESULT_KEY_SIZE, "%s%012" PRId64, told_prefix, line);
 }
 
 static int read_key(struct line_results *results, const char *key, char value[KERNEL_REF_SIZE],
@@ -42,6 +49,18 @@ static int append(struct line_results *results, const struct line_result *added,
     return 0;
 }
 
+static int append_told(struct line_results *results, int64_t line, struct error *error)
+{
+    int64_t *told = array_reserve(results->told, &results->told_capacity, results->told_count + 1,
+                                  sizeof *told);
+
+    if (told == NULL)
+        return error_memory(error, "a result");
+    results->told = told;
+    told[results->told_count++] = line;
+    return 0;
+}
+
 /* ---- from the store ---- */
 
 static int load(struct line_results *results, const char *key, struct error *error)
@@ -57,6 +76,11 @@ static int load(struct line_results *results, const char *key, struct error *err
     if (mark != NULL)
         *mark = '\0';
     return append(results, &loaded, error);
+}
+
+static int load_told(struct line_results *results, const char *key, struct error *error)
+{
+    return append_told(results, strtoll(key + strlen(told_prefix), NULL, 10), error);
 }
 
 /* Calls `visit` with each key of that prefix. */
@@ -88,7 +112,9 @@ int line_results_open(struct line_results *results, struct store *store, struct 
                       struct error *error)
 {
     *results = (struct line_results){.store = store, .kernel = kernel};
-    return for_each_key(results, result_prefix, load, error);
+    if (for_each_key(results, result_prefix, load, error) != 0)
+        return -1;
+    return for_each_key(results, told_prefix, load_told, error);
 }
 
 void line_results_free(struct line_results *results)
@@ -96,6 +122,9 @@ void line_results_free(struct line_results *results)
     free(results->waiting);
     results->waiting = NULL;
     results->count = results->capacity = 0;
+    free(results->told);
+    results->told = NULL;
+    results->told_count = results->told_capacity = results->printed = 0;
 }
 
 /* ---- names ---- */
@@ -169,6 +198,25 @@ static int end_waiting(struct line_results *results, const struct line_result *s
     return store_key_delete(results->store, key, error);
 }
 
+static int keep_told(struct line_results *results, const struct line_outcome *outcome,
+                     struct error *error)
+{
+    char key[RESULT_KEY_SIZE];
+    struct buf value = {0};
+    int result = -1;
+
+    buf_append_string(&value, outcome->fulfilled ? fulfilled_word : rejected_word);
+    buf_append_string(&value, outcome->capdata);
+    make_told_key(key, outcome->line);
+    if (buf_failed(&value))
+        error_memory(error, "a result");
+    else if (store_key_set(results->store, key, (struct iovec){value.data, value.length}, error) ==
+             0)
+        result = append_told(results, outcome->line, error);
+    buf_free(&value);
+    return result;
+}
+
 int line_results_settle(struct line_results *results,
                         void (*told)(void *context, const struct line_outcome *outcome),
                         void *context, struct error *error)
@@ -179,7 +227,7 @@ int line_results_settle(struct line_results *results,
 
     for (size_t i = 0; i < results->count; i++) {
         const struct line_result waiting = results->waiting[i];
-        struct line_outcome outcome = {.of = &waiting};
+        struct line_outcome outcome = {.line = waiting.line, .shown = waiting.shown};
         enum kernel_promise state = KERNEL_PROMISE_UNRESOLVED;
 
         buf_clear(&capdata);
@@ -197,11 +245,72 @@ int line_results_settle(struct line_results *results,
         else
             told(context, &outcome);
         if (result == 0)
+            result = keep_told(results, &outcome, error);
+        if (result == 0)
             result = end_waiting(results, &waiting, error);
     }
     results->count = left;
     buf_free(&capdata);
     return result;
+}
+
+/* ---- what was told ---- */
+
+static int tell_again(struct line_results *results, int64_t line,
+                      void (*told)(void *context, const struct line_outcome *outcome),
+                      void *context, struct error *error)
+{
+    struct line_outcome outcome = {.line = line, .again = true};
+    struct buf value = {0};
+    char key[RESULT_KEY_SIZE];
+    bool found;
+    int result;
+
+    make_told_key(key, line);
+    result = store_key_get(results->store, key, &value, &found, error);
+    if (result == 0 && buf_string(&value) == NULL)
+        result = error_memory(error, "a result");
+    if (result == 0) {
+        outcome.fulfilled = value.data[0] == fulfilled_word[0];
+        outcome.capdata = strchr(value.data, '{');
+        if (outcome.capdata == NULL)
+            result = error_set(error, ERROR_SYSTEM, "the store is damaged: %s", key);
+        else
+            told(context, &outcome);
+    }
+    buf_free(&value);
+    return result;
+}
+
+int line_results_tell_again(struct line_results *results,
+                            void (*told)(void *context, const struct line_outcome *outcome),
+                            void *context, struct error *error)
+{
+    for (size_t i = results->printed; i < results->told_count; i++)
+        if (tell_again(results, results->told[i], told, context, error) != 0)
+            return -1;
+    return 0;
+}
+
+void line_results_printed(struct line_results *results)
+{
+    results->printed = results->told_count;
+}
+
+int line_results_forget_printed(struct line_results *results, struct error *error)
+{
+    char key[RESULT_KEY_SIZE];
+
+    for (size_t i = 0; i < results->printed; i++) {
+        make_told_key(key, results->told[i]);
+        if (store_key_delete(results->store, key, error) != 0)
+            return -1;
+    }
+    for (size_t i = results->printed; i < results->told_count; i++)
+        results->told[i - results->printed] = results->told[i];
+    results->told_count -= results->printed;
+    results->printed = 0;
+    return 0;
 }
 
 static int forget_name(struct line_results *results, const char *key, struct error *error)
@@ -221,5 +330,8 @@ int line_results_clear(struct line_results *results, struct error *error)
         if (end_waiting(results, &results->waiting[i], error) != 0)
             return -1;
     results->count = 0;
+    line_results_printed(results);
+    if (line_results_forget_printed(results, error) != 0)
+        return -1;
     return for_each_key(results, id_prefix, forget_name, error);
 }

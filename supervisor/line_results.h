@@ -14,7 +14,8 @@
 /*
  * The results that the lines of the deliveries wait for, and the names that lines
  * gave to theirs. Both are in the store: input.result.LINE and input.id.ID, with the
- * kernel's promise.
+ * kernel's promise. What came of a line is in it, too, until it is known that it was
+ * printed: input.told.LINE, "fulfilled" or "rejected", a blank, and capdata.
  */
 struct line_result {
     int64_t line;
@@ -28,16 +29,22 @@ struct line_results {
     struct kernel *kernel;
     struct line_result *waiting; /* in the order of their lines */
     size_t count, capacity;
+    int64_t *told; /* lines of which the store has what was told */
+    size_t told_count, told_capacity;
+    size_t printed; /* so many of them, the first ones, are printed */
 };
 
 /* What came of a line. Texts are borrowed for the call. */
 struct line_outcome {
-    const struct line_result *of;
+    int64_t line;
+    bool shown; /* it was told with the delivery */
+    bool again; /* it may have been told by the run before */
     bool fulfilled;
     const char *capdata; /* JSON */
 };
 
-/* Reads those that are not settled yet. Store and kernel are borrowed. */
+/* Reads those that are not settled yet, and those that may not have been printed. Store and kernel
+ * are borrowed. */
 int line_results_open(struct line_results *results, struct store *store, struct kernel *kernel,
                       struct error *error);
 void line_results_free(struct line_results *results);
@@ -58,7 +65,18 @@ int line_results_settle(struct line_results *results,
                         void (*told)(void *context, const struct line_outcome *outcome),
                         void *context, struct error *error);
 
-/* Waits for none and forgets all names. Within a block. */
+/* Tells once more what may not have been printed. */
+int line_results_tell_again(struct line_results *results,
+                            void (*told)(void *context, const struct line_outcome *outcome),
+                            void *context, struct error *error);
+
+/* All that was told is printed, and durable. */
+void line_results_printed(struct line_results *results);
+
+/* Forgets what was printed. Within a block. */
+int line_results_forget_printed(struct line_results *results, struct error *error);
+
+/* Waits for none and forgets all names, and what was told. Within a block. */
 int line_results_clear(struct line_results *results, struct error *error);
 
 #endif

@@ -130,7 +130,7 @@ static void put_json_result(struct buf *line, const struct output_result *result
     buf_append_string(line, "{\"kind\":\"result\"");
     put_string(line, "place", result->place);
     put_string(line, "status", result->fulfilled ? "fulfilled" : "rejected");
-    buf_printf(line, ",\"value\":%s}\n", result->value);
+    buf_printf(line, ",\"value\":%s%s}\n", result->value, result->again ? ",\"again\":true" : "");
 }
 
 static void put_json_summary(struct buf *line, const struct output_sums *sums, double seconds)

@@ -36,6 +36,7 @@ struct output_result {
     const char *place; /* "FILE:LINE" */
     bool fulfilled;
     bool shown;        /* with its delivery: columns say it once */
+    bool again;        /* the run before may have told it */
     const char *value; /* JSON */
 };
 

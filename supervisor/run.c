@@ -102,6 +102,8 @@ static void committed(void *context)
 
     if (output_flush(&run->output, &error) != 0)
         run_fail(run, &error);
+    else
+        line_results_printed(&run->results);
 }
 
 static void conductor_failed(void *context, const struct error *error)
@@ -135,11 +137,27 @@ static void close_handles(struct run *run)
     uv_close((uv_handle_t *)&run->turn, NULL);
 }
 
+/* The store need not tell again what was printed. */
+static int forget_printed(struct run *run, struct error *error)
+{
+    if (run->results.printed == 0)
+        return 0;
+    if (store_block_begin(run->store, error) != 0 ||
+        line_results_forget_printed(&run->results, error) != 0)
+        return -1;
+    return store_block_commit(run->store, error);
+}
+
 static void conductor_closed(void *context)
 {
     struct run *run = context;
+    struct error error;
 
     close_handles(run);
+    if (forget_printed(run, &error) != 0 && run->status != ERROR_SYSTEM) {
+        log_line("%s", error.text);
+        run->status = ERROR_SYSTEM;
+    }
     delivery_input_close(run->input);
     run->input = NULL;
 }

@@ -237,11 +237,12 @@ static void told_outcome(void *context, const struct line_outcome *outcome)
     struct output_result result = {
         .place = place,
         .fulfilled = outcome->fulfilled,
-        .shown = outcome->of->shown,
+        .shown = outcome->shown,
+        .again = outcome->again,
     };
     struct error error;
 
-    run_make_place(run, outcome->of->line, place);
+    run_make_place(run, outcome->line, place);
     buf_append_string(&capdata, outcome->capdata);
     if (plain_value_show(&capdata, &value, &error) == 0)
         result.value = buf_string(&value);
@@ -265,6 +266,7 @@ void run_on_idle(void *context)
     run->started = true;
     run->queued = 0;
     if (conductor_open_block(run->conductor, &error) != 0 ||
+        line_results_forget_printed(&run->results, &error) != 0 ||
         line_results_settle(&run->results, told_outcome, run, &error) != 0) {
         run_fail(run, &error);
         return;
@@ -277,6 +279,18 @@ void run_on_idle(void *context)
 }
 
 /* ---- the beginning ---- */
+
+/* What is in the store already: it is printed at once. */
+static int tell_again(struct run *run, struct error *error)
+{
+    if (line_results_tell_again(&run->results, told_outcome, run, error) != 0)
+        return -1;
+    output_keep(&run->output);
+    if (output_flush(&run->output, error) != 0)
+        return -1;
+    line_results_printed(&run->results);
+    return 0;
+}
 
 /* Where another file begins nothing of the one before is waited for. */
 static int begin_anew(struct run *run, struct error *error)
@@ -303,5 +317,5 @@ int run_open_lines(struct run *run, struct error *error)
     if ((run->place.done && !run->options.resume) || run->options.new_input)
         return begin_anew(run, error);
     run->skipping = run->place.lines > 0;
-    return 0;
+    return tell_again(run, error);
 }

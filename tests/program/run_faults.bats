@@ -237,3 +237,29 @@ interrupted() {
         --vat "$token" "$ROOT/examples/token/deliveries.jsonl"
     assert_equal "${lines[-1]}" 0
 }
+
+@test "results that were committed and could not be printed are told by the next run, once" {
+    local line turn options=(--json --counter none --store store --vat "$token" --resume input)
+
+    for line in 5 6 7; do
+        echo "{\"vat\":\"token\",\"method\":\"mint\",\"args\":[\"a\",$line]}"
+    done > input
+    echo '{"vat":"token","method":"transfer","args":["b","a",1]}' >> input
+    # The vat starts, the first line is done, the second is: a commit and a failure each.
+    for turn in 1 2 3; do
+        status=0
+        "$NATIVE/gaspipe" run "${options[@]}" > /dev/full 2> err || status=$?
+        assert_equal "$status" 4
+        grep -q 'cannot write the results' err
+    done
+    run --separate-stderr "$NATIVE/gaspipe" run "${options[@]}"
+    assert_status 1
+    assert_equal "$(jq -c 'select(.kind == "result") | [.place, .status, .value // .value["#error"], .again]' \
+        <<< "$output" | cut -c1-40)" '["input:1","fulfilled","5",true]
+["input:2","fulfilled","11",null]
+["input:3","fulfilled","18",null]
+["input:4","rejected",{"#error":"RangeEr'
+    run --separate-stderr "$NATIVE/gaspipe" run "${options[@]}"
+    assert_status 0
+    assert_equal "$(jq -c 'select(.kind == "result")' <<< "$output")" ""
+}
