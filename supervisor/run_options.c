@@ -262,6 +262,7 @@ static int take_option(void *context, int option, struct error *error)
         options->counter_named = true;
         return option_take_counter(optarg, &options->counted, error);
     case OPTION_COMPUTE:
+        options->compute_named = true;
         return option_take_compute(optarg, &options->compute_limit, error);
     case OPTION_WORKER:
         options->worker = optarg;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "supervisor/contract_file.h"
 #include "supervisor/run_parts.h"
 
@@ -32,6 +34,42 @@ static int keep_contract(struct run *run, const char *path, struct contract_file
                             (struct iovec){contract->bundle.data, contract->bundle.length}, error);
 }
 
+static void tell_kept(const char *vat, const char *option, int64_t given, int64_t kept)
+{
+    if (given != kept)
+        log_line("vat %s: %s %" PRId64 " is not taken; it keeps what it was made with, %" PRId64
+                 "%s",
+                 vat, option, given, kept, kept == 0 ? " (no limit)" : "");
+}
+
+/* A vat that the store has keeps its limits: others that are given now are not its. */
+static int tell_kept_limits(struct run *run, int64_t vat, struct error *error)
+{
+    const struct run_options *options = &run->options;
+    struct kernel_vat kept;
+    bool lives;
+
+    if (kernel_vat_get(conductor_kernel(run->conductor), vat, &kept, &lives, error) != 0)
+        return -1;
+    if (!lives)
+        return 0;
+    if (options->compute_named)
+        tell_kept(kept.name, "--compute-limit", options->compute_limit, kept.limits.compute);
+    if (options->instruction_limit > 0)
+        tell_kept(kept.name, "--max-instructions", (int64_t)options->instruction_limit,
+                  kept.limits.instructions);
+    if (options->syscall_limit > 0)
+        tell_kept(kept.name, "--max-syscalls", (int64_t)options->syscall_limit,
+                  kept.limits.syscalls);
+    if (options->store_limit > 0)
+        tell_kept(kept.name, "--max-store-bytes", options->store_limit, kept.limits.store_bytes);
+    if (options->message_limit > 0)
+        tell_kept(kept.name, "--max-message-bytes", options->message_limit,
+                  kept.limits.message_bytes);
+    kernel_vat_free(&kept);
+    return 0;
+}
+
 static int add_vat(struct run *run, const char *name, const char *path, struct error *error)
 {
     struct contract_file contract = {0};
@@ -42,6 +80,8 @@ static int add_vat(struct run *run, const char *name, const char *path, struct e
     setup.runtime = contract.is_plain ? KERNEL_VAT_PLAIN : KERNEL_VAT_LIVESLOTS;
     if (result == 0)
         result = kernel_provide_vat(conductor_kernel(run->conductor), &setup, &vat, error);
+    if (result == 0)
+        result = tell_kept_limits(run, vat, error);
     buf_free(&contract.bundle);
     return result;
 }

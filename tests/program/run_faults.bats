@@ -263,3 +263,21 @@ interrupted() {
     assert_status 0
     assert_equal "$(jq -c 'select(.kind == "result")' <<< "$output")" ""
 }
+
+@test "limits other than those that a vat was made with are said not to be taken" {
+    local options=(--counter none --store store --vat "$token" -)
+
+    run --separate-stderr "$NATIVE/gaspipe" run --compute-limit 5000000 --max-syscalls 9 \
+        "${options[@]}" < /dev/null
+    assert_status 0
+    assert_equal "$stderr" ""
+    run --separate-stderr "$NATIVE/gaspipe" run --compute-limit 7 --max-syscalls 9 \
+        --max-store-bytes 1K "${options[@]}" < /dev/null
+    assert_status 0
+    assert_equal "$stderr" \
+        'gaspipe: vat token: --compute-limit 7 is not taken; it keeps what it was made with, 5000000
+gaspipe: vat token: --max-store-bytes 1024 is not taken; it keeps what it was made with, 0 (no limit)'
+    # Nobody asked for another.
+    run --separate-stderr "$NATIVE/gaspipe" run "${options[@]}" < /dev/null
+    assert_equal "$stderr" ""
+}
