@@ -239,14 +239,14 @@ interrupted() {
 }
 
 @test "results that were committed and could not be printed are told by the next run, once" {
-    local line turn options=(--json --counter none --store store --vat "$token" --resume input)
+    local line options=(--json --counter none --store store --vat "$token" --resume input)
 
     for line in 5 6 7; do
         echo "{\"vat\":\"token\",\"method\":\"mint\",\"args\":[\"a\",$line]}"
     done > input
     echo '{"vat":"token","method":"transfer","args":["b","a",1]}' >> input
     # The vat starts, the first line is done, the second is: a commit and a failure each.
-    for turn in 1 2 3; do
+    for _ in 1 2 3; do
         status=0
         "$NATIVE/gaspipe" run "${options[@]}" > /dev/full 2> err || status=$?
         assert_equal "$status" 4

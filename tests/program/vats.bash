@@ -52,6 +52,7 @@ stopped() {
     while [ "$status" -gt 128 ]; do
         rounds=$((rounds + 1))
         printed=$(grep -c "${at:-}" "$2.out") || true
+        # shellcheck disable=SC2154 # the caller's
         "$gaspipe" run --json "${vats[@]}" --store "$2" "${@:3}" "$1" >> "$2.out" 2> err &
         pid=$!
         until [ "$(grep -c "${at:-}" "$2.out")" -gt "$printed" ] || ! kill -0 "$pid" 2> /dev/null; do

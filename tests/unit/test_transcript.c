@@ -110,7 +110,7 @@ static void an_upgrade_is_a_step_once(void **state)
     struct transcript *transcript = open_text(CREATE UPGRADE("routing") UPGRADE(
         "delivery") "{\"type\":\"crank-start\",\"crankType\":\"delivery\",\"messageType\":"
                     "\"send\"" TIME "{\"type\":\"deliver\",\"vatID\":\"v1\",\"deliveryNum\":4,"
-                                    "\"replay\":true,\"vd\":[1]" TIME);
+                    "\"replay\":true,\"vd\":[1]" TIME);
     struct transcript_step step;
 
     (void)state;
