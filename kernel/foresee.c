@@ -56,6 +56,20 @@ static int undo(struct kernel *kernel, struct error *error)
     return store_undo(shadow->store, error);
 }
 
+/* Tells of the delivery when all that led to it is undone. */
+static int tell(struct kernel *kernel, const struct kernel_foresight *foresight, bool foreseen,
+                struct error *error)
+{
+    struct kernel *shadow = kernel->shadow;
+
+    if (undo(kernel, error) != 0)
+        return -1;
+    if (foreseen)
+        foresight->foreseen(foresight->context, &shadow->crank.delivery.view);
+    deliver_forget(shadow);
+    return 0;
+}
+
 /* ---- one item ---- */
 
 /* The vat that it is for, as far as that is plain; 0: it is not. */
@@ -99,12 +113,7 @@ static int foresee_item(struct kernel *kernel, const struct kernel_foresight *fo
     if (begin(shadow, error) != 0)
         return -1;
     foreseen = do_work(shadow, item);
-    if (undo(kernel, error) != 0)
-        return -1;
-    if (foreseen)
-        foresight->foreseen(foresight->context, &shadow->crank.delivery.view);
-    deliver_forget(shadow);
-    return 0;
+    return tell(kernel, foresight, foreseen, error);
 }
 
 /* The item is given back. *enough: no more are to be looked at. */
@@ -213,12 +222,7 @@ int kernel_foresee_outside(struct kernel *kernel, const struct kernel_foresight 
     foreseen =
         item != NULL && do_work(shadow, item) && shadow->crank.delivery.runtime == KERNEL_VAT_PLAIN;
     json_decref(item);
-    if (undo(kernel, error) != 0)
-        return -1;
-    if (foreseen)
-        foresight->foreseen(foresight->context, &shadow->crank.delivery.view);
-    deliver_forget(shadow);
-    return 0;
+    return tell(kernel, foresight, foreseen, error);
 }
 
 /* ---- its syscalls ---- */

@@ -149,10 +149,20 @@ static bool step(struct conductor *conductor)
     return false;
 }
 
+/* A crank whose delivery was made before ends within its step, and has the next one go: however
+ * many there are, the stack stays as it is. */
 void conductor_go(struct conductor *conductor)
 {
-    while (!conductor->failed && !conductor->closing && step(conductor))
-        continue;
+    conductor->more = true;
+    if (conductor->going)
+        return;
+    conductor->going = true;
+    while (conductor->more && !conductor->failed && !conductor->closing) {
+        conductor->more = false;
+        if (step(conductor))
+            conductor->more = true;
+    }
+    conductor->going = false;
 }
 
 /* ---- beginning and end ---- */
@@ -207,6 +217,9 @@ struct conductor *conductor_new(const struct conductor_options *options,
         return NULL;
     }
     conductor->options = *options;
+    /* Which vats give up their workers when depends on when workers end, and the slog tells it. */
+    if (options->max_workers > 0 && options->slog != NULL)
+        conductor->options.jobs = 1;
     conductor->listener = *listener;
     conductor->beginning = true;
     journal_init(&conductor->journal, options->slog);

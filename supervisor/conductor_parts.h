@@ -56,6 +56,7 @@ struct conductor {
     bool collecting; /* it is the bringOutYourDead before a snapshot */
     bool saving;     /* the vat's snapshot behind it is */
     bool failed, closing;
+    bool going, more; /* within conductor_go(), and there is another step for it */
 
     unsigned tries;        /* of the crank, or of bringing a vat, that met trouble in a row */
     uv_timer_t pause;      /* until the crank is tried again */

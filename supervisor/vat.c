@@ -163,6 +163,7 @@ void vat_happen(struct vat *vat, const struct vat_happening *happening)
 void vat_put_away(struct vat *vat)
 {
     vat->vd = NULL;
+    vat->ahead = false;
     vat_event(vat, VAT_EVENT_PUT_AWAY);
 }
 

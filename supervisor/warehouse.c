@@ -205,10 +205,10 @@ void warehouse_catch_up(struct warehouse *warehouse, int64_t id)
 void warehouse_take_back(struct warehouse *warehouse, int64_t id)
 {
     struct vat *vat = find(warehouse, id);
-    const bool is_there = vat != NULL && vat_is_ahead(vat);
+    const bool was_ahead = vat != NULL && vat->ahead;
 
     warehouse_put_away(warehouse, id);
-    if (is_there)
+    if (was_ahead)
         vat->quiet = true;
 }
 

@@ -131,8 +131,8 @@ bool warehouse_is_ahead(const struct warehouse *warehouse, int64_t id);
 /* Its turn has come: what was delivered ahead is as any other delivery from now on. */
 void warehouse_catch_up(struct warehouse *warehouse, int64_t id);
 
-/* It will not come: as warehouse_put_away(), and the slog does not tell how the worker comes back.
- */
+/* It will not come: as warehouse_put_away(). Unless room was wanted, the slog does not tell how the
+ * worker comes back. */
 void warehouse_take_back(struct warehouse *warehouse, int64_t id);
 
 /* Answers what the vat asks, with JSON; when it was sent. */
