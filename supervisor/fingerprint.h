@@ -19,7 +19,7 @@
 #define FINGERPRINT_HEX_SIZE 65 /* 32 bytes in hexadecimal, and '\0' */
 
 struct fingerprint_file {
-    char *path; /* owned */
+    char *path;                      /* owned */
     char hash[FINGERPRINT_HEX_SIZE]; /* "": it is gone, and not in the hash of all */
 };
 
