@@ -34,8 +34,8 @@ static const char *const pinned_options[] = {
     "-cpu",  "Nehalem", /* x86-64-v2: all of its instructions exist in every QEMU, on every host */
     "-seed", "1",       /* what AT_RANDOM points to */
     "-s",    STRING_OF(STACK_SIZE), /* bytes */
-    "-r",    "6.1.0",   /* what uname(2) says */
-    "-L",    "/",       /* no other root for libraries */
+    "-r",    "6.1.0",               /* what uname(2) says */
+    "-L",    "/",                   /* no other root for libraries */
 };
 
 #define PINNED_OPTIONS (sizeof pinned_options / sizeof *pinned_options)
