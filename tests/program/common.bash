@@ -66,3 +66,12 @@ wait_for() {
         read -r -t 0.02 <> <(:) || true
     done
 }
+
+# Makes build/npm/node_modules, once for all tests that run at the same time; what was said
+# is in the file $npm_peers_log.
+make_npm_peers() {
+    npm_peers_log=$BATS_TEST_TMPDIR/npm-peers.log
+    mkdir -p "$ROOT/build"
+    env -u MAKEFLAGS -u MAKELEVEL flock "$ROOT/build/npm.lock" \
+        make -s -C "$ROOT" build/npm/fetched > "$npm_peers_log" 2>&1
+}

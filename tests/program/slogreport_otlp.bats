@@ -313,11 +313,9 @@ JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
     assert_bad_input 4 /dev/full
 }
 
-# Makes build/npm/node_modules, once for all tests that run at the same time.
 fetch_peers() {
-    mkdir -p "$ROOT/build"
-    env -u MAKEFLAGS -u MAKELEVEL flock "$ROOT/build/npm.lock" make -s -C "$ROOT" build/npm/fetched > fetched 2>&1 && return
-    ! grep -q EINTEGRITY fetched || fail "$(cat fetched)"
+    make_npm_peers && return
+    ! grep -q EINTEGRITY "$npm_peers_log" || fail "$(cat "$npm_peers_log")"
     skip "npm's registry cannot be reached, so OpenTelemetry's definitions are not there"
 }
 

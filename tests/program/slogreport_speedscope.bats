@@ -19,11 +19,10 @@ teardown_file() {
     stop_browser
 }
 
-# Makes build/npm/node_modules, once for all tests that run at the same time.
 needs_speedscope() {
     have_browser || skip 'chromium, chromedriver or curl is not installed (scripts/setup --page)'
-    env -u MAKEFLAGS -u MAKELEVEL flock "$ROOT/build/npm.lock" make -s -C "$ROOT" build/npm/fetched > fetched 2>&1 && return
-    cat fetched >&3
+    make_npm_peers && return
+    cat "$npm_peers_log" >&3
     skip "npm's registry cannot be reached, so speedscope is not there"
 }
 
