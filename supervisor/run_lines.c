@@ -82,7 +82,7 @@ static int report_refused(struct run *run, const struct delivery_line *line,
 static int queue_message(struct run *run, const struct delivery_line *line, struct error *error)
 {
     const bool wants_result = line->kind == DELIVERY_LINE_SHORT;
-    char result[KERNEL_REF_SIZE];
+    char result[KERNEL_REF_SIZE] = "";
 
     if (run_queue_message(run, conductor_kernel(run->conductor), line, wants_result ? result : NULL,
                           error) != 0)
