@@ -95,6 +95,18 @@ overlaps() {
     done
 }
 
+@test "under the counter: the same instructions, and the report adds up" {
+    lines 9 2000 > input
+    NATIVE=$BUILD jobs_run 1 one --counter qemu
+    NATIVE=$BUILD jobs_run 2 many --counter qemu
+    assert_same one many
+    assert_equal "$(jq -s '[.[] | select(.kind == "delivery") | .instructions > 1000] | all' many/out)" true
+    run --separate-stderr "$BUILD/slogreport" --strict --json many/slog
+    assert_status 0
+    assert_equal "$(jq -sc '[.[] | select(.kind == "delivery") | (.total - .pipe - .worker - .kernel -
+        .unattributed) * 1e6 | round | fabs] | unique' <<< "$output")" '[0]'
+}
+
 @test "a vat that passes a limit before its turn ends at its turn" {
     { lines 4 20000; echo '{"vat":"b","method":"work","args":[9000000]}'; lines 12 30000
         echo '{"vat":"c","method":"store_much","args":[50]}'; lines 12 30000; } > input
