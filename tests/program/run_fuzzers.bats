@@ -36,3 +36,13 @@ run_fuzzers() {
     run_fuzzers 1
     assert_status 1
 }
+
+@test "two at a time: each waits for the other" {
+    fuzzer one "mkfifo $BATS_TEST_TMPDIR/meet; echo > $BATS_TEST_TMPDIR/meet"
+    fuzzer two "until read -r _ < $BATS_TEST_TMPDIR/meet; do :; done 2> /dev/null"
+    fuzzer three 'exit 77'
+    JOBS=2 run_fuzzers 1 "$BATS_TEST_TMPDIR/fuzz_one" "$BATS_TEST_TMPDIR/fuzz_two" \
+        "$BATS_TEST_TMPDIR/fuzz_three"
+    assert_status 1
+    assert_equal "${lines[-1]}" '2 passed, 1 failed'
+}
