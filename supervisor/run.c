@@ -115,14 +115,10 @@ static void conductor_failed(void *context, const struct error *error)
  * What is left takes no time. A signal that still ended the process would give a run in
  * which all is done the status of one that is to be started again.
  */
-static void block_ending_signals(void)
+static void ignore_ending_signals(void)
 {
-    sigset_t signals;
-
-    sigemptyset(&signals);
     for (int i = 0; i < RUN_SIGNALS; i++)
-        sigaddset(&signals, ending_signals[i]);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+        signal(ending_signals[i], SIG_IGN);
 }
 
 static void close_handles(struct run *run)
@@ -130,9 +126,9 @@ static void close_handles(struct run *run)
     if (!run->handles_open)
         return;
     run->handles_open = false;
-    block_ending_signals();
     for (int i = 0; i < RUN_SIGNALS; i++)
         uv_close((uv_handle_t *)&run->signals[i], NULL);
+    ignore_ending_signals();
     uv_close((uv_handle_t *)&run->progress, NULL);
     uv_close((uv_handle_t *)&run->turn, NULL);
 }

@@ -172,6 +172,8 @@ static void got_line(void *context, const char *text, size_t length, int64_t num
     struct run *run = context;
     struct error error;
 
+    if (run->ending)
+        return;
     run->line_number = number;
     run_pass_ahead(run, number);
     if (run->skipping) {
@@ -205,6 +207,8 @@ static void input_ended(void *context)
     struct run *run = context;
 
     run->input_ended = true;
+    if (run->ending) /* by a signal: who starts again finds the end once more */
+        return;
     if (run->queued > 0)
         conductor_go(run->conductor);
     else
@@ -263,6 +267,8 @@ void run_on_idle(void *context)
     struct run *run = context;
     struct error error;
 
+    if (run->ending)
+        return;
     run->started = true;
     run->queued = 0;
     if (conductor_open_block(run->conductor, &error) != 0 ||
