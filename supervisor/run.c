@@ -118,7 +118,7 @@ static void conductor_failed(void *context, const struct error *error)
 static void ignore_ending_signals(void)
 {
     for (int i = 0; i < RUN_SIGNALS; i++)
-        signal(ending_signals[i], SIG_IGN);
+        (void)signal(ending_signals[i], SIG_IGN); /* fails for no signal of these */
 }
 
 static void close_handles(struct run *run)

@@ -32,8 +32,8 @@ static void on_ending(int signal_number)
         if (unfinished_files[i] != NULL)
             (void)unlink(unfinished_files[i]);
     }
-    /* The action is the default one again, and comes when this returns. */
-    (void)raise(signal_number);
+    (void)signal(signal_number, SIG_DFL);
+    (void)raise(signal_number); /* comes when this returns */
 }
 
 static void block_endings(sigset_t *before)
@@ -46,10 +46,14 @@ static void block_endings(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &blocked, before);
 }
 
-/* A signal that is ignored, as under nohup, stays so. */
+/*
+ * A signal that is ignored, as under nohup, stays so. Not SA_RESETHAND: the kernel resets
+ * the action before it blocks the signal, and one that is sent twice, as timeout(1) does,
+ * then ends the process before the handler has run.
+ */
 static void catch_endings(void)
 {
-    struct sigaction action = {.sa_handler = on_ending, .sa_flags = (int)SA_RESETHAND}, old;
+    struct sigaction action = {.sa_handler = on_ending}, old;
 
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {

@@ -40,6 +40,25 @@ start_endless() {
     done
 }
 
+# As timeout(1) sends it, to a process and to its group. The second is to come while the
+# first is on its way to its handler.
+@test "a signal that is sent many times leaves no unfinished file" {
+    local i many
+
+    for i in {1..20}; do
+        rm -rf files lines
+        mkdir files
+        start_endless --html files/it
+        wait_for 20 bash -c 'ls files/it.* > ls.out 2>&1'
+        many=()
+        while [ "${#many[@]}" -lt 200 ]; do many+=("$reader"); done
+        kill -s TERM "${many[@]}" 2> /dev/null || true
+        wait "$reader" || true
+        exec 9>&-
+        assert_equal "$(ls files)" '' "the $i. time"
+    done
+}
+
 @test "a signal while a summary is read leaves the old histograms as they were" {
     local signal status
 
