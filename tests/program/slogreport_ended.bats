@@ -19,6 +19,12 @@ start_endless() {
     zcat "$DATA/small.slog.gz" >&9
 }
 
+# start_unfinished OPTION: by then it has begun to write files/it under another name.
+start_unfinished() {
+    start_endless "$1" files/it
+    wait_for 20 bash -c 'ls files/it.* > ls.out 2>&1'
+}
+
 @test "a signal leaves no unfinished file, and the old one as it was" {
     local signal output status
 
@@ -27,8 +33,7 @@ start_endless() {
             rm -rf files lines
             mkdir files
             echo before > files/it
-            start_endless "$output" files/it
-            wait_for 20 bash -c 'ls files/it.* > ls.out 2>&1'
+            start_unfinished "$output"
             kill -s "$signal" "$reader"
             status=0
             wait "$reader" || status=$?
@@ -48,8 +53,7 @@ start_endless() {
     for i in {1..20}; do
         rm -rf files lines
         mkdir files
-        start_endless --html files/it
-        wait_for 20 bash -c 'ls files/it.* > ls.out 2>&1'
+        start_unfinished --html
         many=()
         while [ "${#many[@]}" -lt 200 ]; do many+=("$reader"); done
         kill -s TERM "${many[@]}" 2> /dev/null || true
