@@ -61,7 +61,9 @@ static enum tally_manner manner_of(const struct instruction *instruction,
 {
     if (instruction->repeats && manner.repeat_once)
         return TALLY_REPEATED;
-    return instruction->raises ? TALLY_RAISING : TALLY_PLAIN;
+    if (instruction->raises)
+        return TALLY_RAISING;
+    return instruction->atomic && manner.shared ? TALLY_ATOMIC : TALLY_PLAIN;
 }
 
 /*

@@ -12,6 +12,7 @@ struct blocks_manner {
     enum gasmark_precision precision;
     bool repeat_once; /* a string instruction counts once, not once for each iteration */
     bool kinds;       /* with the kinds of the instructions */
+    bool shared;      /* others can see the memory: atomic operations are TALLY_ATOMIC */
 };
 
 /* Makes the instructions of a block count, while it is being translated. */

@@ -126,10 +126,10 @@ static enum effect effect_of(enum effect effect, const struct opcode *opcode)
     return UNKNOWN;
 }
 
-/* Of those that VEX encodes, nothing is known here. */
+/* Of those that VEX encodes, nothing is known here; a locked register is illegal. */
 static enum effect look_up(const struct opcode *opcode)
 {
-    if (opcode->is_vex)
+    if (opcode->is_vex || (opcode->lock && !opcode_names_memory(opcode)))
         return UNKNOWN;
     switch (opcode->map) {
     case OPCODE_ONE_BYTE:
@@ -151,6 +151,14 @@ static bool is_string(uint8_t opcode)
     return (opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf);
 }
 
+/* xchg with memory is so without a prefix. */
+static bool is_atomic(const struct opcode *opcode)
+{
+    bool exchanges = opcode->map == OPCODE_ONE_BYTE && (opcode->byte & 0xfe) == 0x86;
+
+    return (opcode->lock || exchanges) && opcode_names_memory(opcode);
+}
+
 struct instruction instruction_of(const struct opcode *opcode)
 {
     enum effect effect = effect_of(look_up(opcode), opcode);
@@ -159,5 +167,6 @@ struct instruction instruction_of(const struct opcode *opcode)
         .may_fault = effect != HARMLESS,
         .raises = effect == UNKNOWN,
         .repeats = opcode->repeat && opcode->map == OPCODE_ONE_BYTE && is_string(opcode->byte),
+        .atomic = is_atomic(opcode),
     };
 }

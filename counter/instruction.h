@@ -11,6 +11,7 @@ struct instruction {
     bool may_fault; /* it can end without having completed, and a handler run instead */
     bool raises;    /* it can do so for another reason than an access to memory */
     bool repeats;   /* a string instruction with a rep prefix */
+    bool atomic;    /* it reads and writes memory in one, locked */
 };
 
 /* No instruction is longer. */

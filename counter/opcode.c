@@ -12,6 +12,7 @@ static bool is_prefix(uint8_t byte)
 static void take_prefix(struct opcode *opcode, uint8_t byte)
 {
     opcode->extended = (byte & 0xf1) == 0x41; /* only just before the opcode does it count */
+    opcode->lock |= byte == 0xf0;
     if (byte == 0xf2 || byte == 0xf3) {
         opcode->repeat = true;
         opcode->mandatory = byte;

@@ -26,6 +26,7 @@ struct opcode {
     uint8_t modrm;     /* the byte behind it, whether or not it is one; 0 where there is none */
     uint8_t mandatory; /* the prefix that chooses between instructions: 0, 0x66, 0xf2 or 0xf3 */
     bool repeat;       /* there is a prefix 0xf2 or 0xf3 */
+    bool lock;         /* there is a prefix 0xf0 */
     bool extended;     /* REX.B: the register in the opcode is one of the upper eight */
     bool is_vex;
 };

@@ -125,6 +125,7 @@ static void tell_short_adds(void)
 
 static void threads_come(void)
 {
+    manner.shared = true;
     tally_threads_come();
     guest_memory_is_shared();
 }
@@ -152,6 +153,8 @@ static void before_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_
 {
     if (number == SYS_mmap && (a3 & PROT_EXEC) != 0 && (a4 & MAP_ANONYMOUS) == 0)
         reporter_object((int)a5);
+    if ((number == SYS_mmap && (a4 & MAP_SHARED) != 0) || number == SYS_shmat)
+        manner.shared = true;
     if (number == SYS_getrandom && options.pin_random)
         randomness_asked(a1);
     if (number == SYS_exit_group || number == SYS_exit || number == SYS_execve)
@@ -266,8 +269,11 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
     if (!interpose("kill", (void *)end_by_signal, (void **)&real_kill))
         fprintf(stderr,
                 "gascount: where a signal ends a process, its last instructions are lost\n");
-    manner = (struct blocks_manner){options.precision,
-                                    options.repeat_once || !host_shows_iterations(), options.kinds};
+    manner = (struct blocks_manner){
+        .precision = options.precision,
+        .repeat_once = options.repeat_once || !host_shows_iterations(),
+        .kinds = options.kinds,
+    };
     marks_set_precision(manner.precision);
     reporter_precision(manner.precision);
     if (options.limit > 0)

@@ -20,6 +20,7 @@ struct slot {
     uint64_t repeated_begun;   /* begun_by() the thread just after it was counted */
     struct tally flushed;
     uint64_t raising_begun; /* begun_by() it when an instruction that can raise began */
+    uint64_t atomic_begun;  /* the same of an atomic operation; 0: none that may begin again */
     uint64_t added_before;  /* host_added() when the thread began */
     /* Only where kinds or a profile are asked for: */
     const struct stretch *last; /* to begin */
@@ -139,6 +140,13 @@ static void add_raising(unsigned thread, void *unused)
     slots[thread].raising_begun = begun_by(thread);
 }
 
+static void add_atomic(unsigned thread, void *unused)
+{
+    (void)unused;
+    slots[thread].begun++;
+    slots[thread].atomic_begun = begun_by(thread);
+}
+
 /*
  * QEMU begins the same instruction again and nothing else in between: only then
  * is the number of instructions begun the same as when it was counted.
@@ -198,6 +206,12 @@ static void note_raising(unsigned thread, void *stretch)
     note(thread, stretch);
 }
 
+static void note_atomic(unsigned thread, void *stretch)
+{
+    add_atomic(thread, NULL);
+    note(thread, stretch);
+}
+
 static void note_repeated(unsigned thread, void *stretch_of)
 {
     const struct stretch *stretch = stretch_of;
@@ -222,6 +236,7 @@ static void note_before(struct qemu_plugin_insn *insn, const struct stretch *str
         [TALLY_PLAIN] = note_plain,
         [TALLY_REPEATED] = note_repeated,
         [TALLY_RAISING] = note_raising,
+        [TALLY_ATOMIC] = note_atomic,
     };
     const struct stretch *kept = stretch_keep(stretch);
 
@@ -261,6 +276,8 @@ void tally_count_before(struct qemu_plugin_insn *insn, const struct stretch *str
         call_before(insn, add_repeated, (void *)(uintptr_t)stretch->address);
     else if (manner == TALLY_RAISING)
         call_before(insn, add_raising, NULL);
+    else if (manner == TALLY_ATOMIC)
+        call_before(insn, add_atomic, NULL);
     else
         count_plain(insn, stretch->length);
 }
@@ -270,12 +287,11 @@ void tally_set_thread(unsigned thread)
     own_slot = &slots[thread];
 }
 
-/* What began is the last instruction of the last stretch: it is taken away again. */
-static void take_back(struct slot *slot)
+/* What began is the last instruction of the last stretch: its kind is taken away again. */
+static void take_back_kind(struct slot *slot)
 {
     unsigned thread = (unsigned)(slot - slots);
 
-    slot->aborts++;
     if (slot->last == NULL)
         return;
     if (alone_kinds != NULL) {
@@ -288,11 +304,19 @@ static void take_back(struct slot *slot)
 
 void tally_note_abort(enum abort_reason reason)
 {
+    uint64_t begun;
+
     if (own_slot == NULL)
         return;
-    if (reason == ABORT_BY_MEMORY ||
-        own_slot->raising_begun == begun_by((unsigned)(own_slot - slots)))
-        take_back(own_slot);
+    begun = begun_by((unsigned)(own_slot - slots));
+    if (reason == ABORT_BY_MEMORY || own_slot->raising_begun == begun) {
+        own_slot->aborts++;
+        take_back_kind(own_slot);
+    } else if (own_slot->atomic_begun == begun) {
+        own_slot->begun--;
+        own_slot->atomic_begun = 0;
+        take_back_kind(own_slot);
+    }
 }
 
 void tally_add_syscall(unsigned thread)

@@ -52,6 +52,12 @@ enum tally_manner {
     TALLY_REPEATED,
     /* One instruction, and tally_note_abort() will know whether it was the last to begin. */
     TALLY_RAISING,
+    /*
+     * One instruction, an atomic operation on memory that others see. Where its operand is not
+     * aligned, QEMU leaves the block and begins it again while all others stand still. It
+     * is counted once, and that is no fault.
+     */
+    TALLY_ATOMIC,
 };
 
 /* To be called by a thread that is about to make another one, the first time at least. */

@@ -209,6 +209,11 @@ layout() {
     assert_output_has 127
 }
 
+@test "an atomic operation that QEMU begins twice is no fault" {
+    count --json -- "$REGIONS" atomics-torn-shared
+    assert_equal "$(field '[.exact, .faults, .regions[0].faults]')" '[true,0,0]'
+}
+
 @test "marked regions are listed" {
     count --json -- "$MARKS" answers
     assert_equal "$(field '.regions | length >= 4')" true
@@ -333,7 +338,7 @@ folded_sum() {
     local folded=$BATS_TEST_TMPDIR/folded
 
     for program in "$MARKS answers" "$MARKS process-scope" "/bin/sh -c '$MARKS answers'" \
-        "$REGIONS faults-resumed" "$REGIONS rep-move" "kill -9 \$\$" "kill -SEGV \$\$"; do
+        "$REGIONS faults-resumed" "$REGIONS rep-move" "$REGIONS atomics-torn-shared" "kill -9 \$\$" "kill -SEGV \$\$"; do
         run count --json --profile "$folded" --rep once -- /bin/sh -c "$program"
         assert_equal "$(folded_sum "$folded")" "$(field .instructions)" "$program"
         run ! grep -vE '^[^; `]+`[^; `]+(;[^; `]+`[^; `]+)* [0-9]+$' "$folded"
@@ -421,7 +426,7 @@ kinds_add_up() {
 
     for region in floating-point x87 rep-move rep-compare signals jumps-from-handler \
         faults-resumed rep-fault faults-abandoned divisions-by-zero illegal-instructions \
-        wild-calls self-modifying fork beside-threads in-thread; do
+        wild-calls self-modifying fork beside-threads in-thread atomics-torn-threads; do
         assert_equal "$(kinds_add_up -- "$REGIONS" "$region")" "" "$region"
         assert_equal "$(field '.regions | length')" 1 "$region"
         assert_equal "$(kinds_add_up --rep once -- "$REGIONS" "$region")" "" "$region, rep=once"

@@ -127,6 +127,29 @@ static void atomics(void)
     }
 }
 
+/* Across two lines of the cache, where QEMU stops all other threads for each. */
+static void torn_atomics(void)
+{
+    static char line[128] __attribute__((aligned(64)));
+
+    for (unsigned i = 0; i < 20; i++) {
+        unsigned long word = i;
+
+        __asm__ volatile("nop\n lock addq $1, (%1)\n nop\n lock btsq $3, 1(%1)\n"
+                         "lock xaddq %0, (%1)\n xchgq %0, 2(%1)\n nop\n"
+                         "lock cmpxchgq %0, 3(%1)\n nop"
+                         : "+r"(word)
+                         : "r"(line + 60)
+                         : "rax", "cc", "memory");
+    }
+}
+
+static void share_memory(void)
+{
+    if (mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+        abort();
+}
+
 static void pauses(void)
 {
     for (int i = 0; i < 50; i++)
@@ -275,6 +298,8 @@ static void illegal(void)
     for (volatile int i = 0; i < 5; i++)
         if (sigsetjmp(back, 1) == 0)
             __asm__ volatile("ud2");
+    if (sigsetjmp(back, 1) == 0)
+        __asm__ volatile(".byte 0xf0, 0x01, 0xc8; nop"); /* lock add %ecx,%eax */
 }
 
 static void breakpoints(void)
@@ -571,6 +596,8 @@ static const struct {
     {"floating-point", floating_point, NULL},
     {"x87", x87, NULL},
     {"atomics", atomics, NULL},
+    {"atomics-torn", torn_atomics, NULL},
+    {"atomics-torn-shared", torn_atomics, share_memory},
     {"pauses", pauses, NULL},
     {"rep-move", repeated_move, NULL},
     {"rep-compare", repeated_compare, NULL},
@@ -600,6 +627,7 @@ static const struct {
     {"regex", expressions, prepare_libraries},
     {"fork", forks, NULL},
     {"beside-threads", beside_threads, prepare_threads},
+    {"atomics-torn-threads", torn_atomics, prepare_threads},
 };
 
 #define REGIONS (sizeof regions / sizeof *regions)

@@ -40,9 +40,34 @@ static const struct {
     {"movsb", {0xa4}, 1, FAULTS},
     {"movss, whose F3 is no repeat", {0xf3, 0x0f, 0x10, 0xc1}, 4, HARMLESS},
     {"lock add", {0xf0, 0x01, 0x08}, 3, FAULTS},
+    {"lock add to a register", {0xf0, 0x01, 0xc8}, 3, RAISES},
     {"nothing but prefixes", {0x66, 0x66}, 2, RAISES},
     {"no bytes", {0}, 0, RAISES},
 };
+
+static void test_atomic(void **state)
+{
+    static const struct {
+        uint8_t bytes[4];
+        bool atomic;
+    } cases[] = {
+        {{0xf0, 0x01, 0x08}, true},       /* lock add %ecx,(%rax) */
+        {{0x48, 0xf0, 0x01, 0x08}, true}, /* prefixes in another order */
+        {{0x01, 0x08}, false},            /* add %ecx,(%rax) */
+        {{0x48, 0x87, 0x08}, true},       /* xchg %rcx,(%rax) */
+        {{0x86, 0x08}, true},             /* xchg %cl,(%rax) */
+        {{0x48, 0x87, 0xc8}, false},      /* xchg %rcx,%rax */
+        {{0x0f, 0x87, 0x08, 0}, false},   /* ja */
+        {{0xf3, 0x48, 0xa5}, false},      /* rep movsq */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct opcode opcode = opcode_of(cases[i].bytes, sizeof cases[i].bytes);
+
+        assert_int_equal(instruction_of(&opcode).atomic, cases[i].atomic);
+    }
+}
 
 static void test_each(void **state)
 {
@@ -62,6 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each),
+        cmocka_unit_test(test_atomic),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
