@@ -56,11 +56,12 @@ static int lock(pthread_mutex_t *mutex)
     return result;
 }
 
+/* What was locked before the counter watched is unlocked as well. */
 static int unlock(pthread_mutex_t *mutex)
 {
     int result = real_unlock(mutex);
 
-    locks_held -= result == 0;
+    locks_held -= result == 0 && locks_held > 0;
     return result;
 }
 

@@ -52,19 +52,35 @@ static void thread_began(qemu_plugin_id_t id, unsigned thread)
         fprintf(stderr, "gascount: more than %d threads at once\n", TALLY_THREADS_MAX);
         exit(EXIT_FAILURE);
     }
+    if (!guest_runs)
+        tally_set_thread(thread); /* of later ones QEMU tells in the thread that makes them */
     marks_thread_began(thread);
     profile_thread_began(thread);
     ended_threads_began(thread);
 }
 
+static void set_precision(enum gasmark_precision precision)
+{
+    manner.precision = precision;
+    marks_set_precision(precision);
+    reporter_precision(precision);
+}
+
+/* What can only be known when QEMU has loaded the program, and before it runs. */
+static void guest_begins(void)
+{
+    guest_runs = true;
+    address_space_guest_runs();
+    reporter_loaded_objects();
+    if (!options.precision_is_forced && precision_is_needed_by(qemu_plugin_path_to_binary()))
+        set_precision(GASMARK_INSTRUCTION);
+}
+
 static void block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     (void)id;
-    if (!guest_runs) {
-        guest_runs = true;
-        address_space_guest_runs();
-        reporter_loaded_objects();
-    }
+    if (!guest_runs)
+        guest_begins();
     guest_memory_learn(qemu_plugin_tb_get_insn(tb, 0));
     short_adds_new_block();
     blocks_count(tb, manner);
@@ -82,9 +98,7 @@ static void was_reset(qemu_plugin_id_t id)
 
 static void become_precise(qemu_plugin_id_t id)
 {
-    manner.precision = GASMARK_INSTRUCTION;
-    marks_set_precision(manner.precision);
-    reporter_precision(manner.precision);
+    set_precision(GASMARK_INSTRUCTION);
     qemu_plugin_reset(id, was_reset);
 }
 
@@ -270,12 +284,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
         fprintf(stderr,
                 "gascount: where a signal ends a process, its last instructions are lost\n");
     manner = (struct blocks_manner){
-        .precision = options.precision,
         .repeat_once = options.repeat_once || !host_shows_iterations(),
         .kinds = options.kinds,
     };
-    marks_set_precision(manner.precision);
-    reporter_precision(manner.precision);
+    set_precision(options.precision);
     if (options.limit > 0)
         marks_limit_program(options.limit);
     if (!options.long_adds)

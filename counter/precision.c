@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "counter/precision.h"
 
+#include <elf.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "counter/guest_memory.h"
 
@@ -24,6 +27,39 @@ static bool installs_handler(uint64_t action)
 static bool is_writable_code(uint64_t protection)
 {
     return (protection & PROT_WRITE) != 0 && (protection & PROT_EXEC) != 0;
+}
+
+static bool is_writable_code_header(const Elf64_Phdr *header)
+{
+    return (header->p_type == PT_LOAD || header->p_type == PT_GNU_STACK) &&
+           (header->p_flags & PF_W) != 0 && (header->p_flags & PF_X) != 0;
+}
+
+static bool has_writable_code(int file)
+{
+    Elf64_Ehdr elf;
+    Elf64_Phdr header;
+
+    if (pread(file, &elf, sizeof elf, 0) != sizeof elf || elf.e_phentsize != sizeof header)
+        return true;
+    for (unsigned i = 0; i < elf.e_phnum; i++) {
+        if (pread(file, &header, sizeof header, (off_t)(elf.e_phoff + i * sizeof header)) !=
+            sizeof header)
+            return true;
+        if (is_writable_code_header(&header))
+            return true;
+    }
+    return false;
+}
+
+bool precision_is_needed_by(const char *program)
+{
+    int file = program != NULL ? open(program, O_RDONLY | O_CLOEXEC) : -1;
+    bool needed = file < 0 || has_writable_code(file);
+
+    if (file >= 0)
+        close(file);
+    return needed;
 }
 
 bool precision_is_needed(int64_t number, uint64_t a1, uint64_t a2, uint64_t a3)

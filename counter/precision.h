@@ -13,4 +13,10 @@
  */
 bool precision_is_needed(int64_t number, uint64_t a1, uint64_t a2, uint64_t a3);
 
+/*
+ * The same of how a program is laid out at its start: its ELF file asks for a segment or a
+ * stack that is both writable and executable. True as well where the file cannot be read.
+ */
+bool precision_is_needed_by(const char *program);
+
 #endif

@@ -128,22 +128,34 @@ static uint64_t begun_by(unsigned thread)
     return begun_in_slot(&slots[thread]) + (thread == 0 ? begun_alone() : 0);
 }
 
+void tally_set_thread(unsigned thread)
+{
+    own_slot = &slots[thread];
+}
+
+/* A thread can fault before its first syscall, so this says whose slot is the host thread's. */
+static void begin(unsigned thread, uint64_t instructions)
+{
+    tally_set_thread(thread);
+    own_slot->begun += instructions;
+}
+
 static void add_begun(unsigned thread, void *instructions)
 {
-    slots[thread].begun += (uintptr_t)instructions;
+    begin(thread, (uintptr_t)instructions);
 }
 
 static void add_raising(unsigned thread, void *unused)
 {
     (void)unused;
-    slots[thread].begun++;
+    begin(thread, 1);
     slots[thread].raising_begun = begun_by(thread);
 }
 
 static void add_atomic(unsigned thread, void *unused)
 {
     (void)unused;
-    slots[thread].begun++;
+    begin(thread, 1);
     slots[thread].atomic_begun = begun_by(thread);
 }
 
@@ -164,7 +176,7 @@ static void add_repeated(unsigned thread, void *address)
 
     if (begins_again(thread, (uintptr_t)address))
         return;
-    slot->begun++;
+    begin(thread, 1);
     slot->repeated_address = (uintptr_t)address;
     slot->repeated_begun = begun_by(thread);
 }
@@ -194,7 +206,7 @@ static void note_plain(unsigned thread, void *stretch_of)
     const struct stretch *stretch = stretch_of;
 
     if (many_threads)
-        slots[thread].begun += stretch->length;
+        begin(thread, stretch->length);
     else
         alone_words[0] += stretch->length;
     note(thread, stretch);
@@ -280,11 +292,6 @@ void tally_count_before(struct qemu_plugin_insn *insn, const struct stretch *str
         call_before(insn, add_atomic, NULL);
     else
         count_plain(insn, stretch->length);
-}
-
-void tally_set_thread(unsigned thread)
-{
-    own_slot = &slots[thread];
 }
 
 /* What began is the last instruction of the last stretch: its kind is taken away again. */

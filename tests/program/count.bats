@@ -209,6 +209,55 @@ layout() {
     assert_output_has 127
 }
 
+@test "programs whose code or stack is both writable and executable, from the first instruction" {
+    local program=$BATS_TEST_TMPDIR/program
+
+    ${CC:-gcc} -static -nostdlib -Wl,-N -x assembler - -o "$program" <<- 'EOF'
+	.globl _start
+	_start: mov $1000, %ecx
+	again:  lea data(%rip), %rbx
+	        nop
+	        addq $1, (%rbx) # into the page that this code is in
+	        nop
+	        dec %ecx
+	        jnz again
+	        mov $60, %eax
+	        xor %edi, %edi
+	        syscall
+	        .balign 8
+	data:   .quad 0
+	EOF
+    count --json -- "$program"
+    assert_equal "$(field '[.instructions, .exact, .faults > 0]')" '[6004,true,true]' "writable code"
+    # Ten instructions 100 times, 65 of rep movsb, nine others.
+    ${CC:-gcc} -static -nostdlib -Wl,-z,execstack -x assembler - -o "$program" <<- 'EOF'
+	.globl _start
+	_start: and $-4096, %rsp
+	        lea -4096(%rsp), %rdi
+	        lea code(%rip), %rsi
+	        mov $64, %ecx
+	        mov %rdi, %rbx
+	        rep movsb
+	        mov $100, %ebp
+	again:  call *%rbx
+	        dec %ebp
+	        jnz again
+	        mov $60, %eax
+	        xor %edi, %edi
+	        syscall
+	code:   nop
+	        incl 2048(%rbx)
+	        nop
+	        nop
+	        incl 2052(%rbx)
+	        nop
+	        ret
+	EOF
+    count --json -- "$program"
+    assert_equal "$(field '[.instructions, .exact, .faults > 0]')" '[1074,true,true]' \
+        "executable stack"
+}
+
 @test "an atomic operation that QEMU begins twice is no fault" {
     count --json -- "$REGIONS" atomics-torn-shared
     assert_equal "$(field '[.exact, .faults, .regions[0].faults]')" '[true,0,0]'
