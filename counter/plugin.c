@@ -169,8 +169,8 @@ static void before_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_
         reporter_object((int)a5);
     if ((number == SYS_mmap && (a4 & MAP_SHARED) != 0) || number == SYS_shmat)
         manner.shared = true;
-    if (number == SYS_getrandom && options.pin_random)
-        randomness_asked(a1);
+    if (options.pin_random)
+        randomness_asked(number, a1, a2);
     if (number == SYS_exit_group || number == SYS_exit || number == SYS_execve)
         marks_check_program();
     if (number == SYS_exit_group)
@@ -214,7 +214,7 @@ static void syscall_returned(qemu_plugin_id_t id, unsigned thread, int64_t numbe
 
     (void)id;
     aborts_syscall_ended();
-    if (number == SYS_getrandom && options.pin_random)
+    if (options.pin_random)
         randomness_given(result);
     if (result > 0 && direction != SYSCALL_CARRIES_NOTHING)
         tally_add_bytes(thread, direction & SYSCALL_READS ? (uint64_t)result : 0,

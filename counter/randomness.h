@@ -5,12 +5,15 @@
 #include <stdint.h>
 
 /*
- * getrandom(2) gives the guest the same bytes in every run: those that the
- * kernel wrote are written over. Never for a program whose secrets matter.
+ * getrandom(2), and read(2) of /dev/random and /dev/urandom, give the guest the same
+ * bytes in every run: those that the kernel wrote are written over. Never for a program
+ * whose secrets matter.
  */
 
-/* When the syscall begins and when it has ended, on the thread that makes it. */
-void randomness_asked(uint64_t buffer);
-void randomness_given(int64_t length);
+/* When any syscall begins, by its number and arguments, on the thread that makes it. */
+void randomness_asked(int64_t number, uint64_t a1, uint64_t a2);
+
+/* When it has ended, on the same thread, with its result. */
+void randomness_given(int64_t result);
 
 #endif

@@ -23,7 +23,7 @@ const char count_options_help[] =
     "  --precision auto|block|instruction\n"
     "                            how exact where instructions fault (default: auto)\n"
     "  --rep iterations|once     how string instructions that repeat count (default: iterations)\n"
-    "  --random pinned|host      what getrandom(2) gives: the same in each run, or the host's\n"
+    "  --random pinned|host      random bytes of the kernel: the same in each run, or the host's\n"
     "                            (default: pinned)\n"
     "  --env NAME=VALUE          add to the environment, of which nothing else is passed on\n"
     "  --directory DIR           run it there\n"

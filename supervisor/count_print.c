@@ -22,7 +22,9 @@ static const struct {
     {SYS_clock_gettime, "the time"},
     {SYS_gettimeofday, "the time"},
     {SYS_time, "the time"},
+    {SYS_times, "the time"},
     {SYS_getpid, "its process id"},
+    {SYS_getppid, "its parent's process id"},
     {SYS_gettid, "its thread id"},
     {SYS_getrusage, "its resource usage"},
     {SYS_sysinfo, "the free memory"},
@@ -30,7 +32,12 @@ static const struct {
     {SYS_futex, "other threads"},
     {SYS_getrandom, "random numbers"},
     {SYS_getdents64, "folders"},
+    {SYS_getdents, "folders"},
     {SYS_newfstatat, "the state of files"},
+    {SYS_statx, "the state of files"},
+    {SYS_stat, "the state of files"},
+    {SYS_lstat, "the state of files"},
+    {SYS_fstat, "the state of files"},
     {SYS_lseek, "positions in files"},
 };
 

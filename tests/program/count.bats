@@ -59,7 +59,7 @@ instructions() {
     cd /
     # Those that a system lacks are said aloud.
     for program in "ls /" "sha256sum $data" "gzip -c $data" "sort -r $data" "grep -c 7 $data" \
-        "wc $data" "sed -n 7p $data" "awk {s+=\$1}END{print(s)} $data" "perl -e print(keys(%ENV))" \
+        "wc $data" "sed -n 7p $data" "awk {s+=\$1}END{print(s)} $data" "perl -e print(keys(%ENV),rand())" \
         "/usr/bin/python3 -S -c print(hash(str(1)))" "openssl rand -hex 8" "find /etc/apt"; do
         # shellcheck disable=SC2086 # words of a command line
         set -- $program
@@ -376,6 +376,10 @@ layout() {
     first=$(count -- openssl rand -hex 16)
     assert_equal "$(count -- openssl rand -hex 16)" "$first"
     [ "$(count --random host -- openssl rand -hex 16)" != "$first" ]
+    first=$(count -- head -c 20 /dev/urandom | sha256sum)
+    assert_equal "$(count -- head -c 20 /dev/urandom | sha256sum)" "$first" "/dev/urandom"
+    [ "$(count -- head -c 19 /dev/urandom | sha256sum)" != "$first" ]
+    [ "$(count --random host -- head -c 20 /dev/urandom | sha256sum)" != "$first" ]
 }
 
 # The sum of folded stacks.
