@@ -15,7 +15,7 @@
 #include "base/hex.h"
 
 #define HASH_SIZE 32
-#define READ_SIZE 65536
+#define READ_SIZE 16384
 
 static bool finish(EVP_MD_CTX *context, char hex[FINGERPRINT_HEX_SIZE])
 {
@@ -27,7 +27,7 @@ static bool finish(EVP_MD_CTX *context, char hex[FINGERPRINT_HEX_SIZE])
     return true;
 }
 
-/* False with errno, which is 0 when the hash itself failed. */
+/* False with errno, which stays 0 when the hash itself failed. */
 static bool hash_descriptor(EVP_MD_CTX *context, int fd, char hex[FINGERPRINT_HEX_SIZE])
 {
     unsigned char bytes[READ_SIZE];
@@ -47,9 +47,13 @@ static bool hash_descriptor(EVP_MD_CTX *context, int fd, char hex[FINGERPRINT_HE
 int fingerprint_hash(const char *path, char hex[FINGERPRINT_HEX_SIZE], struct error *error)
 {
     EVP_MD_CTX *context = EVP_MD_CTX_new();
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool done = context != NULL && fd >= 0 && hash_descriptor(context, fd, hex);
-    int cause = errno;
+    int fd = open(path, O_RDONLY | O_CLOEXEC), cause;
+    bool done;
+
+    if (fd >= 0)
+        errno = 0;
+    done = context != NULL && fd >= 0 && hash_descriptor(context, fd, hex);
+    cause = errno;
 
     if (fd >= 0)
         close(fd);
@@ -115,12 +119,15 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* There is room for as many paths as a report can hold. */
+#define PATHS_MAX (REPORT_OBJECTS_SIZE / sizeof "/x")
+
 /* The report's paths, each ended by its '\0'; those that were left out stay so. */
-static size_t list_objects(const struct report *report, const char **paths, size_t room)
+static size_t list_objects(const struct report *report, const char *paths[PATHS_MAX])
 {
     size_t at = 0, count = 0;
 
-    while (at < REPORT_OBJECTS_SIZE && report->object[at] == '/' && count < room) {
+    while (at < REPORT_OBJECTS_SIZE && report->object[at] == '/' && count < PATHS_MAX) {
         size_t length = strnlen(report->object + at, REPORT_OBJECTS_SIZE - at);
 
         if (at + length < REPORT_OBJECTS_SIZE)
@@ -134,14 +141,18 @@ static size_t list_objects(const struct report *report, const char **paths, size
 static int add_objects(struct fingerprint *fingerprint, const struct report *report,
                        struct error *error)
 {
-    const char *paths[REPORT_OBJECTS_SIZE / sizeof "/x"] = {NULL};
-    size_t count = list_objects(report, paths, sizeof paths / sizeof *paths);
+    const char **paths = calloc(PATHS_MAX, sizeof *paths);
+    size_t count;
+    int result = 0;
 
-    for (size_t i = 0; i < count; i++)
-        if ((i == 0 || strcmp(paths[i], paths[i - 1]) != 0) &&
-            add_object(fingerprint, paths[i], error) != 0)
-            return -1;
-    return 0;
+    if (paths == NULL)
+        return error_memory(error, "the fingerprint");
+    count = list_objects(report, paths);
+    for (size_t i = 0; i < count && result == 0; i++)
+        if (i == 0 || strcmp(paths[i], paths[i - 1]) != 0)
+            result = add_object(fingerprint, paths[i], error);
+    free(paths);
+    return result;
 }
 
 static int hash_all(struct fingerprint *fingerprint, const char *options, struct error *error)

@@ -82,6 +82,7 @@ instructions() {
     assert_equal "$(exec 7< /dev/null 8< /dev/null 9< /dev/null
         instructions -- /bin/echo hello)" "$first" descriptors
     assert_equal "$(ulimit -s 1024; instructions -- /bin/echo hello)" "$first" stacks
+    assert_equal "$(ulimit -s 128; instructions -- /bin/echo hello)" "$first" "small stacks"
     timeout 60 sh -c 'while :; do :; done' 3>&- &
     timeout 60 sh -c 'while :; do :; done' 3>&- &
     nice -n 19 "$BUILD/gaspipe" count --repeat 5 --json --output "$BATS_TEST_TMPDIR/out" -- \
