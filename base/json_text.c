@@ -14,6 +14,12 @@ static void append_escape(struct buf *buf, unsigned char byte)
     case '\\':
         buf_append(buf, "\\\\", 2);
         break;
+    case '\b':
+        buf_append(buf, "\\b", 2);
+        break;
+    case '\f':
+        buf_append(buf, "\\f", 2);
+        break;
     case '\n':
         buf_append(buf, "\\n", 2);
         break;
@@ -31,11 +37,10 @@ static void append_escape(struct buf *buf, unsigned char byte)
     }
 }
 
-void json_text_string(struct buf *buf, const char *bytes, size_t length)
+void json_text_escape(struct buf *buf, const char *bytes, size_t length)
 {
     size_t plain = 0;
 
-    buf_append_byte(buf, '"');
     for (size_t i = 0; i < length; i++) {
         unsigned char byte = (unsigned char)bytes[i];
 
@@ -47,6 +52,12 @@ void json_text_string(struct buf *buf, const char *bytes, size_t length)
     }
     if (length > plain)
         buf_append(buf, bytes + plain, length - plain);
+}
+
+void json_text_string(struct buf *buf, const char *bytes, size_t length)
+{
+    buf_append_byte(buf, '"');
+    json_text_escape(buf, bytes, length);
     buf_append_byte(buf, '"');
 }
 

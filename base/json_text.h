@@ -9,12 +9,15 @@
 
 /*
  * Writing JSON text into a buffer, for lines that are written often (slog,
- * meter, --json); reading JSON is jansson's work. Failure of memory stays in
+ * meter, --json); reading JSON is base/json_value.h's work. Failure of memory stays in
  * the buffer (buf_failed()).
  */
 
-/* A JSON string: quotes, escapes; the bytes are taken to be UTF-8. */
+/* A JSON string, as JSON.stringify writes it: quotes, escapes; the bytes are taken to be UTF-8. */
 void json_text_string(struct buf *buf, const char *bytes, size_t length);
+
+/* The same without the quotes. */
+void json_text_escape(struct buf *buf, const char *bytes, size_t length);
 
 /* Seconds with six decimals out of microseconds, as xsnap writes timestamps. */
 void json_text_seconds(struct buf *buf, int64_t microseconds);

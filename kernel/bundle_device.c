@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hex.h"
+#include "base/json_value.h"
 #include "kernel/capdata.h"
 #include "kernel/keys.h"
 #include "kernel/state.h"
@@ -254,7 +255,7 @@ static int give_bundle(struct kernel *kernel, struct device_call *call, const ch
     int result = get_bundle(kernel, bundle_id, &json, &found, error);
 
     if (result == 0 && found)
-        bundle = json_loadb(json.data, json.length, 0, NULL);
+        bundle = json_value_read(json.data, json.length, JSON_ALLOW_NUL, NULL);
     if (bundle != NULL)
         escaped = convert(bundle, true);
     if (escaped != NULL)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_value.h"
 #include "kernel/keys.h"
 #include "kernel/reference.h"
 
@@ -120,8 +121,8 @@ json_t *capdata_tree(const json_t *capdata)
 
     if (bytes == NULL || bytes[0] != '#')
         return NULL;
-    return json_loadb(bytes + 1, json_string_length(body) - 1, JSON_ALLOW_NUL | JSON_DECODE_ANY,
-                      NULL);
+    return json_value_read_inner(bytes + 1, json_string_length(body) - 1,
+                                 JSON_ALLOW_NUL | JSON_DECODE_ANY);
 }
 
 const char *capdata_single_slot(const json_t *capdata)

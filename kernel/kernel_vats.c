@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_value.h"
 #include "kernel/capdata.h"
 #include "kernel/clist.h"
 #include "kernel/crank_hash.h"
@@ -76,7 +77,8 @@ static int check_setup(const struct kernel_vat_setup *setup, struct error *error
 static int queue_start(struct kernel *kernel, int64_t vat, const char *parameters,
                        struct error *error)
 {
-    json_t *tree = json_loads(parameters != NULL ? parameters : "{}", JSON_DECODE_ANY, NULL), *item;
+    const char *text = parameters != NULL ? parameters : "{}";
+    json_t *tree = json_value_read(text, strlen(text), JSON_DECODE_ANY, NULL), *item;
     int result;
 
     if (tree == NULL)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json_value.h"
 #include "kernel/state.h"
 #include "store/store.h"
 
@@ -112,8 +113,8 @@ int keys_get_json(struct kernel *kernel, const char *key, json_t **value, struct
 {
     if (keys_require(kernel, key, &kernel->value, error) != 0)
         return -1;
-    *value = json_loadb(kernel->value.data, kernel->value.length, JSON_ALLOW_NUL | JSON_DECODE_ANY,
-                        NULL);
+    *value = json_value_read(kernel->value.data, kernel->value.length,
+                             JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
     return *value != NULL ? 0 : damaged(key, error);
 }
 
@@ -136,14 +137,9 @@ int keys_set_number(struct kernel *kernel, const char *key, int64_t number, stru
     return keys_set(kernel, key, text, error);
 }
 
-static int append_piece(const char *bytes, size_t length, void *context)
-{
-    return buf_append(context, bytes, length);
-}
-
 int keys_json_text(struct buf *buf, const json_t *value, struct error *error)
 {
-    if (json_dump_callback(value, append_piece, buf, JSON_COMPACT | JSON_ENCODE_ANY) != 0)
+    if (json_value_write(buf, value) != 0)
         return error_memory(error, "JSON of the kernel");
     return 0;
 }

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "base/json_text.h"
+#include "base/json_value.h"
 
 static void append_text(struct buf *buf, const char *string)
 {
-    json_text_string(buf, string, strlen(string));
+    json_value_write_string(buf, string, strlen(string));
 }
 
 void vat_message_set_bundle(struct buf *buf, const char *vat_id, const char *bundle_json,
@@ -83,7 +83,8 @@ static bool is_word(const json_t *array, const char *word)
 static json_t *load_array(const char *json, size_t length, const char *what, struct error *error)
 {
     json_error_t problem;
-    json_t *message = json_loadb(json, length, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &problem);
+    json_t *message =
+        json_value_read(json, length, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &problem);
 
     if (message == NULL) {
         error_set(error, ERROR_INPUT, "%s: not JSON at byte %d: %s", what, problem.position,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json_value.h"
 #include "base/log.h"
 #include "supervisor/conductor_parts.h"
 #include "supervisor/journal_slog.h"
@@ -83,7 +84,8 @@ void conductor_print(const char *vat_name, const struct vat_console *console)
     {
         buf_append_byte(&line, ' ');
         if (json_is_string(argument))
-            buf_append(&line, json_string_value(argument), json_string_length(argument));
+            json_value_show_string(&line, json_string_value(argument),
+                                   json_string_length(argument));
     }
     if (buf_string(&line) != NULL)
         log_line("%s:%s", vat_name, line.data);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/contract_file.h"
 
-#include <jansson.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,8 @@
 
 #include "base/hex.h"
 #include "base/io.h"
+#include "base/json_text.h"
+#include "base/json_value.h"
 #include "slog/scan.h"
 
 /* Bytes; with its JSON it must fit in a frame. */
@@ -16,7 +17,7 @@ enum { CONTRACT_SIZE_MAX = 32 << 20, SHA512_SIZE = 64 };
 
 long contract_file_lines(const struct buf *bundle)
 {
-    json_t *json = json_loadb(bundle->data, bundle->length, JSON_ALLOW_NUL, NULL);
+    json_t *json = json_value_read(bundle->data, bundle->length, JSON_ALLOW_NUL, NULL);
     const json_t *source = json_object_get(json, "source");
     const char *text = json_string_value(source);
     const size_t length = json_string_length(source);
@@ -32,19 +33,16 @@ static int make_plain(struct contract_file *contract, const char *path, const st
                       struct error *error)
 {
     json_t *text = json_stringn(source->data != NULL ? source->data : "", source->length);
-    char *json;
-    int result = 0;
+    bool is_text = text != NULL;
 
-    if (text == NULL)
-        return error_set(error, ERROR_INPUT, "%s: is not UTF-8 text", path);
-    json = json_dumps(text, JSON_ENCODE_ANY);
-    if (json == NULL || buf_printf(&contract->bundle,
-                                   "{\"moduleFormat\":\"gaspipePlain\",\"source\":%s}", json) != 0)
-        result = error_memory(error, "a contract");
-    contract->is_plain = true;
-    free(json);
     json_decref(text);
-    return result;
+    if (!is_text)
+        return error_set(error, ERROR_INPUT, "%s: is not UTF-8 text", path);
+    contract->is_plain = true;
+    buf_append_string(&contract->bundle, "{\"moduleFormat\":\"gaspipePlain\",\"source\":");
+    json_text_string(&contract->bundle, source->data, source->length);
+    buf_append_byte(&contract->bundle, '}');
+    return buf_failed(&contract->bundle) ? error_memory(error, "a contract") : 0;
 }
 
 /* The bundle in a text that is JSON with a moduleFormat; NULL: it is no such text. */
@@ -53,7 +51,7 @@ static json_t *parse_bundle(const struct buf *text)
     json_t *json = NULL;
 
     if (text->length > 0 && text->data[strspn(text->data, " \t\r\n")] == '{')
-        json = json_loadb(text->data, text->length, JSON_ALLOW_NUL, NULL);
+        json = json_value_read(text->data, text->length, JSON_ALLOW_NUL, NULL);
     if (json_is_string(json_object_get(json, "moduleFormat")))
         return json;
     json_decref(json);
@@ -63,11 +61,7 @@ static json_t *parse_bundle(const struct buf *text)
 /* On one line: it goes into the slog. */
 static int take_bundle(struct contract_file *contract, const json_t *bundle, struct error *error)
 {
-    char *text = json_dumps(bundle, JSON_COMPACT);
-    int result = text != NULL && buf_append_string(&contract->bundle, text) == 0 ? 0 : -1;
-
-    free(text);
-    return result == 0 ? 0 : error_memory(error, "a bundle");
+    return json_value_write(&contract->bundle, bundle) == 0 ? 0 : error_memory(error, "a bundle");
 }
 
 /* Without one that it brings along, the hash is of all its text. */

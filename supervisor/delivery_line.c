@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/json_value.h"
 #include "proto/vat_message.h"
 #include "supervisor/smallcaps.h"
 
@@ -168,7 +168,8 @@ int delivery_line_parse(struct delivery_line *line, const char *text, size_t len
                         struct error *error)
 {
     json_error_t problem;
-    json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &problem);
+    json_t *object =
+        json_value_read(text, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &problem);
     int result;
 
     memset(line, 0, sizeof *line);
@@ -185,14 +186,13 @@ int delivery_line_parse(struct delivery_line *line, const char *text, size_t len
 /* Capdata whose body is `#` and the smallcaps of [method, args]. */
 static json_t *make_methargs(const json_t *encoded, json_t *slots)
 {
-    char *text = json_dumps(encoded, JSON_COMPACT);
     struct buf body = {0};
     json_t *methargs = NULL;
 
-    if (text != NULL && buf_printf(&body, "#%s", text) == 0)
-        methargs = json_pack("{s:s%, s:O}", "body", body.data, (int)body.length, "slots", slots);
+    buf_append_byte(&body, '#');
+    if (json_value_write(&body, encoded) == 0)
+        methargs = json_pack("{s:s%, s:O}", "body", body.data, body.length, "slots", slots);
     buf_free(&body);
-    free(text);
     return methargs;
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/json_text.h"
+#include "base/json_value.h"
 
 /* What npm @agoric/xsnap 0.15.0 calls its meter. */
 #define METER_TYPE "xs-meter-36"
@@ -29,7 +29,7 @@ void delivery_result_put(struct buf *dr, const char *problem, const char *value,
         buf_printf(dr, "[\"ok\",%s,", value != NULL ? value : "null");
     } else {
         buf_append_string(dr, "[\"error\",");
-        json_text_string(dr, problem, strlen(problem));
+        json_value_write_string(dr, problem, strlen(problem));
         buf_append_byte(dr, ',');
     }
     if (meter == NULL)

@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/json_value.h"
 #include "supervisor/delivery_result.h"
 
 enum { VAT_ID_SIZE = 24 };
@@ -56,13 +56,13 @@ int journal_slog_trouble(struct journal *journal, const char *problem, unsigned 
 static int put_value(struct slog_writer *slog, const char *name, const json_t *value,
                      struct error *error)
 {
-    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    struct buf text = {0};
+    int result = json_value_write(&text, value);
 
-    if (text == NULL)
-        return error_memory(error, "a line of the slog");
-    put_json(slog, name, text);
-    free(text);
-    return 0;
+    if (result == 0)
+        slog_field_raw(slog, name, text.data, text.length);
+    buf_free(&text);
+    return result == 0 ? 0 : error_memory(error, "a line of the slog");
 }
 
 int journal_slog_syscall(struct journal *journal, const struct vat_syscall *syscall,

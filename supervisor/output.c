@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/json_text.h"
+#include "base/json_value.h"
 #include "base/visible.h"
 
 void output_init(struct output *output, bool json)
@@ -82,7 +83,7 @@ static void put_string(struct buf *line, const char *name, const char *text)
 {
     buf_printf(line, ",\"%s\":", name);
     if (text != NULL)
-        json_text_string(line, text, strlen(text));
+        json_value_write_string(line, text, strlen(text));
     else
         buf_append_string(line, "null");
 }
@@ -198,6 +199,15 @@ static void put_visible(struct buf *line, const char *text, size_t length)
         visible_bytes(line->data + start, length);
 }
 
+static void put_words(struct buf *line, const char *words)
+{
+    size_t start = line->length;
+
+    json_value_show_string(line, words, strlen(words));
+    if (!buf_failed(line))
+        visible_bytes(line->data + start, line->length - start);
+}
+
 /* The beginning of what the contract returned. */
 static void put_result(struct buf *line, const char *result)
 {
@@ -241,7 +251,7 @@ static void put_text_delivery(const struct output *output, struct buf *line,
         return;
     buf_printf(line, "%8s%s%s%s", "", red, report->place != NULL ? report->place : "",
                report->place != NULL ? ": " : "");
-    put_visible(line, report->error, strlen(report->error));
+    put_words(line, report->error);
     buf_printf(line, "%s\n", plain);
 }
 

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/plain_value.h"
 
-#include <stdlib.h>
-
+#include "base/json_value.h"
 #include "supervisor/smallcaps.h"
 
 static int put(struct buf *json, const json_t *value, struct error *error)
 {
-    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-
     buf_clear(json);
-    if (text != NULL)
-        buf_append_string(json, text);
-    free(text);
-    return text != NULL && !buf_failed(json) ? 0 : error_memory(error, "a result");
+    return json_value_write(json, value) == 0 ? 0 : error_memory(error, "a result");
 }
 
 int plain_value_keep(struct buf *json, const json_t *capdata, struct error *error)
@@ -23,13 +17,15 @@ int plain_value_keep(struct buf *json, const json_t *capdata, struct error *erro
 
 int plain_value_show(const struct buf *json, struct buf *shown, struct error *error)
 {
-    json_t *capdata = json_loadb(json->data, json->length, JSON_ALLOW_NUL, NULL);
-    const char *body = json_string_value(json_object_get(capdata, "body"));
+    json_t *capdata = json_value_read(json->data, json->length, JSON_ALLOW_NUL, NULL);
+    const json_t *body = json_object_get(capdata, "body");
+    const char *bytes = json_string_value(body);
     json_t *value = NULL, *decoded = NULL;
     int result;
 
-    if (body != NULL && body[0] == '#')
-        value = json_loads(body + 1, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    if (bytes != NULL && bytes[0] == '#')
+        value = json_value_read_inner(bytes + 1, json_string_length(body) - 1,
+                                      JSON_DECODE_ANY | JSON_ALLOW_NUL);
     if (value != NULL)
         decoded = smallcaps_decode(value);
     if (decoded != NULL) {

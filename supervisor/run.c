@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json_value.h"
 #include "base/log.h"
 #include "supervisor/run_parts.h"
 
@@ -50,9 +51,12 @@ static void signal_came(uv_signal_t *handle, int number)
 static void contract_failed(struct run *run, const struct delivery_report *report, const char *path)
 {
     static const char stand_in[] = "contract.js:";
-    const char *words = report->error;
+    struct buf shown = {0};
+    const char *words;
     struct error error;
 
+    json_value_show_string(&shown, report->error, strlen(report->error));
+    words = buf_string(&shown) != NULL ? shown.data : report->error;
     if (strncmp(words, stand_in, strlen(stand_in)) == 0)
         error_set(&error, ERROR_INPUT, "%s:%s", path, words + strlen(stand_in));
     else
@@ -60,6 +64,7 @@ static void contract_failed(struct run *run, const struct delivery_report *repor
     log_line("%s", error.text);
     run->status = (int)error.kind;
     run_end(run, true);
+    buf_free(&shown);
 }
 
 static int note_end(struct run *run, const struct delivery_report *report, struct error *error)

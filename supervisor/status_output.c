@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/io.h"
-#include "base/json_text.h"
+#include "base/json_value.h"
 
 /* What the store's file holds, by name. */
 struct part {
@@ -43,7 +43,7 @@ static const char *runtime_name(const struct kernel_vat *vat)
 static void put_text(struct buf *out, const char *name, const char *text)
 {
     buf_printf(out, ",\"%s\":", name);
-    json_text_string(out, text, strlen(text));
+    json_value_write_string(out, text, strlen(text));
 }
 
 static void put_integer(struct buf *out, const char *name, int64_t number)

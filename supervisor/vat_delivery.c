@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/json_value.h"
 #include "proto/command.h"
 #include "supervisor/vat.h"
 #include "supervisor/worker_words.h"
@@ -53,15 +53,10 @@ void vat_ask(struct vat *vat, const struct vat_happening *happening)
 
 static int take_value(struct vat_ending *ending, const json_t *value, struct error *error)
 {
-    char *text;
-
     if (value == NULL || json_is_null(value))
         return 0;
-    text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-    if (text != NULL)
-        buf_append_string(&ending->text, text);
-    free(text);
-    ending->value = text != NULL ? buf_string(&ending->text) : NULL;
+    if (json_value_write(&ending->text, value) == 0)
+        ending->value = buf_string(&ending->text);
     return ending->value != NULL ? 0 : error_memory(error, "a reply");
 }
 
@@ -71,7 +66,7 @@ static int take_reply(struct vat_ending *ending, const struct vat_reply *reply, 
     case VAT_REPLY_OK:
         return take_value(ending, json_array_get(reply->message, 1), error);
     case VAT_REPLY_ERROR:
-        buf_append(&ending->text, reply->text.bytes, reply->text.length);
+        json_value_c_string(&ending->text, reply->text.bytes, reply->text.length);
         ending->problem = buf_string(&ending->text);
         return ending->problem != NULL ? 0 : error_memory(error, "a reply");
     default:

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/vat_runtime.h"
 
-#include <jansson.h>
-
 #include "base/io.h"
+#include "base/json_value.h"
 #include "supervisor/locate.h"
 #include "supervisor/runtime.h"
 
@@ -14,7 +13,7 @@ static int make_program(const char *path, const struct buf *bundle, struct buf *
                         struct error *error)
 {
     json_error_t problem;
-    json_t *json = json_loadb(bundle->data, bundle->length, JSON_ALLOW_NUL, &problem);
+    json_t *json = json_value_read(bundle->data, bundle->length, JSON_ALLOW_NUL, &problem);
     const json_t *source = json_object_get(json, "source");
     int result = 0;
 

@@ -29,6 +29,12 @@ vats_run() {
     run --separate-stderr "$NATIVE/gaspipe" run --json "${vats[@]}" "$@"
 }
 
+# replayed OPTION...: nothing differs.
+replayed() {
+    run --separate-stderr "$NATIVE/gaspipe" replay "$@"
+    assert_status 0
+}
+
 # All that a store holds.
 dump() {
     sqlite3 "$1/gaspipe.sqlite" .dump
@@ -246,4 +252,56 @@ EOF
     run --separate-stderr "$NATIVE/gaspipe" run --counter none --store store --vat token=other.js - \
         < /dev/null
     assert_bad_input 3 token
+}
+
+# What JSON.stringify writes as an escape and jansson refuses, in each place that a vat has
+# for it, and the '\0' beside it.
+@test "halves of surrogate pairs survive messages, store, slog, stops and replay, as '\0' does" {
+    jq -Rs '{moduleFormat: "getExport", source: .}' "$ROOT/tests/program/vats/strings.js" \
+        > strings.bundle
+    vats=(--counter none --snapshot-interval 5 --vat here=strings.bundle --vat there=strings.bundle)
+    cat > lines << 'EOF'
+{"vat":"here","method":"units","args":["\ud83d\ude00\udfff\u0000\ufffe"]}
+{"vat":"here","method":"keep","args":["\ud800","a\udc00\u0000"]}
+{"vat":"here","method":"keep","args":["\ud801","\ufffe\u0800"]}
+{"vat":"here","method":"keep","args":["x\u0000","\ufffd"]}
+{"vat":"here","method":"kept"}
+{"vat":"here","method":"relay","args":[{"@vat":"there"},55297,0,57343]}
+{"vat":"here","method":"echo","args":[{"@device":"echo"},56000,0,55296]}
+{"vat":"here","method":"record"}
+{"vat":"here","method":"say","args":["half \udbff, nothing \u0000, end"]}
+{"vat":"here","method":"fail","args":["half \udbff"]}
+EOF
+    vats_run --store whole --slog slog lines
+    assert_status 1
+    grep '"kind":"result"' <<< "$output" | sed 's/.*"status"://' > values
+    assert_equal "$(cat values)" '"fulfilled","value":"d83d de00 dfff 0 fffe"}
+"fulfilled","value":"61 dc00 0"}
+"fulfilled","value":"fffe 800"}
+"fulfilled","value":"fffd"}
+"fulfilled","value":["78 0: fffd","d800: 61 dc00 0","d801: fffe 800"]}
+"fulfilled","value":"d801 0 dfff"}
+"fulfilled","value":"dac0 0 d800"}
+"fulfilled","value":{"a\ufffe":"\ufffe'$'\u0800''","\ud800":"\udfff"}}
+"fulfilled","value":null}
+"rejected","value":{"#error":"half \udbff","errorId":"error:liveSlots:v1#70001","name":"Error"}}'
+    # shellcheck disable=SC2154 # run --separate-stderr sets it
+    grep -qF $'here: it says half \uFFFD, nothing \uFFFD, end' <<< "$stderr"
+    grep -qF '"args":["it says","half \udbff, nothing \u0000, end"]' slog
+    grep -F '"vsc":["vatstoreSet","vc' slog | grep -F 's\ud800","{' | grep -qF 'a\\\\udc00\\\\u0000'
+    replayed slog
+    replayed --store whole --from-start here
+    at='"result"' highest=1 stopped lines parts
+    grep '"kind":"result"' parts.out | sed 's/.*"status"://' | cmp values -
+    diff <(dump whole) <(dump parts)
+}
+
+@test "the error of a vat that cannot be started is whole in the slog, also behind a '\0'" {
+    jq -n '{moduleFormat: "getExport", source: "function getExport() {
+        return { buildRootObject: () => { throw Error(\"a\\0b\\ud800\"); } }; }"}' > bad.bundle
+    run --separate-stderr "$NATIVE/gaspipe" run --counter none --slog slog --vat bad=bad.bundle /dev/null
+    assert_status 3
+    grep -qF $'bad.bundle: Error: a\uFFFDb\uFFFD' <<< "$stderr"
+    grep -qF '"dr":["error","Error: a\u0000b\ud800",' slog
+    replayed slog
 }
