@@ -138,7 +138,8 @@ feed_until_said() {
 
 # script(1) gives a program a terminal; only its standard error is to be one here.
 @test "long work says on a terminal how far it is, and nowhere else" {
-    command -v script > found || skip 'no script(1)'
+    script -qec true /dev/null > found 2>&1 < /dev/null ||
+        skip "script(1) gives no terminal here: $(tail -n 1 found)"
     mkfifo lines
     TERMINAL="$BUILD/slogreport summary --json - < lines > report" \
         script -qec 'eval "$TERMINAL"' /dev/null > terminal < /dev/null &
