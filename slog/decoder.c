@@ -292,9 +292,9 @@ bool decoder_is_cut(const struct decoder *decoder)
     return reader_is_cut(decoder->reader);
 }
 
-bool decoder_can_grow(const struct decoder *decoder)
+int decoder_go_back(struct decoder *decoder, struct error *error)
 {
-    return reader_can_grow(decoder->reader);
+    return reader_go_back(decoder->reader, error);
 }
 
 uint64_t decoder_size(const struct decoder *decoder)

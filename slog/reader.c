@@ -60,9 +60,25 @@ bool reader_is_cut(const struct reader *reader)
     return source_is_cut(reader->source);
 }
 
-bool reader_can_grow(const struct reader *reader)
+/* Only a line's beginning, that nobody was given, is gone: as where a full disk cut it off. */
+static bool only_rest_is_missing(const struct reader *reader, uint64_t missing)
 {
-    return source_can_grow(reader->source);
+    return source_is_plain(reader->source) && missing <= reader->rest.length;
+}
+
+int reader_go_back(struct reader *reader, struct error *error)
+{
+    uint64_t missing = source_missing(reader->source), position = source_position(reader->source);
+
+    if (missing == 0)
+        return 0;
+    if (only_rest_is_missing(reader, missing)) {
+        reader->rest.length -= missing;
+        return source_go_back(reader->source, position - missing, error);
+    }
+    buf_clear(&reader->rest);
+    reader->skipping = false;
+    return source_go_back(reader->source, 0, error) == 0 ? 1 : -1;
 }
 
 void reader_free_block(struct reader_block *block)

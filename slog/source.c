@@ -96,15 +96,42 @@ static int read_magic(struct source *source, struct error *error)
     return 0;
 }
 
+/* NULL as long as the file has nothing but the beginning of a magic, and may be of any format. */
 static const struct source_format *recognise(const struct source *source)
 {
-    static const char gzip[] = "\x1f\x8b", zstd[] = "\x28\xb5\x2f\xfd";
+    static const struct {
+        const struct source_format *format;
+        const char *magic;
+        size_t length;
+    } formats[] = {{&source_gzip, "\x1f\x8b", 2}, {&source_zstd, "\x28\xb5\x2f\xfd", 4}};
 
-    if (source->in_end >= 2 && memcmp(source->in, gzip, 2) == 0)
-        return &source_gzip;
-    if (source->in_end >= 4 && memcmp(source->in, zstd, 4) == 0)
-        return &source_zstd;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        size_t length = formats[i].length;
+
+        if (memcmp(source->in, formats[i].magic, source->in_end < length ? source->in_end : length))
+            continue;
+        return source->in_end < length ? NULL : formats[i].format;
+    }
     return &source_plain;
+}
+
+/* Leaves it open where the file does not say yet. */
+static int choose_format(struct source *source, struct error *error)
+{
+    if (read_magic(source, error) != 0)
+        return -1;
+    source->format = recognise(source);
+    if (source->format == NULL || source->format->begin == NULL)
+        return 0;
+    return source->format->begin(source, error);
+}
+
+static void drop_format(struct source *source)
+{
+    if (source->state != NULL)
+        source->format->end(source);
+    source->state = NULL;
+    source->format = NULL;
 }
 
 struct source *source_open(const char *path, struct error *error)
@@ -122,10 +149,7 @@ struct source *source_open(const char *path, struct error *error)
         error_memory(error, "reading a slogfile");
         goto close;
     }
-    if (open_file(source, error) != 0 || read_magic(source, error) != 0)
-        goto close;
-    source->format = recognise(source);
-    if (source->format->begin != NULL && source->format->begin(source, error) != 0)
+    if (open_file(source, error) != 0 || choose_format(source, error) != 0)
         goto close;
     return source;
 close:
@@ -135,7 +159,36 @@ close:
 
 ssize_t source_read(struct source *source, char *bytes, size_t size, struct error *error)
 {
-    return source->format->read(source, bytes, size, error);
+    if (source->format == NULL && choose_format(source, error) != 0)
+        return -1;
+    return source->format == NULL ? 0 : source->format->read(source, bytes, size, error);
+}
+
+uint64_t source_missing(const struct source *source)
+{
+    struct stat status;
+
+    if (fstat(source->fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+        (uint64_t)status.st_size >= source->position)
+        return 0;
+    return source->position - (uint64_t)status.st_size;
+}
+
+int source_go_back(struct source *source, uint64_t position, struct error *error)
+{
+    if (lseek(source->fd, (off_t)position, SEEK_SET) < 0)
+        return error_system(error, errno, "%s: cannot read", source->path);
+    source->position = position;
+    source->in_start = source->in_end = 0;
+    source->cut = false;
+    if (position == 0)
+        drop_format(source);
+    return 0;
+}
+
+bool source_is_plain(const struct source *source)
+{
+    return source->format == NULL || source->format == &source_plain;
 }
 
 uint64_t source_position(const struct source *source)
@@ -153,15 +206,9 @@ int source_is_cut(const struct source *source)
     return source->cut;
 }
 
-int source_can_grow(const struct source *source)
-{
-    return source->format == &source_plain;
-}
-
 void source_close(struct source *source)
 {
-    if (source->state != NULL)
-        source->format->end(source);
+    drop_format(source);
     if (source->fd > STDIN_FILENO)
         close(source->fd);
     free(source->in);

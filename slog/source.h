@@ -2,6 +2,7 @@
 #ifndef GASPIPE_SLOG_SOURCE_H
 #define GASPIPE_SLOG_SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -19,8 +20,8 @@ struct source;
 struct source *source_open(const char *path, struct error *error);
 
 /*
- * Reads up to `size` bytes. Their number; 0 at the end, after which a plain
- * file that has grown gives more; -1 with ERROR_INPUT when compressed data is
+ * Reads up to `size` bytes. Their number; 0 at the end, after which a file that
+ * has grown gives more; -1 with ERROR_INPUT when compressed data is
  * damaged, or ERROR_SYSTEM.
  */
 ssize_t source_read(struct source *source, char *bytes, size_t size, struct error *error);
@@ -31,12 +32,21 @@ uint64_t source_size(const struct source *source);
 
 /*
  * Whether the end came in the middle of compressed data, as when a writer was
- * killed; what was there before has been read all the same.
+ * killed or is still at work; what was there before has been read all the same.
  */
 int source_is_cut(const struct source *source);
 
-/* Whether source_read() can be tried again at the end: a plain file. */
-int source_can_grow(const struct source *source);
+/* Whether it is not compressed, or nothing is in it yet. */
+bool source_is_plain(const struct source *source);
+
+/* How many of the bytes that were read are no longer in the file, which was cut back; 0: none. */
+uint64_t source_missing(const struct source *source);
+
+/*
+ * Goes on reading from `position`, which is where a plain file was cut back to, or 0: then
+ * all begins anew. -1 with ERROR_SYSTEM.
+ */
+int source_go_back(struct source *source, uint64_t position, struct error *error);
 
 void source_close(struct source *source);
 

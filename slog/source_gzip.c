@@ -65,6 +65,7 @@ static ssize_t gzip_read(struct source *source, char *bytes, size_t size, struct
         size = LARGEST_STEP;
     state->next_out = (uint8_t *)bytes;
     state->avail_out = (uint32_t)size;
+    source->cut = false;
     while (state->avail_out == size) {
         ssize_t filled = source_fill(source, error);
 

@@ -30,6 +30,7 @@ static ssize_t zstd_read(struct source *source, char *bytes, size_t size, struct
     struct zstd_state *state = source->state;
     ZSTD_outBuffer out = {bytes, size, 0};
 
+    source->cut = false;
     while (out.pos == 0) {
         ssize_t filled = source_fill(source, error);
         ZSTD_inBuffer in = {source->in + source->in_start, source->in_end - source->in_start, 0};

@@ -120,6 +120,18 @@ static int read_lines(struct feeding *feeding, bool follow, struct error *error)
     return got;
 }
 
+/* The file was cut back, as log rotation by copying does it, and is another one now. */
+static int begin_again(struct feeding *feeding, struct error *error)
+{
+    int went_back = decoder_go_back(feeding->decoder, error);
+
+    if (went_back <= 0)
+        return went_back;
+    log_line("%s: was cut back; it is read again from its beginning", feeding->path);
+    feeding->number = 0;
+    return 0;
+}
+
 /* Reads what is there and waits for more, until the file is gone. */
 static int follow_lines(struct feeding *feeding, struct follow *follow, struct error *error)
 {
@@ -134,6 +146,8 @@ static int follow_lines(struct feeding *feeding, struct follow *follow, struct e
         grown = follow_wait(follow, feeding->path, error);
         if (grown <= 0)
             return grown;
+        if (begin_again(feeding, error) != 0)
+            return -1;
     }
 }
 
@@ -142,9 +156,6 @@ static int follow_file(struct feeding *feeding, struct error *error)
     struct follow follow;
     int result;
 
-    if (!decoder_can_grow(feeding->decoder))
-        return error_set(error, ERROR_INPUT, "%s: is compressed; --follow reads plain slogfiles",
-                         feeding->path);
     if (follow_begin(&follow, feeding->path, error) != 0)
         return -1;
     result = follow_lines(feeding, &follow, error);
@@ -152,13 +163,14 @@ static int follow_file(struct feeding *feeding, struct error *error)
     return result;
 }
 
-static int read_file(struct feeding *feeding, struct error *error)
+/* `growing`: its writer may still be at work. */
+static int read_file(struct feeding *feeding, bool growing, struct error *error)
 {
     if (read_lines(feeding, false, error) != 0)
         return -1;
     if (feeding->good_lines == 0)
         return no_slogfile(feeding, error);
-    if (decoder_is_cut(feeding->decoder))
+    if (decoder_is_cut(feeding->decoder) && !growing)
         log_line("%s: the compressed data ends before its end; what is there is reported",
                  feeding->path);
     return 0;
@@ -178,7 +190,7 @@ static int open_and_read(struct feeding *feeding, bool follow, struct error *err
     if (follow && strcmp(feeding->path, "-") != 0)
         result = follow_file(feeding, error);
     if (result == 0)
-        result = read_file(feeding, error);
+        result = read_file(feeding, follow, error);
     decoder_close(feeding->decoder);
     return result;
 }

@@ -77,12 +77,21 @@ static int wait_for_either(const struct follow *follow)
     return (ready[1].revents & POLLIN) == 0;
 }
 
-/* Takes the signal, which would else end the program once it is let through. */
-static int take_signal(const struct follow *follow)
+/*
+ * Takes the signal, which would else end the program once it is let through. One that a
+ * process sent stays blocked for good: timeout(1) sends it to its child and to the group
+ * that this is in, and the second must not end what the first lets finish. A key sends it
+ * once, and again when the user means that.
+ */
+static int take_signal(struct follow *follow)
 {
     struct signalfd_siginfo taken;
 
-    return read(follow->signals, &taken, sizeof taken) == (ssize_t)sizeof taken ? 0 : -1;
+    if (read(follow->signals, &taken, sizeof taken) != (ssize_t)sizeof taken)
+        return -1;
+    if (taken.ssi_code == SI_USER)
+        sigaddset(&follow->before, (int)taken.ssi_signo);
+    return 0;
 }
 
 static int take_events(const struct follow *follow, const char *path)

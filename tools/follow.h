@@ -8,11 +8,12 @@
 
 /*
  * Waits for a file to grow (inotify(7)). While it is open SIGINT and SIGTERM end
- * the waiting and nothing else, so that what was begun can be finished.
+ * the waiting and nothing else, so that what was begun can be finished; one that another
+ * process sent has no effect behind it either.
  */
 struct follow {
     int watch, signals; /* descriptors */
-    sigset_t before;    /* the signals that were blocked */
+    sigset_t before;    /* the signals that are blocked behind it */
 };
 
 /*

@@ -7,6 +7,15 @@ load common
 
 DATA=$ROOT/tests/data
 
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+}
+
+# What a failed test left running.
+teardown() {
+    [ -z "${reader:-}" ] || kill -KILL "$reader" 2> /dev/null || true
+}
+
 slogreport() {
     "$BUILD/slogreport" "$@"
 }
@@ -52,7 +61,6 @@ as_split() {
 }
 
 @test "gzip, Zstandard, a pipe and several members read as the plain file does" {
-    cd "$BATS_TEST_TMPDIR"
     zcat "$DATA/small.slog.gz" > plain
     zstd -q plain -o file.zst
     (head -500 plain | gzip; tail -n +501 plain | gzip) > members.gz
@@ -67,7 +75,6 @@ as_split() {
 }
 
 @test "several files are read as one story" {
-    cd "$BATS_TEST_TMPDIR"
     zcat "$DATA/small.slog.gz" > plain
     # Cut within a delivery: its end is in the second file.
     head -610 plain > one
@@ -77,7 +84,6 @@ as_split() {
 }
 
 @test "the parts of a slogfile are put in order, however they are given" {
-    cd "$BATS_TEST_TMPDIR"
     zcat "$DATA/small.slog.gz" > plain
     slogreport --json plain | grep '"delivery"' > expected
     split -n l/12 -d --additional-suffix=.zst --filter='zstd -q > "$FILE"' plain part
@@ -98,7 +104,6 @@ run.zst first and run.11.zst last"
 }
 
 @test "a part without the lines that name vats is reported by vatID" {
-    cd "$BATS_TEST_TMPDIR"
     zcat "$DATA/small.slog.gz" | tail -n +500 > later
     run --separate-stderr slogreport summary --by vat later
     assert_status 0
@@ -107,7 +112,6 @@ run.zst first and run.11.zst last"
 }
 
 @test "a report without deliveries says why" {
-    cd "$BATS_TEST_TMPDIR"
     for command in '' summary; do
         # shellcheck disable=SC2086 # a word or none
         run --separate-stderr slogreport $command --vat nosuch "$DATA/small.slog.gz"
@@ -121,7 +125,6 @@ run.zst first and run.11.zst last"
 }
 
 @test "compressed data that was cut is reported as far as it goes" {
-    cd "$BATS_TEST_TMPDIR"
     head -c 20000 "$DATA/small.slog.gz" > cut.gz
     zcat "$DATA/small.slog.gz" | zstd -q | head -c 25000 > cut.zst
     for file in cut.gz cut.zst; do
@@ -133,7 +136,6 @@ run.zst first and run.11.zst last"
 }
 
 @test "damaged compressed data is bad input" {
-    cd "$BATS_TEST_TMPDIR"
     cp "$DATA/small.slog.gz" damaged.gz
     chmod u+w damaged.gz
     printf 'xxxxxxxxxxxxxxxx' | dd of=damaged.gz bs=1 seek=9000 conv=notrunc status=none
@@ -143,7 +145,6 @@ run.zst first and run.11.zst last"
 }
 
 @test "what is no slogfile gets one line and status 3" {
-    cd "$BATS_TEST_TMPDIR"
     echo 'hello' > words
     echo '{"a":1}' > other.jsonl
     : > empty
@@ -210,7 +211,6 @@ run.zst first and run.11.zst last"
 }
 
 @test "the report is the same, however many threads read" {
-    cd "$BATS_TEST_TMPDIR"
     for file in "$DATA"/*.slog.gz "$DATA"/shapes/damaged.slog; do
         slogreport --jobs 1 "$file" > one 2> one.err
         for jobs in 2 3 7; do
@@ -230,7 +230,6 @@ run.zst first and run.11.zst last"
 
 @test "memory does not grow with the file" {
     ldd "$BUILD/slogreport" | grep -q asan && skip "the address sanitizer reserves terabytes"
-    cd "$BATS_TEST_TMPDIR"
     zcat "$DATA/variety.slog.gz" > once
     for _ in $(seq 20); do cat once; done > often
     # 42 MB within an address space that holds the program and little more.
@@ -339,9 +338,8 @@ cranks_of() {
 }
 
 @test "--follow reports what is added to the file, to its last line, until it is moved" {
-    cd "$BATS_TEST_TMPDIR"
     head -4 "$DATA/shapes/blocks.slog" > growing
-    slogreport --json --follow growing > report 2> err &
+    "$BUILD/slogreport" --json --follow growing > report 2> err 3>&- &
     reader=$!
     wait_for 20 grep -q '"crankNum":40' report
     # Half a line, and later the rest of it.
@@ -355,9 +353,8 @@ cranks_of() {
 }
 
 @test "--follow ends when the file is removed" {
-    cd "$BATS_TEST_TMPDIR"
     cp "$DATA/shapes/blocks.slog" growing
-    slogreport --json --follow growing > report 2> err &
+    "$BUILD/slogreport" --json --follow growing > report 2> err 3>&- &
     reader=$!
     wait_for 20 grep -q '"crankNum":49' report
     rm growing
@@ -368,7 +365,6 @@ cranks_of() {
 @test "a compressed file that is torn is read as far as it goes, and that is said" {
     local form cut
 
-    cd "$BATS_TEST_TMPDIR"
     zcat "$DATA/small.slog.gz" > small.slog
     slogreport --json small.slog | grep '"kind":"delivery"' > whole
     gzip -c small.slog > small.gz
@@ -394,7 +390,75 @@ cranks_of() {
     done
 }
 
-@test "--follow does not read compressed files" {
-    run --separate-stderr slogreport --follow "$DATA/small.slog.gz"
-    assert_bad_input 3 small.slog.gz compressed
+# Whether the reader stands behind so many bytes of the file.
+has_read() {
+    local fd
+
+    for fd in "/proc/$reader/fd"/*; do
+        [ "$fd" -ef growing ] || continue
+        grep -q "^pos:[[:space:]]*$1\$" "/proc/$reader/fdinfo/${fd##*/}"
+        return
+    done
+    return 1
+}
+
+@test "--follow reads a compressed file that grows, from its first byte on" {
+    local form
+
+    gzip -c "$DATA/shapes/blocks.slog" > whole.gz
+    # Several frames, as a writer that flushes leaves them.
+    head -4 "$DATA/shapes/blocks.slog" | zstd -qc > whole.zst
+    tail -n +5 "$DATA/shapes/blocks.slog" | zstd -qc >> whole.zst
+    slogreport --json "$DATA/shapes/blocks.slog" > expected
+    for form in gz zst; do
+        head -c 1 "whole.$form" > growing
+        "$BUILD/slogreport" --json --follow growing > report 2> err 3>&- &
+        reader=$!
+        for at in {2..20}; do
+            wait_for 20 has_read $((at - 1))
+            tail -c "+$at" "whole.$form" | head -c 1 >> growing
+        done
+        wait_for 20 has_read 20
+        tail -c +21 "whole.$form" | head -c 500 >> growing
+        wait_for 20 has_read 520
+        tail -c +521 "whole.$form" >> growing
+        wait_for 20 grep -q '"crankNum":49' report
+        mv growing elsewhere
+        wait "$reader"
+        diff expected report
+        # That its writer is not done is no news.
+        assert_equal "$(cat err)" ''
+    done
+}
+
+@test "--follow begins again with a file that is cut back, and says so" {
+    cp "$DATA/shapes/blocks.slog" growing
+    "$BUILD/slogreport" --json --follow growing > report 2> err 3>&- &
+    reader=$!
+    wait_for 20 grep -q '"crankNum":49' report
+    : > growing
+    wait_for 20 grep -q 'growing: was cut back' err
+    cat "$DATA/shapes/live.slog" >> growing
+    wait_for 20 has_read "$(wc -c < growing)"
+    rm growing
+    wait "$reader"
+    for file in blocks live; do slogreport --json "$DATA/shapes/$file.slog"; done |
+        grep '"kind":"delivery"' > expected
+    grep '"kind":"delivery"' report | diff expected -
+}
+
+@test "--follow lives with a torn line that is cut off, as where the disk was full" {
+    head -4 "$DATA/shapes/blocks.slog" > whole-lines
+    (cat whole-lines; printf '{"type":"torn') > growing
+    "$BUILD/slogreport" --json --follow growing > report 2> err 3>&- &
+    reader=$!
+    wait_for 20 grep -q '"crankNum":40' report
+    truncate -s "$(wc -c < whole-lines)" growing
+    wait_for 20 has_read "$(wc -c < whole-lines)"
+    tail -n +5 "$DATA/shapes/blocks.slog" >> growing
+    wait_for 20 grep -q '"crankNum":49' report
+    rm growing
+    wait "$reader"
+    slogreport --json "$DATA/shapes/blocks.slog" | diff - report
+    assert_equal "$(cat err)" ''
 }

@@ -9,6 +9,10 @@ setup() {
     cd "$BATS_TEST_TMPDIR"
 }
 
+teardown() {
+    [ -z "${reader:-}" ] || kill -KILL "$reader" 2> /dev/null || true
+}
+
 # A slogfile on standard input that has no end. Every background process of a
 # script without job control ignores SIGINT, unless somebody says otherwise.
 start_endless() {
@@ -124,6 +128,25 @@ start_unfinished() {
         reader=$!
         wait_for 20 grep -q '"crankNum":49' report
         kill -s "$signal" "$reader"
+        wait "$reader"
+        jq -es 'last.kind == "summary"' report
+        jq -e '[.traceEvents[] | select(.cat == "delivery")] | length == 3' trace.json
+        rm trace.json
+    done
+}
+
+# As timeout(1) sends it: the first ends the following, the second must not end the report.
+@test "--follow that is told to end many times finishes report and trace all the same" {
+    local i many
+
+    cp "$DATA/shapes/blocks.slog" growing
+    for i in {1..10}; do
+        "$BUILD/slogreport" --json --trace trace.json --follow growing > report 2> err &
+        reader=$!
+        wait_for 20 grep -q '"crankNum":49' report
+        many=()
+        while [ "${#many[@]}" -lt 200 ]; do many+=("$reader"); done
+        kill -s TERM "${many[@]}" 2> /dev/null || true
         wait "$reader"
         jq -es 'last.kind == "summary"' report
         jq -e '[.traceEvents[] | select(.cat == "delivery")] | length == 3' trace.json
