@@ -30,7 +30,8 @@ struct request {
 };
 
 struct flight {
-    uint32_t vat; /* its number in the model's names */
+    uint32_t vat;     /* its number in the model's names */
+    const char *file; /* which the line is in, as model_begin_file() */
     uint64_t line;
     int64_t crank_num, delivery_num, block_height, between;
     bool replay;

@@ -30,6 +30,7 @@ struct vat {
 struct model {
     struct model_sink sink;
     bool labels;
+    const char *file; /* as model_begin_file() */
     struct names vat_ids, kinds, sessions;
     struct vat *vats; /* by number in vat_ids */
     size_t vat_count, vat_capacity;
@@ -92,18 +93,28 @@ void model_free(struct model *model)
     free(model);
 }
 
+void model_begin_file(struct model *model, const char *file)
+{
+    model->file = file;
+}
+
 static void note(struct model *model, enum model_note_kind kind, uint64_t line, int64_t amount)
 {
-    struct model_note words = {
-        .kind = kind, .line = line, .amount = amount, .vat_id = "", .delivery_num = MODEL_NONE};
+    struct model_note words = {.kind = kind,
+                               .file = model->file,
+                               .line = line,
+                               .amount = amount,
+                               .vat_id = "",
+                               .delivery_num = MODEL_NONE};
 
     model->sink.note(model->sink.context, &words);
 }
 
-static void note_delivery(struct model *model, enum model_note_kind kind, uint64_t line,
-                          uint32_t vat, int64_t delivery_num)
+static void note_delivery(struct model *model, enum model_note_kind kind, const char *file,
+                          uint64_t line, uint32_t vat, int64_t delivery_num)
 {
     struct model_note words = {.kind = kind,
+                               .file = file,
                                .line = line,
                                .vat_id = names_text(&model->vat_ids, vat),
                                .delivery_num = delivery_num};
@@ -195,7 +206,7 @@ static void abandon(struct model *model, uint32_t vat)
 {
     struct flight *flight = model->vats[vat].flight;
 
-    note_delivery(model, MODEL_NOTE_UNENDED, flight->line, vat, flight->delivery_num);
+    note_delivery(model, MODEL_NOTE_UNENDED, flight->file, flight->line, vat, flight->delivery_num);
     land(model, vat);
 }
 
@@ -335,6 +346,7 @@ static int begin_delivery(struct model *model, const struct record *record, uint
     model->spare = NULL;
     flight_reset(flight);
     flight->vat = vat;
+    flight->file = model->file;
     flight->line = line;
     flight->crank_num = record->crank_num;
     flight->delivery_num = record->delivery_num;
@@ -515,7 +527,8 @@ static int give_unstarted(struct model *model, const struct record *record,
     struct buf kind = {0};
     int result;
 
-    note_delivery(model, MODEL_NOTE_UNSTARTED, delivery->line, vat, record->delivery_num);
+    note_delivery(model, MODEL_NOTE_UNSTARTED, delivery->file, delivery->line, vat,
+                  record->delivery_num);
     describe_string(record->dispatch, &kind);
     delivery->kind = delivery->description = buf_string(&kind);
     delivery->method = "";
@@ -533,7 +546,8 @@ static int end_delivery(struct model *model, const struct record *record, uint64
 {
     struct flight *flight = flight_of(model, record, vat);
     struct moment returned = moment_of(model, record);
-    struct model_delivery delivery = {.line = line,
+    struct model_delivery delivery = {.file = model->file,
+                                      .line = line,
                                       .start = MODEL_NONE,
                                       .total = MODEL_NONE,
                                       .pipe = MODEL_NONE,

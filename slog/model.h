@@ -110,6 +110,7 @@ struct model_delivery {
      */
     uint64_t result_digest, syscall_digest;
     const char *problem; /* the words of an error, else "" */
+    const char *file;    /* which its deliver-result is in, as model_begin_file() */
     uint64_t line;       /* of its deliver-result */
     size_t bytes;        /* of its JSON, as the vat sees it */
 
@@ -147,6 +148,7 @@ enum model_note_kind {
 
 struct model_note {
     enum model_note_kind kind;
+    const char *file; /* which the line is in, as model_begin_file() */
     uint64_t line;
     int64_t amount;       /* CLOCK: nanoseconds that it was set forward */
     const char *vat_id;   /* UNENDED, UNSTARTED; else "" */
@@ -178,6 +180,9 @@ struct model;
 
 /* `labels`: whether requests get theirs, which costs reading all of each syscall. */
 struct model *model_new(const struct model_sink *sink, bool labels, struct error *error);
+
+/* The lines that come now are of this file; NULL: there is but one. Borrowed for good. */
+void model_begin_file(struct model *model, const char *file);
 
 /*
  * Takes in the next line's record. -1 when a sink failed, memory ran out, or

@@ -99,6 +99,9 @@ static void append_only(struct buf *out, const struct pairs *pairs, int side)
 
 static void append_usual(struct buf *out, const struct pairs *pairs)
 {
+    if (pairs->usual[PAIR_TOTAL].count < pairs->both)
+        buf_printf(out, "\nfully timed in both, and in what follows: %zu deliveries\n",
+                   pairs->usual[PAIR_TOTAL].count);
     buf_printf(out, "\n%-8s%*s%*s%*s   %s\n", "", COLUMN, "A", COLUMN, "B", COLUMN, "B / A",
                "usual for a delivery (half of them lie within)");
     for (int part = 0; part < PAIR_PARTS; part++) {

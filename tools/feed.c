@@ -183,6 +183,7 @@ static int open_and_read(struct feeding *feeding, bool follow, struct error *err
     feeding->good_lines = 0;
     feeding->first_bad = 0;
     feeding->number = 0;
+    model_begin_file(feeding->model, feeding->feed->files[1] != NULL ? feeding->path : NULL);
     feeding->decoder = decoder_open(feeding->path, follow ? 1 : feeding->feed->jobs, error);
     if (feeding->decoder == NULL)
         return -1;

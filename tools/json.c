@@ -142,6 +142,8 @@ static void append_integer(struct buf *out, const char *name, int64_t number)
 static void json_note(struct buf *out, const struct model_note *note)
 {
     append_string(out, "{\"kind\":\"note\",\"note\":", note_names[note->kind]);
+    if (note->file != NULL)
+        append_string(out, ",\"file\":", note->file);
     append_integer(out, ",\"line\":", (int64_t)note->line);
     if (note->kind == MODEL_NOTE_CLOCK) {
         buf_append_string(out, ",\"seconds\":");

@@ -156,6 +156,7 @@ static int fill(struct outlier *outlier, const struct candidate *candidate)
         .size = candidate->size,
         .crank_num = delivery->crank_num,
         .delivery_num = delivery->delivery_num,
+        .file = delivery->file,
         .line = delivery->line,
         .cpu = (delivery->cpu_user + delivery->cpu_sys) * 1000,
         .switched_out = delivery->switched_out,

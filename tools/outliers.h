@@ -33,6 +33,7 @@ struct outlier {
     double size;                /* bytes, or instructions or computrons; NAN: not known */
     size_t like;                /* how many spans it was judged against */
     int64_t crank_num, delivery_num;
+    const char *file; /* of its deliver-result, and the line in it; as in the delivery */
     uint64_t line;
     double cpu;          /* of a worker: nanoseconds that it ran in the delivery; NAN: not said */
     double switched_out; /* how often it had to let others run; NAN: not said */

@@ -151,6 +151,8 @@ static void json_stall(struct buf *out, const struct outlier *outlier)
         field_text(out, "cause", cause);
     else
         buf_append_string(out, ",\"cause\":null");
+    if (outlier->file != NULL)
+        field_text(out, "file", outlier->file);
     field_integer(out, "line", (int64_t)outlier->line);
     buf_append(out, "}\n", 2);
 }

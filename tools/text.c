@@ -267,7 +267,12 @@ static void text_delivery(struct buf *out, const struct model_delivery *delivery
 
 static void text_note(struct buf *out, const struct model_note *note)
 {
-    buf_printf(out, "-- line %" PRIu64 ": ", note->line);
+    buf_append_string(out, "-- ");
+    if (note->file != NULL) {
+        buf_append_string(out, note->file);
+        buf_append_byte(out, ' ');
+    }
+    buf_printf(out, "line %" PRIu64 ": ", note->line);
     switch (note->kind) {
     case MODEL_NOTE_KERNEL:
         buf_append_string(out, "a new kernel process\n");

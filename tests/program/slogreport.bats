@@ -289,6 +289,29 @@ cranks_of() {
     assert_equal "$(cranks_of --until 2026-11-21T00:03:13.731618Z "$small")" "5 6"
 }
 
+@test "what is said of a line names its file where several are read" {
+    local notes='select(.kind == "note") | [.note, .file, .line]'
+
+    # The first one ends within a delivery, which is only known when the second one begins.
+    head -n 8 "$DATA/shapes/restart.slog" > first
+    tail -n +9 "$DATA/shapes/restart.slog" > second
+    slogreport first second | grep ^-- > found
+    assert_equal "$(cat found)" '-- first line 8: the delivery to v1 that begins here has no deliver-result
+-- second line 5: a new kernel process'
+    slogreport --json first second | jq -c "$notes" > found
+    assert_equal "$(cat found)" '["no-deliver-result","first",8]
+["kernel-start","second",5]'
+    slogreport --json "$DATA/shapes/restart.slog" | jq -e 'has("file") | not' > found
+
+    zcat "$DATA/variety.slog.gz" | split -l 3749 - part.
+    slogreport stalls --json part.aa part.ab | jq -r '"\(.file) \(.line) \(.vatID) \(.deliveryNum)"' |
+        while read -r file line vat number; do
+            sed -n "${line}p" "$file" | jq -e --arg vat "$vat" --argjson number "$number" \
+                '.type == "deliver-result" and .vatID == $vat and .deliveryNum == $number' > found
+        done
+    slogreport stalls --json part.aa part.ab | jq -r .file | sort -u | diff <(printf '%s\n' part.aa part.ab) -
+}
+
 @test "deliveries are sorted by any column of words too" {
     local column field
 

@@ -25,6 +25,19 @@ make_b() {
     assert_output_has '0 deliveries got slower'
 }
 
+@test "sums are of what both files time in full, and how much that is is said" {
+    local times='[.total, .pipe, .worker, .kernel] | map(. * 1e6 | round)'
+
+    make_b .
+    slogreport --json a | jq -s -c "[.[] | select(.kind == \"delivery\" and .pipe != null) | $times]
+        | [length, (transpose | map(add))[]]" > expected
+    slogreport compare --json a b | jq -c 'select(.kind == "comparison")
+        | [.total.count, ([.total, .pipe, .worker, .kernel] | map(.a * 1e6 | round))[]]' | diff expected -
+    run slogreport compare a b
+    assert_output_has "fully timed in both, and in what follows: $(jq '.[0]' expected) deliveries"
+    assert_equal "$(slogreport --json a | grep -c '"kind":"delivery"') $(jq '.[0]' expected)" '30 29'
+}
+
 @test "computrons that differ are a divergence, by status too" {
     make_b 'if .type == "deliver-result" and .vatID == "v3" and .deliveryNum == 3 then .dr[2].compute += 1 else . end'
     run --separate-stderr slogreport compare a b
