@@ -39,6 +39,7 @@ static const char usage[] =
     "32 a frame was bad, 33 the system gave it no memory,\n"
     "34 a message too long for a frame, 255 the engine gave up.\n";
 
+enum { NAME_WORD = 1 }; /* getopt_long()'s word for what is no option */
 enum { OPTION_MAX_FRAME = 256, OPTION_MAX_INSTRUCTIONS, OPTION_DIE_WITH_PARENT, OPTION_RECORD };
 
 static const struct option long_options[] = {
@@ -108,6 +109,8 @@ static bool take_option(struct loop_options *options, int option)
     unsigned long number = 0;
 
     switch (option) {
+    case NAME_WORD:
+        return true;
     case 'l':
         return parse_u32("-l", optarg, &options->engine.compute_limit) == 0;
     case 'i':
@@ -140,6 +143,35 @@ static bool take_option(struct loop_options *options, int option)
     }
 }
 
+/*
+ * xsnap-worker knows no -l5, no -pv, no - and no --: it takes each short option by itself and
+ * refuses any other word that begins with a hyphen. A NAME like these must not set a limit, nor
+ * hide the options behind it. `before` is where getopt_long() stood.
+ */
+static bool is_no_option(int option, int before, char **argv)
+{
+    if (option == NAME_WORD)
+        return optarg[0] == '-';
+    if (option == -1)
+        return argv[before] != NULL;
+    return option < OPTION_MAX_FRAME && optind - before != (optarg != NULL ? 2 : 1);
+}
+
+/* The next option or NAME_WORD, -1 at the end; '?' after saying what was wrong. */
+static int next_option(int argc, char **argv)
+{
+    int before = optind;
+    /* With the hyphen a name is given in its turn, and nothing changes places. */
+    int option = getopt_long(argc, argv, "-l:i:s:r:pvh", long_options, NULL);
+
+    if (option == '?' || !is_no_option(option, before, argv))
+        return option;
+    log_line("'%s' is neither an option nor a name: options stand one by one, as in -l 5, and no "
+             "name begins with a hyphen",
+             argv[before]);
+    return '?';
+}
+
 static int check_descriptor(int descriptor)
 {
     if (fcntl(descriptor, F_GETFD) >= 0)
@@ -161,7 +193,7 @@ int main(int argc, char **argv)
     int option;
 
     log_name("gaspipe-worker");
-    while ((option = getopt_long(argc, argv, "l:i:s:r:pvh", long_options, NULL)) != -1) {
+    while ((option = next_option(argc, argv)) != -1) {
         if (option == 'v')
             return print_version(options.ops);
         if (option == 'h') {

@@ -240,12 +240,13 @@ parted() {
 
 @test "-h and -v; an option that is none" {
     assert_equal "$("$BUILD/gaspipe-worker" -v | head -n 1)" "$("$THEIRS" -v)"
-    for arguments in -h '--telepathy' '-l' '-z 1' -name; do
+    # A name with a leading hyphen must neither set a limit nor hide the options behind it.
+    for arguments in -h '--telepathy' '-l' '-z 1' -name -help -l5 -pv -vat - -- '-- -l 5'; do
         # shellcheck disable=SC2086 # several words
-        run "$THEIRS" $arguments
+        run "$THEIRS" $arguments 3< /dev/null 4> /dev/null
         theirs=$status
         # shellcheck disable=SC2086
-        run "$BUILD/gaspipe-worker" $arguments
+        run "$BUILD/gaspipe-worker" $arguments 3< /dev/null 4> /dev/null
         assert_status "$theirs"
     done
 }
