@@ -24,6 +24,13 @@ same_options() {
         "options of the page and of --help"
 }
 
+# same_statuses PROGRAM: its page and the last paragraph of --help have the same ones.
+same_statuses() {
+    assert_equal "$(sed -n '/^\.Sh EXIT STATUS/,/^\.Sh /s/^\.It \([0-9]*\)$/\1/p' "$ROOT/docs/$1.1" |
+        paste -sd ' ')" "$("$BUILD/$1" --help | sed -n '/^Exit status:/,$p' |
+        grep -oE '(^|[ ,])[0-9]+ ' | grep -oE '[0-9]+' | paste -sd ' ')" "exit statuses of $1"
+}
+
 # says_version PROGRAM: it says its name and the version of the project.
 says_version() {
     run "$BUILD/$1" --version
@@ -33,17 +40,19 @@ says_version() {
 
 @test "gaspipe-worker: page, --help and --version" {
     same_options gaspipe-worker gaspipe-worker
+    same_statuses gaspipe-worker
     says_version gaspipe-worker
 }
 
 @test "slogreport: page, --help and --version" {
     same_options slogreport slogreport
+    same_statuses slogreport
     says_version slogreport
 }
 
 @test "gaspipe: page, --help and --version" {
     # The options of each of its commands stand in a subsection of the page.
-    for command in run ping replay status; do
+    for command in run count ping replay status; do
         run "$BUILD/gaspipe" "$command" --help
         assert_equal "$(sed -n "/^\.Ss gaspipe $command/,/^\.S[sh] /{//!p}" "$ROOT/docs/gaspipe.1" |
             options_of_page)" "$(options_of_help <<< "$output")" "options of gaspipe $command"
