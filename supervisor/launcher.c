@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -52,6 +53,8 @@ int launcher_open(struct launcher *launcher, bool counted, uint32_t compute_limi
 int launcher_open_foreign(struct launcher *launcher, const char *path, uint32_t compute_limit,
                           struct error *error)
 {
+    struct stat status;
+
     *launcher = (struct launcher){
         .foreign = true,
         .compute_limit = compute_limit,
@@ -60,6 +63,8 @@ int launcher_open_foreign(struct launcher *launcher, const char *path, uint32_t 
     /* Workers are started in another folder than the one that the path is seen from. */
     if (realpath(path, launcher->worker) == NULL)
         return error_set(error, ERROR_INPUT, "%s: %m", path);
+    if (stat(launcher->worker, &status) == 0 && !S_ISREG(status.st_mode))
+        return error_set(error, ERROR_INPUT, "%s: is no program's file", path);
     if (access(launcher->worker, X_OK) != 0)
         return error_set(error, ERROR_INPUT, "%s: may not be executed: %m", path);
     return 0;

@@ -62,8 +62,8 @@ void replay_worker_put_end(const struct replay_worker *worker, const struct sess
     else if (said != NULL)
         buf_append_string(words, said);
     else
-        buf_printf(words, "its worker ended with exit status %d: %s", news->exit_status,
-                   news->words);
+        buf_printf(words, "its worker ended with exit status %d%s%s", news->exit_status,
+                   news->words[0] != '\0' ? ": " : "", news->words);
 }
 
 /* The answer to a console call or a test's log line; NULL for another request. */

@@ -136,9 +136,10 @@ static const struct option long_options[] = {
 static int take_file(const char *option, char ***list, size_t *count, char *file,
                      struct error *error)
 {
+    const char *equals = strchr(file, '=');
     char **files;
 
-    if (strchr(file, '=') == NULL)
+    if (equals == NULL || equals[1] == '\0')
         return error_set(error, ERROR_USAGE, "%s wants NAME=FILE, not '%s'", option, file);
     files = reallocarray(*list, *count + 1, sizeof *files);
     if (files == NULL)

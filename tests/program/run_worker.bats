@@ -46,6 +46,8 @@ costs() {
 @test "another worker that is missing, does not run, or counted" {
     token --worker /nowhere/worker
     assert_bad_input 3 /nowhere/worker
+    token --worker "$BATS_TEST_TMPDIR"
+    assert_bad_input 3 "is no program's file"
     token --worker "$ROOT/README.md"
     assert_bad_input 3 README.md
     token --worker "$THEIRS" --counter qemu
