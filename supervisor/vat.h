@@ -41,6 +41,8 @@ struct vat {
     struct worker_process *process;
     uv_timer_t timer;
     uint64_t limit_ms; /* that the timer was started with */
+    uint64_t due;      /* when it is to ring, uv_now() */
+    bool overdue;      /* it has rung once */
 
     bool wanted;        /* a worker is, once there is room for it and the one that goes is gone */
     uint64_t wanted_at; /* of the warehouse's wants, the last one of it */

@@ -67,6 +67,33 @@ wait_for() {
     done
 }
 
+# has_ended PID: it runs no more. Where nobody reaps the children of what was killed, it
+# stays as a zombie.
+has_ended() {
+    ! grep -q '^State:.[^ZX]' "/proc/$1/status"
+}
+
+# noise COUNT [KEY]: so many bytes that make no sense, for each KEY (a number) the same always.
+noise() {
+    openssl enc -aes-128-ctr -K "$(printf %032d "${2:-0}")" -iv "$(printf %032d 0)" < /dev/zero 2> /dev/null |
+        head -c "$1"
+}
+
+# keep_busy COUNT: so many processes that compute, until idle_again, which belongs into
+# teardown().
+keep_busy() {
+    local i
+
+    for ((i = 0; i < $1; i++)); do
+        (while :; do :; done) 3>&- &
+        busy+=($!)
+    done
+}
+
+idle_again() {
+    [ -z "${busy:-}" ] || kill "${busy[@]}"
+}
+
 # Makes build/npm/node_modules, once for all tests that run at the same time; what was said
 # is in the file $npm_peers_log.
 make_npm_peers() {
