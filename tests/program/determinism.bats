@@ -4,6 +4,10 @@
 
 load common
 
+teardown() {
+    idle_again
+}
+
 # costs COMMAND...: computrons and instructions of each delivery that it prints.
 costs() {
     "$@" 2> /dev/null | jq -c 'select(.kind == "delivery") | [.compute, .instructions]'
@@ -59,21 +63,16 @@ run_example() {
 }
 
 @test "same computrons and instructions on a busy machine, many times over" {
-    local command expected burners
+    local command expected
 
     install_into "$BATS_TEST_TMPDIR/a"
     mapfile -t command < <(run_example token)
     cd "$BATS_TEST_TMPDIR/a"
     expected=$(costs "${command[@]}")
-    for _ in 1 2 3; do
-        (while :; do :; done) 3>&- &
-        burners+=" $!"
-    done
+    keep_busy 3
     for _ in 1 2 3 4 5; do
         assert_equal "$(costs "${command[@]}")" "$expected"
     done
-    # shellcheck disable=SC2086
-    kill $burners
 }
 
 @test "the same delivery again costs the same again" {

@@ -44,7 +44,7 @@ killed_run() {
     pid=$!
     exec 5> lines
     head -n "$1" deliveries >&5
-    wait_for 30 printed "$1"
+    wait_for 60 printed "$1"
     kill -9 $pid
     wait $pid || true
     exec 5>&-

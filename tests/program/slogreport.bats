@@ -149,7 +149,7 @@ run.zst first and run.11.zst last"
     echo '{"a":1}' > other.jsonl
     : > empty
     seq 1000 > numbers
-    head -c 100000 /dev/urandom > noise
+    noise 100000 > noise
     for file in words other.jsonl empty numbers noise; do
         run --separate-stderr slogreport "$file"
         assert_bad_input 3 "$file" 'no slogfile'
@@ -364,14 +364,14 @@ cranks_of() {
     head -4 "$DATA/shapes/blocks.slog" > growing
     "$BUILD/slogreport" --json --follow growing > report 2> err 3>&- &
     reader=$!
-    wait_for 20 grep -q '"crankNum":40' report
+    wait_for 60 grep -q '"crankNum":40' report
     # Half a line, and later the rest of it.
     tail -n +5 "$DATA/shapes/blocks.slog" > rest
     head -c 700 rest >> growing
     tail -c +701 rest >> growing
-    wait_for 20 grep -q '"crankNum":49' report
+    wait_for 60 grep -q '"crankNum":49' report
     mv growing elsewhere
-    wait_for 20 grep -q '"kind":"summary".*"badLines":0,"tornLines":0,"deliveries":3' report
+    wait_for 60 grep -q '"kind":"summary".*"badLines":0,"tornLines":0,"deliveries":3' report
     wait "$reader"
 }
 
@@ -379,9 +379,9 @@ cranks_of() {
     cp "$DATA/shapes/blocks.slog" growing
     "$BUILD/slogreport" --json --follow growing > report 2> err 3>&- &
     reader=$!
-    wait_for 20 grep -q '"crankNum":49' report
+    wait_for 60 grep -q '"crankNum":49' report
     rm growing
-    wait_for 20 grep -q '"kind":"summary"' report
+    wait_for 60 grep -q '"kind":"summary"' report
     wait "$reader"
 }
 

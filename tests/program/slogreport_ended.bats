@@ -26,7 +26,7 @@ start_endless() {
 # start_unfinished OPTION: by then it has begun to write files/it under another name.
 start_unfinished() {
     start_endless "$1" files/it
-    wait_for 20 bash -c 'ls files/it.* > ls.out 2>&1'
+    wait_for 60 bash -c 'ls files/it.* > ls.out 2>&1'
 }
 
 @test "a signal leaves no unfinished file, and the old one as it was" {
@@ -124,9 +124,11 @@ start_unfinished() {
 @test "--follow that is told to end finishes report and trace" {
     cp "$DATA/shapes/blocks.slog" growing
     for signal in INT TERM; do
+        # Who writes the report is to make it: in one from before there may be all that is waited for.
+        rm -f report
         env --default-signal=INT "$BUILD/slogreport" --json --trace trace.json --follow growing > report 2> err &
         reader=$!
-        wait_for 20 grep -q '"crankNum":49' report
+        wait_for 60 grep -q '"crankNum":49' report
         kill -s "$signal" "$reader"
         wait "$reader"
         jq -es 'last.kind == "summary"' report
@@ -169,7 +171,7 @@ feed_until_said() {
     reader=$!
     exec 9> lines
     # As long as it takes until something is said.
-    wait_for 30 feed_until_said
+    wait_for 60 feed_until_said
     exec 9>&-
     wait "$reader"
     jq -es 'last.kind != null' report

@@ -76,13 +76,13 @@ deliveries_expected() {
     needs_speedscope
     open_in_speedscope "$DATA/shapes/live.slog"
     press t
-    wait_for 20 shows 'Total Weight'
+    wait_for 60 shows 'Total Weight'
     assert_equal "$(tracks | sed 's/.*, //')" "$(printf '%s (tid %s)\n' kernel 0 v1 1 v4 2)"
     press "$KEY_ESCAPE" 3
-    wait_for 20 shows 'Symbol Name'
+    wait_for 60 shows 'Symbol Name'
     for vat in v1 v4; do
         press n
-        wait_for 20 shows ", $vat (tid"
+        wait_for 60 shows ", $vat (tid"
         deliveries_shown > shown
         deliveries_expected "$DATA/shapes/live.slog" "$vat" > expected
         [ -s expected ]
@@ -99,7 +99,7 @@ deliveries_expected() {
         open_in_speedscope "$file"
         tracks=$(jq '[.traceEvents[] | select(.ph == "X") | [.pid, .tid]] | unique | length' trace.json)
         # Of a single one it says nothing.
-        [ "$tracks" = 1 ] || wait_for 20 shows "(1/$tracks)"
+        [ "$tracks" = 1 ] || wait_for 60 shows "(1/$tracks)"
         says_nothing_more
     done
 }

@@ -71,9 +71,9 @@ taken_in() {
     pid=$!
     exec 5> lines
     head -n 3 deliveries >&5
-    wait_for 30 taken_in 3
+    wait_for 60 taken_in 3
     tail -n +4 deliveries | head -n 2 >&5
-    wait_for 30 taken_in 5
+    wait_for 60 taken_in 5
     assert_equal "$("$NATIVE/gaspipe" replay --json --store st token |
         jq -r 'select(.kind == "vat").status')" same
     kill -9 $pid

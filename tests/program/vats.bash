@@ -45,30 +45,45 @@ outcome() {
 # and started again, until it ends by itself; all that it printed, in the file STORE.out.
 # The array `vats` has what the run is told of its vats. $gaspipe: another than $NATIVE's;
 # $at: only lines with that count. $highest: the exit status where deliveries may fail, of
-# which the last start has seen all or none (0).
+# which the last start has seen all or none (0). $first: of how many lines of INPUT the first
+# starts know, each for one start, so that none of these can end before it is stopped; the
+# others have all, and some of these may be at their end before the signal comes.
 stopped() {
-    local pid output line rounds=0 status=130 gaspipe=${gaspipe:-$NATIVE/gaspipe}
+    local known status signal=INT gaspipe=${gaspipe:-$NATIVE/gaspipe}
 
     : > "$2.out"
-    while [ "$status" -gt 128 ]; do
-        rounds=$((rounds + 1))
-        # shellcheck disable=SC2154 # the caller's
-        exec {output}< <(exec "$gaspipe" run --json "${vats[@]}" --store "$2" "${@:3}" "$1" 2> err)
-        pid=$!
-        while read -r line <&"$output"; do
-            printf '%s\n' "$line"
-            ! grep -q "${at:-}" <<< "$line" || break
-        done >> "$2.out"
-        if [ $((rounds % 2)) = 0 ]; then
-            kill -INT "$pid" 2> /dev/null || true
-        else
-            kill -TERM "$pid" 2> /dev/null || true
-        fi
-        cat <&"$output" >> "$2.out"
-        exec {output}<&-
-        status=0
-        wait "$pid" || status=$?
+    mv "$1" "$1.whole"
+    for known in ${first:-1 2 3}; do
+        mkfifo "$1"
+        stopped_once "$known" "$@"
+        rm "$1"
+        [ "$status" -gt 128 ] || fail "exit status $status, before it was stopped:" "$(cat err)"
     done
-    [ "$rounds" -gt 3 ] || fail "stopped $((rounds - 1)) times only"
+    mv "$1.whole" "$1"
+    while [ "$status" -gt 128 ]; do
+        stopped_once all "$@"
+    done
     [ "$status" -le "${highest:-0}" ] || fail "exit status $status:" "$(cat err)"
+}
+
+# One start of stopped(), which knows of KNOWN lines; it sets $status and $signal.
+# stopped_once KNOWN INPUT STORE OPTION...
+stopped_once() {
+    local pid output input line
+
+    # shellcheck disable=SC2154 # the caller's
+    exec {output}< <(exec "$gaspipe" run --json "${vats[@]}" --store "$3" "${@:4}" "$2" 2> err)
+    pid=$!
+    [ "$1" = all ] || { exec {input}<> "$2" && head -n "$1" "$2.whole" >&"$input"; }
+    while read -r line <&"$output"; do
+        printf '%s\n' "$line"
+        ! grep -q "${at:-}" <<< "$line" || break
+    done >> "$3.out"
+    if [ "$signal" = INT ]; then signal=TERM; else signal=INT; fi
+    kill -s "$signal" "$pid" 2> /dev/null || true
+    cat <&"$output" >> "$3.out"
+    exec {output}<&-
+    [ "$1" = all ] || exec {input}>&-
+    status=0
+    wait "$pid" || status=$?
 }

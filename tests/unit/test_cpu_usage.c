@@ -9,17 +9,22 @@
 
 #include "worker/cpu_usage.h"
 
+/* How many microseconds the thread has run. */
+static int64_t run_until_now(void)
+{
+    struct timespec now;
+
+    assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
 /* Works until the thread has run for so many microseconds more. */
 static void work(int64_t microseconds)
 {
-    struct timespec now;
-    int64_t end = 0;
+    const int64_t end = run_until_now() + microseconds;
 
-    do {
-        assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
-        if (end == 0)
-            end = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 + microseconds;
-    } while ((int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 < end);
+    while (run_until_now() < end)
+        ;
 }
 
 static int64_t microseconds(const struct meter *meter)
@@ -32,6 +37,7 @@ static void processor_time_is_asked_for_now_and_then_and_none_is_lost(void **sta
 {
     struct cpu_usage usage;
     struct meter soon = {0}, late = {0}, next = {0};
+    const int64_t begun = run_until_now();
 
     (void)state;
     cpu_usage_rebase(&usage, 1000);
@@ -46,7 +52,8 @@ static void processor_time_is_asked_for_now_and_then_and_none_is_lost(void **sta
     assert_false(next.cpu_known);
     cpu_usage_take(&usage, 1000 + 2 * CPU_USAGE_INTERVAL, &next);
     assert_true(next.cpu_known);
-    assert_in_range(microseconds(&next), 0, microseconds(&late) - 1);
+    /* Nor is any told twice. */
+    assert_in_range(microseconds(&late) + microseconds(&next), 0, run_until_now() - begun + 100);
 }
 
 int main(void)
