@@ -57,7 +57,7 @@ ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/lib/$(room).a)
 
 PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/slogreport $(BUILD)/libgascount.so
 
-.PHONY: all setup demo install clean help
+.PHONY: all setup demo install uninstall clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
 all: $(PROGRAMS) $(SWINGSET_BUNDLES)
@@ -77,7 +77,7 @@ help:
 	@echo 'make fuzz       fuzz for SECONDS=30 each'
 	@echo 'make golden     write the expected outputs of the tests anew'
 	@echo 'make bench      the benchmarks of docs/benchmarks.md'
-	@echo 'make install    into PREFIX=/usr/local'
+	@echo 'make install    into PREFIX=/usr/local; make uninstall takes it away again'
 	@echo 'SAN=address,undefined CC=clang OPTIMIZE=-O3 V=1 change how it is built'
 
 Q := $(if $(V),,@)
@@ -214,15 +214,24 @@ BINDIR := $(DESTDIR)$(PREFIX)/bin
 LIBDIR := $(DESTDIR)$(PREFIX)/lib/gaspipe
 INCLUDEDIR := $(DESTDIR)$(PREFIX)/include/gaspipe
 MANDIR := $(DESTDIR)$(PREFIX)/share/man/man1
+DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/gaspipe
+DOCUMENTS := $(wildcard docs/*.md) docs/gas-near.json
 
 # Only QEMU loads the plugin; gaspipe looks for it beside itself and in ../lib/gaspipe.
 install: all
-	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR)
+	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR) $(DOCDIR)
 	install -m 755 $(BUILD)/gaspipe $(BUILD)/slogreport $(BUILD)/gaspipe-worker $(BINDIR)
 	install -m 755 $(BUILD)/libgascount.so $(LIBDIR)
 	install -m 644 $(SWINGSET_BUNDLES) $(LIBDIR)
 	install -m 644 counter/gasmark.h $(INCLUDEDIR)
 	install -m 644 $(wildcard docs/*.1) $(MANDIR)
+	install -m 644 $(DOCUMENTS) $(DOCDIR)
+
+# The same PREFIX again.
+uninstall:
+	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker)
+	rm -f $(addprefix $(MANDIR)/,$(notdir $(wildcard docs/*.1)))
+	rm -rf $(LIBDIR) $(INCLUDEDIR) $(DOCDIR)
 
 clean:
 	rm -rf build

@@ -33,7 +33,11 @@ setup() {
     run "$dest/usr/bin/gaspipe" replay --vat v4 tests/data/swingset.slog.zst
     assert_status 0
     [ -e "$dest/usr/share/man/man1/gaspipe-worker.1" ]
+    [ -e "$dest/usr/share/doc/gaspipe/contracts.md" ]
     [ -e "$dest/usr/include/gaspipe/gasmark.h" ]
+    run make --no-print-directory uninstall PREFIX=/usr DESTDIR="$dest"
+    assert_status 0
+    assert_equal "$(find "$dest" ! -type d -o -name gaspipe)" ""
 }
 
 # The asserts of XS name files: with the folder's own name in them, the length of that
