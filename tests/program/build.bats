@@ -26,7 +26,7 @@ setup() {
     assert_output_has "gaspipe $(cat VERSION)"
     run "$dest/usr/bin/slogreport" --version
     assert_status 0
-    run "$dest/usr/bin/gaspipe" run --json --vat digest=examples/digest/contract.js \
+    run --separate-stderr "$dest/usr/bin/gaspipe" run --json --vat digest=examples/digest/contract.js \
         examples/digest/deliveries.jsonl
     assert_status 0
     assert_equal "$(jq 'select(.kind == "delivery") | .instructions > 0' <<< "$output" | sort -u)" true

@@ -17,7 +17,7 @@ setup_file() {
 
 # count OPTION... -- PROGRAM ARG...: the result goes to the file `out`.
 count() {
-    timeout 100 "$BUILD/gaspipe" count --output "$BATS_TEST_TMPDIR/out" "$@"
+    timeout 300 "$BUILD/gaspipe" count --output "$BATS_TEST_TMPDIR/out" "$@"
 }
 
 teardown() {

@@ -40,7 +40,7 @@ counted() {
     local options=$1
 
     shift
-    timeout 60 qemu-x86_64 -cpu Nehalem -seed 1 -plugin "$BUILD/libgascount.so$options" "$@"
+    timeout 300 qemu-x86_64 -cpu Nehalem -seed 1 -plugin "$BUILD/libgascount.so$options" "$@"
 }
 
 # Whether QEMU is of the sort that has a vDSO and repeats string instructions in one go.
@@ -49,7 +49,7 @@ is_newer_qemu() {
 }
 
 stepped() {
-    timeout 60 "$TESTS_BIN/step" "$1" "$TESTS_BIN/regions" "$2"
+    timeout 300 "$TESTS_BIN/step" "$1" "$TESTS_BIN/regions" "$2"
 }
 
 # same_as_stepped REP REGION...: by the plugin, in each precision that it may

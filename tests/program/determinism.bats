@@ -80,7 +80,7 @@ run_example() {
     install_into "$BATS_TEST_TMPDIR/a"
     cd "$BATS_TEST_TMPDIR/a"
     yes '{"vat":"digest","method":"sha256","args":["abc"]}' | head -n 6 > same.jsonl
-    run bash -c './gaspipe run --json --vat digest=examples/digest/contract.js same.jsonl |
+    run --separate-stderr bash -c './gaspipe run --json --vat digest=examples/digest/contract.js same.jsonl |
         jq -r "select(.deliveryNum > 3) | .compute" | sort -u | wc -l'
     assert_equal "$output" 1
 }

@@ -225,7 +225,7 @@ plain() {
         plain bad
         case $status in
         0) assert_equal "$(results)" "$expected" "results without page $page" ;;
-        3 | 4) [ "$(wc -l < err)" -eq 1 ] || fail "page $page: $(cat err)" ;;
+        3 | 4) [ "$(complaints < err | wc -l)" -eq 1 ] || fail "page $page: $(cat err)" ;;
         *) fail "page $page: status $status: $(cat err)" ;;
         esac
     done

@@ -174,7 +174,7 @@ transcript() {
     run --separate-stderr "$BUILD/gaspipe" replay --counter qemu --json own.slog
     assert_status 0
     assert_equal "$(field vat '"\(.status) \(.counted == .deliveries)"')" "same true"
-    assert_equal "$stderr" ""
+    assert_equal "$(complaints <<< "$stderr")" ""
 
     sed -E '/"deliver-result".*"deliveryNum":2,/s/"instructions":[0-9]+/"instructions":7/' own.slog > changed
     run --separate-stderr "$BUILD/gaspipe" replay --counter qemu --json changed

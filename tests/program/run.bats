@@ -133,7 +133,7 @@ syscall: type crankNum vatID deliveryNum syscallNum replay syscall ksc vsc time 
     local store=$BATS_TEST_TMPDIR/store
 
     example token --counter none --store "$store"
-    run "$NATIVE/gaspipe" run --json --counter none --store "$store" \
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --store "$store" \
         --vat "token=$ROOT/examples/token/contract.js" - \
         < <(echo '{"vat":"token","method":"balance","args":["bob"]}')
     assert_status 0

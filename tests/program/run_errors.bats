@@ -85,7 +85,7 @@ EOF
 @test "a method that is not there fails its delivery, and the run goes on" {
     gaspipe_run --vat "$token" - < <(printf '%s\n' '{"vat":"token","method":"nope"}' "$mint")
     assert_status 1
-    assert_equal "$stderr" ""
+    assert_equal "$(complaints <<< "$stderr")" ""
     assert_output_has 'stdin:1: TypeError: no method "nope"; there are: balance, holders, mint, transfer'
     assert_output_has '3 deliveries, 1 failed'
 }

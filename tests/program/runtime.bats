@@ -170,7 +170,7 @@ export const go = () => {
 };
 EOF
     assert_status 0
-    assert_equal "$(sed -E 's/�+/�/' <<< "$stderr")" 'gaspipe: c: text 1 2 undefined null {"a":[1]} Error: e Symbol(s) a value that cannot be printed
+    assert_equal "$(sed -E 's/�+/�/' < <(complaints <<< "$stderr"))" 'gaspipe: c: text 1 2 undefined null {"a":[1]} Error: e Symbol(s) a value that cannot be printed
 gaspipe: c: a value that cannot be printed �
 gaspipe: c:'
     assert_equal "$(jq -c 'select(.type == "console") | [.source, .level, .vatID, .deliveryNum,
