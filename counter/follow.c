@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "counter/guest_memory.h"
+#include "counter/present_program.h"
 #include "counter/profile.h"
 #include "counter/program_file.h"
 
@@ -159,24 +160,6 @@ static int replace_descriptor(const char *program, int new_file)
     return copy;
 }
 
-/* The path by which QEMU got its present program: what follows "-0 NAME". */
-static bool present_program(size_t options, char program[PATH_MAX])
-{
-    FILE *file = fopen("/proc/self/cmdline", "re");
-    char *word = NULL;
-    size_t room = 0;
-    ssize_t length = 0;
-
-    for (size_t i = 0; file != NULL && i < options + 2 && length >= 0; i++)
-        length = getdelim(&word, &room, '\0', file);
-    if (length > 0 && length <= PATH_MAX)
-        memcpy(program, word, (size_t)length);
-    free(word);
-    if (file != NULL)
-        fclose(file);
-    return length > 0 && length <= PATH_MAX;
-}
-
 static void run_under_qemu(struct program_file *file, char *path, uint64_t arguments,
                            uint64_t environment)
 {
@@ -185,7 +168,7 @@ static void run_under_qemu(struct program_file *file, char *path, uint64_t argum
     ssize_t length = readlink("/proc/self/exe", qemu, sizeof qemu - 1);
     int copy = -1;
 
-    if (length > 0 && copy_options(&command) && present_program(command.count, program) &&
+    if (length > 0 && copy_options(&command) && present_program(program) &&
         add_program(&command, file, program, path, arguments) &&
         read_strings(&variables, environment, 0))
         copy = replace_descriptor(program, file->fd);

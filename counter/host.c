@@ -2,7 +2,11 @@
 #include "counter/host.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "counter/present_program.h"
 
 /* QEMU reads it when it has loaded the file, and refuses what it does not know. */
 int qemu_plugin_version = 1;
@@ -45,6 +49,16 @@ bool host_has_scoreboards(void)
 bool host_shows_iterations(void)
 {
     return !host_has_scoreboards();
+}
+
+bool host_program(char path[PATH_MAX])
+{
+    char *told = qemu_plugin_path_to_binary != NULL ? qemu_plugin_path_to_binary() : NULL;
+    bool known =
+        told != NULL ? snprintf(path, PATH_MAX, "%s", told) < PATH_MAX : present_program(path);
+
+    free(told);
+    return known;
 }
 
 size_t host_instruction_bytes(const struct qemu_plugin_insn *insn, uint8_t *bytes, size_t room)

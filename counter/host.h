@@ -2,6 +2,7 @@
 #ifndef GASPIPE_COUNTER_HOST_H
 #define GASPIPE_COUNTER_HOST_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,9 @@
 
 /* To be called once, before the others. False when this QEMU lacks something. */
 bool host_learn(const struct qemu_plugin_info *info);
+
+/* The path by which QEMU got its program. False where it cannot be known. */
+bool host_program(char path[PATH_MAX]);
 
 /* The bytes of an instruction that is being translated; how many there are. */
 size_t host_instruction_bytes(const struct qemu_plugin_insn *insn, uint8_t *bytes, size_t room);

@@ -69,10 +69,12 @@ static void set_precision(enum gasmark_precision precision)
 /* What can only be known when QEMU has loaded the program, and before it runs. */
 static void guest_begins(void)
 {
+    char path[PATH_MAX];
+
     guest_runs = true;
     address_space_guest_runs();
     reporter_loaded_objects();
-    if (!options.precision_is_forced && precision_is_needed_by(qemu_plugin_path_to_binary()))
+    if (!options.precision_is_forced && (!host_program(path) || precision_is_needed_by(path)))
         set_precision(GASMARK_INSTRUCTION);
 }
 

@@ -54,7 +54,7 @@ static bool has_writable_code(int file)
 
 bool precision_is_needed_by(const char *program)
 {
-    int file = program != NULL ? open(program, O_RDONLY | O_CLOEXEC) : -1;
+    int file = open(program, O_RDONLY | O_CLOEXEC);
     bool needed = file < 0 || has_writable_code(file);
 
     if (file >= 0)

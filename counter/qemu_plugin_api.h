@@ -115,8 +115,8 @@ uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 /* Where the instruction's bytes stand in QEMU's own memory. */
 void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
 
-/* The path of the program's file, as QEMU was given it; NULL where it does not know. */
-const char *qemu_plugin_path_to_binary(void);
+/* The path of the program's file, as QEMU was given it; new, to be freed. Lacking in 10.0. */
+QEMU_PLUGIN_MAY_LACK char *qemu_plugin_path_to_binary(void);
 
 /* Writes to QEMU's log (stderr, or the file of -D). */
 void qemu_plugin_outs(const char *string);
