@@ -164,7 +164,7 @@ static int carry_out(struct count *count, struct error *error)
 {
     if (count->options.gas != NULL && gas_model_read(&count->gas, count->options.gas, error) != 0)
         return -1;
-    if (guest_find_tools(&count->tools, error) != 0 || guest_pin_layout(error) != 0)
+    if (guest_find_tools(&count->tools, error) != 0 || guest_pin_layout(&count->tools, error) != 0)
         return -1;
     if ((count->options.profile != NULL || count->options.profile_json != NULL) &&
         open_profile(count, error) != 0)

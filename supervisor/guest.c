@@ -24,8 +24,9 @@
 #define PLUGIN_FILE  "libgascount.so"
 #define HOW_TO_GET   "on Debian 12: apt-get install qemu-user"
 
-/* A program that takes plugins offers them this function. */
-#define PLUGIN_FUNCTION "qemu_plugin_register_vcpu_tb_trans_cb"
+/* A program that takes plugins offers them the first function, from 9.0 on also the second. */
+#define PLUGIN_FUNCTION       "qemu_plugin_register_vcpu_tb_trans_cb"
+#define LATER_PLUGIN_FUNCTION "qemu_plugin_scoreboard_new"
 
 #define STACK_SIZE 8388608
 
@@ -40,12 +41,20 @@ static const char *const pinned_options[] = {
 
 #define PINNED_OPTIONS (sizeof pinned_options / sizeof *pinned_options)
 
+/*
+ * A QEMU that puts the program where the kernel would, 0x555555556000, lies there itself
+ * where addresses are not random: so much further on in the host there is room.
+ */
+static const char *const later_options[] = {"-B", "0x10000000"};
+
+#define LATER_OPTIONS (sizeof later_options / sizeof *later_options)
+
 /* Without a limit to the stack the kernel lays out memory from below, as QEMU does. */
-int guest_pin_layout(struct error *error)
+int guest_pin_layout(const struct guest_tools *tools, struct error *error)
 {
     struct rlimit limit;
 
-    if (personality(PER_LINUX) < 0)
+    if (personality(PER_LINUX | (tools->later ? ADDR_NO_RANDOMIZE : 0)) < 0)
         return error_system(error, errno, "cannot set the personality of processes");
     if (getrlimit(RLIMIT_STACK, &limit) != 0)
         return error_system(error, errno, "cannot read the stack's limit");
@@ -69,8 +78,13 @@ const char *const *guest_environment(void)
     return environment;
 }
 
-/* 1 or 0, or -1 with errno. Looks for the function's name in the file. */
-static int takes_plugins(const char *path)
+static bool has(const void *bytes, size_t size, const char *name)
+{
+    return memmem(bytes, size, name, strlen(name)) != NULL;
+}
+
+/* 1 or 0, or -1 with errno. Looks for the functions' names in the file. */
+static int takes_plugins(const char *path, bool *later)
 {
     struct stat status;
     int takes = -1;
@@ -84,7 +98,8 @@ static int takes_plugins(const char *path)
     bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)
         goto out;
-    takes = memmem(bytes, (size_t)status.st_size, PLUGIN_FUNCTION, strlen(PLUGIN_FUNCTION)) != NULL;
+    takes = has(bytes, (size_t)status.st_size, PLUGIN_FUNCTION);
+    *later = has(bytes, (size_t)status.st_size, LATER_PLUGIN_FUNCTION);
     munmap(bytes, (size_t)status.st_size);
 out:
     close(fd);
@@ -108,13 +123,15 @@ static bool find_along_path(const char *name, char path[PATH_MAX])
     return false;
 }
 
-static int find_qemu(char path[PATH_MAX], struct error *error)
+static int find_qemu(struct guest_tools *tools, struct error *error)
 {
-    if (!find_along_path(QEMU_PROGRAM, path))
+    const char *path = tools->qemu;
+
+    if (!find_along_path(QEMU_PROGRAM, tools->qemu))
         return error_set(error, ERROR_SYSTEM,
                          QEMU_PROGRAM " is not in PATH; instructions are counted under it (%s)",
                          HOW_TO_GET);
-    switch (takes_plugins(path)) {
+    switch (takes_plugins(path, &tools->later)) {
     case -1:
         return error_system(error, errno, "cannot read %s", path);
     case 0:
@@ -129,7 +146,7 @@ static int find_qemu(char path[PATH_MAX], struct error *error)
 
 int guest_find_tools(struct guest_tools *tools, struct error *error)
 {
-    if (find_qemu(tools->qemu, error) < 0)
+    if (find_qemu(tools, error) < 0)
         return -1;
     return locate(PLUGIN_FILE, tools->plugin, error);
 }
@@ -170,6 +187,8 @@ static bool fill_arguments(char **next, const struct guest_tools *tools,
     *next++ = strdup(QEMU_PROGRAM);
     for (size_t i = 0; i < PINNED_OPTIONS; i++)
         *next++ = strdup(pinned_options[i]);
+    for (size_t i = 0; tools->later && i < LATER_OPTIONS; i++)
+        *next++ = strdup(later_options[i]);
     *next++ = strdup("-plugin");
     *next++ = plugin_value(tools->plugin, program->plugin_options);
     *next++ = strdup("-0");
@@ -186,7 +205,8 @@ static bool fill_arguments(char **next, const struct guest_tools *tools,
 int guest_command_build(struct guest_command *command, const struct guest_tools *tools,
                         const struct guest_program *program, struct error *error)
 {
-    size_t count = 1 + PINNED_OPTIONS + 5 + count_strings(program->arguments);
+    size_t count = 1 + PINNED_OPTIONS + (tools->later ? LATER_OPTIONS : 0) + 5 +
+                   count_strings(program->arguments);
 
     *command = (struct guest_command){
         .path = tools->qemu,

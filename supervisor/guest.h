@@ -3,6 +3,7 @@
 #define GASPIPE_SUPERVISOR_GUEST_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -25,6 +26,7 @@
 struct guest_tools {
     char qemu[PATH_MAX];
     char plugin[PATH_MAX];
+    bool later; /* QEMU is of version 9.0 or later */
 };
 
 /*
@@ -36,10 +38,10 @@ int guest_find_tools(struct guest_tools *tools, struct error *error);
 
 /*
  * Has the host's kernel lay out the processes that this one starts from now on in the
- * usual way, whatever setarch(1) and ulimit(1) say here: QEMU 10 puts a program elsewhere
- * where it is in the way itself. 0, or -1 with ERROR_SYSTEM.
+ * usual way, whatever setarch(1) and ulimit(1) say here; under a later QEMU not at random,
+ * since that puts a program elsewhere where it is in the way itself. 0, or -1 with ERROR_SYSTEM.
  */
-int guest_pin_layout(struct error *error);
+int guest_pin_layout(const struct guest_tools *tools, struct error *error);
 
 /* What is to run. Everything is borrowed. */
 struct guest_program {

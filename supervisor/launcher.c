@@ -44,7 +44,8 @@ int launcher_open(struct launcher *launcher, bool counted, uint32_t compute_limi
         return -1;
     if (!counted)
         return 0;
-    if (guest_find_tools(&launcher->tools, error) != 0 || guest_pin_layout(error) != 0)
+    if (guest_find_tools(&launcher->tools, error) != 0 ||
+        guest_pin_layout(&launcher->tools, error) != 0)
         return -1;
     launcher->program_fd = guest_open_program(launcher->worker, error);
     return launcher->program_fd < 0 ? -1 : 0;
