@@ -9,10 +9,7 @@
 #include "base/log.h"
 #include "proto/command.h"
 
-enum {
-    CLOSING_MS = 2000, /* for a worker to end by itself */
-    HELD_UP_MS = 20,   /* a loop that rings later than this was */
-};
+enum { CLOSING_MS = 2000 }; /* for a worker to end by itself */
 
 static struct stamp send_parts(struct vat *vat, const struct iovec *parts, int count)
 {
@@ -44,16 +41,15 @@ static void ring_in(struct vat *vat, uint64_t milliseconds);
 
 /*
  * A loop that was held up, by a slow disk or by who reads what it says, rings before it reads:
- * what has come meanwhile is read first, and the worker has as long as nobody heard it.
+ * what has come meanwhile is read first, and the worker has once more as long as nobody heard it.
  */
 static void timer_rang(uv_timer_t *timer)
 {
     struct vat *vat = timer->data;
-    const uint64_t late = uv_now(vat->warehouse->options.loop) - vat->due;
 
-    if (!vat->overdue || late > HELD_UP_MS) {
+    if (!vat->overdue) {
         vat->overdue = true;
-        ring_in(vat, late + 1);
+        ring_in(vat, uv_now(vat->warehouse->options.loop) - vat->due + 1);
         return;
     }
     vat_set_reason(vat, ERROR_SYSTEM, "it took longer than %g s", (double)vat->limit_ms / 1000);
