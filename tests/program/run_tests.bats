@@ -79,6 +79,14 @@ last_line_is() {
     last_line_is '0 passed, 1 failed'
 }
 
+@test "a signal that is ignored outside is not so in a test" {
+    unit one 'echo 1..1; kill -PIPE $$; echo ok 1 - it is ignored'
+    trap '' PIPE
+    run_tests
+    assert_status 1
+    last_line_is '0 passed, 1 failed'
+}
+
 @test "a bats file is run too, and each of its tests is counted" {
     printf '@test "%s" {\n    %s\n}\n' a true b false c 'skip "no moon"' > "$BATS_TEST_TMPDIR/x.bats"
     BUILD=$BATS_TEST_TMPDIR run "$ROOT/scripts/run-tests" "$BATS_TEST_TMPDIR/x.bats"
