@@ -42,7 +42,7 @@ struct meter {
     struct meter_cpu cpu;
 };
 
-/* Appends the record as one JSON object. */
+/* Appends the record as one JSON object; without monotimes where the stamps' `mono` is 0. */
 void meter_encode(struct buf *buf, const struct meter *meter);
 
 /*

@@ -31,7 +31,11 @@ static char *put_stamps(char *at, const struct meter *meter)
             *at++ = ',';
         at = json_text_put_seconds(at, meter->stamps[i].real);
     }
-    at = put_text(at, "],\"monotimes\":[");
+    *at++ = ']';
+    /* A record of xsnap-worker's, which is written again into a slogfile, has none. */
+    if (meter->stamp_count > 0 && meter->stamps[meter->stamp_count - 1].mono == 0)
+        return at;
+    at = put_text(at, ",\"monotimes\":[");
     for (size_t i = 0; i < meter->stamp_count; i++) {
         if (i > 0)
             *at++ = ',';

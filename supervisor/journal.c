@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "slog/describe.h"
 #include "supervisor/journal_slog.h"
+#include "supervisor/journal_times.h"
 #include "supervisor/plain_value.h"
 
 void journal_init(struct journal *journal, struct slog_writer *slog)
@@ -24,9 +25,8 @@ void journal_free(struct journal *journal)
 
     for (size_t i = 0; i < sizeof bufs / sizeof bufs[0]; i++)
         buf_free(bufs[i]);
-    free(journal->events);
-    free(journal->worker_times);
-    spans_free(&journal->spans);
+    free(journal->requests);
+    journal_times_free(&journal->times);
 }
 
 static void clear(struct journal *journal)
@@ -39,7 +39,7 @@ static void clear(struct journal *journal)
     journal->kernel_promise[0] = '\0';
     journal->rejected = false;
     journal->syscall_num = 0;
-    journal->event_count = 0;
+    journal->request_count = 0;
     journal->sent = (struct stamp){0};
 }
 
@@ -127,20 +127,16 @@ int journal_sent(struct journal *journal, struct stamp sent, struct error *error
 
 /* ---- what the vat asks and says ---- */
 
-static int note_event(struct journal *journal, bool console, struct stamp come,
-                      struct stamp answered, struct error *error)
+static int note_request(struct journal *journal, struct stamp come, struct stamp answered,
+                        struct error *error)
 {
-    struct model_event *events = array_reserve(journal->events, &journal->event_capacity,
-                                               journal->event_count + 1, sizeof *events);
+    struct journal_request *requests = array_reserve(journal->requests, &journal->request_capacity,
+                                                     journal->request_count + 1, sizeof *requests);
 
-    if (events == NULL)
+    if (requests == NULL)
         return error_memory(error, "a request");
-    journal->events = events;
-    journal->events[journal->event_count++] = (struct model_event){
-        .console = console,
-        .arrived = come.mono,
-        .answered = answered.mono,
-    };
+    journal->requests = requests;
+    journal->requests[journal->request_count++] = (struct journal_request){come, answered};
     return 0;
 }
 
@@ -175,7 +171,7 @@ int journal_answered(struct journal *journal, const struct vat_syscall *syscall,
                      const struct kernel_syscall_texts *texts, struct stamp come,
                      struct stamp answered, struct error *error)
 {
-    if (note_event(journal, false, come, answered, error) != 0 ||
+    if (note_request(journal, come, answered, error) != 0 ||
         keep_result(journal, syscall, error) != 0 ||
         journal_slog_syscall_result(journal, syscall, texts, come, answered, error) != 0)
         return -1;
@@ -186,45 +182,12 @@ int journal_answered(struct journal *journal, const struct vat_syscall *syscall,
 int journal_said(struct journal *journal, const struct vat_console *console, struct stamp come,
                  struct error *error)
 {
-    if (note_event(journal, true, come, come, error) != 0)
+    if (note_request(journal, come, come, error) != 0)
         return -1;
     return journal_slog_console(journal, console, come, error);
 }
 
 /* ---- how it ended ---- */
-
-static int fill_times(struct journal *journal, const struct journal_end *end,
-                      struct delivery_report *report, struct error *error)
-{
-    size_t count = end->meter != NULL ? end->meter->stamp_count : 0;
-    struct model_delivery delivery = {0};
-    struct moments moments;
-    int64_t *times;
-
-    times = array_reserve(journal->worker_times, &journal->worker_time_capacity, count + 1,
-                          sizeof *times);
-    if (times == NULL)
-        return error_memory(error, "a delivery's times");
-    journal->worker_times = times;
-    for (size_t i = 0; i < count; i++)
-        times[i] = end->meter->stamps[i].mono;
-    moments = (struct moments){
-        .sent = journal->sent.mono,
-        .returned = end->returned.mono,
-        .stamps = times,
-        .stamp_count = count,
-        .events = journal->events,
-        .event_count = journal->event_count,
-        .steady = true,
-    };
-    if (spans_build(&journal->spans, &moments, &delivery, error) != 0)
-        return -1;
-    report->total = delivery.total;
-    report->pipe = delivery.pipe;
-    report->worker = delivery.worker;
-    report->kernel = delivery.kernel;
-    return 0;
-}
 
 static int fill_report(struct journal *journal, const struct journal_end *end,
                        struct delivery_report *report, struct error *error)
@@ -252,7 +215,7 @@ static int fill_report(struct journal *journal, const struct journal_end *end,
                          : REPORT_NONE,
         .frames = meter != NULL ? (int64_t)meter->stamp_count : 0,
     };
-    if (fill_times(journal, end, report, error) != 0)
+    if (journal_times_fill(journal, end, report, error) != 0)
         return -1;
     if (!report->ok || journal->rejected || journal->result.length == 0)
         return 0;

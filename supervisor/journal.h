@@ -15,6 +15,19 @@
 #include "slog/writer.h"
 #include "supervisor/report.h"
 
+/* When a request had come, and when it was answered. */
+struct journal_request {
+    struct stamp come, answered;
+};
+
+/* Room that splitting a delivery's time needs, kept from one to the next. */
+struct journal_times {
+    struct model_event *events;
+    int64_t *stamps;
+    size_t event_capacity, stamp_capacity;
+    struct spans spans;
+};
+
 /*
  * What is told of one delivery with all that it causes: the lines in the slog,
  * the times, the report. Knows nothing of processes, and of the kernel only what
@@ -37,11 +50,9 @@ struct journal {
 
     struct stamp sent;
     int64_t syscall_num;
-    struct model_event *events; /* one for each request */
-    size_t event_count, event_capacity;
-    int64_t *worker_times; /* of the meter's stamps */
-    size_t worker_time_capacity;
-    struct spans spans;
+    struct journal_request *requests;
+    size_t request_count, request_capacity;
+    struct journal_times times;
 };
 
 /* The slog is borrowed. */

@@ -289,6 +289,9 @@ static void put_text_summary(struct buf *line, const struct output_sums *sums, d
     put_share(line, "pipe", sums->pipe, sums->total);
     put_share(line, "worker", sums->worker, sums->total);
     put_share(line, "kernel", sums->kernel, sums->total);
+    if (sums->pipe + sums->worker + sums->kernel < sums->total)
+        put_share(line, "unattributed", sums->total - sums->pipe - sums->worker - sums->kernel,
+                  sums->total);
     buf_append_byte(line, '\n');
 }
 

@@ -23,11 +23,16 @@ costs() {
     token --worker "$THEIRS" --slog "$BATS_TEST_TMPDIR/slog"
     assert_status 1
     assert_equal "$(costs)" "$ours"
-    assert_equal "$(jq -c 'select(.kind == "delivery") | [.instructions, (.pipe > 0 and
-        (.pipe + .worker + .kernel - .total | fabs) < 3e-6)]' <<< "$output" | sort -u)" '[null,true]'
+    assert_equal "$(jq -c 'select(.kind == "delivery") | [.instructions, .pipe >= 0, .worker > 0,
+        (.pipe + .worker + .kernel - .total | fabs) < 3e-6]' <<< "$output" | sort -u)" '[null,true,true,true]'
+    # Its slog says the same, and nothing that the worker did not.
+    times=$(jq -c 'select(.kind == "delivery") | [.total, .pipe, .worker, .kernel]' <<< "$output")
+    assert_equal "$(grep -c monotimes "$BATS_TEST_TMPDIR/slog")" 0
     run "$BUILD/slogreport" --json "$BATS_TEST_TMPDIR/slog"
     assert_status 0
     assert_equal "$(jq -c 'select(.kind == "delivery") | .overrun' <<< "$output" | sort -u)" false
+    assert_equal "$(jq -c 'select(.kind == "delivery") | [.total, .pipe, .worker, .kernel]' <<< "$output")" \
+        "$times"
 }
 
 @test "xsnap-worker's stamps end at 502, and the report says so" {
@@ -37,6 +42,8 @@ costs() {
         --vat "it=$BATS_TEST_TMPDIR/contract.js" --slog "$BATS_TEST_TMPDIR/slog" - \
         <<< '{"vat":"it","method":"fill","args":[400]}'
     assert_status 0
+    assert_equal "$(jq -c 'select(.deliveryNum == 2) | [.pipe, .worker, .kernel > 0, .kernel < .total]' \
+        <<< "$output")" '[null,null,true,true]'
     run "$BUILD/slogreport" --json "$BATS_TEST_TMPDIR/slog"
     assert_status 0
     assert_equal "$(jq -c 'select(.deliveryNum == 2) | [.syscalls, .overrun]' <<< "$output")" \

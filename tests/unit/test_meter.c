@@ -121,6 +121,11 @@ static void the_text_has_xsnaps_fields_first(void **state)
     meter_encode(&json, &meter);
     assert_string_equal(buf_string(&json), "{\"currentHeapCount\":0,\"compute\":5,\"allocate\":0,"
                                            "\"timestamps\":[1.000001],\"monotimes\":[2]}");
+    buf_clear(&json);
+    stamps[0].mono = 0;
+    meter_encode(&json, &meter);
+    assert_string_equal(buf_string(&json), "{\"currentHeapCount\":0,\"compute\":5,\"allocate\":0,"
+                                           "\"timestamps\":[1.000001]}");
     buf_free(&json);
 }
 
