@@ -107,10 +107,10 @@ static const struct source_format *recognise(const struct source *source)
 
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         size_t length = formats[i].length;
+        size_t there = source->in_end < length ? source->in_end : length;
 
-        if (memcmp(source->in, formats[i].magic, source->in_end < length ? source->in_end : length))
-            continue;
-        return source->in_end < length ? NULL : formats[i].format;
+        if (memcmp(source->in, formats[i].magic, there) == 0)
+            return there < length ? NULL : formats[i].format;
     }
     return &source_plain;
 }

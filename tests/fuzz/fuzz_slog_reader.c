@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whatever a file holds, plain or compressed, its reading ends; and one that grows while it is
+ * followed gives the same lines as one that is there at once. The first byte says how much is
+ * there when the following begins.
+ */
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "slog/digest.h"
+#include "slog/reader.h"
+#include "tests/fuzz/fuzz.h"
+
+struct reading {
+    struct reader *reader;
+    uint64_t lines, digest;
+    int result; /* of the last call: 0 at the end, -1 */
+};
+
+static struct reading begin(int fd)
+{
+    struct reading reading = {.digest = DIGEST_START};
+    static char path[32]; /* the reader borrows it */
+    struct error error;
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    reading.reader = reader_open(path, &error);
+    return reading;
+}
+
+static void read_on(struct reading *reading, bool follow)
+{
+    struct reader_line line;
+    struct error error;
+
+    while ((reading->result = reader_next(reading->reader, follow, &line, &error)) > 0) {
+        check(line.number == ++reading->lines);
+        check(!follow || !line.torn);
+        reading->digest = digest_add(reading->digest, line.bytes, line.length);
+    }
+}
+
+static void write_whole(int fd, const uint8_t *bytes, size_t size)
+{
+    check(write(fd, bytes, size) == (ssize_t)size);
+}
+
+/* Reads the file while it comes in two pieces. */
+static struct reading read_growing(int fd, const uint8_t *bytes, size_t size, size_t first)
+{
+    struct reading reading;
+    struct error error;
+
+    write_whole(fd, bytes, first);
+    reading = begin(fd);
+    if (reading.reader == NULL)
+        return reading;
+    read_on(&reading, true);
+    write_whole(fd, bytes + first, size - first);
+    check(reader_go_back(reading.reader, &error) == 0);
+    if (reading.result == 0)
+        read_on(&reading, true);
+    if (reading.result == 0)
+        read_on(&reading, false);
+    return reading;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    int fd = memfd_create("input", MFD_CLOEXEC);
+    struct reading growing, whole;
+
+    check(fd >= 0);
+    if (size > 0) {
+        growing = read_growing(fd, data + 1, size - 1, (size - 1) * data[0] / UINT8_MAX);
+        whole = begin(fd);
+        if (whole.reader != NULL)
+            read_on(&whole, false);
+        /* Of damaged data it is not said how much is given. */
+        if (growing.reader != NULL && whole.reader != NULL) {
+            check(growing.result == whole.result);
+            check(whole.result < 0 ||
+                  (growing.lines == whole.lines && growing.digest == whole.digest));
+        }
+        reader_close(growing.reader);
+        reader_close(whole.reader);
+    }
+    close(fd);
+    return 0;
+}
