@@ -438,14 +438,14 @@ has_read() {
         "$BUILD/slogreport" --json --follow growing > report 2> err 3>&- &
         reader=$!
         for at in {2..20}; do
-            wait_for 20 has_read $((at - 1))
+            wait_for 60 has_read $((at - 1))
             tail -c "+$at" "whole.$form" | head -c 1 >> growing
         done
-        wait_for 20 has_read 20
+        wait_for 60 has_read 20
         tail -c +21 "whole.$form" | head -c 500 >> growing
-        wait_for 20 has_read 520
+        wait_for 60 has_read 520
         tail -c +521 "whole.$form" >> growing
-        wait_for 20 grep -q '"crankNum":49' report
+        wait_for 60 grep -q '"crankNum":49' report
         mv growing elsewhere
         wait "$reader"
         diff expected report
@@ -458,11 +458,11 @@ has_read() {
     cp "$DATA/shapes/blocks.slog" growing
     "$BUILD/slogreport" --json --follow growing > report 2> err 3>&- &
     reader=$!
-    wait_for 20 grep -q '"crankNum":49' report
+    wait_for 60 grep -q '"crankNum":49' report
     : > growing
-    wait_for 20 grep -q 'growing: was cut back' err
+    wait_for 60 grep -q 'growing: was cut back' err
     cat "$DATA/shapes/live.slog" >> growing
-    wait_for 20 has_read "$(wc -c < growing)"
+    wait_for 60 has_read "$(wc -c < growing)"
     rm growing
     wait "$reader"
     for file in blocks live; do slogreport --json "$DATA/shapes/$file.slog"; done |
@@ -475,11 +475,11 @@ has_read() {
     (cat whole-lines; printf '{"type":"torn') > growing
     "$BUILD/slogreport" --json --follow growing > report 2> err 3>&- &
     reader=$!
-    wait_for 20 grep -q '"crankNum":40' report
+    wait_for 60 grep -q '"crankNum":40' report
     truncate -s "$(wc -c < whole-lines)" growing
-    wait_for 20 has_read "$(wc -c < whole-lines)"
+    wait_for 60 has_read "$(wc -c < whole-lines)"
     tail -n +5 "$DATA/shapes/blocks.slog" >> growing
-    wait_for 20 grep -q '"crankNum":49' report
+    wait_for 60 grep -q '"crankNum":49' report
     rm growing
     wait "$reader"
     slogreport --json "$DATA/shapes/blocks.slog" | diff - report
