@@ -103,7 +103,9 @@ out:
     return result;
 }
 
-int promise_decider(struct kernel *kernel, const char *kpid, int64_t *vat, struct error *error)
+/* Of an unresolved one; 0: nobody. */
+static int promise_decider(struct kernel *kernel, const char *kpid, int64_t *vat,
+                           struct error *error)
 {
     char key[KEYS_NAME_SIZE];
 

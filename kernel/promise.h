@@ -29,8 +29,7 @@ int promise_state(struct kernel *kernel, const char *kpid, enum kernel_promise *
 /* What a settled one came to: capdata with krefs, the caller's. */
 int promise_data(struct kernel *kernel, const char *kpid, json_t **data, struct error *error);
 
-/* Of an unresolved one; 0: nobody. */
-int promise_decider(struct kernel *kernel, const char *kpid, int64_t *vat, struct error *error);
+/* Has that vat decide it; 0: nobody. */
 int promise_set_decider(struct kernel *kernel, const char *kpid, int64_t vat, struct error *error);
 
 /* Whether it is unresolved and that vat (0: nobody) decides it. */

@@ -22,27 +22,6 @@ void vat_message_set_bundle(struct buf *buf, const char *vat_id, const char *bun
     buf_append_byte(buf, ']');
 }
 
-void vat_message_deliver(struct buf *buf, const char *delivery_json)
-{
-    buf_append_string(buf, "[\"deliver\",");
-    buf_append_string(buf, delivery_json);
-    buf_append_byte(buf, ']');
-}
-
-void vat_message_answer_ok(struct buf *buf, const char *result_json)
-{
-    buf_append_string(buf, "[\"ok\",");
-    buf_append_string(buf, result_json);
-    buf_append_byte(buf, ']');
-}
-
-void vat_message_answer_error(struct buf *buf, const char *message)
-{
-    buf_append_string(buf, "[\"error\",");
-    append_text(buf, message);
-    buf_append_byte(buf, ']');
-}
-
 bool vat_message_is_capdata(const json_t *value)
 {
     const json_t *slots = json_object_get(value, "slots");

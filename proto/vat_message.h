@@ -18,14 +18,9 @@
 
 /* ---- down: kernel to worker ---- */
 
-/* Each appends one message; texts named `_json` are JSON already. */
+/* Appends the message; texts named `_json` are JSON already. */
 void vat_message_set_bundle(struct buf *buf, const char *vat_id, const char *bundle_json,
                             const char *options_json);
-void vat_message_deliver(struct buf *buf, const char *delivery_json);
-
-/* The answers to a worker's request. */
-void vat_message_answer_ok(struct buf *buf, const char *result_json);
-void vat_message_answer_error(struct buf *buf, const char *message);
 
 /* ---- up: worker to kernel ---- */
 

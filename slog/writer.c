@@ -401,11 +401,6 @@ int slog_writer_join(struct slog_writer *writer, struct slog_writer *aside, stru
     return result;
 }
 
-const char *slog_writer_session(const struct slog_writer *writer)
-{
-    return writer->session;
-}
-
 int slog_writer_close(struct slog_writer *writer, struct error *error)
 {
     struct error second;

@@ -73,12 +73,6 @@ struct slog_writer *slog_writer_open(const char *path, const struct slog_start *
                                      struct error *error);
 
 /*
- * This session's id: start time and random bytes, which unlike a PID never
- * comes again. Borrowed from the writer.
- */
-const char *slog_writer_session(const struct slog_writer *writer);
-
-/*
  * Writes what has gathered, so that it can be read even if this process is killed
  * next, and ends a block of lines that belong together: a slogfile is cut into
  * parts between blocks only. On failure (ERROR_SYSTEM: disk full, input/output)

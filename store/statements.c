@@ -36,8 +36,6 @@ static const char *const statement_text[STATEMENTS] = {
                                    "incarnation = ?2 ORDER BY position LIMIT 1",
     [STATEMENT_TRANSCRIPT_LAST] = "SELECT position FROM transcript WHERE vat = ?1 AND "
                                   "incarnation = ?2 ORDER BY position DESC LIMIT 1",
-    [STATEMENT_TRANSCRIPT_INCARNATION] = "SELECT incarnation FROM transcript WHERE vat = ?1 "
-                                         "ORDER BY incarnation DESC LIMIT 1",
     [STATEMENT_TRANSCRIPT_DELETE_ALL] = "DELETE FROM transcript WHERE vat = ?1",
 
     [STATEMENT_CONTENT_PUT] = "INSERT INTO snapshot_content (hash, size, bytes) "

@@ -125,10 +125,6 @@ int store_transcript_get(struct store *store, int64_t vat, int64_t incarnation, 
 int store_transcript_bounds(struct store *store, int64_t vat, int64_t incarnation, int64_t *first,
                             int64_t *end, struct error *error);
 
-/* The last incarnation that has an item. */
-int store_transcript_incarnation(struct store *store, int64_t vat, int64_t *incarnation,
-                                 bool *found, struct error *error);
-
 /* Those of all incarnations. */
 int store_transcript_delete_all(struct store *store, int64_t vat, struct error *error);
 

@@ -51,19 +51,6 @@ int store_transcript_bounds(struct store *store, int64_t vat, int64_t incarnatio
     return 0;
 }
 
-int store_transcript_incarnation(struct store *store, int64_t vat, int64_t *incarnation,
-                                 bool *found, struct error *error)
-{
-    int result;
-
-    statement_bind_integer(store, STATEMENT_TRANSCRIPT_INCARNATION, 1, vat);
-    result = statement_step(store, STATEMENT_TRANSCRIPT_INCARNATION, found, error);
-    if (*found)
-        *incarnation = statement_integer(store, STATEMENT_TRANSCRIPT_INCARNATION, 0);
-    statement_done(store, STATEMENT_TRANSCRIPT_INCARNATION);
-    return result;
-}
-
 int store_transcript_delete_all(struct store *store, int64_t vat, struct error *error)
 {
     statement_bind_integer(store, STATEMENT_TRANSCRIPT_DELETE_ALL, 1, vat);

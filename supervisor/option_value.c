@@ -63,7 +63,8 @@ int option_take_placement(const char *word, enum placement_kind *kind, struct er
                      word);
 }
 
-int option_complain(int complaint, const char *option, struct error *error)
+/* For getopt_long()'s ':' and '?', with opterr 0 and ':' first among the short options. */
+static int complain(int complaint, const char *option, struct error *error)
 {
     if (complaint == ':')
         return error_set(error, ERROR_USAGE, "%s wants a value", option);
@@ -79,7 +80,7 @@ int option_take_all(int argc, char **argv, const struct option *known,
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":", known, NULL)) != -1) {
         if (option == ':' || option == '?')
-            return option_complain(option, argv[optind - 1], error);
+            return complain(option, argv[optind - 1], error);
         if (take(options, option, error) != 0)
             return -1;
     }

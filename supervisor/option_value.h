@@ -33,9 +33,6 @@ int option_take_timeout(const char *text, uint64_t *timeout_ms, struct error *er
 /* --placement auto|none|same|spread. */
 int option_take_placement(const char *word, enum placement_kind *kind, struct error *error);
 
-/* For getopt_long()'s ':' and '?', with opterr 0 and ':' first among the short options. */
-int option_complain(int complaint, const char *option, struct error *error);
-
 /* Gives each long option to take(), until one is wrong. What is left begins at optind. */
 int option_take_all(int argc, char **argv, const struct option *known,
                     int (*take)(void *options, int option, struct error *error), void *options,

@@ -72,13 +72,6 @@ int placement_open(struct placement *placement, enum placement_kind kind, struct
     return pin(placement->here, error);
 }
 
-void placement_close(const struct placement *placement)
-{
-    /* Was allowed when it was the set in force; nothing depends on it any more. */
-    if (placement->kind != PLACEMENT_NONE)
-        (void)sched_setaffinity(0, sizeof placement->before, &placement->before);
-}
-
 int placement_begin_start(const struct placement *placement, struct error *error)
 {
     return placement->there == placement->here ? 0 : pin(placement->there, error);

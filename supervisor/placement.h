@@ -38,9 +38,6 @@ const char *placement_name(enum placement_kind kind);
  */
 int placement_open(struct placement *placement, enum placement_kind kind, struct error *error);
 
-/* Lets the thread run where it might before. */
-void placement_close(const struct placement *placement);
-
 /* What is started between these two runs where `there` says. */
 int placement_begin_start(const struct placement *placement, struct error *error);
 int placement_end_start(const struct placement *placement, struct error *error);

@@ -109,7 +109,7 @@ void worker_process_read_words(struct worker_process *process)
 
 /* ---- the end ---- */
 
-void worker_process_handle_closed(uv_handle_t *handle)
+static void handle_closed(uv_handle_t *handle)
 {
     struct worker_process *process = handle->data;
 
@@ -127,7 +127,7 @@ void worker_process_handle_closed(uv_handle_t *handle)
 static void close_handle(void *handle)
 {
     if (!uv_is_closing(handle))
-        uv_close(handle, worker_process_handle_closed);
+        uv_close(handle, handle_closed);
 }
 
 void worker_process_tell_when_gone(struct worker_process *process)

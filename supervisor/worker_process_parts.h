@@ -40,8 +40,6 @@ struct worker_process {
 
 /* ---- worker_process.c ---- */
 
-void worker_process_handle_closed(uv_handle_t *handle);
-
 /* Tells the owner when nothing more can come. */
 void worker_process_tell_when_gone(struct worker_process *process);
 

@@ -236,7 +236,7 @@ int groups_add(struct groups *groups, const struct model_delivery *delivery, str
     return result == 0 ? 0 : error_memory(error, "a summary");
 }
 
-void group_clear(struct group *group)
+static void group_clear(struct group *group)
 {
     for (size_t i = 0; i < GROUP_COLUMNS; i++)
         histogram_free(&group->columns[i]);

@@ -69,9 +69,6 @@ struct group *groups_find(struct groups *groups, enum group_kind kind, const cha
 /* Takes in a delivery with its syscalls. -1 when memory ran out. */
 int groups_add(struct groups *groups, const struct model_delivery *delivery, struct error *error);
 
-/* Takes the columns out of one group, empty from then on. */
-void group_clear(struct group *group);
-
 void groups_free(struct groups *groups);
 
 #endif

@@ -146,7 +146,10 @@ static void torn_atomics(void)
 
 static void share_memory(void)
 {
-    if (mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+    static void *shared;
+
+    shared = mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
         abort();
 }
 

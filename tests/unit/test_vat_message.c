@@ -217,22 +217,13 @@ static void what_is_no_reply_is_refused(void **state)
     }
 }
 
-static void messages_down_are_json(void **state)
+static void a_bundle_is_set_in_json(void **state)
 {
     struct buf buf = {0};
 
     (void)state;
     vat_message_set_bundle(&buf, "v1", "{}", "null");
     assert_string_equal(buf_string(&buf), "[\"setBundle\",\"v1\",{},null]");
-    buf_clear(&buf);
-    vat_message_deliver(&buf, "[\"bringOutYourDead\"]");
-    assert_string_equal(buf_string(&buf), "[\"deliver\",[\"bringOutYourDead\"]]");
-    buf_clear(&buf);
-    vat_message_answer_ok(&buf, "\"value\"");
-    assert_string_equal(buf_string(&buf), "[\"ok\",\"value\"]");
-    buf_clear(&buf);
-    vat_message_answer_error(&buf, "said \"no\"\n");
-    assert_string_equal(buf_string(&buf), "[\"error\",\"said \\\"no\\\"\\n\"]");
     buf_free(&buf);
 }
 
@@ -246,7 +237,7 @@ int main(void)
         cmocka_unit_test(what_is_no_request_is_refused),
         cmocka_unit_test(each_reply_is_read),
         cmocka_unit_test(what_is_no_reply_is_refused),
-        cmocka_unit_test(messages_down_are_json),
+        cmocka_unit_test(a_bundle_is_set_in_json),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
