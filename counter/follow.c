@@ -116,11 +116,13 @@ static bool add_program(struct strings *strings, const struct program_file *file
 {
     uint64_t first = 0;
 
-    if (file->is_script) {
-        if (!strings_add(strings, strdup(file->interpreter)) ||
-            !strings_add(strings, strdup(program)) ||
-            (file->argument[0] != '\0' && !strings_add(strings, strdup(file->argument))) ||
-            !strings_add(strings, strdup(path)))
+    if (file->words > 0) {
+        if (!strings_add(strings, strdup(file->word[0])) || !strings_add(strings, strdup(program)))
+            return false;
+        for (size_t i = 1; i < file->words; i++)
+            if (!strings_add(strings, strdup(file->word[i])))
+                return false;
+        if (!strings_add(strings, strdup(path)))
             return false;
     } else {
         if (arguments != 0)

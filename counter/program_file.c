@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,21 +32,30 @@ static char *trimmed(char *text)
     return text;
 }
 
+/* Puts a word before the others; it is shorter than there is room. */
+static void put_first(struct program_file *file, const char *word)
+{
+    memmove(file->word[1], file->word[0], file->words * sizeof file->word[0]);
+    memcpy(file->word[0], word, strlen(word) + 1);
+    file->words++;
+}
+
 /* The line, without "#!": the interpreter, and all that follows is one argument. */
 static bool parse_line(char *line, struct program_file *file)
 {
     size_t length;
+    char *argument;
 
     line[strcspn(line, "\n")] = '\0';
     line = trimmed(line);
     length = strcspn(line, " \t");
     if (length == 0)
         return false;
-    memcpy(file->interpreter, line, length);
-    file->interpreter[length] = '\0';
-    line = trimmed(line + length);
-    memcpy(file->argument, line, strlen(line) + 1);
-    file->is_script = true;
+    argument = trimmed(line + length);
+    if (*argument != '\0')
+        put_first(file, argument);
+    line[length] = '\0';
+    put_first(file, line);
     return true;
 }
 
@@ -66,8 +76,8 @@ static int open_executable(const char *path)
     return -EACCES;
 }
 
-/* As program_file_open(); an interpreter that is a script itself is refused. */
-static int open_program(const char *path, struct program_file *file, bool may_be_script)
+/* As program_file_open(); `scripts`: so many more may follow. */
+static int open_program(const char *path, struct program_file *file, int scripts)
 {
     char start[PROGRAM_FILE_LINE] = {0};
     ssize_t length;
@@ -81,13 +91,15 @@ static int open_program(const char *path, struct program_file *file, bool may_be
         return 0;
     }
     close(fd);
-    if (length > 2 && may_be_script && memcmp(start, "#!", 2) == 0 && parse_line(start + 2, file))
-        return open_program(file->interpreter, file, false);
-    return ENOEXEC;
+    if (length <= 2 || memcmp(start, "#!", 2) != 0)
+        return ENOEXEC;
+    if (scripts == 0)
+        return ELOOP;
+    return parse_line(start + 2, file) ? open_program(file->word[0], file, scripts - 1) : ENOEXEC;
 }
 
 int program_file_open(const char *path, struct program_file *file)
 {
     *file = (struct program_file){.fd = -1};
-    return open_program(path, file, true);
+    return open_program(path, file, PROGRAM_FILE_SCRIPTS);
 }

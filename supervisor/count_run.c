@@ -20,7 +20,8 @@
 
 /* ---- the program, or the interpreter of a script ---- */
 
-/* argv for a script's interpreter: itself, its argument, the script, the user's arguments. */
+/* argv for a script's interpreter: what the script's line says, the script, the user's arguments.
+ */
 static const char **script_arguments(const struct program_file *file, const char *path,
                                      const char *const *arguments)
 {
@@ -29,12 +30,13 @@ static const char **script_arguments(const struct program_file *file, const char
 
     while (arguments[count] != NULL)
         count++;
-    all = calloc(count + 3, sizeof *all);
+    all = calloc(file->words + count + 1, sizeof *all);
     if (all == NULL)
         return NULL;
-    all[filled++] = file->interpreter;
-    if (file->argument[0] != '\0')
-        all[filled++] = file->argument;
+    while (filled < file->words) {
+        all[filled] = file->word[filled];
+        filled++;
+    }
     all[filled++] = path;
     memcpy(all + filled, arguments + 1, (count - 1) * sizeof *all);
     return all;
@@ -288,7 +290,7 @@ int count_run(struct count_run *run, const struct guest_tools *tools,
     if (program->profile_fd >= 0)
         buf_printf(&options, ",profile=/proc/%d/fd/%d", (int)getpid(), program->profile_fd);
     guest.plugin_options = buf_string(&options);
-    if (file.is_script)
+    if (file.words > 0)
         guest.arguments = scripted = script_arguments(&file, path, program->arguments);
     if (guest.plugin_options == NULL || guest.arguments == NULL)
         error_memory(error, "the command line");

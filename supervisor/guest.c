@@ -247,7 +247,7 @@ int guest_open_program(const char *path, struct error *error)
     struct program_file file;
     int errnum = program_file_open(path, &file);
 
-    if (errnum == 0 && !file.is_script)
+    if (errnum == 0 && file.words == 0)
         return file.fd;
     if (errnum == 0)
         close(file.fd);

@@ -176,6 +176,18 @@ instructions() {
     run count --json -- /bin/sh -c "'$BATS_TEST_TMPDIR/script' d; true"
     assert_equal "$output" "script d"
     assert_equal "$(field '.processes | length')" 3
+    # A script of a script, which sees what the kernel shows it, too.
+    printf '#!%s -x\n' "$BATS_TEST_TMPDIR/script" > "$BATS_TEST_TMPDIR/outer"
+    chmod +x "$BATS_TEST_TMPDIR/outer"
+    expected=$("$BATS_TEST_TMPDIR/outer" e)
+    assert_equal "$expected" "script -x $BATS_TEST_TMPDIR/outer e"
+    assert_equal "$(count -- "$BATS_TEST_TMPDIR/outer" e)" "$expected"
+    assert_equal "$(count --json -- /bin/sh -c "'$BATS_TEST_TMPDIR/outer' e; true")" "$expected"
+    assert_equal "$(field '.processes | length')" 3
+    printf '#!%s\n' "$BATS_TEST_TMPDIR/loop" > "$BATS_TEST_TMPDIR/loop"
+    chmod +x "$BATS_TEST_TMPDIR/loop"
+    run --separate-stderr count -- "$BATS_TEST_TMPDIR/loop"
+    assert_bad_input 3 "cannot execute $BATS_TEST_TMPDIR/loop: Too many levels"
 }
 
 # layout COMMAND...: where `cat` sees itself mapped, started by the words of a command.
