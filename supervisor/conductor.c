@@ -217,9 +217,6 @@ struct conductor *conductor_new(const struct conductor_options *options,
         return NULL;
     }
     conductor->options = *options;
-    /* Which vats give up their workers when depends on when workers end, and the slog tells it. */
-    if (options->max_workers > 0 && options->slog != NULL)
-        conductor->options.jobs = 1;
     conductor->listener = *listener;
     conductor->beginning = true;
     journal_init(&conductor->journal, options->slog);

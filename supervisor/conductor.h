@@ -36,7 +36,9 @@ struct conductor_options {
     uint64_t retries;            /* after the host's trouble, of one crank */
     uint64_t block_cranks;       /* that are committed together; at least 1 */
     uint64_t max_workers;        /* at a time; 0: one for each vat */
-    uint64_t jobs;               /* deliveries that are under way at a time; at least 1 */
+    uint64_t jobs;               /* deliveries that are under way at a time; at least 1. With
+                                  * max_workers and a slog 1: which vats give up their workers
+                                  * when depends on when workers end, and the slog tells it */
 };
 
 struct conductor_listener {

@@ -309,6 +309,16 @@ static void close_all(struct run *run)
     (void)uv_loop_close(&run->loop); /* nothing is open on it any more */
 }
 
+/* As conductor.h has it. */
+static void settle_jobs(struct run_options *options)
+{
+    if (options->jobs == 1 || options->max_workers == 0 || options->slog == NULL)
+        return;
+    log_line("one job, not %" PRIu64 ": with --max-workers several would make another slog",
+             options->jobs);
+    options->jobs = 1;
+}
+
 static void run_all(struct run *run)
 {
     struct error error;
@@ -320,6 +330,7 @@ static void run_all(struct run *run)
         return;
     }
     run->began = uv_hrtime();
+    settle_jobs(&run->options);
     output_init(&run->output, run->options.json);
     result = open_launcher(run, &error);
     if (result == 0)

@@ -42,7 +42,7 @@ const char run_options_help[] =
     "                            up its worker, and is brought back when it is delivered to\n"
     "  --jobs N                  deliveries to different vats that are made at the same time,\n"
     "                            before their turn where need be; all comes out as with one\n"
-    "                            (default: 1)\n"
+    "                            (default: 1; and 1 with both --max-workers and --slog)\n"
     "  --retries N               try a crank again after such trouble of the host, up to so many\n"
     "                            times; then stop, without it (default: 3)\n"
     "  --store DIR               keep the vats' stores there (default: in memory, for this run)\n"

@@ -228,8 +228,11 @@ case_run() {
     done
     diff printed.1 printed.3 || fail "results differ"
     diff contents.1 contents.3 || fail "stores differ"
-    # With a slog, which tells when workers end, there is one job.
+    # With a slog, which tells when workers end, there is one job, and whoever asked for more
+    # hears of it.
     jobs_run 3 logged --max-workers 2
+    grep -qF 'one job, not 3' logged/err
+    ! grep -qF 'one job' err.3 || fail "without a slog there are three"
     assert_equal "$(overlaps logged)" 0 "deliveries that overlap"
     diff printed.1 <(printed logged) || fail "results differ"
 }
