@@ -185,7 +185,8 @@ static int start_warm(struct replay_worker *worker, const struct replay_owner *o
                       struct error *error)
 {
     const struct replay_host *host = worker->host;
-    int fd = warm_start_open(host->warm, host->launcher, NULL, &worker->runtime, error);
+    int fd = warm_start_open(host->warm, host->launcher, host->timeout_ms, NULL, &worker->runtime,
+                             error);
     int result;
 
     if (fd < 0)

@@ -132,7 +132,7 @@ static int start_process(struct vat *vat, int snapshot_fd, struct error *error)
     return vat->process == NULL ? -1 : 0;
 }
 
-/* A file with the heap that its worker starts from. */
+/* A file with the heap that its worker starts from; else as warm_start_open(). */
 static int open_heap(struct vat *vat, struct error *error)
 {
     struct warehouse *warehouse = vat->warehouse;
@@ -146,7 +146,8 @@ static int open_heap(struct vat *vat, struct error *error)
     *error = none;
     if (none.kind == ERROR_NONE && fd < 0)
         fd = warm_start_open(&warehouse->warm, warehouse->options.launcher,
-                             warehouse->options.store, &vat->runtime, error);
+                             warehouse->options.timeout_ms, warehouse->options.store, &vat->runtime,
+                             error);
     return fd;
 }
 
@@ -180,7 +181,7 @@ void vat_start(struct vat *vat, const struct vat_happening *happening)
     } else {
         vat->state = VAT_AWAY;
         buf_free(&vat->bundle);
-        if (fd < 0)
+        if (fd == WARM_START_FAILED)
             fail_to_open(vat, &error);
         else
             fail_to_launch(vat, &error);

@@ -43,13 +43,21 @@ static int evaluate_and_save(struct replay_worker *worker, int fd, struct error 
     return result;
 }
 
+static uint64_t limit_of(uint64_t timeout_ms)
+{
+    uint64_t limit = launcher_start_limit(timeout_ms);
+
+    return limit > 0 && limit < LIMIT_MS ? limit : LIMIT_MS;
+}
+
 /* On a loop of its own: the caller's may be in the middle of a callback. */
-static int make(const struct launcher *launcher, const struct vat_runtime *runtime, int fd,
-                struct error *error)
+static int make(const struct launcher *launcher, uint64_t timeout_ms,
+                const struct vat_runtime *runtime, int fd, struct error *error)
 {
     struct launcher native = launcher_native(launcher);
     uv_loop_t loop;
-    struct replay_host host = {.loop = &loop, .launcher = &native, .timeout_ms = LIMIT_MS};
+    struct replay_host host = {
+        .loop = &loop, .launcher = &native, .timeout_ms = limit_of(timeout_ms)};
     struct replay_worker worker = {.host = &host, .runtime = *runtime};
     int result = uv_loop_init(&loop);
 
@@ -59,25 +67,28 @@ static int make(const struct launcher *launcher, const struct vat_runtime *runti
     result = evaluate_and_save(&worker, fd, error);
     (void)uv_run(&loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&loop); /* nothing is open on it any more */
-    return result;
+    return result == 0 ? 0 : WARM_START_LOST;
 }
 
-static int provide(const struct launcher *launcher, struct store *store,
+static int provide(const struct launcher *launcher, uint64_t timeout_ms, struct store *store,
                    const struct vat_runtime *runtime, int fd, struct error *error)
 {
+    int result;
+
     struct store_snapshot snapshot;
     char name[NAME_SIZE];
     bool found;
 
     if (store == NULL)
-        return make(launcher, runtime, fd, error);
+        return make(launcher, timeout_ms, runtime, fd, error);
     if (make_name(name, launcher, runtime, error) != 0 ||
         store_snapshot_named(store, name, &snapshot, &found, error) != 0)
         return -1;
     if (found)
         return store_snapshot_read(store, snapshot.hash, fd, error);
-    if (make(launcher, runtime, fd, error) != 0)
-        return -1;
+    result = make(launcher, timeout_ms, runtime, fd, error);
+    if (result != 0)
+        return result;
     if (lseek(fd, 0, SEEK_SET) != 0)
         return error_system(error, errno, "cannot read a snapshot");
     return store_snapshot_put_named(store, name, fd, &snapshot, error);
@@ -97,19 +108,21 @@ static int reopen(int fd, struct error *error)
 }
 
 int warm_start_open(struct warm_starts *starts, const struct launcher *launcher,
-                    struct store *store, const struct vat_runtime *runtime, struct error *error)
+                    uint64_t timeout_ms, struct store *store, const struct vat_runtime *runtime,
+                    struct error *error)
 {
     int *kept = &starts->fds[runtime->kind];
-    int fd;
+    int fd, result;
 
     if (*kept != 0)
         return reopen(*kept - 1, error);
     fd = memfd_create("gaspipe-warm", MFD_CLOEXEC);
     if (fd < 0)
         return error_system(error, errno, "cannot make a file for a snapshot");
-    if (provide(launcher, store, runtime, fd, error) != 0) {
+    result = provide(launcher, timeout_ms, store, runtime, fd, error);
+    if (result != 0) {
         close(fd);
-        return -1;
+        return result;
     }
     *kept = fd + 1;
     return reopen(fd, error);

@@ -100,6 +100,29 @@ trouble() {
     trouble kill:3 'killed by signal 9'
 }
 
+@test "a worker that is killed as it starts, also the first, from whose snapshot others start" {
+    local nth
+
+    cat > worker << 'END'
+#!/bin/sh
+cd "${0%/*}" && read n < starts
+echo $((n - 1)) > starts
+[ "$n" -ne 1 ] || kill -9 $$
+exec ./real "$@"
+END
+    keep > deliveries
+    echo 0 > starts
+    keeper undisturbed
+    assert_status 0
+    for nth in 1 2; do
+        echo $nth > starts
+        keeper "store-$nth"
+        assert_status 0
+        said 'vat keeper, its start' 'killed by signal 9' 'tried again, 1 of 3'
+        assert_same_store undisturbed "store-$nth"
+    done
+}
+
 @test "a worker that exits" {
     trouble exit:1 'exit status 7'
 }

@@ -61,11 +61,11 @@ costs() {
     assert_bad_input 2 --worker counter
 }
 
-# floods SCRIPT: a worker that is this shell script; the run ends, and says why.
+# floods SCRIPT WORDS: a worker that is this shell script, tried once; the run ends, and says why.
 floods() {
     printf '#!/bin/sh\n%s\n' "$1" > "$BATS_TEST_TMPDIR/worker"
     chmod +x "$BATS_TEST_TMPDIR/worker"
-    token --worker "$BATS_TEST_TMPDIR/worker"
+    token --retries 0 --worker "$BATS_TEST_TMPDIR/worker"
     [ "$status" -ge 3 ] || fail "exit status $status; it printed:" "$output" "$stderr"
     assert_equal "$(complaints <<< "$stderr" | grep -c .)" 1 "lines on stderr"
     [[ $stderr == *"$2"* ]] || fail "no '$2' in:" "$stderr"
