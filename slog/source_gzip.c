@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -9,16 +10,31 @@
 /* One call's output: isa-l counts in 32 bits. */
 enum { LARGEST_STEP = 1 << 30 };
 
+/*
+ * isal_inflate() could read the headers, too, but forgets what a header has when that comes
+ * in two pieces.
+ */
+struct gzip {
+    struct inflate_state inflate; /* with its tables some 90 KB */
+    struct isal_gzip_header header;
+    bool in_header;
+};
+
+static void begin_header(struct gzip *gzip)
+{
+    isal_gzip_header_init(&gzip->header);
+    gzip->in_header = true;
+}
+
 static int gzip_begin(struct source *source, struct error *error)
 {
-    /* With its tables some 90 KB. */
-    struct inflate_state *state = malloc(sizeof *state);
+    struct gzip *gzip = malloc(sizeof *gzip);
 
-    if (state == NULL)
+    if (gzip == NULL)
         return error_memory(error, "decompressing");
-    isal_inflate_init(state);
-    state->crc_flag = ISAL_GZIP;
-    source->state = state;
+    isal_inflate_init(&gzip->inflate);
+    begin_header(gzip);
+    source->state = gzip;
     return 0;
 }
 
@@ -35,21 +51,37 @@ static const char *words_for(int code)
 }
 
 /* Several members can follow each other, as log rotation and `cat a.gz b.gz` leave them. */
-static void next_member(struct inflate_state *state)
+static void next_member(struct gzip *gzip)
 {
-    isal_inflate_reset(state);
-    state->crc_flag = ISAL_GZIP;
+    isal_inflate_reset(&gzip->inflate);
+    begin_header(gzip);
+}
+
+/* What is behind it is checked against the checksum at the end. */
+static int read_header(struct gzip *gzip)
+{
+    int code = isal_read_gzip_header(&gzip->inflate, &gzip->header);
+
+    if (code == ISAL_DECOMP_OK) {
+        gzip->in_header = false;
+        gzip->inflate.crc_flag = ISAL_GZIP_NO_HDR_VER;
+    }
+    return code;
 }
 
 static int inflate_some(struct source *source, struct error *error)
 {
-    struct inflate_state *state = source->state;
+    struct gzip *gzip = source->state;
+    struct inflate_state *state = &gzip->inflate;
     size_t available = source->in_end - source->in_start;
-    int code;
+    int code = ISAL_DECOMP_OK;
 
     state->next_in = (uint8_t *)source->in + source->in_start;
     state->avail_in = (uint32_t)available;
-    code = isal_inflate(state);
+    if (gzip->in_header)
+        code = read_header(gzip);
+    if (code == ISAL_DECOMP_OK)
+        code = isal_inflate(state);
     source->in_start += available - state->avail_in;
     if (code != ISAL_DECOMP_OK && code != ISAL_END_INPUT && code != ISAL_OUT_OVERFLOW)
         return error_set(error, ERROR_INPUT, "%s: damaged gzip data: %s", source->path,
@@ -59,7 +91,8 @@ static int inflate_some(struct source *source, struct error *error)
 
 static ssize_t gzip_read(struct source *source, char *bytes, size_t size, struct error *error)
 {
-    struct inflate_state *state = source->state;
+    struct gzip *gzip = source->state;
+    struct inflate_state *state = &gzip->inflate;
 
     if (size > LARGEST_STEP)
         size = LARGEST_STEP;
@@ -74,7 +107,7 @@ static ssize_t gzip_read(struct source *source, char *bytes, size_t size, struct
         if (state->block_state == ISAL_BLOCK_FINISH) {
             if (filled == 0)
                 return 0;
-            next_member(state);
+            next_member(gzip);
         }
         if (inflate_some(source, error) != 0)
             return -1;

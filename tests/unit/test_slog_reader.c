@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <zlib.h>
 
 #include "base/buf.h"
 #include "base/io.h"
 #include "slog/decoder.h"
 #include "slog/reader.h"
+#include "slog/source_internal.h"
 
 static char path[] = "/tmp/slogreader.XXXXXX";
 
@@ -186,6 +188,80 @@ static void follows_a_file_that_grows(void **state)
     reader_close(reader);
 }
 
+/* Appends a gzip member, uncompressed inside, with all that a header can have. */
+static void append_member(struct buf *file, const struct buf *text)
+{
+    char name[] = "name", comment[] = "comment";
+    uint8_t extra[] = "extra", out[4096];
+    gz_header header = {.extra = extra,
+                        .extra_len = sizeof extra,
+                        .name = (Bytef *)name,
+                        .comment = (Bytef *)comment,
+                        .hcrc = 1};
+    z_stream stream = {.next_in = (Bytef *)text->data, .avail_in = (uInt)text->length};
+
+    assert_int_equal(deflateInit2(&stream, 0, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflateSetHeader(&stream, &header), Z_OK);
+    do {
+        stream.next_out = out;
+        stream.avail_out = sizeof out;
+        assert_int_not_equal(deflate(&stream, Z_FINISH), Z_STREAM_ERROR);
+        buf_append(file, out, sizeof out - stream.avail_out);
+    } while (stream.avail_out == 0);
+    assert_int_equal(deflateEnd(&stream), Z_OK);
+}
+
+static void append_member_of(struct buf *file, char letter, size_t length)
+{
+    struct buf text = {0};
+
+    for (size_t i = 1; i < length; i++)
+        buf_append(&text, &letter, 1);
+    buf_append(&text, "\n", 1);
+    append_member(file, &text);
+    buf_free(&text);
+}
+
+/* Where the input that is read at a time ends in the header of the second member. */
+static void gzip_headers_can_be_cut_anywhere(void **state)
+{
+    struct buf small = {0};
+    size_t around, header;
+
+    (void)state;
+    append_member_of(&small, 'b', 1);
+    header = small.length - 1 - 5 - 8; /* the byte, what is around a stored block, the trailer */
+    around = small.length - 1;
+    for (size_t there = 0; there <= header; there++) {
+        struct buf file = {0};
+        struct reader *reader;
+        struct reader_line line;
+        struct error error;
+        size_t length = SOURCE_INPUT_SIZE - there - around;
+
+        append_member_of(&file, 'a', length);
+        length -= file.length - (SOURCE_INPUT_SIZE - there); /* for more stored blocks */
+        buf_clear(&file);
+        append_member_of(&file, 'a', length);
+        assert_int_equal(file.length, SOURCE_INPUT_SIZE - there);
+        buf_append(&file, small.data, small.length);
+        append_member_of(&file, 'c', 5);
+        write_file(file.data, file.length);
+        reader = open_reader();
+        assert_int_equal(reader_next(reader, false, &line, &error), 1);
+        assert_int_equal(line.length, length - 1);
+        assert_int_equal(reader_next(reader, false, &line, &error), 1);
+        assert_int_equal(line.length, 0);
+        assert_int_equal(reader_next(reader, false, &line, &error), 1);
+        assert_memory_equal(line.bytes, "cccc", line.length);
+        assert_int_equal(reader_next(reader, false, &line, &error), 0);
+        assert_false(reader_is_cut(reader));
+        reader_close(reader);
+        buf_free(&file);
+    }
+    buf_free(&small);
+}
+
 /* However many threads read, the records come in their order, and the end is met again. */
 static void decodes_in_order(void **state)
 {
@@ -255,6 +331,7 @@ int main(void)
         cmocka_unit_test(gives_lines_by_themselves),
         cmocka_unit_test(drops_a_line_that_is_too_long),
         cmocka_unit_test(follows_a_file_that_grows),
+        cmocka_unit_test(gzip_headers_can_be_cut_anywhere),
         cmocka_unit_test(decodes_in_order),
         cmocka_unit_test(can_be_closed_in_the_middle),
     };
