@@ -2,6 +2,7 @@
 #include "supervisor/input_place.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +11,24 @@
 
 static const char lines_key[] = "input.lines", hash_key[] = "input.hash", done_key[] = "input.done";
 
-/* The value of a key, terminated; "" where there is none. */
-static int read_key(struct store *store, const char *key, char *value, size_t size,
+static int damaged(const char *key, struct error *error)
+{
+    return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is missing or no such value",
+                     key);
+}
+
+/* The value of a key, terminated, which has less than `size` bytes. */
+static int read_key(struct store *store, const char *key, char *value, size_t size, bool *found,
                     struct error *error)
 {
     struct buf bytes = {0};
-    bool found;
-    int result = store_key_get(store, key, &bytes, &found, error);
+    int result = store_key_get(store, key, &bytes, found, error);
 
-    snprintf(value, size, "%.*s", (int)bytes.length, bytes.length > 0 ? bytes.data : "");
+    value[0] = '\0';
+    if (result == 0 && bytes.length >= size)
+        result = damaged(key, error);
+    else if (result == 0 && bytes.length > 0)
+        snprintf(value, size, "%.*s", (int)bytes.length, bytes.data);
     buf_free(&bytes);
     return result;
 }
@@ -28,19 +38,37 @@ static int write_key(struct store *store, const char *key, const char *value, st
     return store_key_set(store, key, (struct iovec){(char *)value, strlen(value)}, error);
 }
 
+static int take_lines(struct input_place *place, const char *text, struct error *error)
+{
+    char *end;
+
+    place->lines = strtoll(text, &end, 10);
+    return end == text || *end != '\0' || place->lines < 0 ? damaged(lines_key, error) : 0;
+}
+
+static int take_done(struct input_place *place, const char *text, struct error *error)
+{
+    place->done = strcmp(text, "true") == 0;
+    return place->done || strcmp(text, "false") == 0 ? 0 : damaged(done_key, error);
+}
+
+/* One that is missing alone, taken for the beginning, would have all lines delivered again. */
 int input_place_open(struct input_place *place, struct store *store, struct error *error)
 {
     char lines[24], done[8];
+    bool has_lines, has_hash, has_done;
 
     memset(place, 0, sizeof *place);
     place->store = store;
-    if (read_key(store, lines_key, lines, sizeof lines, error) != 0 ||
-        read_key(store, hash_key, place->hash, sizeof place->hash, error) != 0 ||
-        read_key(store, done_key, done, sizeof done, error) != 0)
+    if (read_key(store, lines_key, lines, sizeof lines, &has_lines, error) != 0 ||
+        read_key(store, hash_key, place->hash, sizeof place->hash, &has_hash, error) != 0 ||
+        read_key(store, done_key, done, sizeof done, &has_done, error) != 0)
         return -1;
-    place->lines = strtoll(lines, NULL, 10);
-    place->done = strcmp(done, "true") == 0;
-    return 0;
+    if (!has_lines && !has_hash && !has_done)
+        return 0;
+    if (!has_hash)
+        return damaged(hash_key, error);
+    return take_lines(place, lines, error) != 0 ? -1 : take_done(place, done, error);
 }
 
 static int write_place(struct input_place *place, struct error *error)

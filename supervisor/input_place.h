@@ -23,7 +23,10 @@ struct input_place {
     char skipped[STORE_HASH_SIZE]; /* the chain over the lines that are skipped */
 };
 
-/* Reads the place; a store that has none is at the beginning. The store is borrowed. */
+/*
+ * Reads the place; a store that has none is at the beginning; ERROR_SYSTEM where it is damaged.
+ * The store is borrowed.
+ */
 int input_place_open(struct input_place *place, struct store *store, struct error *error);
 
 /* A new file begins: at its first line. Within a block. */

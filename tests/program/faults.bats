@@ -233,7 +233,7 @@ plain() {
 }
 
 @test "a store that is corrupt is never taken for a good one" {
-    local page pages size=4096 expected
+    local page pages size=4096 expected key
 
     keep > deliveries
     plain good
@@ -251,6 +251,14 @@ plain() {
         3 | 4) [ "$(complaints < err | wc -l)" -eq 1 ] || fail "page $page: $(cat err)" ;;
         *) fail "page $page: status $status: $(cat err)" ;;
         esac
+    done
+    for key in input.lines input.hash input.done; do
+        rm -rf bad
+        cp -r good bad
+        sqlite3 bad/gaspipe.sqlite "UPDATE key SET name = '${key%?}~' WHERE name = '$key'"
+        plain bad
+        assert_status 4
+        grep -q "the store is damaged: $key is missing" err || fail "$(cat err)"
     done
     cp -r good cut
     truncate -s $((pages * size / 2)) cut/gaspipe.sqlite
