@@ -292,11 +292,6 @@ bool decoder_is_cut(const struct decoder *decoder)
     return reader_is_cut(decoder->reader);
 }
 
-bool decoder_can_grow(const struct decoder *decoder)
-{
-    return reader_can_grow(decoder->reader);
-}
-
 int decoder_go_back(struct decoder *decoder, struct error *error)
 {
     return reader_go_back(decoder->reader, error);

@@ -68,9 +68,6 @@ uint64_t reader_size(const struct reader *reader);
 /* Whether compressed input ended before its end, as after a crash. */
 bool reader_is_cut(const struct reader *reader);
 
-/* Whether the file can grow and the next lines be asked for again: any but a gzip file. */
-bool reader_can_grow(const struct reader *reader);
-
 /*
  * To be asked after a 0 with `follow`: 1 when the file was cut back and is read again from
  * its beginning, 0 when not, or when only a line that was not given yet was cut off; -1 with

@@ -164,11 +164,6 @@ ssize_t source_read(struct source *source, char *bytes, size_t size, struct erro
     return source->format == NULL ? 0 : source->format->read(source, bytes, size, error);
 }
 
-bool source_can_grow(const struct source *source)
-{
-    return source->format != &source_gzip;
-}
-
 uint64_t source_missing(const struct source *source)
 {
     struct stat status;

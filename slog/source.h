@@ -20,8 +20,8 @@ struct source;
 struct source *source_open(const char *path, struct error *error);
 
 /*
- * Reads up to `size` bytes. Their number; 0 at the end, after which one of
- * source_can_grow() gives more when it has grown; -1 with ERROR_INPUT when compressed data is
+ * Reads up to `size` bytes. Their number; 0 at the end, after which a file that
+ * has grown gives more; -1 with ERROR_INPUT when compressed data is
  * damaged, or ERROR_SYSTEM.
  */
 ssize_t source_read(struct source *source, char *bytes, size_t size, struct error *error);
@@ -38,12 +38,6 @@ int source_is_cut(const struct source *source);
 
 /* Whether it is not compressed, or nothing is in it yet. */
 bool source_is_plain(const struct source *source);
-
-/*
- * Whether source_read() can be tried again at the end, any number of times: isa-l takes good
- * gzip data for damaged when it is called without input in the middle of a block's header.
- */
-bool source_can_grow(const struct source *source);
 
 /* How many of the bytes that were read are no longer in the file, which was cut back; 0: none. */
 uint64_t source_missing(const struct source *source);

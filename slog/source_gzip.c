@@ -11,8 +11,8 @@
 enum { LARGEST_STEP = 1 << 30 };
 
 /*
- * isal_inflate() could read the headers, too, but forgets what a header has when that comes
- * in two pieces.
+ * isal_inflate() could read the headers, too. But with one that comes in two pieces it goes on
+ * with flags that nobody has set, and takes good data for damaged as chance has it.
  */
 struct gzip {
     struct inflate_state inflate; /* with its tables some 90 KB */

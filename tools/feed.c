@@ -140,10 +140,6 @@ static int follow_lines(struct feeding *feeding, struct follow *follow, struct e
     for (;;) {
         int grown;
 
-        if (!decoder_can_grow(feeding->decoder))
-            return error_set(error, ERROR_INPUT,
-                             "%s: is gzip; --follow reads plain and Zstandard slogfiles",
-                             feeding->path);
         if (read_lines(feeding, true, error) != 0 ||
             (feed->idle != NULL && feed->idle(feed->context, error) != 0))
             return -1;
