@@ -12,8 +12,8 @@
  * end is looked for.
  */
 
-/* Beyond this (the year 5138) a time is no time. */
-static const int64_t MICROSECONDS_MAX = INT64_C(100000000000) * 1000000;
+/* Beyond this (the year 2255) a time is no time. In nanoseconds it is still an int64_t. */
+static const uint64_t SECONDS_MAX = UINT64_C(9000000000);
 
 enum { DEPTH_MAX = 16 };
 
@@ -266,7 +266,7 @@ static bool take_seconds(struct text *text, struct stamp *stamp)
 {
     uint64_t seconds, fraction = 0;
 
-    if (!take_digits(text, (uint64_t)MICROSECONDS_MAX / 1000000, &seconds))
+    if (!take_digits(text, SECONDS_MAX, &seconds))
         return false;
     if (text->at < text->end && *text->at == '.') {
         text->at++;

@@ -167,6 +167,7 @@ static void what_is_no_record_is_refused_with_its_field(void **state)
         {HEAD "\"timestamps\":[1,null]}", "timestamps"},
         {HEAD "\"timestamps\":[-1]}", "timestamps"},
         {HEAD "\"timestamps\":[1e300]}", "timestamps"},
+        {HEAD "\"timestamps\":[9000000001]}", "timestamps"}, /* no int64_t in nanoseconds */
         {HEAD TIMES ",\"monotimes\":[1]}", "monotimes"},
         {HEAD TIMES ",\"monotimes\":[1,2,3]}", "monotimes"},
         {HEAD TIMES ",\"monotimes\":[1,-2]}", "monotimes"},
