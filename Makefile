@@ -49,10 +49,11 @@ include scripts/npm.mk
 include scripts/swingset.mk
 include scripts/vats.mk
 
-# A room's archive holds all of its files but the one with main().
+# A room's archive holds all of the files in its folder and below, but the one with main().
 MAINS := supervisor/main.c worker/main.c tools/slogreport.c
 ROOMS := base proto store kernel slog counter worker supervisor tools
-room_sources = $(filter-out $(MAINS),$(wildcard $(1)/*.c))
+sources_below = $(sort $(shell find $(1) -name '*.c'))
+room_sources = $(filter-out $(MAINS),$(call sources_below,$(1)))
 ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/lib/$(room).a)
 
 PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/slogreport $(BUILD)/libgascount.so
@@ -103,20 +104,21 @@ $(BUILD)/obj/%.o: %.c $(FLAGS_FILE)
 		$(if $(COMMANDS),-MJ $(@:.o=.json)) -c $< -o $@
 
 # The engine's files see XS's headers, with the defines that XS was compiled with.
-XS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard worker/engine_xs*.c))
+XS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_below,worker/xs))
 $(XS_OBJECTS): ROOM_CFLAGS = $(XS_CFLAGS)
 $(XS_OBJECTS): $(XS_ARCHIVE)
 
 # Every line of gigabytes goes through these; the worker's own code stays as it is,
 # since its instructions are counted.
-SLOG_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard slog/*.c))
+SLOG_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_below,slog) base/json/json_same.c \
+	$(wildcard base/json/scan*.c) base/json/skip.c)
 $(SLOG_OBJECTS): ROOM_CFLAGS = $(if $(filter -O2,$(OPTIMIZE)),-O3)
 
 # Contract runtimes are carried inside the programs.
-$(BUILD)/obj/supervisor/runtime.o: $(wildcard runtime/*.js)
+$(BUILD)/obj/supervisor/vats/runtime.o: $(wildcard runtime/*.js)
 
 # So is the page that slogreport --html fills.
-$(BUILD)/obj/tools/page_file.o: $(wildcard tools/page/*)
+$(BUILD)/obj/tools/html/page_file.o: $(wildcard tools/html/page/*)
 
 # The names of syscalls, by number, from the kernel's header.
 SYSCALL_NAMES := $(BUILD)/generated/syscall_names.inc
@@ -125,8 +127,8 @@ $(SYSCALL_NAMES):
 	$(call say,make,$@)
 	$(Q)echo '#include <asm/unistd_64.h>' | $(CC) -E -dM - > $@.defines
 	$(Q)sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$$/[\2] = "\1",/p' $@.defines > $@
-$(BUILD)/obj/supervisor/syscall_name.o: ROOM_CFLAGS = -I$(dir $(SYSCALL_NAMES))
-$(BUILD)/obj/supervisor/syscall_name.o: $(SYSCALL_NAMES)
+$(BUILD)/obj/supervisor/count/syscall_name.o: ROOM_CFLAGS = -I$(dir $(SYSCALL_NAMES))
+$(BUILD)/obj/supervisor/count/syscall_name.o: $(SYSCALL_NAMES)
 
 # An archive is made anew also when a file has left its room.
 define archive_rule
@@ -144,7 +146,7 @@ $(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor kernel st
 	$(call say,link,$@)
 	$(link) $(PACKAGE_LIBS) -lm -o $@
 
-# What worker/engine_xs_platform.c and engine_xs_zeros.c put in the place of functions that
+# What worker/xs/engine_xs_platform.c and engine_xs_zeros.c put in the place of functions that
 # XS calls. Sanitizers have a memset of their own.
 XS_WRAPPED := pthread_getattr_np fxVReportError $(if $(SAN),,fxAllocateChunks memset)
 XS_WRAP := $(XS_WRAPPED:%=-Wl,--wrap=%)
@@ -179,14 +181,14 @@ endif
 
 # Only slogreport speaks HTTP.
 CURL_LIBS = $(shell pkg-config --libs libcurl)
-$(BUILD)/obj/tools/otlp_post.o: ROOM_CFLAGS = $(shell pkg-config --cflags libcurl)
+$(BUILD)/obj/tools/otlp/otlp_post.o: ROOM_CFLAGS = $(shell pkg-config --cflags libcurl)
 
 $(BUILD)/slogreport: $(BUILD)/obj/tools/slogreport.o $(call lib,tools slog base)
 	$(call say,link,$@)
 	$(link) $(PACKAGE_LIBS) $(CURL_LIBS) -lm -lpthread -o $@
 
 # The plugin is loaded into QEMU, which is not sanitized.
-$(BUILD)/libgascount.so: $(wildcard counter/*.c counter/*.h) $(FLAGS_FILE)
+$(BUILD)/libgascount.so: $(call sources_below,counter) $(wildcard counter/*.h counter/qemu/*.h counter/qemu/*/*.h) $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(call say,plugin,$@)
 	$(Q)$(CC) -std=gnu17 -I. $(WARNINGS) -O2 -D_GNU_SOURCE $(CFLAGS) -fPIC -shared -fvisibility=hidden \

@@ -16,8 +16,8 @@
 
 #include "base/log.h"
 #include "base/stamp.h"
-#include "supervisor/ping_samples.h"
-#include "supervisor/placement.h"
+#include "supervisor/ping/ping_samples.h"
+#include "supervisor/process/placement.h"
 #include "worker/channel.h"
 
 static const char echo[] = "eglobalThis.handleCommand = bytes => ({ result: bytes });";

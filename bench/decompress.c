@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "slog/source.h"
+#include "slog/read/source.h"
 
 int main(int argc, char **argv)
 {

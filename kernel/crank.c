@@ -4,18 +4,18 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernel/collect.h"
-#include "kernel/crank_hash.h"
 #include "kernel/deliver.h"
-#include "kernel/gc_action.h"
-#include "kernel/keys.h"
-#include "kernel/promise.h"
-#include "kernel/queue.h"
-#include "kernel/reap.h"
-#include "kernel/refcount.h"
-#include "kernel/route.h"
+#include "kernel/graph/collect.h"
+#include "kernel/graph/gc_action.h"
+#include "kernel/graph/promise.h"
+#include "kernel/graph/queue.h"
+#include "kernel/graph/reap.h"
+#include "kernel/graph/route.h"
+#include "kernel/records/crank_hash.h"
+#include "kernel/records/keys.h"
+#include "kernel/records/refcount.h"
+#include "kernel/records/vat_record.h"
 #include "kernel/state.h"
-#include "kernel/vat_record.h"
 #include "kernel/work_item.h"
 #include "store/store.h"
 

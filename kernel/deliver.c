@@ -3,21 +3,21 @@
 
 #include <string.h>
 
-#include "kernel/clist.h"
-#include "kernel/crank_hash.h"
-#include "kernel/dynamic_vat.h"
-#include "kernel/keys.h"
-#include "kernel/limits.h"
-#include "kernel/object.h"
-#include "kernel/promise.h"
-#include "kernel/queue.h"
-#include "kernel/reap.h"
-#include "kernel/refcount.h"
-#include "kernel/route.h"
+#include "kernel/graph/clist.h"
+#include "kernel/graph/object.h"
+#include "kernel/graph/promise.h"
+#include "kernel/graph/queue.h"
+#include "kernel/graph/reap.h"
+#include "kernel/graph/route.h"
+#include "kernel/lifecycle/dynamic_vat.h"
+#include "kernel/lifecycle/terminate.h"
+#include "kernel/records/crank_hash.h"
+#include "kernel/records/keys.h"
+#include "kernel/records/limits.h"
+#include "kernel/records/refcount.h"
+#include "kernel/records/vat_record.h"
 #include "kernel/state.h"
-#include "kernel/terminate.h"
 #include "kernel/translate.h"
-#include "kernel/vat_record.h"
 
 void deliver_forget(struct kernel *kernel)
 {

@@ -3,20 +3,20 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernel/capdata.h"
 #include "kernel/crank.h"
 #include "kernel/deliver.h"
-#include "kernel/dynamic_vat.h"
-#include "kernel/keys.h"
-#include "kernel/promise.h"
-#include "kernel/queue.h"
-#include "kernel/reap.h"
-#include "kernel/refcount.h"
+#include "kernel/graph/promise.h"
+#include "kernel/graph/queue.h"
+#include "kernel/graph/reap.h"
+#include "kernel/lifecycle/dynamic_vat.h"
+#include "kernel/lifecycle/terminate.h"
+#include "kernel/records/capdata.h"
+#include "kernel/records/keys.h"
+#include "kernel/records/refcount.h"
+#include "kernel/records/transcript_item.h"
+#include "kernel/records/vat_meter.h"
+#include "kernel/records/vat_record.h"
 #include "kernel/state.h"
-#include "kernel/terminate.h"
-#include "kernel/transcript_item.h"
-#include "kernel/vat_meter.h"
-#include "kernel/vat_record.h"
 
 /* ---- judging one delivery ---- */
 

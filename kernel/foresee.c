@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/crank_hash.h"
 #include "kernel/deliver.h"
-#include "kernel/gc_action.h"
+#include "kernel/graph/gc_action.h"
+#include "kernel/graph/object.h"
+#include "kernel/graph/queue.h"
+#include "kernel/graph/reap.h"
 #include "kernel/kernel.h"
-#include "kernel/keys.h"
-#include "kernel/object.h"
-#include "kernel/queue.h"
-#include "kernel/reap.h"
-#include "kernel/reference.h"
+#include "kernel/records/crank_hash.h"
+#include "kernel/records/keys.h"
+#include "kernel/records/reference.h"
 #include "kernel/state.h"
 #include "kernel/syscall.h"
 #include "kernel/work_item.h"

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/crank_hash.h"
 #include "kernel/deliver.h"
-#include "kernel/keys.h"
-#include "kernel/queue.h"
-#include "kernel/reap.h"
+#include "kernel/graph/queue.h"
+#include "kernel/graph/reap.h"
+#include "kernel/records/crank_hash.h"
+#include "kernel/records/keys.h"
 #include "kernel/state.h"
 #include "store/store.h"
 

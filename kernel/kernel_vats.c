@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_value.h"
-#include "kernel/capdata.h"
-#include "kernel/clist.h"
-#include "kernel/crank_hash.h"
-#include "kernel/device.h"
-#include "kernel/keys.h"
-#include "kernel/limits.h"
-#include "kernel/object.h"
-#include "kernel/queue.h"
-#include "kernel/reference.h"
+#include "base/json/json_value.h"
+#include "kernel/devices/device.h"
+#include "kernel/graph/clist.h"
+#include "kernel/graph/object.h"
+#include "kernel/graph/queue.h"
+#include "kernel/records/capdata.h"
+#include "kernel/records/crank_hash.h"
+#include "kernel/records/keys.h"
+#include "kernel/records/limits.h"
+#include "kernel/records/reference.h"
+#include "kernel/records/vat_record.h"
 #include "kernel/state.h"
-#include "kernel/vat_record.h"
 
 static int export_root(struct kernel *kernel, int64_t vat, char kref[KERNEL_REF_SIZE],
                        struct error *error)

@@ -3,17 +3,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernel/capdata.h"
-#include "kernel/collect.h"
-#include "kernel/crank_hash.h"
-#include "kernel/keys.h"
-#include "kernel/promise.h"
-#include "kernel/queue.h"
-#include "kernel/reap.h"
-#include "kernel/refcount.h"
-#include "kernel/reference.h"
+#include "kernel/graph/collect.h"
+#include "kernel/graph/promise.h"
+#include "kernel/graph/queue.h"
+#include "kernel/graph/reap.h"
+#include "kernel/records/capdata.h"
+#include "kernel/records/crank_hash.h"
+#include "kernel/records/keys.h"
+#include "kernel/records/refcount.h"
+#include "kernel/records/reference.h"
+#include "kernel/records/vat_record.h"
 #include "kernel/state.h"
-#include "kernel/vat_record.h"
 
 /* Whether a kref is of the kind and there is such a one. */
 static int exists(struct kernel *kernel, const char *kref, bool *found, struct error *error)

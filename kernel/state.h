@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "kernel/kernel.h"
-#include "kernel/reference_set.h"
+#include "kernel/records/reference_set.h"
 
 /* What the kernel has in memory: the crank under way, and no more (but see foresee.c). */
 

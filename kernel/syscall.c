@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "kernel/crank_hash.h"
-#include "kernel/keys.h"
-#include "kernel/limits.h"
+#include "kernel/records/crank_hash.h"
+#include "kernel/records/keys.h"
+#include "kernel/records/limits.h"
+#include "kernel/records/transcript_item.h"
 #include "kernel/state.h"
-#include "kernel/transcript_item.h"
 #include "kernel/translate.h"
 
 static const char refusal[] = "[\"error\",\"syscall translation error: prepare to die\"]";

@@ -2,10 +2,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernel/capdata.h"
-#include "kernel/clist.h"
-#include "kernel/promise.h"
-#include "kernel/reference_set.h"
+#include "kernel/graph/clist.h"
+#include "kernel/graph/promise.h"
+#include "kernel/records/capdata.h"
+#include "kernel/records/reference_set.h"
 #include "kernel/syscall.h"
 
 static int no_memory(struct error *error)

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "kernel/clist.h"
-#include "kernel/promise.h"
+#include "kernel/graph/clist.h"
+#include "kernel/graph/promise.h"
 #include "kernel/state.h"
 
 static int no_memory(struct error *error)

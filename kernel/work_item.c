@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "kernel/capdata.h"
-#include "kernel/reference.h"
+#include "kernel/records/capdata.h"
+#include "kernel/records/reference.h"
 
 static bool is_vat(const json_t *value)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "base/json_text.h"
+#include "base/json/json_text.h"
 #include "proto/meter.h"
 
 /*

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_text.h"
+#include "base/json/json_text.h"
 
 static const char magic[] = "gaspipe-recording ";
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/json_value.h"
+#include "base/json/json_value.h"
 
 static void append_text(struct buf *buf, const char *string)
 {

@@ -3,7 +3,7 @@
 
 .PHONY: check check-npm check-qemu unit program golden fuzz fuzzers bench objects lint
 
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(call sources_below,tests/unit))
 PROGRAM_TESTS := $(wildcard tests/program/*.bats)
 GOLDEN_TESTS := $(if $(wildcard tests/golden/*/cmd),scripts/golden)
 narrow = $(if $(TESTS),$(foreach test,$(1),$(if $(filter $(TESTS),$(basename $(notdir $(test)))),$(test))),$(1))
@@ -92,7 +92,7 @@ bench: all $(BENCH_PROGRAMS) $(NPM_PEERS) $(VAT_BUNDLES)
 # ---- lint -------------------------------------------------------------------------
 
 # Every C file there is, compiled and not linked.
-ALL_C := $(wildcard $(addsuffix /*.c,$(ROOMS) bench tests/unit tests/fuzz tests/program))
+ALL_C := $(call sources_below,$(ROOMS) bench tests/unit tests/fuzz tests/program)
 objects: $(patsubst %.c,$(BUILD)/obj/%.o,$(ALL_C))
 
 lint:

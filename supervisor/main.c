@@ -5,11 +5,11 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "supervisor/count.h"
-#include "supervisor/ping.h"
-#include "supervisor/replay.h"
-#include "supervisor/run.h"
-#include "supervisor/status.h"
+#include "supervisor/count/count.h"
+#include "supervisor/ping/ping.h"
+#include "supervisor/replay/replay.h"
+#include "supervisor/run/run.h"
+#include "supervisor/status/status.h"
 
 static const char usage[] =
     "usage: gaspipe COMMAND [options]\n"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "supervisor/placement.h"
+#include "supervisor/process/placement.h"
 
 /*
  * The values of options that several commands have, and how getopt's complaints

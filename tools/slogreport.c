@@ -2,11 +2,11 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "tools/compare.h"
-#include "tools/options.h"
-#include "tools/report.h"
-#include "tools/stalls.h"
-#include "tools/summary.h"
+#include "tools/command/compare.h"
+#include "tools/command/options.h"
+#include "tools/command/report.h"
+#include "tools/command/stalls.h"
+#include "tools/command/summary.h"
 
 static int (*const commands[COMMAND_COUNT])(const struct options *, struct error *) = {
     [COMMAND_REPORT] = report_run,   [COMMAND_SUMMARY] = summary_run, [COMMAND_MERGE] = merge_run,

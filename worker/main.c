@@ -10,8 +10,8 @@
 
 #include "base/log.h"
 #include "proto/netstring.h"
-#include "worker/engine_xs.h"
 #include "worker/loop.h"
+#include "worker/xs/engine_xs.h"
 
 /* xsnap-worker's descriptors. */
 enum { FROM_SUPERVISOR = 3, TO_SUPERVISOR = 4 };

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "supervisor/json_same.h"
+#include "base/json/json_same.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A copy with `blanks` blanks before it and the room behind it that scanning wants. */

@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "slog/model.h"
-#include "slog/record.h"
-#include "slog/skip.h"
+#include "base/json/skip.h"
+#include "slog/model/model.h"
+#include "slog/read/record.h"
 #include "tests/fuzz/fuzz.h"
 
 static uint64_t known(int64_t time)

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "slog/digest.h"
-#include "slog/reader.h"
+#include "slog/model/digest.h"
+#include "slog/read/reader.h"
 #include "tests/fuzz/fuzz.h"
 
 struct reading {

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "supervisor/transcript.h"
+#include "supervisor/replay/transcript.h"
 #include "tests/fuzz/fuzz.h"
 
 /* The sum of a span's bytes, so that a sanitizer sees each of them. */

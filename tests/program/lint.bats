@@ -65,7 +65,36 @@ project_with_git() {
     printf '#include "low/low.h"\n' > other/wrong.c
     includes other/wrong.c
     assert_status 1
-    assert_output_has 'other/ is not in the table of rooms'
+    assert_output_has 'other/wrong.c lies in no folder of the table of rooms'
+}
+
+@test "includes: a folder below another has a line of its own" {
+    mkdir high/inner
+    touch high/inner/inner.h
+    printf '| `high/inner/` | inside | nothing of ours |\n' >> DESIGN.md
+    printf '#include "high/inner/inner.h"\n' > high/right.c
+    includes high/right.c
+    assert_status 0
+    printf '#include "low/low.h"\n' > high/inner/wrong.c
+    includes high/inner/wrong.c
+    assert_status 1
+    assert_output_has 'high/inner/ may not include "low/low.h"'
+}
+
+@test "circles: files that call each other are found, a chain of calls is not one" {
+    printf 'int two(void);\nint one(void) { return two(); }\n' > low/one.c
+    printf 'int three(void);\nint two(void) { return three(); }\n' > low/two.c
+    printf 'int three(void) { return 3; }\n' > low/three.c
+    mkdir -p objects/low
+    for name in one two three; do cc -c low/$name.c -o objects/low/$name.o; done
+    run "$ROOT/scripts/lint-circles" objects low/one.c low/two.c low/three.c
+    assert_status 0
+    printf 'int two(void);\nint three(void) { return two(); }\n' > low/three.c
+    cc -c low/three.c -o objects/low/three.o
+    run "$ROOT/scripts/lint-circles" objects low/one.c low/two.c low/three.c
+    assert_status 1
+    assert_output_has 'circle: low/three.c calls low/two.c: two'
+    assert_output_lacks 'low/one.c'
 }
 
 @test "includes: the project's own table is read" {

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json/json_value.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/json/json_text.h"
+
+static const char mark[] = "\xef\xbf\xbe";  /* U+FFFE, which stands for no character */
+static const char nul[] = "\xe1\x80\x80";   /* U+1000, behind a mark */
+static const char shown[] = "\xef\xbf\xbd"; /* U+FFFD, the replacement character */
+
+enum {
+    MARK_SIZE = sizeof mark - 1,
+    MARKED_SIZE = 2 * MARK_SIZE, /* the mark and what follows it */
+    SHORT_ESCAPE = 2,            /* \n */
+    UNIT_ESCAPE = 6,             /* \uXXXX */
+    REAL_SIZE = 64,              /* a number's text is shorter */
+};
+
+/* ---- the escapes of a text ---- */
+
+struct escape {
+    size_t length;
+    uint32_t unit; /* of \uXXXX that is no half of a whole pair; 0: one that jansson takes */
+};
+
+static bool is_half(uint32_t unit)
+{
+    return (unit & 0xf800) == 0xd800;
+}
+
+/* The unit of \uXXXX at `at`; false when there is no such escape. */
+static bool read_unit(const char *at, const char *end, uint32_t *unit)
+{
+    *unit = 0;
+    if (end - at < UNIT_ESCAPE || at[0] != '\\' || at[1] != 'u')
+        return false;
+    for (int i = 2; i < UNIT_ESCAPE; i++) {
+        char digit = at[i];
+        char letter = (char)(digit | 0x20);
+
+        if (digit >= '0' && digit <= '9')
+            *unit = *unit << 4 | (uint32_t)(digit - '0');
+        else if (letter >= 'a' && letter <= 'f')
+            *unit = *unit << 4 | (uint32_t)(letter - 'a' + 10);
+        else
+            return false;
+    }
+    return true;
+}
+
+/* The escape whose backslash is at `at`. What is none is jansson's to refuse. */
+static struct escape read_escape(const char *at, const char *end)
+{
+    uint32_t unit, second;
+
+    if (!read_unit(at, end, &unit))
+        return (struct escape){.length = end - at < SHORT_ESCAPE ? 1 : SHORT_ESCAPE};
+    if ((unit & 0xfc00) == 0xd800 && read_unit(at + UNIT_ESCAPE, end, &second) &&
+        (second & 0xfc00) == 0xdc00)
+        return (struct escape){.length = (size_t)2 * UNIT_ESCAPE};
+    return (struct escape){.length = UNIT_ESCAPE, .unit = unit};
+}
+
+static bool wants_mark(struct escape escape)
+{
+    return is_half(escape.unit) || escape.unit == 0xfffe;
+}
+
+static bool wants_marks(const char *text, size_t length)
+{
+    const char *end = text + length, *at = text;
+
+    while ((at = memchr(at, '\\', (size_t)(end - at))) != NULL) {
+        struct escape escape = read_escape(at, end);
+
+        if (wants_mark(escape))
+            return true;
+        at += escape.length;
+    }
+    return false;
+}
+
+/* ---- marking ---- */
+
+/* Marks are as long as the escapes, so that places in the text stay. */
+static void append_marked(struct buf *marked, uint32_t unit)
+{
+    const char half[] = {(char)0xe0, (char)(0xa0 | (unit >> 6 & 0x1f)),
+                         (char)(0x80 | (unit & 0x3f)), '\0'};
+
+    buf_append(marked, mark, MARK_SIZE);
+    buf_append(marked, is_half(unit) ? half : mark, MARK_SIZE);
+}
+
+static const char *find_mark(const char *at, const char *end)
+{
+    return memmem(at, (size_t)(end - at), mark, MARK_SIZE);
+}
+
+static void append_doubled(struct buf *marked, const char *at, const char *end)
+{
+    const char *found;
+
+    while ((found = find_mark(at, end)) != NULL) {
+        buf_append(marked, at, (size_t)(found - at));
+        append_marked(marked, 0xfffe);
+        at = found + MARK_SIZE;
+    }
+    buf_append(marked, at, (size_t)(end - at));
+}
+
+/* `inner`: what stands in the text as it is has been marked. */
+static void mark_text(struct buf *marked, const char *text, size_t length, bool inner)
+{
+    const char *end = text + length, *escape_at = text;
+
+    while (text < end) {
+        struct escape escape = {0};
+
+        escape_at = memchr(escape_at, '\\', (size_t)(end - escape_at));
+        if (escape_at != NULL)
+            escape = read_escape(escape_at, end);
+        else
+            escape_at = end;
+        if (escape_at < end && !wants_mark(escape)) {
+            escape_at += escape.length;
+            continue;
+        }
+        if (inner)
+            buf_append(marked, text, (size_t)(escape_at - text));
+        else
+            append_doubled(marked, text, escape_at);
+        if (escape_at < end)
+            append_marked(marked, escape.unit);
+        escape_at += escape.length;
+        text = escape_at;
+    }
+}
+
+/* ---- reading ---- */
+
+static json_t *read_marked(const char *text, size_t length, bool inner, size_t flags,
+                           json_error_t *problem)
+{
+    struct buf marked = {0};
+    json_t *value = NULL;
+
+    mark_text(&marked, text, length, inner);
+    if (!buf_failed(&marked))
+        value = json_loadb(marked.data, marked.length, flags, problem);
+    else if (problem != NULL)
+        *problem = (json_error_t){.text = "not enough memory"};
+    buf_free(&marked);
+    return value;
+}
+
+json_t *json_value_read(const char *text, size_t length, size_t flags, json_error_t *problem)
+{
+    if (length == 0 || (!wants_marks(text, length) && find_mark(text, text + length) == NULL))
+        return json_loadb(text, length, flags, problem);
+    return read_marked(text, length, false, flags, problem);
+}
+
+json_t *json_value_read_inner(const char *string, size_t length, size_t flags)
+{
+    if (length == 0 || !wants_marks(string, length))
+        return json_loadb(string, length, flags, NULL);
+    return read_marked(string, length, true, flags, NULL);
+}
+
+/* ---- writing ---- */
+
+/* How long the mark at `at` is with what belongs to it, which stands for *unit. One that
+ * nothing belongs to was never read from JSON, and is the character that it is. */
+static size_t read_mark(const char *at, const char *end, uint32_t *unit)
+{
+    const unsigned char *next = (const unsigned char *)at + MARK_SIZE;
+
+    *unit = 0xfffe;
+    if (end - at < MARKED_SIZE)
+        return MARK_SIZE;
+    if (next[0] == 0xe0)
+        *unit = 0xd000U | (next[1] & 0x3fU) << 6 | (next[2] & 0x3fU);
+    else if (memcmp(next, nul, MARK_SIZE) == 0)
+        *unit = 0;
+    else if (memcmp(next, mark, MARK_SIZE) != 0)
+        return MARK_SIZE;
+    return MARKED_SIZE;
+}
+
+void json_value_write_string(struct buf *buf, const char *string, size_t length)
+{
+    const char *end = string + length, *at;
+    uint32_t unit;
+
+    buf_append_byte(buf, '"');
+    while (string < end && (at = find_mark(string, end)) != NULL) {
+        json_text_escape(buf, string, (size_t)(at - string));
+        string = at + read_mark(at, end, &unit);
+        buf_printf(buf, "\\u%04x", unit);
+    }
+    json_text_escape(buf, string, (size_t)(end - string));
+    buf_append_byte(buf, '"');
+}
+
+static void write_value(struct buf *buf, json_t *value);
+
+static void write_array(struct buf *buf, const json_t *array)
+{
+    json_t *element;
+    size_t i;
+
+    buf_append_byte(buf, '[');
+    json_array_foreach(array, i, element)
+    {
+        if (i > 0)
+            buf_append_byte(buf, ',');
+        write_value(buf, element);
+    }
+    buf_append_byte(buf, ']');
+}
+
+static void write_object(struct buf *buf, json_t *object)
+{
+    buf_append_byte(buf, '{');
+    for (void *member = json_object_iter(object); member != NULL;) {
+        json_value_write_string(buf, json_object_iter_key(member),
+                                json_object_iter_key_len(member));
+        buf_append_byte(buf, ':');
+        write_value(buf, json_object_iter_value(member));
+        member = json_object_iter_next(object, member);
+        if (member != NULL)
+            buf_append_byte(buf, ',');
+    }
+    buf_append_byte(buf, '}');
+}
+
+static void write_other(struct buf *buf, const json_t *value)
+{
+    char text[REAL_SIZE];
+
+    buf_append(buf, text, json_dumpb(value, text, sizeof text, JSON_ENCODE_ANY));
+}
+
+/* As deep as jansson reads, 2048. */
+static void write_value(struct buf *buf, json_t *value)
+{
+    if (json_is_string(value))
+        json_value_write_string(buf, json_string_value(value), json_string_length(value));
+    else if (json_is_array(value))
+        write_array(buf, value);
+    else if (json_is_object(value))
+        write_object(buf, value);
+    else if (json_is_integer(value))
+        json_text_integer(buf, json_integer_value(value));
+    else
+        write_other(buf, value);
+}
+
+int json_value_write(struct buf *buf, const json_t *value)
+{
+    if (value == NULL)
+        return -1;
+    write_value(buf, (json_t *)(uintptr_t)value);
+    return buf_failed(buf) ? -1 : 0;
+}
+
+/* ---- strings for C and for people ---- */
+
+/* Appends all of it with `instead` in the place of each '\0'. */
+static void append_without_nul(struct buf *buf, const char *string, size_t length,
+                               const char *instead)
+{
+    const char *end = string + length, *at;
+
+    while (string < end && (at = memchr(string, '\0', (size_t)(end - string))) != NULL) {
+        buf_append(buf, string, (size_t)(at - string));
+        buf_append_string(buf, instead);
+        string = at + 1;
+    }
+    buf_append(buf, string, (size_t)(end - string));
+}
+
+void json_value_c_string(struct buf *buf, const char *string, size_t length)
+{
+    append_without_nul(buf, string, length, "\xef\xbf\xbe\xe1\x80\x80");
+}
+
+void json_value_show_string(struct buf *buf, const char *string, size_t length)
+{
+    const char *end = string + length, *at;
+    uint32_t unit;
+
+    while (string < end && (at = find_mark(string, end)) != NULL) {
+        append_without_nul(buf, string, (size_t)(at - string), shown);
+        string = at + read_mark(at, end, &unit);
+        buf_append_string(buf, shown);
+    }
+    append_without_nul(buf, string, (size_t)(end - string), shown);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_COUNTER_PROFILE_H
+#define GASPIPE_COUNTER_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "counter/opcode.h"
+#include "counter/qemu/code/stretch.h"
+#include "counter/qemu/qemu_plugin_api.h"
+
+/*
+ * Where the instructions are that were executed, and who called them
+ * (`profile=PATH`). Each process appends to the file when it ends or becomes
+ * another program, lines of decimal numbers with a path last:
+ *
+ *   process PID
+ *   call ID CALLER OFFSET PATH       a chain of calls: that of CALLER, an ID of a
+ *                                    line before or 0 for none, and behind it a call
+ *                                    that returns to OFFSET in the file at PATH
+ *   count INSTRUCTIONS ID OFFSET PATH  so many completed at that place, called so
+ *
+ * Code from no file has the offset 0 and the path "-". Chains longer than
+ * PROFILE_DEPTH_MAX are cut: what is called deeper counts for the last chain.
+ *
+ * Who called is followed by where return addresses lie on the stack: a call
+ * writes one, a return reads one. All calls whose return address lies below
+ * one that is read or written later are over, so that longjmp(3), exceptions
+ * and calls in the place of a return do no harm. A handler on an alternate
+ * stack counts as called by what it interrupted. A program that changes stacks
+ * by itself (swapcontext(3)) has all its instructions, but callers may be wrong.
+ */
+
+#define PROFILE_DEPTH_MAX 256
+
+/* False, with words on stderr, when the path is too long. */
+bool profile_open(const char *path);
+
+/*
+ * The others do nothing, or are not called, where no profile was asked for.
+ *
+ * While a block is being translated: follows what `insn` does to the stack, if
+ * it is a call or a return.
+ */
+void profile_watch(struct qemu_plugin_insn *insn, const struct opcode *opcode);
+
+/* A thread with this index begins; nobody has called it. */
+void profile_thread_began(unsigned thread);
+
+/* The stretch begins on that thread; `shared`: there may be others. */
+void profile_began(unsigned thread, const struct stretch *stretch, bool shared);
+
+/* The last instruction of the stretch, the last that began, did not complete. */
+void profile_aborted(unsigned thread, const struct stretch *stretch, bool shared);
+
+/* The thread's handlers may run on this stack from now on; size 0: not any more. */
+void profile_alternate_stack(unsigned thread, uint64_t start, uint64_t size);
+
+/* To be called before a syscall that ends the process or makes it another program. */
+void profile_write(void);
+
+/* To be called before the guest unmaps memory: afterwards nobody knows what was there. */
+void profile_unmaps(uint64_t start, uint64_t size);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "counter/qemu/guest/address_space.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+
+#include "counter/qemu/guest/guest_memory.h"
+#include "counter/qemu/interpose.h"
+
+/* Where QEMU 7.2 begins to look, in a 64-bit guest on a 64-bit host. */
+#define FIRST_ADDRESS ((uintptr_t)1 << 38)
+
+/* Where QEMU from 9.0 on looks for room to move a mapping to: a third of 1 << 47. */
+#define MOVING_HINT ((uintptr_t)0x2aaaaaaab000)
+
+/* With what it asks for room. */
+#define ASKING_FLAGS (MAP_ANONYMOUS | MAP_PRIVATE | MAP_NORESERVE)
+
+#define PAGE_SIZE 4096
+
+struct range {
+    uintptr_t start, end;
+};
+
+/* Released, in order of their addresses, no two of them touching. */
+#define RANGES_MAX 1024
+static struct range released[RANGES_MAX];
+static size_t released_count;
+
+static uintptr_t next_hint = FIRST_ADDRESS;  /* what QEMU asks with when the guest gave no hint */
+static uintptr_t end_of_all = FIRST_ADDRESS; /* behind everything that was ever given */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool guest_runs;
+static bool kernel_places; /* QEMU leaves it to the host's kernel where a mapping goes */
+
+typedef void *mmap_function(void *, size_t, int, int, int, off_t);
+typedef int munmap_function(void *, size_t);
+typedef void *mremap_function(void *, size_t, size_t, int, ...);
+static mmap_function *real_mmap;
+static munmap_function *real_munmap;
+static mremap_function *real_mremap;
+
+static void remove_range(size_t index)
+{
+    released_count--;
+    memmove(&released[index], &released[index + 1], (released_count - index) * sizeof *released);
+}
+
+/* Forgets the range when there are too many: it is room that is not used again. */
+static void insert_range(size_t index, struct range range)
+{
+    if (released_count == RANGES_MAX)
+        return;
+    memmove(&released[index + 1], &released[index], (released_count - index) * sizeof *released);
+    released[index] = range;
+    released_count++;
+}
+
+/* Takes in all ranges that overlap or touch the new one. */
+static void release(struct range range)
+{
+    size_t index = 0;
+
+    while (index < released_count && released[index].end < range.start)
+        index++;
+    while (index < released_count && released[index].start <= range.end) {
+        if (released[index].start < range.start)
+            range.start = released[index].start;
+        if (released[index].end > range.end)
+            range.end = released[index].end;
+        remove_range(index);
+    }
+    insert_range(index, range);
+}
+
+/* The lowest released range with that much room, no longer released; 0: none. */
+static uintptr_t take(size_t size)
+{
+    for (size_t index = 0; index < released_count; index++) {
+        struct range *range = &released[index];
+        uintptr_t start = range->start;
+
+        if (range->end - start < size)
+            continue;
+        range->start += size;
+        if (range->start == range->end)
+            remove_range(index);
+        return start;
+    }
+    return 0;
+}
+
+/*
+ * Room that is free in fact: a range may have been mapped since, where the
+ * guest itself gave the address.
+ */
+static void *find_room(size_t size)
+{
+    for (;;) {
+        uintptr_t start = take(size);
+        uintptr_t address = start != 0 ? start : end_of_all;
+        void *room =
+            real_mmap((void *)address, size, PROT_NONE, ASKING_FLAGS | MAP_FIXED_NOREPLACE, -1, 0);
+
+        if (room != MAP_FAILED)
+            return room;
+        if (start == 0)
+            return real_mmap((void *)address, size, PROT_NONE, ASKING_FLAGS, -1, 0);
+    }
+}
+
+static void given(uintptr_t start, size_t size)
+{
+    next_hint = start + size;
+    if (start < GUEST_MEMORY_END && start + size > end_of_all)
+        end_of_all = start + size;
+}
+
+static bool asks_for_room(uintptr_t address, int protection, int flags, int fd)
+{
+    uintptr_t hint = kernel_places ? MOVING_HINT : __atomic_load_n(&next_hint, __ATOMIC_RELAXED);
+
+    return flags == ASKING_FLAGS && protection == PROT_NONE && fd == -1 && address == hint;
+}
+
+/* Only QEMU's own memory is executable: where translated code goes. */
+static bool leaves_the_place(uintptr_t address, int protection, int flags)
+{
+    return kernel_places && address == 0 && (protection & PROT_EXEC) == 0 &&
+           (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == 0;
+}
+
+static void *take_room(size_t size)
+{
+    void *room;
+
+    pthread_mutex_lock(&lock);
+    room = find_room(size);
+    if (room != MAP_FAILED)
+        given((uintptr_t)room, size);
+    pthread_mutex_unlock(&lock);
+    return room;
+}
+
+static int unmap(void *address, size_t size);
+
+static void *map_into_room(size_t size, int protection, int flags, int fd, off_t offset)
+{
+    size_t whole = (size + (PAGE_SIZE - 1)) & ~(size_t)(PAGE_SIZE - 1);
+    void *room = whole >= size ? take_room(whole) : MAP_FAILED, *mapped;
+    int error;
+
+    if (room == MAP_FAILED)
+        return real_mmap(NULL, size, protection, flags, fd, offset);
+    mapped = real_mmap(room, size, protection, flags | MAP_FIXED, fd, offset);
+    if (mapped == MAP_FAILED) {
+        error = errno;
+        unmap(room, whole);
+        errno = error;
+    }
+    return mapped;
+}
+
+static void *map(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    if (asks_for_room((uintptr_t)address, protection, flags, fd))
+        return take_room(size);
+    if (size > 0 && leaves_the_place((uintptr_t)address, protection, flags))
+        return map_into_room(size, protection, flags, fd, offset);
+    return real_mmap(address, size, protection, flags, fd, offset);
+}
+
+static void note_release(void *address, size_t size)
+{
+    uintptr_t start = (uintptr_t)address;
+
+    if (!__atomic_load_n(&guest_runs, __ATOMIC_RELAXED) || start < FIRST_ADDRESS ||
+        start >= GUEST_MEMORY_END || GUEST_MEMORY_END - start < size)
+        return;
+    pthread_mutex_lock(&lock);
+    release((struct range){start, start + size});
+    pthread_mutex_unlock(&lock);
+}
+
+static int unmap(void *address, size_t size)
+{
+    int result = real_munmap(address, size);
+
+    if (result == 0)
+        note_release(address, size);
+    return result;
+}
+
+static void *remap(void *address, size_t old_size, size_t new_size, int flags, ...)
+{
+    void *target, *moved;
+    va_list arguments;
+
+    va_start(arguments, flags);
+    target = flags & MREMAP_FIXED ? va_arg(arguments, void *) : NULL;
+    va_end(arguments);
+    moved = real_mremap(address, old_size, new_size, flags, target);
+    if (moved != MAP_FAILED && moved != address)
+        note_release(address, old_size);
+    return moved;
+}
+
+bool address_space_manage(bool kernel_does)
+{
+    kernel_places = kernel_does;
+    return interpose("munmap", (void *)unmap, (void **)&real_munmap) &&
+           interpose("mremap", (void *)remap, (void **)&real_mremap) &&
+           interpose("mmap64", (void *)map, (void **)&real_mmap);
+}
+
+void address_space_guest_runs(void)
+{
+    __atomic_store_n(&guest_runs, true, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "counter/qemu/marks.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "counter/gasmark.h"
+#include "counter/qemu/guest/guest_memory.h"
+#include "counter/qemu/region.h"
+#include "counter/qemu/reporter.h"
+#include "counter/qemu/watchdog.h"
+
+#define FIRST_DESCRIPTOR      0xcafebabeU
+#define FIRST_DESCRIPTOR_NEAR 0x0afebabeU
+
+/* What one thread has asked for. */
+struct thread {
+    struct region own;
+    uint64_t limit;
+    enum gasmark_scope scope; /* of the regions that it starts from now on */
+    bool has_own;             /* its last start mark opened its own region */
+};
+
+static struct thread threads[TALLY_THREADS_MAX];
+static struct region process_region;
+static struct region program_region;
+static unsigned threads_used;
+
+/* Marks are rare and the watchdog looks from outside, so one lock for all. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void take_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void leave_lock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* As in tally_begin(). Of what is registered later, the lock is taken earlier. */
+void marks_begin(void)
+{
+    pthread_atfork(take_lock, leave_lock, leave_lock);
+}
+
+void marks_limit_program(uint64_t instructions)
+{
+    region_start(&program_region, (struct tally){0}, instructions);
+    watchdog_wake();
+}
+
+void marks_check_program(void)
+{
+    if (program_region.limit > 0 && region_over_limit(&program_region, tally_of_process()))
+        watchdog_over_limit();
+}
+
+/* What a hello is told. */
+static enum gasmark_precision precision_now;
+
+void marks_set_precision(enum gasmark_precision precision)
+{
+    precision_now = precision;
+}
+
+void marks_thread_began(unsigned thread)
+{
+    pthread_mutex_lock(&lock);
+    threads[thread] = (struct thread){.scope = GASMARK_THREAD};
+    if (thread >= threads_used)
+        threads_used = thread + 1;
+    pthread_mutex_unlock(&lock);
+}
+
+/* The mark that a descriptor stands for, or GASMARK_COUNT. */
+static enum gasmark mark_of(uint64_t descriptor)
+{
+    uint32_t low = (uint32_t)descriptor;
+
+    if (low - FIRST_DESCRIPTOR < GASMARK_COUNT)
+        return (enum gasmark)(low - FIRST_DESCRIPTOR);
+    if (low - FIRST_DESCRIPTOR_NEAR < GASMARK_COUNT)
+        return (enum gasmark)(low - FIRST_DESCRIPTOR_NEAR);
+    return GASMARK_COUNT;
+}
+
+static void start(struct thread *thread, unsigned index)
+{
+    thread->has_own = thread->scope == GASMARK_THREAD;
+    if (thread->has_own)
+        region_start(&thread->own, tally_of_thread(index), thread->limit);
+    else
+        region_start(&process_region, tally_of_process(), thread->limit);
+}
+
+static void stop(unsigned index, struct region *region, struct tally now)
+{
+    if (region->state != REGION_CLOSED)
+        reporter_region(index, region_tally(region, now), region->calls);
+    region_stop(region, now);
+}
+
+/* Only as many bytes as the guest's buffer has. */
+static void answer(uint64_t buffer, uint64_t size, uint64_t number)
+{
+    if (size >= sizeof number)
+        guest_memory_write(buffer, &number, sizeof number);
+}
+
+/* All that a region came to, where the buffer has room for it. */
+static void answer_totals(uint64_t buffer, uint64_t size, const struct tally *kept)
+{
+    const struct gasmark_totals totals = {
+        .instructions = kept->instructions,
+        .bytes_read = kept->bytes_read,
+        .bytes_written = kept->bytes_written,
+    };
+
+    if (size >= sizeof totals)
+        guest_memory_write(buffer, &totals, sizeof totals);
+    else
+        answer(buffer, size, kept->instructions);
+}
+
+static uint64_t told(uint64_t buffer, uint64_t size)
+{
+    uint64_t number = 0;
+
+    if (size < sizeof number || !guest_memory_read(buffer, &number, sizeof number))
+        return 0;
+    return number;
+}
+
+static void hello(uint64_t buffer, uint64_t size, enum gasmark_precision precision)
+{
+    struct gasmark_hello hello = {
+        .magic = GASMARK_MAGIC,
+        .version = GASMARK_VERSION,
+        .precision = precision,
+    };
+
+    if (size >= sizeof hello)
+        guest_memory_write(buffer, &hello, sizeof hello);
+}
+
+static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t size)
+{
+    struct thread *thread = &threads[index];
+    struct region *region = thread->has_own ? &thread->own : &process_region;
+    struct tally now = thread->has_own ? tally_of_thread(index) : tally_of_process();
+
+    switch (mark) {
+    case GASMARK_START:
+        start(thread, index);
+        break;
+    case GASMARK_STOP:
+        stop(index, region, now);
+        answer_totals(buffer, size, &region->kept);
+        break;
+    case GASMARK_PAUSE:
+        region_pause(region, now);
+        break;
+    case GASMARK_RESUME:
+        region_resume(region, now);
+        break;
+    case GASMARK_PEEK:
+        answer(buffer, size, region_tally(region, now).instructions);
+        break;
+    case GASMARK_BYTES_READ:
+        answer(buffer, size, region_tally(region, now).bytes_read);
+        break;
+    case GASMARK_BYTES_WRITTEN:
+        answer(buffer, size, region_tally(region, now).bytes_written);
+        break;
+    case GASMARK_SYSCALLS:
+        answer(buffer, size, region_tally(region, now).syscalls);
+        break;
+    case GASMARK_FAULTS:
+        answer(buffer, size, region_tally(region, now).faults);
+        break;
+    case GASMARK_LIMIT:
+        thread->limit = told(buffer, size);
+        break;
+    case GASMARK_SCOPE:
+        thread->scope = told(buffer, size) == GASMARK_PROCESS ? GASMARK_PROCESS : GASMARK_THREAD;
+        break;
+    case GASMARK_HELLO:
+        hello(buffer, size, precision_now);
+        break;
+    case GASMARK_COUNT:
+        break;
+    }
+    if (region_over_limit(region, now))
+        watchdog_over_limit();
+}
+
+bool marks_handle(unsigned thread, int64_t number, uint64_t descriptor, uint64_t buffer,
+                  uint64_t size)
+{
+    enum gasmark mark = number == SYS_read ? mark_of(descriptor) : GASMARK_COUNT;
+    bool limited;
+
+    if (mark == GASMARK_COUNT)
+        return false;
+    pthread_mutex_lock(&lock);
+    obey(thread, mark, buffer, size);
+    limited = threads[thread].limit > 0;
+    pthread_mutex_unlock(&lock);
+    if (limited && (mark == GASMARK_START || mark == GASMARK_RESUME))
+        watchdog_wake();
+    return true;
+}
+
+void marks_note_call(unsigned thread, int64_t number)
+{
+    pthread_mutex_lock(&lock);
+    region_note_call(&threads[thread].own, number);
+    region_note_call(&process_region, number);
+    pthread_mutex_unlock(&lock);
+}
+
+static uint64_t left_in(const struct region *region, struct tally now)
+{
+    uint64_t done = region_tally(region, now).instructions;
+
+    if (region->state != REGION_RUNNING || region->limit == 0)
+        return UINT64_MAX;
+    return done > region->limit ? 0 : region->limit - done + 1;
+}
+
+uint64_t marks_instructions_left(void)
+{
+    struct tally process = tally_of_process();
+    uint64_t least;
+
+    pthread_mutex_lock(&lock);
+    least = left_in(&process_region, process);
+    if (left_in(&program_region, process) < least)
+        least = left_in(&program_region, process);
+    for (unsigned index = 0; index < threads_used; index++) {
+        uint64_t left = left_in(&threads[index].own, tally_of_thread(index));
+        if (left < least)
+            least = left;
+    }
+    pthread_mutex_unlock(&lock);
+    return least;
+}

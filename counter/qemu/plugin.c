@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libgascount.so: counts what a program under QEMU's user mode executes.
+ * QEMU loads it with `-plugin libgascount.so`; see gasmark.h for what the
+ * program can ask of it.
+ */
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "counter/qemu/aborts.h"
+#include "counter/qemu/code/blocks.h"
+#include "counter/qemu/code/new_code.h"
+#include "counter/qemu/code/profile.h"
+#include "counter/qemu/code/short_adds.h"
+#include "counter/qemu/guest/address_space.h"
+#include "counter/qemu/guest/ended_threads.h"
+#include "counter/qemu/guest/follow.h"
+#include "counter/qemu/guest/guest_memory.h"
+#include "counter/qemu/guest/randomness.h"
+#include "counter/qemu/guest/syscalls.h"
+#include "counter/qemu/host.h"
+#include "counter/qemu/interpose.h"
+#include "counter/qemu/marks.h"
+#include "counter/qemu/options.h"
+#include "counter/qemu/precision.h"
+#include "counter/qemu/qemu_plugin_api.h"
+#include "counter/qemu/reporter.h"
+#include "counter/qemu/tally.h"
+
+static struct options options;
+static struct blocks_manner manner;
+static bool guest_runs;
+
+/*
+ * Blocks that QEMU may keep translated. Of itself it keeps 128 MB of them, and those of
+ * libraries that were closed are not used again. A block takes some 500 bytes.
+ */
+#define BLOCKS_MAX 100000
+static unsigned blocks;
+
+static void thread_began(qemu_plugin_id_t id, unsigned thread)
+{
+    (void)id;
+    if (!tally_thread_began(thread)) {
+        fprintf(stderr, "gascount: more than %d threads at once\n", TALLY_THREADS_MAX);
+        exit(EXIT_FAILURE);
+    }
+    if (!guest_runs)
+        tally_set_thread(thread); /* of later ones QEMU tells in the thread that makes them */
+    marks_thread_began(thread);
+    profile_thread_began(thread);
+    ended_threads_began(thread);
+}
+
+static void set_precision(enum gasmark_precision precision)
+{
+    manner.precision = precision;
+    marks_set_precision(precision);
+    reporter_precision(precision);
+}
+
+/* What can only be known when QEMU has loaded the program, and before it runs. */
+static void guest_begins(void)
+{
+    char path[PATH_MAX];
+
+    guest_runs = true;
+    address_space_guest_runs();
+    reporter_loaded_objects();
+    if (!options.precision_is_forced && (!host_program(path) || precision_is_needed_by(path)))
+        set_precision(GASMARK_INSTRUCTION);
+}
+
+static void block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+    (void)id;
+    if (!guest_runs)
+        guest_begins();
+    guest_memory_learn(qemu_plugin_tb_get_insn(tb, 0));
+    short_adds_new_block();
+    blocks_count(tb, manner);
+    __atomic_fetch_add(&blocks, 1, __ATOMIC_RELAXED);
+}
+
+static void register_callbacks(qemu_plugin_id_t id);
+
+/* QEMU has forgotten all blocks, and translates them anew in the manner of now. */
+static void was_reset(qemu_plugin_id_t id)
+{
+    __atomic_store_n(&blocks, 0, __ATOMIC_RELAXED);
+    register_callbacks(id);
+}
+
+static void become_precise(qemu_plugin_id_t id)
+{
+    set_precision(GASMARK_INSTRUCTION);
+    qemu_plugin_reset(id, was_reset);
+}
+
+/* The kernel's stack_t: where, flags, size. */
+static void note_alternate_stack(unsigned thread, uint64_t address)
+{
+    stack_t stack = {0};
+
+    if (address != 0 && guest_memory_read(address, &stack, sizeof stack))
+        profile_alternate_stack(thread, (uintptr_t)stack.ss_sp,
+                                stack.ss_flags & SS_DISABLE ? 0 : stack.ss_size);
+}
+
+/* What the profile has to know. */
+static void profile_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3)
+{
+    bool kills = number == SYS_kill || number == SYS_tkill ? a2 == SIGKILL
+                                                           : number == SYS_tgkill && a3 == SIGKILL;
+
+    if (number == SYS_exit_group || kills)
+        profile_write();
+    if (number == SYS_munmap)
+        profile_unmaps(a1, a2);
+    if (number == SYS_sigaltstack)
+        note_alternate_stack(thread, a1);
+}
+
+/* In QEMU's log, where `-d plugin` asks for it. */
+static void tell_short_adds(void)
+{
+    struct short_adds_tally adds = short_adds_tally();
+    char line[100];
+
+    snprintf(line, sizeof line, "gascount: %" PRIu64 " of %" PRIu64 " additions made short\n",
+             adds.made, adds.expected);
+    qemu_plugin_outs(line);
+}
+
+static void threads_come(void)
+{
+    manner.shared = true;
+    tally_threads_come();
+    guest_memory_is_shared();
+}
+
+/* Of the syscalls that a region makes over and over: no mapping is another one afterwards. */
+static bool leaves_mappings(int64_t number)
+{
+    switch (number) {
+    case SYS_read:
+    case SYS_write:
+    case SYS_readv:
+    case SYS_writev:
+    case SYS_clock_gettime:
+    case SYS_gettimeofday:
+    case SYS_getrusage:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What can only be done before QEMU does the syscall. */
+static void before_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3,
+                           uint64_t a4, uint64_t a5)
+{
+    if (number == SYS_mmap && (a3 & PROT_EXEC) != 0 && (a4 & MAP_ANONYMOUS) == 0)
+        reporter_object((int)a5);
+    if ((number == SYS_mmap && (a4 & MAP_SHARED) != 0) || number == SYS_shmat)
+        manner.shared = true;
+    if (options.pin_random)
+        randomness_asked(number, a1, a2);
+    if (number == SYS_exit_group || number == SYS_exit || number == SYS_execve)
+        marks_check_program();
+    if (number == SYS_exit_group)
+        tell_short_adds();
+    if (number == SYS_clone && (a1 & CLONE_THREAD) != 0)
+        threads_come();
+    if (number == SYS_exit)
+        ended_threads_exits(thread);
+    if (number == SYS_execve && options.follow)
+        follow_execve(a1, a2, a3);
+}
+
+static void syscall_entered(qemu_plugin_id_t id, unsigned thread, int64_t number, uint64_t a1,
+                            uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6,
+                            uint64_t a7, uint64_t a8)
+{
+    (void)a6, (void)a7, (void)a8;
+    tally_set_thread(thread);
+    if (!leaves_mappings(number))
+        guest_memory_may_change();
+    if (!marks_handle(thread, number, a1, a2, a3)) {
+        tally_add_syscall(thread);
+        reporter_syscall(number);
+        if (options.report != NULL)
+            marks_note_call(thread, number);
+    }
+    reporter_add(tally_flush(thread));
+    if (options.profile != NULL)
+        profile_syscall(thread, number, a1, a2, a3);
+    before_syscall(thread, number, a1, a2, a3, a4, a5);
+    if (manner.precision == GASMARK_BLOCK && !options.precision_is_forced &&
+        precision_is_needed(number, a1, a2, a3))
+        become_precise(id);
+    else if (__atomic_load_n(&blocks, __ATOMIC_RELAXED) > BLOCKS_MAX)
+        qemu_plugin_reset(id, was_reset);
+}
+
+static void syscall_returned(qemu_plugin_id_t id, unsigned thread, int64_t number, int64_t result)
+{
+    enum syscall_direction direction = syscall_direction(number);
+
+    (void)id;
+    aborts_syscall_ended();
+    if (options.pin_random)
+        randomness_given(result);
+    if (result > 0 && direction != SYSCALL_CARRIES_NOTHING)
+        tally_add_bytes(thread, direction & SYSCALL_READS ? (uint64_t)result : 0,
+                        direction & SYSCALL_WRITES ? (uint64_t)result : 0);
+    reporter_add(tally_flush(thread));
+}
+
+typedef int kill_function(pid_t, int);
+static kill_function *real_kill;
+
+/* So QEMU ends itself where a signal ends the guest. */
+static int end_by_signal(pid_t pid, int signal)
+{
+    if (pid == getpid()) {
+        reporter_add(tally_flush_own());
+        profile_write();
+    }
+    return real_kill(pid, signal);
+}
+
+static void register_callbacks(qemu_plugin_id_t id)
+{
+    qemu_plugin_register_vcpu_init_cb(id, thread_began);
+    qemu_plugin_register_vcpu_tb_trans_cb(id, block_translated);
+    qemu_plugin_register_vcpu_syscall_cb(id, syscall_entered);
+    qemu_plugin_register_vcpu_syscall_ret_cb(id, syscall_returned);
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info, int argc,
+                        char **argv)
+{
+    if (info->system_emulation || strcmp(info->target_name, "x86_64") != 0) {
+        fprintf(stderr, "gascount: counts only under qemu-x86_64, not %s\n", info->target_name);
+        return -1;
+    }
+    if (!options_parse(&options, argc, argv))
+        return -1;
+    if (!host_learn(info)) {
+        fprintf(stderr, "gascount: cannot count in this build of QEMU\n");
+        return -1;
+    }
+    if (options.repeat_each && !host_shows_iterations()) {
+        fprintf(stderr,
+                "gascount: this QEMU does not tell iterations apart; there is only rep=once\n");
+        return -1;
+    }
+    tally_begin();
+    marks_begin();
+    if (!aborts_watch(tally_note_abort)) {
+        fprintf(stderr, "gascount: cannot see faults in this build of QEMU\n");
+        return -1;
+    }
+    if (!address_space_manage(host_has_scoreboards()))
+        fprintf(stderr, "gascount: memory of this build of QEMU will grow with each mapping\n");
+    if (!ended_threads_reclaim())
+        fprintf(stderr, "gascount: memory of this build of QEMU will grow with each thread\n");
+    if (options.report != NULL && !reporter_open(options.report))
+        return -1;
+    if (options.profile != NULL && !profile_open(options.profile))
+        return -1;
+    tally_use_words(reporter_words());
+    if (options.kinds)
+        tally_use_kind_words(reporter_kind_words());
+    if (options.profile != NULL)
+        tally_feed_profile();
+    if (!interpose("kill", (void *)end_by_signal, (void **)&real_kill))
+        fprintf(stderr,
+                "gascount: where a signal ends a process, its last instructions are lost\n");
+    manner = (struct blocks_manner){
+        .repeat_once = options.repeat_once || !host_shows_iterations(),
+        .kinds = options.kinds,
+    };
+    set_precision(options.precision);
+    if (options.limit > 0)
+        marks_limit_program(options.limit);
+    if (!options.long_adds)
+        new_code_watch(short_adds_make);
+    register_callbacks(id);
+    return 0;
+}

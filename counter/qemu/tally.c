@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "counter/qemu/tally.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "counter/qemu/code/profile.h"
+#include "counter/qemu/code/short_adds.h"
+#include "counter/qemu/host.h"
+
+/* A cache line pair for each thread, so that threads do not slow each other. */
+struct slot {
+    uint64_t begun;  /* instructions, those that did not complete included */
+    uint64_t aborts; /* of them, those that did not complete */
+    uint64_t bytes_read;
+    uint64_t bytes_written;
+    uint64_t syscalls;
+    uint64_t repeated_address; /* the last repeating instruction that began */
+    uint64_t repeated_begun;   /* begun_by() the thread just after it was counted */
+    struct tally flushed;
+    uint64_t raising_begun; /* begun_by() it when an instruction that can raise began */
+    uint64_t atomic_begun;  /* the same of an atomic operation; 0: none that may begin again */
+    uint64_t added_before;  /* host_added() when the thread began */
+    /* Only where kinds or a profile are asked for: */
+    const struct stretch *last; /* to begin */
+    uint64_t kinds[KIND_COUNT]; /* of what completed */
+} __attribute__((aligned(128)));
+
+static struct slot slots[TALLY_THREADS_MAX];
+static unsigned slots_used;
+
+/* Threads that ended and whose index was given to another. */
+static struct tally ended;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* What the first thread began while it was the only one: the sum of these. */
+static uint64_t *alone_words;
+static bool many_threads;
+
+/* Like alone_words, for kinds; NULL: nobody asked for them. */
+static uint64_t *alone_kinds;
+static bool feeds_profile;
+
+/* Which slot is the calling host thread's. */
+static __thread struct slot *own_slot __attribute__((tls_model("initial-exec")));
+
+struct tally tally_sum(struct tally a, struct tally b)
+{
+    a.instructions += b.instructions;
+    a.faults += b.faults;
+    a.bytes_read += b.bytes_read;
+    a.bytes_written += b.bytes_written;
+    a.syscalls += b.syscalls;
+    for (int kind = 0; alone_kinds != NULL && kind < KIND_COUNT; kind++)
+        a.kinds[kind] += b.kinds[kind];
+    return a;
+}
+
+struct tally tally_difference(struct tally a, struct tally b)
+{
+    a.instructions -= b.instructions;
+    a.faults -= b.faults;
+    a.bytes_read -= b.bytes_read;
+    a.bytes_written -= b.bytes_written;
+    a.syscalls -= b.syscalls;
+    for (int kind = 0; alone_kinds != NULL && kind < KIND_COUNT; kind++)
+        a.kinds[kind] -= b.kinds[kind];
+    return a;
+}
+
+static void take_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void leave_lock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* A child of fork(2) must not find the lock held by a thread that it does not have. */
+void tally_begin(void)
+{
+    pthread_atfork(take_lock, leave_lock, leave_lock);
+}
+
+bool tally_thread_began(unsigned thread)
+{
+    if (thread >= TALLY_THREADS_MAX)
+        return false;
+    pthread_mutex_lock(&lock);
+    ended = tally_sum(ended, tally_of_thread(thread));
+    slots[thread] = (struct slot){0};
+    if (host_has_scoreboards())
+        slots[thread].added_before = host_added(thread);
+    if (thread >= slots_used)
+        slots_used = thread + 1;
+    pthread_mutex_unlock(&lock);
+    return true;
+}
+
+void tally_threads_come(void)
+{
+    many_threads = true;
+}
+
+/* The words change behind the compiler's back. */
+static uint64_t begun_alone(void)
+{
+    uint64_t begun = 0;
+
+    for (int word = 0; word < TALLY_WORDS; word++)
+        begun += *(volatile uint64_t *)&alone_words[word];
+    return begun;
+}
+
+/* What went to the thread's own words. */
+static uint64_t begun_in_slot(const struct slot *slot)
+{
+    if (!host_has_scoreboards())
+        return slot->begun;
+    return slot->begun + host_added((unsigned)(slot - slots)) - slot->added_before;
+}
+
+static uint64_t begun_by(unsigned thread)
+{
+    return begun_in_slot(&slots[thread]) + (thread == 0 ? begun_alone() : 0);
+}
+
+void tally_set_thread(unsigned thread)
+{
+    own_slot = &slots[thread];
+}
+
+/* A thread can fault before its first syscall, so this says whose slot is the host thread's. */
+static void begin(unsigned thread, uint64_t instructions)
+{
+    tally_set_thread(thread);
+    own_slot->begun += instructions;
+}
+
+static void add_begun(unsigned thread, void *instructions)
+{
+    begin(thread, (uintptr_t)instructions);
+}
+
+static void add_raising(unsigned thread, void *unused)
+{
+    (void)unused;
+    begin(thread, 1);
+    slots[thread].raising_begun = begun_by(thread);
+}
+
+static void add_atomic(unsigned thread, void *unused)
+{
+    (void)unused;
+    begin(thread, 1);
+    slots[thread].atomic_begun = begun_by(thread);
+}
+
+/*
+ * QEMU begins the same instruction again and nothing else in between: only then
+ * is the number of instructions begun the same as when it was counted.
+ */
+static bool begins_again(unsigned thread, uint64_t address)
+{
+    const struct slot *slot = &slots[thread];
+
+    return slot->repeated_address == address && slot->repeated_begun == begun_by(thread);
+}
+
+static void add_repeated(unsigned thread, void *address)
+{
+    struct slot *slot = &slots[thread];
+
+    if (begins_again(thread, (uintptr_t)address))
+        return;
+    begin(thread, 1);
+    slot->repeated_address = (uintptr_t)address;
+    slot->repeated_begun = begun_by(thread);
+}
+
+/* ---- where kinds or a profile are asked for, a function is called for each stretch ---- */
+
+static void add_kinds(unsigned thread, const struct stretch *stretch)
+{
+    uint64_t *kinds = many_threads ? slots[thread].kinds : alone_kinds;
+
+    for (int kind = 0; kind < KIND_COUNT; kind++)
+        kinds[kind] += stretch->kinds[kind];
+}
+
+static void note(unsigned thread, const struct stretch *stretch)
+{
+    slots[thread].last = stretch;
+    if (alone_kinds != NULL)
+        add_kinds(thread, stretch);
+    if (feeds_profile)
+        profile_began(thread, stretch, many_threads);
+}
+
+/* As quick to be seen from outside as what translated code adds by itself. */
+static void note_plain(unsigned thread, void *stretch_of)
+{
+    const struct stretch *stretch = stretch_of;
+
+    if (many_threads)
+        begin(thread, stretch->length);
+    else
+        alone_words[0] += stretch->length;
+    note(thread, stretch);
+}
+
+static void note_raising(unsigned thread, void *stretch)
+{
+    add_raising(thread, NULL);
+    note(thread, stretch);
+}
+
+static void note_atomic(unsigned thread, void *stretch)
+{
+    add_atomic(thread, NULL);
+    note(thread, stretch);
+}
+
+static void note_repeated(unsigned thread, void *stretch_of)
+{
+    const struct stretch *stretch = stretch_of;
+
+    if (begins_again(thread, stretch->address))
+        return;
+    note(thread, stretch);
+    add_repeated(thread, (void *)(uintptr_t)stretch->address);
+}
+
+static void call_before(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t function,
+                        const void *data)
+{
+    qemu_plugin_register_vcpu_insn_exec_cb(insn, function, QEMU_PLUGIN_CB_NO_REGS,
+                                           (void *)(uintptr_t)data);
+}
+
+static void note_before(struct qemu_plugin_insn *insn, const struct stretch *stretch,
+                        enum tally_manner manner)
+{
+    static const qemu_plugin_vcpu_udata_cb_t functions[] = {
+        [TALLY_PLAIN] = note_plain,
+        [TALLY_REPEATED] = note_repeated,
+        [TALLY_RAISING] = note_raising,
+        [TALLY_ATOMIC] = note_atomic,
+    };
+    const struct stretch *kept = stretch_keep(stretch);
+
+    if (kept == NULL) {
+        qemu_plugin_outs("gascount: no memory for what is counted\n");
+        abort();
+    }
+    call_before(insn, functions[manner], kept);
+}
+
+static void add_to_words(struct qemu_plugin_insn *insn, uint64_t instructions)
+{
+    static unsigned turn;
+    uint64_t *word = &alone_words[turn++ % TALLY_WORDS];
+
+    qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64, word,
+                                               instructions);
+    short_adds_expect(word, instructions);
+}
+
+static void count_plain(struct qemu_plugin_insn *insn, uint64_t instructions)
+{
+    if (host_has_scoreboards())
+        host_add_before(insn, instructions);
+    else if (many_threads)
+        call_before(insn, add_begun, (void *)(uintptr_t)instructions);
+    else
+        add_to_words(insn, instructions);
+}
+
+void tally_count_before(struct qemu_plugin_insn *insn, const struct stretch *stretch,
+                        enum tally_manner manner)
+{
+    if (alone_kinds != NULL || feeds_profile)
+        note_before(insn, stretch, manner);
+    else if (manner == TALLY_REPEATED)
+        call_before(insn, add_repeated, (void *)(uintptr_t)stretch->address);
+    else if (manner == TALLY_RAISING)
+        call_before(insn, add_raising, NULL);
+    else if (manner == TALLY_ATOMIC)
+        call_before(insn, add_atomic, NULL);
+    else
+        count_plain(insn, stretch->length);
+}
+
+/* What began is the last instruction of the last stretch: its kind is taken away again. */
+static void take_back_kind(struct slot *slot)
+{
+    unsigned thread = (unsigned)(slot - slots);
+
+    if (slot->last == NULL)
+        return;
+    if (alone_kinds != NULL) {
+        slot->kinds[slot->last->last_class]--;
+        slot->kinds[slot->last->last_memory]--;
+    }
+    if (feeds_profile)
+        profile_aborted(thread, slot->last, many_threads);
+}
+
+void tally_note_abort(enum abort_reason reason)
+{
+    uint64_t begun;
+
+    if (own_slot == NULL)
+        return;
+    begun = begun_by((unsigned)(own_slot - slots));
+    if (reason == ABORT_BY_MEMORY || own_slot->raising_begun == begun) {
+        own_slot->aborts++;
+        take_back_kind(own_slot);
+    } else if (own_slot->atomic_begun == begun) {
+        own_slot->begun--;
+        own_slot->atomic_begun = 0;
+        take_back_kind(own_slot);
+    }
+}
+
+void tally_add_syscall(unsigned thread)
+{
+    slots[thread].syscalls++;
+}
+
+void tally_add_bytes(unsigned thread, uint64_t read, uint64_t written)
+{
+    slots[thread].bytes_read += read;
+    slots[thread].bytes_written += written;
+}
+
+/* Without what went to the words. */
+static struct tally tally_of_slot(const struct slot *slot)
+{
+    struct tally tally = {
+        .instructions = begun_in_slot(slot) - slot->aborts,
+        .faults = slot->aborts,
+        .bytes_read = slot->bytes_read,
+        .bytes_written = slot->bytes_written,
+        .syscalls = slot->syscalls,
+    };
+
+    if (alone_kinds != NULL)
+        memcpy(tally.kinds, slot->kinds, sizeof tally.kinds);
+    return tally;
+}
+
+struct tally tally_of_thread(unsigned thread)
+{
+    struct tally tally = tally_of_slot(&slots[thread]);
+
+    if (thread > 0)
+        return tally;
+    tally.instructions += begun_alone();
+    for (int kind = 0; alone_kinds != NULL && kind < KIND_COUNT; kind++)
+        tally.kinds[kind] += *(volatile uint64_t *)&alone_kinds[kind];
+    return tally;
+}
+
+void tally_use_words(uint64_t *words)
+{
+    alone_words = words;
+}
+
+void tally_use_kind_words(uint64_t *words)
+{
+    alone_kinds = words;
+}
+
+void tally_feed_profile(void)
+{
+    feeds_profile = true;
+}
+
+struct tally tally_flush(unsigned thread)
+{
+    struct tally now = tally_of_slot(&slots[thread]);
+    struct tally done = tally_difference(now, slots[thread].flushed);
+
+    slots[thread].flushed = now;
+    return done;
+}
+
+struct tally tally_flush_own(void)
+{
+    return own_slot != NULL ? tally_flush((unsigned)(own_slot - slots)) : (struct tally){0};
+}
+
+struct tally tally_of_process(void)
+{
+    struct tally total;
+
+    pthread_mutex_lock(&lock);
+    total = ended;
+    for (unsigned thread = 0; thread < slots_used; thread++)
+        total = tally_sum(total, tally_of_thread(thread));
+    pthread_mutex_unlock(&lock);
+    return total;
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The device behind SwingSet's vatAdmin vat, in its protocol
+ * (npm @agoric/swingset-vat, src/devices/vat-admin/device-vat-admin.js and
+ * src/kernel/vat-admin-hooks.js): vats that vats make, upgrade, change and end;
+ * bundles, each with a node of its own; meters.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernel/devices/bundle_device.h"
+#include "kernel/devices/device.h"
+#include "kernel/graph/queue.h"
+#include "kernel/lifecycle/terminate.h"
+#include "kernel/records/capdata.h"
+#include "kernel/records/keys.h"
+#include "kernel/records/refcount.h"
+#include "kernel/records/reference.h"
+#include "kernel/records/vat_meter.h"
+#include "kernel/records/vat_record.h"
+
+static const json_t *argument(const struct device_call *call, size_t index)
+{
+    return json_array_get(call->arguments, index);
+}
+
+static const char *text_argument(const struct device_call *call, size_t index)
+{
+    return bundle_device_text(argument(call, index));
+}
+
+static int give_text(struct device_call *call, const char *text, struct error *error)
+{
+    call->result = capdata_string(text);
+    return call->result != NULL ? 0 : error_memory(error, "an answer");
+}
+
+/* ---- meters ---- */
+
+static int create_meter(struct kernel *kernel, struct device_call *call, struct error *error)
+{
+    char meter_id[KERNEL_REF_SIZE];
+    int64_t remaining, threshold;
+
+    if (!json_is_string(argument(call, 0)) || !json_is_string(argument(call, 1)) ||
+        !capdata_natural(argument(call, 0), &remaining) ||
+        !capdata_natural(argument(call, 1), &threshold))
+        return device_refuse(call, error, "createMeter wants two bigints");
+    if (vat_meter_create(kernel, remaining, threshold, meter_id, error) != 0)
+        return -1;
+    return give_text(call, meter_id, error);
+}
+
+static int create_unlimited_meter(struct kernel *kernel, struct device_call *call,
+                                  struct error *error)
+{
+    char meter_id[KERNEL_REF_SIZE];
+
+    if (vat_meter_create(kernel, VAT_METER_UNLIMITED, 0, meter_id, error) != 0)
+        return -1;
+    return give_text(call, meter_id, error);
+}
+
+/* The meter that the first argument names; not *found: refused. */
+static int find_meter(struct kernel *kernel, struct device_call *call, struct vat_meter *meter,
+                      bool *found, struct error *error)
+{
+    const char *meter_id = text_argument(call, 0);
+
+    *found = false;
+    if (meter_id != NULL && vat_meter_get(kernel, meter_id, meter, found, error) != 0)
+        return -1;
+    return *found ? 0 : device_refuse(call, error, "it has no such meter");
+}
+
+static int add_meter_remaining(struct kernel *kernel, struct device_call *call, struct error *error)
+{
+    struct vat_meter meter;
+    int64_t more;
+    bool found;
+
+    if (find_meter(kernel, call, &meter, &found, error) != 0 || !found)
+        return found ? -1 : 0;
+    if (!capdata_natural(argument(call, 1), &more))
+        return device_refuse(call, error, "addMeterRemaining wants a bigint");
+    if (meter.remaining != VAT_METER_UNLIMITED &&
+        __builtin_add_overflow(meter.remaining, more, &meter.remaining))
+        return device_refuse(call, error, "a meter holds less than 2^63");
+    return vat_meter_set(kernel, text_argument(call, 0), &meter, error);
+}
+
+static int set_meter_threshold(struct kernel *kernel, struct device_call *call, struct error *error)
+{
+    struct vat_meter meter;
+    bool found;
+
+    if (find_meter(kernel, call, &meter, &found, error) != 0 || !found)
+        return found ? -1 : 0;
+    if (!capdata_natural(argument(call, 1), &meter.threshold))
+        return device_refuse(call, error, "setMeterThreshold wants a bigint");
+    return vat_meter_set(kernel, text_argument(call, 0), &meter, error);
+}
+
+static int get_meter(struct kernel *kernel, struct device_call *call, struct error *error)
+{
+    struct vat_meter meter;
+    json_t *remaining;
+    bool found;
+
+    if (find_meter(kernel, call, &meter, &found, error) != 0 || !found)
+        return found ? -1 : 0;
+    if (meter.remaining == VAT_METER_UNLIMITED)
+        remaining = json_string("unlimited");
+    else
+        remaining = json_sprintf("+%" PRId64, meter.remaining);
+    call->result = json_pack("{s:o,s:o}", "remaining", remaining, "threshold",
+                             json_sprintf("+%" PRId64, meter.threshold));
+    return call->result != NULL ? 0 : error_memory(error, "an answer");
+}
+
+/* ---- vats ---- */
+
+/*
+ * An option as plain JSON, the caller's; NULL: undefined, or not what an option
+ * can be. Numbers, booleans and texts have no references.
+ */
+static json_t *option_value(const json_t *value)
+{
+    const char *text = bundle_device_text(value);
+
+    if (json_is_boolean(value) || json_is_integer(value))
+        return json_copy((json_t *)(uintptr_t)value);
+    return text != NULL ? json_string(text) : NULL;
+}
+
+static json_t *plain_options(const json_t *options)
+{
+    json_t *plain = json_object();
+    const char *name;
+    json_t *value;
+
+    json_object_foreach((json_t *)(uintptr_t)options, name, value)
+    {
+        json_t *option = option_value(value);
+
+        if (strcmp(name, "vatParameters") != 0 && option != NULL)
+            json_object_set(plain, name, option);
+        json_decref(option);
+    }
+    return plain;
+}
+
+/* vatParameters as capdata of their own, counted: they stay in the queue. */
+static int take_parameters(struct kernel *kernel, struct device_call *call, const json_t *value,
+                           json_t **parameters, struct error *error)
+{
+    json_t *slots = json_array(), *moved, *undefined = json_string("#undefined");
+    struct error problem;
+
+    moved = capdata_move(value != NULL ? value : undefined, call->slots, slots, &problem);
+    json_decref(undefined);
+    *parameters = NULL;
+    if (moved == NULL) {
+        json_decref(slots);
+        return device_refuse(call, error, "vatParameters: %s", problem.text);
+    }
+    *parameters = capdata_make(moved, slots);
+    if (*parameters == NULL)
+        return error_memory(error, "a vat's parameters");
+    if (refcount_increment_all(kernel, json_object_get(*parameters, "slots"), error) == 0)
+        return 0;
+    json_decref(*parameters);
+    *parameters = NULL;
+    return -1;
+}
+
+/* Takes the item over. */
+static int queue_item(struct kernel *kernel, json_t *item, struct error *error)
+{
+    int result = item != NULL ? queue_add(kernel, QUEUE_ACCEPTANCE, item, error)
+                              : error_memory(error, "work");
+
+    json_decref(item);
+    return result;
+}
+
+/* Takes the parameters over. */
+static int queue_create(struct kernel *kernel, struct device_call *call, const char *bundle_id,
+                        json_t *parameters, struct error *error)
+{
+    char vat_id[32];
+    int64_t vat;
+
+    if (vat_record_take_number(kernel, &vat, error) != 0) {
+        json_decref(parameters);
+        return -1;
+    }
+    snprintf(vat_id, sizeof vat_id, "v%" PRId64, vat);
+    if (queue_item(kernel,
+                   json_pack("{s:s,s:s,s:{s:s},s:o,s:o}", "type", "create-vat", "vatID", vat_id,
+                             "source", "bundleID", bundle_id, "vatParameters", parameters,
+                             "dynamicOptions", plain_options(argument(call, 1))),
+                   error) != 0)
+        return -1;
+    return give_text(call, vat_id, error);
+}
+
+/* Refuses options of which the kernel could make nothing. */
+static int check_options(struct kernel *kernel, struct device_call *call, const json_t *options,
+                         struct error *error)
+{
+    const char *name = bundle_device_text(json_object_get(options, "name"));
+    const char *meter_id = bundle_device_text(json_object_get(options, "meterID"));
+    struct vat_meter meter;
+    bool found = false;
+
+    if (!json_is_object(options))
+        return device_refuse(call, error, "it wants a bundle and options");
+    if (name != NULL && strlen(name) > KERNEL_NAME_LIMIT)
+        return device_refuse(call, error, "a vat's name has more than %d bytes", KERNEL_NAME_LIMIT);
+    if (meter_id == NULL)
+        return 0;
+    if (vat_meter_get(kernel, meter_id, &meter, &found, error) != 0)
+        return -1;
+    return found ? 0 : device_refuse(call, error, "it has no such meter");
+}
+
+static int create_from(struct kernel *kernel, struct device_call *call, const char *bundle_id,
+                       struct error *error)
+{
+    const json_t *options = argument(call, 1);
+    json_t *parameters;
+
+    if (check_options(kernel, call, options, error) != 0)
+        return -1;
+    if (call->problem.length > 0)
+        return 0;
+    if (take_parameters(kernel, call, json_object_get(options, "vatParameters"), &parameters,
+                        error) != 0)
+        return -1;
+    return parameters == NULL ? 0 : queue_create(kernel, call, bundle_id, parameters, error);
+}
+
+static int create_by_bundle_id(struct kernel *kernel, struct device_call *call, struct error *error)
+{
+    const char *bundle_id = text_argument(call, 0);
+    bool found = false;
+
+    if (bundle_id != NULL && bundle_device_has(kernel, bundle_id, &found, error) != 0)
+        return -1;
+    if (!found)
+        return device_refuse(call, error, "createByBundleID: there is no such bundle");
+    return create_from(kernel, call, bundle_id, error);
+}
+
+static int create_by_bundle(struct kernel *kernel, struct device_call *call, struct error *error)
+{
+    char bundle_id[BUNDLE_DEVICE_ID_SIZE];
+    bool kept;
+
+    if (bundle_device_keep(kernel, argument(call, 0), bundle_id, &kept, error) != 0)
+        return -1;
+    if (!kept)
+        return device_refuse(call, error, "createByBundle: that is no bundle");
+    return create_from(kernel, call, bundle_id, error);
+}
+
+/* A vat that lives and can be upgraded. */
+static int check_upgradable(struct kernel *kernel, const char *vat_id, bool *upgradable,
+                            struct error *error)
+{
+    struct vat_reading reading;
+    int64_t vat;
+
+    *upgradable = false;
+    if (vat_id == NULL || !reference_read_number(vat_id, 'v', &vat) ||
+        vat_record_lives(kernel, vat, upgradable, error) != 0 || !*upgradable)
+        return *upgradable ? -1 : 0;
+    if (vat_record_read(kernel, vat, &reading, error) != 0)
+        return -1;
+    *upgradable = reading.record.runtime == KERNEL_VAT_LIVESLOTS;
+    vat_record_free(&reading);
+    return 0;
+}
+
+static int queue_upgrade(struct kernel *kernel, struct device_call *call, json_t *parameters,
+                         struct error *error)
+{
+    char upgrade_id[32];
+    int64_t number;
+
+    if (keys_take_number(kernel, "vat.nextUpgradeID", &number, error) != 0) {
+        json_decref(parameters);
+        return -1;
+    }
+    snprintf(upgrade_id, sizeof upgrade_id, "up%" PRId64, number);
+    if (queue_item(kernel,
+                   json_pack("{s:s,s:s,s:s,s:s,s:o,s:s}", "type", "upgrade-vat", "vatID",
+                             text_argument(call, 0), "upgradeID", upgrade_id, "bundleID",
+                             text_argument(call, 1), "vatParameters", parameters, "upgradeMessage",
+                             text_argument(call, 3)),
+                   error) != 0)
+        return -1;
+    return give_text(call, upgrade_id, error);
+}
+
+static int upgrade_vat(struct kernel *kernel, struct device_call *call, struct error *error)
+{
+    const char *bundle_id = text_argument(call, 1);
+    json_t *parameters;
+    bool upgradable, found = false;
+
+    if (check_upgradable(kernel, text_argument(call, 0), &upgradable, error) != 0 ||
+        (bundle_id != NULL && bundle_device_has(kernel, bundle_id, &found, error) != 0))
+        return -1;
+    if (!upgradable || !found || text_argument(call, 3) == NULL)
+        return device_refuse(call, error,
+                             "upgradeVat wants a living vat, a bundle, parameters and a message");
+    if (take_parameters(kernel, call, argument(call, 2), &parameters, error) != 0)
+        return -1;
+    return parameters == NULL ? 0 : queue_upgrade(kernel, call, parameters, error);
+}
+
+/* Its vatID where the first argument is one of a vat that was ever made. */
+static int find_vat(struct kernel *kernel, const struct device_call *call, int64_t *vat,
+                    bool *found, struct error *error)
+{
+    const char *vat_id = text_argument(call, 0);
+    int64_t end;
+
+    *found = false;
+    if (vat_id == NULL || !reference_read_number(vat_id, 'v', vat))
+        return 0;
+    if (keys_get_number(kernel, "vat.nextID", &end, error) != 0)
+        return -1;
+    *found = *vat > 0 && *vat < end;
+    return 0;
+}
+
+static int terminate_with_failure(struct kernel *kernel, struct device_call *call,
+                                  struct error *error)
+{
+    json_t *slots, *moved, *info;
+    struct error problem;
+    int64_t vat;
+    bool found;
+    int result;
+
+    if (find_vat(kernel, call, &vat, &found, error) != 0)
+        return -1;
+    if (!found || json_array_size(call->arguments) != 2)
+        return device_refuse(call, error, "terminateWithFailure wants a vat and a reason");
+    slots = json_array();
+    moved = capdata_move(argument(call, 1), call->slots, slots, &problem);
+    if (moved == NULL) {
+        json_decref(slots);
+        return device_refuse(call, error, "%s", problem.text);
+    }
+    info = capdata_make(moved, slots);
+    if (info == NULL)
+        return error_memory(error, "the end of a vat");
+    result = terminate_vat(kernel, vat, true, info, error);
+    json_decref(info);
+    return result;
+}
+
+static int change_options(struct kernel *kernel, struct device_call *call, struct error *error)
+{
+    int64_t vat;
+    bool found;
+
+    if (find_vat(kernel, call, &vat, &found, error) != 0)
+        return -1;
+    if (!found || !json_is_object(argument(call, 1)) || json_array_size(call->slots) > 0)
+        return device_refuse(call, error, "changeOptions wants a vat and options");
+    return queue_item(kernel,
+                      json_pack("{s:s,s:o,s:o}", "type", "changeVatOptions", "vatID",
+                                json_sprintf("v%" PRId64, vat), "options",
+                                plain_options(argument(call, 1))),
+                      error);
+}
+
+int device_vat_admin(struct kernel *kernel, struct device_call *call, struct error *error)
+{
+    static const struct {
+        const char *name;
+        device_method method;
+    } methods[] = {
+        {"createMeter", create_meter},
+        {"createUnlimitedMeter", create_unlimited_meter},
+        {"addMeterRemaining", add_meter_remaining},
+        {"setMeterThreshold", set_meter_threshold},
+        {"getMeter", get_meter},
+        {"createByBundle", create_by_bundle},
+        {"createByBundleID", create_by_bundle_id},
+        {"upgradeVat", upgrade_vat},
+        {"terminateWithFailure", terminate_with_failure},
+        {"changeOptions", change_options},
+        {"getBundleCap", bundle_device_cap},
+        {"getNamedBundleCap", bundle_device_named_cap},
+        {"getBundleIDByName", bundle_device_id_by_name},
+    };
+
+    if (strcmp(call->node, "d+0") != 0)
+        return bundle_device_node(kernel, call, error);
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        if (strcmp(call->method, methods[i].name) == 0)
+            return methods[i].method(kernel, call, error);
+    }
+    return device_refuse(call, error, "it has no such method");
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_KERNEL_PROMISE_H
+#define GASPIPE_KERNEL_PROMISE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kernel/kernel.h"
+#include "kernel/records/reference_set.h"
+
+/*
+ * Promises: kpN.state, .refCount, .decider, .subscribers, .queue.N while
+ * unresolved; .data.body and .data.slots afterwards. Who decides an unresolved
+ * one is a vat, or nobody, which is the kernel while a message that has it as
+ * its result is queued.
+ */
+
+/* A new one, decided by the vat; 0: by nobody. `policy` is NULL or "logFailure". */
+int promise_add(struct kernel *kernel, int64_t decider, const char *policy,
+                char kpid[KERNEL_REF_SIZE], struct error *error);
+int promise_exists(struct kernel *kernel, const char *kpid, bool *exists, struct error *error);
+int promise_delete(struct kernel *kernel, const char *kpid, struct error *error);
+
+int promise_state(struct kernel *kernel, const char *kpid, enum kernel_promise *state,
+                  struct error *error);
+
+/* What a settled one came to: capdata with krefs, the caller's. */
+int promise_data(struct kernel *kernel, const char *kpid, json_t **data, struct error *error);
+
+/* Has that vat decide it; 0: nobody. */
+int promise_set_decider(struct kernel *kernel, const char *kpid, int64_t vat, struct error *error);
+
+/* Whether it is unresolved and that vat (0: nobody) decides it. */
+int promise_is_decided_by(struct kernel *kernel, const char *kpid, int64_t vat, bool *is,
+                          struct error *error);
+
+/* Of an unresolved one. */
+int promise_add_message(struct kernel *kernel, const char *kpid, const json_t *message,
+                        struct error *error);
+int promise_subscribed(struct kernel *kernel, const char *kpid, int64_t vat, bool *subscribed,
+                       struct error *error);
+
+/* The vat is told when it is settled, or at once when it is. */
+int promise_subscribe(struct kernel *kernel, const char *kpid, int64_t vat, struct error *error);
+
+/*
+ * Settles an unresolved one: queues notify for all who subscribed and then the
+ * messages that waited for it. Counts what the data holds.
+ */
+int promise_resolve(struct kernel *kernel, const char *kpid, bool rejected, const json_t *data,
+                    struct error *error);
+
+/* The same, rejected with an Error of these words. */
+int promise_reject(struct kernel *kernel, const char *kpid, const char *words, struct error *error);
+
+/*
+ * It and all settled promises that its data lead to, in the order in which they
+ * are met: what one notify tells together.
+ */
+int promise_settled_together(struct kernel *kernel, const char *kpid, struct reference_set *kpids,
+                             struct error *error);
+
+/* How many messages wait for promises; reads all records of promises. */
+int promise_count_waiting(struct kernel *kernel, int64_t *count, struct error *error);
+
+/* Those that the vat decides, in the order of its c-list; the caller frees. */
+int promise_all_decided_by(struct kernel *kernel, int64_t vat, struct reference_set *kpids,
+                           struct error *error);
+
+#endif

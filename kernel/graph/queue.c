@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/graph/queue.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "kernel/graph/promise.h"
+#include "kernel/records/keys.h"
+#include "kernel/records/refcount.h"
+#include "kernel/state.h"
+
+static const char *const names[] = {
+    [QUEUE_ACCEPTANCE] = "acceptanceQueue",
+    [QUEUE_RUN] = "runQueue",
+};
+
+struct ends {
+    int64_t head, tail;
+};
+
+static int get_ends(struct kernel *kernel, enum queue_name queue, struct ends *ends,
+                    struct error *error)
+{
+    int64_t numbers[2];
+
+    if (keys_require(kernel, names[queue], &kernel->value, error) != 0)
+        return -1;
+    if (!keys_read_numbers(buf_string(&kernel->value), numbers, 2) || numbers[1] < numbers[0])
+        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is no queue", names[queue]);
+    *ends = (struct ends){.head = numbers[0], .tail = numbers[1]};
+    return 0;
+}
+
+static int set_ends(struct kernel *kernel, enum queue_name queue, struct ends ends,
+                    struct error *error)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "[%" PRId64 ",%" PRId64 "]", ends.head, ends.tail);
+    return keys_set(kernel, names[queue], text, error);
+}
+
+int queue_init(struct kernel *kernel, struct error *error)
+{
+    struct ends empty = {1, 1};
+
+    if (set_ends(kernel, QUEUE_RUN, empty, error) != 0)
+        return -1;
+    return set_ends(kernel, QUEUE_ACCEPTANCE, empty, error);
+}
+
+int queue_add(struct kernel *kernel, enum queue_name queue, const json_t *item, struct error *error)
+{
+    char key[KEYS_NAME_SIZE];
+    struct ends ends;
+
+    if (get_ends(kernel, queue, &ends, error) != 0)
+        return -1;
+    keys_name(key, "%s.%" PRId64, names[queue], ends.tail);
+    ends.tail++;
+    if (keys_set_json(kernel, key, item, error) != 0)
+        return -1;
+    return set_ends(kernel, queue, ends, error);
+}
+
+int queue_take(struct kernel *kernel, enum queue_name queue, json_t **item, struct error *error)
+{
+    char key[KEYS_NAME_SIZE];
+    struct ends ends;
+
+    *item = NULL;
+    if (get_ends(kernel, queue, &ends, error) != 0)
+        return -1;
+    if (ends.head == ends.tail)
+        return 0;
+    keys_name(key, "%s.%" PRId64, names[queue], ends.head);
+    ends.head++;
+    if (keys_get_json(kernel, key, item, error) != 0)
+        return -1;
+    if (keys_delete(kernel, key, error) == 0 && set_ends(kernel, queue, ends, error) == 0)
+        return 0;
+    json_decref(*item);
+    return -1;
+}
+
+int queue_length(struct kernel *kernel, enum queue_name queue, int64_t *length, struct error *error)
+{
+    struct ends ends;
+
+    if (get_ends(kernel, queue, &ends, error) != 0)
+        return -1;
+    *length = ends.tail - ends.head;
+    return 0;
+}
+
+int queue_look(struct kernel *kernel, enum queue_name queue, int64_t index, json_t **item,
+               struct error *error)
+{
+    char key[KEYS_NAME_SIZE];
+    struct ends ends;
+
+    *item = NULL;
+    if (get_ends(kernel, queue, &ends, error) != 0)
+        return -1;
+    if (index >= ends.tail - ends.head)
+        return 0;
+    keys_name(key, "%s.%" PRId64, names[queue], ends.head + index);
+    return keys_get_json(kernel, key, item, error);
+}
+
+/* Takes the item over. */
+static int add_new(struct kernel *kernel, json_t *item, struct error *error)
+{
+    int result;
+
+    if (item == NULL)
+        return error_memory(error, "work for the queue");
+    result = queue_add(kernel, QUEUE_ACCEPTANCE, item, error);
+    json_decref(item);
+    return result;
+}
+
+int queue_send(struct kernel *kernel, const char *target, const json_t *message,
+               struct error *error)
+{
+    return add_new(kernel,
+                   json_pack("{s:s,s:s,s:O}", "type", "send", "target", target, "msg", message),
+                   error);
+}
+
+int queue_new_send(struct kernel *kernel, const char *target, const json_t *message,
+                   struct error *error)
+{
+    const char *result = json_string_value(json_object_get(message, "result"));
+    const json_t *methargs = json_object_get(message, "methargs");
+
+    if (refcount_increment(kernel, target, REFCOUNT_KERNEL, error) != 0 ||
+        (result != NULL && refcount_increment(kernel, result, REFCOUNT_KERNEL, error) != 0) ||
+        refcount_increment_all(kernel, json_object_get(methargs, "slots"), error) != 0)
+        return -1;
+    return queue_send(kernel, target, message, error);
+}
+
+int queue_release_send(struct kernel *kernel, const json_t *send, struct error *error)
+{
+    const json_t *message = json_object_get(send, "msg");
+    const char *target = json_string_value(json_object_get(send, "target"));
+    const char *result = json_string_value(json_object_get(message, "result"));
+    const json_t *methargs = json_object_get(message, "methargs");
+
+    if (refcount_decrement(kernel, target, REFCOUNT_KERNEL, error) != 0 ||
+        (result != NULL && refcount_decrement(kernel, result, REFCOUNT_KERNEL, error) != 0))
+        return -1;
+    return refcount_decrement_all(kernel, json_object_get(methargs, "slots"), error);
+}
+
+int queue_notify(struct kernel *kernel, int64_t vat, const char *kpid, struct error *error)
+{
+    char id[32];
+
+    snprintf(id, sizeof id, "v%" PRId64, vat);
+    if (refcount_increment(kernel, kpid, REFCOUNT_KERNEL, error) != 0)
+        return -1;
+    return add_new(kernel, json_pack("{s:s,s:s,s:s}", "type", "notify", "vatID", id, "kpid", kpid),
+                   error);
+}
+
+int queue_kernel_message(struct kernel *kernel, const char *target, json_t *methargs,
+                         struct error *error)
+{
+    char kpid[KERNEL_REF_SIZE];
+    json_t *message = NULL;
+    int result = -1;
+
+    if (methargs == NULL) {
+        error_memory(error, "a message of the kernel");
+        return -1;
+    }
+    if (promise_add(kernel, 0, "logFailure", kpid, error) != 0)
+        goto out;
+    message = json_pack("{s:O,s:s}", "methargs", methargs, "result", kpid);
+    if (message == NULL)
+        error_memory(error, "a message of the kernel");
+    else
+        result = queue_new_send(kernel, target, message, error);
+out:
+    json_decref(message);
+    json_decref(methargs);
+    return result;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/lifecycle/dynamic_vat.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "kernel/graph/clist.h"
+#include "kernel/graph/object.h"
+#include "kernel/graph/promise.h"
+#include "kernel/lifecycle/terminate.h"
+#include "kernel/records/capdata.h"
+#include "kernel/records/keys.h"
+#include "kernel/records/reference_set.h"
+#include "kernel/records/vat_record.h"
+#include "kernel/state.h"
+#include "store/store.h"
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    return json_string_value(json_object_get(object, name));
+}
+
+/* reapInterval is an option of its own, and one of the thresholds in the record. */
+static json_t *threshold_of(const json_t *options)
+{
+    json_t *interval = json_object_get(options, "reapInterval");
+
+    return interval == NULL ? json_object() : json_pack("{s:O}", "deliveries", interval);
+}
+
+int dynamic_vat_create(struct kernel *kernel, const json_t *item, int64_t *vat, struct error *error)
+{
+    const json_t *options = json_object_get(item, "dynamicOptions");
+    json_t *threshold = threshold_of(options);
+    const char *name = text_of(options, "name");
+    struct vat_record record = {
+        .name = name != NULL ? name : "",
+        .bundle_id = text_of(json_object_get(item, "source"), "bundleID"),
+        .runtime = KERNEL_VAT_LIVESLOTS,
+        .reap_threshold = threshold,
+        .meter_id = text_of(options, "meterID"),
+        .critical = json_is_true(json_object_get(options, "critical")),
+    };
+    int result = -1;
+
+    if (threshold == NULL)
+        return error_memory(error, "a vat's options");
+    if (record.bundle_id == NULL || !reference_read_number(text_of(item, "vatID"), 'v', vat))
+        error_set(error, ERROR_SYSTEM, "the store is damaged: create-vat without a bundle");
+    else if (vat_record_add_dynamic(kernel, *vat, error) == 0)
+        result = vat_record_create(kernel, *vat, &record, error);
+    json_decref(threshold);
+    return result;
+}
+
+/* What awaits a promise of the old incarnation hears that it is gone. */
+static json_t *disconnection(const json_t *item, int64_t incarnation)
+{
+    json_t *tree =
+        json_pack("{s:I,s:s,s:o}", "incarnationNumber", (json_int_t)incarnation, "name",
+                  "vatUpgraded", "upgradeMessage", capdata_string(text_of(item, "upgradeMessage")));
+
+    return capdata_make(tree, json_array());
+}
+
+static int disconnect_promise(struct kernel *kernel, int64_t vat, const char *kpid,
+                              const json_t *reason, struct error *error)
+{
+    bool subscribed;
+
+    if (promise_subscribed(kernel, kpid, vat, &subscribed, error) != 0 ||
+        promise_resolve(kernel, kpid, true, reason, error) != 0)
+        return -1;
+    /* One that it subscribed to leaves its c-list when it is told of that. */
+    return subscribed ? 0 : clist_delete(kernel, vat, kpid, error);
+}
+
+static int disconnect_promises(struct kernel *kernel, int64_t vat, const json_t *reason,
+                               struct error *error)
+{
+    struct reference_set kpids = {0};
+    int result = promise_all_decided_by(kernel, vat, &kpids, error);
+
+    for (size_t i = 0; i < kpids.count && result == 0; i++)
+        result = disconnect_promise(kernel, vat, kpids.items[i], reason, error);
+    reference_set_free(&kpids);
+    return result;
+}
+
+/* The root object, o+0, is that of the next incarnation; durable objects, o+dN/N, live on. */
+static bool outlives_incarnation(const char *vref)
+{
+    return strcmp(vref, "o+0") == 0 || vref[strlen("o+")] == 'd';
+}
+
+static int orphan_exports(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    char prefix[KEYS_NAME_SIZE];
+    struct buf key = {0}, kref = {0};
+    size_t vref_at = strlen(keys_name(prefix, "v%" PRId64 ".c.", vat));
+    bool found = true;
+    int result = 0;
+
+    keys_name(prefix, "v%" PRId64 ".c.o+", vat);
+    while (result == 0) {
+        result = keys_next(kernel, prefix, key.length == 0 ? "" : key.data, &key, &found, error);
+        if (result != 0 || !found)
+            break;
+        if (outlives_incarnation(key.data + vref_at))
+            continue;
+        result = keys_require(kernel, key.data, &kref, error);
+        if (result == 0)
+            result = object_orphan(kernel, kref.data, vat, error);
+    }
+    buf_free(&kref);
+    buf_free(&key);
+    return result;
+}
+
+static int advance_incarnation(struct kernel *kernel, int64_t vat, struct vat_position *position,
+                               struct error *error)
+{
+    /* SwingSet's transcript has entries for the old worker's end and the new one's start. */
+    enum { PSEUDO_DELIVERIES = 2 };
+
+    position->incarnation++;
+    position->position = 0;
+    position->delivery_num += PSEUDO_DELIVERIES;
+    if (store_snapshot_delete(kernel->store, vat, error) != 0)
+        return -1;
+    return vat_record_set_position(kernel, vat, position, error);
+}
+
+int dynamic_vat_begin_incarnation(struct kernel *kernel, int64_t vat, const json_t *item,
+                                  struct error *error)
+{
+    struct vat_position position;
+    json_t *reason;
+    int result;
+
+    if (vat_record_position(kernel, vat, &position, error) != 0)
+        return -1;
+    reason = disconnection(item, position.incarnation);
+    if (reason == NULL)
+        return error_memory(error, "an upgrade");
+    result = disconnect_promises(kernel, vat, reason, error);
+    json_decref(reason);
+    if (result != 0 || orphan_exports(kernel, vat, error) != 0 ||
+        advance_incarnation(kernel, vat, &position, error) != 0)
+        return -1;
+    return vat_record_set_bundle(kernel, vat, text_of(item, "bundleID"), error);
+}
+
+int dynamic_vat_tell_upgraded(struct kernel *kernel, int64_t vat, const json_t *item, bool well,
+                              struct error *error)
+{
+    const char *upgrade = text_of(item, "upgradeID");
+    struct vat_position position;
+    json_t *arguments;
+
+    if (well && vat_record_position(kernel, vat, &position, error) != 0)
+        return -1;
+    if (well)
+        arguments =
+            json_pack("[s,b,s,I]", upgrade, 1, "#undefined", (json_int_t)position.incarnation);
+    else
+        arguments = json_pack("[s,b,o]", upgrade, 0, capdata_error_tree("vat-upgrade failure"));
+    return terminate_tell_vat_admin(kernel, "vatUpgradeCallback", arguments, json_array(), error);
+}
+
+int dynamic_vat_tell_created(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    struct vref root;
+    char kref[KERNEL_REF_SIZE];
+
+    (void)reference_read_vref(&root, "o+0", 3);
+    if (clist_to_kernel(kernel, vat, &root, kref, error) != 0)
+        return -1;
+    return terminate_tell_vat_admin(kernel, "newVatCallback",
+                                    json_pack("[o,{s:s}]", json_sprintf("v%" PRId64, vat),
+                                              "rootObject", "$0.Alleged: undefined"),
+                                    json_pack("[s]", kref), error);
+}
+
+static int set_reap_interval(struct kernel *kernel, int64_t vat, const json_t *interval,
+                             struct error *error)
+{
+    struct vat_reading reading;
+    json_t *threshold;
+
+    if (vat_record_read(kernel, vat, &reading, error) != 0)
+        return -1;
+    threshold = json_deep_copy(reading.record.reap_threshold);
+    vat_record_free(&reading);
+    if (threshold == NULL)
+        threshold = json_object();
+    json_object_set(threshold, "deliveries", (json_t *)(uintptr_t)interval);
+    return vat_record_set_option(kernel, vat, "reapDirtThreshold", threshold, error);
+}
+
+static bool is_interval(const json_t *value)
+{
+    const char *text = json_string_value(value);
+
+    return json_is_integer(value) ? json_integer_value(value) >= 0
+                                  : text != NULL && strcmp(text, "never") == 0;
+}
+
+int dynamic_vat_change_options(struct kernel *kernel, int64_t vat, const json_t *options,
+                               json_t **others, struct error *error)
+{
+    const json_t *interval = json_object_get(options, "reapInterval");
+
+    if (is_interval(interval) && set_reap_interval(kernel, vat, interval, error) != 0)
+        return -1;
+    *others = json_copy((json_t *)(uintptr_t)options);
+    if (*others == NULL)
+        return error_memory(error, "a vat's options");
+    json_object_del(*others, "reapInterval");
+    return 0;
+}

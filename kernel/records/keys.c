@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/records/keys.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json/json_value.h"
+#include "kernel/state.h"
+#include "store/store.h"
+
+const char *keys_name(char name[KEYS_NAME_SIZE], const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(name, KEYS_NAME_SIZE, format, arguments);
+    va_end(arguments);
+    return name;
+}
+
+int keys_get(struct kernel *kernel, const char *key, struct buf *value, bool *found,
+             struct error *error)
+{
+    buf_clear(value);
+    if (store_key_get(kernel->store, key, value, found, error) != 0)
+        return -1;
+    if (buf_string(value) == NULL)
+        return error_memory(error, "a record of the kernel");
+    return 0;
+}
+
+int keys_has(struct kernel *kernel, const char *key, bool *found, struct error *error)
+{
+    return keys_get(kernel, key, &kernel->value, found, error);
+}
+
+static int set_bytes(struct kernel *kernel, const char *key, const char *bytes, size_t length,
+                     struct error *error)
+{
+    struct iovec value = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = length};
+
+    return store_key_set(kernel->store, key, value, error);
+}
+
+int keys_set(struct kernel *kernel, const char *key, const char *value, struct error *error)
+{
+    return set_bytes(kernel, key, value, strlen(value), error);
+}
+
+int keys_set_buf(struct kernel *kernel, const char *key, const struct buf *value,
+                 struct error *error)
+{
+    if (buf_failed(value))
+        return error_memory(error, "a record of the kernel");
+    return set_bytes(kernel, key, value->length > 0 ? value->data : "", value->length, error);
+}
+
+int keys_delete(struct kernel *kernel, const char *key, struct error *error)
+{
+    return store_key_delete(kernel->store, key, error);
+}
+
+static int damaged(const char *key, struct error *error)
+{
+    return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is missing or no such value",
+                     key);
+}
+
+int keys_require(struct kernel *kernel, const char *key, struct buf *value, struct error *error)
+{
+    bool found;
+
+    if (keys_get(kernel, key, value, &found, error) != 0)
+        return -1;
+    return found ? 0 : damaged(key, error);
+}
+
+int keys_get_number(struct kernel *kernel, const char *key, int64_t *number, struct error *error)
+{
+    if (keys_require(kernel, key, &kernel->value, error) != 0)
+        return -1;
+    return keys_read_numbers(buf_string(&kernel->value), number, 1) ? 0 : damaged(key, error);
+}
+
+/* Moves *at behind the number. */
+static bool read_digits(const char **at, int64_t *number)
+{
+    const char *start = *at;
+
+    for (*number = 0; **at >= '0' && **at <= '9'; (*at)++) {
+        if (__builtin_mul_overflow(*number, 10, number) ||
+            __builtin_add_overflow(*number, **at - '0', number))
+            return false;
+    }
+    return *at > start;
+}
+
+bool keys_read_numbers(const char *text, int64_t *numbers, size_t count)
+{
+    bool bracket = *text == '[';
+    const char *at = bracket ? text + 1 : text;
+
+    for (size_t i = 0; i < count; i++) {
+        if ((i > 0 && *at++ != ',') || !read_digits(&at, &numbers[i]))
+            return false;
+    }
+    return bracket ? strcmp(at, "]") == 0 : *at == '\0';
+}
+
+int keys_get_json(struct kernel *kernel, const char *key, json_t **value, struct error *error)
+{
+    if (keys_require(kernel, key, &kernel->value, error) != 0)
+        return -1;
+    *value = json_value_read(kernel->value.data, kernel->value.length,
+                             JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
+    return *value != NULL ? 0 : damaged(key, error);
+}
+
+int keys_is(struct kernel *kernel, const char *key, const char *text, bool *is, struct error *error)
+{
+    bool found;
+
+    *is = false;
+    if (keys_get(kernel, key, &kernel->value, &found, error) != 0)
+        return -1;
+    *is = found && strcmp(buf_string(&kernel->value), text) == 0;
+    return 0;
+}
+
+int keys_set_number(struct kernel *kernel, const char *key, int64_t number, struct error *error)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%" PRId64, number);
+    return keys_set(kernel, key, text, error);
+}
+
+int keys_json_text(struct buf *buf, const json_t *value, struct error *error)
+{
+    if (json_value_write(buf, value) != 0)
+        return error_memory(error, "JSON of the kernel");
+    return 0;
+}
+
+int keys_set_json(struct kernel *kernel, const char *key, const json_t *value, struct error *error)
+{
+    buf_clear(&kernel->value);
+    if (keys_json_text(&kernel->value, value, error) != 0)
+        return -1;
+    return keys_set_buf(kernel, key, &kernel->value, error);
+}
+
+int keys_take_number(struct kernel *kernel, const char *key, int64_t *number, struct error *error)
+{
+    if (keys_get_number(kernel, key, number, error) != 0)
+        return -1;
+    return keys_set_number(kernel, key, *number + 1, error);
+}
+
+int keys_has_text(struct kernel *kernel, const char *key, const char *text, bool *has,
+                  struct error *error)
+{
+    json_t *texts;
+    const json_t *element;
+    bool none;
+    size_t i;
+
+    *has = false;
+    if (keys_is(kernel, key, "[]", &none, error) != 0 || none)
+        return none ? 0 : -1;
+    if (keys_get_json(kernel, key, &texts, error) != 0)
+        return -1;
+    json_array_foreach(texts, i, element)
+    {
+        *has = *has || (json_is_string(element) && strcmp(json_string_value(element), text) == 0);
+    }
+    json_decref(texts);
+    return 0;
+}
+
+int keys_append_text(struct kernel *kernel, const char *key, const char *text, struct error *error)
+{
+    json_t *texts;
+    int result;
+
+    if (keys_get_json(kernel, key, &texts, error) != 0)
+        return -1;
+    if (json_array_append_new(texts, json_string(text)) != 0)
+        result = damaged(key, error);
+    else
+        result = keys_set_json(kernel, key, texts, error);
+    json_decref(texts);
+    return result;
+}
+
+int keys_remove_text(struct kernel *kernel, const char *key, const char *text, bool *removed,
+                     struct error *error)
+{
+    json_t *texts, *element;
+    int result = 0;
+    size_t i;
+
+    *removed = false;
+    if (keys_get_json(kernel, key, &texts, error) != 0)
+        return -1;
+    json_array_foreach(texts, i, element)
+    {
+        if (json_is_string(element) && strcmp(json_string_value(element), text) == 0) {
+            json_array_remove(texts, i);
+            *removed = true;
+            result = keys_set_json(kernel, key, texts, error);
+            break;
+        }
+    }
+    json_decref(texts);
+    return result;
+}
+
+/* The list with the text at its place; *added is false where it has it. */
+static void insert_sorted(struct buf *longer, char *list, const char *text, bool *added)
+{
+    char *rest = NULL;
+    bool placed = false;
+
+    for (char *item = strtok_r(list, ",", &rest); item != NULL; item = strtok_r(NULL, ",", &rest)) {
+        int order = strcmp(text, item);
+
+        *added = *added && order != 0;
+        if (order <= 0 && !placed) {
+            if (order < 0)
+                buf_printf(longer, "%s,", text);
+            placed = true;
+        }
+        buf_printf(longer, "%s,", item);
+    }
+    if (!placed)
+        buf_printf(longer, "%s,", text);
+}
+
+int keys_add_to_list(struct kernel *kernel, const char *key, const char *text, bool *added,
+                     struct error *error)
+{
+    struct buf list = {0}, longer = {0};
+    bool found;
+    int result = -1;
+
+    *added = true;
+    if (keys_get(kernel, key, &list, &found, error) != 0)
+        goto out;
+    insert_sorted(&longer, list.data, text, added);
+    if (!buf_failed(&longer))
+        longer.length--; /* the last comma */
+    result = *added ? keys_set_buf(kernel, key, &longer, error) : 0;
+out:
+    buf_free(&longer);
+    buf_free(&list);
+    return result;
+}
+
+int keys_next(struct kernel *kernel, const char *prefix, const char *after, struct buf *key,
+              bool *found, struct error *error)
+{
+    if (store_key_next(kernel->store, prefix, after, key, found, error) != 0)
+        return -1;
+    if (buf_string(key) == NULL)
+        return error_memory(error, "a key of the kernel");
+    return 0;
+}

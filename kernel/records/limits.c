@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/records/limits.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "kernel/records/keys.h"
+#include "kernel/state.h"
+#include "store/store.h"
+
+/* ---- their records ---- */
+
+static const struct {
+    const char *name;
+    size_t offset;
+} fields[] = {
+    {"compute", offsetof(struct kernel_limits, compute)},
+    {"instructions", offsetof(struct kernel_limits, instructions)},
+    {"syscalls", offsetof(struct kernel_limits, syscalls)},
+    {"storeBytes", offsetof(struct kernel_limits, store_bytes)},
+    {"messageBytes", offsetof(struct kernel_limits, message_bytes)},
+};
+
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+static const char *record_name(char key[KEYS_NAME_SIZE], int64_t vat, const char *name)
+{
+    return keys_name(key, "v%" PRId64 ".%s", vat, name);
+}
+
+static int64_t *field_of(struct kernel_limits *limits, size_t field)
+{
+    return (int64_t *)((char *)limits + fields[field].offset);
+}
+
+bool limits_is_record(struct iovec key)
+{
+    static const char *const names[] = {".limits", ".storeBytes"};
+    const char *text = key.iov_base;
+    const char *dot = key.iov_len > 0 && *text == 'v' ? memchr(text, '.', key.iov_len) : NULL;
+    const size_t left = dot != NULL ? key.iov_len - (size_t)(dot - text) : 0;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (left == strlen(names[i]) && memcmp(dot, names[i], left) == 0)
+            return true;
+    }
+    return false;
+}
+
+static json_t *make_record(const struct kernel_limits *limits)
+{
+    struct kernel_limits copy = *limits;
+    json_t *record = json_object();
+
+    for (size_t i = 0; i < FIELDS; i++) {
+        if (*field_of(&copy, i) > 0 &&
+            json_object_set_new(record, fields[i].name, json_integer(*field_of(&copy, i))) != 0) {
+            json_decref(record);
+            return NULL;
+        }
+    }
+    return record;
+}
+
+int limits_create(struct kernel *kernel, int64_t vat, const struct kernel_limits *limits,
+                  struct error *error)
+{
+    json_t *record = make_record(limits);
+    char key[KEYS_NAME_SIZE];
+    int result = 0;
+
+    if (record == NULL)
+        return error_memory(error, "the limits of a vat");
+    if (json_object_size(record) > 0)
+        result = keys_set_json(kernel, record_name(key, vat, "limits"), record, error);
+    if (result == 0 && limits->store_bytes > 0)
+        result = keys_set_number(kernel, record_name(key, vat, "storeBytes"), 0, error);
+    json_decref(record);
+    return result;
+}
+
+int limits_read(struct kernel *kernel, int64_t vat, struct kernel_limits *limits,
+                struct error *error)
+{
+    char key[KEYS_NAME_SIZE];
+    json_t *record;
+    bool found;
+
+    memset(limits, 0, sizeof *limits);
+    record_name(key, vat, "limits");
+    if (keys_has(kernel, key, &found, error) != 0)
+        return -1;
+    if (!found)
+        return 0;
+    if (keys_get_json(kernel, key, &record, error) != 0)
+        return -1;
+    for (size_t i = 0; i < FIELDS; i++)
+        *field_of(limits, i) = json_integer_value(json_object_get(record, fields[i].name));
+    json_decref(record);
+    return 0;
+}
+
+/* ---- holding a vat to them ---- */
+
+static int take_syscall(struct delivery_state *delivery, struct error *error)
+{
+    const int64_t limit = delivery->limits.syscalls;
+
+    delivery->syscall_count++;
+    if (limit == 0 || delivery->syscall_count <= limit)
+        return 0;
+    return error_set(error, ERROR_INPUT, "more than %" PRId64 " syscalls in a delivery", limit);
+}
+
+static int64_t capdata_size(const json_t *capdata)
+{
+    const json_t *slot;
+    size_t size = json_string_length(json_object_get(capdata, "body"));
+    size_t i;
+
+    json_array_foreach(json_object_get(capdata, "slots"), i, slot)
+    {
+        size += json_string_length(slot);
+    }
+    return (int64_t)size;
+}
+
+static int64_t largest_resolution(const json_t *resolutions)
+{
+    const json_t *resolution;
+    int64_t largest = 0;
+    size_t i;
+
+    json_array_foreach(resolutions, i, resolution)
+    {
+        const int64_t size = capdata_size(json_array_get(resolution, 2));
+
+        if (size > largest)
+            largest = size;
+    }
+    return largest;
+}
+
+static int64_t message_size(const struct vat_syscall *syscall)
+{
+    switch (syscall->kind) {
+    case VAT_SYSCALL_STORE_GET:
+    case VAT_SYSCALL_STORE_DELETE:
+    case VAT_SYSCALL_STORE_NEXT_KEY:
+        return (int64_t)syscall->key.length;
+    case VAT_SYSCALL_STORE_SET:
+        return (int64_t)(syscall->key.length + syscall->value.length);
+    case VAT_SYSCALL_RESOLVE:
+        return largest_resolution(syscall->resolutions);
+    case VAT_SYSCALL_SEND:
+    case VAT_SYSCALL_CALL_NOW:
+    case VAT_SYSCALL_EXIT:
+        return capdata_size(syscall->capdata);
+    default:
+        return 0;
+    }
+}
+
+static int take_message(const struct delivery_state *delivery, const struct vat_syscall *syscall,
+                        struct error *error)
+{
+    const int64_t limit = delivery->limits.message_bytes;
+
+    if (limit == 0 || message_size(syscall) <= limit)
+        return 0;
+    return error_set(error, ERROR_INPUT, "more than %" PRId64 " bytes in one %s", limit,
+                     syscall->name);
+}
+
+/* Bytes that the vat's store has under the key of the syscall, with the key. */
+static int old_size(struct kernel *kernel, const struct vat_syscall *syscall, int64_t *size,
+                    struct error *error)
+{
+    const struct iovec key = {(void *)(uintptr_t)syscall->key.bytes, syscall->key.length};
+    struct buf value = {0};
+    bool found;
+    int result = store_vat_get(kernel->store, kernel->crank.vat, key, &value, &found, error);
+
+    if (result == 0)
+        *size = found ? (int64_t)(syscall->key.length + value.length) : 0;
+    buf_free(&value);
+    return result;
+}
+
+static int take_store(struct kernel *kernel, const struct vat_syscall *syscall, struct error *error)
+{
+    const int64_t limit = kernel->crank.delivery.limits.store_bytes;
+    int64_t size, before, after = 0;
+    char key[KEYS_NAME_SIZE];
+
+    if (limit == 0 ||
+        (syscall->kind != VAT_SYSCALL_STORE_SET && syscall->kind != VAT_SYSCALL_STORE_DELETE))
+        return 0;
+    if (syscall->kind == VAT_SYSCALL_STORE_SET)
+        after = (int64_t)(syscall->key.length + syscall->value.length);
+    record_name(key, kernel->crank.vat, "storeBytes");
+    if (old_size(kernel, syscall, &before, error) != 0 ||
+        keys_get_number(kernel, key, &size, error) != 0)
+        return -1;
+    size += after - before;
+    if (after > before && size > limit)
+        return error_set(error, ERROR_INPUT, "more than %" PRId64 " bytes in its store", limit);
+    return keys_set_number(kernel, key, size, error);
+}
+
+int limits_take(struct kernel *kernel, const struct vat_syscall *syscall, struct error *error)
+{
+    struct delivery_state *delivery = &kernel->crank.delivery;
+
+    if (take_syscall(delivery, error) != 0 || take_message(delivery, syscall, error) != 0)
+        return -1;
+    return take_store(kernel, syscall, error);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "slog/model/flight.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "slog/model/describe.h"
+#include "slog/model/digest.h"
+
+struct flight *flight_new(struct error *error)
+{
+    struct flight *flight = calloc(1, sizeof *flight);
+
+    if (flight == NULL)
+        error_memory(error, "a delivery");
+    return flight;
+}
+
+void flight_free(struct flight *flight)
+{
+    if (flight == NULL)
+        return;
+    buf_free(&flight->words);
+    free(flight->requests);
+    free(flight->promises.at);
+    free(flight);
+}
+
+void flight_reset(struct flight *flight)
+{
+    buf_clear(&flight->words);
+    flight->request_count = 0;
+    flight->consoles = 0;
+    flight->promises.count = flight->notified = 0;
+    flight->syscall_digest = DIGEST_START;
+    flight->message = (struct model_message){0};
+    flight->changed = false;
+}
+
+/* What the vat sees, or where that is missing what the kernel does. */
+static struct scan_span vat_side(struct scan_span vat, struct scan_span kernel)
+{
+    return vat.at != NULL ? vat : kernel;
+}
+
+/* Ends the word that was being appended since `start`, and returns where it is. */
+static size_t end_word(struct buf *words, size_t start)
+{
+    buf_append_byte(words, '\0');
+    return start;
+}
+
+static struct scan_span message_of(struct scan_span vd)
+{
+    struct scan_span element = {0};
+    struct scan_cursor cursor;
+
+    if (!scan_open(vd, '[', &cursor))
+        return element;
+    for (int i = 0; i < 3; i++) {
+        if (scan_element(&cursor, &element) != SCAN_FOUND)
+            return (struct scan_span){0};
+    }
+    return element;
+}
+
+int flight_describe(struct flight *flight, const struct record *record, struct error *error)
+{
+    struct scan_span vd = vat_side(record->vd, record->kd);
+    struct scan_span kind = describe_kind(vd);
+    struct buf *words = &flight->words;
+    size_t start;
+
+    flight->bytes = vd.length;
+    if (kind.at == NULL)
+        kind = record->dispatch;
+    start = words->length;
+    describe_string(kind, words);
+    flight->kind = end_word(words, start);
+    start = words->length;
+    if (scan_is(kind, "message"))
+        describe_method(message_of(vd), words);
+    flight->method = end_word(words, start);
+    start = words->length;
+    if (vd.at != NULL)
+        describe_delivery(vd, words);
+    else
+        describe_string(kind, words);
+    flight->description = end_word(words, start);
+    return buf_failed(words) ? error_memory(error, "a delivery's description") : 0;
+}
+
+int flight_add_causes(struct flight *flight, const struct record *record, struct error *error)
+{
+    flight->message = message_delivered(record->kd);
+    if (message_notified(record->kd, &flight->promises, error) != 0)
+        return -1;
+    flight->notified = flight->promises.count;
+    return 0;
+}
+
+static int reserve(struct flight *flight, struct error *error)
+{
+    struct request *requests;
+
+    if (flight->request_count < flight->request_capacity)
+        return 0;
+    requests = array_reserve(flight->requests, &flight->request_capacity, flight->request_count + 1,
+                             sizeof *requests);
+    if (requests == NULL)
+        return error_memory(error, "a delivery's syscalls");
+    flight->requests = requests;
+    return 0;
+}
+
+static size_t add_label(struct flight *flight, const struct record *record)
+{
+    struct scan_span vsc = vat_side(record->vsc, record->ksc);
+    size_t start = flight->words.length;
+
+    if (record->type == RECORD_CONSOLE) {
+        buf_append_string(&flight->words, "console");
+    } else {
+        flight->syscall_digest = digest_add(flight->syscall_digest, vsc.at, vsc.length);
+        describe_syscall(vsc, &flight->words);
+    }
+    return end_word(&flight->words, start);
+}
+
+/* What only some reports want to know of a request. */
+static int add_words(struct flight *flight, struct request *request, const struct record *record,
+                     struct error *error)
+{
+    request->label = add_label(flight, record);
+    request->message = message_sent(record->ksc);
+    request->promises = flight->promises.count;
+    if (message_resolved(record->ksc, &flight->promises, error) != 0)
+        return -1;
+    request->promise_count = flight->promises.count - request->promises;
+    return 0;
+}
+
+int flight_add_request(struct flight *flight, const struct record *record, struct moment arrived,
+                       uint32_t kind, bool labelled, struct error *error)
+{
+    bool console = record->type == RECORD_CONSOLE;
+    struct request *request;
+
+    if (reserve(flight, error) != 0)
+        return -1;
+    request = &flight->requests[flight->request_count++];
+    *request = (struct request){.console = console,
+                                .changed_before = flight->changed,
+                                .arrived = arrived,
+                                .answered = arrived,
+                                .syscall_num = record->syscall_num,
+                                .request_bytes = vat_side(record->vsc, record->ksc).length,
+                                .kind = kind};
+    flight->changed = false;
+    flight->consoles += console;
+    if (!console)
+        request->answered = (struct moment){MODEL_NONE, MODEL_NONE};
+    if (labelled && add_words(flight, request, record, error) != 0)
+        return -1;
+    return buf_failed(&flight->words) ? error_memory(error, "a syscall's description") : 0;
+}
+
+void flight_answer(struct flight *flight, const struct record *record, struct moment answered)
+{
+    for (size_t i = flight->request_count; i > 0; i--) {
+        struct request *request = &flight->requests[i - 1];
+
+        if (request->console)
+            continue;
+        if (request->answered.real == MODEL_NONE && request->syscall_num == record->syscall_num) {
+            request->answered = answered;
+            request->answer_bytes = vat_side(record->vsr, record->ksr).length;
+            request->changed_within = flight->changed;
+            flight->changed = false;
+        }
+        return;
+    }
+}

@@ -1,0 +1,692 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "slog/model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "slog/model/describe.h"
+#include "slog/model/flight.h"
+#include "slog/model/outcome.h"
+#include "slog/model/spans.h"
+#include "slog/read/names.h"
+
+/*
+ * Both clocks of a line are read one after the other, so they drift apart by
+ * less than a scheduler's time slice; a step of NTP is 128 ms and more. In the
+ * slogfiles that were measured two lines never differed by more than 0.05 ms.
+ */
+enum { CLOCK_STEP = 10 * 1000 * 1000 };
+
+/* The version of slog-start lines that this reads. */
+enum { SLOG_VERSION = 1 };
+
+struct vat {
+    struct flight *flight; /* NULL: none; owned */
+    char *name;            /* owned; NULL: not said */
+};
+
+struct model {
+    struct model_sink sink;
+    bool labels;
+    const char *file; /* as model_begin_file() */
+    struct names vat_ids, kinds, sessions;
+    struct vat *vats; /* by number in vat_ids */
+    size_t vat_count, vat_capacity;
+    struct flight *spare; /* one that is not in use, with its memory */
+    size_t in_flight;
+
+    bool any_line;           /* false until the first line */
+    bool at_work;            /* deliveries or cranks since the kernel's process began */
+    uint32_t session;        /* of ours; NAMES_NONE: the kernel is not ours */
+    int64_t mono_base;       /* of our session */
+    struct moment last_line; /* mono is the line's monotime */
+    struct moment last_return;
+    bool changed_since_return;
+    int64_t block_height;
+
+    /* Used again for each delivery. */
+    struct outcome outcome;
+    struct spans spans;
+    struct model_event *events;
+    size_t event_capacity;
+    struct buf problem;
+};
+
+static const struct moment no_moment = {MODEL_NONE, MODEL_NONE};
+
+struct model *model_new(const struct model_sink *sink, bool labels, struct error *error)
+{
+    struct model *model = calloc(1, sizeof *model);
+
+    if (model == NULL) {
+        error_memory(error, "reading slogfiles");
+        return NULL;
+    }
+    model->sink = *sink;
+    model->labels = labels;
+    model->session = NAMES_NONE;
+    model->mono_base = MODEL_NONE;
+    model->last_line = model->last_return = no_moment;
+    model->block_height = MODEL_NONE;
+    return model;
+}
+
+void model_free(struct model *model)
+{
+    if (model == NULL)
+        return;
+    for (size_t i = 0; i < model->vat_count; i++) {
+        flight_free(model->vats[i].flight);
+        free(model->vats[i].name);
+    }
+    free(model->vats);
+    flight_free(model->spare);
+    names_free(&model->vat_ids);
+    names_free(&model->kinds);
+    names_free(&model->sessions);
+    outcome_free(&model->outcome);
+    spans_free(&model->spans);
+    free(model->events);
+    buf_free(&model->problem);
+    free(model);
+}
+
+void model_begin_file(struct model *model, const char *file)
+{
+    model->file = file;
+}
+
+static void note(struct model *model, enum model_note_kind kind, uint64_t line, int64_t amount)
+{
+    struct model_note words = {.kind = kind,
+                               .file = model->file,
+                               .line = line,
+                               .amount = amount,
+                               .vat_id = "",
+                               .delivery_num = MODEL_NONE};
+
+    model->sink.note(model->sink.context, &words);
+}
+
+static void note_delivery(struct model *model, enum model_note_kind kind, const char *file,
+                          uint64_t line, uint32_t vat, int64_t delivery_num)
+{
+    struct model_note words = {.kind = kind,
+                               .file = file,
+                               .line = line,
+                               .vat_id = names_text(&model->vat_ids, vat),
+                               .delivery_num = delivery_num};
+
+    model->sink.note(model->sink.context, &words);
+}
+
+/* ---- vats and what is in flight ----------------------------------------- */
+
+/* Most names are plain letters and need no cleaning. */
+static bool is_plain(struct scan_span string)
+{
+    for (size_t i = 0; i < string.length; i++) {
+        if (string.at[i] < 0x20 || string.at[i] > 0x7e || string.at[i] == '\\')
+            return false;
+    }
+    return true;
+}
+
+static uint32_t intern_clean(struct names *names, struct scan_span string)
+{
+    struct buf clean = {0};
+    uint32_t number = NAMES_NONE;
+
+    describe_string(string, &clean);
+    if (!buf_failed(&clean))
+        number = names_intern(names, clean.data, clean.length);
+    buf_free(&clean);
+    return number;
+}
+
+/* Twice for each line or so, so that what came lately is not cleaned and looked up again. */
+static uint32_t intern(struct names *names, struct scan_span string)
+{
+    uint32_t number = names_recall(names, string.at, string.length);
+
+    if (number != NAMES_NONE)
+        return number;
+    number = is_plain(string) ? names_intern(names, string.at, string.length)
+                              : intern_clean(names, string);
+    if (number != NAMES_NONE)
+        names_remember(names, string.at, string.length, number);
+    return number;
+}
+
+static int reserve_vats(struct model *model, struct error *error)
+{
+    struct vat *vats;
+
+    if (model->vat_count == model->vat_ids.count)
+        return 0;
+    vats = array_reserve(model->vats, &model->vat_capacity, model->vat_ids.count, sizeof *vats);
+
+    if (vats == NULL)
+        return error_memory(error, "vats");
+    model->vats = vats;
+    while (model->vat_count < model->vat_ids.count)
+        model->vats[model->vat_count++] = (struct vat){0};
+    return 0;
+}
+
+/* The number of the line's vat; a line without one belongs to none (*vat == NAMES_NONE). */
+static int find_vat(struct model *model, const struct record *record, uint32_t *vat,
+                    struct error *error)
+{
+    *vat = NAMES_NONE;
+    if (record->vat_id.at == NULL)
+        return 0;
+    *vat = intern(&model->vat_ids, record->vat_id);
+    if (*vat == NAMES_NONE)
+        return error_memory(error, "vats");
+    return reserve_vats(model, error);
+}
+
+/* Keeps one flight's memory for the next delivery. */
+static void land(struct model *model, uint32_t vat)
+{
+    struct flight *flight = model->vats[vat].flight;
+
+    model->vats[vat].flight = NULL;
+    model->in_flight--;
+    if (model->spare == NULL)
+        model->spare = flight;
+    else
+        flight_free(flight);
+}
+
+static void abandon(struct model *model, uint32_t vat)
+{
+    struct flight *flight = model->vats[vat].flight;
+
+    note_delivery(model, MODEL_NOTE_UNENDED, flight->file, flight->line, vat, flight->delivery_num);
+    land(model, vat);
+}
+
+static void abandon_all(struct model *model)
+{
+    for (uint32_t vat = 0; vat < model->vat_count && model->in_flight > 0; vat++) {
+        if (model->vats[vat].flight != NULL)
+            abandon(model, vat);
+    }
+}
+
+void model_finish(struct model *model)
+{
+    abandon_all(model);
+}
+
+/* The flight that a line of a delivery in progress belongs to; NULL when there is none. */
+static struct flight *flight_of(struct model *model, const struct record *record, uint32_t vat)
+{
+    struct flight *flight = vat == NAMES_NONE ? NULL : model->vats[vat].flight;
+
+    return flight != NULL && flight->delivery_num == record->delivery_num ? flight : NULL;
+}
+
+/* ---- clocks and kernels ------------------------------------------------- */
+
+static struct moment moment_of(const struct model *model, const struct record *record)
+{
+    struct moment moment = {record->time, MODEL_NONE};
+
+    if (model->mono_base != MODEL_NONE && record->monotime != RECORD_NONE &&
+        __builtin_add_overflow(model->mono_base, record->monotime, &moment.mono))
+        moment.mono = MODEL_NONE;
+    return moment;
+}
+
+static void begin_kernel(struct model *model, uint64_t line)
+{
+    abandon_all(model);
+    if (model->any_line)
+        note(model, MODEL_NOTE_KERNEL, line, 0);
+    model->at_work = false;
+    model->last_line = model->last_return = no_moment;
+    model->changed_since_return = false;
+    model->session = NAMES_NONE;
+    model->mono_base = MODEL_NONE;
+}
+
+/* A file of a session that is cut into several may begin with the same session again. */
+static int begin_session(struct model *model, const struct record *record, uint64_t line,
+                         struct error *error)
+{
+    uint32_t session = NAMES_NONE - 1;
+
+    if (record->version != SLOG_VERSION)
+        return error_set(error, ERROR_INPUT,
+                         "slog-start of version %lld; this slogreport reads version %d",
+                         (long long)record->version, SLOG_VERSION);
+    if (record->session.at != NULL) {
+        session = intern(&model->sessions, record->session);
+        if (session == NAMES_NONE)
+            return error_memory(error, "sessions");
+        if (session == model->session)
+            return 0;
+    }
+    begin_kernel(model, line);
+    model->session = session;
+    if (record->mono_base != RECORD_NONE && record->mono_base >= 0)
+        model->mono_base = record->mono_base;
+    return 0;
+}
+
+/*
+ * SwingSet says nothing when its process begins anew, but monotime counts from
+ * that. In our sessions a line may be stamped before the line above it.
+ */
+static bool is_new_kernel(const struct model *model, const struct record *record)
+{
+    bool fell = record->monotime != RECORD_NONE && model->last_line.mono != MODEL_NONE &&
+                record->monotime < model->last_line.mono;
+
+    if (model->session != NAMES_NONE)
+        return fell && record->type == RECORD_KERNEL_START;
+    return fell || (record->type == RECORD_KERNEL_START && model->at_work);
+}
+
+static void clock_was_set(struct model *model, uint64_t line, int64_t step)
+{
+    note(model, MODEL_NOTE_CLOCK, line, step);
+    model->changed_since_return = true;
+    for (uint32_t vat = 0; vat < model->vat_count; vat++) {
+        if (model->vats[vat].flight != NULL)
+            model->vats[vat].flight->changed = true;
+    }
+}
+
+static void watch_clock(struct model *model, const struct record *record, uint64_t line)
+{
+    int64_t real, mono, step;
+
+    if (record->monotime == RECORD_NONE || model->last_line.mono == MODEL_NONE)
+        return;
+    if (__builtin_sub_overflow(record->time, model->last_line.real, &real) ||
+        __builtin_sub_overflow(record->monotime, model->last_line.mono, &mono) ||
+        __builtin_sub_overflow(real, mono, &step))
+        return;
+    if (step > CLOCK_STEP || step < -CLOCK_STEP)
+        clock_was_set(model, line, step);
+}
+
+/* ---- deliveries --------------------------------------------------------- */
+
+/* The kernel's time since the delivery before; not said when one is still in flight. */
+static int64_t between_of(const struct model *model, struct moment sent)
+{
+    struct moment last = model->last_return;
+
+    if (last.real == MODEL_NONE || model->changed_since_return || model->in_flight > 0)
+        return MODEL_NONE;
+    if (sent.mono != MODEL_NONE && last.mono != MODEL_NONE)
+        return sent.mono >= last.mono ? sent.mono - last.mono : MODEL_NONE;
+    return sent.real >= last.real ? sent.real - last.real : MODEL_NONE;
+}
+
+static int begin_delivery(struct model *model, const struct record *record, uint64_t line,
+                          uint32_t vat, struct error *error)
+{
+    struct flight *flight;
+
+    if (vat == NAMES_NONE)
+        return 0;
+    if (model->vats[vat].flight != NULL)
+        abandon(model, vat);
+    flight = model->spare != NULL ? model->spare : flight_new(error);
+    if (flight == NULL)
+        return -1;
+    model->spare = NULL;
+    flight_reset(flight);
+    flight->vat = vat;
+    flight->file = model->file;
+    flight->line = line;
+    flight->crank_num = record->crank_num;
+    flight->delivery_num = record->delivery_num;
+    flight->block_height = model->block_height;
+    flight->replay = record->replay;
+    flight->sent = moment_of(model, record);
+    flight->between = between_of(model, flight->sent);
+    model->vats[vat].flight = flight;
+    model->in_flight++;
+    if (flight_describe(flight, record, error) != 0)
+        return -1;
+    return model->labels && !record->replay ? flight_add_causes(flight, record, error) : 0;
+}
+
+static int add_syscall(struct model *model, const struct record *record, uint32_t vat,
+                       struct error *error)
+{
+    struct flight *flight = flight_of(model, record, vat);
+    struct scan_span kind = record->syscall;
+    uint32_t number;
+
+    if (flight == NULL)
+        return 0;
+    if (record->type == RECORD_CONSOLE)
+        kind = (struct scan_span){"console", strlen("console")};
+    else if (kind.at == NULL)
+        kind = describe_kind(record->vsc.at != NULL ? record->vsc : record->ksc);
+    number = intern(&model->kinds, kind.at != NULL ? kind : (struct scan_span){"?", 1});
+    if (number == NAMES_NONE)
+        return error_memory(error, "kinds of syscall");
+    return flight_add_request(flight, record, moment_of(model, record), number, model->labels,
+                              error);
+}
+
+static void answer_syscall(struct model *model, const struct record *record, uint32_t vat)
+{
+    struct flight *flight = flight_of(model, record, vat);
+
+    if (flight != NULL)
+        flight_answer(flight, record, moment_of(model, record));
+}
+
+/* Whether kernel and worker both noted everything on the clock that nobody sets. */
+static bool is_precise(const struct model *model, const struct flight *flight,
+                       struct moment returned)
+{
+    const struct stamps *stamps = &model->outcome.monotimes;
+
+    if (stamps->count != model->outcome.timestamps.count)
+        return false;
+    if (flight->sent.mono == MODEL_NONE || returned.mono == MODEL_NONE)
+        return false;
+    for (size_t i = 0; i < flight->request_count; i++) {
+        if (flight->requests[i].arrived.mono == MODEL_NONE)
+            return false;
+    }
+    /* A worker on another host has another clock. */
+    return stamps->count == 0 ||
+           (stamps->at[0] >= flight->sent.mono && stamps->at[stamps->count - 1] <= returned.mono);
+}
+
+static int reserve_events(struct model *model, size_t count, struct error *error)
+{
+    struct model_event *events =
+        array_reserve(model->events, &model->event_capacity, count, sizeof *events);
+
+    if (events == NULL)
+        return error_memory(error, "a delivery's syscalls");
+    model->events = events;
+    return 0;
+}
+
+static int make_events(struct model *model, const struct flight *flight, bool precise,
+                       struct error *error)
+{
+    if (reserve_events(model, flight->request_count, error) != 0)
+        return -1;
+    for (size_t i = 0; i < flight->request_count; i++) {
+        const struct request *request = &flight->requests[i];
+
+        model->events[i] = (struct model_event){
+            .console = request->console,
+            .changed_before = request->changed_before,
+            .changed_within = request->changed_within,
+            .arrived = precise ? request->arrived.mono : request->arrived.real,
+            .answered = precise ? request->answered.mono : request->answered.real,
+            .request_bytes = request->request_bytes,
+            .answer_bytes = request->answer_bytes,
+            .kind = names_text(&model->kinds, request->kind),
+            .label = model->labels ? flight->words.data + request->label : "",
+            .message = request->message,
+            .promises = request->promise_count > 0 ? flight->promises.at + request->promises : NULL,
+            .promise_count = request->promise_count,
+        };
+    }
+    return 0;
+}
+
+/* The times of a delivery whose lines are all there. */
+static int fill_times(struct model *model, const struct flight *flight, struct moment returned,
+                      struct model_delivery *delivery, struct error *error)
+{
+    bool precise = is_precise(model, flight, returned);
+    const struct stamps *stamps = precise ? &model->outcome.monotimes : &model->outcome.timestamps;
+    struct moments moments = {.sent = precise ? flight->sent.mono : flight->sent.real,
+                              .returned = precise ? returned.mono : returned.real,
+                              .stamps = stamps->at,
+                              .stamp_count = stamps->count,
+                              .event_count = flight->request_count,
+                              .replay = flight->replay,
+                              .capped = model->outcome.monotimes.count == 0,
+                              .changed_before_end = flight->changed,
+                              .steady = precise};
+
+    if (make_events(model, flight, precise, error) != 0)
+        return -1;
+    moments.events = model->events;
+    delivery->precise = precise;
+    delivery->start = flight->sent.real;
+    delivery->sent = moments.sent;
+    delivery->between = flight->between;
+    delivery->stamp_count = stamps->count;
+    delivery->syscalls = flight->request_count - flight->consoles;
+    delivery->consoles = flight->consoles;
+    delivery->events = model->events;
+    delivery->event_count = flight->request_count;
+    return spans_build(&model->spans, &moments, delivery, error);
+}
+
+static void fill_words(const struct flight *flight, struct model_delivery *delivery)
+{
+    const char *words = flight->words.data;
+
+    delivery->kind = words + flight->kind;
+    delivery->method = words + flight->method;
+    delivery->description = words + flight->description;
+    delivery->block_height = flight->block_height;
+    delivery->syscall_digest = flight->syscall_digest;
+    delivery->message = flight->message;
+    delivery->promises = flight->promises.at;
+    delivery->promise_count = flight->notified;
+    delivery->bytes = flight->bytes;
+}
+
+/* What the deliver-result line alone says. */
+static int fill_result(struct model *model, const struct record *record, uint32_t vat,
+                       struct model_delivery *delivery, struct error *error)
+{
+    const struct outcome *outcome = &model->outcome;
+    const char *name = model->vats[vat].name;
+
+    if (outcome_read(record->dr, &model->outcome, error) != 0)
+        return -1;
+    buf_clear(&model->problem);
+    describe_string(outcome->problem, &model->problem);
+    delivery->problem = buf_string(&model->problem);
+    if (delivery->problem == NULL)
+        return error_memory(error, "a delivery's error");
+    delivery->vat_id = names_text(&model->vat_ids, vat);
+    delivery->vat_name = name != NULL ? name : "";
+    delivery->crank_num = record->crank_num;
+    delivery->delivery_num = record->delivery_num;
+    delivery->replay = record->replay;
+    delivery->status = outcome->ok ? MODEL_OK : MODEL_ERROR;
+    delivery->result_digest = outcome->result_digest;
+    delivery->compute = outcome->compute;
+    delivery->instructions = outcome->instructions;
+    delivery->cpu_user = outcome->cpu_user;
+    delivery->cpu_sys = outcome->cpu_sys;
+    delivery->switched_out = outcome->switched_out;
+    return 0;
+}
+
+/* A delivery whose deliver line is not there, as where a file was cut. */
+static int give_unstarted(struct model *model, const struct record *record,
+                          struct model_delivery *delivery, uint32_t vat, struct error *error)
+{
+    struct buf kind = {0};
+    int result;
+
+    note_delivery(model, MODEL_NOTE_UNSTARTED, delivery->file, delivery->line, vat,
+                  record->delivery_num);
+    describe_string(record->dispatch, &kind);
+    delivery->kind = delivery->description = buf_string(&kind);
+    delivery->method = "";
+    delivery->coverage = MODEL_BARE;
+    if (delivery->kind == NULL)
+        result = error_memory(error, "a delivery's description");
+    else
+        result = model->sink.delivery(model->sink.context, delivery, error);
+    buf_free(&kind);
+    return result;
+}
+
+static int end_delivery(struct model *model, const struct record *record, uint64_t line,
+                        uint32_t vat, struct error *error)
+{
+    struct flight *flight = flight_of(model, record, vat);
+    struct moment returned = moment_of(model, record);
+    struct model_delivery delivery = {.file = model->file,
+                                      .line = line,
+                                      .start = MODEL_NONE,
+                                      .total = MODEL_NONE,
+                                      .pipe = MODEL_NONE,
+                                      .worker = MODEL_NONE,
+                                      .kernel = MODEL_NONE,
+                                      .unattributed = MODEL_NONE,
+                                      .between = MODEL_NONE,
+                                      .block_height = model->block_height};
+    int result;
+
+    if (vat == NAMES_NONE)
+        return 0;
+    if (fill_result(model, record, vat, &delivery, error) != 0)
+        return -1;
+    model->last_return = returned;
+    model->changed_since_return = false;
+    if (flight == NULL)
+        return give_unstarted(model, record, &delivery, vat, error);
+    fill_words(flight, &delivery);
+    result = fill_times(model, flight, returned, &delivery, error);
+    if (result == 0)
+        result = model->sink.delivery(model->sink.context, &delivery, error);
+    land(model, vat);
+    return result;
+}
+
+/* A vat is made again after a restart, then perhaps without its name: the old one stays. */
+static int name_vat(struct model *model, const struct record *record, uint32_t vat,
+                    struct error *error)
+{
+    struct buf name = {0};
+
+    if (vat == NAMES_NONE || record->name.at == NULL)
+        return 0;
+    describe_string(record->name, &name);
+    if (buf_string(&name) == NULL)
+        return error_memory(error, "a vat's name");
+    free(model->vats[vat].name);
+    model->vats[vat].name = name.data;
+    return 0;
+}
+
+/* ---- lines -------------------------------------------------------------- */
+
+static int feed_vat_line(struct model *model, const struct record *record, uint64_t line,
+                         struct error *error)
+{
+    uint32_t vat;
+
+    if (find_vat(model, record, &vat, error) != 0)
+        return -1;
+    switch (record->type) {
+    case RECORD_DELIVER:
+        return begin_delivery(model, record, line, vat, error);
+    case RECORD_SYSCALL:
+    case RECORD_CONSOLE:
+        return add_syscall(model, record, vat, error);
+    case RECORD_SYSCALL_RESULT:
+        answer_syscall(model, record, vat);
+        return 0;
+    case RECORD_DELIVER_RESULT:
+        return end_delivery(model, record, line, vat, error);
+    case RECORD_CREATE_VAT:
+        return name_vat(model, record, vat, error);
+    default:
+        return 0;
+    }
+}
+
+static void give_frame(struct model *model, const struct record *record, enum model_frame_kind kind,
+                       bool begins, const char *vat_id)
+{
+    struct model_frame frame = {.kind = kind,
+                                .begins = begins,
+                                .number = kind == MODEL_FRAME_BLOCK   ? record->block_height
+                                          : kind == MODEL_FRAME_CRANK ? record->crank_num
+                                                                      : MODEL_NONE,
+                                .vat_id = vat_id,
+                                .time = record->time,
+                                .monotime = record->monotime};
+
+    if (model->sink.frame != NULL)
+        model->sink.frame(model->sink.context, &frame);
+}
+
+static int feed_replay_line(struct model *model, const struct record *record, struct error *error)
+{
+    bool begins = record->type == RECORD_START_REPLAY;
+    uint32_t vat;
+
+    if (find_vat(model, record, &vat, error) != 0)
+        return -1;
+    if (vat != NAMES_NONE)
+        give_frame(model, record, MODEL_FRAME_REPLAY, begins, names_text(&model->vat_ids, vat));
+    return 0;
+}
+
+static int feed_by_type(struct model *model, const struct record *record, uint64_t line,
+                        struct error *error)
+{
+    switch (record->type) {
+    case RECORD_BEGIN_BLOCK:
+        model->block_height = record->block_height;
+        give_frame(model, record, MODEL_FRAME_BLOCK, true, "");
+        return 0;
+    case RECORD_END_BLOCK:
+        give_frame(model, record, MODEL_FRAME_BLOCK, false, "");
+        return 0;
+    case RECORD_CRANK_START:
+    case RECORD_CRANK_FINISH:
+        give_frame(model, record, MODEL_FRAME_CRANK, record->type == RECORD_CRANK_START, "");
+        return 0;
+    case RECORD_START_REPLAY:
+    case RECORD_FINISH_REPLAY:
+        return feed_replay_line(model, record, error);
+    case RECORD_DELIVER:
+        model->at_work = true;
+        return feed_vat_line(model, record, line, error);
+    case RECORD_CREATE_VAT:
+    case RECORD_SYSCALL:
+    case RECORD_SYSCALL_RESULT:
+    case RECORD_CONSOLE:
+    case RECORD_DELIVER_RESULT:
+        return feed_vat_line(model, record, line, error);
+    default:
+        return 0;
+    }
+}
+
+int model_feed(struct model *model, const struct record *record, uint64_t line, struct error *error)
+{
+    if (record->type == RECORD_SLOG_START) {
+        if (begin_session(model, record, line, error) != 0)
+            return -1;
+    } else if (is_new_kernel(model, record)) {
+        begin_kernel(model, line);
+    }
+    watch_clock(model, record, line);
+    model->any_line = true;
+    model->last_line = (struct moment){record->time, record->monotime};
+    return feed_by_type(model, record, line, error);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "slog/model/spans.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+
+/* Room for all that a delivery can need, so that adding cannot fail. */
+static int reserve(struct spans *spans, size_t count, struct error *error)
+{
+    struct model_span *at = array_reserve(spans->at, &spans->capacity, count, sizeof *at);
+
+    if (at == NULL)
+        return error_memory(error, "a delivery's spans");
+    spans->at = at;
+    return 0;
+}
+
+/* A span that ends before it begins shows that the clock was set, seen or not. */
+static void add(struct spans *spans, enum model_span_kind kind, int64_t from, int64_t to,
+                bool spoiled)
+{
+    spans->at[spans->count++] = (struct model_span){
+        .kind = kind, .spoiled = spoiled || to < from, .event = UINT32_MAX, .from = from, .to = to};
+}
+
+static void add_of_event(struct spans *spans, enum model_span_kind kind, size_t event, int64_t from,
+                         int64_t to, bool spoiled)
+{
+    add(spans, kind, from, to, spoiled);
+    spans->at[spans->count - 1].event = (uint32_t)event;
+}
+
+static size_t expected_stamps(const struct moments *moments)
+{
+    return 2 + 2 * moments->event_count;
+}
+
+static enum model_coverage coverage_of(const struct moments *moments)
+{
+    size_t expected = expected_stamps(moments);
+    bool maybe_capped = moments->capped && moments->stamp_count == SPANS_CAP;
+
+    if (moments->stamp_count == 0)
+        return MODEL_BARE;
+    /* In a replay consoles have stamps but no lines, so a full tally can be a coincidence. */
+    if (moments->stamp_count == expected && !(moments->replay && maybe_capped))
+        return MODEL_FULL;
+    return moments->stamp_count < expected && !moments->replay ? MODEL_CUT : MODEL_LOOSE;
+}
+
+static int overrun_of(const struct moments *moments, enum model_coverage coverage)
+{
+    bool maybe_capped = moments->capped && moments->stamp_count == SPANS_CAP;
+
+    if (coverage == MODEL_CUT)
+        return 1;
+    if (coverage != MODEL_LOOSE)
+        return 0;
+    if (moments->stamp_count < expected_stamps(moments))
+        return 1;
+    return maybe_capped ? -1 : 0;
+}
+
+/* The three spans of request `i`, whose answer the worker got at `received`. */
+static void add_request(struct spans *spans, const struct moments *moments, size_t i, int64_t sent,
+                        int64_t received, bool changed)
+{
+    const struct model_event *event = &moments->events[i];
+    bool within = event->changed_within && !moments->steady;
+
+    add_of_event(spans, MODEL_UP, i, sent, event->arrived, changed);
+    if (event->answered == MODEL_NONE) {
+        add_of_event(spans, MODEL_UNKNOWN, i, event->arrived, received, within);
+        return;
+    }
+    add_of_event(spans, MODEL_KERNEL, i, event->arrived, event->answered, within);
+    add_of_event(spans, MODEL_DOWN, i, event->answered, received, false);
+}
+
+/*
+ * Stamps and requests go side by side: stamp 2i is when the worker got the
+ * delivery or the answer before request i, 2i+1 when it sent the request.
+ * A change of the clock between two moments of the kernel spoils the worker's
+ * span in between and the pipe's on both sides of it.
+ */
+static void add_matched(struct spans *spans, const struct moments *moments)
+{
+    const int64_t *stamps = moments->stamps;
+    size_t count = moments->stamp_count, at = 0;
+    bool changed;
+
+    for (size_t i = 0; i < moments->event_count && at + 1 < count; i++) {
+        changed = moments->events[i].changed_before && !moments->steady;
+        spans->at[spans->count - 1].spoiled |= changed;
+        add(spans, MODEL_WORKER, stamps[at], stamps[at + 1], changed);
+        at++;
+        if (at + 1 == count)
+            break;
+        add_request(spans, moments, i, stamps[at], stamps[at + 1], changed);
+        at++;
+    }
+    changed = moments->changed_before_end && !moments->steady;
+    if (count < expected_stamps(moments)) {
+        add(spans, MODEL_UNKNOWN, stamps[at], moments->returned, changed);
+        return;
+    }
+    spans->at[spans->count - 1].spoiled |= changed;
+    add(spans, MODEL_WORKER, stamps[at], stamps[at + 1], changed);
+    add(spans, MODEL_RETURN, stamps[at + 1], moments->returned, changed);
+}
+
+/* Whatever the requests were: work and wait take turns, and work is last. */
+static void add_unmatched(struct spans *spans, const struct moments *moments, bool complete)
+{
+    const int64_t *stamps = moments->stamps;
+    size_t last = moments->stamp_count - 1;
+
+    for (size_t i = 0; i < last; i++)
+        add(spans, i % 2 == 0 ? MODEL_WORKER : MODEL_WAIT, stamps[i], stamps[i + 1], false);
+    add(spans, complete ? MODEL_RETURN : MODEL_UNKNOWN, stamps[last], moments->returned, false);
+}
+
+/* Unsigned, since moments that a hostile file invents may add up to more than fits. */
+static int64_t sum_of(const struct spans *spans, unsigned kinds)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < spans->count; i++) {
+        if ((kinds >> spans->at[i].kind & 1) != 0)
+            sum += (uint64_t)spans->at[i].to - (uint64_t)spans->at[i].from;
+    }
+    return (int64_t)sum;
+}
+
+static int64_t less(int64_t whole, int64_t part)
+{
+    return (int64_t)((uint64_t)whole - (uint64_t)part);
+}
+
+static bool any_spoiled(const struct spans *spans)
+{
+    for (size_t i = 0; i < spans->count; i++) {
+        if (spans->at[i].spoiled)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Of unmatched stamps the worker's time is sure; pipe and kernel share the
+ * rest in a way that nobody noted.
+ */
+static void sum_up(const struct spans *spans, struct model_delivery *delivery)
+{
+    enum { PIPE = 1 << MODEL_SEND | 1 << MODEL_UP | 1 << MODEL_DOWN | 1 << MODEL_RETURN };
+
+    delivery->pipe = delivery->worker = delivery->kernel = MODEL_NONE;
+    delivery->unattributed = delivery->total;
+    if (delivery->coverage == MODEL_BARE)
+        return;
+    delivery->worker = sum_of(spans, 1u << MODEL_WORKER);
+    delivery->unattributed = less(delivery->total, delivery->worker);
+    if (delivery->coverage == MODEL_LOOSE)
+        return;
+    delivery->pipe = sum_of(spans, PIPE);
+    delivery->kernel = sum_of(spans, 1u << MODEL_KERNEL);
+    delivery->unattributed = less(less(delivery->unattributed, delivery->pipe), delivery->kernel);
+}
+
+int spans_build(struct spans *spans, const struct moments *moments, struct model_delivery *delivery,
+                struct error *error)
+{
+    spans->count = 0;
+    if (reserve(spans, 3 + 4 * moments->event_count + moments->stamp_count, error) != 0)
+        return -1;
+    delivery->coverage = coverage_of(moments);
+    delivery->overrun = overrun_of(moments, delivery->coverage);
+    delivery->total = less(moments->returned, moments->sent);
+    if (delivery->coverage != MODEL_BARE)
+        add(spans, MODEL_SEND, moments->sent, moments->stamps[0], false);
+    if (delivery->coverage == MODEL_LOOSE)
+        add_unmatched(spans, moments, moments->stamp_count % 2 == 0 && delivery->overrun == 0);
+    else if (delivery->coverage != MODEL_BARE)
+        add_matched(spans, moments);
+    sum_up(spans, delivery);
+    delivery->spans = spans->at;
+    delivery->span_count = spans->count;
+    delivery->clock_changed = any_spoiled(spans);
+    return 0;
+}
+
+void spans_free(struct spans *spans)
+{
+    free(spans->at);
+    *spans = (struct spans){0};
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "slog/read/decoder.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "slog/read/reader.h"
+
+/* What becomes of a slot, in this order and then from the first again. */
+enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_FILLED, SLOT_SCANNING, SLOT_DONE };
+
+/* A block with its records, on its way to the caller. */
+struct slot {
+    enum slot_state state;
+    struct reader_block block;
+    struct decoder_line *lines; /* owned */
+    size_t count, capacity;
+    int result; /* of reading and scanning: 1, 0 at the end, -1 with error */
+    struct error error;
+};
+
+/*
+ * How many slots there are for each job. The more there are, the further one that
+ * reads can be ahead of those that scan, and the seldomer one waits for the other; with
+ * more they would no longer stay in the processor's cache.
+ */
+enum { SLOTS_PER_JOB = 4 };
+
+struct decoder {
+    struct reader *reader;
+    struct slot *slots; /* used in turn */
+    size_t slot_count;
+    size_t next_to_fill, next_to_scan, next_to_give; /* counted on and on */
+
+    unsigned jobs, started;
+    pthread_t threads[DECODER_MOST_JOBS - 1];
+    pthread_mutex_t lock; /* of all that follows, what is next and the slots' states */
+    pthread_cond_t changed;
+    bool reading; /* someone has the reader */
+    bool stop;    /* nothing more is to be read */
+};
+
+/* ---- scanning ----------------------------------------------------------- */
+
+static int grow(struct slot *slot, struct error *error)
+{
+    struct decoder_line *lines =
+        array_reserve(slot->lines, &slot->capacity, slot->count + 1, sizeof *lines);
+
+    if (lines == NULL)
+        return error_memory(error, "the lines of a slogfile");
+    slot->lines = lines;
+    return 0;
+}
+
+static bool is_blank(struct scan_span text)
+{
+    return text.length == 0 || scan_is(text, "\r");
+}
+
+static int scan_block(struct slot *slot, struct error *error)
+{
+    struct scan_span text;
+    size_t position = 0;
+
+    slot->count = 0;
+    while (reader_next_line(&slot->block, &position, &text)) {
+        struct decoder_line *line;
+
+        if (slot->count == slot->capacity && grow(slot, error) != 0)
+            return -1;
+        line = &slot->lines[slot->count++];
+        line->why = NULL;
+        line->torn = slot->block.torn;
+        line->blank = is_blank(text);
+        if (slot->block.too_long)
+            line->why = "longer than 32 MiB";
+        else if (!line->blank)
+            record_read(text.at, text.length, &line->record, &line->why);
+    }
+    return 1;
+}
+
+static void fill_slot(struct decoder *decoder, struct slot *slot, bool follow)
+{
+    slot->result = reader_next_block(decoder->reader, follow, &slot->block, &slot->error);
+}
+
+static void scan_slot(struct slot *slot)
+{
+    if (slot->result > 0)
+        slot->result = scan_block(slot, &slot->error);
+}
+
+/* ---- sharing the work ----------------------------------------------------- */
+
+/*
+ * There is a thread less than jobs: the caller, who has work of his own between two
+ * batches, takes a hand in reading and scanning when he would have to wait. So as many
+ * cores are busy as there are jobs, whichever of the three takes longest.
+ */
+
+static struct slot *slot_at(struct decoder *decoder, size_t number)
+{
+    return &decoder->slots[number % decoder->slot_count];
+}
+
+/* The next slot to read into, with the reader; NULL when one of them is not to be had. */
+static struct slot *take_to_fill(struct decoder *decoder)
+{
+    struct slot *slot = slot_at(decoder, decoder->next_to_fill);
+
+    if (decoder->stop || decoder->reading || slot->state != SLOT_FREE)
+        return NULL;
+    slot->state = SLOT_FILLING;
+    decoder->next_to_fill++;
+    decoder->reading = true;
+    return slot;
+}
+
+/* The next slot to scan; NULL when nothing that was read waits for it. */
+static struct slot *take_to_scan(struct decoder *decoder)
+{
+    struct slot *slot = slot_at(decoder, decoder->next_to_scan);
+
+    if (slot->state != SLOT_FILLED)
+        return NULL;
+    slot->state = SLOT_SCANNING;
+    decoder->next_to_scan++;
+    return slot;
+}
+
+/* What is read at the end of the file, or in vain, needs no scanning. */
+static void fill_taken(struct decoder *decoder, struct slot *slot)
+{
+    bool more;
+
+    fill_slot(decoder, slot, false);
+    more = slot->result > 0;
+    pthread_mutex_lock(&decoder->lock);
+    slot->state = more ? SLOT_FILLED : SLOT_DONE;
+    decoder->reading = false;
+    decoder->stop |= !more;
+    pthread_cond_broadcast(&decoder->changed);
+    pthread_mutex_unlock(&decoder->lock);
+}
+
+static void scan_taken(struct decoder *decoder, struct slot *slot)
+{
+    scan_slot(slot);
+    pthread_mutex_lock(&decoder->lock);
+    slot->state = SLOT_DONE;
+    pthread_cond_broadcast(&decoder->changed);
+    pthread_mutex_unlock(&decoder->lock);
+}
+
+/*
+ * Does one piece of what is to be done, or waits until there may be some. Reading goes
+ * first, since only one can read at a time and all others wait for that. With the lock
+ * held, before and behind.
+ */
+static void work_or_wait(struct decoder *decoder)
+{
+    struct slot *to_fill = take_to_fill(decoder);
+    struct slot *to_scan = to_fill == NULL ? take_to_scan(decoder) : NULL;
+
+    if (to_fill == NULL && to_scan == NULL) {
+        pthread_cond_wait(&decoder->changed, &decoder->lock);
+        return;
+    }
+    pthread_mutex_unlock(&decoder->lock);
+    if (to_fill != NULL)
+        fill_taken(decoder, to_fill);
+    else
+        scan_taken(decoder, to_scan);
+    pthread_mutex_lock(&decoder->lock);
+}
+
+static void *work(void *context)
+{
+    struct decoder *decoder = context;
+
+    pthread_mutex_lock(&decoder->lock);
+    while (!decoder->stop)
+        work_or_wait(decoder);
+    pthread_mutex_unlock(&decoder->lock);
+    return NULL;
+}
+
+static void work_until_done(struct decoder *decoder, const struct slot *slot)
+{
+    pthread_mutex_lock(&decoder->lock);
+    while (slot->state != SLOT_DONE)
+        work_or_wait(decoder);
+    pthread_mutex_unlock(&decoder->lock);
+}
+
+static int start_threads(struct decoder *decoder, struct error *error)
+{
+    for (; decoder->started < decoder->jobs - 1; decoder->started++) {
+        int cause = pthread_create(&decoder->threads[decoder->started], NULL, work, decoder);
+
+        if (cause != 0)
+            return error_system(error, cause, "cannot start a thread");
+    }
+    return 0;
+}
+
+static void stop_threads(struct decoder *decoder)
+{
+    pthread_mutex_lock(&decoder->lock);
+    decoder->stop = true;
+    pthread_cond_broadcast(&decoder->changed);
+    pthread_mutex_unlock(&decoder->lock);
+    for (unsigned i = 0; i < decoder->started; i++)
+        pthread_join(decoder->threads[i], NULL);
+}
+
+/* ---- opening, asking, closing ------------------------------------------- */
+
+struct decoder *decoder_open(const char *path, unsigned jobs, struct error *error)
+{
+    struct decoder *decoder = calloc(1, sizeof *decoder);
+
+    if (decoder == NULL) {
+        error_memory(error, "reading a slogfile");
+        return NULL;
+    }
+    pthread_mutex_init(&decoder->lock, NULL);
+    pthread_cond_init(&decoder->changed, NULL);
+    decoder->jobs = jobs;
+    decoder->slot_count = jobs > 1 ? (size_t)jobs * SLOTS_PER_JOB : 1;
+    decoder->slots = calloc(decoder->slot_count, sizeof *decoder->slots);
+    if (decoder->slots == NULL)
+        error_memory(error, "reading a slogfile");
+    else
+        decoder->reader = reader_open(path, error);
+    if (decoder->reader == NULL) {
+        decoder_close(decoder);
+        return NULL;
+    }
+    return decoder;
+}
+
+/* The slot that the caller had can be read into again. */
+static void give_back(struct decoder *decoder)
+{
+    if (decoder->next_to_give == 0)
+        return;
+    pthread_mutex_lock(&decoder->lock);
+    slot_at(decoder, decoder->next_to_give - 1)->state = SLOT_FREE;
+    pthread_cond_broadcast(&decoder->changed);
+    pthread_mutex_unlock(&decoder->lock);
+}
+
+static int next_by_threads(struct decoder *decoder, struct slot **slot, struct error *error)
+{
+    give_back(decoder);
+    if (start_threads(decoder, error) != 0)
+        return -1;
+    *slot = slot_at(decoder, decoder->next_to_give);
+    work_until_done(decoder, *slot);
+    return (*slot)->result;
+}
+
+int decoder_next(struct decoder *decoder, bool follow, struct decoder_batch *batch,
+                 struct error *error)
+{
+    struct slot *slot = &decoder->slots[0];
+    int result;
+
+    if (decoder->jobs > 1) {
+        result = next_by_threads(decoder, &slot, error);
+    } else {
+        fill_slot(decoder, slot, follow);
+        scan_slot(slot);
+        result = slot->result;
+    }
+    if (result < 0 && slot->result < 0)
+        *error = slot->error;
+    /* The end and a failure stay where they are, to be met again. */
+    if (result <= 0)
+        return result;
+    decoder->next_to_give++;
+    *batch = (struct decoder_batch){slot->lines, slot->count, slot->block.position};
+    return 1;
+}
+
+bool decoder_is_cut(const struct decoder *decoder)
+{
+    return reader_is_cut(decoder->reader);
+}
+
+int decoder_go_back(struct decoder *decoder, struct error *error)
+{
+    return reader_go_back(decoder->reader, error);
+}
+
+uint64_t decoder_size(const struct decoder *decoder)
+{
+    return reader_size(decoder->reader);
+}
+
+void decoder_close(struct decoder *decoder)
+{
+    if (decoder == NULL)
+        return;
+    stop_threads(decoder);
+    for (size_t i = 0; decoder->slots != NULL && i < decoder->slot_count; i++) {
+        reader_free_block(&decoder->slots[i].block);
+        free(decoder->slots[i].lines);
+    }
+    free(decoder->slots);
+    reader_close(decoder->reader);
+    pthread_cond_destroy(&decoder->changed);
+    pthread_mutex_destroy(&decoder->lock);
+    free(decoder);
+}

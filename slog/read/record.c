@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "slog/read/record.h"
+
+#include "base/json/decimal.h"
+#include "base/json/skip.h"
+
+/* How a field's value is taken. */
+enum take { TAKE_TYPE, TAKE_TIME, TAKE_MONOTIME, TAKE_INTEGER, TAKE_BOOL, TAKE_STRING, TAKE_JSON };
+
+struct field {
+    enum take take;
+    size_t offset; /* of the member in struct record */
+};
+
+/* Name, how it is taken, member; the most frequent ones first. */
+#define FIELDS(X)                                                                                  \
+    X("type", TAKE_TYPE, type)                                                                     \
+    X("time", TAKE_TIME, time)                                                                     \
+    X("monotime", TAKE_MONOTIME, monotime)                                                         \
+    X("vatID", TAKE_STRING, vat_id)                                                                \
+    X("crankNum", TAKE_INTEGER, crank_num)                                                         \
+    X("deliveryNum", TAKE_INTEGER, delivery_num)                                                   \
+    X("replay", TAKE_BOOL, replay)                                                                 \
+    X("syscallNum", TAKE_INTEGER, syscall_num)                                                     \
+    X("syscall", TAKE_STRING, syscall)                                                             \
+    X("ksc", TAKE_JSON, ksc)                                                                       \
+    X("vsc", TAKE_JSON, vsc)                                                                       \
+    X("ksr", TAKE_JSON, ksr)                                                                       \
+    X("vsr", TAKE_JSON, vsr)                                                                       \
+    X("dispatch", TAKE_STRING, dispatch)                                                           \
+    X("kd", TAKE_JSON, kd)                                                                         \
+    X("vd", TAKE_JSON, vd)                                                                         \
+    X("dr", TAKE_JSON, dr)                                                                         \
+    X("name", TAKE_STRING, name)                                                                   \
+    X("blockHeight", TAKE_INTEGER, block_height)                                                   \
+    X("version", TAKE_INTEGER, version)                                                            \
+    X("session", TAKE_STRING, session)                                                             \
+    X("monoBase", TAKE_INTEGER, mono_base)
+
+/* Written out as comparisons with literals, which take a tenth of a table's time. */
+static const struct field *find_field(struct scan_span key)
+{
+#define RETURN_IF_NAMED(name, take, member)                                                        \
+    if (scan_is(key, name)) {                                                                      \
+        static const struct field field = {take, offsetof(struct record, member)};                 \
+        return &field;                                                                             \
+    }
+    FIELDS(RETURN_IF_NAMED)
+#undef RETURN_IF_NAMED
+    return NULL;
+}
+
+/* The most frequent ones first. */
+#define TYPES(X)                                                                                   \
+    X("syscall", RECORD_SYSCALL)                                                                   \
+    X("syscall-result", RECORD_SYSCALL_RESULT)                                                     \
+    X("deliver", RECORD_DELIVER)                                                                   \
+    X("deliver-result", RECORD_DELIVER_RESULT)                                                     \
+    X("clist", RECORD_OTHER)                                                                       \
+    X("console", RECORD_CONSOLE)                                                                   \
+    X("crank-start", RECORD_CRANK_START)                                                           \
+    X("crank-finish", RECORD_CRANK_FINISH)                                                         \
+    X("create-vat", RECORD_CREATE_VAT)                                                             \
+    X("start-replay", RECORD_START_REPLAY)                                                         \
+    X("finish-replay", RECORD_FINISH_REPLAY)                                                       \
+    X("slog-start", RECORD_SLOG_START)                                                             \
+    X("kernel-init-start", RECORD_KERNEL_START)                                                    \
+    X("bundle-kernel-start", RECORD_KERNEL_START)                                                  \
+    X("import-kernel-start", RECORD_KERNEL_START)                                                  \
+    X("cosmic-swingset-begin-block", RECORD_BEGIN_BLOCK)                                           \
+    X("cosmic-swingset-end-block-finish", RECORD_END_BLOCK)
+
+static enum record_type find_type(struct scan_span name)
+{
+#define RETURN_IF_TYPE(text, type)                                                                 \
+    if (scan_is(name, text))                                                                       \
+        return type;
+    TYPES(RETURN_IF_TYPE)
+#undef RETURN_IF_TYPE
+    return RECORD_OTHER;
+}
+
+/* In microseconds. */
+static void set_time(struct record *record, int64_t time)
+{
+    if (time >= 0 && time < INT64_MAX / 1000)
+        record->time = time * 1000;
+}
+
+/* A field whose value is of another kind than it should be counts as not there. */
+static void take_field(struct record *record, const struct field *field, struct scan_span value)
+{
+    void *member = (char *)record + field->offset;
+    int64_t number;
+
+    switch (field->take) {
+    case TAKE_TIME:
+        if (scan_decimal(value, 6, &number))
+            set_time(record, number);
+        break;
+    case TAKE_MONOTIME:
+        if (scan_decimal(value, 9, &number))
+            record->monotime = number;
+        break;
+    case TAKE_INTEGER:
+        if (scan_decimal(value, 0, &number))
+            memcpy(member, &number, sizeof number);
+        break;
+    case TAKE_BOOL:
+        record->replay = scan_is(value, "true");
+        break;
+    case TAKE_STRING:
+        value = scan_string(value);
+        memcpy(member, &value, sizeof value);
+        break;
+    case TAKE_JSON:
+        memcpy(member, &value, sizeof value);
+        break;
+    case TAKE_TYPE:
+        break;
+    }
+}
+
+/* ---- members where SwingSet has them -------------------------------------- */
+
+/*
+ * The members of the lines that are most of a slogfile, in the order in which
+ * SwingSet and we write them, for each kind of line. What comes as foreseen is taken
+ * with a comparison and without a look for its end first; the first thing that does
+ * not is left to what takes any member.
+ */
+#define FORESEEN_IN_SYSCALL(X)                                                                     \
+    X("crankNum", foreseen_integer, &record->crank_num)                                            \
+    X("vatID", foreseen_string, &record->vat_id)                                                   \
+    X("deliveryNum", foreseen_integer, &record->delivery_num)                                      \
+    X("syscallNum", foreseen_integer, &record->syscall_num)                                        \
+    X("replay", foreseen_bool, &record->replay)                                                    \
+    X("syscall", foreseen_string, &record->syscall)                                                \
+    X("ksc", foreseen_array, &record->ksc)                                                         \
+    X("vsc", foreseen_array, &record->vsc)                                                         \
+    X("ksr", foreseen_answer, &record->ksr)                                                        \
+    X("vsr", foreseen_answer, &record->vsr)                                                        \
+    FORESEEN_AT_END(X)
+
+#define FORESEEN_IN_DELIVERY(X)                                                                    \
+    X("crankNum", foreseen_integer, &record->crank_num)                                            \
+    X("vatID", foreseen_string, &record->vat_id)                                                   \
+    X("deliveryNum", foreseen_integer, &record->delivery_num)                                      \
+    X("replay", foreseen_bool, &record->replay)                                                    \
+    X("dispatch", foreseen_string, &record->dispatch)                                              \
+    X("kd", foreseen_array, &record->kd)                                                           \
+    X("vd", foreseen_array, &record->vd)                                                           \
+    X("dr", foreseen_array, &record->dr)                                                           \
+    FORESEEN_AT_END(X)
+
+/* Those of cranks and c-lists; what is of no interest is only gone over. */
+#define FORESEEN_ELSEWHERE(X)                                                                      \
+    X("crankType", foreseen_string, &passed)                                                       \
+    X("crankNum", foreseen_integer, &record->crank_num)                                            \
+    X("mode", foreseen_string, &passed)                                                            \
+    X("vatID", foreseen_string, &record->vat_id)                                                   \
+    X("deliveryNum", foreseen_integer, &record->delivery_num)                                      \
+    X("kobj", foreseen_string, &passed)                                                            \
+    X("vobj", foreseen_string, &passed)                                                            \
+    X("messageType", foreseen_string, &passed)                                                     \
+    X("message", foreseen_object, &passed)                                                         \
+    X("crankNum", foreseen_integer, &record->crank_num)                                            \
+    X("crankhash", foreseen_string, &passed)                                                       \
+    X("activityhash", foreseen_string, &passed)                                                    \
+    FORESEEN_AT_END(X)
+
+/* How long something took is not taken: the moments of both its lines say it. */
+#define FORESEEN_AT_END(X)                                                                         \
+    X("time", foreseen_time, &record->time)                                                        \
+    X("monotime", foreseen_monotime, &record->monotime)                                            \
+    X("seconds", foreseen_any, &passed)
+
+/* In place, so that a scale is a constant where its number is read. */
+#define FORESEEING static inline __attribute__((always_inline))
+
+/* Each takes the value at `at` and returns behind it; NULL: not as foreseen, nothing is taken. */
+
+FORESEEING const char *foreseen_decimal(const char *at, const char *end, int scale, int64_t *number)
+{
+    const char *after = decimal_read(at, end, scale, number);
+
+    return __builtin_expect(after != NULL && after < end && (*after == ',' || *after == '}'), 1)
+               ? after
+               : NULL;
+}
+
+FORESEEING const char *foreseen_integer(const char *at, const char *end, int64_t *member)
+{
+    int64_t number;
+
+    at = foreseen_decimal(at, end, 0, &number);
+    if (at != NULL)
+        *member = number;
+    return at;
+}
+
+FORESEEING const char *foreseen_monotime(const char *at, const char *end, int64_t *member)
+{
+    int64_t number;
+
+    at = foreseen_decimal(at, end, 9, &number);
+    if (at != NULL)
+        *member = number;
+    return at;
+}
+
+FORESEEING const char *foreseen_time(const char *at, const char *end, int64_t *member)
+{
+    int64_t number;
+
+    at = foreseen_decimal(at, end, 6, &number);
+    if (at == NULL || number < 0 || number >= INT64_MAX / 1000)
+        return NULL;
+    *member = number * 1000;
+    return at;
+}
+
+FORESEEING const char *foreseen_bool(const char *at, const char *end, bool *member)
+{
+    bool value = memcmp(at, "true", 4) == 0;
+    const char *after = at + (value ? 4 : 5);
+
+    if ((!value && memcmp(at, "false", 5) != 0) || after >= end || (*after != ',' && *after != '}'))
+        return NULL;
+    *member = value;
+    return after;
+}
+
+FORESEEING const char *foreseen_string(const char *at, const char *end, struct scan_span *member)
+{
+    const char *after = *at == '"' ? skip_string(at + 1, end) : NULL;
+
+    if (after != NULL)
+        *member = (struct scan_span){at + 1, (size_t)(after - at) - 2};
+    return after;
+}
+
+FORESEEING const char *foreseen_nested(const char *at, const char *end, char bracket,
+                                       struct scan_span *member)
+{
+    const char *after = *at == bracket ? skip_nested(at, end) : NULL;
+
+    if (after != NULL)
+        *member = (struct scan_span){at, (size_t)(after - at)};
+    return after;
+}
+
+FORESEEING const char *foreseen_array(const char *at, const char *end, struct scan_span *member)
+{
+    return foreseen_nested(at, end, '[', member);
+}
+
+FORESEEING const char *foreseen_object(const char *at, const char *end, struct scan_span *member)
+{
+    return foreseen_nested(at, end, '{', member);
+}
+
+FORESEEING const char *foreseen_any(const char *at, const char *end, struct scan_span *member)
+{
+    const char *after = scan_skip(at, end);
+
+    if (after != NULL)
+        *member = (struct scan_span){at, (size_t)(after - at)};
+    return after;
+}
+
+/* What differs between the first 8 or 4 bytes. */
+FORESEEING uint64_t word(const char *at, const char *text)
+{
+    uint64_t one, other;
+
+    memcpy(&one, at, sizeof one);
+    memcpy(&other, text, sizeof other);
+    return one ^ other;
+}
+
+FORESEEING uint32_t half_word(const char *at, const char *text)
+{
+    uint32_t one, other;
+
+    memcpy(&one, at, sizeof one);
+    memcpy(&other, text, sizeof other);
+    return one ^ other;
+}
+
+/*
+ * Whether the text at `at` is this one, of 6 to 16 characters: two words that may
+ * overlap. Of many comparisons after each other the compiler takes each for one that
+ * fails, and saves space rather than time on what comes then: so it is told.
+ */
+FORESEEING bool is_next(const char *at, const char *text, size_t length)
+{
+    size_t last = length < 8 ? length - 4 : length - 8;
+    uint64_t difference = length < 8 ? half_word(at, text) | half_word(at + last, text + last)
+                                     : word(at, text) | word(at + last, text + last);
+
+    return __builtin_expect(difference == 0, 1);
+}
+
+/* What most syscalls are answered needs no look for its end. */
+FORESEEING const char *foreseen_answer(const char *at, const char *end, struct scan_span *member)
+{
+    static const char nothing[] = "[\"ok\",null]";
+
+    if (!is_next(at, nothing, strlen(nothing)) || end - at <= (ptrdiff_t)strlen(nothing))
+        return foreseen_array(at, end, member);
+    *member = (struct scan_span){at, strlen(nothing)};
+    return at + strlen(nothing);
+}
+
+/* What is compared may stand in the padding, but what is taken does not. */
+#define TAKE_IF_NEXT(name, take, member)                                                           \
+    if (is_next(at, ",\"" name "\":", strlen(",\"" name "\":"))) {                                 \
+        after = at + strlen(",\"" name "\":");                                                     \
+        after = after < end ? take(after, end, member) : NULL;                                     \
+        if (__builtin_expect(after == NULL, 0))                                                    \
+            return at;                                                                             \
+        at = after;                                                                                \
+    }
+
+/* Each goes from behind one member to behind the last one that is as foreseen. */
+
+static const char *take_in_syscall(const char *at, const char *end, struct record *record)
+{
+    struct scan_span passed;
+    const char *after;
+
+    FORESEEN_IN_SYSCALL(TAKE_IF_NEXT)
+    return at;
+}
+
+static const char *take_in_delivery(const char *at, const char *end, struct record *record)
+{
+    struct scan_span passed;
+    const char *after;
+
+    FORESEEN_IN_DELIVERY(TAKE_IF_NEXT)
+    return at;
+}
+
+static const char *take_elsewhere(const char *at, const char *end, struct record *record)
+{
+    struct scan_span passed;
+    const char *after;
+
+    FORESEEN_ELSEWHERE(TAKE_IF_NEXT)
+    return at;
+}
+#undef TAKE_IF_NEXT
+
+static inline const char *take_foreseen(const char *at, const char *end, struct record *record)
+{
+    switch (record->type) {
+    case RECORD_SYSCALL:
+    case RECORD_SYSCALL_RESULT:
+        return take_in_syscall(at, end, record);
+    case RECORD_DELIVER:
+    case RECORD_DELIVER_RESULT:
+        return take_in_delivery(at, end, record);
+    default:
+        return take_elsewhere(at, end, record);
+    }
+}
+
+/* From the beginning of the line to behind its type, when that comes first. */
+static const char *take_type(const char *at, const char *end, struct scan_span *type)
+{
+    const char *value = at + strlen("{\"type\":"), *after;
+
+    if (!is_next(at, "{\"type\":", strlen("{\"type\":")) || value >= end)
+        return at;
+    after = foreseen_string(value, end, type);
+    return after != NULL ? after : at;
+}
+
+/* ---- lines ------------------------------------------------------------------ */
+
+static bool refuse(const char **why, const char *reason)
+{
+    *why = reason;
+    return false;
+}
+
+static const struct record nothing_said = {.time = RECORD_NONE,
+                                           .monotime = RECORD_NONE,
+                                           .crank_num = RECORD_NONE,
+                                           .delivery_num = RECORD_NONE,
+                                           .syscall_num = RECORD_NONE,
+                                           .block_height = RECORD_NONE,
+                                           .version = RECORD_NONE,
+                                           .mono_base = RECORD_NONE};
+
+/* In halves, which the compiler copies by wide moves: for all of it, it takes slow `rep movs`. */
+static inline void clear(struct record *record)
+{
+    enum { HALF = sizeof *record / 2 };
+
+    memcpy(record, &nothing_said, HALF);
+    memcpy((char *)record + HALF, (const char *)&nothing_said + HALF, sizeof *record - HALF);
+}
+
+/* Takes what comes where it is not foreseen. As scan_member(). */
+static enum scan_step take_member(struct scan_cursor *cursor, struct record *record,
+                                  struct scan_span *type)
+{
+    const struct field *field;
+    struct scan_span key, value;
+    enum scan_step step = scan_member(cursor, &key, &value);
+
+    if (step != SCAN_FOUND)
+        return step;
+    field = find_field(key);
+    if (field != NULL && field->take == TAKE_TYPE) {
+        *type = scan_string(value);
+        record->type = find_type(*type);
+    } else if (field != NULL) {
+        take_field(record, field, value);
+    }
+    return step;
+}
+
+/* Whether nothing but the object's end is left, as it mostly is behind what was foreseen. */
+static inline bool is_last_bracket(const struct scan_cursor *cursor)
+{
+    return cursor->end - cursor->at == 1 && *cursor->at == '}';
+}
+
+bool record_read(const char *line, size_t length, struct record *record, const char **why)
+{
+    struct scan_span type = {0};
+    struct scan_cursor cursor;
+    enum scan_step step = SCAN_FOUND;
+
+    clear(record);
+    if (!scan_open((struct scan_span){line, length}, '{', &cursor))
+        return refuse(why, "not a JSON object");
+    cursor.at = take_type(cursor.at, cursor.end, &type);
+    record->type = find_type(type);
+    if (type.at == NULL)
+        step = take_member(&cursor, record, &type);
+    while (step == SCAN_FOUND) {
+        cursor.at = take_foreseen(cursor.at, cursor.end, record);
+        if (is_last_bracket(&cursor))
+            break;
+        step = take_member(&cursor, record, &type);
+    }
+    if (step == SCAN_BAD || (step == SCAN_END && !scan_at_end(&cursor)))
+        return refuse(why, "JSON that does not end as it should");
+    if (type.at == NULL)
+        return refuse(why, "no \"type\"");
+    if (record->time == RECORD_NONE)
+        return refuse(why, "no \"time\"");
+    return true;
+}

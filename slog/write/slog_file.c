@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "slog/write/slog_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/packer.h"
+#include "slog/read/zstd_tail.h"
+
+struct slog_file {
+    int fd;
+    char *path;
+    bool regular;          /* it can be cut back: no pipe, no terminal */
+    struct packer *packer; /* NULL: plain */
+    struct buf packed;     /* what came out of it and is not in the file yet */
+};
+
+/* ---- writing ---- */
+
+/* Writes until done or failed; how many bytes went out, errno when fewer than asked. */
+static size_t write_what_fits(int fd, const char *bytes, size_t length)
+{
+    size_t done = 0;
+
+    while (done < length) {
+        ssize_t written = write(fd, bytes + done, length - done);
+
+        if (written > 0)
+            done += (size_t)written;
+        else if (errno != EINTR)
+            break;
+    }
+    return done;
+}
+
+/* Takes the file's last bytes away. Whether that could be done. */
+static bool cut_back(const struct slog_file *file, size_t bytes)
+{
+    off_t end = file->regular ? lseek(file->fd, 0, SEEK_END) : -1;
+
+    return end >= 0 && ftruncate(file->fd, end - (off_t)bytes) == 0;
+}
+
+static int write_failed(const struct slog_file *file, int cause, struct error *error)
+{
+    return error_system(error, cause, "%s: cannot write the slogfile", file->path);
+}
+
+/* How many of the first `length` bytes are whole lines. */
+static size_t whole_lines(const char *bytes, size_t length)
+{
+    const char *newline = memrchr(bytes, '\n', length);
+
+    return newline == NULL ? 0 : (size_t)(newline - bytes) + 1;
+}
+
+/*
+ * A half line that a failed write left is cut, so that who reads the file meets
+ * whole lines only; where nothing can be cut, the next write goes on in mid-line.
+ */
+static int write_plain(struct slog_file *file, const char *lines, size_t length, size_t *taken,
+                       struct error *error)
+{
+    size_t whole;
+    int cause;
+
+    *taken = write_what_fits(file->fd, lines, length);
+    if (*taken == length)
+        return 0;
+    cause = errno;
+    whole = whole_lines(lines, *taken);
+    if (whole < *taken && cut_back(file, *taken - whole))
+        *taken = whole;
+    return write_failed(file, cause, error);
+}
+
+/* The same for a half frame, which reads well up to the flush before. */
+static int write_packed(struct slog_file *file, struct error *error)
+{
+    size_t written = write_what_fits(file->fd, file->packed.data, file->packed.length);
+    int cause = errno;
+
+    if (written == file->packed.length) {
+        buf_clear(&file->packed);
+        return 0;
+    }
+    if (written > 0 && !cut_back(file, written))
+        buf_consume(&file->packed, written);
+    return write_failed(file, cause, error);
+}
+
+static int pack(struct slog_file *file, const char *lines, size_t length, enum packer_end end,
+                struct error *error)
+{
+    if (packer_add(file->packer, lines, length, end, &file->packed, error) != 0)
+        return error_prefix(error, "%s", file->path);
+    return write_packed(file, error);
+}
+
+int slog_file_write(struct slog_file *file, const char *lines, size_t length, size_t *taken,
+                    struct error *error)
+{
+    if (file->packer == NULL)
+        return write_plain(file, lines, length, taken, error);
+    *taken = length;
+    return length > 0 ? pack(file, lines, length, PACKER_FLUSH, error) : write_packed(file, error);
+}
+
+int64_t slog_file_size(const struct slog_file *file)
+{
+    off_t end = file->regular ? lseek(file->fd, 0, SEEK_END) : 0;
+
+    return end > 0 ? end : 0;
+}
+
+bool slog_file_is_regular(const struct slog_file *file)
+{
+    return file->regular;
+}
+
+/* ---- opening and closing ---- */
+
+static int find_plain_end(struct slog_file *file, off_t size, bool *torn, struct error *error)
+{
+    char last = '\n';
+
+    if (size > 0 && pread(file->fd, &last, 1, size - 1) != 1)
+        return error_system(error, errno, "%s: cannot read the slogfile's end", file->path);
+    *torn = last != '\n';
+    return 0;
+}
+
+/* What is put behind an unfinished frame goes out with ours, in one write. */
+static int find_packed_end(struct slog_file *file, off_t size, bool *torn, struct error *error)
+{
+    struct zstd_tail tail;
+
+    if (zstd_tail_find(file->fd, file->path, size, &tail, error) != 0)
+        return -1;
+    *torn = tail.torn;
+    if (tail.size < size && ftruncate(file->fd, tail.size) != 0)
+        return error_system(error, errno, "%s: cannot cut the slogfile's end", file->path);
+    if (tail.unfinished &&
+        buf_append(&file->packed, zstd_tail_end.iov_base, zstd_tail_end.iov_len) != 0)
+        return error_memory(error, "the slogfile");
+    return 0;
+}
+
+static int prepare_regular_file(struct slog_file *file, bool *torn, struct error *error)
+{
+    struct stat status;
+
+    if (flock(file->fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EWOULDBLOCK)
+            return error_set(error, ERROR_SYSTEM,
+                             "%s: another process is writing this slogfile; name another file",
+                             file->path);
+        return error_system(error, errno, "%s: cannot lock the slogfile", file->path);
+    }
+    /* Its size is asked for under the lock: an earlier writer may just have ended. */
+    if (fstat(file->fd, &status) != 0)
+        return error_system(error, errno, "%s", file->path);
+    return file->packer == NULL ? find_plain_end(file, status.st_size, torn, error)
+                                : find_packed_end(file, status.st_size, torn, error);
+}
+
+static int open_descriptor(struct slog_file *file, bool *torn, struct error *error)
+{
+    struct stat status;
+
+    file->fd = open(file->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (file->fd < 0)
+        return error_system(error, errno, "%s: cannot open the slogfile", file->path);
+    if (fstat(file->fd, &status) != 0)
+        return error_system(error, errno, "%s", file->path);
+    file->regular = S_ISREG(status.st_mode);
+    return file->regular ? prepare_regular_file(file, torn, error) : 0;
+}
+
+static void free_file(struct slog_file *file)
+{
+    packer_free(file->packer);
+    buf_free(&file->packed);
+    free(file->path);
+    free(file);
+}
+
+static bool is_compressed(const char *path)
+{
+    size_t length = strlen(path);
+
+    return length >= 4 && strcmp(path + length - 4, ".zst") == 0;
+}
+
+struct slog_file *slog_file_open(const char *path, bool *torn, struct error *error)
+{
+    struct slog_file *file = calloc(1, sizeof *file);
+
+    *torn = false;
+    if (file == NULL) {
+        error_memory(error, "the slogfile");
+        return NULL;
+    }
+    file->fd = -1;
+    file->path = strdup(path);
+    if (file->path == NULL) {
+        error_memory(error, "the slogfile");
+        goto fail;
+    }
+    if (is_compressed(path) && (file->packer = packer_new(error)) == NULL)
+        goto fail;
+    if (open_descriptor(file, torn, error) == 0)
+        return file;
+fail:
+    if (file->fd >= 0)
+        close(file->fd);
+    free_file(file);
+    return NULL;
+}
+
+int slog_file_close(struct slog_file *file, struct error *error)
+{
+    int result = file->packer != NULL ? pack(file, NULL, 0, PACKER_FINISH, error) : 0;
+
+    if (close(file->fd) != 0 && errno != EINTR && result == 0)
+        result = error_system(error, errno, "%s: cannot close the slogfile", file->path);
+    free_file(file);
+    return result;
+}

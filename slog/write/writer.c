@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "slog/write/writer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/json/json_text.h"
+#include "slog/read/slog_parts.h"
+#include "slog/write/slog_file.h"
+
+/* More than this gathered is written without waiting for a flush. */
+enum { FLUSH_AT = 256 * 1024 };
+
+struct slog_writer {
+    struct slog_file *file; /* NULL: none is open yet, or lines are kept aside */
+    char *path;             /* of the first part */
+    struct slog_start start;
+    char *program, *fingerprint; /* that `start` points to */
+    char session[SLOG_SESSION_SIZE];
+    struct buf lines;       /* whole lines, then the one that is being built */
+    size_t line_start;      /* where in `lines` that one begins */
+    const char *torn_field; /* its field that held a raw newline; NULL: none */
+    struct stamp last;      /* of the last line that was ended */
+
+    int64_t part;        /* that is open, from 0 */
+    int64_t part_blocks; /* that were flushed into it */
+    bool cut_due;        /* the next lines begin another part, */
+    struct stamp cut;    /* and this was the last line before them */
+};
+
+static int write_out(struct slog_writer *writer, struct error *error);
+
+/* ---- fields ------------------------------------------------------------- */
+
+static void field_name(struct slog_writer *writer, const char *name)
+{
+    struct buf *lines = &writer->lines;
+
+    buf_append(lines, writer->lines.length == writer->line_start ? "{\"" : ",\"", 2);
+    buf_append_string(lines, name);
+    buf_append(lines, "\":", 2);
+}
+
+void slog_field_string(struct slog_writer *writer, const char *name, const char *bytes,
+                       size_t length)
+{
+    field_name(writer, name);
+    json_text_string(&writer->lines, bytes, length);
+}
+
+void slog_field_text(struct slog_writer *writer, const char *name, const char *text)
+{
+    slog_field_string(writer, name, text, strlen(text));
+}
+
+void slog_field_integer(struct slog_writer *writer, const char *name, int64_t number)
+{
+    field_name(writer, name);
+    json_text_integer(&writer->lines, number);
+}
+
+void slog_field_bool(struct slog_writer *writer, const char *name, bool truth)
+{
+    field_name(writer, name);
+    buf_append_string(&writer->lines, truth ? "true" : "false");
+}
+
+void slog_field_null(struct slog_writer *writer, const char *name)
+{
+    field_name(writer, name);
+    buf_append_string(&writer->lines, "null");
+}
+
+void slog_field_raw(struct slog_writer *writer, const char *name, const char *json, size_t length)
+{
+    if (memchr(json, '\n', length) != NULL)
+        writer->torn_field = name;
+    field_name(writer, name);
+    buf_append(&writer->lines, json, length);
+}
+
+/* ---- lines -------------------------------------------------------------- */
+
+void slog_line_begin(struct slog_writer *writer, const char *type)
+{
+    writer->line_start = writer->lines.length;
+    writer->torn_field = NULL;
+    slog_field_text(writer, "type", type);
+}
+
+static void delivery_fields(struct slog_writer *writer, const struct slog_delivery *delivery)
+{
+    if (!delivery->replay)
+        slog_field_integer(writer, "crankNum", delivery->crank_num);
+    slog_field_text(writer, "vatID", delivery->vat_id);
+    slog_field_integer(writer, "deliveryNum", delivery->delivery_num);
+}
+
+void slog_line_delivery(struct slog_writer *writer, const char *type,
+                        const struct slog_delivery *delivery)
+{
+    slog_line_begin(writer, type);
+    delivery_fields(writer, delivery);
+    slog_field_bool(writer, "replay", delivery->replay);
+    slog_field_text(writer, "dispatch", delivery->dispatch);
+}
+
+void slog_line_syscall(struct slog_writer *writer, const char *type,
+                       const struct slog_delivery *delivery, int64_t syscall_num,
+                       const char *syscall)
+{
+    slog_line_begin(writer, type);
+    delivery_fields(writer, delivery);
+    slog_field_integer(writer, "syscallNum", syscall_num);
+    slog_field_bool(writer, "replay", delivery->replay);
+    slog_field_text(writer, "syscall", syscall);
+}
+
+void slog_line_console(struct slog_writer *writer, const struct slog_delivery *delivery,
+                       const char *source, const char *level)
+{
+    slog_line_begin(writer, "console");
+    slog_field_text(writer, "source", source);
+    slog_field_text(writer, "state", delivery->replay ? "replay" : "delivery");
+    delivery_fields(writer, delivery);
+    slog_field_text(writer, "level", level);
+}
+
+/* Drops the line that is being built; what gathered before it stays. */
+static void drop_line(struct slog_writer *writer)
+{
+    writer->lines.length = writer->line_start;
+    writer->lines.failed = false;
+}
+
+static int close_line(struct slog_writer *writer, struct error *error)
+{
+    buf_append(&writer->lines, "}\n", 2);
+    if (buf_failed(&writer->lines)) {
+        drop_line(writer);
+        return error_memory(error, "a line of the slogfile");
+    }
+    if (writer->torn_field != NULL) {
+        drop_line(writer);
+        return error_set(error, ERROR_INPUT, "a newline within the JSON of slog field %s",
+                         writer->torn_field);
+    }
+    writer->line_start = writer->lines.length;
+    return writer->lines.length < FLUSH_AT || writer->file == NULL ? 0 : write_out(writer, error);
+}
+
+static void stamp_fields(struct slog_writer *writer, struct stamp stamp)
+{
+    writer->last = stamp;
+    field_name(writer, "time");
+    json_text_seconds(&writer->lines, stamp.real);
+    field_name(writer, "monotime");
+    json_text_nanoseconds(&writer->lines, stamp.mono - writer->start.stamp.mono);
+}
+
+int slog_line_end(struct slog_writer *writer, struct stamp stamp, struct error *error)
+{
+    stamp_fields(writer, stamp);
+    return close_line(writer, error);
+}
+
+int slog_line_finish(struct slog_writer *writer, struct stamp started, struct stamp stamp,
+                     struct error *error)
+{
+    stamp_fields(writer, stamp);
+    field_name(writer, "seconds");
+    json_text_nanoseconds(&writer->lines, stamp.mono - started.mono);
+    return close_line(writer, error);
+}
+
+/* ---- parts --------------------------------------------------------------- */
+
+/* The id is unique without anyone keeping count: microseconds and 64 random bits. */
+static int make_session(char session[SLOG_SESSION_SIZE], struct stamp stamp, struct error *error)
+{
+    time_t seconds = (time_t)(stamp.real / 1000000);
+    unsigned long long noise;
+    char date[24]; /* 15 characters until the year 9999 */
+    struct tm utc;
+
+    if (getrandom(&noise, sizeof noise, 0) != (ssize_t)sizeof noise)
+        return error_system(error, errno, "random bytes for the session id");
+    if (gmtime_r(&seconds, &utc) == NULL || strftime(date, sizeof date, "%Y%m%dT%H%M%S", &utc) == 0)
+        return error_set(error, ERROR_SYSTEM, "the clock is set to no date");
+    snprintf(session, SLOG_SESSION_SIZE, "%s.%06dZ-%016llx", date, (int)(stamp.real % 1000000),
+             noise);
+    return 0;
+}
+
+/* Gathers the line that a part begins with. */
+static int start_line(struct slog_writer *writer, struct stamp stamp, struct error *error)
+{
+    const struct slog_start *start = &writer->start;
+    char host[256];
+
+    slog_line_begin(writer, "slog-start");
+    slog_field_integer(writer, "version", 1);
+    slog_field_text(writer, "session", writer->session);
+    if (writer->part > 0)
+        slog_field_integer(writer, "part", writer->part);
+    slog_field_text(writer, "program", start->program);
+    if (gethostname(host, sizeof host) == 0) {
+        host[sizeof host - 1] = '\0';
+        slog_field_text(writer, "host", host);
+    }
+    slog_field_integer(writer, "pid", getpid());
+    slog_field_integer(writer, "monoBase", start->stamp.mono);
+    if (start->fingerprint != NULL)
+        slog_field_text(writer, "fingerprint", start->fingerprint);
+    return slog_line_end(writer, stamp, error);
+}
+
+static bool is_full(const struct slog_writer *writer)
+{
+    const struct slog_rotation *rotation = &writer->start.rotation;
+
+    return (rotation->bytes > 0 && slog_file_size(writer->file) >= rotation->bytes) ||
+           (rotation->blocks > 0 && writer->part_blocks >= rotation->blocks);
+}
+
+/* Opens a part in place of the one that is open. What is gathered goes behind its start line. */
+static int open_part(struct slog_writer *writer, int64_t part, bool *torn, struct error *error)
+{
+    struct buf name = {0};
+    const char *path = slog_parts_path(&name, writer->path, part);
+    struct slog_file *file = NULL;
+    int result = 0;
+
+    if (path == NULL)
+        result = error_memory(error, "the slogfile");
+    else
+        file = slog_file_open(path, torn, error);
+    buf_free(&name);
+    if (file == NULL)
+        return -1;
+    if (writer->file != NULL)
+        result = slog_file_close(writer->file, error);
+    writer->file = file;
+    writer->part = part;
+    writer->part_blocks = 0;
+    return result;
+}
+
+/* Gathers the start line of the part just opened, on a line of its own. */
+static int begin_part(struct slog_writer *writer, bool torn, struct stamp stamp,
+                      struct error *error)
+{
+    if (torn && buf_append_byte(&writer->lines, '\n') != 0)
+        return error_memory(error, "a line of the slogfile");
+    return start_line(writer, stamp, error);
+}
+
+/* The lines that have gathered since the last flush go into another part. */
+static int cut(struct slog_writer *writer, struct error *error)
+{
+    struct buf gathered = writer->lines;
+    bool torn;
+    int result;
+
+    /* When there is no room for another part, the next flush goes on in this one. */
+    writer->cut_due = false;
+    if (open_part(writer, writer->part + 1, &torn, error) != 0)
+        return -1;
+    writer->lines = (struct buf){0};
+    writer->line_start = 0;
+    result = begin_part(writer, torn, writer->cut, error);
+    buf_append(&writer->lines, gathered.data, gathered.length);
+    buf_free(&gathered);
+    writer->line_start = writer->lines.length;
+    return buf_failed(&writer->lines) ? error_memory(error, "a line of the slogfile") : result;
+}
+
+/* Writes what has gathered. */
+static int write_out(struct slog_writer *writer, struct error *error)
+{
+    size_t taken;
+    int result;
+
+    if (writer->cut_due && writer->line_start > 0 && cut(writer, error) != 0)
+        return -1;
+    result = slog_file_write(writer->file, writer->lines.data, writer->line_start, &taken, error);
+    buf_consume(&writer->lines, taken);
+    writer->line_start -= taken;
+    return result;
+}
+
+int slog_writer_flush(struct slog_writer *writer, struct error *error)
+{
+    bool any = writer->line_start > 0;
+
+    if (write_out(writer, error) != 0)
+        return -1;
+    writer->part_blocks += any;
+    if (!writer->cut_due && is_full(writer)) {
+        writer->cut_due = true;
+        writer->cut = writer->last;
+    }
+    return 0;
+}
+
+/* ---- opening and closing -------------------------------------------------- */
+
+/* A cut slogfile goes on in its last part, or behind it when that is full. */
+static int open_first(struct slog_writer *writer, bool *torn, struct error *error)
+{
+    const struct slog_rotation *rotation = &writer->start.rotation;
+    bool rotates = rotation->bytes > 0 || rotation->blocks > 0;
+    int64_t part = 0;
+
+    if (rotates && slog_parts_last(writer->path, &part, error) != 0)
+        return -1;
+    if (open_part(writer, part, torn, error) != 0)
+        return -1;
+    if (rotates && !slog_file_is_regular(writer->file))
+        return error_set(error, ERROR_USAGE, "%s: only a regular file can be cut into parts",
+                         writer->path);
+    return is_full(writer) ? open_part(writer, part + 1, torn, error) : 0;
+}
+
+static int copy_start(struct slog_writer *writer, const char *path, const struct slog_start *start,
+                      struct error *error)
+{
+    writer->start = *start;
+    writer->path = strdup(path);
+    writer->start.program = writer->program = strdup(start->program);
+    if (start->fingerprint != NULL)
+        writer->start.fingerprint = writer->fingerprint = strdup(start->fingerprint);
+    if (writer->path == NULL || writer->program == NULL ||
+        (start->fingerprint != NULL && writer->fingerprint == NULL))
+        return error_memory(error, "the slogfile writer");
+    return 0;
+}
+
+static void free_writer(struct slog_writer *writer)
+{
+    buf_free(&writer->lines);
+    free(writer->fingerprint);
+    free(writer->program);
+    free(writer->path);
+    free(writer);
+}
+
+struct slog_writer *slog_writer_open(const char *path, const struct slog_start *start,
+                                     struct error *error)
+{
+    struct slog_writer *writer = calloc(1, sizeof *writer);
+    struct error ignored;
+    bool torn;
+
+    if (writer == NULL) {
+        error_memory(error, "the slogfile writer");
+        return NULL;
+    }
+    if (copy_start(writer, path, start, error) == 0 &&
+        make_session(writer->session, start->stamp, error) == 0 &&
+        open_first(writer, &torn, error) == 0 &&
+        begin_part(writer, torn, start->stamp, error) == 0 && write_out(writer, error) == 0)
+        return writer;
+    if (writer->file != NULL)
+        (void)slog_file_close(writer->file, &ignored); /* the first error is the one to tell */
+    free_writer(writer);
+    return NULL;
+}
+
+struct slog_writer *slog_writer_aside(const struct slog_writer *writer)
+{
+    struct slog_writer *aside = calloc(1, sizeof *aside);
+
+    if (aside != NULL)
+        aside->start.stamp = writer->start.stamp;
+    return aside;
+}
+
+int slog_writer_join(struct slog_writer *writer, struct slog_writer *aside, struct error *error)
+{
+    int result = 0;
+
+    if (aside != NULL && writer != NULL && aside->line_start > 0) {
+        writer->last = aside->last;
+        if (buf_append(&writer->lines, aside->lines.data, aside->line_start) != 0) {
+            drop_line(writer);
+            result = error_memory(error, "lines of the slogfile");
+        }
+        writer->line_start = writer->lines.length;
+        if (result == 0 && writer->line_start >= FLUSH_AT)
+            result = write_out(writer, error);
+    }
+    if (aside != NULL)
+        free_writer(aside);
+    return result;
+}
+
+int slog_writer_close(struct slog_writer *writer, struct error *error)
+{
+    struct error second;
+    int result;
+
+    if (writer == NULL)
+        return 0;
+    result = write_out(writer, error);
+    if (slog_file_close(writer->file, result == 0 ? error : &second) != 0)
+        result = -1;
+    free_writer(writer);
+    return result;
+}

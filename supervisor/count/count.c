@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/count/count.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/log.h"
+#include "supervisor/count/count_options.h"
+#include "supervisor/count/count_print.h"
+#include "supervisor/count/count_profile.h"
+#include "supervisor/count/count_run.h"
+
+/* All that a whole command holds. */
+struct count {
+    struct count_options options;
+    struct guest_tools tools;
+    struct gas_model gas;
+    struct fingerprint fingerprint;
+    int profile_fd; /* what the counter says of places, in memory; -1 when not asked for */
+    struct count_run *runs;
+    size_t run_count;
+};
+
+static void show_progress(const struct count *count)
+{
+    if (count->options.repeat > 1 && isatty(STDERR_FILENO))
+        fprintf(stderr, "run %zu of %u\n", count->run_count + 1, count->options.repeat);
+}
+
+static int run_all(struct count *count, struct error *error)
+{
+    const struct count_program program = {
+        .arguments = count->options.arguments,
+        .environment = count->options.environment,
+        .directory = count->options.directory,
+        .plugin_options =
+            count->options.plugin.length > 0 ? buf_string(&count->options.plugin) : "",
+        .profile_fd = count->profile_fd,
+    };
+
+    count->runs = calloc(count->options.repeat, sizeof *count->runs);
+    if (count->runs == NULL || program.plugin_options == NULL)
+        return error_memory(error, "the runs");
+    for (; count->run_count < count->options.repeat; count->run_count++) {
+        show_progress(count);
+        if (count_run(&count->runs[count->run_count], &count->tools, &program, error) != 0)
+            return -1;
+    }
+    return fingerprint_take(&count->fingerprint, &count->tools, program.plugin_options,
+                            count->runs[0].report, error);
+}
+
+static int write_output(const char *path, const struct buf *out, struct error *error)
+{
+    int fd =
+        path == NULL ? STDERR_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int result;
+
+    if (fd < 0)
+        return error_system(error, errno, "cannot write %s", path);
+    result = io_write_all(fd, out->data, out->length);
+    if (result != 0)
+        error_system(error, errno, "cannot write %s", path == NULL ? "on stderr" : path);
+    if (path != NULL && close(fd) < 0 && result == 0)
+        result = error_system(error, errno, "cannot write %s", path);
+    return result;
+}
+
+static int print(const struct count *count, struct error *error)
+{
+    const struct count_findings findings = {
+        .arguments = count->options.arguments,
+        .runs = count->runs,
+        .run_count = count->run_count,
+        .kinds = count->options.kinds,
+        .gas = count->options.gas != NULL ? &count->gas : NULL,
+        .fingerprint = &count->fingerprint,
+    };
+    struct buf out = {0};
+    int result;
+
+    (count->options.json ? count_print_json : count_print_table)(&out, &findings);
+    result = buf_failed(&out) ? error_memory(error, "the result")
+                              : write_output(count->options.output, &out, error);
+    buf_free(&out);
+    if (result != 0)
+        return -1;
+    if (!count_findings_agree(&findings))
+        return error_set(error, ERROR_DELIVERY, "the counts of %zu runs differ", count->run_count);
+    return 0;
+}
+
+typedef int format_function(struct buf *, const struct count_profile *, struct error *);
+
+/* In one format; a path that is NULL was not asked for. */
+static int write_profile_as(format_function *format, const char *path,
+                            const struct count_profile *profile, struct error *error)
+{
+    struct buf out = {0};
+    int result;
+
+    if (path == NULL)
+        return 0;
+    result = format(&out, profile, error);
+    if (result == 0)
+        result =
+            buf_failed(&out) ? error_memory(error, "the profile") : write_output(path, &out, error);
+    buf_free(&out);
+    return result;
+}
+
+static int write_profiles(const struct count *count, struct error *error)
+{
+    struct count_profile profile;
+    char path[64];
+    int result;
+
+    if (count->profile_fd < 0)
+        return 0;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", count->profile_fd);
+    if (count_profile_read(&profile, path, error) != 0)
+        return -1;
+    result = write_profile_as(count_profile_fold, count->options.profile, &profile, error);
+    if (result == 0)
+        result = write_profile_as(count_profile_json, count->options.profile_json, &profile, error);
+    count_profile_free(&profile);
+    return result;
+}
+
+static int open_profile(struct count *count, struct error *error)
+{
+    count->profile_fd = memfd_create("gaspipe-profile", MFD_CLOEXEC);
+    if (count->profile_fd < 0)
+        return error_system(error, errno, "cannot make the memory for the profile");
+    return 0;
+}
+
+/* The first run that did not succeed is a failure of the whole. */
+static int check_ends(const struct count *count, struct error *error)
+{
+    struct buf words = {0};
+
+    for (size_t i = 0; i < count->run_count; i++) {
+        const struct count_run *run = &count->runs[i];
+
+        if (WIFEXITED(run->status) && WEXITSTATUS(run->status) == 0 && !run->total.over_limit)
+            continue;
+        count_print_end(&words, run);
+        error_set(error, ERROR_DELIVERY, "%s: %s", count->options.arguments[0],
+                  buf_string(&words) != NULL ? buf_string(&words) : "failed");
+        buf_free(&words);
+        return -1;
+    }
+    return 0;
+}
+
+static int carry_out(struct count *count, struct error *error)
+{
+    if (count->options.gas != NULL && gas_model_read(&count->gas, count->options.gas, error) != 0)
+        return -1;
+    if (guest_find_tools(&count->tools, error) != 0 || guest_pin_layout(&count->tools, error) != 0)
+        return -1;
+    if ((count->options.profile != NULL || count->options.profile_json != NULL) &&
+        open_profile(count, error) != 0)
+        return -1;
+    if (run_all(count, error) != 0)
+        return -1;
+    if (write_profiles(count, error) != 0)
+        return -1;
+    if (print(count, error) != 0)
+        return -1;
+    return check_ends(count, error);
+}
+
+static void count_free(struct count *count)
+{
+    for (size_t i = 0; i < count->run_count; i++)
+        count_run_free(&count->runs[i]);
+    free(count->runs);
+    if (count->profile_fd >= 0)
+        close(count->profile_fd);
+    fingerprint_free(&count->fingerprint);
+    count_options_free(&count->options);
+}
+
+int count_command(int argc, char **argv)
+{
+    struct count count = {.profile_fd = -1};
+    struct error error = {0};
+    int result = count_options_parse(&count.options, argc, argv, &error);
+
+    if (result == 0 && count.options.help)
+        fputs(count_options_help, stdout);
+    else if (result == 0)
+        result = carry_out(&count, &error);
+    count_free(&count);
+    if (result == 0)
+        return 0;
+    log_line("%s", error.text);
+    return (int)error.kind;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_COUNT_PROFILE_H
+#define GASPIPE_SUPERVISOR_COUNT_PROFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/*
+ * Instructions by function and by who called it, out of what the counter has
+ * written (counter/qemu/code/profile.h).
+ */
+
+struct profile_function {
+    char *object;   /* the file's name without its folder, or "[generated]"; owned */
+    char *name;     /* or "[unknown]"; owned. Both are visible ASCII without ';' */
+    uint64_t self;  /* instructions in the function itself */
+    uint64_t total; /* and in all that it called, recursion counted once */
+};
+
+/* A function, called by the one of the parent, and so on. */
+struct profile_stack {
+    size_t parent;   /* index of a stack before; 0: nobody called it */
+    size_t function; /* index */
+    uint64_t self;   /* instructions in the function itself, called so */
+};
+
+struct count_profile {
+    struct profile_function *functions;
+    size_t function_count;
+    struct profile_stack *stacks; /* the first stands for nobody */
+    size_t stack_count;
+};
+
+/* 0, or -1 with ERROR_INPUT (not such a file) or ERROR_SYSTEM. */
+int count_profile_read(struct count_profile *profile, const char *path, struct error *error);
+
+/*
+ * Folded stacks for flame graphs, most instructions first: the outermost function
+ * first, `OBJECT`FUNCTION;OBJECT`FUNCTION COUNT`, with a grave accent between
+ * object and function as DTrace has it. 0, or -1 with ERROR_SYSTEM without memory.
+ */
+int count_profile_fold(struct buf *out, const struct count_profile *profile, struct error *error);
+
+/*
+ * JSON lines, functions and stacks with most instructions first:
+ * {"kind":"object","object":O,"self":N}
+ * {"kind":"function","object":O,"function":F,"self":N,"total":N}
+ * {"kind":"stack","frames":["O`F",...],"self":N}, outermost first
+ * {"kind":"summary","instructions":N,"stacks":N}
+ * The `self` of each kind add up to the summary's instructions. 0, or -1 as above.
+ */
+int count_profile_json(struct buf *out, const struct count_profile *profile, struct error *error);
+
+/* A profile that is all zeros may be freed. */
+void count_profile_free(struct count_profile *profile);
+
+#endif

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/count/count_profile.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/io.h"
+#include "counter/pair_table.h"
+#include "supervisor/count/elf_symbols.h"
+
+#define PROFILE_BYTES_MAX ((size_t)1 << 32)
+
+enum line_type { LINE_PROCESS, LINE_CALL, LINE_COUNT };
+
+/* One line; a place in a file is looked up for calls and counts. */
+struct line {
+    enum line_type type;
+    uint64_t number; /* of a call: its ID; of a count: instructions */
+    uint64_t chain;  /* ID of the caller's chain, or of the one counted for */
+    uint64_t offset;
+    const char *path;
+    const char *object, *name; /* what is there; borrowed */
+    size_t function;           /* index */
+};
+
+/* A file of symbols stays open as long as names out of it are used. */
+struct reading {
+    struct line *lines;
+    size_t line_count;
+    struct line **sorted; /* calls and counts */
+    size_t sorted_count;
+    struct elf_symbols **files;
+    size_t file_count, file_room;
+    struct pair_table children; /* from (stack, function) to stack */
+    size_t *chains;             /* of the process that is being read, from ID to stack */
+    size_t chain_count, chain_room;
+    size_t stack_room;
+};
+
+/* ---- lines ---- */
+
+/* "123 ": moves on behind it. */
+static bool take_number(char **at, uint64_t *number)
+{
+    char *end;
+
+    if (**at < '0' || **at > '9')
+        return false;
+    errno = 0;
+    *number = strtoull(*at, &end, 10);
+    if (errno != 0 || *end != ' ')
+        return false;
+    *at = end + 1;
+    return true;
+}
+
+static bool parse_line(char *text, struct line *line)
+{
+    if (strncmp(text, "process ", 8) == 0) {
+        *line = (struct line){.type = LINE_PROCESS};
+        return true;
+    }
+    if (strncmp(text, "call ", 5) == 0)
+        *line = (struct line){.type = LINE_CALL};
+    else if (strncmp(text, "count ", 6) == 0)
+        *line = (struct line){.type = LINE_COUNT};
+    else
+        return false;
+    text += line->type == LINE_CALL ? 5 : 6;
+    if (!take_number(&text, &line->number) || !take_number(&text, &line->chain) ||
+        !take_number(&text, &line->offset))
+        return false;
+    line->path = text;
+    return *text != '\0';
+}
+
+/* The lines point into the text, whose newlines become ends. */
+static int parse_text(struct reading *reading, char *text, const char *path, struct error *error)
+{
+    size_t lines = 0;
+    char *next;
+
+    for (const char *c = text; *c != '\0'; c++)
+        lines += *c == '\n';
+    reading->lines = calloc(lines + 1, sizeof *reading->lines);
+    reading->sorted = calloc(lines + 1, sizeof *reading->sorted);
+    if (reading->lines == NULL || reading->sorted == NULL)
+        return error_memory(error, "the profile");
+    for (char *line = text; (next = strchr(line, '\n')) != NULL; line = next + 1) {
+        struct line *parsed = &reading->lines[reading->line_count++];
+
+        *next = '\0';
+        if (!parse_line(line, parsed))
+            return error_set(error, ERROR_INPUT, "%s:%zu: not a line of a profile", path,
+                             reading->line_count);
+        if (parsed->type != LINE_PROCESS)
+            reading->sorted[reading->sorted_count++] = parsed;
+    }
+    return 0;
+}
+
+/* ---- names ---- */
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct line *x = *(struct line *const *)a, *y = *(struct line *const *)b;
+    int order = strcmp(x->path, y->path);
+
+    return order != 0 ? order : (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static const char *object_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash == NULL ? "[generated]" : slash + 1;
+}
+
+static bool keep_file(struct reading *reading, struct elf_symbols *file)
+{
+    struct elf_symbols **files = array_reserve(
+        reading->files, &reading->file_room, reading->file_count + 1, sizeof(struct elf_symbols *));
+
+    if (files == NULL) {
+        elf_symbols_close(file);
+        return false;
+    }
+    reading->files = files;
+    files[reading->file_count++] = file;
+    return true;
+}
+
+/* A call returns behind itself, where another function may begin. */
+static void name_line(struct line *line, const struct elf_symbols *file)
+{
+    uint64_t offset = line->type == LINE_CALL && line->offset > 0 ? line->offset - 1 : line->offset;
+
+    line->object = object_name(line->path);
+    line->name = file != NULL ? elf_symbols_find(file, offset) : NULL;
+    if (line->name == NULL)
+        line->name = "[unknown]";
+}
+
+static int name_lines(struct reading *reading, struct error *error)
+{
+    struct elf_symbols *file = NULL;
+    const char *open_path = NULL;
+
+    qsort(reading->sorted, reading->sorted_count, sizeof(struct line *), compare_places);
+    for (size_t i = 0; i < reading->sorted_count; i++) {
+        struct line *line = reading->sorted[i];
+
+        if (open_path == NULL || strcmp(line->path, open_path) != 0) {
+            open_path = line->path;
+            file = elf_symbols_open(open_path);
+            if (file != NULL && !keep_file(reading, file))
+                return error_memory(error, "the profile");
+        }
+        name_line(line, file);
+    }
+    return 0;
+}
+
+/* ---- functions ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct line *x = *(struct line *const *)a, *y = *(struct line *const *)b;
+    int order = strcmp(x->object, y->object);
+
+    return order != 0 ? order : strcmp(x->name, y->name);
+}
+
+/* A copy that can stand in a folded stack and in JSON, whatever the file says. */
+static char *fit_name(const char *name)
+{
+    char *copy = strdup(name);
+
+    for (char *c = copy; c != NULL && *c != '\0'; c++) {
+        unsigned char byte = (unsigned char)*c;
+
+        if (byte <= ' ' || byte >= 0x7f || byte == ';')
+            *c = '_';
+    }
+    return copy;
+}
+
+static bool add_function(struct count_profile *profile, size_t *room, const struct line *line)
+{
+    struct profile_function *functions = array_reserve(
+        profile->functions, room, profile->function_count + 1, sizeof *profile->functions);
+
+    if (functions == NULL)
+        return false;
+    profile->functions = functions;
+    functions[profile->function_count] =
+        (struct profile_function){.object = fit_name(line->object), .name = fit_name(line->name)};
+    profile->function_count++;
+    return functions[profile->function_count - 1].object != NULL &&
+           functions[profile->function_count - 1].name != NULL;
+}
+
+static int make_functions(struct count_profile *profile, struct reading *reading,
+                          struct error *error)
+{
+    struct line **sorted = reading->sorted;
+    size_t room = 0;
+
+    qsort(sorted, reading->sorted_count, sizeof(struct line *), compare_names);
+    for (size_t i = 0; i < reading->sorted_count; i++) {
+        if ((i == 0 || compare_names(&sorted[i - 1], &sorted[i]) != 0) &&
+            !add_function(profile, &room, sorted[i]))
+            return error_memory(error, "the profile");
+        sorted[i]->function = profile->function_count - 1;
+    }
+    return 0;
+}
+
+/* ---- stacks ---- */
+
+static bool add_stack(struct count_profile *profile, struct reading *reading,
+                      struct profile_stack stack)
+{
+    struct profile_stack *stacks = array_reserve(profile->stacks, &reading->stack_room,
+                                                 profile->stack_count + 1, sizeof *stacks);
+
+    if (stacks == NULL)
+        return false;
+    profile->stacks = stacks;
+    stacks[profile->stack_count++] = stack;
+    return true;
+}
+
+/* The stack of that function, called by that one; 0 without memory. */
+static size_t find_stack(struct count_profile *profile, struct reading *reading, size_t parent,
+                         size_t function)
+{
+    struct pair *child = pair_table_find(&reading->children, parent, function);
+
+    if (child == NULL)
+        return 0;
+    if (child->value == 0) {
+        child->value = profile->stack_count;
+        if (!add_stack(profile, reading, (struct profile_stack){parent, function, 0}))
+            return 0;
+    }
+    return child->value;
+}
+
+/* IDs of chains come in order, from 1. */
+static bool keep_chain(struct reading *reading, size_t stack)
+{
+    size_t *chains = array_reserve(reading->chains, &reading->chain_room, reading->chain_count + 1,
+                                   sizeof *chains);
+
+    if (chains == NULL)
+        return false;
+    reading->chains = chains;
+    chains[reading->chain_count++] = stack;
+    return true;
+}
+
+static int take_line(struct count_profile *profile, struct reading *reading,
+                     const struct line *line, struct error *error)
+{
+    size_t stack;
+
+    if (line->type == LINE_PROCESS) {
+        reading->chain_count = 0;
+        return keep_chain(reading, 0) ? 0 : error_memory(error, "the profile");
+    }
+    if (line->chain >= reading->chain_count ||
+        (line->type == LINE_CALL && line->number != reading->chain_count))
+        return error_set(error, ERROR_INPUT, "the profile names a call that it does not have");
+    stack = find_stack(profile, reading, reading->chains[line->chain], line->function);
+    if (stack == 0 || (line->type == LINE_CALL && !keep_chain(reading, stack)))
+        return error_memory(error, "the profile");
+    if (line->type == LINE_COUNT)
+        profile->stacks[stack].self += line->number;
+    return 0;
+}
+
+static int make_stacks(struct count_profile *profile, struct reading *reading, struct error *error)
+{
+    if (!add_stack(profile, reading, (struct profile_stack){0}))
+        return error_memory(error, "the profile");
+    for (size_t i = 0; i < reading->line_count; i++)
+        if (take_line(profile, reading, &reading->lines[i], error) != 0)
+            return -1;
+    return 0;
+}
+
+/* Whether the function is called again further out in the stack. */
+static bool is_within_itself(const struct count_profile *profile, size_t stack)
+{
+    size_t function = profile->stacks[stack].function;
+
+    for (size_t outer = profile->stacks[stack].parent; outer != 0;
+         outer = profile->stacks[outer].parent)
+        if (profile->stacks[outer].function == function)
+            return true;
+    return false;
+}
+
+/* Stacks come behind their parents, so sums go inwards to outwards from the end. */
+static int sum_up(struct count_profile *profile, struct error *error)
+{
+    uint64_t *totals = calloc(profile->stack_count, sizeof *totals);
+
+    if (totals == NULL)
+        return error_memory(error, "the profile");
+    for (size_t i = profile->stack_count; i-- > 1;) {
+        const struct profile_stack *stack = &profile->stacks[i];
+        struct profile_function *function = &profile->functions[stack->function];
+
+        totals[i] += stack->self;
+        totals[stack->parent] += totals[i];
+        function->self += stack->self;
+        if (!is_within_itself(profile, i))
+            function->total += totals[i];
+    }
+    free(totals);
+    return 0;
+}
+
+static void reading_free(struct reading *reading)
+{
+    for (size_t i = 0; i < reading->file_count; i++)
+        elf_symbols_close(reading->files[i]);
+    free(reading->files);
+    free(reading->lines);
+    free(reading->sorted);
+    free(reading->chains);
+    pair_table_free(&reading->children);
+}
+
+static int read_text(struct count_profile *profile, char *text, const char *path,
+                     struct error *error)
+{
+    struct reading reading = {0};
+    int result = parse_text(&reading, text, path, error);
+
+    if (result == 0)
+        result = name_lines(&reading, error);
+    if (result == 0)
+        result = make_functions(profile, &reading, error);
+    if (result == 0)
+        result = make_stacks(profile, &reading, error);
+    if (result == 0)
+        result = sum_up(profile, error);
+    reading_free(&reading);
+    return result;
+}
+
+int count_profile_read(struct count_profile *profile, const char *path, struct error *error)
+{
+    struct buf text = {0};
+    int result = -1;
+
+    *profile = (struct count_profile){0};
+    if (io_read_file(path, PROFILE_BYTES_MAX, &text, error) == 0) {
+        if (buf_string(&text) == NULL)
+            error_memory(error, "the profile");
+        else
+            result = read_text(profile, text.data, path, error);
+    }
+    buf_free(&text);
+    if (result != 0)
+        count_profile_free(profile);
+    return result;
+}
+
+void count_profile_free(struct count_profile *profile)
+{
+    for (size_t i = 0; i < profile->function_count; i++) {
+        free(profile->functions[i].object);
+        free(profile->functions[i].name);
+    }
+    free(profile->functions);
+    free(profile->stacks);
+    *profile = (struct count_profile){0};
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/count/count_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "counter/gasmark.h"
+#include "counter/program_file.h"
+
+/* How the child says that it could not become QEMU; its errno follows in a pipe. */
+#define EXIT_NOT_STARTED 127
+
+/* ---- the program, or the interpreter of a script ---- */
+
+/* argv for a script's interpreter: what the script's line says, the script, the user's arguments.
+ */
+static const char **script_arguments(const struct program_file *file, const char *path,
+                                     const char *const *arguments)
+{
+    size_t count = 0, filled = 0;
+    const char **all;
+
+    while (arguments[count] != NULL)
+        count++;
+    all = calloc(file->words + count + 1, sizeof *all);
+    if (all == NULL)
+        return NULL;
+    while (filled < file->words) {
+        all[filled] = file->word[filled];
+        filled++;
+    }
+    all[filled++] = path;
+    memcpy(all + filled, arguments + 1, (count - 1) * sizeof *all);
+    return all;
+}
+
+static int open_program(const char *name, char path[PATH_MAX], struct program_file *file,
+                        struct error *error)
+{
+    int errnum;
+
+    if (guest_find_program(name, path, error) != 0)
+        return -1;
+    errnum = program_file_open(path, file);
+    if (errnum == ENOEXEC)
+        return error_set(error, ERROR_INPUT,
+                         "%s is neither an x86-64 ELF program nor a script for one", path);
+    if (errnum != 0)
+        return error_set(error, ERROR_INPUT, "cannot execute %s: %s", path, strerror(errnum));
+    return 0;
+}
+
+/* ---- the report ---- */
+
+/* A file in memory, for the counter to find as /proc/PID/fd/N. The descriptor, or -1. */
+static int make_report(struct count_run *run, struct error *error)
+{
+    int fd = memfd_create("gaspipe-count", MFD_CLOEXEC);
+    void *mapped;
+
+    if (fd < 0 || ftruncate(fd, (off_t)REPORT_SIZE) < 0)
+        goto failed;
+    mapped = mmap(NULL, REPORT_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (mapped == MAP_FAILED)
+        goto failed;
+    run->report = mapped;
+    run->report->version = REPORT_VERSION;
+    return fd;
+failed:
+    error_system(error, errno, "cannot make the memory for the counts");
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+const struct report_process *count_run_process(const struct count_run *run, size_t index)
+{
+    const char *records = (const char *)run->report + REPORT_HEAD_SIZE;
+
+    return (const struct report_process *)(const void *)(records + index * REPORT_PAGE);
+}
+
+static void add_process(struct count_total *total, const struct report_process *process)
+{
+    total->instructions += report_instructions(process);
+    total->bytes_read += process->bytes_read;
+    total->bytes_written += process->bytes_written;
+    total->syscalls += process->syscalls;
+    total->faults += process->faults;
+    for (int kind = 0; kind < KIND_COUNT; kind++)
+        total->kinds[kind] += report_kind(process, kind);
+    for (size_t call = 0; call < REPORT_SYSCALLS; call++)
+        total->calls[call] += process->by_number[call];
+    total->exact &= process->faults == 0 || process->precision == GASMARK_INSTRUCTION;
+    total->over_limit |= process->over_limit != 0;
+}
+
+static struct count_total sum_up(const struct count_run *run)
+{
+    uint32_t processes = run->report->processes;
+    struct count_total total = {.exact = true, .complete = processes <= REPORT_PROCESSES_MAX};
+
+    total.processes = total.complete ? processes : REPORT_PROCESSES_MAX;
+    for (size_t i = 0; i < total.processes; i++)
+        add_process(&total, count_run_process(run, i));
+    return total;
+}
+
+size_t count_run_regions(const struct count_run *run)
+{
+    uint32_t regions = run->report->regions;
+
+    return regions < REPORT_REGIONS_MAX ? regions : REPORT_REGIONS_MAX;
+}
+
+static bool totals_agree(const struct count_total *a, const struct count_total *b)
+{
+    return a->instructions == b->instructions && a->bytes_read == b->bytes_read &&
+           a->bytes_written == b->bytes_written && a->syscalls == b->syscalls &&
+           a->processes == b->processes && memcmp(a->kinds, b->kinds, sizeof a->kinds) == 0 &&
+           memcmp(a->calls, b->calls, sizeof a->calls) == 0;
+}
+
+/* Whichever process and thread it was in. */
+static bool regions_agree(const struct report_region *a, const struct report_region *b)
+{
+    return a->instructions == b->instructions && a->bytes_read == b->bytes_read &&
+           a->bytes_written == b->bytes_written &&
+           memcmp(a->kinds, b->kinds, sizeof a->kinds) == 0 &&
+           memcmp(a->by_number, b->by_number, sizeof a->by_number) == 0;
+}
+
+bool count_run_agrees(const struct count_run *run, const struct count_run *other)
+{
+    size_t regions = count_run_regions(run);
+
+    if (!totals_agree(&run->total, &other->total) || regions != count_run_regions(other))
+        return false;
+    for (size_t i = 0; i < regions; i++)
+        if (!regions_agree(&run->report->region[i], &other->report->region[i]))
+            return false;
+    return true;
+}
+
+/* ---- the process ---- */
+
+/* As a shell would start it, whatever was ignored or blocked here. */
+static void reset_signals(void)
+{
+    sigset_t none;
+
+    for (int number = 1; number < NSIG; number++)
+        signal(number, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* In the child: no descriptors but 0, 1, 2 and the program's. Returns when it failed. */
+static void become(const struct guest_command *command, int program_fd, int failure_fd,
+                   const char *directory)
+{
+    reset_signals();
+    if (directory != NULL && chdir(directory) < 0)
+        return;
+    if (program_fd == GUEST_PROGRAM_FD ? fcntl(program_fd, F_SETFD, 0) < 0
+                                       : dup2(program_fd, GUEST_PROGRAM_FD) < 0)
+        return;
+    /* The rest is close-on-exec or goes here; failure_fd lives until the execve. */
+    for (int fd = 3; fd < failure_fd; fd++)
+        if (fd != GUEST_PROGRAM_FD)
+            close(fd);
+    if (close_range((unsigned)failure_fd + 1, ~0U, 0) < 0)
+        return;
+    execve(command->path, command->arguments, (char *const *)(uintptr_t)command->environment);
+}
+
+/* A pipe's end above GUEST_PROGRAM_FD, so that neither takes the other's place. */
+static int make_failure_pipe(int ends[2])
+{
+    int high;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -1;
+    high = fcntl(ends[1], F_DUPFD_CLOEXEC, GUEST_PROGRAM_FD + 1);
+    close(ends[1]);
+    if (high < 0)
+        close(ends[0]);
+    ends[1] = high;
+    return high < 0 ? -1 : 0;
+}
+
+/* The process, or -1 with errno, also for what failed in the child. */
+static pid_t start(const struct guest_command *command, int program_fd, const char *directory)
+{
+    int failure = 0, ends[2];
+    ssize_t length;
+    pid_t child;
+
+    if (make_failure_pipe(ends) < 0)
+        return -1;
+    child = fork();
+    if (child == 0) {
+        become(command, program_fd, ends[1], directory);
+        failure = errno;
+        _exit(write(ends[1], &failure, sizeof failure) > 0 ? EXIT_NOT_STARTED : EXIT_FAILURE);
+    }
+    close(ends[1]);
+    while ((length = read(ends[0], &failure, sizeof failure)) < 0 && errno == EINTR)
+        ;
+    close(ends[0]);
+    if (child > 0 && length == sizeof failure) {
+        waitpid(child, NULL, 0);
+        errno = failure;
+        return -1;
+    }
+    return child;
+}
+
+/* Ctrl-C ends the program, and what was counted until then is still told. */
+static int wait_for(pid_t child, int *status)
+{
+    void (*interrupt)(int) = signal(SIGINT, SIG_IGN);
+    void (*quit)(int) = signal(SIGQUIT, SIG_IGN);
+    pid_t ended;
+
+    while ((ended = waitpid(child, status, 0)) < 0 && errno == EINTR)
+        ;
+    signal(SIGINT, interrupt);
+    signal(SIGQUIT, quit);
+    return ended < 0 ? -1 : 0;
+}
+
+static int run_command(struct count_run *run, const struct guest_command *command, int program_fd,
+                       const char *directory, struct error *error)
+{
+    pid_t child = start(command, program_fd, directory);
+
+    if (child < 0 && directory != NULL)
+        return error_system(error, errno, "cannot start %s in %s", command->path, directory);
+    if (child < 0)
+        return error_system(error, errno, "cannot start %s", command->path);
+    if (wait_for(child, &run->status) < 0)
+        return error_system(error, errno, "cannot wait for the program");
+    run->total = sum_up(run);
+    if (run->report->processes == 0)
+        return error_set(error, ERROR_SYSTEM, "%s did not start the counter", command->path);
+    return 0;
+}
+
+static int run_guest(struct count_run *run, const struct guest_tools *tools,
+                     const struct guest_program *guest, int program_fd, const char *directory,
+                     struct error *error)
+{
+    struct guest_command command;
+    int result;
+
+    if (guest_command_build(&command, tools, guest, error) != 0)
+        return -1;
+    result = run_command(run, &command, program_fd, directory, error);
+    guest_command_free(&command);
+    return result;
+}
+
+int count_run(struct count_run *run, const struct guest_tools *tools,
+              const struct count_program *program, struct error *error)
+{
+    struct guest_program guest = {program->arguments, program->environment, NULL};
+    struct buf options = {0};
+    struct program_file file;
+    const char **scripted = NULL;
+    char path[PATH_MAX];
+    int report_fd, result = -1;
+
+    *run = (struct count_run){0};
+    if (open_program(program->arguments[0], path, &file, error) != 0)
+        return -1;
+    report_fd = make_report(run, error);
+    if (report_fd < 0)
+        goto out_program;
+    buf_printf(&options, "follow=exec,report=/proc/%d/fd/%d%s%s", (int)getpid(), report_fd,
+               program->plugin_options[0] != '\0' ? "," : "", program->plugin_options);
+    if (program->profile_fd >= 0)
+        buf_printf(&options, ",profile=/proc/%d/fd/%d", (int)getpid(), program->profile_fd);
+    guest.plugin_options = buf_string(&options);
+    if (file.words > 0)
+        guest.arguments = scripted = script_arguments(&file, path, program->arguments);
+    if (guest.plugin_options == NULL || guest.arguments == NULL)
+        error_memory(error, "the command line");
+    else
+        result = run_guest(run, tools, &guest, file.fd, program->directory, error);
+    free(scripted);
+    buf_free(&options);
+    close(report_fd);
+out_program:
+    close(file.fd);
+    if (result != 0)
+        count_run_free(run);
+    return result;
+}
+
+void count_run_free(struct count_run *run)
+{
+    if (run->report != NULL)
+        munmap(run->report, REPORT_SIZE);
+    *run = (struct count_run){0};
+}

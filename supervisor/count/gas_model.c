@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/count/gas_model.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+static const char *const names[] = {"instruction", "byteRead", "byteWritten", "syscall"};
+
+#define NAMES (sizeof names / sizeof *names)
+
+static double *weight_of(struct gas_model *model, size_t name)
+{
+    double *const weights[NAMES] = {&model->instruction, &model->byte_read, &model->byte_written,
+                                    &model->syscall};
+
+    return weights[name];
+}
+
+static int take_member(struct gas_model *model, const char *path, const char *name,
+                       const json_t *value, struct error *error)
+{
+    if (strcmp(name, "name") == 0 || strcmp(name, "source") == 0)
+        return 0;
+    for (size_t i = 0; i < NAMES; i++) {
+        if (strcmp(name, names[i]) != 0)
+            continue;
+        if (!json_is_number(value) || !(json_number_value(value) >= 0))
+            return error_set(error, ERROR_INPUT, "%s: \"%s\" must be a number of zero or more",
+                             path, name);
+        *weight_of(model, i) = json_number_value(value);
+        return 0;
+    }
+    return error_set(error, ERROR_INPUT,
+                     "%s: \"%s\" is no weight; there are instruction, byteRead, byteWritten and "
+                     "syscall",
+                     path, name);
+}
+
+int gas_model_read(struct gas_model *model, const char *path, struct error *error)
+{
+    json_error_t fault;
+    json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &fault), *value;
+    const char *name;
+    int result = 0;
+
+    *model = (struct gas_model){0};
+    if (object == NULL && fault.line < 0)
+        return error_set(error, ERROR_INPUT, "%s: %s", path, fault.text);
+    if (object == NULL)
+        return error_set(error, ERROR_INPUT, "%s:%d: %s", path, fault.line, fault.text);
+    if (!json_is_object(object))
+        result = error_set(error, ERROR_INPUT, "%s: a gas model is a JSON object", path);
+    json_object_foreach(object, name, value)
+    {
+        if (result == 0)
+            result = take_member(model, path, name, value, error);
+    }
+    json_decref(object);
+    return result;
+}
+
+double gas_model_price(const struct gas_model *model, uint64_t instructions, uint64_t bytes_read,
+                       uint64_t bytes_written, uint64_t syscalls)
+{
+    return ceil(model->instruction * (double)instructions + model->byte_read * (double)bytes_read +
+                model->byte_written * (double)bytes_written + model->syscall * (double)syscalls);
+}

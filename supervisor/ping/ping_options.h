@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_PING_OPTIONS_H
+#define GASPIPE_SUPERVISOR_PING_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "supervisor/process/placement.h"
+
+enum { PING_SIZES_MAX = 16 };
+
+/* The command line of `gaspipe ping`. Strings are borrowed from argv. */
+struct ping_options {
+    size_t sizes[PING_SIZES_MAX]; /* bytes of each message */
+    size_t size_count;
+    size_t count; /* round trips of each size; 0: by size */
+    enum placement_kind placement;
+    size_t load;        /* processes that compute meanwhile */
+    bool counted;       /* under QEMU with the counter */
+    const char *worker; /* path of another worker; NULL: ours */
+    bool json;
+    bool help;
+};
+
+extern const char ping_options_help[];
+
+/* argv[0] is "ping". 0, or -1 with ERROR_USAGE. After --help only `help` is of use. */
+int ping_options_parse(struct ping_options *options, int argc, char **argv, struct error *error);
+
+/* How many round trips a message of that size makes. */
+size_t ping_options_count(const struct ping_options *options, size_t size);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/ping/ping_peer.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/command.h"
+#include "proto/meter.h"
+#include "proto/netstring.h"
+
+static const char echo[] = "globalThis.handleCommand = bytes => ({ result: bytes });";
+
+/* What goes wrong in a callback ends the run of round trips. */
+static void fail(struct ping_peer *peer, const struct error *error)
+{
+    if (peer->error.kind == ERROR_NONE)
+        peer->error = *error;
+    uv_stop(peer->loop);
+}
+
+static void send_parts(struct ping_peer *peer, char command, struct iovec text)
+{
+    struct iovec parts[] = {{&command, 1}, text};
+    struct error error;
+
+    if (worker_process_send(peer->process, parts, 2, &peer->sent, &error) != 0)
+        fail(peer, &error);
+}
+
+/* Where a round trip's time went, in nanoseconds. */
+struct trip {
+    int64_t down, worker, up;
+};
+
+/* Times of xsnap-worker are in microseconds and on the clock that can be set. */
+static struct trip split_trip(const struct ping_peer *peer, const struct meter *meter,
+                              struct stamp come)
+{
+    const struct stamp *first = &meter->stamps[0], *last = &meter->stamps[meter->stamp_count - 1];
+
+    if (first->mono != 0)
+        return (struct trip){
+            .down = first->mono - peer->sent.mono,
+            .worker = last->mono - first->mono,
+            .up = come.mono - last->mono,
+        };
+    return (struct trip){
+        .down = (first->real - peer->sent.real) * 1000,
+        .worker = (last->real - first->real) * 1000,
+        .up = (come.real - last->real) * 1000,
+    };
+}
+
+static void add_trip(const struct ping_peer *peer, const struct trip *trip, struct stamp come,
+                     struct stamp done)
+{
+    struct ping_trips *trips = peer->trips;
+
+    if (trips == NULL)
+        return;
+    ping_samples_add(&trips->total, done.mono - peer->sent.mono);
+    ping_samples_add(&trips->record, done.mono - come.mono);
+    ping_samples_add(&trips->down, trip->down);
+    ping_samples_add(&trips->worker, trip->worker);
+    ping_samples_add(&trips->up, trip->up);
+}
+
+static void take_trip(const struct ping_peer *peer, const struct meter *meter, struct stamp come)
+{
+    struct trip trip = split_trip(peer, meter, come);
+    const struct placement_observation seen = {
+        .now = come.mono,
+        .waited = trip.down + trip.up,
+        .frames = 2,
+        .in_flight = 1,
+    };
+    const char *reason;
+
+    add_trip(peer, &trip, come, stamp_after(come));
+    (void)placement_observe(peer->placement, &seen, &reason);
+}
+
+static int take_answer(struct ping_peer *peer, struct iovec frame, struct stamp come,
+                       struct error *error)
+{
+    const char *bytes = frame.iov_base;
+    struct iovec result;
+    struct meter meter;
+    size_t stamps;
+
+    if (frame.iov_len == 0 || bytes[0] != COMMAND_DONE)
+        return error_set(error, ERROR_SYSTEM, "the worker did not answer but said: %.*s",
+                         (int)frame.iov_len, bytes);
+    if (meter_split((struct iovec){(char *)bytes + 1, frame.iov_len - 1}, &meter, &result, error) !=
+        0)
+        return -1;
+    stamps = meter.stamp_count;
+    if (stamps >= 2)
+        take_trip(peer, &meter, come);
+    meter_free(&meter);
+    if (stamps < 2)
+        return error_set(error, ERROR_SYSTEM, "the worker took %zu stamps of a delivery, not two",
+                         stamps);
+    return 0;
+}
+
+static void got_frame(void *context, struct iovec frame, struct stamp come)
+{
+    struct ping_peer *peer = context;
+    struct error error;
+
+    if (take_answer(peer, frame, come, &error) != 0) {
+        fail(peer, &error);
+        return;
+    }
+    peer->left--;
+    if (peer->left > 0) {
+        send_parts(peer, COMMAND_DELIVER, peer->message);
+        return;
+    }
+    peer->fro = netstring_size(frame.iov_len);
+    uv_stop(peer->loop);
+}
+
+static void got_bad_frame(void *context, const struct error *error)
+{
+    fail(context, error);
+}
+
+static void got_words(void *context, const char *line)
+{
+    struct ping_peer *peer = context;
+
+    snprintf(peer->words, sizeof peer->words, ": %s", line);
+}
+
+static void gone(void *context, int exit_status, int signal_number)
+{
+    struct ping_peer *peer = context;
+    struct error error;
+
+    peer->gone = true;
+    if (signal_number != 0)
+        error_set(&error, ERROR_SYSTEM, "the worker was killed by signal %d (%s)", signal_number,
+                  strsignal(signal_number));
+    else
+        error_set(&error, ERROR_SYSTEM, "the worker ended with exit status %d%s", exit_status,
+                  peer->words);
+    fail(peer, &error);
+}
+
+/* Until the round trips are made or something goes wrong. */
+static int wait_for_answers(struct ping_peer *peer, struct error *error)
+{
+    (void)uv_run(peer->loop, UV_RUN_DEFAULT);
+    if (peer->error.kind == ERROR_NONE)
+        return 0;
+    *error = peer->error;
+    return -1;
+}
+
+int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launcher *launcher,
+                    struct placement *placement, struct error *error)
+{
+    const struct worker_listener listener = {
+        .context = peer,
+        .frame = got_frame,
+        .bad_frame = got_bad_frame,
+        .words = got_words,
+        .gone = gone,
+    };
+
+    *peer = (struct ping_peer){.loop = loop, .placement = placement, .left = 1};
+    peer->process = launcher_start(launcher, loop, "gaspipe-worker:ping", &listener, error);
+    if (peer->process == NULL)
+        return -1;
+    send_parts(peer, COMMAND_EVALUATE, (struct iovec){(char *)echo, strlen(echo)});
+    return wait_for_answers(peer, error);
+}
+
+int ping_peer_run(struct ping_peer *peer, struct iovec message, size_t count,
+                  struct ping_trips *trips, struct error *error)
+{
+    peer->message = message;
+    peer->left = count;
+    peer->trips = trips;
+    peer->to = netstring_size(message.iov_len + 1);
+    send_parts(peer, COMMAND_DELIVER, message);
+    return wait_for_answers(peer, error);
+}
+
+void ping_peer_stop(struct ping_peer *peer)
+{
+    if (peer->process == NULL)
+        return;
+    worker_process_hang_up(peer->process);
+    while (!peer->gone)
+        (void)uv_run(peer->loop, UV_RUN_DEFAULT);
+    worker_process_free(peer->process);
+    (void)uv_run(peer->loop, UV_RUN_DEFAULT);
+}

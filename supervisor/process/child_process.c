@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/process/child_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Where SIGCHLD was ignored when we were started, children would be reaped by nobody's asking,
+ * and how they ended be lost. */
+static void keep_the_ended(void)
+{
+    struct sigaction action;
+
+    /* Neither can fail: the signal is one. */
+    (void)sigaction(SIGCHLD, NULL, &action);
+    if (action.sa_handler != SIG_IGN)
+        return;
+    action.sa_handler = SIG_DFL;
+    (void)sigaction(SIGCHLD, &action, NULL);
+}
+
+/* ---- the start; a function that can fail returns 0 or an errno, as posix_spawn() does ---- */
+
+static int set_attributes(posix_spawnattr_t *attributes)
+{
+    sigset_t all, none;
+    int result;
+
+    (void)sigfillset(&all);
+    (void)sigemptyset(&none);
+    result = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
+                                                      POSIX_SPAWN_SETSIGMASK);
+    if (result == 0)
+        result = posix_spawnattr_setpgroup(attributes, 0);
+    if (result == 0)
+        result = posix_spawnattr_setsigdefault(attributes, &all);
+    return result != 0 ? result : posix_spawnattr_setsigmask(attributes, &none);
+}
+
+/* The copies lie above all of its descriptors, so that none is overwritten before its turn. */
+static int set_actions(posix_spawn_file_actions_t *actions, const struct child_launch *launch,
+                       const int *copies)
+{
+    int result = posix_spawn_file_actions_addchdir_np(actions, "/");
+
+    for (int fd = 0; fd < launch->fd_count && result == 0; fd++) {
+        if (copies[fd] >= 0)
+            result = posix_spawn_file_actions_adddup2(actions, copies[fd], fd);
+        else if (fd <= STDERR_FILENO)
+            result = posix_spawn_file_actions_addopen(actions, fd, "/dev/null",
+                                                      fd == STDIN_FILENO ? O_RDONLY : O_RDWR, 0);
+    }
+    return result;
+}
+
+static int spawn(pid_t *pid, const struct child_launch *launch, const int *copies)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int result;
+
+    result = posix_spawn_file_actions_init(&actions);
+    if (result != 0)
+        return result;
+    result = posix_spawnattr_init(&attributes);
+    if (result == 0) {
+        result = set_attributes(&attributes);
+        if (result == 0)
+            result = set_actions(&actions, launch, copies);
+        if (result == 0)
+            result = posix_spawn(pid, launch->path, &actions, &attributes, launch->arguments,
+                                 launch->environment);
+        (void)posix_spawnattr_destroy(&attributes);
+    }
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return result;
+}
+
+static int spawn_with_copies(pid_t *pid, const struct child_launch *launch)
+{
+    int copies[launch->fd_count];
+    int result = 0;
+
+    memset(copies, -1, sizeof copies);
+    for (int i = 0; i < launch->fd_count && result == 0; i++) {
+        if (launch->fds[i] >= 0)
+            copies[i] = fcntl(launch->fds[i], F_DUPFD_CLOEXEC, launch->fd_count);
+        if (launch->fds[i] >= 0 && copies[i] < 0)
+            result = errno;
+    }
+    if (result == 0)
+        result = spawn(pid, launch, copies);
+    for (int i = 0; i < launch->fd_count; i++)
+        if (copies[i] >= 0)
+            close(copies[i]);
+    return result;
+}
+
+/* ---- the end ---- */
+
+static void end_readable(uv_poll_t *poll, int status, int events)
+{
+    struct child_process *child = (struct child_process *)poll;
+    siginfo_t info = {0};
+
+    (void)status;
+    (void)events;
+    if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0)
+        return;
+    (void)uv_poll_stop(poll);
+    child->ended(child, info.si_code == CLD_EXITED ? info.si_status : 0,
+                 info.si_code == CLD_EXITED ? 0 : info.si_status);
+}
+
+static int watch(struct child_process *child, uv_loop_t *loop)
+{
+    int result;
+
+    child->pidfd = pidfd_open(child->pid, 0);
+    if (child->pidfd < 0)
+        return uv_translate_sys_error(errno);
+    result = uv_poll_init(loop, &child->end, child->pidfd);
+    if (result != 0)
+        child_process_free(child);
+    else
+        (void)uv_poll_start(&child->end, UV_READABLE, end_readable); /* cannot fail: it is open */
+    return result;
+}
+
+int child_process_start(struct child_process *child, uv_loop_t *loop,
+                        const struct child_launch *launch,
+                        void (*ended)(struct child_process *child, int exit_status,
+                                      int signal_number),
+                        struct error *error)
+{
+    int result;
+
+    _Static_assert(offsetof(struct child_process, end) == 0, "end_readable() relies on it");
+    child->ended = ended;
+    keep_the_ended();
+    result = spawn_with_copies(&child->pid, launch);
+    if (result != 0)
+        return error_set(error, ERROR_SYSTEM, "cannot start %s: %s", launch->path,
+                         strerror(result));
+    result = watch(child, loop);
+    if (result == 0)
+        return 0;
+    (void)kill(-child->pid, SIGKILL);
+    (void)waitpid(child->pid, NULL, 0);
+    return error_set(error, ERROR_SYSTEM, "cannot watch %s: %s", launch->path, uv_strerror(result));
+}
+
+void child_process_free(struct child_process *child)
+{
+    close(child->pidfd);
+    child->pidfd = -1;
+}

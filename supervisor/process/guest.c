@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/process/guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "counter/program_file.h"
+#include "supervisor/process/locate.h"
+
+#define STRING_OF(x)        STRING_OF_TOKENS(x)
+#define STRING_OF_TOKENS(x) #x
+
+#define QEMU_PROGRAM "qemu-x86_64"
+#define PLUGIN_FILE  "libgascount.so"
+#define HOW_TO_GET   "on Debian 12: apt-get install qemu-user"
+
+/* A program that takes plugins offers them the first function, from 9.0 on also the second. */
+#define PLUGIN_FUNCTION       "qemu_plugin_register_vcpu_tb_trans_cb"
+#define LATER_PLUGIN_FUNCTION "qemu_plugin_scoreboard_new"
+
+#define STACK_SIZE 8388608
+
+/* The reasons for each stand in docs/counting.md. */
+static const char *const pinned_options[] = {
+    "-cpu",  "Nehalem", /* x86-64-v2: all of its instructions exist in every QEMU, on every host */
+    "-seed", "1",       /* what AT_RANDOM points to */
+    "-s",    STRING_OF(STACK_SIZE), /* bytes */
+    "-r",    "6.1.0",               /* what uname(2) says */
+    "-L",    "/",                   /* no other root for libraries */
+};
+
+#define PINNED_OPTIONS (sizeof pinned_options / sizeof *pinned_options)
+
+/*
+ * A QEMU that puts the program where the kernel would, 0x555555556000, lies there itself
+ * where addresses are not random: so much further on in the host there is room.
+ */
+static const char *const later_options[] = {"-B", "0x10000000"};
+
+#define LATER_OPTIONS (sizeof later_options / sizeof *later_options)
+
+/* Without a limit to the stack the kernel lays out memory from below, as QEMU does. */
+int guest_pin_layout(const struct guest_tools *tools, struct error *error)
+{
+    struct rlimit limit;
+
+    if (personality(PER_LINUX | (tools->later ? ADDR_NO_RANDOMIZE : 0)) < 0)
+        return error_system(error, errno, "cannot set the personality of processes");
+    if (getrlimit(RLIMIT_STACK, &limit) != 0)
+        return error_system(error, errno, "cannot read the stack's limit");
+    limit.rlim_cur = limit.rlim_max < STACK_SIZE ? limit.rlim_max : STACK_SIZE;
+    if (setrlimit(RLIMIT_STACK, &limit) != 0)
+        return error_system(error, errno, "cannot set the stack's limit");
+    return 0;
+}
+
+const char *const *guest_environment(void)
+{
+    static const char *const environment[] = {
+        "PATH=/usr/local/bin:/usr/bin:/bin",
+        "HOME=/",
+        "LC_ALL=C",
+        "TZ=UTC0",
+        "PYTHONHASHSEED=0",
+        NULL,
+    };
+
+    return environment;
+}
+
+static bool has(const void *bytes, size_t size, const char *name)
+{
+    return memmem(bytes, size, name, strlen(name)) != NULL;
+}
+
+/* 1 or 0, or -1 with errno. Looks for the functions' names in the file. */
+static int takes_plugins(const char *path, bool *later)
+{
+    struct stat status;
+    int takes = -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *bytes;
+
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &status) < 0)
+        goto out;
+    bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        goto out;
+    takes = has(bytes, (size_t)status.st_size, PLUGIN_FUNCTION);
+    *later = has(bytes, (size_t)status.st_size, LATER_PLUGIN_FUNCTION);
+    munmap(bytes, (size_t)status.st_size);
+out:
+    close(fd);
+    return takes;
+}
+
+/* The first executable file of that name along PATH. */
+static bool find_along_path(const char *name, char path[PATH_MAX])
+{
+    const char *folder = getenv("PATH");
+
+    while (folder != NULL && *folder != '\0') {
+        int length = (int)strcspn(folder, ":");
+        int written = snprintf(path, PATH_MAX, "%.*s/%s", length, folder, name);
+
+        if (length > 0 && written < PATH_MAX && access(path, X_OK) == 0)
+            return true;
+        folder += length;
+        folder += *folder == ':';
+    }
+    return false;
+}
+
+static int find_qemu(struct guest_tools *tools, struct error *error)
+{
+    const char *path = tools->qemu;
+
+    if (!find_along_path(QEMU_PROGRAM, tools->qemu))
+        return error_set(error, ERROR_SYSTEM,
+                         QEMU_PROGRAM " is not in PATH; instructions are counted under it (%s)",
+                         HOW_TO_GET);
+    switch (takes_plugins(path, &tools->later)) {
+    case -1:
+        return error_system(error, errno, "cannot read %s", path);
+    case 0:
+        return error_set(error, ERROR_SYSTEM,
+                         "%s takes no plugins, as Debian's static builds after version 12 do not; "
+                         "the counter needs a dynamic QEMU of version 7.2 to 10 (%s)",
+                         path, HOW_TO_GET);
+    default:
+        return 0;
+    }
+}
+
+int guest_find_tools(struct guest_tools *tools, struct error *error)
+{
+    if (find_qemu(tools, error) < 0)
+        return -1;
+    return locate(PLUGIN_FILE, tools->plugin, error);
+}
+
+/* The value of -plugin: a comma within the path is written twice. */
+static char *plugin_value(const char *path, const char *options)
+{
+    struct buf value = {0};
+    char *string;
+
+    for (const char *c = path; *c != '\0'; c++) {
+        buf_append_byte(&value, *c);
+        if (*c == ',')
+            buf_append_byte(&value, ',');
+    }
+    if (options != NULL && *options != '\0')
+        buf_printf(&value, ",%s", options);
+    string = buf_string(&value) != NULL ? strdup(buf_string(&value)) : NULL;
+    buf_free(&value);
+    return string;
+}
+
+static size_t count_strings(const char *const *strings)
+{
+    size_t count = 0;
+
+    while (strings[count] != NULL)
+        count++;
+    return count;
+}
+
+/* Fills argv, all strings new. False when one of them could not be had: its place is empty. */
+static bool fill_arguments(char **next, const struct guest_tools *tools,
+                           const struct guest_program *program)
+{
+    char **first = next;
+
+    *next++ = strdup(QEMU_PROGRAM);
+    for (size_t i = 0; i < PINNED_OPTIONS; i++)
+        *next++ = strdup(pinned_options[i]);
+    for (size_t i = 0; tools->later && i < LATER_OPTIONS; i++)
+        *next++ = strdup(later_options[i]);
+    *next++ = strdup("-plugin");
+    *next++ = plugin_value(tools->plugin, program->plugin_options);
+    *next++ = strdup("-0");
+    *next++ = strdup(program->arguments[0]);
+    *next++ = strdup("/proc/self/fd/" STRING_OF(GUEST_PROGRAM_FD));
+    for (size_t i = 1; program->arguments[i] != NULL; i++)
+        *next++ = strdup(program->arguments[i]);
+    for (char **string = first; string < next; string++)
+        if (*string == NULL)
+            return false;
+    return true;
+}
+
+int guest_command_build(struct guest_command *command, const struct guest_tools *tools,
+                        const struct guest_program *program, struct error *error)
+{
+    size_t count = 1 + PINNED_OPTIONS + (tools->later ? LATER_OPTIONS : 0) + 5 +
+                   count_strings(program->arguments);
+
+    *command = (struct guest_command){
+        .path = tools->qemu,
+        .arguments = calloc(count + 1, sizeof *command->arguments),
+        .environment = program->environment ? program->environment : guest_environment(),
+    };
+    if (command->arguments == NULL)
+        return error_memory(error, "the command line of " QEMU_PROGRAM);
+    command->argument_count = count;
+    if (fill_arguments(command->arguments, tools, program))
+        return 0;
+    guest_command_free(command);
+    return error_memory(error, "the command line of " QEMU_PROGRAM);
+}
+
+void guest_command_free(struct guest_command *command)
+{
+    for (size_t i = 0; i < command->argument_count; i++)
+        free(command->arguments[i]);
+    free(command->arguments);
+    *command = (struct guest_command){0};
+}
+
+int guest_find_program(const char *name, char path[PATH_MAX], struct error *error)
+{
+    if (strchr(name, '/') == NULL) {
+        if (find_along_path(name, path))
+            return 0;
+        return error_set(error, ERROR_INPUT, "there is no program '%s' in PATH", name);
+    }
+    if (snprintf(path, PATH_MAX, "%s", name) >= PATH_MAX)
+        return error_set(error, ERROR_INPUT, "the path of the program is too long");
+    return 0;
+}
+
+int guest_open_program(const char *path, struct error *error)
+{
+    struct program_file file;
+    int errnum = program_file_open(path, &file);
+
+    if (errnum == 0 && file.words == 0)
+        return file.fd;
+    if (errnum == 0)
+        close(file.fd);
+    if (errnum == 0 || errnum == ENOEXEC)
+        return error_set(error, ERROR_INPUT, "%s is not an x86-64 ELF program", path);
+    return error_set(error, ERROR_INPUT, "cannot execute %s: %s", path, strerror(errnum));
+}

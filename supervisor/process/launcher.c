@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/process/launcher.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "proto/netstring.h"
+#include "supervisor/process/locate.h"
+
+/*
+ * A worker's recursion ends where its stack does: at 8 MiB, wherever the hard
+ * limit allows that (worker/xs/engine_xs_platform.c uses no more).
+ */
+static int raise_stack_limit(struct error *error)
+{
+    const rlim_t wanted = 8 << 20;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_STACK, &limit) != 0)
+        return error_system(error, errno, "cannot read the stack's limit");
+    if (limit.rlim_cur >= wanted)
+        return 0;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    if (setrlimit(RLIMIT_STACK, &limit) != 0)
+        return error_system(error, errno, "cannot raise the stack's limit");
+    return 0;
+}
+
+int launcher_open(struct launcher *launcher, bool counted, uint32_t compute_limit,
+                  struct error *error)
+{
+    memset(launcher, 0, sizeof *launcher);
+    launcher->counted = counted;
+    launcher->compute_limit = compute_limit;
+    launcher->program_fd = -1;
+    if (raise_stack_limit(error) != 0 || locate("gaspipe-worker", launcher->worker, error) != 0)
+        return -1;
+    if (!counted)
+        return 0;
+    if (guest_find_tools(&launcher->tools, error) != 0 ||
+        guest_pin_layout(&launcher->tools, error) != 0)
+        return -1;
+    launcher->program_fd = guest_open_program(launcher->worker, error);
+    return launcher->program_fd < 0 ? -1 : 0;
+}
+
+int launcher_open_foreign(struct launcher *launcher, const char *path, uint32_t compute_limit,
+                          struct error *error)
+{
+    struct stat status;
+
+    *launcher = (struct launcher){
+        .foreign = true,
+        .compute_limit = compute_limit,
+        .program_fd = -1,
+    };
+    /* Workers are started in another folder than the one that the path is seen from. */
+    if (realpath(path, launcher->worker) == NULL)
+        return error_set(error, ERROR_INPUT, "%s: %m", path);
+    if (stat(launcher->worker, &status) == 0 && !S_ISREG(status.st_mode))
+        return error_set(error, ERROR_INPUT, "%s: is no program's file", path);
+    if (access(launcher->worker, X_OK) != 0)
+        return error_set(error, ERROR_INPUT, "%s: may not be executed: %m", path);
+    return 0;
+}
+
+struct launcher launcher_native(const struct launcher *launcher)
+{
+    struct launcher native = *launcher;
+
+    native.counted = false;
+    native.instruction_limit = 0;
+    native.program_fd = -1;
+    return native;
+}
+
+void launcher_close(struct launcher *launcher)
+{
+    if (launcher->program_fd >= 0)
+        close(launcher->program_fd);
+    launcher->program_fd = -1;
+}
+
+static struct worker_process *start_native(const struct launcher *launcher, uv_loop_t *loop,
+                                           char **arguments, const char *name, int snapshot_fd,
+                                           const struct worker_listener *listener,
+                                           struct error *error)
+{
+    struct worker_launch launch = {
+        .path = launcher->worker,
+        .arguments = arguments,
+        .environment = guest_environment(),
+        .program_fd = -1,
+        .snapshot_fd = snapshot_fd,
+        .frame_cap = NETSTRING_CAP_DEFAULT,
+        .memory_limit = launcher->memory_limit,
+        .by_turns = true,
+    };
+
+    while (*arguments != NULL)
+        arguments++;
+    *arguments = (char *)name;
+    return worker_process_start(loop, &launch, listener, error);
+}
+
+/* The name does not reach the guest, where it would shift the stack: it stands
+ * in front of QEMU's own command line. */
+static struct worker_process *start_counted(const struct launcher *launcher, uv_loop_t *loop,
+                                            char **arguments, const char *name, int snapshot_fd,
+                                            const struct worker_listener *listener,
+                                            struct error *error)
+{
+    struct guest_program program = {.arguments = (const char *const *)arguments};
+    struct worker_process *process = NULL;
+    struct guest_command command;
+    struct worker_launch launch;
+    char *argument0;
+
+    if (guest_command_build(&command, &launcher->tools, &program, error) != 0)
+        return NULL;
+    launch = (struct worker_launch){
+        .path = command.path,
+        .arguments = command.arguments,
+        .environment = command.environment,
+        .program_fd = launcher->program_fd,
+        .snapshot_fd = snapshot_fd,
+        .frame_cap = NETSTRING_CAP_DEFAULT,
+        .memory_limit = launcher->memory_limit,
+        .by_turns = true,
+    };
+    argument0 = command.arguments[0];
+    command.arguments[0] = (char *)name;
+    process = worker_process_start(loop, &launch, listener, error);
+    command.arguments[0] = argument0;
+    guest_command_free(&command);
+    return process;
+}
+
+static struct worker_process *start_placed(const struct launcher *launcher, uv_loop_t *loop,
+                                           char **arguments, const char *name, int snapshot_fd,
+                                           const struct worker_listener *listener,
+                                           struct error *error)
+{
+    struct worker_process *process;
+    struct error problem;
+
+    if (launcher->placement != NULL && placement_begin_start(launcher->placement, error) != 0)
+        return NULL;
+    if (launcher->counted)
+        process = start_counted(launcher, loop, arguments, name, snapshot_fd, listener, error);
+    else
+        process = start_native(launcher, loop, arguments, name, snapshot_fd, listener, error);
+    /* It was there before: should it be taken away meanwhile, this process stays
+     * where the worker is. */
+    if (launcher->placement != NULL && placement_end_start(launcher->placement, &problem) != 0)
+        log_line("%s", problem.text);
+    return process;
+}
+
+/* -1: the snapshot cannot be read from its beginning. */
+static int rewind_snapshot(int fd, struct error *error)
+{
+    if (fd < 0 || lseek(fd, 0, SEEK_SET) == 0)
+        return 0;
+    return error_system(error, errno, "cannot read a snapshot");
+}
+
+/* An option with its number, unless that is 0; how many arguments it took. */
+static size_t put_number(char **arguments, const char *option, char text[16], uint32_t number)
+{
+    if (number == 0)
+        return 0;
+    snprintf(text, 16, "%" PRIu32, number);
+    arguments[0] = (char *)option;
+    arguments[1] = text;
+    return 2;
+}
+
+struct worker_process *launcher_start_from(const struct launcher *launcher, uv_loop_t *loop,
+                                           const char *name, int snapshot_fd,
+                                           const struct worker_listener *listener,
+                                           struct error *error)
+{
+    /* Of one length whatever the limits are, for the same reason as the name. */
+    char computrons[16], instructions[24], interval[16], parser[16];
+    char *ours[] = {"--die-with-parent", "--max-instructions", instructions};
+    char *from[] = {"-r", WORKER_SNAPSHOT_PLACE};
+    char *arguments[14] = {"gaspipe-worker", "-l", computrons};
+    size_t count = 3;
+
+    snprintf(computrons, sizeof computrons, "%010u", launcher->compute_limit);
+    snprintf(instructions, sizeof instructions, "%020" PRIu64, launcher->instruction_limit);
+    if (rewind_snapshot(snapshot_fd, error) != 0)
+        return NULL;
+    count += put_number(arguments + count, "-i", interval, launcher->compute_interval);
+    count += put_number(arguments + count, "-s", parser, launcher->parser_kb);
+    if (snapshot_fd >= 0) {
+        memcpy(arguments + count, from, sizeof from);
+        count += sizeof from / sizeof from[0];
+    }
+    if (!launcher->foreign)
+        memcpy(arguments + count, ours, sizeof ours);
+    return start_placed(launcher, loop, arguments, name, snapshot_fd, listener, error);
+}
+
+struct worker_process *launcher_start(const struct launcher *launcher, uv_loop_t *loop,
+                                      const char *name, const struct worker_listener *listener,
+                                      struct error *error)
+{
+    return launcher_start_from(launcher, loop, name, -1, listener, error);
+}

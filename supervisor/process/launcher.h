@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_LAUNCHER_H
+#define GASPIPE_SUPERVISOR_LAUNCHER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/error.h"
+#include "supervisor/process/guest.h"
+#include "supervisor/process/placement.h"
+#include "supervisor/process/worker_process.h"
+
+/* SwingSet's limit for a delivery (npm @agoric/xsnap 0.15.0, DEFAULT_CRANK_METERING_LIMIT). */
+enum { LAUNCHER_COMPUTE_LIMIT_DEFAULT = 100000000 };
+
+/* Starts workers, natively or under the counter, the same way each time. */
+struct launcher {
+    bool counted;
+    bool foreign;           /* it knows xsnap-worker's options only */
+    uint32_t compute_limit; /* computrons for each delivery; 0: none */
+    /* Machine instructions for each delivery; 0: none. The caller sets it, when counted. */
+    uint64_t instruction_limit;
+    /* As the worker's -i and -s; 0: not given. The caller sets them. */
+    uint32_t compute_interval, parser_kb;
+    /* Bytes that a worker may write to, QEMU's own with it; 0: no limit. The caller sets it. */
+    uint64_t memory_limit;
+    char worker[PATH_MAX];
+    struct guest_tools tools; /* when counted */
+    int program_fd;           /* the worker's file, when counted; else -1 */
+    /* Where workers run, borrowed; NULL: wherever the system puts them. The caller sets it. */
+    const struct placement *placement;
+};
+
+/*
+ * Finds what is needed. 0, or -1 with ERROR_SYSTEM: what is missing and how to
+ * get it. A launcher that is all zeros may not be closed.
+ */
+int launcher_open(struct launcher *launcher, bool counted, uint32_t compute_limit,
+                  struct error *error);
+
+/*
+ * As launcher_open(), for the worker at that path, which need be no more than
+ * xsnap-worker is; it runs without the counter.
+ */
+int launcher_open_foreign(struct launcher *launcher, const char *path, uint32_t compute_limit,
+                          struct error *error);
+void launcher_close(struct launcher *launcher);
+
+/*
+ * One that starts the same worker without the counter; it borrows from the first
+ * and is not closed.
+ */
+struct launcher launcher_native(const struct launcher *launcher);
+
+/*
+ * Milliseconds that a worker may take to start and to load its runtime, where a
+ * delivery may take `timeout_ms` (0: no limit for either): at least a minute, so
+ * that a tight limit on deliveries does not end vats on a busy machine.
+ */
+static inline uint64_t launcher_start_limit(uint64_t timeout_ms)
+{
+    const uint64_t minute = 60000;
+
+    return timeout_ms > 0 && timeout_ms < minute ? minute : timeout_ms;
+}
+
+/*
+ * As launcher_start(), going on from the snapshot in this file, read from its
+ * beginning; -1: afresh. The descriptor stays the caller's.
+ */
+struct worker_process *launcher_start_from(const struct launcher *launcher, uv_loop_t *loop,
+                                           const char *name, int snapshot_fd,
+                                           const struct worker_listener *listener,
+                                           struct error *error);
+
+/* As worker_process_start(). `name` is what ps(1) shows. */
+struct worker_process *launcher_start(const struct launcher *launcher, uv_loop_t *loop,
+                                      const char *name, const struct worker_listener *listener,
+                                      struct error *error);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/process/session.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/json/scan.h"
+
+enum { WORDS_SIZE = 512, CLOSING_MS = 2000 };
+
+struct session {
+    uv_loop_t *loop;
+    struct worker_process *process;
+    uv_timer_t timer;
+    struct buf frame;
+    bool has_frame, gone, bad, late;
+    int exit_status, signal_number;
+    char words[WORDS_SIZE];
+    char problem[WORDS_SIZE]; /* of a bad frame */
+};
+
+static void __attribute__((format(printf, 2, 3)))
+be_bad(struct session *session, const char *format, ...)
+{
+    va_list args;
+
+    session->bad = true;
+    va_start(args, format);
+    vsnprintf(session->problem, sizeof session->problem, format, args);
+    va_end(args);
+    uv_stop(session->loop); /* it may come before the loop waits, and is enough */
+}
+
+static void on_frame(void *context, struct iovec frame, struct stamp come)
+{
+    struct session *session = context;
+
+    (void)come;
+    if (session->has_frame) {
+        be_bad(session, "it sent a second frame where one is right");
+        return;
+    }
+    session->has_frame = true;
+    buf_clear(&session->frame);
+    buf_append(&session->frame, frame.iov_base, frame.iov_len);
+    if (buf_reserve(&session->frame, SCAN_PADDING) == 0)
+        memset(session->frame.data + session->frame.length, 0, SCAN_PADDING);
+    uv_stop(session->loop);
+}
+
+static void on_bad_frame(void *context, const struct error *error)
+{
+    be_bad(context, "its frames are broken: %s", error->text);
+}
+
+static void on_words(void *context, const char *line)
+{
+    struct session *session = context;
+
+    snprintf(session->words, sizeof session->words, "%s", line);
+}
+
+static void on_gone(void *context, int exit_status, int signal_number)
+{
+    struct session *session = context;
+
+    session->gone = true;
+    session->exit_status = exit_status;
+    session->signal_number = signal_number;
+    uv_stop(session->loop);
+}
+
+static void timer_rang(uv_timer_t *timer)
+{
+    struct session *session = timer->data;
+
+    session->late = true;
+}
+
+struct session *session_start(const struct launcher *launcher, uv_loop_t *loop, const char *name,
+                              int snapshot_fd, struct error *error)
+{
+    struct session *session = calloc(1, sizeof *session);
+    struct worker_listener listener = {
+        .context = session,
+        .frame = on_frame,
+        .bad_frame = on_bad_frame,
+        .words = on_words,
+        .gone = on_gone,
+    };
+
+    if (session == NULL) {
+        error_memory(error, "a worker");
+        return NULL;
+    }
+    session->loop = loop;
+    session->process = launcher_start_from(launcher, loop, name, snapshot_fd, &listener, error);
+    if (session->process == NULL) {
+        free(session);
+        return NULL;
+    }
+    /* Cannot fail in any libuv 1. */
+    (void)uv_timer_init(loop, &session->timer);
+    session->timer.data = session;
+    return session;
+}
+
+int session_send(struct session *session, const struct iovec *parts, int count, struct error *error)
+{
+    struct stamp sent;
+
+    return worker_process_send(session->process, parts, count, &sent, error);
+}
+
+/* Runs the loop until something has come, or the time is over. */
+static void wait_for_news(struct session *session, uint64_t timeout_ms)
+{
+    session->late = false;
+    /* Cannot fail: the callback is there. The loop's idea of now may be old: what
+     * was done between two waits is not the worker's time. */
+    uv_update_time(session->loop);
+    if (timeout_ms > 0)
+        (void)uv_timer_start(&session->timer, timer_rang, timeout_ms, 0);
+    while (!session->has_frame && !session->gone && !session->bad && !session->late)
+        (void)uv_run(session->loop, UV_RUN_ONCE);
+    uv_timer_stop(&session->timer);
+}
+
+int session_wait(struct session *session, uint64_t timeout_ms, struct session_news *news,
+                 struct error *error)
+{
+    wait_for_news(session, timeout_ms);
+    *news = (struct session_news){.words = session->words};
+    if (session->bad) {
+        news->event = SESSION_BAD;
+        news->words = session->problem;
+    } else if (session->has_frame) {
+        session->has_frame = false;
+        news->event = SESSION_FRAME;
+        news->frame = (struct iovec){session->frame.data, session->frame.length};
+        if (buf_failed(&session->frame))
+            return error_memory(error, "a frame");
+    } else if (session->gone) {
+        news->event = SESSION_GONE;
+        news->exit_status = session->exit_status;
+        news->signal_number = session->signal_number;
+    } else {
+        news->event = SESSION_TIMEOUT;
+    }
+    return 0;
+}
+
+static void timer_closed(uv_handle_t *handle)
+{
+    struct session *session = handle->data;
+
+    buf_free(&session->frame);
+    free(session);
+}
+
+void session_end(struct session *session)
+{
+    if (session == NULL)
+        return;
+    worker_process_hang_up(session->process);
+    uv_update_time(session->loop);
+    session->late = false;
+    (void)uv_timer_start(&session->timer, timer_rang, CLOSING_MS, 0);
+    while (!session->gone) {
+        (void)uv_run(session->loop, UV_RUN_ONCE);
+        if (session->late)
+            worker_process_kill(session->process);
+    }
+    worker_process_free(session->process);
+    uv_close((uv_handle_t *)&session->timer, timer_closed);
+}

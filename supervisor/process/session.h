@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_SESSION_H
+#define GASPIPE_SUPERVISOR_SESSION_H
+
+#include <stdint.h>
+#include <sys/uio.h>
+#include <uv.h>
+
+#include "base/error.h"
+#include "supervisor/process/launcher.h"
+
+/*
+ * A talk with one worker, a frame down and a frame up at a time, for a program
+ * that has nothing else to do while it waits: session_wait() runs the loop.
+ */
+struct session;
+
+enum session_event {
+    SESSION_FRAME,   /* a frame has come */
+    SESSION_GONE,    /* the worker's process has ended */
+    SESSION_BAD,     /* what came is no frame, or a frame out of turn */
+    SESSION_TIMEOUT, /* nothing came in time */
+};
+
+/* What session_wait() met. Borrowed until the next wait. */
+struct session_news {
+    enum session_event event;
+    struct iovec frame; /* of SESSION_FRAME; SCAN_PADDING bytes behind it are readable */
+    int exit_status;    /* of SESSION_GONE */
+    int signal_number;  /* of SESSION_GONE; 0: it exited by itself */
+    const char *words;  /* the last line that the worker printed, or ""; of SESSION_BAD: why */
+};
+
+/* As launcher_start_from(). NULL with ERROR_SYSTEM. */
+struct session *session_start(const struct launcher *launcher, uv_loop_t *loop, const char *name,
+                              int snapshot_fd, struct error *error);
+
+/* As worker_process_send(). */
+int session_send(struct session *session, const struct iovec *parts, int count,
+                 struct error *error);
+
+/* Waits at most `timeout_ms`, 0: for ever. -1 with ERROR_SYSTEM when memory ran out. */
+int session_wait(struct session *session, uint64_t timeout_ms, struct session_news *news,
+                 struct error *error);
+
+/* Ends the worker, waits until it is gone, and frees. NULL is allowed. */
+void session_end(struct session *session);
+
+#endif

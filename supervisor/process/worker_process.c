@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/process/worker_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "supervisor/process/guest.h"
+#include "supervisor/process/worker_process_parts.h"
+
+enum {
+    FRAMES_DOWN_FD = 3,
+    FRAMES_UP_FD = 4,
+};
+
+/* Those of this thread whose process runs. */
+static _Thread_local struct worker_process *running;
+
+static void list_running(struct worker_process *process)
+{
+    process->next = running;
+    process->link = &running;
+    if (process->next != NULL)
+        process->next->link = &process->next;
+    running = process;
+}
+
+static void unlist_running(struct worker_process *process)
+{
+    *process->link = process->next;
+    if (process->next != NULL)
+        process->next->link = process->link;
+}
+
+void worker_process_place_all(const cpu_set_t *set)
+{
+    /* Where it is refused, the worker goes on where it is. */
+    for (struct worker_process *process = running; process != NULL; process = process->next)
+        (void)sched_setaffinity(process->child.pid, sizeof *set, set);
+}
+
+/* ---- what it prints ---- */
+
+static void end_line(struct worker_process *process)
+{
+    process->line[process->line_length] = '\0';
+    if (process->line_length > 0)
+        process->listener.words(process->listener.context, process->line);
+    process->line_length = 0;
+}
+
+static void take_words(struct worker_process *process, const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (bytes[i] == '\n' || process->line_length == sizeof process->line - 1)
+            end_line(process);
+        if (bytes[i] != '\n' && bytes[i] != '\0')
+            process->line[process->line_length++] = bytes[i];
+    }
+}
+
+static void words_end(struct worker_process *process)
+{
+    end_line(process);
+    uv_read_stop((uv_stream_t *)&process->words);
+    process->words_ended = true;
+}
+
+static void allocate_words(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    static char bytes[4096]; /* used up within the read that follows */
+
+    (void)handle;
+    (void)suggested;
+    *buffer = uv_buf_init(bytes, sizeof bytes);
+}
+
+static void words_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
+{
+    struct worker_process *process = stream->data;
+
+    if (length >= 0) {
+        take_words(process, buffer->base, (size_t)length);
+        return;
+    }
+    words_end(process);
+    worker_process_tell_when_gone(process);
+}
+
+void worker_process_read_words(struct worker_process *process)
+{
+    char bytes[1024];
+    ssize_t length;
+    uv_os_fd_t fd;
+
+    if (process->words_ended || uv_fileno((uv_handle_t *)&process->words, &fd) != 0)
+        return;
+    /* The descriptor does not block; the end of file is left to the loop, which
+     * meets it again. */
+    while ((length = read(fd, bytes, sizeof bytes)) > 0 || (length < 0 && errno == EINTR))
+        take_words(process, bytes, length > 0 ? (size_t)length : 0);
+}
+
+/* ---- the end ---- */
+
+static void handle_closed(uv_handle_t *handle)
+{
+    struct worker_process *process = handle->data;
+
+    process->handles_open--;
+    if (process->handles_open > 0 || !process->freed)
+        return;
+    netstring_decoder_free(&process->decoder);
+    if (process->up_fd >= 0)
+        close(process->up_fd);
+    if (process->child.pidfd >= 0)
+        child_process_free(&process->child);
+    free(process);
+}
+
+static void close_handle(void *handle)
+{
+    if (!uv_is_closing(handle))
+        uv_close(handle, handle_closed);
+}
+
+void worker_process_tell_when_gone(struct worker_process *process)
+{
+    if (process->reaped && process->up_ended && process->words_ended)
+        process->listener.gone(process->listener.context, process->exit_status,
+                               process->signal_number);
+}
+
+static void process_ended(struct child_process *child, int exit_status, int signal_number)
+{
+    struct worker_process *process = child->end.data;
+
+    process->reaped = true;
+    unlist_running(process);
+    process->exit_status = exit_status;
+    process->signal_number = signal_number;
+    /* Nor do its children stay, whatever they hold. ESRCH: it had none. */
+    (void)kill(-child->pid, SIGKILL);
+    worker_process_read_words(process);
+    words_end(process);
+    worker_frames_finish(process);
+}
+
+void worker_process_kill(struct worker_process *process)
+{
+    /* All of its group: a child of it that held the pipes would keep gone() from
+     * being called. ESRCH: it is gone already, and process_ended() tells or has told so. */
+    if (!process->reaped)
+        (void)kill(-process->child.pid, SIGKILL);
+}
+
+void worker_process_hang_up(struct worker_process *process)
+{
+    process->down_closed = true;
+    close_handle(&process->down);
+}
+
+void worker_process_free(struct worker_process *process)
+{
+    process->freed = true;
+    worker_frames_forget(process);
+    close_handle(&process->down);
+    close_handle(&process->up);
+    close_handle(&process->before_poll);
+    close_handle(&process->words);
+    close_handle(&process->child.end);
+}
+
+/* ---- the start ---- */
+
+/* Both ends of a pipe; [0] reads. Real pipes: libuv's own are sockets, which
+ * take longer. */
+static int open_pipe(int ends[2], struct error *error)
+{
+    if (pipe2(ends, O_CLOEXEC) == 0)
+        return 0;
+    ends[0] = ends[1] = -1;
+    return error_system(error, errno, "cannot make a pipe to a worker");
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+static int init_pipe(struct worker_process *process, uv_loop_t *loop, uv_pipe_t *pipe, int fd)
+{
+    int result = uv_pipe_init(loop, pipe, 0);
+
+    if (result != 0)
+        return result;
+    pipe->data = process;
+    process->handles_open++;
+    return uv_pipe_open(pipe, fd);
+}
+
+/*
+ * Starts the process with its memory laid out at fixed addresses. The setting
+ * is inherited, so it is set here around the start; where it is not allowed
+ * (some containers) QEMU's own layout is fixed all the same.
+ */
+static int spawn_fixed_layout(struct worker_process *process, uv_loop_t *loop,
+                              const struct child_launch *launch, struct error *error)
+{
+    int before = personality(0xffffffff);
+    int result;
+
+    if (before >= 0)
+        (void)personality((unsigned long)before | ADDR_NO_RANDOMIZE);
+    result = child_process_start(&process->child, loop, launch, process_ended, error);
+    if (before >= 0)
+        (void)personality((unsigned long)before);
+    return result;
+}
+
+/* In a process group of its own: an interrupt at the terminal reaches the supervisor alone,
+ * which then ends its workers. */
+static int spawn(struct worker_process *process, uv_loop_t *loop,
+                 const struct worker_launch *launch, const int pipes[3], struct error *error)
+{
+    const int fds[WORKER_SNAPSHOT_FD + 1] = {
+        [0] = -1,
+        [1] = pipes[2],
+        [2] = pipes[2],
+        [FRAMES_DOWN_FD] = pipes[0],
+        [FRAMES_UP_FD] = pipes[1],
+        [GUEST_PROGRAM_FD] = launch->program_fd,
+        [WORKER_SNAPSHOT_FD] = launch->snapshot_fd,
+    };
+    const struct child_launch child = {
+        .path = launch->path,
+        .arguments = launch->arguments,
+        .environment = (char *const *)launch->environment,
+        .fds = fds,
+        .fd_count = WORKER_SNAPSHOT_FD + 1,
+    };
+
+    if (spawn_fixed_layout(process, loop, &child, error) != 0)
+        return -1;
+    process->child.end.data = process;
+    process->handles_open++;
+    return 0;
+}
+
+/* Gives our ends to the loop. An end that a handle took over becomes -1. */
+static int open_handles(struct worker_process *process, uv_loop_t *loop, int *down, int *up,
+                        int *words, struct error *error)
+{
+    int result = init_pipe(process, loop, &process->down, *down);
+
+    if (result == 0) {
+        *down = -1;
+        result = init_pipe(process, loop, &process->words, *words);
+    }
+    if (result == 0) {
+        *words = -1;
+        result = worker_frames_open_up(process, loop, *up);
+        *up = process->up_fd >= 0 ? -1 : *up;
+    }
+    if (result == 0)
+        return 0;
+    return error_set(error, ERROR_SYSTEM, "cannot open a pipe to a worker: %s",
+                     uv_strerror(result));
+}
+
+/*
+ * Memory that it reserves and does not write to, as XS and QEMU do by the gigabyte, is not
+ * counted in this. What it took before is; the next piece beyond the limit is refused.
+ */
+static int limit_memory(const struct worker_process *process, uint64_t bytes, struct error *error)
+{
+    const struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
+
+    if (bytes == 0 || prlimit(process->child.pid, RLIMIT_DATA, &limit, NULL) == 0)
+        return 0;
+    /* ESRCH: it has ended, of which gone() tells. */
+    return errno == ESRCH ? 0 : error_system(error, errno, "cannot limit a worker's memory");
+}
+
+static int start_reading(struct worker_process *process, struct error *error)
+{
+    int result = worker_frames_start(process);
+
+    if (result == 0)
+        result = uv_read_start((uv_stream_t *)&process->words, allocate_words, words_read);
+    if (result != 0)
+        return error_set(error, ERROR_SYSTEM, "cannot read from a worker: %s", uv_strerror(result));
+    return 0;
+}
+
+/* A process that never came to be is freed like one that has gone; its owner
+ * is not told. */
+static void abandon(struct worker_process *process)
+{
+    uv_handle_t *const handles[] = {
+        (uv_handle_t *)&process->down,        (uv_handle_t *)&process->up,
+        (uv_handle_t *)&process->before_poll, (uv_handle_t *)&process->words,
+        (uv_handle_t *)&process->child.end,
+    };
+
+    worker_process_kill(process);
+    if (!process->reaped)
+        unlist_running(process);
+    process->freed = true;
+    if (process->handles_open == 0)
+        free(process);
+    else
+        for (size_t i = 0; i < sizeof handles / sizeof handles[0]; i++)
+            if (handles[i]->data == process)
+                close_handle(handles[i]);
+}
+
+struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker_launch *launch,
+                                            const struct worker_listener *listener,
+                                            struct error *error)
+{
+    struct worker_process *process = calloc(1, sizeof *process);
+    int down[2] = {-1, -1}, up[2] = {-1, -1}, words[2] = {-1, -1};
+    bool started = false;
+
+    if (process == NULL) {
+        error_memory(error, "a worker");
+        return NULL;
+    }
+    process->listener = *listener;
+    process->reaped = true; /* until there is one to reap */
+    process->up_fd = process->child.pidfd = -1;
+    process->by_turns = launch->by_turns;
+    netstring_decoder_init(&process->decoder, launch->frame_cap);
+    if (open_pipe(down, error) == 0 && open_pipe(up, error) == 0 && open_pipe(words, error) == 0 &&
+        open_handles(process, loop, &down[1], &up[0], &words[0], error) == 0 &&
+        spawn(process, loop, launch, (int[]){down[0], up[1], words[1]}, error) == 0) {
+        process->reaped = false;
+        list_running(process);
+        started = limit_memory(process, launch->memory_limit, error) == 0 &&
+                  start_reading(process, error) == 0;
+    }
+    for (int end = 0; end < 2; end++) {
+        close_fd(down[end]);
+        close_fd(up[end]);
+        close_fd(words[end]);
+    }
+    if (started)
+        return process;
+    abandon(process);
+    return NULL;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/replay/replay_options.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "supervisor/option_value.h"
+#include "supervisor/process/launcher.h"
+
+const char replay_options_help[] =
+    "usage: gaspipe replay [options] TRANSCRIPT|RECORDING|-\n"
+    "       gaspipe replay [options] --store DIR VAT\n"
+    "\n"
+    "Delivers again, to fresh workers, what the vats of a slogfile (ours or SwingSet's) or of\n"
+    "an exported transcript were sent, answers their syscalls as recorded, and compares each\n"
+    "syscall, each result and each count with the recorded one. With --store the transcript\n"
+    "is that of a vat, by its ID or name, in a store of gaspipe run. Of a session recorded by\n"
+    "gaspipe-worker (its option record) all frames are sent and compared.\n"
+    "\n"
+    "  --vat VAT                 replay this vat only, by its ID or name (may be repeated)\n"
+    "  --bundle FILE             a bundle that a vat is upgraded to, where the slogfile only "
+    "names\n"
+    "                            it, as SwingSet's do (may be repeated)\n"
+    "  --store DIR               the store that keeps the vat's transcript\n"
+    "  --from-start              with --store: not from the vat's last snapshot on, but all\n"
+    "  --export FILE             with --store: do not replay, write the transcript to FILE or -\n"
+    "  --counter qemu|none       count machine instructions under QEMU, or not (default: none)\n"
+    "  --compute-limit N         computrons for each delivery, 0: no limit (default: 100000000)\n"
+    "  --max-instructions N      machine instructions for each delivery, 0: no limit (default: 0)\n"
+    "  --delivery-timeout SECS   a delivery that takes longer differs, 0: never (default: 600)\n"
+    "  --jobs N                  replay so many vats at the same time, of a slogfile (default: 1)\n"
+    "  --json                    print JSON lines\n"
+    "  --help                    say this and end\n"
+    "\n"
+    "Exit status: 0 all the same, 1 something differs, 2 usage, 3 bad input,\n"
+    "4 the system failed.\n";
+
+enum {
+    OPTION_VAT = 256,
+    OPTION_BUNDLE,
+    OPTION_STORE,
+    OPTION_FROM_START,
+    OPTION_EXPORT,
+    OPTION_COUNTER,
+    OPTION_COMPUTE,
+    OPTION_INSTRUCTIONS,
+    OPTION_TIMEOUT,
+    OPTION_JOBS,
+    OPTION_JSON,
+    OPTION_HELP
+};
+
+enum { JOBS_MAX = 1024 };
+
+static const struct option long_options[] = {
+    {"vat", required_argument, NULL, OPTION_VAT},
+    {"bundle", required_argument, NULL, OPTION_BUNDLE},
+    {"store", required_argument, NULL, OPTION_STORE},
+    {"from-start", no_argument, NULL, OPTION_FROM_START},
+    {"export", required_argument, NULL, OPTION_EXPORT},
+    {"counter", required_argument, NULL, OPTION_COUNTER},
+    {"compute-limit", required_argument, NULL, OPTION_COMPUTE},
+    {"max-instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
+    {"delivery-timeout", required_argument, NULL, OPTION_TIMEOUT},
+    {"jobs", required_argument, NULL, OPTION_JOBS},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {0},
+};
+
+static int add(char ***list, size_t *count, char *value, struct error *error)
+{
+    char **values = reallocarray(*list, *count + 1, sizeof *values);
+
+    if (values == NULL)
+        return error_memory(error, "the command line");
+    *list = values;
+    values[(*count)++] = value;
+    return 0;
+}
+
+static int take_option(void *context, int option, struct error *error)
+{
+    struct replay_options *options = context;
+
+    switch (option) {
+    case OPTION_VAT:
+        return add(&options->vats, &options->vat_count, optarg, error);
+    case OPTION_BUNDLE:
+        return add(&options->bundles, &options->bundle_count, optarg, error);
+    case OPTION_STORE:
+        options->store = optarg;
+        return 0;
+    case OPTION_FROM_START:
+        options->from_start = true;
+        return 0;
+    case OPTION_EXPORT:
+        options->export = optarg;
+        return 0;
+    case OPTION_COUNTER:
+        return option_take_counter(optarg, &options->counted, error);
+    case OPTION_COMPUTE:
+        return option_take_compute(optarg, &options->compute_limit, error);
+    case OPTION_INSTRUCTIONS:
+        return option_take_number("--max-instructions", optarg, 0, INT64_MAX,
+                                  &options->instruction_limit, error);
+    case OPTION_TIMEOUT:
+        return option_take_timeout(optarg, &options->timeout_ms, error);
+    case OPTION_JOBS:
+        return option_take_number("--jobs", optarg, 1, JOBS_MAX, &options->jobs, error);
+    case OPTION_JSON:
+        options->json = true;
+        return 0;
+    default:
+        options->help = true;
+        return 0;
+    }
+}
+
+/* With --store: the vat is what is named. */
+static int check_stored(struct replay_options *options, int count, char **arguments,
+                        struct error *error)
+{
+    if (options->vat_count > 0 || count != 1)
+        return error_set(error, ERROR_USAGE, "with --store give one vat, by its ID or name");
+    options->stored_vat = arguments[0];
+    return 0;
+}
+
+/* One that is not there is told of where it is opened. */
+static bool is_file(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) != 0 ? strcmp(path, "-") != 0 : S_ISREG(status.st_mode);
+}
+
+static int check(struct replay_options *options, int argc, char **argv, struct error *error)
+{
+    if (options->help)
+        return 0;
+    if (options->instruction_limit > 0 && !options->counted)
+        return error_set(error, ERROR_USAGE, "--max-instructions wants --counter qemu");
+    if (options->store != NULL)
+        return check_stored(options, argc - optind, argv + optind, error);
+    if (options->from_start || options->export != NULL)
+        return error_set(error, ERROR_USAGE, "--from-start and --export want --store DIR");
+    if (argc - optind != 1)
+        return error_set(error, ERROR_USAGE, "give one slogfile or transcript, or - for stdin");
+    options->transcript = argv[optind];
+    if (options->jobs > 1 && !is_file(options->transcript))
+        return error_set(error, ERROR_USAGE, "--jobs wants a file, which each job reads itself");
+    return 0;
+}
+
+int replay_options_parse(struct replay_options *options, int argc, char **argv, struct error *error)
+{
+    *options = (struct replay_options){
+        .compute_limit = LAUNCHER_COMPUTE_LIMIT_DEFAULT,
+        .timeout_ms = OPTION_TIMEOUT_MS_DEFAULT,
+        .jobs = 1,
+    };
+    if (option_take_all(argc, argv, long_options, take_option, options, error) != 0)
+        return -1;
+    return check(options, argc, argv, error);
+}
+
+void replay_options_free(struct replay_options *options)
+{
+    free(options->vats);
+    free(options->bundles);
+    options->vats = options->bundles = NULL;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_REPLAY_WORKER_H
+#define GASPIPE_SUPERVISOR_REPLAY_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "store/store.h"
+#include "supervisor/process/launcher.h"
+#include "supervisor/process/session.h"
+#include "supervisor/replay/transcript.h"
+#include "supervisor/vats/vat_runtime.h"
+
+struct replay_bundles;
+struct warm_starts;
+
+/* What a replay works with. */
+struct replay_host {
+    uv_loop_t *loop;
+    const struct launcher *launcher;
+    struct vat_runtimes *runtimes;
+    struct warm_starts
+        *warm; /* from which fresh workers start; NULL: they evaluate their runtime */
+    const struct replay_bundles *bundles; /* that vats are upgraded to */
+    struct transcript *transcript;
+    uint64_t timeout_ms;       /* for each answer of a worker; 0: none */
+    struct store *store;       /* that has the snapshots; NULL: none */
+    const char *fingerprint;   /* of what counts instructions here; NULL: nothing does */
+    bool compare_instructions; /* the session was counted under the same fingerprint */
+};
+
+/* The worker of a vat that is replayed. Errors are ERROR_SYSTEM. */
+struct replay_worker {
+    const struct replay_host *host; /* borrowed */
+    struct session *session;        /* NULL: none runs */
+    struct vat_runtime runtime;     /* what was, or will be, evaluated in it */
+    uint64_t limit_ms;              /* for its next answer; 0: none */
+};
+
+/* Whose it is. */
+struct replay_owner {
+    const char *id;           /* "v1"; "" for none */
+    const char *name;         /* "" for none */
+    const struct buf *bundle; /* JSON; terminated */
+};
+
+/* A fresh one with its runtime, and without a bundle. */
+int replay_worker_evaluate(struct replay_worker *worker, const struct replay_owner *owner,
+                           struct error *error);
+
+/* A fresh one, with its runtime and the vat's bundle. */
+int replay_worker_start(struct replay_worker *worker, const struct replay_owner *owner,
+                        struct error *error);
+
+/* One that goes on from a snapshot that replay_worker_save() made. */
+int replay_worker_restore(struct replay_worker *worker, const struct replay_owner *owner,
+                          int snapshot_fd, struct error *error);
+
+/* Writes a snapshot into an empty file, which only has to be open here. The worker goes on. */
+int replay_worker_save(struct replay_worker *worker, const struct replay_owner *owner,
+                       int snapshot_fd, struct error *error);
+
+/* Waits for what ends a command or is a syscall; console calls are answered. */
+int replay_worker_wait(struct replay_worker *worker, struct session_news *news,
+                       struct error *error);
+
+int replay_worker_answer(struct replay_worker *worker, struct scan_span answer,
+                         struct error *error);
+
+/* Ends it and waits until it is gone, if one runs. */
+void replay_worker_end(struct replay_worker *worker);
+
+/* The first byte of a frame; '\0' for other news and an empty frame. */
+char replay_worker_command(const struct session_news *news);
+
+/* The word that the vat message behind a frame's first byte begins with. */
+struct scan_span replay_worker_word(struct iovec frame);
+
+/* Appends what a worker's end, its silence, or a frame out of turn comes to. */
+void replay_worker_put_end(const struct replay_worker *worker, const struct session_news *news,
+                           struct buf *words);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/run/line_results.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+static const char result_prefix[] = "input.result.", id_prefix[] = "input.id.",
+                  told_prefix[] = "input.told.";
+static const char fulfilled_word[] = "fulfilled ", rejected_word[] = "rejected ";
+
+enum { RESULT_KEY_SIZE = 48 };
+
+/* Such that the keys' order is that of the lines. Behind the promise a `+` tells a named one. */
+static void make_result_key(char key[RESULT_KEY_SIZE], int64_t line)
+{
+    snprintf(key, RESULT_KEY_SIZE, "%s%012" PRId64, result_prefix, line);
+}
+
+static void make_told_key(char key[RESULT_KEY_SIZE], int64_t line)
+{
+    snprintf(key, RESULT_KEY_SIZE, "%s%012" PRId64, told_prefix, line);
+}
+
+static int read_key(struct line_results *results, const char *key, char value[KERNEL_REF_SIZE],
+                    bool *found, struct error *error)
+{
+    struct buf bytes = {0};
+    int result = store_key_get(results->store, key, &bytes, found, error);
+
+    snprintf(value, KERNEL_REF_SIZE, "%.*s", (int)bytes.length, bytes.length > 0 ? bytes.data : "");
+    buf_free(&bytes);
+    return result;
+}
+
+static int append(struct line_results *results, const struct line_result *added,
+                  struct error *error)
+{
+    struct line_result *waiting =
+        array_reserve(results->waiting, &results->capacity, results->count + 1, sizeof *waiting);
+
+    if (waiting == NULL)
+        return error_memory(error, "a result");
+    results->waiting = waiting;
+    waiting[results->count++] = *added;
+    return 0;
+}
+
+static int append_told(struct line_results *results, int64_t line, struct error *error)
+{
+    int64_t *told = array_reserve(results->told, &results->told_capacity, results->told_count + 1,
+                                  sizeof *told);
+
+    if (told == NULL)
+        return error_memory(error, "a result");
+    results->told = told;
+    told[results->told_count++] = line;
+    return 0;
+}
+
+/* ---- from the store ---- */
+
+static int load(struct line_results *results, const char *key, struct error *error)
+{
+    struct line_result loaded = {.line = strtoll(key + strlen(result_prefix), NULL, 10)};
+    bool found;
+    char *mark;
+
+    if (read_key(results, key, loaded.promise, &found, error) != 0)
+        return -1;
+    mark = strchr(loaded.promise, '+');
+    loaded.named = mark != NULL;
+    if (mark != NULL)
+        *mark = '\0';
+    return append(results, &loaded, error);
+}
+
+static int load_told(struct line_results *results, const char *key, struct error *error)
+{
+    return append_told(results, strtoll(key + strlen(told_prefix), NULL, 10), error);
+}
+
+/* Calls `visit` with each key of that prefix. */
+static int for_each_key(struct line_results *results, const char *prefix,
+                        int (*visit)(struct line_results *, const char *, struct error *),
+                        struct error *error)
+{
+    struct buf key = {0};
+    bool found = false;
+    int result;
+
+    buf_append_string(&key, "");
+    do {
+        const char *after = buf_string(&key);
+
+        if (after == NULL)
+            result = error_memory(error, "a key");
+        else
+            result = store_key_next(results->store, prefix, after, &key, &found, error);
+        if (result == 0 && found)
+            result = buf_string(&key) != NULL ? visit(results, key.data, error)
+                                              : error_memory(error, "a key");
+    } while (result == 0 && found);
+    buf_free(&key);
+    return result;
+}
+
+int line_results_open(struct line_results *results, struct store *store, struct kernel *kernel,
+                      struct error *error)
+{
+    *results = (struct line_results){.store = store, .kernel = kernel};
+    if (for_each_key(results, result_prefix, load, error) != 0)
+        return -1;
+    return for_each_key(results, told_prefix, load_told, error);
+}
+
+void line_results_free(struct line_results *results)
+{
+    free(results->waiting);
+    results->waiting = NULL;
+    results->count = results->capacity = 0;
+    free(results->told);
+    results->told = NULL;
+    results->told_count = results->told_capacity = results->printed = 0;
+}
+
+/* ---- names ---- */
+
+int line_results_find(struct line_results *results, const char *id, char promise[KERNEL_REF_SIZE],
+                      bool *found, struct error *error)
+{
+    struct buf key = {0};
+    int result;
+
+    buf_printf(&key, "%s%s", id_prefix, id);
+    result = buf_string(&key) != NULL ? read_key(results, key.data, promise, found, error)
+                                      : error_memory(error, "a key");
+    buf_free(&key);
+    return result;
+}
+
+static int add_name(struct line_results *results, const char *id, const char *promise,
+                    struct error *error)
+{
+    char taken[KERNEL_REF_SIZE];
+    struct buf key = {0};
+    bool found = false;
+    int result = line_results_find(results, id, taken, &found, error);
+
+    if (result == 0 && found)
+        return error_set(error, ERROR_INPUT, "there is a result called \"%.64s\" already", id);
+    buf_printf(&key, "%s%s", id_prefix, id);
+    if (result == 0)
+        result = buf_string(&key) != NULL
+                     ? store_key_set(results->store, key.data,
+                                     (struct iovec){(char *)promise, strlen(promise)}, error)
+                     : error_memory(error, "a key");
+    buf_free(&key);
+    return result;
+}
+
+int line_results_add(struct line_results *results, int64_t line, const char *id,
+                     const char promise[KERNEL_REF_SIZE], struct error *error)
+{
+    struct line_result added = {.line = line, .named = id != NULL};
+    char key[RESULT_KEY_SIZE], value[KERNEL_REF_SIZE + 1];
+
+    snprintf(added.promise, sizeof added.promise, "%s", promise);
+    snprintf(value, sizeof value, "%s%s", promise, id != NULL ? "+" : "");
+    make_result_key(key, line);
+    if (id != NULL && add_name(results, id, promise, error) != 0)
+        return -1;
+    if (store_key_set(results->store, key, (struct iovec){value, strlen(value)}, error) != 0)
+        return -1;
+    return append(results, &added, error);
+}
+
+/* ---- what comes of them ---- */
+
+void line_results_shown(struct line_results *results, const char *promise)
+{
+    for (size_t i = 0; i < results->count; i++)
+        if (strcmp(results->waiting[i].promise, promise) == 0)
+            results->waiting[i].shown = true;
+}
+
+static int end_waiting(struct line_results *results, const struct line_result *settled,
+                       struct error *error)
+{
+    char key[RESULT_KEY_SIZE];
+
+    make_result_key(key, settled->line);
+    if (!settled->named && kernel_forget_result(results->kernel, settled->promise, error) != 0)
+        return -1;
+    return store_key_delete(results->store, key, error);
+}
+
+static int keep_told(struct line_results *results, const struct line_outcome *outcome,
+                     struct error *error)
+{
+    char key[RESULT_KEY_SIZE];
+    struct buf value = {0};
+    int result = -1;
+
+    buf_append_string(&value, outcome->fulfilled ? fulfilled_word : rejected_word);
+    buf_append_string(&value, outcome->capdata);
+    make_told_key(key, outcome->line);
+    if (buf_failed(&value))
+        error_memory(error, "a result");
+    else if (store_key_set(results->store, key, (struct iovec){value.data, value.length}, error) ==
+             0)
+        result = append_told(results, outcome->line, error);
+    buf_free(&value);
+    return result;
+}
+
+int line_results_settle(struct line_results *results,
+                        void (*told)(void *context, const struct line_outcome *outcome),
+                        void *context, struct error *error)
+{
+    struct buf capdata = {0};
+    size_t left = 0;
+    int result = 0;
+
+    for (size_t i = 0; i < results->count; i++) {
+        const struct line_result waiting = results->waiting[i];
+        struct line_outcome outcome = {.line = waiting.line, .shown = waiting.shown};
+        enum kernel_promise state = KERNEL_PROMISE_UNRESOLVED;
+
+        buf_clear(&capdata);
+        if (result == 0)
+            result =
+                kernel_promise_state(results->kernel, waiting.promise, &state, &capdata, error);
+        if (state == KERNEL_PROMISE_UNRESOLVED || result != 0) {
+            results->waiting[left++] = waiting;
+            continue;
+        }
+        outcome.fulfilled = state == KERNEL_PROMISE_FULFILLED;
+        outcome.capdata = buf_string(&capdata);
+        if (outcome.capdata == NULL)
+            result = error_memory(error, "a result");
+        else
+            told(context, &outcome);
+        if (result == 0)
+            result = keep_told(results, &outcome, error);
+        if (result == 0)
+            result = end_waiting(results, &waiting, error);
+    }
+    results->count = left;
+    buf_free(&capdata);
+    return result;
+}
+
+/* ---- what was told ---- */
+
+static int tell_again(struct line_results *results, int64_t line,
+                      void (*told)(void *context, const struct line_outcome *outcome),
+                      void *context, struct error *error)
+{
+    struct line_outcome outcome = {.line = line, .again = true};
+    struct buf value = {0};
+    char key[RESULT_KEY_SIZE];
+    bool found;
+    int result;
+
+    make_told_key(key, line);
+    result = store_key_get(results->store, key, &value, &found, error);
+    if (result == 0 && buf_string(&value) == NULL)
+        result = error_memory(error, "a result");
+    if (result == 0) {
+        outcome.fulfilled = value.data[0] == fulfilled_word[0];
+        outcome.capdata = strchr(value.data, '{');
+        if (outcome.capdata == NULL)
+            result = error_set(error, ERROR_SYSTEM, "the store is damaged: %s", key);
+        else
+            told(context, &outcome);
+    }
+    buf_free(&value);
+    return result;
+}
+
+int line_results_tell_again(struct line_results *results,
+                            void (*told)(void *context, const struct line_outcome *outcome),
+                            void *context, struct error *error)
+{
+    for (size_t i = results->printed; i < results->told_count; i++)
+        if (tell_again(results, results->told[i], told, context, error) != 0)
+            return -1;
+    return 0;
+}
+
+void line_results_printed(struct line_results *results)
+{
+    results->printed = results->told_count;
+}
+
+int line_results_forget_printed(struct line_results *results, struct error *error)
+{
+    char key[RESULT_KEY_SIZE];
+
+    for (size_t i = 0; i < results->printed; i++) {
+        make_told_key(key, results->told[i]);
+        if (store_key_delete(results->store, key, error) != 0)
+            return -1;
+    }
+    for (size_t i = results->printed; i < results->told_count; i++)
+        results->told[i - results->printed] = results->told[i];
+    results->told_count -= results->printed;
+    results->printed = 0;
+    return 0;
+}
+
+static int forget_name(struct line_results *results, const char *key, struct error *error)
+{
+    char promise[KERNEL_REF_SIZE];
+    bool found;
+
+    if (read_key(results, key, promise, &found, error) != 0 ||
+        kernel_forget_result(results->kernel, promise, error) != 0)
+        return -1;
+    return store_key_delete(results->store, key, error);
+}
+
+int line_results_clear(struct line_results *results, struct error *error)
+{
+    for (size_t i = 0; i < results->count; i++)
+        if (end_waiting(results, &results->waiting[i], error) != 0)
+            return -1;
+    results->count = 0;
+    line_results_printed(results);
+    if (line_results_forget_printed(results, error) != 0)
+        return -1;
+    return for_each_key(results, id_prefix, forget_name, error);
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/run/output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/io.h"
+#include "base/json/json_text.h"
+#include "base/json/json_value.h"
+#include "base/visible.h"
+
+void output_init(struct output *output, bool json)
+{
+    const char *no_colour = getenv("NO_COLOR");
+
+    *output = (struct output){.json = json};
+    output->colour = !json && isatty(STDOUT_FILENO) && (no_colour == NULL || no_colour[0] == '\0');
+}
+
+void output_keep(struct output *output)
+{
+    output->kept = output->gathered.length;
+    output->keeps = output->sums;
+}
+
+int output_flush(struct output *output, struct error *error)
+{
+    struct buf *gathered = &output->gathered;
+    int result = 0;
+
+    if (output->kept > 0 && io_write_all(STDOUT_FILENO, gathered->data, output->kept) != 0)
+        result = error_system(error, errno, "cannot write the results to stdout");
+    buf_consume(gathered, output->kept);
+    output->kept = 0;
+    output->printed = output->keeps;
+    return result;
+}
+
+void output_drop(struct output *output)
+{
+    buf_clear(&output->gathered);
+    output->kept = 0;
+    output->sums = output->keeps = output->printed;
+}
+
+void output_free(struct output *output)
+{
+    buf_free(&output->gathered);
+}
+
+static int gathered(const struct output *output, struct error *error)
+{
+    return buf_failed(&output->gathered) ? error_memory(error, "a line of output") : 0;
+}
+
+static void add(int64_t *sum, int64_t number)
+{
+    if (number != REPORT_NONE)
+        *sum += number;
+}
+
+static void add_up(struct output *output, const struct delivery_report *report)
+{
+    output->sums.deliveries++;
+    output->sums.failed += !report->ok;
+    output->sums.counted = output->sums.counted || report->instructions != REPORT_NONE;
+    add(&output->sums.compute, report->compute);
+    add(&output->sums.instructions, report->instructions);
+    add(&output->sums.total, report->total);
+    add(&output->sums.pipe, report->pipe);
+    add(&output->sums.worker, report->worker);
+    add(&output->sums.kernel, report->kernel);
+}
+
+/* ---- JSON lines ---- */
+
+static void put_string(struct buf *line, const char *name, const char *text)
+{
+    buf_printf(line, ",\"%s\":", name);
+    if (text != NULL)
+        json_value_write_string(line, text, strlen(text));
+    else
+        buf_append_string(line, "null");
+}
+
+static void put_integer(struct buf *line, const char *name, int64_t number)
+{
+    buf_printf(line, ",\"%s\":", name);
+    if (number != REPORT_NONE)
+        json_text_integer(line, number);
+    else
+        buf_append_string(line, "null");
+}
+
+static void put_time(struct buf *line, const char *name, int64_t nanoseconds)
+{
+    buf_printf(line, ",\"%s\":", name);
+    if (nanoseconds != REPORT_NONE)
+        json_text_nanoseconds(line, nanoseconds);
+    else
+        buf_append_string(line, "null");
+}
+
+static void put_json_delivery(struct buf *line, const struct delivery_report *report)
+{
+    buf_append_string(line, "{\"kind\":\"delivery\"");
+    put_string(line, "vatID", report->vat_id);
+    put_string(line, "vat", report->vat);
+    put_integer(line, "crankNum", report->crank_num);
+    put_integer(line, "deliveryNum", report->delivery_num);
+    put_string(line, "description", report->description);
+    put_string(line, "status", report->ok ? "ok" : "error");
+    buf_printf(line, ",\"result\":%s", report->result != NULL ? report->result : "null");
+    put_string(line, "error", report->error);
+    put_integer(line, "compute", report->compute);
+    put_integer(line, "instructions", report->instructions);
+    put_time(line, "total", report->total);
+    put_time(line, "pipe", report->pipe);
+    put_time(line, "worker", report->worker);
+    put_time(line, "kernel", report->kernel);
+    buf_append_string(line, "}\n");
+}
+
+static void put_json_result(struct buf *line, const struct output_result *result)
+{
+    buf_append_string(line, "{\"kind\":\"result\"");
+    put_string(line, "place", result->place);
+    put_string(line, "status", result->fulfilled ? "fulfilled" : "rejected");
+    buf_printf(line, ",\"value\":%s%s}\n", result->value, result->again ? ",\"again\":true" : "");
+}
+
+static void put_json_summary(struct buf *line, const struct output_sums *sums, double seconds)
+{
+    buf_append_string(line, "{\"kind\":\"summary\"");
+    put_integer(line, "deliveries", sums->deliveries);
+    put_integer(line, "failed", sums->failed);
+    put_integer(line, "compute", sums->compute);
+    put_integer(line, "instructions", sums->counted ? sums->instructions : REPORT_NONE);
+    put_time(line, "total", sums->total);
+    put_time(line, "pipe", sums->pipe);
+    put_time(line, "worker", sums->worker);
+    put_time(line, "kernel", sums->kernel);
+    put_integer(line, "results", sums->results);
+    put_integer(line, "rejected", sums->rejected);
+    buf_printf(line, ",\"elapsed\":%.6f}\n", seconds);
+}
+
+/* ---- columns ---- */
+
+enum { VAT_WIDTH = 10, METHOD_WIDTH = 20, RESULT_WIDTH = 70 };
+
+static void put_heading(struct buf *line)
+{
+    buf_printf(line, "%6s  %-*s %-*s %-6s %12s %14s %11s %11s %11s %11s  %s\n", "crank", VAT_WIDTH,
+               "vat", METHOD_WIDTH, "method", "status", "computrons", "instructions", "total ms",
+               "pipe ms", "worker ms", "kernel ms", "result");
+}
+
+/* With blanks between groups of three digits; "-" for what is not known. */
+static void put_count(struct buf *line, int width, int64_t number)
+{
+    char digits[24], grouped[32];
+    size_t length, at = 0;
+
+    if (number == REPORT_NONE) {
+        buf_printf(line, " %*s", width, "-");
+        return;
+    }
+    snprintf(digits, sizeof digits, "%" PRId64, number);
+    length = strlen(digits);
+    for (size_t i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            grouped[at++] = ',';
+        grouped[at++] = digits[i];
+    }
+    grouped[at] = '\0';
+    buf_printf(line, " %*s", width, grouped);
+}
+
+static void put_milliseconds(struct buf *line, int64_t nanoseconds)
+{
+    if (nanoseconds == REPORT_NONE)
+        buf_printf(line, " %11s", "-");
+    else
+        buf_printf(line, " %11.3f", (double)nanoseconds / 1e6);
+}
+
+/* What a contract said, fit for a terminal. */
+static void put_visible(struct buf *line, const char *text, size_t length)
+{
+    size_t start = line->length;
+
+    if (buf_append(line, text, length) == 0)
+        visible_bytes(line->data + start, length);
+}
+
+static void put_words(struct buf *line, const char *words)
+{
+    size_t start = line->length;
+
+    json_value_show_string(line, words, strlen(words));
+    if (!buf_failed(line))
+        visible_bytes(line->data + start, line->length - start);
+}
+
+/* The beginning of what the contract returned. */
+static void put_result(struct buf *line, const char *result)
+{
+    size_t length = result != NULL ? strlen(result) : 0;
+    size_t shown = length;
+
+    if (length == 0 || strcmp(result, "null") == 0)
+        return;
+    if (shown > RESULT_WIDTH) {
+        shown = RESULT_WIDTH;
+        while (shown > 0 && ((unsigned char)result[shown] & 0xc0) == 0x80)
+            shown--; /* not inside a character */
+    }
+    buf_append_string(line, "  ");
+    put_visible(line, result, shown);
+    if (shown < length)
+        buf_append_string(line, "...");
+}
+
+static void put_text_delivery(const struct output *output, struct buf *line,
+                              const struct delivery_report *report)
+{
+    const char *red = output->colour && !report->ok ? "\033[31m" : "";
+    const char *plain = *red != '\0' ? "\033[0m" : "";
+
+    if (report->crank_num == REPORT_NONE)
+        buf_printf(line, "%6s", "-");
+    else
+        buf_printf(line, "%6" PRId64, report->crank_num);
+    buf_printf(line, "  %-*s %-*s %s%-6s%s", VAT_WIDTH, report->vat, METHOD_WIDTH, report->method,
+               red, report->ok ? "ok" : "error", plain);
+    put_count(line, 12, report->compute);
+    put_count(line, 14, report->instructions);
+    put_milliseconds(line, report->total);
+    put_milliseconds(line, report->pipe);
+    put_milliseconds(line, report->worker);
+    put_milliseconds(line, report->kernel);
+    put_result(line, report->result);
+    buf_append_byte(line, '\n');
+    if (report->error == NULL)
+        return;
+    buf_printf(line, "%8s%s%s%s", "", red, report->place != NULL ? report->place : "",
+               report->place != NULL ? ": " : "");
+    put_words(line, report->error);
+    buf_printf(line, "%s\n", plain);
+}
+
+static void put_text_result(const struct output *output, struct buf *line,
+                            const struct output_result *result)
+{
+    const char *red = output->colour && !result->fulfilled ? "\033[31m" : "";
+    const char *plain = *red != '\0' ? "\033[0m" : "";
+
+    if (result->shown)
+        return;
+    buf_printf(line, "%8s%s%s: %s", "", red, result->place,
+               result->fulfilled ? "fulfilled" : "rejected");
+    put_result(line, result->value);
+    buf_printf(line, "%s\n", plain);
+}
+
+static void put_share(struct buf *line, const char *name, int64_t part, int64_t whole)
+{
+    buf_printf(line, ", %s %.0f %%", name, whole > 0 ? 100.0 * (double)part / (double)whole : 0.0);
+}
+
+static void put_text_summary(struct buf *line, const struct output_sums *sums, double seconds)
+{
+    buf_printf(line, "\n%" PRId64 " deliveries, %" PRId64 " failed, in %.3f s;", sums->deliveries,
+               sums->failed, seconds);
+    put_count(line, 0, sums->compute);
+    buf_append_string(line, " computrons");
+    if (sums->counted) {
+        buf_append_byte(line, ',');
+        put_count(line, 0, sums->instructions);
+        buf_append_string(line, " instructions");
+    }
+    buf_printf(line, "\n%.3f ms in deliveries", (double)sums->total / 1e6);
+    put_share(line, "pipe", sums->pipe, sums->total);
+    put_share(line, "worker", sums->worker, sums->total);
+    put_share(line, "kernel", sums->kernel, sums->total);
+    if (sums->pipe + sums->worker + sums->kernel < sums->total)
+        put_share(line, "unattributed", sums->total - sums->pipe - sums->worker - sums->kernel,
+                  sums->total);
+    buf_append_byte(line, '\n');
+}
+
+int output_delivery(struct output *output, const struct delivery_report *report,
+                    struct error *error)
+{
+    struct buf *lines = &output->gathered;
+
+    add_up(output, report);
+    if (output->json) {
+        put_json_delivery(lines, report);
+    } else {
+        if (!output->begun)
+            put_heading(lines);
+        put_text_delivery(output, lines, report);
+    }
+    output->begun = true;
+    return gathered(output, error);
+}
+
+int output_result(struct output *output, const struct output_result *result, struct error *error)
+{
+    output->sums.results++;
+    output->sums.rejected += !result->fulfilled;
+    output->begun = true;
+    if (output->json)
+        put_json_result(&output->gathered, result);
+    else
+        put_text_result(output, &output->gathered, result);
+    return gathered(output, error);
+}
+
+int output_summary(struct output *output, double seconds, struct error *error)
+{
+    if (output->json)
+        put_json_summary(&output->gathered, &output->printed, seconds);
+    else
+        put_text_summary(&output->gathered, &output->printed, seconds);
+    if (gathered(output, error) != 0)
+        return -1;
+    output_keep(output);
+    return output_flush(output, error);
+}

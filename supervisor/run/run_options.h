@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_RUN_OPTIONS_H
+#define GASPIPE_SUPERVISOR_RUN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "slog/write/writer.h"
+#include "supervisor/process/placement.h"
+
+/* The command line of `gaspipe run`. Strings are borrowed from argv. */
+struct run_options {
+    char **vats; /* "NAME=FILE"; owned array */
+    size_t vat_count;
+    char **bundles; /* "NAME=FILE"; owned array */
+    size_t bundle_count;
+    const char *deliveries; /* path, or "-" */
+    const char *store;      /* folder; NULL: in memory */
+    const char *slog;       /* path; NULL: none */
+    struct slog_rotation rotation;
+    bool counted;       /* under QEMU with the counter */
+    bool counter_named; /* --counter was given */
+    const char *worker; /* path of another worker; NULL: ours */
+    enum placement_kind placement;
+    bool json;
+    bool help;
+    uint32_t compute_limit;     /* computrons for each delivery; 0: none */
+    bool compute_named;         /* --compute-limit was given */
+    uint64_t instruction_limit; /* for each delivery; 0: none; counted runs only */
+    uint64_t syscall_limit;     /* in a delivery; 0: none */
+    int64_t store_limit;        /* bytes in a vat's own store; 0: none */
+    int64_t message_limit;      /* bytes of what a vat sends or stores at a time; 0: none */
+    int64_t memory_limit;       /* bytes that a worker may write to; 0: none */
+    uint64_t retries;           /* of a crank that the host's trouble met */
+    uint64_t timeout_ms;        /* 0: none */
+    uint64_t snapshot_interval; /* deliveries; 0: no snapshots */
+    uint64_t snapshot_initial;  /* deliveries to a vat before its first snapshot */
+    uint64_t reap_interval;     /* deliveries; 0: garbage is collected when it is asked for */
+    uint64_t block_cranks;      /* that are committed together; at least 1 */
+    uint64_t queue_lines;       /* that are queued together; at least 1 */
+    uint64_t max_workers;       /* at a time; 0: one for each vat */
+    uint64_t jobs;              /* deliveries under way at a time; at least 1 */
+    bool new_input;             /* what the store knows of the deliveries is forgotten */
+    bool resume;                /* it is passed over, also where all of it was delivered */
+};
+
+extern const char run_options_help[];
+
+/*
+ * argv[0] is "run". 0, or -1 with ERROR_USAGE. After --help only `help` is of
+ * use. The caller calls run_options_free() in any case.
+ */
+int run_options_parse(struct run_options *options, int argc, char **argv, struct error *error);
+void run_options_free(struct run_options *options);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "supervisor/run/run_parts.h"
+#include "supervisor/vats/contract_file.h"
+
+static int check_name(const struct run *run, size_t index, const char *name, struct error *error)
+{
+    const char *at = name;
+
+    while (isalnum((unsigned char)*at) || *at == '_' || *at == '-' || *at == '.')
+        at++;
+    if (at == name || *at != '\0' || at - name > KERNEL_NAME_LIMIT)
+        return error_set(error, ERROR_USAGE,
+                         "a vat's name is made of letters, digits, '_', '-' and '.', not '%s'",
+                         name);
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(run->options.vats[i], name) == 0)
+            return error_set(error, ERROR_USAGE, "there are two vats called '%s'", name);
+    return 0;
+}
+
+/* Puts a contract's bundle into the store. The caller gives the contract's memory back. */
+static int keep_contract(struct run *run, const char *path, struct contract_file *contract,
+                         struct error *error)
+{
+    if (contract_file_read(contract, path, error) != 0)
+        return -1;
+    return store_bundle_put(run->store, contract->id,
+                            (struct iovec){contract->bundle.data, contract->bundle.length}, error);
+}
+
+static void tell_kept(const char *vat, const char *option, int64_t given, int64_t kept)
+{
+    if (given != kept)
+        log_line("vat %s: %s %" PRId64 " is not taken; it keeps what it was made with, %" PRId64
+                 "%s",
+                 vat, option, given, kept, kept == 0 ? " (no limit)" : "");
+}
+
+/* A vat that the store has keeps its limits: others that are given now are not its. */
+static int tell_kept_limits(struct run *run, int64_t vat, struct error *error)
+{
+    const struct run_options *options = &run->options;
+    struct kernel_vat kept;
+    bool lives;
+
+    if (kernel_vat_get(scheduler_kernel(run->scheduler), vat, &kept, &lives, error) != 0)
+        return -1;
+    if (!lives)
+        return 0;
+    if (options->compute_named)
+        tell_kept(kept.name, "--compute-limit", options->compute_limit, kept.limits.compute);
+    if (options->instruction_limit > 0)
+        tell_kept(kept.name, "--max-instructions", (int64_t)options->instruction_limit,
+                  kept.limits.instructions);
+    if (options->syscall_limit > 0)
+        tell_kept(kept.name, "--max-syscalls", (int64_t)options->syscall_limit,
+                  kept.limits.syscalls);
+    if (options->store_limit > 0)
+        tell_kept(kept.name, "--max-store-bytes", options->store_limit, kept.limits.store_bytes);
+    if (options->message_limit > 0)
+        tell_kept(kept.name, "--max-message-bytes", options->message_limit,
+                  kept.limits.message_bytes);
+    kernel_vat_free(&kept);
+    return 0;
+}
+
+static int add_vat(struct run *run, const char *name, const char *path, struct error *error)
+{
+    struct contract_file contract = {0};
+    struct kernel_vat_setup setup = {.name = name, .bundle_id = contract.id};
+    int64_t vat;
+    int result = keep_contract(run, path, &contract, error);
+
+    setup.runtime = contract.is_plain ? KERNEL_VAT_PLAIN : KERNEL_VAT_LIVESLOTS;
+    if (result == 0)
+        result = kernel_provide_vat(scheduler_kernel(run->scheduler), &setup, &vat, error);
+    if (result == 0)
+        result = tell_kept_limits(run, vat, error);
+    buf_free(&contract.bundle);
+    return result;
+}
+
+static int add_bundle(struct run *run, const char *name, const char *path, struct error *error)
+{
+    struct contract_file contract = {0};
+    int result = keep_contract(run, path, &contract, error);
+
+    if (result == 0 && contract.is_plain)
+        result = error_set(error, ERROR_INPUT, "%s: is no bundle of @endo/bundle-source", path);
+    if (result == 0)
+        result = kernel_name_bundle(scheduler_kernel(run->scheduler), name, contract.id, error);
+    buf_free(&contract.bundle);
+    return result;
+}
+
+/* Cuts NAME=FILE in two. */
+static const char *cut(char *option)
+{
+    char *equals = strchr(option, '=');
+
+    *equals = '\0';
+    return equals + 1;
+}
+
+int run_add_vats(struct run *run, struct error *error)
+{
+    const struct run_options *options = &run->options;
+
+    for (size_t i = 0; i < options->bundle_count; i++) {
+        const char *path = cut(options->bundles[i]);
+
+        if (add_bundle(run, options->bundles[i], path, error) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < options->vat_count; i++) {
+        const char *path = cut(options->vats[i]);
+
+        if (check_name(run, i, options->vats[i], error) != 0 ||
+            add_vat(run, options->vats[i], path, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+const char *run_vat_path(const struct run *run, const char *name)
+{
+    for (size_t i = 0; i < run->options.vat_count; i++)
+        if (strcmp(run->options.vats[i], name) == 0)
+            return run->options.vats[i] + strlen(name) + 1;
+    return NULL;
+}
+
+/* ---- those that have ended ---- */
+
+static const char *make_ended_key(struct buf *key, const char *name)
+{
+    buf_printf(key, "input.ended.%s", name);
+    return buf_string(key);
+}
+
+int run_note_ended(struct run *run, const char *name, const char *reason, struct error *error)
+{
+    const struct iovec value = {(char *)reason, strlen(reason)};
+    struct buf key = {0};
+    int result;
+
+    if (make_ended_key(&key, name) == NULL)
+        result = error_memory(error, "a vat's end");
+    else
+        result = store_key_set(run->store, key.data, value, error);
+    buf_free(&key);
+    return result;
+}
+
+int run_why_ended(struct run *run, const char *name, struct buf *reason, bool *found,
+                  struct error *error)
+{
+    struct buf key = {0};
+    int result;
+
+    if (make_ended_key(&key, name) == NULL)
+        result = error_memory(error, "a vat's end");
+    else
+        result = store_key_get(run->store, key.data, reason, found, error);
+    buf_free(&key);
+    return result;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/status/status_output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/io.h"
+#include "base/json/json_value.h"
+
+/* What the store's file holds, by name. */
+struct part {
+    const char *name; /* in columns */
+    const char *field;
+    const struct store_sum *sum;
+};
+
+enum { PARTS = 5 };
+
+static void list_parts(const struct store_sums *sums, struct part parts[PARTS])
+{
+    const struct part list[PARTS] = {
+        {"kernel's keys", "keys", &sums->keys},
+        {"vats' stores", "vatstores", &sums->vatstores},
+        {"transcripts", "transcripts", &sums->transcripts},
+        {"snapshots", "snapshots", &sums->snapshots},
+        {"bundles", "bundles", &sums->bundles},
+    };
+
+    memcpy(parts, list, sizeof list);
+}
+
+static const char *runtime_name(const struct kernel_vat *vat)
+{
+    return vat->runtime == KERNEL_VAT_PLAIN ? "plain" : "liveslots";
+}
+
+/* ---- JSON lines ---- */
+
+static void put_text(struct buf *out, const char *name, const char *text)
+{
+    buf_printf(out, ",\"%s\":", name);
+    json_value_write_string(out, text, strlen(text));
+}
+
+static void put_integer(struct buf *out, const char *name, int64_t number)
+{
+    buf_printf(out, ",\"%s\":%" PRId64, name, number);
+}
+
+static void put_json_snapshot(struct buf *out, const struct status_vat *status)
+{
+    buf_append_string(out, ",\"snapshot\":");
+    if (!status->has_snapshot) {
+        buf_append_string(out, "null");
+        return;
+    }
+    buf_printf(out, "{\"position\":%" PRId64, status->snapshot_position);
+    put_text(out, "hash", status->snapshot.hash);
+    put_integer(out, "size", status->snapshot.size);
+    put_integer(out, "compressedSize", status->snapshot.compressed_size);
+    buf_append_byte(out, '}');
+}
+
+static void put_json_vat(struct buf *out, const struct status_vat *status)
+{
+    const struct kernel_vat *vat = &status->vat;
+
+    buf_printf(out, "{\"kind\":\"vat\",\"vatID\":\"v%" PRId64 "\"", vat->id);
+    put_text(out, "vat", vat->name);
+    put_text(out, "runtime", runtime_name(vat));
+    buf_printf(out, ",\"dynamic\":%s", vat->dynamic ? "true" : "false");
+    put_integer(out, "incarnation", vat->incarnation);
+    put_integer(out, "deliveries", vat->deliveries);
+    put_integer(out, "transcript", status->transcript_end);
+    put_json_snapshot(out, status);
+    put_integer(out, "keys", status->vatstore.items);
+    put_integer(out, "bytes", status->vatstore.bytes);
+    put_text(out, "bundle", vat->bundle_id);
+    buf_append_string(out, "}\n");
+}
+
+static void put_json_parts(struct buf *out, const struct store_sums *sums)
+{
+    struct part parts[PARTS];
+
+    list_parts(sums, parts);
+    for (int i = 0; i < PARTS; i++)
+        buf_printf(out, ",\"%s\":{\"items\":%" PRId64 ",\"bytes\":%" PRId64 "}", parts[i].field,
+                   parts[i].sum->items, parts[i].sum->bytes);
+}
+
+static void put_json_store(struct buf *out, const struct status_facts *facts, const char *folder)
+{
+    buf_append_string(out, "{\"kind\":\"store\"");
+    put_text(out, "store", folder);
+    put_integer(out, "cranks", facts->cranks);
+    put_text(out, "activityHash", facts->activityhash);
+    put_integer(out, "ready", facts->queues.ready);
+    put_integer(out, "waiting", facts->queues.waiting);
+    put_integer(out, "inputLines", facts->input.lines);
+    buf_printf(out, ",\"inputDone\":%s", facts->input.done ? "true" : "false");
+    put_integer(out, "fileBytes", facts->sums.file_bytes);
+    put_integer(out, "freeBytes", facts->sums.free_bytes);
+    put_json_parts(out, &facts->sums);
+    buf_append_string(out, "}\n");
+}
+
+/* ---- columns ---- */
+
+enum { NAME_WIDTH = 16, SIZE_TEXT = 16, PLACE_TEXT = 24 };
+
+/* "999 B", "1.2 MB": powers of ten, as disks are sold. */
+static const char *size_text(char text[SIZE_TEXT], int64_t bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    double size = (double)bytes;
+    size_t unit = 0;
+
+    for (; size >= 999.5 && unit + 1 < sizeof units / sizeof units[0]; unit++)
+        size /= 1000;
+    snprintf(text, SIZE_TEXT, "%.*f %s", unit == 0 || size >= 99.95 ? 0 : 1, size, units[unit]);
+    return text;
+}
+
+static void put_vat(struct buf *out, const struct status_vat *status)
+{
+    const struct kernel_vat *vat = &status->vat;
+    char place[PLACE_TEXT] = "-", heap[SIZE_TEXT] = "-", bytes[SIZE_TEXT];
+
+    if (status->has_snapshot) {
+        snprintf(place, sizeof place, "%" PRId64, status->snapshot_position);
+        size_text(heap, status->snapshot.size);
+    }
+    buf_printf(out, "v%-5" PRId64 " %-*s %-9s %11" PRId64 " %10" PRId64 " %10" PRId64, vat->id,
+               NAME_WIDTH, vat->name, runtime_name(vat), vat->incarnation, vat->deliveries,
+               status->transcript_end);
+    buf_printf(out, " %11s %9s %8" PRId64 " %9s\n", place, heap, status->vatstore.items,
+               size_text(bytes, status->vatstore.bytes));
+}
+
+static void put_vats(struct buf *out, const struct status_facts *facts)
+{
+    buf_printf(out, "%-6s %-*s %-9s %11s %10s %10s %11s %9s %8s %9s\n", "vat", NAME_WIDTH, "name",
+               "runtime", "incarnation", "deliveries", "transcript", "snapshot at", "heap", "keys",
+               "store");
+    for (size_t i = 0; i < facts->vat_count; i++)
+        put_vat(out, &facts->vats[i]);
+    if (facts->vat_count == 0)
+        buf_append_string(out, "no vat lives\n");
+}
+
+static void put_parts(struct buf *out, const struct store_sums *sums)
+{
+    struct part parts[PARTS];
+    char text[SIZE_TEXT];
+
+    list_parts(sums, parts);
+    for (int i = 0; i < PARTS; i++)
+        buf_printf(out, "%-14s %10" PRId64 " %9s\n", parts[i].name, parts[i].sum->items,
+                   size_text(text, parts[i].sum->bytes));
+}
+
+static void put_store(struct buf *out, const struct status_facts *facts, const char *folder)
+{
+    char file[SIZE_TEXT], unused[SIZE_TEXT];
+
+    buf_printf(out, "%s: %s, of which %s are free\n", folder,
+               size_text(file, facts->sums.file_bytes), size_text(unused, facts->sums.free_bytes));
+    buf_printf(out, "cranks    %" PRId64 "; activity hash %s\n", facts->cranks,
+               facts->activityhash);
+    buf_printf(out, "queue     %" PRId64 " ready, %" PRId64 " waiting for promises\n",
+               facts->queues.ready, facts->queues.waiting);
+    buf_printf(out, "input     %" PRId64 " lines taken in, %s\n\n", facts->input.lines,
+               facts->input.done ? "to the end" : "and not its end");
+}
+
+static void put_all(struct buf *out, const struct status_facts *facts, const char *folder,
+                    bool json)
+{
+    if (json) {
+        for (size_t i = 0; i < facts->vat_count; i++)
+            put_json_vat(out, &facts->vats[i]);
+        put_json_store(out, facts, folder);
+    } else {
+        put_store(out, facts, folder);
+        put_vats(out, facts);
+        buf_append_byte(out, '\n');
+        put_parts(out, &facts->sums);
+    }
+}
+
+int status_output(const struct status_facts *facts, const char *folder, bool json,
+                  struct error *error)
+{
+    struct buf out = {0};
+    int result = 0;
+
+    put_all(&out, facts, folder, json);
+    if (buf_failed(&out))
+        result = error_memory(error, "the output");
+    else if (io_write_all(STDOUT_FILENO, out.data, out.length) != 0)
+        result = error_system(error, errno, "cannot write the status to stdout");
+    buf_free(&out);
+    return result;
+}

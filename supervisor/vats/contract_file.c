@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/vats/contract_file.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hex.h"
+#include "base/io.h"
+#include "base/json/json_text.h"
+#include "base/json/json_value.h"
+#include "base/json/scan.h"
+
+/* Bytes; with its JSON it must fit in a frame. */
+enum { CONTRACT_SIZE_MAX = 32 << 20, SHA512_SIZE = 64 };
+
+long contract_file_lines(const struct buf *bundle)
+{
+    json_t *json = json_value_read(bundle->data, bundle->length, JSON_ALLOW_NUL, NULL);
+    const json_t *source = json_object_get(json, "source");
+    const char *text = json_string_value(source);
+    const size_t length = json_string_length(source);
+    long lines = length > 0 && text[length - 1] != '\n';
+
+    for (size_t i = 0; i < length; i++)
+        lines += text[i] == '\n';
+    json_decref(json);
+    return lines;
+}
+
+static int make_plain(struct contract_file *contract, const char *path, const struct buf *source,
+                      struct error *error)
+{
+    json_t *text = json_stringn(source->data != NULL ? source->data : "", source->length);
+    bool is_text = text != NULL;
+
+    json_decref(text);
+    if (!is_text)
+        return error_set(error, ERROR_INPUT, "%s: is not UTF-8 text", path);
+    contract->is_plain = true;
+    buf_append_string(&contract->bundle, "{\"moduleFormat\":\"gaspipePlain\",\"source\":");
+    json_text_string(&contract->bundle, source->data, source->length);
+    buf_append_byte(&contract->bundle, '}');
+    return buf_failed(&contract->bundle) ? error_memory(error, "a contract") : 0;
+}
+
+/* The bundle in a text that is JSON with a moduleFormat; NULL: it is no such text. */
+static json_t *parse_bundle(const struct buf *text)
+{
+    json_t *json = NULL;
+
+    if (text->length > 0 && text->data[strspn(text->data, " \t\r\n")] == '{')
+        json = json_value_read(text->data, text->length, JSON_ALLOW_NUL, NULL);
+    if (json_is_string(json_object_get(json, "moduleFormat")))
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+/* On one line: it goes into the slog. */
+static int take_bundle(struct contract_file *contract, const json_t *bundle, struct error *error)
+{
+    return json_value_write(&contract->bundle, bundle) == 0 ? 0 : error_memory(error, "a bundle");
+}
+
+/* Without one that it brings along, the hash is of all its text. */
+static int make_id(struct contract_file *contract, const json_t *bundle, struct error *error)
+{
+    const char *own = json_string_value(json_object_get(bundle, "endoZipBase64Sha512"));
+    unsigned char hash[SHA512_SIZE];
+
+    if (own != NULL && strlen(own) == 2 * sizeof hash &&
+        strspn(own, "0123456789abcdef") == 2 * sizeof hash) {
+        snprintf(contract->id, sizeof contract->id, "b1-%s", own);
+        return 0;
+    }
+    if (EVP_Digest(contract->bundle.data, contract->bundle.length, hash, NULL, EVP_sha512(),
+                   NULL) != 1)
+        return error_memory(error, "a hash");
+    memcpy(contract->id, "b0-", 3);
+    hex_write(contract->id + 3, hash, sizeof hash);
+    return 0;
+}
+
+int contract_file_read(struct contract_file *contract, const char *path, struct error *error)
+{
+    struct buf text = {0};
+    json_t *bundle = NULL;
+    int result = io_read_file(path, CONTRACT_SIZE_MAX, &text, error);
+
+    if (result == 0 && buf_string(&text) == NULL)
+        result = error_memory(error, "a contract");
+    if (result == 0)
+        bundle = parse_bundle(&text);
+    if (result == 0)
+        result = bundle != NULL ? take_bundle(contract, bundle, error)
+                                : make_plain(contract, path, &text, error);
+    if (result == 0 && buf_reserve(&contract->bundle, SCAN_PADDING) != 0)
+        result = error_memory(error, "a contract");
+    if (result == 0) {
+        memset(contract->bundle.data + contract->bundle.length, 0, SCAN_PADDING);
+        result = make_id(contract, bundle, error);
+    }
+    json_decref(bundle);
+    buf_free(&text);
+    return result;
+}

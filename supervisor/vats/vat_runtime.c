@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/vats/vat_runtime.h"
+
+#include "base/io.h"
+#include "base/json/json_value.h"
+#include "supervisor/process/locate.h"
+#include "supervisor/vats/runtime.h"
+
+enum { BUNDLE_SIZE_MAX = 32 << 20 };
+
+/* The source of a {moduleFormat, source} bundle, as a call of the function that it is. */
+static int make_program(const char *path, const struct buf *bundle, struct buf *program,
+                        struct error *error)
+{
+    json_error_t problem;
+    json_t *json = json_value_read(bundle->data, bundle->length, JSON_ALLOW_NUL, &problem);
+    const json_t *source = json_object_get(json, "source");
+    int result = 0;
+
+    if (!json_is_string(source)) {
+        result = error_set(error, ERROR_SYSTEM, "%s holds no bundle; run make again", path);
+    } else {
+        buf_append_byte(program, '(');
+        buf_append(program, json_string_value(source), json_string_length(source));
+        buf_append_string(program, "\n)()");
+        if (buf_failed(program))
+            result = error_memory(error, "SwingSet's runtime");
+    }
+    json_decref(json);
+    return result;
+}
+
+static int load_program(const char *name, struct buf *program, struct error *error)
+{
+    char path[PATH_MAX];
+    struct buf bundle = {0};
+    int result = -1;
+
+    if (program->length > 0)
+        return 0;
+    if (locate(name, path, error) == 0 && io_read_file(path, BUNDLE_SIZE_MAX, &bundle, error) == 0)
+        result = make_program(path, &bundle, program, error);
+    buf_free(&bundle);
+    return result;
+}
+
+static int choose_swingset(struct vat_runtimes *runtimes, struct vat_runtime *runtime,
+                           struct error *error)
+{
+    if (load_program("swingset-lockdown.bundle", &runtimes->lockdown, error) != 0 ||
+        load_program("swingset-supervisor.bundle", &runtimes->supervisor, error) != 0)
+        return -1;
+    *runtime = (struct vat_runtime){
+        .kind = VAT_RUNTIME_LIVESLOTS,
+        .programs =
+            {
+                {runtimes->lockdown.data, runtimes->lockdown.length},
+                {runtimes->supervisor.data, runtimes->supervisor.length},
+            },
+        .program_count = 2,
+        /* As SwingSet's vat loader writes it for a vat that asks for neither. */
+        .options = "{\"enableDisavow\":false,\"relaxDurabilityRules\":false}",
+        .console_answer = "[\"ok\"]",
+    };
+    return 0;
+}
+
+static void choose_plain(struct vat_runtime *runtime)
+{
+    *runtime = (struct vat_runtime){
+        .kind = VAT_RUNTIME_PLAIN,
+        .programs = {runtime_plain()},
+        .program_count = 1,
+        .options = "{}",
+        .console_answer = "[\"ok\",null]",
+    };
+}
+
+int vat_runtime_choose(struct vat_runtimes *runtimes, struct scan_span bundle,
+                       struct vat_runtime *runtime, struct error *error)
+{
+    struct scan_span format = scan_string(scan_get(bundle, "moduleFormat"));
+
+    if (scan_is(format, "gaspipePlain")) {
+        choose_plain(runtime);
+        return 0;
+    }
+    if (scan_is(format, "endoZipBase64") || scan_is(format, "nestedEvaluate") ||
+        scan_is(format, "getExport"))
+        return choose_swingset(runtimes, runtime, error);
+    if (format.at == NULL)
+        return error_set(error, ERROR_INPUT, "its bundle has no moduleFormat");
+    return error_set(error, ERROR_INPUT, "no runtime takes a bundle of \"%.*s\"",
+                     (int)(format.length < 64 ? format.length : 64), format.at);
+}
+
+void vat_runtimes_free(struct vat_runtimes *runtimes)
+{
+    buf_free(&runtimes->lockdown);
+    buf_free(&runtimes->supervisor);
+}

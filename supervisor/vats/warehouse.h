@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_WAREHOUSE_H
+#define GASPIPE_SUPERVISOR_WAREHOUSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/error.h"
+#include "base/stamp.h"
+#include "kernel/kernel.h"
+#include "proto/meter.h"
+#include "proto/vat_message.h"
+#include "slog/write/writer.h"
+#include "store/store.h"
+#include "supervisor/process/launcher.h"
+
+/*
+ * The vats' workers: it starts them, brings them to where their vat stands
+ * (a snapshot, then the transcript's deliveries once more), gives deliveries to
+ * them and tells what they ask and answer. It decides nothing of what a vat may
+ * do: its owner does, and the kernel behind that.
+ *
+ * Where there may be fewer workers than vats, a vat that has to wait gets one when
+ * another vat's, the one that was used longest ago and waits for a delivery, was put away.
+ *
+ * It lives on a loop and tells its owner what happens, always out of the loop.
+ * Vats are known by their numbers: the N of the vatID vN.
+ */
+struct warehouse;
+
+struct warehouse_options {
+    uv_loop_t *loop;
+    const struct launcher *launcher;
+    struct store *store;      /* bundles, transcripts and snapshots are read there */
+    struct slog_writer *slog; /* NULL: none is written */
+    const char *fingerprint;  /* of what counts instructions; NULL: nothing does */
+    uint64_t timeout_ms;  /* for a delivery; launcher_start_limit() of it for a start; 0: none */
+    uint64_t max_workers; /* that there are at a time, those that end included; 0: no limit */
+};
+
+/* A vat as the kernel describes it. Strings are borrowed for the call. */
+struct warehouse_vat {
+    int64_t id;
+    const char *name; /* "" for none */
+    const char *bundle_id;
+    bool dynamic;
+    int64_t incarnation;
+    int64_t first_delivery; /* what to add to a place in the transcript for a delivery's number */
+    struct kernel_limits limits; /* those that a worker is started with */
+};
+
+/* What a worker answered to a delivery. */
+struct warehouse_answer {
+    struct stamp come;
+    const char *problem; /* NULL: it went well */
+    const char *value;   /* what came with "ok", JSON; NULL: null */
+    const struct meter *meter;
+};
+
+/* Why a worker's delivery will have no answer. */
+struct warehouse_loss {
+    struct stamp come;
+    const char *reason;
+    /* ERROR_DELIVERY: the vat's own doing, which would come out the same again; ERROR_SYSTEM:
+     * the host's, and what was under way may be tried again. */
+    enum error_kind blame;
+};
+
+struct warehouse_listener {
+    void *context;
+    /* The vat's worker stands where the vat stands and waits. */
+    void (*ready)(void *context, int64_t vat);
+    /* The delivery was sent. */
+    void (*sent)(void *context, int64_t vat, struct stamp sent);
+    /* In the delivery it says something, and has been answered. */
+    void (*said)(void *context, int64_t vat, const struct vat_request *request, struct stamp come);
+    /* In the delivery it makes a syscall; the owner calls warehouse_reply() or warehouse_condemn().
+     */
+    void (*asked)(void *context, int64_t vat, const struct vat_request *request, struct stamp come);
+    /* The delivery has ended; the worker waits for the next one. */
+    void (*answered)(void *context, int64_t vat, const struct warehouse_answer *answer);
+    /* The worker has ended, and what was wanted of it (to come, a delivery, a snapshot) with it. */
+    void (*lost)(void *context, int64_t vat, const struct warehouse_loss *loss);
+    /* The snapshot is in the store; a worker that starts from it is on its way. */
+    void (*saved)(void *context, int64_t vat);
+    /* The system failed the warehouse, or a vat cannot be brought back. Nothing more is told. */
+    void (*failed)(void *context, const struct error *error);
+    /* After warehouse_close(): all workers are gone. */
+    void (*closed)(void *context);
+};
+
+/* Everything in the options is borrowed for the warehouse's life. NULL when memory ran out. */
+struct warehouse *warehouse_new(const struct warehouse_options *options,
+                                const struct warehouse_listener *listener, struct error *error);
+
+/*
+ * Makes a vat known, or what changed of it: a new incarnation ends the worker of
+ * the one before. -1 when memory ran out.
+ */
+int warehouse_provide(struct warehouse *warehouse, const struct warehouse_vat *vat,
+                      struct error *error);
+
+/* Starts the vat's worker if there is none, when there is room; ready() follows, or failed(). */
+void warehouse_bring(struct warehouse *warehouse, int64_t vat);
+
+/*
+ * Keeps the vat's lines in the slog aside, how it comes and what is delivered to it once more,
+ * until warehouse_log_join() gives them their place. Nothing where no slog is written.
+ */
+int warehouse_log_aside(struct warehouse *warehouse, int64_t vat, struct error *error);
+int warehouse_log_join(struct warehouse *warehouse, int64_t vat, struct error *error);
+
+/*
+ * Delivers the VatDeliveryObject `vd` (JSON), as soon as the worker is there: sent()
+ * follows, then answered() or lost(); lost() alone when the worker cannot be
+ * started for the vat's first delivery. `vd` is borrowed until then. One delivery at
+ * a time to each vat.
+ */
+void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd);
+
+/*
+ * The same before its turn, to a worker that waits. It may be put away in the midst of it or behind
+ * it, without a word, where room is wanted: warehouse_is_ahead() is false then. What
+ * it does has no influence on which worker is put away.
+ */
+void warehouse_deliver_ahead(struct warehouse *warehouse, int64_t id, const char *vd);
+bool warehouse_is_ahead(const struct warehouse *warehouse, int64_t id);
+
+/* Its turn has come: what was delivered ahead is as any other delivery from now on. */
+void warehouse_catch_up(struct warehouse *warehouse, int64_t id);
+
+/* It will not come: as warehouse_put_away(). Unless room was wanted, the slog does not tell how the
+ * worker comes back. */
+void warehouse_take_back(struct warehouse *warehouse, int64_t id);
+
+/* Answers what the vat asks, with JSON; when it was sent. */
+struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct iovec answer);
+
+/* What the vat asks is answered much later: until it is let go its time does not count. */
+void warehouse_hold(struct warehouse *warehouse, int64_t vat);
+void warehouse_let_go(struct warehouse *warehouse, int64_t vat);
+
+/* Ends the worker of a vat that asked for what cannot be: lost() follows at once. */
+void warehouse_condemn(struct warehouse *warehouse, int64_t vat, const char *reason);
+
+/* How many deliveries of this incarnation the vat's last snapshot has; -1: there is none. */
+int64_t warehouse_saved_at(const struct warehouse *warehouse, int64_t vat);
+
+/* Whether its worker is there and has nothing to do. */
+bool warehouse_waits(const struct warehouse *warehouse, int64_t id);
+
+/* Whether the vat is known, and its name, "v1" where it has none; the warehouse's. */
+bool warehouse_knows(const struct warehouse *warehouse, int64_t vat);
+const char *warehouse_name(const struct warehouse *warehouse, int64_t vat);
+
+/*
+ * Has the vat's worker, which waits, write a snapshot into the store, and starts
+ * it anew from that, so that it goes on as one that is brought back: saved() follows.
+ */
+void warehouse_save(struct warehouse *warehouse, int64_t vat);
+
+/* Ends the vat's worker, now. It comes back when it is wanted. What it was to do is not told of. */
+void warehouse_put_away(struct warehouse *warehouse, int64_t id);
+
+/* The vat is no more: its worker is ended, and it is forgotten. */
+void warehouse_remove(struct warehouse *warehouse, int64_t id);
+
+/* Ends all workers. A delivery under way is dropped. */
+void warehouse_close(struct warehouse *warehouse);
+
+/* After closed(), when the loop has run to its end. NULL is allowed. */
+void warehouse_free(struct warehouse *warehouse);
+
+#endif

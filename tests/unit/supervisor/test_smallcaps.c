@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "supervisor/schedule/smallcaps.h"
+
+static json_t *load(const char *text)
+{
+    json_t *value = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+
+    assert_non_null(value);
+    return value;
+}
+
+static void becomes(json_t *(*change)(const json_t *), const char *from, const char *to)
+{
+    json_t *value = load(from), *expected = load(to);
+    json_t *changed = change(value);
+
+    assert_non_null(changed);
+    if (!json_equal(changed, expected))
+        fail_msg("%s became %s, not %s", from, json_dumps(changed, JSON_ENCODE_ANY), to);
+    json_decref(changed);
+    json_decref(expected);
+    json_decref(value);
+}
+
+static json_t *encode(const json_t *value)
+{
+    const struct smallcaps_names none = {0};
+    json_t *slots = json_array();
+    struct error error;
+    json_t *encoded = smallcaps_encode(value, &none, slots, &error);
+
+    assert_int_equal(json_array_size(slots), 0);
+    json_decref(slots);
+    return encoded;
+}
+
+/* Each pair is encoded to the right and decoded to the left. */
+static const char *const pairs[][2] = {
+    {"null", "null"},
+    {"true", "true"},
+    {"-7", "-7"},
+    {"1.5", "1.5"},
+    {"\"\"", "\"\""},
+    {"\"plain\"", "\"plain\""},
+    {"\"!\"", "\"!!\""},
+    {"\"!bang\"", "\"!!bang\""},
+    {"\"#undefined\"", "\"!#undefined\""},
+    {"\"$0.slot\"", "\"!$0.slot\""},
+    {"\"%sym\"", "\"!%sym\""},
+    {"\"&p\"", "\"!&p\""},
+    {"\"+12\"", "\"!+12\""},
+    {"\"-12\"", "\"!-12\""},
+    {"\" blank\"", "\" blank\""},
+    {"\".dot\"", "\".dot\""},
+    {"\"/\"", "\"/\""},
+    {"\"!a\\u0000b\"", "\"!!a\\u0000b\""},
+    {"[[\"!\"],{\"a\":[\"#\"]}]", "[[\"!!\"],{\"a\":[\"!#\"]}]"},
+    {"{\"!key\":{\"#tag\":1},\"plain\":2}", "{\"!!key\":{\"!#tag\":1},\"plain\":2}"},
+};
+
+static void what_is_encoded_is_decoded_again(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        becomes(encode, pairs[i][0], pairs[i][1]);
+        becomes(smallcaps_decode, pairs[i][1], pairs[i][0]);
+    }
+}
+
+static void what_json_cannot_say_stays_as_it_stands(void **state)
+{
+    (void)state;
+    becomes(smallcaps_decode, "\"#undefined\"", "null");
+    becomes(smallcaps_decode, "\"#NaN\"", "\"#NaN\"");
+    becomes(smallcaps_decode, "\"+123456789012345678901234567890\"",
+            "\"123456789012345678901234567890\"");
+    becomes(smallcaps_decode, "\"$0.Alleged: purse\"", "\"$0.Alleged: purse\"");
+    becomes(smallcaps_decode, "{\"#error\":\"message\",\"name\":\"TypeError\"}",
+            "{\"#error\":\"message\",\"name\":\"TypeError\"}");
+}
+
+static int find_by_name(void *context, const char *kind, const char *name, char **reference,
+                        struct error *error)
+{
+    (void)context;
+    (void)kind;
+    (void)error;
+    *reference = strdup(name);
+    return *reference == NULL ? -1 : 0;
+}
+
+static void what_is_named_twice_is_one_slot(void **state)
+{
+    const struct smallcaps_names names = {.find = find_by_name};
+    json_t *value = load("[{\"@vat\":\"ko20\"},{\"@result\":\"kp40\"},{\"@vat\":\"ko20\"},"
+                         "{\"again\":{\"@result\":\"kp40\"}}]");
+    json_t *expected = load("[\"$0\",\"&1\",\"$0\",{\"again\":\"&1\"}]");
+    json_t *expected_slots = load("[\"ko20\",\"kp40\"]");
+    json_t *slots = json_array();
+    struct error error;
+    json_t *encoded = smallcaps_encode(value, &names, slots, &error);
+
+    (void)state;
+    assert_true(json_equal(encoded, expected));
+    assert_true(json_equal(slots, expected_slots));
+    json_decref(value);
+    json_decref(expected);
+    json_decref(expected_slots);
+    json_decref(slots);
+    json_decref(encoded);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_encoded_is_decoded_again),
+        cmocka_unit_test(what_json_cannot_say_stays_as_it_stands),
+        cmocka_unit_test(what_is_named_twice_is_one_slot),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "supervisor/vats/vat_state.h"
+
+/* Calls a check with each state and each event, and the step between them. */
+static void for_each_step(void (*check)(enum vat_state, enum vat_event, struct vat_step))
+{
+    for (enum vat_state state = 0; state < VAT_STATES; state++) {
+        for (enum vat_event event = 0; event < VAT_EVENTS; event++)
+            check(state, event, vat_step(state, event));
+    }
+}
+
+static void is_decided(enum vat_state state, enum vat_event event, struct vat_step step)
+{
+    (void)event;
+    assert_in_range(step.next, 0, VAT_STATES - 1);
+    assert_in_range(step.action, 0, VAT_ACT_FORBIDDEN);
+    if (step.action == VAT_ACT_FORBIDDEN)
+        assert_int_equal(step.next, state);
+}
+
+static void every_state_knows_every_event(void **state)
+{
+    (void)state;
+    for_each_step(is_decided);
+}
+
+/* What an action does, and the state behind it, must agree. */
+static void action_fits_state(enum vat_state state, enum vat_event event, struct vat_step step)
+{
+    static const enum vat_state behind[VAT_ACTIONS] = {
+        [VAT_ACT_START] = VAT_STARTING,
+        [VAT_ACT_EVALUATE] = VAT_STARTING,
+        [VAT_ACT_LOAD] = VAT_LOADING,
+        [VAT_ACT_ANSWER_LOADING] = VAT_LOADING,
+        [VAT_ACT_LOADED] = VAT_REPLAYING,
+        [VAT_ACT_REPLAY] = VAT_REPLAYING,
+        [VAT_ACT_ANSWER_RECORDED] = VAT_REPLAYING,
+        [VAT_ACT_COMPARE] = VAT_REPLAYING,
+        [VAT_ACT_READY] = VAT_IDLE,
+        [VAT_ACT_DELIVER] = VAT_DELIVERING,
+        [VAT_ACT_ANSWER] = VAT_DELIVERING,
+        [VAT_ACT_FINISH] = VAT_IDLE,
+        [VAT_ACT_SAVE] = VAT_SAVING,
+        [VAT_ACT_SAVED] = VAT_LEAVING,
+        [VAT_ACT_KILL] = VAT_ENDING,
+        [VAT_ACT_HANG_UP] = VAT_LEAVING,
+        [VAT_ACT_BURY] = VAT_AWAY,
+        [VAT_ACT_FORGET] = VAT_AWAY,
+    };
+
+    (void)event;
+    if (step.action == VAT_ACT_NOTHING || step.action == VAT_ACT_FORBIDDEN)
+        assert_int_equal(step.next, state);
+    else
+        assert_int_equal(step.next, behind[step.action]);
+}
+
+static void each_action_leads_to_its_state(void **state)
+{
+    (void)state;
+    for_each_step(action_fits_state);
+}
+
+/* A reaped process is reaped once: without it the vat is away, wherever that comes. */
+static void gone_is_away(enum vat_state state, enum vat_event event, struct vat_step step)
+{
+    bool expected = state == VAT_ENDING || state == VAT_LEAVING;
+
+    if (event != VAT_EVENT_GONE)
+        assert_true(step.next != VAT_AWAY || state == VAT_AWAY);
+    else if (state == VAT_AWAY)
+        assert_int_equal(step.action, VAT_ACT_FORBIDDEN);
+    else
+        assert_int_equal(step.action, expected ? VAT_ACT_FORGET : VAT_ACT_BURY);
+}
+
+static void only_the_workers_going_makes_a_vat_be_away(void **state)
+{
+    (void)state;
+    for_each_step(gone_is_away);
+}
+
+/* One that goes is waited for: two workers of a vat never run side by side. */
+static void going_is_left_only_by_gone(enum vat_state state, enum vat_event event,
+                                       struct vat_step step)
+{
+    if (state == VAT_ENDING && event != VAT_EVENT_GONE)
+        assert_int_equal(step.next, VAT_ENDING);
+    if (state == VAT_LEAVING && event != VAT_EVENT_GONE)
+        assert_true(step.next == VAT_LEAVING ||
+                    (event == VAT_EVENT_TIMEOUT && step.action == VAT_ACT_KILL));
+    if (step.action == VAT_ACT_START)
+        assert_int_equal(state, VAT_AWAY);
+}
+
+static void a_worker_that_goes_is_waited_for(void **state)
+{
+    (void)state;
+    for_each_step(going_is_left_only_by_gone);
+}
+
+/* Without a frame that belongs there, a worker is not trusted on. */
+static void nonsense_kills(enum vat_state state, enum vat_event event, struct vat_step step)
+{
+    bool live = state > VAT_AWAY && state < VAT_ENDING;
+    bool may_ask = state == VAT_LOADING || state == VAT_REPLAYING || state == VAT_DELIVERING;
+    bool unasked =
+        (event == VAT_EVENT_REQUEST && !may_ask) || (event == VAT_EVENT_DONE && state == VAT_IDLE);
+
+    if (live && (event == VAT_EVENT_BAD || event == VAT_EVENT_FAILED || unasked))
+        assert_int_equal(step.action, VAT_ACT_KILL);
+}
+
+static void a_frame_out_of_turn_ends_the_worker(void **state)
+{
+    (void)state;
+    for_each_step(nonsense_kills);
+}
+
+static void one_thing_at_a_time(enum vat_state state, enum vat_event event, struct vat_step step)
+{
+    if (event == VAT_EVENT_DELIVER)
+        assert_int_equal(step.action, state == VAT_IDLE ? VAT_ACT_DELIVER : VAT_ACT_FORBIDDEN);
+    if (event == VAT_EVENT_SAVE)
+        assert_int_equal(step.action, state == VAT_IDLE ? VAT_ACT_SAVE : VAT_ACT_FORBIDDEN);
+}
+
+static void only_an_idle_worker_takes_work(void **state)
+{
+    (void)state;
+    for_each_step(one_thing_at_a_time);
+}
+
+/* The owner's wishes may come at any time. */
+static void wishes_are_taken(enum vat_state state, enum vat_event event, struct vat_step step)
+{
+    (void)state;
+    if (event == VAT_EVENT_WANTED || event == VAT_EVENT_PUT_AWAY)
+        assert_int_not_equal(step.action, VAT_ACT_FORBIDDEN);
+}
+
+static void a_vat_can_be_wanted_and_put_away_at_any_time(void **state)
+{
+    (void)state;
+    for_each_step(wishes_are_taken);
+}
+
+struct life {
+    enum vat_event event;
+    enum vat_action action;
+};
+
+static void live(const struct life *life, size_t count, enum vat_state end)
+{
+    enum vat_state vat = VAT_AWAY;
+
+    for (size_t i = 0; i < count; i++) {
+        struct vat_step step = vat_step(vat, life[i].event);
+
+        assert_int_equal(step.action, life[i].action);
+        vat = step.next;
+    }
+    assert_int_equal(vat, end);
+}
+
+static void a_life_without_trouble(void **state)
+{
+    static const struct life life[] = {
+        {VAT_EVENT_WANTED, VAT_ACT_START},     {VAT_EVENT_DONE, VAT_ACT_EVALUATE},
+        {VAT_EVENT_STARTED, VAT_ACT_LOAD},     {VAT_EVENT_REQUEST, VAT_ACT_ANSWER_LOADING},
+        {VAT_EVENT_DONE, VAT_ACT_LOADED},      {VAT_EVENT_CAUGHT_UP, VAT_ACT_READY},
+        {VAT_EVENT_DELIVER, VAT_ACT_DELIVER},  {VAT_EVENT_REQUEST, VAT_ACT_ANSWER},
+        {VAT_EVENT_REQUEST, VAT_ACT_ANSWER},   {VAT_EVENT_DONE, VAT_ACT_FINISH},
+        {VAT_EVENT_SAVE, VAT_ACT_SAVE},        {VAT_EVENT_DONE, VAT_ACT_SAVED},
+        {VAT_EVENT_WANTED, VAT_ACT_NOTHING},   {VAT_EVENT_GONE, VAT_ACT_FORGET},
+        {VAT_EVENT_WANTED, VAT_ACT_START},     {VAT_EVENT_DONE, VAT_ACT_EVALUATE},
+        {VAT_EVENT_RESTORED, VAT_ACT_REPLAY},  {VAT_EVENT_CAUGHT_UP, VAT_ACT_READY},
+        {VAT_EVENT_PUT_AWAY, VAT_ACT_HANG_UP}, {VAT_EVENT_GONE, VAT_ACT_FORGET},
+    };
+
+    (void)state;
+    live(life, sizeof life / sizeof *life, VAT_AWAY);
+}
+
+static void a_life_that_is_brought_back(void **state)
+{
+    static const struct life life[] = {
+        {VAT_EVENT_WANTED, VAT_ACT_START},    {VAT_EVENT_DONE, VAT_ACT_EVALUATE},
+        {VAT_EVENT_RESTORED, VAT_ACT_REPLAY}, {VAT_EVENT_REQUEST, VAT_ACT_ANSWER_RECORDED},
+        {VAT_EVENT_DONE, VAT_ACT_COMPARE},    {VAT_EVENT_DONE, VAT_ACT_COMPARE},
+        {VAT_EVENT_CAUGHT_UP, VAT_ACT_READY}, {VAT_EVENT_DELIVER, VAT_ACT_DELIVER},
+        {VAT_EVENT_GONE, VAT_ACT_BURY},
+    };
+
+    (void)state;
+    live(life, sizeof life / sizeof *life, VAT_AWAY);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_state_knows_every_event),
+        cmocka_unit_test(each_action_leads_to_its_state),
+        cmocka_unit_test(only_the_workers_going_makes_a_vat_be_away),
+        cmocka_unit_test(a_worker_that_goes_is_waited_for),
+        cmocka_unit_test(a_frame_out_of_turn_ends_the_worker),
+        cmocka_unit_test(only_an_idle_worker_takes_work),
+        cmocka_unit_test(a_vat_can_be_wanted_and_put_away_at_any_time),
+        cmocka_unit_test(a_life_without_trouble),
+        cmocka_unit_test(a_life_that_is_brought_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "proto/netstring.h"
+#include "supervisor/process/worker_process.h"
+
+/* What a process told, counted. */
+struct told {
+    uv_loop_t loop;
+    struct worker_process *process;
+    size_t frames, bytes, bad, lines;
+    size_t hang_up_after; /* frames */
+    bool by_turns;
+    uint64_t memory_limit;
+    size_t again; /* until so many have come, each is sent back */
+    char words[64];
+    int exit_status, signal_number;
+};
+
+static void send_frame(struct told *told, const char *bytes, size_t length)
+{
+    const struct iovec parts[] = {{(char *)bytes, length}};
+    struct stamp sent;
+    struct error error;
+
+    assert_int_equal(worker_process_send(told->process, parts, 1, &sent, &error), 0);
+}
+
+static void on_frame(void *context, struct iovec frame, struct stamp come)
+{
+    struct told *told = context;
+
+    assert_true(come.mono > 0);
+    told->frames++;
+    told->bytes += frame.iov_len;
+    if (told->frames == told->hang_up_after)
+        worker_process_hang_up(told->process);
+    else if (told->frames < told->again)
+        send_frame(told, frame.iov_base, frame.iov_len);
+}
+
+static void on_bad_frame(void *context, const struct error *error)
+{
+    struct told *told = context;
+
+    told->bad++;
+    assert_true(error->text[0] != '\0');
+    worker_process_kill(told->process);
+}
+
+static void on_words(void *context, const char *line)
+{
+    struct told *told = context;
+
+    told->lines++;
+    strncpy(told->words, line, sizeof told->words - 1);
+}
+
+static void on_gone(void *context, int exit_status, int signal_number)
+{
+    struct told *told = context;
+
+    told->exit_status = exit_status;
+    told->signal_number = signal_number;
+    worker_process_free(told->process);
+}
+
+/* A shell with the pipes on 3 and 4. */
+static void start(struct told *told, char *script)
+{
+    char *const arguments[] = {(char *)"sh", (char *)"-c", script, NULL};
+    const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
+    const struct worker_launch launch = {
+        .path = "/bin/sh",
+        .arguments = arguments,
+        .environment = environment,
+        .program_fd = -1,
+        .snapshot_fd = -1,
+        .frame_cap = 2 << 20,
+        .by_turns = told->by_turns,
+        .memory_limit = told->memory_limit,
+    };
+    const struct worker_listener listener = {
+        .context = told,
+        .frame = on_frame,
+        .bad_frame = on_bad_frame,
+        .words = on_words,
+        .gone = on_gone,
+    };
+    struct error error;
+
+    told->exit_status = -1;
+    assert_int_equal(uv_loop_init(&told->loop), 0);
+    told->process = worker_process_start(&told->loop, &launch, &listener, &error);
+    assert_non_null(told->process);
+}
+
+static void finish(struct told *told)
+{
+    assert_int_equal(uv_run(&told->loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&told->loop), 0);
+}
+
+/* The process writes all the time while 64 MB wait for it: both pipes are full. */
+static void both_ends_flood_each_other_and_nothing_locks_up(void **state)
+{
+    enum { FRAMES = 64, SIZE = 1 << 20 };
+    static char bytes[SIZE];
+    struct told told = {0};
+
+    (void)state;
+    start(&told, (char *)"cat <&3 >&4");
+    told.hang_up_after = FRAMES;
+    for (int i = 0; i < FRAMES; i++)
+        send_frame(&told, bytes, sizeof bytes);
+    finish(&told);
+    assert_int_equal(told.frames, FRAMES);
+    assert_int_equal(told.bytes, (size_t)FRAMES * SIZE);
+    assert_int_equal(told.bad, 0);
+    assert_int_equal(told.exit_status, 0);
+}
+
+static void a_process_that_never_reads_does_not_hold_up_what_it_writes(void **state)
+{
+    static char bytes[1 << 20];
+    struct told told = {0};
+
+    (void)state;
+    start(&told, (char *)"printf 1:a,1:b, >&4");
+    send_frame(&told, bytes, sizeof bytes);
+    finish(&told);
+    assert_int_equal(told.frames, 2);
+}
+
+static void what_is_no_frame_is_told_once(void **state)
+{
+    struct told told = {0};
+
+    (void)state;
+    start(&told, (char *)"printf '1:a,-1:b,1:c,' >&4; exec sleep 100");
+    finish(&told);
+    assert_int_equal(told.frames, 1);
+    assert_int_equal(told.bad, 1);
+    assert_int_equal(told.signal_number, 9);
+}
+
+static void a_frame_over_the_cap_is_bad(void **state)
+{
+    struct told told = {0};
+
+    (void)state;
+    start(&told, (char *)"printf 2097153: >&4; exec sleep 100");
+    finish(&told);
+    assert_int_equal(told.bad, 1);
+}
+
+static void an_end_inside_a_frame_is_bad(void **state)
+{
+    struct told told = {0};
+
+    (void)state;
+    start(&told, (char *)"printf 5:ab >&4");
+    finish(&told);
+    assert_int_equal(told.frames, 0);
+    assert_int_equal(told.bad, 1);
+}
+
+/* Nobody could have answered the first one in between. */
+static void two_frames_at_once_are_bad(void **state)
+{
+    struct told told = {.by_turns = true};
+
+    (void)state;
+    start(&told, (char *)"printf 1:a,1:b, >&4; exec sleep 100");
+    finish(&told);
+    assert_int_equal(told.frames, 0);
+    assert_int_equal(told.bad, 1);
+    assert_int_equal(told.signal_number, 9);
+}
+
+/* It waits for a line, until when the limit holds; tail(1) keeps all that it reads. */
+static void memory_beyond_the_limit_is_refused(void **state)
+{
+    static const char keep[] = "read -r line <&3; exec 3<&-; head -c 200000000 /dev/zero "
+                               "| tail -c 200000000 > /dev/null && exit 5; exit 6";
+    const uint64_t limits[] = {0, 100000000};
+    const int statuses[] = {5, 6};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct told told = {.memory_limit = limits[i]};
+
+        start(&told, (char *)keep);
+        send_frame(&told, "\n", 1);
+        finish(&told);
+        assert_int_equal(told.exit_status, statuses[i]);
+    }
+}
+
+/* Children that it leaves behind, one of them out of reach, hold its pipes. */
+static void its_children_do_not_keep_it_from_being_gone(void **state)
+{
+    struct told told = {0};
+    char *words;
+
+    (void)state;
+    /* It ends when it has been told that the one out of reach is there. */
+    told.again = 2;
+    start(&told, (char *)"sleep 100 & setsid sh -c 'echo $$ words; printf 1:a, >&4; exec sleep "
+                         "100' & head -c 4 <&3 >/dev/null; exit 3");
+    finish(&told);
+    /* Nobody else ends the one out of reach. */
+    assert_int_equal(kill((pid_t)strtol(told.words, &words, 10), SIGKILL), 0);
+    assert_string_equal(words, " words");
+    assert_int_equal(told.frames, 1);
+    assert_int_equal(told.bad, 0);
+    assert_int_equal(told.exit_status, 3);
+}
+
+/* What it is waited for with blocks; what else the loop has to do is done all the same. */
+static void the_loop_goes_on_while_a_slow_answer_is_waited_for(void **state)
+{
+    struct told told = {0};
+
+    (void)state;
+    /* It answers when it has been able to print more than a pipe holds. */
+    start(&told, (char *)"read -r _ <&3; yes | head -c 200000; printf 1:a, >&4");
+    send_frame(&told, "\n", 1);
+    finish(&told);
+    assert_int_equal(told.frames, 1);
+    assert_true(told.lines >= 100000);
+}
+
+static void many_short_exchanges(void **state)
+{
+    enum { FRAMES = 2000 };
+    struct told told = {0};
+
+    (void)state;
+    start(&told, (char *)"exec cat <&3 >&4");
+    told.again = told.hang_up_after = FRAMES;
+    send_frame(&told, "x", 1);
+    finish(&told);
+    assert_int_equal(told.frames, FRAMES);
+}
+
+static void what_it_prints_comes_in_lines_and_how_it_ended_last(void **state)
+{
+    struct told told = {0};
+
+    (void)state;
+    start(&told, (char *)"echo one; echo two >&2; printf three; exit 7");
+    finish(&told);
+    assert_int_equal(told.lines, 3);
+    assert_string_equal(told.words, "three");
+    assert_int_equal(told.exit_status, 7);
+    assert_int_equal(told.signal_number, 0);
+}
+
+/* A switch between sessions takes longer; and a group is killed at once. */
+static void it_is_in_our_session_and_in_a_group_of_its_own(void **state)
+{
+    struct told told = {0};
+    char expected[64];
+
+    (void)state;
+    start(&told, (char *)"read -r _ _ _ _ group session _ < /proc/self/stat; "
+                         "echo $((group - $$)) $session; exit 3");
+    finish(&told);
+    snprintf(expected, sizeof expected, "0 %d", (int)getsid(0));
+    assert_string_equal(told.words, expected);
+    assert_int_equal(told.exit_status, 3);
+}
+
+static void no_signal_that_is_ignored_or_blocked_here_is_so_there(void **state)
+{
+    struct told told = {0};
+    sigset_t blocked, before;
+
+    (void)state;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &blocked, &before), 0);
+    /* But for two that glibc keeps for itself. */
+    start(&told, (char *)"exec grep -cE '^SigBlk:.0{16}$|^SigIgn:.0{7}[01][08]0{7}$' "
+                         "/proc/self/status");
+    assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+    finish(&told);
+    assert_string_equal(told.words, "2");
+}
+
+static void how_it_ended_is_known_where_ended_children_were_ignored(void **state)
+{
+    struct told told = {0};
+
+    (void)state;
+    signal(SIGCHLD, SIG_IGN);
+    start(&told, (char *)"exit 9");
+    finish(&told);
+    assert_int_equal(told.exit_status, 9);
+    start(&told, (char *)"kill -USR1 $$");
+    finish(&told);
+    assert_int_equal(told.signal_number, SIGUSR1);
+}
+
+static void a_program_that_cannot_be_started_is_named(void **state)
+{
+    char *const arguments[] = {(char *)"none", NULL};
+    const char *const environment[] = {NULL};
+    const struct worker_launch launch = {
+        .path = "/dev/null/none",
+        .arguments = arguments,
+        .environment = environment,
+        .program_fd = -1,
+        .snapshot_fd = -1,
+    };
+    const struct worker_listener listener = {0};
+    struct error error;
+    uv_loop_t loop;
+
+    (void)state;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_null(worker_process_start(&loop, &launch, &listener, &error));
+    assert_int_equal(error.kind, ERROR_SYSTEM);
+    assert_string_equal(error.text, "cannot start /dev/null/none: Not a directory");
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_ends_flood_each_other_and_nothing_locks_up),
+        cmocka_unit_test(a_process_that_never_reads_does_not_hold_up_what_it_writes),
+        cmocka_unit_test(what_is_no_frame_is_told_once),
+        cmocka_unit_test(a_frame_over_the_cap_is_bad),
+        cmocka_unit_test(an_end_inside_a_frame_is_bad),
+        cmocka_unit_test(two_frames_at_once_are_bad),
+        cmocka_unit_test(memory_beyond_the_limit_is_refused),
+        cmocka_unit_test(its_children_do_not_keep_it_from_being_gone),
+        cmocka_unit_test(the_loop_goes_on_while_a_slow_answer_is_waited_for),
+        cmocka_unit_test(many_short_exchanges),
+        cmocka_unit_test(what_it_prints_comes_in_lines_and_how_it_ended_last),
+        cmocka_unit_test(it_is_in_our_session_and_in_a_group_of_its_own),
+        cmocka_unit_test(no_signal_that_is_ignored_or_blocked_here_is_so_there),
+        cmocka_unit_test(how_it_ended_is_known_where_ended_children_were_ignored),
+        cmocka_unit_test(a_program_that_cannot_be_started_is_named),
+    };
+
+    /* As gaspipe does: a process that went away is met as EPIPE. */
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

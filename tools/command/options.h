@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TOOLS_OPTIONS_H
+#define GASPIPE_TOOLS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "tools/input/selection.h"
+#include "tools/output/render.h"
+#include "tools/stats/groups.h"
+#include "tools/stats/rank.h"
+
+/* What the command line asks of slogreport. */
+
+enum command {
+    COMMAND_REPORT, /* the one without a name */
+    COMMAND_SUMMARY,
+    COMMAND_MERGE,
+    COMMAND_COMPARE,
+    COMMAND_STALLS,
+    COMMAND_COUNT,
+};
+
+struct options {
+    enum command command;
+    bool help, version;
+    bool json;
+    bool csv;
+    unsigned jobs;     /* from 1 */
+    const char *trace; /* where to write one; NULL: nowhere */
+    const char *html;  /* the same */
+    const char *otlp;  /* a URL or file for spans; NULL: none are wanted */
+    bool strict;       /* a line that is no slog line is an error */
+    bool follow;
+    struct selection selection;
+    size_t top; /* 0: not asked for */
+    bool reverse;
+    const struct rank_column *sort; /* NULL: as they come */
+    bool by[GROUP_KINDS];           /* which groups to show */
+    const char *histograms;         /* where to write them; NULL: nowhere */
+    char **files;                   /* borrowed from argv; ended by NULL, at least one */
+};
+
+/* -1 with ERROR_USAGE when it does not make sense. */
+int options_parse(int argc, char **argv, struct options *options, struct error *error);
+
+/* What --help prints. */
+extern const char options_help[];
+
+#endif

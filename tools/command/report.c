@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/command/report.h"
+
+#include <unistd.h>
+
+#include "base/log.h"
+#include "tools/html/page.h"
+#include "tools/input/feed.h"
+#include "tools/otlp/otlp.h"
+#include "tools/output/output.h"
+#include "tools/output/trace.h"
+
+struct report {
+    const struct options *options;
+    const struct render_ops *render;
+    struct rank rank;    /* its column is NULL when deliveries are given as they come */
+    struct trace *trace; /* NULL: none is asked for */
+    struct page *page;   /* the same */
+    struct otlp *otlp;   /* NULL: no spans are asked for */
+    struct buf out;
+    uint64_t deliveries;
+};
+
+static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
+{
+    struct report *report = context;
+    struct buf *text = &report->out;
+    bool wanted = selection_takes(&report->options->selection, delivery);
+    int kept = 1;
+
+    if (report->page != NULL && page_add(report->page, delivery, wanted, error) != 0)
+        return -1;
+    if (report->otlp != NULL && otlp_add(report->otlp, delivery, wanted, error) != 0)
+        return -1;
+    if (!wanted)
+        return 0;
+    report->deliveries++;
+    if (report->trace != NULL && trace_add(report->trace, delivery, error) != 0)
+        return -1;
+    if (report->render->delivery == NULL)
+        return 0;
+    if (report->rank.column != NULL)
+        kept = rank_add(&report->rank, delivery, &text, error);
+    if (kept <= 0)
+        return kept;
+    report->render->delivery(text, delivery);
+    if (buf_failed(text))
+        return error_memory(error, "the report");
+    return output_flush_if_much(&report->out, error);
+}
+
+static void on_note(void *context, const struct model_note *note)
+{
+    struct report *report = context;
+
+    if (report->trace != NULL && note->kind == MODEL_NOTE_KERNEL)
+        trace_new_kernel(report->trace);
+    if (report->page != NULL)
+        page_note(report->page, note);
+    if (report->otlp != NULL)
+        otlp_note(report->otlp, note);
+    if (report->render->note != NULL)
+        report->render->note(&report->out, note);
+}
+
+static void on_frame(void *context, const struct model_frame *frame)
+{
+    struct report *report = context;
+
+    if (report->otlp != NULL)
+        otlp_frame(report->otlp, frame);
+}
+
+static int on_idle(void *context, struct error *error)
+{
+    struct report *report = context;
+
+    if (report->otlp != NULL && otlp_flush(report->otlp, error) != 0)
+        return -1;
+    return output_flush(&report->out, error);
+}
+
+static int write_ranked(struct report *report, struct error *error)
+{
+    rank_sort(&report->rank);
+    for (size_t i = 0; i < report->rank.count; i++) {
+        const struct buf *text = &report->rank.entries[i].text;
+
+        buf_append(&report->out, text->data, text->length);
+        if (output_flush_if_much(&report->out, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Whether somebody sees each delivery as it is found. */
+static bool shows_each(const struct report *report)
+{
+    return isatty(STDOUT_FILENO) && report->render->delivery != NULL && report->rank.column == NULL;
+}
+
+static int write_report(struct report *report, struct error *error)
+{
+    const struct options *options = report->options;
+    struct feed feed = {.files = options->files,
+                        .strict = options->strict,
+                        .jobs = options->jobs,
+                        .follow = options->follow,
+                        .progress = !options->follow && !shows_each(report),
+                        .labels = report->render->labels || report->trace != NULL ||
+                                  report->page != NULL || report->otlp != NULL,
+                        .delivery = on_delivery,
+                        .note = on_note,
+                        .frame = on_frame,
+                        .idle = on_idle,
+                        .context = report};
+    struct tally tally;
+
+    if (report->render->begin != NULL)
+        report->render->begin(&report->out);
+    if (feed_run(&feed, &tally, error) != 0 || write_ranked(report, error) != 0) {
+        /* What was found before the failure is the user's all the same. */
+        struct error ignored;
+
+        output_flush(&report->out, &ignored);
+        return -1;
+    }
+    selection_explain_none(report->deliveries, tally.deliveries);
+    if (report->page != NULL && page_finish(report->page, &tally, error) != 0)
+        return -1;
+    if (report->render->end != NULL)
+        report->render->end(&report->out, &tally, report->deliveries);
+    return output_flush(&report->out, error);
+}
+
+static const struct render_ops *find_render(const struct options *options)
+{
+    static const struct render_ops nothing = {0};
+
+    if (options->json)
+        return &render_json;
+    if (options->csv)
+        return &render_csv;
+    if (options->trace != NULL || options->html != NULL || options->otlp != NULL)
+        return &nothing;
+    return &render_text;
+}
+
+static int open_trace_and_spans(struct report *report, struct error *error)
+{
+    const struct options *options = report->options;
+
+    if (options->trace != NULL) {
+        report->trace = trace_open(options->trace, error);
+        if (report->trace == NULL)
+            return -1;
+    }
+    if (options->otlp != NULL) {
+        report->otlp = otlp_open(options->otlp, error);
+        if (report->otlp == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+/* What failed first is the command's failure; what failed after it is said too. */
+static int join_failures(int result, int second_result, const struct error *second,
+                         struct error *error)
+{
+    if (second_result == 0)
+        return result;
+    if (result == 0)
+        *error = *second;
+    else
+        log_line("%s", second->text);
+    return -1;
+}
+
+/* Trace and spans are ended also when reading failed: what is in them can be looked at. */
+static int write_report_and_trace(struct report *report, struct error *error)
+{
+    struct error second;
+    int result = open_trace_and_spans(report, error);
+
+    if (result == 0)
+        result = write_report(report, error);
+    result = join_failures(result, trace_close(report->trace, &second), &second, error);
+    return join_failures(result, otlp_close(report->otlp, &second), &second, error);
+}
+
+static int write_all(struct report *report, struct error *error)
+{
+    int result;
+
+    if (report->options->html != NULL) {
+        report->page = page_open(report->options->html, report->options->files, PAGE_LIMITS, error);
+        if (report->page == NULL)
+            return -1;
+    }
+    result = write_report_and_trace(report, error);
+    page_free(report->page);
+    return result;
+}
+
+int report_run(const struct options *options, struct error *error)
+{
+    struct report report = {
+        .options = options,
+        .render = find_render(options),
+        .rank = {.top = options->top, .reverse = options->reverse, .column = options->sort}};
+    int result = write_all(&report, error);
+
+    rank_free(&report.rank);
+    buf_free(&report.out);
+    return result;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/command/stalls.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json/json_text.h"
+#include "tools/input/feed.h"
+#include "tools/output/output.h"
+#include "tools/output/units.h"
+#include "tools/stats/outliers.h"
+
+enum { SHOWN = 20, LEAST = 1000 * 1000 };
+
+/* What a stall of each kind of span is, for people and for programs. */
+static const struct {
+    const char *words, *side, *span;
+} kinds[MODEL_SPAN_KINDS] = {
+    [MODEL_SEND] = {"pipe: delivery late at the worker", "pipe", "send"},
+    [MODEL_UP] = {"pipe: request late at the kernel", "pipe", "up"},
+    [MODEL_KERNEL] = {"kernel: answered late", "kernel", "kernel"},
+    [MODEL_DOWN] = {"pipe: answer late at the worker", "pipe", "down"},
+    [MODEL_RETURN] = {"pipe: result late at the kernel", "pipe", "return"},
+    [MODEL_WORKER] = {"worker: took long", "worker", "worker"},
+};
+
+/* A worker that ran for less than half of its time waited for a processor, or for memory. */
+static const char *cause_of(const struct outlier *outlier)
+{
+    if (outlier->kind != MODEL_WORKER || isnan(outlier->cpu))
+        return NULL;
+    return outlier->cpu < (double)outlier->took / 2 ? "not-let-run" : "computed";
+}
+
+/* ---- text --------------------------------------------------------------- */
+
+static void append_time(struct buf *out, double nanoseconds, size_t width)
+{
+    char text[UNITS_SIZE];
+
+    units_time(text, nanoseconds < 0 ? 0 : (uint64_t)nanoseconds);
+    units_pad(out, text, width);
+}
+
+static void append_size(struct buf *out, const struct outlier *outlier)
+{
+    char text[UNITS_SIZE];
+
+    if (isnan(outlier->size))
+        return;
+    units_count(text, (uint64_t)outlier->size);
+    buf_printf(out, ", %s %s", text,
+               outlier->kind != MODEL_WORKER ? "bytes"
+               : outlier->instructions       ? "instructions"
+                                             : "computrons");
+}
+
+static void append_worker(struct buf *out, const struct outlier *outlier)
+{
+    const char *cause = cause_of(outlier);
+
+    if (cause == NULL)
+        return;
+    buf_append_string(out, strcmp(cause, "computed") == 0 ? ", it computed (ran "
+                                                          : ", it was not let run (ran ");
+    append_time(out, outlier->cpu, 0);
+    if (!isnan(outlier->switched_out))
+        buf_printf(out, ", switched out %.0f times", outlier->switched_out);
+    buf_append_byte(out, ')');
+}
+
+static void text_stall(struct buf *out, const struct outlier *outlier)
+{
+    append_time(out, (double)outlier->took, 10);
+    append_time(out, (double)outlier->usual, 10);
+    buf_printf(out, "%9.1f x  ", (double)outlier->took / fmax((double)outlier->usual, 1));
+    units_append_moment(out, outlier->start);
+    if (outlier->crank_num != MODEL_NONE)
+        buf_printf(out, " c%" PRId64, outlier->crank_num);
+    buf_printf(out, " %s %s", outlier->words.data, outlier->words.data + outlier->description);
+    if (outlier->words.data[outlier->syscall] != '\0')
+        buf_printf(out, " : %s", outlier->words.data + outlier->syscall);
+    buf_printf(out, "\n%*s%s", 36, "", kinds[outlier->kind].words);
+    append_size(out, outlier);
+    append_worker(out, outlier);
+    buf_append_byte(out, '\n');
+}
+
+static void text_stalls(struct buf *out, struct outlier **found, size_t count, size_t shown)
+{
+    buf_printf(out, "%zu spans took far longer than their like", count);
+    if (shown < count)
+        buf_printf(out, ", the first %zu", shown);
+    if (count > 0)
+        buf_printf(out, ":\n%10s%10s%11s  %s\n", "took", "usual", "", "when, where, what");
+    else
+        buf_append_byte(out, '\n');
+    for (size_t i = 0; i < shown; i++)
+        text_stall(out, found[i]);
+}
+
+/* ---- JSON --------------------------------------------------------------- */
+
+static void field_text(struct buf *out, const char *name, const char *text)
+{
+    buf_printf(out, ",\"%s\":", name);
+    json_text_string(out, text, strlen(text));
+}
+
+static void field_integer(struct buf *out, const char *name, int64_t number)
+{
+    if (number == MODEL_NONE)
+        buf_printf(out, ",\"%s\":null", name);
+    else
+        buf_printf(out, ",\"%s\":%" PRId64, name, number);
+}
+
+static void field_time(struct buf *out, const char *name, double nanoseconds)
+{
+    buf_printf(out, ",\"%s\":", name);
+    if (isnan(nanoseconds))
+        buf_append_string(out, "null");
+    else
+        json_text_nanoseconds(out, (int64_t)nanoseconds);
+}
+
+static void json_stall(struct buf *out, const struct outlier *outlier)
+{
+    bool worker = outlier->kind == MODEL_WORKER, sized = !isnan(outlier->size);
+    const char *cause = cause_of(outlier), *words = outlier->words.data;
+
+    buf_append_string(out, "{\"kind\":\"stall\"");
+    field_text(out, "side", kinds[outlier->kind].side);
+    field_text(out, "span", kinds[outlier->kind].span);
+    buf_append_string(out, ",\"start\":");
+    json_text_seconds(out, outlier->start / 1000);
+    field_time(out, "took", (double)outlier->took);
+    field_time(out, "usual", (double)outlier->usual);
+    field_integer(out, "like", (int64_t)outlier->like);
+    field_text(out, "vatID", words);
+    field_integer(out, "crankNum", outlier->crank_num);
+    field_integer(out, "deliveryNum", outlier->delivery_num);
+    field_text(out, "description", words + outlier->description);
+    field_text(out, "syscall", words + outlier->syscall);
+    field_integer(out, "bytes", worker || !sized ? MODEL_NONE : (int64_t)outlier->size);
+    field_integer(out, "work", worker && sized ? (int64_t)outlier->size : MODEL_NONE);
+    field_time(out, "cpu", worker ? outlier->cpu : NAN);
+    if (cause != NULL)
+        field_text(out, "cause", cause);
+    else
+        buf_append_string(out, ",\"cause\":null");
+    if (outlier->file != NULL)
+        field_text(out, "file", outlier->file);
+    field_integer(out, "line", (int64_t)outlier->line);
+    buf_append(out, "}\n", 2);
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+struct stalls {
+    struct selection selection;
+    struct outliers outliers;
+};
+
+static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
+{
+    struct stalls *stalls = context;
+
+    return outliers_add(&stalls->outliers, delivery, selection_takes(&stalls->selection, delivery),
+                        error);
+}
+
+static int write_stalls(struct stalls *stalls, const struct options *options, struct error *error)
+{
+    int64_t least = options->selection.minimum > 0 ? options->selection.minimum : LEAST;
+    size_t count, shown;
+    struct outlier **found = outliers_find(&stalls->outliers, least, &count, error);
+    struct buf out = {0};
+    int result;
+
+    if (found == NULL)
+        return -1;
+    shown = count < stalls->outliers.keep ? count : stalls->outliers.keep;
+    if (!options->json)
+        text_stalls(&out, found, count, shown);
+    for (size_t i = 0; options->json && i < shown; i++)
+        json_stall(&out, found[i]);
+    result = output_flush(&out, error);
+    buf_free(&out);
+    free(found);
+    return result;
+}
+
+int stalls_run(const struct options *options, struct error *error)
+{
+    struct stalls stalls = {.selection = options->selection,
+                            .outliers.keep = options->top > 0 ? options->top : SHOWN};
+    struct feed feed = {.files = options->files,
+                        .strict = options->strict,
+                        .jobs = options->jobs,
+                        .progress = true,
+                        .labels = true,
+                        .delivery = on_delivery,
+                        .context = &stalls};
+    struct tally tally;
+    int result;
+
+    stalls.selection.minimum = 0;
+    result = feed_run(&feed, &tally, error);
+    if (result == 0)
+        result = write_stalls(&stalls, options, error);
+    outliers_free(&stalls.outliers);
+    return result;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/command/summary_render.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/json/json_text.h"
+#include "tools/output/units.h"
+
+struct summary_totals summary_totals(const struct groups *groups)
+{
+    struct summary_totals totals = {0};
+
+    for (size_t i = 0; i < groups->count; i++) {
+        const struct histogram *columns = groups->groups[i].columns;
+
+        if (groups->groups[i].kind != GROUP_ALL)
+            continue;
+        totals.time = (double)columns[COLUMN_TOTAL].total;
+        totals.compute = (double)columns[COLUMN_COMPUTE].total;
+        totals.instructions = (double)columns[COLUMN_INSTRUCTIONS].total;
+    }
+    return totals;
+}
+
+uint64_t summary_time(const struct group *group)
+{
+    const struct histogram *columns = group->columns;
+
+    if (group->kind != GROUP_SYSCALL)
+        return columns[COLUMN_TOTAL].total;
+    return columns[COLUMN_UP].total + columns[COLUMN_KERNEL].total + columns[COLUMN_DOWN].total;
+}
+
+static bool is_time(enum group_column column)
+{
+    return column != COLUMN_COMPUTE && column != COLUMN_INSTRUCTIONS;
+}
+
+/* A column's part of all that there is of its kind, 0 to 1. */
+static double share_of(const struct group *group, enum group_column column,
+                       const struct summary_totals *totals)
+{
+    double all = column == COLUMN_COMPUTE        ? totals->compute
+                 : column == COLUMN_INSTRUCTIONS ? totals->instructions
+                                                 : totals->time;
+
+    return all > 0 ? (double)group->columns[column].total / all : 0;
+}
+
+/* ---- text --------------------------------------------------------------- */
+
+static const char *const titles[GROUP_COLUMNS] = {
+    [COLUMN_TOTAL] = "total",
+    [COLUMN_UP] = "pipe up",
+    [COLUMN_DOWN] = "pipe down",
+    [COLUMN_WORKER] = "worker",
+    [COLUMN_KERNEL] = "kernel",
+    [COLUMN_UNATTRIBUTED] = "unattributed",
+    [COLUMN_BETWEEN] = "between-cranks",
+    [COLUMN_COMPUTE] = "computrons",
+    [COLUMN_INSTRUCTIONS] = "instructions",
+};
+
+static void append_cell(struct buf *out, enum group_column column, uint64_t value)
+{
+    char text[UNITS_SIZE];
+
+    if (is_time(column))
+        units_time(text, value);
+    else
+        units_count(text, value);
+    units_pad(out, text, 11);
+}
+
+static void text_column(struct buf *out, const struct group *group, enum group_column column,
+                        const struct summary_totals *totals)
+{
+    const struct histogram *histogram = &group->columns[column];
+
+    buf_printf(out, "  %-15s%9" PRIu64, titles[column], histogram->count);
+    append_cell(out, column, histogram->total);
+    buf_printf(out, "%7.1f %%", 100 * share_of(group, column, totals));
+    append_cell(out, column, histogram_quantile(histogram, 0.5));
+    append_cell(out, column, histogram_quantile(histogram, 0.9));
+    append_cell(out, column, histogram_quantile(histogram, 0.99));
+    append_cell(out, column, histogram->maximum);
+    buf_append_byte(out, '\n');
+}
+
+static void text_group(struct buf *out, const struct group *group,
+                       const struct summary_totals *totals)
+{
+    size_t start = out->length;
+
+    buf_append_string(out, group_kind_name(group->kind));
+    if (group->name[0] != '\0')
+        buf_printf(out, " %s", group->name);
+    if (group->label[0] != '\0')
+        buf_printf(out, " (%s)", group->label);
+    if (!buf_failed(out) && out->length - start > 25)
+        buf_append_string(out, "\n                          ");
+    else
+        buf_printf(out, "%*s", (int)(26 - (out->length - start)), "");
+    buf_append_string(out,
+                      "  count      total    share     median        90%        99%        max\n");
+    for (int column = 0; column < GROUP_COLUMNS; column++) {
+        /* Where all is attributed, a row of noughts says nothing. */
+        if (group->columns[column].maximum > 0)
+            text_column(out, group, (enum group_column)column, totals);
+    }
+}
+
+const struct summary_ops summary_text = {.group = text_group};
+
+/* ---- JSON and CSV ------------------------------------------------------- */
+
+static void append_value(struct buf *out, enum group_column column, uint64_t value)
+{
+    if (is_time(column))
+        json_text_nanoseconds(out, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+    else
+        json_text_unsigned(out, value);
+}
+
+static void json_value(struct buf *out, const char *name, enum group_column column, uint64_t value)
+{
+    buf_printf(out, ",\"%s\":", name);
+    append_value(out, column, value);
+}
+
+static void json_text(struct buf *out, const char *name, const char *text)
+{
+    buf_printf(out, ",\"%s\":", name);
+    json_text_string(out, text, strlen(text));
+}
+
+static void json_group(struct buf *out, const struct group *group,
+                       const struct summary_totals *totals)
+{
+    for (int i = 0; i < GROUP_COLUMNS; i++) {
+        enum group_column column = (enum group_column)i;
+        const struct histogram *histogram = &group->columns[i];
+
+        if (histogram->count == 0)
+            continue;
+        buf_append_string(out, "{\"kind\":\"group\"");
+        json_text(out, "by", group_kind_name(group->kind));
+        json_text(out, "name", group->name);
+        json_text(out, "label", group->label);
+        json_text(out, "column", group_column_name(column));
+        buf_printf(out, ",\"count\":%" PRIu64, histogram->count);
+        json_value(out, "total", column, histogram->total);
+        buf_printf(out, ",\"share\":%.6f", share_of(group, column, totals));
+        json_value(out, "median", column, histogram_quantile(histogram, 0.5));
+        json_value(out, "p90", column, histogram_quantile(histogram, 0.9));
+        json_value(out, "p99", column, histogram_quantile(histogram, 0.99));
+        json_value(out, "max", column, histogram->maximum);
+        buf_append(out, "}\n", 2);
+    }
+}
+
+const struct summary_ops summary_json = {.group = json_group};
+
+static void csv_begin(struct buf *out)
+{
+    buf_append_string(out, "by,name,label,column,count,total,share,median,p90,p99,max\r\n");
+}
+
+static void csv_value(struct buf *out, enum group_column column, uint64_t value)
+{
+    buf_append_byte(out, ',');
+    append_value(out, column, value);
+}
+
+static void csv_group(struct buf *out, const struct group *group,
+                      const struct summary_totals *totals)
+{
+    for (int i = 0; i < GROUP_COLUMNS; i++) {
+        enum group_column column = (enum group_column)i;
+        const struct histogram *histogram = &group->columns[i];
+
+        if (histogram->count == 0)
+            continue;
+        buf_append_string(out, group_kind_name(group->kind));
+        buf_append_byte(out, ',');
+        units_csv_text(out, group->name);
+        buf_append_byte(out, ',');
+        units_csv_text(out, group->label);
+        buf_printf(out, ",%s,%" PRIu64, group_column_name(column), histogram->count);
+        csv_value(out, column, histogram->total);
+        buf_printf(out, ",%.6f", share_of(group, column, totals));
+        csv_value(out, column, histogram_quantile(histogram, 0.5));
+        csv_value(out, column, histogram_quantile(histogram, 0.9));
+        csv_value(out, column, histogram_quantile(histogram, 0.99));
+        csv_value(out, column, histogram->maximum);
+        buf_append(out, "\r\n", 2);
+    }
+}
+
+const struct summary_ops summary_csv = {.begin = csv_begin, .group = csv_group};

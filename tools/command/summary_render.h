@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TOOLS_SUMMARY_RENDER_H
+#define GASPIPE_TOOLS_SUMMARY_RENDER_H
+
+#include "base/buf.h"
+#include "tools/stats/groups.h"
+
+/* What shares are shares of: all live deliveries' time, computrons, instructions. */
+struct summary_totals {
+    double time, compute, instructions;
+};
+
+struct summary_totals summary_totals(const struct groups *groups);
+
+/* A group's time in nanoseconds, to sort by: of a syscall, of all its spans. */
+uint64_t summary_time(const struct group *group);
+
+/* One output format; begin may be NULL. */
+struct summary_ops {
+    void (*begin)(struct buf *out);
+    void (*group)(struct buf *out, const struct group *group, const struct summary_totals *totals);
+};
+
+extern const struct summary_ops summary_text, summary_json, summary_csv;
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TOOLS_PAGE_H
+#define GASPIPE_TOOLS_PAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "slog/model/model.h"
+#include "tools/input/feed.h"
+
+/*
+ * Deliveries as one HTML page for a browser, which needs nothing else: sums,
+ * a timeline down to single syscalls, distributions, stalls, an icicle of
+ * vats, methods and syscalls.
+ *
+ * The page is written while the deliveries come; memory is what summary and
+ * stalls need, and a megabyte or two of deliveries. How many of
+ * them are on the timeline, and with their syscalls, is limited; sums,
+ * distributions, stalls and icicle are of all. The page says what was left out.
+ */
+struct page_limits {
+    uint64_t deliveries;   /* on the timeline: the first ones */
+    uint64_t detail_bytes; /* of their syscalls */
+};
+
+#define PAGE_LIMITS ((struct page_limits){1000 * 1000, 64 * 1024 * 1024})
+
+enum { PAGE_STALLS = 200, PAGE_NOTES = 1000 };
+
+struct page;
+
+/*
+ * Begins a page that takes the place of `path` when it is finished; `files`
+ * (ended by NULL, borrowed) are named in it. NULL with ERROR_SYSTEM.
+ */
+struct page *page_open(const char *path, char *const *files, struct page_limits limits,
+                       struct error *error);
+
+/*
+ * Takes in a delivery (with labels) that is `wanted` on the page; others count
+ * only for what spans usually take. Without a place in time (no deliver line,
+ * or a clock set back in it) it is not on the timeline.
+ */
+int page_add(struct page *page, const struct model_delivery *delivery, bool wanted,
+             struct error *error);
+
+/* A new kernel process or a change of the clock, marked before the next delivery. */
+void page_note(struct page *page, const struct model_note *note);
+
+/* Ends the page and gives it its name. */
+int page_finish(struct page *page, const struct tally *tally, struct error *error);
+
+/* Frees; an unfinished page is removed. NULL is allowed. */
+void page_free(struct page *page);
+
+#endif

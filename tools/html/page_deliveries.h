@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TOOLS_PAGE_DELIVERIES_H
+#define GASPIPE_TOOLS_PAGE_DELIVERIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "slog/model/model.h"
+#include "slog/read/names.h"
+
+/*
+ * A page's deliveries, some thousand at a time, as JSON that page.js reads:
+ *
+ * `deliveries` is an object of columns, arrays with an item for each delivery:
+ * start (nanoseconds after the one before it; the first, after the page's
+ * zero), total, pipe, worker, kernel (nanoseconds, null: not known), vat and
+ * kind (numbers in the page's tables), text (its description), problem, crank,
+ * number, block, compute, instructions, line, syscalls, consoles, flags (bits
+ * of enum page_flag).
+ *
+ * `detail` has the spans of these deliveries: labels, pairs of a request's kind
+ * and words; lengths, of each delivery's bytes (0: it has no detail); and bytes
+ * in base64. A delivery's bytes are numbers, seven bits to a byte, the lowest
+ * first, the top bit set on all bytes of a number but the last. The first is the
+ * unit in nanoseconds. Then come the requests that the worker noted nothing of,
+ * since its stamps overran or it has none: how many, and for each its arrival at
+ * the kernel after the delivery's sending, the kernel's time, both in units, and
+ * the number of its label. Then comes for each span its kind + 8 * its length in
+ * units. A span of the kind UP begins a request, and the number of its label
+ * follows.
+ */
+enum page_flag {
+    PAGE_REPLAY = 1,
+    PAGE_ERROR = 2,
+    PAGE_CLOCK = 4,   /* the clock was set within it: it has no detail */
+    PAGE_OVERRUN = 8, /* stamps are missing for some of its requests */
+};
+
+enum page_column {
+    PAGE_START,
+    PAGE_TOTAL,
+    PAGE_PIPE,
+    PAGE_WORKER,
+    PAGE_KERNEL,
+    PAGE_VAT,
+    PAGE_KIND,
+    PAGE_TEXT,
+    PAGE_PROBLEM,
+    PAGE_CRANK,
+    PAGE_NUMBER,
+    PAGE_BLOCK,
+    PAGE_COMPUTE,
+    PAGE_INSTRUCTIONS,
+    PAGE_LINE,
+    PAGE_SYSCALLS,
+    PAGE_CONSOLES,
+    PAGE_FLAGS,
+    PAGE_COLUMNS,
+};
+
+/* All zeros is an empty one. */
+struct page_deliveries {
+    size_t count;
+    int64_t before; /* the start of the one before */
+    struct buf columns[PAGE_COLUMNS];
+    struct names labels; /* kind, '\0', words */
+    struct buf lengths, bytes;
+};
+
+/*
+ * Adds a delivery, whose start is so many nanoseconds after the page's zero.
+ * `detail`: whether with its spans. Gives the bytes that these took. Failure
+ * of memory shows in page_deliveries_append().
+ */
+size_t page_deliveries_add(struct page_deliveries *deliveries,
+                           const struct model_delivery *delivery, int64_t start, uint32_t vat,
+                           uint32_t kind, bool detail);
+
+/* Whether it is time to write them out. */
+bool page_deliveries_full(const struct page_deliveries *deliveries);
+
+/* Appends each as JSON. */
+void page_deliveries_append(const struct page_deliveries *deliveries, struct buf *json);
+void page_deliveries_append_detail(const struct page_deliveries *deliveries, struct buf *json);
+
+/* Empties it. */
+void page_deliveries_free(struct page_deliveries *deliveries);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TOOLS_FEED_H
+#define GASPIPE_TOOLS_FEED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "slog/model/model.h"
+
+/* Feeds slogfiles to the model, and says on stderr what is wrong with them. */
+
+/* What was met in all. */
+struct tally {
+    uint64_t lines;
+    uint64_t deliveries; /* chosen or not */
+    uint64_t bad_lines;  /* no slog lines, and passed over */
+    uint64_t torn_lines; /* unfinished last lines */
+    uint64_t kernels;    /* new kernel processes after the first one */
+    uint64_t clock_changes;
+    uint64_t unended, unstarted; /* deliveries with one of their two lines missing */
+};
+
+struct feed {
+    char *const *files; /* ended by NULL; "-" is standard input */
+    bool strict;        /* a bad line is an error */
+    bool follow;        /* go on when the last file grows */
+    bool labels;        /* as model_new() */
+    bool progress;      /* said on stderr, if that is a terminal: nothing else shows it */
+    unsigned jobs;      /* as decoder_open() */
+    /* As struct model_sink; note and frame may be NULL. */
+    int (*delivery)(void *context, const struct model_delivery *delivery, struct error *error);
+    void (*note)(void *context, const struct model_note *note);
+    void (*frame)(void *context, const struct model_frame *frame);
+    /* Called before waiting for a file to grow; may be NULL. */
+    int (*idle)(void *context, struct error *error);
+    void *context;
+};
+
+/*
+ * Reads the files, one after the other as one story, in the order of
+ * tools/input/file_order.h; as they stand when the last one is followed. -1 with ERROR_INPUT when
+ * one cannot be read or is no slogfile (or, if strict, has a bad line), or with
+ * what a callback failed with. The tally is valid in any case.
+ */
+int feed_run(const struct feed *feed, struct tally *tally, struct error *error);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/input/selection.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+
+enum { NANOSECONDS = 1000000000 };
+
+int selection_add_word(struct words *words, const char *word, struct error *error)
+{
+    if (words->count == SELECTION_WORDS)
+        return error_set(error, ERROR_USAGE, "more than %d words to choose by", SELECTION_WORDS);
+    words->words[words->count++] = word;
+    return 0;
+}
+
+/* A number at *text up to `end`; *number stays when there is none. */
+static bool take_number(const char **text, int64_t *number)
+{
+    char *after;
+
+    if (**text < '0' || **text > '9')
+        return true;
+    errno = 0;
+    *number = strtoll(*text, &after, 10);
+    *text = after;
+    return errno == 0;
+}
+
+int selection_range(struct range *range, const char *text, struct error *error)
+{
+    const char *at = text;
+
+    *range = (struct range){0, INT64_MAX, true};
+    if (!take_number(&at, &range->first))
+        goto wrong;
+    if (*at == '\0' && at != text) {
+        range->last = range->first;
+        return 0;
+    }
+    if (*at++ == '-' && take_number(&at, &range->last) && *at == '\0' && strlen(text) > 1 &&
+        range->first <= range->last)
+        return 0;
+wrong:
+    return error_set(error, ERROR_USAGE, "%s is no range; 5, 5-9, 5- and -9 are", text);
+}
+
+/* Seconds that are not negative, with what stands behind them in *rest. */
+static bool take_seconds(const char *text, double *seconds, char **rest)
+{
+    if ((*text < '0' || *text > '9') && *text != '.')
+        return false;
+    *seconds = strtod(text, rest);
+    return *rest != text && isfinite(*seconds) && *seconds < 9e9;
+}
+
+static bool take_date(const char *text, double *seconds)
+{
+    struct tm date = {0};
+    char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &date);
+    double fraction = 0;
+
+    if (rest == NULL || (*rest == '.' && !take_seconds(rest, &fraction, &rest)) ||
+        strcmp(rest, "Z") != 0)
+        return false;
+    *seconds = (double)timegm(&date) + fraction;
+    return *seconds >= 0;
+}
+
+int selection_time(struct range *range, bool first, const char *text, struct error *error)
+{
+    double seconds;
+    char *rest;
+
+    if (!take_date(text, &seconds) && (!take_seconds(text, &seconds, &rest) || *rest != '\0'))
+        return error_set(error, ERROR_USAGE,
+                         "%s is no time; 1795219394.5 and 2026-11-21T00:03:14.5Z are", text);
+    if (!range->set)
+        *range = (struct range){0, INT64_MAX, true};
+    /* To the microsecond, which is as far as a double goes. */
+    *(first ? &range->first : &range->last) = llround(seconds * 1e6) * 1000;
+    return 0;
+}
+
+int selection_duration(int64_t *nanoseconds, const char *text, struct error *error)
+{
+    static const struct {
+        const char *unit;
+        double nanoseconds;
+    } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"µs", 1e3}, {"ns", 1}};
+    double number;
+    char *rest;
+
+    if (take_seconds(text, &number, &rest)) {
+        for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+            if (strcmp(rest, units[i].unit) == 0) {
+                *nanoseconds = llround(number * units[i].nanoseconds);
+                return 0;
+            }
+        }
+    }
+    return error_set(error, ERROR_USAGE, "%s is no duration; 0.5, 0.5s, 20ms and 300us are", text);
+}
+
+static bool has_word(const struct words *words, const char *word, const char *other)
+{
+    for (size_t i = 0; i < words->count; i++) {
+        if (strcmp(words->words[i], word) == 0 || strcmp(words->words[i], other) == 0)
+            return true;
+    }
+    return words->count == 0;
+}
+
+static bool in_range(const struct range *range, int64_t number)
+{
+    return !range->set || (number != MODEL_NONE && number >= range->first && number <= range->last);
+}
+
+bool selection_takes(const struct selection *selection, const struct model_delivery *delivery)
+{
+    return has_word(&selection->vats, delivery->vat_id, delivery->vat_name) &&
+           has_word(&selection->kinds, delivery->kind, delivery->method) &&
+           in_range(&selection->cranks, delivery->crank_num) &&
+           in_range(&selection->blocks, delivery->block_height) &&
+           in_range(&selection->times, delivery->start) &&
+           (selection->minimum == 0 || delivery->total >= selection->minimum);
+}
+
+void selection_explain_none(uint64_t chosen, uint64_t all)
+{
+    if (all == 0)
+        log_line("there is no delivery to report");
+    else if (chosen == 0)
+        log_line("none of the %" PRIu64 " deliveries was chosen", all);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/otlp/otlp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "slog/model/digest.h"
+#include "tools/otlp/otlp_batch.h"
+#include "tools/otlp/otlp_frames.h"
+#include "tools/otlp/otlp_links.h"
+#include "tools/otlp/otlp_span.h"
+
+struct otlp {
+    struct otlp_batch *batch;
+    struct otlp_frames frames;
+    struct otlp_links links;
+    /* What the delivery that is being added comes of; owned. */
+    struct otlp_context *causes;
+    size_t cause_count, cause_capacity;
+};
+
+/* A delivery on its way to spans. */
+struct adding {
+    struct otlp *otlp;
+    const struct model_delivery *delivery;
+    struct otlp_context context; /* of its span */
+    int64_t to;                  /* its end, since the epoch */
+    bool detailed;
+};
+
+struct otlp *otlp_open(const char *where, struct error *error)
+{
+    struct otlp *otlp = calloc(1, sizeof *otlp);
+
+    if (otlp == NULL) {
+        error_memory(error, "spans");
+        return NULL;
+    }
+    otlp->batch = otlp_batch_open(where, error);
+    if (otlp->batch == NULL) {
+        free(otlp);
+        return NULL;
+    }
+    return otlp;
+}
+
+/* ---- ids and times ------------------------------------------------------ */
+
+static uint64_t delivery_id(const struct otlp_frame *frame, const struct model_delivery *delivery)
+{
+    uint64_t digest =
+        otlp_child_id(frame->context.span, "delivery", (uint64_t)delivery->delivery_num);
+
+    digest = digest_add(digest, delivery->vat_id, strlen(delivery->vat_id));
+    return otlp_child_id(digest, "start", (uint64_t)delivery->start);
+}
+
+static struct otlp_context request_context(const struct adding *adding, size_t request)
+{
+    struct otlp_context context = adding->context;
+
+    context.span = otlp_child_id(context.span, "request", request);
+    return context;
+}
+
+/*
+ * A moment on the delivery's clock as one since the epoch, between the
+ * delivery's own ends: what is noted twice, on both clocks, may differ.
+ */
+static int64_t moment_of(const struct adding *adding, int64_t moment)
+{
+    int64_t since, found;
+
+    if (__builtin_sub_overflow(moment, adding->delivery->sent, &since) ||
+        __builtin_add_overflow(adding->delivery->start, since, &found) ||
+        found < adding->delivery->start)
+        return adding->delivery->start;
+    return found < adding->to ? found : adding->to;
+}
+
+/* ---- spans -------------------------------------------------------------- */
+
+/* Begins a span within the delivery's; it is appended to what is returned. */
+static struct buf *begin_span(const struct adding *adding, struct otlp_span *span, int64_t from,
+                              int64_t to)
+{
+    struct buf *out = otlp_batch_span(adding->otlp->batch);
+
+    span->from = moment_of(adding, from);
+    span->to = moment_of(adding, to);
+    if (span->to < span->from)
+        span->to = span->from;
+    otlp_span_begin(out, span);
+    return out;
+}
+
+static void add_hop(const struct adding *adding, uint64_t parent, const struct model_span *span)
+{
+    static const char *const names[MODEL_SPAN_KINDS] = {[MODEL_SEND] = "pipe: delivery down",
+                                                        [MODEL_UP] = "pipe: request up",
+                                                        [MODEL_KERNEL] = "kernel",
+                                                        [MODEL_DOWN] = "pipe: answer down",
+                                                        [MODEL_RETURN] = "pipe: result up",
+                                                        [MODEL_WAIT] = "wait",
+                                                        [MODEL_UNKNOWN] = "unattributed"};
+    struct otlp_span hop = {.context = adding->context, .parent = parent, .kind = OTLP_INTERNAL};
+
+    if (names[span->kind] == NULL)
+        return;
+    hop.name = names[span->kind];
+    hop.context.span = otlp_child_id(parent, hop.name, (uint64_t)span->from);
+    otlp_span_end(begin_span(adding, &hop, span->from, span->to));
+}
+
+/* The spans that are a request's own; none where the worker noted nothing of it. */
+static size_t spans_of_request(const struct model_delivery *delivery, size_t first, size_t request)
+{
+    size_t count = 0;
+
+    while (first + count < delivery->span_count && delivery->spans[first + count].event == request)
+        count++;
+    return count;
+}
+
+/* From its sending to its answer, or where that is not known, as the kernel saw it. */
+static void add_request(const struct adding *adding, size_t request, const struct model_span *spans,
+                        size_t count)
+{
+    const struct model_event *event = &adding->delivery->events[request];
+    struct otlp_span span = {.context = request_context(adding, request),
+                             .parent = adding->context.span,
+                             .kind = event->message.digest != 0 ? OTLP_PRODUCER : OTLP_CLIENT,
+                             .name = event->kind};
+    int64_t answered = event->answered != MODEL_NONE ? event->answered : event->arrived;
+    struct buf *out = begin_span(adding, &span, count > 0 ? spans[0].from : event->arrived,
+                                 count > 0 ? spans[count - 1].to : answered);
+
+    otlp_attribute_text(out, "swingset.description", event->label);
+    if (!event->console)
+        otlp_attribute_integer(out, "swingset.request_bytes", (int64_t)event->request_bytes);
+    otlp_span_end(out);
+    for (size_t i = 0; i < count; i++) {
+        /* A console call takes no time of the kernel's. */
+        if (!event->console || spans[i].kind != MODEL_KERNEL)
+            add_hop(adding, span.context.span, &spans[i]);
+    }
+}
+
+static int add_detail(const struct adding *adding, struct error *error)
+{
+    const struct model_delivery *delivery = adding->delivery;
+    size_t request = 0;
+
+    for (size_t i = 0; i < delivery->span_count; i++) {
+        const struct model_span *span = &delivery->spans[i];
+        size_t count;
+
+        if (span->event == UINT32_MAX) {
+            add_hop(adding, adding->context.span, span);
+            continue;
+        }
+        request = span->event;
+        count = spans_of_request(delivery, i, request);
+        add_request(adding, request++, span, count);
+        i += count - 1;
+        if (otlp_batch_give(adding->otlp->batch, error) != 0)
+            return -1;
+    }
+    for (; request < delivery->event_count; request++) {
+        add_request(adding, request, NULL, 0);
+        if (otlp_batch_give(adding->otlp->batch, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- deliveries --------------------------------------------------------- */
+
+static void append_integer(struct buf *out, const char *key, int64_t number)
+{
+    if (number != MODEL_NONE)
+        otlp_attribute_integer(out, key, number);
+}
+
+static void append_number(struct buf *out, const char *key, double number)
+{
+    if (isnan(number))
+        return;
+    if (fabs(number) < 0x1p53 && number == trunc(number))
+        otlp_attribute_integer(out, key, (int64_t)number);
+    else
+        otlp_attribute_double(out, key, number);
+}
+
+static void append_attributes(struct buf *out, const struct model_delivery *delivery)
+{
+    otlp_attribute_text(out, "swingset.vat_id", delivery->vat_id);
+    if (delivery->vat_name[0] != '\0')
+        otlp_attribute_text(out, "swingset.vat_name", delivery->vat_name);
+    append_integer(out, "swingset.crank_num", delivery->crank_num);
+    append_integer(out, "swingset.delivery_num", delivery->delivery_num);
+    append_integer(out, "swingset.block_height", delivery->block_height);
+    otlp_attribute_bool(out, "swingset.replay", delivery->replay);
+    otlp_attribute_text(out, "swingset.description", delivery->description);
+    append_integer(out, "swingset.pipe_ns", delivery->pipe);
+    append_integer(out, "swingset.worker_ns", delivery->worker);
+    append_integer(out, "swingset.kernel_ns", delivery->kernel);
+    append_integer(out, "swingset.unattributed_ns", delivery->unattributed);
+    append_number(out, "swingset.computrons", delivery->compute);
+    append_number(out, "swingset.instructions", delivery->instructions);
+    if (delivery->overrun > 0)
+        otlp_attribute_bool(out, "swingset.overrun", true);
+    if (delivery->clock_changed)
+        otlp_attribute_bool(out, "swingset.clock_changed", true);
+}
+
+static int add_spans(const struct adding *adding, const struct otlp_frame *frame,
+                     struct error *error)
+{
+    const struct model_delivery *delivery = adding->delivery;
+    bool named = delivery->method[0] != '\0';
+    struct otlp_span span = {.context = adding->context,
+                             .parent = frame->context.span,
+                             .kind = OTLP_CONSUMER,
+                             .from = delivery->start,
+                             .to = adding->to,
+                             .links = adding->otlp->causes,
+                             .link_count = adding->otlp->cause_count,
+                             .problem = delivery->status == MODEL_OK ? NULL : delivery->problem};
+    struct buf name = {0};
+    struct buf *out = otlp_batch_span(adding->otlp->batch);
+
+    buf_printf(&name, "%s%s%s", delivery->kind, named ? " " : "", delivery->method);
+    span.name = buf_string(&name);
+    if (span.name == NULL)
+        return error_memory(error, "spans");
+    otlp_span_begin(out, &span);
+    buf_free(&name);
+    append_attributes(out, delivery);
+    otlp_span_end(out);
+    if (adding->detailed && add_detail(adding, error) != 0)
+        return -1;
+    return otlp_batch_give(adding->otlp->batch, error);
+}
+
+/* One resolve can settle several promises of one notify: they are linked once. */
+static int add_cause(struct otlp *otlp, const struct otlp_context *cause, struct error *error)
+{
+    struct otlp_context *causes;
+
+    if (otlp->cause_count > 0 && otlp->causes[otlp->cause_count - 1].span == cause->span)
+        return 0;
+    causes =
+        array_reserve(otlp->causes, &otlp->cause_capacity, otlp->cause_count + 1, sizeof *causes);
+    if (causes == NULL)
+        return error_memory(error, "links between spans");
+    otlp->causes = causes;
+    causes[otlp->cause_count++] = *cause;
+    return 0;
+}
+
+static int find_causes(struct otlp *otlp, const struct model_delivery *delivery,
+                       struct error *error)
+{
+    struct otlp_context cause;
+
+    otlp->cause_count = 0;
+    if (otlp_links_take(&otlp->links, delivery->message, &cause) &&
+        add_cause(otlp, &cause, error) != 0)
+        return -1;
+    for (size_t i = 0; i < delivery->promise_count; i++) {
+        if (otlp_links_resolved(&otlp->links, delivery->promises[i], &cause) &&
+            add_cause(otlp, &cause, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int note_event(struct otlp *otlp, const struct model_event *event,
+                      const struct otlp_context *context, struct error *error)
+{
+    if (otlp_links_send(&otlp->links, event->message, context, error) != 0)
+        return -1;
+    for (size_t i = 0; i < event->promise_count; i++) {
+        if (otlp_links_resolve(&otlp->links, event->promises[i], context, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A crank whose delivery failed is undone, with its sends and resolves. */
+static int note_events(const struct adding *adding, struct error *error)
+{
+    const struct model_delivery *delivery = adding->delivery;
+
+    for (size_t i = 0; i < delivery->event_count && delivery->status == MODEL_OK; i++) {
+        struct otlp_context context =
+            adding->detailed ? request_context(adding, i) : adding->context;
+
+        if (!delivery->replay &&
+            note_event(adding->otlp, &delivery->events[i], &context, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int otlp_add(struct otlp *otlp, const struct model_delivery *delivery, bool chosen,
+             struct error *error)
+{
+    struct adding adding = {.otlp = otlp, .delivery = delivery};
+    const struct otlp_frame *frame;
+    int index;
+
+    if (find_causes(otlp, delivery, error) != 0)
+        return -1;
+    if (delivery->total == MODEL_NONE)
+        return 0;
+    index = otlp_frames_find(&otlp->frames, delivery, otlp->batch);
+    if (index < 0)
+        return error_memory(error, "spans");
+    frame = &otlp->frames.at[index];
+    adding.context = frame->context;
+    adding.context.span = delivery_id(frame, delivery);
+    adding.detailed = !delivery->clock_changed && delivery->total >= 0;
+    /* Where the clock was set back a span ends where it began, since it may not end before. */
+    if (delivery->total < 0 || __builtin_add_overflow(delivery->start, delivery->total, &adding.to))
+        adding.to = delivery->start;
+    if (note_events(&adding, error) != 0)
+        return -1;
+    if (!chosen)
+        return 0;
+    otlp_frames_use(&otlp->frames, index, delivery->start, adding.to);
+    return add_spans(&adding, frame, error);
+}
+
+/* ---- what else there is ------------------------------------------------- */
+
+void otlp_frame(struct otlp *otlp, const struct model_frame *frame)
+{
+    otlp_frames_line(&otlp->frames, frame, otlp->batch);
+}
+
+void otlp_note(struct otlp *otlp, const struct model_note *note)
+{
+    if (note->kind == MODEL_NOTE_KERNEL)
+        otlp_frames_end_all(&otlp->frames, otlp->batch);
+    if (note->kind == MODEL_NOTE_CLOCK)
+        otlp_frames_clock_changed(&otlp->frames);
+}
+
+int otlp_flush(struct otlp *otlp, struct error *error)
+{
+    return otlp_batch_flush(otlp->batch, error);
+}
+
+int otlp_close(struct otlp *otlp, struct error *error)
+{
+    int result;
+
+    if (otlp == NULL)
+        return 0;
+    otlp_frames_end_all(&otlp->frames, otlp->batch);
+    result = otlp_batch_close(otlp->batch, error);
+    otlp_links_free(&otlp->links);
+    free(otlp->causes);
+    free(otlp);
+    return result;
+}

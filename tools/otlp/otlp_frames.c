@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/otlp/otlp_frames.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "slog/model/digest.h"
+#include "tools/otlp/otlp_batch.h"
+
+static const char *const kind_names[] = {
+    [MODEL_FRAME_BLOCK] = "block", [MODEL_FRAME_CRANK] = "crank", [MODEL_FRAME_REPLAY] = "replay"};
+
+static const char *const number_keys[] = {
+    [MODEL_FRAME_BLOCK] = "swingset.block_height", [MODEL_FRAME_CRANK] = "swingset.crank_num"};
+
+/* ---- ids ---------------------------------------------------------------- */
+
+static uint64_t digest_number(uint64_t digest, int64_t number)
+{
+    return digest_add(digest, (const char *)&number, sizeof number);
+}
+
+static uint64_t digest_text(uint64_t digest, const char *text)
+{
+    return digest_add(digest, text, strlen(text));
+}
+
+/* `delivery` is NULL but for a frame that no line began. */
+static uint64_t digest_of(const char *role, const struct model_frame *line,
+                          const struct model_delivery *delivery)
+{
+    uint64_t digest = digest_text(DIGEST_START, role);
+
+    digest = digest_text(digest, kind_names[line->kind]);
+    digest = digest_number(digest, line->number);
+    digest = digest_text(digest, line->vat_id);
+    digest = digest_number(digest, line->time);
+    digest = digest_number(digest, line->monotime);
+    if (delivery != NULL) {
+        digest = digest_text(digest, delivery->vat_id);
+        digest = digest_number(digest, delivery->delivery_num);
+    }
+    return otlp_id(digest);
+}
+
+/* Within another frame it is a span of that one's trace, else the root of its own. */
+static void identify(const struct otlp_frames *frames, struct otlp_frame *frame,
+                     const struct model_frame *line, const struct model_delivery *delivery)
+{
+    frame->context.span = digest_of("span", line, delivery);
+    if (frame->parent >= 0) {
+        memcpy(frame->context.trace, frames->at[frame->parent].context.trace,
+               sizeof frame->context.trace);
+        return;
+    }
+    frame->context.trace[0] = digest_of("trace, first half", line, delivery);
+    frame->context.trace[1] = digest_of("trace, second half", line, delivery);
+}
+
+/* ---- ending ------------------------------------------------------------- */
+
+static void give_span(struct otlp_frames *frames, const struct otlp_frame *frame,
+                      struct otlp_batch *batch)
+{
+    struct otlp_span span = {.context = frame->context,
+                             .kind = OTLP_INTERNAL,
+                             .name = kind_names[frame->kind],
+                             .from = frame->from,
+                             .to = frame->to};
+    struct buf *out = otlp_batch_span(batch);
+
+    if (frame->parent >= 0)
+        span.parent = frames->at[frame->parent].context.span;
+    otlp_span_begin(out, &span);
+    if (frame->kind == MODEL_FRAME_REPLAY)
+        otlp_attribute_text(out, "swingset.vat_id", frame->vat_id);
+    else if (frame->number != MODEL_NONE)
+        otlp_attribute_integer(out, number_keys[frame->kind], frame->number);
+    if (frame->clock_changed)
+        otlp_attribute_bool(out, "swingset.clock_changed", true);
+    otlp_span_end(out);
+}
+
+/* What lies in it ends with it; frames lie in others of a lesser kind only. */
+static void end_frame(struct otlp_frames *frames, int index, struct otlp_batch *batch)
+{
+    struct otlp_frame *frame = &frames->at[index];
+
+    for (int inner = 0; inner < OTLP_FRAMES_MOST; inner++) {
+        if (frames->at[inner].open && frames->at[inner].parent == index)
+            end_frame(frames, inner, batch);
+    }
+    if (frame->used)
+        give_span(frames, frame, batch);
+    free(frame->vat_id);
+    *frame = (struct otlp_frame){0};
+}
+
+void otlp_frames_end_all(struct otlp_frames *frames, struct otlp_batch *batch)
+{
+    for (int i = 0; i < OTLP_FRAMES_MOST; i++) {
+        if (frames->at[i].open)
+            end_frame(frames, i, batch);
+    }
+}
+
+/* ---- finding ------------------------------------------------------------ */
+
+static bool is_frame(const struct otlp_frame *frame, enum model_frame_kind kind, int64_t number,
+                     const char *vat_id)
+{
+    return frame->open && frame->kind == kind && frame->number == number &&
+           (kind != MODEL_FRAME_REPLAY || strcmp(frame->vat_id, vat_id) == 0);
+}
+
+static int find(const struct otlp_frames *frames, enum model_frame_kind kind, int64_t number,
+                const char *vat_id)
+{
+    for (int i = 0; i < OTLP_FRAMES_MOST; i++) {
+        if (is_frame(&frames->at[i], kind, number, vat_id))
+            return i;
+    }
+    return -1;
+}
+
+/* The one that was begun last. */
+static int find_last(const struct otlp_frames *frames, enum model_frame_kind kind)
+{
+    int last = -1;
+
+    for (int i = 0; i < OTLP_FRAMES_MOST; i++) {
+        if (frames->at[i].open && frames->at[i].kind == kind && !frames->at[i].implied &&
+            (last < 0 || frames->at[i].from >= frames->at[last].from))
+            last = i;
+    }
+    return last;
+}
+
+/* Cranks lie in blocks; replays in cranks, where a vat is brought back for one, or in blocks. */
+static int find_parent(const struct otlp_frames *frames, enum model_frame_kind kind)
+{
+    int parent = -1;
+
+    if (kind == MODEL_FRAME_REPLAY)
+        parent = find_last(frames, MODEL_FRAME_CRANK);
+    if (kind != MODEL_FRAME_BLOCK && parent < 0)
+        parent = find_last(frames, MODEL_FRAME_BLOCK);
+    return parent;
+}
+
+static int find_free(struct otlp_frames *frames, struct otlp_batch *batch)
+{
+    int oldest = 0;
+
+    for (int i = 0; i < OTLP_FRAMES_MOST; i++) {
+        if (!frames->at[i].open)
+            return i;
+        if (frames->at[i].kind > frames->at[oldest].kind ||
+            (frames->at[i].kind == frames->at[oldest].kind &&
+             frames->at[i].from < frames->at[oldest].from))
+            oldest = i;
+    }
+    end_frame(frames, oldest, batch);
+    return oldest;
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+/* `delivery` is what implies it where no line began it, else NULL. */
+static int open_frame(struct otlp_frames *frames, const struct model_frame *line,
+                      const struct model_delivery *delivery, struct otlp_batch *batch)
+{
+    int index = find_free(frames, batch);
+    struct otlp_frame *frame = &frames->at[index];
+
+    frame->vat_id = strdup(line->vat_id);
+    if (frame->vat_id == NULL) {
+        otlp_batch_fail(batch);
+        return -1;
+    }
+    frame->parent = find_parent(frames, line->kind);
+    frame->open = true;
+    frame->kind = line->kind;
+    frame->number = line->number;
+    frame->from = frame->to = line->time;
+    frame->implied = delivery != NULL;
+    identify(frames, frame, line, delivery);
+    return index;
+}
+
+static void end_kind(struct otlp_frames *frames, enum model_frame_kind kind, bool implied_only,
+                     int except, struct otlp_batch *batch)
+{
+    for (int i = 0; i < OTLP_FRAMES_MOST; i++) {
+        struct otlp_frame *frame = &frames->at[i];
+
+        if (i != except && frame->open && frame->kind == kind && (frame->implied || !implied_only))
+            end_frame(frames, i, batch);
+    }
+}
+
+void otlp_frames_line(struct otlp_frames *frames, const struct model_frame *line,
+                      struct otlp_batch *batch)
+{
+    int index = find(frames, line->kind, line->number, line->vat_id);
+
+    if (index >= 0) {
+        if (!line->begins && line->time > frames->at[index].to)
+            frames->at[index].to = line->time;
+        end_frame(frames, index, batch);
+    }
+    if (!line->begins)
+        return;
+    /* Of blocks there is one at a time; what no line began, none will end. */
+    end_kind(frames, line->kind, line->kind != MODEL_FRAME_BLOCK, -1, batch);
+    open_frame(frames, line, NULL, batch);
+}
+
+int otlp_frames_find(struct otlp_frames *frames, const struct model_delivery *delivery,
+                     struct otlp_batch *batch)
+{
+    struct model_frame line = {.kind = delivery->replay ? MODEL_FRAME_REPLAY : MODEL_FRAME_CRANK,
+                               .number = delivery->replay ? MODEL_NONE : delivery->crank_num,
+                               .vat_id = delivery->replay ? delivery->vat_id : "",
+                               .time = delivery->start,
+                               .monotime = MODEL_NONE};
+    int index = find(frames, line.kind, line.number, line.vat_id);
+
+    end_kind(frames, MODEL_FRAME_CRANK, true, index, batch);
+    end_kind(frames, MODEL_FRAME_REPLAY, true, index, batch);
+    return index >= 0 ? index : open_frame(frames, &line, delivery, batch);
+}
+
+void otlp_frames_use(struct otlp_frames *frames, int frame, int64_t from, int64_t to)
+{
+    for (int i = frame; i >= 0; i = frames->at[i].parent) {
+        struct otlp_frame *around = &frames->at[i];
+
+        around->from = from < around->from ? from : around->from;
+        around->to = to > around->to ? to : around->to;
+        around->used = true;
+    }
+}
+
+void otlp_frames_clock_changed(struct otlp_frames *frames)
+{
+    for (int i = 0; i < OTLP_FRAMES_MOST; i++) {
+        if (frames->at[i].open)
+            frames->at[i].clock_changed = true;
+    }
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/otlp/otlp_links.h"
+
+#include <stdlib.h>
+
+enum { WAITING_MOST = 1 << 17, FIRST_SLOTS = 1 << 8 };
+
+struct otlp_send {
+    struct model_message message; /* digest 0: the slot is free */
+    struct otlp_context context;
+};
+
+static bool same(struct model_message a, struct model_message b)
+{
+    return a.digest == b.digest && a.promised == b.promised;
+}
+
+static size_t home_of(const struct otlp_waiting *waiting, struct model_message message)
+{
+    return (message.digest ^ message.digest >> 32) & (waiting->slot_count - 1);
+}
+
+static size_t after(const struct otlp_waiting *waiting, size_t slot)
+{
+    return (slot + 1) & (waiting->slot_count - 1);
+}
+
+/* The first of this message, or the free slot behind all that could be. */
+static struct otlp_send *find(const struct otlp_waiting *waiting, struct model_message message)
+{
+    size_t slot = home_of(waiting, message);
+
+    while (waiting->slots[slot].message.digest != 0 && !same(waiting->slots[slot].message, message))
+        slot = after(waiting, slot);
+    return &waiting->slots[slot];
+}
+
+/* Behind all of the same message, so that these stay in their order. */
+static void append(struct otlp_waiting *waiting, const struct otlp_send *send)
+{
+    size_t slot = home_of(waiting, send->message);
+
+    while (waiting->slots[slot].message.digest != 0)
+        slot = after(waiting, slot);
+    waiting->slots[slot] = *send;
+    waiting->count++;
+}
+
+/* Moves what stood behind the slot up, so that nobody's search ends at it; keeps the order. */
+static void take_away(struct otlp_waiting *waiting, struct otlp_send *send)
+{
+    size_t hole = (size_t)(send - waiting->slots), slot = after(waiting, hole);
+
+    while (waiting->slots[slot].message.digest != 0) {
+        size_t home = home_of(waiting, waiting->slots[slot].message);
+
+        if (((slot - home) & (waiting->slot_count - 1)) >=
+            ((slot - hole) & (waiting->slot_count - 1))) {
+            waiting->slots[hole] = waiting->slots[slot];
+            hole = slot;
+        }
+        slot = after(waiting, slot);
+    }
+    waiting->slots[hole].message.digest = 0;
+    waiting->count--;
+}
+
+/* From a free slot on, since those of one message may go round the end. */
+static void copy_all(struct otlp_waiting *to, const struct otlp_waiting *from)
+{
+    size_t slot = 0;
+
+    while (from->slots[slot].message.digest != 0)
+        slot++;
+    for (size_t i = 0; i < from->slot_count; i++, slot = after(from, slot)) {
+        if (from->slots[slot].message.digest != 0)
+            append(to, &from->slots[slot]);
+    }
+}
+
+/* At least half of the slots are free. */
+static int reserve(struct otlp_waiting *waiting, struct error *error)
+{
+    struct otlp_waiting larger = {.slot_count = waiting->slot_count * 2};
+
+    if (waiting->count * 2 < waiting->slot_count)
+        return 0;
+    if (larger.slot_count == 0)
+        larger.slot_count = FIRST_SLOTS;
+    larger.slots = calloc(larger.slot_count, sizeof *larger.slots);
+    if (larger.slots == NULL)
+        return error_memory(error, "links between spans");
+    if (waiting->slots != NULL)
+        copy_all(&larger, waiting);
+    free(waiting->slots);
+    *waiting = larger;
+    return 0;
+}
+
+static struct otlp_send *find_in_both(struct otlp_links *links, struct model_message message,
+                                      struct otlp_waiting **where)
+{
+    struct otlp_waiting *both[] = {&links->old, &links->young};
+
+    for (size_t i = 0; i < 2 && message.digest != 0; i++) {
+        struct otlp_send *send = both[i]->slots != NULL ? find(both[i], message) : NULL;
+
+        if (send != NULL && send->message.digest != 0) {
+            *where = both[i];
+            return send;
+        }
+    }
+    return NULL;
+}
+
+int otlp_links_send(struct otlp_links *links, struct model_message message,
+                    const struct otlp_context *send, struct error *error)
+{
+    struct otlp_send added = {message, *send};
+    struct otlp_waiting *where;
+    struct otlp_send *earlier;
+
+    if (message.digest == 0)
+        return 0;
+    earlier = message.promised ? find_in_both(links, message, &where) : NULL;
+    if (earlier != NULL)
+        take_away(where, earlier);
+    if (links->young.count == WAITING_MOST) {
+        free(links->old.slots);
+        links->old = links->young;
+        links->young = (struct otlp_waiting){0};
+    }
+    if (reserve(&links->young, error) != 0)
+        return -1;
+    append(&links->young, &added);
+    return 0;
+}
+
+bool otlp_links_take(struct otlp_links *links, struct model_message message,
+                     struct otlp_context *send)
+{
+    struct otlp_waiting *where;
+    struct otlp_send *found = find_in_both(links, message, &where);
+
+    if (found == NULL)
+        return false;
+    *send = found->context;
+    take_away(where, found);
+    return true;
+}
+
+/* No message has the digest of a promise that is settled: it is one of other words. */
+int otlp_links_resolve(struct otlp_links *links, uint64_t promise,
+                       const struct otlp_context *resolve, struct error *error)
+{
+    return otlp_links_send(links, (struct model_message){promise, true}, resolve, error);
+}
+
+bool otlp_links_resolved(struct otlp_links *links, uint64_t promise, struct otlp_context *resolve)
+{
+    struct otlp_waiting *where;
+    struct otlp_send *found = find_in_both(links, (struct model_message){promise, true}, &where);
+
+    if (found != NULL)
+        *resolve = found->context;
+    return found != NULL;
+}
+
+void otlp_links_free(struct otlp_links *links)
+{
+    free(links->old.slots);
+    free(links->young.slots);
+    *links = (struct otlp_links){0};
+}

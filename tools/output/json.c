@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/output/render.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json/json_text.h"
+
+/*
+ * A report is a line for each of many deliveries: room is made once for many fields, and
+ * then they are put one behind the other.
+ */
+
+/* No field that is put has a longer name with the '\0' behind it, and no number is longer. */
+enum { FIELD_MAX = 32 + JSON_TEXT_NUMBER_MAX };
+
+/* Room for `fields` fields; NULL when memory ran out, which the buffer remembers. */
+static char *begin_fields(struct buf *out, size_t fields)
+{
+    return buf_reserve(out, fields * FIELD_MAX) == 0 ? out->data + out->length : NULL;
+}
+
+static void end_fields(struct buf *out, const char *at)
+{
+    out->length = (size_t)(at - out->data);
+}
+
+/* In place, so that the length of a literal is known and it is copied by a few moves. */
+#define PUT static inline __attribute__((always_inline)) char *
+
+PUT put(char *at, const char *text)
+{
+    return stpcpy(at, text);
+}
+
+/* `name` as the text `,"name":`. */
+PUT put_bool(char *at, const char *name, int truth)
+{
+    at = put(at, name);
+    return truth < 0 ? put(at, "null") : truth ? put(at, "true") : put(at, "false");
+}
+
+PUT put_integer(char *at, const char *name, int64_t number)
+{
+    at = put(at, name);
+    return number == MODEL_NONE ? put(at, "null") : json_text_put_integer(at, number);
+}
+
+/* Seconds, with as many decimals as the clock had. */
+PUT put_time(char *at, const char *name, int64_t nanoseconds, bool precise)
+{
+    at = put(at, name);
+    if (nanoseconds == MODEL_NONE)
+        return put(at, "null");
+    return precise ? json_text_put_nanoseconds(at, nanoseconds)
+                   : json_text_put_seconds(at, nanoseconds / 1000);
+}
+
+/* Whole numbers as such; what JavaScript wrote as a double beyond 2^53 likewise. */
+static char *put_double(char *at, double number)
+{
+    if (isnan(number))
+        return put(at, "null");
+    if (fabs(number) < 0x1p53 && number == trunc(number))
+        return json_text_put_integer(at, (int64_t)number);
+    return at + snprintf(at, JSON_TEXT_NUMBER_MAX + 8, "%.17g", number);
+}
+
+static void append_string(struct buf *out, const char *name, const char *text)
+{
+    buf_append_string(out, name);
+    json_text_string(out, text, strlen(text));
+}
+
+static void append_numbers(struct buf *out, const struct model_delivery *delivery)
+{
+    char *at = begin_fields(out, 3);
+
+    if (at == NULL)
+        return;
+    at = put_integer(at, ",\"crankNum\":", delivery->crank_num);
+    at = put_integer(at, ",\"deliveryNum\":", delivery->delivery_num);
+    end_fields(out, put_bool(at, ",\"replay\":", delivery->replay));
+}
+
+/* Without its deliver line a delivery's requests were not counted. */
+static char *put_requests(char *at, const struct model_delivery *delivery)
+{
+    bool counted = delivery->total != MODEL_NONE;
+
+    at = put_integer(at, ",\"syscalls\":", counted ? (int64_t)delivery->syscalls : MODEL_NONE);
+    at = put_integer(at, ",\"consoles\":", counted ? (int64_t)delivery->consoles : MODEL_NONE);
+    return put_bool(at, ",\"overrun\":", counted ? delivery->overrun : -1);
+}
+
+static void append_times(struct buf *out, const struct model_delivery *delivery)
+{
+    bool precise = delivery->precise;
+    char *at = begin_fields(out, 12);
+
+    if (at == NULL)
+        return;
+    at = put(at, ",\"status\":");
+    at = delivery->status == MODEL_OK ? put(at, "\"ok\"") : put(at, "\"error\"");
+    at = put_time(at, ",\"start\":", delivery->start, false);
+    at = put_time(at, ",\"total\":", delivery->total, precise);
+    at = put_time(at, ",\"pipe\":", delivery->pipe, precise);
+    at = put_time(at, ",\"worker\":", delivery->worker, precise);
+    at = put_time(at, ",\"kernel\":", delivery->kernel, precise);
+    at = put_time(at, ",\"unattributed\":", delivery->unattributed, precise);
+    at = put_requests(at, delivery);
+    at = put_double(put(at, ",\"compute\":"), delivery->compute);
+    at = put_double(put(at, ",\"instructions\":"), delivery->instructions);
+    end_fields(out, put(at, "}\n"));
+}
+
+static void json_delivery(struct buf *out, const struct model_delivery *delivery)
+{
+    append_string(out, "{\"kind\":\"delivery\",\"vatID\":", delivery->vat_id);
+    append_numbers(out, delivery);
+    append_string(out, ",\"description\":", delivery->description);
+    append_times(out, delivery);
+}
+
+static const char *const note_names[] = {
+    [MODEL_NOTE_KERNEL] = "kernel-start",
+    [MODEL_NOTE_CLOCK] = "clock-change",
+    [MODEL_NOTE_UNENDED] = "no-deliver-result",
+    [MODEL_NOTE_UNSTARTED] = "no-deliver",
+};
+
+static void append_integer(struct buf *out, const char *name, int64_t number)
+{
+    char *at = begin_fields(out, 1);
+
+    if (at != NULL)
+        end_fields(out, put_integer(at, name, number));
+}
+
+static void json_note(struct buf *out, const struct model_note *note)
+{
+    append_string(out, "{\"kind\":\"note\",\"note\":", note_names[note->kind]);
+    if (note->file != NULL)
+        append_string(out, ",\"file\":", note->file);
+    append_integer(out, ",\"line\":", (int64_t)note->line);
+    if (note->kind == MODEL_NOTE_CLOCK) {
+        buf_append_string(out, ",\"seconds\":");
+        json_text_seconds(out, note->amount / 1000);
+    }
+    if (note->kind == MODEL_NOTE_UNENDED || note->kind == MODEL_NOTE_UNSTARTED) {
+        append_string(out, ",\"vatID\":", note->vat_id);
+        append_integer(out, ",\"deliveryNum\":", note->delivery_num);
+    }
+    buf_append_string(out, "}\n");
+}
+
+static void json_end(struct buf *out, const struct tally *tally, uint64_t deliveries)
+{
+    buf_append_string(out, "{\"kind\":\"summary\"");
+    append_integer(out, ",\"lines\":", (int64_t)tally->lines);
+    append_integer(out, ",\"badLines\":", (int64_t)tally->bad_lines);
+    append_integer(out, ",\"tornLines\":", (int64_t)tally->torn_lines);
+    append_integer(out, ",\"deliveries\":", (int64_t)deliveries);
+    append_integer(out, ",\"kernelStarts\":", (int64_t)tally->kernels);
+    append_integer(out, ",\"clockChanges\":", (int64_t)tally->clock_changes);
+    append_integer(out, ",\"withoutResult\":", (int64_t)tally->unended);
+    append_integer(out, ",\"withoutDeliver\":", (int64_t)tally->unstarted);
+    buf_append_string(out, "}\n");
+}
+
+const struct render_ops render_json = {
+    .delivery = json_delivery, .note = json_note, .end = json_end};

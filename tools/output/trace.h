@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TOOLS_TRACE_H
+#define GASPIPE_TOOLS_TRACE_H
+
+#include "base/error.h"
+#include "slog/model/model.h"
+
+/*
+ * Deliveries as a trace in the Trace Event Format of Chrome, JSON, which
+ * Perfetto and speedscope open. Each kernel process is a process of the trace,
+ * in which the kernel has a track and each vat has one. On a vat's track each
+ * delivery holds its ways through the pipe, and its syscalls, which hold
+ * theirs and the kernel's time; on the kernel's track are the syscalls that it
+ * handled. What is left open in a delivery is the worker's time. Times count
+ * from the first delivery.
+ *
+ * Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+ */
+struct trace;
+
+/* Begins a trace in a file as of tools/output/output_file.h. NULL with ERROR_SYSTEM. */
+struct trace *trace_open(const char *path, struct error *error);
+
+/*
+ * Adds a delivery (with labels). One that the clock was set in has only its
+ * length, if that can be; one whose deliver line is missing has nothing.
+ */
+int trace_add(struct trace *trace, const struct model_delivery *delivery, struct error *error);
+
+/* From here on it is another process of the kernel. */
+void trace_new_kernel(struct trace *trace);
+
+/* Ends and closes the file; frees also when that fails. NULL is allowed. */
+int trace_close(struct trace *trace, struct error *error);
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/stats/groups.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/buf.h"
+
+static const char *const kind_names[GROUP_KINDS] = {
+    [GROUP_ALL] = "all",   [GROUP_REPLAY] = "replay",   [GROUP_VAT] = "vat",
+    [GROUP_KIND] = "kind", [GROUP_SYSCALL] = "syscall", [GROUP_BLOCK] = "block",
+};
+
+static const char *const column_names[GROUP_COLUMNS] = {
+    [COLUMN_TOTAL] = "total",
+    [COLUMN_UP] = "up",
+    [COLUMN_DOWN] = "down",
+    [COLUMN_WORKER] = "worker",
+    [COLUMN_KERNEL] = "kernel",
+    [COLUMN_UNATTRIBUTED] = "unattributed",
+    [COLUMN_BETWEEN] = "between",
+    [COLUMN_COMPUTE] = "compute",
+    [COLUMN_INSTRUCTIONS] = "instructions",
+};
+
+const char *group_kind_name(enum group_kind kind)
+{
+    return kind_names[kind];
+}
+
+const char *group_column_name(enum group_column column)
+{
+    return column_names[column];
+}
+
+static int init_group(struct group *group, enum group_kind kind, const char *name)
+{
+    *group = (struct group){.kind = kind, .name = strdup(name), .label = strdup("")};
+    if (group->name != NULL && group->label != NULL)
+        return 0;
+    free(group->name);
+    free(group->label);
+    return -1;
+}
+
+/* The first label that says something stays. */
+static int label_group(struct group *group, const char *label)
+{
+    char *copy;
+
+    if (group->label[0] != '\0' || label[0] == '\0')
+        return 0;
+    copy = strdup(label);
+    if (copy == NULL)
+        return -1;
+    free(group->label);
+    group->label = copy;
+    return 0;
+}
+
+static int number_of(struct groups *groups, enum group_kind kind, const char *name,
+                     uint32_t *number)
+{
+    struct buf key = {0};
+
+    buf_append_byte(&key, (char)('a' + kind));
+    buf_append_string(&key, name);
+    *number = buf_failed(&key) ? NAMES_NONE : names_intern(&groups->keys, key.data, key.length);
+    buf_free(&key);
+    return *number == NAMES_NONE ? -1 : 0;
+}
+
+struct group *groups_find(struct groups *groups, enum group_kind kind, const char *name,
+                          const char *label)
+{
+    struct group *array;
+    uint32_t number;
+
+    if (number_of(groups, kind, name, &number) != 0)
+        return NULL;
+    if (number == groups->count) {
+        array = array_reserve(groups->groups, &groups->capacity, groups->count + 1, sizeof *array);
+        if (array == NULL)
+            return NULL;
+        groups->groups = array;
+        if (init_group(&array[number], kind, name) != 0)
+            return NULL;
+        groups->count++;
+    }
+    return label_group(&groups->groups[number], label) == 0 ? &groups->groups[number] : NULL;
+}
+
+/* What a delivery has in each column; MODEL_NONE: nothing. */
+struct values {
+    int64_t of[GROUP_COLUMNS];
+};
+
+static int64_t whole_number(double number)
+{
+    return isnan(number) || number < 0 || number >= 0x1p63 ? MODEL_NONE : (int64_t)number;
+}
+
+static void sum_pipe(const struct model_delivery *delivery, struct values *values)
+{
+    int64_t up = 0, down = 0;
+
+    if (delivery->pipe == MODEL_NONE)
+        return;
+    for (size_t i = 0; i < delivery->span_count; i++) {
+        const struct model_span *span = &delivery->spans[i];
+
+        if (span->kind == MODEL_UP || span->kind == MODEL_RETURN)
+            up += span->to - span->from;
+        else if (span->kind == MODEL_SEND || span->kind == MODEL_DOWN)
+            down += span->to - span->from;
+    }
+    values->of[COLUMN_UP] = up;
+    values->of[COLUMN_DOWN] = down;
+}
+
+static struct values values_of(const struct model_delivery *delivery)
+{
+    struct values values = {{
+        [COLUMN_TOTAL] = delivery->total,
+        [COLUMN_UP] = MODEL_NONE,
+        [COLUMN_DOWN] = MODEL_NONE,
+        [COLUMN_WORKER] = delivery->worker,
+        [COLUMN_KERNEL] = delivery->kernel,
+        [COLUMN_UNATTRIBUTED] = delivery->unattributed,
+        [COLUMN_BETWEEN] = delivery->between,
+        [COLUMN_COMPUTE] = whole_number(delivery->compute),
+        [COLUMN_INSTRUCTIONS] = whole_number(delivery->instructions),
+    }};
+
+    sum_pipe(delivery, &values);
+    return values;
+}
+
+static int add_values(struct group *group, const struct values *values)
+{
+    for (size_t i = 0; i < GROUP_COLUMNS; i++) {
+        if (values->of[i] >= 0 && histogram_add(&group->columns[i], (uint64_t)values->of[i]) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_to(struct groups *groups, enum group_kind kind, const char *name, const char *label,
+                  const struct values *values)
+{
+    struct group *group;
+
+    if (!groups->wanted[kind])
+        return 0;
+    group = groups_find(groups, kind, name, label);
+    return group == NULL ? -1 : add_values(group, values);
+}
+
+static int add_to_kind(struct groups *groups, const struct model_delivery *delivery,
+                       const struct values *values)
+{
+    struct buf name = {0};
+    int result;
+
+    buf_append_string(&name, delivery->kind);
+    if (delivery->method[0] != '\0')
+        buf_printf(&name, " %s", delivery->method);
+    result = buf_string(&name) == NULL ? -1 : add_to(groups, GROUP_KIND, name.data, "", values);
+    buf_free(&name);
+    return result;
+}
+
+static int add_to_block(struct groups *groups, const struct model_delivery *delivery,
+                        const struct values *values)
+{
+    char name[24];
+
+    if (delivery->block_height == MODEL_NONE)
+        return 0;
+    snprintf(name, sizeof name, "%" PRId64, delivery->block_height);
+    return add_to(groups, GROUP_BLOCK, name, "", values);
+}
+
+/* One span of a syscall's into its kind's group. */
+static int add_span(struct groups *groups, const struct model_delivery *delivery,
+                    const struct model_span *span)
+{
+    static const enum group_column columns[MODEL_SPAN_KINDS] = {
+        [MODEL_UP] = COLUMN_UP, [MODEL_KERNEL] = COLUMN_KERNEL, [MODEL_DOWN] = COLUMN_DOWN};
+    struct group *group;
+
+    if (span->kind != MODEL_UP && span->kind != MODEL_KERNEL && span->kind != MODEL_DOWN)
+        return 0;
+    group = groups_find(groups, GROUP_SYSCALL, delivery->events[span->event].kind, "");
+    if (group == NULL)
+        return -1;
+    return histogram_add(&group->columns[columns[span->kind]], (uint64_t)(span->to - span->from));
+}
+
+static int add_syscalls(struct groups *groups, const struct model_delivery *delivery)
+{
+    for (size_t i = 0; groups->wanted[GROUP_SYSCALL] && i < delivery->span_count; i++) {
+        if (add_span(groups, delivery, &delivery->spans[i]) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_live(struct groups *groups, const struct model_delivery *delivery,
+                    const struct values *values)
+{
+    if (add_to(groups, GROUP_ALL, "", "", values) != 0 ||
+        add_to(groups, GROUP_VAT, delivery->vat_id, delivery->vat_name, values) != 0 ||
+        add_to_kind(groups, delivery, values) != 0 || add_to_block(groups, delivery, values) != 0)
+        return -1;
+    return add_syscalls(groups, delivery);
+}
+
+int groups_add(struct groups *groups, const struct model_delivery *delivery, struct error *error)
+{
+    struct values values = values_of(delivery);
+    int result;
+
+    if (delivery->clock_changed) {
+        groups->spoiled++;
+        return 0;
+    }
+    if (delivery->replay)
+        result = add_to(groups, GROUP_REPLAY, "", "", &values);
+    else
+        result = add_live(groups, delivery, &values);
+    return result == 0 ? 0 : error_memory(error, "a summary");
+}
+
+static void group_clear(struct group *group)
+{
+    for (size_t i = 0; i < GROUP_COLUMNS; i++)
+        histogram_free(&group->columns[i]);
+}
+
+void groups_free(struct groups *groups)
+{
+    for (size_t i = 0; i < groups->count; i++) {
+        group_clear(&groups->groups[i]);
+        free(groups->groups[i].name);
+        free(groups->groups[i].label);
+    }
+    free(groups->groups);
+    names_free(&groups->keys);
+    *groups = (struct groups){0};
+}

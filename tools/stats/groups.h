@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TOOLS_GROUPS_H
+#define GASPIPE_TOOLS_GROUPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "slog/model/model.h"
+#include "slog/read/names.h"
+#include "tools/stats/histogram.h"
+
+/*
+ * Deliveries and syscalls by group, with a histogram of each column.
+ *
+ * Live deliveries are in `all`, in their vat's group, in their kind's (a
+ * message's is `message METHOD`) and in their block's; replayed ones in
+ * `replay` alone. A value is a delivery's sum: all its requests' ways up
+ * together. Syscalls have a group for each kind, whose values are those of one
+ * syscall. Deliveries whose times a change of the clock spoiled are left out
+ * and counted.
+ */
+enum group_kind {
+    GROUP_ALL,
+    GROUP_REPLAY,
+    GROUP_VAT,
+    GROUP_KIND,
+    GROUP_SYSCALL,
+    GROUP_BLOCK,
+    GROUP_KINDS,
+};
+
+enum group_column {
+    COLUMN_TOTAL, /* nanoseconds, as all up to BETWEEN */
+    COLUMN_UP,    /* requests and the result, worker to kernel */
+    COLUMN_DOWN,  /* the delivery and answers, kernel to worker */
+    COLUMN_WORKER,
+    COLUMN_KERNEL,
+    COLUMN_UNATTRIBUTED,
+    COLUMN_BETWEEN, /* the kernel since the delivery before */
+    COLUMN_COMPUTE, /* computrons */
+    COLUMN_INSTRUCTIONS,
+    GROUP_COLUMNS,
+};
+
+struct group {
+    enum group_kind kind;
+    char *name;  /* "v1", "message transfer", "vatstoreGet", "5000"; owned */
+    char *label; /* a vat's name, or ""; owned */
+    struct histogram columns[GROUP_COLUMNS];
+};
+
+struct groups {
+    bool wanted[GROUP_KINDS];
+    struct names keys;    /* kind and name */
+    struct group *groups; /* by number in keys; owned */
+    size_t count, capacity;
+    uint64_t spoiled; /* deliveries left out */
+};
+
+/* As they are called in options and files: "all", "vat", …; "total", "up", … */
+const char *group_kind_name(enum group_kind kind);
+const char *group_column_name(enum group_column column);
+
+/* The group of this name, made when it is new; NULL when memory ran out. */
+struct group *groups_find(struct groups *groups, enum group_kind kind, const char *name,
+                          const char *label);
+
+/* Takes in a delivery with its syscalls. -1 when memory ran out. */
+int groups_add(struct groups *groups, const struct model_delivery *delivery, struct error *error);
+
+void groups_free(struct groups *groups);
+
+#endif

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/stats/outliers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/*
+ * A span stands out that took OUTSTANDING times the usual at least, and whose
+ * distance from it (in logarithms) is OUTSTANDING times the median distance:
+ * where times spread much by themselves, more is needed.
+ */
+#define OUTSTANDING 5.0
+
+struct outliers_class {
+    struct histogram histogram;
+    uint32_t wider; /* the class to ask when this has too few; itself: none */
+    /* Of the classes that spans belong to first: the longest ones, a heap, its shortest first. */
+    struct outlier *longest;
+    size_t count, capacity;
+};
+
+/* A span on its way in. */
+struct candidate {
+    const struct model_delivery *delivery;
+    const struct model_event *event; /* NULL: none */
+    enum model_span_kind kind;
+    int64_t took, from;
+    double size;
+    bool wanted; /* to be found, and not only to be judged by */
+};
+
+/* ---- classes ------------------------------------------------------------ */
+
+static int class_of(struct outliers *outliers, const struct buf *key, uint32_t *number)
+{
+    struct outliers_class *classes;
+
+    *number = names_intern(&outliers->names, key->data, key->length);
+    if (buf_failed(key) || *number == NAMES_NONE)
+        return -1;
+    if (*number < outliers->class_count)
+        return 0;
+    classes = array_reserve(outliers->classes, &outliers->class_capacity, outliers->class_count + 1,
+                            sizeof *classes);
+    if (classes == NULL)
+        return -1;
+    outliers->classes = classes;
+    classes[outliers->class_count++] = (struct outliers_class){.wider = *number};
+    return 0;
+}
+
+/* Sizes within a factor of four have the same number. */
+static int size_class(double size)
+{
+    return isnan(size) || size < 1 ? 0 : 1 + (int)(log2(size) / 2);
+}
+
+enum { WIDTHS = 3 };
+
+/* The numbers of a span's classes, the narrowest first. */
+static int find_classes(struct outliers *outliers, const struct candidate *candidate,
+                        uint32_t numbers[WIDTHS])
+{
+    const char *what = candidate->event != NULL ? candidate->event->kind : "";
+    struct buf key = {0};
+    int result = 0;
+
+    for (int width = WIDTHS - 1; width >= 0 && result == 0; width--) {
+        buf_clear(&key);
+        buf_printf(&key, "%d", (int)candidate->kind);
+        if (width < 2)
+            buf_printf(&key, " %s", what);
+        if (width < 1)
+            buf_printf(&key, " %d%s", size_class(candidate->size),
+                       candidate->delivery->instructions > 0 ? " i" : "");
+        result = class_of(outliers, &key, &numbers[width]);
+        /* A worker's time means nothing without the amount of its work. */
+        if (result == 0 && width < WIDTHS - 1 && candidate->kind != MODEL_WORKER)
+            outliers->classes[numbers[width]].wider = numbers[width + 1];
+    }
+    buf_free(&key);
+    return result;
+}
+
+/* ---- the longest -------------------------------------------------------- */
+
+static void swap(struct outlier *a, struct outlier *b)
+{
+    struct outlier kept = *a;
+
+    *a = *b;
+    *b = kept;
+}
+
+static void sift_down(struct outliers_class *class)
+{
+    size_t at = 0;
+
+    for (;;) {
+        size_t shortest = at;
+
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < class->count; child++) {
+            if (class->longest[child].took < class->longest[shortest].took)
+                shortest = child;
+        }
+        if (shortest == at)
+            return;
+        swap(&class->longest[at], &class->longest[shortest]);
+        at = shortest;
+    }
+}
+
+static void sift_up(struct outliers_class *class)
+{
+    size_t at = class->count - 1;
+
+    while (at > 0 && class->longest[at].took < class->longest[(at - 1) / 2].took) {
+        swap(&class->longest[at], &class->longest[(at - 1) / 2]);
+        at = (at - 1) / 2;
+    }
+}
+
+static size_t add_word(struct buf *words, const char *word)
+{
+    size_t at = words->length;
+
+    buf_append(words, word, strlen(word) + 1);
+    return at;
+}
+
+/* On the real clock, also where spans are on the steady one. A file can invent any moment. */
+static int64_t start_of(const struct candidate *candidate)
+{
+    const struct model_delivery *delivery = candidate->delivery;
+    int64_t within, start;
+
+    if (__builtin_sub_overflow(candidate->from, delivery->spans[0].from, &within) ||
+        __builtin_add_overflow(delivery->start, within, &start))
+        return delivery->start;
+    return start;
+}
+
+static int fill(struct outlier *outlier, const struct candidate *candidate)
+{
+    const struct model_delivery *delivery = candidate->delivery;
+    struct buf words = outlier->words;
+
+    buf_clear(&words);
+    *outlier = (struct outlier){
+        .kind = candidate->kind,
+        .took = candidate->took,
+        .start = start_of(candidate),
+        .size = candidate->size,
+        .crank_num = delivery->crank_num,
+        .delivery_num = delivery->delivery_num,
+        .file = delivery->file,
+        .line = delivery->line,
+        .cpu = (delivery->cpu_user + delivery->cpu_sys) * 1000,
+        .switched_out = delivery->switched_out,
+        .instructions = !isnan(delivery->instructions),
+    };
+    add_word(&words, delivery->vat_id);
+    outlier->description = add_word(&words, delivery->description);
+    outlier->syscall = add_word(&words, candidate->event != NULL ? candidate->event->label : "");
+    outlier->words = words;
+    return buf_failed(&words) ? -1 : 0;
+}
+
+static int keep_if_long(struct outliers *outliers, struct outliers_class *class,
+                        const struct candidate *candidate)
+{
+    struct outlier *longest;
+
+    if (class->count == outliers->keep) {
+        if (candidate->took <= class->longest[0].took)
+            return 0;
+        if (fill(&class->longest[0], candidate) != 0)
+            return -1;
+        sift_down(class);
+        return 0;
+    }
+    longest = array_reserve(class->longest, &class->capacity, class->count + 1, sizeof *longest);
+    if (longest == NULL)
+        return -1;
+    class->longest = longest;
+    longest[class->count] = (struct outlier){0};
+    if (fill(&longest[class->count++], candidate) != 0)
+        return -1;
+    sift_up(class);
+    return 0;
+}
+
+/* ---- taking in ---------------------------------------------------------- */
+
+static int add_candidate(struct outliers *outliers, const struct candidate *candidate)
+{
+    uint32_t numbers[WIDTHS];
+
+    if (candidate->took < 0)
+        return 0;
+    if (find_classes(outliers, candidate, numbers) != 0)
+        return -1;
+    for (int width = 0; width < WIDTHS; width++) {
+        if (histogram_add(&outliers->classes[numbers[width]].histogram,
+                          (uint64_t)candidate->took) != 0)
+            return -1;
+    }
+    return candidate->wanted ? keep_if_long(outliers, &outliers->classes[numbers[0]], candidate)
+                             : 0;
+}
+
+/* The size of what a span carried; of results nobody noted it. */
+static double size_of(const struct model_delivery *delivery, const struct model_span *span,
+                      const struct model_event *event)
+{
+    if (span->kind == MODEL_SEND)
+        return (double)delivery->bytes;
+    if (event == NULL)
+        return NAN;
+    switch (span->kind) {
+    case MODEL_UP:
+    case MODEL_KERNEL:
+        return (double)event->request_bytes;
+    case MODEL_DOWN:
+        return (double)event->answer_bytes;
+    default:
+        return NAN;
+    }
+}
+
+static bool is_judged(const struct model_span *span)
+{
+    return !span->spoiled &&
+           (span->kind == MODEL_SEND || span->kind == MODEL_UP || span->kind == MODEL_KERNEL ||
+            span->kind == MODEL_DOWN || span->kind == MODEL_RETURN);
+}
+
+/* Of the worker's spans the longest one says when it stalled. */
+static int64_t longest_work(const struct model_delivery *delivery)
+{
+    const struct model_span *longest = &delivery->spans[0];
+
+    for (size_t i = 0; i < delivery->span_count; i++) {
+        const struct model_span *span = &delivery->spans[i];
+
+        if (span->kind == MODEL_WORKER &&
+            (longest->kind != MODEL_WORKER || span->to - span->from > longest->to - longest->from))
+            longest = span;
+    }
+    return longest->from;
+}
+
+static int add_worker(struct outliers *outliers, const struct model_delivery *delivery, bool wanted)
+{
+    struct candidate candidate = {.delivery = delivery,
+                                  .kind = MODEL_WORKER,
+                                  .wanted = wanted,
+                                  .took = delivery->worker,
+                                  .from = longest_work(delivery),
+                                  .size = isnan(delivery->instructions) ? delivery->compute
+                                                                        : delivery->instructions};
+
+    return add_candidate(outliers, &candidate);
+}
+
+static int add_span(struct outliers *outliers, const struct model_delivery *delivery,
+                    const struct model_span *span, bool wanted)
+{
+    struct candidate candidate = {.delivery = delivery,
+                                  .kind = span->kind,
+                                  .wanted = wanted,
+                                  .took = span->to - span->from,
+                                  .from = span->from};
+
+    if (!is_judged(span))
+        return 0;
+    if (span->event != UINT32_MAX)
+        candidate.event = &delivery->events[span->event];
+    candidate.size = size_of(delivery, span, candidate.event);
+    return add_candidate(outliers, &candidate);
+}
+
+int outliers_add(struct outliers *outliers, const struct model_delivery *delivery, bool wanted,
+                 struct error *error)
+{
+    int result = 0;
+
+    if (delivery->replay || delivery->span_count == 0)
+        return 0;
+    for (size_t i = 0; i < delivery->span_count && result == 0; i++)
+        result = add_span(outliers, delivery, &delivery->spans[i], wanted);
+    if (result == 0 && delivery->coverage == MODEL_FULL && !delivery->clock_changed)
+        result = add_worker(outliers, delivery, wanted);
+    return result == 0 ? 0 : error_memory(error, "what spans usually take");
+}
+
+/* ---- judging ------------------------------------------------------------ */
+
+/* The median distance from the median, as a factor. */
+static double spread_of(const struct histogram *histogram, double usual)
+{
+    uint64_t within = 0, half = histogram->count / 2;
+    size_t low, high;
+
+    for (high = 0; high < histogram->bucket_count; high++) {
+        if ((double)histogram_lowest(histogram->buckets[high].index) >= usual)
+            break;
+    }
+    /* From the median outwards, always to the side that is nearer, until half are within. */
+    low = high;
+    for (;;) {
+        double below =
+            low > 0 ? usual / ((double)histogram_lowest(histogram->buckets[low - 1].index) + 1)
+                    : INFINITY;
+        double above = high < histogram->bucket_count
+                           ? (double)histogram_lowest(histogram->buckets[high].index) / usual
+                           : INFINITY;
+
+        within +=
+            below < above ? histogram->buckets[--low].count : histogram->buckets[high++].count;
+        if (within >= half)
+            return fmax(fmin(below, above), 1);
+    }
+}
+
+static bool stands_out(struct outliers *outliers, const struct outliers_class *narrowest,
+                       struct outlier *outlier, int64_t least)
+{
+    const struct outliers_class *class = narrowest;
+    double usual, distance;
+
+    while (class->histogram.count < OUTLIERS_ENOUGH && &outliers->classes[class->wider] != class)
+        class = &outliers->classes[class->wider];
+    if (class->histogram.count < OUTLIERS_ENOUGH)
+        return false;
+    outlier->like = class->histogram.count;
+    outlier->usual = (int64_t)histogram_quantile(&class->histogram, 0.5);
+    usual = fmax((double)outlier->usual, 1);
+    distance = log((double)outlier->took / usual);
+    return outlier->took - outlier->usual >= least && distance >= log(OUTSTANDING) &&
+           distance >= OUTSTANDING * log(spread_of(&class->histogram, usual));
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct outlier *left = *(struct outlier *const *)a;
+    const struct outlier *right = *(struct outlier *const *)b;
+    int64_t left_lost = left->took - left->usual, right_lost = right->took - right->usual;
+
+    if (left_lost != right_lost)
+        return left_lost > right_lost ? -1 : 1;
+    return left->line < right->line ? -1 : left->line > right->line;
+}
+
+struct outlier **outliers_find(struct outliers *outliers, int64_t least, size_t *count,
+                               struct error *error)
+{
+    size_t capacity = 0;
+    struct outlier **found = array_reserve(NULL, &capacity, 1, sizeof(struct outlier *)), **moved;
+
+    *count = 0;
+    if (found == NULL) {
+        error_memory(error, "the spans that stand out");
+        return NULL;
+    }
+    for (size_t i = 0; i < outliers->class_count; i++) {
+        struct outliers_class *class = &outliers->classes[i];
+
+        moved = array_reserve(found, &capacity, *count + class->count, sizeof(struct outlier *));
+        if (moved == NULL) {
+            free(found);
+            error_memory(error, "the spans that stand out");
+            return NULL;
+        }
+        found = moved;
+        for (size_t j = 0; j < class->count; j++) {
+            if (stands_out(outliers, class, &class->longest[j], least))
+                found[(*count)++] = &class->longest[j];
+        }
+    }
+    if (*count > 0)
+        qsort(found, *count, sizeof(struct outlier *), compare);
+    return found;
+}
+
+void outliers_free(struct outliers *outliers)
+{
+    for (size_t i = 0; i < outliers->class_count; i++) {
+        struct outliers_class *class = &outliers->classes[i];
+
+        for (size_t j = 0; j < class->count; j++)
+            buf_free(&class->longest[j].words);
+        free(class->longest);
+        histogram_free(&class->histogram);
+    }
+    free(outliers->classes);
+    names_free(&outliers->names);
+    *outliers = (struct outliers){0};
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TOOLS_RANK_H
+#define GASPIPE_TOOLS_RANK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "slog/model/model.h"
+
+/*
+ * Keeps what was rendered of deliveries until their order is known: all of
+ * them, or only the `top` first ones, so that memory is theirs alone.
+ */
+
+struct rank_entry {
+    double key;   /* the greater first; NAN last */
+    char *words;  /* owned; of a column of words, by which these go, A first; else NULL */
+    bool reverse; /* these words go Z first */
+    uint64_t number;
+    struct buf text;
+};
+
+/* A column that can be sorted by, of numbers or of words. */
+struct rank_column {
+    const char *name;
+    double (*value)(const struct model_delivery *delivery);      /* NAN: not said */
+    const char *(*words)(const struct model_delivery *delivery); /* NULL: it has numbers */
+};
+
+/* The column of this name; NULL when there is none. */
+const struct rank_column *rank_find_column(const char *name);
+
+/* The names of all columns, for the user, in `names`. */
+void rank_column_names(struct buf *names);
+
+struct rank {
+    size_t top;   /* how many to keep; 0: all */
+    bool reverse; /* the smallest number first, or Z */
+    const struct rank_column *column;
+    struct rank_entry *entries; /* owned; a heap, its worst first, while adding */
+    size_t count, capacity;
+    uint64_t seen;
+};
+
+/*
+ * Whether the delivery will be kept; then *text is where to render it, valid
+ * until the next call. -1 when memory ran out.
+ */
+int rank_add(struct rank *rank, const struct model_delivery *delivery, struct buf **text,
+             struct error *error);
+
+/* Brings the entries into their order, the first one first; equals as they came. */
+void rank_sort(struct rank *rank);
+
+void rank_free(struct rank *rank);
+
+#endif
