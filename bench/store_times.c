@@ -92,17 +92,17 @@ static double time_cranks(struct store *store,
 {
     double began, took;
 
-    check(store_block_begin(store, &error));
+    check(store_transaction_begin(store, &error));
     began = now();
     for (int i = 0; i < CHANGES; i++) {
         if (i % PER_CRANK == 0)
-            check(store_mark(store, &error));
+            check(store_savepoint_set(store, &error));
         call(store, i, turn);
         if (i % PER_CRANK == PER_CRANK - 1)
-            check(store_release(store, &error));
+            check(store_savepoint_release(store, &error));
     }
     took = now() - began;
-    check(store_block_commit(store, &error));
+    check(store_transaction_commit(store, &error));
     return took / CHANGES;
 }
 
@@ -121,11 +121,11 @@ static double time_blocks(struct store *store)
     for (int i = 0; i < BLOCKS; i++) {
         double began = now();
 
-        check(store_mark(store, &error));
+        check(store_savepoint_set(store, &error));
         for (int j = 0; j < PER_CRANK; j++)
             change_key(store, j, i);
-        check(store_release(store, &error));
-        check(store_block_commit(store, &error));
+        check(store_savepoint_release(store, &error));
+        check(store_transaction_commit(store, &error));
         took[i] = now() - began;
     }
     qsort(took, BLOCKS, sizeof took[0], compare);

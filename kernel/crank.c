@@ -19,39 +19,39 @@
 #include "kernel/work_item.h"
 #include "store/store.h"
 
-static int set_mark(struct kernel *kernel, struct error *error)
+static int set_savepoint(struct kernel *kernel, struct error *error)
 {
     struct crank_state *crank = &kernel->crank;
 
-    if (store_mark(kernel->store, error) != 0)
+    if (store_savepoint_set(kernel->store, error) != 0)
         return -1;
-    crank->changes_before[crank->marks++] = kernel->changes.length;
+    crank->changes_before[crank->savepoints++] = kernel->changes.length;
     return 0;
 }
 
-static int undo_mark(struct kernel *kernel, struct error *error)
+static int undo_savepoint(struct kernel *kernel, struct error *error)
 {
     struct crank_state *crank = &kernel->crank;
 
-    if (store_undo(kernel->store, error) != 0)
+    if (store_savepoint_undo(kernel->store, error) != 0)
         return -1;
-    kernel->changes.length = crank->changes_before[--crank->marks];
+    kernel->changes.length = crank->changes_before[--crank->savepoints];
     return 0;
 }
 
 int crank_undo(struct kernel *kernel, bool all, struct error *error)
 {
-    if (undo_mark(kernel, error) != 0)
+    if (undo_savepoint(kernel, error) != 0)
         return -1;
     if (!all)
         return 0;
-    return undo_mark(kernel, error) != 0 ? -1 : set_mark(kernel, error);
+    return undo_savepoint(kernel, error) != 0 ? -1 : set_savepoint(kernel, error);
 }
 
-static int release_marks(struct kernel *kernel, struct error *error)
+static int release_savepoints(struct kernel *kernel, struct error *error)
 {
-    for (; kernel->crank.marks > 0; kernel->crank.marks--) {
-        if (store_release(kernel->store, error) != 0)
+    for (; kernel->crank.savepoints > 0; kernel->crank.savepoints--) {
+        if (store_savepoint_release(kernel->store, error) != 0)
             return -1;
     }
     return 0;
@@ -81,7 +81,7 @@ int crank_finish(struct kernel *kernel, struct kernel_crank_end *end, struct err
     end->stopped_count = crank->stopped_count;
     if (collect_unreferenced(kernel, error) != 0 ||
         keys_set_number(kernel, "crankNumber", crank->view.number + 1, error) != 0 ||
-        crank_hash_finish(kernel, end, error) != 0 || release_marks(kernel, error) != 0)
+        crank_hash_finish(kernel, end, error) != 0 || release_savepoints(kernel, error) != 0)
         return -1;
     forget_work(kernel);
     return 0;
@@ -93,10 +93,10 @@ void kernel_abandon_crank(struct kernel *kernel)
 
     if (!kernel->crank.under_way)
         return;
-    /* Where the store fails in this the block can only be rolled back, which undoes all. */
-    while (kernel->crank.marks > 0 && undo_mark(kernel, &ignored) == 0)
+    /* If the store fails here, the transaction can only be rolled back, which undoes all. */
+    while (kernel->crank.savepoints > 0 && undo_savepoint(kernel, &ignored) == 0)
         ;
-    kernel->crank.marks = 0;
+    kernel->crank.savepoints = 0;
     reference_set_clear(&kernel->maybe_free);
     forget_work(kernel);
 }
@@ -208,7 +208,7 @@ static int route(struct kernel *kernel, struct kernel_step *step, struct error *
 
 static int deliver(struct kernel *kernel, struct kernel_step *step, struct error *error)
 {
-    if (set_mark(kernel, error) != 0 || deliver_work(kernel, error) != 0)
+    if (set_savepoint(kernel, error) != 0 || deliver_work(kernel, error) != 0)
         return -1;
     if (kernel->crank.delivery.under_way) {
         step->work = KERNEL_DELIVERY;
@@ -229,11 +229,11 @@ int kernel_next(struct kernel *kernel, struct kernel_step *step, struct error *e
     kernel->crank.stopped_count = 0;
     kernel->crank.cleaned_up = 0;
     kernel->crank.under_way = true;
-    if (set_mark(kernel, error) != 0 || take_work(kernel, &routing, error) != 0)
+    if (set_savepoint(kernel, error) != 0 || take_work(kernel, &routing, error) != 0)
         return -1;
     if (kernel->crank.message == NULL) {
         forget_work(kernel);
-        return release_marks(kernel, error);
+        return release_savepoints(kernel, error);
     }
     if (begin_crank(kernel, routing, error) != 0)
         return -1;

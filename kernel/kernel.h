@@ -26,13 +26,13 @@ struct store;
  * (`ko20.refCount`, `v1.c.o+0`, `runQueue`, ...), so that people who know these
  * can read the store.
  *
- * All of it happens inside a block that the caller has opened with
- * store_block_begin(); what happens in the kernel is durable when the caller
- * has committed the block. One crank:
+ * All of it happens inside a transaction that the caller has opened with
+ * store_transaction_begin(); it is durable once the caller has committed it. One crank:
  *
  *     kernel_next(kernel, &step, error)
- *       KERNEL_IDLE      nothing to do: more work comes with kernel_queue_message(),
- * kernel_set_clock() KERNEL_ROUTED    a crank without a delivery; it has ended, step.end tells how
+ *       KERNEL_IDLE      nothing to do; kernel_queue_message() and kernel_set_clock()
+ *                        bring more work
+ *       KERNEL_ROUTED    a crank without a delivery; it has ended, step.end says how
  *       KERNEL_DELIVERY  send step.delivery.vd to the worker of step.delivery.vat;
  *                        kernel_syscall() for each of its syscalls;
  *                        kernel_end_delivery(), which ends the crank, or
@@ -41,7 +41,7 @@ struct store;
  * Functions that return int return 0, or -1 with the error filled: ERROR_INPUT
  * for what the caller gave, ERROR_SYSTEM for the store, memory, or records in
  * the store that cannot be. After ERROR_SYSTEM call kernel_abandon_crank() and
- * roll the block back.
+ * roll the transaction back.
  */
 struct kernel;
 
@@ -130,7 +130,7 @@ enum { KERNEL_REAP_INTERVAL = 1, KERNEL_REAP_GC_REFERENCES = 20 };
 
 /*
  * The kernel of a store, which is borrowed for the kernel's life and gets a
- * fresh kernel's records where it has none; a block must be open. NULL with
+ * fresh kernel's records where it has none; a transaction must be open. NULL with
  * ERROR_INPUT when the store's kernel is of another version.
  */
 struct kernel *kernel_open(struct store *store, const struct kernel_options *options,
@@ -372,53 +372,52 @@ int kernel_end_delivery(struct kernel *kernel, const struct kernel_outcome *outc
 /* Drops the crank under way, when there is one: nothing of it stays, the work is still queued. */
 void kernel_abandon_crank(struct kernel *kernel);
 
-/* ---- looking ahead ---- */
+/* ---- predicting deliveries ---- */
 
 enum kernel_interest {
-    KERNEL_FORESEE, /* the delivery is to be told */
-    KERNEL_PASS,    /* not this one */
-    KERNEL_ENOUGH,  /* nor any other */
+    KERNEL_PREDICT, /* predict this delivery */
+    KERNEL_PASS,    /* skip it */
+    KERNEL_ENOUGH,  /* skip it and stop */
 };
 
 /*
- * Who begins with deliveries before their turn. What is foreseen is the next delivery to
- * its vat as it would be if it came now; kernel_next() says what it truly is, and only
- * where vat, incarnation, position and vd are the same was it foreseen rightly.
+ * For a caller that starts deliveries before their turn. A prediction is the next delivery
+ * to a vat as it would be if it came now. kernel_next() returns the true one: the prediction
+ * was right only if vat, incarnation, position and vd are the same.
  */
-struct kernel_foresight {
+struct kernel_prediction {
     void *context;
-    /* Called in the order of the work for each of which the vat is known: what is behind the
-     * first one of a vat can only come after that. */
+    /* Called for each queued item whose vat is known, in the order of the queue. */
     enum kernel_interest (*interest)(void *context, int64_t vat);
-    /* Its texts are the kernel's, good during the call. */
-    void (*foreseen)(void *context, const struct kernel_delivery *delivery);
+    /* The delivery's texts are the kernel's and valid during the call. */
+    void (*predicted)(void *context, const struct kernel_delivery *delivery);
 };
 
 /*
- * Looks at the first *items of what is queued, also while a delivery is under way, and takes those
- * looked at away from the number. Nothing changes.
+ * Predicts deliveries from the first *items queued items, and subtracts the number of items
+ * looked at. A delivery may be under way. Changes nothing.
  */
-int kernel_foresee(struct kernel *kernel, const struct kernel_foresight *foresight, size_t *items,
+int kernel_predict(struct kernel *kernel, const struct kernel_prediction *prediction, size_t *items,
                    struct error *error);
 
 /*
- * The same for a message that is not queued yet: queue() queues it into the kernel that it is
- * given, and nothing of that stays; -1 of it (its error is dropped) means that it cannot be
- * foreseen. Only messages to plain vats are: to others something else may come before.
- * interest() is not asked.
+ * The same for a message that is not queued yet. queue() queues it into the kernel that it is
+ * given, which is then undone; when it returns -1 there is no prediction, and its error is
+ * dropped. Predicts only messages to plain vats: another vat may get something else first.
+ * Does not call interest().
  */
-int kernel_foresee_outside(struct kernel *kernel, const struct kernel_foresight *foresight,
-                           int (*queue)(void *context, struct kernel *kernel, struct error *error),
-                           struct error *error);
+int kernel_predict_unqueued(struct kernel *kernel, const struct kernel_prediction *prediction,
+                            int (*queue)(void *context, struct kernel *kernel, struct error *error),
+                            struct error *error);
 
 /*
- * What a syscall of a foreseen delivery will be answered with at its turn, as JSON in `answer`
- * (emptied before), with what the delivery stores kept in the overlay. *found is false where
- * that cannot be known before. It does nothing else, and does not see what is illegal:
- * kernel_syscall() does at the delivery's turn, and what it answers must be the same.
+ * Predicts the answer to a syscall of a predicted delivery, as JSON in `answer` (emptied before).
+ * Writes to the vat's store go to the overlay. *found is false where the answer cannot be
+ * known yet. Illegal syscalls are not recognised here: kernel_syscall() sees them at the
+ * delivery's turn, and its answer must equal the predicted one.
  */
-int kernel_syscall_ahead(struct overlay *overlay, const struct vat_syscall *syscall,
-                         struct buf *answer, bool *found, struct error *error);
+int kernel_predict_syscall(struct overlay *overlay, const struct vat_syscall *syscall,
+                           struct buf *answer, bool *found, struct error *error);
 
 /* The number of the next crank, and the chain of hashes up to it. */
 int kernel_position(struct kernel *kernel, int64_t *crank_num, char activityhash[KERNEL_HASH_SIZE],

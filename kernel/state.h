@@ -11,7 +11,7 @@
 #include "kernel/kernel.h"
 #include "kernel/records/reference_set.h"
 
-/* What the kernel has in memory: the crank under way, and no more (but see foresee.c). */
+/* What the kernel holds in memory: the crank under way, and the second kernel of predict.c. */
 
 /* What the work in hand is; its name for each is in crank.c. */
 enum crank_kind {
@@ -58,13 +58,13 @@ struct crank_results {
 
 struct crank_state {
     bool under_way;
-    int marks; /* of the store, that this crank has set: 1 for all of it, 2 for its delivery */
+    int savepoints; /* of the store, that this crank has set: 1 for all of it, 2 for its delivery */
     enum crank_kind kind;
     json_t *message; /* the work, owned */
     struct buf message_text;
     struct kernel_crank view;
     int64_t vat;              /* that is or would be delivered to; 0: none */
-    size_t changes_before[2]; /* length of kernel->changes when each mark was set */
+    size_t changes_before[2]; /* length of kernel->changes when each savepoint was set */
     int64_t cleaned_up;       /* a vat, of which nothing is left now; else 0 */
     int64_t *stopped;         /* vats whose workers must end */
     size_t stopped_count, stopped_capacity;
@@ -81,7 +81,7 @@ struct kernel {
     struct buf value;                /* for keys.c alone */
     struct buf vsc, ksc, ksr, vsr;   /* the texts of the last syscall */
     struct crank_state crank;
-    struct kernel *shadow; /* of the same store, for looking ahead; owned; NULL: not used yet */
+    struct kernel *shadow; /* of the same store, for predictions; owned; NULL: not used yet */
 };
 
 #endif

@@ -121,7 +121,7 @@ static int note_change(struct key_cache *cache, struct key_cache_entry *entry)
 {
     struct key_cache_entry **changed;
 
-    if (cache->mark_count == 0)
+    if (cache->savepoint_count == 0)
         return 0;
     changed = (struct key_cache_entry **)array_reserve(
         (void *)cache->changed, &cache->changed_capacity, cache->changed_count + 1, sizeof entry);
@@ -141,21 +141,21 @@ int key_cache_change(struct key_cache *cache, const char *key, const struct iove
     return know(cache, entry, value);
 }
 
-int key_cache_mark(struct key_cache *cache)
+int key_cache_savepoint(struct key_cache *cache)
 {
-    size_t *marks =
-        array_reserve(cache->marks, &cache->mark_capacity, cache->mark_count + 1, sizeof *marks);
+    size_t *savepoints = array_reserve(cache->savepoints, &cache->savepoint_capacity,
+                                       cache->savepoint_count + 1, sizeof *savepoints);
 
-    if (marks == NULL)
+    if (savepoints == NULL)
         return -1;
-    cache->marks = marks;
-    cache->marks[cache->mark_count++] = cache->changed_count;
+    cache->savepoints = savepoints;
+    cache->savepoints[cache->savepoint_count++] = cache->changed_count;
     return 0;
 }
 
 void key_cache_undo(struct key_cache *cache)
 {
-    size_t then = cache->marks[--cache->mark_count];
+    size_t then = cache->savepoints[--cache->savepoint_count];
 
     while (cache->changed_count > then)
         cache->changed[--cache->changed_count]->known = false;
@@ -163,8 +163,8 @@ void key_cache_undo(struct key_cache *cache)
 
 void key_cache_release(struct key_cache *cache)
 {
-    /* An outer mark goes on to need what changed. */
-    if (--cache->mark_count == 0)
+    /* The outer savepoint still needs the list of what changed. */
+    if (--cache->savepoint_count == 0)
         cache->changed_count = 0;
 }
 
@@ -179,6 +179,6 @@ void key_cache_clear(struct key_cache *cache)
     }
     free(cache->slots);
     free(cache->changed);
-    free(cache->marks);
+    free(cache->savepoints);
     *cache = (struct key_cache){0};
 }

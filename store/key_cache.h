@@ -14,7 +14,7 @@
  * What the table of keys is known to hold, so that a key that was read or
  * written before is not asked of SQLite again: values, and that there is none.
  * Since the table always has the truth, undoing only forgets the entries that
- * changed since the mark.
+ * changed since the savepoint.
  *
  * A cache that is all zeros is empty. Functions return 0, or -1 when memory ran
  * out: the cache then has to be cleared.
@@ -25,10 +25,10 @@ struct key_cache {
     size_t count;
     size_t bytes; /* what all of it takes, about */
 
-    struct key_cache_entry **changed; /* since the first mark, in order; some twice */
+    struct key_cache_entry **changed; /* since the first savepoint, in order; some twice */
     size_t changed_count, changed_capacity;
-    size_t *marks; /* how many had changed when each was set */
-    size_t mark_count, mark_capacity;
+    size_t *savepoints; /* how many had changed when each was set */
+    size_t savepoint_count, savepoint_capacity;
 };
 
 struct key_cache_entry {
@@ -50,11 +50,11 @@ int key_cache_learn(struct key_cache *cache, const char *key, const struct iovec
 /* The same for a change, which key_cache_undo() is to forget. */
 int key_cache_change(struct key_cache *cache, const char *key, const struct iovec *value);
 
-int key_cache_mark(struct key_cache *cache);
+int key_cache_savepoint(struct key_cache *cache);
 void key_cache_undo(struct key_cache *cache);
 void key_cache_release(struct key_cache *cache);
 
-/* Forgets everything, marks too, and gives the memory back. */
+/* Forgets everything, savepoints too, and gives the memory back. */
 void key_cache_clear(struct key_cache *cache);
 
 #endif

@@ -9,9 +9,9 @@ static const char *const statement_text[STATEMENTS] = {
     [STATEMENT_BEGIN] = "BEGIN IMMEDIATE",
     [STATEMENT_BEGIN_READER] = "BEGIN",
     [STATEMENT_COMMIT] = "COMMIT",
-    [STATEMENT_MARK] = "SAVEPOINT mark",
-    [STATEMENT_UNDO] = "ROLLBACK TO mark",
-    [STATEMENT_RELEASE] = "RELEASE mark",
+    [STATEMENT_SAVEPOINT] = "SAVEPOINT crank",
+    [STATEMENT_UNDO] = "ROLLBACK TO crank",
+    [STATEMENT_RELEASE] = "RELEASE crank",
 
     [STATEMENT_KEY_GET] = "SELECT value FROM key WHERE name = ?1",
     [STATEMENT_KEY_SET] = "INSERT INTO key (name, value) VALUES (?1, ?2) "

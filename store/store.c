@@ -13,7 +13,7 @@
 /* A reader and a writer lock each other out for moments only. */
 enum { BUSY_MS = 5000 };
 
-/* Between blocks the cache of keys is emptied when it has grown beyond this. */
+/* Between transactions the cache of keys is emptied when it has grown beyond this. */
 enum { CACHE_BYTES_MAX = 256 * 1024 * 1024 };
 
 int(store_error)(struct store *store, struct error *error)
@@ -175,26 +175,26 @@ void store_close(struct store *store)
     free(store);
 }
 
-/* ---- blocks and marks ---- */
+/* ---- transactions and savepoints ---- */
 
-static bool in_block(const struct store *store)
+static bool in_transaction(const struct store *store)
 {
     return sqlite3_get_autocommit(store->database) == 0;
 }
 
-int store_block_begin(struct store *store, struct error *error)
+int store_transaction_begin(struct store *store, struct error *error)
 {
-    if (in_block(store))
+    if (in_transaction(store))
         return 0;
     return statement_run(store, store->reads_only ? STATEMENT_BEGIN_READER : STATEMENT_BEGIN,
                          error);
 }
 
-int store_block_commit(struct store *store, struct error *error)
+int store_transaction_commit(struct store *store, struct error *error)
 {
-    if (!in_block(store))
+    if (!in_transaction(store))
         return 0;
-    if (store->cache.mark_count > 0)
+    if (store->cache.savepoint_count > 0)
         return error_set(error, ERROR_SYSTEM, "%s: a crank is not ended", store->path);
     if (statement_run(store, STATEMENT_COMMIT, error) != 0)
         return -1;
@@ -203,42 +203,44 @@ int store_block_commit(struct store *store, struct error *error)
     return 0;
 }
 
-void store_block_rollback(struct store *store)
+void store_transaction_rollback(struct store *store)
 {
     /* A failed rollback leaves nothing committed either. */
-    if (in_block(store))
+    if (in_transaction(store))
         (void)sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
     key_cache_clear(&store->cache);
 }
 
-int store_mark(struct store *store, struct error *error)
+int store_savepoint_set(struct store *store, struct error *error)
 {
-    if (store_block_begin(store, error) != 0 || statement_run(store, STATEMENT_MARK, error) != 0)
+    if (store_transaction_begin(store, error) != 0 ||
+        statement_run(store, STATEMENT_SAVEPOINT, error) != 0)
         return -1;
-    if (key_cache_mark(&store->cache) != 0)
+    if (key_cache_savepoint(&store->cache) != 0)
         return error_memory(error, "a crank");
     return 0;
 }
 
-static int look_for_mark(const struct store *store, struct error *error)
+static int look_for_savepoint(const struct store *store, struct error *error)
 {
-    if (store->cache.mark_count > 0)
+    if (store->cache.savepoint_count > 0)
         return 0;
     return error_set(error, ERROR_SYSTEM, "%s: no crank is begun", store->path);
 }
 
-int store_undo(struct store *store, struct error *error)
+int store_savepoint_undo(struct store *store, struct error *error)
 {
-    if (look_for_mark(store, error) != 0 || statement_run(store, STATEMENT_UNDO, error) != 0 ||
+    if (look_for_savepoint(store, error) != 0 || statement_run(store, STATEMENT_UNDO, error) != 0 ||
         statement_run(store, STATEMENT_RELEASE, error) != 0)
         return -1;
     key_cache_undo(&store->cache);
     return 0;
 }
 
-int store_release(struct store *store, struct error *error)
+int store_savepoint_release(struct store *store, struct error *error)
 {
-    if (look_for_mark(store, error) != 0 || statement_run(store, STATEMENT_RELEASE, error) != 0)
+    if (look_for_savepoint(store, error) != 0 ||
+        statement_run(store, STATEMENT_RELEASE, error) != 0)
         return -1;
     key_cache_release(&store->cache);
     return 0;

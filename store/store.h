@@ -16,12 +16,12 @@
  * in WAL mode with synchronous=FULL: what was committed is there after a power
  * cut.
  *
- * Changes are made within a block, an open transaction that is committed as a
- * whole or not at all. A change outside of a block is a block of its own. Within
- * a block, marks: what was done since a mark can be undone, and marks nest.
+ * Changes are made within a transaction, which is committed as a whole or not at
+ * all. A change outside of a transaction is a transaction of its own. Within one,
+ * changes can be undone back to a savepoint; savepoints nest.
  *
  * Functions return 0, or -1 with ERROR_SYSTEM (disk, memory, a damaged file).
- * After a failed change the block can only be rolled back. What is found is
+ * After a failed change the transaction can only be rolled back. What is found is
  * appended to the caller's buffer; where nothing is, *found is false, the buffer
  * stays as it was, and the result is 0. The number of a vat is the N of its
  * vatID vN.
@@ -40,7 +40,7 @@ struct store *store_open(const char *folder, struct error *error);
 
 /*
  * Only to look at what was committed, also while another process has the store
- * open. Begin a block to see one state throughout. Changes nothing: store_*_set(),
+ * open. Begin a transaction to see one state throughout. Changes nothing: store_*_set(),
  * _add(), _put() and _delete() fail. NULL as above; no such store is ERROR_INPUT.
  */
 struct store *store_open_reader(const char *folder, struct error *error);
@@ -48,25 +48,25 @@ struct store *store_open_reader(const char *folder, struct error *error);
 /* NULL is allowed. What was not committed is dropped. */
 void store_close(struct store *store);
 
-/* ---- blocks and marks ---- */
+/* ---- transactions and savepoints ---- */
 
 /* Does nothing when one is open. */
-int store_block_begin(struct store *store, struct error *error);
+int store_transaction_begin(struct store *store, struct error *error);
 
-/* All changes since the beginning are durable when it returns. No mark may be open. */
-int store_block_commit(struct store *store, struct error *error);
+/* All changes since the beginning are durable when it returns. No savepoint may be open. */
+int store_transaction_commit(struct store *store, struct error *error);
 
-/* Drops all since the beginning, and every mark; does nothing outside of a block. */
-void store_block_rollback(struct store *store);
+/* Drops all since the beginning, and every savepoint; does nothing when no transaction is open. */
+void store_transaction_rollback(struct store *store);
 
-/* Sets a mark; begins a block when none is open. */
-int store_mark(struct store *store, struct error *error);
+/* Begins a transaction when none is open. */
+int store_savepoint_set(struct store *store, struct error *error);
 
-/* Back to how it was at the last mark, which is gone with that. */
-int store_undo(struct store *store, struct error *error);
+/* Undoes all changes since the last savepoint, and removes the savepoint. */
+int store_savepoint_undo(struct store *store, struct error *error);
 
-/* The last mark is gone; what was done since stays. */
-int store_release(struct store *store, struct error *error);
+/* Removes the last savepoint; the changes since then stay. */
+int store_savepoint_release(struct store *store, struct error *error);
 
 /* ---- watching changes ---- */
 

@@ -125,62 +125,63 @@ static void take_field(struct record *record, const struct field *field, struct 
 
 /*
  * The members of the lines that are most of a slogfile, in the order in which
- * SwingSet and we write them, for each kind of line. What comes as foreseen is taken
+ * SwingSet and we write them, for each kind of line. What comes as expected is taken
  * with a comparison and without a look for its end first; the first thing that does
  * not is left to what takes any member.
  */
-#define FORESEEN_IN_SYSCALL(X)                                                                     \
-    X("crankNum", foreseen_integer, &record->crank_num)                                            \
-    X("vatID", foreseen_string, &record->vat_id)                                                   \
-    X("deliveryNum", foreseen_integer, &record->delivery_num)                                      \
-    X("syscallNum", foreseen_integer, &record->syscall_num)                                        \
-    X("replay", foreseen_bool, &record->replay)                                                    \
-    X("syscall", foreseen_string, &record->syscall)                                                \
-    X("ksc", foreseen_array, &record->ksc)                                                         \
-    X("vsc", foreseen_array, &record->vsc)                                                         \
-    X("ksr", foreseen_answer, &record->ksr)                                                        \
-    X("vsr", foreseen_answer, &record->vsr)                                                        \
-    FORESEEN_AT_END(X)
+#define EXPECTED_IN_SYSCALL(X)                                                                     \
+    X("crankNum", expected_integer, &record->crank_num)                                            \
+    X("vatID", expected_string, &record->vat_id)                                                   \
+    X("deliveryNum", expected_integer, &record->delivery_num)                                      \
+    X("syscallNum", expected_integer, &record->syscall_num)                                        \
+    X("replay", expected_bool, &record->replay)                                                    \
+    X("syscall", expected_string, &record->syscall)                                                \
+    X("ksc", expected_array, &record->ksc)                                                         \
+    X("vsc", expected_array, &record->vsc)                                                         \
+    X("ksr", expected_answer, &record->ksr)                                                        \
+    X("vsr", expected_answer, &record->vsr)                                                        \
+    EXPECTED_AT_END(X)
 
-#define FORESEEN_IN_DELIVERY(X)                                                                    \
-    X("crankNum", foreseen_integer, &record->crank_num)                                            \
-    X("vatID", foreseen_string, &record->vat_id)                                                   \
-    X("deliveryNum", foreseen_integer, &record->delivery_num)                                      \
-    X("replay", foreseen_bool, &record->replay)                                                    \
-    X("dispatch", foreseen_string, &record->dispatch)                                              \
-    X("kd", foreseen_array, &record->kd)                                                           \
-    X("vd", foreseen_array, &record->vd)                                                           \
-    X("dr", foreseen_array, &record->dr)                                                           \
-    FORESEEN_AT_END(X)
+#define EXPECTED_IN_DELIVERY(X)                                                                    \
+    X("crankNum", expected_integer, &record->crank_num)                                            \
+    X("vatID", expected_string, &record->vat_id)                                                   \
+    X("deliveryNum", expected_integer, &record->delivery_num)                                      \
+    X("replay", expected_bool, &record->replay)                                                    \
+    X("dispatch", expected_string, &record->dispatch)                                              \
+    X("kd", expected_array, &record->kd)                                                           \
+    X("vd", expected_array, &record->vd)                                                           \
+    X("dr", expected_array, &record->dr)                                                           \
+    EXPECTED_AT_END(X)
 
 /* Those of cranks and c-lists; what is of no interest is only gone over. */
-#define FORESEEN_ELSEWHERE(X)                                                                      \
-    X("crankType", foreseen_string, &passed)                                                       \
-    X("crankNum", foreseen_integer, &record->crank_num)                                            \
-    X("mode", foreseen_string, &passed)                                                            \
-    X("vatID", foreseen_string, &record->vat_id)                                                   \
-    X("deliveryNum", foreseen_integer, &record->delivery_num)                                      \
-    X("kobj", foreseen_string, &passed)                                                            \
-    X("vobj", foreseen_string, &passed)                                                            \
-    X("messageType", foreseen_string, &passed)                                                     \
-    X("message", foreseen_object, &passed)                                                         \
-    X("crankNum", foreseen_integer, &record->crank_num)                                            \
-    X("crankhash", foreseen_string, &passed)                                                       \
-    X("activityhash", foreseen_string, &passed)                                                    \
-    FORESEEN_AT_END(X)
+#define EXPECTED_ELSEWHERE(X)                                                                      \
+    X("crankType", expected_string, &passed)                                                       \
+    X("crankNum", expected_integer, &record->crank_num)                                            \
+    X("mode", expected_string, &passed)                                                            \
+    X("vatID", expected_string, &record->vat_id)                                                   \
+    X("deliveryNum", expected_integer, &record->delivery_num)                                      \
+    X("kobj", expected_string, &passed)                                                            \
+    X("vobj", expected_string, &passed)                                                            \
+    X("messageType", expected_string, &passed)                                                     \
+    X("message", expected_object, &passed)                                                         \
+    X("crankNum", expected_integer, &record->crank_num)                                            \
+    X("crankhash", expected_string, &passed)                                                       \
+    X("activityhash", expected_string, &passed)                                                    \
+    EXPECTED_AT_END(X)
 
 /* How long something took is not taken: the moments of both its lines say it. */
-#define FORESEEN_AT_END(X)                                                                         \
-    X("time", foreseen_time, &record->time)                                                        \
-    X("monotime", foreseen_monotime, &record->monotime)                                            \
-    X("seconds", foreseen_any, &passed)
+#define EXPECTED_AT_END(X)                                                                         \
+    X("time", expected_time, &record->time)                                                        \
+    X("monotime", expected_monotime, &record->monotime)                                            \
+    X("seconds", expected_any, &passed)
 
 /* In place, so that a scale is a constant where its number is read. */
-#define FORESEEING static inline __attribute__((always_inline))
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* Each takes the value at `at` and returns behind it; NULL: not as foreseen, nothing is taken. */
+/* Each takes the value at `at` and returns behind it; NULL: not as expected, nothing is taken. */
 
-FORESEEING const char *foreseen_decimal(const char *at, const char *end, int scale, int64_t *number)
+ALWAYS_INLINE const char *expected_decimal(const char *at, const char *end, int scale,
+                                           int64_t *number)
 {
     const char *after = decimal_read(at, end, scale, number);
 
@@ -189,38 +190,38 @@ FORESEEING const char *foreseen_decimal(const char *at, const char *end, int sca
                : NULL;
 }
 
-FORESEEING const char *foreseen_integer(const char *at, const char *end, int64_t *member)
+ALWAYS_INLINE const char *expected_integer(const char *at, const char *end, int64_t *member)
 {
     int64_t number;
 
-    at = foreseen_decimal(at, end, 0, &number);
+    at = expected_decimal(at, end, 0, &number);
     if (at != NULL)
         *member = number;
     return at;
 }
 
-FORESEEING const char *foreseen_monotime(const char *at, const char *end, int64_t *member)
+ALWAYS_INLINE const char *expected_monotime(const char *at, const char *end, int64_t *member)
 {
     int64_t number;
 
-    at = foreseen_decimal(at, end, 9, &number);
+    at = expected_decimal(at, end, 9, &number);
     if (at != NULL)
         *member = number;
     return at;
 }
 
-FORESEEING const char *foreseen_time(const char *at, const char *end, int64_t *member)
+ALWAYS_INLINE const char *expected_time(const char *at, const char *end, int64_t *member)
 {
     int64_t number;
 
-    at = foreseen_decimal(at, end, 6, &number);
+    at = expected_decimal(at, end, 6, &number);
     if (at == NULL || number < 0 || number >= INT64_MAX / 1000)
         return NULL;
     *member = number * 1000;
     return at;
 }
 
-FORESEEING const char *foreseen_bool(const char *at, const char *end, bool *member)
+ALWAYS_INLINE const char *expected_bool(const char *at, const char *end, bool *member)
 {
     bool value = memcmp(at, "true", 4) == 0;
     const char *after = at + (value ? 4 : 5);
@@ -231,7 +232,7 @@ FORESEEING const char *foreseen_bool(const char *at, const char *end, bool *memb
     return after;
 }
 
-FORESEEING const char *foreseen_string(const char *at, const char *end, struct scan_span *member)
+ALWAYS_INLINE const char *expected_string(const char *at, const char *end, struct scan_span *member)
 {
     const char *after = *at == '"' ? skip_string(at + 1, end) : NULL;
 
@@ -240,8 +241,8 @@ FORESEEING const char *foreseen_string(const char *at, const char *end, struct s
     return after;
 }
 
-FORESEEING const char *foreseen_nested(const char *at, const char *end, char bracket,
-                                       struct scan_span *member)
+ALWAYS_INLINE const char *expected_nested(const char *at, const char *end, char bracket,
+                                          struct scan_span *member)
 {
     const char *after = *at == bracket ? skip_nested(at, end) : NULL;
 
@@ -250,17 +251,17 @@ FORESEEING const char *foreseen_nested(const char *at, const char *end, char bra
     return after;
 }
 
-FORESEEING const char *foreseen_array(const char *at, const char *end, struct scan_span *member)
+ALWAYS_INLINE const char *expected_array(const char *at, const char *end, struct scan_span *member)
 {
-    return foreseen_nested(at, end, '[', member);
+    return expected_nested(at, end, '[', member);
 }
 
-FORESEEING const char *foreseen_object(const char *at, const char *end, struct scan_span *member)
+ALWAYS_INLINE const char *expected_object(const char *at, const char *end, struct scan_span *member)
 {
-    return foreseen_nested(at, end, '{', member);
+    return expected_nested(at, end, '{', member);
 }
 
-FORESEEING const char *foreseen_any(const char *at, const char *end, struct scan_span *member)
+ALWAYS_INLINE const char *expected_any(const char *at, const char *end, struct scan_span *member)
 {
     const char *after = scan_skip(at, end);
 
@@ -270,7 +271,7 @@ FORESEEING const char *foreseen_any(const char *at, const char *end, struct scan
 }
 
 /* What differs between the first 8 or 4 bytes. */
-FORESEEING uint64_t word(const char *at, const char *text)
+ALWAYS_INLINE uint64_t word(const char *at, const char *text)
 {
     uint64_t one, other;
 
@@ -279,7 +280,7 @@ FORESEEING uint64_t word(const char *at, const char *text)
     return one ^ other;
 }
 
-FORESEEING uint32_t half_word(const char *at, const char *text)
+ALWAYS_INLINE uint32_t half_word(const char *at, const char *text)
 {
     uint32_t one, other;
 
@@ -293,7 +294,7 @@ FORESEEING uint32_t half_word(const char *at, const char *text)
  * overlap. Of many comparisons after each other the compiler takes each for one that
  * fails, and saves space rather than time on what comes then: so it is told.
  */
-FORESEEING bool is_next(const char *at, const char *text, size_t length)
+ALWAYS_INLINE bool is_next(const char *at, const char *text, size_t length)
 {
     size_t last = length < 8 ? length - 4 : length - 8;
     uint64_t difference = length < 8 ? half_word(at, text) | half_word(at + last, text + last)
@@ -303,12 +304,12 @@ FORESEEING bool is_next(const char *at, const char *text, size_t length)
 }
 
 /* What most syscalls are answered needs no look for its end. */
-FORESEEING const char *foreseen_answer(const char *at, const char *end, struct scan_span *member)
+ALWAYS_INLINE const char *expected_answer(const char *at, const char *end, struct scan_span *member)
 {
     static const char nothing[] = "[\"ok\",null]";
 
     if (!is_next(at, nothing, strlen(nothing)) || end - at <= (ptrdiff_t)strlen(nothing))
-        return foreseen_array(at, end, member);
+        return expected_array(at, end, member);
     *member = (struct scan_span){at, strlen(nothing)};
     return at + strlen(nothing);
 }
@@ -323,14 +324,14 @@ FORESEEING const char *foreseen_answer(const char *at, const char *end, struct s
         at = after;                                                                                \
     }
 
-/* Each goes from behind one member to behind the last one that is as foreseen. */
+/* Each goes from behind one member to behind the last one that is as expected. */
 
 static const char *take_in_syscall(const char *at, const char *end, struct record *record)
 {
     struct scan_span passed;
     const char *after;
 
-    FORESEEN_IN_SYSCALL(TAKE_IF_NEXT)
+    EXPECTED_IN_SYSCALL(TAKE_IF_NEXT)
     return at;
 }
 
@@ -339,7 +340,7 @@ static const char *take_in_delivery(const char *at, const char *end, struct reco
     struct scan_span passed;
     const char *after;
 
-    FORESEEN_IN_DELIVERY(TAKE_IF_NEXT)
+    EXPECTED_IN_DELIVERY(TAKE_IF_NEXT)
     return at;
 }
 
@@ -348,12 +349,12 @@ static const char *take_elsewhere(const char *at, const char *end, struct record
     struct scan_span passed;
     const char *after;
 
-    FORESEEN_ELSEWHERE(TAKE_IF_NEXT)
+    EXPECTED_ELSEWHERE(TAKE_IF_NEXT)
     return at;
 }
 #undef TAKE_IF_NEXT
 
-static inline const char *take_foreseen(const char *at, const char *end, struct record *record)
+static inline const char *take_expected(const char *at, const char *end, struct record *record)
 {
     switch (record->type) {
     case RECORD_SYSCALL:
@@ -374,7 +375,7 @@ static const char *take_type(const char *at, const char *end, struct scan_span *
 
     if (!is_next(at, "{\"type\":", strlen("{\"type\":")) || value >= end)
         return at;
-    after = foreseen_string(value, end, type);
+    after = expected_string(value, end, type);
     return after != NULL ? after : at;
 }
 
@@ -404,7 +405,7 @@ static inline void clear(struct record *record)
     memcpy((char *)record + HALF, (const char *)&nothing_said + HALF, sizeof *record - HALF);
 }
 
-/* Takes what comes where it is not foreseen. As scan_member(). */
+/* Takes what comes where it is not expected. As scan_member(). */
 static enum scan_step take_member(struct scan_cursor *cursor, struct record *record,
                                   struct scan_span *type)
 {
@@ -424,7 +425,7 @@ static enum scan_step take_member(struct scan_cursor *cursor, struct record *rec
     return step;
 }
 
-/* Whether nothing but the object's end is left, as it mostly is behind what was foreseen. */
+/* Whether nothing but the object's end is left, as it mostly is behind what was expected. */
 static inline bool is_last_bracket(const struct scan_cursor *cursor)
 {
     return cursor->end - cursor->at == 1 && *cursor->at == '}';
@@ -444,7 +445,7 @@ bool record_read(const char *line, size_t length, struct record *record, const c
     if (type.at == NULL)
         step = take_member(&cursor, record, &type);
     while (step == SCAN_FOUND) {
-        cursor.at = take_foreseen(cursor.at, cursor.end, record);
+        cursor.at = take_expected(cursor.at, cursor.end, record);
         if (is_last_bracket(&cursor))
             break;
         step = take_member(&cursor, record, &type);

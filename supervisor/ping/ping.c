@@ -9,7 +9,7 @@
 
 #include "base/io.h"
 #include "base/log.h"
-#include "supervisor/ping/ping_floor.h"
+#include "supervisor/ping/ping_baseline.h"
 #include "supervisor/ping/ping_load.h"
 #include "supervisor/ping/ping_output.h"
 
@@ -25,9 +25,9 @@ struct ping {
     struct launcher launcher;
     uv_loop_t loop;
     struct ping_peer peer;
-    struct ping_floor bare;
+    struct ping_baseline bare;
     struct ping_trips trips;
-    struct ping_samples floor;
+    struct ping_samples baseline;
     struct iovec message;
 };
 
@@ -37,7 +37,7 @@ static int reserve(struct ping *ping, size_t count, struct error *error)
 {
     struct ping_samples *const all[] = {&ping->trips.total,  &ping->trips.down,
                                         &ping->trips.worker, &ping->trips.up,
-                                        &ping->trips.record, &ping->floor};
+                                        &ping->trips.record, &ping->baseline};
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (ping_samples_reserve(all[i], count, error) != 0)
@@ -49,7 +49,7 @@ static void free_samples(struct ping *ping)
 {
     struct ping_samples *const all[] = {&ping->trips.total,  &ping->trips.down,
                                         &ping->trips.worker, &ping->trips.up,
-                                        &ping->trips.record, &ping->floor};
+                                        &ping->trips.record, &ping->baseline};
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         ping_samples_free(all[i]);
@@ -60,9 +60,9 @@ static int run_bare(struct ping *ping, size_t count, struct error *error)
     for (size_t i = 0; i < count; i++) {
         int64_t nanoseconds;
 
-        if (ping_floor_trip(&ping->bare, &nanoseconds, error) != 0)
+        if (ping_baseline_trip(&ping->bare, &nanoseconds, error) != 0)
             return -1;
-        ping_samples_add(&ping->floor, nanoseconds);
+        ping_samples_add(&ping->baseline, nanoseconds);
     }
     return 0;
 }
@@ -89,7 +89,7 @@ static int print(struct ping *ping, struct error *error)
         .to = ping->peer.to,
         .fro = ping->peer.fro,
         .trips = &ping->trips,
-        .floor = &ping->floor,
+        .baseline = &ping->baseline,
     };
     struct buf out = {0};
     int result = 0;
@@ -113,7 +113,7 @@ static void sort_samples(struct ping *ping)
     ping_samples_sort(&ping->trips.worker);
     ping_samples_sort(&ping->trips.up);
     ping_samples_sort(&ping->trips.record);
-    ping_samples_sort(&ping->floor);
+    ping_samples_sort(&ping->baseline);
 }
 
 /* The answers of the warm-up tell how long a frame of the bare pipes is. */
@@ -124,10 +124,11 @@ static int measure_size(struct ping *ping, struct error *error)
 
     if (reserve(ping, count, error) != 0 ||
         ping_peer_run(&ping->peer, ping->message, count / WARM_UP_SHARE + 1, NULL, error) != 0 ||
-        ping_floor_open(&ping->bare, ping->peer.to, ping->peer.fro, &ping->placement, error) != 0)
+        ping_baseline_open(&ping->bare, ping->peer.to, ping->peer.fro, &ping->placement, error) !=
+            0)
         return -1;
     result = run_blocks(ping, count, error);
-    ping_floor_close(&ping->bare);
+    ping_baseline_close(&ping->bare);
     if (result != 0)
         return -1;
     sort_samples(ping);

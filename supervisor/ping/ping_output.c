@@ -11,7 +11,7 @@ enum { BAR_WIDTH = 50 };
 static double ratio(const struct ping_report *report, double share)
 {
     return (double)ping_samples_percentile(&report->trips->total, share) /
-           (double)ping_samples_percentile(report->floor, share);
+           (double)ping_samples_percentile(report->baseline, share);
 }
 
 static const char *worker_of(const struct ping_options *options)
@@ -82,7 +82,7 @@ void ping_output_text(struct buf *out, const struct ping_report *report)
                    report->options->load == 1 ? " that computes" : "es that compute");
     buf_printf(out, "\n%-22s %11s %11s %11s %11s %11s\n", "microseconds", "median", "90 %", "99 %",
                "longest", "mean");
-    put_row(out, "bare pipes", report->floor);
+    put_row(out, "bare pipes", report->baseline);
     put_row(out, "round trip", &trips->total);
     put_row(out, "  to the worker", &trips->down);
     put_row(out, "  in the worker", &trips->worker);
@@ -140,7 +140,7 @@ void ping_output_json(struct buf *out, const struct ping_report *report)
     buf_printf(out, ",\"load\":%zu", report->options->load);
     buf_append_string(out, ",\"worker\":");
     json_text_string(out, worker, strlen(worker));
-    put_json_samples(out, "bare", report->floor);
+    put_json_samples(out, "bare", report->baseline);
     put_json_samples(out, "total", &trips->total);
     put_json_samples(out, "down", &trips->down);
     put_json_samples(out, "inWorker", &trips->worker);

@@ -14,7 +14,7 @@ struct ping_report {
     size_t size;
     size_t to, fro; /* bytes of a frame in each direction */
     const struct ping_trips *trips;
-    const struct ping_samples *floor;
+    const struct ping_samples *baseline;
 };
 
 /* Each appends a report: what people read, or one line of JSON. */

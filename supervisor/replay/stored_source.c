@@ -118,7 +118,7 @@ int stored_source_open(struct stored_source *source, const char *folder, const c
     if (buf_string(&source->name) == NULL)
         return error_memory(error, "reading a transcript");
     source->store = store_open_reader(folder, error);
-    if (source->store == NULL || store_block_begin(source->store, error) != 0)
+    if (source->store == NULL || store_transaction_begin(source->store, error) != 0)
         return -1;
     return find_and_open(source, vat, from_start, error);
 }

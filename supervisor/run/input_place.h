@@ -11,8 +11,8 @@
 
 /*
  * How much of the deliveries a store has taken in: kept in the store's keys
- * input.lines, input.hash and input.done, which change in the block that has what
- * the lines caused. The hash is a chain of SHA-256: of the hash before and the line.
+ * input.lines, input.hash and input.done, which change in the transaction that has
+ * what the lines caused. The hash is a chain of SHA-256: of the hash before and the line.
  */
 struct input_place {
     struct store *store;
@@ -29,14 +29,14 @@ struct input_place {
  */
 int input_place_open(struct input_place *place, struct store *store, struct error *error);
 
-/* A new file begins: at its first line. Within a block. */
+/* A new file begins: at its first line. Within a transaction. */
 int input_place_begin(struct input_place *place, struct error *error);
 
-/* The line of that number, of which `length` bytes are, is taken in. Within a block. */
+/* The line of that number, of which `length` bytes are, is taken in. Within a transaction. */
 int input_place_take(struct input_place *place, int64_t number, const char *text, size_t length,
                      struct error *error);
 
-/* The end was reached. Within a block. */
+/* The end was reached. Within a transaction. */
 int input_place_finish(struct input_place *place, struct error *error);
 
 /*

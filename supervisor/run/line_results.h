@@ -49,7 +49,7 @@ int line_results_open(struct line_results *results, struct store *store, struct 
                       struct error *error);
 void line_results_free(struct line_results *results);
 
-/* `id`: its name, or NULL; one that there is already is ERROR_INPUT. Within a block. */
+/* `id`: its name, or NULL; one that there is already is ERROR_INPUT. Within a transaction. */
 int line_results_add(struct line_results *results, int64_t line, const char *id,
                      const char promise[KERNEL_REF_SIZE], struct error *error);
 
@@ -60,7 +60,7 @@ int line_results_find(struct line_results *results, const char *id, char promise
 /* What came of this promise was told with its delivery. */
 void line_results_shown(struct line_results *results, const char *promise);
 
-/* Tells those that are settled by now, and waits for them no more. Within a block. */
+/* Tells those that are settled by now, and waits for them no more. Within a transaction. */
 int line_results_settle(struct line_results *results,
                         void (*told)(void *context, const struct line_outcome *outcome),
                         void *context, struct error *error);
@@ -73,10 +73,10 @@ int line_results_tell_again(struct line_results *results,
 /* All that was told is printed, and durable. */
 void line_results_printed(struct line_results *results);
 
-/* Forgets what was printed. Within a block. */
+/* Forgets what was printed. Within a transaction. */
 int line_results_forget_printed(struct line_results *results, struct error *error);
 
-/* Waits for none and forgets all names, and what was told. Within a block. */
+/* Waits for none and forgets all names, and what was told. Within a transaction. */
 int line_results_clear(struct line_results *results, struct error *error);
 
 #endif

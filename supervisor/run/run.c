@@ -143,10 +143,10 @@ static int forget_printed(struct run *run, struct error *error)
 {
     if (run->results.printed == 0)
         return 0;
-    if (store_block_begin(run->store, error) != 0 ||
+    if (store_transaction_begin(run->store, error) != 0 ||
         line_results_forget_printed(&run->results, error) != 0)
         return -1;
-    return store_block_commit(run->store, error);
+    return store_transaction_commit(run->store, error);
 }
 
 static void scheduler_closed(void *context)
@@ -256,7 +256,7 @@ static int open_scheduler(struct run *run, struct error *error)
                 .message_bytes = run->options.message_limit,
             },
         .retries = run->options.retries,
-        .block_cranks = run->options.block_cranks,
+        .cranks_per_commit = run->options.cranks_per_commit,
         .max_workers = run->options.max_workers,
         .jobs = run->options.jobs,
     };

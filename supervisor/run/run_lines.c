@@ -140,7 +140,7 @@ static int take_line(struct run *run, const char *text, size_t length, struct er
 
     if (delivery_line_parse(&line, text, length, error) != 0)
         return -1;
-    result = scheduler_open_block(run->scheduler, error);
+    result = scheduler_open_transaction(run->scheduler, error);
     if (result == 0)
         result = input_place_take(&run->place, run->line_number, text, length, error);
     if (result == 0)
@@ -193,7 +193,7 @@ static void end_input(struct run *run)
 
     if (run->skipping && input_place_check(&run->place, &error) != 0)
         error_prefix(&error, "%s", delivery_input_name(run->input));
-    else if (scheduler_open_block(run->scheduler, &error) == 0 &&
+    else if (scheduler_open_transaction(run->scheduler, &error) == 0 &&
              input_place_finish(&run->place, &error) == 0)
         error.kind = ERROR_NONE;
     if (error.kind != ERROR_NONE)
@@ -271,7 +271,7 @@ void run_on_idle(void *context)
         return;
     run->started = true;
     run->queued = 0;
-    if (scheduler_open_block(run->scheduler, &error) != 0 ||
+    if (scheduler_open_transaction(run->scheduler, &error) != 0 ||
         line_results_forget_printed(&run->results, &error) != 0 ||
         line_results_settle(&run->results, told_outcome, run, &error) != 0) {
         run_fail(run, &error);

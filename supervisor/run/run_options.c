@@ -189,7 +189,8 @@ static const struct number_option {
     size_t offset; /* of a uint64_t */
 } number_options[] = {
     {OPTION_QUEUE_LINES, "--queue-lines", 1, INT32_MAX, offsetof(struct run_options, queue_lines)},
-    {OPTION_BLOCK, "--cranks-per-commit", 1, INT32_MAX, offsetof(struct run_options, block_cranks)},
+    {OPTION_BLOCK, "--cranks-per-commit", 1, INT32_MAX,
+     offsetof(struct run_options, cranks_per_commit)},
     {OPTION_SNAPSHOTS, "--snapshot-interval", 0, INT32_MAX,
      offsetof(struct run_options, snapshot_interval)},
     {OPTION_FIRST_SNAPSHOT, "--snapshot-initial", 1, INT32_MAX,
@@ -320,7 +321,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
         .snapshot_interval = SCHEDULER_SNAPSHOT_INTERVAL,
         .snapshot_initial = SCHEDULER_SNAPSHOT_INITIAL,
         .reap_interval = KERNEL_REAP_INTERVAL,
-        .block_cranks = 1,
+        .cranks_per_commit = 1,
         .queue_lines = 1,
         .jobs = 1,
         .retries = RETRIES_DEFAULT,

@@ -38,7 +38,7 @@ struct run_options {
     uint64_t snapshot_interval; /* deliveries; 0: no snapshots */
     uint64_t snapshot_initial;  /* deliveries to a vat before its first snapshot */
     uint64_t reap_interval;     /* deliveries; 0: garbage is collected when it is asked for */
-    uint64_t block_cranks;      /* that are committed together; at least 1 */
+    uint64_t cranks_per_commit; /* that are committed together; at least 1 */
     uint64_t queue_lines;       /* that are queued together; at least 1 */
     uint64_t max_workers;       /* at a time; 0: one for each vat */
     uint64_t jobs;              /* deliveries under way at a time; at least 1 */

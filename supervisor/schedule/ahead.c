@@ -95,7 +95,7 @@ int ahead_asked(struct ahead *ahead, const struct vat_request *request, struct s
 
     *answer = NULL;
     if (result == 0 && !ahead_is_full(ahead))
-        result = kernel_syscall_ahead(&ahead->overlay, &request->syscall, &text, &found, error);
+        result = kernel_predict_syscall(&ahead->overlay, &request->syscall, &text, &found, error);
     if (result == 0 && found) {
         *answer = kept->answer = buf_string(&text) != NULL ? strdup(text.data) : NULL;
         result = kept->answer != NULL ? 0 : no_memory(error);

@@ -50,7 +50,7 @@ struct ahead {
 struct ahead *ahead_new(struct store *store, const struct kernel_delivery *delivery);
 void ahead_free(struct ahead *ahead); /* NULL is allowed */
 
-/* Whether the delivery that has its turn is the one that was foreseen. */
+/* Whether the delivery that has its turn is the one that was predicted. */
 bool ahead_is(const struct ahead *ahead, const struct kernel_delivery *delivery);
 
 /* The vat said something, and was answered. */

@@ -16,17 +16,17 @@ void scheduler_fail(struct scheduler *scheduler, const struct error *error)
     scheduler->listener.failed(scheduler->listener.context, error);
 }
 
-/* ---- blocks ---- */
+/* ---- transactions ---- */
 
-int scheduler_open_block(struct scheduler *scheduler, struct error *error)
+int scheduler_open_transaction(struct scheduler *scheduler, struct error *error)
 {
-    return store_block_begin(scheduler->options.store, error);
+    return store_transaction_begin(scheduler->options.store, error);
 }
 
 static int commit(struct scheduler *scheduler, struct error *error)
 {
-    scheduler->block_cranks = 0;
-    if (store_block_commit(scheduler->options.store, error) != 0)
+    scheduler->uncommitted_cranks = 0;
+    if (store_transaction_commit(scheduler->options.store, error) != 0)
         return -1;
     return scheduler->options.slog != NULL ? slog_writer_flush(scheduler->options.slog, error) : 0;
 }
@@ -70,14 +70,15 @@ int scheduler_end_crank(struct scheduler *scheduler, const struct kernel_crank_e
     for (size_t i = 0; i < end->stopped_count; i++)
         if (scheduler_stop_vat(scheduler, end->stopped[i], error) != 0)
             return -1;
-    scheduler->block_cranks++;
+    scheduler->uncommitted_cranks++;
     scheduler->tries = 0;
     return delivery_log_slog_finish(scheduler->options.slog, end, scheduler->crank_started, error);
 }
 
 int scheduler_commit_when_full(struct scheduler *scheduler)
 {
-    if (scheduler->block_cranks < scheduler->options.block_cranks || scheduler->beginning)
+    if (scheduler->uncommitted_cranks < scheduler->options.cranks_per_commit ||
+        scheduler->beginning)
         return 0;
     return scheduler_commit(scheduler);
 }
@@ -134,7 +135,7 @@ static bool step(struct scheduler *scheduler)
     struct error error;
 
     scheduler->crank_started = stamp_now();
-    if (scheduler_open_block(scheduler, &error) != 0 ||
+    if (scheduler_open_transaction(scheduler, &error) != 0 ||
         kernel_next(scheduler->kernel, &next, &error) != 0 ||
         (next.work == KERNEL_ROUTED && scheduler_end_crank(scheduler, &next.end, &error) != 0)) {
         scheduler_fail(scheduler, &error);
@@ -198,7 +199,7 @@ static int open_parts(struct scheduler *scheduler, struct error *error)
         .listener = scheduler_kernel_listener(scheduler),
     };
 
-    if (store_block_begin(options->store, error) != 0)
+    if (store_transaction_begin(options->store, error) != 0)
         return -1;
     scheduler->kernel = kernel_open(options->store, &kernel, error);
     if (scheduler->kernel == NULL)
@@ -243,7 +244,7 @@ void scheduler_close(struct scheduler *scheduler, bool drop)
     scheduler_close_trouble(scheduler);
     kernel_abandon_crank(scheduler->kernel);
     if (scheduler->failed || scheduler->beginning || drop)
-        store_block_rollback(scheduler->options.store);
+        store_transaction_rollback(scheduler->options.store);
     else if (commit(scheduler, &error) == 0)
         scheduler->listener.committed(scheduler->listener.context);
     else

@@ -15,7 +15,7 @@
 /*
  * What runs next: asks the kernel for cranks, has the warehouse deliver them,
  * hands syscalls to the kernel, has snapshots made when they are due, and commits
- * blocks of cranks. It lives on a loop and tells its owner what happens.
+ * transactions of several cranks. It lives on a loop and tells its owner what happens.
  */
 struct scheduler;
 
@@ -34,7 +34,7 @@ struct scheduler_options {
     uint64_t reap_interval;      /* deliveries from one bringOutYourDead to the next; 0: none */
     struct kernel_limits limits; /* of vats that are new */
     uint64_t retries;            /* after the host's trouble, of one crank */
-    uint64_t block_cranks;       /* that are committed together; at least 1 */
+    uint64_t cranks_per_commit;  /* that are committed together; at least 1 */
     uint64_t max_workers;        /* at a time; 0: one for each vat */
     uint64_t jobs;               /* deliveries that are under way at a time; at least 1. With
                                   * max_workers and a slog 1: which vats give up their workers
@@ -63,17 +63,17 @@ struct scheduler_listener {
 };
 
 /*
- * Opens the kernel of the store, in a block that stays open. Everything in the
+ * Opens the kernel of the store, in a transaction that stays open. Everything in the
  * options is borrowed for the scheduler's life. NULL with the error.
  */
 struct scheduler *scheduler_new(const struct scheduler_options *options,
                                 const struct scheduler_listener *listener, struct error *error);
 
-/* The kernel, to queue messages and ask; inside of the block that is open. */
+/* The kernel, to queue messages and ask; inside the open transaction. */
 struct kernel *scheduler_kernel(const struct scheduler *scheduler);
 
-/* Opens a block when none is, for changes of the owner's. */
-int scheduler_open_block(struct scheduler *scheduler, struct error *error);
+/* Begins a transaction when none is open, for the owner's changes. */
+int scheduler_open_transaction(struct scheduler *scheduler, struct error *error);
 
 /*
  * Starts the vats' workers and brings them to where the vats stand, then goes. With

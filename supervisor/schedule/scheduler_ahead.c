@@ -18,10 +18,10 @@
 enum { ITEMS_EACH = 16 };
 
 /*
- * A worker that was foreseen wrongly has to come back, which costs as much as so many
+ * A worker that was predicted wrongly has to come back, which costs as much as so many
  * deliveries beside those that it is sent once more. For that many occasions its vat is
  * passed over, and for twice as many each time that it happens again; as many deliveries that
- * were foreseen rightly make good for one time.
+ * were predicted rightly make good for one time.
  */
 enum { RESTART_COST = 32, DOUBLINGS_MAX = 12 };
 
@@ -74,7 +74,7 @@ void scheduler_free_ahead(struct scheduler *scheduler)
     free(scheduler->ahead.met);
 }
 
-/* ---- whom to foresee ---- */
+/* ---- whom to predict ---- */
 
 /* NULL: no memory for it, and so no trust. */
 static struct scheduler_trust *trust_of(struct scheduler *scheduler, int64_t vat)
@@ -102,7 +102,7 @@ static bool is_trusted(struct scheduler *scheduler, int64_t vat)
     return false;
 }
 
-static void judge(struct scheduler *scheduler, const struct ahead *ahead, bool foreseen)
+static void judge(struct scheduler *scheduler, const struct ahead *ahead, bool predicted)
 {
     const int64_t saved_at = warehouse_saved_at(scheduler->warehouse, ahead->vat);
     const int64_t replayed = ahead->position - (saved_at > 0 ? saved_at : 0);
@@ -110,7 +110,7 @@ static void judge(struct scheduler *scheduler, const struct ahead *ahead, bool f
 
     if (trust == NULL)
         return;
-    if (foreseen) {
+    if (predicted) {
         trust->failures -= trust->failures > 0 && ++trust->successes % RESTART_COST == 0;
         return;
     }
@@ -159,7 +159,7 @@ static enum kernel_interest interest(void *context, int64_t vat)
         scheduler_ahead_of(scheduler, vat) != NULL || !warehouse_waits(scheduler->warehouse, vat) ||
         !is_trusted(scheduler, vat))
         return KERNEL_PASS;
-    return KERNEL_FORESEE;
+    return KERNEL_PREDICT;
 }
 
 static void begin(void *context, const struct kernel_delivery *delivery)
@@ -185,7 +185,7 @@ static int queue_coming(void *context, struct kernel *kernel, struct error *erro
 }
 
 /* What the owner will queue when all is done that is queued by now. */
-static int look_outside(struct scheduler *scheduler, const struct kernel_foresight *foresight,
+static int look_outside(struct scheduler *scheduler, const struct kernel_prediction *prediction,
                         size_t items, struct error *error)
 {
     size_t *index = &scheduler->ahead.coming;
@@ -198,8 +198,8 @@ static int look_outside(struct scheduler *scheduler, const struct kernel_foresig
             !scheduler->listener.coming(scheduler->listener.context, *index, &vat))
             return 0;
         decided = interest(scheduler, vat);
-        if (decided == KERNEL_FORESEE &&
-            kernel_foresee_outside(scheduler->kernel, foresight, queue_coming, error) != 0)
+        if (decided == KERNEL_PREDICT &&
+            kernel_predict_unqueued(scheduler->kernel, prediction, queue_coming, error) != 0)
             return -1;
     }
     return 0;
@@ -207,10 +207,10 @@ static int look_outside(struct scheduler *scheduler, const struct kernel_foresig
 
 void scheduler_look_ahead(struct scheduler *scheduler, bool busy)
 {
-    const struct kernel_foresight foresight = {
+    const struct kernel_prediction prediction = {
         .context = scheduler,
         .interest = interest,
-        .foreseen = begin,
+        .predicted = begin,
     };
     size_t items = scheduler->options.jobs * ITEMS_EACH;
     struct error error;
@@ -221,8 +221,8 @@ void scheduler_look_ahead(struct scheduler *scheduler, bool busy)
     scheduler->ahead.met_count = 0;
     if (is_enough(scheduler))
         return;
-    if (kernel_foresee(scheduler->kernel, &foresight, &items, &error) != 0 ||
-        look_outside(scheduler, &foresight, items, &error) != 0)
+    if (kernel_predict(scheduler->kernel, &prediction, &items, &error) != 0 ||
+        look_outside(scheduler, &prediction, items, &error) != 0)
         scheduler_fail(scheduler, &error);
 }
 
@@ -305,13 +305,13 @@ struct ahead *scheduler_take_ahead(struct scheduler *scheduler,
                                    const struct kernel_delivery *delivery)
 {
     struct ahead *ahead = scheduler_ahead_of(scheduler, delivery->vat);
-    bool foreseen;
+    bool predicted;
 
     if (ahead == NULL)
         return NULL;
-    foreseen = ahead_is(ahead, delivery);
-    judge(scheduler, ahead, foreseen);
-    if (foreseen && is_whole(scheduler, ahead)) {
+    predicted = ahead_is(ahead, delivery);
+    judge(scheduler, ahead, predicted);
+    if (predicted && is_whole(scheduler, ahead)) {
         unlink_ahead(scheduler, ahead);
         warehouse_catch_up(scheduler->warehouse, delivery->vat);
         return ahead;

@@ -16,7 +16,7 @@ struct scheduler_coming {
     bool brought;
 };
 
-/* How well a vat's deliveries are foreseen. */
+/* How well a vat's deliveries are predicted. */
 struct scheduler_trust {
     unsigned failures;  /* less those that were made good */
     unsigned successes; /* since the first failure */
@@ -58,9 +58,9 @@ struct scheduler {
     bool failed, closing;
     bool going, more; /* within scheduler_go(), and there is another step for it */
 
-    unsigned tries;        /* of the crank, or of bringing a vat, that met trouble in a row */
-    uv_timer_t pause;      /* until the crank is tried again */
-    uint64_t block_cranks; /* in the block that is open */
+    unsigned tries;              /* of the crank, or of bringing a vat, that met trouble in a row */
+    uv_timer_t pause;            /* until the crank is tried again */
+    uint64_t uncommitted_cranks; /* in the open transaction */
 
     struct stamp crank_started;
     int64_t crank_num;
@@ -81,7 +81,7 @@ int scheduler_provide(struct scheduler *scheduler, const struct kernel_vat *vat,
 int scheduler_end_crank(struct scheduler *scheduler, const struct kernel_crank_end *end,
                         struct error *error);
 
-/* Commits when the block has all its cranks. -1 after scheduler_fail(). */
+/* Commits when enough cranks are in the transaction. -1 after scheduler_fail(). */
 int scheduler_commit_when_full(struct scheduler *scheduler);
 
 /* ---- scheduler_delivery.c: a crank's delivery, and what the warehouse tells of it ---- */

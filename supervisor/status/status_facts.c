@@ -68,10 +68,10 @@ static int read_kernel(struct status_facts *facts, struct store *store, struct e
     return result;
 }
 
-/* All in one block, so that it is of one moment. */
+/* All in one transaction, so that every figure is of the same moment. */
 static int read_all(struct status_facts *facts, struct store *store, struct error *error)
 {
-    if (store_block_begin(store, error) != 0 || read_kernel(facts, store, error) != 0 ||
+    if (store_transaction_begin(store, error) != 0 || read_kernel(facts, store, error) != 0 ||
         input_place_open(&facts->input, store, error) != 0)
         return -1;
     return store_sum_all(store, &facts->sums, error);

@@ -11,7 +11,7 @@
 #include "store/store.h"
 #include "supervisor/run/input_place.h"
 
-/* What a store holds, as it was when a block was last committed. */
+/* What a store holds, as of the last commit. */
 
 struct status_vat {
     struct kernel_vat vat;

@@ -66,7 +66,7 @@ static void set_up(void)
 
     store = store_open(NULL, &error);
     check(store != NULL);
-    must(store_block_begin(store, &error), &error);
+    must(store_transaction_begin(store, &error), &error);
     kernel = kernel_open(store, &options, &error);
     check(kernel != NULL);
     for (size_t i = 0; i < 2; i++) {
@@ -150,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (kernel == NULL)
         set_up();
-    must(store_mark(store, &error), &error);
+    must(store_savepoint_set(store, &error), &error);
     do {
         must(kernel_next(kernel, &step, &error), &error);
     } while (step.work == KERNEL_ROUTED);
@@ -163,6 +163,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (end.again)
         end_delivery(&end);
     run_idle();
-    must(store_undo(store, &error), &error);
+    must(store_savepoint_undo(store, &error), &error);
     return 0;
 }

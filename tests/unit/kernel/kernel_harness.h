@@ -44,7 +44,7 @@ static inline void harness_open(struct harness *harness, int64_t reap_interval)
     memset(harness, 0, sizeof *harness);
     harness->store = store_open(NULL, &harness->error);
     assert_non_null(harness->store);
-    harness_ok(store_block_begin(harness->store, &harness->error), &harness->error);
+    harness_ok(store_transaction_begin(harness->store, &harness->error), &harness->error);
     harness->kernel = kernel_open(harness->store, &options, &harness->error);
     assert_non_null(harness->kernel);
 }

@@ -75,7 +75,7 @@ static void open_world(struct world *world, const struct kernel_limits *limits)
 
     world->store = store_open(NULL, &error);
     assert_non_null(world->store);
-    check_ok(store_block_begin(world->store, &error), &error);
+    check_ok(store_transaction_begin(world->store, &error), &error);
     world->kernel = kernel_open(world->store, &options, &error);
     assert_non_null(world->kernel);
     check_ok(kernel_provide_vat(world->kernel, &setup, &world->vat, &error), &error);

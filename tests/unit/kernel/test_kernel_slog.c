@@ -545,7 +545,7 @@ static void open_play(struct play *play, const char *path, int64_t reap_interval
     play->lines = read_lines(path);
     play->store = store_open(NULL, &error);
     assert_non_null(play->store);
-    check_ok(store_block_begin(play->store, &error), &error);
+    check_ok(store_transaction_begin(play->store, &error), &error);
     open_kernel(play);
 }
 

@@ -32,7 +32,7 @@ static void read_line(const struct buf *line, struct buf *found)
 
     assert_non_null(padded);
     memcpy(padded, line->data, line->length);
-    /* Text that would go on as foreseen, if it were a part of the line. */
+    /* Text that would go on as expected, if it were a part of the line. */
     snprintf(padded + line->length, SCAN_PADDING, ",\"time\":1,\"monotime\":1}");
     buf_clear(found);
     if (record_read(padded, line->length, &record, &why)) {
@@ -68,16 +68,16 @@ static void make_line(const char *const *members, size_t count, bool blanks, str
 
 static void expect_same(const char *const *members, size_t count)
 {
-    struct buf line = {0}, foreseen = {0}, found = {0};
+    struct buf line = {0}, expected = {0}, found = {0};
 
     make_line(members, count, true, &line);
     read_line(&line, &found);
     make_line(members, count, false, &line);
-    read_line(&line, &foreseen);
-    if (strcmp(found.data, foreseen.data) != 0)
-        fail_msg("%s: %s, and with blanks: %s", line.data, foreseen.data, found.data);
+    read_line(&line, &expected);
+    if (strcmp(found.data, expected.data) != 0)
+        fail_msg("%s: %s, and with blanks: %s", line.data, expected.data, found.data);
     buf_free(&line);
-    buf_free(&foreseen);
+    buf_free(&expected);
     buf_free(&found);
 }
 

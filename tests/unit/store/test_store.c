@@ -70,52 +70,52 @@ static void has(struct store *store, const char *key, const char *expected)
     same(&value, found, expected);
 }
 
-static void a_mark_is_undone_alone_and_a_block_as_a_whole(void **state)
+static void a_savepoint_is_undone_alone_and_a_transaction_as_a_whole(void **state)
 {
     struct store *store = open_store(NULL);
 
     (void)state;
-    OK(store_block_begin(store, &error));
-    OK(store_block_begin(store, &error));
+    OK(store_transaction_begin(store, &error));
+    OK(store_transaction_begin(store, &error));
     set(store, "first", "1");
-    OK(store_mark(store, &error));
+    OK(store_savepoint_set(store, &error));
     set(store, "second", "2");
-    OK(store_undo(store, &error));
+    OK(store_savepoint_undo(store, &error));
     has(store, "first", "1");
     has(store, "second", NULL);
-    OK(store_block_commit(store, &error));
+    OK(store_transaction_commit(store, &error));
     has(store, "first", "1");
-    OK(store_block_begin(store, &error));
+    OK(store_transaction_begin(store, &error));
     set(store, "first", "changed");
     has(store, "first", "changed");
-    store_block_rollback(store);
-    store_block_rollback(store);
+    store_transaction_rollback(store);
+    store_transaction_rollback(store);
     has(store, "first", "1");
     store_close(store);
 }
 
-static void marks_nest(void **state)
+static void savepoints_nest(void **state)
 {
     struct store *store = open_store(NULL);
 
     (void)state;
     set(store, "a", "0");
-    OK(store_mark(store, &error));
+    OK(store_savepoint_set(store, &error));
     set(store, "a", "1");
-    OK(store_mark(store, &error));
+    OK(store_savepoint_set(store, &error));
     set(store, "a", "2");
     set(store, "b", "2");
-    OK(store_undo(store, &error));
+    OK(store_savepoint_undo(store, &error));
     has(store, "a", "1");
     has(store, "b", NULL);
-    OK(store_mark(store, &error));
+    OK(store_savepoint_set(store, &error));
     set(store, "b", "3");
-    OK(store_release(store, &error));
+    OK(store_savepoint_release(store, &error));
     has(store, "b", "3");
-    OK(store_undo(store, &error));
+    OK(store_savepoint_undo(store, &error));
     has(store, "a", "0");
     has(store, "b", NULL);
-    OK(store_block_commit(store, &error));
+    OK(store_transaction_commit(store, &error));
     has(store, "a", "0");
     store_close(store);
 }
@@ -126,38 +126,38 @@ static void what_was_deleted_comes_back_when_undone(void **state)
 
     (void)state;
     set(store, "a", "0");
-    OK(store_mark(store, &error));
+    OK(store_savepoint_set(store, &error));
     OK(store_key_delete(store, "a", &error));
     OK(store_vat_delete(store, VAT, bytes("a"), &error));
     has(store, "a", NULL);
-    OK(store_undo(store, &error));
+    OK(store_savepoint_undo(store, &error));
     has(store, "a", "0");
-    OK(store_mark(store, &error));
+    OK(store_savepoint_set(store, &error));
     OK(store_key_delete(store, "a", &error));
     OK(store_vat_delete_all(store, VAT, &error));
-    OK(store_release(store, &error));
+    OK(store_savepoint_release(store, &error));
     has(store, "a", NULL);
     store_close(store);
 }
 
-static void marks_that_do_not_match_are_refused(void **state)
+static void savepoints_that_do_not_match_are_refused(void **state)
 {
     struct store *store = open_store(NULL);
 
     (void)state;
-    assert_int_equal(store_undo(store, &error), -1);
-    assert_int_equal(store_release(store, &error), -1);
-    OK(store_mark(store, &error));
-    assert_int_equal(store_block_commit(store, &error), -1);
-    store_block_rollback(store);
-    assert_int_equal(store_undo(store, &error), -1);
-    OK(store_mark(store, &error));
-    OK(store_release(store, &error));
-    OK(store_block_commit(store, &error));
+    assert_int_equal(store_savepoint_undo(store, &error), -1);
+    assert_int_equal(store_savepoint_release(store, &error), -1);
+    OK(store_savepoint_set(store, &error));
+    assert_int_equal(store_transaction_commit(store, &error), -1);
+    store_transaction_rollback(store);
+    assert_int_equal(store_savepoint_undo(store, &error), -1);
+    OK(store_savepoint_set(store, &error));
+    OK(store_savepoint_release(store, &error));
+    OK(store_transaction_commit(store, &error));
     store_close(store);
 }
 
-/* Random changes, marks and their ends, beside a copy of what has to be there. */
+/* Random changes, savepoints and their ends, beside a copy of what has to be there. */
 enum { MODEL_KEYS = 8, MODEL_DEPTH = 6, MODEL_STEPS = 20000 };
 
 struct model {
@@ -211,9 +211,9 @@ static void model_end(struct model *model, struct store *store, bool keep)
     if (keep) {
         memcpy(model->values[model->depth - 1], model->values[model->depth],
                sizeof model->values[0]);
-        OK(store_release(store, &error));
+        OK(store_savepoint_release(store, &error));
     } else {
-        OK(store_undo(store, &error));
+        OK(store_savepoint_undo(store, &error));
     }
     model->depth--;
 }
@@ -224,7 +224,7 @@ static void model_step(struct model *model, struct store *store)
     case 0:
         if (model->depth == MODEL_DEPTH)
             break;
-        OK(store_mark(store, &error));
+        OK(store_savepoint_set(store, &error));
         memcpy(model->values[model->depth + 1], model->values[model->depth],
                sizeof model->values[0]);
         model->depth++;
@@ -249,12 +249,12 @@ static void the_cache_of_keys_is_never_wrong(void **state)
     struct store *store = open_store(NULL);
 
     (void)state;
-    OK(store_block_begin(store, &error));
+    OK(store_transaction_begin(store, &error));
     for (int i = 0; i < MODEL_STEPS; i++)
         model_step(&model, store);
     while (model.depth > 0)
         model_end(&model, store, true);
-    OK(store_block_commit(store, &error));
+    OK(store_transaction_commit(store, &error));
     for (int i = 0; i < 4 * MODEL_KEYS; i++)
         model_check(&model, store);
     store_close(store);
@@ -267,12 +267,12 @@ static void what_was_committed_is_there_again_and_only_that(void **state)
     struct store *store = open_store("s");
 
     (void)state;
-    OK(store_block_begin(store, &error));
+    OK(store_transaction_begin(store, &error));
     set(store, "kept", "1");
-    OK(store_block_commit(store, &error));
-    OK(store_block_begin(store, &error));
+    OK(store_transaction_commit(store, &error));
+    OK(store_transaction_begin(store, &error));
     set(store, "lost", "1");
-    OK(store_mark(store, &error));
+    OK(store_savepoint_set(store, &error));
     set(store, "kept", "2");
     store_close(store);
 
@@ -291,12 +291,12 @@ static void commit_for_ever(int said)
     for (int i = 1;; i++) {
         int length = snprintf(text, sizeof text, "%d", i);
 
-        OK(store_mark(store, &error));
+        OK(store_savepoint_set(store, &error));
         OK(store_key_set(store, "first", bytes(text), &error));
         OK(store_vat_set(store, VAT, bytes("second"), bytes(text), &error));
         OK(store_transcript_add(store, VAT, 0, i, bytes(text), &error));
-        OK(store_release(store, &error));
-        OK(store_block_commit(store, &error));
+        OK(store_savepoint_release(store, &error));
+        OK(store_transaction_commit(store, &error));
         assert_int_equal(write(said, text, (size_t)length + 1), length + 1);
     }
 }
@@ -341,7 +341,7 @@ static long kill_after(size_t bytes_said)
     return number_of(last);
 }
 
-static void a_killed_process_leaves_whole_blocks(void **state)
+static void a_killed_process_leaves_whole_transactions(void **state)
 {
     (void)state;
     for (size_t length = 3; length < 200; length += 37) {
@@ -355,7 +355,7 @@ static void a_killed_process_leaves_whole_blocks(void **state)
         OK(store_key_get(store, "first", &first, &found, &error));
         assert_true(found);
         snprintf(text, sizeof text, "%s", buf_string(&first));
-        /* The block after the last one said may have been done, and no other. */
+        /* The transaction after the last reported one may be done, and no other. */
         assert_in_range(number_of(text), said, said + 1);
         buf_free(&first);
         OK(store_vat_get(store, VAT, bytes("second"), &first, &found, &error));
@@ -379,18 +379,18 @@ static void a_reader_sees_what_was_committed_while_it_is_written(void **state)
     reader = store_open_reader("s", &error);
     if (reader == NULL)
         fail_msg("%s", error.text);
-    OK(store_mark(store, &error));
+    OK(store_savepoint_set(store, &error));
     set(store, "a", "2");
     has(reader, "a", "1");
-    OK(store_release(store, &error));
-    OK(store_block_commit(store, &error));
+    OK(store_savepoint_release(store, &error));
+    OK(store_transaction_commit(store, &error));
     assert_int_equal(store_key_set(reader, "a", bytes("3"), &error), -1);
     has(reader, "a", "2");
-    OK(store_block_begin(reader, &error));
+    OK(store_transaction_begin(reader, &error));
     has(reader, "a", "2");
     set(store, "a", "3");
     has(reader, "a", "2");
-    OK(store_block_commit(reader, &error));
+    OK(store_transaction_commit(reader, &error));
     has(reader, "a", "3");
     store_close(store);
     has(reader, "a", "3");
@@ -532,13 +532,13 @@ static void a_folder_that_cannot_be_made_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_mark_is_undone_alone_and_a_block_as_a_whole),
-        cmocka_unit_test(marks_nest),
+        cmocka_unit_test(a_savepoint_is_undone_alone_and_a_transaction_as_a_whole),
+        cmocka_unit_test(savepoints_nest),
         cmocka_unit_test(what_was_deleted_comes_back_when_undone),
-        cmocka_unit_test(marks_that_do_not_match_are_refused),
+        cmocka_unit_test(savepoints_that_do_not_match_are_refused),
         cmocka_unit_test(the_cache_of_keys_is_never_wrong),
         IN_FOLDER(what_was_committed_is_there_again_and_only_that),
-        IN_FOLDER(a_killed_process_leaves_whole_blocks),
+        IN_FOLDER(a_killed_process_leaves_whole_transactions),
         IN_FOLDER(a_reader_sees_what_was_committed_while_it_is_written),
         IN_FOLDER(a_reader_makes_no_store),
         IN_FOLDER(a_store_in_use_is_refused_to_a_second),

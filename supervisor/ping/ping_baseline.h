@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_PING_FLOOR_H
-#define GASPIPE_SUPERVISOR_PING_FLOOR_H
+#ifndef GASPIPE_SUPERVISOR_PING_BASELINE_H
+#define GASPIPE_SUPERVISOR_PING_BASELINE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
  * What the pipe itself costs: a child process that reads so many bytes and
  * writes so many back, with nothing but read(2) and write(2) on either side.
  */
-struct ping_floor {
+struct ping_baseline {
     pid_t child;
     int down, up;   /* our ends */
     char *bytes;    /* owned; of the larger direction */
@@ -21,12 +21,13 @@ struct ping_floor {
 };
 
 /* 0, or -1 with ERROR_SYSTEM, and then there is nothing to close. */
-int ping_floor_open(struct ping_floor *floor, size_t to, size_t fro,
-                    const struct placement *placement, struct error *error);
+int ping_baseline_open(struct ping_baseline *baseline, size_t to, size_t fro,
+                       const struct placement *placement, struct error *error);
 
 /* One round trip: *nanoseconds is how long it took. */
-int ping_floor_trip(const struct ping_floor *floor, int64_t *nanoseconds, struct error *error);
+int ping_baseline_trip(const struct ping_baseline *baseline, int64_t *nanoseconds,
+                       struct error *error);
 
-void ping_floor_close(struct ping_floor *floor);
+void ping_baseline_close(struct ping_baseline *baseline);
 
 #endif

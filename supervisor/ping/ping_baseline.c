@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/ping/ping_floor.h"
+#include "supervisor/ping/ping_baseline.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,10 +28,11 @@ static int read_exactly(int fd, char *bytes, size_t length)
 }
 
 /* The other process, until our end of the pipe is closed. */
-static void __attribute__((noreturn)) answer_all(const struct ping_floor *floor, int in, int out)
+static void __attribute__((noreturn))
+answer_all(const struct ping_baseline *baseline, int in, int out)
 {
-    while (read_exactly(in, floor->bytes, floor->to) == 0 &&
-           io_write_all(out, floor->bytes, floor->fro) == 0)
+    while (read_exactly(in, baseline->bytes, baseline->to) == 0 &&
+           io_write_all(out, baseline->bytes, baseline->fro) == 0)
         ;
     _exit(0);
 }
@@ -42,42 +43,43 @@ static void reap(pid_t child)
         ;
 }
 
-static int start(struct ping_floor *floor, const int down[2], const int up[2], struct error *error)
+static int start(struct ping_baseline *baseline, const int down[2], const int up[2],
+                 struct error *error)
 {
-    floor->child = fork();
-    if (floor->child < 0)
+    baseline->child = fork();
+    if (baseline->child < 0)
         return error_system(error, errno, "cannot start a process");
-    if (floor->child > 0)
+    if (baseline->child > 0)
         return 0;
     close(down[1]);
     close(up[0]);
-    answer_all(floor, down[0], up[1]);
+    answer_all(baseline, down[0], up[1]);
 }
 
-static int start_placed(struct ping_floor *floor, const int down[2], const int up[2],
+static int start_placed(struct ping_baseline *baseline, const int down[2], const int up[2],
                         const struct placement *placement, struct error *error)
 {
     int result;
 
     if (placement_begin_start(placement, error) != 0)
         return -1;
-    result = start(floor, down, up, error);
+    result = start(baseline, down, up, error);
     if (result == 0 && placement_end_start(placement, error) != 0) {
-        (void)kill(floor->child, SIGKILL); /* it is ours and not reaped yet */
-        reap(floor->child);
+        (void)kill(baseline->child, SIGKILL); /* it is ours and not reaped yet */
+        reap(baseline->child);
         return -1;
     }
     return result;
 }
 
-int ping_floor_open(struct ping_floor *floor, size_t to, size_t fro,
-                    const struct placement *placement, struct error *error)
+int ping_baseline_open(struct ping_baseline *baseline, size_t to, size_t fro,
+                       const struct placement *placement, struct error *error)
 {
     int down[2], up[2];
 
-    *floor = (struct ping_floor){.child = -1, .to = to, .fro = fro};
-    floor->bytes = calloc(1, to > fro ? to : fro);
-    if (floor->bytes == NULL)
+    *baseline = (struct ping_baseline){.child = -1, .to = to, .fro = fro};
+    baseline->bytes = calloc(1, to > fro ? to : fro);
+    if (baseline->bytes == NULL)
         return error_memory(error, "a frame");
     if (pipe2(down, O_CLOEXEC) != 0) {
         error_system(error, errno, "cannot make a pipe");
@@ -87,9 +89,9 @@ int ping_floor_open(struct ping_floor *floor, size_t to, size_t fro,
         error_system(error, errno, "cannot make a pipe");
         goto close_down;
     }
-    floor->down = down[1];
-    floor->up = up[0];
-    if (start_placed(floor, down, up, placement, error) != 0)
+    baseline->down = down[1];
+    baseline->up = up[0];
+    if (start_placed(baseline, down, up, placement, error) != 0)
         goto close_up;
     close(down[0]);
     close(up[1]);
@@ -101,25 +103,26 @@ close_down:
     close(down[0]);
     close(down[1]);
 free_bytes:
-    free(floor->bytes);
+    free(baseline->bytes);
     return -1;
 }
 
-int ping_floor_trip(const struct ping_floor *floor, int64_t *nanoseconds, struct error *error)
+int ping_baseline_trip(const struct ping_baseline *baseline, int64_t *nanoseconds,
+                       struct error *error)
 {
     struct stamp sent = stamp_now();
 
-    if (io_write_all(floor->down, floor->bytes, floor->to) != 0 ||
-        read_exactly(floor->up, floor->bytes, floor->fro) != 0)
+    if (io_write_all(baseline->down, baseline->bytes, baseline->to) != 0 ||
+        read_exactly(baseline->up, baseline->bytes, baseline->fro) != 0)
         return error_set(error, ERROR_SYSTEM, "the bare ping-pong's other process is gone");
     *nanoseconds = stamp_now().mono - sent.mono;
     return 0;
 }
 
-void ping_floor_close(struct ping_floor *floor)
+void ping_baseline_close(struct ping_baseline *baseline)
 {
-    close(floor->down);
-    close(floor->up);
-    free(floor->bytes);
-    reap(floor->child);
+    close(baseline->down);
+    close(baseline->up);
+    free(baseline->bytes);
+    reap(baseline->child);
 }

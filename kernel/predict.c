@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looking ahead: the work that is queued is done up to its delivery, by a kernel with a memory
- * of its own over the same store, and all of it is undone.
+ * Predicts deliveries: a second kernel over the same store does the queued work up to its
+ * delivery, then all of it is undone.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 #include "store/overlay.h"
 #include "store/store.h"
 
-/* ---- a kernel of which nothing stays ---- */
+/* ---- the second kernel, whose changes are undone ---- */
 
 static struct kernel *shadow_of(struct kernel *kernel, struct error *error)
 {
@@ -36,15 +36,15 @@ static struct kernel *shadow_of(struct kernel *kernel, struct error *error)
     return kernel->shadow;
 }
 
-/* What changes from here on is not the kernel's doing, and is undone. */
-static int begin(struct kernel *shadow, struct error *error)
+/* Stops watching the store: the changes from here on are undone. */
+static int begin_prediction(struct kernel *shadow, struct error *error)
 {
     store_watch(shadow->store, NULL, NULL);
     shadow->crank.under_way = true;
-    return store_mark(shadow->store, error);
+    return store_savepoint_set(shadow->store, error);
 }
 
-static int undo(struct kernel *kernel, struct error *error)
+static int undo_prediction(struct kernel *kernel, struct error *error)
 {
     struct kernel *shadow = kernel->shadow;
 
@@ -53,26 +53,26 @@ static int undo(struct kernel *kernel, struct error *error)
     shadow->crank.message = NULL;
     shadow->changes.length = 0;
     reference_set_clear(&shadow->maybe_free);
-    return store_undo(shadow->store, error);
+    return store_savepoint_undo(shadow->store, error);
 }
 
-/* Tells of the delivery when all that led to it is undone. */
-static int tell(struct kernel *kernel, const struct kernel_foresight *foresight, bool foreseen,
-                struct error *error)
+/* Undoes the work that led to the delivery, then reports the delivery. */
+static int end_prediction(struct kernel *kernel, const struct kernel_prediction *prediction,
+                          bool predicted, struct error *error)
 {
     struct kernel *shadow = kernel->shadow;
 
-    if (undo(kernel, error) != 0)
+    if (undo_prediction(kernel, error) != 0)
         return -1;
-    if (foreseen)
-        foresight->foreseen(foresight->context, &shadow->crank.delivery.view);
+    if (predicted)
+        prediction->predicted(prediction->context, &shadow->crank.delivery.view);
     deliver_forget(shadow);
     return 0;
 }
 
 /* ---- one item ---- */
 
-/* The vat that it is for, as far as that is plain; 0: it is not. */
+/* The vat that the item is for; 0: not known. */
 static int vat_of(struct kernel *shadow, const json_t *item, int64_t *vat, struct error *error)
 {
     const char *target = json_string_value(json_object_get(item, "target"));
@@ -86,38 +86,38 @@ static int vat_of(struct kernel *shadow, const json_t *item, int64_t *vat, struc
     return object_living_owner(shadow, target, vat, error);
 }
 
-/* Upgrades and what else makes a vat another one are left to their turn. */
-static bool may_be_foreseen(enum crank_kind kind)
+/* Upgrades and other changes of a vat wait for their turn. */
+static bool is_predictable(enum crank_kind kind)
 {
     return kind == CRANK_SEND || kind == CRANK_NOTIFY || kind == CRANK_START_VAT ||
            kind == CRANK_REAP;
 }
 
-/* An item that cannot be done is none that is foreseen: its turn will tell why. */
+/* An item that fails is not predicted: its turn will report why. */
 static bool do_work(struct kernel *shadow, json_t *item)
 {
     struct error ignored;
 
     shadow->crank.message = item;
     return work_item_read(item, &shadow->crank.kind, &ignored) == 0 &&
-           may_be_foreseen(shadow->crank.kind) && deliver_work(shadow, &ignored) == 0 &&
+           is_predictable(shadow->crank.kind) && deliver_work(shadow, &ignored) == 0 &&
            shadow->crank.delivery.under_way;
 }
 
-static int foresee_item(struct kernel *kernel, const struct kernel_foresight *foresight,
+static int predict_item(struct kernel *kernel, const struct kernel_prediction *prediction,
                         json_t *item, struct error *error)
 {
     struct kernel *shadow = kernel->shadow;
-    bool foreseen;
+    bool predicted;
 
-    if (begin(shadow, error) != 0)
+    if (begin_prediction(shadow, error) != 0)
         return -1;
-    foreseen = do_work(shadow, item);
-    return tell(kernel, foresight, foreseen, error);
+    predicted = do_work(shadow, item);
+    return end_prediction(kernel, prediction, predicted, error);
 }
 
-/* The item is given back. *enough: no more are to be looked at. */
-static int look_at(struct kernel *kernel, const struct kernel_foresight *foresight, json_t *item,
+/* Releases the item. *enough: look at no more. */
+static int look_at(struct kernel *kernel, const struct kernel_prediction *prediction, json_t *item,
                    bool *enough, struct error *error)
 {
     enum kernel_interest interest = KERNEL_PASS;
@@ -125,18 +125,18 @@ static int look_at(struct kernel *kernel, const struct kernel_foresight *foresig
     int result = vat_of(kernel->shadow, item, &vat, error);
 
     if (result == 0 && vat != 0)
-        interest = foresight->interest(foresight->context, vat);
+        interest = prediction->interest(prediction->context, vat);
     *enough = interest == KERNEL_ENOUGH;
-    if (interest == KERNEL_FORESEE)
-        result = foresee_item(kernel, foresight, item, error);
+    if (interest == KERNEL_PREDICT)
+        result = predict_item(kernel, prediction, item, error);
     json_decref(item);
     return result;
 }
 
-/* ---- all that is queued, in the order of its turns ---- */
+/* ---- all queued work, in order ---- */
 
-/* Vats that are to be told of garbage before all else: what that comes to is seen then. */
-static int pass_garbage(struct kernel *kernel, const struct kernel_foresight *foresight,
+/* Garbage goes to vats before all other work; these deliveries are not predicted. */
+static int pass_garbage(struct kernel *kernel, const struct kernel_prediction *prediction,
                         bool *enough, struct error *error)
 {
     json_t *vats;
@@ -149,7 +149,7 @@ static int pass_garbage(struct kernel *kernel, const struct kernel_foresight *fo
     json_array_foreach(vats, i, vat_id)
     {
         if (!*enough && reference_read_number(json_string_value(vat_id), 'v', &vat))
-            *enough = foresight->interest(foresight->context, vat) == KERNEL_ENOUGH;
+            *enough = prediction->interest(prediction->context, vat) == KERNEL_ENOUGH;
     }
     json_decref(vats);
     return 0;
@@ -166,7 +166,7 @@ static int look_at_accepted(struct kernel *kernel, int64_t index, json_t **item,
     return queue_look(kernel, QUEUE_ACCEPTANCE, index, item, error);
 }
 
-int kernel_foresee(struct kernel *kernel, const struct kernel_foresight *foresight, size_t *items,
+int kernel_predict(struct kernel *kernel, const struct kernel_prediction *prediction, size_t *items,
                    struct error *error)
 {
     static int (*const sources[])(struct kernel *, int64_t, json_t **,
@@ -174,7 +174,7 @@ int kernel_foresee(struct kernel *kernel, const struct kernel_foresight *foresig
     bool enough = false;
     json_t *item;
 
-    if (shadow_of(kernel, error) == NULL || pass_garbage(kernel, foresight, &enough, error) != 0)
+    if (shadow_of(kernel, error) == NULL || pass_garbage(kernel, prediction, &enough, error) != 0)
         return -1;
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         for (int64_t index = 0; !enough && *items > 0; index++, (*items)--) {
@@ -182,7 +182,7 @@ int kernel_foresee(struct kernel *kernel, const struct kernel_foresight *foresig
                 return -1;
             if (item == NULL)
                 break;
-            if (look_at(kernel, foresight, item, &enough, error) != 0)
+            if (look_at(kernel, prediction, item, &enough, error) != 0)
                 return -1;
         }
     }
@@ -191,11 +191,11 @@ int kernel_foresee(struct kernel *kernel, const struct kernel_foresight *foresig
 
 /* ---- what is not queued yet ---- */
 
-/* The item that was queued last, the caller's; NULL: it cannot be foreseen. */
-static json_t *queue_outside(struct kernel *shadow,
-                             int (*queue)(void *context, struct kernel *kernel,
-                                          struct error *error),
-                             void *context)
+/* The item that was queued last, owned by the caller; NULL: no prediction. */
+static json_t *queue_and_look(struct kernel *shadow,
+                              int (*queue)(void *context, struct kernel *kernel,
+                                           struct error *error),
+                              void *context)
 {
     struct error ignored;
     json_t *item = NULL;
@@ -208,21 +208,21 @@ static json_t *queue_outside(struct kernel *shadow,
     return item;
 }
 
-int kernel_foresee_outside(struct kernel *kernel, const struct kernel_foresight *foresight,
-                           int (*queue)(void *context, struct kernel *kernel, struct error *error),
-                           struct error *error)
+int kernel_predict_unqueued(struct kernel *kernel, const struct kernel_prediction *prediction,
+                            int (*queue)(void *context, struct kernel *kernel, struct error *error),
+                            struct error *error)
 {
     struct kernel *shadow = shadow_of(kernel, error);
     json_t *item;
-    bool foreseen;
+    bool predicted;
 
-    if (shadow == NULL || begin(shadow, error) != 0)
+    if (shadow == NULL || begin_prediction(shadow, error) != 0)
         return -1;
-    item = queue_outside(shadow, queue, foresight->context);
-    foreseen =
+    item = queue_and_look(shadow, queue, prediction->context);
+    predicted =
         item != NULL && do_work(shadow, item) && shadow->crank.delivery.runtime == KERNEL_VAT_PLAIN;
     json_decref(item);
-    return tell(kernel, foresight, foreseen, error);
+    return end_prediction(kernel, prediction, predicted, error);
 }
 
 /* ---- its syscalls ---- */
@@ -232,8 +232,8 @@ static struct iovec bytes_of(struct vat_text text)
     return (struct iovec){.iov_base = (void *)(uintptr_t)text.bytes, .iov_len = text.length};
 }
 
-static int read_ahead(const struct overlay *overlay, const struct vat_syscall *syscall,
-                      json_t **answer, struct error *error)
+static int read_overlay(const struct overlay *overlay, const struct vat_syscall *syscall,
+                        json_t **answer, struct error *error)
 {
     const struct iovec key = bytes_of(syscall->key);
     struct buf text = {0};
@@ -250,14 +250,14 @@ static int read_ahead(const struct overlay *overlay, const struct vat_syscall *s
     return result;
 }
 
-/* *answer stays NULL for what is answered with null. */
-static int perform_ahead(struct overlay *overlay, const struct vat_syscall *syscall,
-                         json_t **answer, struct error *error)
+/* *answer stays NULL where the answer is null. */
+static int perform_on_overlay(struct overlay *overlay, const struct vat_syscall *syscall,
+                              json_t **answer, struct error *error)
 {
     switch (syscall->kind) {
     case VAT_SYSCALL_STORE_GET:
     case VAT_SYSCALL_STORE_NEXT_KEY:
-        return read_ahead(overlay, syscall, answer, error);
+        return read_overlay(overlay, syscall, answer, error);
     case VAT_SYSCALL_STORE_SET:
         return overlay_set(overlay, bytes_of(syscall->key), bytes_of(syscall->value), error);
     case VAT_SYSCALL_STORE_DELETE:
@@ -267,8 +267,8 @@ static int perform_ahead(struct overlay *overlay, const struct vat_syscall *sysc
     }
 }
 
-int kernel_syscall_ahead(struct overlay *overlay, const struct vat_syscall *syscall,
-                         struct buf *answer, bool *found, struct error *error)
+int kernel_predict_syscall(struct overlay *overlay, const struct vat_syscall *syscall,
+                           struct buf *answer, bool *found, struct error *error)
 {
     json_t *value = NULL;
     int result;
@@ -277,7 +277,7 @@ int kernel_syscall_ahead(struct overlay *overlay, const struct vat_syscall *sysc
     *found = syscall->kind != VAT_SYSCALL_CALL_NOW;
     if (!*found)
         return 0;
-    if (perform_ahead(overlay, syscall, &value, error) != 0)
+    if (perform_on_overlay(overlay, syscall, &value, error) != 0)
         return -1;
     if (value == NULL)
         value = json_pack("[s,n]", "ok");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel foresees is what comes, and looking leaves no trace. */
+/* What the kernel predicts is what comes, and looking leaves no trace. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,19 +13,19 @@
 #include "store/overlay.h"
 #include "tests/unit/kernel/kernel_harness.h"
 
-enum { FORESEEN_MAX = 8, ITEMS = 32 };
+enum { PREDICTED_MAX = 8, ITEMS = 32 };
 
 static const char hello[] = "{\"body\":\"#[\\\"hello\\\",[]]\",\"slots\":[]}";
 
-/* What was foreseen, in order. */
+/* What was predicted, in order. */
 struct sight {
     struct harness *harness;
     int64_t passed; /* a vat that is not of interest; 0: none */
     size_t limit;   /* so many are enough */
     size_t count;
-    int64_t vats[FORESEEN_MAX];
-    int64_t positions[FORESEEN_MAX];
-    char *vds[FORESEEN_MAX];
+    int64_t vats[PREDICTED_MAX];
+    int64_t positions[PREDICTED_MAX];
+    char *vds[PREDICTED_MAX];
 };
 
 static enum kernel_interest interest(void *context, int64_t vat)
@@ -34,14 +34,14 @@ static enum kernel_interest interest(void *context, int64_t vat)
 
     if (sight->count == sight->limit)
         return KERNEL_ENOUGH;
-    return vat == sight->passed ? KERNEL_PASS : KERNEL_FORESEE;
+    return vat == sight->passed ? KERNEL_PASS : KERNEL_PREDICT;
 }
 
-static void foreseen(void *context, const struct kernel_delivery *delivery)
+static void predicted(void *context, const struct kernel_delivery *delivery)
 {
     struct sight *sight = context;
 
-    assert_true(sight->count < FORESEEN_MAX);
+    assert_true(sight->count < PREDICTED_MAX);
     sight->vats[sight->count] = delivery->vat;
     sight->positions[sight->count] = delivery->position;
     sight->vds[sight->count++] = strdup(delivery->vd);
@@ -53,9 +53,10 @@ static void forget(struct sight *sight)
         free(sight->vds[--sight->count]);
 }
 
-static struct kernel_foresight foresight_of(struct sight *sight)
+static struct kernel_prediction prediction_of(struct sight *sight)
 {
-    return (struct kernel_foresight){.context = sight, .interest = interest, .foreseen = foreseen};
+    return (struct kernel_prediction){
+        .context = sight, .interest = interest, .predicted = predicted};
 }
 
 /* All records and the chain of hashes. */
@@ -75,12 +76,12 @@ static struct buf everything(struct harness *harness)
 /* Looks, and finds all as it was. */
 static void look(struct harness *harness, struct sight *sight)
 {
-    const struct kernel_foresight foresight = foresight_of(sight);
+    const struct kernel_prediction prediction = prediction_of(sight);
     struct buf before = everything(harness), after;
     size_t items = ITEMS;
 
     forget(sight);
-    harness_ok(kernel_foresee(harness->kernel, &foresight, &items, &harness->error),
+    harness_ok(kernel_predict(harness->kernel, &prediction, &items, &harness->error),
                &harness->error);
     after = everything(harness);
     assert_string_equal(before.data, after.data);
@@ -104,10 +105,10 @@ static void open_three(struct harness *harness)
     }
 }
 
-static void what_is_foreseen_comes(void **state)
+static void what_is_predicted_comes(void **state)
 {
     struct harness harness;
-    struct sight sight = {.limit = FORESEEN_MAX};
+    struct sight sight = {.limit = PREDICTED_MAX};
 
     (void)state;
     open_three(&harness);
@@ -125,7 +126,7 @@ static void what_is_foreseen_comes(void **state)
 static void it_looks_while_a_delivery_is_under_way(void **state)
 {
     struct harness harness;
-    struct sight sight = {.limit = FORESEEN_MAX};
+    struct sight sight = {.limit = PREDICTED_MAX};
 
     (void)state;
     open_three(&harness);
@@ -145,7 +146,7 @@ static void it_looks_while_a_delivery_is_under_way(void **state)
 static void vats_are_passed_over_and_enough_is_enough(void **state)
 {
     struct harness harness;
-    struct sight sight = {.limit = FORESEEN_MAX, .passed = 1};
+    struct sight sight = {.limit = PREDICTED_MAX, .passed = 1};
 
     (void)state;
     open_three(&harness);
@@ -163,7 +164,7 @@ static void vats_are_passed_over_and_enough_is_enough(void **state)
 static void looking_changes_no_hash(void **state)
 {
     char hashes[2][KERNEL_HASH_SIZE];
-    struct sight sight = {.limit = FORESEEN_MAX};
+    struct sight sight = {.limit = PREDICTED_MAX};
     struct harness harness;
     int64_t crank_num;
 
@@ -217,12 +218,12 @@ static int queue_nothing(void *context, struct kernel *kernel, struct error *err
     return error_set(error, ERROR_INPUT, "there is none");
 }
 
-static void only_messages_to_plain_vats_are_foreseen_from_outside(void **state)
+static void only_messages_to_plain_vats_are_predicted_from_outside(void **state)
 {
     int (*const queues[])(void *, struct kernel *, struct error *) = {queue_other, queue_nothing,
                                                                       queue_plain};
-    struct sight sight = {.limit = FORESEEN_MAX};
-    const struct kernel_foresight foresight = foresight_of(&sight);
+    struct sight sight = {.limit = PREDICTED_MAX};
+    const struct kernel_prediction prediction = prediction_of(&sight);
     char target[KERNEL_REF_SIZE], result[KERNEL_REF_SIZE];
     struct buf before, after;
     struct harness harness;
@@ -232,7 +233,7 @@ static void only_messages_to_plain_vats_are_foreseen_from_outside(void **state)
     harness_idle(&harness);
     before = everything(&harness);
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
-        harness_ok(kernel_foresee_outside(harness.kernel, &foresight, queues[i], &harness.error),
+        harness_ok(kernel_predict_unqueued(harness.kernel, &prediction, queues[i], &harness.error),
                    &harness.error);
     after = everything(&harness);
     assert_string_equal(before.data, after.data);
@@ -259,7 +260,7 @@ static void ahead(struct harness *harness, struct overlay *overlay, const char *
     buf_printf(&message, "[\"syscall\",%s]", vsc);
     harness_ok(vat_request_parse(&request, message.data, message.length, &harness->error),
                &harness->error);
-    harness_ok(kernel_syscall_ahead(overlay, &request.syscall, &answer, &found, &harness->error),
+    harness_ok(kernel_predict_syscall(overlay, &request.syscall, &answer, &found, &harness->error),
                &harness->error);
     assert_int_equal(found, expected != NULL);
     if (expected != NULL)
@@ -301,11 +302,11 @@ static void syscalls_are_answered_as_at_their_turn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_foreseen_comes),
+        cmocka_unit_test(what_is_predicted_comes),
         cmocka_unit_test(it_looks_while_a_delivery_is_under_way),
         cmocka_unit_test(vats_are_passed_over_and_enough_is_enough),
         cmocka_unit_test(looking_changes_no_hash),
-        cmocka_unit_test(only_messages_to_plain_vats_are_foreseen_from_outside),
+        cmocka_unit_test(only_messages_to_plain_vats_are_predicted_from_outside),
         cmocka_unit_test(syscalls_are_answered_as_at_their_turn),
     };
 
