@@ -28,17 +28,22 @@ void deliver_forget(struct kernel *kernel)
     delivery->exit_failure = false;
     json_decref(delivery->exit_info);
     delivery->exit_info = NULL;
+    json_decref(delivery->kd_value);
+    json_decref(delivery->vd_value);
+    delivery->kd_value = delivery->vd_value = NULL;
     buf_clear(&delivery->kd);
     buf_clear(&delivery->vd);
     buf_clear(&delivery->syscalls);
     buf_clear(&delivery->illegal);
 }
 
-static int fill_texts(struct kernel *kernel, const json_t *kd, const json_t *vd,
-                      struct error *error)
+/* Takes kd and vd over. */
+static int fill_texts(struct kernel *kernel, json_t *kd, json_t *vd, struct error *error)
 {
     struct delivery_state *delivery = &kernel->crank.delivery;
 
+    delivery->view.kd_value = delivery->kd_value = kd;
+    delivery->view.vd_value = delivery->vd_value = vd;
     if (keys_json_text(&delivery->kd, kd, error) != 0 ||
         keys_json_text(&delivery->vd, vd, error) != 0)
         return -1;
@@ -84,12 +89,10 @@ static int begin(struct kernel *kernel, int64_t vat, const char *dispatch, json_
     deliver_forget(kernel);
     kernel->crank.vat = vat;
     delivery->view.dispatch = dispatch;
-    result = fill_vat(kernel, vat, error);
+    result = fill_texts(kernel, kd, vd, error);
     if (result == 0)
-        result = fill_texts(kernel, kd, vd, error);
+        result = fill_vat(kernel, vat, error);
     delivery->under_way = result == 0;
-    json_decref(kd);
-    json_decref(vd);
     return result;
 }
 

@@ -74,6 +74,14 @@ struct kernel_termination {
     const char *info; /* capdata, JSON */
 };
 
+/* A syscall as both sides see it, JSON; the kernel's, valid until the next kernel_syscall(). */
+struct kernel_syscall_texts {
+    const char *vsc; /* what the vat asked */
+    const char *ksc; /* the same in the kernel's references; "null" where it has no meaning */
+    const char *ksr; /* ["ok",RESULT] or ["error",MESSAGE] */
+    const char *vsr; /* what goes back to the vat */
+};
+
 /*
  * Called in the order of the lines in SwingSet's slogfiles. Strings are good
  * during the call. Any of them may be NULL.
@@ -82,8 +90,8 @@ struct kernel_listener {
     void *context;
     void (*crank_started)(void *context, const struct kernel_crank *crank);
     void (*clist_changed)(void *context, const struct kernel_clist_change *change);
-    /* A syscall was understood and is about to be done; `ksc` is the kernel's view, JSON. */
-    void (*syscall_translated)(void *context, const char *ksc);
+    /* A syscall was translated and is about to be done; of the texts `vsc` and `ksc` are set. */
+    void (*syscall_translated)(void *context, const struct kernel_syscall_texts *texts);
     /* A vat ends with its delivery: `terminate` in the slog. */
     void (*vat_terminated)(void *context, const struct kernel_termination *termination);
     /*
@@ -244,7 +252,8 @@ int kernel_queues(struct kernel *kernel, struct kernel_queues *queues, struct er
 
 /* ---- cranks ---- */
 
-/* All strings here are the kernel's, good until kernel_end_delivery() or kernel_abandon_crank(). */
+/* Strings and values are the kernel's, valid until kernel_end_delivery() or
+ * kernel_abandon_crank(). */
 struct kernel_delivery {
     int64_t vat;
     int64_t crank_num;
@@ -253,7 +262,8 @@ struct kernel_delivery {
     int64_t incarnation;
     int64_t position;     /* in the transcript of this incarnation, from 0 */
     const char *dispatch; /* "message", "notify", "startVat", "bringOutYourDead", ... */
-    const char *kd, *vd;  /* JSON */
+    const char *kd, *vd;  /* JSON: with the kernel's references, and with the vat's */
+    const json_t *kd_value, *vd_value; /* the same, parsed */
     bool metered;
     /*
      * The first of its incarnation, startVat: wants a fresh worker with the vat's
@@ -298,15 +308,6 @@ struct kernel_step {
  * while a delivery is under way.
  */
 int kernel_next(struct kernel *kernel, struct kernel_step *step, struct error *error);
-
-/* What a syscall looks like on both sides, JSON; the kernel's, good until the next
- * kernel_syscall(). */
-struct kernel_syscall_texts {
-    const char *vsc; /* what the vat asked */
-    const char *ksc; /* the same in the kernel's references; "null" where it has no meaning */
-    const char *ksr; /* ["ok",RESULT] or ["error",MESSAGE] */
-    const char *vsr; /* what goes back to the vat */
-};
 
 enum kernel_verdict {
     KERNEL_OK,

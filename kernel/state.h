@@ -34,6 +34,7 @@ struct delivery_state {
     bool under_way;
     enum kernel_vat_runtime runtime;
     struct kernel_delivery view; /* what the caller sees; its texts are those below */
+    json_t *kd_value, *vd_value; /* owned */
     struct buf kd, vd;
     struct buf syscalls;         /* "sc" of the transcript's item, without its brackets */
     struct kernel_limits limits; /* of its vat */

@@ -74,7 +74,7 @@ static int do_syscall(struct kernel *kernel, const struct vat_syscall *syscall, 
     if (write_text(&kernel->ksc, ksc, &texts->ksc, error) != 0)
         return -1;
     if (kernel->listener.syscall_translated != NULL)
-        kernel->listener.syscall_translated(kernel->listener.context, texts->ksc);
+        kernel->listener.syscall_translated(kernel->listener.context, texts);
     if (syscall_perform(kernel, kernel->crank.vat, syscall, ksc, &ksr, error) != 0)
         return -1;
     result = write_text(&kernel->ksr, ksr, &texts->ksr, error);

@@ -141,9 +141,10 @@ static int note_request(struct delivery_log *log, struct stamp come, struct stam
 }
 
 int delivery_log_understood(struct delivery_log *log, const struct vat_syscall *syscall,
-                            const char *ksc, struct stamp come, struct error *error)
+                            const struct kernel_syscall_texts *texts, struct stamp come,
+                            struct error *error)
 {
-    return delivery_log_slog_syscall(log, syscall, ksc, come, error);
+    return delivery_log_slog_syscall(log, syscall, texts, come, error);
 }
 
 /* Whether it resolves the promise of the message in hand: that is what people wait for. */

@@ -66,9 +66,10 @@ int delivery_log_begin(struct delivery_log *log, const struct kernel_delivery *d
 /* The delivery was sent at that moment. */
 int delivery_log_sent(struct delivery_log *log, struct stamp sent, struct error *error);
 
-/* The syscall that had come at `come` is understood, as `ksc` says; before it is done. */
+/* The syscall that had come at `come` is understood; before it is done. */
 int delivery_log_understood(struct delivery_log *log, const struct vat_syscall *syscall,
-                            const char *ksc, struct stamp come, struct error *error);
+                            const struct kernel_syscall_texts *texts, struct stamp come,
+                            struct error *error);
 
 /* It was done and answered. */
 int delivery_log_answered(struct delivery_log *log, const struct vat_syscall *syscall,

@@ -66,16 +66,16 @@ static int put_value(struct slog_writer *slog, const char *name, const json_t *v
 }
 
 int delivery_log_slog_syscall(struct delivery_log *log, const struct vat_syscall *syscall,
-                              const char *ksc, struct stamp come, struct error *error)
+                              const struct kernel_syscall_texts *texts, struct stamp come,
+                              struct error *error)
 {
     struct slog_writer *slog = log->slog;
 
     if (slog == NULL)
         return 0;
     slog_line_syscall(slog, "syscall", &log->common, log->syscall_num, syscall->name);
-    put_json(slog, "ksc", ksc);
-    if (put_value(slog, "vsc", syscall->object, error) != 0)
-        return -1;
+    put_json(slog, "ksc", texts->ksc);
+    put_json(slog, "vsc", texts->vsc);
     return slog_line_end(slog, come, error);
 }
 

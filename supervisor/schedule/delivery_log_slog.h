@@ -8,7 +8,8 @@
 
 int delivery_log_slog_deliver(struct delivery_log *log, struct error *error);
 int delivery_log_slog_syscall(struct delivery_log *log, const struct vat_syscall *syscall,
-                              const char *ksc, struct stamp come, struct error *error);
+                              const struct kernel_syscall_texts *texts, struct stamp come,
+                              struct error *error);
 int delivery_log_slog_syscall_result(struct delivery_log *log, const struct vat_syscall *syscall,
                                      const struct kernel_syscall_texts *texts, struct stamp come,
                                      struct stamp answered, struct error *error);

@@ -33,13 +33,13 @@ static void on_clist_changed(void *context, const struct kernel_clist_change *ch
         &error);
 }
 
-static void on_syscall_translated(void *context, const char *ksc)
+static void on_syscall_translated(void *context, const struct kernel_syscall_texts *texts)
 {
     struct scheduler *scheduler = context;
     struct error error;
 
     fail_when(scheduler,
-              delivery_log_understood(&scheduler->log, scheduler->syscall, ksc,
+              delivery_log_understood(&scheduler->log, scheduler->syscall, texts,
                                       scheduler->syscall_come, &error),
               &error);
 }

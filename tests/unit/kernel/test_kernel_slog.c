@@ -171,9 +171,9 @@ static void clist_changed(void *context, const struct kernel_clist_change *chang
                      vat_id(change->vat), "kobj", change->kobj, "vobj", change->vobj));
 }
 
-static void syscall_translated(void *context, const char *ksc)
+static void syscall_translated(void *context, const struct kernel_syscall_texts *texts)
 {
-    expect(context, json_pack("{s:s,s:o}", "type", "syscall", "ksc", parse(ksc)));
+    expect(context, json_pack("{s:s,s:o}", "type", "syscall", "ksc", parse(texts->ksc)));
 }
 
 static void vat_terminated(void *context, const struct kernel_termination *termination)
