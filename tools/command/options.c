@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "slog/read/decoder.h"
+#include "tools/command/outputs.h"
 
 const char options_help[] =
     "usage: slogreport [options] FILE|- ...             each delivery\n"
@@ -359,6 +360,8 @@ static int check(struct options *options, struct error *error)
                          "--follow has no end, and --html is written at the end");
     if (options->reverse && !sorted)
         return error_set(error, ERROR_USAGE, "--reverse goes with --sort or --top");
+    if (outputs_check(options, error) != 0)
+        return -1;
     if (options->sort == NULL && sorted && options->command == COMMAND_REPORT)
         options->sort = rank_find_column("total");
     return 0;

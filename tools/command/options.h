@@ -42,7 +42,7 @@ struct options {
     char **files;                   /* borrowed from argv; ended by NULL, at least one */
 };
 
-/* -1 with ERROR_USAGE when it does not make sense. */
+/* -1 with ERROR_USAGE when it does not make sense, or would write over a file that it reads. */
 int options_parse(int argc, char **argv, struct options *options, struct error *error);
 
 /* What --help prints. */

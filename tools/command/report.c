@@ -156,7 +156,7 @@ static int open_trace_and_spans(struct report *report, struct error *error)
             return -1;
     }
     if (options->otlp != NULL) {
-        report->otlp = otlp_open(options->otlp, error);
+        report->otlp = otlp_open(options->otlp, options->follow, error);
         if (report->otlp == NULL)
             return -1;
     }

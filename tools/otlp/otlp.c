@@ -30,7 +30,7 @@ struct adding {
     bool detailed;
 };
 
-struct otlp *otlp_open(const char *where, struct error *error)
+struct otlp *otlp_open(const char *where, bool growing, struct error *error)
 {
     struct otlp *otlp = calloc(1, sizeof *otlp);
 
@@ -38,7 +38,7 @@ struct otlp *otlp_open(const char *where, struct error *error)
         error_memory(error, "spans");
         return NULL;
     }
-    otlp->batch = otlp_batch_open(where, error);
+    otlp->batch = otlp_batch_open(where, growing, error);
     if (otlp->batch == NULL) {
         free(otlp);
         return NULL;

@@ -23,7 +23,7 @@
 struct otlp;
 
 /* As otlp_batch_open(). */
-struct otlp *otlp_open(const char *where, struct error *error);
+struct otlp *otlp_open(const char *where, bool growing, struct error *error);
 
 /*
  * Takes a delivery (with labels) in its turn; its span is given when it is

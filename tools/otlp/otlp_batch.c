@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/otlp/otlp_batch.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
-#include "base/io.h"
 #include "base/json/json_text.h"
+#include "base/output_file.h"
 #include "tools/otlp/otlp_post.h"
 
 /* Collectors take some megabytes at once; the OpenTelemetry SDKs send 512 spans. */
@@ -23,8 +20,8 @@ struct otlp_batch {
     size_t span_count, span_capacity;
     size_t give_at;         /* the length at which it is given on */
     struct otlp_post *post; /* NULL: a file */
-    int fd;
-    const char *path; /* borrowed from argv */
+    struct output_file file;
+    bool unwritten; /* some spans are missing from the file */
 };
 
 static int begin_request(struct otlp_batch *batch, struct error *error)
@@ -43,19 +40,23 @@ static int begin_request(struct otlp_batch *batch, struct error *error)
     return buf_failed(out) ? error_memory(error, "spans") : 0;
 }
 
-static int open_target(struct otlp_batch *batch, const char *where, struct error *error)
+bool otlp_batch_is_url(const char *where)
 {
-    if (strncmp(where, "http://", 7) == 0 || strncmp(where, "https://", 8) == 0) {
+    return strncmp(where, "http://", 7) == 0 || strncmp(where, "https://", 8) == 0;
+}
+
+static int open_target(struct otlp_batch *batch, const char *where, bool growing,
+                       struct error *error)
+{
+    if (otlp_batch_is_url(where)) {
         batch->post = otlp_post_open(where, error);
         return batch->post != NULL ? 0 : -1;
     }
-    batch->fd = open(where, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (batch->fd < 0)
-        return error_system(error, errno, "%s: cannot write the spans", where);
-    return 0;
+    return (growing ? output_file_open_growing : output_file_open)(&batch->file, where, "the spans",
+                                                                   error);
 }
 
-struct otlp_batch *otlp_batch_open(const char *where, struct error *error)
+struct otlp_batch *otlp_batch_open(const char *where, bool growing, struct error *error)
 {
     struct otlp_batch *batch = calloc(1, sizeof *batch);
 
@@ -63,10 +64,9 @@ struct otlp_batch *otlp_batch_open(const char *where, struct error *error)
         error_memory(error, "spans");
         return NULL;
     }
-    batch->fd = -1;
+    batch->file.fd = -1;
     batch->give_at = GIVE_AT;
-    batch->path = where;
-    if (begin_request(batch, error) == 0 && open_target(batch, where, error) == 0)
+    if (begin_request(batch, error) == 0 && open_target(batch, where, growing, error) == 0)
         return batch;
     buf_free(&batch->request);
     free(batch);
@@ -141,21 +141,27 @@ static int post_request(struct otlp_batch *batch, struct error *error)
     return post_halves(batch, 0, batch->span_count, error);
 }
 
-int otlp_batch_flush(struct otlp_batch *batch, struct error *error)
+static int write_request(struct otlp_batch *batch, struct error *error)
 {
     struct buf *request = &batch->request;
 
-    int result = 0;
+    if (output_file_write_bytes(&batch->file, request->data, request->length, error) == 0)
+        return 0;
+    batch->unwritten = true;
+    return -1;
+}
+
+int otlp_batch_flush(struct otlp_batch *batch, struct error *error)
+{
+    struct buf *request = &batch->request;
+    int result;
 
     if (batch->span_count == 0 && !buf_failed(request))
         return 0;
     buf_append_string(request, request_end);
     if (buf_failed(request))
         return error_memory(error, "spans");
-    if (batch->post != NULL)
-        result = post_request(batch, error);
-    else if (io_write_all(batch->fd, request->data, request->length) != 0)
-        result = error_system(error, errno, "%s: cannot write the spans", batch->path);
+    result = batch->post != NULL ? post_request(batch, error) : write_request(batch, error);
     request->length = batch->empty;
     batch->span_count = 0;
     return result;
@@ -168,6 +174,15 @@ int otlp_batch_give(struct otlp_batch *batch, struct error *error)
                : otlp_batch_flush(batch, error);
 }
 
+/* What is not whole does not take its name. */
+static int close_file(struct otlp_batch *batch, struct error *error)
+{
+    int result = batch->unwritten ? 0 : output_file_finish(&batch->file, error);
+
+    output_file_discard(&batch->file);
+    return result;
+}
+
 int otlp_batch_close(struct otlp_batch *batch, struct error *error)
 {
     struct error second;
@@ -176,9 +191,9 @@ int otlp_batch_close(struct otlp_batch *batch, struct error *error)
     if (batch == NULL)
         return 0;
     result = otlp_batch_flush(batch, error);
-    if (batch->fd >= 0 && close(batch->fd) != 0 && result == 0)
-        result = error_system(error, errno, "%s: cannot write the spans", batch->path);
-    if (otlp_post_close(batch->post, &second) != 0 && result == 0) {
+    if ((batch->post != NULL ? otlp_post_close(batch->post, &second)
+                             : close_file(batch, &second)) != 0 &&
+        result == 0) {
         *error = second;
         result = -1;
     }

@@ -2,6 +2,7 @@
 #ifndef GASPIPE_TOOLS_OTLP_BATCH_H
 #define GASPIPE_TOOLS_OTLP_BATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -13,13 +14,17 @@
  */
 struct otlp_batch;
 
+/* Whether it is a URL (http://, https://); else it is a file. */
+bool otlp_batch_is_url(const char *where);
+
 /*
- * `where` is a URL (http://, https://), else a file, which is written anew.
+ * `where` is as otlp_batch_is_url() takes it; a file is written anew, as of base/output_file.h,
+ * or, if `growing`, for one who reads it meanwhile.
  * The resource's service.name is "kernel", or what the environment's
  * OTEL_SERVICE_NAME says. NULL with ERROR_USAGE (a URL or environment that
  * makes no sense) or ERROR_SYSTEM.
  */
-struct otlp_batch *otlp_batch_open(const char *where, struct error *error);
+struct otlp_batch *otlp_batch_open(const char *where, bool growing, struct error *error);
 
 /* Where the next span is to be appended, all of it. */
 struct buf *otlp_batch_span(struct otlp_batch *batch);

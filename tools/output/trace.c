@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/json/json_text.h"
 #include "slog/read/names.h"
-#include "tools/output/output_file.h"
+#include "base/output_file.h"
 
 enum { FLUSH_AT = 256 * 1024, KERNEL_TRACK = 0 };
 

@@ -18,7 +18,7 @@
  */
 struct trace;
 
-/* Begins a trace in a file as of tools/output/output_file.h. NULL with ERROR_SYSTEM. */
+/* Begins a trace in a file as of base/output_file.h. NULL with ERROR_SYSTEM. */
 struct trace *trace_open(const char *path, struct error *error);
 
 /*

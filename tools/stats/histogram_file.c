@@ -11,7 +11,7 @@
 #include "base/json/json_text.h"
 #include "base/json/scan.h"
 #include "slog/read/reader.h"
-#include "tools/output/output_file.h"
+#include "base/output_file.h"
 
 enum { VERSION = 1 };
 

@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_OUTPUT_FILE_H
-#define GASPIPE_TOOLS_OUTPUT_FILE_H
+#ifndef GASPIPE_BASE_OUTPUT_FILE_H
+#define GASPIPE_BASE_OUTPUT_FILE_H
 
 #include "base/buf.h"
 #include "base/error.h"
+
+/*
+ * Refuses, with ERROR_USAGE, to write `what` ("the trace") to `path` when that is the
+ * ordinary file `input`, by device and inode: also through links and however the two are
+ * spelled. 0 when they differ, or when there is no file at one of them yet.
+ */
+int output_file_check(const char *path, const char *what, const char *input, struct error *error);
+
+/* The same of an open descriptor, such as standard output, against the input. */
+int output_file_check_descriptor(int fd, const char *what, const char *input, struct error *error);
+
+/*
+ * Refuses, with ERROR_USAGE, two outputs that would end up as one file, there already or not.
+ */
+int output_file_check_apart(const char *path, const char *what, const char *other_path,
+                            const char *other, struct error *error);
 
 /*
  * A file that a report is written into, whole or not at all: under another name
@@ -28,8 +44,18 @@ enum { OUTPUT_FILES = 4 };
 int output_file_open(struct output_file *file, const char *path, const char *what,
                      struct error *error);
 
+/*
+ * As output_file_open(), but what is written can be read at once under the file's own name,
+ * for a reader who follows it: what was there is gone, and a failure leaves a part.
+ */
+int output_file_open_growing(struct output_file *file, const char *path, const char *what,
+                             struct error *error);
+
 /* Writes the buffer and empties it; fails too when the buffer had failed. */
 int output_file_write(struct output_file *file, struct buf *out, struct error *error);
+
+int output_file_write_bytes(struct output_file *file, const char *bytes, size_t length,
+                            struct error *error);
 
 /* Closes it and gives it its name. */
 int output_file_finish(struct output_file *file, struct error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/output/output_file.h"
+#include "base/output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,83 @@
 #include <unistd.h>
 
 #include "base/io.h"
+
+/* ---- what may be written ------------------------------------------------ */
+
+static bool is_same_file(const struct stat *one, const struct stat *other)
+{
+    return S_ISREG(one->st_mode) && one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
+static int refuse_input(const char *input, const char *what, struct error *error)
+{
+    return error_set(error, ERROR_USAGE,
+                     "%s: is read, and %s would be written over it; name another file", input,
+                     what);
+}
+
+int output_file_check(const char *path, const char *what, const char *input, struct error *error)
+{
+    struct stat output_status, input_status;
+
+    if (stat(path, &output_status) != 0 || stat(input, &input_status) != 0 ||
+        !is_same_file(&output_status, &input_status))
+        return 0;
+    return refuse_input(input, what, error);
+}
+
+int output_file_check_descriptor(int fd, const char *what, const char *input, struct error *error)
+{
+    struct stat output_status, input_status;
+
+    if (fstat(fd, &output_status) != 0 || stat(input, &input_status) != 0 ||
+        !is_same_file(&output_status, &input_status))
+        return 0;
+    return refuse_input(input, what, error);
+}
+
+/* The folder that a path is in, as `status`. */
+static bool look_at_folder(const char *path, struct stat *status)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+    bool found = folder != NULL && stat(folder, status) == 0;
+
+    free(folder);
+    return found;
+}
+
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash == NULL ? path : slash + 1;
+}
+
+/* Whether both would be made under one name in one folder. */
+static bool become_one(const char *path, const char *other_path)
+{
+    struct stat folder, other_folder;
+
+    return strcmp(last_name(path), last_name(other_path)) == 0 && look_at_folder(path, &folder) &&
+           look_at_folder(other_path, &other_folder) && folder.st_dev == other_folder.st_dev &&
+           folder.st_ino == other_folder.st_ino;
+}
+
+int output_file_check_apart(const char *path, const char *what, const char *other_path,
+                            const char *other, struct error *error)
+{
+    struct stat status, other_status;
+    bool there = stat(path, &status) == 0, other_there = stat(other_path, &other_status) == 0;
+
+    if (there && other_there ? !is_same_file(&status, &other_status)
+                             : there || other_there || !become_one(path, other_path))
+        return 0;
+    return error_set(error, ERROR_USAGE,
+                     "%s: %s and %s would be written over each other; "
+                     "name two files",
+                     path, what, other);
+}
 
 static int cannot_write(const struct output_file *file, struct error *error)
 {
@@ -124,14 +201,34 @@ int output_file_open(struct output_file *file, const char *path, const char *wha
     return result;
 }
 
+int output_file_open_growing(struct output_file *file, const char *path, const char *what,
+                             struct error *error)
+{
+    *file = (struct output_file){.fd = -1, .path = strdup(path), .what = what};
+    if (file->path == NULL)
+        return error_memory(error, what);
+    file->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file->fd >= 0)
+        return 0;
+    cannot_write(file, error);
+    output_file_discard(file);
+    return -1;
+}
+
 int output_file_write(struct output_file *file, struct buf *out, struct error *error)
 {
     if (buf_failed(out))
         return error_memory(error, file->what);
-    if (io_write_all(file->fd, out->data, out->length) != 0)
-        return cannot_write(file, error);
+    if (output_file_write_bytes(file, out->data, out->length, error) != 0)
+        return -1;
     buf_clear(out);
     return 0;
+}
+
+int output_file_write_bytes(struct output_file *file, const char *bytes, size_t length,
+                            struct error *error)
+{
+    return io_write_all(file->fd, bytes, length) == 0 ? 0 : cannot_write(file, error);
 }
 
 /* A signal does not know of it any more. */
