@@ -2,7 +2,6 @@
 #include "supervisor/count/count.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -11,7 +10,9 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "base/output_file.h"
 #include "supervisor/count/count_options.h"
+#include "supervisor/count/count_outputs.h"
 #include "supervisor/count/count_print.h"
 #include "supervisor/count/count_profile.h"
 #include "supervisor/count/count_run.h"
@@ -58,17 +59,19 @@ static int run_all(struct count *count, struct error *error)
 
 static int write_output(const char *path, const struct buf *out, struct error *error)
 {
-    int fd =
-        path == NULL ? STDERR_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    struct output_file file;
     int result;
 
-    if (fd < 0)
-        return error_system(error, errno, "cannot write %s", path);
-    result = io_write_all(fd, out->data, out->length);
-    if (result != 0)
-        error_system(error, errno, "cannot write %s", path == NULL ? "on stderr" : path);
-    if (path != NULL && close(fd) < 0 && result == 0)
-        result = error_system(error, errno, "cannot write %s", path);
+    if (path == NULL)
+        return io_write_all(STDERR_FILENO, out->data, out->length) == 0
+                   ? 0
+                   : error_system(error, errno, "cannot write on stderr");
+    if (output_file_open(&file, path, "what was counted", error) != 0)
+        return -1;
+    result = output_file_write_bytes(&file, out->data, out->length, error);
+    if (result == 0)
+        result = output_file_finish(&file, error);
+    output_file_discard(&file);
     return result;
 }
 
@@ -162,6 +165,8 @@ static int check_ends(const struct count *count, struct error *error)
 
 static int carry_out(struct count *count, struct error *error)
 {
+    if (count_outputs_check(&count->options, error) != 0)
+        return -1;
     if (count->options.gas != NULL && gas_model_read(&count->gas, count->options.gas, error) != 0)
         return -1;
     if (guest_find_tools(&count->tools, error) != 0 || guest_pin_layout(&count->tools, error) != 0)

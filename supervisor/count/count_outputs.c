@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/count/count_outputs.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/output_file.h"
+#include "supervisor/process/guest.h"
+
+struct output {
+    const char *path; /* NULL: not asked for */
+    const char *what; /* which option it is of */
+};
+
+enum { OUTPUTS = 3 };
+
+/* An argument may be a file, seen from the folder that the program runs in. */
+static int check_argument(const struct output *output, const char *directory, const char *argument,
+                          struct error *error)
+{
+    char path[PATH_MAX];
+
+    if (directory == NULL || argument[0] == '/')
+        return output_file_check(output->path, output->what, argument, error);
+    if (snprintf(path, sizeof path, "%s/%s", directory, argument) >= (int)sizeof path)
+        return 0;
+    return output_file_check(output->path, output->what, path, error);
+}
+
+static int check_against_inputs(const struct output *output, const struct count_options *options,
+                                const char *program, struct error *error)
+{
+    if (output_file_check(output->path, output->what, program, error) != 0 ||
+        output_file_check(output->path, output->what, "/dev/stdin", error) != 0)
+        return -1;
+    if (options->gas != NULL &&
+        output_file_check(output->path, output->what, options->gas, error) != 0)
+        return -1;
+    for (const char *const *argument = options->arguments + 1; *argument != NULL; argument++) {
+        if (check_argument(output, options->directory, *argument, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int check_against_others(const struct output *output, const struct output *end,
+                                struct error *error)
+{
+    for (const struct output *other = output + 1; other < end; other++) {
+        if (other->path != NULL && output_file_check_apart(output->path, output->what, other->path,
+                                                           other->what, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int count_outputs_check(const struct count_options *options, struct error *error)
+{
+    const struct output outputs[OUTPUTS] = {
+        {options->output, "--output"},
+        {options->profile, "--profile"},
+        {options->profile_json, "--profile-json"},
+    };
+    char program[PATH_MAX];
+
+    if (guest_find_program(options->arguments[0], program, error) != 0)
+        return -1;
+    for (size_t i = 0; i < OUTPUTS; i++) {
+        if (outputs[i].path == NULL)
+            continue;
+        if (check_against_inputs(&outputs[i], options, program, error) != 0 ||
+            check_against_others(&outputs[i], outputs + OUTPUTS, error) != 0)
+            return -1;
+    }
+    return 0;
+}
