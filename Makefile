@@ -115,7 +115,7 @@ SLOG_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_below,slog) base/
 $(SLOG_OBJECTS): ROOM_CFLAGS = $(if $(filter -O2,$(OPTIMIZE)),-O3)
 
 # Contract runtimes are carried inside the programs.
-$(BUILD)/obj/supervisor/vats/runtime.o: $(wildcard runtime/*.js)
+$(BUILD)/obj/supervisor/runtime/plain_runtime.o: $(wildcard runtime/*.js)
 
 # So is the page that slogreport --html fills.
 $(BUILD)/obj/tools/html/page_file.o: $(wildcard tools/html/page/*)

@@ -1,5 +1,5 @@
 # SwingSet's runtime for vats: the bundles that a worker evaluates before a vat's
-# own (supervisor/vats/vat_runtime.h). Fetched by exact version with their hashes
+# own (supervisor/runtime/vat_runtime.h). Fetched by exact version with their hashes
 # checked, as the engine is (scripts/xs.mk); they lie beside the programs.
 
 SWINGSET_DIR := build/swingset

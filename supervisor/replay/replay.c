@@ -18,7 +18,7 @@
 #include "supervisor/replay/replay_recording.h"
 #include "supervisor/replay/replay_vat.h"
 #include "supervisor/replay/stored_source.h"
-#include "supervisor/vats/warm_start.h"
+#include "supervisor/runtime/warm_start.h"
 
 static const uint64_t PROGRESS_NANOSECONDS = 5000000000;
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "supervisor/vats/contract_file.h"
+#include "supervisor/runtime/contract_file.h"
 
 int replay_bundles_read(struct replay_bundles *bundles, char *const *paths, size_t count,
                         struct error *error)

@@ -8,7 +8,7 @@
 #include "proto/command.h"
 #include "proto/meter.h"
 #include "slog/model/describe.h"
-#include "supervisor/process/worker_words.h"
+#include "supervisor/process/worker_exit.h"
 #include "supervisor/replay/replay_upgrade.h"
 #include "supervisor/replay/replay_vat.h"
 
@@ -147,7 +147,7 @@ static void take_reply(struct ending *ending, struct iovec reply)
     struct scan_cursor cursor;
 
     if (reply.iov_len == 0) {
-        end_in_words(ending, worker_words_unsettled, strlen(worker_words_unsettled));
+        end_in_words(ending, worker_unsettled, strlen(worker_unsettled));
         return;
     }
     if (scan_open((struct scan_span){reply.iov_base, reply.iov_len}, '[', &cursor) &&

@@ -10,8 +10,8 @@
 #include "proto/command.h"
 #include "proto/vat_message.h"
 #include "slog/model/describe.h"
-#include "supervisor/process/worker_words.h"
-#include "supervisor/vats/warm_start.h"
+#include "supervisor/process/worker_exit.h"
+#include "supervisor/runtime/warm_start.h"
 
 /* Room for the path of a descriptor of ours, as other processes see it. */
 enum { FD_PATH_SIZE = 48 };
@@ -48,7 +48,7 @@ char replay_worker_command(const struct session_news *news)
 void replay_worker_put_end(const struct replay_worker *worker, const struct session_news *news,
                            struct buf *words)
 {
-    const char *said = worker_words_of_exit(news->exit_status);
+    const char *said = worker_exit_reason(news->exit_status);
 
     if (news->event == SESSION_TIMEOUT)
         buf_printf(words, "it took longer than %g s", (double)worker->limit_ms / 1000);

@@ -11,7 +11,7 @@
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/session.h"
 #include "supervisor/replay/transcript.h"
-#include "supervisor/vats/vat_runtime.h"
+#include "supervisor/runtime/vat_runtime.h"
 
 struct replay_bundles;
 struct warm_starts;

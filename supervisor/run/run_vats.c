@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "supervisor/run/run_parts.h"
-#include "supervisor/vats/contract_file.h"
+#include "supervisor/runtime/contract_file.h"
 
 static int check_name(const struct run *run, size_t index, const char *name, struct error *error)
 {

@@ -2,11 +2,11 @@
 #ifndef GASPIPE_SUPERVISOR_VAT_H
 #define GASPIPE_SUPERVISOR_VAT_H
 
-#include "supervisor/replay/transcript_item.h"
-#include "supervisor/vats/vat_runtime.h"
+#include "supervisor/runtime/vat_runtime.h"
+#include "supervisor/runtime/warm_start.h"
+#include "supervisor/vats/transcript_item.h"
 #include "supervisor/vats/vat_state.h"
 #include "supervisor/vats/warehouse.h"
-#include "supervisor/vats/warm_start.h"
 
 /*
  * What warehouse.c and the vat_*.c files share: the warehouse from within. A vat

@@ -3,7 +3,7 @@
 
 #include "base/json/json_value.h"
 #include "proto/command.h"
-#include "supervisor/process/worker_words.h"
+#include "supervisor/process/worker_exit.h"
 #include "supervisor/vats/vat.h"
 
 void vat_deliver(struct vat *vat, const struct vat_happening *happening)
@@ -83,7 +83,7 @@ int vat_ending_read(struct vat_ending *ending, struct iovec payload, struct erro
     if (meter_split(payload, &ending->meter, &result, error) != 0)
         return -1;
     if (result.iov_len == 0) {
-        ending->problem = worker_words_unsettled;
+        ending->problem = worker_unsettled;
         return 0;
     }
     if (vat_reply_parse(&reply, result.iov_base, result.iov_len, error) != 0)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "supervisor/process/worker_words.h"
-#include "supervisor/vats/contract_file.h"
+#include "supervisor/process/worker_exit.h"
+#include "supervisor/runtime/contract_file.h"
 #include "supervisor/vats/vat.h"
 
 void __attribute__((format(printf, 3, 4)))
@@ -25,7 +25,7 @@ vat_set_reason(struct vat *vat, enum error_kind blame, const char *format, ...)
 
 void vat_set_reason_of_exit(struct vat *vat, int exit_status, int signal_number)
 {
-    const char *words = worker_words_of_exit(exit_status);
+    const char *words = worker_exit_reason(exit_status);
     const char *said = vat->last_words;
 
     if (signal_number != 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/vats/vat_runtime.h"
+#include "supervisor/runtime/vat_runtime.h"
 
 #include "base/io.h"
 #include "base/json/json_value.h"
 #include "supervisor/process/locate.h"
-#include "supervisor/vats/runtime.h"
+#include "supervisor/runtime/plain_runtime.h"
 
 enum { BUNDLE_SIZE_MAX = 32 << 20 };
 
@@ -69,7 +69,7 @@ static void choose_plain(struct vat_runtime *runtime)
 {
     *runtime = (struct vat_runtime){
         .kind = VAT_RUNTIME_PLAIN,
-        .programs = {runtime_plain()},
+        .programs = {plain_runtime()},
         .program_count = 1,
         .options = "{}",
         .console_answer = "[\"ok\",null]",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/replay/transcript_item.h"
+#include "supervisor/vats/transcript_item.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/process/worker_words.h"
+#include "supervisor/process/worker_exit.h"
 
 #include <stddef.h>
 
 #include "proto/command.h"
 
-const char worker_words_unsettled[] =
-    "the method's promise was not settled when nothing was left to do";
+const char worker_unsettled[] = "the method's promise was not settled when nothing was left to do";
 
-const char *worker_words_of_exit(int exit_status)
+const char *worker_exit_reason(int exit_status)
 {
     switch (exit_status) {
     case WORKER_EXIT_COMPUTATION:

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "store/store.h"
 #include "supervisor/process/launcher.h"
-#include "supervisor/vats/vat_runtime.h"
+#include "supervisor/runtime/vat_runtime.h"
 
 /*
  * Snapshots of workers that have evaluated a runtime and nothing else, from which

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/vats/contract_file.h"
+#include "supervisor/runtime/contract_file.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/vats/warm_start.h"
+#include "supervisor/runtime/warm_start.h"
 
 #include <errno.h>
 #include <fcntl.h>
