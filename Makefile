@@ -22,7 +22,7 @@ endif
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 OPTIMIZE ?= $(if $(SAN),-O1 -fno-omit-frame-pointer,-O2)
 CFLAGS ?= -g
-PACKAGES := libuv jansson sqlite3 libcrypto libzstd zlib libisal
+PACKAGES := libuv jansson sqlite3 libcrypto libzstd zlib libisal libseccomp
 
 # Expanded once, in the first recipe that wants it: before `setup` ran there may
 # be no pkg-config to ask.
@@ -50,13 +50,13 @@ include scripts/swingset.mk
 include scripts/vats.mk
 
 # A room's archive holds all of the files in its folder and below, but the one with main().
-MAINS := supervisor/main.c worker/main.c tools/slogreport.c
-ROOMS := base proto store kernel slog counter worker supervisor tools
+MAINS := supervisor/main.c worker/main.c sandbox/main.c tools/slogreport.c
+ROOMS := base proto sandbox store kernel slog counter worker supervisor tools
 sources_below = $(sort $(shell find $(1) -name '*.c'))
 room_sources = $(filter-out $(MAINS),$(call sources_below,$(1)))
 ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/lib/$(room).a)
 
-PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/slogreport $(BUILD)/libgascount.so
+PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-sandbox $(BUILD)/slogreport $(BUILD)/libgascount.so
 
 .PHONY: all setup demo install uninstall clean help
 .DELETE_ON_ERROR:
@@ -154,11 +154,15 @@ XS_WRAP := $(XS_WRAPPED:%=-Wl,--wrap=%)
 # The worker that belongs to these objects; see below for sanitized ones.
 NATIVE_WORKER := $(BUILD)$(if $(SAN),/native)/gaspipe-worker
 
-$(NATIVE_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker proto base) $(XS_ARCHIVE)
+$(NATIVE_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker sandbox proto base) $(XS_ARCHIVE)
 	@mkdir -p $(@D)
 	$(call say,link,$@)
 	$(link) -Wl,--start-group $(BUILD)/lib/worker.a $(XS_ARCHIVE) -Wl,--end-group \
-		$(XS_WRAP) -lm -ldl -lpthread -o $@
+		$(XS_WRAP) -l:libseccomp.a -lm -ldl -lpthread -o $@
+
+$(BUILD)/gaspipe-sandbox: $(BUILD)/obj/sandbox/main.o $(call lib,sandbox base)
+	$(call say,link,$@)
+	$(link) -lseccomp -o $@
 
 # QEMU cannot run a sanitized worker: its shadow memory takes tens of gigabytes of
 # page tables there. So a sanitized gaspipe has the ordinary worker beside it, and
@@ -188,11 +192,11 @@ $(BUILD)/slogreport: $(BUILD)/obj/tools/slogreport.o $(call lib,tools slog base)
 	$(link) $(PACKAGE_LIBS) $(CURL_LIBS) -lm -lpthread -o $@
 
 # The plugin is loaded into QEMU, which is not sanitized.
-$(BUILD)/libgascount.so: $(call sources_below,counter) $(wildcard counter/*.h counter/qemu/*.h counter/qemu/*/*.h) $(FLAGS_FILE)
+$(BUILD)/libgascount.so: $(call sources_below,counter) sandbox/tight_filter.c $(wildcard sandbox/*.h counter/*.h counter/qemu/*.h counter/qemu/*/*.h) $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(call say,plugin,$@)
 	$(Q)$(CC) -std=gnu17 -I. $(WARNINGS) -O2 -D_GNU_SOURCE $(CFLAGS) -fPIC -shared -fvisibility=hidden \
-		$(filter %.c,$^) -o $@
+		$(filter %.c,$^) -lseccomp -o $@
 
 -include $(shell find $(BUILD) -path $(BUILD)/qemu -prune -o -name '*.d' -type f -print 2>/dev/null)
 
@@ -223,7 +227,7 @@ DOCUMENTS := $(wildcard docs/*.md) docs/gas-near.json
 install: all
 	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR) $(DOCDIR)
 	install -m 755 $(BUILD)/gaspipe $(BUILD)/slogreport $(BUILD)/gaspipe-worker $(BINDIR)
-	install -m 755 $(BUILD)/libgascount.so $(LIBDIR)
+	install -m 755 $(BUILD)/libgascount.so $(BUILD)/gaspipe-sandbox $(LIBDIR)
 	install -m 644 $(SWINGSET_BUNDLES) $(LIBDIR)
 	install -m 644 counter/gasmark.h $(INCLUDEDIR)
 	install -m 644 $(wildcard docs/*.1) $(MANDIR)

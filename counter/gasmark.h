@@ -66,7 +66,9 @@ enum gasmark {
     GASMARK_SYSCALLS = 9, /* buffer gets the number of syscalls in the region, marks left out */
     GASMARK_SCOPE = 10,   /* buffer holds a gasmark_scope for regions that start from now on */
     GASMARK_FAULTS = 11,  /* buffer gets the number of instructions that faulted */
-    GASMARK_COUNT = 12,   /* how many marks there are */
+    GASMARK_CONFINE = 12, /* put the whole process under the filter of sandbox/tight_filter.h;
+                             buffer gets 0, or the errno that stood in the way */
+    GASMARK_COUNT = 13,   /* how many marks there are */
 };
 
 /* Whose instructions a region counts. */
@@ -225,6 +227,16 @@ static inline uint64_t gasmark_faults(void)
 static inline void gasmark_limit(uint64_t instructions)
 {
     gasmark_tell(GASMARK_LIMIT, instructions);
+}
+
+/*
+ * From now on the process, QEMU included, does no more than compute, read and write the
+ * descriptors that it has, and end. 0, an errno, or GASMARK_NONE without a counter: the guest of
+ * QEMU cannot do it by itself.
+ */
+static inline uint64_t gasmark_confine(void)
+{
+    return gasmark_ask(GASMARK_CONFINE);
 }
 
 /* Holds for regions of the calling thread that start afterwards. */

@@ -2,6 +2,7 @@
 #ifndef GASPIPE_WORKER_LOOP_H
 #define GASPIPE_WORKER_LOOP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "worker/engine.h"
@@ -14,6 +15,7 @@ struct loop_options {
     struct engine_options engine; /* its host is set by the loop */
     uint64_t instruction_limit;   /* for each delivery; 0: none; wants the counter */
     const char *snapshot;         /* where to start from; NULL: afresh */
+    bool confine;                 /* run commands under the filter of sandbox/tight_filter.h */
     const char *record;           /* folder for a recording of the session; NULL: none */
 };
 

@@ -32,6 +32,7 @@ static const char usage[] =
     "  --max-frame BYTES  refuse longer frames (default: 67108864)\n"
     "  --max-instructions N  machine instructions for each delivery, under the counter\n"
     "  --die-with-parent  be killed when the supervisor dies\n"
+    "  --confine          once started, do no more than compute, read and write\n"
     "  --record DIR       write every frame into a file there, for gaspipe replay\n"
     "\n"
     "Exit status: 0 well, 1 usage, 2 the pipe failed, 11 memory, 12 stack, 15 the last\n"
@@ -40,7 +41,7 @@ static const char usage[] =
     "34 a message too long for a frame, 255 the engine gave up.\n";
 
 enum { NAME_WORD = 1 }; /* getopt_long()'s word for what is no option */
-enum { OPTION_MAX_FRAME = 256, OPTION_MAX_INSTRUCTIONS, OPTION_DIE_WITH_PARENT, OPTION_RECORD };
+enum { OPTION_MAX_FRAME = 256, OPTION_MAX_INSTRUCTIONS, OPTION_DIE_WITH_PARENT, OPTION_RECORD, OPTION_CONFINE };
 
 static const struct option long_options[] = {
     {"help", no_argument, NULL, 'h'},
@@ -48,6 +49,7 @@ static const struct option long_options[] = {
     {"max-frame", required_argument, NULL, OPTION_MAX_FRAME},
     {"max-instructions", required_argument, NULL, OPTION_MAX_INSTRUCTIONS},
     {"die-with-parent", no_argument, NULL, OPTION_DIE_WITH_PARENT},
+    {"confine", no_argument, NULL, OPTION_CONFINE},
     {"record", required_argument, NULL, OPTION_RECORD},
     {0},
 };
@@ -135,6 +137,9 @@ static bool take_option(struct loop_options *options, int option)
         return true;
     case OPTION_DIE_WITH_PARENT:
         return die_with_parent() == 0;
+    case OPTION_CONFINE:
+        options->confine = true;
+        return true;
     case OPTION_RECORD:
         options->record = optarg;
         return true;

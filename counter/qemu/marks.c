@@ -9,6 +9,7 @@
 #include "counter/qemu/region.h"
 #include "counter/qemu/reporter.h"
 #include "counter/qemu/watchdog.h"
+#include "sandbox/tight_filter.h"
 
 #define FIRST_DESCRIPTOR      0xcafebabeU
 #define FIRST_DESCRIPTOR_NEAR 0x0afebabeU
@@ -188,6 +189,9 @@ static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t si
         break;
     case GASMARK_HELLO:
         hello(buffer, size, precision_now);
+        break;
+    case GASMARK_CONFINE:
+        answer(buffer, size, (uint64_t)sandbox_enter_tight_filter(true));
         break;
     case GASMARK_COUNT:
         break;

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SANDBOX_LANDLOCK_H
+#define GASPIPE_SANDBOX_LANDLOCK_H
+
+#include "base/error.h"
+
+/*
+ * Which files the process can reach from now on, with Landlock: the system's libraries, its own
+ * folder in /proc, /dev/null, and the files that are named; nothing is made, removed or renamed.
+ * TCP is refused from ABI 4 on, signals and abstract sockets outside of the sandbox from ABI 6 on.
+ *
+ * `programs` may be read and executed; the list ends with NULL. no_new_privs must be set.
+ * Returns the ABI that was used, 0 when the kernel has no Landlock, -1 with ERROR_SYSTEM.
+ */
+int sandbox_restrict_paths(const char *const *programs, struct error *error);
+
+#endif

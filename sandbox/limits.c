@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/limits.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/resource.h>
+
+static const struct {
+    int resource;
+    const char *name;
+    rlim_t most;
+} limits[] = {
+    {RLIMIT_CORE, "core files", 0},
+    {RLIMIT_NOFILE, "descriptors", 64}, /* a worker has six, QEMU some ten more */
+    {RLIMIT_FSIZE, "file sizes", (rlim_t)16 << 30},
+    {RLIMIT_MEMLOCK, "locked memory", 0},
+    {RLIMIT_MSGQUEUE, "message queues", 0},
+};
+
+int sandbox_limit_resources(struct error *error)
+{
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        struct rlimit limit;
+
+        if (getrlimit((__rlimit_resource_t)limits[i].resource, &limit) != 0)
+            return error_system(error, errno, "cannot read the limit of %s", limits[i].name);
+        if (limit.rlim_max > limits[i].most)
+            limit.rlim_max = limits[i].most;
+        limit.rlim_cur = limit.rlim_max;
+        if (setrlimit((__rlimit_resource_t)limits[i].resource, &limit) != 0)
+            return error_system(error, errno, "cannot limit %s", limits[i].name);
+    }
+    return 0;
+}

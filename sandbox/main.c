@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gaspipe-sandbox: gives up what a worker does not need, then becomes the worker. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "sandbox/landlock.h"
+#include "sandbox/limits.h"
+#include "sandbox/privileges.h"
+#include "sandbox/start_filter.h"
+
+enum { EXIT_USAGE = 2, EXIT_MISSING = 125, EXIT_CANNOT_EXECUTE = 126, PROGRAMS_MAX = 8 };
+
+static const char usage[] =
+    "usage: gaspipe-sandbox [--strict] [--descriptors N] [--program FILE]... -- PROGRAM [ARG...]\n"
+    "       gaspipe-sandbox --probe\n"
+    "\n"
+    "Executes PROGRAM so that it reaches no files but the system's libraries, PROGRAM and\n"
+    "each FILE, no network and no other process, and has no privileges. PROGRAM's argv[0] is\n"
+    "the one that gaspipe-sandbox was started with.\n"
+    "\n"
+    "  --strict         refuse to run with less than all of it\n"
+    "  --descriptors N  close all from N on, from 3 to 9\n"
+    "  --program FILE   may be read and executed, too\n"
+    "  --probe          say in one line what this system lacks for it, or nothing\n"
+    "  -h, --help       say this and end\n"
+    "  --version        say the version and end\n"
+    "\n"
+    "Exit status: PROGRAM's; 2 usage, 125 something is missing, 126 PROGRAM cannot be executed.\n";
+
+struct request {
+    bool strict, probe;
+    unsigned descriptors;                   /* the first that is closed; 0: none is */
+    const char *programs[PROGRAMS_MAX + 2]; /* the FILEs, PROGRAM, NULL */
+    size_t program_count;
+};
+
+/* What could not be had, in words; "" for nothing. */
+struct missing {
+    char text[256];
+};
+
+static void note_missing(struct missing *missing, const char *what)
+{
+    const size_t used = strlen(missing->text);
+
+    snprintf(missing->text + used, sizeof missing->text - used, "%s%s", used > 0 ? ", " : "", what);
+}
+
+/* Goes on to what else can be had; the error's words are kept. */
+static void note_failure(struct missing *missing, int result, const struct error *error)
+{
+    if (result < 0)
+        note_missing(missing, error->text);
+}
+
+static void enter(const struct request *request, struct missing *missing)
+{
+    struct error error;
+    unsigned namespaces;
+    int abi;
+
+    if (request->descriptors > 0 && close_range(request->descriptors, ~0U, 0) != 0)
+        note_missing(missing, "close_range(2)");
+    note_failure(missing, sandbox_limit_resources(&error), &error);
+    sandbox_enter_namespaces(&namespaces);
+    if ((namespaces & SANDBOX_NAMESPACE_USER) == 0)
+        note_missing(missing, "user namespaces");
+    if ((namespaces & SANDBOX_NAMESPACE_NETWORK) == 0)
+        note_missing(missing, "network namespaces");
+    if ((namespaces & SANDBOX_NAMESPACE_IPC) == 0)
+        note_missing(missing, "IPC namespaces");
+    note_failure(missing, sandbox_drop_privileges(&error), &error);
+    abi = sandbox_restrict_paths(request->programs, &error);
+    note_failure(missing, abi, &error);
+    if (abi == 0)
+        note_missing(missing, "Landlock");
+    note_failure(missing, sandbox_enter_start_filter(&error), &error);
+}
+
+enum { OPTION_STRICT = 256, OPTION_PROGRAM, OPTION_PROBE, OPTION_VERSION, OPTION_DESCRIPTORS };
+
+static const struct option long_options[] = {
+    {"strict", no_argument, NULL, OPTION_STRICT},
+    {"program", required_argument, NULL, OPTION_PROGRAM},
+    {"descriptors", required_argument, NULL, OPTION_DESCRIPTORS},
+    {"probe", no_argument, NULL, OPTION_PROBE},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {"help", no_argument, NULL, 'h'},
+    {0},
+};
+
+/* False where the process ends now, with *status. */
+static bool take_option(struct request *request, int option, int *status)
+{
+    switch (option) {
+    case OPTION_STRICT:
+        request->strict = true;
+        return true;
+    case OPTION_PROBE:
+        request->probe = true;
+        return true;
+    case OPTION_DESCRIPTORS:
+        if (optarg[0] >= '3' && optarg[0] <= '9' && optarg[1] == '\0') {
+            request->descriptors = (unsigned)(optarg[0] - '0');
+            return true;
+        }
+        log_line("--descriptors wants a number from 3 to 9, not '%s'", optarg);
+        *status = EXIT_USAGE;
+        return false;
+    case OPTION_PROGRAM:
+        *status = EXIT_USAGE;
+        if (request->program_count == PROGRAMS_MAX) {
+            log_line("there may be %d --program", PROGRAMS_MAX);
+            return false;
+        }
+        request->programs[request->program_count++] = optarg;
+        return true;
+    case OPTION_VERSION:
+        puts("gaspipe-sandbox " GASPIPE_VERSION);
+        *status = EXIT_SUCCESS;
+        return false;
+    case 'h':
+        fputs(usage, stdout);
+        *status = EXIT_SUCCESS;
+        return false;
+    default:
+        *status = EXIT_USAGE;
+        return false;
+    }
+}
+
+static int become(char **arguments, char *name)
+{
+    char *const program = arguments[0];
+
+    arguments[0] = name;
+    execv(program, arguments);
+    log_line("%s: %m", program);
+    return EXIT_CANNOT_EXECUTE;
+}
+
+int main(int argc, char **argv)
+{
+    struct request request = {0};
+    struct missing missing = {""};
+    int option, status = EXIT_SUCCESS;
+
+    log_name("gaspipe-sandbox");
+    while ((option = getopt_long(argc, argv, "+h", long_options, NULL)) != -1)
+        if (!take_option(&request, option, &status))
+            return status;
+    if (!request.probe && optind == argc) {
+        log_line("there is no PROGRAM; see gaspipe-sandbox --help");
+        return EXIT_USAGE;
+    }
+    if (!request.probe)
+        request.programs[request.program_count] = argv[optind];
+    enter(&request, &missing);
+    if (request.probe) {
+        puts(missing.text);
+        return EXIT_SUCCESS;
+    }
+    if (request.strict && missing.text[0] != '\0') {
+        log_line("--strict: this system lacks: %s", missing.text);
+        return EXIT_MISSING;
+    }
+    return become(argv + optind, argv[0]);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/privileges.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void sandbox_enter_namespaces(unsigned *had)
+{
+    static const struct {
+        int flag;
+        enum sandbox_namespace name;
+    } namespaces[] = {
+        {CLONE_NEWUSER, SANDBOX_NAMESPACE_USER}, /* first: it gives the right to the others */
+        {CLONE_NEWNET, SANDBOX_NAMESPACE_NETWORK},
+        {CLONE_NEWIPC, SANDBOX_NAMESPACE_IPC},
+    };
+
+    *had = 0;
+    for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces; i++)
+        if (unshare(namespaces[i].flag) == 0)
+            *had |= namespaces[i].name;
+}
+
+static int drop_capabilities(struct error *error)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
+        return error_system(error, errno, "cannot clear the ambient capabilities");
+    /* The kernel names its last capability by refusing what is above. Who may not drop has
+     * nothing to drop it from. */
+    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
+        if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 && errno != EPERM)
+            return error_system(error, errno, "cannot drop capability %d", capability);
+    if (syscall(SYS_capset, &header, none) != 0)
+        return error_system(error, errno, "cannot drop the capabilities");
+    return 0;
+}
+
+int sandbox_drop_privileges(struct error *error)
+{
+    if (drop_capabilities(error) != 0)
+        return -1;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return error_system(error, errno, "cannot set no_new_privs");
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+        return error_system(error, errno, "cannot ask to be killed with the parent");
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+        return error_system(error, errno, "cannot refuse to be dumped");
+    return 0;
+}

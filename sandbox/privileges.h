@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SANDBOX_PRIVILEGES_H
+#define GASPIPE_SANDBOX_PRIVILEGES_H
+
+#include "base/error.h"
+
+/*
+ * Namespaces of its own, as far as the kernel gives them without privilege: user, network, IPC.
+ * There is no process namespace: it would want a process in between, and the filters let no
+ * process be made. The calling process may have one thread only. Sets in *had which of
+ * enum sandbox_namespace it has now.
+ */
+enum sandbox_namespace {
+    SANDBOX_NAMESPACE_USER = 1,
+    SANDBOX_NAMESPACE_NETWORK = 2,
+    SANDBOX_NAMESPACE_IPC = 4,
+    SANDBOX_NAMESPACES_ALL = 7,
+};
+void sandbox_enter_namespaces(unsigned *had);
+
+/*
+ * No privilege, now or by executing another program: all capabilities dropped, no_new_privs
+ * set, killed with the parent, not to be attached to by others of the same user.
+ * 0, or -1 with ERROR_SYSTEM.
+ */
+int sandbox_drop_privileges(struct error *error);
+
+#endif

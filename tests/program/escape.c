@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a worker that was taken over might try, one attempt a call; tests/program/sandbox.bats
+ * runs it in the place of a worker, natively and under QEMU.
+ * usage: escape [--confined] ATTEMPT
+ * ATTEMPT --confined happens under the filter that contracts run under; without it, under the
+ * one that workers start under. Prints `refused: WORDS` or `got out`.
+ * Exit status: 0 refused, 1 got out, 2 usage; a kill by the filter is seen by who waits.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "counter/gasmark.h"
+#include "sandbox/tight_filter.h"
+
+/* Each returns -1 with errno when it was refused. */
+
+static long read_passwords(void)
+{
+    return open("/etc/passwd", O_RDONLY);
+}
+
+static long read_parent_memory(void)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)getppid());
+    return open(path, O_RDWR);
+}
+
+static long write_home(void)
+{
+    return open("/tmp/gaspipe-escape", O_WRONLY | O_CREAT, 0600);
+}
+
+static long shared_memory(void)
+{
+    return open("/dev/shm/gaspipe-escape", O_RDWR | O_CREAT, 0600);
+}
+
+static long socket_of(int family, int type)
+{
+    return socket(family, type, 0);
+}
+
+static long internet_socket(void)
+{
+    return socket_of(AF_INET, SOCK_STREAM);
+}
+
+static long datagram_socket(void)
+{
+    return socket_of(AF_INET6, SOCK_DGRAM);
+}
+
+static long unix_socket(void)
+{
+    return socket_of(AF_UNIX, SOCK_STREAM);
+}
+
+static long netlink_socket(void)
+{
+    return socket_of(AF_NETLINK, SOCK_RAW);
+}
+
+static long packet_socket(void)
+{
+    return socket_of(AF_PACKET, SOCK_RAW);
+}
+
+static long pair_of_sockets(void)
+{
+    int pair[2];
+
+    return socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+}
+
+static long execute_shell(void)
+{
+    char *arguments[] = {"sh", "-c", "echo got out", NULL};
+
+    return execve("/bin/sh", arguments, NULL);
+}
+
+static long execute_memory(void)
+{
+    const long fd = syscall(SYS_memfd_create, "escape", 0);
+    char *arguments[] = {"escape", NULL};
+
+    return fd < 0 ? -1 : syscall(SYS_execveat, fd, "", arguments, NULL, AT_EMPTY_PATH);
+}
+
+static long make_process(void)
+{
+    const long pid = syscall(SYS_fork);
+
+    if (pid == 0)
+        _exit(0);
+    return pid;
+}
+
+static long clone_process(void)
+{
+    const long pid = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
+
+    if (pid == 0)
+        _exit(0);
+    return pid;
+}
+
+static long clone_into_namespaces(void)
+{
+    const long pid =
+        syscall(SYS_clone, SIGCHLD | CLONE_NEWUSER | CLONE_NEWPID, NULL, NULL, NULL, 0);
+
+    if (pid == 0)
+        _exit(0);
+    return pid;
+}
+
+static long trace_parent(void)
+{
+    return ptrace(PTRACE_ATTACH, getppid(), NULL, NULL);
+}
+
+static long read_parent(void)
+{
+    char byte;
+    struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)0x400000, 1};
+
+    return process_vm_readv(getppid(), &here, 1, &there, 1, 0);
+}
+
+static long write_parent(void)
+{
+    char byte = 0;
+    struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)0x400000, 1};
+
+    return process_vm_writev(getppid(), &here, 1, &there, 1, 0);
+}
+
+static long signal_parent(void)
+{
+    return kill(getppid(), SIGTERM);
+}
+
+static long signal_everybody(void)
+{
+    return kill(-1, SIGCONT);
+}
+
+static long io_ring(void)
+{
+    char parameters[120] = {0};
+
+    return syscall(SYS_io_uring_setup, 1, parameters);
+}
+
+static long fault_handler(void)
+{
+    return syscall(SYS_userfaultfd, 1 /* of user mode only */);
+}
+
+static long load_bpf(void)
+{
+    union bpf_attr attributes = {
+        .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1};
+
+    return syscall(SYS_bpf, BPF_MAP_CREATE, &attributes, sizeof attributes);
+}
+
+static long join_keyring(void)
+{
+    return syscall(SYS_keyctl, 1 /* KEYCTL_JOIN_SESSION_KEYRING */, NULL);
+}
+
+static long own_namespaces(void)
+{
+    return unshare(CLONE_NEWUSER | CLONE_NEWNS);
+}
+
+static long map_executable(void)
+{
+    void *memory =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return memory == MAP_FAILED ? -1 : 0;
+}
+
+static long make_executable(void)
+{
+    void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return mprotect(memory, 4096, PROT_READ | PROT_EXEC);
+}
+
+static long message_queue(void)
+{
+    return syscall(SYS_mq_open, "gaspipe-escape", O_RDWR | O_CREAT, 0600, NULL);
+}
+
+static long become_root(void)
+{
+    return syscall(SYS_setuid, 0);
+}
+
+static long list_processes(void)
+{
+    return open("/proc/1/cmdline", O_RDONLY);
+}
+
+static const struct {
+    const char *name;
+    long (*attempt)(void);
+} attempts[] = {
+    {"read-passwords", read_passwords},
+    {"read-parent-memory", read_parent_memory},
+    {"write-home", write_home},
+    {"shared-memory", shared_memory},
+    {"internet-socket", internet_socket},
+    {"datagram-socket", datagram_socket},
+    {"unix-socket", unix_socket},
+    {"netlink-socket", netlink_socket},
+    {"packet-socket", packet_socket},
+    {"pair-of-sockets", pair_of_sockets},
+    {"execute-shell", execute_shell},
+    {"execute-memory", execute_memory},
+    {"make-process", make_process},
+    {"clone-process", clone_process},
+    {"clone-into-namespaces", clone_into_namespaces},
+    {"trace-parent", trace_parent},
+    {"read-parent", read_parent},
+    {"write-parent", write_parent},
+    {"signal-parent", signal_parent},
+    {"signal-everybody", signal_everybody},
+    {"io-ring", io_ring},
+    {"fault-handler", fault_handler},
+    {"load-bpf", load_bpf},
+    {"join-keyring", join_keyring},
+    {"own-namespaces", own_namespaces},
+    {"message-queue", message_queue},
+    {"become-root", become_root},
+    {"list-processes", list_processes},
+    /* Under the tight filter only: a worker that starts must load its libraries. */
+    {"map-executable", map_executable},
+    {"make-executable", make_executable},
+};
+
+enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
+
+static int try_one(const char *name)
+{
+    for (int i = 0; i < ATTEMPTS; i++) {
+        if (strcmp(attempts[i].name, name) != 0)
+            continue;
+        if (attempts[i].attempt() < 0) {
+            printf("refused: %s\n", strerror(errno));
+            return 0;
+        }
+        puts("got out");
+        return 1;
+    }
+    fprintf(stderr, "escape: there is no attempt '%s'\n", name);
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+        for (int i = 0; i < ATTEMPTS; i++)
+            puts(attempts[i].name);
+        return 0;
+    }
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+    if (argc == 3 && strcmp(argv[1], "--confined") == 0) {
+        const uint64_t told = gasmark_confine();
+        const int errnum = told == GASMARK_NONE ? sandbox_enter_tight_filter(false) : (int)told;
+
+        if (errnum != 0) {
+            fprintf(stderr, "escape: %s\n", strerror(errnum));
+            return 2;
+        }
+        return try_one(argv[2]);
+    }
+    if (argc != 2) {
+        fputs("usage: escape [--confined] ATTEMPT | escape --list\n", stderr);
+        return 2;
+    }
+    return try_one(argv[1]);
+}

@@ -1,0 +1,144 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# A worker that was taken over gets nowhere: tests/program/escape.c tries.
+
+load common
+
+setup_file() {
+    cc -std=gnu17 -D_GNU_SOURCE -I "$ROOT" "$BATS_TEST_DIRNAME/escape.c" \
+        "$ROOT/sandbox/tight_filter.c" -lseccomp -o "$BATS_FILE_TMPDIR/escape"
+    export ESCAPE=$BATS_FILE_TMPDIR/escape
+    export PLAIN_WORKER=$BUILD/gaspipe-worker
+    chmod 755 "$BATS_FILE_TMPDIR"
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+}
+
+missing() {
+    "$BUILD/gaspipe-sandbox" --probe
+}
+
+sandboxed() {
+    "$BUILD/gaspipe-sandbox" --program "$ESCAPE" --program "$BUILD/libgascount.so" -- "$@"
+}
+
+under_qemu() {
+    sandboxed "$(command -v qemu-x86_64)" -plugin "$BUILD/libgascount.so" "$ESCAPE" "$@"
+}
+
+# refused_all COMMAND...: each attempt but those that only the tight filter refuses.
+refused_all() {
+    local attempt out=()
+
+    for attempt in $("$ESCAPE" --list | grep -v -e '-executable$'); do
+        # 2 would be an error of the attempt's own; a kill is 128 and the signal's number.
+        if "$@" "$attempt" > output 2>&1; then status=0; else status=$?; fi
+        if [ $status -ne 0 ] && [ $status -le 128 ]; then
+            out+=("$attempt: $(cat output) (exit status $status)")
+        fi
+    done
+    printf '%s\n' "${out[@]}"
+    [ ${#out[@]} -eq 0 ]
+}
+
+@test "sandbox: the attempts do get out without it" {
+    local attempt found=0
+
+    for attempt in read-passwords unix-socket execute-shell make-process map-executable; do
+        "$ESCAPE" "$attempt" > output || found=$((found + 1))
+        grep 'got out' output
+    done
+    # execute-shell becomes the shell, whose exit status is 0.
+    assert_equal $found 4 "attempts that say that they got out"
+}
+
+@test "sandbox: a worker that starts gets nowhere" {
+    [ -z "$(missing)" ] || skip "this system lacks: $(missing)"
+    refused_all sandboxed "$ESCAPE"
+}
+
+@test "sandbox: a worker that runs contracts gets nowhere" {
+    [ -z "$(missing)" ] || skip "this system lacks: $(missing)"
+    refused_all sandboxed "$ESCAPE" --confined
+    run sandboxed "$ESCAPE" --confined map-executable
+    assert_status 159 # SIGSYS
+    run sandboxed "$ESCAPE" --confined make-executable
+    assert_status 159
+}
+
+@test "sandbox: nor does one under QEMU" {
+    [ -z "$(missing)" ] || skip "this system lacks: $(missing)"
+    refused_all under_qemu
+}
+
+@test "sandbox: nor does one under QEMU that runs contracts" {
+    [ -z "$(missing)" ] || skip "this system lacks: $(missing)"
+    refused_all under_qemu --confined
+}
+
+@test "sandbox: the filter alone holds, too" {
+    run "$ESCAPE" --confined read-passwords
+    assert_status 0
+    assert_output_has 'refused: Permission denied'
+    run "$ESCAPE" --confined unix-socket
+    assert_status 159
+    run "$(command -v qemu-x86_64)" -plugin "$BUILD/libgascount.so" "$ESCAPE" --confined unix-socket
+    assert_status 159
+}
+
+@test "sandbox: as nobody it holds as well" {
+    [ "$(id -u)" -eq 0 ] || skip 'only root can become nobody'
+    [ -z "$(setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/gaspipe-sandbox" --probe)" ] ||
+        skip "nobody lacks something here"
+    # In a folder that nobody can read; neither may the build folder's parents be.
+    open=$(mktemp -d)
+    cp "$ESCAPE" "$BUILD/gaspipe-sandbox" "$open"
+    chmod 755 "$open"
+    if refused_all setpriv --reuid=65534 --regid=65534 --clear-groups "$open/gaspipe-sandbox" -- \
+        "$open/escape"; then status=0; else status=1; fi
+    rm -rf "$open"
+    assert_status 0
+}
+
+@test "sandbox: descriptors beyond those that were given are closed" {
+    exec 9< /etc/passwd
+    cat > "$BATS_TEST_TMPDIR/read_nine.c" << 'END'
+#include <unistd.h>
+int main(void) { char byte; return read(9, &byte, 1) < 0 ? 0 : 1; }
+END
+    cc read_nine.c -o read_nine
+    run ./read_nine
+    assert_status 1
+    run "$BUILD/gaspipe-sandbox" --descriptors 8 -- ./read_nine
+    assert_status 0
+}
+
+@test "sandbox: the worker answers in it, natively and under the counter" {
+    local worker answers
+
+    printf '1:R,7:e1 + 1;,' > commands
+    for worker in "$BUILD/gaspipe-worker" "$(command -v qemu-x86_64)"; do
+        set -- "$worker"
+        case $worker in
+        *qemu*) set -- "$worker" -plugin "$BUILD/libgascount.so" "$BUILD/gaspipe-worker" ;;
+        esac
+        "$BUILD/gaspipe-sandbox" --program "$BUILD/gaspipe-worker" \
+            --program "$BUILD/libgascount.so" -- "$@" --confine 3< commands 4> answers
+        answers=$(tr '\001' ' ' < answers)
+        [[ $answers == '1:.,'*'"compute":32,'* ]]
+    done
+}
+
+@test "sandbox: what is wrong on the command line is said" {
+    run "$BUILD/gaspipe-sandbox"
+    assert_status 2
+    assert_output_has 'there is no PROGRAM'
+    run "$BUILD/gaspipe-sandbox" -- /there/is/none
+    assert_status 126
+    assert_output_has '/there/is/none: No such file or directory'
+    run "$BUILD/gaspipe-sandbox" --help
+    assert_status 0
+    assert_output_has '--strict'
+}
