@@ -41,7 +41,13 @@ static const char usage[] =
     "34 a message too long for a frame, 255 the engine gave up.\n";
 
 enum { NAME_WORD = 1 }; /* getopt_long()'s word for what is no option */
-enum { OPTION_MAX_FRAME = 256, OPTION_MAX_INSTRUCTIONS, OPTION_DIE_WITH_PARENT, OPTION_RECORD, OPTION_CONFINE };
+enum {
+    OPTION_MAX_FRAME = 256,
+    OPTION_MAX_INSTRUCTIONS,
+    OPTION_DIE_WITH_PARENT,
+    OPTION_RECORD,
+    OPTION_CONFINE
+};
 
 static const struct option long_options[] = {
     {"help", no_argument, NULL, 'h'},
