@@ -222,7 +222,8 @@ void vat_free(struct vat *vat)
 
     (void)slog_writer_join(NULL, vat->aside, &ignored); /* of a vat that is no more */
     buf_free(&vat->bundle);
-    transcript_item_free(&vat->replay.item);
+    recorded_delivery_free(&vat->replay.recorded);
+    difference_free(&vat->replay.compare.difference);
     buf_free(&vat->replay.request);
     free(vat->name);
     free(vat->bundle_id);

@@ -4,7 +4,7 @@
 
 #include "supervisor/runtime/vat_runtime.h"
 #include "supervisor/runtime/warm_start.h"
-#include "supervisor/vats/transcript_item.h"
+#include "supervisor/transcript/delivery_compare.h"
 #include "supervisor/vats/vat_state.h"
 #include "supervisor/vats/warehouse.h"
 
@@ -18,11 +18,12 @@ enum { VAT_WORDS_SIZE = 512, VAT_ID_SIZE = 24 };
 
 /* The transcript's deliveries that are delivered once more. */
 struct vat_replay {
-    int64_t first_num;           /* the number of the delivery at position 0 */
-    int64_t position, end;       /* of the next one, and behind the last */
-    struct transcript_item item; /* the one in hand */
-    struct buf request;          /* of its worker */
-    int64_t syscall_num;
+    int64_t first_num;                 /* the number of the delivery at position 0 */
+    int64_t position, end;             /* of the next one, and behind the last */
+    struct recorded_delivery recorded; /* the one in hand */
+    struct compare_rules rules;
+    struct delivery_compare compare;
+    struct buf request; /* of its worker */
     struct stamp began, sent;
 };
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "base/json/json_same.h"
 #include "proto/command.h"
+#include "slog/model/describe.h"
 #include "supervisor/vats/vat.h"
 
 /* Parts of a difference that are shown. */
@@ -14,27 +15,25 @@ static int64_t delivery_num(const struct vat *vat)
     return vat->replay.first_num + vat->replay.position;
 }
 
-/* What came differs from what the transcript has: the worker is of no use. */
-static void differ(struct vat *vat, const char *what, struct scan_span recorded,
-                   struct scan_span made)
+static int shown(const struct buf *side)
 {
-    const struct vat_replay *replay = &vat->replay;
-    const int recorded_length = recorded.length < SHOWN_MAX ? (int)recorded.length : SHOWN_MAX;
-    const int made_length = made.length < SHOWN_MAX ? (int)made.length : SHOWN_MAX;
-
-    vat_kill_for(
-        vat, ERROR_INPUT,
-        "delivery %" PRId64 ", %s %" PRId64 " differs from its transcript: recorded %.*s, now %.*s",
-        delivery_num(vat), what, replay->syscall_num, recorded_length,
-        recorded.at != NULL ? recorded.at : "", made_length, made.at != NULL ? made.at : "");
+    return side->length < SHOWN_MAX ? (int)side->length : SHOWN_MAX;
 }
 
-static void differ_in_number(struct vat *vat, const char *what, int64_t recorded, int64_t made)
+/* What came differs from what the transcript has: the worker is of no use. */
+static void differ(struct vat *vat)
 {
+    const struct difference *difference = &vat->replay.compare.difference;
+    const struct buf *recorded = &difference->recorded, *replayed = &difference->replayed;
+    char number[24] = "";
+
+    if (difference->aspect == COMPARE_SYSCALL)
+        snprintf(number, sizeof number, " %" PRId64, difference->syscall_num);
     vat_kill_for(vat, ERROR_INPUT,
-                 "delivery %" PRId64 " differs from its transcript in %s: recorded %" PRId64
-                 ", now %" PRId64,
-                 delivery_num(vat), what, recorded, made);
+                 "delivery %" PRId64 ", %s%s differs from its transcript: recorded %.*s, now %.*s",
+                 delivery_num(vat), compare_aspect_names[difference->aspect], number,
+                 shown(recorded), recorded->length > 0 ? recorded->data : "", shown(replayed),
+                 replayed->length > 0 ? replayed->data : "");
 }
 
 static int begin(struct vat *vat, struct error *error)
@@ -50,11 +49,14 @@ static int send_next(struct vat *vat, struct error *error)
     const struct warehouse_options *options = &vat->warehouse->options;
     struct scan_span vd;
 
-    if (transcript_item_read(&replay->item, options->store, vat->id, vat->incarnation,
-                             replay->position, error) != 0)
+    if (recorded_delivery_fetch(&replay->recorded, options->store, vat->id, vat->incarnation,
+                                replay->position, error) != 0)
         return -1;
-    replay->syscall_num = 0;
-    vd = replay->item.delivery;
+    replay->rules = (struct compare_rules){.fingerprint = options->fingerprint};
+    replay->compare.recorded = &replay->recorded;
+    replay->compare.rules = &replay->rules;
+    replay->compare.made = 0;
+    vd = replay->recorded.delivery;
     vat_start_timer(vat, options->timeout_ms);
     replay->sent = vat_send_delivery(vat, (struct iovec){(char *)vd.at, vd.length});
     return vat_log_replay_deliver(vat, error);
@@ -87,37 +89,23 @@ void vat_replay(struct vat *vat, const struct vat_happening *happening)
 
 /* ---- what it asks ---- */
 
-static bool element_of(struct scan_span array, int number, struct scan_span *element)
+static void answer_syscall(struct vat *vat, struct scan_span message, struct stamp come)
 {
-    struct scan_cursor cursor;
-
-    if (!scan_open(array, '[', &cursor))
-        return false;
-    for (int i = 0; i <= number; i++)
-        if (scan_element(&cursor, element) != SCAN_FOUND)
-            return false;
-    return true;
-}
-
-static void answer_syscall(struct vat *vat, struct scan_span made, struct stamp come)
-{
-    struct scan_span recorded, answer;
+    struct delivery_compare *compare = &vat->replay.compare;
+    const struct recorded_syscall *recorded;
+    struct scan_span answer;
     struct stamp answered;
     struct error error;
 
-    if (!transcript_item_next(&vat->replay.item, &recorded, &answer)) {
-        differ(vat, "syscall", (struct scan_span){"nothing", strlen("nothing")}, made);
+    if (delivery_compare_syscall(compare, message, &answer) != COMPARE_SAME) {
+        differ(vat);
         return;
     }
-    if (!json_same(recorded, made)) {
-        differ(vat, "syscall", recorded, made);
-        return;
-    }
+    recorded = &vat->replay.recorded.syscalls[compare->made - 1];
     answered =
         vat_send_frame(vat, COMMAND_ANSWER, (struct iovec){(char *)answer.at, answer.length});
-    if (vat_log_replay_syscall(vat, recorded, answer, come, answered, &error) != 0)
+    if (vat_log_replay_syscall(vat, recorded->made, answer, come, answered, &error) != 0)
         warehouse_fail(vat->warehouse, &error);
-    vat->replay.syscall_num++;
 }
 
 /* The scanner reads whole blocks, beyond the text's end. */
@@ -136,7 +124,7 @@ static int keep_request(struct vat *vat, struct iovec payload, struct error *err
 void vat_answer_recorded(struct vat *vat, const struct vat_happening *happening)
 {
     const char *to_console = vat->runtime.console_answer;
-    struct scan_span message, word, syscall;
+    struct scan_span message;
     struct error error;
 
     if (keep_request(vat, happening->payload, &error) != 0) {
@@ -144,49 +132,38 @@ void vat_answer_recorded(struct vat *vat, const struct vat_happening *happening)
         return;
     }
     message = (struct scan_span){vat->replay.request.data, vat->replay.request.length};
-    if (element_of(message, 0, &word) && scan_is(word, "\"sourcedConsole\""))
+    if (scan_is(describe_kind(message), "sourcedConsole"))
         vat_send_frame(vat, COMMAND_ANSWER, (struct iovec){(char *)to_console, strlen(to_console)});
-    else if (element_of(message, 1, &syscall))
-        answer_syscall(vat, syscall, happening->come);
     else
-        differ(vat, "syscall", (struct scan_span){0}, message);
+        answer_syscall(vat, message, happening->come);
 }
 
 /* ---- how its delivery ended ---- */
 
-static bool same_counts(struct vat *vat, const struct meter *meter)
+/* What an ending comes to; the meter is borrowed. */
+static int make_outcome(struct delivery_outcome *outcome, const struct vat_ending *ending,
+                        struct error *error)
 {
-    const struct transcript_item *item = &vat->replay.item;
-    const char *fingerprint = vat->warehouse->options.fingerprint;
-
-    if (item->compute >= 0 && item->compute != (int64_t)meter->compute) {
-        differ_in_number(vat, "computrons", item->compute, (int64_t)meter->compute);
-        return false;
-    }
-    if (item->instructions >= 0 && meter->counted && fingerprint != NULL &&
-        scan_is(item->fingerprint, fingerprint) &&
-        item->instructions != (int64_t)meter->instructions) {
-        differ_in_number(vat, "instructions", item->instructions, (int64_t)meter->instructions);
-        return false;
-    }
-    return true;
+    outcome->meter = ending->meter;
+    outcome->metered = true;
+    if (ending->problem != NULL)
+        return delivery_outcome_fail(outcome, ending->problem, strlen(ending->problem), error);
+    return buf_append_string(&outcome->status, "ok") == 0 ? 0 : error_memory(error, "a result");
 }
 
-static bool same_ending(struct vat *vat, const char *problem, const struct meter *meter)
+static enum compare_result compare_ending(struct vat *vat, const struct vat_ending *ending)
 {
-    struct transcript_item *item = &vat->replay.item;
-    struct scan_span syscall, answer;
+    enum compare_result result = COMPARE_DIFFERS;
+    struct delivery_outcome outcome = {0};
+    struct error error;
 
-    if (transcript_item_next(item, &syscall, &answer)) {
-        differ(vat, "syscall", syscall, (struct scan_span){"nothing", strlen("nothing")});
-        return false;
-    }
-    if (!scan_is(item->status, problem != NULL ? "error" : "ok")) {
-        differ(vat, "result after syscall", item->status,
-               (struct scan_span){problem, problem != NULL ? strlen(problem) : 0});
-        return false;
-    }
-    return same_counts(vat, meter);
+    if (make_outcome(&outcome, ending, &error) != 0)
+        warehouse_fail(vat->warehouse, &error);
+    else if ((result = delivery_compare_outcome(&vat->replay.compare, &outcome)) != COMPARE_SAME)
+        differ(vat);
+    buf_free(&outcome.status);
+    buf_free(&outcome.problem);
+    return result;
 }
 
 void vat_compare(struct vat *vat, const struct vat_happening *happening)
@@ -197,7 +174,7 @@ void vat_compare(struct vat *vat, const struct vat_happening *happening)
     vat_stop_timer(vat);
     if (vat_ending_read(&ending, happening->payload, &error) != 0) {
         vat_kill_for(vat, ERROR_SYSTEM, "%s", error.text);
-    } else if (same_ending(vat, ending.problem, &ending.meter)) {
+    } else if (compare_ending(vat, &ending) == COMPARE_SAME) {
         if (vat_log_replay_result(vat, &ending, happening->come, &error) != 0)
             warehouse_fail(vat->warehouse, &error);
         vat->last_words[0] = '\0'; /* they were shown when it was new */

@@ -123,7 +123,7 @@ int vat_log_replay_finish(struct vat *vat, struct error *error)
 int vat_log_replay_deliver(struct vat *vat, struct error *error)
 {
     struct slog_writer *slog = slog_of(vat);
-    const struct scan_span vd = vat->replay.item.delivery;
+    const struct scan_span vd = vat->replay.recorded.delivery;
     char dispatch[VAT_ID_SIZE];
     struct slog_delivery delivery;
 
@@ -141,16 +141,17 @@ int vat_log_replay_syscall(struct vat *vat, struct scan_span syscall, struct sca
 {
     struct slog_writer *slog = slog_of(vat);
     const struct slog_delivery delivery = common(vat, NULL);
+    const int64_t syscall_num = (int64_t)vat->replay.compare.made - 1; /* it was answered */
     char word[VAT_ID_SIZE];
 
     if (slog == NULL)
         return 0;
     take_word(syscall, word);
-    slog_line_syscall(slog, "syscall", &delivery, vat->replay.syscall_num, word);
+    slog_line_syscall(slog, "syscall", &delivery, syscall_num, word);
     slog_field_raw(slog, "vsc", syscall.at, syscall.length);
     if (slog_line_end(slog, come, error) != 0)
         return -1;
-    slog_line_syscall(slog, "syscall-result", &delivery, vat->replay.syscall_num, word);
+    slog_line_syscall(slog, "syscall-result", &delivery, syscall_num, word);
     slog_field_raw(slog, "vsr", answer.at, answer.length);
     return slog_line_finish(slog, come, answered, error);
 }
@@ -165,7 +166,7 @@ int vat_log_replay_result(struct vat *vat, const struct vat_ending *ending, stru
 
     if (slog == NULL)
         return 0;
-    take_word(vat->replay.item.delivery, dispatch);
+    take_word(vat->replay.recorded.delivery, dispatch);
     delivery = common(vat, dispatch);
     delivery_result_put(&dr, ending->problem, ending->value, &ending->meter);
     slog_line_delivery(slog, "deliver-result", &delivery);

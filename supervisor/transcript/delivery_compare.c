@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/transcript/delivery_compare.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json/json_same.h"
+#include "base/json/json_text.h"
+#include "supervisor/process/worker_exit.h"
+
+const char *const compare_aspect_names[] = {
+    [COMPARE_SYSCALL] = "syscall",       [COMPARE_RESULT] = "result",
+    [COMPARE_COMPUTRONS] = "computrons", [COMPARE_INSTRUCTIONS] = "instructions",
+    [COMPARE_SNAPSHOT] = "snapshot",
+};
+
+static struct scan_span span_of(const struct buf *buf)
+{
+    return (struct scan_span){buf->data, buf->length};
+}
+
+/* ---- differences ---- */
+
+enum compare_result difference_set(struct difference *difference, enum compare_aspect aspect,
+                                   struct scan_span recorded, struct scan_span replayed)
+{
+    difference->aspect = aspect;
+    buf_clear(&difference->recorded);
+    buf_clear(&difference->replayed);
+    if (recorded.at != NULL)
+        buf_append(&difference->recorded, recorded.at, recorded.length);
+    if (replayed.at != NULL)
+        buf_append(&difference->replayed, replayed.at, replayed.length);
+    return COMPARE_DIFFERS;
+}
+
+void difference_free(struct difference *difference)
+{
+    buf_free(&difference->recorded);
+    buf_free(&difference->replayed);
+}
+
+static enum compare_result differ_in_number(struct delivery_compare *compare,
+                                            enum compare_aspect aspect, int64_t recorded,
+                                            uint64_t replayed)
+{
+    char texts[2][24];
+
+    compare->difference.line = compare->recorded->result.line;
+    snprintf(texts[0], sizeof texts[0], "%" PRId64, recorded);
+    snprintf(texts[1], sizeof texts[1], "%" PRIu64, replayed);
+    return difference_set(&compare->difference, aspect,
+                          (struct scan_span){texts[0], strlen(texts[0])},
+                          (struct scan_span){texts[1], strlen(texts[1])});
+}
+
+static enum compare_result differ_in_syscall(struct delivery_compare *compare, uint64_t line,
+                                             struct scan_span recorded, struct scan_span replayed)
+{
+    compare->difference.line = line;
+    compare->difference.syscall_num = (int64_t)compare->made;
+    return difference_set(&compare->difference, COMPARE_SYSCALL, recorded, replayed);
+}
+
+/* ---- syscalls ---- */
+
+/* The VatSyscallObject of ["syscall",VatSyscallObject]; other messages as they are. */
+static struct scan_span syscall_of(struct scan_span message)
+{
+    struct scan_span word, syscall;
+    struct scan_cursor cursor;
+
+    if (scan_open(message, '[', &cursor) && scan_element(&cursor, &word) == SCAN_FOUND &&
+        scan_is(word, "\"syscall\"") && scan_element(&cursor, &syscall) == SCAN_FOUND)
+        return syscall;
+    return message;
+}
+
+enum compare_result delivery_compare_syscall(struct delivery_compare *compare,
+                                             struct scan_span message, struct scan_span *answer)
+{
+    const struct recorded_delivery *recorded = compare->recorded;
+    const struct recorded_syscall *syscall;
+    struct scan_span made = syscall_of(message);
+
+    if (compare->made >= recorded->syscall_count)
+        return recorded->finished
+                   ? differ_in_syscall(compare, recorded->result.line, (struct scan_span){0}, made)
+                   : COMPARE_CUT;
+    syscall = &recorded->syscalls[compare->made];
+    if (!json_same(syscall->made, made))
+        return differ_in_syscall(compare, syscall->line, syscall->made, made);
+    if (syscall->answer.at == NULL)
+        return COMPARE_CUT;
+    compare->made++;
+    *answer = syscall->answer;
+    return COMPARE_SAME;
+}
+
+/* ---- the result ---- */
+
+static void put_result(struct buf *text, struct scan_span status, struct scan_span problem)
+{
+    buf_append_string(text, "[\"");
+    buf_append(text, status.at, status.length);
+    buf_append_string(text, "\",");
+    if (problem.at != NULL)
+        buf_append(text, problem.at, problem.length);
+    else
+        buf_append_string(text, "null");
+    buf_append_byte(text, ']');
+}
+
+static enum compare_result differ_in_result(struct delivery_compare *compare,
+                                            const struct delivery_outcome *outcome)
+{
+    const struct recorded_result *result = &compare->recorded->result;
+    struct buf recorded = {0}, replayed = {0};
+
+    put_result(&recorded, result->status, result->problem);
+    put_result(&replayed, span_of(&outcome->status), span_of(&outcome->problem));
+    compare->difference.line = result->line;
+    difference_set(&compare->difference, COMPARE_RESULT, span_of(&recorded), span_of(&replayed));
+    buf_free(&recorded);
+    buf_free(&replayed);
+    return COMPARE_DIFFERS;
+}
+
+static bool same_result(const struct recorded_result *result,
+                        const struct delivery_outcome *outcome)
+{
+    const struct buf *status = &outcome->status;
+
+    if (result->status.at == NULL)
+        return true;
+    if (result->status.length != status->length ||
+        memcmp(result->status.at, status->data, status->length) != 0)
+        return false;
+    return result->problem.at == NULL || json_same(result->problem, span_of(&outcome->problem));
+}
+
+bool delivery_compare_counts(const struct compare_rules *rules,
+                             const struct recorded_result *recorded, const struct meter *meter)
+{
+    if (recorded->instructions == RECORDED_NONE || !meter->counted)
+        return false;
+    if (recorded->fingerprint.at == NULL)
+        return rules->session_counts_alike;
+    return rules->fingerprint != NULL && scan_is(recorded->fingerprint, rules->fingerprint);
+}
+
+enum compare_result delivery_compare_outcome(struct delivery_compare *compare,
+                                             const struct delivery_outcome *outcome)
+{
+    const struct recorded_delivery *recorded = compare->recorded;
+    const struct recorded_result *result = &recorded->result;
+    const struct meter *meter = &outcome->meter;
+
+    if (compare->made < recorded->syscall_count)
+        return differ_in_syscall(compare, recorded->syscalls[compare->made].line,
+                                 recorded->syscalls[compare->made].made, (struct scan_span){0});
+    if (!recorded->finished)
+        return COMPARE_CUT;
+    if (!same_result(result, outcome))
+        return differ_in_result(compare, outcome);
+    if (result->compute != RECORDED_NONE && result->compute != (int64_t)meter->compute)
+        return differ_in_number(compare, COMPARE_COMPUTRONS, result->compute, meter->compute);
+    if (delivery_compare_counts(compare->rules, result, meter) &&
+        result->instructions != (int64_t)meter->instructions)
+        return differ_in_number(compare, COMPARE_INSTRUCTIONS, result->instructions,
+                                meter->instructions);
+    return COMPARE_SAME;
+}
+
+/* ---- the outcome ---- */
+
+/* The scanner reads whole blocks, beyond the text's end. */
+static int check_outcome(struct delivery_outcome *outcome, struct error *error)
+{
+    struct buf *problem = &outcome->problem;
+
+    if (buf_reserve(problem, SCAN_PADDING) != 0 || buf_failed(&outcome->status))
+        return error_memory(error, "a result");
+    memset(problem->data + problem->length, 0, SCAN_PADDING);
+    return 0;
+}
+
+static void put_words(struct delivery_outcome *outcome, const char *words, size_t length)
+{
+    buf_append_string(&outcome->status, "error");
+    json_text_string(&outcome->problem, words, length);
+}
+
+int delivery_outcome_fail(struct delivery_outcome *outcome, const char *words, size_t length,
+                          struct error *error)
+{
+    put_words(outcome, words, length);
+    return check_outcome(outcome, error);
+}
+
+/* SwingSet takes what JavaScript takes for false as null. */
+static bool is_nothing(struct scan_span value)
+{
+    return value.at == NULL || scan_is(value, "false") || scan_is(value, "0") ||
+           scan_is(value, "\"\"");
+}
+
+/* The RESULT of a `.` frame. */
+static void take_reply(struct delivery_outcome *outcome, struct iovec reply)
+{
+    struct scan_span status = {0}, problem = {0};
+    struct scan_cursor cursor;
+
+    if (reply.iov_len == 0) {
+        put_words(outcome, worker_unsettled, strlen(worker_unsettled));
+        return;
+    }
+    if (scan_open((struct scan_span){reply.iov_base, reply.iov_len}, '[', &cursor) &&
+        scan_element(&cursor, &status) == SCAN_FOUND)
+        (void)scan_element(&cursor, &problem);
+    status = scan_string(status);
+    if (status.at == NULL) {
+        put_words(outcome, reply.iov_base, reply.iov_len);
+        return;
+    }
+    buf_append(&outcome->status, status.at, status.length);
+    if (is_nothing(problem))
+        buf_append_string(&outcome->problem, "null");
+    else
+        buf_append(&outcome->problem, problem.at, problem.length);
+}
+
+int delivery_outcome_read(struct delivery_outcome *outcome, struct iovec payload,
+                          struct error *error)
+{
+    struct iovec reply;
+
+    if (meter_split(payload, &outcome->meter, &reply, error) != 0)
+        return -1;
+    outcome->metered = true;
+    take_reply(outcome, reply);
+    return check_outcome(outcome, error);
+}
+
+void delivery_outcome_free(struct delivery_outcome *outcome)
+{
+    buf_free(&outcome->status);
+    buf_free(&outcome->problem);
+    meter_free(&outcome->meter);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/transcript/recorded_delivery.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+int64_t recorded_integer(struct scan_span object, const char *name)
+{
+    struct scan_span value = scan_get(object, name);
+    int64_t number;
+
+    return value.at != NULL && scan_decimal(value, 0, &number) ? number : RECORDED_NONE;
+}
+
+static void clear(struct recorded_delivery *recorded)
+{
+    recorded->delivery = (struct scan_span){0};
+    recorded->syscall_count = 0;
+    recorded->finished = false;
+    recorded->result = (struct recorded_result){
+        .compute = RECORDED_NONE, .allocate = RECORDED_NONE, .instructions = RECORDED_NONE};
+}
+
+static struct recorded_syscall *add_syscall(struct recorded_delivery *recorded, uint64_t line)
+{
+    struct recorded_syscall *syscalls =
+        array_reserve(recorded->syscalls, &recorded->syscall_capacity, recorded->syscall_count + 1,
+                      sizeof *syscalls);
+
+    if (syscalls == NULL)
+        return NULL;
+    recorded->syscalls = syscalls;
+    syscalls[recorded->syscall_count] = (struct recorded_syscall){.line = line};
+    return &syscalls[recorded->syscall_count++];
+}
+
+/* The scanner reads whole blocks, beyond the text's end. */
+static int pad(struct buf *text)
+{
+    if (buf_reserve(text, SCAN_PADDING) != 0)
+        return -1;
+    memset(text->data + text->length, 0, SCAN_PADDING);
+    return 0;
+}
+
+static void move(struct scan_span *span, const char *from, const char *to)
+{
+    if (span->at != NULL)
+        span->at = to + ((uintptr_t)span->at - (uintptr_t)from);
+}
+
+/* After the text has moved. */
+static void move_spans(struct recorded_delivery *recorded, const char *from, const char *to)
+{
+    move(&recorded->delivery, from, to);
+    for (size_t i = 0; i < recorded->syscall_count; i++) {
+        move(&recorded->syscalls[i].made, from, to);
+        move(&recorded->syscalls[i].answer, from, to);
+    }
+    move(&recorded->result.status, from, to);
+    move(&recorded->result.problem, from, to);
+    move(&recorded->result.fingerprint, from, to);
+}
+
+/* A copy of the span in `text`. */
+static int keep(struct recorded_delivery *recorded, struct scan_span span, struct scan_span *kept)
+{
+    struct buf *text = &recorded->text;
+    const char *before = text->data;
+
+    *kept = (struct scan_span){0};
+    if (span.at == NULL)
+        return 0;
+    if (buf_reserve(text, span.length + SCAN_PADDING) != 0)
+        return -1;
+    if (text->data != before)
+        move_spans(recorded, before, text->data);
+    *kept = (struct scan_span){text->data + text->length, span.length};
+    (void)buf_append(text, span.at, span.length); /* there is room */
+    return pad(text);
+}
+
+/* ---- entries ---- */
+
+/* The names of an entry's members: since swing-store, and before. */
+struct entry_names {
+    const char *syscalls, *made, *answer;
+};
+
+static const struct entry_names names_now = {"sc", "s", "r"};
+static const struct entry_names names_before = {"syscalls", "d", "response"};
+
+/* 1, 0 when it is no list of syscalls, -1 when memory ran out. */
+static int take_syscalls(struct recorded_delivery *recorded, struct scan_span list,
+                         const struct entry_names *names, uint64_t line)
+{
+    struct scan_cursor cursor;
+    struct scan_span pair;
+    enum scan_step step;
+
+    if (!scan_open(list, '[', &cursor))
+        return 0;
+    while ((step = scan_element(&cursor, &pair)) == SCAN_FOUND) {
+        struct recorded_syscall *syscall = add_syscall(recorded, line);
+
+        if (syscall == NULL)
+            return -1;
+        syscall->made = scan_get(pair, names->made);
+        syscall->answer = scan_get(pair, names->answer);
+        if (syscall->made.at == NULL || syscall->answer.at == NULL)
+            return 0;
+    }
+    return step == SCAN_END;
+}
+
+/* Kernels before swing-store kept of most answers the RESULT alone: it becomes ["ok",RESULT]. */
+static int complete_answers(struct recorded_delivery *recorded)
+{
+    for (size_t i = 0; i < recorded->syscall_count; i++) {
+        struct scan_span *answer = &recorded->syscalls[i].answer;
+        struct scan_span word = {0}, bare = *answer;
+        struct scan_cursor cursor;
+        struct buf text = {0};
+        int result;
+
+        if (scan_open(bare, '[', &cursor) && scan_element(&cursor, &word) == SCAN_FOUND &&
+            (scan_is(word, "\"ok\"") || scan_is(word, "\"error\"")))
+            continue;
+        buf_printf(&text, "[\"ok\",%.*s]", (int)bare.length, bare.at);
+        result = buf_failed(&text)
+                     ? -1
+                     : keep(recorded, (struct scan_span){text.data, text.length}, answer);
+        buf_free(&text);
+        if (result != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void take_result(struct recorded_delivery *recorded, struct scan_span result, uint64_t line)
+{
+    struct scan_span metering = scan_get(result, "metering");
+
+    recorded->finished = true;
+    recorded->result.line = line;
+    recorded->result.status = scan_string(scan_get(result, "status"));
+    recorded->result.compute = recorded_integer(metering, "computrons");
+    recorded->result.instructions = recorded_integer(result, "instructions");
+    recorded->result.fingerprint = scan_string(scan_get(result, "fingerprint"));
+}
+
+int recorded_delivery_parse(struct recorded_delivery *recorded, uint64_t line, struct error *error)
+{
+    struct scan_span text, result;
+    struct scan_cursor cursor;
+    bool now;
+    int taken;
+
+    clear(recorded);
+    if (pad(&recorded->text) != 0)
+        return error_memory(error, "a transcript");
+    text = (struct scan_span){recorded->text.data, recorded->text.length};
+    recorded->delivery = scan_get(text, "d");
+    result = scan_get(text, "r");
+    now = scan_get(text, names_now.syscalls).at != NULL;
+    taken = take_syscalls(recorded, scan_get(text, now ? "sc" : "syscalls"),
+                          now ? &names_now : &names_before, line);
+    if (taken < 0)
+        return error_memory(error, "a transcript");
+    if (taken == 0 || !scan_open(recorded->delivery, '[', &cursor) || (now && result.at == NULL))
+        return error_set(error, ERROR_INPUT,
+                         "not {\"d\":[...],\"sc\":[{\"s\":[...],\"r\":[...]},...],\"r\":{...}}");
+    take_result(recorded, result, line);
+    if (!now && complete_answers(recorded) != 0)
+        return error_memory(error, "a transcript");
+    return 0;
+}
+
+int recorded_delivery_fetch(struct recorded_delivery *recorded, struct store *store, int64_t vat,
+                            int64_t incarnation, int64_t position, struct error *error)
+{
+    bool found = false;
+
+    buf_clear(&recorded->text);
+    if (store_transcript_get(store, vat, incarnation, position, &recorded->text, &found, error) !=
+        0)
+        return -1;
+    if (found && recorded_delivery_parse(recorded, (uint64_t)position, error) == 0 &&
+        recorded->result.status.at != NULL)
+        return 0;
+    return error_set(error, ERROR_SYSTEM,
+                     "the store is damaged: the transcript of v%" PRId64 " at position %" PRId64
+                     " is %s",
+                     vat, position, found ? "no delivery" : "missing");
+}
+
+/* ---- piece by piece ---- */
+
+int recorded_delivery_begin(struct recorded_delivery *recorded, struct scan_span delivery)
+{
+    clear(recorded);
+    buf_clear(&recorded->text);
+    return keep(recorded, delivery, &recorded->delivery);
+}
+
+int recorded_delivery_add_syscall(struct recorded_delivery *recorded, struct scan_span made,
+                                  uint64_t line)
+{
+    struct recorded_syscall *syscall = add_syscall(recorded, line);
+
+    return syscall != NULL ? keep(recorded, made, &syscall->made) : -1;
+}
+
+int recorded_delivery_add_answer(struct recorded_delivery *recorded, struct scan_span answer)
+{
+    return keep(recorded, answer, &recorded->syscalls[recorded->syscall_count - 1].answer);
+}
+
+int recorded_delivery_add_result(struct recorded_delivery *recorded,
+                                 const struct recorded_result *result)
+{
+    struct recorded_result *kept = &recorded->result;
+
+    recorded->finished = true;
+    kept->compute = result->compute;
+    kept->allocate = result->allocate;
+    kept->instructions = result->instructions;
+    kept->line = result->line;
+    if (keep(recorded, result->status, &kept->status) != 0 ||
+        keep(recorded, result->problem, &kept->problem) != 0)
+        return -1;
+    return keep(recorded, result->fingerprint, &kept->fingerprint);
+}
+
+void recorded_delivery_free(struct recorded_delivery *recorded)
+{
+    buf_free(&recorded->text);
+    free(recorded->syscalls);
+    *recorded = (struct recorded_delivery){0};
+}
