@@ -71,6 +71,7 @@ help:
 	@echo 'make check-qemu the counter under a newer QEMU, which it builds first'
 	@echo 'make exchange   a thousand lines of business between the vats of examples/exchange'
 	@echo 'make vats       bundle the vats of the examples and tests'
+	@echo 'make compile-commands  build/compile_commands.json, for editors and clang-tidy'
 	@echo 'make lint       layout, includes, clang-tidy, cppcheck, shellcheck'
 	@echo 'make unit       the unit tests only'
 	@echo 'make program    the whole-program tests only'
@@ -96,23 +97,29 @@ remember = $(if $(call differ,$(strip $(file <$(1))),$(strip $(2))),$(shell mkdi
 FLAGS_FILE := $(BUILD)/flags
 $(call remember,$(FLAGS_FILE),$(CC) $(GASPIPE_CFLAGS) $(CFLAGS))
 
-# COMMANDS=1, of clang only, leaves beside each object how it was compiled.
+compile = $(CC) $(GASPIPE_CFLAGS) $(ROOM_CFLAGS) $(CFLAGS) $(PACKAGE_CFLAGS) -MMD -MP -c $(1) -o $(2)
+
 $(BUILD)/obj/%.o: %.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(call say,cc,$<)
-	$(Q)$(CC) $(GASPIPE_CFLAGS) $(ROOM_CFLAGS) $(CFLAGS) $(PACKAGE_CFLAGS) -MMD -MP \
-		$(if $(COMMANDS),-MJ $(@:.o=.json)) -c $< -o $@
+	$(Q)$(call compile,$<,$@)
+
+# How the object of the same name is compiled: an entry of compile_commands.json.
+json_text = "$(subst ",\",$(subst \,\\,$(1)))"
+json_member = $(call json_text,$(1)):$(call json_text,$(2))
+$(BUILD)/obj/%.json: %.c $(FLAGS_FILE) Makefile
+	$(shell mkdir -p $(@D))$(file >$@,{$(call json_member,directory,$(CURDIR)),$(call \
+		json_member,file,$<),$(call json_member,command,$(call compile,$<,$(@:.json=.o)))},)@:
 
 # The engine's files see XS's headers, with the defines that XS was compiled with.
 XS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_below,worker/xs))
-$(XS_OBJECTS): ROOM_CFLAGS = $(XS_CFLAGS)
+$(BUILD)/obj/worker/xs/%: ROOM_CFLAGS = $(XS_CFLAGS)
 $(XS_OBJECTS): $(XS_ARCHIVE)
 
 # Every line of gigabytes goes through these; the worker's own code stays as it is,
 # since its instructions are counted.
-SLOG_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_below,slog) base/json/json_same.c \
-	$(wildcard base/json/scan*.c) base/json/skip.c)
-$(SLOG_OBJECTS): ROOM_CFLAGS = $(if $(filter -O2,$(OPTIMIZE)),-O3)
+$(BUILD)/obj/slog/% $(BUILD)/obj/base/json/json_same.% $(BUILD)/obj/base/json/scan% \
+	$(BUILD)/obj/base/json/skip.%: ROOM_CFLAGS = $(if $(filter -O2,$(OPTIMIZE)),-O3)
 
 # Contract runtimes are carried inside the programs.
 $(BUILD)/obj/supervisor/runtime/plain_runtime.o: $(wildcard runtime/*.js)
@@ -127,7 +134,7 @@ $(SYSCALL_NAMES):
 	$(call say,make,$@)
 	$(Q)echo '#include <asm/unistd_64.h>' | $(CC) -E -dM - > $@.defines
 	$(Q)sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$$/[\2] = "\1",/p' $@.defines > $@
-$(BUILD)/obj/supervisor/count/syscall_name.o: ROOM_CFLAGS = -I$(dir $(SYSCALL_NAMES))
+$(BUILD)/obj/supervisor/count/syscall_name.%: ROOM_CFLAGS = -I$(dir $(SYSCALL_NAMES))
 $(BUILD)/obj/supervisor/count/syscall_name.o: $(SYSCALL_NAMES)
 
 # An archive is made anew also when a file has left its room.
@@ -185,7 +192,7 @@ endif
 
 # Only slogreport speaks HTTP.
 CURL_LIBS = $(shell pkg-config --libs libcurl)
-$(BUILD)/obj/tools/otlp/otlp_post.o: ROOM_CFLAGS = $(shell pkg-config --cflags libcurl)
+$(BUILD)/obj/tools/otlp/otlp_post.%: ROOM_CFLAGS = $(shell pkg-config --cflags libcurl)
 
 $(BUILD)/slogreport: $(BUILD)/obj/tools/slogreport.o $(call lib,tools slog base)
 	$(call say,link,$@)

@@ -1,7 +1,7 @@
 # Tests, fuzzing, benchmarks, lint. TESTS='PATTERN...' narrows check, unit and
 # program to files of these names (% is any text): make unit TESTS='test_buf test_net%'.
 
-.PHONY: check check-npm check-qemu unit program golden fuzz fuzzers bench objects lint
+.PHONY: check check-npm check-qemu unit program golden fuzz fuzzers bench objects compile-commands lint
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(call sources_below,tests/unit))
 PROGRAM_TESTS := $(wildcard tests/program/*.bats)
@@ -94,6 +94,10 @@ bench: all $(BENCH_PROGRAMS) $(NPM_PEERS) $(VAT_BUNDLES)
 # Every C file there is, compiled and not linked.
 ALL_C := $(call sources_below,$(ROOMS) bench tests/unit tests/fuzz tests/program)
 objects: $(patsubst %.c,$(BUILD)/obj/%.o,$(ALL_C))
+
+# $(BUILD)/compile_commands.json: how CC compiles each of them, for editors and clang-tidy.
+compile-commands: $(patsubst %.c,$(BUILD)/obj/%.json,$(ALL_C)) $(XS_DIR)/fetched $(SYSCALL_NAMES)
+	@cat $(filter %.json,$^) | sed -e '1s/^/[/' -e '$$s/,$$/]/' > $(BUILD)/compile_commands.json
 
 lint:
 	@scripts/setup --lint

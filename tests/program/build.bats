@@ -10,10 +10,34 @@ setup() {
     cd "$ROOT"
 }
 
+# Every C file that the build compiles.
+sources() {
+    find base proto worker counter sandbox store kernel supervisor slog tools bench tests -name '*.c'
+}
+
 @test "a second make builds nothing" {
     [ "$NATIVE" = "$BUILD" ] || skip "a sanitized build asks for the ordinary worker each time"
     run make --no-print-directory -q all
     assert_status 0
+}
+
+@test "compile_commands.json says of either compiler how each file is compiled" {
+    local there=$BATS_TEST_TMPDIR/there compiler file
+
+    for compiler in gcc clang; do
+        command -v $compiler > /dev/null || continue
+        run make --no-print-directory SAN= CC=$compiler BUILD="$there" compile-commands
+        assert_status 0
+        assert_equal "$(jq -r '.[].file' "$there/compile_commands.json" | sort)" "$(sources | sort)" "the files"
+        # One that needs XS, one that needs what the build generates, and an ordinary one.
+        for file in worker/xs/engine_xs_zeros.c supervisor/count/syscall_name.c base/buf.c; do
+            run bash -c "$(jq -r ".[] | select(.file == \"$file\") | .command" "$there/compile_commands.json")"
+            assert_equal "$output" ""
+            assert_status 0
+            [ -e "$there/obj/${file%.c}.o" ]
+        done
+        rm -r "$there"
+    done
 }
 
 @test "what is installed runs from there and finds its parts" {

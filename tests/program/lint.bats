@@ -138,6 +138,34 @@ project_with_git() {
     assert_output_has 'low/wrong.c:1'
 }
 
+@test "folders: one that holds too many source files is named" {
+    project_with_git
+    eval "$(grep '^folder_limit=' scripts/lint)"
+    for ((i = 1; i < folder_limit; i++)); do touch "high/$i.c"; done # and high.h
+    mkdir tests/unit high/inner
+    touch tests/unit/{1..99}.c high/inner/one.c high/{note,page}.md
+    run scripts/lint folders
+    assert_status 0
+    touch high/another.h
+    run scripts/lint folders
+    assert_status 1
+    assert_output_has "high/ holds $((folder_limit + 1)) source files"
+}
+
+@test "clang-tidy looks into headers, also those of a folder below another" {
+    command -v clang-tidy > /dev/null || skip 'no clang-tidy (scripts/setup --lint)'
+    cp "$ROOT/.clang-tidy" .
+    mkdir low/inner
+    printf 'static inline int twice(int n) { return n == 1 ? n : n; }\n' | tee low/fault.h > low/inner/fault.h
+    for header in low/fault.h low/inner/fault.h; do
+        printf '#include "%s"\nint once(int n);\nint once(int n) { return twice(n); }\n' $header > low/user.c
+        printf '[{"directory":"%s","file":"low/user.c","command":"clang -I. -c low/user.c"}]\n' "$PWD" \
+            > compile_commands.json
+        run -1 clang-tidy --quiet -p . low/user.c
+        assert_output_has "$header:1:"
+    done
+}
+
 @test "lint: a check that does not exist is a usage error" {
     run "$ROOT/scripts/lint" beauty
     assert_status 2

@@ -66,7 +66,7 @@ outcome() {
     cp frames/* original
     change() {
         sed "$1" original > changed
-        ! cmp -s changed original
+        run -1 cmp -s changed original
         replay --json changed
         assert_status 1
         assert_equal "$(outcome '[.status, .aspect]')" "[\"differs\",\"$2\"]"

@@ -237,7 +237,8 @@ JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
     assert_status 4
     all=$(all_spans file | wc -l)
     taken=$(all_spans there/taken | wc -l)
-    [ "$taken" -gt 0 ] && [ "$taken" -lt "$all" ]
+    [ "$taken" -gt 0 ]
+    [ "$taken" -lt "$all" ]
     [[ $stderr == *": $((all - taken)) of $all spans were not taken: HTTP status 503: not today"* ]] || fail "$stderr"
     # The report is there to its end.
     assert_equal "$output" "$(slogreport --json "$DATA/variety.slog.gz")" 'reports'

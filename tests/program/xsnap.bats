@@ -163,7 +163,7 @@ show() {
     each -- e1 wplain
     for file in theirs ours; do
         perl -0777 -pe 's/(\x00\x7d\x00\x00)\x40\x1f\x00\x00/$1\x00\x00\x00\x00/' $file/plain > full
-        ! cmp -s full $file/plain
+        run -1 cmp -s full $file/plain
     done
     same -r "$PWD/full" -- e1 'efor (let i = 0; i < 40000; i++) ({})[`k${i}`] = i;' e1
     assert_equal "$(cat ours/status)" 16
