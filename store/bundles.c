@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store/store_internal.h"
+#include "store/statements.h"
+#include "store/store.h"
 
 int store_bundle_put(struct store *store, const char *id, struct iovec json, struct error *error)
 {

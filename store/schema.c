@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <sqlite3.h>
+#include "store/schema.h"
 
-#include "store/store_internal.h"
+#include <stdint.h>
+#include <stdio.h>
+
+#include "store/statements.h"
+#include "store/store_error.h"
 
 /* "gasp" in the file's header (PRAGMA application_id) tells our files from others. */
 #define APPLICATION_ID 0x67617370
@@ -26,41 +30,26 @@ static const char schema[] =
     "                               bytes BLOB NOT NULL) STRICT;"
     "CREATE TABLE bundle (id TEXT PRIMARY KEY, json BLOB NOT NULL) STRICT;";
 
-static int query_number(struct store *store, const char *text, int64_t *number, struct error *error)
-{
-    sqlite3_stmt *statement;
-    int result = 0;
-
-    if (sqlite3_prepare_v2(store->database, text, -1, &statement, NULL) != SQLITE_OK)
-        return store_error(store, error);
-    if (sqlite3_step(statement) == SQLITE_ROW)
-        *number = sqlite3_column_int64(statement, 0);
-    else
-        result = store_error(store, error);
-    sqlite3_finalize(statement);
-    return result;
-}
-
 int schema_check(struct store *store, bool *empty, struct error *error)
 {
     int64_t application = 0, version = 0, tables = 0;
 
-    if (query_number(store, "PRAGMA application_id", &application, error) != 0 ||
-        query_number(store, "PRAGMA user_version", &version, error) != 0 ||
-        query_number(store, "SELECT count(*) FROM sqlite_schema", &tables, error) != 0)
+    if (statements_query(store, "PRAGMA application_id", &application, 1, error) != 0 ||
+        statements_query(store, "PRAGMA user_version", &version, 1, error) != 0 ||
+        statements_query(store, "SELECT count(*) FROM sqlite_schema", &tables, 1, error) != 0)
         return -1;
     *empty = application == 0 && tables == 0;
     if (*empty)
         return 0;
     if (application != APPLICATION_ID)
-        return error_set(error, ERROR_INPUT,
-                         "%s: not a gaspipe store (an SQLite file of another program)",
-                         store->path);
+        return store_error_set(store, error, ERROR_INPUT,
+                               "not a gaspipe store (an SQLite file of another program)");
     if (version != FORMAT_VERSION)
-        return error_set(error, ERROR_INPUT,
-                         "%s: a store of format %lld; this gaspipe reads %d: use the gaspipe that "
-                         "made it, or another folder",
-                         store->path, (long long)version, FORMAT_VERSION);
+        return store_error_set(
+            store, error, ERROR_INPUT,
+            "a store of format %lld; this gaspipe reads %d: use the gaspipe that "
+            "made it, or another folder",
+            (long long)version, FORMAT_VERSION);
     return 0;
 }
 
@@ -68,10 +57,9 @@ int schema_create(struct store *store, struct error *error)
 {
     char pragmas[128];
 
-    sqlite3_snprintf(sizeof pragmas, pragmas, "PRAGMA application_id=%d; PRAGMA user_version=%d;",
-                     APPLICATION_ID, FORMAT_VERSION);
-    if (sqlite3_exec(store->database, pragmas, NULL, NULL, NULL) != SQLITE_OK ||
-        sqlite3_exec(store->database, schema, NULL, NULL, NULL) != SQLITE_OK)
-        return store_error(store, error);
-    return 0;
+    snprintf(pragmas, sizeof pragmas, "PRAGMA application_id=%d; PRAGMA user_version=%d;",
+             APPLICATION_ID, FORMAT_VERSION);
+    if (statements_execute(store, pragmas, error) != 0)
+        return -1;
+    return statements_execute(store, schema, error);
 }

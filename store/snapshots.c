@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "store/snapshot_bytes.h"
-#include "store/store_internal.h"
+#include "store/statements.h"
+#include "store/store.h"
+#include "store/store_error.h"
 
 /* Keeps the content, which nobody refers to yet. */
 static int put_content(struct store *store, int fd, struct store_snapshot *snapshot,
@@ -56,18 +58,18 @@ int store_snapshot_put_named(struct store *store, const char *name, int fd,
 
 static int lost(const struct store *store, const char *hash, struct error *error)
 {
-    return error_set(error, ERROR_SYSTEM, "%s: the store is damaged: no snapshot %.64s",
-                     store->path, hash);
+    return store_error_set(store, error, ERROR_SYSTEM, "the store is damaged: no snapshot %.64s",
+                           hash);
 }
 
 static int take_hash(struct store *store, struct iovec bytes, char hash[STORE_HASH_SIZE],
                      struct error *error)
 {
     if (bytes.iov_len != STORE_HASH_SIZE - 1)
-        return error_set(error, ERROR_SYSTEM,
-                         "%s: the store is damaged: a snapshot's hash of %zu "
-                         "digits",
-                         store->path, bytes.iov_len);
+        return store_error_set(store, error, ERROR_SYSTEM,
+                               "the store is damaged: a snapshot's hash of %zu "
+                               "digits",
+                               bytes.iov_len);
     memcpy(hash, bytes.iov_base, bytes.iov_len);
     hash[bytes.iov_len] = '\0';
     return 0;
@@ -135,6 +137,7 @@ int store_snapshot_delete(struct store *store, int64_t vat, struct error *error)
 
 int store_snapshot_read(struct store *store, const char *hash, int fd, struct error *error)
 {
+    struct error reason;
     bool found;
     int result;
 
@@ -142,9 +145,9 @@ int store_snapshot_read(struct store *store, const char *hash, int fd, struct er
     result = statement_step(store, STATEMENT_CONTENT_GET, &found, error);
     if (found) {
         result = snapshot_bytes_unpack(statement_bytes(store, STATEMENT_CONTENT_GET, 0), hash, fd,
-                                       error);
+                                       &reason);
         if (result != 0)
-            error_prefix(error, "%s: snapshot %.12s...", store->path, hash);
+            store_error_set(store, error, reason.kind, "snapshot %.12s...: %s", hash, reason.text);
     } else if (result == 0) {
         result = lost(store, hash, error);
     }

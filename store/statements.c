@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include "store/store_error.h"
 #include "store/store_internal.h"
 
 static const char *const statement_text[STATEMENTS] = {
@@ -77,6 +78,29 @@ void statements_finalize(struct store *store)
         sqlite3_finalize(store->statements[i]);
 }
 
+int statements_execute(struct store *store, const char *text, struct error *error)
+{
+    if (sqlite3_exec(store->database, text, NULL, NULL, NULL) != SQLITE_OK)
+        return store_error(store, error);
+    return 0;
+}
+
+int statements_query(struct store *store, const char *text, int64_t *numbers, int count,
+                     struct error *error)
+{
+    sqlite3_stmt *statement;
+    int result = 0;
+
+    if (sqlite3_prepare_v2(store->database, text, -1, &statement, NULL) != SQLITE_OK)
+        return store_error(store, error);
+    if (sqlite3_step(statement) != SQLITE_ROW)
+        result = store_error(store, error);
+    for (int i = 0; result == 0 && i < count; i++)
+        numbers[i] = sqlite3_column_int64(statement, i);
+    sqlite3_finalize(statement);
+    return result;
+}
+
 static void note_bound(struct store *store, int result)
 {
     if (result != SQLITE_OK)
@@ -109,7 +133,7 @@ int statement_step(struct store *store, enum statement which, bool *row, struct 
     *row = false;
     store->bind_result = SQLITE_OK;
     if (bound != SQLITE_OK)
-        return error_set(error, ERROR_SYSTEM, "%s: %s", store->path, sqlite3_errstr(bound));
+        return store_error_set(store, error, ERROR_SYSTEM, "%s", sqlite3_errstr(bound));
     code = sqlite3_step(store->statements[which]);
     *row = code == SQLITE_ROW;
     if (code == SQLITE_ROW || code == SQLITE_DONE)

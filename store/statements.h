@@ -66,6 +66,13 @@ enum statement {
 int statements_prepare(struct store *store, struct error *error);
 void statements_finalize(struct store *store);
 
+/* Executes SQL that gives no rows. */
+int statements_execute(struct store *store, const char *text, struct error *error);
+
+/* Executes SQL that gives one row of `count` integers: for rare ones, which are not prepared. */
+int statements_query(struct store *store, const char *text, int64_t *numbers, int count,
+                     struct error *error);
+
 /* Parameters count from 1. */
 void statement_bind_integer(struct store *store, enum statement which, int index, int64_t number);
 void statement_bind_blob(struct store *store, enum statement which, int index, struct iovec bytes);

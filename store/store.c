@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/schema.h"
+#include "store/store_error.h"
 #include "store/store_internal.h"
 
 /* A reader and a writer lock each other out for moments only. */
@@ -16,33 +18,7 @@ enum { BUSY_MS = 5000 };
 /* Between transactions the cache of keys is emptied when it has grown beyond this. */
 enum { CACHE_BYTES_MAX = 256 * 1024 * 1024 };
 
-int(store_error)(struct store *store, struct error *error)
-{
-    switch (sqlite3_errcode(store->database)) {
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        return error_set(error, ERROR_SYSTEM, "%s: the store is in use by another process",
-                         store->path);
-    case SQLITE_NOTADB:
-        return error_set(error, ERROR_INPUT, "%s: not a gaspipe store (no SQLite file)",
-                         store->path);
-    case SQLITE_CORRUPT:
-        return error_set(error, ERROR_SYSTEM, "%s: the store is damaged: %s", store->path,
-                         sqlite3_errmsg(store->database));
-    default:
-        return error_set(error, ERROR_SYSTEM, "%s: %s", store->path,
-                         sqlite3_errmsg(store->database));
-    }
-}
-
 /* ---- opening ---- */
-
-static int execute(struct store *store, const char *text, struct error *error)
-{
-    if (sqlite3_exec(store->database, text, NULL, NULL, NULL) != SQLITE_OK)
-        return store_error(store, error);
-    return 0;
-}
 
 static struct store *store_new(const char *folder, struct error *error)
 {
@@ -77,8 +53,8 @@ static int lock_folder(struct store *store, const char *folder, struct error *er
     if (flock(store->folder_fd, LOCK_EX | LOCK_NB) == 0)
         return 0;
     if (errno == EWOULDBLOCK)
-        return error_set(error, ERROR_SYSTEM, "%s: the store is in use by another process",
-                         store->path);
+        return store_error_set(store, error, ERROR_SYSTEM,
+                               "the store is in use by another process");
     return error_system(error, errno, "%s: cannot lock the store's folder", folder);
 }
 
@@ -87,9 +63,9 @@ static int open_database(struct store *store, int flags, struct error *error)
     int code = sqlite3_open_v2(store->path, &store->database, flags, NULL);
 
     if (code != SQLITE_OK)
-        return error_set(error, ERROR_SYSTEM, "%s: cannot open the store: %s", store->path,
-                         store->database == NULL ? sqlite3_errstr(code)
-                                                 : sqlite3_errmsg(store->database));
+        return store_error_set(store, error, ERROR_SYSTEM, "cannot open the store: %s",
+                               store->database == NULL ? sqlite3_errstr(code)
+                                                       : sqlite3_errmsg(store->database));
     (void)sqlite3_busy_timeout(store->database, BUSY_MS); /* cannot fail on an open database */
     return 0;
 }
@@ -100,13 +76,15 @@ static int set_up(struct store *store, struct error *error)
     bool empty;
 
     if (schema_check(store, &empty, error) != 0 ||
-        execute(store,
-                "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY;"
-                "PRAGMA secure_delete=OFF; PRAGMA cache_size=-16384;",
-                error) != 0)
+        statements_execute(
+            store,
+            "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY;"
+            "PRAGMA secure_delete=OFF; PRAGMA cache_size=-16384;",
+            error) != 0)
         return -1;
-    if (empty && (execute(store, "BEGIN IMMEDIATE", error) != 0 ||
-                  schema_create(store, error) != 0 || execute(store, "COMMIT", error) != 0))
+    if (empty &&
+        (statements_execute(store, "BEGIN IMMEDIATE", error) != 0 ||
+         schema_create(store, error) != 0 || statements_execute(store, "COMMIT", error) != 0))
         return -1;
     return statements_prepare(store, error);
 }
@@ -132,7 +110,7 @@ static int look_for_file(struct store *store, struct error *error)
     if (stat(store->path, &status) == 0)
         return 0;
     if (errno == ENOENT || errno == ENOTDIR)
-        return error_set(error, ERROR_INPUT, "%s: no such store", store->path);
+        return store_error_set(store, error, ERROR_INPUT, "no such store");
     return error_system(error, errno, "%s: cannot look for the store", store->path);
 }
 
@@ -143,7 +121,7 @@ static int set_up_reader(struct store *store, struct error *error)
     if (schema_check(store, &empty, error) != 0)
         return -1;
     if (empty)
-        return error_set(error, ERROR_INPUT, "%s: a store that holds nothing yet", store->path);
+        return store_error_set(store, error, ERROR_INPUT, "a store that holds nothing yet");
     return statements_prepare(store, error);
 }
 
@@ -195,7 +173,7 @@ int store_transaction_commit(struct store *store, struct error *error)
     if (!in_transaction(store))
         return 0;
     if (store->cache.savepoint_count > 0)
-        return error_set(error, ERROR_SYSTEM, "%s: a crank is not ended", store->path);
+        return store_error_set(store, error, ERROR_SYSTEM, "a crank is not ended");
     if (statement_run(store, STATEMENT_COMMIT, error) != 0)
         return -1;
     if (store->cache.bytes > CACHE_BYTES_MAX)
@@ -225,7 +203,7 @@ static int look_for_savepoint(const struct store *store, struct error *error)
 {
     if (store->cache.savepoint_count > 0)
         return 0;
-    return error_set(error, ERROR_SYSTEM, "%s: no crank is begun", store->path);
+    return store_error_set(store, error, ERROR_SYSTEM, "no crank is begun");
 }
 
 int store_savepoint_undo(struct store *store, struct error *error)

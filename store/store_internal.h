@@ -9,7 +9,10 @@
 #include "store/statements.h"
 #include "store/store.h"
 
-/* What the files of this room share: the store from within. */
+/*
+ * What a store is made of: for store.c, keys.c, vatstores.c, and the SQL beneath them in
+ * statements.c and store_error.c. The others of this room use statements.h.
+ */
 
 struct store {
     sqlite3 *database;
@@ -24,16 +27,5 @@ struct store {
     void *changed_context;
     struct buf scope; /* of the change that is told */
 };
-
-/* Fills the error with what SQLite says was wrong. Returns -1. */
-int store_error(struct store *store, struct error *error);
-
-#define store_error(...) error_minus_one((store_error)(__VA_ARGS__))
-
-/* ---- schema.c ---- */
-
-/* Whether the file is ours and of our format; *empty: it holds nothing yet. */
-int schema_check(struct store *store, bool *empty, struct error *error);
-int schema_create(struct store *store, struct error *error);
 
 #endif

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store/store_internal.h"
+#include "store/statements.h"
+#include "store/store.h"
 
-/* Asked once in a while: not worth a prepared statement. */
 static int query_sum(struct store *store, const char *text, struct store_sum *sum,
                      struct error *error)
 {
-    sqlite3_stmt *statement;
-    int result = 0;
+    int64_t numbers[2];
 
-    if (sqlite3_prepare_v2(store->database, text, -1, &statement, NULL) != SQLITE_OK)
-        return store_error(store, error);
-    if (sqlite3_step(statement) == SQLITE_ROW) {
-        sum->items = sqlite3_column_int64(statement, 0);
-        sum->bytes = sqlite3_column_int64(statement, 1);
-    } else {
-        result = store_error(store, error);
-    }
-    sqlite3_finalize(statement);
-    return result;
+    if (statements_query(store, text, numbers, 2, error) != 0)
+        return -1;
+    *sum = (struct store_sum){.items = numbers[0], .bytes = numbers[1]};
+    return 0;
 }
 
 static int sum_tables(struct store *store, struct store_sums *sums, struct error *error)

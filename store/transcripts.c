@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store/store_internal.h"
+#include "store/statements.h"
+#include "store/store.h"
 
 int store_transcript_add(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
                          struct iovec item, struct error *error)
