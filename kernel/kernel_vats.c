@@ -6,6 +6,7 @@
 
 #include "base/json/json_value.h"
 #include "kernel/devices/device.h"
+#include "kernel/devices/device_call.h"
 #include "kernel/graph/clist.h"
 #include "kernel/graph/object.h"
 #include "kernel/graph/queue.h"
@@ -41,7 +42,13 @@ int kernel_root(struct kernel *kernel, const char *vat_name, char kref[KERNEL_RE
 int kernel_device(struct kernel *kernel, const char *device_name, char kref[KERNEL_REF_SIZE],
                   bool *found, struct error *error)
 {
-    return crank_hash_outside(kernel, device_root(kernel, device_name, kref, found, error), error);
+    int64_t device;
+
+    *found = device_is_known(device_name);
+    if (!*found)
+        return 0;
+    return crank_hash_outside(kernel, device_root(kernel, device_name, &device, kref, error),
+                              error);
 }
 
 int kernel_name_bundle(struct kernel *kernel, const char *name, const char *bundle_id,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernel/devices/device.h"
-#include "kernel/graph/object.h"
+#include "kernel/devices/device_call.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
+#include "kernel/graph/retire.h"
 #include "kernel/records/capdata.h"
 #include "kernel/state.h"
 #include "kernel/syscall.h"
@@ -147,7 +147,7 @@ static int perform_retire(struct kernel *kernel, int64_t vat, const struct vat_s
     (void)vat;
     (void)syscall;
     (void)answer;
-    return object_retire(kernel, json_array_get(ksc, 1), error);
+    return retire_objects(kernel, json_array_get(ksc, 1), error);
 }
 
 static int perform_abandon(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
@@ -160,7 +160,7 @@ static int perform_abandon(struct kernel *kernel, int64_t vat, const struct vat_
     (void)answer;
     json_array_foreach(json_array_get(ksc, 2), i, koid)
     {
-        if (object_orphan(kernel, json_string_value(koid), vat, error) != 0)
+        if (retire_abandon(kernel, json_string_value(koid), vat, error) != 0)
             return -1;
     }
     return 0;

@@ -15,15 +15,6 @@
 
 enum { BUNDLE_ID_LENGTH = 131 }; /* "b1-" and a SHA-512 in hexadecimal digits */
 
-const char *bundle_device_text(const json_t *value)
-{
-    const char *text = json_string_value(value);
-
-    if (text == NULL || text[0] == '!')
-        return text == NULL ? NULL : text + 1;
-    return text[0] >= '!' && text[0] <= '-' ? NULL : text;
-}
-
 static int get_bundle(struct kernel *kernel, const char *bundle_id, struct buf *json, bool *found,
                       struct error *error)
 {
@@ -54,7 +45,7 @@ static json_t *convert(const json_t *value, bool to_smallcaps)
     size_t i;
 
     if (json_is_string(value)) {
-        text = to_smallcaps ? json_string_value(value) : bundle_device_text(value);
+        text = to_smallcaps ? json_string_value(value) : capdata_text(value);
         if (text == NULL)
             return NULL;
         return to_smallcaps ? capdata_string(text) : json_string(text);
@@ -193,7 +184,7 @@ static int give_cap(struct kernel *kernel, struct device_call *call, const char 
 
 int bundle_device_cap(struct kernel *kernel, struct device_call *call, struct error *error)
 {
-    const char *bundle_id = bundle_device_text(json_array_get(call->arguments, 0));
+    const char *bundle_id = capdata_text(json_array_get(call->arguments, 0));
 
     if (bundle_id == NULL || strlen(bundle_id) != BUNDLE_ID_LENGTH ||
         strncmp(bundle_id, "b1-", 3) != 0 ||
@@ -206,7 +197,7 @@ int bundle_device_cap(struct kernel *kernel, struct device_call *call, struct er
 static int look_up_name(struct kernel *kernel, struct device_call *call, struct buf *bundle_id,
                         bool *found, struct error *error)
 {
-    const char *name = bundle_device_text(json_array_get(call->arguments, 0));
+    const char *name = capdata_text(json_array_get(call->arguments, 0));
     char key[KEYS_NAME_SIZE];
 
     *found = false;
@@ -228,12 +219,6 @@ int bundle_device_named_cap(struct kernel *kernel, struct device_call *call, str
     return result;
 }
 
-static int give_text(struct device_call *call, const char *text, struct error *error)
-{
-    call->result = capdata_string(text);
-    return call->result != NULL ? 0 : error_memory(error, "an answer");
-}
-
 int bundle_device_id_by_name(struct kernel *kernel, struct device_call *call, struct error *error)
 {
     struct buf bundle_id = {0};
@@ -241,7 +226,7 @@ int bundle_device_id_by_name(struct kernel *kernel, struct device_call *call, st
     int result = look_up_name(kernel, call, &bundle_id, &found, error);
 
     if (result == 0 && found)
-        result = give_text(call, buf_string(&bundle_id), error);
+        result = device_answer_text(call, buf_string(&bundle_id), error);
     buf_free(&bundle_id);
     return result;
 }
@@ -280,7 +265,7 @@ int bundle_device_node(struct kernel *kernel, struct device_call *call, struct e
     if (result == 0 && !found)
         result = device_refuse(call, error, "it is no bundle's node");
     else if (result == 0 && strcmp(call->method, "getBundleID") == 0)
-        result = give_text(call, buf_string(&bundle_id), error);
+        result = device_answer_text(call, buf_string(&bundle_id), error);
     else if (result == 0 && strcmp(call->method, "getBundle") == 0)
         result = give_bundle(kernel, call, buf_string(&bundle_id), error);
     else if (result == 0)

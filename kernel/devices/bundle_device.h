@@ -13,9 +13,6 @@
 
 enum { BUNDLE_DEVICE_ID_SIZE = 160 };
 
-/* The text that a smallcaps value is, borrowed; NULL: it is something else. */
-const char *bundle_device_text(const json_t *value);
-
 int bundle_device_has(struct kernel *kernel, const char *bundle_id, bool *found,
                       struct error *error);
 

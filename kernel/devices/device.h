@@ -34,23 +34,17 @@ int device_echo(struct kernel *kernel, struct device_call *call, struct error *e
 int device_clock(struct kernel *kernel, struct device_call *call, struct error *error);
 int device_vat_admin(struct kernel *kernel, struct device_call *call, struct error *error);
 
-/*
- * Calls a node; *answer is ["ok",capdata] or ["error",message] with krefs, the
- * caller's. `method` is the kernel's text, `arguments` capdata.
- */
-int device_invoke(struct kernel *kernel, const char *kdid, const char *method,
-                  const json_t *arguments, json_t **answer, struct error *error);
+/* The root node of the device of that name, one of device_is_known(); creates the device. */
+int device_root(struct kernel *kernel, const char *name, int64_t *device,
+                char kdid[KERNEL_REF_SIZE], struct error *error);
 
-/* ---- for devices ---- */
-
-/* The root node of the device of that name, made where there is none; not *found: no such device.
- */
-int device_root(struct kernel *kernel, const char *name, char kdid[KERNEL_REF_SIZE], bool *found,
-                struct error *error);
-
-/* The number of a device that was made. */
+/* The number of a device; not *found: it has not been created. */
 int device_named(struct kernel *kernel, const char *name, int64_t *device, bool *found,
                  struct error *error);
+
+/* Both directions of an entry of the device's c-list. */
+int device_set_entry(struct kernel *kernel, int64_t device, const char *kref, const char *reference,
+                     struct error *error);
 
 /* The kref of a device's node. */
 int device_node(struct kernel *kernel, int64_t device, const char *node, char kdid[KERNEL_REF_SIZE],
@@ -64,6 +58,9 @@ int device_set_state(struct kernel *kernel, int64_t device, const json_t *state,
 /* Sends without waiting for a result. Takes the arguments, a smallcaps tree without slots, over. */
 int device_send(struct kernel *kernel, const char *target, const char *method, json_t *arguments,
                 struct error *error);
+
+/* Answers with a text. */
+int device_answer_text(struct device_call *call, const char *text, struct error *error);
 
 /* Says why it cannot be done; 0, or -1 when memory ran out. */
 int device_refuse(struct device_call *call, struct error *error, const char *format, ...)

@@ -368,14 +368,12 @@ int kernel_set_clock(struct kernel *kernel, int64_t now, bool *woken, struct err
     char kdid[KERNEL_REF_SIZE];
     int64_t device;
     json_t *state;
-    bool found;
     int result;
 
     *woken = false;
     if (now < 0)
         return error_set(error, ERROR_INPUT, "the clock has no time before 0");
-    if (device_root(kernel, "clock", kdid, &found, error) != 0 ||
-        device_named(kernel, "clock", &device, &found, error) != 0 ||
+    if (device_root(kernel, "clock", &device, kdid, error) != 0 ||
         get_state(kernel, device, &state, error) != 0)
         return -1;
     result = set_time(kernel, device, state, now, woken, error);

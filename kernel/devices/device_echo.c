@@ -24,16 +24,6 @@ static int echo(struct kernel *kernel, struct device_call *call, struct error *e
     return call->result != NULL ? 0 : device_refuse(call, error, "%s", problem.text);
 }
 
-/* The text behind a smallcaps text that is nothing else. */
-static const char *plain_text(const json_t *value)
-{
-    const char *text = json_string_value(value);
-
-    if (text == NULL || text[0] == '!')
-        return text == NULL ? NULL : text + 1;
-    return text[0] >= '!' && text[0] <= '-' ? NULL : text;
-}
-
 static json_t *sum_of_texts(const char *a, const char *b)
 {
     json_t *sum = json_sprintf("%s%s", a, b), *escaped;
@@ -57,8 +47,8 @@ static json_t *sum_of(const json_t *a, const json_t *b)
     if (json_is_string(a) && json_is_string(b) && capdata_natural(a, &left) &&
         capdata_natural(b, &right) && !__builtin_add_overflow(left, right, &sum))
         return json_sprintf("+%" PRId64, sum);
-    if (plain_text(a) != NULL && plain_text(b) != NULL)
-        return sum_of_texts(plain_text(a), plain_text(b));
+    if (capdata_text(a) != NULL && capdata_text(b) != NULL)
+        return sum_of_texts(capdata_text(a), capdata_text(b));
     return NULL;
 }
 

@@ -27,13 +27,7 @@ static const json_t *argument(const struct device_call *call, size_t index)
 
 static const char *text_argument(const struct device_call *call, size_t index)
 {
-    return bundle_device_text(argument(call, index));
-}
-
-static int give_text(struct device_call *call, const char *text, struct error *error)
-{
-    call->result = capdata_string(text);
-    return call->result != NULL ? 0 : error_memory(error, "an answer");
+    return capdata_text(argument(call, index));
 }
 
 /* ---- meters ---- */
@@ -49,7 +43,7 @@ static int create_meter(struct kernel *kernel, struct device_call *call, struct 
         return device_refuse(call, error, "createMeter wants two bigints");
     if (vat_meter_create(kernel, remaining, threshold, meter_id, error) != 0)
         return -1;
-    return give_text(call, meter_id, error);
+    return device_answer_text(call, meter_id, error);
 }
 
 static int create_unlimited_meter(struct kernel *kernel, struct device_call *call,
@@ -59,7 +53,7 @@ static int create_unlimited_meter(struct kernel *kernel, struct device_call *cal
 
     if (vat_meter_create(kernel, VAT_METER_UNLIMITED, 0, meter_id, error) != 0)
         return -1;
-    return give_text(call, meter_id, error);
+    return device_answer_text(call, meter_id, error);
 }
 
 /* The meter that the first argument names; not *found: refused. */
@@ -127,7 +121,7 @@ static int get_meter(struct kernel *kernel, struct device_call *call, struct err
  */
 static json_t *option_value(const json_t *value)
 {
-    const char *text = bundle_device_text(value);
+    const char *text = capdata_text(value);
 
     if (json_is_boolean(value) || json_is_integer(value))
         return json_copy((json_t *)(uintptr_t)value);
@@ -203,15 +197,15 @@ static int queue_create(struct kernel *kernel, struct device_call *call, const c
                              "dynamicOptions", plain_options(argument(call, 1))),
                    error) != 0)
         return -1;
-    return give_text(call, vat_id, error);
+    return device_answer_text(call, vat_id, error);
 }
 
 /* Refuses options of which the kernel could make nothing. */
 static int check_options(struct kernel *kernel, struct device_call *call, const json_t *options,
                          struct error *error)
 {
-    const char *name = bundle_device_text(json_object_get(options, "name"));
-    const char *meter_id = bundle_device_text(json_object_get(options, "meterID"));
+    const char *name = capdata_text(json_object_get(options, "name"));
+    const char *meter_id = capdata_text(json_object_get(options, "meterID"));
     struct vat_meter meter;
     bool found = false;
 
@@ -302,7 +296,7 @@ static int queue_upgrade(struct kernel *kernel, struct device_call *call, json_t
                              text_argument(call, 3)),
                    error) != 0)
         return -1;
-    return give_text(call, upgrade_id, error);
+    return device_answer_text(call, upgrade_id, error);
 }
 
 static int upgrade_vat(struct kernel *kernel, struct device_call *call, struct error *error)

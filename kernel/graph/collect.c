@@ -7,6 +7,7 @@
 #include "kernel/graph/gc_action.h"
 #include "kernel/graph/object.h"
 #include "kernel/graph/promise.h"
+#include "kernel/graph/retire.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/refcount.h"
 #include "kernel/records/vat_record.h"
@@ -75,7 +76,7 @@ static int retire_orphan(struct kernel *kernel, const char *koid, bool recogniza
     koids = json_pack("[s]", koid);
     if (koids == NULL)
         return error_memory(error, "garbage");
-    result = object_retire(kernel, koids, error);
+    result = retire_objects(kernel, koids, error);
     json_decref(koids);
     return result;
 }
@@ -83,11 +84,7 @@ static int retire_orphan(struct kernel *kernel, const char *koid, bool recogniza
 /* The vat that owns it has ended: what cleaning up will do to it is done now. */
 static int make_orphan(struct kernel *kernel, const char *koid, int64_t owner, struct error *error)
 {
-    char key[KEYS_NAME_SIZE];
-
-    if (keys_delete(kernel, keys_name(key, "%s.owner", koid), error) != 0)
-        return -1;
-    return clist_forget(kernel, owner, koid, error);
+    return object_disown(kernel, koid, error) != 0 ? -1 : clist_forget(kernel, owner, koid, error);
 }
 
 static int look_at_object(struct kernel *kernel, const char *koid, json_t *actions,

@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "kernel/graph/clist.h"
-#include "kernel/graph/gc_action.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/refcount.h"
 #include "kernel/records/reference.h"
@@ -89,67 +87,20 @@ int object_device_of(struct kernel *kernel, const char *kdid, int64_t *device, s
     return 0;
 }
 
+int object_disown(struct kernel *kernel, const char *koid, struct error *error)
+{
+    char key[KEYS_NAME_SIZE];
+
+    return keys_delete(kernel, keys_name(key, "%s.owner", koid), error);
+}
+
 int object_delete(struct kernel *kernel, const char *koid, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
 
-    if (keys_delete(kernel, keys_name(key, "%s.owner", koid), error) != 0)
+    if (object_disown(kernel, koid, error) != 0)
         return -1;
     return keys_delete(kernel, keys_name(key, "%s.refCount", koid), error);
-}
-
-int object_orphan(struct kernel *kernel, const char *koid, int64_t vat, struct error *error)
-{
-    char key[KEYS_NAME_SIZE];
-    int64_t owner;
-
-    if (object_owner(kernel, koid, &owner, error) != 0)
-        return -1;
-    if (owner != vat)
-        return error_set(error, ERROR_INPUT, "%s is not an object of v%" PRId64, koid, vat);
-    if (keys_delete(kernel, keys_name(key, "%s.owner", koid), error) != 0 ||
-        clist_forget(kernel, vat, koid, error) != 0)
-        return -1;
-    return reference_set_add(&kernel->maybe_free, koid, error);
-}
-
-static int retire_import_of_all(struct kernel *kernel, const char *koid, json_t *actions,
-                                struct error *error)
-{
-    int64_t vat = 0;
-    bool found, imports;
-
-    for (;;) {
-        if (vat_record_next(kernel, vat, &vat, &found, error) != 0)
-            return -1;
-        if (!found)
-            return 0;
-        if (clist_imports(kernel, vat, koid, &imports, error) != 0)
-            return -1;
-        if (imports && gc_action_append(actions, vat, GC_RETIRE_IMPORT, koid, error) != 0)
-            return -1;
-    }
-}
-
-int object_retire(struct kernel *kernel, const json_t *koids, struct error *error)
-{
-    json_t *actions = json_array();
-    const json_t *koid;
-    int result = 0;
-    size_t i;
-
-    json_array_foreach(koids, i, koid)
-    {
-        if (retire_import_of_all(kernel, json_string_value(koid), actions, error) != 0 ||
-            object_delete(kernel, json_string_value(koid), error) != 0) {
-            result = -1;
-            goto out;
-        }
-    }
-    result = gc_action_add(kernel, actions, error);
-out:
-    json_decref(actions);
-    return result;
 }
 
 int object_pin(struct kernel *kernel, const char *koid, struct error *error)

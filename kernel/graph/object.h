@@ -25,14 +25,9 @@ int object_living_owner(struct kernel *kernel, const char *koid, int64_t *vat, s
 /* The device of a node. */
 int object_device_of(struct kernel *kernel, const char *kdid, int64_t *device, struct error *error);
 
+/* Makes it an orphan; its owner's c-list stays as it is. */
+int object_disown(struct kernel *kernel, const char *koid, struct error *error);
 int object_delete(struct kernel *kernel, const char *koid, struct error *error);
-
-/* Nobody owns it any more; the vat's c-list loses it. -1 with ERROR_INPUT if it is not the vat's.
- */
-int object_orphan(struct kernel *kernel, const char *koid, int64_t vat, struct error *error);
-
-/* Deletes objects and queues retireImport for all who can tell them; an array of krefs. */
-int object_retire(struct kernel *kernel, const json_t *koids, struct error *error);
 
 /* Holds it reachable for good; once, however often it is called. */
 int object_pin(struct kernel *kernel, const char *koid, struct error *error);

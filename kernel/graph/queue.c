@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "kernel/graph/promise.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/refcount.h"
 #include "kernel/state.h"
@@ -163,28 +162,4 @@ int queue_notify(struct kernel *kernel, int64_t vat, const char *kpid, struct er
         return -1;
     return add_new(kernel, json_pack("{s:s,s:s,s:s}", "type", "notify", "vatID", id, "kpid", kpid),
                    error);
-}
-
-int queue_kernel_message(struct kernel *kernel, const char *target, json_t *methargs,
-                         struct error *error)
-{
-    char kpid[KERNEL_REF_SIZE];
-    json_t *message = NULL;
-    int result = -1;
-
-    if (methargs == NULL) {
-        error_memory(error, "a message of the kernel");
-        return -1;
-    }
-    if (promise_add(kernel, 0, "logFailure", kpid, error) != 0)
-        goto out;
-    message = json_pack("{s:O,s:s}", "methargs", methargs, "result", kpid);
-    if (message == NULL)
-        error_memory(error, "a message of the kernel");
-    else
-        result = queue_new_send(kernel, target, message, error);
-out:
-    json_decref(message);
-    json_decref(methargs);
-    return result;
 }

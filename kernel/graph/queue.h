@@ -45,9 +45,4 @@ int queue_release_send(struct kernel *kernel, const json_t *send, struct error *
 /* Queues that the vat be told of the promise, and counts that. */
 int queue_notify(struct kernel *kernel, int64_t vat, const char *kpid, struct error *error);
 
-/* A new message of the kernel's to an object; the result's promise logs a failure. Takes `methargs`
- * over. */
-int queue_kernel_message(struct kernel *kernel, const char *target, json_t *methargs,
-                         struct error *error);
-
 #endif

@@ -7,6 +7,7 @@
 #include "kernel/graph/clist.h"
 #include "kernel/graph/object.h"
 #include "kernel/graph/promise.h"
+#include "kernel/graph/retire.h"
 #include "kernel/lifecycle/terminate.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/keys.h"
@@ -110,7 +111,7 @@ static int orphan_exports(struct kernel *kernel, int64_t vat, struct error *erro
             continue;
         result = keys_require(kernel, key.data, &kref, error);
         if (result == 0)
-            result = object_orphan(kernel, kref.data, vat, error);
+            result = retire_abandon(kernel, kref.data, vat, error);
     }
     buf_free(&kref);
     buf_free(&key);

@@ -10,6 +10,7 @@
 #include "kernel/graph/object.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
+#include "kernel/graph/retire.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/refcount.h"
@@ -47,6 +48,31 @@ int terminate_stop_worker(struct kernel *kernel, int64_t vat, struct error *erro
     return 0;
 }
 
+/* A message of the kernel's own; its result's promise logs a failure. Takes `methargs` over. */
+static int send_from_kernel(struct kernel *kernel, const char *target, json_t *methargs,
+                            struct error *error)
+{
+    char kpid[KERNEL_REF_SIZE];
+    json_t *message = NULL;
+    int result = -1;
+
+    if (methargs == NULL) {
+        error_memory(error, "a message of the kernel");
+        return -1;
+    }
+    if (promise_add(kernel, 0, "logFailure", kpid, error) != 0)
+        goto out;
+    message = json_pack("{s:O,s:s}", "methargs", methargs, "result", kpid);
+    if (message == NULL)
+        error_memory(error, "a message of the kernel");
+    else
+        result = queue_new_send(kernel, target, message, error);
+out:
+    json_decref(message);
+    json_decref(methargs);
+    return result;
+}
+
 int terminate_tell_vat_admin(struct kernel *kernel, const char *method, json_t *arguments,
                              json_t *slots, struct error *error)
 {
@@ -63,7 +89,7 @@ int terminate_tell_vat_admin(struct kernel *kernel, const char *method, json_t *
         return result;
     }
     tree = json_pack("[s,o]", method, arguments);
-    result = queue_kernel_message(kernel, buf_string(&root), capdata_make(tree, slots), error);
+    result = send_from_kernel(kernel, buf_string(&root), capdata_make(tree, slots), error);
     buf_free(&root);
     return result;
 }
@@ -159,7 +185,7 @@ static int clean_export(struct kernel *kernel, int64_t vat, const char *key, con
                         struct error *error)
 {
     (void)key;
-    return object_orphan(kernel, kref, vat, error);
+    return retire_abandon(kernel, kref, vat, error);
 }
 
 static int clean_import(struct kernel *kernel, int64_t vat, const char *key, const char *kref,

@@ -151,6 +151,15 @@ void capdata_method(const json_t *methargs, struct buf *method)
     json_decref(tree);
 }
 
+const char *capdata_text(const json_t *value)
+{
+    const char *text = json_string_value(value);
+
+    if (text == NULL || text[0] == '!')
+        return text == NULL ? NULL : text + 1;
+    return begins_special(text) ? NULL : text;
+}
+
 bool capdata_natural(const json_t *value, int64_t *number)
 {
     const char *text = json_string_value(value);

@@ -46,6 +46,9 @@ json_t *capdata_tree(const json_t *capdata);
  */
 const char *capdata_slot(const json_t *text, const json_t *slots);
 
+/* The text that a smallcaps value is, unescaped, borrowed; NULL: it is something else. */
+const char *capdata_text(const json_t *value);
+
 /* A bigint or number that is a whole number from 0 up to 2^63 - 1. */
 bool capdata_natural(const json_t *value, int64_t *number);
 

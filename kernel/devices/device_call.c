@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/devices/device_call.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "kernel/devices/device.h"
+#include "kernel/graph/object.h"
+#include "kernel/records/capdata.h"
+#include "kernel/records/keys.h"
+#include "kernel/records/refcount.h"
+#include "kernel/records/reference.h"
+#include "kernel/state.h"
+
+static const struct {
+    const char *name;
+    device_method method;
+} devices[] = {
+    {"clock", device_clock},
+    {"echo", device_echo},
+    {"vatAdmin", device_vat_admin},
+};
+
+static device_method method_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        if (strcmp(devices[i].name, name) == 0)
+            return devices[i].method;
+    }
+    return NULL;
+}
+
+bool device_is_known(const char *name)
+{
+    return method_of(name) != NULL;
+}
+
+/* What the device was given it holds for good: it says of nothing that it dropped it. */
+static int import(struct kernel *kernel, int64_t device, const char *kref, struct error *error)
+{
+    char key[KEYS_NAME_SIZE], reference[VREF_SIZE];
+    enum reference_kind kind = reference_kref_kind(kref);
+    int64_t id;
+    bool found;
+
+    if (keys_has(kernel, keys_name(key, "d%" PRId64 ".c.%s", device, kref), &found, error) != 0 ||
+        found)
+        return found ? 0 : -1;
+    keys_name(key, "d%" PRId64 ".%c.nextID", device, reference_letter(kind));
+    if (keys_take_number(kernel, key, &id, error) != 0 ||
+        refcount_increment(kernel, kref, REFCOUNT_KERNEL, error) != 0)
+        return -1;
+    reference_make_import(reference, kind, id);
+    return device_set_entry(kernel, device, kref, reference, error);
+}
+
+static int import_all(struct kernel *kernel, int64_t device, const json_t *krefs,
+                      struct error *error)
+{
+    const json_t *kref;
+    size_t i;
+
+    json_array_foreach(krefs, i, kref)
+    {
+        if (import(kernel, device, json_string_value(kref), error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The vat gets the same words whatever it was; the user gets the reason. */
+static int answer_problem(struct kernel *kernel, struct device_call *call, json_t **answer,
+                          struct error *error)
+{
+    struct buf line = {0};
+
+    *answer = json_pack("[s,s]", "error", "device.invoke failed, see logs for details");
+    if (*answer == NULL)
+        return error_memory(error, "an answer");
+    if (kernel->listener.console != NULL) {
+        buf_printf(&line, "device.invoke failed, informing calling vat: %s.%.64s: %s", call->node,
+                   call->method, buf_string(&call->problem));
+        if (buf_string(&line) != NULL)
+            kernel->listener.console(kernel->listener.context, line.data);
+        buf_free(&line);
+    }
+    return 0;
+}
+
+static int answer_result(struct device_call *call, json_t **answer, struct error *error)
+{
+    json_t *tree = call->result != NULL ? json_incref(call->result) : json_string("#undefined");
+    json_t *capdata = capdata_make(tree, json_incref(call->result_slots));
+
+    *answer = json_pack("[s,o]", "ok", capdata);
+    return *answer != NULL ? 0 : error_memory(error, "an answer");
+}
+
+static int call_device(struct kernel *kernel, struct device_call *call, json_t *tree,
+                       json_t **answer, struct error *error)
+{
+    char key[KEYS_NAME_SIZE];
+    device_method method;
+    int result = 0;
+
+    if (keys_require(kernel, keys_name(key, "d%" PRId64 ".name", call->device), &kernel->value,
+                     error) != 0)
+        return -1;
+    method = method_of(buf_string(&kernel->value));
+    call->arguments = tree;
+    if (method == NULL)
+        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s", key);
+    if (!json_is_array(tree))
+        result = device_refuse(call, error, "its arguments are no array");
+    else
+        result = method(kernel, call, error);
+    if (result != 0)
+        return -1;
+    if (call->problem.length > 0)
+        return answer_problem(kernel, call, answer, error);
+    return answer_result(call, answer, error);
+}
+
+int device_invoke(struct kernel *kernel, const char *kdid, const char *method,
+                  const json_t *arguments, json_t **answer, struct error *error)
+{
+    struct device_call call = {.method = method, .slots = json_object_get(arguments, "slots")};
+    char key[KEYS_NAME_SIZE];
+    struct buf node = {0};
+    json_t *tree = NULL;
+    int result = -1;
+
+    if (object_device_of(kernel, kdid, &call.device, error) != 0 ||
+        keys_require(kernel, keys_name(key, "d%" PRId64 ".c.%s", call.device, kdid), &node,
+                     error) != 0 ||
+        import_all(kernel, call.device, call.slots, error) != 0)
+        goto out;
+    call.node = node.data;
+    call.result_slots = json_array();
+    tree = capdata_tree(arguments);
+    result = call_device(kernel, &call, tree, answer, error);
+    json_decref(tree);
+    json_decref(call.result);
+    json_decref(call.result_slots);
+    buf_free(&call.problem);
+out:
+    buf_free(&node);
+    return result;
+}
