@@ -40,12 +40,6 @@ static void leave_lock(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* As in tally_begin(). Of what is registered later, the lock is taken earlier. */
-void marks_begin(void)
-{
-    pthread_atfork(take_lock, leave_lock, leave_lock);
-}
-
 void marks_limit_program(uint64_t instructions)
 {
     region_start(&program_region, (struct tally){0}, instructions);
@@ -234,7 +228,8 @@ static uint64_t left_in(const struct region *region, struct tally now)
     return done > region->limit ? 0 : region->limit - done + 1;
 }
 
-uint64_t marks_instructions_left(void)
+/* As watchdog_begin() wants it. */
+static uint64_t instructions_left(void)
 {
     struct tally process = tally_of_process();
     uint64_t least;
@@ -250,4 +245,11 @@ uint64_t marks_instructions_left(void)
     }
     pthread_mutex_unlock(&lock);
     return least;
+}
+
+/* As in tally_begin(). Of what is registered later, the lock is taken earlier. */
+void marks_begin(void)
+{
+    watchdog_begin(instructions_left);
+    pthread_atfork(take_lock, leave_lock, leave_lock);
 }

@@ -40,10 +40,4 @@ void marks_note_call(unsigned thread, int64_t number);
 /* Ends the process when the whole program is above its limit. */
 void marks_check_program(void);
 
-/*
- * How many instructions the process may still execute, at least, before some
- * region passes its limit; 0: one has passed it; UINT64_MAX: nothing is limited.
- */
-uint64_t marks_instructions_left(void);
-
 #endif

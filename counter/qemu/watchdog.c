@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "counter/gasmark.h"
-#include "counter/qemu/marks.h"
 #include "counter/qemu/qemu_plugin_api.h"
 #include "counter/qemu/reporter.h"
 
@@ -23,6 +22,8 @@
 #define SHORTEST_SLEEP_NS           1000000
 #define LONGEST_SLEEP_NS            50000000
 
+/* As in watchdog_begin(). */
+static uint64_t (*instructions_left)(void);
 static bool running;
 static sem_t wanted;
 
@@ -54,7 +55,7 @@ static void *watch(void *unused)
 {
     (void)unused;
     for (;;) {
-        uint64_t left = marks_instructions_left();
+        uint64_t left = instructions_left();
 
         if (left == 0)
             watchdog_over_limit();
@@ -84,7 +85,7 @@ static void in_child(void)
 {
     running = false;
     leave_lock();
-    if (marks_instructions_left() != UINT64_MAX)
+    if (instructions_left() != UINT64_MAX)
         watchdog_wake();
 }
 
@@ -104,6 +105,11 @@ static void start_thread(void)
         abort();
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void watchdog_begin(uint64_t (*left)(void))
+{
+    instructions_left = left;
 }
 
 static void prepare(void)

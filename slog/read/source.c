@@ -8,9 +8,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "slog/read/source_internal.h"
+#include "slog/read/codec.h"
 
-/* ---- the file ----------------------------------------------------------- */
+enum { MAGIC_SIZE = 4 };
+
+struct source {
+    const struct codec *codec; /* NULL: the bytes are as they are */
+    void *state;               /* the codec's */
+    bool recognised;           /* the format is known */
+    const char *path;          /* borrowed */
+    int fd;
+    char *in; /* SOURCE_INPUT_SIZE bytes, of which in_start to in_end wait to be used */
+    size_t in_start, in_end;
+    uint64_t position; /* how much of the file was read */
+    uint64_t size;     /* of the file when it was opened; 0: not known */
+    bool cut;
+};
+
+/* ---- the file ---- */
 
 /* As read(2) again after EINTR, with words for the user. */
 static ssize_t read_file(struct source *source, char *bytes, size_t size, struct error *error)
@@ -27,7 +42,8 @@ static ssize_t read_file(struct source *source, char *bytes, size_t size, struct
     }
 }
 
-ssize_t source_fill(struct source *source, struct error *error)
+/* Reads unless some input waits. How much waits then, 0 at the end of the file, -1 on failure. */
+static ssize_t fill(struct source *source, struct error *error)
 {
     ssize_t got;
 
@@ -39,9 +55,9 @@ ssize_t source_fill(struct source *source, struct error *error)
     return got;
 }
 
-/* ---- plain bytes -------------------------------------------------------- */
+/* ---- its formats ---- */
 
-static ssize_t plain_read(struct source *source, char *bytes, size_t size, struct error *error)
+static ssize_t read_plain(struct source *source, char *bytes, size_t size, struct error *error)
 {
     size_t waiting = source->in_end - source->in_start;
 
@@ -55,9 +71,33 @@ static ssize_t plain_read(struct source *source, char *bytes, size_t size, struc
     return (ssize_t)waiting;
 }
 
-const struct source_format source_plain = {.read = plain_read};
+static ssize_t read_compressed(struct source *source, char *bytes, size_t size, struct error *error)
+{
+    const char *problem;
 
-/* ---- opening ------------------------------------------------------------ */
+    source->cut = false;
+    for (;;) {
+        ssize_t filled = fill(source, error), got;
+        struct codec_input input = {source->in + source->in_start,
+                                    source->in_end - source->in_start};
+
+        if (filled < 0)
+            return -1;
+        got = source->codec->decode(source->state, &input, bytes, size, &problem);
+        if (got < 0)
+            return error_set(error, ERROR_INPUT, "%s: damaged %s data: %s", source->path,
+                             source->codec->name, problem);
+        source->in_start = source->in_end - input.length;
+        if (got > 0)
+            return got;
+        if (filled == 0) {
+            source->cut = source->codec->is_inside(source->state);
+            return 0;
+        }
+    }
+}
+
+/* ---- opening ---- */
 
 static int open_file(struct source *source, struct error *error)
 {
@@ -83,7 +123,7 @@ static int open_file(struct source *source, struct error *error)
 /* Enough bytes to tell the formats apart; fewer only when the file has fewer. */
 static int read_magic(struct source *source, struct error *error)
 {
-    while (source->in_end < SOURCE_MAGIC_SIZE) {
+    while (source->in_end < MAGIC_SIZE) {
         ssize_t got = read_file(source, source->in + source->in_end,
                                 SOURCE_INPUT_SIZE - source->in_end, error);
 
@@ -96,42 +136,48 @@ static int read_magic(struct source *source, struct error *error)
     return 0;
 }
 
-/* NULL as long as the file has nothing but the beginning of a magic, and may be of any format. */
-static const struct source_format *recognise(const struct source *source)
+/* False as long as the file has only the beginning of a magic, and may be of any format. */
+static bool recognise(const struct source *source, const struct codec **codec)
 {
-    static const struct {
-        const struct source_format *format;
-        const char *magic;
-        size_t length;
-    } formats[] = {{&source_gzip, "\x1f\x8b", 2}, {&source_zstd, "\x28\xb5\x2f\xfd", 4}};
+    static const struct codec *const codecs[] = {&codec_gzip, &codec_zstd};
 
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        size_t length = formats[i].length;
+    for (size_t i = 0; i < sizeof codecs / sizeof codecs[0]; i++) {
+        size_t length = codecs[i]->magic_length;
         size_t there = source->in_end < length ? source->in_end : length;
 
-        if (memcmp(source->in, formats[i].magic, there) == 0)
-            return there < length ? NULL : formats[i].format;
+        *codec = codecs[i];
+        if (memcmp(source->in, codecs[i]->magic, there) == 0)
+            return there == length;
     }
-    return &source_plain;
+    *codec = NULL;
+    return true;
 }
 
 /* Leaves it open where the file does not say yet. */
 static int choose_format(struct source *source, struct error *error)
 {
+    const struct codec *codec;
+
     if (read_magic(source, error) != 0)
         return -1;
-    source->format = recognise(source);
-    if (source->format == NULL || source->format->begin == NULL)
+    if (!recognise(source, &codec))
         return 0;
-    return source->format->begin(source, error);
+    if (codec != NULL) {
+        source->state = codec->begin();
+        if (source->state == NULL)
+            return error_memory(error, "decompressing");
+    }
+    source->codec = codec;
+    source->recognised = true;
+    return 0;
 }
 
 static void drop_format(struct source *source)
 {
-    if (source->state != NULL)
-        source->format->end(source);
-    source->state = NULL;
-    source->format = NULL;
+    if (source->codec != NULL)
+        source->codec->end(source->state);
+    source->codec = NULL;
+    source->recognised = false;
 }
 
 struct source *source_open(const char *path, struct error *error)
@@ -159,9 +205,12 @@ close:
 
 ssize_t source_read(struct source *source, char *bytes, size_t size, struct error *error)
 {
-    if (source->format == NULL && choose_format(source, error) != 0)
+    if (!source->recognised && choose_format(source, error) != 0)
         return -1;
-    return source->format == NULL ? 0 : source->format->read(source, bytes, size, error);
+    if (!source->recognised)
+        return 0;
+    return source->codec == NULL ? read_plain(source, bytes, size, error)
+                                 : read_compressed(source, bytes, size, error);
 }
 
 uint64_t source_missing(const struct source *source)
@@ -188,7 +237,7 @@ int source_go_back(struct source *source, uint64_t position, struct error *error
 
 bool source_is_plain(const struct source *source)
 {
-    return source->format == NULL || source->format == &source_plain;
+    return source->codec == NULL;
 }
 
 uint64_t source_position(const struct source *source)

@@ -16,6 +16,9 @@
  */
 struct source;
 
+/* How many bytes of a file are read at once. */
+enum { SOURCE_INPUT_SIZE = 128 * 1024 };
+
 /* "-" is standard input. NULL with ERROR_INPUT (missing, a folder) or ERROR_SYSTEM. */
 struct source *source_open(const char *path, struct error *error);
 

@@ -16,7 +16,7 @@
 #include "base/io.h"
 #include "slog/read/decoder.h"
 #include "slog/read/reader.h"
-#include "slog/read/source_internal.h"
+#include "slog/read/source.h"
 
 static char path[] = "/tmp/slogreader.XXXXXX";
 
