@@ -43,10 +43,6 @@ static bool parse_one(struct options *options, const char *argument)
         set_repeat(options, false);
     else if (strcmp(argument, "random=pinned") == 0)
         options->pin_random = true;
-    else if (strcmp(argument, "adds=short") == 0)
-        options->long_adds = false;
-    else if (strcmp(argument, "adds=qemu") == 0)
-        options->long_adds = true;
     else if (strcmp(argument, "kinds=on") == 0)
         options->kinds = true;
     else if (strcmp(argument, "follow=exec") == 0)
@@ -67,7 +63,7 @@ bool options_parse(struct options *options, int count, char **arguments)
         if (!parse_one(options, arguments[i])) {
             fprintf(stderr,
                     "gascount: '%s' is no option; there are precision=auto|block|instruction, "
-                    "rep=once|iterations, adds=short|qemu, limit=N, random=pinned, kinds=on, "
+                    "rep=once|iterations, limit=N, random=pinned, kinds=on, "
                     "follow=exec, profile=PATH, report=PATH\n",
                     arguments[i]);
             return false;

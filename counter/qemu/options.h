@@ -14,7 +14,6 @@ struct options {
     bool repeat_once;                 /* rep=once */
     bool repeat_each;                 /* rep=iterations, the default where QEMU can tell */
     bool pin_random;                  /* random=pinned: getrandom(2) gives the same bytes */
-    bool long_adds;                   /* adds=qemu: what QEMU makes of an addition stays as it is */
     bool kinds;                       /* kinds=on: instructions by kind, too */
     bool follow;                      /* follow=exec: programs that the guest becomes, too */
     uint64_t limit;                   /* limit=N instructions of the whole program; 0: none */

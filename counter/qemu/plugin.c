@@ -4,7 +4,6 @@
  * QEMU loads it with `-plugin libgascount.so`; see gasmark.h for what the
  * program can ask of it.
  */
-#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,9 +15,7 @@
 
 #include "counter/qemu/aborts.h"
 #include "counter/qemu/code/blocks.h"
-#include "counter/qemu/code/new_code.h"
 #include "counter/qemu/code/profile.h"
-#include "counter/qemu/code/short_adds.h"
 #include "counter/qemu/guest/address_space.h"
 #include "counter/qemu/guest/ended_threads.h"
 #include "counter/qemu/guest/follow.h"
@@ -84,7 +81,6 @@ static void block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     if (!guest_runs)
         guest_begins();
     guest_memory_learn(qemu_plugin_tb_get_insn(tb, 0));
-    short_adds_new_block();
     blocks_count(tb, manner);
     __atomic_fetch_add(&blocks, 1, __ATOMIC_RELAXED);
 }
@@ -128,17 +124,6 @@ static void profile_syscall(unsigned thread, int64_t number, uint64_t a1, uint64
         note_alternate_stack(thread, a1);
 }
 
-/* In QEMU's log, where `-d plugin` asks for it. */
-static void tell_short_adds(void)
-{
-    struct short_adds_tally adds = short_adds_tally();
-    char line[100];
-
-    snprintf(line, sizeof line, "gascount: %" PRIu64 " of %" PRIu64 " additions made short\n",
-             adds.made, adds.expected);
-    qemu_plugin_outs(line);
-}
-
 static void threads_come(void)
 {
     manner.shared = true;
@@ -175,8 +160,6 @@ static void before_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_
         randomness_asked(number, a1, a2);
     if (number == SYS_exit_group || number == SYS_exit || number == SYS_execve)
         marks_check_program();
-    if (number == SYS_exit_group)
-        tell_short_adds();
     if (number == SYS_clone && (a1 & CLONE_THREAD) != 0)
         threads_come();
     if (number == SYS_exit)
@@ -292,8 +275,6 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
     set_precision(options.precision);
     if (options.limit > 0)
         marks_limit_program(options.limit);
-    if (!options.long_adds)
-        new_code_watch(short_adds_make);
     register_callbacks(id);
     return 0;
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "counter/qemu/code/profile.h"
-#include "counter/qemu/code/short_adds.h"
 #include "counter/qemu/host.h"
 
 /* A cache line pair for each thread, so that threads do not slow each other. */
@@ -266,7 +265,6 @@ static void add_to_words(struct qemu_plugin_insn *insn, uint64_t instructions)
 
     qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64, word,
                                                instructions);
-    short_adds_expect(word, instructions);
 }
 
 static void count_plain(struct qemu_plugin_insn *insn, uint64_t instructions)

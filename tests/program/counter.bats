@@ -53,13 +53,12 @@ stepped() {
 }
 
 # same_as_stepped REP REGION...: by the plugin, in each precision that it may
-# choose, with short additions and QEMU's, and by ptrace; prints what differs.
+# choose, and by ptrace; prints what differs.
 same_as_stepped() {
     local rep=$1 region steps options count
-    local ways=(precision=auto precision=instruction adds=qemu "adds=qemu,precision=instruction")
+    local ways=(precision=auto precision=instruction)
 
     shift
-    is_newer_qemu && ways=(precision=auto precision=instruction)
     for region; do
         steps=$(stepped "$rep" "$region")
         for options in "${ways[@]}"; do
@@ -123,31 +122,9 @@ same_as_stepped() {
     [ "$output" -gt "$(stepped iterations faults-abandoned)" ]
 }
 
-# made_short OPTIONS PROGRAM ARG...: how many of how many additions were made short.
-made_short() {
-    local options=$1
-
-    shift
-    counted "$options" -d plugin "$@" 2>&1 |
-        sed -n 's/^gascount: \([0-9]*\) of \([0-9]*\) additions made short$/\1 \2/p'
-}
-
-@test "nearly all additions are one instruction, none where QEMU's are asked for" {
-    local precision short all
-
-    is_newer_qemu && skip "this QEMU has other additions"
-    for precision in block instruction; do
-        read -r short all < <(made_short ",precision=$precision" "$TESTS_BIN/regions" zlib)
-        [ "$all" -gt 1000 ]
-        [ "$short" -gt $((all * 9 / 10)) ]
-        run made_short ",precision=$precision,adds=qemu" "$TESTS_BIN/regions" zlib
-        [ "$output" = "0 $all" ]
-    done
-}
-
 @test "a call that comes while QEMU's function is being interposed finds its original" {
     ${CC:-gcc} -std=gnu17 -I"$ROOT" -D_GNU_SOURCE -O1 -fno-builtin -Wl,-z,relro,-z,now \
-        "$BATS_TEST_DIRNAME/counter_interpose.c" "$ROOT/counter/interpose.c" \
+        "$BATS_TEST_DIRNAME/counter_interpose.c" "$ROOT/counter/qemu/interpose.c" \
         -o "$BATS_TEST_TMPDIR/interpose"
     run "$BATS_TEST_TMPDIR/interpose"
     assert_equal "$output" $'in the middle 1, calls 0\nafterwards 1, calls 1\nno such function 0'
