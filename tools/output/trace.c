@@ -8,8 +8,8 @@
 
 #include "base/buf.h"
 #include "base/json/json_text.h"
-#include "slog/read/names.h"
 #include "base/output_file.h"
+#include "slog/read/names.h"
 
 enum { FLUSH_AT = 256 * 1024, KERNEL_TRACK = 0 };
 

@@ -10,8 +10,8 @@
 #include "base/buf.h"
 #include "base/json/json_text.h"
 #include "base/json/scan.h"
-#include "slog/read/reader.h"
 #include "base/output_file.h"
+#include "slog/read/reader.h"
 
 enum { VERSION = 1 };
 
