@@ -97,7 +97,7 @@ deliveries_expected() {
     needs_speedscope
     for file in "$DATA"/shapes/{restart,replay,cut,clock}.slog "$DATA/variety.slog.gz"; do
         open_in_speedscope "$file"
-        tracks=$(jq '[.traceEvents[] | select(.ph == "X") | [.pid, .tid]] | unique | length' trace.json)
+        tracks=$(jq '[.traceEvents[] | select(.ph == "B") | [.pid, .tid]] | unique | length' trace.json)
         # Of a single one it says nothing.
         [ "$tracks" = 1 ] || wait_for 60 shows "(1/$tracks)"
         says_nothing_more

@@ -10,24 +10,41 @@ slogreport() {
     "$BUILD/slogreport" "$@"
 }
 
-# Whether on each track every span lies within or behind the ones before it.
+# Whether on each track, its events in order of their times and those of one time in the
+# file's, each E ends the B that was begun last, and all are ended. Times are $2 of `ts`,
+# which a reader may have as they are, or cut to nanoseconds or microseconds.
 well_nested() {
-    jq -e '[.traceEvents[] | select(.ph == "X")
-            | {track: [.pid, .tid], from: (.ts * 1000 | round), to: ((.ts + .dur) * 1000 | round)}]
+    jq -e --arg cut "$2" '
+        def moment: if $cut == "ns" then .ts * 1000 | floor elif $cut == "us" then .ts | floor else .ts end;
+        [.traceEvents | to_entries[] | select(.value.ph != "M")
+            | {place: .key, at: (.value | moment), track: [.value.pid, .value.tid], event: .value}]
         | group_by(.track) | all(.[];
-            sort_by([.from, -.to])
-            | reduce .[] as $span ({open: [], good: true};
-                .open |= until(length == 0 or .[-1] > $span.from; .[:-1])
-                | if (.open | length) > 0 and $span.to > .open[-1] then .good = false else . end
-                | .open += [$span.to])
-            | .good)' "$1" > /dev/null
+            sort_by([.at, .place])
+            | reduce .[].event as $event ({open: [], good: true};
+                if $event.ph == "B" then .open += [$event.name]
+                elif .open[-1:] == [$event.name] then .open |= .[:-1]
+                else .good = false end)
+            | .good and .open == [])' "$1" > /dev/null
+}
+
+# The spans of a trace, one a line: [pid, tid, cat, name, ts, dur, to, args], by begin and end.
+spans() {
+    jq -c 'reduce (.traceEvents[] | select(.ph != "M")) as $event ({open: {}, spans: []};
+            "\($event.pid) \($event.tid)" as $track
+            | if $event.ph == "B" then .open[$track] += [$event]
+              else .open[$track][-1] as $begin | .open[$track] |= .[:-1]
+                | .spans += [$begin | {pid, tid, cat, name, ts, dur, args, to: $event.ts}] end)
+        | .spans[]' "$1"
 }
 
 @test "spans nest on every track, and each vat and the kernel have theirs" {
     cd "$BATS_TEST_TMPDIR"
     for file in "$DATA"/*.slog.gz "$DATA"/shapes/*.slog; do
         slogreport --trace trace.json "$file" 2> /dev/null
-        well_nested trace.json || fail "$file does not nest"
+        for cut in as-it-is ns us; do
+            well_nested trace.json $cut || fail "$file does not nest, cut to $cut"
+        done
+        assert_equal "$(spans trace.json | jq -s 'all(((.to - .ts - .dur) | fabs) < 0.0001)')" true "$file"
     done
     run slogreport --trace trace.json "$DATA/small.slog.gz"
     assert_status 0
@@ -40,25 +57,60 @@ well_nested() {
     cd "$BATS_TEST_TMPDIR"
     slogreport --trace trace.json --json "$DATA/small.slog.gz" | jq -c 'select(.kind == "delivery")
         | [.crankNum, .description, (.total * 1e9 | round), (.worker | if . then . * 1e9 | round else null end)]' > expected
-    jq -c '[.traceEvents[] | select(.ph == "X")] as $spans
+    spans trace.json | jq -s -c 'sort_by(.ts) as $spans
         | $spans[] | select(.cat == "delivery") as $delivery
         | ([$spans[] | select(.tid == $delivery.tid and .cat != "delivery" and .ts >= $delivery.ts
                 and .ts < $delivery.ts + $delivery.dur)
             | select(.cat == "syscall" or .cat == "console" or .name == "send delivery" or .name == "return result")
             | .dur * 1000 | round] | add) as $inner
         | ($delivery.dur * 1000 | round) as $total
-        | [$delivery.args.crankNum, $delivery.name, $total, (if $inner then $total - $inner else null end)]' \
-        trace.json > found
+        | [$delivery.args.crankNum, $delivery.name, $total, (if $inner then $total - $inner else null end)]' > found
     diff expected found
 }
 
 @test "a second kernel is a second process, and what the clock spoiled is left out" {
     cd "$BATS_TEST_TMPDIR"
     slogreport --trace trace.json "$DATA/shapes/restart.slog"
-    assert_equal "$(jq -c '[.traceEvents[] | select(.cat == "delivery") | .pid]' trace.json)" '[1,2]'
+    assert_equal "$(jq -c '[.traceEvents[] | select(.ph == "B" and .cat == "delivery") | .pid]' trace.json)" '[1,2]'
     slogreport --trace trace.json "$DATA/shapes/clock.slog"
     assert_equal "$(jq -c '[.traceEvents[] | select(.cat == "delivery") | .args.crankNum]' trace.json)" '[49]'
-    assert_equal "$(jq -c 'all(.traceEvents[]; .ph == "M" or .dur >= 0)' trace.json)" true
+    assert_equal "$(jq -c 'all(.traceEvents[]; .ph != "B" or .dur >= 0)' trace.json)" true
+}
+
+# The lines of a delivery to vat v$1 that begins at $2 and ends at $3 microseconds, with a
+# syscall from $4 to $5.
+delivery() {
+    awk -v vat="$1" -v from="$2" -v to="$3" -v asked="$4" -v answered="$5" 'function line(type, us, more) {
+        printf "%d {\"type\":\"%s\",\"crankNum\":%d,\"vatID\":\"v%d\",\"deliveryNum\":%d,\"replay\":false,%s,\"time\":%.6f}\n",
+            us, type, vat, vat, vat, more, 1000 + us / 1e6
+    }
+    BEGIN {
+        line("deliver", from, "\"vd\":[\"bringOutYourDead\"]")
+        line("syscall", asked, "\"syscallNum\":0,\"syscall\":\"vatstoreGet\",\"vsc\":[\"vatstoreGet\",\"k\"]")
+        line("syscall-result", answered, "\"syscallNum\":0,\"vsr\":[\"ok\",null]")
+        line("deliver-result", to, sprintf("\"dr\":[\"ok\",null,{\"compute\":1,\"timestamps\":[%.6f,%.6f,%.6f,%.6f]}]",
+            1000 + (from + 1) / 1e6, 1000 + (asked - 1) / 1e6, 1000 + (answered + 1) / 1e6, 1000 + (to - 1) / 1e6))
+    }'
+}
+
+@test "what the kernel did for two deliveries at the same time does not overlap on a track" {
+    cd "$BATS_TEST_TMPDIR"
+    { delivery 1 0 100 10 40 && delivery 2 20 60 30 50; } | sort -n -s -k 1,1 | sed 's/^[0-9]* //' > slog
+    slogreport --trace trace.json slog
+    well_nested trace.json as-it-is
+    assert_equal "$(jq -r '[.traceEvents[] | select(.name == "thread_name") | .args.name] | join(",")' trace.json)" \
+        'kernel,v2 ,v1 ,kernel (2)'
+    assert_equal "$(spans trace.json | jq -s -c '[.[] | select(.cat == "kernel" and .name == "vatstoreGet") | [.ts, .to]] | sort')" \
+        '[[-10,20],[10,30]]'
+}
+
+@test "deliveries that the clock moved into each other are side by side" {
+    cd "$BATS_TEST_TMPDIR"
+    { delivery 1 0 100 10 40 && delivery 1 50 90 60 70; } | sed 's/^[0-9]* //' > slog
+    slogreport --trace trace.json slog
+    well_nested trace.json as-it-is
+    assert_equal "$(spans trace.json | jq -s -c '[.[] | select(.cat == "delivery") | [.tid == 1, .ts, .to]] | sort')" \
+        '[[false,50,90],[true,0,100]]'
 }
 
 @test "a trace that cannot be written is an error" {

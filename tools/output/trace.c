@@ -10,16 +10,21 @@
 #include "base/json/json_text.h"
 #include "base/output_file.h"
 #include "slog/read/names.h"
+#include "tools/output/trace_lanes.h"
 
-enum { FLUSH_AT = 256 * 1024, KERNEL_TRACK = 0 };
+enum { FLUSH_AT = 256 * 1024, KERNEL_TRACK = 0, FIRST_EXTRA_TRACK = 1 << 24 };
+
+/* Times of a trace are less than 146 years from its beginning, so that sums of two are numbers. */
+static const int64_t MOST = INT64_MAX / 2;
 
 struct trace {
     struct output_file file;
     struct buf out;
-    bool any;          /* an event is in it */
-    int64_t zero;      /* the first delivery's start; MODEL_NONE before it */
-    unsigned process;  /* the kernel's number, from 1 */
-    struct names vats; /* of this kernel; a vat's track is its number here + 1 */
+    bool any;                 /* an event is in it */
+    int64_t zero;             /* the first delivery's start; MODEL_NONE before it */
+    unsigned process;         /* the kernel's number, from 1 */
+    struct names vats;        /* of this kernel; a vat's track is its number here + 1 */
+    struct trace_lanes lanes; /* the same */
 };
 
 struct trace *trace_open(const char *path, struct error *error)
@@ -68,23 +73,48 @@ static void append_microseconds(struct buf *out, const char *name, int64_t nanos
                labs(nanoseconds) / 1000, (int)(labs(nanoseconds) % 1000));
 }
 
+/*
+ * A span is two events, B and E: where one ends and another begins or ends, both say so by the
+ * same digits. With one event and its length (X) each reader would have to add the two, and the
+ * sums of doubles, or of what Perfetto cuts to nanoseconds, differ by a hair: what ought to nest
+ * overlaps. The length is there for those who read the file themselves.
+ */
 static void begin_span(struct trace *trace, uint32_t track, const char *category, const char *name,
                        int64_t from, int64_t length)
 {
-    begin_event(trace, "X", track, name);
+    begin_event(trace, "B", track, name);
     buf_printf(&trace->out, ",\"cat\":\"%s\"", category);
     append_microseconds(&trace->out, "ts", from);
     append_microseconds(&trace->out, "dur", length);
 }
 
-/* A span without more to say of it; one of no length is left out, since nothing can show it. */
+static void begin_span_end(struct trace *trace, uint32_t track, const char *name, int64_t to)
+{
+    begin_event(trace, "E", track, name);
+    append_microseconds(&trace->out, "ts", to);
+}
+
+static void open_span(struct trace *trace, uint32_t track, const char *category, const char *name,
+                      int64_t from, int64_t length)
+{
+    begin_span(trace, track, category, name, from, length);
+    buf_append_byte(&trace->out, '}');
+}
+
+static void close_span(struct trace *trace, uint32_t track, const char *name, int64_t to)
+{
+    begin_span_end(trace, track, name, to);
+    buf_append_byte(&trace->out, '}');
+}
+
+/* A span that holds none; one of no length is left out, since nothing can show it. */
 static void add_span(struct trace *trace, uint32_t track, const char *category, const char *name,
                      int64_t from, int64_t length)
 {
     if (length <= 0)
         return;
-    begin_span(trace, track, category, name, from, length);
-    buf_append_byte(&trace->out, '}');
+    open_span(trace, track, category, name, from, length);
+    close_span(trace, track, name, from + length);
 }
 
 static void append_number(struct buf *out, const char *name, double number)
@@ -93,13 +123,8 @@ static void append_number(struct buf *out, const char *name, double number)
         buf_printf(out, ",\"%s\":%.17g", name, number);
 }
 
-static void add_delivery_span(struct trace *trace, uint32_t track,
-                              const struct model_delivery *delivery, int64_t from)
+static void append_arguments(struct buf *out, const struct model_delivery *delivery)
 {
-    struct buf *out = &trace->out;
-
-    begin_span(trace, track, delivery->replay ? "replay" : "delivery", delivery->description, from,
-               delivery->total);
     buf_printf(out, ",\"args\":{\"status\":\"%s\"", delivery->status == MODEL_OK ? "ok" : "error");
     if (delivery->problem[0] != '\0') {
         buf_append_string(out, ",\"error\":");
@@ -116,7 +141,23 @@ static void add_delivery_span(struct trace *trace, uint32_t track,
     buf_append_string(out, "}}");
 }
 
-/* ---- deliveries --------------------------------------------------------- */
+static void open_delivery(struct trace *trace, uint32_t track,
+                          const struct model_delivery *delivery, int64_t from)
+{
+    begin_span(trace, track, delivery->replay ? "replay" : "delivery", delivery->description, from,
+               delivery->total);
+    append_arguments(&trace->out, delivery);
+}
+
+/* With all arguments again: speedscope tells by them which span it is that ends. */
+static void close_delivery(struct trace *trace, uint32_t track,
+                           const struct model_delivery *delivery, int64_t from)
+{
+    begin_span_end(trace, track, delivery->description, from + delivery->total);
+    append_arguments(&trace->out, delivery);
+}
+
+/* ---- tracks ------------------------------------------------------------- */
 
 static void begin_kernel(struct trace *trace)
 {
@@ -124,6 +165,7 @@ static void begin_kernel(struct trace *trace)
 
     trace->process++;
     names_free(&trace->vats);
+    trace_lanes_free(&trace->lanes);
     buf_printf(&name, "kernel process %u", trace->process);
     if (buf_string(&name) != NULL)
         name_event(trace, "process_name", KERNEL_TRACK, name.data);
@@ -133,44 +175,83 @@ static void begin_kernel(struct trace *trace)
     name_event(trace, "thread_name", KERNEL_TRACK, "kernel");
 }
 
-/* The vat's track, named when it is new; 0 when memory ran out. */
-static uint32_t track_of(struct trace *trace, const struct model_delivery *delivery)
+/* The track's name; of a lane behind its first one with its number, from 2. */
+static void name_track(struct trace *trace, uint32_t track, uint32_t shown, uint32_t lane,
+                       const struct model_delivery *delivery)
 {
-    size_t before = trace->vats.count;
-    uint32_t number = names_intern(&trace->vats, delivery->vat_id, strlen(delivery->vat_id));
     struct buf name = {0};
 
-    if (number == NAMES_NONE) {
+    if (track == KERNEL_TRACK)
+        buf_append_string(&name, "kernel");
+    else
+        buf_printf(&name, "%s %s", delivery->vat_id, delivery->vat_name);
+    if (lane > 0)
+        buf_printf(&name, " (%" PRIu32 ")", lane + 1);
+    if (buf_string(&name) != NULL)
+        name_event(trace, "thread_name", shown, name.data);
+    else
+        trace->out.failed = true;
+    buf_free(&name);
+}
+
+/* The vat's track; NAMES_NONE when memory ran out. */
+static uint32_t track_of(struct trace *trace, const struct model_delivery *delivery)
+{
+    uint32_t number = names_intern(&trace->vats, delivery->vat_id, strlen(delivery->vat_id));
+
+    return number == NAMES_NONE ? NAMES_NONE : number + 1;
+}
+
+/*
+ * The number under which a span of the track is shown, named when it is new, and where the
+ * span begins there. When memory ran out the buffer has failed.
+ */
+static uint32_t place_span(struct trace *trace, uint32_t track,
+                           const struct model_delivery *delivery, int64_t *from, int64_t length)
+{
+    struct trace_place place;
+    uint32_t shown;
+
+    if (track == NAMES_NONE ||
+        trace_lanes_place(&trace->lanes, track, *from, length, &place) != 0) {
         trace->out.failed = true;
         return KERNEL_TRACK;
     }
-    if (trace->vats.count > before) {
-        buf_printf(&name, "%s %s", delivery->vat_id, delivery->vat_name);
-        if (buf_string(&name) != NULL)
-            name_event(trace, "thread_name", number + 1, name.data);
-        else
-            trace->out.failed = true;
-        buf_free(&name);
-    }
-    return number + 1;
+    *from = place.from;
+    shown = place.lane == 0 ? track : FIRST_EXTRA_TRACK + place.extra;
+    if (place.new_lane && (place.lane > 0 || track != KERNEL_TRACK))
+        name_track(trace, track, shown, place.lane, delivery);
+    return shown;
 }
 
-/* A request from its sending to the answer; `spans` begins at its UP. */
-static void add_request(struct trace *trace, uint32_t track, const struct model_delivery *delivery,
-                        const struct model_span *spans, int64_t shift)
+/* ---- deliveries --------------------------------------------------------- */
+
+/* A delivery on its way into the trace. */
+struct placed {
+    const struct model_delivery *delivery;
+    uint32_t track; /* where it is shown */
+    int64_t from;   /* in the trace; its first span begins there */
+};
+
+static int64_t moment_of(const struct placed *placed, int64_t moment)
 {
-    const struct model_event *event = &delivery->events[spans[0].event];
-    const struct model_span *last = &spans[1];
-
-    while (last->kind == MODEL_KERNEL)
-        last++;
-    add_span(trace, track, event->console ? "console" : "syscall", event->label,
-             spans[0].from + shift, last->to - spans[0].from);
+    return placed->from + (moment - placed->delivery->spans[0].from);
 }
 
-static void add_inner_span(struct trace *trace, uint32_t track,
-                           const struct model_delivery *delivery, const struct model_span *span,
-                           int64_t shift)
+static void add_kernel_span(struct trace *trace, const struct placed *placed,
+                            const struct model_span *span)
+{
+    int64_t from = moment_of(placed, span->from), length = span->to - span->from;
+    uint32_t shown;
+
+    if (length <= 0)
+        return;
+    shown = place_span(trace, KERNEL_TRACK, placed->delivery, &from, length);
+    add_span(trace, shown, "kernel", placed->delivery->events[span->event].label, from, length);
+}
+
+static void add_inner_span(struct trace *trace, const struct placed *placed,
+                           const struct model_span *span)
 {
     static const struct {
         const char *category, *name;
@@ -181,40 +262,97 @@ static void add_inner_span(struct trace *trace, uint32_t track,
                                  [MODEL_RETURN] = {"pipe", "return result"},
                                  [MODEL_WAIT] = {"wait", "wait"},
                                  [MODEL_UNKNOWN] = {"unattributed", "unattributed"}};
-    int64_t from = span->from + shift, length = span->to - span->from;
 
-    if (span->kind == MODEL_UP)
-        add_request(trace, track, delivery, span, shift);
     if (kinds[span->kind].name != NULL)
-        add_span(trace, track, kinds[span->kind].category, kinds[span->kind].name, from, length);
+        add_span(trace, placed->track, kinds[span->kind].category, kinds[span->kind].name,
+                 moment_of(placed, span->from), span->to - span->from);
     if (span->kind == MODEL_KERNEL)
-        add_span(trace, KERNEL_TRACK, "kernel", delivery->events[span->event].label, from, length);
+        add_kernel_span(trace, placed, span);
+}
+
+/* A request from its sending to the answer: those spans from an UP on that are of its event. */
+static size_t add_request(struct trace *trace, const struct placed *placed, size_t first)
+{
+    const struct model_delivery *delivery = placed->delivery;
+    const struct model_span *spans = delivery->spans + first;
+    const struct model_event *event = &delivery->events[spans[0].event];
+    size_t count = 1;
+    int64_t length;
+
+    while (first + count < delivery->span_count && spans[count].event == spans[0].event)
+        count++;
+    length = spans[count - 1].to - spans[0].from;
+    if (length > 0)
+        open_span(trace, placed->track, event->console ? "console" : "syscall", event->label,
+                  moment_of(placed, spans[0].from), length);
+    for (size_t i = 0; i < count; i++)
+        add_inner_span(trace, placed, &spans[i]);
+    if (length > 0)
+        close_span(trace, placed->track, event->label, moment_of(placed, spans[count - 1].to));
+    return count;
+}
+
+static void add_inner_spans(struct trace *trace, const struct placed *placed)
+{
+    const struct model_delivery *delivery = placed->delivery;
+    size_t at = 0;
+
+    while (at < delivery->span_count) {
+        if (delivery->spans[at].kind == MODEL_UP) {
+            at += add_request(trace, placed, at);
+        } else {
+            add_inner_span(trace, placed, &delivery->spans[at]);
+            at++;
+        }
+    }
+}
+
+/* Where in the trace a delivery begins; whether that can be said. A file can invent any time. */
+static bool find_start(struct trace *trace, const struct model_delivery *delivery, int64_t *from)
+{
+    int64_t end;
+
+    if (delivery->total == MODEL_NONE || delivery->total < 0)
+        return false;
+    if (trace->zero == MODEL_NONE)
+        trace->zero = delivery->start;
+    return !__builtin_sub_overflow(delivery->start, trace->zero, from) &&
+           !__builtin_add_overflow(*from, delivery->total, &end) && *from > -MOST && end < MOST;
 }
 
 int trace_add(struct trace *trace, const struct model_delivery *delivery, struct error *error)
 {
-    uint32_t track;
-    int64_t from;
+    struct placed placed = {.delivery = delivery};
 
-    if (delivery->total == MODEL_NONE || delivery->total < 0)
+    if (!find_start(trace, delivery, &placed.from))
         return 0;
     if (trace->process == 0)
         begin_kernel(trace);
-    if (trace->zero == MODEL_NONE)
-        trace->zero = delivery->start;
-    track = track_of(trace, delivery);
-    from = delivery->start - trace->zero;
-    add_delivery_span(trace, track, delivery, from);
-    for (size_t i = 0; i < delivery->span_count && !delivery->clock_changed; i++)
-        add_inner_span(trace, track, delivery, &delivery->spans[i], from - delivery->spans[0].from);
+    placed.track =
+        place_span(trace, track_of(trace, delivery), delivery, &placed.from, delivery->total);
+    open_delivery(trace, placed.track, delivery, placed.from);
+    if (!delivery->clock_changed)
+        add_inner_spans(trace, &placed);
+    close_delivery(trace, placed.track, delivery, placed.from);
     if (trace->out.length < FLUSH_AT && !buf_failed(&trace->out))
         return 0;
-    return output_file_write(&trace->file, &trace->out, error);
+    if (output_file_write(&trace->file, &trace->out, error) == 0)
+        return 0;
+    trace->unwritten = true;
+    return -1;
 }
 
 void trace_new_kernel(struct trace *trace)
 {
     begin_kernel(trace);
+}
+
+static int finish(struct trace *trace, struct error *error)
+{
+    buf_append_string(&trace->out, "\n]}\n");
+    if (output_file_write(&trace->file, &trace->out, error) != 0)
+        return -1;
+    return output_file_finish(&trace->file, error);
 }
 
 int trace_close(struct trace *trace, struct error *error)
@@ -223,12 +361,10 @@ int trace_close(struct trace *trace, struct error *error)
 
     if (trace == NULL)
         return 0;
-    buf_append_string(&trace->out, "\n]}\n");
-    result = output_file_write(&trace->file, &trace->out, error);
-    if (result == 0)
-        result = output_file_finish(&trace->file, error);
+    result = trace->unwritten ? 0 : finish(trace, error);
     output_file_discard(&trace->file);
     names_free(&trace->vats);
+    trace_lanes_free(&trace->lanes);
     buf_free(&trace->out);
     free(trace);
     return result;

@@ -12,7 +12,8 @@
  * delivery holds its ways through the pipe, and its syscalls, which hold
  * theirs and the kernel's time; on the kernel's track are the syscalls that it
  * handled. What is left open in a delivery is the worker's time. Times count
- * from the first delivery.
+ * from the first delivery. Spans nest on every track, to the last digit: what would overlap
+ * there is shown on a further one, "kernel (2)".
  *
  * Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
  */
@@ -30,7 +31,7 @@ int trace_add(struct trace *trace, const struct model_delivery *delivery, struct
 /* From here on it is another process of the kernel. */
 void trace_new_kernel(struct trace *trace);
 
-/* Ends and closes the file; frees also when that fails. NULL is allowed. */
+/* Ends and closes the file, if all before could be written; frees in any case. NULL is allowed. */
 int trace_close(struct trace *trace, struct error *error);
 
 #endif
