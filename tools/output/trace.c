@@ -21,6 +21,7 @@ struct trace {
     struct output_file file;
     struct buf out;
     bool any;                 /* an event is in it */
+    bool unwritten;           /* writing failed, which was said */
     int64_t zero;             /* the first delivery's start; MODEL_NONE before it */
     unsigned process;         /* the kernel's number, from 1 */
     struct names vats;        /* of this kernel; a vat's track is its number here + 1 */
