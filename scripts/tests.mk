@@ -23,14 +23,24 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES) $(XS_ARCHIVE)
 # Objects are kept, also those that are only on the way to a test.
 .SECONDARY:
 
-check: all $(UNIT_TESTS) $(VAT_BUNDLES)
-	$(run_tests) $(call narrow,$(UNIT_TESTS) $(PROGRAM_TESTS)) $(if $(TESTS),,$(GOLDEN_TESTS))
+# Program tests take longest, so they come first where no times are known yet.
+check_tests = $(program_tests) $(UNIT_TESTS)
+unit_tests = $(UNIT_TESTS)
+program_tests = $(PROGRAM_TESTS) $(GOLDEN_TESTS)
 
-unit: $(UNIT_TESTS)
-	$(run_tests) $(call narrow,$(UNIT_TESTS))
+.PHONY: check-built unit-built program-built
+check-built: unit-built program-built
+unit-built: $(UNIT_TESTS)
+program-built: all $(VAT_BUNDLES)
+check-built unit-built program-built:
+	@:
 
-program: all $(VAT_BUNDLES)
-	$(run_tests) $(call narrow,$(PROGRAM_TESTS)) $(if $(TESTS),,$(GOLDEN_TESTS))
+# Of several that run in one folder, one at a time builds, so that they do not write the
+# same files.
+check unit program:
+	@mkdir -p build
+	@flock -o build/make.lock $(MAKE) --no-print-directory $@-built
+	$(run_tests) $(call narrow,$($@_tests))
 
 golden: all
 	@BUILD=$(BUILD) scripts/golden --update

@@ -95,6 +95,47 @@ last_line_is() {
     last_line_is '1 passed, 1 failed, 1 skipped'
 }
 
+@test "two runs in one folder at the same time do not harm each other" {
+    local second
+    export TEST_LIMIT=60
+
+    # Neither of the two that run this ends before the other has begun.
+    mkfifo "$BATS_TEST_TMPDIR/meet"
+    unit one "cd '$BATS_TEST_TMPDIR'
+        if mkdir first 2> /dev/null; then read -r word < meet; else echo hello > meet; fi
+        echo 1..1; echo ok 1 - met"
+    BUILD=$BATS_TEST_TMPDIR "$ROOT/scripts/run-tests" "$BATS_TEST_TMPDIR/tests/test_one" \
+        > "$BATS_TEST_TMPDIR/second" &
+    second=$!
+    run_tests
+    assert_status 0
+    last_line_is '1 passed, 0 failed'
+    wait $second
+    assert_equal "$(tail -n 1 "$BATS_TEST_TMPDIR/second")" '1 passed, 0 failed'
+    cmp "$BATS_TEST_TMPDIR"/test-logs{,-2}/test_one.log
+}
+
+@test "what took longest is said, and starts first the next time" {
+    unit quick 'echo 1..1; echo ok 1 - a'
+    unit slow 'sleep 0.3; echo 1..1; echo ok 1 - b'
+    printf '@test "one" { sleep 0.5; }\n@test "the slow one" { sleep 0.7; }\n' > "$BATS_TEST_TMPDIR/tests/x.bats"
+    JOBS=1 run_tests
+    assert_equal "$(grep ^pass <<< "$output" | cut -d ' ' -f 6 | tr '\n' ' ')" 'test_quick test_slow x '
+    assert_equal "$(grep -A 3 '^slowest' <<< "$output" | sed -E 's/^ +[0-9.]+ +[0-9.]+  //; s/[0-9.]+ s/N s/' | tail -n 3)" \
+        $'x; N s of them: the slow one\ntest_slow\ntest_quick'
+    unit unknown 'echo 1..1; echo ok 1 - c'
+    JOBS=1 run_tests
+    assert_equal "$(grep ^pass <<< "$output" | cut -d ' ' -f 6 | tr '\n' ' ')" 'test_unknown x test_slow test_quick '
+    last_line_is '5 passed, 0 failed'
+}
+
+@test "of many files the ten slowest are said" {
+    for i in {1..12}; do unit "$i" 'echo 1..1; echo ok 1 - a'; done
+    run_tests
+    assert_equal "$(grep -c '^ .* test_' <<< "$output")" 10
+    last_line_is '12 passed, 0 failed'
+}
+
 @test "nothing to run is not success" {
     run "$ROOT/scripts/run-tests"
     assert_status 2
