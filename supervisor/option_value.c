@@ -1,28 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/option_value.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define TIMEOUT_SECONDS_MAX 1e6
+#include "base/number.h"
 
-int option_take_number(const char *option, const char *text, uint64_t min, uint64_t max,
-                       uint64_t *number, struct error *error)
-{
-    char *end;
-
-    errno = 0;
-    *number = strtoumax(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *number >= min &&
-        *number <= max)
-        return 0;
-    return error_set(error, ERROR_USAGE,
-                     "%s wants a number from %" PRIu64 " to %" PRIu64 ", not '%s'", option, min,
-                     max, text);
-}
+enum { TIMEOUT_SECONDS_MAX = 1000000 };
 
 int option_take_counter(const char *word, bool *counted, struct error *error)
 {
@@ -36,7 +19,7 @@ int option_take_compute(const char *text, uint32_t *limit, struct error *error)
 {
     uint64_t number;
 
-    if (option_take_number("--compute-limit", text, 0, INT32_MAX, &number, error) != 0)
+    if (number_option("--compute-limit", text, 0, INT32_MAX, &number, error) != 0)
         return -1;
     *limit = (uint32_t)number;
     return 0;
@@ -44,15 +27,8 @@ int option_take_compute(const char *text, uint32_t *limit, struct error *error)
 
 int option_take_timeout(const char *text, uint64_t *timeout_ms, struct error *error)
 {
-    char *end;
-    double seconds = strtod(text, &end);
-
-    if (end == text || *end != '\0' || !(seconds >= 0) || seconds > TIMEOUT_SECONDS_MAX)
-        return error_set(error, ERROR_USAGE,
-                         "--delivery-timeout wants seconds from 0 to %.0f, not '%s'",
-                         TIMEOUT_SECONDS_MAX, text);
-    *timeout_ms = (uint64_t)ceil(seconds * 1000);
-    return 0;
+    return number_option_seconds("--delivery-timeout", text, TIMEOUT_SECONDS_MAX, timeout_ms,
+                                 error);
 }
 
 int option_take_placement(const char *word, enum placement_kind *kind, struct error *error)

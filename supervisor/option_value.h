@@ -14,10 +14,6 @@
  * are put. Each returns 0, or -1 with ERROR_USAGE that names the option.
  */
 
-/* A decimal number from min to max, without sign or blank. */
-int option_take_number(const char *option, const char *text, uint64_t min, uint64_t max,
-                       uint64_t *number, struct error *error);
-
 /* --counter qemu|none: whether machine instructions are counted. */
 int option_take_counter(const char *word, bool *counted, struct error *error);
 

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 
 #include "base/log.h"
+#include "base/number.h"
 #include "proto/netstring.h"
 #include "worker/loop.h"
 #include "worker/xs/engine_xs.h"
@@ -60,38 +61,25 @@ static const struct option long_options[] = {
     {0},
 };
 
-/* A whole decimal number from 0 to max. 0, or -1 after saying what was wrong. */
-static int parse_number(const char *option, const char *text, unsigned long max,
-                        unsigned long *number)
+/* Whether optarg is a number from 0 to max; what was wrong has been said. */
+static bool take_number(const char *option, uint64_t max, uint64_t *number)
 {
-    char *end;
+    struct error error;
 
-    errno = 0;
-    *number = strtoul(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *number <= max)
-        return 0;
-    log_line("%s wants a number from 0 to %lu, not '%s'", option, max, text);
-    return -1;
+    if (number_option(option, optarg, 0, max, number, &error) == 0)
+        return true;
+    log_line("%s", error.text);
+    return false;
 }
 
-static int parse_u32(const char *option, const char *text, uint32_t *number)
+static bool take_u32(const char *option, uint32_t max, uint32_t *number)
 {
-    unsigned long value = 0;
+    uint64_t value;
 
-    if (parse_number(option, text, INT32_MAX, &value) != 0)
-        return -1;
+    if (!take_number(option, max, &value))
+        return false;
     *number = (uint32_t)value;
-    return 0;
-}
-
-static int parse_parser_kb(const char *text, uint32_t *number)
-{
-    unsigned long value = 0;
-
-    if (parse_number("-s", text, INT32_MAX / 1024, &value) != 0)
-        return -1;
-    *number = (uint32_t)value;
-    return 0;
+    return true;
 }
 
 static int print_version(const struct engine_ops *ops)
@@ -114,17 +102,17 @@ static int die_with_parent(void)
 /* Whether the option was right; what was wrong has been said. */
 static bool take_option(struct loop_options *options, int option)
 {
-    unsigned long number = 0;
+    uint64_t number;
 
     switch (option) {
     case NAME_WORD:
         return true;
     case 'l':
-        return parse_u32("-l", optarg, &options->engine.compute_limit) == 0;
+        return take_u32("-l", INT32_MAX, &options->engine.compute_limit);
     case 'i':
-        return parse_u32("-i", optarg, &options->engine.compute_interval) == 0;
+        return take_u32("-i", INT32_MAX, &options->engine.compute_interval);
     case 's':
-        return parse_parser_kb(optarg, &options->engine.parser_kb) == 0;
+        return take_u32("-s", INT32_MAX / 1024, &options->engine.parser_kb);
     case 'r':
         options->snapshot = optarg;
         return true;
@@ -132,15 +120,12 @@ static bool take_option(struct loop_options *options, int option)
         options->engine.print_compute = true;
         return true;
     case OPTION_MAX_FRAME:
-        if (parse_number("--max-frame", optarg, INT32_MAX, &number) != 0)
+        if (!take_number("--max-frame", INT32_MAX, &number))
             return false;
         options->frame_cap = number;
         return true;
     case OPTION_MAX_INSTRUCTIONS:
-        if (parse_number("--max-instructions", optarg, INT64_MAX, &number) != 0)
-            return false;
-        options->instruction_limit = number;
-        return true;
+        return take_number("--max-instructions", INT64_MAX, &options->instruction_limit);
     case OPTION_DIE_WITH_PARENT:
         return die_with_parent() == 0;
     case OPTION_CONFINE:

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json/json_value.h"
+#include "base/number.h"
 #include "kernel/state.h"
 #include "store/store.h"
 
@@ -84,27 +85,17 @@ int keys_get_number(struct kernel *kernel, const char *key, int64_t *number, str
     return keys_read_numbers(buf_string(&kernel->value), number, 1) ? 0 : damaged(key, error);
 }
 
-/* Moves *at behind the number. */
-static bool read_digits(const char **at, int64_t *number)
-{
-    const char *start = *at;
-
-    for (*number = 0; **at >= '0' && **at <= '9'; (*at)++) {
-        if (__builtin_mul_overflow(*number, 10, number) ||
-            __builtin_add_overflow(*number, **at - '0', number))
-            return false;
-    }
-    return *at > start;
-}
-
 bool keys_read_numbers(const char *text, int64_t *numbers, size_t count)
 {
     bool bracket = *text == '[';
     const char *at = bracket ? text + 1 : text;
 
     for (size_t i = 0; i < count; i++) {
-        if ((i > 0 && *at++ != ',') || !read_digits(&at, &numbers[i]))
+        uint64_t number;
+
+        if ((i > 0 && *at++ != ',') || !number_take(&at, &number) || number > INT64_MAX)
             return false;
+        numbers[i] = (int64_t)number;
     }
     return bracket ? strcmp(at, "]") == 0 : *at == '\0';
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/count/count_options.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "supervisor/process/guest.h"
 
 #define REPEAT_MAX 100000
@@ -75,20 +75,6 @@ static const struct option long_options[] = {
     {0},
 };
 
-static int parse_number(const char *name, const char *text, uint64_t least, uint64_t most,
-                        uint64_t *number, struct error *error)
-{
-    char *end;
-
-    errno = 0;
-    *number = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || *number < least ||
-        *number > most)
-        return error_set(error, ERROR_USAGE, "--%s wants a number from %llu to %llu, not '%s'",
-                         name, (unsigned long long)least, (unsigned long long)most, text);
-    return 0;
-}
-
 /* One of the words that an option takes, for the counter; `value` NULL: nothing to tell it. */
 struct choice {
     const char *word;
@@ -144,7 +130,7 @@ static int take_limit(struct count_options *options, const char *text, struct er
 {
     uint64_t limit;
 
-    if (parse_number("max-instructions", text, 0, UINT64_MAX / 2, &limit, error) != 0)
+    if (number_option("--max-instructions", text, 0, UINT64_MAX / 2, &limit, error) != 0)
         return -1;
     if (limit > 0)
         buf_printf(&options->plugin, "%slimit=%llu", options->plugin.length > 0 ? "," : "",
@@ -156,7 +142,7 @@ static int take_repeat(struct count_options *options, const char *text, struct e
 {
     uint64_t repeat;
 
-    if (parse_number("repeat", text, 1, REPEAT_MAX, &repeat, error) != 0)
+    if (number_option("--repeat", text, 1, REPEAT_MAX, &repeat, error) != 0)
         return -1;
     options->repeat = (unsigned)repeat;
     return 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/number.h"
 #include "supervisor/count/count_profile.h"
 
 #include <errno.h>
@@ -43,21 +44,12 @@ struct reading {
 /* ---- lines ---- */
 
 /* "123 ": moves on behind it. */
-static bool take_number(char **at, uint64_t *number)
+static bool take_number(const char **at, uint64_t *number)
 {
-    char *end;
-
-    if (**at < '0' || **at > '9')
-        return false;
-    errno = 0;
-    *number = strtoull(*at, &end, 10);
-    if (errno != 0 || *end != ' ')
-        return false;
-    *at = end + 1;
-    return true;
+    return number_take(at, number) && *(*at)++ == ' ';
 }
 
-static bool parse_line(char *text, struct line *line)
+static bool parse_line(const char *text, struct line *line)
 {
     if (strncmp(text, "process ", 8) == 0) {
         *line = (struct line){.type = LINE_PROCESS};

@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "proto/netstring.h"
 #include "supervisor/option_value.h"
 #include "supervisor/ping/ping_load.h"
@@ -61,7 +62,7 @@ static int take_size(const char *text, size_t *size, struct error *error)
 {
     uint64_t number;
 
-    if (option_take_number("--size", text, 0, SIZE_MAX_OF_MESSAGE, &number, error) != 0)
+    if (number_option("--size", text, 0, SIZE_MAX_OF_MESSAGE, &number, error) != 0)
         return -1;
     *size = number;
     return 0;
@@ -87,7 +88,7 @@ static int take_count(struct ping_options *options, const char *text, struct err
 {
     uint64_t number;
 
-    if (option_take_number("--count", text, 1, COUNT_MAX, &number, error) != 0)
+    if (number_option("--count", text, 1, COUNT_MAX, &number, error) != 0)
         return -1;
     options->count = number;
     return 0;
@@ -97,7 +98,7 @@ static int take_load(struct ping_options *options, const char *text, struct erro
 {
     uint64_t number;
 
-    if (option_take_number("--load", text, 0, PING_LOAD_MAX, &number, error) != 0)
+    if (number_option("--load", text, 0, PING_LOAD_MAX, &number, error) != 0)
         return -1;
     options->load = number;
     return 0;

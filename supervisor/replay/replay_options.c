@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/number.h"
 #include "supervisor/option_value.h"
 #include "supervisor/process/launcher.h"
 
@@ -104,12 +105,12 @@ static int take_option(void *context, int option, struct error *error)
     case OPTION_COMPUTE:
         return option_take_compute(optarg, &options->compute_limit, error);
     case OPTION_INSTRUCTIONS:
-        return option_take_number("--max-instructions", optarg, 0, INT64_MAX,
-                                  &options->instruction_limit, error);
+        return number_option("--max-instructions", optarg, 0, INT64_MAX,
+                             &options->instruction_limit, error);
     case OPTION_TIMEOUT:
         return option_take_timeout(optarg, &options->timeout_ms, error);
     case OPTION_JOBS:
-        return option_take_number("--jobs", optarg, 1, JOBS_MAX, &options->jobs, error);
+        return number_option("--jobs", optarg, 1, JOBS_MAX, &options->jobs, error);
     case OPTION_JSON:
         options->json = true;
         return 0;

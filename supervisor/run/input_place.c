@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "supervisor/process/fingerprint.h"
 
 static const char lines_key[] = "input.lines", hash_key[] = "input.hash", done_key[] = "input.done";
@@ -40,10 +41,12 @@ static int write_key(struct store *store, const char *key, const char *value, st
 
 static int take_lines(struct input_place *place, const char *text, struct error *error)
 {
-    char *end;
+    uint64_t lines;
 
-    place->lines = strtoll(text, &end, 10);
-    return end == text || *end != '\0' || place->lines < 0 ? damaged(lines_key, error) : 0;
+    if (!number_read(text, INT64_MAX, &lines))
+        return damaged(lines_key, error);
+    place->lines = (int64_t)lines;
+    return 0;
 }
 
 static int take_done(struct input_place *place, const char *text, struct error *error)

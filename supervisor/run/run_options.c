@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/run/run_options.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "supervisor/option_value.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/schedule/scheduler.h"
@@ -149,32 +149,21 @@ static int take_file(const char *option, char ***list, size_t *count, char *file
     return 0;
 }
 
-/* A positive number; behind it may stand one of `units`, each 1024 times the one before. */
-static bool parse_count(const char *text, const char *units, int64_t *count)
-{
-    const char *unit = NULL;
-    char *end;
-
-    errno = 0;
-    *count = strtoimax(text, &end, 10);
-    if (*text < '0' || *text > '9' || errno != 0 || *count == 0)
-        return false;
-    if (*end != '\0' && (unit = strchr(units, *end++)) == NULL)
-        return false;
-    for (ptrdiff_t powers = unit == NULL ? 0 : unit - units + 1; powers > 0; powers--)
-        if (__builtin_mul_overflow(*count, 1024, count))
-            return false;
-    return *end == '\0';
-}
-
 static int take_rotation(const char *text, struct slog_rotation *rotation, struct error *error)
 {
     static const char blocks[] = "blocks:";
 
+    uint64_t number = 0;
+
     *rotation = (struct slog_rotation){0};
-    if (strncmp(text, blocks, strlen(blocks)) == 0
-            ? parse_count(text + strlen(blocks), "", &rotation->blocks)
-            : parse_count(text, "KMG", &rotation->bytes))
+    if (strncmp(text, blocks, strlen(blocks)) == 0) {
+        if (number_option("--slog-rotate blocks:", text + strlen(blocks), 1, INT64_MAX, &number,
+                          error) != 0)
+            return -1;
+        rotation->blocks = (int64_t)number;
+        return 0;
+    }
+    if (number_option_bytes("--slog-rotate", text, &rotation->bytes, error) == 0)
         return 0;
     return error_set(error, ERROR_USAGE,
                      "--slog-rotate wants bytes, such as 500000 or 64M, or blocks:N, not '%s'",
@@ -225,18 +214,15 @@ static bool take_number(struct run_options *options, int option, int *result, st
 
         if (known->option != option)
             continue;
-        *result = option_take_number(known->name, optarg, known->min, known->max,
-                                     (uint64_t *)(base + known->offset), error);
+        *result = number_option(known->name, optarg, known->min, known->max,
+                                (uint64_t *)(base + known->offset), error);
         return true;
     }
     for (size_t i = 0; i < sizeof size_options / sizeof *size_options; i++) {
         if (size_options[i].option != option)
             continue;
-        *result = 0;
-        if (!parse_count(optarg, "KMG", (int64_t *)(base + size_options[i].offset)))
-            *result =
-                error_set(error, ERROR_USAGE, "%s wants bytes, such as 500000 or 64M, not '%s'",
-                          size_options[i].name, optarg);
+        *result = number_option_bytes(size_options[i].name, optarg,
+                                      (int64_t *)(base + size_options[i].offset), error);
         return true;
     }
     return false;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "slog/read/decoder.h"
 #include "tools/command/outputs.h"
 
@@ -155,17 +156,12 @@ static unsigned commands_of(int option)
 }
 
 /* A number from 1 to `most`. */
-static int take_number(const char *name, unsigned long long most, size_t *number,
-                       struct error *error)
+static int take_number(const char *option, uint64_t most, size_t *number, struct error *error)
 {
-    unsigned long long value;
-    char *rest;
+    uint64_t value;
 
-    errno = 0;
-    value = strtoull(optarg, &rest, 10);
-    if (optarg[0] < '1' || optarg[0] > '9' || *rest != '\0' || errno != 0 || value > most)
-        return error_set(error, ERROR_USAGE, "--%s %s: is no number from 1 to %llu", name, optarg,
-                         most);
+    if (number_option(option, optarg, 1, most, &value, error) != 0)
+        return -1;
     *number = (size_t)value;
     return 0;
 }
@@ -174,7 +170,7 @@ static int take_jobs(struct options *options, struct error *error)
 {
     size_t jobs;
 
-    if (take_number("jobs", DECODER_MOST_JOBS, &jobs, error) != 0)
+    if (take_number("--jobs", DECODER_MOST_JOBS, &jobs, error) != 0)
         return -1;
     options->jobs = (unsigned)jobs;
     return 0;
@@ -282,7 +278,7 @@ static int take_option(int option, char **argv, struct options *options, struct 
     case ':':
         return error_set(error, ERROR_USAGE, "%s wants a value", argv[optind - 1]);
     case OPTION_TOP:
-        return take_number("top", SIZE_MAX, &options->top, error);
+        return take_number("--top", SIZE_MAX, &options->top, error);
     case OPTION_JOBS:
         return take_jobs(options, error);
     case OPTION_SORT:

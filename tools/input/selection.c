@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/input/selection.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/number.h"
 
 enum { NANOSECONDS = 1000000000 };
 
@@ -23,14 +23,14 @@ int selection_add_word(struct words *words, const char *word, struct error *erro
 /* A number at *text up to `end`; *number stays when there is none. */
 static bool take_number(const char **text, int64_t *number)
 {
-    char *after;
+    uint64_t taken;
 
     if (**text < '0' || **text > '9')
         return true;
-    errno = 0;
-    *number = strtoll(*text, &after, 10);
-    *text = after;
-    return errno == 0;
+    if (!number_take(text, &taken) || taken > INT64_MAX)
+        return false;
+    *number = (int64_t)taken;
+    return true;
 }
 
 int selection_range(struct range *range, const char *text, struct error *error)

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/json/scan.h"
+#include "base/number.h"
 #include "base/stamp.h"
 #include "slog/model/describe.h"
 
@@ -81,20 +82,13 @@ static int take_url(struct otlp_post *post, const char *url, struct error *error
 
 static int take_patience(struct otlp_post *post, struct error *error)
 {
-    const char *text = getenv("OTEL_EXPORTER_OTLP_TIMEOUT");
-    unsigned long milliseconds = PATIENCE_MS;
-    char *rest;
+    static const char name[] = "OTEL_EXPORTER_OTLP_TIMEOUT";
+    const char *text = getenv(name);
+    uint64_t milliseconds = PATIENCE_MS;
 
-    if (text != NULL && text[0] != '\0') {
-        errno = 0;
-        milliseconds = strtoul(text, &rest, 10);
-        if (!isdigit((unsigned char)text[0]) || *rest != '\0' || errno != 0 ||
-            milliseconds > PATIENCE_MOST_MS || milliseconds == 0)
-            return error_set(error, ERROR_USAGE,
-                             "OTEL_EXPORTER_OTLP_TIMEOUT=%s: is no number of milliseconds from 1 "
-                             "to %d",
-                             text, PATIENCE_MOST_MS);
-    }
+    if (text != NULL && text[0] != '\0' &&
+        number_option(name, text, 1, PATIENCE_MOST_MS, &milliseconds, error) != 0)
+        return -1;
     post->patience = (int64_t)milliseconds * MILLISECOND;
     return 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/stats/histogram_file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "base/buf.h"
 #include "base/json/json_text.h"
 #include "base/json/scan.h"
+#include "base/number.h"
 #include "base/output_file.h"
 #include "slog/read/reader.h"
 
@@ -82,15 +82,10 @@ int histogram_file_write(const char *path, const struct groups *groups, struct e
 static bool get_number(struct scan_span line, const char *name, uint64_t *number)
 {
     struct scan_span value = scan_get(line, name);
-    char text[24], *end;
+    const char *at = value.at;
 
-    if (value.length == 0 || value.length >= sizeof text || value.at[0] < '0' || value.at[0] > '9')
-        return false;
-    memcpy(text, value.at, value.length);
-    text[value.length] = '\0';
-    errno = 0;
-    *number = strtoull(text, &end, 10);
-    return *end == '\0' && errno == 0;
+    /* Behind a value stands what ends it, or the line's end. */
+    return value.length > 0 && number_take(&at, number) && at == value.at + value.length;
 }
 
 /* A string as a C string, owned by *text; NULL when there is none. */
