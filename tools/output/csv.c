@@ -6,12 +6,12 @@
 #include "base/json/json_text.h"
 #include "tools/output/units.h"
 
-/* The fields of --json in its order, and what vat, block and method one may group by. */
+/* The fields of --json, whose deliveryKind is the kind here. */
 static void csv_begin(struct buf *out)
 {
     buf_append_string(out, "vatID,vat,blockHeight,crankNum,deliveryNum,replay,kind,method,"
                            "description,status,start,total,pipe,worker,kernel,unattributed,"
-                           "syscalls,consoles,overrun,compute,instructions\r\n");
+                           "syscalls,consoles,overrun,compute,instructions,between,error\r\n");
 }
 
 static void field_text(struct buf *out, const char *text)
@@ -71,6 +71,8 @@ static void csv_delivery(struct buf *out, const struct model_delivery *delivery)
     field_text(out, known ? truths[delivery->overrun + 1] : "");
     field_double(out, delivery->compute);
     field_double(out, delivery->instructions);
+    field_time(out, delivery->between, precise);
+    field_text(out, delivery->problem);
     buf_append(out, "\r\n", 2);
 }
 

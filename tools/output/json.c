@@ -113,6 +113,34 @@ static void append_times(struct buf *out, const struct model_delivery *delivery)
     at = put_requests(at, delivery);
     at = put_double(put(at, ",\"compute\":"), delivery->compute);
     at = put_double(put(at, ",\"instructions\":"), delivery->instructions);
+    end_fields(out, at);
+}
+
+/* "" is what the file does not say. */
+static void append_words(struct buf *out, const char *name, const char *text)
+{
+    if (text[0] != '\0') {
+        append_string(out, name, text);
+        return;
+    }
+    buf_append_string(out, name);
+    buf_append_string(out, "null");
+}
+
+/* The rest of what a delivery is, as it can be chosen and grouped by. */
+static void append_context(struct buf *out, const struct model_delivery *delivery)
+{
+    char *at;
+
+    append_words(out, ",\"vat\":", delivery->vat_name);
+    append_words(out, ",\"deliveryKind\":", delivery->kind);
+    append_words(out, ",\"method\":", delivery->method);
+    append_words(out, ",\"error\":", delivery->problem);
+    at = begin_fields(out, 3);
+    if (at == NULL)
+        return;
+    at = put_integer(at, ",\"blockHeight\":", delivery->block_height);
+    at = put_time(at, ",\"between\":", delivery->between, delivery->precise);
     end_fields(out, put(at, "}\n"));
 }
 
@@ -122,6 +150,7 @@ static void json_delivery(struct buf *out, const struct model_delivery *delivery
     append_numbers(out, delivery);
     append_string(out, ",\"description\":", delivery->description);
     append_times(out, delivery);
+    append_context(out, delivery);
 }
 
 static const char *const note_names[] = {
