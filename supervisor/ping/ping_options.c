@@ -20,20 +20,20 @@ enum {
 const char ping_options_help[] =
     "usage: gaspipe ping [options]\n"
     "\n"
-    "Measures the pipe to a worker: deliveries that do nothing, sent one after the other,\n"
-    "and beside them what two processes take that only read and write as many bytes.\n"
+    "Measures the pipe to a worker with empty deliveries, one after the other, beside two\n"
+    "processes that only read and write the same number of bytes.\n"
     "\n"
-    "  --size BYTES,...              of the message, there and back (default: 0)\n"
+    "  --size BYTES,...              of the message, in each direction (default: 0)\n"
     "  --count N                     round trips of each size (default: 10000, fewer of large)\n"
-    "  --placement auto|none|same|spread  both ends where it is found best, where the system\n"
-    "                                puts them, on one processor, or on two (default: auto)\n"
-    "  --load N                      beside N processes that compute all the time (default: 0)\n"
-    "  --counter qemu|none           the worker under QEMU, or not (default: none)\n"
+    "  --placement auto|none|same|spread  run both ends where it is fastest, where the system\n"
+    "                                schedules them, on one processor, or on two (default: auto)\n"
+    "  --load N                      run N processes that compute all the time (default: 0)\n"
+    "  --counter qemu|none           whether the worker runs under QEMU (default: none)\n"
     "  --worker PATH                 another worker, such as xsnap-worker\n"
     "  --json                        print JSON lines\n"
-    "  --help                        say this and end\n"
+    "  --help                        print this and exit\n"
     "\n"
-    "Exit status: 0 all well, 2 usage, 3 bad input, 4 the system failed.\n";
+    "Exit status: 0 success, 2 usage, 3 bad input, 4 system failure.\n";
 
 enum {
     OPTION_SIZE = 256,

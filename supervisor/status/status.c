@@ -18,15 +18,15 @@ struct status_options {
 static const char help[] =
     "usage: gaspipe status [options] --store DIR\n"
     "\n"
-    "Says what a store of gaspipe run holds: its vats, what is queued, how much of the\n"
-    "deliveries was taken in, and how large its parts are. It looks at what was committed,\n"
-    "also while a run has the store, and changes nothing.\n"
+    "Shows what a store of gaspipe run contains: its vats, what is queued, how much of the\n"
+    "deliveries file was taken in, and how large its parts are. It reads what was last committed,\n"
+    "even while a run is using the store, and changes nothing.\n"
     "\n"
     "  --store DIR               the store's folder\n"
     "  --json                    print JSON lines\n"
-    "  --help                    say this and end\n"
+    "  --help                    print this and exit\n"
     "\n"
-    "Exit status: 0 all well, 2 usage, 3 bad input, 4 the system failed.\n";
+    "Exit status: 0 success, 2 usage, 3 bad input, 4 system failure.\n";
 
 enum { OPTION_STORE = 256, OPTION_JSON, OPTION_HELP };
 
