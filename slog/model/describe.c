@@ -116,28 +116,42 @@ static void append_method(struct scan_span value, struct buf *text)
 }
 
 /* The first element of the array that the body's JSON is; `#` before it marks smallcaps. */
-static void append_method_of_body(struct scan_span body, struct buf *text)
+static void append_method_of_json(struct buf *json, struct buf *text)
 {
-    struct buf json = {0};
     struct scan_cursor cursor;
     struct scan_span method;
     size_t skip;
 
-    if (body.length > METHOD_WITHIN)
-        body.length = METHOD_WITHIN;
-    scan_unescape(body, &json);
-    buf_reserve(&json, SCAN_PADDING);
-    if (buf_failed(&json)) {
+    buf_reserve(json, SCAN_PADDING);
+    if (buf_failed(json)) {
         text->failed = true;
-        goto free;
+        return;
     }
-    skip = json.length > 0 && json.data[0] == '#';
-    if (scan_open((struct scan_span){json.data + skip, json.length - skip}, '[', &cursor) &&
+    skip = json->length > 0 && json->data[0] == '#';
+    if (scan_open((struct scan_span){json->data + skip, json->length - skip}, '[', &cursor) &&
         scan_element(&cursor, &method) == SCAN_FOUND)
         append_method(method, text);
     else
         buf_append_byte(text, '?');
-free:
+}
+
+static void append_method_of_body(struct scan_span body, struct buf *text)
+{
+    struct buf json = {0};
+
+    if (body.length > METHOD_WITHIN)
+        body.length = METHOD_WITHIN;
+    scan_unescape(body, &json);
+    append_method_of_json(&json, text);
+    buf_free(&json);
+}
+
+void describe_method_in_body(const char *body, size_t length, struct buf *text)
+{
+    struct buf json = {0};
+
+    buf_append(&json, body, length > METHOD_WITHIN ? METHOD_WITHIN : length);
+    append_method_of_json(&json, text);
     buf_free(&json);
 }
 

@@ -35,6 +35,9 @@ void describe_syscall(struct scan_span vsc, struct buf *text);
  */
 void describe_method(struct scan_span message, struct buf *text);
 
+/* The same from a body that has been read from its JSON string already. */
+void describe_method_in_body(const char *body, size_t length, struct buf *text);
+
 /* Appends a string (as scan_string() gives it) made fit for a terminal. */
 void describe_string(struct scan_span string, struct buf *text);
 

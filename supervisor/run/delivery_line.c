@@ -6,7 +6,7 @@
 
 #include "base/json/json_value.h"
 #include "proto/vat_message.h"
-#include "supervisor/schedule/smallcaps.h"
+#include "supervisor/schedule/log/smallcaps.h"
 
 static const char shape[] = "a delivery is {\"vat\":\"NAME\",\"method\":\"NAME\",\"args\":[...]}";
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "supervisor/schedule/smallcaps.h"
+#include "supervisor/schedule/log/smallcaps.h"
 
 /*
  * One line of a deliveries file, checked. A message to a vat's root object is short,

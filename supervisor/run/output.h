@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "supervisor/schedule/report.h"
+#include "supervisor/schedule/log/delivery_report.h"
 
 /* What the summary adds up. */
 struct output_sums {

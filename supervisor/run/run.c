@@ -244,8 +244,8 @@ static int open_scheduler(struct run *run, struct error *error)
         .slog = run->slog,
         .fingerprint = run->launcher.counted ? run->fingerprint.hash : NULL,
         .timeout_ms = run->options.timeout_ms,
-        .snapshot_interval = run->options.snapshot_interval,
-        .snapshot_initial = run->options.snapshot_initial,
+        .snapshots = {.interval = run->options.snapshot_interval,
+                      .initial = run->options.snapshot_initial},
         .reap_interval = run->options.reap_interval,
         .limits =
             {
@@ -259,13 +259,12 @@ static int open_scheduler(struct run *run, struct error *error)
         .cranks_per_commit = run->options.cranks_per_commit,
         .max_workers = run->options.max_workers,
         .jobs = run->options.jobs,
+        .upcoming = &run->upcoming,
     };
     const struct scheduler_listener listener = {
         .context = run,
         .delivered = delivered,
         .idle = run_on_idle,
-        .coming = run_coming,
-        .queue_coming = run_queue_coming,
         .committed = committed,
         .failed = scheduler_failed,
         .closed = scheduler_closed,
@@ -331,6 +330,7 @@ static void run_all(struct run *run)
     }
     run->began = uv_hrtime();
     settle_jobs(&run->options);
+    run->upcoming = (struct speculation_source){run, run_coming, run_queue_coming};
     output_init(&run->output, run->options.json);
     result = open_launcher(run, &error);
     if (result == 0)

@@ -3,10 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json/json_value.h"
 #include "base/log.h"
 #include "supervisor/run/delivery_line.h"
 #include "supervisor/run/run_parts.h"
-#include "supervisor/schedule/plain_value.h"
+#include "supervisor/schedule/log/plain_value.h"
 
 void run_make_place(const struct run *run, int64_t line, char place[RUN_PLACE_SIZE])
 {
@@ -236,7 +237,9 @@ static bool input_waits(void *context)
 static void told_outcome(void *context, const struct line_outcome *outcome)
 {
     struct run *run = context;
-    struct buf capdata = {0}, value = {0};
+    json_t *capdata =
+        json_value_read(outcome->capdata, strlen(outcome->capdata), JSON_ALLOW_NUL, NULL);
+    struct buf value = {0};
     char place[RUN_PLACE_SIZE];
     struct output_result result = {
         .place = place,
@@ -247,8 +250,7 @@ static void told_outcome(void *context, const struct line_outcome *outcome)
     struct error error;
 
     run_make_place(run, outcome->line, place);
-    buf_append_string(&capdata, outcome->capdata);
-    if (plain_value_show(&capdata, &value, &error) == 0)
+    if (plain_value_write(&value, capdata, &error) == 0)
         result.value = buf_string(&value);
     if (result.value == NULL) {
         error_memory(&error, "a result");
@@ -258,7 +260,7 @@ static void told_outcome(void *context, const struct line_outcome *outcome)
     }
     if (!outcome->fulfilled)
         run->status = ERROR_DELIVERY;
-    buf_free(&capdata);
+    json_decref(capdata);
     buf_free(&value);
 }
 

@@ -15,6 +15,7 @@
 #include "supervisor/run/output.h"
 #include "supervisor/run/run_options.h"
 #include "supervisor/schedule/scheduler.h"
+#include "supervisor/schedule/speculation/speculation.h"
 
 /* What the run*.c files share: one run from within. */
 
@@ -48,6 +49,7 @@ struct run {
     struct delivery_input *input;
     struct input_place place;
     struct run_ahead ahead;
+    struct speculation_source upcoming;
     struct line_results results;
     struct output output;
 

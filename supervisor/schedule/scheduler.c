@@ -2,18 +2,48 @@
 #include "supervisor/schedule/scheduler.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "supervisor/schedule/delivery_log_slog.h"
-#include "supervisor/schedule/scheduler_parts.h"
+#include "supervisor/schedule/active_crank.h"
+#include "supervisor/schedule/retry.h"
+#include "supervisor/schedule/speculation/speculation.h"
+#include "supervisor/schedule/startup.h"
+#include "supervisor/schedule/vat_registrar.h"
+#include "supervisor/vats/warehouse.h"
 
-void scheduler_fail(struct scheduler *scheduler, const struct error *error)
+struct scheduler {
+    struct scheduler_options options;
+    struct scheduler_listener listener;
+    struct warehouse *warehouse;
+    struct vat_registrar registrar;
+    struct speculation *speculation; /* NULL: one job */
+    struct active_crank crank;
+    struct startup startup;
+
+    bool new_vats; /* nothing is committed before the new vats have started */
+    bool saving;   /* the snapshot behind the last crank is being written */
+    bool failed, closing;
+    bool going, more; /* scheduler_go() is running, and has another step to do */
+    unsigned tries;   /* failed in a row: of the crank, a snapshot, or a vat's start */
+    uv_timer_t pause; /* until the crank is tried again */
+    uint64_t uncommitted_cranks;
+};
+
+static void fail_scheduler(struct scheduler *scheduler, const struct error *error)
 {
     if (scheduler->failed || scheduler->closing)
         return;
     scheduler->failed = true;
     scheduler->listener.failed(scheduler->listener.context, error);
+}
+
+static bool has_stopped(void *context)
+{
+    const struct scheduler *scheduler = context;
+
+    return scheduler->failed || scheduler->closing;
 }
 
 /* ---- transactions ---- */
@@ -23,7 +53,7 @@ int scheduler_open_transaction(struct scheduler *scheduler, struct error *error)
     return store_transaction_begin(scheduler->options.store, error);
 }
 
-static int commit(struct scheduler *scheduler, struct error *error)
+static int commit_cranks(struct scheduler *scheduler, struct error *error)
 {
     scheduler->uncommitted_cranks = 0;
     if (store_transaction_commit(scheduler->options.store, error) != 0)
@@ -35,78 +65,352 @@ int scheduler_commit(struct scheduler *scheduler)
 {
     struct error error;
 
-    if (commit(scheduler, &error) != 0) {
-        scheduler_fail(scheduler, &error);
+    if (commit_cranks(scheduler, &error) != 0) {
+        fail_scheduler(scheduler, &error);
         return -1;
     }
     scheduler->listener.committed(scheduler->listener.context);
     return scheduler->failed ? -1 : 0;
 }
 
-/* ---- the end of a crank ---- */
+/* ---- steps ---- */
 
-int scheduler_stop_vat(struct scheduler *scheduler, int64_t vat, struct error *error)
+static void count_crank(struct scheduler *scheduler)
 {
-    struct kernel_vat described;
-    bool lives;
-
-    scheduler_forget_ahead(scheduler, vat);
-    if (kernel_vat_get(scheduler->kernel, vat, &described, &lives, error) != 0)
-        return -1;
-    if (!lives) {
-        warehouse_remove(scheduler->warehouse, vat);
-        return 0;
-    }
-    warehouse_put_away(scheduler->warehouse, vat);
-    if (scheduler_provide(scheduler, &described, error) != 0)
-        lives = false;
-    kernel_vat_free(&described);
-    return lives ? 0 : -1;
-}
-
-int scheduler_end_crank(struct scheduler *scheduler, const struct kernel_crank_end *end,
-                        struct error *error)
-{
-    for (size_t i = 0; i < end->stopped_count; i++)
-        if (scheduler_stop_vat(scheduler, end->stopped[i], error) != 0)
-            return -1;
     scheduler->uncommitted_cranks++;
     scheduler->tries = 0;
-    return delivery_log_slog_finish(scheduler->options.slog, end, scheduler->crank_started, error);
 }
 
-int scheduler_commit_when_full(struct scheduler *scheduler)
+static int commit_when_full(struct scheduler *scheduler)
 {
-    if (scheduler->uncommitted_cranks < scheduler->options.cranks_per_commit ||
-        scheduler->beginning)
+    if (scheduler->uncommitted_cranks < scheduler->options.cranks_per_commit || scheduler->new_vats)
         return 0;
     return scheduler_commit(scheduler);
 }
 
-int scheduler_provide(struct scheduler *scheduler, const struct kernel_vat *vat,
-                      struct error *error)
+static void report_idle(struct scheduler *scheduler)
 {
-    const struct warehouse_vat described = {
-        .id = vat->id,
-        .name = vat->name,
-        .bundle_id = vat->bundle_id,
-        .dynamic = vat->dynamic,
-        .incarnation = vat->incarnation,
-        .first_delivery = vat->first_delivery,
-        .limits = vat->limits,
+    const bool new_vats = scheduler->new_vats;
+
+    /* Vats that could not be started were reported by now: from here on they are in the store. */
+    scheduler->new_vats = scheduler->crank.quiet = false;
+    if (!new_vats || scheduler_commit(scheduler) == 0)
+        scheduler->listener.idle(scheduler->listener.context);
+}
+
+static void deliver_crank(struct scheduler *scheduler, const struct kernel_delivery *delivery)
+{
+    struct error error;
+
+    if (active_crank_deliver(&scheduler->crank, delivery, &error) != 0)
+        fail_scheduler(scheduler, &error);
+}
+
+/* Runs one crank. Whether the next can follow at once. */
+static bool run_step(struct scheduler *scheduler)
+{
+    struct kernel_step step;
+    struct error error;
+
+    if (scheduler_open_transaction(scheduler, &error) != 0 ||
+        active_crank_next(&scheduler->crank, &step, &error) != 0) {
+        fail_scheduler(scheduler, &error);
+        return false;
+    }
+    switch (step.work) {
+    case KERNEL_ROUTED:
+        count_crank(scheduler);
+        return commit_when_full(scheduler) == 0;
+    case KERNEL_DELIVERY:
+        deliver_crank(scheduler, &step.delivery);
+        return false;
+    case KERNEL_IDLE:
+        report_idle(scheduler);
+        break;
+    }
+    return false;
+}
+
+/* A delivery may end within its step, and its end goes on to the next crank from there: a loop,
+ * since recursion would make the stack grow with the number of cranks. */
+void scheduler_go(struct scheduler *scheduler)
+{
+    scheduler->more = true;
+    if (scheduler->going)
+        return;
+    scheduler->going = true;
+    while (scheduler->more && !has_stopped(scheduler)) {
+        scheduler->more = false;
+        if (run_step(scheduler))
+            scheduler->more = true;
+    }
+    scheduler->going = false;
+}
+
+static void go_when_committed(struct scheduler *scheduler)
+{
+    if (commit_when_full(scheduler) == 0)
+        scheduler_go(scheduler);
+}
+
+/* ---- snapshots ---- */
+
+static bool is_snapshot_due(const struct scheduler *scheduler, int64_t vat, int64_t end)
+{
+    return snapshot_policy_is_due(&scheduler->options.snapshots,
+                                  warehouse_saved_at(scheduler->warehouse, vat), end);
+}
+
+/* Whether the vat, whose worker has come back, owes a snapshot; then it is being written. */
+static bool write_owed_snapshot(struct scheduler *scheduler, int64_t vat)
+{
+    struct kernel_vat described;
+    struct error error;
+    bool lives, due;
+
+    if (kernel_vat_get(scheduler->registrar.kernel, vat, &described, &lives, &error) != 0) {
+        fail_scheduler(scheduler, &error);
+        return true;
+    }
+    due = lives && is_snapshot_due(scheduler, vat, described.deliveries);
+    if (lives)
+        kernel_vat_free(&described);
+    if (due)
+        warehouse_save(scheduler->warehouse, vat);
+    return due;
+}
+
+/* The vat's deliveries are numbered differently after a snapshot. Its worker restarts from it;
+ * nothing goes on before that is ready. */
+static void on_saved(void *context, int64_t vat)
+{
+    struct scheduler *scheduler = context;
+    struct error error;
+
+    if (vat_registrar_update(&scheduler->registrar, vat, &error) != 0)
+        fail_scheduler(scheduler, &error);
+}
+
+/* ---- the start ---- */
+
+static void go_when_started(struct scheduler *scheduler, int result, const struct error *error)
+{
+    if (result != 0)
+        fail_scheduler(scheduler, error);
+    else if (startup_is_over(&scheduler->startup))
+        scheduler_go(scheduler);
+}
+
+void scheduler_start(struct scheduler *scheduler)
+{
+    struct error error;
+    int result = startup_go(&scheduler->startup, &error);
+
+    go_when_started(scheduler, result, &error);
+}
+
+static void vat_arrived(struct scheduler *scheduler, int64_t vat)
+{
+    struct error error;
+    int result = startup_arrived(&scheduler->startup, vat, &error);
+
+    go_when_started(scheduler, result, &error);
+}
+
+static void on_ready(void *context, int64_t vat)
+{
+    struct scheduler *scheduler = context;
+    const bool starting = !startup_is_over(&scheduler->startup);
+
+    /* Also a worker that comes back after the one that was to write the snapshot was lost. */
+    if ((starting || scheduler->saving) && write_owed_snapshot(scheduler, vat))
+        return;
+    if (starting) {
+        scheduler->tries = 0;
+        vat_arrived(scheduler, vat);
+    } else if (scheduler->saving) {
+        scheduler->saving = false;
+        go_when_committed(scheduler);
+    }
+}
+
+/* ---- a delivery's end ---- */
+
+static void go_on_behind_crank(struct scheduler *scheduler, bool worker_lives)
+{
+    const struct kernel_delivery *delivery = &scheduler->crank.delivery;
+
+    if (worker_lives && warehouse_waits(scheduler->warehouse, delivery->vat) &&
+        is_snapshot_due(scheduler, delivery->vat, delivery->position + 1)) {
+        scheduler->saving = true;
+        warehouse_save(scheduler->warehouse, delivery->vat);
+    } else {
+        go_when_committed(scheduler);
+    }
+}
+
+static void end_delivery(struct scheduler *scheduler, const struct delivery_end *end)
+{
+    const struct kernel_delivery *delivery = &scheduler->crank.delivery;
+    const bool due = is_snapshot_due(scheduler, delivery->vat, delivery->position + 1);
+    struct kernel_delivery_end ended;
+    struct delivery_report report;
+    struct error error;
+
+    if (active_crank_end_delivery(&scheduler->crank, end, due, &ended, &report, &error) != 0) {
+        fail_scheduler(scheduler, &error);
+        return;
+    }
+    if (report.crank_ended)
+        count_crank(scheduler);
+    scheduler->listener.delivered(scheduler->listener.context, &report);
+    if (has_stopped(scheduler))
+        return;
+    if (ended.again)
+        deliver_crank(scheduler, &ended.delivery);
+    else
+        go_on_behind_crank(scheduler, end->meter != NULL);
+}
+
+/* ---- trouble of the host's ---- */
+
+static void on_pause_over(uv_timer_t *timer)
+{
+    scheduler_go(timer->data);
+}
+
+static enum retry_work interrupted_work(const struct scheduler *scheduler)
+{
+    if (scheduler->crank.delivering)
+        return RETRY_DELIVERY;
+    return scheduler->saving ? RETRY_SNAPSHOT : RETRY_START;
+}
+
+static void describe_work(const struct scheduler *scheduler, enum retry_work work, int64_t vat,
+                          char *text, size_t size)
+{
+    const char *name = warehouse_name(scheduler->warehouse, vat);
+
+    switch (work) {
+    case RETRY_DELIVERY:
+        snprintf(text, size, "vat %s, crank %" PRId64, name, scheduler->crank.delivery.crank_num);
+        break;
+    case RETRY_SNAPSHOT:
+        snprintf(text, size, "vat %s, its snapshot", name);
+        break;
+    case RETRY_START:
+        snprintf(text, size, "vat %s, its start", name);
+        break;
+    }
+}
+
+/* Keeps the whole cranks before this one, but for a store whose new vats have not all started. */
+static void give_up(struct scheduler *scheduler, const char *work, const char *reason,
+                    unsigned tries)
+{
+    struct error error;
+
+    error_set(&error, ERROR_SYSTEM, "%s: %s; given up after %u %s", work, reason, tries,
+              tries == 1 ? "try" : "tries");
+    if (scheduler->new_vats || scheduler_commit(scheduler) == 0)
+        fail_scheduler(scheduler, &error);
+}
+
+static void retry_after_loss(struct scheduler *scheduler, int64_t vat, const char *reason)
+{
+    const enum retry_work work = interrupted_work(scheduler);
+    const unsigned tries = ++scheduler->tries;
+    const struct retry retry = retry_decide(work, tries, scheduler->options.retries);
+    char text[128];
+    struct error error;
+
+    describe_work(scheduler, work, vat, text, sizeof text);
+    if (work == RETRY_DELIVERY &&
+        active_crank_drop(&scheduler->crank, reason, tries, &error) != 0) {
+        fail_scheduler(scheduler, &error);
+        return;
+    }
+    if (retry.action == RETRY_GIVE_UP) {
+        give_up(scheduler, text, reason, tries);
+        return;
+    }
+    log_line("%s: %s; tried again, %u of %" PRIu64, text, reason, tries,
+             scheduler->options.retries);
+    if (retry.action == RETRY_CRANK)
+        (void)uv_timer_start(&scheduler->pause, on_pause_over, retry.pause_ms, 0);
+    else
+        warehouse_bring(scheduler->warehouse, vat);
+}
+
+/* ---- the worker's events in a delivery ---- */
+
+static void on_sent(void *context, int64_t vat, struct stamp sent)
+{
+    struct scheduler *scheduler = context;
+    struct error error;
+
+    (void)vat; /* the active crank's */
+    if (active_crank_sent(&scheduler->crank, sent, &error) != 0)
+        fail_scheduler(scheduler, &error);
+}
+
+static void on_said(void *context, int64_t vat, const struct vat_request *request,
+                    struct stamp come)
+{
+    struct scheduler *scheduler = context;
+    struct error error;
+
+    (void)vat;
+    if (active_crank_said(&scheduler->crank, &request->console, come, &error) != 0)
+        fail_scheduler(scheduler, &error);
+}
+
+static void on_asked(void *context, int64_t vat, const struct vat_request *request,
+                     struct stamp come)
+{
+    struct scheduler *scheduler = context;
+    struct error error;
+
+    (void)vat;
+    if (active_crank_asked(&scheduler->crank, &request->syscall, come, &error) != 0)
+        fail_scheduler(scheduler, &error);
+}
+
+static void on_answered(void *context, int64_t vat, const struct warehouse_answer *answer)
+{
+    const struct delivery_end end = {
+        .returned = answer->come,
+        .problem = answer->problem,
+        .value = answer->value,
+        .blame = ERROR_DELIVERY,
+        .meter = answer->meter,
     };
 
-    if (vat->limits.instructions > 0 && !scheduler->options.launcher->counted)
-        return error_set(error, ERROR_INPUT,
-                         "vat %s was made with --max-instructions %" PRId64
-                         ", which only --counter qemu can hold it to",
-                         vat->name, vat->limits.instructions);
-    return warehouse_provide(scheduler->warehouse, &described, error);
+    (void)vat;
+    end_delivery(context, &end);
+}
+
+static void on_lost(void *context, int64_t vat, const struct warehouse_loss *loss)
+{
+    struct scheduler *scheduler = context;
+    const struct delivery_end end = {
+        .returned = loss->come,
+        .problem = loss->reason,
+        .blame = loss->blame,
+    };
+
+    /* What runs while a snapshot is written is no code of the vat's. */
+    if (loss->blame == ERROR_SYSTEM || scheduler->saving)
+        retry_after_loss(scheduler, vat, loss->reason);
+    else if (scheduler->crank.delivering)
+        end_delivery(scheduler, &end);
+    else
+        vat_arrived(scheduler, vat); /* its first delivery meets the same, and can report it */
 }
 
 static void on_failed(void *context, const struct error *error)
 {
-    scheduler_fail(context, error);
+    fail_scheduler(context, error);
 }
 
 static void on_closed(void *context)
@@ -116,59 +420,42 @@ static void on_closed(void *context)
     scheduler->listener.closed(scheduler->listener.context);
 }
 
-/* ---- what runs next ---- */
-
-static void be_idle(struct scheduler *scheduler)
-{
-    const bool beginning = scheduler->beginning;
-
-    /* Vats that cannot be started are told by now: from here on they are in the store. */
-    scheduler->beginning = false;
-    if (!beginning || scheduler_commit(scheduler) == 0)
-        scheduler->listener.idle(scheduler->listener.context);
-}
-
-/* One crank. Whether another one can follow at once. */
-static bool step(struct scheduler *scheduler)
-{
-    struct kernel_step next;
-    struct error error;
-
-    scheduler->crank_started = stamp_now();
-    if (scheduler_open_transaction(scheduler, &error) != 0 ||
-        kernel_next(scheduler->kernel, &next, &error) != 0 ||
-        (next.work == KERNEL_ROUTED && scheduler_end_crank(scheduler, &next.end, &error) != 0)) {
-        scheduler_fail(scheduler, &error);
-        return false;
-    }
-    if (next.work == KERNEL_ROUTED)
-        return scheduler_commit_when_full(scheduler) == 0;
-    if (next.work == KERNEL_DELIVERY)
-        scheduler_deliver(scheduler, &next.delivery);
-    else
-        be_idle(scheduler);
-    return false;
-}
-
-/* A crank whose delivery was made before ends within its step, and has the next one go: however
- * many there are, the stack stays as it is. */
-void scheduler_go(struct scheduler *scheduler)
-{
-    scheduler->more = true;
-    if (scheduler->going)
-        return;
-    scheduler->going = true;
-    while (scheduler->more && !scheduler->failed && !scheduler->closing) {
-        scheduler->more = false;
-        if (step(scheduler))
-            scheduler->more = true;
-    }
-    scheduler->going = false;
-}
-
 /* ---- beginning and end ---- */
 
-static int open_parts(struct scheduler *scheduler, struct error *error)
+static int open_kernel(struct scheduler *scheduler, struct error *error)
+{
+    const struct scheduler_options *options = &scheduler->options;
+    const struct kernel_options kernel = {
+        .reap_interval = (int64_t)options->reap_interval,
+        .reap_gc_references = KERNEL_REAP_GC_REFERENCES,
+        .limits = options->limits,
+        .listener = active_crank_kernel_listener(&scheduler->crank),
+    };
+
+    if (store_transaction_begin(options->store, error) != 0)
+        return -1;
+    scheduler->registrar.kernel = kernel_open(options->store, &kernel, error);
+    return scheduler->registrar.kernel != NULL ? 0 : -1;
+}
+
+static struct warehouse_listener scheduler_events(struct scheduler *scheduler)
+{
+    return (struct warehouse_listener){
+        .context = scheduler,
+        .ready = on_ready,
+        .sent = on_sent,
+        .said = on_said,
+        .asked = on_asked,
+        .answered = on_answered,
+        .lost = on_lost,
+        .saved = on_saved,
+        .failed = on_failed,
+        .closed = on_closed,
+    };
+}
+
+static int open_warehouse(struct scheduler *scheduler, const struct warehouse_listener *listener,
+                          struct error *error)
 {
     const struct scheduler_options *options = &scheduler->options;
     const struct warehouse_options warehouse = {
@@ -180,32 +467,54 @@ static int open_parts(struct scheduler *scheduler, struct error *error)
         .timeout_ms = options->timeout_ms,
         .max_workers = options->max_workers,
     };
-    const struct warehouse_listener listener = {
-        .context = scheduler,
-        .ready = scheduler_on_ready,
-        .sent = scheduler_on_sent,
-        .said = scheduler_on_said,
-        .asked = scheduler_on_asked,
-        .answered = scheduler_on_answered,
-        .lost = scheduler_on_lost,
-        .saved = scheduler_on_saved,
-        .failed = on_failed,
-        .closed = on_closed,
-    };
-    const struct kernel_options kernel = {
-        .reap_interval = (int64_t)options->reap_interval,
-        .reap_gc_references = KERNEL_REAP_GC_REFERENCES,
-        .limits = options->limits,
-        .listener = scheduler_kernel_listener(scheduler),
-    };
 
-    if (store_transaction_begin(options->store, error) != 0)
+    scheduler->warehouse = warehouse_new(&warehouse, listener, error);
+    scheduler->registrar.warehouse = scheduler->warehouse;
+    return scheduler->warehouse != NULL ? 0 : -1;
+}
+
+static int open_direct(struct scheduler *scheduler, struct error *error)
+{
+    const struct warehouse_listener events = scheduler_events(scheduler);
+
+    if (open_warehouse(scheduler, &events, error) != 0)
         return -1;
-    scheduler->kernel = kernel_open(options->store, &kernel, error);
-    if (scheduler->kernel == NULL)
+    scheduler->crank.route = delivery_route_direct(scheduler->warehouse);
+    return 0;
+}
+
+static int open_speculating(struct scheduler *scheduler, struct error *error)
+{
+    const struct speculation_options speculation = {
+        .store = scheduler->options.store,
+        .kernel = scheduler->registrar.kernel,
+        .jobs = scheduler->options.jobs,
+        .source = scheduler->options.upcoming,
+        .events = scheduler_events(scheduler),
+        .stopped = has_stopped,
+    };
+    struct warehouse_listener events;
+
+    scheduler->speculation = speculation_new(&speculation, error);
+    if (scheduler->speculation == NULL)
         return -1;
-    scheduler->warehouse = warehouse_new(&warehouse, &listener, error);
-    return scheduler->warehouse == NULL ? -1 : 0;
+    events = speculation_listener(scheduler->speculation);
+    if (open_warehouse(scheduler, &events, error) != 0)
+        return -1;
+    scheduler->crank.route = speculation_route(scheduler->speculation, scheduler->warehouse);
+    return 0;
+}
+
+static int open_parts(struct scheduler *scheduler, struct error *error)
+{
+    if (open_kernel(scheduler, error) != 0)
+        return -1;
+    if ((scheduler->options.jobs > 1 ? open_speculating : open_direct)(scheduler, error) != 0)
+        return -1;
+    scheduler->crank.kernel = scheduler->registrar.kernel;
+    (void)uv_timer_init(scheduler->options.loop, &scheduler->pause); /* cannot fail in libuv 1 */
+    scheduler->pause.data = scheduler;
+    return 0;
 }
 
 struct scheduler *scheduler_new(const struct scheduler_options *options,
@@ -219,19 +528,27 @@ struct scheduler *scheduler_new(const struct scheduler_options *options,
     }
     scheduler->options = *options;
     scheduler->listener = *listener;
-    scheduler->beginning = true;
-    delivery_log_init(&scheduler->log, options->slog);
-    if (open_parts(scheduler, error) == 0) {
-        scheduler_init_trouble(scheduler);
+    scheduler->new_vats = true;
+    scheduler->registrar.counted = options->launcher->counted;
+    active_crank_init(&scheduler->crank, options->slog);
+    scheduler->crank.registrar = &scheduler->registrar;
+    scheduler->crank.fingerprint = options->fingerprint;
+    scheduler->crank.quiet = true; /* the owner reports vats that cannot be started */
+    scheduler->startup = (struct startup){
+        .registrar = &scheduler->registrar,
+        .snapshots = &scheduler->options.snapshots,
+        .few_workers = options->max_workers > 0,
+        .at_once = options->slog != NULL ? options->jobs : 0,
+    };
+    if (open_parts(scheduler, error) == 0)
         return scheduler;
-    }
     scheduler_free(scheduler);
     return NULL;
 }
 
 struct kernel *scheduler_kernel(const struct scheduler *scheduler)
 {
-    return scheduler->kernel;
+    return scheduler->registrar.kernel;
 }
 
 void scheduler_close(struct scheduler *scheduler, bool drop)
@@ -241,14 +558,14 @@ void scheduler_close(struct scheduler *scheduler, bool drop)
     if (scheduler->closing)
         return;
     scheduler->closing = true;
-    scheduler_close_trouble(scheduler);
-    kernel_abandon_crank(scheduler->kernel);
-    if (scheduler->failed || scheduler->beginning || drop)
+    uv_close((uv_handle_t *)&scheduler->pause, NULL);
+    active_crank_close(&scheduler->crank);
+    if (scheduler->failed || scheduler->new_vats || drop)
         store_transaction_rollback(scheduler->options.store);
-    else if (commit(scheduler, &error) == 0)
+    else if (commit_cranks(scheduler, &error) == 0)
         scheduler->listener.committed(scheduler->listener.context);
     else
-        log_line("what was done last is lost: %s", error.text);
+        log_line("the last cranks are lost: %s", error.text);
     warehouse_close(scheduler->warehouse);
 }
 
@@ -256,10 +573,10 @@ void scheduler_free(struct scheduler *scheduler)
 {
     if (scheduler == NULL)
         return;
-    scheduler_free_ahead(scheduler);
-    free(scheduler->comers);
+    speculation_free(scheduler->speculation);
+    startup_free(&scheduler->startup);
     warehouse_free(scheduler->warehouse);
-    kernel_close(scheduler->kernel);
-    delivery_log_free(&scheduler->log);
+    kernel_close(scheduler->registrar.kernel);
+    active_crank_free(&scheduler->crank);
     free(scheduler);
 }

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/schedule/smallcaps.h"
+#include "supervisor/schedule/log/smallcaps.h"
 
 static json_t *load(const char *text)
 {

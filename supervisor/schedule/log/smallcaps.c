@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/schedule/smallcaps.h"
+#include "supervisor/schedule/log/smallcaps.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/schedule/delivery_log_times.h"
+#include "supervisor/schedule/log/delivery_times.h"
 
 /*
  * A delivery of 100 µs with one request: 10 µs to the worker, which works 20 µs, asks,
@@ -17,11 +17,10 @@
 enum { STAMPS = 4, PIPE = 30, WORKER = 40, KERNEL = 30, TOTAL = 100 };
 
 struct story {
-    struct delivery_log log;
-    struct delivery_log_request request;
+    struct delivery_times times;
     struct stamp stamps[STAMPS];
     struct meter meter;
-    struct delivery_log_end end;
+    struct delivery_end end;
     struct delivery_report report;
 };
 
@@ -34,25 +33,24 @@ static struct stamp at(int64_t microseconds)
 static void set_up(struct story *story)
 {
     const int64_t moments[STAMPS] = {10, 30, 70, 90};
+    struct error error;
 
     memset(story, 0, sizeof *story);
-    story->log.sent = at(0);
-    story->request = (struct delivery_log_request){at(35), at(65)};
-    story->log.requests = &story->request;
-    story->log.request_count = 1;
+    story->times.sent = at(0);
+    assert_int_equal(delivery_times_add(&story->times, at(35), at(65), &error), 0);
     for (size_t i = 0; i < STAMPS; i++)
         story->stamps[i] = at(moments[i]);
     story->meter.stamps = story->stamps;
     story->meter.stamp_count = STAMPS;
-    story->end = (struct delivery_log_end){.returned = at(TOTAL), .meter = &story->meter};
+    story->end = (struct delivery_end){.returned = at(TOTAL), .meter = &story->meter};
 }
 
 static const struct delivery_report *times_of(struct story *story)
 {
     struct error error;
 
-    assert_int_equal(delivery_log_times_fill(&story->log, &story->end, &story->report, &error), 0);
-    delivery_log_times_free(&story->log.times);
+    assert_int_equal(delivery_times_fill(&story->times, &story->end, &story->report, &error), 0);
+    delivery_times_free(&story->times);
     return &story->report;
 }
 

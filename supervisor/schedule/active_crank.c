@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/schedule/active_crank.h"
+
+#include <string.h>
+
+#include "base/json/json_value.h"
+#include "base/log.h"
+
+void active_crank_init(struct active_crank *crank, struct slog_writer *slog)
+{
+    memset(crank, 0, sizeof *crank);
+    delivery_log_init(&crank->log, slog);
+}
+
+void active_crank_free(struct active_crank *crank)
+{
+    delivery_log_free(&crank->log);
+}
+
+/* ---- what the kernel reports ---- */
+
+static void on_crank_started(void *context, const struct kernel_crank *started)
+{
+    struct active_crank *crank = context;
+
+    delivery_log_crank_started(&crank->log, started);
+}
+
+static void on_clist_changed(void *context, const struct kernel_clist_change *change)
+{
+    struct active_crank *crank = context;
+
+    delivery_log_clist_changed(&crank->log, change);
+}
+
+static void on_syscall_translated(void *context, const struct kernel_syscall_texts *texts)
+{
+    struct active_crank *crank = context;
+
+    delivery_log_syscall(&crank->log, crank->syscall, texts, crank->syscall_come);
+}
+
+static void on_vat_terminated(void *context, const struct kernel_termination *termination)
+{
+    struct active_crank *crank = context;
+
+    if (termination->vat == crank->delivery.vat)
+        crank->vat_terminated = true;
+    delivery_log_vat_terminated(&crank->log, termination);
+}
+
+static void on_console(void *context, const char *line)
+{
+    const struct active_crank *crank = context;
+
+    if (!crank->quiet)
+        log_line("%s", line);
+}
+
+struct kernel_listener active_crank_kernel_listener(struct active_crank *crank)
+{
+    return (struct kernel_listener){
+        .context = crank,
+        .crank_started = on_crank_started,
+        .clist_changed = on_clist_changed,
+        .syscall_translated = on_syscall_translated,
+        .vat_terminated = on_vat_terminated,
+        .console = on_console,
+    };
+}
+
+/* ---- its beginning ---- */
+
+static int stop_worker(struct active_crank *crank, int64_t vat, struct error *error)
+{
+    crank->route.withdraw(crank->route.context, vat);
+    return vat_registrar_stop(crank->registrar, vat, error);
+}
+
+static int end_crank(struct active_crank *crank, const struct kernel_crank_end *end,
+                     struct error *error)
+{
+    for (size_t i = 0; i < end->stopped_count; i++)
+        if (stop_worker(crank, end->stopped[i], error) != 0)
+            return -1;
+    delivery_log_crank_ended(&crank->log, end);
+    return delivery_log_check(&crank->log, error);
+}
+
+int active_crank_next(struct active_crank *crank, struct kernel_step *step, struct error *error)
+{
+    delivery_log_start_crank(&crank->log, stamp_now());
+    if (kernel_next(crank->kernel, step, error) != 0)
+        return -1;
+    return step->work == KERNEL_ROUTED ? end_crank(crank, &step->end, error)
+                                       : delivery_log_check(&crank->log, error);
+}
+
+int active_crank_deliver(struct active_crank *crank, const struct kernel_delivery *delivery,
+                         struct error *error)
+{
+    if (vat_registrar_prepare(crank->registrar, delivery, error) != 0)
+        return -1;
+    crank->delivery = *delivery;
+    delivery_log_begin(&crank->log, delivery,
+                       warehouse_name(crank->registrar->warehouse, delivery->vat));
+    if (delivery_log_check(&crank->log, error) != 0)
+        return -1;
+    crank->delivering = true;
+    crank->vat_terminated = false;
+    crank->route.deliver(crank->route.context, &crank->delivery);
+    return 0;
+}
+
+/* ---- what the worker does ---- */
+
+int active_crank_sent(struct active_crank *crank, struct stamp sent, struct error *error)
+{
+    delivery_log_sent(&crank->log, sent);
+    return delivery_log_check(&crank->log, error);
+}
+
+/* Shows a console call to the person at the terminal. */
+static void print_console(const char *vat_name, const struct vat_console *console)
+{
+    struct buf line = {0};
+    const json_t *argument;
+    size_t i;
+
+    json_array_foreach(console->arguments, i, argument)
+    {
+        buf_append_byte(&line, ' ');
+        if (json_is_string(argument))
+            json_value_show_string(&line, json_string_value(argument),
+                                   json_string_length(argument));
+    }
+    if (buf_string(&line) != NULL)
+        log_line("%s:%s", vat_name, line.data);
+    buf_free(&line);
+}
+
+int active_crank_said(struct active_crank *crank, const struct vat_console *console,
+                      struct stamp come, struct error *error)
+{
+    delivery_log_console(&crank->log, console, come);
+    print_console(warehouse_name(crank->registrar->warehouse, crank->delivery.vat), console);
+    return delivery_log_check(&crank->log, error);
+}
+
+static void answer_syscall(struct active_crank *crank, const struct kernel_syscall_texts *texts)
+{
+    const struct iovec answer = {(char *)texts->vsr, strlen(texts->vsr)};
+    /* The worker waits, so the answer goes before the slog's line is made. */
+    const struct stamp answered =
+        crank->route.reply(crank->route.context, crank->delivery.vat, answer);
+
+    delivery_log_answered(&crank->log, crank->syscall, texts, crank->syscall_come, answered);
+}
+
+int active_crank_asked(struct active_crank *crank, const struct vat_syscall *syscall,
+                       struct stamp come, struct error *error)
+{
+    struct kernel_syscall_texts texts;
+    struct error problem;
+
+    crank->syscall = syscall;
+    crank->syscall_come = come;
+    switch (kernel_syscall(crank->kernel, syscall, &texts, &problem)) {
+    case KERNEL_OK:
+        answer_syscall(crank, &texts);
+        break;
+    case KERNEL_ILLEGAL:
+        crank->route.condemn(crank->route.context, crank->delivery.vat, problem.text);
+        return 0; /* the delivery has ended, and perhaps the next one begun */
+    case KERNEL_BROKEN:
+        *error = problem;
+        return -1;
+    }
+    return delivery_log_check(&crank->log, error);
+}
+
+/* ---- its end ---- */
+
+static struct kernel_outcome outcome_of(const struct active_crank *crank,
+                                        const struct delivery_end *end, bool snapshot_due)
+{
+    const struct meter *meter = end->meter;
+
+    return (struct kernel_outcome){
+        .came = meter == NULL          ? KERNEL_CAME_DEAD
+                : end->problem != NULL ? KERNEL_CAME_ERROR
+                                       : KERNEL_CAME_OK,
+        .problem = end->problem,
+        .compute = meter != NULL ? (int64_t)meter->compute : -1,
+        .instructions = meter != NULL && meter->counted ? (int64_t)meter->instructions : -1,
+        .fingerprint = crank->fingerprint,
+        .snapshot_follows = meter != NULL && !crank->before_snapshot && snapshot_due,
+    };
+}
+
+int active_crank_end_delivery(struct active_crank *crank, const struct delivery_end *end,
+                              bool snapshot_due, struct kernel_delivery_end *ended,
+                              struct delivery_report *report, struct error *error)
+{
+    const struct kernel_outcome outcome = outcome_of(crank, end, snapshot_due);
+
+    crank->delivering = false;
+    if (delivery_log_end(&crank->log, end, report, error) != 0 ||
+        kernel_end_delivery(crank->kernel, &outcome, ended, error) != 0 ||
+        (!ended->again && end_crank(crank, &ended->end, error) != 0))
+        return -1;
+    crank->before_snapshot = ended->again && outcome.snapshot_follows;
+    report->vat_ended = crank->vat_terminated;
+    report->crank_ended = !ended->again;
+    return 0;
+}
+
+int active_crank_drop(struct active_crank *crank, const char *reason, unsigned tries,
+                      struct error *error)
+{
+    crank->delivering = crank->before_snapshot = false;
+    kernel_abandon_crank(crank->kernel);
+    delivery_log_trouble(&crank->log, reason, tries);
+    if (delivery_log_check(&crank->log, error) != 0)
+        return -1;
+    return stop_worker(crank, crank->delivery.vat, error);
+}
+
+void active_crank_close(struct active_crank *crank)
+{
+    kernel_abandon_crank(crank->kernel);
+    crank->log.slog = NULL;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_DELIVERY_REPORT_H
+#define GASPIPE_SUPERVISOR_DELIVERY_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "proto/meter.h"
+#include "slog/model/model.h"
+
+/* A number or time of a report that is not known. */
+#define REPORT_NONE MODEL_NONE
+
+/* How a delivery ended. Everything is borrowed. */
+struct delivery_end {
+    struct stamp returned;     /* when the answer came, or the worker was found dead */
+    const char *problem;       /* NULL: none */
+    const char *value;         /* what came with "ok", JSON; NULL: null */
+    enum error_kind blame;     /* for the problem: ERROR_DELIVERY, or ERROR_SYSTEM for the host */
+    const struct meter *meter; /* NULL: the worker died */
+};
+
+/* The outcome of one delivery. Texts are borrowed. */
+struct delivery_report {
+    int64_t vat_number;
+    const char *vat_id; /* "v1" */
+    const char *vat;    /* its name */
+    int64_t crank_num;  /* REPORT_NONE: the vat had been terminated, nothing was delivered */
+    int64_t delivery_num;
+    const char *dispatch;    /* "message", "startVat", ... */
+    const char *promise;     /* for a message's result, in the kernel's reference; "": none */
+    const char *description; /* as in slogreport: "(o+0).buy -> p-1" */
+    const char *method;      /* of a message; otherwise the dispatch */
+    bool ok;
+    bool vat_ended;        /* this delivery terminated its vat */
+    bool crank_ended;      /* false: the crank goes on and may still be undone */
+    const char *result;    /* JSON; NULL: none */
+    const char *error;     /* NULL when ok */
+    const char *place;     /* "FILE:LINE" of the line that caused it; NULL: none did */
+    enum error_kind blame; /* when not ok: ERROR_DELIVERY, or ERROR_SYSTEM for the host */
+    int64_t compute;       /* computrons */
+    int64_t instructions;  /* machine instructions */
+    int64_t total;         /* nanoseconds, from sending to result */
+    int64_t pipe;          /* of the total: in the pipe, */
+    int64_t worker;        /* in the worker, */
+    int64_t kernel;        /* in the supervisor */
+    int64_t processor;     /* nanoseconds of processor time that the worker used */
+    int64_t frames;        /* both ways; 0: the worker reported none */
+};
+
+#endif

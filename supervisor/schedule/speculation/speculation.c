@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/schedule/speculation/speculation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "supervisor/schedule/speculation/speculation_trust.h"
+#include "supervisor/schedule/speculation/speculative_delivery.h"
+
+/* How many queued items, and upcoming messages, are looked at for each job. */
+enum { ITEMS_PER_JOB = 16 };
+
+struct speculation {
+    struct speculation_options options;
+    struct warehouse *warehouse;
+    struct speculation_trust trust;
+    struct speculative_delivery *list;  /* of different vats, the newest first; owned */
+    struct speculative_delivery *taken; /* has its turn; owned; NULL: it was not predicted */
+    int64_t current;                    /* the vat whose delivery has its turn; 0: none has */
+
+    const struct recorded_request *replayed; /* the scheduler is handling it; NULL: none */
+    bool differs;                            /* from its recorded answer: the kernel's */
+
+    /* Of the search for predictions that is under way. */
+    bool current_runs; /* a worker is busy with the current delivery */
+    size_t upcoming;   /* index of the message */
+    int64_t *met;      /* vats, so far */
+    size_t met_count, met_capacity;
+};
+
+static bool has_stopped(const struct speculation *speculation)
+{
+    return speculation->options.stopped(speculation->options.events.context);
+}
+
+static void fail_speculation(struct speculation *speculation, const struct error *error)
+{
+    speculation->options.events.failed(speculation->options.events.context, error);
+}
+
+/* ---- those that are under way ---- */
+
+/* NULL: the vat has none. */
+static struct speculative_delivery *find_speculative(const struct speculation *speculation,
+                                                     int64_t vat)
+{
+    struct speculative_delivery *speculative = speculation->list;
+
+    while (speculative != NULL && speculative->vat != vat)
+        speculative = speculative->next;
+    return speculative;
+}
+
+static void unlink_speculative(struct speculation *speculation,
+                               const struct speculative_delivery *speculative)
+{
+    struct speculative_delivery **link = &speculation->list;
+
+    while (*link != speculative)
+        link = &(*link)->next;
+    *link = speculative->next;
+}
+
+/* Drops the vat's speculative delivery, with its worker. */
+static void withdraw(void *context, int64_t vat)
+{
+    struct speculation *speculation = context;
+    struct speculative_delivery *speculative = find_speculative(speculation, vat);
+
+    if (speculative == NULL)
+        return;
+    unlink_speculative(speculation, speculative);
+    warehouse_take_back(speculation->warehouse, vat);
+    speculative_delivery_free(speculative);
+}
+
+static bool is_running(const struct speculation *speculation,
+                       const struct speculative_delivery *speculative)
+{
+    return !speculative->ended && !speculative->waits &&
+           warehouse_is_ahead(speculation->warehouse, speculative->vat);
+}
+
+static bool has_enough(const struct speculation *speculation)
+{
+    uint64_t running = speculation->current_runs ? 1 : 0;
+
+    for (const struct speculative_delivery *speculative = speculation->list; speculative != NULL;
+         speculative = speculative->next)
+        running += is_running(speculation, speculative);
+    return has_stopped(speculation) || running >= speculation->options.jobs;
+}
+
+/* ---- predictions ---- */
+
+/* Also when memory ran out: then the vat is passed over. */
+static bool has_met(struct speculation *speculation, int64_t vat)
+{
+    int64_t *met;
+
+    for (size_t i = 0; i < speculation->met_count; i++)
+        if (speculation->met[i] == vat)
+            return true;
+    met = array_reserve(speculation->met, &speculation->met_capacity, speculation->met_count + 1,
+                        sizeof *met);
+    if (met == NULL)
+        return true;
+    speculation->met = met;
+    met[speculation->met_count++] = vat;
+    return false;
+}
+
+/* Only a vat's first item can be predicted: the others depend on what comes of it. */
+static enum kernel_interest interest_in(void *context, int64_t vat)
+{
+    struct speculation *speculation = context;
+
+    if (has_enough(speculation))
+        return KERNEL_ENOUGH;
+    if (has_met(speculation, vat) || vat == speculation->current ||
+        find_speculative(speculation, vat) != NULL ||
+        !warehouse_waits(speculation->warehouse, vat) ||
+        !speculation_trust_allows(&speculation->trust, vat))
+        return KERNEL_PASS;
+    return KERNEL_PREDICT;
+}
+
+static void begin_speculative(void *context, const struct kernel_delivery *delivery)
+{
+    struct speculation *speculation = context;
+    struct speculative_delivery *speculative =
+        speculative_delivery_new(speculation->options.store, delivery);
+
+    if (speculative == NULL)
+        return; /* it can wait for its turn */
+    speculative->next = speculation->list;
+    speculation->list = speculative;
+    warehouse_deliver_ahead(speculation->warehouse, speculative->vat, speculative->vd);
+}
+
+static int queue_upcoming(void *context, struct kernel *kernel, struct error *error)
+{
+    const struct speculation *speculation = context;
+    const struct speculation_source *source = speculation->options.source;
+
+    return source->queue_upcoming(source->context, speculation->upcoming, kernel, error);
+}
+
+static int predict_upcoming(struct speculation *speculation,
+                            const struct kernel_prediction *prediction, size_t items,
+                            struct error *error)
+{
+    const struct speculation_source *source = speculation->options.source;
+    size_t *index = &speculation->upcoming;
+    int64_t vat;
+
+    for (*index = 0; *index < items; (*index)++) {
+        if (has_enough(speculation) || !source->upcoming(source->context, *index, &vat))
+            return 0;
+        if (interest_in(speculation, vat) == KERNEL_PREDICT &&
+            kernel_predict_unqueued(speculation->options.kernel, prediction, queue_upcoming,
+                                    error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Begins as many speculative deliveries as there may be. */
+static void speculate(struct speculation *speculation, bool current_runs)
+{
+    const struct kernel_prediction prediction = {
+        .context = speculation,
+        .interest = interest_in,
+        .predicted = begin_speculative,
+    };
+    size_t items = speculation->options.jobs * ITEMS_PER_JOB;
+    struct error error;
+
+    speculation->current_runs = current_runs;
+    speculation->met_count = 0;
+    if (has_enough(speculation))
+        return;
+    if (kernel_predict(speculation->options.kernel, &prediction, &items, &error) != 0 ||
+        predict_upcoming(speculation, &prediction, items, &error) != 0)
+        fail_speculation(speculation, &error);
+}
+
+/* A worker has become free before its delivery's turn. */
+static void speculate_further(struct speculation *speculation)
+{
+    if (speculation->current != 0 && !has_stopped(speculation))
+        speculate(speculation, true);
+}
+
+/* ---- the end of the current delivery ---- */
+
+static void end_current(struct speculation *speculation)
+{
+    struct speculative_delivery *taken = speculation->taken;
+
+    speculation->current = 0;
+    speculation->taken = NULL;
+    if (taken == NULL)
+        return;
+    taken->over = true;
+    if (!taken->replaying)
+        speculative_delivery_free(taken);
+}
+
+static void report_answered(struct speculation *speculation, int64_t vat,
+                            const struct warehouse_answer *answer)
+{
+    end_current(speculation);
+    speculation->options.events.answered(speculation->options.events.context, vat, answer);
+}
+
+static void report_lost(struct speculation *speculation, int64_t vat,
+                        const struct warehouse_loss *loss)
+{
+    if (vat == speculation->current)
+        end_current(speculation);
+    speculation->options.events.lost(speculation->options.events.context, vat, loss);
+}
+
+/* ---- the warehouse's events: recorded, or passed on to the scheduler ---- */
+
+static void on_ready(void *context, int64_t vat)
+{
+    const struct warehouse_listener *events = &((struct speculation *)context)->options.events;
+
+    events->ready(events->context, vat);
+}
+
+static void on_saved(void *context, int64_t vat)
+{
+    const struct warehouse_listener *events = &((struct speculation *)context)->options.events;
+
+    events->saved(events->context, vat);
+}
+
+static void on_failed(void *context, const struct error *error)
+{
+    fail_speculation(context, error);
+}
+
+static void on_closed(void *context)
+{
+    const struct warehouse_listener *events = &((struct speculation *)context)->options.events;
+
+    events->closed(events->context);
+}
+
+static void on_sent(void *context, int64_t vat, struct stamp sent)
+{
+    struct speculation *speculation = context;
+    const struct warehouse_listener *events = &speculation->options.events;
+    struct speculative_delivery *speculative = find_speculative(speculation, vat);
+
+    if (speculative != NULL)
+        speculative->sent = sent;
+    else
+        events->sent(events->context, vat, sent);
+}
+
+static void on_said(void *context, int64_t vat, const struct vat_request *request,
+                    struct stamp come)
+{
+    struct speculation *speculation = context;
+    const struct warehouse_listener *events = &speculation->options.events;
+    struct speculative_delivery *speculative = find_speculative(speculation, vat);
+    struct error error;
+
+    if (speculative == NULL)
+        events->said(events->context, vat, request, come);
+    else if (speculative_delivery_said(speculative, request, come, &error) != 0)
+        fail_speculation(speculation, &error);
+    else if (speculative_delivery_is_full(speculative))
+        withdraw(speculation, vat);
+}
+
+static void answer_speculative(struct speculation *speculation,
+                               struct speculative_delivery *speculative,
+                               const struct vat_request *request, struct stamp come)
+{
+    const char *answer;
+    struct error error;
+
+    if (speculative_delivery_asked(speculative, request, come, &answer, &error) != 0) {
+        fail_speculation(speculation, &error);
+    } else if (answer != NULL) {
+        speculative_delivery_answered(
+            speculative, warehouse_reply(speculation->warehouse, speculative->vat,
+                                         (struct iovec){(char *)answer, strlen(answer)}));
+    } else {
+        warehouse_hold(speculation->warehouse, speculative->vat);
+        speculate_further(speculation);
+    }
+}
+
+static void on_asked(void *context, int64_t vat, const struct vat_request *request,
+                     struct stamp come)
+{
+    struct speculation *speculation = context;
+    const struct warehouse_listener *events = &speculation->options.events;
+    struct speculative_delivery *speculative = find_speculative(speculation, vat);
+
+    if (speculative != NULL)
+        answer_speculative(speculation, speculative, request, come);
+    else
+        events->asked(events->context, vat, request, come);
+}
+
+static void on_answered(void *context, int64_t vat, const struct warehouse_answer *answer)
+{
+    struct speculation *speculation = context;
+    struct speculative_delivery *speculative = find_speculative(speculation, vat);
+    struct error error;
+
+    if (speculative == NULL) {
+        report_answered(speculation, vat, answer);
+        return;
+    }
+    if (speculative_delivery_ended(speculative, answer, &error) != 0)
+        fail_speculation(speculation, &error);
+    speculate_further(speculation);
+}
+
+/* A failure of the host's is ignored until the delivery's turn: it may not happen again. */
+static void lose_speculative(struct speculation *speculation,
+                             struct speculative_delivery *speculative,
+                             const struct warehouse_loss *loss)
+{
+    struct error error;
+
+    if (loss->blame == ERROR_DELIVERY && !speculative->waits) {
+        if (speculative_delivery_lost(speculative, loss, &error) != 0)
+            fail_speculation(speculation, &error);
+    } else {
+        log_line("vat %s: %s; it is delivered to again at its turn",
+                 warehouse_name(speculation->warehouse, speculative->vat), loss->reason);
+        unlink_speculative(speculation, speculative);
+        speculative_delivery_free(speculative);
+    }
+    speculate_further(speculation);
+}
+
+static void on_lost(void *context, int64_t vat, const struct warehouse_loss *loss)
+{
+    struct speculation *speculation = context;
+    struct speculative_delivery *speculative = find_speculative(speculation, vat);
+
+    if (speculative != NULL)
+        lose_speculative(speculation, speculative, loss);
+    else
+        report_lost(speculation, vat, loss);
+}
+
+struct warehouse_listener speculation_listener(struct speculation *speculation)
+{
+    return (struct warehouse_listener){
+        .context = speculation,
+        .ready = on_ready,
+        .sent = on_sent,
+        .said = on_said,
+        .asked = on_asked,
+        .answered = on_answered,
+        .lost = on_lost,
+        .saved = on_saved,
+        .failed = on_failed,
+        .closed = on_closed,
+    };
+}
+
+/* ---- a speculative delivery's turn: its record is replayed to the scheduler ---- */
+
+static bool goes_on(const struct speculation *speculation, const struct speculative_delivery *taken)
+{
+    return !taken->over && !has_stopped(speculation);
+}
+
+/* The kernel answered differently, so all that the worker did after this is worthless. */
+static void report_difference(struct speculation *speculation, int64_t vat)
+{
+    const struct warehouse_loss loss = {
+        .come = stamp_now(),
+        .reason = "a syscall was answered differently before its turn",
+        .blame = ERROR_SYSTEM,
+    };
+
+    report_lost(speculation, vat, &loss);
+}
+
+static void replay_request(struct speculation *speculation, struct speculative_delivery *taken,
+                           const struct recorded_request *recorded)
+{
+    const struct warehouse_listener *events = &speculation->options.events;
+
+    if (recorded->request.kind == VAT_REQUEST_CONSOLE) {
+        events->said(events->context, taken->vat, &recorded->request, recorded->come);
+        return;
+    }
+    speculation->replayed = recorded;
+    speculation->differs = false;
+    events->asked(events->context, taken->vat, &recorded->request, recorded->come);
+    speculation->replayed = NULL;
+    if (goes_on(speculation, taken) && speculation->differs)
+        report_difference(speculation, taken->vat);
+}
+
+static void replay_end(struct speculation *speculation, const struct speculative_delivery *taken)
+{
+    const struct warehouse_loss loss = {
+        .come = taken->come,
+        .reason = taken->problem,
+        .blame = ERROR_DELIVERY,
+    };
+    const struct warehouse_answer answer = {
+        .come = taken->come,
+        .problem = taken->problem,
+        .value = taken->value,
+        .meter = &taken->meter,
+    };
+
+    if (taken->lost)
+        report_lost(speculation, taken->vat, &loss);
+    else
+        report_answered(speculation, taken->vat, &answer);
+}
+
+/* Where the delivery has not ended yet, its worker goes on with it. */
+static void replay_taken(struct speculation *speculation, struct speculative_delivery *taken)
+{
+    const struct warehouse_listener *events = &speculation->options.events;
+    const size_t count = taken->count;
+
+    taken->replaying = true;
+    if (!has_stopped(speculation))
+        events->sent(events->context, taken->vat, taken->sent);
+    for (size_t i = 0; i < count && goes_on(speculation, taken); i++)
+        replay_request(speculation, taken, &taken->requests[i]);
+    if (taken->ended && goes_on(speculation, taken))
+        replay_end(speculation, taken);
+    taken->replaying = false;
+    if (taken->over)
+        speculative_delivery_free(taken);
+}
+
+/* The worker is where the delivery left it, or the delivery cost the worker. */
+static bool is_whole(const struct speculation *speculation,
+                     const struct speculative_delivery *speculative)
+{
+    return speculative->lost || warehouse_is_ahead(speculation->warehouse, speculative->vat);
+}
+
+static void judge_prediction(struct speculation *speculation,
+                             const struct speculative_delivery *speculative, bool right)
+{
+    const int64_t saved_at = warehouse_saved_at(speculation->warehouse, speculative->vat);
+
+    if (right)
+        speculation_trust_right(&speculation->trust, speculative->vat);
+    else
+        speculation_trust_wrong(&speculation->trust, speculative->vat,
+                                speculative->position - (saved_at > 0 ? saved_at : 0));
+}
+
+/* The speculative delivery, if it is this one; otherwise what was done instead is dropped. */
+static struct speculative_delivery *take_speculative(struct speculation *speculation,
+                                                     const struct kernel_delivery *delivery)
+{
+    struct speculative_delivery *speculative = find_speculative(speculation, delivery->vat);
+    bool right;
+
+    if (speculative == NULL)
+        return NULL;
+    right = speculative_delivery_is(speculative, delivery);
+    judge_prediction(speculation, speculative, right);
+    if (!right || !is_whole(speculation, speculative)) {
+        withdraw(speculation, delivery->vat);
+        return NULL;
+    }
+    unlink_speculative(speculation, speculative);
+    warehouse_catch_up(speculation->warehouse, delivery->vat);
+    return speculative;
+}
+
+/* ---- the scheduler's route ---- */
+
+static void deliver_or_replay(void *context, const struct kernel_delivery *delivery)
+{
+    struct speculation *speculation = context;
+    struct speculative_delivery *taken = take_speculative(speculation, delivery);
+
+    speculation->current = delivery->vat;
+    speculation->taken = taken;
+    if (taken == NULL)
+        warehouse_deliver(speculation->warehouse, delivery->vat, delivery->vd);
+    speculate(speculation, taken == NULL || !taken->ended);
+    if (taken != NULL)
+        replay_taken(speculation, taken);
+}
+
+static struct stamp reply_or_compare(void *context, int64_t vat, struct iovec answer)
+{
+    struct speculation *speculation = context;
+    const struct recorded_request *replayed = speculation->replayed;
+
+    if (replayed != NULL && replayed->answer != NULL) {
+        speculation->differs = strlen(replayed->answer) != answer.iov_len ||
+                               memcmp(replayed->answer, answer.iov_base, answer.iov_len) != 0;
+        return replayed->answered;
+    }
+    if (replayed != NULL)
+        warehouse_let_go(speculation->warehouse, vat);
+    return warehouse_reply(speculation->warehouse, vat, answer);
+}
+
+/* A worker that has gone on from the illegal syscall is ended with its vat. */
+static void condemn_or_end(void *context, int64_t vat, const char *reason)
+{
+    struct speculation *speculation = context;
+    const struct warehouse_loss loss = {
+        .come = stamp_now(),
+        .reason = reason,
+        .blame = ERROR_DELIVERY,
+    };
+
+    if (speculation->taken != NULL && speculation->taken->ended)
+        report_lost(speculation, vat, &loss);
+    else
+        warehouse_condemn(speculation->warehouse, vat, reason);
+}
+
+struct delivery_route speculation_route(struct speculation *speculation,
+                                        struct warehouse *warehouse)
+{
+    speculation->warehouse = warehouse;
+    return (struct delivery_route){
+        .context = speculation,
+        .deliver = deliver_or_replay,
+        .reply = reply_or_compare,
+        .condemn = condemn_or_end,
+        .withdraw = withdraw,
+    };
+}
+
+/* ---- beginning and end ---- */
+
+struct speculation *speculation_new(const struct speculation_options *options, struct error *error)
+{
+    struct speculation *speculation = calloc(1, sizeof *speculation);
+
+    if (speculation == NULL)
+        error_memory(error, "speculative deliveries");
+    else
+        speculation->options = *options;
+    return speculation;
+}
+
+void speculation_free(struct speculation *speculation)
+{
+    struct speculative_delivery *speculative;
+
+    if (speculation == NULL)
+        return;
+    while ((speculative = speculation->list) != NULL) {
+        speculation->list = speculative->next;
+        speculative_delivery_free(speculative);
+    }
+    speculative_delivery_free(speculation->taken);
+    speculation_trust_free(&speculation->trust);
+    free(speculation->met);
+    free(speculation);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/schedule/speculation/speculative_delivery.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/* Limits of one record. */
+enum { REQUESTS_MAX = 4096, BYTES_MAX = 8 * 1024 * 1024 };
+
+static int no_memory(struct error *error)
+{
+    return error_memory(error, "a speculative delivery");
+}
+
+struct speculative_delivery *speculative_delivery_new(struct store *store,
+                                                      const struct kernel_delivery *delivery)
+{
+    struct speculative_delivery *speculative = calloc(1, sizeof *speculative);
+
+    if (speculative == NULL)
+        return NULL;
+    speculative->vd = strdup(delivery->vd);
+    if (speculative->vd == NULL) {
+        free(speculative);
+        return NULL;
+    }
+    speculative->vat = delivery->vat;
+    speculative->incarnation = delivery->incarnation;
+    speculative->position = delivery->position;
+    overlay_init(&speculative->overlay, store, delivery->vat);
+    return speculative;
+}
+
+void speculative_delivery_free(struct speculative_delivery *speculative)
+{
+    if (speculative == NULL)
+        return;
+    for (size_t i = 0; i < speculative->count; i++) {
+        vat_request_free(&speculative->requests[i].request);
+        free(speculative->requests[i].answer);
+    }
+    free(speculative->requests);
+    overlay_free(&speculative->overlay);
+    meter_free(&speculative->meter);
+    free(speculative->problem);
+    free(speculative->value);
+    free(speculative->vd);
+    free(speculative);
+}
+
+bool speculative_delivery_is(const struct speculative_delivery *speculative,
+                             const struct kernel_delivery *delivery)
+{
+    return speculative->vat == delivery->vat && speculative->incarnation == delivery->incarnation &&
+           speculative->position == delivery->position &&
+           strcmp(speculative->vd, delivery->vd) == 0;
+}
+
+/* ---- its requests ---- */
+
+static struct recorded_request *record_request(struct speculative_delivery *speculative,
+                                               const struct vat_request *request, struct stamp come,
+                                               struct error *error)
+{
+    struct recorded_request *requests = array_reserve(speculative->requests, &speculative->capacity,
+                                                      speculative->count + 1, sizeof *requests);
+
+    if (requests == NULL) {
+        no_memory(error);
+        return NULL;
+    }
+    speculative->requests = requests;
+    requests += speculative->count++;
+    *requests = (struct recorded_request){.request = vat_request_keep(request), .come = come};
+    speculative->bytes += json_dumpb(request->message, NULL, 0, JSON_COMPACT);
+    return requests;
+}
+
+int speculative_delivery_said(struct speculative_delivery *speculative,
+                              const struct vat_request *request, struct stamp come,
+                              struct error *error)
+{
+    return record_request(speculative, request, come, error) != NULL ? 0 : -1;
+}
+
+bool speculative_delivery_is_full(const struct speculative_delivery *speculative)
+{
+    return speculative->count >= REQUESTS_MAX || speculative->bytes >= BYTES_MAX;
+}
+
+int speculative_delivery_asked(struct speculative_delivery *speculative,
+                               const struct vat_request *request, struct stamp come,
+                               const char **answer, struct error *error)
+{
+    struct recorded_request *kept = record_request(speculative, request, come, error);
+    struct buf text = {0};
+    bool found = false;
+    int result = kept != NULL ? 0 : -1;
+
+    *answer = NULL;
+    if (result == 0 && !speculative_delivery_is_full(speculative))
+        result =
+            kernel_predict_syscall(&speculative->overlay, &request->syscall, &text, &found, error);
+    if (result == 0 && found) {
+        *answer = kept->answer = buf_string(&text) != NULL ? strdup(text.data) : NULL;
+        result = kept->answer != NULL ? 0 : no_memory(error);
+        speculative->bytes += text.length;
+    }
+    speculative->waits = *answer == NULL;
+    buf_free(&text);
+    return result;
+}
+
+void speculative_delivery_answered(struct speculative_delivery *speculative, struct stamp answered)
+{
+    speculative->requests[speculative->count - 1].answered = answered;
+}
+
+/* ---- its end ---- */
+
+static int copy_text(char **copy, const char *text, struct error *error)
+{
+    *copy = text != NULL ? strdup(text) : NULL;
+    return text == NULL || *copy != NULL ? 0 : no_memory(error);
+}
+
+int speculative_delivery_ended(struct speculative_delivery *speculative,
+                               const struct warehouse_answer *answer, struct error *error)
+{
+    speculative->ended = true;
+    speculative->come = answer->come;
+    if (copy_text(&speculative->problem, answer->problem, error) != 0 ||
+        copy_text(&speculative->value, answer->value, error) != 0)
+        return -1;
+    return meter_copy(&speculative->meter, answer->meter) == 0 ? 0 : no_memory(error);
+}
+
+int speculative_delivery_lost(struct speculative_delivery *speculative,
+                              const struct warehouse_loss *loss, struct error *error)
+{
+    speculative->ended = speculative->lost = true;
+    speculative->come = loss->come;
+    return copy_text(&speculative->problem, loss->reason, error);
+}

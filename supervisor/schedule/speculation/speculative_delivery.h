@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_SPECULATIVE_DELIVERY_H
+#define GASPIPE_SUPERVISOR_SPECULATIVE_DELIVERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/stamp.h"
+#include "kernel/kernel.h"
+#include "proto/meter.h"
+#include "proto/vat_message.h"
+#include "store/overlay.h"
+#include "supervisor/vats/warehouse.h"
+
+/*
+ * A delivery that a worker was given before its turn, and a record of what it did: the
+ * vat's requests and their answers, and how the delivery ended. Nothing of it is in the store.
+ */
+struct recorded_request {
+    struct vat_request request; /* owned */
+    struct stamp come, answered;
+    char *answer; /* to a syscall, owned; NULL: the worker waits for it, and this is the last */
+};
+
+struct speculative_delivery {
+    struct speculative_delivery *next; /* its owner's list */
+    int64_t vat, incarnation, position;
+    char *vd; /* owned */
+    struct stamp sent;
+
+    struct overlay overlay; /* what it wrote into the vat's store */
+    struct recorded_request *requests;
+    size_t count, capacity;
+    size_t bytes; /* of requests and answers, approximately */
+
+    bool waits; /* for an answer that is not known before the delivery's turn */
+    bool ended;
+    struct stamp come;     /* when its end came */
+    bool lost;             /* its worker died: there is no meter */
+    struct meter meter;    /* owned */
+    char *problem, *value; /* as in struct warehouse_answer, owned */
+
+    /* For the owner, while its turn lasts: */
+    bool replaying; /* the record is being replayed; who replays it frees it */
+    bool over;      /* its turn has passed */
+};
+
+/* Copies what it needs of the delivery; the store is borrowed. NULL when memory ran out. */
+struct speculative_delivery *speculative_delivery_new(struct store *store,
+                                                      const struct kernel_delivery *delivery);
+void speculative_delivery_free(struct speculative_delivery *speculative); /* NULL is allowed */
+
+/* Whether this delivery is the one that was predicted. */
+bool speculative_delivery_is(const struct speculative_delivery *speculative,
+                             const struct kernel_delivery *delivery);
+
+/* Records a console call. -1 when memory ran out. */
+int speculative_delivery_said(struct speculative_delivery *speculative,
+                              const struct vat_request *request, struct stamp come,
+                              struct error *error);
+
+/* The record has reached its size limit. */
+bool speculative_delivery_is_full(const struct speculative_delivery *speculative);
+
+/*
+ * Records a syscall. *answer is what to answer with, the record's; NULL: the worker must wait
+ * for the delivery's turn, since the answer is not known or the record is full.
+ */
+int speculative_delivery_asked(struct speculative_delivery *speculative,
+                               const struct vat_request *request, struct stamp come,
+                               const char **answer, struct error *error);
+
+/* The last answer was sent at that moment. */
+void speculative_delivery_answered(struct speculative_delivery *speculative, struct stamp answered);
+
+/* Records the end. -1 when memory ran out. */
+int speculative_delivery_ended(struct speculative_delivery *speculative,
+                               const struct warehouse_answer *answer, struct error *error);
+int speculative_delivery_lost(struct speculative_delivery *speculative,
+                              const struct warehouse_loss *loss, struct error *error);
+
+#endif
