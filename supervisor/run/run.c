@@ -10,45 +10,75 @@
 
 #include "base/json/json_value.h"
 #include "base/log.h"
-#include "supervisor/run/run_parts.h"
+#include "supervisor/process/fingerprint.h"
+#include "supervisor/run/output.h"
+#include "supervisor/run/run_lines.h"
+#include "supervisor/run/run_options.h"
+#include "supervisor/run/run_placement.h"
+#include "supervisor/run/run_vats.h"
+#include "supervisor/schedule/scheduler.h"
 
-enum { PROGRESS_MS = 5000 };
+enum { PROGRESS_MS = 5000, RUN_SIGNALS = 3 };
+
+struct run {
+    struct run_options options;
+    uv_loop_t loop;
+    uv_signal_t signals[RUN_SIGNALS];
+    uv_timer_t progress;
+    bool handles_open;
+    struct launcher launcher;
+    struct placement placement;
+    struct fingerprint fingerprint; /* of the counter, with counted workers */
+    struct store *store;
+    struct slog_writer *slog;
+    struct speculation_source upcoming;
+    struct scheduler *scheduler;
+    struct run_lines lines;
+    struct output output;
+
+    bool ending;
+    int status;     /* exit status so far */
+    uint64_t began; /* nanoseconds, uv_hrtime() */
+};
 
 static const int ending_signals[RUN_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
 /* ---- ending ---- */
 
-void run_end(struct run *run, bool drop)
+/* `drop`: without what is not committed yet. */
+static void end_run(struct run *run, bool drop)
 {
     run->ending = true;
+    run_lines_stop(&run->lines);
     scheduler_close(run->scheduler, drop);
     output_drop(&run->output); /* what was committed is printed */
 }
 
-void run_fail(struct run *run, const struct error *error)
+/* The error's kind becomes the exit status. */
+static void fail_run(struct run *run, const struct error *error)
 {
     log_line("%s", error->text);
     run->status = (int)error->kind;
-    run_end(run, error->kind == ERROR_SYSTEM);
+    end_run(run, error->kind == ERROR_SYSTEM);
 }
 
-static void signal_came(uv_signal_t *handle, int number)
+static void on_signal(uv_signal_t *handle, int number)
 {
     struct run *run = handle->data;
 
-    /* All is done: whoever starts again because of the status would begin anew. */
+    /* The work is done; another status would have the run started again for nothing. */
     if (run->ending)
         return;
     log_line("ended by signal %d (%s); what was delivered before is kept", number,
              strsignal(number));
     run->status = 128 + number;
-    run_end(run, false);
+    end_run(run, false);
 }
 
-/* ---- what the scheduler tells ---- */
+/* ---- what the scheduler reports ---- */
 
-/* A contract that cannot be started is bad input: nothing of it is kept. */
-static void contract_failed(struct run *run, const struct delivery_report *report, const char *path)
+/* A contract that cannot be started is bad input: nothing of the run is kept. */
+static void reject_contract(struct run *run, const struct delivery_report *report, const char *path)
 {
     static const char stand_in[] = "contract.js:";
     struct buf shown = {0};
@@ -63,7 +93,7 @@ static void contract_failed(struct run *run, const struct delivery_report *repor
         error_set(&error, ERROR_INPUT, "%s: %s", path, words);
     log_line("%s", error.text);
     run->status = (int)error.kind;
-    run_end(run, true);
+    end_run(run, true);
     buf_free(&shown);
 }
 
@@ -71,54 +101,78 @@ static int note_end(struct run *run, const struct delivery_report *report, struc
 {
     if (!report->vat_ended)
         return 0;
-    return run_note_ended(run, report->vat,
-                          report->error != NULL ? report->error : "it ended by itself", error);
+    return run_vats_note_ended(run->store, report->vat,
+                               report->error != NULL ? report->error : "it ended by itself", error);
 }
 
-static void delivered(void *context, const struct delivery_report *report)
+static void on_delivered(void *context, const struct delivery_report *report)
 {
     struct run *run = context;
     struct delivery_report placed = *report;
-    const char *path = run_vat_path(run, report->vat);
-    char place[RUN_PLACE_SIZE];
+    const char *path = run_vats_path(&run->options, report->vat);
+    char place[RUN_LINES_PLACE_SIZE];
     struct error error;
 
-    run_make_place(run, run->line_number, place);
-    placed.place = run->started ? place : NULL;
-    if (!report->ok && !run->started && path != NULL && strcmp(report->dispatch, "startVat") == 0) {
-        contract_failed(run, report, path);
+    run_lines_make_place(&run->lines, place);
+    placed.place = run->lines.started ? place : NULL;
+    if (!report->ok && !run->lines.started && path != NULL &&
+        strcmp(report->dispatch, "startVat") == 0) {
+        reject_contract(run, report, path);
         return;
     }
     if (!report->ok)
         run->status = ERROR_DELIVERY;
-    if (report->promise[0] != '\0' && (!report->ok || report->result != NULL))
-        line_results_shown(&run->results, report->promise);
+    run_lines_shown(&run->lines, report);
     if (output_delivery(&run->output, &placed, &error) != 0 || note_end(run, report, &error) != 0 ||
-        run_observe(run, report, &error) != 0)
-        run_fail(run, &error);
+        run_placement_observe(&run->placement, run->slog, run->options.jobs > 1, report, &error) !=
+            0)
+        fail_run(run, &error);
     else if (report->crank_ended)
         output_keep(&run->output);
 }
 
-static void committed(void *context)
+static void on_idle(void *context)
+{
+    struct run *run = context;
+
+    run_lines_go_on(&run->lines);
+}
+
+static void on_committed(void *context)
 {
     struct run *run = context;
     struct error error;
 
     if (output_flush(&run->output, &error) != 0)
-        run_fail(run, &error);
+        fail_run(run, &error);
     else
-        line_results_printed(&run->results);
+        run_lines_printed(&run->lines);
 }
 
-static void scheduler_failed(void *context, const struct error *error)
+static void on_failed(void *context, const struct error *error)
 {
-    run_fail(context, error);
+    fail_run(context, error);
 }
+
+/* ---- what the lines report ---- */
+
+static void on_lines_ended(void *context)
+{
+    end_run(context, false);
+}
+
+static void on_message_failed(void *context)
+{
+    struct run *run = context;
+
+    run->status = ERROR_DELIVERY;
+}
+
+/* ---- when the scheduler has closed ---- */
 
 /*
- * What is left takes no time. A signal that still ended the process would give a run in
- * which all is done the status of one that is to be started again.
+ * What remains takes no time. A signal that ended the process now would give a finished run
+ * the exit status of one that must be started again.
  */
 static void ignore_ending_signals(void)
 {
@@ -135,32 +189,19 @@ static void close_handles(struct run *run)
         uv_close((uv_handle_t *)&run->signals[i], NULL);
     ignore_ending_signals();
     uv_close((uv_handle_t *)&run->progress, NULL);
-    uv_close((uv_handle_t *)&run->turn, NULL);
 }
 
-/* The store need not tell again what was printed. */
-static int forget_printed(struct run *run, struct error *error)
-{
-    if (run->results.printed == 0)
-        return 0;
-    if (store_transaction_begin(run->store, error) != 0 ||
-        line_results_forget_printed(&run->results, error) != 0)
-        return -1;
-    return store_transaction_commit(run->store, error);
-}
-
-static void scheduler_closed(void *context)
+static void on_closed(void *context)
 {
     struct run *run = context;
     struct error error;
 
     close_handles(run);
-    if (forget_printed(run, &error) != 0 && run->status != ERROR_SYSTEM) {
+    if (run_lines_forget_printed(&run->lines, &error) != 0 && run->status != ERROR_SYSTEM) {
         log_line("%s", error.text);
         run->status = ERROR_SYSTEM;
     }
-    delivery_input_close(run->input);
-    run->input = NULL;
+    run_lines_close(&run->lines);
 }
 
 static void show_progress(uv_timer_t *timer)
@@ -181,12 +222,10 @@ static int open_handles(struct run *run, struct error *error)
         (void)uv_signal_init(&run->loop, &run->signals[i]); /* fails only without memory, */
         run->signals[i].data = run;
         if (result == 0) /* and then this fails too */
-            result = uv_signal_start(&run->signals[i], signal_came, ending_signals[i]);
+            result = uv_signal_start(&run->signals[i], on_signal, ending_signals[i]);
     }
     (void)uv_timer_init(&run->loop, &run->progress); /* cannot fail in any libuv 1 */
     run->progress.data = run;
-    (void)uv_idle_init(&run->loop, &run->turn); /* the same */
-    run->turn.data = run;
     run->handles_open = true;
     /* At a terminal the lines themselves show how far it is. */
     if (!isatty(STDOUT_FILENO))
@@ -229,7 +268,7 @@ static int open_launcher(struct run *run, struct error *error)
 
 static int open_files(struct run *run, struct error *error)
 {
-    run->store = store_open(run->options.store, error);
+    run->lines.store = run->store = store_open(run->options.store, error);
     if (run->store == NULL)
         return -1;
     return run->options.slog == NULL ? 0 : open_slog(run, error);
@@ -263,15 +302,31 @@ static int open_scheduler(struct run *run, struct error *error)
     };
     const struct scheduler_listener listener = {
         .context = run,
-        .delivered = delivered,
-        .idle = run_on_idle,
-        .committed = committed,
-        .failed = scheduler_failed,
-        .closed = scheduler_closed,
+        .delivered = on_delivered,
+        .idle = on_idle,
+        .committed = on_committed,
+        .failed = on_failed,
+        .closed = on_closed,
     };
 
+    run->upcoming = upcoming_lines_source(&run->lines.upcoming);
     run->scheduler = scheduler_new(&options, &listener, error);
     return run->scheduler == NULL ? -1 : 0;
+}
+
+static int open_lines(struct run *run, struct error *error)
+{
+    run->lines.options = &run->options;
+    run->lines.loop = &run->loop;
+    run->lines.scheduler = run->scheduler;
+    run->lines.output = &run->output;
+    run->lines.listener = (struct run_lines_listener){
+        .context = run,
+        .ended = on_lines_ended,
+        .failed = on_failed,
+        .message_failed = on_message_failed,
+    };
+    return run_lines_open(&run->lines, error);
 }
 
 /* Runs the loop until all is closed. What failed in setting up is in *error. */
@@ -280,9 +335,9 @@ static void run_loop(struct run *run, int set_up, const struct error *error)
     if (set_up != 0 && run->scheduler == NULL) {
         log_line("%s", error->text);
         run->status = (int)error->kind;
-        scheduler_closed(run);
+        on_closed(run);
     } else if (set_up != 0) {
-        run_fail(run, error);
+        fail_run(run, error);
     } else {
         scheduler_start(run->scheduler);
     }
@@ -294,9 +349,8 @@ static void close_all(struct run *run)
     struct error error;
 
     scheduler_free(run->scheduler);
-    run_free_ahead(run);
-    line_results_free(&run->results);
-    /* A disk that failed the run before fails again here, and was spoken of. */
+    run_lines_free(&run->lines);
+    /* A disk that failed the run fails again here, and was reported before. */
     if (slog_writer_close(run->slog, &error) != 0 && run->status != ERROR_SYSTEM) {
         log_line("%s", error.text);
         run->status = ERROR_SYSTEM;
@@ -308,12 +362,12 @@ static void close_all(struct run *run)
     (void)uv_loop_close(&run->loop); /* nothing is open on it any more */
 }
 
-/* As scheduler.h has it. */
+/* The limit of struct scheduler_options. */
 static void settle_jobs(struct run_options *options)
 {
     if (options->jobs == 1 || options->max_workers == 0 || options->slog == NULL)
         return;
-    log_line("one job, not %" PRIu64 ": with --max-workers several would make another slog",
+    log_line("one job, not %" PRIu64 ": with --max-workers, several would change the slog",
              options->jobs);
     options->jobs = 1;
 }
@@ -330,7 +384,6 @@ static void run_all(struct run *run)
     }
     run->began = uv_hrtime();
     settle_jobs(&run->options);
-    run->upcoming = (struct speculation_source){run, run_coming, run_queue_coming};
     output_init(&run->output, run->options.json);
     result = open_launcher(run, &error);
     if (result == 0)
@@ -340,9 +393,9 @@ static void run_all(struct run *run)
     if (result == 0)
         result = open_scheduler(run, &error);
     if (result == 0)
-        result = run_open_lines(run, &error);
+        result = open_lines(run, &error);
     if (result == 0)
-        result = run_add_vats(run, &error);
+        result = run_vats_add(&run->options, run->store, scheduler_kernel(run->scheduler), &error);
     run_loop(run, result, &error);
     if (run->output.begun &&
         output_summary(&run->output, (double)(uv_hrtime() - run->began) / 1e9, &error) != 0) {

@@ -1,50 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/run/run_lines.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/json/json_value.h"
 #include "base/log.h"
-#include "supervisor/run/delivery_line.h"
-#include "supervisor/run/run_parts.h"
+#include "supervisor/run/line_message.h"
+#include "supervisor/run/run_vats.h"
 #include "supervisor/schedule/log/plain_value.h"
 
-void run_make_place(const struct run *run, int64_t line, char place[RUN_PLACE_SIZE])
+static void make_place(const struct run_lines *lines, int64_t number,
+                       char place[RUN_LINES_PLACE_SIZE])
 {
-    snprintf(place, RUN_PLACE_SIZE, "%s:%" PRId64, delivery_input_name(run->input), line);
+    snprintf(place, RUN_LINES_PLACE_SIZE, "%s:%" PRId64, delivery_input_name(lines->input), number);
 }
 
-static void fail_at_line(struct run *run, struct error *error)
+void run_lines_make_place(const struct run_lines *lines, char place[RUN_LINES_PLACE_SIZE])
 {
-    error_prefix(error, "%s:%" PRId64, delivery_input_name(run->input), run->line_number);
-    run_fail(run, error);
+    make_place(lines, lines->line_number, place);
 }
 
-static void turn_came(uv_idle_t *turn)
+static void fail_lines(struct run_lines *lines, const struct error *error)
 {
-    struct run *run = turn->data;
+    lines->listener.failed(lines->listener.context, error);
+}
+
+static void report_message_failed(struct run_lines *lines)
+{
+    lines->listener.message_failed(lines->listener.context);
+}
+
+static void fail_at_line(struct run_lines *lines, struct error *error)
+{
+    error_prefix(error, "%s:%" PRId64, delivery_input_name(lines->input), lines->line_number);
+    fail_lines(lines, error);
+}
+
+static void on_turn(uv_idle_t *turn)
+{
+    struct run_lines *lines = turn->data;
 
     uv_idle_stop(turn);
-    delivery_input_next(run->input);
+    delivery_input_next(lines->input);
 }
 
-/* Out of the loop: lines that come to nothing would otherwise make the stack grow. */
-static void ask_for_line(struct run *run)
+/* From the loop, since lines that queue nothing would otherwise make the stack grow. */
+static void ask_for_line(struct run_lines *lines)
 {
     /* Cannot fail: the callback is there. */
-    (void)uv_idle_start(&run->turn, turn_came);
+    (void)uv_idle_start(&lines->turn, on_turn);
 }
 
-/* ---- what becomes of it ---- */
+/* ---- what a line does ---- */
 
-/* The report of a message to a vat that has ended: nothing is delivered. */
-static int report_refused(struct run *run, const struct delivery_line *line,
+/* Reports a message to a terminated vat: nothing is delivered. */
+static int report_refused(struct run_lines *lines, const struct delivery_line *line,
                           const struct buf *reason, struct error *error)
 {
     const char *method =
         line->call != NULL ? json_string_value(json_array_get(line->call, 0)) : "?";
     struct buf words = {0}, description = {0};
-    char place[RUN_PLACE_SIZE];
+    char place[RUN_LINES_PLACE_SIZE];
     struct delivery_report report = {
         .vat = line->vat,
         .vat_id = "",
@@ -65,182 +83,191 @@ static int report_refused(struct run *run, const struct delivery_line *line,
     };
     int result;
 
-    run_make_place(run, run->line_number, place);
+    run_lines_make_place(lines, place);
     buf_printf(&words, "the vat has ended: %.*s", (int)reason->length, reason->data);
     buf_printf(&description, "(o+0).%s -> null", method);
     report.error = buf_string(&words);
     report.description = buf_string(&description);
     result = report.error != NULL && report.description != NULL
-                 ? output_delivery(&run->output, &report, error)
+                 ? output_delivery(lines->output, &report, error)
                  : error_memory(error, "a delivery");
-    output_keep(&run->output);
-    run->status = ERROR_DELIVERY;
+    output_keep(lines->output);
+    report_message_failed(lines);
     buf_free(&words);
     buf_free(&description);
     return result;
 }
 
-static int queue_message(struct run *run, const struct delivery_line *line, struct error *error)
+static int queue_line(struct run_lines *lines, const struct delivery_line *line,
+                      struct error *error)
 {
     const bool wants_result = line->kind == DELIVERY_LINE_SHORT;
     char result[KERNEL_REF_SIZE] = "";
 
-    if (run_queue_message(run, scheduler_kernel(run->scheduler), line, wants_result ? result : NULL,
-                          error) != 0)
+    if (line_message_queue(&lines->results, scheduler_kernel(lines->scheduler), line,
+                           wants_result ? result : NULL, error) != 0)
         return -1;
     if (!wants_result)
         return 0;
-    return line_results_add(&run->results, run->line_number, line->id, result, error);
+    return line_results_add(&lines->results, lines->line_number, line->id, result, error);
 }
 
-static int take_message(struct run *run, const struct delivery_line *line, struct error *error)
+static int take_message(struct run_lines *lines, const struct delivery_line *line,
+                        struct error *error)
 {
     struct buf reason = {0};
     bool ended = false;
     int result = 0;
 
     if (line->vat != NULL)
-        result = run_why_ended(run, line->vat, &reason, &ended, error);
+        result = run_vats_why_ended(lines->store, line->vat, &reason, &ended, error);
     if (result == 0)
         result =
-            ended ? report_refused(run, line, &reason, error) : queue_message(run, line, error);
+            ended ? report_refused(lines, line, &reason, error) : queue_line(lines, line, error);
     buf_free(&reason);
     return result;
 }
 
-static int trigger(struct run *run, const char *words, struct error *error)
+static int trigger_echo(struct run_lines *lines, const char *words, struct error *error)
 {
     bool heard = false;
 
-    if (kernel_trigger(scheduler_kernel(run->scheduler), words, &heard, error) != 0)
+    if (kernel_trigger(scheduler_kernel(lines->scheduler), words, &heard, error) != 0)
         return -1;
-    return heard ? 0 : error_set(error, ERROR_INPUT, "nobody has subscribed to the echo device");
+    return heard ? 0 : error_set(error, ERROR_INPUT, "no vat listens to the echo device");
 }
 
-static int take_parsed(struct run *run, const struct delivery_line *line, struct error *error)
+static int take_parsed(struct run_lines *lines, const struct delivery_line *line,
+                       struct error *error)
 {
-    struct kernel *kernel = scheduler_kernel(run->scheduler);
+    struct kernel *kernel = scheduler_kernel(lines->scheduler);
     bool woken;
 
     switch (line->kind) {
     case DELIVERY_LINE_CLOCK:
         return kernel_set_clock(kernel, line->clock, &woken, error);
     case DELIVERY_LINE_TRIGGER:
-        return trigger(run, line->trigger, error);
+        return trigger_echo(lines, line->trigger, error);
     case DELIVERY_LINE_REAP:
         return kernel_reap_all(kernel, error);
     default:
-        return take_message(run, line, error);
+        return take_message(lines, line, error);
     }
 }
 
-static int take_line(struct run *run, const char *text, size_t length, struct error *error)
+static int take_line(struct run_lines *lines, const char *text, size_t length, struct error *error)
 {
     struct delivery_line line;
     int result;
 
     if (delivery_line_parse(&line, text, length, error) != 0)
         return -1;
-    result = scheduler_open_transaction(run->scheduler, error);
+    result = scheduler_open_transaction(lines->scheduler, error);
     if (result == 0)
-        result = input_place_take(&run->place, run->line_number, text, length, error);
+        result = input_place_take(&lines->place, lines->line_number, text, length, error);
     if (result == 0)
-        result = take_parsed(run, &line, error);
+        result = take_parsed(lines, &line, error);
     delivery_line_free(&line);
     return result;
 }
 
-/* ---- lines that come ---- */
+/* ---- lines from the input ---- */
 
-static void skip_line(struct run *run, const char *text, size_t length)
+static void update_upcoming(struct run_lines *lines)
 {
-    struct error error;
-
-    if (input_place_skip(&run->place, run->line_number, text, length, &error) != 0) {
-        error_prefix(&error, "%s", delivery_input_name(run->input));
-        run_fail(run, &error);
-        return;
-    }
-    run->skipping = run->line_number < run->place.lines;
-    if (!run->skipping)
-        log_line("%s: goes on behind line %" PRId64, delivery_input_name(run->input),
-                 run->place.lines);
-    ask_for_line(run);
+    lines->upcoming.available = lines->started && !lines->skipping;
 }
 
-static void got_line(void *context, const char *text, size_t length, int64_t number)
+static void skip_line(struct run_lines *lines, const char *text, size_t length)
 {
-    struct run *run = context;
     struct error error;
 
-    if (run->ending)
+    if (input_place_skip(&lines->place, lines->line_number, text, length, &error) != 0) {
+        error_prefix(&error, "%s", delivery_input_name(lines->input));
+        fail_lines(lines, &error);
         return;
-    run->line_number = number;
-    run_pass_ahead(run, number);
-    if (run->skipping) {
-        skip_line(run, text, length);
-    } else if (take_line(run, text, length, &error) != 0) {
-        fail_at_line(run, &error);
-    } else if (++run->queued < run->options.queue_lines) {
-        ask_for_line(run);
+    }
+    lines->skipping = lines->line_number < lines->place.lines;
+    update_upcoming(lines);
+    if (!lines->skipping)
+        log_line("%s: continues after line %" PRId64, delivery_input_name(lines->input),
+                 lines->place.lines);
+    ask_for_line(lines);
+}
+
+static void on_line(void *context, const char *text, size_t length, int64_t number)
+{
+    struct run_lines *lines = context;
+    struct error error;
+
+    if (lines->stopped)
+        return;
+    lines->line_number = number;
+    upcoming_lines_pass(&lines->upcoming, number);
+    if (lines->skipping) {
+        skip_line(lines, text, length);
+    } else if (take_line(lines, text, length, &error) != 0) {
+        fail_at_line(lines, &error);
+    } else if (++lines->queued < lines->options->queue_lines) {
+        ask_for_line(lines);
     } else {
-        scheduler_go(run->scheduler);
+        scheduler_go(lines->scheduler);
     }
 }
 
-static void end_input(struct run *run)
+static void end_input(struct run_lines *lines)
 {
     struct error error;
 
-    if (run->skipping && input_place_check(&run->place, &error) != 0)
-        error_prefix(&error, "%s", delivery_input_name(run->input));
-    else if (scheduler_open_transaction(run->scheduler, &error) == 0 &&
-             input_place_finish(&run->place, &error) == 0)
+    if (lines->skipping && input_place_check(&lines->place, &error) != 0)
+        error_prefix(&error, "%s", delivery_input_name(lines->input));
+    else if (scheduler_open_transaction(lines->scheduler, &error) == 0 &&
+             input_place_finish(&lines->place, &error) == 0)
         error.kind = ERROR_NONE;
     if (error.kind != ERROR_NONE)
-        run_fail(run, &error);
+        fail_lines(lines, &error);
     else
-        run_end(run, false);
+        lines->listener.ended(lines->listener.context);
 }
 
-static void input_ended(void *context)
+static void on_input_end(void *context)
 {
-    struct run *run = context;
+    struct run_lines *lines = context;
 
-    run->input_ended = true;
-    if (run->ending) /* by a signal: who starts again finds the end once more */
+    lines->input_ended = true;
+    if (lines->stopped) /* by a signal: the next run reads the end again */
         return;
-    if (run->queued > 0)
-        scheduler_go(run->scheduler);
+    if (lines->queued > 0)
+        scheduler_go(lines->scheduler);
     else
-        end_input(run);
+        end_input(lines);
 }
 
-static void input_failed(void *context, const struct error *error)
+static void on_input_failed(void *context, const struct error *error)
 {
-    run_fail(context, error);
+    fail_lines(context, error);
 }
 
-/* Before lines are waited for, those that have come are delivered, and all is durable. */
-static bool input_waits(void *context)
+/* Before waiting for lines, those that have come are delivered and committed. */
+static bool on_input_waiting(void *context)
 {
-    struct run *run = context;
+    struct run_lines *lines = context;
 
-    if (run->queued == 0)
-        return scheduler_commit(run->scheduler) == 0;
-    scheduler_go(run->scheduler);
+    if (lines->queued == 0)
+        return scheduler_commit(lines->scheduler) == 0;
+    scheduler_go(lines->scheduler);
     return false;
 }
 
-/* ---- what the lines' messages come to ---- */
+/* ---- results of messages ---- */
 
-static void told_outcome(void *context, const struct line_outcome *outcome)
+static void print_outcome(void *context, const struct line_outcome *outcome)
 {
-    struct run *run = context;
+    struct run_lines *lines = context;
     json_t *capdata =
         json_value_read(outcome->capdata, strlen(outcome->capdata), JSON_ALLOW_NUL, NULL);
     struct buf value = {0};
-    char place[RUN_PLACE_SIZE];
+    char place[RUN_LINES_PLACE_SIZE];
     struct output_result result = {
         .place = place,
         .fulfilled = outcome->fulfilled,
@@ -249,81 +276,136 @@ static void told_outcome(void *context, const struct line_outcome *outcome)
     };
     struct error error;
 
-    run_make_place(run, outcome->line, place);
+    make_place(lines, outcome->line, place);
     if (plain_value_write(&value, capdata, &error) == 0)
         result.value = buf_string(&value);
     if (result.value == NULL) {
         error_memory(&error, "a result");
-        run_fail(run, &error);
-    } else if (output_result(&run->output, &result, &error) != 0) {
-        run_fail(run, &error);
+        fail_lines(lines, &error);
+    } else if (output_result(lines->output, &result, &error) != 0) {
+        fail_lines(lines, &error);
     }
     if (!outcome->fulfilled)
-        run->status = ERROR_DELIVERY;
+        report_message_failed(lines);
     json_decref(capdata);
     buf_free(&value);
 }
 
-void run_on_idle(void *context)
+void run_lines_go_on(struct run_lines *lines)
 {
-    struct run *run = context;
     struct error error;
 
-    if (run->ending)
+    if (lines->stopped)
         return;
-    run->started = true;
-    run->queued = 0;
-    if (scheduler_open_transaction(run->scheduler, &error) != 0 ||
-        line_results_forget_printed(&run->results, &error) != 0 ||
-        line_results_settle(&run->results, told_outcome, run, &error) != 0) {
-        run_fail(run, &error);
+    lines->started = true;
+    lines->queued = 0;
+    update_upcoming(lines);
+    if (scheduler_open_transaction(lines->scheduler, &error) != 0 ||
+        line_results_forget_printed(&lines->results, &error) != 0 ||
+        line_results_settle(&lines->results, print_outcome, lines, &error) != 0) {
+        fail_lines(lines, &error);
         return;
     }
-    output_keep(&run->output);
-    if (run->input_ended)
-        end_input(run);
+    output_keep(lines->output);
+    if (lines->input_ended)
+        end_input(lines);
     else
-        ask_for_line(run);
+        ask_for_line(lines);
 }
 
-/* ---- the beginning ---- */
-
-/* What is in the store already: it is printed at once. */
-static int tell_again(struct run *run, struct error *error)
+void run_lines_shown(struct run_lines *lines, const struct delivery_report *report)
 {
-    if (line_results_tell_again(&run->results, told_outcome, run, error) != 0)
+    if (report->promise[0] != '\0' && (!report->ok || report->result != NULL))
+        line_results_shown(&lines->results, report->promise);
+}
+
+void run_lines_printed(struct run_lines *lines)
+{
+    line_results_printed(&lines->results);
+}
+
+int run_lines_forget_printed(struct run_lines *lines, struct error *error)
+{
+    if (lines->results.printed == 0)
+        return 0;
+    if (store_transaction_begin(lines->store, error) != 0 ||
+        line_results_forget_printed(&lines->results, error) != 0)
         return -1;
-    output_keep(&run->output);
-    if (output_flush(&run->output, error) != 0)
+    return store_transaction_commit(lines->store, error);
+}
+
+/* ---- beginning and end ---- */
+
+/* Results that are in the store already are printed at once. */
+static int print_old_results(struct run_lines *lines, struct error *error)
+{
+    if (line_results_tell_again(&lines->results, print_outcome, lines, error) != 0)
         return -1;
-    line_results_printed(&run->results);
+    output_keep(lines->output);
+    if (output_flush(lines->output, error) != 0)
+        return -1;
+    line_results_printed(&lines->results);
     return 0;
 }
 
-/* Where another file begins nothing of the one before is waited for. */
-static int begin_anew(struct run *run, struct error *error)
+/* Another file: no result of the one before is waited for. */
+static int begin_new_input(struct run_lines *lines, struct error *error)
 {
-    if (line_results_clear(&run->results, error) != 0)
+    if (line_results_clear(&lines->results, error) != 0)
         return -1;
-    return input_place_begin(&run->place, error);
+    return input_place_begin(&lines->place, error);
 }
 
-int run_open_lines(struct run *run, struct error *error)
+static int open_input(struct run_lines *lines, struct error *error)
 {
     const struct delivery_input_listener listener = {
-        .context = run,
-        .line = got_line,
-        .end = input_ended,
-        .waiting = input_waits,
-        .failed = input_failed,
+        .context = lines,
+        .line = on_line,
+        .end = on_input_end,
+        .waiting = on_input_waiting,
+        .failed = on_input_failed,
     };
 
-    run->input = delivery_input_open(&run->loop, run->options.deliveries, &listener, error);
-    if (run->input == NULL || input_place_open(&run->place, run->store, error) != 0 ||
-        line_results_open(&run->results, run->store, scheduler_kernel(run->scheduler), error) != 0)
+    lines->input = delivery_input_open(lines->loop, lines->options->deliveries, &listener, error);
+    return lines->input != NULL ? 0 : -1;
+}
+
+int run_lines_open(struct run_lines *lines, struct error *error)
+{
+    struct kernel *kernel = scheduler_kernel(lines->scheduler);
+
+    (void)uv_idle_init(lines->loop, &lines->turn); /* cannot fail in libuv 1 */
+    lines->turn.data = lines;
+    lines->turn_open = true;
+    if (open_input(lines, error) != 0 ||
+        input_place_open(&lines->place, lines->store, error) != 0 ||
+        line_results_open(&lines->results, lines->store, kernel, error) != 0)
         return -1;
-    if ((run->place.done && !run->options.resume) || run->options.new_input)
-        return begin_anew(run, error);
-    run->skipping = run->place.lines > 0;
-    return tell_again(run, error);
+    lines->upcoming.input = lines->input;
+    lines->upcoming.kernel = kernel;
+    lines->upcoming.results = &lines->results;
+    if ((lines->place.done && !lines->options->resume) || lines->options->new_input)
+        return begin_new_input(lines, error);
+    lines->skipping = lines->place.lines > 0;
+    return print_old_results(lines, error);
+}
+
+void run_lines_stop(struct run_lines *lines)
+{
+    lines->stopped = true;
+}
+
+void run_lines_close(struct run_lines *lines)
+{
+    if (lines->turn_open)
+        uv_close((uv_handle_t *)&lines->turn, NULL);
+    lines->turn_open = false;
+    delivery_input_close(lines->input);
+    lines->input = NULL;
+}
+
+void run_lines_free(struct run_lines *lines)
+{
+    upcoming_lines_free(&lines->upcoming);
+    line_results_free(&lines->results);
 }

@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/run/run_parts.h"
+#include "supervisor/run/run_placement.h"
 
-static int log_placement(struct run *run, const char *reason, struct stamp now, struct error *error)
+static int log_placement(struct slog_writer *slog, int processor, const char *reason,
+                         struct stamp now, struct error *error)
 {
-    int processor = run->placement.here;
-
-    if (run->slog == NULL)
+    if (slog == NULL)
         return 0;
-    slog_line_begin(run->slog, "gaspipe-placement");
-    slog_field_text(run->slog, "placement", processor >= 0 ? "together" : "apart");
+    slog_line_begin(slog, "gaspipe-placement");
+    slog_field_text(slog, "placement", processor >= 0 ? "together" : "apart");
     if (processor >= 0)
-        slog_field_integer(run->slog, "processor", processor);
+        slog_field_integer(slog, "processor", processor);
     else
-        slog_field_null(run->slog, "processor");
-    slog_field_text(run->slog, "reason", reason);
-    return slog_line_end(run->slog, now, error);
+        slog_field_null(slog, "processor");
+    slog_field_text(slog, "reason", reason);
+    return slog_line_end(slog, now, error);
 }
 
-int run_observe(struct run *run, const struct delivery_report *report, struct error *error)
+int run_placement_observe(struct placement *placement, struct slog_writer *slog, bool several_jobs,
+                          const struct delivery_report *report, struct error *error)
 {
     struct stamp now = stamp_now();
     struct placement_observation seen = {
         .now = now.mono,
         .waited = report->pipe,
         .frames = report->frames,
-        /* Several jobs are most of the time: workers and gaspipe are moved to and fro for none. */
-        .in_flight = run->options.jobs > 1 ? 2 : 1,
+        /* Several jobs overlap most of the time; moving whenever they do not would gain nothing. */
+        .in_flight = several_jobs ? 2 : 1,
     };
     const char *reason;
 
     if (report->frames == 0 || report->pipe == REPORT_NONE)
         return 0;
-    /* What a worker had to do and did not is waiting too. */
+    /* Time in which the worker had work and no processor is waiting too. */
     if (report->processor != REPORT_NONE && report->worker > report->processor)
         seen.waited += report->worker - report->processor;
-    if (!placement_observe(&run->placement, &seen, &reason))
+    if (!placement_observe(placement, &seen, &reason))
         return 0;
-    return log_placement(run, reason, now, error);
+    return log_placement(slog, placement->here, reason, now, error);
 }

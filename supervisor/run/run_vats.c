@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/run/run_vats.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "supervisor/run/run_parts.h"
 #include "supervisor/runtime/contract_file.h"
 
-static int check_name(const struct run *run, size_t index, const char *name, struct error *error)
+static int check_name(const struct run_options *options, size_t index, const char *name,
+                      struct error *error)
 {
     const char *at = name;
 
@@ -19,37 +21,36 @@ static int check_name(const struct run *run, size_t index, const char *name, str
                          "a vat's name is made of letters, digits, '_', '-' and '.', not '%s'",
                          name);
     for (size_t i = 0; i < index; i++)
-        if (strcmp(run->options.vats[i], name) == 0)
+        if (strcmp(options->vats[i], name) == 0)
             return error_set(error, ERROR_USAGE, "there are two vats called '%s'", name);
     return 0;
 }
 
-/* Puts a contract's bundle into the store. The caller gives the contract's memory back. */
-static int keep_contract(struct run *run, const char *path, struct contract_file *contract,
+/* Puts a contract's bundle into the store. The caller frees the contract's memory. */
+static int keep_contract(struct store *store, const char *path, struct contract_file *contract,
                          struct error *error)
 {
     if (contract_file_read(contract, path, error) != 0)
         return -1;
-    return store_bundle_put(run->store, contract->id,
+    return store_bundle_put(store, contract->id,
                             (struct iovec){contract->bundle.data, contract->bundle.length}, error);
 }
 
 static void tell_kept(const char *vat, const char *option, int64_t given, int64_t kept)
 {
     if (given != kept)
-        log_line("vat %s: %s %" PRId64 " is not taken; it keeps what it was made with, %" PRId64
-                 "%s",
-                 vat, option, given, kept, kept == 0 ? " (no limit)" : "");
+        log_line("vat %s: %s %" PRId64 " is ignored; the vat keeps %" PRId64 "%s", vat, option,
+                 given, kept, kept == 0 ? " (no limit)" : "");
 }
 
-/* A vat that the store has keeps its limits: others that are given now are not its. */
-static int tell_kept_limits(struct run *run, int64_t vat, struct error *error)
+/* A vat that is in the store keeps its limits; the options do not change them. */
+static int tell_kept_limits(const struct run_options *options, struct kernel *kernel, int64_t vat,
+                            struct error *error)
 {
-    const struct run_options *options = &run->options;
     struct kernel_vat kept;
     bool lives;
 
-    if (kernel_vat_get(scheduler_kernel(run->scheduler), vat, &kept, &lives, error) != 0)
+    if (kernel_vat_get(kernel, vat, &kept, &lives, error) != 0)
         return -1;
     if (!lives)
         return 0;
@@ -70,36 +71,38 @@ static int tell_kept_limits(struct run *run, int64_t vat, struct error *error)
     return 0;
 }
 
-static int add_vat(struct run *run, const char *name, const char *path, struct error *error)
+static int add_vat(const struct run_options *options, struct store *store, struct kernel *kernel,
+                   const char *name, const char *path, struct error *error)
 {
     struct contract_file contract = {0};
     struct kernel_vat_setup setup = {.name = name, .bundle_id = contract.id};
     int64_t vat;
-    int result = keep_contract(run, path, &contract, error);
+    int result = keep_contract(store, path, &contract, error);
 
     setup.runtime = contract.is_plain ? KERNEL_VAT_PLAIN : KERNEL_VAT_LIVESLOTS;
     if (result == 0)
-        result = kernel_provide_vat(scheduler_kernel(run->scheduler), &setup, &vat, error);
+        result = kernel_provide_vat(kernel, &setup, &vat, error);
     if (result == 0)
-        result = tell_kept_limits(run, vat, error);
+        result = tell_kept_limits(options, kernel, vat, error);
     buf_free(&contract.bundle);
     return result;
 }
 
-static int add_bundle(struct run *run, const char *name, const char *path, struct error *error)
+static int add_bundle(struct store *store, struct kernel *kernel, const char *name,
+                      const char *path, struct error *error)
 {
     struct contract_file contract = {0};
-    int result = keep_contract(run, path, &contract, error);
+    int result = keep_contract(store, path, &contract, error);
 
     if (result == 0 && contract.is_plain)
         result = error_set(error, ERROR_INPUT, "%s: is no bundle of @endo/bundle-source", path);
     if (result == 0)
-        result = kernel_name_bundle(scheduler_kernel(run->scheduler), name, contract.id, error);
+        result = kernel_name_bundle(kernel, name, contract.id, error);
     buf_free(&contract.bundle);
     return result;
 }
 
-/* Cuts NAME=FILE in two. */
+/* Cuts NAME=FILE in two. The file. */
 static const char *cut(char *option)
 {
     char *equals = strchr(option, '=');
@@ -108,35 +111,34 @@ static const char *cut(char *option)
     return equals + 1;
 }
 
-int run_add_vats(struct run *run, struct error *error)
+int run_vats_add(const struct run_options *options, struct store *store, struct kernel *kernel,
+                 struct error *error)
 {
-    const struct run_options *options = &run->options;
-
     for (size_t i = 0; i < options->bundle_count; i++) {
         const char *path = cut(options->bundles[i]);
 
-        if (add_bundle(run, options->bundles[i], path, error) != 0)
+        if (add_bundle(store, kernel, options->bundles[i], path, error) != 0)
             return -1;
     }
     for (size_t i = 0; i < options->vat_count; i++) {
         const char *path = cut(options->vats[i]);
 
-        if (check_name(run, i, options->vats[i], error) != 0 ||
-            add_vat(run, options->vats[i], path, error) != 0)
+        if (check_name(options, i, options->vats[i], error) != 0 ||
+            add_vat(options, store, kernel, options->vats[i], path, error) != 0)
             return -1;
     }
     return 0;
 }
 
-const char *run_vat_path(const struct run *run, const char *name)
+const char *run_vats_path(const struct run_options *options, const char *name)
 {
-    for (size_t i = 0; i < run->options.vat_count; i++)
-        if (strcmp(run->options.vats[i], name) == 0)
-            return run->options.vats[i] + strlen(name) + 1;
+    for (size_t i = 0; i < options->vat_count; i++)
+        if (strcmp(options->vats[i], name) == 0)
+            return options->vats[i] + strlen(name) + 1;
     return NULL;
 }
 
-/* ---- those that have ended ---- */
+/* ---- terminated vats ---- */
 
 static const char *make_ended_key(struct buf *key, const char *name)
 {
@@ -144,7 +146,8 @@ static const char *make_ended_key(struct buf *key, const char *name)
     return buf_string(key);
 }
 
-int run_note_ended(struct run *run, const char *name, const char *reason, struct error *error)
+int run_vats_note_ended(struct store *store, const char *name, const char *reason,
+                        struct error *error)
 {
     const struct iovec value = {(char *)reason, strlen(reason)};
     struct buf key = {0};
@@ -153,13 +156,13 @@ int run_note_ended(struct run *run, const char *name, const char *reason, struct
     if (make_ended_key(&key, name) == NULL)
         result = error_memory(error, "a vat's end");
     else
-        result = store_key_set(run->store, key.data, value, error);
+        result = store_key_set(store, key.data, value, error);
     buf_free(&key);
     return result;
 }
 
-int run_why_ended(struct run *run, const char *name, struct buf *reason, bool *found,
-                  struct error *error)
+int run_vats_why_ended(struct store *store, const char *name, struct buf *reason, bool *found,
+                       struct error *error)
 {
     struct buf key = {0};
     int result;
@@ -167,7 +170,7 @@ int run_why_ended(struct run *run, const char *name, struct buf *reason, bool *f
     if (make_ended_key(&key, name) == NULL)
         result = error_memory(error, "a vat's end");
     else
-        result = store_key_get(run->store, key.data, reason, found, error);
+        result = store_key_get(store, key.data, reason, found, error);
     buf_free(&key);
     return result;
 }

@@ -299,8 +299,8 @@ interrupted() {
         --max-store-bytes 1K "${options[@]}" < /dev/null
     assert_status 0
     assert_equal "$(complaints <<< "$stderr")" \
-        'gaspipe: vat token: --compute-limit 7 is not taken; it keeps what it was made with, 5000000
-gaspipe: vat token: --max-store-bytes 1024 is not taken; it keeps what it was made with, 0 (no limit)'
+        'gaspipe: vat token: --compute-limit 7 is ignored; the vat keeps 5000000
+gaspipe: vat token: --max-store-bytes 1024 is ignored; the vat keeps 0 (no limit)'
     # Nobody asked for another.
     run --separate-stderr "$NATIVE/gaspipe" run "${options[@]}" < /dev/null
     assert_equal "$(complaints <<< "$stderr")" ""

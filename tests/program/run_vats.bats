@@ -198,7 +198,7 @@ EOF
     vats_run --counter none --store store input
     assert_status 0
     # shellcheck disable=SC2154 # run --separate-stderr sets it
-    [[ $stderr == *"input: goes on behind line 2"* ]] || fail "$stderr"
+    [[ $stderr == *"input: continues after line 2"* ]] || fail "$stderr"
     assert_equal "$(jq -r 'select(.kind == "result") | .place' <<< "$output" | tr '\n' ' ')" \
         'input:3 input:4 input:5 input:6 '
     vats_run --counter none --store store other

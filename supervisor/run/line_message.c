@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a line of the deliveries to a message of the kernel's. */
+#include "supervisor/run/line_message.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include "supervisor/run/run_parts.h"
 
 /* Where the names in a line are looked up. */
 struct scope {
@@ -80,10 +79,11 @@ static int find_target(const struct scope *scope, const struct delivery_line *li
     return 0;
 }
 
-int run_queue_message(struct run *run, struct kernel *kernel, const struct delivery_line *line,
-                      char result[KERNEL_REF_SIZE], struct error *error)
+int line_message_queue(struct line_results *results, struct kernel *kernel,
+                       const struct delivery_line *line, char result[KERNEL_REF_SIZE],
+                       struct error *error)
 {
-    struct scope scope = {.results = &run->results, .kernel = kernel};
+    struct scope scope = {.results = results, .kernel = kernel};
     const struct smallcaps_names names = {.context = &scope, .find = find_reference};
     char target[KERNEL_REF_SIZE];
     json_t *methargs;

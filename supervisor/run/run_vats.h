@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_RUN_VATS_H
+#define GASPIPE_SUPERVISOR_RUN_VATS_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "kernel/kernel.h"
+#include "store/store.h"
+#include "supervisor/run/run_options.h"
+
+/*
+ * The vats of the command line. Functions return -1 with the error; those that change the
+ * store do so within a transaction.
+ */
+
+/*
+ * Puts the contracts and bundles into the store and provides them to the kernel. Cuts
+ * NAME=FILE in the options in two.
+ */
+int run_vats_add(const struct run_options *options, struct store *store, struct kernel *kernel,
+                 struct error *error);
+
+/* The file of a vat, after run_vats_add(); NULL: the command line names no such vat. */
+const char *run_vats_path(const struct run_options *options, const char *name);
+
+/* Keeps why a vat was terminated, for later deliveries to it. */
+int run_vats_note_ended(struct store *store, const char *name, const char *reason,
+                        struct error *error);
+
+/* Appends why a vat was terminated; *found: it was. */
+int run_vats_why_ended(struct store *store, const char *name, struct buf *reason, bool *found,
+                       struct error *error);
+
+#endif
