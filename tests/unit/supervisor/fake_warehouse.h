@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TESTS_UNIT_FAKE_WAREHOUSE_H
+#define GASPIPE_TESTS_UNIT_FAKE_WAREHOUSE_H
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "supervisor/vats/warehouse.h"
+
+/*
+ * A warehouse without workers, linked in the place of the real one. It notes each call as a
+ * line; the test plays the workers with the listener that it was given. One file of a test
+ * may include this.
+ */
+enum { FAKE_VATS = 8 };
+
+struct fake_vat {
+    bool known, waits, ahead;
+    int64_t saved_at;
+    const char *vd; /* of the delivery in hand */
+};
+
+struct warehouse {
+    struct warehouse_listener listener;
+    struct fake_vat vats[FAKE_VATS];
+    struct buf calls; /* since the test looked last, a line each */
+};
+
+static struct warehouse *fake; /* the one that the scheduler under test has made */
+
+static inline struct stamp fake_now(void)
+{
+    static int64_t moment;
+
+    moment += 1000;
+    return (struct stamp){.real = moment, .mono = moment * 1000};
+}
+
+static inline void fake_note(const char *call, int64_t vat)
+{
+    buf_printf(&fake->calls, "%s v%" PRId64 "\n", call, vat);
+}
+
+/* Which calls came since the last look. */
+static inline void fake_expect(const char *calls)
+{
+    assert_string_equal(buf_string(&fake->calls), calls);
+    buf_clear(&fake->calls);
+}
+
+/* ---- the test plays a worker ---- */
+
+static inline void fake_ready(int64_t vat)
+{
+    fake->vats[vat].waits = true;
+    fake->listener.ready(fake->listener.context, vat);
+}
+
+static inline void fake_sent(int64_t vat)
+{
+    fake->listener.sent(fake->listener.context, vat, fake_now());
+}
+
+static inline void fake_asks(int64_t vat, const char *vsc)
+{
+    struct buf message = {0};
+    struct vat_request request;
+    struct error error;
+
+    buf_printf(&message, "[\"syscall\",%s]", vsc);
+    if (vat_request_parse(&request, message.data, message.length, &error) != 0)
+        fail_msg("%s", error.text);
+    fake->listener.asked(fake->listener.context, vat, &request, fake_now());
+    vat_request_free(&request);
+    buf_free(&message);
+}
+
+static inline void fake_answers(int64_t vat)
+{
+    const struct meter meter = {.compute = 100};
+    const struct warehouse_answer answer = {.come = fake_now(), .meter = &meter};
+
+    fake->vats[vat].waits = true;
+    fake->vats[vat].vd = NULL;
+    fake->listener.answered(fake->listener.context, vat, &answer);
+}
+
+static inline void fake_dies_of(int64_t vat, enum error_kind blame, const char *reason)
+{
+    const struct warehouse_loss loss = {.come = fake_now(), .reason = reason, .blame = blame};
+
+    fake->vats[vat].waits = false;
+    fake->vats[vat].vd = NULL;
+    fake->listener.lost(fake->listener.context, vat, &loss);
+}
+
+static inline void fake_dies(int64_t vat, enum error_kind blame)
+{
+    fake_dies_of(vat, blame, "its worker was killed");
+}
+
+static inline void fake_saved(int64_t vat, int64_t position)
+{
+    fake->vats[vat].saved_at = position;
+    fake->listener.saved(fake->listener.context, vat);
+}
+
+/* ---- the warehouse's functions ---- */
+
+struct warehouse *warehouse_new(const struct warehouse_options *options,
+                                const struct warehouse_listener *listener, struct error *error)
+{
+    (void)options;
+    (void)error;
+    fake = calloc(1, sizeof *fake);
+    assert_non_null(fake);
+    fake->listener = *listener;
+    buf_append_string(&fake->calls, "");
+    return fake;
+}
+
+int warehouse_provide(struct warehouse *warehouse, const struct warehouse_vat *vat,
+                      struct error *error)
+{
+    (void)error;
+    if (!warehouse->vats[vat->id].known)
+        warehouse->vats[vat->id] = (struct fake_vat){.known = true, .saved_at = -1};
+    return 0;
+}
+
+void warehouse_bring(struct warehouse *warehouse, int64_t vat)
+{
+    (void)warehouse;
+    fake_note("bring", vat);
+}
+
+int warehouse_log_aside(struct warehouse *warehouse, int64_t vat, struct error *error)
+{
+    (void)warehouse;
+    (void)error;
+    fake_note("log aside", vat);
+    return 0;
+}
+
+int warehouse_log_join(struct warehouse *warehouse, int64_t vat, struct error *error)
+{
+    (void)warehouse;
+    (void)error;
+    fake_note("log join", vat);
+    return 0;
+}
+
+static inline void fake_deliver(const char *call, int64_t vat, const char *vd)
+{
+    assert_null(fake->vats[vat].vd);
+    fake->vats[vat].vd = vd;
+    fake->vats[vat].waits = false;
+    buf_printf(&fake->calls, "%s v%" PRId64 " %.*s\n", call, vat, (int)strcspn(vd + 2, "\""),
+               vd + 2);
+}
+
+void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd)
+{
+    (void)warehouse;
+    fake_deliver("deliver", id, vd);
+}
+
+void warehouse_deliver_ahead(struct warehouse *warehouse, int64_t id, const char *vd)
+{
+    warehouse->vats[id].ahead = true;
+    fake_deliver("deliver ahead", id, vd);
+}
+
+bool warehouse_is_ahead(const struct warehouse *warehouse, int64_t id)
+{
+    return warehouse->vats[id].ahead;
+}
+
+void warehouse_catch_up(struct warehouse *warehouse, int64_t id)
+{
+    warehouse->vats[id].ahead = false;
+    fake_note("catch up", id);
+}
+
+static inline void fake_end_worker(const char *call, int64_t vat)
+{
+    fake->vats[vat].waits = fake->vats[vat].ahead = false;
+    fake->vats[vat].vd = NULL;
+    fake_note(call, vat);
+}
+
+void warehouse_take_back(struct warehouse *warehouse, int64_t id)
+{
+    (void)warehouse;
+    fake_end_worker("take back", id);
+}
+
+void warehouse_put_away(struct warehouse *warehouse, int64_t id)
+{
+    (void)warehouse;
+    fake_end_worker("put away", id);
+}
+
+void warehouse_remove(struct warehouse *warehouse, int64_t id)
+{
+    fake_end_worker("remove", id);
+    warehouse->vats[id].known = false;
+}
+
+struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct iovec answer)
+{
+    buf_printf(&warehouse->calls, "reply v%" PRId64 " %.*s\n", vat, (int)answer.iov_len,
+               (const char *)answer.iov_base);
+    return fake_now();
+}
+
+void warehouse_hold(struct warehouse *warehouse, int64_t vat)
+{
+    (void)warehouse;
+    fake_note("hold", vat);
+}
+
+void warehouse_let_go(struct warehouse *warehouse, int64_t vat)
+{
+    (void)warehouse;
+    fake_note("let go", vat);
+}
+
+/* As the real one, it reports the loss at once. */
+void warehouse_condemn(struct warehouse *warehouse, int64_t vat, const char *reason)
+{
+    (void)warehouse;
+    fake_note("condemn", vat);
+    fake_dies_of(vat, ERROR_DELIVERY, reason);
+}
+
+int64_t warehouse_saved_at(const struct warehouse *warehouse, int64_t vat)
+{
+    return warehouse->vats[vat].saved_at;
+}
+
+bool warehouse_waits(const struct warehouse *warehouse, int64_t id)
+{
+    return warehouse->vats[id].waits;
+}
+
+bool warehouse_knows(const struct warehouse *warehouse, int64_t vat)
+{
+    return warehouse->vats[vat].known;
+}
+
+const char *warehouse_name(const struct warehouse *warehouse, int64_t vat)
+{
+    static const char *const names[FAKE_VATS] = {"", "v1", "v2", "v3", "v4", "v5", "v6", "v7"};
+
+    (void)warehouse;
+    return names[vat];
+}
+
+void warehouse_save(struct warehouse *warehouse, int64_t vat)
+{
+    warehouse->vats[vat].waits = false;
+    fake_note("save", vat);
+}
+
+void warehouse_close(struct warehouse *warehouse)
+{
+    warehouse->listener.closed(warehouse->listener.context);
+}
+
+void warehouse_free(struct warehouse *warehouse)
+{
+    if (warehouse == NULL)
+        return;
+    buf_free(&warehouse->calls);
+    free(warehouse);
+}
+
+#endif

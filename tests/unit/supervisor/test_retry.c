@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "supervisor/schedule/retry.h"
+#include "supervisor/schedule/snapshot_policy.h"
+
+static void a_crank_is_tried_again_after_growing_pauses(void **state)
+{
+    (void)state;
+    for (unsigned tries = 1; tries <= 4; tries++) {
+        const struct retry retry = retry_decide(RETRY_DELIVERY, tries, 4);
+
+        assert_int_equal(retry.action, RETRY_CRANK);
+        assert_int_equal(retry.pause_ms, 50u << (tries - 1));
+    }
+    assert_int_equal(retry_decide(RETRY_DELIVERY, 5, 4).action, RETRY_GIVE_UP);
+}
+
+static void a_worker_is_started_again_at_once(void **state)
+{
+    (void)state;
+    assert_int_equal(retry_decide(RETRY_SNAPSHOT, 1, 1).action, RETRY_WORKER);
+    assert_int_equal(retry_decide(RETRY_START, 1, 1).action, RETRY_WORKER);
+    assert_int_equal(retry_decide(RETRY_START, 2, 1).action, RETRY_GIVE_UP);
+}
+
+static void without_retries_the_first_trouble_is_the_last(void **state)
+{
+    (void)state;
+    assert_int_equal(retry_decide(RETRY_DELIVERY, 1, 0).action, RETRY_GIVE_UP);
+}
+
+static void the_pause_stops_growing(void **state)
+{
+    (void)state;
+    assert_int_equal(retry_decide(RETRY_DELIVERY, 17, UINT64_MAX).pause_ms,
+                     retry_decide(RETRY_DELIVERY, 1000, UINT64_MAX).pause_ms);
+}
+
+/* SwingSet's numbers: the first snapshot after two deliveries, then every 199. */
+static void snapshots_are_due_as_in_swingset(void **state)
+{
+    const struct snapshot_policy policy = {.interval = 200, .initial = 3};
+
+    (void)state;
+    assert_false(snapshot_policy_is_due(&policy, -1, 0));
+    assert_false(snapshot_policy_is_due(&policy, -1, 1));
+    assert_true(snapshot_policy_is_due(&policy, -1, 2));
+    assert_false(snapshot_policy_is_due(&policy, 2, 2));
+    assert_false(snapshot_policy_is_due(&policy, 2, 200));
+    assert_true(snapshot_policy_is_due(&policy, 2, 201));
+}
+
+static void without_an_interval_no_snapshot_is_due(void **state)
+{
+    const struct snapshot_policy policy = {.interval = 0, .initial = 3};
+
+    (void)state;
+    assert_false(snapshot_policy_is_due(&policy, -1, 1000));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_crank_is_tried_again_after_growing_pauses),
+        cmocka_unit_test(a_worker_is_started_again_at_once),
+        cmocka_unit_test(without_retries_the_first_trouble_is_the_last),
+        cmocka_unit_test(the_pause_stops_growing),
+        cmocka_unit_test(snapshots_are_due_as_in_swingset),
+        cmocka_unit_test(without_an_interval_no_snapshot_is_due),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

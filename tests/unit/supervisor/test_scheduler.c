@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/supervisor/scheduler_harness.h"
+
+static void a_vat_starts_and_is_committed_before_anything_else(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world, (struct scheduler_options){.cranks_per_commit = 1});
+    world_add_vat(&world, "v1", KERNEL_VAT_PLAIN);
+    scheduler_start(world.scheduler);
+    fake_expect("bring v1\n");
+    world_expect(&world, "");
+    fake_ready(1);
+    fake_expect("deliver v1 startVat\n");
+    world_play(1);
+    /* New vats are one transaction, however few cranks are committed together. */
+    world_expect(&world, "v1 startVat\ncommitted\nidle\n");
+    world_close(&world);
+}
+
+static void a_message_is_delivered_with_its_syscalls(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open_started(&world, (struct scheduler_options){0});
+    world_queue(&world, "v1");
+    scheduler_go(world.scheduler);
+    fake_expect("deliver v1 message\n");
+    fake_sent(1);
+    fake_asks(1, "[\"vatstoreSet\",\"key\",\"value\"]");
+    fake_asks(1, "[\"vatstoreGet\",\"key\"]");
+    fake_expect("reply v1 [\"ok\",null]\nreply v1 [\"ok\",\"value\"]\n");
+    fake_answers(1);
+    world_expect(&world, "v1 (o+0).hello -> null\nidle\n");
+    fake_expect("");
+    world_close(&world);
+}
+
+static void several_vats_start_side_by_side(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world, (struct scheduler_options){0});
+    world_add_vat(&world, "v1", KERNEL_VAT_PLAIN);
+    world_add_vat(&world, "v2", KERNEL_VAT_PLAIN);
+    scheduler_start(world.scheduler);
+    fake_expect("bring v1\nlog aside v2\nbring v2\n");
+    fake_ready(2);
+    fake_expect("");
+    fake_ready(1);
+    fake_expect("log join v2\ndeliver v1 startVat\n");
+    world_play(1);
+    fake_expect("deliver v2 startVat\n");
+    world_play(2);
+    world_expect(&world, "v1 startVat\nv2 startVat\ncommitted\nidle\n");
+    world_close(&world);
+}
+
+static void with_few_workers_none_is_started_to_wait(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world, (struct scheduler_options){.max_workers = 1});
+    world_add_vat(&world, "v1", KERNEL_VAT_PLAIN);
+    scheduler_start(world.scheduler);
+    fake_expect("deliver v1 startVat\n");
+    world_play(1);
+    world_expect(&world, "v1 startVat\ncommitted\nidle\n");
+    world_close(&world);
+}
+
+static void cranks_are_committed_every_so_many(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open_started(&world, (struct scheduler_options){.cranks_per_commit = 3});
+    /* A message is two cranks: it is routed, and then delivered. */
+    for (int i = 0; i < 3; i++)
+        world_queue(&world, "v1");
+    scheduler_go(world.scheduler);
+    world_expect(&world, "committed\n");
+    world_play(1);
+    world_play(1);
+    world_expect(&world, "v1 (o+0).hello -> null\nv1 (o+0).hello -> null\n");
+    world_play(1);
+    world_expect(&world, "v1 (o+0).hello -> null\ncommitted\nidle\n");
+    world_close(&world);
+}
+
+static void closing_commits_whole_cranks_alone(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open_started(&world, (struct scheduler_options){0});
+    world_queue(&world, "v1");
+    scheduler_go(world.scheduler);
+    fake_sent(1);
+    fake_asks(1, "[\"vatstoreSet\",\"key\",\"value\"]");
+    scheduler_close(world.scheduler, false);
+    world_expect(&world, "committed\nclosed\n");
+    world_close(&world);
+}
+
+/* ---- trouble ---- */
+
+static void trouble_is_retried_up_to_the_limit(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open_started(&world, (struct scheduler_options){.retries = 2});
+    world_queue(&world, "v1");
+    scheduler_go(world.scheduler);
+    for (int i = 0; i < 2; i++) {
+        fake_expect("deliver v1 message\n");
+        fake_sent(1);
+        fake_dies(1, ERROR_SYSTEM);
+        fake_expect("put away v1\n");
+        world_expect(&world, "");
+        world_wait(&world);
+    }
+    fake_expect("deliver v1 message\n");
+    fake_sent(1);
+    fake_dies(1, ERROR_SYSTEM);
+    world_expect(&world,
+                 "committed\nfailed: vat v1, crank 3: its worker was killed; given up after 3 "
+                 "tries\n");
+    world_close(&world);
+}
+
+static void a_crank_that_ends_forgives_the_trouble_before(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open_started(&world, (struct scheduler_options){.retries = 1});
+    for (int i = 0; i < 3; i++) {
+        world_queue(&world, "v1");
+        scheduler_go(world.scheduler);
+        fake_sent(1);
+        fake_dies(1, ERROR_SYSTEM);
+        world_wait(&world);
+        world_play(1);
+        world_expect(&world, "v1 (o+0).hello -> null\nidle\n");
+    }
+    world_close(&world);
+}
+
+static void nothing_of_a_dropped_crank_stays(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open_started(&world, (struct scheduler_options){.retries = 1});
+    world_queue(&world, "v1");
+    scheduler_go(world.scheduler);
+    fake_sent(1);
+    fake_asks(1, "[\"vatstoreSet\",\"key\",\"value\"]");
+    fake_dies(1, ERROR_SYSTEM);
+    world_wait(&world);
+    fake_expect("deliver v1 message\nreply v1 [\"ok\",null]\nput away v1\ndeliver v1 message\n");
+    fake_sent(1);
+    fake_asks(1, "[\"vatstoreGet\",\"key\"]");
+    fake_expect("reply v1 [\"ok\",null]\n");
+    fake_answers(1);
+    world_close(&world);
+}
+
+static void a_start_that_meets_trouble_is_retried(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world, (struct scheduler_options){.retries = 1});
+    world_add_vat(&world, "v1", KERNEL_VAT_PLAIN);
+    scheduler_start(world.scheduler);
+    fake_expect("bring v1\n");
+    fake_dies(1, ERROR_SYSTEM);
+    fake_expect("bring v1\n");
+    fake_dies(1, ERROR_SYSTEM);
+    /* The new vats have not all started: nothing is committed. */
+    world_expect(&world,
+                 "failed: vat v1, its start: its worker was killed; given up after 2 tries\n");
+    world_close(&world);
+}
+
+/* ---- vats that end ---- */
+
+static void a_worker_that_dies_by_its_vats_doing_ends_the_vat(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open_started(&world, (struct scheduler_options){.retries = 5});
+    world_queue(&world, "v1");
+    scheduler_go(world.scheduler);
+    fake_sent(1);
+    fake_dies(1, ERROR_DELIVERY);
+    fake_expect("deliver v1 message\nremove v1\n");
+    world_expect(&world, "v1 (o+0).hello -> null: its worker was killed; vat ended\nidle\n");
+    world_close(&world);
+}
+
+static void an_illegal_syscall_ends_the_vat(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open_started(&world, (struct scheduler_options){0});
+    world_queue(&world, "v1");
+    scheduler_go(world.scheduler);
+    fake_sent(1);
+    fake_asks(1, "[\"dropImports\",[\"o-99\"]]");
+    fake_expect("deliver v1 message\ncondemn v1\nremove v1\n");
+    world_expect(&world, "v1 (o+0).hello -> null: o-99 is not in its c-list; vat ended\nidle\n");
+    world_close(&world);
+}
+
+/* ---- snapshots ---- */
+
+static const struct scheduler_options snapshot_at_second = {
+    .snapshots = {.interval = 100, .initial = 3},
+    .retries = 1,
+};
+
+static void a_snapshot_is_written_when_it_is_due(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open_started(&world, snapshot_at_second);
+    world_queue(&world, "v1");
+    world_queue(&world, "v1");
+    scheduler_go(world.scheduler);
+    world_play(1);
+    fake_expect("deliver v1 message\nsave v1\n");
+    /* Nothing goes on before the worker is back from its snapshot. */
+    fake_saved(1, 2);
+    fake_expect("");
+    fake_ready(1);
+    fake_expect("deliver v1 message\n");
+    world_play(1);
+    fake_expect("");
+    world_expect(&world, "v1 (o+0).hello -> null\nv1 (o+0).hello -> null\nidle\n");
+    world_close(&world);
+}
+
+static void a_snapshot_that_is_lost_is_written_again(void **state)
+{
+    const enum error_kind blames[] = {ERROR_SYSTEM, ERROR_DELIVERY};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof blames / sizeof *blames; i++) {
+        struct world world;
+
+        world_open_started(&world, snapshot_at_second);
+        world_queue(&world, "v1");
+        scheduler_go(world.scheduler);
+        world_play(1);
+        fake_expect("deliver v1 message\nsave v1\n");
+        fake_dies(1, blames[i]);
+        fake_expect("bring v1\n");
+        fake_ready(1);
+        fake_expect("save v1\n");
+        fake_saved(1, 2);
+        fake_ready(1);
+        world_expect(&world, "v1 (o+0).hello -> null\nidle\n");
+        world_close(&world);
+    }
+}
+
+/* A world whose liveslots vat is due for a snapshot after startVat, and is sent its
+ * bringOutYourDead. */
+static void open_before_snapshot(struct world *world)
+{
+    world_open(world, (struct scheduler_options){.snapshots = {.interval = 100, .initial = 2},
+                                                 .retries = 1});
+    world_add_vat(world, "v1", KERNEL_VAT_LIVESLOTS);
+    scheduler_start(world->scheduler);
+    fake_ready(1);
+    world_play(1);
+    fake_expect("bring v1\ndeliver v1 startVat\ndeliver v1 bringOutYourDead\n");
+}
+
+static void garbage_is_collected_before_a_snapshot(void **state)
+{
+    struct world world;
+
+    (void)state;
+    open_before_snapshot(&world);
+    world_play(1);
+    fake_expect("save v1\n");
+    world_close(&world);
+}
+
+static void a_crank_tried_again_collects_garbage_again(void **state)
+{
+    struct world world;
+
+    (void)state;
+    open_before_snapshot(&world);
+    fake_sent(1);
+    fake_dies(1, ERROR_SYSTEM);
+    world_wait(&world);
+    world_play(1);
+    fake_expect("put away v1\ndeliver v1 startVat\ndeliver v1 bringOutYourDead\n");
+    world_play(1);
+    fake_expect("save v1\n");
+    world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_vat_starts_and_is_committed_before_anything_else),
+        cmocka_unit_test(a_message_is_delivered_with_its_syscalls),
+        cmocka_unit_test(several_vats_start_side_by_side),
+        cmocka_unit_test(with_few_workers_none_is_started_to_wait),
+        cmocka_unit_test(cranks_are_committed_every_so_many),
+        cmocka_unit_test(closing_commits_whole_cranks_alone),
+        cmocka_unit_test(trouble_is_retried_up_to_the_limit),
+        cmocka_unit_test(a_crank_that_ends_forgives_the_trouble_before),
+        cmocka_unit_test(nothing_of_a_dropped_crank_stays),
+        cmocka_unit_test(a_start_that_meets_trouble_is_retried),
+        cmocka_unit_test(a_worker_that_dies_by_its_vats_doing_ends_the_vat),
+        cmocka_unit_test(an_illegal_syscall_ends_the_vat),
+        cmocka_unit_test(a_snapshot_is_written_when_it_is_due),
+        cmocka_unit_test(a_snapshot_that_is_lost_is_written_again),
+        cmocka_unit_test(garbage_is_collected_before_a_snapshot),
+        cmocka_unit_test(a_crank_tried_again_collects_garbage_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/supervisor/scheduler_harness.h"
+
+/* Nothing but what is queued. */
+static bool no_upcoming(void *context, size_t index, int64_t *vat)
+{
+    (void)context;
+    (void)index;
+    (void)vat;
+    return false;
+}
+
+/* Two vats have started; each is sent a message, the second before its turn. */
+static void open_speculating(struct world *world)
+{
+    static const struct speculation_source source = {.upcoming = no_upcoming};
+
+    world_open(world, (struct scheduler_options){.jobs = 2, .upcoming = &source, .retries = 1});
+    world_add_vat(world, "v1", KERNEL_VAT_PLAIN);
+    world_add_vat(world, "v2", KERNEL_VAT_PLAIN);
+    scheduler_start(world->scheduler);
+    fake_ready(1);
+    fake_ready(2);
+    fake_expect("bring v1\nlog aside v2\nbring v2\nlog join v2\n"
+                "deliver v1 startVat\ndeliver ahead v2 startVat\n");
+    world_play(2);
+    world_play(1);
+    fake_expect("catch up v2\n");
+    world_expect(world, "v1 startVat\nv2 startVat\ncommitted\nidle\n");
+    world_queue(world, "v1");
+    world_queue(world, "v2");
+    scheduler_go(world->scheduler);
+    fake_expect("deliver v1 message\ndeliver ahead v2 message\n");
+    fake_sent(2);
+}
+
+static void a_record_is_replayed_at_its_turn(void **state)
+{
+    struct world world;
+
+    (void)state;
+    open_speculating(&world);
+    fake_asks(2, "[\"vatstoreSet\",\"key\",\"value\"]");
+    fake_asks(2, "[\"vatstoreGet\",\"key\"]");
+    fake_expect("reply v2 [\"ok\",null]\nreply v2 [\"ok\",\"value\"]\n");
+    fake_answers(2);
+    world_expect(&world, "");
+    world_play(1);
+    fake_expect("catch up v2\n");
+    world_expect(&world, "v1 (o+0).hello -> null\nv2 (o+0).hello -> null\nidle\n");
+    /* The kernel was told of the syscalls. */
+    world_queue(&world, "v2");
+    scheduler_go(world.scheduler);
+    fake_sent(2);
+    fake_asks(2, "[\"vatstoreGet\",\"key\"]");
+    fake_expect("deliver v2 message\nreply v2 [\"ok\",\"value\"]\n");
+    fake_answers(2);
+    world_close(&world);
+}
+
+static void a_delivery_under_way_goes_on_at_its_turn(void **state)
+{
+    struct world world;
+
+    (void)state;
+    open_speculating(&world);
+    fake_asks(2, "[\"vatstoreSet\",\"key\",\"value\"]");
+    world_play(1);
+    fake_expect("reply v2 [\"ok\",null]\ncatch up v2\n");
+    fake_asks(2, "[\"vatstoreGet\",\"key\"]");
+    fake_expect("reply v2 [\"ok\",\"value\"]\n");
+    fake_answers(2);
+    world_expect(&world, "v1 (o+0).hello -> null\nv2 (o+0).hello -> null\nidle\n");
+    world_close(&world);
+}
+
+static void an_illegal_syscall_ends_the_vat_at_its_turn(void **state)
+{
+    struct world world;
+
+    (void)state;
+    for (int ended = 0; ended < 2; ended++) {
+        open_speculating(&world);
+        fake_asks(2, "[\"dropImports\",[\"o-99\"]]");
+        fake_expect("reply v2 [\"ok\",null]\n");
+        if (ended)
+            fake_answers(2);
+        world_play(1);
+        fake_expect(ended ? "catch up v2\nremove v2\n" : "catch up v2\ncondemn v2\nremove v2\n");
+        world_expect(&world, "v1 (o+0).hello -> null\n"
+                             "v2 (o+0).hello -> null: o-99 is not in its c-list; vat ended\n"
+                             "idle\n");
+        world_close(&world);
+    }
+}
+
+static void trouble_before_its_turn_is_ignored(void **state)
+{
+    struct world world;
+
+    (void)state;
+    open_speculating(&world);
+    fake_dies(2, ERROR_SYSTEM);
+    world_expect(&world, "");
+    world_play(1);
+    fake_expect("deliver v2 message\n");
+    world_play(2);
+    world_expect(&world, "v1 (o+0).hello -> null\nv2 (o+0).hello -> null\nidle\n");
+    world_close(&world);
+}
+
+static void a_limit_passed_before_its_turn_ends_the_vat_then(void **state)
+{
+    struct world world;
+
+    (void)state;
+    open_speculating(&world);
+    fake_dies(2, ERROR_DELIVERY);
+    world_expect(&world, "");
+    world_play(1);
+    fake_expect("catch up v2\nremove v2\n");
+    world_expect(&world, "v1 (o+0).hello -> null\n"
+                         "v2 (o+0).hello -> null: its worker was killed; vat ended\nidle\n");
+    world_close(&world);
+}
+
+/* Its worker, put away to make room for another, is not where the delivery left it. */
+static void a_worker_that_was_put_away_is_delivered_to_again(void **state)
+{
+    struct world world;
+
+    (void)state;
+    open_speculating(&world);
+    fake_answers(2);
+    fake->vats[2].ahead = false;
+    world_play(1);
+    fake_expect("take back v2\ndeliver v2 message\n");
+    world_play(2);
+    world_expect(&world, "v1 (o+0).hello -> null\nv2 (o+0).hello -> null\nidle\n");
+    world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_record_is_replayed_at_its_turn),
+        cmocka_unit_test(a_delivery_under_way_goes_on_at_its_turn),
+        cmocka_unit_test(an_illegal_syscall_ends_the_vat_at_its_turn),
+        cmocka_unit_test(trouble_before_its_turn_is_ignored),
+        cmocka_unit_test(a_limit_passed_before_its_turn_ends_the_vat_then),
+        cmocka_unit_test(a_worker_that_was_put_away_is_delivered_to_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
