@@ -149,7 +149,7 @@ $(foreach room,$(ROOMS),$(eval $(call archive_rule,$(room))))
 lib = $(foreach room,$(1),$(BUILD)/lib/$(room).a)
 link = $(Q)$(CC) $(GASPIPE_CFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter-out $(XS_ARCHIVE),$(filter %.a,$^))
 
-$(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor kernel store counter proto slog base)
+$(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor kernel store counter sandbox proto slog base)
 	$(call say,link,$@)
 	$(link) $(PACKAGE_LIBS) -lm -o $@
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gaspipe-sandbox: gives up what a worker does not need, then becomes the worker. */
-#include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,13 +11,13 @@
 #include "sandbox/landlock.h"
 #include "sandbox/limits.h"
 #include "sandbox/privileges.h"
+#include "sandbox/probe.h"
 #include "sandbox/start_filter.h"
 
 enum { EXIT_USAGE = 2, EXIT_MISSING = 125, EXIT_CANNOT_EXECUTE = 126, PROGRAMS_MAX = 8 };
 
 static const char usage[] =
     "usage: gaspipe-sandbox [--strict] [--descriptors N] [--program FILE]... -- PROGRAM [ARG...]\n"
-    "       gaspipe-sandbox --probe\n"
     "\n"
     "Executes PROGRAM so that it reaches no files but the system's libraries, PROGRAM and\n"
     "each FILE, no network and no other process, and has no privileges. PROGRAM's argv[0] is\n"
@@ -27,69 +26,52 @@ static const char usage[] =
     "  --strict         refuse to run with less than all of it\n"
     "  --descriptors N  close all from N on, from 3 to 9\n"
     "  --program FILE   may be read and executed, too\n"
-    "  --probe          say in one line what this system lacks for it, or nothing\n"
     "  -h, --help       say this and end\n"
     "  --version        say the version and end\n"
     "\n"
     "Exit status: PROGRAM's; 2 usage, 125 something is missing, 126 PROGRAM cannot be executed.\n";
 
 struct request {
-    bool strict, probe;
+    bool strict;
     unsigned descriptors;                   /* the first that is closed; 0: none is */
     const char *programs[PROGRAMS_MAX + 2]; /* the FILEs, PROGRAM, NULL */
     size_t program_count;
 };
 
-/* What could not be had, in words; "" for nothing. */
-struct missing {
-    char text[256];
-};
-
-static void note_missing(struct missing *missing, const char *what)
-{
-    const size_t used = strlen(missing->text);
-
-    snprintf(missing->text + used, sizeof missing->text - used, "%s%s", used > 0 ? ", " : "", what);
-}
-
 /* Goes on to what else can be had; the error's words are kept. */
-static void note_failure(struct missing *missing, int result, const struct error *error)
+static void note_failure(char *missing, int result, const struct error *error)
 {
     if (result < 0)
-        note_missing(missing, error->text);
+        sandbox_note_missing(missing, error->text);
 }
 
-static void enter(const struct request *request, struct missing *missing)
+/* As much as can be had; what is missing, in words. */
+static void enter(const struct request *request, char missing[SANDBOX_MISSING_SIZE])
 {
     struct error error;
     unsigned namespaces;
     int abi;
 
     if (request->descriptors > 0 && close_range(request->descriptors, ~0U, 0) != 0)
-        note_missing(missing, "close_range(2)");
+        sandbox_note_missing(missing, "close_range(2)");
     note_failure(missing, sandbox_limit_resources(&error), &error);
     sandbox_enter_namespaces(&namespaces);
-    if ((namespaces & SANDBOX_NAMESPACE_USER) == 0)
-        note_missing(missing, "user namespaces");
-    if ((namespaces & SANDBOX_NAMESPACE_NETWORK) == 0)
-        note_missing(missing, "network namespaces");
-    if ((namespaces & SANDBOX_NAMESPACE_IPC) == 0)
-        note_missing(missing, "IPC namespaces");
+    if (namespaces != SANDBOX_NAMESPACES_ALL)
+        sandbox_note_missing(missing, "namespaces");
     note_failure(missing, sandbox_drop_privileges(&error), &error);
     abi = sandbox_restrict_paths(request->programs, &error);
     note_failure(missing, abi, &error);
     if (abi == 0)
-        note_missing(missing, "Landlock");
+        sandbox_note_missing(missing, "Landlock");
     note_failure(missing, sandbox_enter_start_filter(&error), &error);
 }
 
-enum { OPTION_STRICT = 256, OPTION_PROGRAM, OPTION_PROBE, OPTION_VERSION, OPTION_DESCRIPTORS };
+enum { OPTION_STRICT = 256, OPTION_PROGRAM, OPTION_VERSION, OPTION_DESCRIPTORS };
 
 static const struct option long_options[] = {
     {"strict", no_argument, NULL, OPTION_STRICT},
     {"program", required_argument, NULL, OPTION_PROGRAM},
     {"descriptors", required_argument, NULL, OPTION_DESCRIPTORS},
-    {"probe", no_argument, NULL, OPTION_PROBE},
     {"version", no_argument, NULL, OPTION_VERSION},
     {"help", no_argument, NULL, 'h'},
     {0},
@@ -101,9 +83,6 @@ static bool take_option(struct request *request, int option, int *status)
     switch (option) {
     case OPTION_STRICT:
         request->strict = true;
-        return true;
-    case OPTION_PROBE:
-        request->probe = true;
         return true;
     case OPTION_DESCRIPTORS:
         if (optarg[0] >= '3' && optarg[0] <= '9' && optarg[1] == '\0') {
@@ -148,26 +127,21 @@ static int become(char **arguments, char *name)
 int main(int argc, char **argv)
 {
     struct request request = {0};
-    struct missing missing = {""};
+    char missing[SANDBOX_MISSING_SIZE] = "";
     int option, status = EXIT_SUCCESS;
 
     log_name("gaspipe-sandbox");
     while ((option = getopt_long(argc, argv, "+h", long_options, NULL)) != -1)
         if (!take_option(&request, option, &status))
             return status;
-    if (!request.probe && optind == argc) {
+    if (optind == argc) {
         log_line("there is no PROGRAM; see gaspipe-sandbox --help");
         return EXIT_USAGE;
     }
-    if (!request.probe)
-        request.programs[request.program_count] = argv[optind];
-    enter(&request, &missing);
-    if (request.probe) {
-        puts(missing.text);
-        return EXIT_SUCCESS;
-    }
-    if (request.strict && missing.text[0] != '\0') {
-        log_line("--strict: this system lacks: %s", missing.text);
+    request.programs[request.program_count] = argv[optind];
+    enter(&request, missing);
+    if (request.strict && missing[0] != '\0') {
+        log_line("--strict: this system lacks: %s", missing);
         return EXIT_MISSING;
     }
     return become(argv + optind, argv[0]);

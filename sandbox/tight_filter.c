@@ -10,16 +10,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_UNDEFINED__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
+#include "sandbox/sanitized.h"
 
 static const int allowed[] = {
     SCMP_SYS(read),
@@ -109,7 +100,7 @@ int sandbox_enter_tight_filter(bool whole_process)
     scmp_filter_ctx filter;
     int result;
 
-    if (SANITIZED)
+    if (SANDBOX_SANITIZED)
         return EOPNOTSUPP;
     /* Executing a program made it dumpable again: the sandbox's start could not do this. */
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)

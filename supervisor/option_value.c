@@ -15,6 +15,23 @@ int option_take_counter(const char *word, bool *counted, struct error *error)
     return error_set(error, ERROR_USAGE, "--counter is qemu or none, not '%s'", word);
 }
 
+int option_take_sandbox(const char *word, enum confinement_level *level, struct error *error)
+{
+    static const char *const levels[] = {
+        [CONFINEMENT_BASIC] = "basic",
+        [CONFINEMENT_STRICT] = "strict",
+        [CONFINEMENT_OFF] = "off",
+    };
+
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        if (strcmp(word, levels[i]) == 0) {
+            *level = (enum confinement_level)i;
+            return 0;
+        }
+    }
+    return error_set(error, ERROR_USAGE, "--sandbox is basic, strict or off, not '%s'", word);
+}
+
 int option_take_compute(const char *text, uint32_t *limit, struct error *error)
 {
     uint64_t number;

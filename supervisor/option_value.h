@@ -7,12 +7,16 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "supervisor/process/confinement.h"
 #include "supervisor/process/placement.h"
 
 /*
  * The values of options that several commands have, and how getopt's complaints
  * are put. Each returns 0, or -1 with ERROR_USAGE that names the option.
  */
+
+/* --sandbox strict|basic|off. */
+int option_take_sandbox(const char *word, enum confinement_level *level, struct error *error);
 
 /* --counter qemu|none: whether machine instructions are counted. */
 int option_take_counter(const char *word, bool *counted, struct error *error);

@@ -21,7 +21,7 @@ struct slog_writer {
     struct slog_file *file; /* NULL: none is open yet, or lines are kept aside */
     char *path;             /* of the first part */
     struct slog_start start;
-    char *program, *fingerprint; /* that `start` points to */
+    char *program, *fingerprint, *sandbox; /* that `start` points to */
     char session[SLOG_SESSION_SIZE];
     struct buf lines;       /* whole lines, then the one that is being built */
     size_t line_start;      /* where in `lines` that one begins */
@@ -218,6 +218,8 @@ static int start_line(struct slog_writer *writer, struct stamp stamp, struct err
     slog_field_integer(writer, "monoBase", start->stamp.mono);
     if (start->fingerprint != NULL)
         slog_field_text(writer, "fingerprint", start->fingerprint);
+    if (start->sandbox != NULL)
+        slog_field_text(writer, "sandbox", start->sandbox);
     return slog_line_end(writer, stamp, error);
 }
 
@@ -336,8 +338,11 @@ static int copy_start(struct slog_writer *writer, const char *path, const struct
     writer->start.program = writer->program = strdup(start->program);
     if (start->fingerprint != NULL)
         writer->start.fingerprint = writer->fingerprint = strdup(start->fingerprint);
+    if (start->sandbox != NULL)
+        writer->start.sandbox = writer->sandbox = strdup(start->sandbox);
     if (writer->path == NULL || writer->program == NULL ||
-        (start->fingerprint != NULL && writer->fingerprint == NULL))
+        (start->fingerprint != NULL && writer->fingerprint == NULL) ||
+        (start->sandbox != NULL && writer->sandbox == NULL))
         return error_memory(error, "the slogfile writer");
     return 0;
 }
@@ -345,6 +350,7 @@ static int copy_start(struct slog_writer *writer, const char *path, const struct
 static void free_writer(struct slog_writer *writer)
 {
     buf_free(&writer->lines);
+    free(writer->sandbox);
     free(writer->fingerprint);
     free(writer->program);
     free(writer->path);

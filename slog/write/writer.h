@@ -48,6 +48,7 @@ struct slog_start {
     struct stamp stamp;  /* the session's beginning; its mono becomes monoBase */
     /* What its counts of instructions depend on; NULL: there are none. */
     const char *fingerprint;
+    const char *sandbox; /* of workers, in words; NULL: not told */
     struct slog_rotation rotation;
 };
 

@@ -22,6 +22,7 @@ struct ping {
     struct ping_options options;
     struct placement placement;
     struct ping_load load;
+    struct confinement confinement;
     struct launcher launcher;
     uv_loop_t loop;
     struct ping_peer peer;
@@ -161,10 +162,12 @@ static int open_launcher(struct ping *ping, struct error *error)
 
 static int measure_all(struct ping *ping, struct error *error)
 {
-    if (open_launcher(ping, error) != 0 ||
+    if (confinement_open(&ping->confinement, ping->options.sandbox, error) != 0 ||
+        open_launcher(ping, error) != 0 ||
         ping_load_start(&ping->load, ping->options.load, error) != 0 ||
         placement_open(&ping->placement, ping->options.placement, error) != 0)
         return -1;
+    ping->launcher.confinement = &ping->confinement;
     ping->launcher.placement = &ping->placement;
     if (ping_peer_start(&ping->peer, &ping->loop, &ping->launcher, &ping->placement, error) != 0)
         return -1;

@@ -28,6 +28,8 @@ const char ping_options_help[] =
     "  --placement auto|none|same|spread  run both ends where it is fastest, where the system\n"
     "                                schedules them, on one processor, or on two (default: auto)\n"
     "  --load N                      run N processes that compute all the time (default: 0)\n"
+    "  --sandbox basic|strict|off  confine workers as far as this system can; refuse to run with\n"
+    "                            less than full confinement; or not at all (default: basic)\n"
     "  --counter qemu|none           whether the worker runs under QEMU (default: none)\n"
     "  --worker PATH                 another worker, such as xsnap-worker\n"
     "  --json                        print JSON lines\n"
@@ -42,6 +44,7 @@ enum {
     OPTION_LOAD,
     OPTION_COUNTER,
     OPTION_WORKER,
+    OPTION_SANDBOX,
     OPTION_JSON,
     OPTION_HELP
 };
@@ -53,6 +56,7 @@ static const struct option long_options[] = {
     {"load", required_argument, NULL, OPTION_LOAD},
     {"counter", required_argument, NULL, OPTION_COUNTER},
     {"worker", required_argument, NULL, OPTION_WORKER},
+    {"sandbox", required_argument, NULL, OPTION_SANDBOX},
     {"json", no_argument, NULL, OPTION_JSON},
     {"help", no_argument, NULL, OPTION_HELP},
     {0},
@@ -122,6 +126,8 @@ static int take_option(void *context, int option, struct error *error)
     case OPTION_WORKER:
         options->worker = optarg;
         return 0;
+    case OPTION_SANDBOX:
+        return option_take_sandbox(optarg, &options->sandbox, error);
     case OPTION_JSON:
         options->json = true;
         return 0;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "supervisor/process/confinement.h"
 #include "supervisor/process/placement.h"
 
 enum { PING_SIZES_MAX = 16 };
@@ -19,6 +20,7 @@ struct ping_options {
     size_t load;        /* processes that compute meanwhile */
     bool counted;       /* under QEMU with the counter */
     const char *worker; /* path of another worker; NULL: ours */
+    enum confinement_level sandbox;
     bool json;
     bool help;
 };

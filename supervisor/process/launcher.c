@@ -88,6 +88,36 @@ void launcher_close(struct launcher *launcher)
     launcher->program_fd = -1;
 }
 
+static bool is_confined(const struct launcher *launcher)
+{
+    return launcher->confinement != NULL && launcher->confinement->level != CONFINEMENT_OFF;
+}
+
+/* As the launch has it, or in the sandbox. */
+static struct worker_process *start(const struct launcher *launcher, uv_loop_t *loop,
+                                    const struct worker_launch *launch,
+                                    const struct worker_listener *listener, struct error *error)
+{
+    const char *const programs[] = {launcher->worker,
+                                    launcher->counted ? launcher->tools.plugin : NULL, NULL};
+    struct worker_launch wrapped = *launch;
+    struct worker_process *process;
+    char **arguments;
+
+    if (!is_confined(launcher))
+        return worker_process_start(loop, launch, listener, error);
+    arguments = confinement_wrap(launcher->confinement, launch->path, launch->arguments, programs);
+    if (arguments == NULL) {
+        error_memory(error, "the command line of a worker");
+        return NULL;
+    }
+    wrapped.path = launcher->confinement->launcher;
+    wrapped.arguments = arguments;
+    process = worker_process_start(loop, &wrapped, listener, error);
+    free(arguments);
+    return process;
+}
+
 static struct worker_process *start_native(const struct launcher *launcher, uv_loop_t *loop,
                                            char **arguments, const char *name, int snapshot_fd,
                                            const struct worker_listener *listener,
@@ -107,7 +137,7 @@ static struct worker_process *start_native(const struct launcher *launcher, uv_l
     while (*arguments != NULL)
         arguments++;
     *arguments = (char *)name;
-    return worker_process_start(loop, &launch, listener, error);
+    return start(launcher, loop, &launch, listener, error);
 }
 
 /* The name does not reach the guest, where it would shift the stack: it stands
@@ -137,7 +167,7 @@ static struct worker_process *start_counted(const struct launcher *launcher, uv_
     };
     argument0 = command.arguments[0];
     command.arguments[0] = (char *)name;
-    process = worker_process_start(loop, &launch, listener, error);
+    process = start(launcher, loop, &launch, listener, error);
     command.arguments[0] = argument0;
     guest_command_free(&command);
     return process;
@@ -190,9 +220,10 @@ struct worker_process *launcher_start_from(const struct launcher *launcher, uv_l
 {
     /* Of one length whatever the limits are, for the same reason as the name. */
     char computrons[16], instructions[24], interval[16], parser[16];
-    char *ours[] = {"--die-with-parent", "--max-instructions", instructions};
+    char *ours[] = {"--die-with-parent", "--max-instructions", instructions, "--confine"};
+    const size_t our_count = is_confined(launcher) ? 4 : 3;
     char *from[] = {"-r", WORKER_SNAPSHOT_PLACE};
-    char *arguments[14] = {"gaspipe-worker", "-l", computrons};
+    char *arguments[16] = {"gaspipe-worker", "-l", computrons};
     size_t count = 3;
 
     snprintf(computrons, sizeof computrons, "%010u", launcher->compute_limit);
@@ -206,7 +237,7 @@ struct worker_process *launcher_start_from(const struct launcher *launcher, uv_l
         count += sizeof from / sizeof from[0];
     }
     if (!launcher->foreign)
-        memcpy(arguments + count, ours, sizeof ours);
+        memcpy(arguments + count, ours, our_count * sizeof *ours);
     return start_placed(launcher, loop, arguments, name, snapshot_fd, listener, error);
 }
 

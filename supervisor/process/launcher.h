@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "base/error.h"
+#include "supervisor/process/confinement.h"
 #include "supervisor/process/guest.h"
 #include "supervisor/process/placement.h"
 #include "supervisor/process/worker_process.h"
@@ -29,6 +30,8 @@ struct launcher {
     char worker[PATH_MAX];
     struct guest_tools tools; /* when counted */
     int program_fd;           /* the worker's file, when counted; else -1 */
+    /* Their sandbox, borrowed; NULL: none. The caller sets it. */
+    const struct confinement *confinement;
     /* Where workers run, borrowed; NULL: wherever the system puts them. The caller sets it. */
     const struct placement *placement;
 };

@@ -161,6 +161,16 @@ static void timer_closed(uv_handle_t *handle)
     free(session);
 }
 
+int session_begin_save(struct session *session, struct error *error)
+{
+    return worker_process_begin_save(session->process, error);
+}
+
+int session_saved(struct session *session, struct error *error)
+{
+    return worker_process_saved(session->process, error);
+}
+
 void session_end(struct session *session)
 {
     if (session == NULL)

@@ -43,6 +43,10 @@ int session_send(struct session *session, const struct iovec *parts, int count,
 int session_wait(struct session *session, uint64_t timeout_ms, struct session_news *news,
                  struct error *error);
 
+/* As worker_process_begin_save() and worker_process_saved(). */
+int session_begin_save(struct session *session, struct error *error);
+int session_saved(struct session *session, struct error *error);
+
 /* Ends the worker, waits until it is gone, and frees. NULL is allowed. */
 void session_end(struct session *session);
 

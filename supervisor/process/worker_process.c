@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -119,6 +120,8 @@ static void handle_closed(uv_handle_t *handle)
     netstring_decoder_free(&process->decoder);
     if (process->up_fd >= 0)
         close(process->up_fd);
+    if (process->save_fd >= 0)
+        close(process->save_fd);
     if (process->child.pidfd >= 0)
         child_process_free(&process->child);
     free(process);
@@ -230,7 +233,7 @@ static int spawn_fixed_layout(struct worker_process *process, uv_loop_t *loop,
 static int spawn(struct worker_process *process, uv_loop_t *loop,
                  const struct worker_launch *launch, const int pipes[3], struct error *error)
 {
-    const int fds[WORKER_SNAPSHOT_FD + 1] = {
+    const int fds[WORKER_SAVE_FD + 1] = {
         [0] = -1,
         [1] = pipes[2],
         [2] = pipes[2],
@@ -238,13 +241,14 @@ static int spawn(struct worker_process *process, uv_loop_t *loop,
         [FRAMES_UP_FD] = pipes[1],
         [GUEST_PROGRAM_FD] = launch->program_fd,
         [WORKER_SNAPSHOT_FD] = launch->snapshot_fd,
+        [WORKER_SAVE_FD] = process->save_fd,
     };
     const struct child_launch child = {
         .path = launch->path,
         .arguments = launch->arguments,
         .environment = (char *const *)launch->environment,
         .fds = fds,
-        .fd_count = WORKER_SNAPSHOT_FD + 1,
+        .fd_count = WORKER_SAVE_FD + 1,
     };
 
     if (spawn_fixed_layout(process, loop, &child, error) != 0)
@@ -289,6 +293,34 @@ static int limit_memory(const struct worker_process *process, uint64_t bytes, st
     return errno == ESRCH ? 0 : error_system(error, errno, "cannot limit a worker's memory");
 }
 
+static int open_save_file(struct worker_process *process, struct error *error)
+{
+    process->save_fd = memfd_create("gaspipe-snapshot", MFD_CLOEXEC);
+    return process->save_fd >= 0
+               ? 0
+               : error_system(error, errno, "cannot make a file for snapshots of a worker");
+}
+
+/* The worker writes where the file stands that it shares with us. */
+static int rewind_save_file(const struct worker_process *process, struct error *error)
+{
+    return lseek(process->save_fd, 0, SEEK_SET) == 0
+               ? process->save_fd
+               : error_system(error, errno, "cannot go to the beginning of a snapshot");
+}
+
+int worker_process_begin_save(struct worker_process *process, struct error *error)
+{
+    if (ftruncate(process->save_fd, 0) != 0)
+        return error_system(error, errno, "cannot empty the file for a snapshot");
+    return rewind_save_file(process, error);
+}
+
+int worker_process_saved(struct worker_process *process, struct error *error)
+{
+    return rewind_save_file(process, error);
+}
+
 static int start_reading(struct worker_process *process, struct error *error)
 {
     int result = worker_frames_start(process);
@@ -314,12 +346,15 @@ static void abandon(struct worker_process *process)
     if (!process->reaped)
         unlist_running(process);
     process->freed = true;
-    if (process->handles_open == 0)
+    if (process->handles_open == 0) {
+        if (process->save_fd >= 0)
+            close(process->save_fd);
         free(process);
-    else
+    } else {
         for (size_t i = 0; i < sizeof handles / sizeof handles[0]; i++)
             if (handles[i]->data == process)
                 close_handle(handles[i]);
+    }
 }
 
 struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker_launch *launch,
@@ -336,10 +371,11 @@ struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker
     }
     process->listener = *listener;
     process->reaped = true; /* until there is one to reap */
-    process->up_fd = process->child.pidfd = -1;
+    process->up_fd = process->child.pidfd = process->save_fd = -1;
     process->by_turns = launch->by_turns;
     netstring_decoder_init(&process->decoder, launch->frame_cap);
-    if (open_pipe(down, error) == 0 && open_pipe(up, error) == 0 && open_pipe(words, error) == 0 &&
+    if (open_save_file(process, error) == 0 && open_pipe(down, error) == 0 &&
+        open_pipe(up, error) == 0 && open_pipe(words, error) == 0 &&
         open_handles(process, loop, &down[1], &up[0], &words[0], error) == 0 &&
         spawn(process, loop, launch, (int[]){down[0], up[1], words[1]}, error) == 0) {
         process->reaped = false;

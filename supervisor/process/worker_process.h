@@ -21,6 +21,10 @@ struct worker_process;
 #define WORKER_SNAPSHOT_FD    6
 #define WORKER_SNAPSHOT_PLACE "@6"
 
+/* Where a worker writes a snapshot: a file in memory that it was started with. */
+#define WORKER_SAVE_FD    7
+#define WORKER_SAVE_PLACE "@7"
+
 /* How to start it. Everything is borrowed for the call. */
 struct worker_launch {
     const char *path;
@@ -72,6 +76,13 @@ void worker_process_place_all(const cpu_set_t *set);
 
 /* Gives to words() what has been printed up to now. */
 void worker_process_read_words(struct worker_process *process);
+
+/*
+ * The file behind WORKER_SAVE_PLACE, emptied, before the worker is asked for a snapshot; and to be
+ * read from its beginning when it has written one. Owned by the process. -1 with ERROR_SYSTEM.
+ */
+int worker_process_begin_save(struct worker_process *process, struct error *error);
+int worker_process_saved(struct worker_process *process, struct error *error);
 
 /* Closes the pipe down, on which an idle worker ends. */
 void worker_process_hang_up(struct worker_process *process);

@@ -22,7 +22,8 @@ struct worker_process {
     uv_pipe_t down, words;
     uv_poll_t up;
     uv_prepare_t before_poll;
-    int up_fd; /* in blocking mode; read when there is something, or directly */
+    int save_fd; /* behind WORKER_SAVE_PLACE */
+    int up_fd;   /* in blocking mode; read when there is something, or directly */
     struct netstring_decoder decoder;
     int handles_open;
     bool reaped, up_ended, words_ended, down_closed, freed;

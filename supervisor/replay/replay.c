@@ -25,6 +25,7 @@ static const uint64_t PROGRESS_NANOSECONDS = 5000000000;
 struct replay {
     struct replay_options options;
     uv_loop_t loop;
+    struct confinement confinement;
     struct launcher launcher;
     struct vat_runtimes runtimes;
     struct warm_starts warm;
@@ -213,8 +214,10 @@ static int open_all(struct replay *replay, struct error *error)
 {
     const struct replay_options *options = &replay->options;
 
-    if (launcher_open(&replay->launcher, options->counted, options->compute_limit, error) != 0)
+    if (confinement_open(&replay->confinement, options->sandbox, error) != 0 ||
+        launcher_open(&replay->launcher, options->counted, options->compute_limit, error) != 0)
         return -1;
+    replay->launcher.confinement = &replay->confinement;
     replay->launcher.instruction_limit = options->instruction_limit;
     if (options->counted &&
         fingerprint_take_launcher(&replay->fingerprint, &replay->launcher, error) != 0)

@@ -29,6 +29,8 @@ const char replay_options_help[] =
     "  --counter qemu|none       count machine instructions under QEMU, or not (default: none)\n"
     "  --compute-limit N         computrons for each delivery, 0: no limit (default: 100000000)\n"
     "  --max-instructions N      machine instructions for each delivery, 0: no limit (default: 0)\n"
+    "  --sandbox basic|strict|off  confine workers as far as this system can; refuse to run with\n"
+    "                            less than full confinement; or not at all (default: basic)\n"
     "  --delivery-timeout SECS   a delivery that takes longer differs, 0: no limit (default: 600)\n"
     "  --jobs N                  replay N vats of a slogfile at the same time (default: 1)\n"
     "  --json                    print JSON lines\n"
@@ -47,6 +49,7 @@ enum {
     OPTION_INSTRUCTIONS,
     OPTION_TIMEOUT,
     OPTION_JOBS,
+    OPTION_SANDBOX,
     OPTION_JSON,
     OPTION_HELP
 };
@@ -64,6 +67,7 @@ static const struct option long_options[] = {
     {"max-instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
     {"delivery-timeout", required_argument, NULL, OPTION_TIMEOUT},
     {"jobs", required_argument, NULL, OPTION_JOBS},
+    {"sandbox", required_argument, NULL, OPTION_SANDBOX},
     {"json", no_argument, NULL, OPTION_JSON},
     {"help", no_argument, NULL, OPTION_HELP},
     {0},
@@ -109,6 +113,8 @@ static int take_option(void *context, int option, struct error *error)
         return option_take_timeout(optarg, &options->timeout_ms, error);
     case OPTION_JOBS:
         return number_option("--jobs", optarg, 1, JOBS_MAX, &options->jobs, error);
+    case OPTION_SANDBOX:
+        return option_take_sandbox(optarg, &options->sandbox, error);
     case OPTION_JSON:
         options->json = true;
         return 0;

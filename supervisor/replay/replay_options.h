@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "supervisor/process/confinement.h"
 
 /* The command line of `gaspipe replay`. Strings are borrowed from argv. */
 struct replay_options {
@@ -20,6 +21,7 @@ struct replay_options {
     const char *export;     /* where its transcript is written to instead of replayed; NULL: not */
     bool from_start;        /* not from the last snapshot */
     bool counted;           /* under QEMU with the counter */
+    enum confinement_level sandbox;
     bool json;
     bool help;
     uint32_t compute_limit;     /* computrons for each delivery; 0: none */

@@ -26,6 +26,7 @@ struct playback {
     struct recording_head head;
     struct recording_file *file;
     uv_loop_t loop;
+    struct confinement confinement;
     struct launcher launcher;
     struct session *session;
     int64_t frames, commands, requests;
@@ -259,8 +260,10 @@ static int start_worker(struct playback *playback, struct error *error)
 
     if (open_snapshot(playback, &snapshot, error) != 0)
         return -1;
-    if (launcher_open(launcher, playback->options->counted, playback->head.compute_limit, error) ==
-        0) {
+    if (confinement_open(&playback->confinement, playback->options->sandbox, error) == 0 &&
+        launcher_open(launcher, playback->options->counted, playback->head.compute_limit, error) ==
+            0) {
+        launcher->confinement = &playback->confinement;
         launcher->instruction_limit = playback->options->instruction_limit;
         launcher->compute_interval = playback->head.compute_interval;
         launcher->parser_kb = playback->head.parser_kb;

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include "proto/command.h"
@@ -12,9 +14,6 @@
 #include "slog/model/describe.h"
 #include "supervisor/process/worker_exit.h"
 #include "supervisor/runtime/warm_start.h"
-
-/* Room for the path of a descriptor of ours, as other processes see it. */
-enum { FD_PATH_SIZE = 48 };
 
 /* ---- frames ---- */
 
@@ -214,15 +213,28 @@ int replay_worker_restore(struct replay_worker *worker, const struct replay_owne
                       error);
 }
 
-/* The file's name where it is open here alone. */
+static int copy_snapshot(int to, int from, struct error *error)
+{
+    ssize_t copied;
+
+    do
+        copied = sendfile(to, from, NULL, INT_MAX);
+    while (copied > 0 || (copied < 0 && errno == EINTR));
+    return copied == 0 ? 0 : error_system(error, errno, "cannot keep a snapshot");
+}
+
 int replay_worker_save(struct replay_worker *worker, const struct replay_owner *owner,
                        int snapshot_fd, struct error *error)
 {
-    char path[FD_PATH_SIZE];
-    int length = snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), snapshot_fd);
+    static char place[] = WORKER_SAVE_PLACE;
+    int saved;
 
-    return do_command(worker, owner, COMMAND_SNAPSHOT, (struct iovec){path, (size_t)length},
-                      "write a snapshot", error);
+    if (session_begin_save(worker->session, error) < 0 ||
+        do_command(worker, owner, COMMAND_SNAPSHOT, (struct iovec){place, strlen(place)},
+                   "write a snapshot", error) != 0)
+        return -1;
+    saved = session_saved(worker->session, error);
+    return saved < 0 ? -1 : copy_snapshot(snapshot_fd, saved, error);
 }
 
 void replay_worker_end(struct replay_worker *worker)

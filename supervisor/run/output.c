@@ -134,7 +134,8 @@ static void put_json_result(struct buf *line, const struct output_result *result
     buf_printf(line, ",\"value\":%s%s}\n", result->value, result->again ? ",\"again\":true" : "");
 }
 
-static void put_json_summary(struct buf *line, const struct output_sums *sums, double seconds)
+static void put_json_summary(struct buf *line, const struct output_sums *sums, const char *sandbox,
+                             double seconds)
 {
     buf_append_string(line, "{\"kind\":\"summary\"");
     put_integer(line, "deliveries", sums->deliveries);
@@ -147,6 +148,7 @@ static void put_json_summary(struct buf *line, const struct output_sums *sums, d
     put_time(line, "kernel", sums->kernel);
     put_integer(line, "results", sums->results);
     put_integer(line, "rejected", sums->rejected);
+    put_string(line, "sandbox", sandbox);
     buf_printf(line, ",\"elapsed\":%.6f}\n", seconds);
 }
 
@@ -274,7 +276,8 @@ static void put_share(struct buf *line, const char *name, int64_t part, int64_t 
     buf_printf(line, ", %s %.0f %%", name, whole > 0 ? 100.0 * (double)part / (double)whole : 0.0);
 }
 
-static void put_text_summary(struct buf *line, const struct output_sums *sums, double seconds)
+static void put_text_summary(struct buf *line, const struct output_sums *sums, const char *sandbox,
+                             double seconds)
 {
     buf_printf(line, "\n%" PRId64 " deliveries, %" PRId64 " failed, in %.3f s;", sums->deliveries,
                sums->failed, seconds);
@@ -292,7 +295,7 @@ static void put_text_summary(struct buf *line, const struct output_sums *sums, d
     if (sums->pipe + sums->worker + sums->kernel < sums->total)
         put_share(line, "unattributed", sums->total - sums->pipe - sums->worker - sums->kernel,
                   sums->total);
-    buf_append_byte(line, '\n');
+    buf_printf(line, "; %s\n", sandbox);
 }
 
 int output_delivery(struct output *output, const struct delivery_report *report,
@@ -327,9 +330,9 @@ int output_result(struct output *output, const struct output_result *result, str
 int output_summary(struct output *output, double seconds, struct error *error)
 {
     if (output->json)
-        put_json_summary(&output->gathered, &output->printed, seconds);
+        put_json_summary(&output->gathered, &output->printed, output->sandbox, seconds);
     else
-        put_text_summary(&output->gathered, &output->printed, seconds);
+        put_text_summary(&output->gathered, &output->printed, output->sandbox, seconds);
     if (gathered(output, error) != 0)
         return -1;
     output_keep(output);

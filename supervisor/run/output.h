@@ -24,6 +24,8 @@ struct output {
     bool colour; /* people at a terminal, without NO_COLOR */
     bool begun;  /* the columns have their headings */
 
+    const char *sandbox; /* of the workers, in words, for the summary; borrowed */
+
     struct buf gathered;        /* what is not printed yet, */
     struct output_sums sums;    /* and what it comes to with that */
     size_t kept;                /* bytes of it that have come to be, */

@@ -26,6 +26,7 @@ struct run {
     uv_signal_t signals[RUN_SIGNALS];
     uv_timer_t progress;
     bool handles_open;
+    struct confinement confinement;
     struct launcher launcher;
     struct placement placement;
     struct fingerprint fingerprint; /* of the counter, with counted workers */
@@ -241,6 +242,7 @@ static int open_slog(struct run *run, struct error *error)
         .program = "gaspipe " GASPIPE_VERSION,
         .stamp = stamp_now(),
         .rotation = run->options.rotation,
+        .sandbox = confinement_words(&run->confinement),
         .fingerprint = run->launcher.counted ? run->fingerprint.hash : NULL,
     };
 
@@ -251,8 +253,12 @@ static int open_slog(struct run *run, struct error *error)
 static int open_launcher(struct run *run, struct error *error)
 {
     const struct run_options *options = &run->options;
-    int result;
+    int result = confinement_open(&run->confinement, options->sandbox, error);
 
+    if (result == 0)
+        run->output.sandbox = confinement_words(&run->confinement);
+    if (result != 0)
+        return -1;
     if (options->worker != NULL)
         result =
             launcher_open_foreign(&run->launcher, options->worker, options->compute_limit, error);
@@ -260,6 +266,7 @@ static int open_launcher(struct run *run, struct error *error)
         result = launcher_open(&run->launcher, options->counted, options->compute_limit, error);
     run->launcher.instruction_limit = options->instruction_limit;
     run->launcher.memory_limit = (uint64_t)run->options.memory_limit;
+    run->launcher.confinement = &run->confinement;
     run->launcher.placement = &run->placement;
     if (result == 0 && run->launcher.counted)
         result = fingerprint_take_launcher(&run->fingerprint, &run->launcher, error);

@@ -32,6 +32,8 @@ const char run_options_help[] =
     "                            a vat that exceeds one of these limits is terminated, in every\n"
     "                            run; the store keeps them with the vat\n"
     "  --worker PATH             another worker, such as xsnap-worker; without the counter\n"
+    "  --sandbox basic|strict|off  confine workers as far as this system can; refuse to run with\n"
+    "                            less than full confinement; or not at all (default: basic)\n"
     "  --placement auto|none|same|spread  run workers where it is fastest, where the system\n"
     "                            schedules them, on gaspipe's processor, or on another\n"
     "                            (default: auto)\n"
@@ -100,6 +102,7 @@ enum {
     OPTION_STORE,
     OPTION_SLOG,
     OPTION_SLOG_ROTATE,
+    OPTION_SANDBOX,
     OPTION_JSON,
     OPTION_HELP
 };
@@ -130,6 +133,7 @@ static const struct option long_options[] = {
     {"store", required_argument, NULL, OPTION_STORE},
     {"slog", required_argument, NULL, OPTION_SLOG},
     {"slog-rotate", required_argument, NULL, OPTION_SLOG_ROTATE},
+    {"sandbox", required_argument, NULL, OPTION_SANDBOX},
     {"json", no_argument, NULL, OPTION_JSON},
     {"help", no_argument, NULL, OPTION_HELP},
     {0},
@@ -269,6 +273,8 @@ static int take_option(void *context, int option, struct error *error)
         return 0;
     case OPTION_SLOG_ROTATE:
         return take_rotation(optarg, &options->rotation, error);
+    case OPTION_SANDBOX:
+        return option_take_sandbox(optarg, &options->sandbox, error);
     case OPTION_JSON:
         options->json = true;
         return 0;

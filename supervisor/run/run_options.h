@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "slog/write/writer.h"
+#include "supervisor/process/confinement.h"
 #include "supervisor/process/placement.h"
 
 /* The command line of `gaspipe run`. Strings are borrowed from argv. */
@@ -24,6 +25,7 @@ struct run_options {
     bool counter_named; /* --counter was given */
     const char *worker; /* path of another worker; NULL: ours */
     enum placement_kind placement;
+    enum confinement_level sandbox;
     bool json;
     bool help;
     uint32_t compute_limit;     /* computrons for each delivery; 0: none */

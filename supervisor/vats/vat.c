@@ -206,7 +206,6 @@ struct vat *vat_new(struct warehouse *warehouse, const struct warehouse_vat *des
     vat->incarnation = described->incarnation;
     vat->replay.first_num = described->first_delivery;
     vat->limits = described->limits;
-    vat->snapshot_fd = -1;
     snprintf(vat->id_text, sizeof vat->id_text, "v%" PRId64, vat->id);
     /* Cannot fail in any libuv 1. */
     (void)uv_timer_init(warehouse->options.loop, &vat->timer);

@@ -58,7 +58,6 @@ struct vat {
     bool restored;    /* its worker started from a snapshot of its own */
     int64_t saved_at; /* where its last snapshot stands in the transcript; -1: there is none */
     struct vat_replay replay;
-    int snapshot_fd; /* that is being written; -1: none */
     struct stamp starting;
 
     char reason[VAT_WORDS_SIZE];     /* why its worker ended; "": it did not */

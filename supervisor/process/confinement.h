@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_CONFINEMENT_H
+#define GASPIPE_SUPERVISOR_CONFINEMENT_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "sandbox/probe.h"
+
+enum confinement_level {
+    CONFINEMENT_BASIC,  /* as much of the sandbox as this system has */
+    CONFINEMENT_STRICT, /* all of it, or no worker is started */
+    CONFINEMENT_OFF,
+};
+
+/* How workers are started in the sandbox (docs/security.md says what it holds back). */
+struct confinement {
+    enum confinement_level level;
+    char launcher[PATH_MAX];            /* gaspipe-sandbox; "" when off */
+    char missing[SANDBOX_MISSING_SIZE]; /* what this system lacks for it, in words; "": nothing */
+};
+
+/*
+ * Finds gaspipe-sandbox and what the system lacks. 0, or -1 with ERROR_SYSTEM: it is not there,
+ * or CONFINEMENT_STRICT and something is missing.
+ */
+int confinement_open(struct confinement *confinement, enum confinement_level level,
+                     struct error *error);
+
+/* "sandboxed", "sandboxed without WHAT", "no sandbox": for people. Good until the next call. */
+const char *confinement_words(const struct confinement *confinement);
+
+/*
+ * The command line that becomes `path` with `arguments` in the sandbox, where it may read and
+ * execute `programs` too; both lists end with NULL. The strings are borrowed, the list is to be
+ * freed. NULL when memory ran out.
+ */
+char **confinement_wrap(const struct confinement *confinement, const char *path,
+                        char *const *arguments, const char *const *programs);
+
+#endif
