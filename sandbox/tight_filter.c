@@ -29,7 +29,7 @@ static const int allowed[] = {
     SCMP_SYS(getrusage),
     SCMP_SYS(clock_gettime),
     SCMP_SYS(gettimeofday),
-    SCMP_SYS(clock_nanosleep),
+    SCMP_SYS(clock_nanosleep), SCMP_SYS(nanosleep),
     SCMP_SYS(futex),
     SCMP_SYS(sched_yield),
     SCMP_SYS(membarrier),

@@ -17,7 +17,7 @@ setup() {
 }
 
 missing() {
-    "$BUILD/gaspipe-sandbox" --strict -- "$(command -v true)" 2>&1
+    "$BUILD/gaspipe-sandbox" --strict -- "$(type -P true)" 2>&1
 }
 
 sandboxed() {
@@ -90,7 +90,7 @@ refused_all() {
 
 @test "sandbox: as nobody it holds as well" {
     [ "$(id -u)" -eq 0 ] || skip 'only root can become nobody'
-    [ -z "$(setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/gaspipe-sandbox" --strict -- "$(command -v true)" 2>&1)" ] ||
+    [ -z "$(setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/gaspipe-sandbox" --strict -- "$(type -P true)" 2>&1)" ] ||
         skip "nobody lacks something here"
     # In a folder that nobody can read; neither may the build folder's parents be.
     open=$(mktemp -d)
