@@ -16,7 +16,7 @@ static const char *const refused[] = {
     "vfork",
     "execveat",
     "ptrace",
-    
+
     "process_madvise",
     "kcmp",
     "pidfd_open",

@@ -13,6 +13,10 @@
 #include "sandbox/sanitized.h"
 
 static const int allowed[] = {
+    /* how a thread that was made shortly before begins */
+    SCMP_SYS(set_robust_list),
+    SCMP_SYS(rseq),
+    /* what there is to do */
     SCMP_SYS(read),
     SCMP_SYS(write),
     SCMP_SYS(readv),
@@ -29,7 +33,8 @@ static const int allowed[] = {
     SCMP_SYS(getrusage),
     SCMP_SYS(clock_gettime),
     SCMP_SYS(gettimeofday),
-    SCMP_SYS(clock_nanosleep), SCMP_SYS(nanosleep),
+    SCMP_SYS(clock_nanosleep),
+    SCMP_SYS(nanosleep),
     SCMP_SYS(futex),
     SCMP_SYS(sched_yield),
     SCMP_SYS(membarrier),

@@ -185,6 +185,7 @@ static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t si
         hello(buffer, size, precision_now);
         break;
     case GASMARK_CONFINE:
+        watchdog_wake(); /* no thread can be made afterwards */
         answer(buffer, size, (uint64_t)sandbox_enter_tight_filter(true));
         break;
     case GASMARK_COUNT:

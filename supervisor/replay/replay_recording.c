@@ -26,7 +26,6 @@ struct playback {
     struct recording_head head;
     struct recording_file *file;
     uv_loop_t loop;
-    struct confinement confinement;
     struct launcher launcher;
     struct session *session;
     int64_t frames, commands, requests;
@@ -253,6 +252,7 @@ static int open_snapshot(const struct playback *playback, int *fd, struct error 
                      playback->options->transcript);
 }
 
+/* Without the sandbox: a recorded command may name files, a script or a snapshot. */
 static int start_worker(struct playback *playback, struct error *error)
 {
     struct launcher *launcher = &playback->launcher;
@@ -260,10 +260,8 @@ static int start_worker(struct playback *playback, struct error *error)
 
     if (open_snapshot(playback, &snapshot, error) != 0)
         return -1;
-    if (confinement_open(&playback->confinement, playback->options->sandbox, error) == 0 &&
-        launcher_open(launcher, playback->options->counted, playback->head.compute_limit, error) ==
-            0) {
-        launcher->confinement = &playback->confinement;
+    if (launcher_open(launcher, playback->options->counted, playback->head.compute_limit, error) ==
+        0) {
         launcher->instruction_limit = playback->options->instruction_limit;
         launcher->compute_interval = playback->head.compute_interval;
         launcher->parser_kb = playback->head.parser_kb;

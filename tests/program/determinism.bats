@@ -16,7 +16,7 @@ costs() {
 # The programs and examples in the folder $1.
 install_into() {
     mkdir -p "$1"
-    cp "$BUILD"/{gaspipe,gaspipe-worker,libgascount.so} "$1/"
+    cp "$BUILD"/{gaspipe,gaspipe-worker,gaspipe-sandbox,libgascount.so} "$1/"
     cp -r "$ROOT/examples" "$1/"
     chmod -R a+rX "$BATS_TEST_TMPDIR"
 }

@@ -41,7 +41,7 @@ business() {
 @test "its README" {
     cd "$BATS_TEST_TMPDIR" || return 1
     mkdir build
-    ln -s "$BUILD"/{gaspipe,gaspipe-worker,slogreport,libgascount.so} "$BUILD"/*.bundle build/
+    ln -s "$BUILD"/{gaspipe,gaspipe-worker,gaspipe-sandbox,slogreport,libgascount.so} "$BUILD"/*.bundle build/
     ln -s "$ROOT/build/vats" build/vats
     cp -r "$ROOT/examples" .
     BUILD=build run "$ROOT/tests/program/check-document" examples/exchange/README.md

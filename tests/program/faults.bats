@@ -38,7 +38,7 @@ keep() {
 # says goes to a file: it may be much.
 keeper() {
     status=0
-    timeout 120 "$NATIVE/gaspipe" run --json --worker ./worker --store "$1" \
+    timeout 120 "$NATIVE/gaspipe" run --json --sandbox off --worker ./worker --store "$1" \
         --vat keeper=keeper.js "${@:2}" deliveries > out 2> err || status=$?
     output=$(cat out)
 }

@@ -122,6 +122,6 @@ has_forks() {
     # It sends back what it is sent, which is no answer.
     printf '#!/bin/sh\ncat <&3 >&4\n' > "$BATS_TEST_TMPDIR/echo"
     chmod +x "$BATS_TEST_TMPDIR/echo"
-    ping --worker "$BATS_TEST_TMPDIR/echo"
+    ping --sandbox off --worker "$BATS_TEST_TMPDIR/echo"
     assert_bad_input 4 'did not answer'
 }

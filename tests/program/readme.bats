@@ -58,7 +58,7 @@ document() {
 # A folder like a fresh checkout after make, whose files the commands may change.
 like_a_checkout() {
     mkdir build
-    ln -s "$BUILD"/{gaspipe,gaspipe-worker,slogreport,libgascount.so} "$BUILD"/*.bundle build/
+    ln -s "$BUILD"/{gaspipe,gaspipe-worker,gaspipe-sandbox,slogreport,libgascount.so} "$BUILD"/*.bundle build/
     ln -s "$ROOT"/{examples,docs,tests} .
 }
 

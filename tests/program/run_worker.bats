@@ -65,7 +65,7 @@ costs() {
 floods() {
     printf '#!/bin/sh\n%s\n' "$1" > "$BATS_TEST_TMPDIR/worker"
     chmod +x "$BATS_TEST_TMPDIR/worker"
-    token --retries 0 --worker "$BATS_TEST_TMPDIR/worker"
+    token --retries 0 --sandbox off --worker "$BATS_TEST_TMPDIR/worker"
     [ "$status" -ge 3 ] || fail "exit status $status; it printed:" "$output" "$stderr"
     assert_equal "$(complaints <<< "$stderr" | grep -c .)" 1 "lines on stderr"
     [[ $stderr == *"$2"* ]] || fail "no '$2' in:" "$stderr"

@@ -70,7 +70,7 @@ EOS
     make_vats 6
     for workers in 1 2 4; do
         make_worker $workers
-        run --separate-stderr "$NATIVE/gaspipe" run --json "${vats[@]}" --worker ./worker \
+        run --separate-stderr "$NATIVE/gaspipe" run --json "${vats[@]}" --sandbox off --worker ./worker \
             --snapshot-interval 3 --max-workers $workers - < <(rounds 6 3)
         assert_status 0
         [ ! -e refused ] || fail "with $workers:" "$(cat refused)"
@@ -78,7 +78,7 @@ EOS
     done
     # One more, and the worker says so.
     make_worker 3
-    run --separate-stderr "$NATIVE/gaspipe" run --json "${vats[@]}" --worker ./worker \
+    run --separate-stderr "$NATIVE/gaspipe" run --json "${vats[@]}" --sandbox off --worker ./worker \
         --max-workers 4 --retries 0 - < <(rounds 6 1)
     [ "$status" -ne 0 ] || fail "status $status"
     [ -s refused ] || fail "nothing was refused"
