@@ -127,6 +127,10 @@ $(BUILD)/obj/supervisor/runtime/plain_runtime.o: $(wildcard runtime/*.js)
 # So is the page that slogreport --html fills.
 $(BUILD)/obj/tools/html/page_file.o: $(wildcard tools/html/page/*)
 
+# gcc's own advice for code that jumps to labels: each place keeps a jump of its own.
+$(BUILD)/obj/worker/wasm/run/interpreter.o: ROOM_CFLAGS = -fno-gcse $(if $(findstring clang,$(CC)),,-fno-crossjumping)
+$(BUILD)/obj/worker/wasm/run/interpreter.o: $(wildcard worker/wasm/run/*.inc)
+
 # The names of syscalls, by number, from the kernel's header.
 SYSCALL_NAMES := $(BUILD)/generated/syscall_names.inc
 $(SYSCALL_NAMES):

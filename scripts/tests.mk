@@ -20,6 +20,17 @@ endef
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES) $(XS_ARCHIVE)
 	$(call link_all_rooms,-lcmocka)
 
+# Tests of WebAssembly's specification, and what runs them.
+WASM_SPEC := build/wasm-spec/fetched
+WASM_SPEC_RUNNER := $(BUILD)/tests/wasm_spec
+
+$(WASM_SPEC): scripts/fetch-wasm-spec
+	@scripts/fetch-wasm-spec $(@D)
+	@touch $@
+
+$(WASM_SPEC_RUNNER): $(BUILD)/obj/tests/program/wasm_spec.o $(ARCHIVES)
+	$(call link_all_rooms)
+
 # Objects are kept, also those that are only on the way to a test.
 .SECONDARY:
 
@@ -31,7 +42,7 @@ program_tests = $(PROGRAM_TESTS) $(GOLDEN_TESTS)
 .PHONY: check-built unit-built program-built
 check-built: unit-built program-built
 unit-built: $(UNIT_TESTS)
-program-built: all $(VAT_BUNDLES)
+program-built: all $(VAT_BUNDLES) $(WASM_SPEC) $(WASM_SPEC_RUNNER)
 check-built unit-built program-built:
 	@:
 

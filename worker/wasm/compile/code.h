@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_WORKER_WASM_COMPILE_CODE_H
+#define GASPIPE_WORKER_WASM_COMPILE_CODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "worker/wasm/compile/operations.h"
+
+/*
+ * Compiled code: threaded code for a machine with registers.
+ *
+ * A function's frame is an array of 64-bit slots: its parameters and locals, then the operand
+ * stack. What the stack machine of WebAssembly pushes and pops mostly needs no instruction of
+ * its own here: each has the slots of its operands and of its result.
+ *
+ * Values of 32 bits lie in their slot with zeros above. A reference is 0 when null, else see
+ * worker/wasm/run/machine.h.
+ */
+struct wasm_cell {
+    const void *execute; /* where the interpreter goes on for this operation */
+    union {
+        struct {
+            uint16_t d, a, b, c; /* result, operands: slots */
+        };
+        struct {
+            uint16_t dd, aa;
+            int32_t k; /* a constant, or how many cells further a jump goes */
+        };
+        uint64_t wide;
+    };
+};
+
+/*
+ * The fields, where they are not "d = a op b":
+ *
+ *   binary with _K          d, a, k: the constant, sign-extended
+ *   JUMP_compare            dd: left, aa: right, k
+ *   JUMP_compare_K          dd: left, aa: the constant, 16 bits, sign-extended, k
+ *   JUMP, JUMP_IF/UNLESS    aa: condition, k
+ *   JUMP_TABLE              aa: index, k: entries; behind it a cell JUMP for each
+ *   load                    d, aa: address, k: offset (unsigned)
+ *   store                   dd: address, aa: value, k: offset (unsigned)
+ *   RETURN_ONE              aa: what is returned
+ *   CALL, CALL_IMPORT       aa: slot of the first argument and result, k: function
+ *   CALL_INDIRECT           aa: likewise, dd: slot of the index, k: type;
+ *                           behind it a cell with the table in `wide`
+ *   COPY                    d, a
+ *   COPY_RANGE              d, a, b: how many
+ *   CONSTANT                dd, k: sign-extended
+ *   CONSTANT_WIDE           dd; behind it a cell with the bits in `wide`
+ *   SELECT                  d = c ? a : b
+ *   GLOBAL_GET/SET          dd or aa, k: global
+ *   GAS                     k: operations of the block that begins here
+ *   MEMORY_SIZE             d
+ *   MEMORY_GROW             d, a
+ *   MEMORY_COPY/FILL        d, a, b: the three operands
+ *   MEMORY_INIT             likewise; behind it a cell with the segment in `wide`
+ *   DATA_DROP, ELEMENT_DROP k
+ *   TABLE_GET/SET           dd, aa, k: table
+ *   TABLE_SIZE              dd, k
+ *   TABLE_GROW              d = grow(value a, by b); c: table's number in a cell behind
+ *   TABLE_FILL/COPY/INIT    d, a, b: the three operands; behind it a cell with the table in
+ *                           `d`.. of `wide`: low half the (first) table, high half the second
+ *                           table or the segment
+ *   REF_FUNC                dd, k: function
+ */
+
+/* Where an instruction can trap, and what of its block had been charged without being run. */
+struct wasm_trap_place {
+    uint32_t cell;
+    uint32_t gas_cell; /* the block's GAS */
+    uint32_t end_cell; /* the first cell behind the block */
+    uint32_t spent;    /* operations of the block up to this instruction, with it */
+};
+
+struct wasm_code {
+    struct wasm_cell *cells; /* owned; NULL: imported, or too large a frame to run */
+    uint32_t cell_count;
+    struct wasm_trap_place *traps; /* owned, by rising cell */
+    uint32_t trap_count;
+    uint32_t parameters;  /* slots */
+    uint32_t locals;      /* slots, with the parameters */
+    uint64_t stack_bytes; /* of the limit on the stack: 64, and 4 or 8 for each local and operand */
+    uint32_t frame_operations; /* charged at entry: an eighth of that, operands left out */
+};
+
+/* The comparison that is true where this one is false; both of one form. */
+enum wasm_operation wasm_inverse_comparison(enum wasm_operation operation);
+
+void wasm_code_free(struct wasm_code *code);
+
+#endif

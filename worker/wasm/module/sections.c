@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sections that say what a module imports, defines and exports. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "worker/wasm/module/decoder.h"
+
+enum {
+    MAX_PAGES = 65536, /* of 64 KiB: all that 32 bits can address */
+    FORM_FUNCTION = 0x60,
+};
+
+static struct wasm_bytes read_types(struct wasm_reader *reader)
+{
+    struct wasm_bytes types = wasm_read_bytes(reader);
+
+    for (uint32_t i = 0; i < types.length; i++)
+        if (!wasm_is_type(types.data[i]))
+            wasm_reader_fail(reader, "malformed value type");
+    return types;
+}
+
+static uint64_t hash_bytes(uint64_t hash, struct wasm_bytes bytes)
+{
+    for (uint32_t i = 0; i < bytes.length; i++)
+        hash = (hash ^ bytes.data[i]) * 0x100000001b3; /* FNV-1a */
+    return (hash ^ bytes.length) * 0x100000001b3;
+}
+
+/* Finds for each type the first that equals it, in time that grows with their number only. */
+static void join_types(struct wasm_decoder *decoder)
+{
+    struct wasm_module *module = decoder->module;
+    uint32_t size = 1;
+    uint32_t *table;
+
+    while (size < 2 * (uint64_t)module->type_count)
+        size *= 2;
+    table = calloc(size, sizeof *table);
+    if (table == NULL) {
+        wasm_decoder_stop(decoder, WASM_FAULT_NO_MEMORY, "out of memory for a module");
+        return;
+    }
+    for (uint32_t i = 0; i < module->type_count; i++) {
+        struct wasm_function_type *type = &module->types[i];
+        uint64_t at = hash_bytes(hash_bytes(0xcbf29ce484222325, type->parameters), type->results);
+
+        at ^= at >> 32;
+        while (table[at & (size - 1)] != 0 &&
+               !wasm_same_type(type, &module->types[table[at & (size - 1)] - 1]))
+            at++;
+        if (table[at & (size - 1)] == 0)
+            table[at & (size - 1)] = i + 1;
+        type->same_as = table[at & (size - 1)] - 1;
+    }
+    free(table);
+}
+
+void wasm_decode_types(struct wasm_decoder *decoder)
+{
+    struct wasm_module *module = decoder->module;
+    struct wasm_reader *reader = &decoder->reader;
+    const uint32_t count = wasm_read_count(reader);
+
+    if (count > module->limits->types)
+        wasm_decoder_stop(decoder, WASM_FAULT_TYPES, "more types than are allowed");
+    if (reader->fault != NULL ||
+        !wasm_decoder_grow(decoder, &module->types, 0, count, sizeof *module->types))
+        return;
+    for (uint32_t i = 0; i < count && reader->fault == NULL; i++) {
+        if (wasm_read_byte(reader) != FORM_FUNCTION)
+            wasm_reader_fail(reader, "malformed form of a type");
+        module->types[i].parameters = read_types(reader);
+        module->types[i].results = read_types(reader);
+        if (module->types[i].parameters.length > module->limits->parameters)
+            wasm_decoder_stop(decoder, WASM_FAULT_TYPES, "more parameters than are allowed");
+        module->type_count++;
+    }
+    if (reader->fault == NULL)
+        join_types(decoder);
+}
+
+static struct wasm_range read_range(struct wasm_reader *reader, uint32_t most)
+{
+    const uint8_t flag = wasm_read_byte(reader);
+    struct wasm_range range = {.maximum = WASM_NO_MAXIMUM};
+
+    if (flag > 1)
+        wasm_reader_fail(reader, "malformed limits flags");
+    range.minimum = wasm_read_u32(reader);
+    range.has_maximum = flag == 1;
+    if (range.has_maximum)
+        range.maximum = wasm_read_u32(reader);
+    if (range.minimum > most || (range.has_maximum && range.maximum > most))
+        wasm_reader_fail(reader, "memory size must be at most 65536 pages (4GiB)");
+    if (range.minimum > range.maximum)
+        wasm_reader_fail(reader, "size minimum must not be greater than maximum");
+    return range;
+}
+
+static struct wasm_table_type read_table_type(struct wasm_decoder *decoder)
+{
+    struct wasm_table_type table = {.type = wasm_read_byte(&decoder->reader)};
+
+    if (!wasm_is_reference(table.type))
+        wasm_reader_fail(&decoder->reader, "malformed reference type");
+    table.range = read_range(&decoder->reader, UINT32_MAX);
+    if (decoder->module->limits->no_bulk_or_references && table.type != WASM_FUNCREF)
+        wasm_reader_fail(&decoder->reader, "reference types are not allowed");
+    if (table.range.minimum > decoder->module->limits->table_elements)
+        wasm_decoder_stop(decoder, WASM_FAULT_TABLE_ELEMENTS,
+                          "a table has more elements than are allowed");
+    return table;
+}
+
+static struct wasm_global read_global_type(struct wasm_reader *reader)
+{
+    struct wasm_global global = {.type = wasm_read_byte(reader)};
+    const uint8_t mutability = wasm_read_byte(reader);
+
+    if (!wasm_is_type(global.type))
+        wasm_reader_fail(reader, "malformed value type");
+    if (mutability > 1)
+        wasm_reader_fail(reader, "malformed mutability");
+    global.is_mutable = mutability == 1;
+    return global;
+}
+
+static uint32_t read_type_index(struct wasm_decoder *decoder)
+{
+    const uint32_t index = wasm_read_u32(&decoder->reader);
+
+    if (index >= decoder->module->type_count)
+        wasm_reader_fail(&decoder->reader, "unknown type");
+    return index;
+}
+
+/* ---- imports ---- */
+
+static bool may_import(struct wasm_decoder *decoder, const struct wasm_import *import)
+{
+    if (!decoder->module->limits->only_env_functions)
+        return true;
+    if (import->kind == WASM_MEMORY && wasm_bytes_are(import->module, "env"))
+        wasm_decoder_stop(decoder, WASM_FAULT_IMPORT_MEMORY, "a memory may not be imported");
+    else if (import->kind != WASM_FUNCTION || !wasm_bytes_are(import->module, "env"))
+        wasm_decoder_stop(decoder, WASM_FAULT_IMPORT,
+                          "nothing but functions may be imported, and only from \"env\"");
+    return decoder->reader.fault == NULL;
+}
+
+static void read_import_type(struct wasm_decoder *decoder, struct wasm_import *import)
+{
+    struct wasm_module *module = decoder->module;
+
+    switch (import->kind) {
+    case WASM_FUNCTION:
+        import->index = module->function_count++;
+        module->functions[import->index].type = read_type_index(decoder);
+        break;
+    case WASM_TABLE:
+        import->index = module->table_count++;
+        module->tables[import->index] = read_table_type(decoder);
+        break;
+    case WASM_MEMORY:
+        import->index = module->memory_count++;
+        module->memories[import->index] = read_range(&decoder->reader, MAX_PAGES);
+        break;
+    case WASM_GLOBAL:
+        import->index = module->global_count++;
+        module->globals[import->index] = read_global_type(&decoder->reader);
+        break;
+    }
+}
+
+static bool room_for_imports(struct wasm_decoder *decoder, uint32_t count)
+{
+    struct wasm_module *module = decoder->module;
+
+    return wasm_decoder_grow(decoder, &module->imports, 0, count, sizeof *module->imports) &&
+           wasm_decoder_grow(decoder, &module->functions, 0, count, sizeof *module->functions) &&
+           wasm_decoder_grow(decoder, &module->tables, 0, count, sizeof *module->tables) &&
+           wasm_decoder_grow(decoder, &module->memories, 0, count, sizeof *module->memories) &&
+           wasm_decoder_grow(decoder, &module->globals, 0, count, sizeof *module->globals);
+}
+
+void wasm_decode_imports(struct wasm_decoder *decoder)
+{
+    struct wasm_module *module = decoder->module;
+    struct wasm_reader *reader = &decoder->reader;
+    const uint32_t count = wasm_read_count(reader);
+
+    if (reader->fault != NULL || !room_for_imports(decoder, count))
+        return;
+    for (uint32_t i = 0; i < count && reader->fault == NULL; i++) {
+        struct wasm_import *import = &module->imports[module->import_count++];
+
+        import->module = wasm_read_name(reader);
+        import->name = wasm_read_name(reader);
+        import->kind = (enum wasm_kind)wasm_read_byte(reader);
+        if (import->kind > WASM_GLOBAL)
+            wasm_reader_fail(reader, "malformed import kind");
+        else if (may_import(decoder, import))
+            read_import_type(decoder, import);
+    }
+    module->imported_functions = module->function_count;
+    module->imported_tables = module->table_count;
+    module->imported_memories = module->memory_count;
+    module->imported_globals = module->global_count;
+    if (module->function_count > module->limits->functions)
+        wasm_decoder_stop(decoder, WASM_FAULT_FUNCTIONS, "more functions than are allowed");
+    if (module->memory_count > 1)
+        wasm_reader_fail(reader, "multiple memories");
+}
+
+/* ---- definitions ---- */
+
+void wasm_decode_functions(struct wasm_decoder *decoder)
+{
+    struct wasm_module *module = decoder->module;
+    struct wasm_reader *reader = &decoder->reader;
+    const uint32_t count = wasm_read_count(reader);
+
+    if (count > module->limits->functions ||
+        count + (uint64_t)module->imported_functions > module->limits->functions)
+        wasm_decoder_stop(decoder, WASM_FAULT_FUNCTIONS, "more functions than are allowed");
+    if (reader->fault != NULL ||
+        !wasm_decoder_grow(decoder, &module->functions, module->function_count, count,
+                           sizeof *module->functions))
+        return;
+    for (uint32_t i = 0; i < count && reader->fault == NULL; i++)
+        module->functions[module->function_count++].type = read_type_index(decoder);
+}
+
+void wasm_decode_tables(struct wasm_decoder *decoder)
+{
+    struct wasm_module *module = decoder->module;
+    struct wasm_reader *reader = &decoder->reader;
+    const uint32_t count = wasm_read_count(reader);
+
+    if (count > module->limits->tables)
+        wasm_decoder_stop(decoder, WASM_FAULT_TABLES, "more tables than are allowed");
+    if (module->limits->no_bulk_or_references && count + module->table_count > 1)
+        wasm_reader_fail(reader, "multiple tables");
+    if (reader->fault != NULL || !wasm_decoder_grow(decoder, &module->tables, module->table_count,
+                                                    count, sizeof *module->tables))
+        return;
+    for (uint32_t i = 0; i < count && reader->fault == NULL; i++)
+        module->tables[module->table_count++] = read_table_type(decoder);
+}
+
+void wasm_decode_memories(struct wasm_decoder *decoder)
+{
+    struct wasm_module *module = decoder->module;
+    struct wasm_reader *reader = &decoder->reader;
+    const uint32_t count = wasm_read_count(reader);
+
+    if (reader->fault == NULL && count + (uint64_t)module->memory_count > 1)
+        wasm_reader_fail(reader, "multiple memories");
+    if (reader->fault != NULL || count == 0 ||
+        !wasm_decoder_grow(decoder, &module->memories, 0, 1, sizeof *module->memories))
+        return;
+    module->memories[module->memory_count++] = read_range(reader, MAX_PAGES);
+}
+
+void wasm_decode_globals(struct wasm_decoder *decoder)
+{
+    struct wasm_module *module = decoder->module;
+    struct wasm_reader *reader = &decoder->reader;
+    const uint32_t count = wasm_read_count(reader);
+
+    if (reader->fault != NULL || !wasm_decoder_grow(decoder, &module->globals, module->global_count,
+                                                    count, sizeof *module->globals))
+        return;
+    for (uint32_t i = 0; i < count && reader->fault == NULL; i++) {
+        struct wasm_global global = read_global_type(reader);
+
+        global.initial = wasm_decode_constant(decoder, global.type);
+        module->globals[module->global_count++] = global;
+    }
+}
+
+static uint32_t count_of_kind(const struct wasm_module *module, enum wasm_kind kind)
+{
+    switch (kind) {
+    case WASM_FUNCTION:
+        return module->function_count;
+    case WASM_TABLE:
+        return module->table_count;
+    case WASM_MEMORY:
+        return module->memory_count;
+    case WASM_GLOBAL:
+        return module->global_count;
+    }
+    return 0;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    const struct wasm_bytes *a = &((const struct wasm_export *)left)->name;
+    const struct wasm_bytes *b = &((const struct wasm_export *)right)->name;
+    const int order = memcmp(a->data, b->data, a->length < b->length ? a->length : b->length);
+
+    return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
+}
+
+/* No name twice; looked for in a sorted copy, since a module may have a million. */
+static void check_names(struct wasm_decoder *decoder)
+{
+    const uint32_t count = decoder->module->export_count;
+    struct wasm_export *sorted = NULL;
+
+    if (!wasm_decoder_grow(decoder, &sorted, 0, count, sizeof *sorted))
+        return;
+    memcpy(sorted, decoder->module->exports, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare_names);
+    for (uint32_t i = 1; i < count; i++)
+        if (compare_names(&sorted[i - 1], &sorted[i]) == 0)
+            wasm_reader_fail(&decoder->reader, "duplicate export name");
+    free(sorted);
+}
+
+void wasm_decode_exports(struct wasm_decoder *decoder)
+{
+    struct wasm_module *module = decoder->module;
+    struct wasm_reader *reader = &decoder->reader;
+    const uint32_t count = wasm_read_count(reader);
+
+    if (reader->fault != NULL ||
+        !wasm_decoder_grow(decoder, &module->exports, 0, count, sizeof *module->exports))
+        return;
+    for (uint32_t i = 0; i < count && reader->fault == NULL; i++) {
+        struct wasm_export *export = &module->exports[module->export_count++];
+
+        export->name = wasm_read_name(reader);
+        export->kind = (enum wasm_kind)wasm_read_byte(reader);
+        export->index = wasm_read_u32(reader);
+        if (export->kind > WASM_GLOBAL)
+            wasm_reader_fail(reader, "malformed export kind");
+        else if (export->index >= count_of_kind(module, export->kind))
+            wasm_reader_fail(reader, "unknown function, table, memory or global");
+        else if (export->kind == WASM_FUNCTION)
+            module->functions[export->index].is_declared = true;
+    }
+    if (reader->fault == NULL)
+        check_names(decoder);
+}
+
+void wasm_decode_start(struct wasm_decoder *decoder)
+{
+    struct wasm_module *module = decoder->module;
+    const struct wasm_function_type *type;
+
+    module->start = wasm_read_u32(&decoder->reader);
+    module->has_start = true;
+    if (module->start >= module->function_count) {
+        wasm_reader_fail(&decoder->reader, "unknown function");
+        return;
+    }
+    type = wasm_type_of_function(module, module->start);
+    if (type->parameters.length != 0 || type->results.length != 0)
+        wasm_reader_fail(&decoder->reader, "start function");
+}
+
+void wasm_decode_code(struct wasm_decoder *decoder)
+{
+    struct wasm_module *module = decoder->module;
+    struct wasm_reader *reader = &decoder->reader;
+    const uint32_t count = wasm_read_count(reader);
+
+    if (count != module->function_count - module->imported_functions)
+        wasm_reader_fail(reader, "function and code section have inconsistent lengths");
+    for (uint32_t i = 0; i < count && reader->fault == NULL; i++) {
+        struct wasm_bytes body = wasm_read_bytes(reader);
+
+        if (body.length > module->limits->function_body_bytes)
+            wasm_decoder_stop(decoder, WASM_FAULT_BODY, "a function is longer than is allowed");
+        module->functions[module->imported_functions + i].body = body;
+    }
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_WORKER_WASM_RUN_MACHINE_H
+#define GASPIPE_WORKER_WASM_RUN_MACHINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "worker/wasm/compile/code.h"
+#include "worker/wasm/module/module.h"
+#include "worker/wasm/run/memory.h"
+
+/* Why a call ended before its end. */
+enum wasm_trap {
+    WASM_TRAP_NONE,
+    WASM_TRAP_UNREACHABLE,
+    WASM_TRAP_MEMORY, /* an address outside the memory */
+    WASM_TRAP_TABLE,  /* an element outside a table */
+    WASM_TRAP_DIVIDE_BY_ZERO,
+    WASM_TRAP_OVERFLOW,      /* of a division or a conversion */
+    WASM_TRAP_CONVERSION,    /* of what is no number */
+    WASM_TRAP_UNDEFINED,     /* an indirect call outside the table */
+    WASM_TRAP_UNINITIALIZED, /* an indirect call of null */
+    WASM_TRAP_SIGNATURE,     /* an indirect call of a function of another type */
+    WASM_TRAP_STACK,
+    WASM_TRAP_GAS,       /* more operations than were granted */
+    WASM_TRAP_HOST,      /* a host function ended the call; it knows why */
+    WASM_TRAP_NO_MEMORY, /* the host's trouble */
+};
+
+/* In words, as the specification's tests have them where they have any. */
+const char *wasm_trap_words(enum wasm_trap trap);
+
+struct wasm_table {
+    uint64_t *elements; /* references: 0 is null */
+    uint32_t count;
+    uint32_t initial;
+    uint32_t maximum;
+    bool has_maximum; /* in its type */
+    uint8_t type;
+};
+
+struct wasm_machine;
+struct wasm_instance;
+
+/*
+ * A function of the host. `values`: its arguments, to be overwritten with its results; there is
+ * room for the more of them. What it gives, but WASM_TRAP_NONE, ends the call.
+ */
+typedef enum wasm_trap wasm_host_function(void *context, struct wasm_machine *machine,
+                                          struct wasm_instance *caller, uint64_t *values);
+
+/* What an instance's imported function is: a host's, or another instance's. */
+struct wasm_imported_function {
+    wasm_host_function *call; /* NULL: the instance's */
+    void *context;
+    struct wasm_instance *instance;
+    uint32_t function;
+};
+
+/* Filled in by wasm_instance_open(); see instance.h. */
+struct wasm_instance {
+    const struct wasm_module *module; /* borrowed, and the codes */
+    const struct wasm_code *codes;
+    uint32_t number;                          /* in its machine */
+    struct wasm_imported_function *functions; /* the imported ones */
+    struct wasm_memory *memory;               /* NULL: none */
+    struct wasm_memory own_memory;
+    struct wasm_table **tables;
+    struct wasm_table *own_tables;
+    uint64_t *globals;           /* by their number; those of imported ones are not used.. */
+    uint64_t **imported_globals; /* .. but these */
+    bool *dropped_data;
+    bool *dropped_elements;
+};
+
+/*
+ * What instances that know each other share: the stack, what may still be spent, and who is
+ * who in a reference, which is (number of the instance + 1) << 32 | function.
+ */
+struct wasm_machine {
+    int64_t left;        /* operations that may still be charged */
+    uint64_t stack_left; /* bytes, as wasm_code.stack_bytes counts them */
+    uint64_t stack_bytes;
+    uint64_t *values; /* owned: the frames' slots */
+    uint64_t value_count;
+    struct wasm_frame *frames; /* owned */
+    uint32_t frame_count;
+    uint32_t frame_capacity;
+    uint32_t nested;                  /* calls between instances */
+    struct wasm_instance **instances; /* owned; the instances are not */
+    uint32_t instance_count;
+    uint64_t *next_values;        /* where a call that the host makes puts its arguments */
+    struct wasm_cell *last_block; /* owned; see last_block.c */
+    uint32_t last_block_capacity;
+    uint32_t last_block_cell; /* where it begins in the code that it was copied from */
+};
+
+struct wasm_frame {
+    const struct wasm_cell *pc;   /* where the caller goes on */
+    uint64_t *slots;              /* the caller's */
+    const struct wasm_code *code; /* the caller's */
+};
+
+/* `stack_bytes`: the limit of the stack. -1 with *error when there is no memory. */
+int wasm_machine_open(struct wasm_machine *machine, uint64_t stack_bytes, struct error *error);
+void wasm_machine_close(struct wasm_machine *machine);
+
+/* The stack is empty again, and `left` is what may be spent. */
+void wasm_machine_begin(struct wasm_machine *machine, int64_t left);
+
+/*
+ * Calls a function of an instance with arguments, which its results overwrite (there must be
+ * room for both). What was spent is taken from machine->left; after WASM_TRAP_GAS that means
+ * nothing.
+ */
+enum wasm_trap wasm_call(struct wasm_machine *machine, struct wasm_instance *instance,
+                         uint32_t function, uint64_t *values);
+
+/* ---- between the files of this folder ---- */
+
+/* Calls a function of any kind, whose arguments and results lie in the stack. */
+enum wasm_trap wasm_call_any(struct wasm_machine *machine, struct wasm_instance *instance,
+                             uint32_t function, uint64_t *slots);
+
+/* The interpreter's places, for the compiler. */
+const void *const *wasm_handlers(void);
+
+#endif
