@@ -89,3 +89,22 @@ stalls_of() {
     run slogreport --since 2026-11-21T00:03:41.232871Z --json "$ROOT/tests/data/variety.slog.gz"
     assert_equal "$(jq -s 'map(select(.kind == "delivery").start) | min >= 1795219421.232871' <<< "$output")" true
 }
+
+@test "there is one number of stalls, whatever --top says, and as many are named" {
+    for file in variety.slog.gz small.slog.gz swingset.slog.zst; do
+        for duration in 1ms 50us; do
+            for top in 1 2 3 20 100000; do
+                slogreport stalls --top $top --min-duration $duration "$ROOT/tests/data/$file" > "$BATS_TEST_TMPDIR/out"
+                sed -n '1s/ spans.*//p' "$BATS_TEST_TMPDIR/out"
+            done | sort -u > "$BATS_TEST_TMPDIR/numbers"
+            number=$(cat "$BATS_TEST_TMPDIR/numbers")
+            assert_equal "$(slogreport stalls --json --top 100000 --min-duration $duration "$ROOT/tests/data/$file" | wc -l)" "$number" "$file"
+        done
+    done
+    [ "$number" -gt 0 ] || fail "no stall in the last"
+    run slogreport stalls --top 1 "$ROOT/tests/data/variety.slog.gz"
+    assert_output_has ' spans took far longer than their like, the first 1:'
+    # What is chosen is counted, what is usual is learnt from all.
+    run slogreport stalls --top 1 --vat v9 "$ROOT/tests/data/variety.slog.gz"
+    assert_equal "${lines[0]%% *}" "$(slogreport stalls --json --top 100000 --vat v9 "$ROOT/tests/data/variety.slog.gz" | wc -l)"
+}

@@ -88,9 +88,9 @@ static void text_stall(struct buf *out, const struct outlier *outlier)
     buf_append_byte(out, '\n');
 }
 
-static void text_stalls(struct buf *out, struct outlier **found, size_t count, size_t shown)
+static void text_stalls(struct buf *out, struct outlier **found, uint64_t count, size_t shown)
 {
-    buf_printf(out, "%zu spans took far longer than their like", count);
+    buf_printf(out, "%" PRIu64 " spans took far longer than their like", count);
     if (shown < count)
         buf_printf(out, ", the first %zu", shown);
     if (count > 0)
@@ -175,14 +175,14 @@ static int on_delivery(void *context, const struct model_delivery *delivery, str
 static int write_stalls(struct stalls *stalls, const struct options *options, struct error *error)
 {
     int64_t least = options->selection.minimum > 0 ? options->selection.minimum : LEAST;
-    size_t count, shown;
-    struct outlier **found = outliers_find(&stalls->outliers, least, &count, error);
+    uint64_t count;
+    size_t shown;
+    struct outlier **found = outliers_find(&stalls->outliers, least, &shown, &count, error);
     struct buf out = {0};
     int result;
 
     if (found == NULL)
         return -1;
-    shown = count < stalls->outliers.keep ? count : stalls->outliers.keep;
     if (!options->json)
         text_stalls(&out, found, count, shown);
     for (size_t i = 0; options->json && i < shown; i++)

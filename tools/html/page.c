@@ -214,14 +214,14 @@ static void append_counts(struct buf *json, const struct page *page, const struc
 
 static int append_stalls(struct buf *json, struct page *page, struct error *error)
 {
-    size_t count;
-    struct outlier **found = outliers_find(&page->outliers, STALL_LOST, &count, error);
+    uint64_t count;
+    size_t shown;
+    struct outlier **found = outliers_find(&page->outliers, STALL_LOST, &shown, &count, error);
 
     if (found == NULL)
         return -1;
-    buf_printf(json, ",\"stallCount\":%zu,\"stalls\":", count);
-    page_sums_append_stalls(json, found, count < PAGE_STALLS ? count : PAGE_STALLS,
-                            page->zero != MODEL_NONE ? page->zero : 0);
+    buf_printf(json, ",\"stallCount\":%" PRIu64 ",\"stalls\":", count);
+    page_sums_append_stalls(json, found, shown, page->zero != MODEL_NONE ? page->zero : 0);
     free(found);
     return 0;
 }

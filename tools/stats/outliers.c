@@ -10,14 +10,17 @@
 /*
  * A span stands out that took OUTSTANDING times the usual at least, and whose
  * distance from it (in logarithms) is OUTSTANDING times the median distance:
- * where times spread much by themselves, more is needed.
+ * where times spread much by themselves, more is needed. The bound is moved up to the next
+ * bucket of a histogram, at most a 64th, so that what is beyond it can be counted.
  */
 #define OUTSTANDING 5.0
 
 struct outliers_class {
     struct histogram histogram;
     uint32_t wider; /* the class to ask when this has too few; itself: none */
-    /* Of the classes that spans belong to first: the longest ones, a heap, its shortest first. */
+    /* Of the classes that spans belong to first, those that are wanted: how long they all took,
+     * and the longest ones, a heap, its shortest first. */
+    struct histogram wanted;
     struct outlier *longest;
     size_t count, capacity;
 };
@@ -195,6 +198,14 @@ static int keep_if_long(struct outliers *outliers, struct outliers_class *class,
 
 /* ---- taking in ---------------------------------------------------------- */
 
+static int add_wanted(struct outliers *outliers, struct outliers_class *class,
+                      const struct candidate *candidate)
+{
+    if (histogram_add(&class->wanted, (uint64_t)candidate->took) != 0)
+        return -1;
+    return keep_if_long(outliers, class, candidate);
+}
+
 static int add_candidate(struct outliers *outliers, const struct candidate *candidate)
 {
     uint32_t numbers[WIDTHS];
@@ -208,8 +219,7 @@ static int add_candidate(struct outliers *outliers, const struct candidate *cand
                           (uint64_t)candidate->took) != 0)
             return -1;
     }
-    return candidate->wanted ? keep_if_long(outliers, &outliers->classes[numbers[0]], candidate)
-                             : 0;
+    return candidate->wanted ? add_wanted(outliers, &outliers->classes[numbers[0]], candidate) : 0;
 }
 
 /* The size of what a span carried; of results nobody noted it. */
@@ -326,22 +336,44 @@ static double spread_of(const struct histogram *histogram, double usual)
     }
 }
 
-static bool stands_out(struct outliers *outliers, const struct outliers_class *narrowest,
-                       struct outlier *outlier, int64_t least)
+/* What a class's spans are held against. */
+struct verdict {
+    int64_t usual;
+    size_t like;
+    uint32_t index; /* of the first bucket whose spans stand out, all of them */
+};
+
+/* Whether anything could stand out. */
+static bool judge(const struct outliers *outliers, const struct outliers_class *narrowest,
+                  int64_t least, struct verdict *verdict)
 {
     const struct outliers_class *class = narrowest;
-    double usual, distance;
+    double usual, bound;
 
     while (class->histogram.count < OUTLIERS_ENOUGH && &outliers->classes[class->wider] != class)
         class = &outliers->classes[class->wider];
     if (class->histogram.count < OUTLIERS_ENOUGH)
         return false;
-    outlier->like = class->histogram.count;
-    outlier->usual = (int64_t)histogram_quantile(&class->histogram, 0.5);
-    usual = fmax((double)outlier->usual, 1);
-    distance = log((double)outlier->took / usual);
-    return outlier->took - outlier->usual >= least && distance >= log(OUTSTANDING) &&
-           distance >= OUTSTANDING * log(spread_of(&class->histogram, usual));
+    verdict->like = class->histogram.count;
+    verdict->usual = (int64_t)histogram_quantile(&class->histogram, 0.5);
+    usual = fmax((double)verdict->usual, 1);
+    bound =
+        fmax(usual * OUTSTANDING, usual * pow(spread_of(&class->histogram, usual), OUTSTANDING));
+    bound = ceil(fmax(bound, (double)verdict->usual + (double)least));
+    if (bound >= 0x1p62)
+        return false;
+    verdict->index = histogram_index((uint64_t)bound);
+    verdict->index += histogram_lowest(verdict->index) < (uint64_t)bound;
+    return true;
+}
+
+static uint64_t count_from(const struct histogram *histogram, uint32_t index)
+{
+    uint64_t count = 0;
+
+    for (size_t i = histogram->bucket_count; i > 0 && histogram->buckets[i - 1].index >= index; i--)
+        count += histogram->buckets[i - 1].count;
+    return count;
 }
 
 static int compare(const void *a, const void *b)
@@ -355,34 +387,53 @@ static int compare(const void *a, const void *b)
     return left->line < right->line ? -1 : left->line > right->line;
 }
 
-struct outlier **outliers_find(struct outliers *outliers, int64_t least, size_t *count,
-                               struct error *error)
+/* Those of a class, of which there is room for all that it keeps; how many. */
+static size_t find_in_class(struct outliers_class *class, const struct verdict *verdict,
+                            struct outlier **found)
 {
-    size_t capacity = 0;
-    struct outlier **found = array_reserve(NULL, &capacity, 1, sizeof(struct outlier *)), **moved;
+    int64_t bound = (int64_t)histogram_lowest(verdict->index);
+    size_t count = 0;
+
+    for (size_t i = 0; i < class->count; i++) {
+        struct outlier *outlier = &class->longest[i];
+
+        if (outlier->took < bound)
+            continue;
+        outlier->usual = verdict->usual;
+        outlier->like = verdict->like;
+        found[count++] = outlier;
+    }
+    return count;
+}
+
+struct outlier **outliers_find(struct outliers *outliers, int64_t least, size_t *count,
+                               uint64_t *all, struct error *error)
+{
+    struct outlier **found;
+    size_t kept = 0;
 
     *count = 0;
+    *all = 0;
+    for (size_t i = 0; i < outliers->class_count; i++)
+        kept += outliers->classes[i].count;
+    found = calloc(kept + 1, sizeof(struct outlier *));
     if (found == NULL) {
         error_memory(error, "the spans that stand out");
         return NULL;
     }
     for (size_t i = 0; i < outliers->class_count; i++) {
         struct outliers_class *class = &outliers->classes[i];
+        struct verdict verdict;
 
-        moved = array_reserve(found, &capacity, *count + class->count, sizeof(struct outlier *));
-        if (moved == NULL) {
-            free(found);
-            error_memory(error, "the spans that stand out");
-            return NULL;
-        }
-        found = moved;
-        for (size_t j = 0; j < class->count; j++) {
-            if (stands_out(outliers, class, &class->longest[j], least))
-                found[(*count)++] = &class->longest[j];
-        }
+        if (class->count == 0 || !judge(outliers, class, least, &verdict))
+            continue;
+        *all += count_from(&class->wanted, verdict.index);
+        *count += find_in_class(class, &verdict, found + *count);
     }
     if (*count > 0)
         qsort(found, *count, sizeof(struct outlier *), compare);
+    if (*count > outliers->keep)
+        *count = outliers->keep;
     return found;
 }
 
@@ -395,6 +446,7 @@ void outliers_free(struct outliers *outliers)
             buf_free(&class->longest[j].words);
         free(class->longest);
         histogram_free(&class->histogram);
+        histogram_free(&class->wanted);
     }
     free(outliers->classes);
     names_free(&outliers->names);

@@ -45,7 +45,7 @@ struct outlier {
 struct outliers_class;
 
 struct outliers {
-    size_t keep; /* how many of the longest each class keeps */
+    size_t keep; /* how many are to be found, and each class keeps */
     struct names names;
     struct outliers_class *classes; /* by number in names; owned */
     size_t class_count, class_capacity;
@@ -62,10 +62,11 @@ int outliers_add(struct outliers *outliers, const struct model_delivery *deliver
 /*
  * The spans that stand out and took at least `least` nanoseconds more than
  * usual, the one that lost most first: an array of *count pointers to be freed,
- * NULL when memory ran out. They live as long as `outliers`.
+ * `keep` at most, NULL when memory ran out. They live as long as `outliers`. *all is how
+ * many there are, whatever `keep` is.
  */
 struct outlier **outliers_find(struct outliers *outliers, int64_t least, size_t *count,
-                               struct error *error);
+                               uint64_t *all, struct error *error);
 
 void outliers_free(struct outliers *outliers);
 
