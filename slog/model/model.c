@@ -45,6 +45,8 @@ struct model {
     struct moment last_return;
     bool changed_since_return;
     int64_t block_height;
+    uint64_t run;      /* as of a delivery */
+    int64_t line_time; /* of the line that is read */
 
     /* Used again for each delivery. */
     struct outcome outcome;
@@ -70,6 +72,7 @@ struct model *model_new(const struct model_sink *sink, bool labels, struct error
     model->mono_base = MODEL_NONE;
     model->last_line = model->last_return = no_moment;
     model->block_height = MODEL_NONE;
+    model->run = 1;
     return model;
 }
 
@@ -103,6 +106,7 @@ static void note(struct model *model, enum model_note_kind kind, uint64_t line, 
     struct model_note words = {.kind = kind,
                                .file = model->file,
                                .line = line,
+                               .time = model->line_time,
                                .amount = amount,
                                .vat_id = "",
                                .delivery_num = MODEL_NONE};
@@ -116,6 +120,7 @@ static void note_delivery(struct model *model, enum model_note_kind kind, const 
     struct model_note words = {.kind = kind,
                                .file = file,
                                .line = line,
+                               .time = model->line_time,
                                .vat_id = names_text(&model->vat_ids, vat),
                                .delivery_num = delivery_num};
 
@@ -246,9 +251,12 @@ static struct moment moment_of(const struct model *model, const struct record *r
 static void begin_kernel(struct model *model, uint64_t line)
 {
     abandon_all(model);
-    if (model->any_line)
+    if (model->any_line) {
+        model->run++;
         note(model, MODEL_NOTE_KERNEL, line, 0);
+    }
     model->at_work = false;
+    model->block_height = MODEL_NONE;
     model->last_line = model->last_return = no_moment;
     model->changed_since_return = false;
     model->session = NAMES_NONE;
@@ -555,6 +563,7 @@ static int end_delivery(struct model *model, const struct record *record, uint64
                                       .kernel = MODEL_NONE,
                                       .unattributed = MODEL_NONE,
                                       .between = MODEL_NONE,
+                                      .run = model->run,
                                       .block_height = model->block_height};
     int result;
 
@@ -679,6 +688,7 @@ static int feed_by_type(struct model *model, const struct record *record, uint64
 
 int model_feed(struct model *model, const struct record *record, uint64_t line, struct error *error)
 {
+    model->line_time = record->time;
     if (record->type == RECORD_SLOG_START) {
         if (begin_session(model, record, line, error) != 0)
             return -1;

@@ -95,6 +95,7 @@ struct model_delivery {
     int64_t crank_num;    /* MODEL_NONE: not said (replay) */
     int64_t delivery_num; /* MODEL_NONE: not said */
     int64_t block_height; /* of the chain's block around it; MODEL_NONE: none */
+    uint64_t run;         /* of the kernel's processes, from 1 on in the order of their coming */
     bool replay;
     const char *kind;             /* "message", "notify", … */
     const char *method;           /* of a message, else "" */
@@ -140,7 +141,7 @@ struct model_delivery {
 
 /* Something about the file as a whole. */
 enum model_note_kind {
-    MODEL_NOTE_KERNEL,   /* a new kernel process begins at this line */
+    MODEL_NOTE_KERNEL,   /* a new kernel process begins at this line, and so a new run */
     MODEL_NOTE_CLOCK,    /* the clock was set between the line before and this one */
     MODEL_NOTE_UNENDED,  /* a delivery that began at this line has no deliver-result */
     MODEL_NOTE_UNSTARTED /* a deliver-result whose deliver is not in the file */
@@ -148,6 +149,7 @@ enum model_note_kind {
 
 struct model_note {
     enum model_note_kind kind;
+    int64_t time;     /* of the line, nanoseconds since the epoch */
     const char *file; /* which the line is in, as model_begin_file() */
     uint64_t line;
     int64_t amount;       /* CLOCK: nanoseconds that it was set forward */

@@ -82,7 +82,7 @@ v3 3 result"
              else . end)
             | if (.type == "deliver-result" and .vatID == "v1" and .deliveryNum == 10) or .time > 1795219394.337
                 then .time += 0.05 | .monotime += 0.05 else . end end'
-    run slogreport compare --json a b
+    run --separate-stderr slogreport compare --json a b
     assert_status 0
     assert_equal "$(jq -c 'select(.kind == "pair" and .slower) | [.vatID, .deliveryNum, .where, (.excess * 1000 | round)]' <<< "$output")" \
         '["v1",10,"worker",50]'

@@ -72,7 +72,7 @@ slogreport() {
 @test "merged histograms are those of all files together" {
     cd "$BATS_TEST_TMPDIR"
     slogreport summary --histograms one --json "$DATA/small.slog.gz" > one.json
-    slogreport summary --histograms two --json --by all,vat,kind,syscall,block "$DATA/variety.slog.gz" > two.json
+    slogreport summary --histograms two --json --by all,vat,kind,method,syscall,block "$DATA/variety.slog.gz" > two.json
     slogreport summary --json "$DATA/small.slog.gz" "$DATA/variety.slog.gz" > together
     slogreport merge --json one two > merged
     cmp together merged
@@ -132,4 +132,74 @@ slogreport() {
         run --separate-stderr slogreport $words "$DATA/small.slog.gz"
         assert_bad_input 2
     done
+}
+
+# A slogfile with two runs, of a vat `token` and a vat `index`, both of them v1.
+two_runs() {
+    for name in token index; do
+        "$NATIVE/gaspipe" run --counter none --slog "$BATS_TEST_TMPDIR/two.slog" \
+            --vat $name="$ROOT/examples/$name/contract.js" "$ROOT/examples/$name/deliveries.jsonl" \
+            > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err" || [ $? -eq 1 ]
+    done
+}
+
+@test "several runs are named, told apart and chosen" {
+    two_runs
+    cd "$BATS_TEST_TMPDIR"
+    line=$(grep -n '"slog-start"' two.slog | sed -n '2s/:.*//p')
+    run --separate-stderr slogreport summary --csv --by vat two.slog
+    assert_bad_input 0 '2 runs of the kernel are added up' "run 2 begins at line $line (20"
+    assert_equal "$(grep -c 'vat,v1,token,total,7,' <<< "$output"),$(grep -c 'vat,v1,index,total,' <<< "$output")" 1,1
+    run --separate-stderr slogreport summary --csv --by run two.slog
+    assert_equal "$stderr" ''
+    assert_output_has 'run,1,,total,7,'
+    assert_output_has 'run,2,,total,'
+    run --separate-stderr slogreport summary --csv --by vat --run 1 two.slog
+    assert_equal "$stderr" ''
+    assert_output_lacks index
+    run --separate-stderr slogreport stalls --min-duration 1000s two.slog
+    assert_bad_input 0 '2 runs of the kernel are judged together'
+    run --separate-stderr slogreport compare two.slog two.slog
+    assert_equal "$(grep -c 'two.slog: 2 runs of the kernel are in it' <<< "$stderr")" 2
+    assert_equal "$(slogreport --json two.slog | jq -s -c 'map(select(.kind == "delivery") | [.run, .vat]) | unique')" \
+        '[[1,"token"],[2,"index"]]'
+    run --separate-stderr slogreport summary "$DATA/small.slog.gz"
+    assert_equal "$stderr" ''
+}
+
+@test "methods of different vats are told apart" {
+    two_runs
+    "$NATIVE/gaspipe" run --counter none --vat a="$ROOT/examples/token/contract.js" --vat b="$ROOT/examples/token/contract.js" \
+        --slog "$BATS_TEST_TMPDIR/slog" - > "$BATS_TEST_TMPDIR/out" << 'END'
+{"vat": "a", "method": "mint", "args": ["x", 1]}
+{"vat": "b", "method": "mint", "args": ["x", 1]}
+{"vat": "b", "method": "mint", "args": ["y", 1]}
+END
+    run slogreport summary --csv --by kind,method "$BATS_TEST_TMPDIR/slog"
+    assert_output_has 'kind,message mint,,total,3,'
+    assert_output_has 'method,v1 mint,a,total,1,'
+    assert_output_has 'method,v2 mint,b,total,2,'
+    slogreport summary --histograms "$BATS_TEST_TMPDIR/histograms" --by method "$BATS_TEST_TMPDIR/two.slog" "$BATS_TEST_TMPDIR/slog" > /dev/null
+    run slogreport merge --csv --by method "$BATS_TEST_TMPDIR/histograms"
+    assert_output_has 'method,v1 mint,a,total,1,'
+    assert_output_has 'method,v1 mint,token,total,'
+    assert_output_has 'method,v1 add,index,total,'
+}
+
+@test "no share is over 100 %" {
+    # Between these two deliveries passes more time than in both.
+    cat > "$BATS_TEST_TMPDIR/slow" << 'END'
+{"type":"deliver","crankNum":1,"vatID":"v1","deliveryNum":1,"replay":false,"vd":["bringOutYourDead"],"time":1000.0}
+{"type":"deliver-result","crankNum":1,"vatID":"v1","deliveryNum":1,"replay":false,"dr":["ok",null,{"compute":1,"timestamps":[1000.001,1000.002]}],"time":1000.003}
+{"type":"deliver","crankNum":2,"vatID":"v1","deliveryNum":2,"replay":false,"vd":["bringOutYourDead"],"time":1001.0}
+{"type":"deliver-result","crankNum":2,"vatID":"v1","deliveryNum":2,"replay":false,"dr":["ok",null,{"compute":1,"timestamps":[1001.001,1001.002]}],"time":1001.003}
+{"type":"deliver","vatID":"v1","deliveryNum":3,"replay":true,"vd":["bringOutYourDead"],"time":1002.0}
+{"type":"deliver-result","vatID":"v1","deliveryNum":3,"replay":true,"dr":["ok",null,{"compute":1,"timestamps":[1002.1,1002.2]}],"time":1002.3}
+END
+    for file in "$BATS_TEST_TMPDIR/slow" "$DATA"/*.slog.* "$DATA"/shapes/*.slog; do
+        slogreport summary --json "$file" 2> /dev/null > "$BATS_TEST_TMPDIR/groups"
+        assert_equal "$(jq -s -c 'map(select(.share > 1.000001))' "$BATS_TEST_TMPDIR/groups")" '[]' "$file"
+    done
+    assert_equal "$(slogreport summary --json "$BATS_TEST_TMPDIR/slow" | jq -s -c '
+        [.[] | select(.by == "all" and .column == "between" or .by == "replay" and .column == "total") | .share]')" '[0.994018,1]'
 }

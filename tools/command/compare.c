@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "tools/command/compare_render.h"
+#include "tools/command/explain_runs.h"
 #include "tools/input/feed.h"
 #include "tools/output/output.h"
 #include "tools/stats/pairs.h"
@@ -41,7 +42,12 @@ static int read_side(const struct options *options, struct pairs *pairs, int sid
                         .context = &reading};
     struct tally tally;
 
-    return feed_run(&feed, &tally, error);
+    if (feed_run(&feed, &tally, error) != 0)
+        return -1;
+    if (!options->selection.runs.set)
+        explain_runs(&tally.runs, options->files[side],
+                     "are in it, and of deliveries of one number the last counts");
+    return 0;
 }
 
 /* The one that lost most first; equals in the order of their coming. */

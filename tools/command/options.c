@@ -38,6 +38,7 @@ const char options_help[] =
     "  --vat ID|NAME       deliveries to this vat\n"
     "  --kind KIND|METHOD  of this kind (message, notify, ...) or method\n"
     "  --crank RANGE       --block RANGE\n"
+    "  --run RANGE         deliveries in these runs of the kernel, from 1\n"
     "  --since TIME        --until TIME    1795219394.5 or 2026-11-21T00:03:14Z\n"
     "  --min-duration TIME                 0.5, 20ms, 300us; for stalls, the least time\n"
     "                      lost (1ms)\n"
@@ -52,8 +53,8 @@ const char options_help[] =
     "                      and stalls, how many to list (20)\n"
     "\n"
     "Sums:\n"
-    "  --by GROUPS         of all, replay, vat, kind, syscall, block (default: all but\n"
-    "                      block)\n"
+    "  --by GROUPS         of all, replay, vat, kind, method, syscall, block, run\n"
+    "                      (default: all but block and run)\n"
     "  --histograms FILE   write what `slogreport merge` can combine\n"
     "\n"
     "  --help  --version\n"
@@ -82,6 +83,7 @@ enum option_id {
     OPTION_KIND,
     OPTION_CRANK,
     OPTION_BLOCK,
+    OPTION_RUN,
     OPTION_SINCE,
     OPTION_UNTIL,
     OPTION_MIN_DURATION,
@@ -107,6 +109,7 @@ static const struct option long_options[] = {
     {"kind", required_argument, NULL, OPTION_KIND},
     {"crank", required_argument, NULL, OPTION_CRANK},
     {"block", required_argument, NULL, OPTION_BLOCK},
+    {"run", required_argument, NULL, OPTION_RUN},
     {"since", required_argument, NULL, OPTION_SINCE},
     {"until", required_argument, NULL, OPTION_UNTIL},
     {"min-duration", required_argument, NULL, OPTION_MIN_DURATION},
@@ -214,8 +217,9 @@ static int take_by(const char *text, struct options *options, struct error *erro
                 strncmp(word, group_kind_name((enum group_kind)kind), length) != 0))
             kind++;
         if (kind == GROUP_KINDS)
-            return error_set(error, ERROR_USAGE,
-                             "--by %s: all, replay, vat, kind, syscall and block there are", text);
+            return error_set(
+                error, ERROR_USAGE,
+                "--by %s: all, replay, vat, kind, method, syscall, block and run there are", text);
         options->by[kind] = true;
         if (word[length] == '\0')
             return 0;
@@ -235,6 +239,8 @@ static int take_selection(int option, struct selection *selection, struct error 
         return selection_range(&selection->cranks, optarg, error);
     case OPTION_BLOCK:
         return selection_range(&selection->blocks, optarg, error);
+    case OPTION_RUN:
+        return selection_range(&selection->runs, optarg, error);
     case OPTION_SINCE:
         return selection_time(&selection->times, true, optarg, error);
     case OPTION_UNTIL:
@@ -301,6 +307,7 @@ static int take_option(int option, char **argv, struct options *options, struct 
     case OPTION_KIND:
     case OPTION_CRANK:
     case OPTION_BLOCK:
+    case OPTION_RUN:
     case OPTION_SINCE:
     case OPTION_UNTIL:
     case OPTION_MIN_DURATION:
@@ -377,7 +384,7 @@ int options_parse(int argc, char **argv, struct options *options, struct error *
 
     *options = (struct options){.command = take_command(argc, argv), .jobs = usual_jobs()};
     for (int kind = 0; kind < GROUP_KINDS; kind++)
-        options->by[kind] = kind != GROUP_BLOCK;
+        options->by[kind] = kind != GROUP_BLOCK && kind != GROUP_RUN;
     optind = options->command == COMMAND_REPORT ? 1 : 2;
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json/json_text.h"
+#include "tools/command/explain_runs.h"
 #include "tools/input/feed.h"
 #include "tools/output/output.h"
 #include "tools/output/units.h"
@@ -211,6 +212,8 @@ int stalls_run(const struct options *options, struct error *error)
     result = feed_run(&feed, &tally, error);
     if (result == 0)
         result = write_stalls(&stalls, options, error);
+    if (result == 0 && !options->selection.runs.set)
+        explain_runs(&tally.runs, NULL, "are judged together");
     outliers_free(&stalls.outliers);
     return result;
 }

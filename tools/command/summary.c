@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "tools/command/explain_runs.h"
 #include "tools/command/summary_render.h"
 #include "tools/input/feed.h"
 #include "tools/output/output.h"
@@ -28,7 +29,7 @@ static int on_delivery(void *context, const struct model_delivery *delivery, str
     return groups_add(&summary->groups, delivery, error);
 }
 
-/* By kind, then the one with the most time first; equals by name. */
+/* By kind, then the one with the most time first; equals by name and label. */
 static int compare_groups(const void *a, const void *b)
 {
     const struct group *left = *(const struct group *const *)a;
@@ -39,7 +40,8 @@ static int compare_groups(const void *a, const void *b)
         return left->kind < right->kind ? -1 : 1;
     if (left_time != right_time)
         return left_time > right_time ? -1 : 1;
-    return strcmp(left->name, right->name);
+    return strcmp(left->name, right->name) != 0 ? strcmp(left->name, right->name)
+                                                : strcmp(left->label, right->label);
 }
 
 static int write_sorted(const struct summary *summary, const struct group **sorted,
@@ -119,6 +121,8 @@ int summary_run(const struct options *options, struct error *error)
         result = finish(&summary, error);
     if (result == 0)
         selection_explain_none(summary.chosen, tally.deliveries);
+    if (result == 0 && !options->selection.runs.set && !options->by[GROUP_RUN])
+        explain_runs(&tally.runs, NULL, "are added up");
     groups_free(&summary.groups);
     return result;
 }

@@ -13,12 +13,17 @@ struct summary_totals summary_totals(const struct groups *groups)
 
     for (size_t i = 0; i < groups->count; i++) {
         const struct histogram *columns = groups->groups[i].columns;
+        const struct summary_whole whole = {
+            .time = (double)columns[COLUMN_TOTAL].total,
+            .between = (double)columns[COLUMN_BETWEEN].total,
+            .compute = (double)columns[COLUMN_COMPUTE].total,
+            .instructions = (double)columns[COLUMN_INSTRUCTIONS].total,
+        };
 
-        if (groups->groups[i].kind != GROUP_ALL)
-            continue;
-        totals.time = (double)columns[COLUMN_TOTAL].total;
-        totals.compute = (double)columns[COLUMN_COMPUTE].total;
-        totals.instructions = (double)columns[COLUMN_INSTRUCTIONS].total;
+        if (groups->groups[i].kind == GROUP_ALL)
+            totals.live = whole;
+        else if (groups->groups[i].kind == GROUP_REPLAY)
+            totals.replayed = whole;
     }
     return totals;
 }
@@ -41,9 +46,12 @@ static bool is_time(enum group_column column)
 static double share_of(const struct group *group, enum group_column column,
                        const struct summary_totals *totals)
 {
-    double all = column == COLUMN_COMPUTE        ? totals->compute
-                 : column == COLUMN_INSTRUCTIONS ? totals->instructions
-                                                 : totals->time;
+    const struct summary_whole *whole =
+        group->kind == GROUP_REPLAY ? &totals->replayed : &totals->live;
+    double all = column == COLUMN_COMPUTE        ? whole->compute
+                 : column == COLUMN_INSTRUCTIONS ? whole->instructions
+                 : column == COLUMN_BETWEEN      ? whole->time + whole->between
+                                                 : whole->time;
 
     return all > 0 ? (double)group->columns[column].total / all : 0;
 }

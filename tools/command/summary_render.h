@@ -5,9 +5,15 @@
 #include "base/buf.h"
 #include "tools/stats/groups.h"
 
-/* What shares are shares of: all live deliveries' time, computrons, instructions. */
+/*
+ * What shares are shares of: the time, computrons and instructions of all live deliveries, or for
+ * the group of replays of all replayed ones. The time between deliveries is in none of them, so
+ * its share is one of theirs and its own together.
+ */
 struct summary_totals {
-    double time, compute, instructions;
+    struct summary_whole {
+        double time, between, compute, instructions;
+    } live, replayed;
 };
 
 struct summary_totals summary_totals(const struct groups *groups);

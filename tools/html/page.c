@@ -48,7 +48,7 @@ struct page *page_open(const char *path, char *const *files, struct page_limits 
     page->zero = MODEL_NONE;
     page->outliers.keep = PAGE_STALLS;
     for (int kind = 0; kind < GROUP_KINDS; kind++)
-        page->groups.wanted[kind] = kind != GROUP_BLOCK;
+        page->groups.wanted[kind] = kind != GROUP_BLOCK && kind != GROUP_RUN;
     page->file = page_file_open(path, error);
     if (page->file == NULL) {
         page_free(page);

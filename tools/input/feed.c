@@ -230,6 +230,7 @@ static void on_note(void *context, const struct model_note *note)
     struct tally *tally = feeding->tally;
 
     tally->kernels += note->kind == MODEL_NOTE_KERNEL;
+    runs_note(&tally->runs, note);
     tally->clock_changes += note->kind == MODEL_NOTE_CLOCK;
     tally->unended += note->kind == MODEL_NOTE_UNENDED;
     tally->unstarted += note->kind == MODEL_NOTE_UNSTARTED;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "slog/model/model.h"
+#include "tools/input/runs.h"
 
 /* Feeds slogfiles to the model, and says on stderr what is wrong with them. */
 
@@ -17,6 +18,7 @@ struct tally {
     uint64_t bad_lines;  /* no slog lines, and passed over */
     uint64_t torn_lines; /* unfinished last lines */
     uint64_t kernels;    /* new kernel processes after the first one */
+    struct runs runs;    /* the same, with where they begin */
     uint64_t clock_changes;
     uint64_t unended, unstarted; /* deliveries with one of their two lines missing */
 };

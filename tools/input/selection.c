@@ -128,6 +128,7 @@ bool selection_takes(const struct selection *selection, const struct model_deliv
            has_word(&selection->kinds, delivery->kind, delivery->method) &&
            in_range(&selection->cranks, delivery->crank_num) &&
            in_range(&selection->blocks, delivery->block_height) &&
+           in_range(&selection->runs, (int64_t)delivery->run) &&
            in_range(&selection->times, delivery->start) &&
            (selection->minimum == 0 || delivery->total >= selection->minimum);
 }

@@ -27,7 +27,7 @@ struct words {
 struct selection {
     struct words vats;  /* ids or names */
     struct words kinds; /* "message", "notify", … or methods */
-    struct range cranks, blocks;
+    struct range cranks, blocks, runs;
     struct range times; /* of a delivery's start, nanoseconds since the epoch */
     int64_t minimum;    /* total, nanoseconds */
 };

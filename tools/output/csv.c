@@ -11,7 +11,7 @@ static void csv_begin(struct buf *out)
 {
     buf_append_string(out, "vatID,vat,blockHeight,crankNum,deliveryNum,replay,kind,method,"
                            "description,status,start,total,pipe,worker,kernel,unattributed,"
-                           "syscalls,consoles,overrun,compute,instructions,between,error\r\n");
+                           "syscalls,consoles,overrun,compute,instructions,between,error,run\r\n");
 }
 
 static void field_text(struct buf *out, const char *text)
@@ -73,6 +73,7 @@ static void csv_delivery(struct buf *out, const struct model_delivery *delivery)
     field_double(out, delivery->instructions);
     field_time(out, delivery->between, precise);
     field_text(out, delivery->problem);
+    field_integer(out, (int64_t)delivery->run);
     buf_append(out, "\r\n", 2);
 }
 

@@ -136,9 +136,10 @@ static void append_context(struct buf *out, const struct model_delivery *deliver
     append_words(out, ",\"deliveryKind\":", delivery->kind);
     append_words(out, ",\"method\":", delivery->method);
     append_words(out, ",\"error\":", delivery->problem);
-    at = begin_fields(out, 3);
+    at = begin_fields(out, 4);
     if (at == NULL)
         return;
+    at = put_integer(at, ",\"run\":", (int64_t)delivery->run);
     at = put_integer(at, ",\"blockHeight\":", delivery->block_height);
     at = put_time(at, ",\"between\":", delivery->between, delivery->precise);
     end_fields(out, put(at, "}\n"));

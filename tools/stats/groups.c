@@ -11,8 +11,9 @@
 #include "base/buf.h"
 
 static const char *const kind_names[GROUP_KINDS] = {
-    [GROUP_ALL] = "all",   [GROUP_REPLAY] = "replay",   [GROUP_VAT] = "vat",
-    [GROUP_KIND] = "kind", [GROUP_SYSCALL] = "syscall", [GROUP_BLOCK] = "block",
+    [GROUP_ALL] = "all",       [GROUP_REPLAY] = "replay",   [GROUP_VAT] = "vat",
+    [GROUP_KIND] = "kind",     [GROUP_SYSCALL] = "syscall", [GROUP_BLOCK] = "block",
+    [GROUP_METHOD] = "method", [GROUP_RUN] = "run",
 };
 
 static const char *const column_names[GROUP_COLUMNS] = {
@@ -62,36 +63,58 @@ static int label_group(struct group *group, const char *label)
     return 0;
 }
 
+/* `label` NULL: without one in the key. */
 static int number_of(struct groups *groups, enum group_kind kind, const char *name,
-                     uint32_t *number)
+                     const char *label, uint32_t *number)
 {
     struct buf key = {0};
 
     buf_append_byte(&key, (char)('a' + kind));
     buf_append_string(&key, name);
+    if (label != NULL) {
+        buf_append_byte(&key, '\0');
+        buf_append_string(&key, label);
+    }
     *number = buf_failed(&key) ? NAMES_NONE : names_intern(&groups->keys, key.data, key.length);
     buf_free(&key);
     return *number == NAMES_NONE ? -1 : 0;
 }
 
+/* The group of a number that names_intern() gave, made when it is new. */
+static struct group *group_of(struct groups *groups, uint32_t number, enum group_kind kind,
+                              const char *name)
+{
+    struct group *array;
+
+    if (number < groups->count)
+        return &groups->groups[number];
+    array = array_reserve(groups->groups, &groups->capacity, groups->count + 1, sizeof *array);
+    if (array == NULL)
+        return NULL;
+    groups->groups = array;
+    if (init_group(&array[number], kind, name) != 0)
+        return NULL;
+    groups->count++;
+    return &array[number];
+}
+
 struct group *groups_find(struct groups *groups, enum group_kind kind, const char *name,
                           const char *label)
 {
-    struct group *array;
+    struct group *group;
     uint32_t number;
 
-    if (number_of(groups, kind, name, &number) != 0)
+    if (number_of(groups, kind, name, NULL, &number) != 0)
         return NULL;
-    if (number == groups->count) {
-        array = array_reserve(groups->groups, &groups->capacity, groups->count + 1, sizeof *array);
-        if (array == NULL)
+    group = group_of(groups, number, kind, name);
+    if (group == NULL)
+        return NULL;
+    if (label[0] != '\0' && group->label[0] != '\0' && strcmp(group->label, label) != 0) {
+        if (number_of(groups, kind, name, label, &number) != 0)
             return NULL;
-        groups->groups = array;
-        if (init_group(&array[number], kind, name) != 0)
-            return NULL;
-        groups->count++;
+        group = group_of(groups, number, kind, name);
     }
-    return label_group(&groups->groups[number], label) == 0 ? &groups->groups[number] : NULL;
+    return group != NULL && label_group(group, label) == 0 ? group : NULL;
 }
 
 /* What a delivery has in each column; MODEL_NONE: nothing. */
@@ -174,6 +197,31 @@ static int add_to_kind(struct groups *groups, const struct model_delivery *deliv
     return result;
 }
 
+static int add_to_method(struct groups *groups, const struct model_delivery *delivery,
+                         const struct values *values)
+{
+    struct buf name = {0};
+    int result;
+
+    if (delivery->method[0] == '\0')
+        return 0;
+    buf_printf(&name, "%s %s", delivery->vat_id, delivery->method);
+    result = buf_string(&name) == NULL
+                 ? -1
+                 : add_to(groups, GROUP_METHOD, name.data, delivery->vat_name, values);
+    buf_free(&name);
+    return result;
+}
+
+static int add_to_run(struct groups *groups, const struct model_delivery *delivery,
+                      const struct values *values)
+{
+    char name[24];
+
+    snprintf(name, sizeof name, "%" PRIu64, delivery->run);
+    return add_to(groups, GROUP_RUN, name, "", values);
+}
+
 static int add_to_block(struct groups *groups, const struct model_delivery *delivery,
                         const struct values *values)
 {
@@ -215,7 +263,9 @@ static int add_live(struct groups *groups, const struct model_delivery *delivery
 {
     if (add_to(groups, GROUP_ALL, "", "", values) != 0 ||
         add_to(groups, GROUP_VAT, delivery->vat_id, delivery->vat_name, values) != 0 ||
-        add_to_kind(groups, delivery, values) != 0 || add_to_block(groups, delivery, values) != 0)
+        add_to_kind(groups, delivery, values) != 0 ||
+        add_to_method(groups, delivery, values) != 0 || add_to_run(groups, delivery, values) != 0 ||
+        add_to_block(groups, delivery, values) != 0)
         return -1;
     return add_syscalls(groups, delivery);
 }

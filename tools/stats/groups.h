@@ -14,8 +14,9 @@
  * Deliveries and syscalls by group, with a histogram of each column.
  *
  * Live deliveries are in `all`, in their vat's group, in their kind's (a
- * message's is `message METHOD`) and in their block's; replayed ones in
- * `replay` alone. A value is a delivery's sum: all its requests' ways up
+ * message's is `message METHOD`), in their vat's and method's (`v1 METHOD`), in their run's and
+ * in their block's; replayed ones in `replay` alone. Vats of one number that have two names, as
+ * in two runs, have two groups. A value is a delivery's sum: all its requests' ways up
  * together. Syscalls have a group for each kind, whose values are those of one
  * syscall. Deliveries whose times a change of the clock spoiled are left out
  * and counted.
@@ -27,6 +28,8 @@ enum group_kind {
     GROUP_KIND,
     GROUP_SYSCALL,
     GROUP_BLOCK,
+    GROUP_METHOD,
+    GROUP_RUN,
     GROUP_KINDS,
 };
 
@@ -62,7 +65,10 @@ struct groups {
 const char *group_kind_name(enum group_kind kind);
 const char *group_column_name(enum group_column column);
 
-/* The group of this name, made when it is new; NULL when memory ran out. */
+/*
+ * The group of this name, made when it is new; NULL when memory ran out. One that has
+ * another label is another group; "" is any.
+ */
 struct group *groups_find(struct groups *groups, enum group_kind kind, const char *name,
                           const char *label);
 

@@ -247,13 +247,18 @@ const stallsWords = () => {
 
 // ---- sums ----
 
-const BY = { vat: 'vat', kind: 'kind and method', syscall: 'kind of syscall', block: 'block', replay: 'replays' };
+const BY = { vat: 'vat', kind: 'kind and method', method: 'vat and method', syscall: 'kind of syscall', block: 'block', replay: 'replays' };
 
 const groupName = group => (group.by === 'replay' ? 'all replayed deliveries' : [group.name, group.label].filter(Boolean).join(' ') || 'all');
 
 const groupsBy = by => overall.groups.filter(group => group.by === by);
 
-const allOf = measure => sumOf(all, isTime(measure) ? 'total' : measure);
+// What a share is one of, so that none is over 100 %: replays are in no other group, and the
+// time between deliveries is in no delivery.
+const allOf = (measure, row) => {
+  const whole = row.by === 'replay' ? row : all;
+  return sumOf(whole, isTime(measure) ? 'total' : measure) + (measure === 'between' ? sumOf(whole, measure) : 0);
+};
 
 const sumColumns = measure => {
   const column = row => row.columns[measure];
@@ -264,7 +269,7 @@ const sumColumns = measure => {
     { label: 'name', value: groupName },
     { label: 'count', number: true, value: row => column(row)?.[0], show: row => countText(column(row)?.[0]) },
     item('sum', 1),
-    { label: 'share', number: true, value: row => column(row)?.[1], show: row => shareText(column(row)?.[1] / allOf(measure)) },
+    { label: 'share', number: true, value: row => column(row)?.[1], show: row => shareText(column(row)?.[1] / allOf(measure, row)) },
     { label: 'split', number: true, value: row => sumOf(row, 'worker') / (sumOf(row, 'total') || 1), show: row => splitBar(timesOf(row)) },
     item('median', 2), item('90 %', 3), item('99 %', 4), item('greatest', 5),
   ];
