@@ -2,6 +2,8 @@
 #include "supervisor/replay/replay_options.h"
 
 #include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,6 +52,7 @@ enum {
     OPTION_TIMEOUT,
     OPTION_JOBS,
     OPTION_SANDBOX,
+    OPTION_PART,
     OPTION_JSON,
     OPTION_HELP
 };
@@ -68,6 +71,7 @@ static const struct option long_options[] = {
     {"delivery-timeout", required_argument, NULL, OPTION_TIMEOUT},
     {"jobs", required_argument, NULL, OPTION_JOBS},
     {"sandbox", required_argument, NULL, OPTION_SANDBOX},
+    {"part", required_argument, NULL, OPTION_PART}, /* replay_children.h; not for users */
     {"json", no_argument, NULL, OPTION_JSON},
     {"help", no_argument, NULL, OPTION_HELP},
     {0},
@@ -81,6 +85,16 @@ static int add(char ***list, size_t *count, char *value, struct error *error)
         return error_memory(error, "the command line");
     *list = values;
     values[(*count)++] = value;
+    return 0;
+}
+
+/* I/N */
+static int take_part(struct replay_options *options, const char *value, struct error *error)
+{
+    options->is_part = true;
+    if (sscanf(value, "%" SCNu64 "/%" SCNu64, &options->part, &options->part_count) != 2 ||
+        options->part >= options->part_count)
+        return error_set(error, ERROR_USAGE, "--part %s: not I/N", value);
     return 0;
 }
 
@@ -115,6 +129,8 @@ static int take_option(void *context, int option, struct error *error)
         return number_option("--jobs", optarg, 1, JOBS_MAX, &options->jobs, error);
     case OPTION_SANDBOX:
         return option_take_sandbox(optarg, &options->sandbox, error);
+    case OPTION_PART:
+        return take_part(options, optarg, error);
     case OPTION_JSON:
         options->json = true;
         return 0;
@@ -142,6 +158,17 @@ static bool is_file(const char *path)
     return stat(path, &status) != 0 ? strcmp(path, "-") != 0 : S_ISREG(status.st_mode);
 }
 
+static int check_sources(struct replay_options *options, struct error *error)
+{
+    if (options->source_count == 0)
+        return error_set(error, ERROR_USAGE,
+                         "give one slogfile or transcript, or several, or - for stdin");
+    for (size_t i = 0; i < options->source_count && options->jobs > 1; i++)
+        if (!is_file(options->sources[i]))
+            return error_set(error, ERROR_USAGE, "--jobs wants files, which each job reads itself");
+    return 0;
+}
+
 static int check(struct replay_options *options, int argc, char **argv, struct error *error)
 {
     if (options->help)
@@ -152,12 +179,9 @@ static int check(struct replay_options *options, int argc, char **argv, struct e
         return check_stored(options, argc - optind, argv + optind, error);
     if (options->from_start || options->export != NULL)
         return error_set(error, ERROR_USAGE, "--from-start and --export want --store DIR");
-    if (argc - optind != 1)
-        return error_set(error, ERROR_USAGE, "give one slogfile or transcript, or - for stdin");
-    options->transcript = argv[optind];
-    if (options->jobs > 1 && !is_file(options->transcript))
-        return error_set(error, ERROR_USAGE, "--jobs wants a file, which each job reads itself");
-    return 0;
+    options->sources = argv + optind;
+    options->source_count = (size_t)(argc - optind);
+    return check_sources(options, error);
 }
 
 int replay_options_parse(struct replay_options *options, int argc, char **argv, struct error *error)
@@ -166,6 +190,7 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv, 
         .compute_limit = LAUNCHER_COMPUTE_LIMIT_DEFAULT,
         .timeout_ms = OPTION_TIMEOUT_MS_DEFAULT,
         .jobs = 1,
+        .part_count = 1,
     };
     if (option_take_all(argc, argv, long_options, take_option, options, error) != 0)
         return -1;

@@ -15,7 +15,8 @@ struct replay_options {
     size_t vat_count;
     char **bundles; /* paths; owned array */
     size_t bundle_count;
-    const char *transcript; /* path, or "-"; NULL with `store` */
+    char **sources; /* paths, or "-"; borrowed from argv; none with `store` */
+    size_t source_count;
     const char *store;      /* folder; NULL: none */
     const char *stored_vat; /* ID or name of the vat in it */
     const char *export;     /* where its transcript is written to instead of replayed; NULL: not */
@@ -28,6 +29,8 @@ struct replay_options {
     uint64_t instruction_limit; /* machine instructions for each delivery; 0: none */
     uint64_t timeout_ms;        /* for a delivery; 0: none */
     uint64_t jobs;              /* vats that are replayed at the same time; at least 1 */
+    bool is_part;               /* of the work of another gaspipe replay; replay_children.h */
+    uint64_t part, part_count;  /* which, from 0, and of how many; 0 of 1: all */
 };
 
 extern const char replay_options_help[];

@@ -6,15 +6,16 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "supervisor/replay/replay_vat.h"
-
-/* What gaspipe replay prints on stdout. 0, or -1 with ERROR_SYSTEM. */
+#include "supervisor/replay/replay_result.h"
 
 /*
- * The vats as they stand at the end, a line for each and a sum, and before
- * these what differs, both sides. `file` is how messages name the transcript.
+ * Prints on stdout what gaspipe replay found: where vats differ, both sides; a line for each
+ * vat; a sum. 0, or -1 with ERROR_SYSTEM.
  */
-int replay_output(struct replay_vat *const *vats, size_t count, const char *file, bool json,
+int replay_output(struct replay_result *const *results, size_t count, bool json,
                   struct error *error);
+
+/* As JSON lines for replay_children.h: each difference just before its vat, and no sum. */
+int replay_output_part(struct replay_result *const *results, size_t count, struct error *error);
 
 #endif

@@ -221,7 +221,7 @@ static int print(struct playback *playback, struct error *error)
 
     if (recording_file_is_torn(playback->file))
         log_line("%s ends in the midst of a frame; what is before it was replayed",
-                 playback->options->transcript);
+                 playback->options->sources[0]);
     if (playback->options->json)
         put_json(&out, playback);
     else
@@ -244,12 +244,12 @@ static int open_snapshot(const struct playback *playback, int *fd, struct error 
     *fd = -1;
     if (!playback->head.from_snapshot)
         return 0;
-    recording_snapshot_path(path, sizeof path, playback->options->transcript);
+    recording_snapshot_path(path, sizeof path, playback->options->sources[0]);
     *fd = open(path, O_RDONLY | O_CLOEXEC);
     if (*fd >= 0)
         return 0;
     return error_set(error, ERROR_INPUT, "%s: %m; %s went on from this snapshot", path,
-                     playback->options->transcript);
+                     playback->options->sources[0]);
 }
 
 /* Without the sandbox: a recorded command may name files, a script or a snapshot. */
@@ -275,7 +275,7 @@ static int start_worker(struct playback *playback, struct error *error)
 
 static int play_all(struct playback *playback, struct error *error)
 {
-    playback->file = recording_file_open(playback->options->transcript, &playback->head, error);
+    playback->file = recording_file_open(playback->options->sources[0], &playback->head, error);
     if (playback->file == NULL || start_worker(playback, error) != 0 ||
         play(playback, error) != 0 || print(playback, error) != 0)
         return -1;
@@ -284,7 +284,7 @@ static int play_all(struct playback *playback, struct error *error)
     /* Nothing was compared: that must not look like a check that was passed. */
     if (playback->commands == 0)
         return error_set(error, ERROR_INPUT, "%s: there is no command in it",
-                         playback->options->transcript);
+                         playback->options->sources[0]);
     return 0;
 }
 

@@ -11,54 +11,36 @@
 
 #include "slog/model/describe.h"
 #include "supervisor/process/fingerprint.h"
-#include "supervisor/replay/replay_upgrade.h"
+#include "supervisor/replay/bundle_check.h"
 
-struct replay_vat *replay_vat_new(struct scan_span id, const struct replay_host *host,
+struct replay_vat *replay_vat_new(struct scan_span id, const struct replay_context *context,
                                   struct error *error)
 {
     struct replay_vat *vat = calloc(1, sizeof *vat);
 
     if (vat != NULL)
         vat->snapshot_fd = -1;
-    if (vat == NULL || (vat->id = strndup(id.at, id.length)) == NULL ||
-        (vat->name = strdup("")) == NULL) {
+    if (vat == NULL || (vat->result.id = strndup(id.at, id.length)) == NULL ||
+        (vat->result.name = strdup("")) == NULL) {
         replay_vat_free(vat);
         error_memory(error, "a vat");
         return NULL;
     }
-    vat->worker.host = host;
+    vat->context = context;
+    vat->worker.host = &context->host;
     return vat;
-}
-
-void replay_vat_take_over(struct replay_vat *vat, const struct replay_vat *other)
-{
-    vat->state = other->state;
-    memcpy(vat->why, other->why, sizeof vat->why);
-    vat->difference.aspect = other->difference.aspect;
-    vat->difference.line = other->difference.line;
-    vat->difference.delivery_num = other->difference.delivery_num;
-    vat->difference.syscall_num = other->difference.syscall_num;
-    vat->delivery_num = other->delivery_num;
-    vat->deliveries = other->deliveries;
-    vat->syscalls = other->syscalls;
-    vat->computed = other->computed;
-    vat->computrons = other->computrons;
-    vat->counted = other->counted;
-    vat->instructions = other->instructions;
-    vat->snapshots = other->snapshots;
-    vat->cut = other->cut;
 }
 
 struct replay_owner replay_vat_owner(const struct replay_vat *vat)
 {
-    return (struct replay_owner){.id = vat->id, .name = vat->name, .bundle = &vat->bundle};
+    return (struct replay_owner){
+        .id = vat->result.id, .name = vat->result.name, .bundle = &vat->bundle.json};
 }
 
 void replay_vat_close(struct replay_vat *vat)
 {
     replay_worker_end(&vat->worker);
-    if (vat->state != REPLAY_SKIPPED && vat->state != REPLAY_DIFFERS)
-        vat->state = REPLAY_OVER;
+    vat->state = REPLAY_OVER;
 }
 
 void replay_vat_free(struct replay_vat *vat)
@@ -66,17 +48,11 @@ void replay_vat_free(struct replay_vat *vat)
     if (vat == NULL)
         return;
     replay_worker_end(&vat->worker);
-    buf_free(&vat->bundle);
-    buf_free(&vat->upgrade);
-    buf_free(&vat->before);
+    replay_bundle_free(&vat->bundle);
     if (vat->snapshot_fd >= 0)
         close(vat->snapshot_fd);
     buf_free(&vat->snapshot_hash);
-    buf_free(&vat->description);
-    buf_free(&vat->difference.recorded);
-    buf_free(&vat->difference.replayed);
-    free(vat->id);
-    free(vat->name);
+    replay_result_free(&vat->result);
     free(vat);
 }
 
@@ -84,15 +60,34 @@ int replay_vat_skip(struct replay_vat *vat, const char *format, ...)
 {
     va_list args;
 
-    replay_worker_end(&vat->worker);
-    vat->state = REPLAY_SKIPPED;
+    replay_vat_close(vat);
+    vat->result.status = REPLAY_SKIPPED;
     va_start(args, format);
-    vsnprintf(vat->why, sizeof vat->why, format, args);
+    vsnprintf(vat->result.why, sizeof vat->result.why, format, args);
     va_end(args);
     return 0;
 }
 
-/* ---- between deliveries ---- */
+int replay_vat_differ(struct replay_vat *vat, struct error *error)
+{
+    const struct difference *difference = &vat->result.difference;
+
+    replay_vat_close(vat);
+    vat->result.status = REPLAY_DIFFERS;
+    vat->result.file = strdup(vat->context->source->name);
+    if (vat->result.file == NULL || buf_failed(&difference->recorded) ||
+        buf_failed(&difference->replayed))
+        return error_memory(error, "a difference");
+    return 0;
+}
+
+void replay_vat_start_afresh(struct replay_vat *vat)
+{
+    replay_worker_end(&vat->worker);
+    vat->state = REPLAY_FRESH;
+}
+
+/* ---- its bundle ---- */
 
 static int keep_name(struct replay_vat *vat, struct scan_span name, struct error *error)
 {
@@ -101,65 +96,78 @@ static int keep_name(struct replay_vat *vat, struct scan_span name, struct error
     if (name.at == NULL)
         return 0;
     describe_string(name, &text);
-    free(vat->name);
-    vat->name = buf_string(&text) != NULL ? text.data : NULL;
-    return vat->name != NULL ? 0 : error_memory(error, "a vat's name");
+    free(vat->result.name);
+    vat->result.name = buf_string(&text) != NULL ? text.data : NULL;
+    return vat->result.name != NULL ? 0 : error_memory(error, "a vat's name");
 }
 
-int replay_vat_keep_bundle(struct replay_vat *vat, struct scan_span bundle, struct error *error)
+/* A bundle out of the user's files, where the source has none that is whole. */
+static const struct buf *find_given(const struct replay_vat *vat, struct scan_span json,
+                                    struct scan_span id)
 {
-    buf_clear(&vat->bundle);
-    buf_append(&vat->bundle, bundle.at, bundle.length);
-    /* The zeros terminate it, too. */
-    if (buf_reserve(&vat->bundle, SCAN_PADDING) != 0 || buf_failed(&vat->bundle))
-        return error_memory(error, "a bundle");
-    memset(vat->bundle.data + bundle.length, 0, SCAN_PADDING);
-    return 0;
+    const struct replay_bundles *bundles = &vat->context->bundles;
+    struct scan_span hash = scan_string(scan_get(json, "endoZipBase64Sha512"));
+    char named[160];
+
+    if (id.at == NULL && hash.at != NULL && hash.length < sizeof named - 3) {
+        snprintf(named, sizeof named, "b1-%.*s", (int)hash.length, hash.at);
+        id = (struct scan_span){named, strlen(named)};
+    }
+    if (id.at != NULL && replay_bundles_find(bundles, id) != NULL)
+        return replay_bundles_find(bundles, id);
+    return replay_bundles_find_vat(bundles, vat->result.id, vat->result.name);
 }
 
-int replay_vat_start_afresh(struct replay_vat *vat)
-{
-    replay_worker_end(&vat->worker);
-    vat->state = REPLAY_FRESH;
-    return 0;
-}
-
-static int take_create(struct replay_vat *vat, const struct transcript_step *step,
+/* Takes the bundle of a create-vat line, or another that stands in for it. */
+static int take_bundle(struct replay_vat *vat, const struct source_event *event,
                        struct error *error)
 {
-    struct scan_span manager = step->manager_type;
+    bool whole =
+        event->bundle.at != NULL && bundle_check(event->bundle, vat->missing, sizeof vat->missing);
+    const struct buf *given = whole ? NULL : find_given(vat, event->bundle, event->bundle_id);
 
-    if (keep_name(vat, step->name, error) != 0)
-        return -1;
-    if (step->json.at != NULL) {
-        buf_clear(&vat->upgrade); /* it is this one */
-        if (replay_vat_keep_bundle(vat, step->json, error) != 0)
-            return -1;
+    if (given != NULL) {
+        vat->missing[0] = '\0';
+        return replay_bundle_set(&vat->bundle, (struct scan_span){given->data, given->length},
+                                 error);
     }
+    if (whole)
+        return replay_bundle_set(&vat->bundle, event->bundle, error);
+    if (event->bundle.at != NULL)
+        buf_free(&vat->bundle.json);
+    return 0;
+}
+
+static int take_create(struct replay_vat *vat, const struct source_event *event,
+                       struct error *error)
+{
+    struct scan_span manager = event->manager_type;
+
+    if (keep_name(vat, event->name, error) != 0 || take_bundle(vat, event, error) != 0)
+        return -1;
     if (manager.at != NULL && !scan_is(manager, "xsnap") && !scan_is(manager, "xs-worker"))
         return replay_vat_skip(vat, "it ran in no worker process, but under the manager \"%.*s\"",
                                (int)(manager.length < 64 ? manager.length : 64), manager.at);
-    return replay_vat_start_afresh(vat);
+    replay_vat_start_afresh(vat);
+    return 0;
 }
 
-int replay_vat_differ(struct replay_vat *vat, enum replay_aspect aspect,
-                      const struct transcript_step *step, struct scan_span recorded,
-                      struct scan_span replayed, struct error *error)
+int replay_vat_upgrade(struct replay_vat *vat, struct error *error)
 {
-    struct replay_difference *difference = &vat->difference;
+    const struct buf *upgrade = &vat->bundle.upgrade, *given;
+    struct scan_span id = {upgrade->data, upgrade->length};
 
-    replay_worker_end(&vat->worker);
-    vat->state = REPLAY_DIFFERS;
-    difference->aspect = aspect;
-    difference->line = step->line;
-    difference->delivery_num = step->delivery_num;
-    difference->syscall_num = step->syscall_num;
-    if (recorded.at != NULL)
-        buf_append(&difference->recorded, recorded.at, recorded.length);
-    if (replayed.at != NULL)
-        buf_append(&difference->replayed, replayed.at, replayed.length);
-    if (buf_failed(&difference->recorded) || buf_failed(&difference->replayed))
-        return error_memory(error, "a difference");
+    if (replay_bundle_is_outdated(&vat->bundle)) {
+        given = replay_bundles_find(&vat->context->bundles, id);
+        if (given == NULL)
+            return replay_vat_skip(vat,
+                                   "it was upgraded to a bundle that the file does not hold; give "
+                                   "it with --bundle: %.*s",
+                                   (int)(id.length < 140 ? id.length : 140), id.at);
+        return replay_bundle_upgrade(&vat->bundle, (struct scan_span){given->data, given->length},
+                                     error);
+    }
+    buf_clear(&vat->bundle.upgrade);
     return 0;
 }
 
@@ -190,66 +198,65 @@ static bool is_sha256(struct scan_span hash)
     return hash.length == FINGERPRINT_HEX_SIZE - 1;
 }
 
-static int compare_snapshot(struct replay_vat *vat, const struct transcript_step *step,
+static int compare_snapshot(struct replay_vat *vat, const struct source_event *event,
                             struct error *error)
 {
-    struct transcript_step place = *step;
     char path[32], hash[FINGERPRINT_HEX_SIZE];
 
-    if (!is_sha256(step->hash))
+    if (!is_sha256(event->hash))
         return 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", vat->snapshot_fd);
     if (fingerprint_hash(path, hash, error) != 0)
         return -1;
-    place.delivery_num = vat->delivery_num;
-    if (!scan_is(step->hash, hash))
-        return replay_vat_differ(vat, REPLAY_SNAPSHOT, &place, step->hash,
-                                 (struct scan_span){hash, strlen(hash)}, error);
-    vat->snapshots++;
-    return 0;
+    if (scan_is(event->hash, hash)) {
+        vat->result.counts.snapshots++;
+        return 0;
+    }
+    vat->result.difference.line = event->line;
+    difference_set(&vat->result.difference, COMPARE_SNAPSHOT, event->hash,
+                   (struct scan_span){hash, strlen(hash)});
+    return replay_vat_differ(vat, error);
 }
 
-static int take_saved(struct replay_vat *vat, const struct transcript_step *step,
-                      struct error *error)
+static int take_saved(struct replay_vat *vat, const struct source_event *event, struct error *error)
 {
     const struct replay_owner owner = replay_vat_owner(vat);
 
     if (vat->state == REPLAY_STORED) /* once more, with nothing delivered between */
-        return keep_hash(vat, step->hash, error);
+        return keep_hash(vat, event->hash, error);
     if (vat->state != REPLAY_LIVE)
         return 0;
     if (open_snapshot(vat, error) != 0 ||
         replay_worker_save(&vat->worker, &owner, vat->snapshot_fd, error) != 0 ||
-        keep_hash(vat, step->hash, error) != 0)
+        keep_hash(vat, event->hash, error) != 0)
         return -1;
-    return compare_snapshot(vat, step, error);
+    return compare_snapshot(vat, event, error);
 }
 
-/* One that the store has; every other has to have been made here before. */
-static int fetch_snapshot(struct replay_vat *vat, struct scan_span hash, struct error *error)
+/* Gets the snapshot from the source, unless it is the one that was made here last. */
+static int fetch_snapshot(struct replay_vat *vat, struct scan_span hash, bool *found,
+                          struct error *error)
 {
-    char text[STORE_HASH_SIZE];
+    struct source *source = vat->context->source;
+    const struct buf *kept = &vat->snapshot_hash;
 
-    if (!is_sha256(hash))
+    *found = vat->snapshot_fd >= 0 && hash.at != NULL && hash.length == kept->length &&
+             memcmp(hash.at, kept->data, hash.length) == 0;
+    if (*found || !is_sha256(hash) || source->operations->read_snapshot == NULL)
         return 0;
-    memcpy(text, hash.at, hash.length);
-    text[hash.length] = '\0';
     if (open_snapshot(vat, error) != 0 || keep_hash(vat, hash, error) != 0)
         return -1;
-    return store_snapshot_read(vat->worker.host->store, text, vat->snapshot_fd, error);
+    return source->operations->read_snapshot(source, hash, vat->snapshot_fd, found, error);
 }
 
-static int take_loaded(struct replay_vat *vat, const struct transcript_step *step,
+static int take_loaded(struct replay_vat *vat, const struct source_event *event,
                        struct error *error)
 {
-    const struct buf *hash = &vat->snapshot_hash;
+    bool found;
 
-    if (vat->state == REPLAY_SKIPPED)
-        return 0;
-    if (vat->worker.host->store != NULL && fetch_snapshot(vat, step->hash, error) != 0)
+    if (fetch_snapshot(vat, event->hash, &found, error) != 0)
         return -1;
-    if (step->hash.at == NULL || step->hash.length != hash->length || vat->snapshot_fd < 0 ||
-        memcmp(step->hash.at, hash->data, hash->length) != 0)
+    if (!found)
         return replay_vat_skip(vat, "the file does not hold the snapshot that its worker was "
                                     "started from, nor how that came to be");
     replay_worker_end(&vat->worker);
@@ -257,33 +264,32 @@ static int take_loaded(struct replay_vat *vat, const struct transcript_step *ste
     return 0;
 }
 
-/* A start behind the loading of a snapshot is that one's. */
-static int take_start(struct replay_vat *vat)
-{
-    if (vat->state == REPLAY_SKIPPED || vat->state == REPLAY_STORED)
-        return 0;
-    return replay_vat_start_afresh(vat);
-}
+/* ---- events ---- */
 
-int replay_vat_take(struct replay_vat *vat, const struct transcript_step *step, struct error *error)
+int replay_vat_take(struct replay_vat *vat, const struct source_event *event, struct error *error)
 {
-    if (vat->state == REPLAY_DIFFERS)
+    if (vat->result.status == REPLAY_DIFFERS)
         return 0;
-    switch (step->kind) {
-    case TRANSCRIPT_CREATE:
-        return take_create(vat, step, error);
-    case TRANSCRIPT_UPGRADE:
-        return replay_upgrade_note(vat, step->bundle_id, error);
-    case TRANSCRIPT_START:
-        return take_start(vat);
-    case TRANSCRIPT_SNAPSHOT_SAVED:
-        return take_saved(vat, step, error);
-    case TRANSCRIPT_SNAPSHOT_LOADED:
-        return take_loaded(vat, step, error);
-    case TRANSCRIPT_TERMINATE:
+    switch (event->kind) {
+    case SOURCE_CREATE:
+        if (vat->result.status == REPLAY_SKIPPED)
+            vat->result.status = REPLAY_SAME;
+        return take_create(vat, event, error);
+    case SOURCE_UPGRADE:
+        return replay_bundle_note_upgrade(&vat->bundle, event->bundle_id, error);
+    case SOURCE_START:
+        /* A start behind the loading of a snapshot is that one's. */
+        if (vat->result.status != REPLAY_SKIPPED && vat->state != REPLAY_STORED)
+            replay_vat_start_afresh(vat);
+        return 0;
+    case SOURCE_SNAPSHOT_SAVED:
+        return take_saved(vat, event, error);
+    case SOURCE_SNAPSHOT_LOADED:
+        return vat->result.status == REPLAY_SKIPPED ? 0 : take_loaded(vat, event, error);
+    case SOURCE_TERMINATE:
         replay_vat_close(vat);
         return 0;
     default:
-        return 0; /* of a delivery that is not replayed */
+        return 0;
     }
 }

@@ -7,74 +7,47 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "supervisor/replay/replay_bundle.h"
+#include "supervisor/replay/replay_bundles.h"
+#include "supervisor/replay/replay_result.h"
 #include "supervisor/replay/replay_worker.h"
-#include "supervisor/replay/transcript.h"
+#include "supervisor/replay/source/source.h"
 
 /*
- * One vat that is replayed: a worker that is sent what the vat was sent, and
- * what it asks and answers beside what was recorded.
+ * One vat that is replayed: a worker that is sent what the vat was sent, and what it asks and
+ * answers beside what was recorded. Here is what happens between deliveries.
  */
+
+/* What all vats of a replay share; borrowed by each. */
+struct replay_context {
+    struct replay_host host; /* of their workers */
+    struct source *source;
+    struct replay_bundles bundles; /* that the source names and does not hold */
+    struct compare_rules rules;
+};
 
 /* Where a vat's replay stands. */
 enum replay_state {
-    REPLAY_FRESH,   /* the next delivery starts its worker, afresh */
-    REPLAY_STORED,  /* the next delivery starts its worker, from the snapshot */
-    REPLAY_LIVE,    /* its worker waits for a delivery */
-    REPLAY_OVER,    /* it was terminated, or its worker ended as recorded */
-    REPLAY_SKIPPED, /* it cannot be replayed from here on; `why` says why */
-    REPLAY_DIFFERS, /* `difference` says where */
-};
-
-enum replay_aspect {
-    REPLAY_SYSCALL,
-    REPLAY_RESULT,
-    REPLAY_COMPUTRONS,
-    REPLAY_INSTRUCTIONS,
-    REPLAY_SNAPSHOT, /* the SHA-256 of a snapshot, and so the whole heap */
-};
-
-/* The first difference of a vat. */
-struct replay_difference {
-    enum replay_aspect aspect;
-    uint64_t line; /* of the file */
-    int64_t delivery_num;
-    int64_t syscall_num; /* of REPLAY_SYSCALL, from 0 in the delivery */
-    struct buf recorded; /* JSON; empty: there was none */
-    struct buf replayed; /* JSON; empty: there was none */
+    REPLAY_FRESH,  /* the next delivery starts its worker, afresh */
+    REPLAY_STORED, /* the next delivery starts its worker, from the snapshot */
+    REPLAY_LIVE,   /* its worker waits for a delivery */
+    REPLAY_OVER,   /* nothing more is delivered to it */
 };
 
 struct replay_vat {
-    char *id;   /* "v1" */
-    char *name; /* "" when the file does not say */
+    const struct replay_context *context;
     enum replay_state state;
-    char why[256];
-    struct replay_difference difference;
-
-    struct buf bundle;  /* JSON, terminated; empty: the file has none */
-    struct buf upgrade; /* the ID of the bundle that it is upgraded to; empty: to none */
-    struct buf before;  /* its bundle before the upgrade, while that may fail */
+    struct replay_result result;
+    struct replay_bundle bundle;
+    char missing[REPLAY_WHY_SIZE]; /* why it has no bundle; "": the source has none of it */
     struct replay_worker worker;
-    int snapshot_fd;          /* of the last snapshot; -1: none was made yet */
+    int snapshot_fd;          /* of the last snapshot; -1: there is none */
     struct buf snapshot_hash; /* its SHA-256, as recorded */
-    int64_t delivery_num;     /* of the last delivery */
-    struct buf description;   /* of the delivery in hand */
-
-    /* What was the same. */
-    int64_t deliveries, syscalls;
-    int64_t computed;     /* deliveries whose computrons were compared, */
-    int64_t computrons;   /* and their sum */
-    int64_t counted;      /* deliveries whose instructions were compared, */
-    int64_t instructions; /* and their sum */
-    int64_t snapshots;    /* whose hashes were the same */
-    int64_t cut;          /* deliveries that the recording does not finish */
 };
 
-/* The host is borrowed. NULL when memory ran out. */
-struct replay_vat *replay_vat_new(struct scan_span id, const struct replay_host *host,
+/* NULL when memory ran out. */
+struct replay_vat *replay_vat_new(struct scan_span id, const struct replay_context *context,
                                   struct error *error);
-
-/* How another one of that ID stands is how it stands, but for texts, and without a worker. */
-void replay_vat_take_over(struct replay_vat *vat, const struct replay_vat *other);
 
 /* Ends its worker: nothing more is delivered to it. */
 void replay_vat_close(struct replay_vat *vat);
@@ -82,30 +55,23 @@ void replay_vat_close(struct replay_vat *vat);
 /* Closes and frees. NULL is allowed. */
 void replay_vat_free(struct replay_vat *vat);
 
-/* Takes a step other than those of a delivery. -1 with ERROR_SYSTEM. */
-int replay_vat_take(struct replay_vat *vat, const struct transcript_step *step,
-                    struct error *error);
+/* Takes an event other than a delivery. -1 with ERROR_INPUT or ERROR_SYSTEM. */
+int replay_vat_take(struct replay_vat *vat, const struct source_event *event, struct error *error);
 
-/*
- * Delivers, reading the transcript up to the delivery's result. A difference is
- * no failure: it is in the vat. -1 when the system failed or the file is bad.
- */
-int replay_vat_deliver(struct replay_vat *vat, const struct transcript_step *step,
-                       struct error *error);
-
-/* Notes its first difference and ends its worker. A side that is no span: there was none. */
-int replay_vat_differ(struct replay_vat *vat, enum replay_aspect aspect,
-                      const struct transcript_step *step, struct scan_span recorded,
-                      struct scan_span replayed, struct error *error);
-
-/* A copy of the bundle is its own from now on. */
-int replay_vat_keep_bundle(struct replay_vat *vat, struct scan_span bundle, struct error *error);
+/* Its result is a difference, which was noted in it, and its worker ends. -1: memory ran out. */
+int replay_vat_differ(struct replay_vat *vat, struct error *error);
 
 /* Its names and bundle, as its worker wants them; borrowed. */
 struct replay_owner replay_vat_owner(const struct replay_vat *vat);
 
 /* The recorded worker was started anew, without a snapshot. */
-int replay_vat_start_afresh(struct replay_vat *vat);
+void replay_vat_start_afresh(struct replay_vat *vat);
+
+/*
+ * The bundle that a noted upgrade is to is the vat's from now on. Where it is not to be had,
+ * the vat is skipped. -1 with ERROR_INPUT or ERROR_SYSTEM.
+ */
+int replay_vat_upgrade(struct replay_vat *vat, struct error *error);
 
 /* It cannot be replayed from here on, and why. Returns 0. */
 int replay_vat_skip(struct replay_vat *vat, const char *format, ...)

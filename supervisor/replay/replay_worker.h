@@ -7,28 +7,20 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "store/store.h"
+#include "base/json/scan.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/session.h"
-#include "supervisor/replay/transcript.h"
 #include "supervisor/runtime/vat_runtime.h"
 
-struct replay_bundles;
 struct warm_starts;
 
-/* What a replay works with. */
+/* What the workers of a replay have in common. */
 struct replay_host {
     uv_loop_t *loop;
     const struct launcher *launcher;
     struct vat_runtimes *runtimes;
-    struct warm_starts
-        *warm; /* from which fresh workers start; NULL: they evaluate their runtime */
-    const struct replay_bundles *bundles; /* that vats are upgraded to */
-    struct transcript *transcript;
-    uint64_t timeout_ms;       /* for each answer of a worker; 0: none */
-    struct store *store;       /* that has the snapshots; NULL: none */
-    const char *fingerprint;   /* of what counts instructions here; NULL: nothing does */
-    bool compare_instructions; /* the session was counted under the same fingerprint */
+    struct warm_starts *warm; /* that workers start from; NULL: they evaluate their runtime */
+    uint64_t timeout_ms;      /* for each answer of a worker; 0: none */
 };
 
 /* The worker of a vat that is replayed. Errors are ERROR_SYSTEM. */

@@ -188,7 +188,7 @@ int recorded_delivery_fetch(struct recorded_delivery *recorded, struct store *st
     if (store_transcript_get(store, vat, incarnation, position, &recorded->text, &found, error) !=
         0)
         return -1;
-    if (found && recorded_delivery_parse(recorded, (uint64_t)position, error) == 0 &&
+    if (found && recorded_delivery_parse(recorded, (uint64_t)position + 2, error) == 0 &&
         recorded->result.status.at != NULL)
         return 0;
     return error_set(error, ERROR_SYSTEM,

@@ -57,7 +57,10 @@ struct recorded_delivery {
  */
 int recorded_delivery_parse(struct recorded_delivery *recorded, uint64_t line, struct error *error);
 
-/* The entry that a store has at this position. -1 with ERROR_SYSTEM. */
+/*
+ * The entry that a store has at this position. Its line is that in an exported transcript,
+ * behind the create-vat line. -1 with ERROR_SYSTEM.
+ */
 int recorded_delivery_fetch(struct recorded_delivery *recorded, struct store *store, int64_t vat,
                             int64_t incarnation, int64_t position, struct error *error);
 

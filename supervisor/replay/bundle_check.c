@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/replay/bundle_check.h"
+
+#include <openssl/evp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hex.h"
+#include "base/json/json_value.h"
+
+enum { SHA512_SIZE = 64, SHA512_HEX_SIZE = 2 * SHA512_SIZE + 1, SHOWN_MAX = 128 };
+
+/*
+ * The archive inside a bundle is a zip file whose members are stored as they are (PKWARE's
+ * APPNOTE.TXT 6.3.10, 4.3): members' data behind local headers, and a directory at the end.
+ */
+enum {
+    END_SIGNATURE = 0x06054b50,
+    END_SIZE = 22,
+    END_ENTRIES = 10, /* offsets in the record */
+    END_DIRECTORY = 16,
+    ENTRY_SIGNATURE = 0x02014b50,
+    ENTRY_SIZE = 46,
+    ENTRY_METHOD = 10,
+    ENTRY_LENGTH = 24,
+    ENTRY_NAME = 28,
+    ENTRY_EXTRA = 30,
+    ENTRY_COMMENT = 32,
+    ENTRY_LOCAL = 42,
+    LOCAL_SIZE = 30,
+    LOCAL_NAME = 26,
+    LOCAL_EXTRA = 28,
+};
+
+struct archive {
+    unsigned char *bytes; /* owned */
+    size_t length;
+};
+
+struct zip_member {
+    const unsigned char *bytes;
+    size_t length;
+};
+
+static uint32_t number_at(const unsigned char *at, int size)
+{
+    uint32_t number = 0;
+
+    for (int i = size; i > 0; i--)
+        number = number << 8 | at[i - 1];
+    return number;
+}
+
+/* ---- members ---- */
+
+/* Where the data of the member is whose directory entry is at `entry`. */
+static bool member_at(const struct archive *archive, const unsigned char *entry,
+                      struct zip_member *member)
+{
+    size_t local = number_at(entry + ENTRY_LOCAL, 4), start;
+
+    member->length = number_at(entry + ENTRY_LENGTH, 4);
+    if (number_at(entry + ENTRY_METHOD, 2) != 0 || local + LOCAL_SIZE > archive->length)
+        return false;
+    start = local + LOCAL_SIZE + number_at(archive->bytes + local + LOCAL_NAME, 2) +
+            number_at(archive->bytes + local + LOCAL_EXTRA, 2);
+    member->bytes = archive->bytes + start;
+    return start <= archive->length && member->length <= archive->length - start;
+}
+
+static bool find_member(const struct archive *archive, const char *name, struct zip_member *member)
+{
+    const unsigned char *end = archive->bytes + archive->length - END_SIZE;
+    size_t place, left;
+
+    if (archive->length < END_SIZE || number_at(end, 4) != END_SIGNATURE)
+        return false;
+    left = number_at(end + END_ENTRIES, 2);
+    place = number_at(end + END_DIRECTORY, 4);
+    for (; left > 0 && place + ENTRY_SIZE <= archive->length; left--) {
+        const unsigned char *entry = archive->bytes + place;
+        size_t length = number_at(entry + ENTRY_NAME, 2);
+
+        if (number_at(entry, 4) != ENTRY_SIGNATURE || length > archive->length - place - ENTRY_SIZE)
+            return false;
+        if (length == strlen(name) && memcmp(entry + ENTRY_SIZE, name, length) == 0)
+            return member_at(archive, entry, member);
+        place += ENTRY_SIZE + length + number_at(entry + ENTRY_EXTRA, 2) +
+                 number_at(entry + ENTRY_COMMENT, 2);
+    }
+    return false;
+}
+
+/* Whether the member has this SHA-512, in hexadecimal digits. */
+static bool has_hash(const struct zip_member *member, const char *expected, size_t length)
+{
+    unsigned char hash[SHA512_SIZE];
+    char hex[SHA512_HEX_SIZE];
+
+    if (EVP_Digest(member->bytes, member->length, hash, NULL, EVP_sha512(), NULL) != 1)
+        return false;
+    hex_write(hex, hash, sizeof hash);
+    return length == sizeof hex - 1 && memcmp(hex, expected, length) == 0;
+}
+
+/* ---- the compartment map ---- */
+
+static bool check_module(const struct archive *archive, const char *compartment,
+                         const json_t *module, char *why, size_t size)
+{
+    const char *location = json_string_value(json_object_get(module, "location"));
+    const char *hash = json_string_value(json_object_get(module, "sha512"));
+    struct zip_member member;
+    char path[1024];
+    int length;
+
+    if (location == NULL || hash == NULL)
+        return true; /* it is another compartment's, or has no hash */
+    length = snprintf(path, sizeof path, "%s/%s", compartment, location);
+    if (length > 0 && (size_t)length < sizeof path && find_member(archive, path, &member) &&
+        has_hash(&member, hash, strlen(hash)))
+        return true;
+    snprintf(why, size, "its bundle is damaged: the bytes of %.*s do not match their SHA-512",
+             SHOWN_MAX, path);
+    return false;
+}
+
+static bool check_modules(const struct archive *archive, const struct zip_member *map, char *why,
+                          size_t size)
+{
+    json_t *json = json_value_read((const char *)map->bytes, map->length, JSON_ALLOW_NUL, NULL);
+    const char *name, *specifier;
+    json_t *compartment, *module;
+    bool whole = true;
+
+    json_object_foreach(json_object_get(json, "compartments"), name, compartment)
+    {
+        const char *location = json_string_value(json_object_get(compartment, "location"));
+
+        json_object_foreach(json_object_get(compartment, "modules"), specifier, module)
+        {
+            whole = whole &&
+                    check_module(archive, location != NULL ? location : name, module, why, size);
+        }
+    }
+    json_decref(json);
+    return whole;
+}
+
+static bool check_archive(const struct archive *archive, struct scan_span hash, char *why,
+                          size_t size)
+{
+    struct zip_member map;
+
+    if (!find_member(archive, "compartment-map.json", &map)) {
+        snprintf(why, size, "its bundle is damaged: there is no compartment-map.json in it");
+        return false;
+    }
+    if (hash.at != NULL && !has_hash(&map, hash.at, hash.length)) {
+        snprintf(why, size, "its bundle is damaged: its bytes do not match their SHA-512, %.*s...",
+                 (int)(hash.length < 16 ? hash.length : 16), hash.at);
+        return false;
+    }
+    return check_modules(archive, &map, why, size);
+}
+
+static bool decode(struct scan_span base64, struct archive *archive)
+{
+    const size_t length = base64.length;
+    size_t blanks = 0;
+    int decoded;
+
+    archive->bytes = length > 0 && length < INT32_MAX ? malloc(length / 4 * 3 + 3) : NULL;
+    if (archive->bytes == NULL || length % 4 != 0)
+        return false;
+    decoded = EVP_DecodeBlock(archive->bytes, (const unsigned char *)base64.at, (int)length);
+    while (blanks < 2 && base64.at[length - 1 - blanks] == '=')
+        blanks++;
+    archive->length = decoded > 0 ? (size_t)decoded - blanks : 0;
+    return decoded > 0;
+}
+
+bool bundle_check(struct scan_span bundle, char *why, size_t size)
+{
+    struct scan_span format = scan_string(scan_get(bundle, "moduleFormat"));
+    struct archive archive = {0};
+    bool whole;
+
+    if (format.at == NULL) {
+        snprintf(why, size, "the source does not hold its bundle: what stands there is %s",
+                 bundle.length > 0 && bundle.at[0] == '{' ? "an object without moduleFormat"
+                                                          : "no bundle");
+        return false;
+    }
+    if (!scan_is(format, "endoZipBase64"))
+        return true;
+    whole = decode(scan_string(scan_get(bundle, "endoZipBase64")), &archive);
+    if (whole)
+        whole = check_archive(&archive, scan_string(scan_get(bundle, "endoZipBase64Sha512")), why,
+                              size);
+    else
+        snprintf(why, size, "its bundle is not whole: endoZipBase64 is no base64 text");
+    free(archive.bytes);
+    return whole;
+}

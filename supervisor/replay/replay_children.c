@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/replay/replay_children.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/array.h"
+#include "base/io.h"
+#include "base/json/json_text.h"
+#include "base/json/json_value.h"
+#include "supervisor/process/child_process.h"
+
+/* In a child: the folder that it works in, since children start in "/". */
+enum { FOLDER_FD = 3, CHILD_FDS };
+
+/* A job's process. */
+struct child {
+    struct child_process process; /* first: its callback is given this */
+    struct runner *runner;
+    const struct replay_job *job;
+    bool started;
+    int output; /* a file in memory, its stdout; -1: none */
+    int exit_status, signal_number;
+    struct replay_result **results; /* owned */
+    size_t count, capacity;
+};
+
+struct runner {
+    const struct replay_children *children;
+    uv_loop_t loop;
+    struct child *processes; /* in the order of the jobs */
+    struct child **order;    /* in that in which they start */
+    size_t next, running;
+    int folder; /* that we work in */
+    int failed;
+    struct error *error;
+};
+
+/* ---- processes ---- */
+
+static void start_more(struct runner *runner);
+
+static void child_closed(uv_handle_t *handle)
+{
+    struct child *child = (struct child *)handle;
+
+    child_process_free(&child->process);
+    child->runner->running--;
+    start_more(child->runner);
+}
+
+static void child_ended(struct child_process *process, int exit_status, int signal_number)
+{
+    struct child *child = (struct child *)process;
+
+    child->exit_status = exit_status;
+    child->signal_number = signal_number;
+    uv_close((uv_handle_t *)&process->end, child_closed);
+}
+
+/* replay, the job's options, --json, then what the user gave; to be freed. */
+static const char **make_arguments(const struct replay_children *children,
+                                   const struct replay_job *job)
+{
+    const char **arguments =
+        calloc((size_t)children->argc + REPLAY_JOB_OPTIONS + 3, sizeof *arguments);
+    size_t count = 0;
+
+    if (arguments == NULL)
+        return NULL;
+    arguments[count++] = "gaspipe";
+    arguments[count++] = "replay";
+    arguments[count++] = "--json";
+    for (int i = 0; i < REPLAY_JOB_OPTIONS && job->options[i] != NULL; i++)
+        arguments[count++] = job->options[i];
+    for (int i = 1; i < children->argc; i++)
+        arguments[count++] = children->argv[i];
+    return arguments;
+}
+
+static int start(struct runner *runner, struct child *child, struct error *error)
+{
+    const char **arguments = make_arguments(runner->children, child->job);
+    int fds[CHILD_FDS] = {-1, -1, STDERR_FILENO, runner->folder};
+    const struct child_launch launch = {
+        .path = "/proc/self/exe",
+        .arguments = (char *const *)(uintptr_t)arguments,
+        .environment = environ,
+        .fds = fds,
+        .fd_count = CHILD_FDS,
+    };
+    int result;
+
+    if (arguments == NULL)
+        return error_memory(error, "the command line");
+    child->output = fds[STDOUT_FILENO] = memfd_create("gaspipe-replay", MFD_CLOEXEC);
+    if (child->output < 0)
+        result = error_system(error, errno, "cannot make a file for a part of the replay");
+    else
+        result = child_process_start(&child->process, &runner->loop, &launch, child_ended, error);
+    free(arguments);
+    child->started = result == 0;
+    return result;
+}
+
+/* As many as may run at once; when one cannot be started, the others are not waited for. */
+static void start_more(struct runner *runner)
+{
+    const struct replay_children *children = runner->children;
+
+    while (runner->failed == 0 && runner->next < children->job_count &&
+           runner->running < children->at_once) {
+        runner->failed = start(runner, runner->order[runner->next], runner->error);
+        if (runner->failed == 0) {
+            runner->next++;
+            runner->running++;
+        }
+    }
+    for (size_t i = 0; runner->failed != 0 && i < runner->next; i++)
+        if (uv_is_active((uv_handle_t *)&runner->order[i]->process.end))
+            (void)kill(runner->order[i]->process.pid, SIGTERM); /* it may just have ended */
+}
+
+static int compare_weights(const void *left, const void *right)
+{
+    const struct child *const *a = left, *const *b = right;
+
+    if ((*a)->job->weight != (*b)->job->weight)
+        return (*a)->job->weight > (*b)->job->weight ? -1 : 1;
+    return (*a > *b) - (*a < *b);
+}
+
+/* ---- what they printed ---- */
+
+static int add_result(struct child *child, struct replay_result *result)
+{
+    struct replay_result **results =
+        array_reserve(child->results, &child->capacity, child->count + 1, sizeof *results);
+    struct replay_result *added = malloc(sizeof *added);
+
+    if (results != NULL)
+        child->results = results;
+    if (results == NULL || added == NULL) {
+        free(added);
+        return -1;
+    }
+    *added = *result;
+    *result = (struct replay_result){0};
+    results[child->count++] = added;
+    return 0;
+}
+
+/* Notes the error of a job, unless one failed further up in the source. */
+static int take_error(const json_t *line, uint64_t *first, struct error *error)
+{
+    const uint64_t number = (uint64_t)json_integer_value(json_object_get(line, "line"));
+    const char *text = json_string_value(json_object_get(line, "text"));
+
+    if (*first == 0 || number < *first) {
+        *first = number > 0 ? number : 1;
+        error_set(error, (enum error_kind)json_integer_value(json_object_get(line, "status")), "%s",
+                  text != NULL ? text : "a part of the replay failed");
+    }
+    return 0;
+}
+
+/* `result` is what the lines before have begun. */
+static int take_line(struct child *child, const char *text, size_t length,
+                     struct replay_result *result, uint64_t *first, struct error *failure,
+                     struct error *error)
+{
+    json_t *line = json_value_read(text, length, JSON_ALLOW_NUL, NULL);
+    const char *kind = json_string_value(json_object_get(line, "kind"));
+    int taken = 0;
+
+    if (kind != NULL && strcmp(kind, "error") == 0)
+        taken = take_error(line, first, failure);
+    else
+        taken = replay_result_take(result, line, error);
+    if (taken == 0 && kind != NULL && strcmp(kind, "vat") == 0 && add_result(child, result) != 0)
+        taken = error_memory(error, "the results");
+    json_decref(line);
+    return taken;
+}
+
+static int read_output(struct child *child, uint64_t *first, struct error *failure,
+                       struct error *error)
+{
+    struct replay_result result = {0};
+    struct buf output = {0};
+    size_t place = 0;
+    char path[32];
+    int status;
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", child->output);
+    status = io_read_file(path, SIZE_MAX, &output, error);
+    while (status == 0 && place < output.length) {
+        const char *text = output.data + place;
+        const char *end = memchr(text, '\n', output.length - place);
+        size_t length = end != NULL ? (size_t)(end - text) : output.length - place;
+
+        status = take_line(child, text, length, &result, first, failure, error);
+        place += length + 1;
+    }
+    replay_result_free(&result);
+    buf_free(&output);
+    return status;
+}
+
+/* Whether it came to its end; all that it has to say is then in its output. */
+static int check_end(const struct child *child, struct error *error)
+{
+    if (child->started && child->signal_number == 0)
+        return 0;
+    return error_set(error, ERROR_SYSTEM, "a part of the replay was ended by signal %d",
+                     child->signal_number);
+}
+
+/* The first result of each job, then the second of each. */
+static int order_results(struct runner *runner, struct replay_parts *parts, struct error *error)
+{
+    bool more = true;
+
+    for (size_t rank = 0; more; rank++) {
+        more = false;
+        for (size_t i = 0; i < runner->children->job_count; i++) {
+            struct child *child = &runner->processes[i];
+            struct replay_result **results;
+
+            if (rank >= child->count)
+                continue;
+            results =
+                array_reserve(parts->results, &parts->capacity, parts->count + 1, sizeof *results);
+            if (results == NULL)
+                return error_memory(error, "the results");
+            parts->results = results;
+            results[parts->count++] = child->results[rank];
+            child->results[rank] = NULL;
+            more = true;
+        }
+    }
+    return 0;
+}
+
+static int gather(struct runner *runner, struct replay_parts *parts, struct error *error)
+{
+    struct error failure;
+    uint64_t first = 0; /* line at which a job failed; 0: none did */
+
+    for (size_t i = 0; i < runner->children->job_count; i++)
+        if (check_end(&runner->processes[i], error) != 0 ||
+            read_output(&runner->processes[i], &first, &failure, error) != 0)
+            return -1;
+    if (first == 0)
+        return order_results(runner, parts, error);
+    *error = failure;
+    return -1;
+}
+
+/* ---- all of them ---- */
+
+static void free_child(struct child *child)
+{
+    for (size_t i = 0; i < child->count; i++)
+        if (child->results[i] != NULL) {
+            replay_result_free(child->results[i]);
+            free(child->results[i]);
+        }
+    free(child->results);
+    if (child->output >= 0)
+        close(child->output);
+}
+
+static int make_processes(struct runner *runner, struct error *error)
+{
+    const struct replay_children *children = runner->children;
+
+    runner->processes = calloc(children->job_count, sizeof *runner->processes);
+    runner->order = calloc(children->job_count, sizeof(struct child *));
+    if (runner->processes == NULL || runner->order == NULL)
+        return error_memory(error, "the parts of the replay");
+    for (size_t i = 0; i < children->job_count; i++) {
+        runner->processes[i] =
+            (struct child){.runner = runner, .job = &children->jobs[i], .output = -1};
+        runner->order[i] = &runner->processes[i];
+    }
+    qsort(runner->order, children->job_count, sizeof(struct child *), compare_weights);
+    return 0;
+}
+
+static int run_all(struct runner *runner, struct replay_parts *parts, struct error *error)
+{
+    int status = uv_loop_init(&runner->loop);
+
+    if (status != 0)
+        return error_set(error, ERROR_SYSTEM, "cannot start the event loop: %s",
+                         uv_strerror(status));
+    runner->error = error;
+    start_more(runner);
+    (void)uv_run(&runner->loop, UV_RUN_DEFAULT); /* until the last one is gone */
+    (void)uv_loop_close(&runner->loop);          /* nothing is open on it any more */
+    return runner->failed != 0 ? -1 : gather(runner, parts, error);
+}
+
+int replay_children_run(struct replay_parts *parts, const struct replay_children *children,
+                        struct error *error)
+{
+    struct runner runner = {.children = children};
+    int result;
+
+    *parts = (struct replay_parts){0};
+    runner.folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (runner.folder < 0)
+        return error_system(error, errno, "cannot open the folder that we are in");
+    result = make_processes(&runner, error);
+    if (result == 0)
+        result = run_all(&runner, parts, error);
+    for (size_t i = 0; runner.order != NULL && i < children->job_count; i++)
+        free_child(&runner.processes[i]);
+    free(runner.processes);
+    free(runner.order);
+    close(runner.folder);
+    return result;
+}
+
+void replay_parts_free(struct replay_parts *parts)
+{
+    for (size_t i = 0; i < parts->count; i++) {
+        replay_result_free(parts->results[i]);
+        free(parts->results[i]);
+    }
+    free(parts->results);
+    *parts = (struct replay_parts){0};
+}
+
+/* ---- in a child ---- */
+
+int replay_children_join(struct error *error)
+{
+    /* Whoever waits for it may be killed: nobody wants it then. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (fchdir(FOLDER_FD) != 0)
+        return error_system(error, errno, "cannot go to the folder of the parent");
+    close(FOLDER_FD);
+    return 0;
+}
+
+void replay_children_print_error(const struct error *problem, uint64_t line)
+{
+    struct buf out = {0};
+
+    buf_printf(&out, "{\"kind\":\"error\",\"status\":%d,\"line\":%" PRIu64 ",\"text\":",
+               (int)problem->kind, line);
+    json_text_string(&out, problem->text, strlen(problem->text));
+    buf_append_string(&out, "}\n");
+    if (!buf_failed(&out))
+        (void)io_write_all(STDOUT_FILENO, out.data, out.length); /* its status says it, too */
+    buf_free(&out);
+}

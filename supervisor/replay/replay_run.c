@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/replay/replay_run.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "supervisor/process/fingerprint.h"
+#include "supervisor/replay/replay_delivery.h"
+#include "supervisor/replay/source/line_source.h"
+#include "supervisor/replay/source/store_source.h"
+#include "supervisor/runtime/warm_start.h"
+
+static const uint64_t PROGRESS_NANOSECONDS = 5000000000;
+
+struct replay_run {
+    const struct replay_options *options;
+    uv_loop_t loop;
+    bool has_loop;
+    struct confinement confinement;
+    struct launcher launcher;
+    struct vat_runtimes runtimes;
+    struct warm_starts warm;
+    struct fingerprint fingerprint; /* when counted */
+    struct replay_context context;
+    struct replay_vat **vats;
+    struct replay_result **results; /* of the part's vats */
+    size_t vat_count, vat_capacity, result_count;
+    uint64_t line;
+    int64_t deliveries;    /* sent so far */
+    uint64_t began, shown; /* nanoseconds, uv_hrtime() */
+};
+
+/* ---- which vats ---- */
+
+/* The last one of that ID: runs of gaspipe without a store begin anew with v1. */
+static struct replay_vat *find_vat(const struct replay_run *run, struct scan_span id, size_t *index)
+{
+    for (*index = run->vat_count; *index > 0;)
+        if (scan_is(id, run->vats[--*index]->result.id))
+            return run->vats[*index];
+    return NULL;
+}
+
+/* Whether the event creates another vat than this one, whose ID it has. */
+static bool takes_over(const struct source_event *event, const struct replay_vat *vat)
+{
+    const char *name = vat->result.name;
+
+    return event->kind == SOURCE_CREATE && event->name.at != NULL && name[0] != '\0' &&
+           !scan_is(event->name, name);
+}
+
+static struct replay_vat *add_vat(struct replay_run *run, struct scan_span id, struct error *error)
+{
+    struct replay_vat **vats =
+        array_reserve(run->vats, &run->vat_capacity, run->vat_count + 1, sizeof *vats);
+    struct replay_vat *vat;
+
+    if (vats == NULL) {
+        error_memory(error, "the vats");
+        return NULL;
+    }
+    run->vats = vats;
+    vat = replay_vat_new(id, &run->context, error);
+    if (vat != NULL)
+        vats[run->vat_count++] = vat;
+    return vat;
+}
+
+static bool is_wanted(const struct replay_run *run, const struct source_event *event)
+{
+    const struct replay_options *options = run->options;
+
+    if (options->vat_count == 0)
+        return true;
+    for (size_t i = 0; i < options->vat_count; i++)
+        if (scan_is(event->vat_id, options->vats[i]) ||
+            (event->kind == SOURCE_CREATE && scan_is(event->name, options->vats[i])))
+            return true;
+    return false;
+}
+
+static bool is_there(const struct replay_run *run, const char *name)
+{
+    for (size_t i = 0; i < run->vat_count; i++)
+        if (strcmp(run->vats[i]->result.id, name) == 0 ||
+            strcmp(run->vats[i]->result.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Each --vat has to be one, or what was to be checked was not. */
+static int check_vats(const struct replay_run *run, struct error *error)
+{
+    const struct replay_options *options = run->options;
+    const char *source = run->context.source->name;
+
+    for (size_t i = 0; i < options->vat_count; i++)
+        if (!is_there(run, options->vats[i]))
+            return error_set(error, ERROR_USAGE, "--vat %s: there is no such vat in %s",
+                             options->vats[i], source);
+    if (run->vat_count == 0)
+        return error_set(error, ERROR_INPUT, "%s: there is no vat in it", source);
+    return 0;
+}
+
+/* The vats are shared out among the parts in the order in which they come. */
+static bool is_of_part(const struct replay_run *run, size_t index)
+{
+    return index % run->options->part_count == run->options->part;
+}
+
+/* ---- events ---- */
+
+static void show_progress(struct replay_run *run)
+{
+    uint64_t now = uv_hrtime();
+
+    if (now - run->shown < PROGRESS_NANOSECONDS || run->options->part > 0)
+        return;
+    run->shown = now;
+    log_line("%" PRId64 " deliveries, %zu vats, %.0f s", run->deliveries, run->vat_count,
+             (double)(now - run->began) / 1e9);
+}
+
+/*
+ * Whether the instructions that the session recorded can be compared with ours;
+ * where they cannot, it is said.
+ */
+static void begin_session(struct replay_run *run, const struct source_event *event)
+{
+    const struct scan_span recorded = event->fingerprint;
+    const char *name = run->context.source->name;
+
+    run->context.rules.session_counts_alike =
+        run->options->counted && scan_is(recorded, run->fingerprint.hash);
+    if (recorded.at == NULL || run->context.rules.session_counts_alike || run->options->part > 0)
+        return;
+    if (!run->options->counted)
+        log_line("%s:%" PRIu64 ": its instructions are not compared without --counter qemu", name,
+                 event->line);
+    else
+        log_line("%s:%" PRIu64 ": its instructions are not compared: it was recorded with another "
+                 "worker, QEMU, C library or limit (fingerprint %.*s, here %s)",
+                 name, event->line, (int)(recorded.length < 64 ? recorded.length : 64), recorded.at,
+                 run->fingerprint.hash);
+}
+
+static int take_vat_event(struct replay_run *run, struct replay_vat *vat, size_t index,
+                          const struct source_event *event, struct error *error)
+{
+    if (event->kind != SOURCE_DELIVERY)
+        return replay_vat_take(vat, event, error);
+    if (!is_of_part(run, index))
+        return 0;
+    run->deliveries++;
+    show_progress(run);
+    return replay_delivery(vat, event, error);
+}
+
+static int take_event(struct replay_run *run, const struct source_event *event, struct error *error)
+{
+    size_t index;
+    struct replay_vat *vat = find_vat(run, event->vat_id, &index);
+
+    run->line = event->line;
+    if (event->kind == SOURCE_SESSION) {
+        begin_session(run, event);
+        return 0;
+    }
+    if (vat != NULL && takes_over(event, vat)) {
+        replay_vat_close(vat);
+        vat = NULL;
+    }
+    if (vat == NULL) {
+        if (!is_wanted(run, event))
+            return 0;
+        index = run->vat_count;
+        vat = add_vat(run, event->vat_id, error);
+    }
+    return vat == NULL ? -1 : take_vat_event(run, vat, index, event, error);
+}
+
+static int take_events(struct replay_run *run, struct error *error)
+{
+    struct source *source = run->context.source;
+    struct source_event event;
+    int result;
+
+    while ((result = source->operations->next(source, &event, error)) == 1)
+        if (take_event(run, &event, error) != 0)
+            return -1;
+    if (result == 0 && source->torn && run->options->part == 0)
+        log_line("%s ends in the midst of a line; what is before it was replayed", source->name);
+    return result;
+}
+
+/* ---- all of it ---- */
+
+static int open_launcher(struct replay_run *run, struct error *error)
+{
+    const struct replay_options *options = run->options;
+
+    if (confinement_open(&run->confinement, options->sandbox, error) != 0 ||
+        launcher_open(&run->launcher, options->counted, options->compute_limit, error) != 0)
+        return -1;
+    run->launcher.confinement = &run->confinement;
+    run->launcher.instruction_limit = options->instruction_limit;
+    if (!options->counted)
+        return 0;
+    return fingerprint_take_launcher(&run->fingerprint, &run->launcher, error);
+}
+
+static int open_source(struct replay_run *run, struct error *error)
+{
+    const struct replay_options *options = run->options;
+
+    run->context.source =
+        options->store != NULL
+            ? store_source_open(options->store, options->stored_vat, options->from_start, error)
+            : line_source_open(options->sources, options->source_count, error);
+    return run->context.source == NULL ? -1 : 0;
+}
+
+static int open_all(struct replay_run *run, struct error *error)
+{
+    const struct replay_options *options = run->options;
+    int status = uv_loop_init(&run->loop);
+
+    if (status != 0)
+        return error_set(error, ERROR_SYSTEM, "cannot start the event loop: %s",
+                         uv_strerror(status));
+    run->has_loop = true;
+    run->context.host = (struct replay_host){
+        .loop = &run->loop,
+        .launcher = &run->launcher,
+        .runtimes = &run->runtimes,
+        .warm = &run->warm,
+        .timeout_ms = options->timeout_ms,
+    };
+    if (open_launcher(run, error) != 0 ||
+        replay_bundles_read(&run->context.bundles, options->bundles, options->bundle_count,
+                            error) != 0)
+        return -1;
+    /* Counts that were taken from the start and from a snapshot are not alike. */
+    if (options->counted && !options->from_start)
+        run->context.rules.fingerprint = run->fingerprint.hash;
+    return open_source(run, error);
+}
+
+/* The results of the vats that were this part's to replay. */
+static int gather_results(struct replay_run *run, struct error *error)
+{
+    run->results = calloc(run->vat_count, sizeof *run->results);
+    if (run->results == NULL)
+        return error_memory(error, "the results");
+    for (size_t i = 0; i < run->vat_count; i++)
+        if (is_of_part(run, i))
+            run->results[run->result_count++] = &run->vats[i]->result;
+    return 0;
+}
+
+struct replay_run *replay_run_new(const struct replay_options *options, struct error *error)
+{
+    struct replay_run *run = calloc(1, sizeof *run);
+
+    if (run == NULL) {
+        error_memory(error, "a replay");
+        return NULL;
+    }
+    run->options = options;
+    run->launcher.program_fd = -1;
+    return run;
+}
+
+int replay_run(struct replay_run *run, struct error *error)
+{
+    run->began = run->shown = uv_hrtime();
+    if (open_all(run, error) != 0 || take_events(run, error) != 0 || check_vats(run, error) != 0)
+        return -1;
+    return gather_results(run, error);
+}
+
+struct replay_result *const *replay_run_results(const struct replay_run *run, size_t *count)
+{
+    *count = run->result_count;
+    return run->results;
+}
+
+uint64_t replay_run_line(const struct replay_run *run)
+{
+    return run->line;
+}
+
+void replay_run_free(struct replay_run *run)
+{
+    if (run == NULL)
+        return;
+    for (size_t i = 0; i < run->vat_count; i++)
+        replay_vat_free(run->vats[i]);
+    free(run->vats);
+    free(run->results);
+    if (run->context.source != NULL)
+        run->context.source->operations->close(run->context.source);
+    replay_bundles_free(&run->context.bundles);
+    vat_runtimes_free(&run->runtimes);
+    warm_starts_free(&run->warm);
+    fingerprint_free(&run->fingerprint);
+    launcher_close(&run->launcher);
+    if (run->has_loop) {
+        (void)uv_run(&run->loop, UV_RUN_DEFAULT); /* to the end of what is closing */
+        (void)uv_loop_close(&run->loop);          /* nothing is open on it any more */
+    }
+    free(run);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/replay/source/line_source.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "slog/read/reader.h"
+#include "supervisor/replay/source/slog_event.h"
+
+struct line_source {
+    struct source source;
+    char *const *paths;
+    size_t path_count, next_path;
+    struct reader *reader;
+    struct slog_event event; /* of the line in hand */
+    bool pending;            /* that line is still to be taken */
+    struct recorded_delivery delivery;
+    struct buf delivery_vat; /* whose it is, of a slogfile */
+
+    /* Of a transcript. */
+    struct buf vat_id;
+    int64_t delivery_num; /* of the next entry */
+};
+
+static int refuse(const struct line_source *lines, uint64_t line, const char *why,
+                  struct error *error)
+{
+    return error_set(error, ERROR_INPUT, "%s:%" PRIu64 ": %s", lines->source.name, line, why);
+}
+
+/* ---- transcripts ---- */
+
+/* transcript.VATID.FIRST.END: where the vat's name and the first number stand. */
+static bool read_name(const char *path, struct scan_span *vat_id, int64_t *first)
+{
+    static const char head[] = "transcript.";
+    const char *slash = strrchr(path, '/'), *at = slash != NULL ? slash + 1 : path;
+    const char *dot, *end;
+
+    if (strncmp(at, head, sizeof head - 1) != 0)
+        return false;
+    at += sizeof head - 1;
+    dot = strchr(at, '.');
+    end = dot != NULL ? strchr(dot + 1, '.') : NULL;
+    *vat_id = (struct scan_span){at, dot != NULL ? (size_t)(dot - at) : 0};
+    return end != NULL && vat_id->length > 1 && *at == 'v' &&
+           scan_decimal((struct scan_span){dot + 1, (size_t)(end - dot - 1)}, 0, first);
+}
+
+static int keep_vat(struct line_source *lines, struct scan_span vat_id, int64_t first,
+                    struct error *error)
+{
+    buf_clear(&lines->vat_id);
+    buf_append(&lines->vat_id, vat_id.at, vat_id.length);
+    lines->delivery_num = first != RECORDED_NONE ? first : 0;
+    return buf_failed(&lines->vat_id) ? error_memory(error, "a vat's name") : 0;
+}
+
+static int take_entry(struct line_source *lines, const struct reader_line *line,
+                      struct source_event *event, struct error *error)
+{
+    struct buf *text = &lines->delivery.text;
+    struct error problem;
+
+    *event = (struct source_event){
+        .line = line->number,
+        .vat_id = {lines->vat_id.data, lines->vat_id.length},
+        .delivery_num = lines->delivery_num++,
+    };
+    if (lines->vat_id.length == 0)
+        return refuse(lines, line->number,
+                      "no line of a transcript before one of type create-vat, which names the vat",
+                      error);
+    buf_clear(text);
+    if (buf_append(text, line->bytes, line->length) != 0)
+        return error_memory(error, "a transcript");
+    if (recorded_delivery_parse(&lines->delivery, line->number, &problem) != 0) {
+        *error = problem;
+        return problem.kind == ERROR_INPUT ? refuse(lines, line->number, problem.text, error) : -1;
+    }
+    source_event_of_entry(event, &lines->delivery);
+    return 1;
+}
+
+/* ---- files ---- */
+
+static int open_next(struct line_source *lines, struct error *error)
+{
+    const char *path = lines->paths[lines->next_path++];
+    struct scan_span vat_id;
+    int64_t first;
+
+    if (lines->reader != NULL)
+        reader_close(lines->reader);
+    lines->source.name = strcmp(path, "-") == 0 ? "stdin" : path;
+    lines->reader = reader_open(path, error);
+    if (lines->reader == NULL)
+        return -1;
+    return read_name(path, &vat_id, &first) ? keep_vat(lines, vat_id, first, error) : 0;
+}
+
+/* 1 with the next line, of the next file where one is at its end; 0 behind the last. */
+static int next_line(struct line_source *lines, struct reader_line *line, struct error *error)
+{
+    int result;
+
+    while ((result = reader_next(lines->reader, false, line, error)) == 0) {
+        lines->source.torn = lines->source.torn || reader_is_cut(lines->reader);
+        if (lines->next_path >= lines->path_count)
+            return 0;
+        if (open_next(lines, error) != 0)
+            return -1;
+    }
+    return result;
+}
+
+/* 1 with the line's event, or 0: it is of no interest. */
+static int take_line(struct line_source *lines, const struct reader_line *line, struct error *error)
+{
+    const struct scan_span text = {line->bytes, line->length};
+    struct slog_event *event = &lines->event;
+    const char *why = "longer than any line of a slogfile may be";
+    int result;
+
+    if (line->too_long)
+        return refuse(lines, line->number, why, error);
+    if (scan_get(text, "d").at != NULL) {
+        event->part = SLOG_EVENT_WHOLE;
+        return take_entry(lines, line, &event->event, error);
+    }
+    result = slog_event_read(event, text, &why);
+    event->event.line = event->result.line = line->number;
+    if (result < 0)
+        return refuse(lines, line->number, why, error);
+    if (result == 1 && event->part == SLOG_EVENT_WHOLE && event->event.kind == SOURCE_CREATE &&
+        keep_vat(lines, event->event.vat_id, event->event.delivery_num, error) != 0)
+        return -1;
+    return result;
+}
+
+/* 1 with the next line of interest in `event`; 0 at the end. */
+static int next_event(struct line_source *lines, struct error *error)
+{
+    struct reader_line line;
+    int result = 0;
+
+    if (lines->pending) {
+        lines->pending = false;
+        return 1;
+    }
+    while (result == 0) {
+        result = next_line(lines, &line, error);
+        if (result <= 0)
+            return result;
+        result = take_line(lines, &line, error);
+        if (result < 0 && line.torn) {
+            lines->source.torn = true;
+            return 0;
+        }
+    }
+    return result;
+}
+
+/* ---- deliveries of slogfiles ---- */
+
+/* Takes a line of the delivery. False: it cannot follow those before. */
+static bool take_part(struct line_source *lines, int *failed)
+{
+    const struct slog_event *event = &lines->event;
+    struct recorded_delivery *delivery = &lines->delivery;
+    const size_t count = delivery->syscall_count;
+    const bool open = count > 0 && delivery->syscalls[count - 1].answer.at == NULL;
+
+    *failed = 0;
+    switch (event->part) {
+    case SLOG_EVENT_SYSCALL:
+        if (!open)
+            *failed = recorded_delivery_add_syscall(delivery, event->json, event->event.line);
+        return !open;
+    case SLOG_EVENT_ANSWER:
+        if (open)
+            *failed = recorded_delivery_add_answer(delivery, event->json);
+        return open;
+    default:
+        if (!open)
+            *failed = recorded_delivery_add_result(delivery, &event->result);
+        return !open;
+    }
+}
+
+/* Gathers the lines behind a deliver line, up to the result or to another event. */
+static int gather(struct line_source *lines, struct source_event *gathered, struct error *error)
+{
+    struct recorded_delivery *delivery = &lines->delivery;
+    struct buf *vat_id = &lines->delivery_vat;
+    int failed, result;
+
+    buf_clear(vat_id);
+    if (buf_append(vat_id, gathered->vat_id.at, gathered->vat_id.length) != 0)
+        return error_memory(error, "a delivery");
+    gathered->vat_id = (struct scan_span){vat_id->data, vat_id->length};
+    while (!delivery->finished && (result = next_event(lines, error)) != 0) {
+        const struct slog_event *event = &lines->event;
+        const struct scan_span id = event->event.vat_id;
+
+        if (result < 0)
+            return -1;
+        if (event->part == SLOG_EVENT_WHOLE || id.length != vat_id->length ||
+            memcmp(id.at, vat_id->data, id.length) != 0) {
+            lines->pending = true;
+            break;
+        }
+        if (gathered->disorder == 0 && !take_part(lines, &failed)) {
+            gathered->disorder = event->event.line;
+            failed = 0;
+        }
+        if (gathered->disorder != 0 && event->part == SLOG_EVENT_RESULT)
+            break;
+        if (failed != 0)
+            return error_memory(error, "a delivery");
+    }
+    gathered->delivery = delivery;
+    return 1;
+}
+
+static int line_source_next(struct source *source, struct source_event *event, struct error *error)
+{
+    struct line_source *lines = (struct line_source *)source;
+    int result;
+
+    /* Parts of a delivery whose beginning is not there are passed over. */
+    do
+        result = next_event(lines, error);
+    while (result == 1 && lines->event.part != SLOG_EVENT_WHOLE);
+    if (result != 1)
+        return result;
+    *event = lines->event.event;
+    if (event->kind != SOURCE_DELIVERY || event->delivery != NULL)
+        return 1;
+    if (recorded_delivery_begin(&lines->delivery, lines->event.json) != 0)
+        return error_memory(error, "a delivery");
+    return gather(lines, event, error);
+}
+
+static void line_source_close(struct source *source)
+{
+    struct line_source *lines = (struct line_source *)source;
+
+    if (lines->reader != NULL)
+        reader_close(lines->reader);
+    recorded_delivery_free(&lines->delivery);
+    buf_free(&lines->delivery_vat);
+    buf_free(&lines->vat_id);
+    free(lines);
+}
+
+struct source *line_source_open(char *const *paths, size_t count, struct error *error)
+{
+    static const struct source_operations operations = {
+        .next = line_source_next,
+        .close = line_source_close,
+    };
+    struct line_source *lines = calloc(1, sizeof *lines);
+
+    if (lines == NULL) {
+        error_memory(error, "reading a transcript");
+        return NULL;
+    }
+    lines->source.operations = &operations;
+    lines->paths = paths;
+    lines->path_count = count;
+    if (open_next(lines, error) == 0)
+        return &lines->source;
+    line_source_close(&lines->source);
+    return NULL;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_REPLAY_LINE_SOURCE_H
+#define GASPIPE_SUPERVISOR_REPLAY_LINE_SOURCE_H
+
+#include "supervisor/replay/source/source.h"
+
+/*
+ * Files of lines, compressed or not: slogfiles of ours or of SwingSet's, and transcripts. A
+ * transcript has an entry a line (supervisor/transcript/recorded_delivery.h), for deliveries
+ * and for what SwingSet notes between them. Its vat and the number of its first delivery (else
+ * 0) are in a create-vat line before the entries, or in the file's name, as swing-store gives
+ * it to transcripts that it exports: transcript.VATID.FIRST.END. Only one delivery is kept in
+ * memory.
+ *
+ * The files are read one after the other, as one. "-" is stdin. NULL with ERROR_INPUT or
+ * ERROR_SYSTEM. The paths are borrowed.
+ */
+struct source *line_source_open(char *const *paths, size_t count, struct error *error);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/replay/source/source.h"
+
+#include "slog/model/describe.h"
+
+/* The snapshot's hash: ["load-snapshot",{"snapshotID"}], or in the result of a saving. */
+static struct scan_span snapshot_of(struct scan_span delivery, struct scan_span result)
+{
+    struct scan_span kind, description = {0};
+    struct scan_cursor cursor;
+
+    if (scan_open(delivery, '[', &cursor) && scan_element(&cursor, &kind) == SCAN_FOUND)
+        (void)scan_element(&cursor, &description);
+    description = scan_string(scan_get(description, "snapshotID"));
+    return description.at != NULL ? description : scan_string(scan_get(result, "snapshotID"));
+}
+
+void source_event_of_entry(struct source_event *event, const struct recorded_delivery *recorded)
+{
+    const struct scan_span entry = {recorded->text.data, recorded->text.length};
+    const struct scan_span kind = describe_kind(recorded->delivery);
+
+    if (scan_is(kind, "initialize-worker") || scan_is(kind, "shutdown-worker")) {
+        event->kind = SOURCE_START;
+    } else if (scan_is(kind, "save-snapshot")) {
+        event->kind = SOURCE_SNAPSHOT_SAVED;
+        event->hash = snapshot_of(recorded->delivery, scan_get(entry, "r"));
+    } else if (scan_is(kind, "load-snapshot")) {
+        event->kind = SOURCE_SNAPSHOT_LOADED;
+        event->hash = snapshot_of(recorded->delivery, scan_get(entry, "r"));
+    } else {
+        event->kind = SOURCE_DELIVERY;
+        event->delivery = recorded;
+    }
+}
