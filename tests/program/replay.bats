@@ -246,6 +246,88 @@ transcript() {
     assert_output_has 'no runtime takes a bundle of "cobol"'
 }
 
+# damage EXPRESSION: the create-vat line of producer.slog with its bundle as jq makes of it.
+damage() {
+    grep '"type":"create-vat"' producer.slog | jq -c ".vatSourceBundle |= ($1)"
+    grep -v '"type":"create-vat"' producer.slog
+}
+
+@test "a bundle that is elided or damaged is said to be that, and --bundle supplies it" {
+    producer
+    grep '"type":"create-vat"' producer.slog | jq -c .vatSourceBundle > bundle.json
+    damage '"(elided)"' > elided
+    run --separate-stderr "$BUILD/gaspipe" replay elided
+    assert_status 3
+    assert_output_has 'not replayed: the source does not hold its bundle: what stands there is no bundle'
+    run --separate-stderr "$BUILD/gaspipe" replay --json --bundle producer=bundle.json elided
+    assert_status 0
+    assert_equal "$(field vat '"\(.status) \(.deliveries)"')" "same 8"
+
+    damage '.endoZipBase64 = "..."' > cut
+    run --separate-stderr "$BUILD/gaspipe" replay cut
+    assert_status 3
+    assert_output_has 'not replayed: its bundle is not whole: endoZipBase64 is no base64 text'
+    # Its hash is there: a folder that holds the bundle will do, whatever else is in it.
+    mkdir bundles
+    cp bundle.json "$ROOT/README.md" bundles
+    run --separate-stderr "$BUILD/gaspipe" replay --json --bundle bundles cut
+    assert_status 0
+    assert_equal "$(field vat '"\(.status) \(.deliveries)"')" "same 8"
+}
+
+# A byte of the archive's modules, and one of its map.
+@test "a bundle whose bytes do not match their own SHA-512 is said to be that" {
+    producer
+    damage '.endoZipBase64 |= (.[:100000] + (if .[100000:100001] == "A" then "B" else "A" end) + .[100001:])' > module
+    run --separate-stderr "$BUILD/gaspipe" replay module
+    assert_status 3
+    assert_output_has 'not replayed: its bundle is damaged: the bytes of'
+    assert_output_has 'do not match their SHA-512'
+    damage '.endoZipBase64 |= (.[:2000] + (if .[2000:2001] == "A" then "B" else "A" end) + .[2001:])' > map
+    run --separate-stderr "$BUILD/gaspipe" replay map
+    assert_status 3
+    assert_output_has 'not replayed: its bundle is damaged: its bytes do not match their SHA-512, '
+}
+
+@test "an export over the store itself is refused, however it is spelled" {
+    "$BUILD/gaspipe" run --counter none --store store --vat "token=$ROOT/examples/token/contract.js" \
+        "$ROOT/examples/token/deliveries.jsonl" > /dev/null || [ $? -eq 1 ]
+    ln -s store/gaspipe.sqlite link
+    ln store/gaspipe.sqlite hard
+    cp store/gaspipe.sqlite before
+    for path in store/gaspipe.sqlite ./store/../store/gaspipe.sqlite link hard; do
+        run --separate-stderr "$BUILD/gaspipe" replay --store store --export "$path" token
+        assert_bad_input 2 "is read, and the transcript would be written over it"
+    done
+    cmp before store/gaspipe.sqlite
+    run --separate-stderr "$BUILD/gaspipe" replay --store store --export token.jsonl token
+    assert_status 0
+    "$BUILD/gaspipe" replay --store store --export - token | cmp - token.jsonl
+    run --separate-stderr "$BUILD/gaspipe" replay token.jsonl
+    assert_status 0
+}
+
+@test "what a store has lost is told" {
+    "$BUILD/gaspipe" run --counter none --store store --vat "token=$ROOT/examples/token/contract.js" \
+        "$ROOT/examples/token/deliveries.jsonl" > /dev/null || [ $? -eq 1 ]
+    cp -r store without
+    sqlite3 without/gaspipe.sqlite 'DELETE FROM bundle'
+    run --separate-stderr "$BUILD/gaspipe" replay --store without token
+    assert_bad_input 4 'without: vat token: the store is damaged: no bundle'
+    sqlite3 store/gaspipe.sqlite 'DELETE FROM transcript WHERE position = 3'
+    run --separate-stderr "$BUILD/gaspipe" replay --store store token
+    assert_bad_input 4 'the store is damaged: the transcript of v1 at position 3 is missing'
+}
+
+@test "a slogfile in several pieces is one" {
+    producer
+    head -n 20 producer.slog > one
+    tail -n +21 producer.slog | gzip > two.gz
+    run --separate-stderr "$BUILD/gaspipe" replay --json one two.gz
+    assert_status 0
+    assert_equal "$(field vat '"\(.status) \(.deliveries) \(.syscalls)"')" "same 8 36"
+}
+
 @test "bad input is named, with its line" {
     producer
     run --separate-stderr "$BUILD/gaspipe" replay missing.slog
