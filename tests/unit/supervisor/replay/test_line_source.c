@@ -81,7 +81,7 @@ static void a_slogfile_gives_events(void **state)
                            "{\"type\":\"deliver-result\",\"vatID\":\"v1\",\"deliveryNum\":4,"
                            "\"dr\":[\"error\",\"no\",{\"compute\":5,\"instructions\":6,"
                            "\"allocate\":7}]" TIME "{\"type\":\"heap-snapshot-save\",\"vatID\":"
-                                                   "\"v1\",\"snapshotID\":\"ab\"" TIME
+                           "\"v1\",\"snapshotID\":\"ab\"" TIME
                            "{\"type\":\"heap-snapshot-load\",\"vatID\":\"v1\",\"hash\":\"ab\"" TIME
                            "{\"type\":\"terminate\",\"vatID\":\"v1\"" TIME);
     const struct recorded_delivery *delivery;
