@@ -22,7 +22,7 @@ endif
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 OPTIMIZE ?= $(if $(SAN),-O1 -fno-omit-frame-pointer,-O2)
 CFLAGS ?= -g
-PACKAGES := libuv jansson sqlite3 libcrypto libzstd zlib libisal libseccomp
+PACKAGES := libuv jansson sqlite3 libcrypto libzstd zlib libisal libseccomp libdw libelf
 
 # Expanded once, in the first recipe that wants it: before `setup` ran there may
 # be no pkg-config to ask.

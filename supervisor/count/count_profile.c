@@ -131,8 +131,14 @@ static void put_functions(struct buf *out, const struct count_profile *profile,
         put_string(out, function->object);
         buf_append_string(out, ",\"function\":");
         put_string(out, function->name);
-        buf_printf(out, ",\"self\":%" PRIu64 ",\"total\":%" PRIu64 "}\n", function->self,
+        buf_printf(out, ",\"self\":%" PRIu64 ",\"total\":%" PRIu64, function->self,
                    function->total);
+        if (function->source != NULL) {
+            buf_append_string(out, ",\"file\":");
+            put_string(out, function->source);
+            buf_printf(out, ",\"line\":%d", function->line);
+        }
+        buf_append_string(out, "}\n");
     }
 }
 

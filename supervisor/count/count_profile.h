@@ -16,6 +16,9 @@
 struct profile_function {
     char *object;   /* the file's name without its folder, or "[generated]"; owned */
     char *name;     /* or "[unknown]"; owned. Both are visible ASCII without ';' */
+    char *source;   /* the file in which it begins, likewise; owned; NULL: not known, or not looked
+                       for */
+    int line;       /* of that */
     uint64_t self;  /* instructions in the function itself */
     uint64_t total; /* and in all that it called, recursion counted once */
 };
@@ -47,7 +50,8 @@ int count_profile_fold(struct buf *out, const struct count_profile *profile, str
 /*
  * JSON lines, functions and stacks with most instructions first:
  * {"kind":"object","object":O,"self":N}
- * {"kind":"function","object":O,"function":F,"self":N,"total":N}
+ * {"kind":"function","object":O,"function":F,"self":N,"total":N}, with debug information
+ *     also "file":S and "line":N, where the function begins
  * {"kind":"stack","frames":["O`F",...],"self":N}, outermost first
  * {"kind":"summary","instructions":N,"stacks":N}
  * The `self` of each kind add up to the summary's instructions. 0, or -1 as above.

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/number.h"
 #include "supervisor/count/count_profile.h"
 
 #include <errno.h>
@@ -9,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/io.h"
+#include "base/number.h"
 #include "counter/pair_table.h"
 #include "supervisor/count/elf_symbols.h"
 
@@ -23,7 +23,9 @@ struct line {
     uint64_t chain;  /* ID of the caller's chain, or of the one counted for */
     uint64_t offset;
     const char *path;
-    const char *object, *name; /* what is there; borrowed */
+    const char *object; /* borrowed */
+    const struct elf_symbols *file;
+    struct elf_function found; /* what is there */
     size_t function;           /* index */
 };
 
@@ -126,14 +128,16 @@ static bool keep_file(struct reading *reading, struct elf_symbols *file)
 }
 
 /* A call returns behind itself, where another function may begin. */
-static void name_line(struct line *line, const struct elf_symbols *file)
+static void name_line(struct line *line, struct elf_symbols *file)
 {
     uint64_t offset = line->type == LINE_CALL && line->offset > 0 ? line->offset - 1 : line->offset;
 
     line->object = object_name(line->path);
-    line->name = file != NULL ? elf_symbols_find(file, offset) : NULL;
-    if (line->name == NULL)
-        line->name = "[unknown]";
+    line->file = file;
+    if (file == NULL || !elf_symbols_find(file, offset, &line->found)) {
+        line->file = NULL;
+        line->found.name = "[unknown]";
+    }
 }
 
 static int name_lines(struct reading *reading, struct error *error)
@@ -163,7 +167,7 @@ static int compare_names(const void *a, const void *b)
     const struct line *x = *(struct line *const *)a, *y = *(struct line *const *)b;
     int order = strcmp(x->object, y->object);
 
-    return order != 0 ? order : strcmp(x->name, y->name);
+    return order != 0 ? order : strcmp(x->found.name, y->found.name);
 }
 
 /* A copy that can stand in a folded stack and in JSON, whatever the file says. */
@@ -184,15 +188,21 @@ static bool add_function(struct count_profile *profile, size_t *room, const stru
 {
     struct profile_function *functions = array_reserve(
         profile->functions, room, profile->function_count + 1, sizeof *profile->functions);
+    struct profile_function *added;
+    const char *source = NULL;
 
     if (functions == NULL)
         return false;
     profile->functions = functions;
-    functions[profile->function_count] =
-        (struct profile_function){.object = fit_name(line->object), .name = fit_name(line->name)};
-    profile->function_count++;
-    return functions[profile->function_count - 1].object != NULL &&
-           functions[profile->function_count - 1].name != NULL;
+    added = &functions[profile->function_count++];
+    *added = (struct profile_function){.object = fit_name(line->object),
+                                       .name = fit_name(line->found.name)};
+    if (line->file != NULL)
+        source = elf_symbols_source(line->file, &line->found, &added->line);
+    if (source != NULL)
+        added->source = fit_name(source);
+    return added->object != NULL && added->name != NULL &&
+           (source == NULL) == (added->source == NULL);
 }
 
 static int make_functions(struct count_profile *profile, struct reading *reading,
@@ -370,6 +380,7 @@ void count_profile_free(struct count_profile *profile)
     for (size_t i = 0; i < profile->function_count; i++) {
         free(profile->functions[i].object);
         free(profile->functions[i].name);
+        free(profile->functions[i].source);
     }
     free(profile->functions);
     free(profile->stacks);

@@ -2,19 +2,34 @@
 #ifndef GASPIPE_SUPERVISOR_ELF_SYMBOLS_H
 #define GASPIPE_SUPERVISOR_ELF_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* The functions of an ELF file, by where their code stands in the file. */
+/*
+ * The functions of an ELF file, by where their code stands in the file. Separate debug
+ * information (Debian's -dbgsym packages in /usr/lib/debug, debuginfod) is used where libdw
+ * finds it.
+ */
 struct elf_symbols;
 
-/*
- * Reads .symtab and .dynsym of a 64-bit file. NULL when the file cannot be
- * read, is no such file or is damaged: then it has no names to give.
- */
+/* NULL when the file cannot be read, is no ELF file or names no functions. */
 struct elf_symbols *elf_symbols_open(const char *path);
 
-/* The function that holds the byte at that offset of the file, or NULL; borrowed. */
-const char *elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset);
+struct elf_function {
+    const char *name; /* borrowed from the symbols */
+    uint64_t address; /* of its first byte, for elf_symbols_source() */
+};
+
+/* The function that holds the byte at that offset of the file. False: none does. Fastest in order.
+ */
+bool elf_symbols_find(struct elf_symbols *symbols, uint64_t offset, struct elf_function *function);
+
+/*
+ * The source file in which the function begins, borrowed, and the line. NULL: there is no
+ * debug information for it.
+ */
+const char *elf_symbols_source(const struct elf_symbols *symbols,
+                               const struct elf_function *function, int *line);
 
 /* NULL may be closed. */
 void elf_symbols_close(struct elf_symbols *symbols);

@@ -458,7 +458,7 @@ folded_sum() {
 @test "a profile as JSON lines: objects, functions with and without what they called, stacks" {
     local profile=$BATS_TEST_TMPDIR/profile
 
-    ${CC:-gcc} -O1 "$BATS_TEST_DIRNAME/counter_calls.c" -o "$BATS_TEST_TMPDIR/calls" -lpthread
+    ${CC:-gcc} -O1 -g "$BATS_TEST_DIRNAME/counter_calls.c" -o "$BATS_TEST_TMPDIR/calls" -lpthread
     count --json --profile-json "$profile" -- "$BATS_TEST_TMPDIR/calls"
     for kind in object function stack; do
         assert_equal "$(jq -s "map(select(.kind == \"$kind\").self) | add" "$profile")" \
@@ -471,6 +471,9 @@ folded_sum() {
         .work.self as $work | ($work / 12) as $once |
         .work.self == .work.total and .recursive.total - .recursive.self == $once and
         .two.total > 4 * $once and .two.total < 4.1 * $once' "$profile")" true
+    # With debug information each function says where it begins.
+    assert_equal "$(jq -r 'select(.function == "work") | "\(.file | sub(".*/"; "")):\(.line)"' "$profile")" \
+        "counter_calls.c:$(grep -nw 'void work' "$BATS_TEST_DIRNAME/counter_calls.c" | cut -d: -f1)"
 }
 
 @test "code of libraries that were closed keeps its names" {

@@ -67,15 +67,24 @@ static uint64_t offset_of(void (*function)(void **))
 
 static void test_finds_own_functions(void **state)
 {
+    const int own_line = __LINE__;
     struct elf_symbols *symbols = elf_symbols_open("/proc/self/exe");
+    struct elf_function function;
+    const char *source;
+    int line = 0;
 
     (void)state;
     assert_non_null(symbols);
-    assert_string_equal(elf_symbols_find(symbols, offset_of(test_finds_own_functions)),
-                        "test_finds_own_functions");
-    assert_string_equal(elf_symbols_find(symbols, offset_of(test_finds_own_functions) + 5),
-                        "test_finds_own_functions");
-    assert_null(elf_symbols_find(symbols, 0));
+    for (uint64_t within = 0; within < 6; within++) {
+        assert_true(
+            elf_symbols_find(symbols, offset_of(test_finds_own_functions) + within, &function));
+        assert_string_equal(function.name, "test_finds_own_functions");
+    }
+    source = elf_symbols_source(symbols, &function, &line);
+    assert_non_null(source);
+    assert_non_null(strstr(source, "test_count_profile.c"));
+    assert_in_range(line, own_line - 5, own_line);
+    assert_false(elf_symbols_find(symbols, 0, &function));
     elf_symbols_close(symbols);
 }
 
