@@ -1,13 +1,12 @@
-# gaspipe. `make demo` and `make check` are all that a newcomer types; `make help`
-# lists the rest.
+# gaspipe. Newcomers need only `make demo` and `make check`; `make help` lists the rest.
 
-# Every core is used without being asked for; -j1 on the command line still holds.
+# Use every core by default; -j1 on the command line overrides this.
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
 ifneq ($(words $(CURDIR)),1)
-$(error the path of this folder has a blank in it, which make cannot handle: '$(CURDIR)')
+$(error the path of this folder contains a blank, which make cannot handle: '$(CURDIR)')
 endif
 
 VERSION := $(shell cat VERSION)
@@ -24,16 +23,16 @@ OPTIMIZE ?= $(if $(SAN),-O1 -fno-omit-frame-pointer,-O2)
 CFLAGS ?= -g
 PACKAGES := libuv jansson sqlite3 libcrypto libzstd zlib libisal libseccomp libdw libelf
 
-# Expanded once, in the first recipe that wants it: before `setup` ran there may
-# be no pkg-config to ask.
+# Expanded once, in the first recipe that needs it: before `setup` has run, there may be no
+# pkg-config.
 PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $(shell pkg-config --cflags $(PACKAGES)))$(PACKAGE_CFLAGS)
 PACKAGE_LIBS = $(eval PACKAGE_LIBS := $(shell pkg-config --libs $(PACKAGES)))$(PACKAGE_LIBS)
 GASPIPE_CFLAGS = -std=gnu17 -I. $(WARNINGS) $(OPTIMIZE) -fno-common \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all) \
 	-D_GNU_SOURCE -DGASPIPE_VERSION='"$(VERSION)"'
 
-# `make demo` and `make check` begin with setup: make remakes what it includes before
-# all else, and begins again when that is new.
+# `make demo` and `make check` begin with setup: make first remakes the files that it
+# includes, and restarts if they have changed.
 ifneq ($(filter demo check check-npm,$(MAKECMDGOALS)),)
 include build/set-up
 build/set-up: FORCE
@@ -49,7 +48,7 @@ include scripts/npm.mk
 include scripts/swingset.mk
 include scripts/vats.mk
 
-# A room's archive holds all of the files in its folder and below, but the one with main().
+# A room's archive contains the files in its folder and below, except the one with main().
 MAINS := supervisor/main.c worker/main.c sandbox/main.c tools/slogreport.c
 ROOMS := base proto sandbox store kernel slog counter worker supervisor tools
 sources_below = $(sort $(shell find $(1) -name '*.c'))
@@ -67,33 +66,33 @@ help:
 	@echo 'make demo       install what is missing, build, run the examples and report'
 	@echo 'make check      install what is missing, build, run all tests'
 	@echo 'make            build into build/'
-	@echo 'make check-npm  npm'"'"'s own client with our worker, and SwingSet'"'"'s own kernel as the judge'
-	@echo 'make check-qemu the counter under a newer QEMU, which it builds first'
-	@echo 'make exchange   a thousand lines of business between the vats of examples/exchange'
+	@echo 'make check-npm  compare with npm'"'"'s client and SwingSet'"'"'s own kernel'
+	@echo 'make check-qemu test the counter under a newer QEMU, which is built first'
+	@echo 'make exchange   run a thousand lines of business between the vats of examples/exchange'
 	@echo 'make vats       bundle the vats of the examples and tests'
-	@echo 'make compile-commands  build/compile_commands.json, for editors and clang-tidy'
-	@echo 'make lint       layout, includes, clang-tidy, cppcheck, shellcheck'
-	@echo 'make unit       the unit tests only'
-	@echo 'make program    the whole-program tests only'
-	@echo 'make campaign   kill supervisors and workers of a run N=100 times, and compare'
-	@echo 'make fuzz       fuzz for SECONDS=30 each'
-	@echo 'make golden     write the expected outputs of the tests anew'
-	@echo 'make bench      the benchmarks of docs/benchmarks.md'
-	@echo 'make install    into PREFIX=/usr/local; make uninstall takes it away again'
-	@echo 'SAN=address,undefined CC=clang OPTIMIZE=-O3 V=1 change how it is built'
+	@echo 'make compile-commands  write build/compile_commands.json, for editors and clang-tidy'
+	@echo 'make lint       check layout, includes, circles, clang-tidy, cppcheck, shellcheck'
+	@echo 'make unit       run only the unit tests'
+	@echo 'make program    run only the whole-program tests'
+	@echo 'make campaign   kill supervisors and workers of a run N=100 times, and compare the outcome'
+	@echo 'make fuzz       run each fuzzer for SECONDS=30'
+	@echo 'make golden     update the expected outputs of the tests'
+	@echo 'make bench      run the benchmarks of docs/benchmarks.md'
+	@echo 'make install    install into PREFIX=/usr/local; make uninstall removes it'
+	@echo 'SAN=address,undefined CC=clang OPTIMIZE=-O3 V=1 change the build'
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '%-8s %s\n' '$(1)' '$(2)')
 
 # ---- compiling ------------------------------------------------------------
 
-# Writes the file when it does not hold this text yet, so that what depends on it
-# is made anew. While reading the Makefile, so that make -n tells the truth. GNU make
-# 4.3 does not always take the file's last newline away, so blanks do not count.
+# Writes the text to the file unless it is already there, so that what depends on the file is
+# remade only after a change. Done while reading the Makefile, so that make -n is right. GNU
+# make 4.3 does not always remove a file's last newline, so blanks are ignored.
 differ = $(or $(subst <$(1)>,,<$(2)>),$(subst <$(2)>,,<$(1)>))
 remember = $(if $(call differ,$(strip $(file <$(1))),$(strip $(2))),$(shell mkdir -p $(dir $(1)))$(file >$(1),$(2)))
 
-# Objects are made anew when the compiler or its flags change.
+# Objects are remade when the compiler or its flags change.
 FLAGS_FILE := $(BUILD)/flags
 $(call remember,$(FLAGS_FILE),$(CC) $(GASPIPE_CFLAGS) $(CFLAGS))
 
@@ -116,15 +115,15 @@ XS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_below,worker/xs))
 $(BUILD)/obj/worker/xs/%: ROOM_CFLAGS = $(XS_CFLAGS)
 $(XS_OBJECTS): $(XS_ARCHIVE)
 
-# Every line of gigabytes goes through these; the worker's own code stays as it is,
-# since its instructions are counted.
+# Gigabytes of lines pass through these. The worker is not compiled with -O3, because that
+# would change its instruction counts.
 $(BUILD)/obj/slog/% $(BUILD)/obj/base/json/json_same.% $(BUILD)/obj/base/json/scan% \
 	$(BUILD)/obj/base/json/skip.%: ROOM_CFLAGS = $(if $(filter -O2,$(OPTIMIZE)),-O3)
 
-# Contract runtimes are carried inside the programs.
+# The programs contain the contract runtimes.
 $(BUILD)/obj/supervisor/runtime/plain_runtime.o: $(wildcard runtime/*.js)
 
-# So is the page that slogreport --html fills.
+# slogreport contains the page that --html fills.
 $(BUILD)/obj/tools/html/page_file.o: $(wildcard tools/html/page/*)
 
 # gcc's own advice for code that jumps to labels: each place keeps a jump of its own.
@@ -141,7 +140,7 @@ $(SYSCALL_NAMES):
 $(BUILD)/obj/supervisor/count/syscall_name.%: ROOM_CFLAGS = -I$(dir $(SYSCALL_NAMES))
 $(BUILD)/obj/supervisor/count/syscall_name.o: $(SYSCALL_NAMES)
 
-# An archive is made anew also when a file has left its room.
+# An archive is also remade when a file has left its room.
 define archive_rule
 $(call remember,$(BUILD)/lib/$(1).list,$(call room_sources,$(1)))
 $(BUILD)/lib/$(1).a: $(patsubst %.c,$(BUILD)/obj/%.o,$(call room_sources,$(1))) $(BUILD)/lib/$(1).list
@@ -157,12 +156,12 @@ $(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor kernel st
 	$(call say,link,$@)
 	$(link) $(PACKAGE_LIBS) -lm -o $@
 
-# What worker/xs/engine_xs_platform.c and engine_xs_zeros.c put in the place of functions that
-# XS calls. Sanitizers have a memset of their own.
+# Functions called by XS that worker/xs/engine_xs_platform.c and engine_xs_zeros.c replace.
+# Sanitizers have their own memset.
 XS_WRAPPED := pthread_getattr_np fxVReportError $(if $(SAN),,fxAllocateChunks memset)
 XS_WRAP := $(XS_WRAPPED:%=-Wl,--wrap=%)
 
-# The worker that belongs to these objects; see below for sanitized ones.
+# The worker made of these objects; see below for sanitized builds.
 NATIVE_WORKER := $(BUILD)$(if $(SAN),/native)/gaspipe-worker
 
 $(NATIVE_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker sandbox proto base) $(XS_ARCHIVE)
@@ -175,9 +174,9 @@ $(BUILD)/gaspipe-sandbox: $(BUILD)/obj/sandbox/main.o $(call lib,sandbox base)
 	$(call say,link,$@)
 	$(link) -lseccomp -o $@
 
-# QEMU cannot run a sanitized worker: its shadow memory takes tens of gigabytes of
-# page tables there. So a sanitized gaspipe has the ordinary worker beside it, and
-# native/ has both sanitized, for runs without the counter.
+# QEMU cannot run a sanitized worker: its shadow memory would take tens of gigabytes of page
+# tables. A sanitized gaspipe therefore uses an ordinary worker, and native/ contains a
+# sanitized gaspipe and worker for runs without the counter.
 ifneq ($(SAN),)
 all: $(BUILD)/native/gaspipe $(NATIVE_WORKER)
 
@@ -202,7 +201,7 @@ $(BUILD)/slogreport: $(BUILD)/obj/tools/slogreport.o $(call lib,tools slog base)
 	$(call say,link,$@)
 	$(link) $(PACKAGE_LIBS) $(CURL_LIBS) -lm -lpthread -o $@
 
-# The plugin is loaded into QEMU, which is not sanitized.
+# Not sanitized, because it is loaded into QEMU, which is not.
 $(BUILD)/libgascount.so: $(call sources_below,counter) sandbox/tight_filter.c $(wildcard sandbox/*.h counter/*.h counter/qemu/*.h counter/qemu/*/*.h) $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(call say,plugin,$@)
@@ -213,7 +212,7 @@ $(BUILD)/libgascount.so: $(call sources_below,counter) sandbox/tight_filter.c $(
 
 # ---- set-up -----------------------------------------------------------------
 
-# Says what it installs before it does; does nothing where nothing is missing.
+# Lists what it is about to install; does nothing if nothing is missing.
 setup:
 	@scripts/setup --test
 
@@ -234,7 +233,7 @@ MANDIR := $(DESTDIR)$(PREFIX)/share/man/man1
 DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/gaspipe
 DOCUMENTS := $(wildcard docs/*.md) docs/gas-near.json
 
-# Only QEMU loads the plugin; gaspipe looks for it beside itself and in ../lib/gaspipe.
+# gaspipe looks for the plugin beside itself and in ../lib/gaspipe.
 install: all
 	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR) $(DOCDIR)
 	install -m 755 $(BUILD)/gaspipe $(BUILD)/slogreport $(BUILD)/gaspipe-worker $(BINDIR)
@@ -244,7 +243,7 @@ install: all
 	install -m 644 $(wildcard docs/*.1) $(MANDIR)
 	install -m 644 $(DOCUMENTS) $(DOCDIR)
 
-# The same PREFIX again.
+# With the same PREFIX.
 uninstall:
 	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker)
 	rm -f $(addprefix $(MANDIR)/,$(notdir $(wildcard docs/*.1)))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles vats as SwingSet takes them: with @endo/bundle-source, into zip files in JSON.
+// Bundles vats for SwingSet with @endo/bundle-source, as zip files in JSON.
 // usage: node scripts/bundle-vats.mjs MODULES FOLDER SOURCE...
-// MODULES is the node_modules that has @endo/bundle-source; SOURCE.js becomes
-// FOLDER/SOURCE.bundle. The same sources give the same bundles, in any folder.
+// MODULES is the node_modules folder that contains @endo/bundle-source; SOURCE.js becomes
+// FOLDER/SOURCE.bundle. The same sources give the same bundles, whatever the folder.
 import fs from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -21,7 +21,7 @@ fs.mkdirSync(folder, { recursive: true });
 for (const source of sources) {
   const bundle = await bundleSource(path.resolve(source), { format: 'endoZipBase64' });
   const file = path.join(folder, `${path.basename(source, '.js')}.bundle`);
-  // Whole or not at all: make believes what is there.
+  // Whole or not at all: make takes an existing file to be complete.
   fs.writeFileSync(`${file}.new`, JSON.stringify(bundle));
   fs.renameSync(`${file}.new`, file);
 }

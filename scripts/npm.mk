@@ -1,6 +1,6 @@
-# Packages of npm that tests and benchmarks take as peers: what tests/npm/package-lock.json
-# pins, each with its integrity hash. Nothing of them runs while they are installed,
-# and nothing of gaspipe needs them.
+# npm packages that tests and benchmarks compare with, pinned with integrity hashes in
+# tests/npm/package-lock.json. Their install scripts do not run, and gaspipe does not need
+# them.
 
 NPM_PEERS := build/npm/fetched
 

@@ -1,5 +1,5 @@
-# Tests, fuzzing, benchmarks, lint. TESTS='PATTERN...' narrows check, unit and
-# program to files of these names (% is any text): make unit TESTS='test_buf test_net%'.
+# Tests, fuzzing, benchmarks, lint. TESTS='PATTERN...' limits check, unit and program to
+# files with these names (% matches any text): make unit TESTS='test_buf test_net%'.
 
 .PHONY: check check-npm check-qemu unit program golden fuzz fuzzers bench objects compile-commands lint
 
@@ -9,7 +9,7 @@ GOLDEN_TESTS := $(if $(wildcard tests/golden/*/cmd),scripts/golden)
 narrow = $(if $(TESTS),$(foreach test,$(1),$(if $(filter $(TESTS),$(basename $(notdir $(test)))),$(test))),$(1))
 run_tests = @BUILD=$(BUILD) scripts/run-tests
 
-# Tests, fuzzers and benchmarks are linked with every room; $(1): what else they want.
+# Tests, fuzzers and benchmarks are linked with every room and with $(1).
 define link_all_rooms
 @mkdir -p $(@D)
 $(call say,link,$@)
@@ -31,10 +31,10 @@ $(WASM_SPEC): scripts/fetch-wasm-spec
 $(WASM_SPEC_RUNNER): $(BUILD)/obj/tests/program/wasm_spec.o $(ARCHIVES)
 	$(call link_all_rooms)
 
-# Objects are kept, also those that are only on the way to a test.
+# Keep objects that are only intermediate files of a test.
 .SECONDARY:
 
-# Program tests take longest, so they come first where no times are known yet.
+# Program tests take longest, so they come first when no times are known yet.
 check_tests = $(program_tests) $(UNIT_TESTS)
 unit_tests = $(UNIT_TESTS)
 program_tests = $(PROGRAM_TESTS) $(GOLDEN_TESTS)
@@ -46,8 +46,8 @@ program-built: all $(VAT_BUNDLES) $(WASM_SPEC) $(WASM_SPEC_RUNNER)
 check-built unit-built program-built:
 	@:
 
-# Of several that run in one folder, one at a time builds, so that they do not write the
-# same files.
+# Only one of several makes in the same folder builds at a time, so that they do not write
+# the same files.
 check unit program:
 	@mkdir -p build
 	@flock -o build/make.lock $(MAKE) --no-print-directory $@-built
@@ -56,20 +56,20 @@ check unit program:
 golden: all
 	@BUILD=$(BUILD) scripts/golden --update
 
-# npm's own client with our worker, and SwingSet's own kernel: fetches packages that
-# nothing else needs.
+# Tests with npm's client and SwingSet's own kernel; fetches packages that nothing else
+# needs.
 check-npm: all $(NPM_PEERS) $(VAT_BUNDLES) $(SWINGSET_KERNEL)
 	$(run_tests) $(wildcard tests/npm/*.bats)
 
-# The counter under a newer QEMU, which is fetched and built for it.
+# Tests the counter under a newer QEMU, which is fetched and built first.
 check-qemu: all
 	@scripts/setup --test --qemu
 	@scripts/build-qemu build/qemu
 	@export PATH="$(CURDIR)/build/qemu/bin:$$PATH"; BUILD=$(BUILD) scripts/run-tests \
 		tests/program/counter.bats tests/program/count.bats tests/program/run_faults.bats
 
-# Supervisors and workers killed at random moments, N times, a third of them in each kind
-# of business, and a tenth as many under the counter: make campaign N=300.
+# Kills supervisors and workers at random moments, N times, a third in each kind of
+# business, and a tenth as often under the counter: make campaign N=300.
 N ?= 100
 .PHONY: campaign
 campaign: all $(VAT_BUNDLES)
@@ -88,7 +88,7 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(ARCHIVES) $(XS_ARCHIVE)
 
 fuzzers: $(FUZZERS)
 
-# Everything is compiled anew for this, with clang and what guides the fuzzers.
+# Compiles everything with clang, with the instrumentation that guides the fuzzers.
 fuzz: FUZZ_BUILD := build/fuzz
 fuzz:
 	@scripts/setup --fuzz
@@ -99,20 +99,20 @@ fuzz:
 
 # ---- benchmarks -------------------------------------------------------------------
 
-# bench/NAME is a script that prints a table; bench/*.c are programs that they use.
+# bench/NAME is a script that prints a table; bench/*.c are programs for these scripts.
 BENCH ?= $(filter-out %.c %.h %.md %.mjs,$(wildcard bench/*))
 BENCH_PROGRAMS := $(patsubst bench/%.c,$(BUILD)/bench/%,$(filter-out %_plugin.c,$(wildcard bench/*.c)))
 
 $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(ARCHIVES) $(XS_ARCHIVE)
 	$(call link_all_rooms)
 
-# One after the other: each wants the machine for itself.
+# One after the other: each needs the machine to itself.
 bench: all $(BENCH_PROGRAMS) $(NPM_PEERS) $(VAT_BUNDLES)
 	@set -e; for bench in $(BENCH); do BUILD=$(BUILD) $$bench; done
 
 # ---- lint -------------------------------------------------------------------------
 
-# Every C file there is, compiled and not linked.
+# Compiles every C file without linking.
 ALL_C := $(call sources_below,$(ROOMS) bench tests/unit tests/fuzz tests/program)
 objects: $(patsubst %.c,$(BUILD)/obj/%.o,$(ALL_C))
 

@@ -1,8 +1,8 @@
-# Bundles of vats, of which liveslots makes what runs in a worker: SwingSet's own vats for
-# vats that make vats and for the clock, those of the examples, and those of the tests.
-# Made with npm's @endo/bundle-source; examples/package-lock.json pins it, and all else
-# that is fetched for vats, each with its integrity hash. Nothing of it runs while it is
-# installed. The same sources give the same bundles everywhere.
+# Bundles of vats that run under liveslots: SwingSet's own vats for creating vats and for
+# the clock, those of the examples, and those of the tests. npm's @endo/bundle-source makes
+# them; examples/package-lock.json pins it and everything else fetched for vats, with
+# integrity hashes. Install scripts do not run. The same sources give the same bundles
+# everywhere.
 
 VATS_DIR := build/vats
 VAT_GROUPS := swingset exchange tests
@@ -13,7 +13,7 @@ VAT_SOURCES_tests := $(wildcard tests/swingset/vats/*.js)
 
 $(VATS_DIR)/fetched: examples/package.json examples/package-lock.json
 	@command -v node > /dev/null && command -v npm > /dev/null || { \
-		echo 'vats: node or npm is missing, with which vats are bundled; scripts/setup installs both' >&2; \
+		echo 'vats: node or npm is missing, which bundling vats requires; scripts/setup installs both' >&2; \
 		exit 4; }
 	@echo 'npm      fetching what examples/package-lock.json pins'
 	@mkdir -p $(@D)
@@ -30,8 +30,8 @@ $(VATS_DIR)/swingset/made: $(VATS_DIR)/fetched scripts/bundle-vats.mjs
 	$(bundle_vats) $(SWINGSET_VATS)/vat-admin/vat-vat-admin.js $(SWINGSET_VATS)/timer/vat-timer.js
 	@touch $@
 
-# Vats import packages, which are looked for in folders above them: so they are copied
-# to where these were fetched.
+# Imports of packages are resolved in parent folders, so vats are copied to where the
+# packages were fetched.
 define vat_group_rule
 $(VATS_DIR)/$(1)/made: $(VATS_DIR)/fetched scripts/bundle-vats.mjs $(VAT_SOURCES_$(1))
 	$$(call say,bundle,vats of $(1))
@@ -46,21 +46,21 @@ $(foreach group,exchange tests,$(eval $(call vat_group_rule,$(group))))
 .PHONY: vats
 vats: $(VAT_BUNDLES)
 
-# SwingSet's kernel, the judge of ours, keeps its store with a package that is compiled.
-# Headers of node come with it, or are Debian's libnode-dev.
+# SwingSet's kernel, with which ours is compared, needs a package that is compiled for its
+# store. Node's headers come with node, or are in Debian's libnode-dev.
 NODE_PREFIX = $(patsubst %/bin/node,%,$(realpath $(shell command -v node)))
 SWINGSET_KERNEL := $(VATS_DIR)/kernel
 
 $(SWINGSET_KERNEL): $(VATS_DIR)/fetched
 	@[ -e $(NODE_PREFIX)/include/node/node.h ] || { \
-		echo 'vats: $(NODE_PREFIX)/include/node has no headers of node; Debian has them in libnode-dev' >&2; \
+		echo 'vats: $(NODE_PREFIX)/include/node has no node headers; Debian has them in libnode-dev' >&2; \
 		exit 4; }
-	@echo 'compile  better-sqlite3, for the store of the kernel of SwingSet'
+	@echo 'compile  better-sqlite3, for the store of SwingSet's kernel'
 	@cd $(VATS_DIR) && npm_config_build_from_source=true npm_config_nodedir=$(NODE_PREFIX) \
 		npm rebuild better-sqlite3 > rebuild.log 2>&1 || { cat rebuild.log >&2; exit 4; }
 	@touch $@
 
-# The example of the exchange, at length.
+# A long run of the exchange example.
 .PHONY: exchange
 exchange: all $(VAT_BUNDLES)
 	@BUILD=$(BUILD) examples/exchange/run 1000 --counter none

@@ -115,7 +115,7 @@ registry() {
     registry
     run scripts/fetch-npm @some/thing 1.0.0 sha512-AAAA there
     assert_status 3
-    assert_output_has 'the right one is sha512-AAAA'
+    assert_output_has 'instead of      sha512-AAAA'
     [ ! -e there/package ]
     [ -e there/some-thing-1.0.0.tgz.refused ]
 }
