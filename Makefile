@@ -130,6 +130,8 @@ $(BUILD)/obj/tools/html/page_file.o: $(wildcard tools/html/page/*)
 $(BUILD)/obj/worker/wasm/run/interpreter.o: ROOM_CFLAGS = -fno-gcse $(if $(findstring clang,$(CC)),,-fno-crossjumping)
 $(BUILD)/obj/worker/wasm/run/interpreter.o: $(wildcard worker/wasm/run/*.inc)
 
+$(BUILD)/obj/worker/near/parameters.o: worker/near/parameters.txt
+
 # The names of syscalls, by number, from the kernel's header.
 SYSCALL_NAMES := $(BUILD)/generated/syscall_names.inc
 $(SYSCALL_NAMES):

@@ -20,15 +20,15 @@ endef
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES) $(XS_ARCHIVE)
 	$(call link_all_rooms,-lcmocka)
 
-# Tests of WebAssembly's specification, and what runs them.
+# Tests of WebAssembly's specification, and what runs them and NEAR's.
 WASM_SPEC := build/wasm-spec/fetched
-WASM_SPEC_RUNNER := $(BUILD)/tests/wasm_spec
+WASM_RUNNERS := $(BUILD)/tests/wasm_spec $(BUILD)/tests/wasm_near
 
 $(WASM_SPEC): scripts/fetch-wasm-spec
 	@scripts/fetch-wasm-spec $(@D)
 	@touch $@
 
-$(WASM_SPEC_RUNNER): $(BUILD)/obj/tests/program/wasm_spec.o $(ARCHIVES)
+$(WASM_RUNNERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/program/%.o $(ARCHIVES)
 	$(call link_all_rooms)
 
 # Keep objects that are only intermediate files of a test.
@@ -42,7 +42,7 @@ program_tests = $(PROGRAM_TESTS) $(GOLDEN_TESTS)
 .PHONY: check-built unit-built program-built
 check-built: unit-built program-built
 unit-built: $(UNIT_TESTS)
-program-built: all $(VAT_BUNDLES) $(WASM_SPEC) $(WASM_SPEC_RUNNER)
+program-built: all $(VAT_BUNDLES) $(WASM_SPEC) $(WASM_RUNNERS)
 check-built unit-built program-built:
 	@:
 

@@ -93,11 +93,15 @@ same_as_wabt() {
 
     cd "$BATS_TEST_TMPDIR"
     # Deep nesting, a br_table of a million, operands without end, lazy locals, many locals.
-    python3 -c 'print("(module (func " + "(block " * 9000 + ")" * 9000 + "))")' > deep.wat
-    python3 -c 'print("(module (func (param i32) (br_table " + "0 " * 1000000 + "(local.get 0))))")' > table.wat
-    python3 -c 'print("(module (func " + "i32.const 0 " * 60000 + "unreachable))")' > operands.wat
-    python3 -c 'print("(module (func (param i32) " + "local.get 0 " * 20000 + "i32.const 1 local.set 0 local.get 0 " * 20000 + "unreachable))")' > lazy.wat
-    python3 -c 'print("(module (func " + "(local i64) " * 49000 + "))")' > locals.wat
+    # shellcheck disable=SC2183 # as often as the numbers are given
+    {
+        { printf '(module (func '; printf '(block %.0s' {1..9000}; printf ')%.0s' {1..9000}; echo '))'; } > deep.wat
+        { printf '(module (func (param i32) (br_table '; yes 0 | head -1000000; echo '(local.get 0))))'; } > table.wat
+        { printf '(module (func '; yes 'i32.const 0' | head -60000; echo 'unreachable))'; } > operands.wat
+        { printf '(module (func (param i32) '; yes 'local.get 0' | head -20000
+            yes 'i32.const 1 local.set 0 local.get 0' | head -20000; echo 'unreachable))'; } > lazy.wat
+        { printf '(module (func '; yes '(local i64)' | head -49000; echo '))'; } > locals.wat
+    }
     for name in deep table operands lazy locals; do
         wat2wasm --no-check $name.wat -o m.wasm
         echo '{"commands": [{"type": "module", "line": 1, "filename": "m.wasm"}]}' > m.json

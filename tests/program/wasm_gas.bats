@@ -1,0 +1,168 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The gas of contract calls against nearcore's own tests. The numbers are facts out of
+# runtime/near-vm-runner/src/tests/runtime_errors.rs at commit 0262c974 (the newest protocol
+# version there: our parameters of 62), each by its test's name; the modules are written anew.
+
+load common
+
+# byte N: one byte.
+byte() {
+    # shellcheck disable=SC2059 # the format is the byte
+    printf "\\x$(printf %x "$1")"
+}
+
+# name_map ID INDEX=NAME...: a part of a name section.
+name_map() {
+    local id=$1 pair size=1
+
+    shift
+    for pair; do
+        size=$((size + 2 + ${#pair} - 2))
+    done
+    byte "$id"
+    byte $size
+    byte $#
+    for pair; do
+        byte "${pair%%=*}"
+        byte $((${#pair} - 2))
+        printf %s "${pair#*=}"
+    done
+}
+
+# The names as the assembler of nearcore's tests writes them, of FUNCTIONS and of TYPES (lists of
+# INDEX=NAME): a module is paid for by the byte, and wabt's assembler writes more.
+name_section() {
+    local content=$BATS_TEST_TMPDIR/names
+
+    printf '\x04name' > "$content"
+    # shellcheck disable=SC2086 # lists
+    [ -z "$1" ] || name_map 1 $1 >> "$content"
+    # shellcheck disable=SC2086
+    [ -z "$2" ] || name_map 4 $2 >> "$content"
+    byte 0
+    byte "$(stat -c %s "$content")"
+    cat "$content"
+}
+
+# burns TEST GAS_LIMIT BURNT ERROR WAT: what a call of main comes to. $FUNCTIONS and $TYPES have
+# what nearcore's module names.
+burns() {
+    local module=$BATS_TEST_TMPDIR/m.wasm
+
+    wat2wasm - -o "$module" <<< "(module $5)"
+    [ -z "${FUNCTIONS-}${TYPES-}" ] || name_section "${FUNCTIONS-}" "${TYPES-}" >> "$module"
+    run "$BUILD/tests/wasm_near" 62 "$2" "$module" "${METHOD-main}"
+    assert_status 0
+    [[ $output == *" burnt $3 "* ]] || fail "$1: not $3 gas:" "$output"
+    if [ -n "$4" ]; then
+        [[ $output == *" error $4"* ]] || fail "$1: not '$4':" "$output"
+    else
+        [[ $output != *" error "* ]] || fail "$1: an error:" "$output"
+    fi
+}
+
+plenty=100000000000000
+
+@test "what operations, frames and traps cost" {
+    burns test_simple_contract $plenty 49397511 '' '(func (export "main"))'
+    burns test_trap_contract $plenty 50437017 \
+        'WebAssembly trap: An `unreachable` opcode was executed.' '(func (export "main") unreachable)'
+    FUNCTIONS=0=f burns test_trap_initializer $plenty 53905017 \
+        'WebAssembly trap: An `unreachable` opcode was executed.' \
+        '(func $f (export "main") unreachable) (start $f)'
+    burns test_div_by_zero_contract $plenty 53166279 \
+        'WebAssembly trap: An arithmetic exception, e.g. divided by zero.' \
+        '(func (export "main") i32.const 1 i32.const 0 i32.div_s return)'
+    burns test_fn_loading_gas_protocol_upgrade $plenty 53989035 '' \
+        '(func (export "main") i32.const 1 i32.const 1 i32.div_s return)'
+    burns test_nan_sign $plenty 61570815 '' '(func (export "main") (i32.div_u (i32.const 0)
+        (f32.gt (f32.copysign (f32.const 1.0) (f32.sqrt (f32.const -1.0))) (f32.const 0))) drop)'
+    burns test_address_overflow $plenty 54294273 'WebAssembly trap: Memory out of bounds trap.' \
+        '(memory 1) (func (export "main") i32.const 1 i64.load32_u offset=4294967295 align=1 drop)'
+}
+
+@test "conversions that do not fit trap, and what was charged behind them comes back" {
+    local op
+
+    for op in i32.trunc_f64_s i32.trunc_f64_u i64.trunc_f64_s i64.trunc_f64_u; do
+        burns test_float_to_int_contract $plenty 53427273 \
+            'WebAssembly trap: An arithmetic exception, e.g. divided by zero.' \
+            "(func (export \"main\") f64.const 0x1p+1023 $op return)"
+    done
+}
+
+@test "indirect calls" {
+    TYPES=0=ty burns test_indirect_call_to_null_contract $plenty 56678523 'WebAssembly trap: ' \
+        '(type $ty (func)) (table 1 funcref)
+        (func (export "main") i32.const 0 call_indirect (type $ty) return)'
+    FUNCTIONS=0=f TYPES=0=ty burns test_indirect_call_to_wrong_signature_contract $plenty 61663773 \
+        'WebAssembly trap: Call indirect incorrect signature trap.' \
+        '(type $ty (func (result i32))) (func $f) (table 1 funcref) (elem (i32.const 0) $f)
+        (func (export "main") i32.const 0 call_indirect (type $ty) return)'
+    FUNCTIONS=0=prepaid_gas TYPES=0=prepaid_gas_t burns test_external_call_indirect $plenty 335491140 '' \
+        '(import "env" "prepaid_gas" (func $prepaid_gas (result i64)))
+        (type $prepaid_gas_t (func (result i64))) (table 1 funcref)
+        (elem (i32.const 0) $prepaid_gas)
+        (func (export "main") (call_indirect (type $prepaid_gas_t) (i32.const 0)) drop)'
+}
+
+@test "the stack: frames of 64 bytes and their locals" {
+    FUNCTIONS=0=f burns test_stack_overflow $plenty 30376143897 'Accessed' \
+        '(func $f (export "main") (call $f))'
+    FUNCTIONS='0=f1 1=f2' METHOD=f1 burns test_stack_instrumentation_protocol_upgrade $plenty 31767212013 'Accessed' \
+        '(func $f1 (export "f1") (local i32) (call $f1))
+        (func $f2 (export "f2") (local i32 i32 i32 i32) (call $f2))'
+    FUNCTIONS='0=f1 1=f2' METHOD=f2 burns test_stack_instrumentation_protocol_upgrade $plenty 29698803429 'Accessed' \
+        '(func $f1 (export "f1") (local i32) (call $f1))
+        (func $f2 (export "f2") (local i32 i32 i32 i32) (call $f2))'
+}
+
+@test "running out burns the limit exactly" {
+    burns test_infinite_initializer 10000000000 10000000000 'Exceeded the prepaid gas.' \
+        '(func $start (loop (br 0))) (func (export "main")) (start $start)'
+    burns test_memory_grow 10000000000 10000000000 'Exceeded the prepaid gas.' \
+        '(memory 17 32) (func (export "main") (loop (memory.grow (i32.const 1)) drop br 0))'
+    burns test_external_call_error 100 100 'Exceeded the prepaid gas.' \
+        '(import "env" "prepaid_gas" (func $p (result i64))) (func (export "main") (drop (call $p)))'
+    burns test_initializer_no_gas 0 0 'Exceeded the prepaid gas.' \
+        '(func $f (export "main") nop) (start $f)'
+    METHOD=non_empty_non_existing burns test_gas_exceed_loading 1 1 'Exceeded the prepaid gas.' \
+        '(func (export "main"))'
+    burns test_fn_loading_gas_protocol_upgrade_exceed_executing 45000000 45000000 \
+        'Exceeded the prepaid gas.' '(func (export "main") i32.const 1 i32.const 1 i32.div_s return)'
+    burns test_fn_loading_gas_protocol_upgrade_exceed_loading 44115963 44115963 \
+        'Exceeded the prepaid gas.' '(func (export "main") i32.const 1 i32.const 1 i32.div_s return)'
+}
+
+@test "host functions" {
+    FUNCTIONS=0=prepaid_gas burns test_external_call_ok $plenty 326865384 '' \
+        '(import "env" "prepaid_gas" (func $prepaid_gas (result i64)))
+        (func (export "main") (drop (call $prepaid_gas)))'
+    FUNCTIONS=0=panic burns test_guest_panic $plenty 322357878 'Smart contract panicked: explicit guest panic' \
+        '(import "env" "panic" (func $panic)) (func (export "main") (call $panic))'
+    FUNCTIONS=0=panic burns test_panic_re_export $plenty 312352074 'Smart contract panicked: explicit guest panic' \
+        '(import "env" "panic" (func $panic)) (export "main" (func $panic))'
+}
+
+@test "what is no method, or cannot be prepared or linked" {
+    METHOD='' burns test_empty_method $plenty 0 MethodEmptyName '(func (export "main"))'
+    METHOD=no-such-method burns test_export_not_found $plenty 0 MethodNotFound \
+        '(func (export "main"))'
+    METHOD=no-such-method burns test_infinite_initializer_export_not_found $plenty 0 \
+        MethodNotFound '(func $start (loop (br 0))) (func (export "main")) (start $start)'
+    burns test_wrong_signature_contract $plenty 0 MethodInvalidSignature \
+        '(func (export "main") (param i32))'
+    burns test_export_wrong_type $plenty 0 MethodNotFound \
+        '(global (export "main") i32 (i32.const 123))'
+    burns test_bad_import_1 $plenty 0 'PrepareError: Error happened during instantiation.' \
+        '(import "no-such-module" "no-such-global" (global i32)) (func (export "main"))'
+    burns test_bad_import_2 $plenty 0 'PrepareError: Error happened during instantiation.' \
+        '(import "no-such-module" "no-such-fn" (func $f)) (export "main" (func $f))'
+    burns test_bad_import_3 $plenty 0 'PrepareError' \
+        '(import "env" "no-such-global" (global i32)) (func (export "main"))'
+    FUNCTIONS=0=f burns test_bad_import_4 $plenty 47800713 'Link Error' \
+        '(import "env" "no-such-fn" (func $f)) (export "main" (func $f))'
+    burns test_bad_many_imports $plenty 299447463 'Link Error' \
+        "$(for i in {0..99}; do echo "(import \"env\" \"wtf$i\" (func))"; done) (export \"main\" (func 0))"
+}

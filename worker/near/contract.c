@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/near/contract.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "worker/near/host.h"
+#include "worker/wasm/compile/compile.h"
+
+struct near_contract {
+    struct near_parameters parameters;
+    struct wasm_limits limits;
+    size_t length; /* of the module, which is paid for by the byte */
+    struct wasm_module *module;
+    struct wasm_code *codes;
+    struct wasm_machine machine;
+    struct wasm_instance *instance;
+    char refused[NEAR_ERROR_SIZE];    /* it could not be prepared; empty: it could */
+    char unlinkable[NEAR_ERROR_SIZE]; /* an import is not to be had; empty: all are */
+    struct near_call call;
+};
+
+/* ---- loading ---- */
+
+/* In nearcore's words. */
+static const char *preparation_words(enum wasm_fault fault)
+{
+    switch (fault) {
+    case WASM_FAULT_FUNCTIONS:
+        return "Too many functions in contract.";
+    case WASM_FAULT_LOCALS:
+        return "Too many locals declared in the contract.";
+    case WASM_FAULT_TABLES:
+        return "Too many tables declared in the contract.";
+    case WASM_FAULT_TABLE_ELEMENTS:
+        return "Too many table elements declared in the contract.";
+    case WASM_FAULT_IMPORT:
+        return "Error happened during instantiation.";
+    case WASM_FAULT_IMPORT_MEMORY:
+        return "Error creating memory.";
+    default:
+        return "Error happened while deserializing the module.";
+    }
+}
+
+static void refuse(struct near_contract *contract, enum wasm_fault fault, const struct error *error)
+{
+    snprintf(contract->refused, sizeof contract->refused, "PrepareError: %s (%.500s)",
+             preparation_words(fault), error->text);
+}
+
+static int prepare(struct near_contract *contract, const uint8_t *bytes, struct error *error)
+{
+    enum wasm_fault fault;
+
+    contract->module =
+        wasm_module_decode(bytes, contract->length, &contract->limits, &fault, error);
+    if (contract->module != NULL)
+        contract->codes = wasm_compile(contract->module, wasm_handlers(), &fault, error);
+    if (fault == WASM_FAULT_NO_MEMORY)
+        return -1;
+    if (fault != WASM_FAULT_NONE)
+        refuse(contract, fault, error);
+    return 0;
+}
+
+static int link_up(struct near_contract *contract, struct error *error)
+{
+    const struct wasm_instance_options options = {
+        .module = contract->module,
+        .codes = contract->codes,
+        .resolve = near_host_resolve,
+        .context = &contract->call,
+        .memory_initial = (uint32_t)contract->parameters.initial_memory_pages,
+        .memory_maximum = (uint32_t)contract->parameters.max_memory_pages,
+    };
+
+    if (contract->refused[0] != '\0')
+        return 0;
+    contract->instance = wasm_instance_open(&contract->machine, &options, error);
+    if (contract->instance != NULL)
+        return 0;
+    if (error->kind != ERROR_INPUT)
+        return -1;
+    snprintf(contract->unlinkable, sizeof contract->unlinkable, "Link Error: %.900s", error->text);
+    return 0;
+}
+
+struct near_contract *near_contract_open(const uint8_t *bytes, size_t length, const char *version,
+                                         struct error *error)
+{
+    struct near_contract *contract = calloc(1, sizeof *contract);
+
+    if (contract == NULL) {
+        error_memory(error, "a contract");
+        return NULL;
+    }
+    contract->length = length;
+    if (near_parameters_read(&contract->parameters, version, error) == 0) {
+        contract->limits = near_module_limits(&contract->parameters);
+        if (wasm_machine_open(&contract->machine, contract->parameters.max_stack_height, error) ==
+                0 &&
+            prepare(contract, bytes, error) == 0 && link_up(contract, error) == 0)
+            return contract;
+    }
+    near_contract_close(contract);
+    return NULL;
+}
+
+void near_contract_close(struct near_contract *contract)
+{
+    if (contract == NULL)
+        return;
+    near_call_free(&contract->call);
+    wasm_instance_close(contract->instance);
+    if (contract->codes != NULL)
+        wasm_code_free_all(contract->codes, contract->module->function_count);
+    wasm_module_free(contract->module);
+    wasm_machine_close(&contract->machine);
+    free(contract);
+}
+
+const char *near_contract_refusal(const struct near_contract *contract)
+{
+    if (contract->refused[0] != '\0')
+        return contract->refused;
+    return contract->unlinkable[0] != '\0' ? contract->unlinkable : NULL;
+}
+
+uint64_t near_contract_memory(const struct near_contract *contract)
+{
+    return contract->instance != NULL ? contract->instance->memory->size : 0;
+}
+
+/* ---- calling ---- */
+
+/* In nearcore's words. */
+static void fail_for_trap(struct near_call *call, enum wasm_trap trap)
+{
+    switch (trap) {
+    case WASM_TRAP_NONE:
+    case WASM_TRAP_HOST:
+        return;
+    case WASM_TRAP_GAS:
+        call->is_out_of_gas = true;
+        near_fail(call, call->gas_limit < call->context->prepaid_gas
+                            ? "Exceeded the maximum amount of gas allowed to burn per contract."
+                            : "Exceeded the prepaid gas.");
+        return;
+    case WASM_TRAP_NO_MEMORY:
+        call->is_lost = true;
+        return;
+    case WASM_TRAP_UNREACHABLE:
+        near_fail(call, "WebAssembly trap: An `unreachable` opcode was executed.");
+        return;
+    case WASM_TRAP_MEMORY:
+        near_fail(call, "WebAssembly trap: Memory out of bounds trap.");
+        return;
+    case WASM_TRAP_DIVIDE_BY_ZERO:
+    case WASM_TRAP_OVERFLOW:
+    case WASM_TRAP_CONVERSION:
+        near_fail(call, "WebAssembly trap: An arithmetic exception, e.g. divided by zero.");
+        return;
+    case WASM_TRAP_SIGNATURE:
+        near_fail(call, "WebAssembly trap: Call indirect incorrect signature trap.");
+        return;
+    case WASM_TRAP_UNINITIALIZED:
+        near_fail(call, "WebAssembly trap: Indirect call to null.");
+        return;
+    case WASM_TRAP_STACK:
+        near_fail(call, "Accessed memory outside the bounds.");
+        return;
+    default:
+        near_fail(call, "WebAssembly trap: %s.", wasm_trap_words(trap));
+        return;
+    }
+}
+
+static void begin(struct near_contract *contract, const struct near_context *context,
+                  const struct near_storage *storage)
+{
+    struct near_call *call = &contract->call;
+
+    near_call_free(call);
+    *call = (struct near_call){
+        .parameters = &contract->parameters,
+        .context = context,
+        .storage = storage,
+        .machine = &contract->machine,
+        .instance = contract->instance,
+        .storage_usage = context->storage_usage,
+        .gas_limit = context->prepaid_gas < contract->parameters.max_gas_burnt
+                         ? context->prepaid_gas
+                         : contract->parameters.max_gas_burnt,
+    };
+    wasm_machine_begin(&contract->machine, 0);
+    near_grant(call);
+}
+
+/* The method's function; UINT32_MAX with the call's error. */
+static uint32_t find_method(struct near_contract *contract, const char *method)
+{
+    const struct wasm_export *export = wasm_module_export(contract->module, method, strlen(method));
+    const struct wasm_function_type *type;
+
+    if (export == NULL || export->kind != WASM_FUNCTION) {
+        near_fail(&contract->call, "MethodNotFound");
+        return UINT32_MAX;
+    }
+    type = wasm_type_of_function(contract->module, export->index);
+    if (type->parameters.length == 0 && type->results.length == 0)
+        return export->index;
+    near_fail(&contract->call, "MethodInvalidSignature");
+    return UINT32_MAX;
+}
+
+static struct near_outcome outcome(const struct near_call *call, bool is_free)
+{
+    return (struct near_outcome){
+        .burnt_gas = is_free ? 0 : near_burnt(call),
+        .operations = is_free ? 0 : near_operations(call),
+        .storage_usage = call->storage_usage,
+        .has_result = call->has_result && call->error[0] == '\0',
+        .is_lost = call->is_lost,
+        .result = &call->result,
+        .error = call->error[0] != '\0' ? call->error : NULL,
+    };
+}
+
+static void run(struct near_contract *contract, uint32_t function)
+{
+    struct near_call *call = &contract->call;
+    enum wasm_trap trap = wasm_instance_reset(contract->instance);
+
+    if (trap == WASM_TRAP_NONE)
+        trap = wasm_instance_start(&contract->machine, contract->instance);
+    if (trap == WASM_TRAP_NONE)
+        trap = wasm_call(&contract->machine, contract->instance, function, NULL);
+    fail_for_trap(call, trap);
+}
+
+struct near_outcome near_contract_call(struct near_contract *contract, const char *method,
+                                       const struct near_context *context,
+                                       const struct near_storage *storage)
+{
+    struct near_call *call = &contract->call;
+    uint32_t function;
+
+    begin(contract, context, storage);
+    if (method[0] == '\0')
+        near_fail(call, "MethodEmptyName");
+    else if (contract->refused[0] != '\0')
+        near_fail(call, "%s", contract->refused);
+    if (call->error[0] != '\0')
+        return outcome(call, true);
+    if (!near_pay(call, contract->parameters.wasm_contract_loading_base) ||
+        !near_pay_each(call, contract->parameters.wasm_contract_loading_bytes, contract->length))
+        return outcome(call, false);
+    function = find_method(contract, method);
+    if (function == UINT32_MAX)
+        return outcome(call, true);
+    if (contract->unlinkable[0] != '\0')
+        near_fail(call, "%s", contract->unlinkable);
+    else
+        run(contract, function);
+    return outcome(call, false);
+}
