@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Three small vats: two of a bundle, which call each other, and a plain contract.
+
+# small_vats: makes the bundle in the current folder and fills the array `vats` with the
+# options of `gaspipe run`.
+small_vats() {
+    jq -Rs '{moduleFormat: "getExport", source: .}' "$ROOT/tests/program/vats/counter.js" \
+        > counter.bundle
+    vats=(--vat here=counter.bundle --vat there=counter.bundle
+        --vat token="$ROOT/examples/token/contract.js")
+}
+
+# lines COUNT: deliveries, of which half go from one vat to another.
+lines() {
+    local i
+
+    for ((i = 0; i < $1; i++)); do
+        printf '{"vat":"here","method":"addAtPeer","args":[{"@vat":"there"},"n%d",%d]}\n' $((i % 3)) "$i"
+        printf '{"vat":"token","method":"mint","args":["a",%d]}\n' $((i + 1))
+    done
+}
+
+# vats_run OPTION...
+vats_run() {
+    run --separate-stderr "$NATIVE/gaspipe" run --json "${vats[@]}" "$@"
+}
+
+# All that a store holds.
+dump() {
+    sqlite3 "$1/gaspipe.sqlite" .dump
+}
