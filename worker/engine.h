@@ -32,6 +32,7 @@ struct engine_options {
     uint32_t compute_limit;    /* computrons for each command; 0: none */
     uint32_t compute_interval; /* check the limit every so many; 0: the engine's choice */
     uint32_t parser_kb;        /* the parser's buffer in KiB; 0: the engine's default */
+    bool quiet;                /* say nothing on stderr, as xsnap-worker */
     bool print_compute;        /* print() puts the meter's state in front */
     struct engine_host host;
 };
@@ -80,8 +81,11 @@ struct engine_ops {
     struct engine *(*open_snapshot)(const struct engine_options *options, const char *place,
                                     struct error *error);
 
-    /* Whether there is an exception that nobody took, such as of a promise. */
-    bool (*exception_left)(struct engine *engine);
+    /*
+     * The words of an exception that nobody took, such as of a promise or a module; NULL without
+     * one. Borrowed until the next call.
+     */
+    const char *(*exception_left)(struct engine *engine);
 
     struct engine_usage (*usage)(const struct engine *engine);
 };

@@ -79,10 +79,10 @@ static struct engine_result echo_run_file(struct engine *engine, const char *pat
     return (struct engine_result){.outcome = ENGINE_OK};
 }
 
-static bool echo_exception_left(struct engine *engine)
+static const char *echo_exception_left(struct engine *engine)
 {
     (void)engine;
-    return false;
+    return NULL;
 }
 
 static struct engine_usage echo_usage(const struct engine *engine)

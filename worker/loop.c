@@ -15,6 +15,7 @@
 #include "worker/recorder.h"
 #include "worker/region.h"
 #include "worker/stamps.h"
+#include "worker/xsnap_compat.h"
 
 struct worker {
     struct channel channel;
@@ -26,6 +27,7 @@ struct worker {
     struct engine *engine;
     struct buf record; /* the meter record that goes before a result */
     int exit_status;   /* of the last command: what a clean end will be */
+    bool xsnap;        /* as in the options */
     bool pipe_lost;    /* in the middle of a command; the status says how */
 };
 
@@ -50,11 +52,27 @@ static int exit_status_of(enum channel_result result)
     return WORKER_EXIT_OK;
 }
 
+static void say(const struct worker *worker, const char *words)
+{
+    if (worker->xsnap)
+        xsnap_compat_say(words);
+    else
+        log_line("%s", words);
+}
+
 static enum loop_step end_with(struct worker *worker, int exit_status, const char *words)
 {
-    log_line("%s", words);
+    say(worker, words);
     worker->exit_status = exit_status;
     return LOOP_END;
+}
+
+/* The same of what the pipe did, for which xsnap-worker has one status and words of its own. */
+static enum loop_step end_with_pipe(struct worker *worker, int exit_status, const char *words,
+                                    const char *xsnap_words)
+{
+    return worker->xsnap ? end_with(worker, WORKER_EXIT_IO, xsnap_words)
+                         : end_with(worker, exit_status, words);
 }
 
 /* Writing so many bytes takes so long that it may not be taken for the next delivery's. */
@@ -78,7 +96,7 @@ static enum loop_step send_parts(struct worker *worker, const struct iovec *part
 
     record_up(worker, parts, count);
     if (channel_send(&worker->channel, parts, count, &error) != 0)
-        return end_with(worker, WORKER_EXIT_IO, error.text);
+        return end_with_pipe(worker, WORKER_EXIT_IO, error.text, xsnap_compat_no_parent_to_write);
     return LOOP_NEXT;
 }
 
@@ -90,9 +108,10 @@ static const char too_long[] = "a message is too long for a frame";
 /* ---- a request of the engine, in mid-delivery ---- */
 
 /* What a request comes to when the pipe has failed, or cannot take it. */
-static struct iovec lose_pipe(struct worker *worker, int exit_status, const char *words)
+static struct iovec lose_pipe(struct worker *worker, int exit_status, const char *words,
+                              const char *xsnap_words)
 {
-    (void)end_with(worker, exit_status, words);
+    (void)end_with_pipe(worker, exit_status, words, xsnap_words);
     worker->pipe_lost = true;
     return (struct iovec){0};
 }
@@ -104,15 +123,20 @@ static struct iovec receive_answer(struct worker *worker)
     enum channel_result result = channel_receive(&worker->channel, &answer, &error);
 
     if (stamps_take(&worker->stamps) != 0)
-        return lose_pipe(worker, WORKER_EXIT_HOST_MEMORY, no_memory_for_stamps);
+        return lose_pipe(worker, WORKER_EXIT_HOST_MEMORY, no_memory_for_stamps,
+                         no_memory_for_stamps);
     if (result == CHANNEL_END)
-        return lose_pipe(worker, WORKER_EXIT_IO, "end of file before the answer to a request");
+        return lose_pipe(worker, WORKER_EXIT_IO, "end of file before the answer to a request",
+                         xsnap_compat_no_parent_to_read);
     if (result != CHANNEL_FRAME)
-        return lose_pipe(worker, exit_status_of(result), error.text);
+        return lose_pipe(worker, exit_status_of(result), error.text,
+                         result == CHANNEL_CUT ? xsnap_compat_no_parent_to_read
+                                               : xsnap_compat_bad_frame(&worker->channel.decoder));
     record_down(worker, answer);
     if (answer.iov_len == 0 || *(char *)answer.iov_base != COMMAND_ANSWER)
         return lose_pipe(worker, WORKER_EXIT_BAD_FRAME,
-                         "a request was answered by a frame that does not begin with '/'");
+                         "a request was answered by a frame that does not begin with '/'",
+                         xsnap_compat_bad_answer);
     return (struct iovec){(char *)answer.iov_base + 1, answer.iov_len - 1};
 }
 
@@ -121,11 +145,12 @@ static struct iovec receive_answer(struct worker *worker)
  * many stamps in front. The bound of that record depends on nothing but their number: whether a
  * message fits comes out the same everywhere.
  */
-static bool fits(size_t bytes, size_t stamps)
+static bool fits(const struct worker *worker, size_t bytes, size_t stamps)
 {
     const size_t needed = RECORD_BYTES + stamps * STAMP_BYTES;
+    const size_t most = worker->xsnap ? XSNAP_FRAME_MOST : NETSTRING_CAP_DEFAULT;
 
-    return needed <= NETSTRING_CAP_DEFAULT && bytes <= NETSTRING_CAP_DEFAULT - needed;
+    return needed <= most && bytes <= most - needed;
 }
 
 static struct iovec request(void *context, struct iovec message)
@@ -137,13 +162,14 @@ static struct iovec request(void *context, struct iovec message)
     struct error error;
 
     region_pause(&worker->region);
-    if (!fits(message.iov_len, 0))
-        return lose_pipe(worker, WORKER_EXIT_MESSAGE, too_long);
+    if (!fits(worker, message.iov_len, 0))
+        return lose_pipe(worker, WORKER_EXIT_MESSAGE, too_long, too_long);
     record_up(worker, parts, 2);
     if (stamps_take(&worker->stamps) != 0)
-        return lose_pipe(worker, WORKER_EXIT_HOST_MEMORY, no_memory_for_stamps);
+        return lose_pipe(worker, WORKER_EXIT_HOST_MEMORY, no_memory_for_stamps,
+                         no_memory_for_stamps);
     if (channel_send(&worker->channel, parts, 2, &error) != 0)
-        return lose_pipe(worker, WORKER_EXIT_IO, error.text);
+        return lose_pipe(worker, WORKER_EXIT_IO, error.text, xsnap_compat_no_parent_to_write);
     answer = receive_answer(worker);
     region_resume(&worker->region);
     return answer;
@@ -161,7 +187,7 @@ static enum loop_step send_done(struct worker *worker, struct meter *meter, stru
 
     if (stamps_take(&worker->stamps) != 0)
         return end_with(worker, WORKER_EXIT_HOST_MEMORY, no_memory_for_stamps);
-    if (!fits(text.iov_len, worker->stamps.count))
+    if (!fits(worker, text.iov_len, worker->stamps.count))
         return end_with(worker, WORKER_EXIT_MESSAGE, too_long);
     meter->compute = usage.compute;
     meter->allocate = usage.allocate;
@@ -169,6 +195,8 @@ static enum loop_step send_done(struct worker *worker, struct meter *meter, stru
     meter->stamps = worker->stamps.items;
     meter->stamp_count = worker->stamps.count;
     cpu_usage_take(&worker->cpu_usage, stamps_last(&worker->stamps).mono, meter);
+    if (worker->xsnap)
+        xsnap_compat_meter(meter);
     buf_clear(&worker->record);
     meter_encode(&worker->record, meter);
     if (buf_failed(&worker->record))
@@ -187,6 +215,13 @@ static enum loop_step send_failed(struct worker *worker, struct iovec text)
 
     worker->exit_status = WORKER_EXIT_EXCEPTION;
     return send_parts(worker, parts, 2);
+}
+
+/* xsnap-worker says on stderr, and not to its client, what a script or module threw. */
+static enum loop_step send_file_failed(struct worker *worker, struct iovec text)
+{
+    fprintf(stderr, "%.*s\n", (int)text.iov_len, (const char *)text.iov_base);
+    return send_failed(worker, (struct iovec){0});
 }
 
 /* What a path in a frame, terminated here, comes to. */
@@ -226,6 +261,15 @@ static struct engine_result run_command(struct worker *worker, char command, str
     }
 }
 
+/* Of a limit that was passed xsnap-worker's status says all. */
+static enum loop_step end_stopped(struct worker *worker, const struct engine_result *result)
+{
+    if (!worker->xsnap || result->exit_status == WORKER_EXIT_IO)
+        return end_with(worker, result->exit_status, result->text.iov_base);
+    worker->exit_status = result->exit_status;
+    return LOOP_END;
+}
+
 /* A command that runs the engine, and is metered. */
 static enum loop_step run_metered(struct worker *worker, char command, struct iovec argument)
 {
@@ -245,17 +289,24 @@ static enum loop_step run_metered(struct worker *worker, char command, struct io
     case ENGINE_OK:
         return send_done(worker, &meter, result.text);
     case ENGINE_THREW:
-        return send_failed(worker, result.text);
+        return worker->xsnap && (command == COMMAND_SCRIPT || command == COMMAND_MODULE)
+                   ? send_file_failed(worker, result.text)
+                   : send_failed(worker, result.text);
     case ENGINE_STOPPED:
         break;
     }
-    return end_with(worker, result.exit_status, result.text.iov_base);
+    return end_stopped(worker, &result);
 }
 
-static enum loop_step unknown_command(struct worker *worker, char command)
+static enum loop_step unknown_command(struct worker *worker, struct iovec frame)
 {
-    char words[64];
+    char words[64], command = frame.iov_len > 0 ? *(char *)frame.iov_base : '\0';
 
+    if (worker->xsnap) {
+        xsnap_compat_unknown_command(frame.iov_base, frame.iov_len);
+        worker->exit_status = WORKER_EXIT_IO;
+        return LOOP_END;
+    }
     if (command > ' ' && command < 0x7f)
         snprintf(words, sizeof words, "unknown command '%c'", command);
     else
@@ -270,8 +321,10 @@ static enum loop_step handle(struct worker *worker, struct iovec frame)
     struct iovec argument;
     char command;
 
-    if (frame.iov_len == 0)
+    if (frame.iov_len == 0 && !worker->xsnap)
         return end_with(worker, WORKER_EXIT_BAD_FRAME, "an empty frame has no command");
+    if (frame.iov_len == 0)
+        return unknown_command(worker, frame);
     command = *(char *)frame.iov_base;
     argument = (struct iovec){(char *)frame.iov_base + 1, frame.iov_len - 1};
     switch (command) {
@@ -289,7 +342,7 @@ static enum loop_step handle(struct worker *worker, struct iovec frame)
     case COMMAND_QUIT:
         return LOOP_END;
     default:
-        return unknown_command(worker, command);
+        return unknown_command(worker, frame);
     }
 }
 
@@ -307,13 +360,14 @@ static void handle_all(struct worker *worker)
             (void)end_with(worker, WORKER_EXIT_HOST_MEMORY, no_memory_for_stamps);
             return;
         }
-        if (result == CHANNEL_END)
+        if (result == CHANNEL_END || (result == CHANNEL_CUT && worker->xsnap))
             return;
         if (result == CHANNEL_FRAME) {
             record_down(worker, frame);
             step = handle(worker, frame);
         } else {
-            step = end_with(worker, exit_status_of(result), error.text);
+            step = end_with_pipe(worker, exit_status_of(result), error.text,
+                                 xsnap_compat_bad_frame(&worker->channel.decoder));
         }
     }
 }
@@ -343,7 +397,7 @@ static int open_engine(struct worker *worker, const struct loop_options *options
         worker->engine = open_snapshot(worker, &engine, options->snapshot, &error);
     if (worker->engine != NULL)
         return 0;
-    log_line("%s", error.text);
+    say(worker, error.text);
     worker->exit_status = error.kind == ERROR_USAGE ? WORKER_EXIT_USAGE : WORKER_EXIT_IO;
     return -1;
 }
@@ -377,6 +431,17 @@ static int confine(void)
     return -1;
 }
 
+/* Neither a client nor anybody else has heard of it. */
+static void tell_exception_left(struct worker *worker)
+{
+    const char *words = worker->ops->exception_left(worker->engine);
+
+    if (words == NULL)
+        return;
+    say(worker, words);
+    worker->exit_status = WORKER_EXIT_EXCEPTION;
+}
+
 static void run_opened(struct worker *worker, const struct loop_options *options)
 {
     if (!region_open(&worker->region, options->instruction_limit)) {
@@ -389,13 +454,13 @@ static void run_opened(struct worker *worker, const struct loop_options *options
     }
     cpu_usage_rebase(&worker->cpu_usage, stamp_now().mono);
     handle_all(worker);
-    if (worker->exit_status == WORKER_EXIT_OK && worker->ops->exception_left(worker->engine))
-        worker->exit_status = WORKER_EXIT_EXCEPTION;
+    if (worker->exit_status == WORKER_EXIT_OK)
+        tell_exception_left(worker);
 }
 
 int loop_run(const struct loop_options *options)
 {
-    struct worker worker = {.ops = options->ops};
+    struct worker worker = {.ops = options->ops, .xsnap = options->xsnap};
     struct error error;
 
     if (open_recorder(&worker, options, &error) != 0) {

@@ -16,6 +16,7 @@ struct loop_options {
     uint64_t instruction_limit;   /* for each delivery; 0: none; wants the counter */
     const char *snapshot;         /* where to start from; NULL: afresh */
     bool confine;                 /* run commands under the filter of sandbox/tight_filter.h */
+    bool xsnap;                   /* say and do what xsnap-worker does (worker/xsnap_compat.h) */
     const char *record;           /* folder for a recording of the session; NULL: none */
 };
 

@@ -13,6 +13,7 @@
 #include "proto/netstring.h"
 #include "worker/loop.h"
 #include "worker/xs/engine_xs.h"
+#include "worker/xsnap_compat.h"
 
 /* xsnap-worker's descriptors. */
 enum { FROM_SUPERVISOR = 3, TO_SUPERVISOR = 4 };
@@ -28,12 +29,15 @@ static const char usage[] =
     "  -s PARSER_KB       size of the parser's buffer in KiB (default: 8192)\n"
     "  -r SNAPSHOT        start from a snapshot: a path, or @N for descriptor N\n"
     "  -p                 print() shows the computrons spent\n"
+    "  -n                 print \"deprecated\" and exit, as xsnap-worker does\n"
     "  -v, --version      print the version and exit\n"
     "  -h, --help         print this and exit\n"
     "  --max-frame BYTES  refuse longer frames (default: 67108864)\n"
     "  --max-instructions N  machine instructions for each delivery, under the counter\n"
     "  --die-with-parent  be killed when the supervisor ends\n"
     "  --confine          once started, only compute, read and write\n"
+    "  --compat xsnap     say and do exactly what xsnap-worker does, as when started\n"
+    "                     by that name\n"
     "  --record DIR       write every frame to a file in DIR, for gaspipe replay\n"
     "\n"
     "Exit status: 0 success, 1 usage, 2 the pipe failed, 11 memory, 12 stack, 15 the last\n"
@@ -47,7 +51,8 @@ enum {
     OPTION_MAX_INSTRUCTIONS,
     OPTION_DIE_WITH_PARENT,
     OPTION_RECORD,
-    OPTION_CONFINE
+    OPTION_CONFINE,
+    OPTION_COMPAT
 };
 
 static const struct option long_options[] = {
@@ -58,6 +63,7 @@ static const struct option long_options[] = {
     {"die-with-parent", no_argument, NULL, OPTION_DIE_WITH_PARENT},
     {"confine", no_argument, NULL, OPTION_CONFINE},
     {"record", required_argument, NULL, OPTION_RECORD},
+    {"compat", required_argument, NULL, OPTION_COMPAT},
     {0},
 };
 
@@ -82,13 +88,32 @@ static bool take_u32(const char *option, uint32_t max, uint32_t *number)
     return true;
 }
 
-static int print_version(const struct engine_ops *ops)
+static void print_version(const struct loop_options *options)
 {
     char line[64];
 
-    ops->version(line, sizeof line);
-    printf("%s\ngaspipe-worker " GASPIPE_VERSION "\n", line);
-    return 0;
+    options->ops->version(line, sizeof line);
+    printf("%s\n", line);
+    /* A script of Agoric's takes all that is printed for the version. */
+    if (!options->xsnap)
+        printf("gaspipe-worker " GASPIPE_VERSION "\n");
+}
+
+static void be_xsnap(struct loop_options *options)
+{
+    options->xsnap = true;
+    options->engine.quiet = true;
+    options->frame_cap = XSNAP_FRAME_MOST;
+}
+
+static bool take_compat(struct loop_options *options)
+{
+    if (strcmp(optarg, "xsnap") == 0) {
+        be_xsnap(options);
+        return true;
+    }
+    log_line("--compat %s: only xsnap is known", optarg);
+    return false;
 }
 
 static int die_with_parent(void)
@@ -131,6 +156,8 @@ static bool take_option(struct loop_options *options, int option)
     case OPTION_CONFINE:
         options->confine = true;
         return true;
+    case OPTION_COMPAT:
+        return take_compat(options);
     case OPTION_RECORD:
         options->record = optarg;
         return true;
@@ -154,14 +181,18 @@ static bool is_no_option(int option, int before, char **argv)
 }
 
 /* The next option or NAME_WORD, -1 at the end; '?' after saying what was wrong. */
-static int next_option(int argc, char **argv)
+static int next_option(const struct loop_options *options, int argc, char **argv)
 {
     int before = optind;
     /* With the hyphen a name is given in its turn, and nothing changes places. */
-    int option = getopt_long(argc, argv, "-l:i:s:r:pvh", long_options, NULL);
+    int option;
 
+    opterr = !options->xsnap;
+    option = getopt_long(argc, argv, "-l:i:s:r:pnvh", long_options, NULL);
     if (option == '?' || !is_no_option(option, before, argv))
         return option;
+    if (options->xsnap)
+        return '?';
     log_line("'%s' is neither an option nor a name: options stand one by one, as in -l 5, and no "
              "name begins with a hyphen",
              argv[before]);
@@ -178,6 +209,32 @@ static int check_descriptor(int descriptor)
     return -1;
 }
 
+/* Whether the options were right. What ends the program at once has then its status in *ended. */
+static bool take_options(struct loop_options *options, int argc, char **argv, int *ended)
+{
+    int option;
+
+    while ((option = next_option(options, argc, argv)) != -1) {
+        *ended = WORKER_EXIT_OK;
+        switch (option) {
+        case 'v':
+            print_version(options);
+            return true;
+        case 'h':
+            fputs(options->xsnap ? xsnap_compat_usage : usage, stdout);
+            return true;
+        case 'n':
+            puts("deprecated");
+            return true;
+        default:
+            *ended = -1;
+            if (!take_option(options, option))
+                return false;
+        }
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     struct loop_options options = {
@@ -186,19 +243,18 @@ int main(int argc, char **argv)
         .frame_cap = NETSTRING_CAP_DEFAULT,
         .ops = &engine_xs,
     };
-    int option;
+    int ended = -1;
 
     log_name("gaspipe-worker");
-    while ((option = next_option(argc, argv)) != -1) {
-        if (option == 'v')
-            return print_version(options.ops);
-        if (option == 'h') {
-            fputs(usage, stdout);
-            return WORKER_EXIT_OK;
-        }
-        if (!take_option(&options, option))
-            return WORKER_EXIT_USAGE;
+    if (argc > 0 && xsnap_compat_is_name(argv[0]))
+        be_xsnap(&options);
+    if (!take_options(&options, argc, argv, &ended)) {
+        if (options.xsnap)
+            fputs(xsnap_compat_usage, stdout);
+        return WORKER_EXIT_USAGE;
     }
+    if (ended >= 0)
+        return ended;
     /* A supervisor that went away is met as EPIPE, where it can be said. */
     signal(SIGPIPE, SIG_IGN);
     if (check_descriptor(FROM_SUPERVISOR) != 0 || check_descriptor(TO_SUPERVISOR) != 0)

@@ -36,3 +36,11 @@ session() {
     done
     [ "$played" -ge 10 ]
 }
+
+@test "so it does with our worker under xsnap-worker's name" {
+    ln -s "$BUILD/gaspipe-worker" "$BATS_TEST_TMPDIR/xsnap-worker"
+    session "$THEIRS" > "$BATS_TEST_TMPDIR/theirs" 2> "$BATS_TEST_TMPDIR/their-words"
+    session "$BATS_TEST_TMPDIR/xsnap-worker" > "$BATS_TEST_TMPDIR/ours" 2> "$BATS_TEST_TMPDIR/our-words"
+    diff "$BATS_TEST_TMPDIR/theirs" "$BATS_TEST_TMPDIR/ours"
+    diff "$BATS_TEST_TMPDIR/their-words" "$BATS_TEST_TMPDIR/our-words"
+}

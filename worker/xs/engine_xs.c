@@ -49,6 +49,13 @@ static struct engine *engine_of(xsMachine *the)
     return xsGetContext(the);
 }
 
+bool engine_xs_is_quiet(void *machine)
+{
+    const struct engine *engine = engine_of(machine);
+
+    return engine != NULL && engine->options.quiet;
+}
+
 static void xs_set_immediate(xsMachine *the)
 {
     xsSetTimer(0, 0);
@@ -502,14 +509,30 @@ static struct engine_result xs_write_snapshot(struct engine *engine, const char 
     return run_guarded(engine, write_snapshot);
 }
 
-static bool xs_exception_left(struct engine *engine)
+/* Under the limit of a command, since the contract's own toString may run. */
+static void tell_exception(struct engine *engine)
+{
+    xsBeginHost(engine->machine);
+    xsTry
+    {
+        set_text(engine, xsToString(xsException));
+    }
+    xsCatch
+    {
+        set_text(engine, "an exception that cannot be printed");
+    }
+    xsException = xsUndefined;
+    xsEndHost(engine->machine);
+}
+
+static const char *xs_exception_left(struct engine *engine)
 {
     bool volatile left = true; /* xsBeginHost() is a setjmp() */
 
     xsBeginHost(engine->machine);
     left = xsTypeOf(xsException) != xsUndefinedType;
     xsEndHost(engine->machine);
-    return left;
+    return left ? run_guarded(engine, tell_exception).text.iov_base : NULL;
 }
 
 static struct engine_usage xs_usage(const struct engine *engine)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "worker/xs/engine_xs.h"
 
 /* Linux's usual limit, and what gaspipe gives a counted worker. */
 enum { STACK_SIZE_MAX = 8 << 20 };
@@ -66,8 +67,9 @@ void __wrap_fxVReportError(void *console, char *path, int line, char *format, va
 {
     char words[256];
 
-    (void)console;
     (void)path;
+    if (engine_xs_is_quiet(console))
+        return;
     vsnprintf(words, sizeof words, format, arguments);
     log_line("line %d: %s", line, words);
 }
