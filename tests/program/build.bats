@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The build itself: nothing is done twice, and what is installed runs.
+# The build itself: nothing is built twice, and an installation works.
 
 load common
 
-# The make that runs the tests has said SAN, CC and the like through MAKEFLAGS; its
+# The make that runs the tests passes SAN, CC and the like in MAKEFLAGS; its
 # own cores are busy with them, so the targets here build nothing.
 setup() {
     cd "$ROOT"
@@ -21,7 +21,7 @@ sources() {
     assert_status 0
 }
 
-@test "compile_commands.json says of either compiler how each file is compiled" {
+@test "compile_commands.json contains the command for each file, with either compiler" {
     local there=$BATS_TEST_TMPDIR/there compiler file
 
     for compiler in gcc clang; do
@@ -40,7 +40,7 @@ sources() {
     done
 }
 
-@test "what is installed runs from there and finds its parts" {
+@test "installed programs run and find their parts" {
     local dest=$BATS_TEST_TMPDIR/root
 
     run make --no-print-directory install PREFIX=/usr DESTDIR="$dest"
@@ -64,8 +64,8 @@ sources() {
     assert_equal "$(find "$dest" ! -type d -o -name gaspipe)" ""
 }
 
-# The asserts of XS name files: with the folder's own name in them, the length of that
-# name moved what lies behind it, and the instruction counts changed with it.
+# XS's asserts contain file names: with the name of the folder in them, the length of that
+# name moved what follows it, and the instruction counts changed.
 @test "the worker does not know where it was built" {
     strip -o "$BATS_TEST_TMPDIR/worker" "$BUILD/gaspipe-worker"
     run grep -aoF "$ROOT/" "$BATS_TEST_TMPDIR/worker"

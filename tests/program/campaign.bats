@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A short campaign of kills; `make campaign` is the long one.
+# A short campaign of kills; `make campaign` runs a long one.
 
 load common
 
@@ -11,18 +11,18 @@ campaign() {
     assert_output_has 'every store and every line as without'
 }
 
-@test "a run whose supervisor and workers are killed comes to what it would have" {
+@test "killing supervisor and workers does not change the outcome" {
     campaign -n 12 calls
 }
 
-@test "so it does when vats are made, upgraded and ended meanwhile" {
+@test "nor while vats are created, upgraded and terminated" {
     campaign -n 6 upgrades
 }
 
-@test "so it does when eight vats trade" {
+@test "nor while eight vats trade" {
     campaign -n 3 exchange --max-workers 6
 }
 
-@test "so it does under the counter, with the same instructions" {
+@test "nor under the counter, with the same instructions" {
     NATIVE=$BUILD campaign -n 4 -c qemu calls
 }

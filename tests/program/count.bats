@@ -34,7 +34,7 @@ instructions() {
     field .instructions
 }
 
-@test "a table on what any program has executed" {
+@test "a table of what a program executed" {
     run --separate-stderr count -- /bin/echo hello
     assert_status 0
     assert_equal "$output" hello
@@ -56,12 +56,12 @@ instructions() {
         summary)" true
 }
 
-@test "the programs of the system give one number each" {
+@test "programs of the system have one count each" {
     local data=$BATS_TEST_TMPDIR/data
 
     seq 5000 > "$data"
     cd /
-    # Those that a system lacks are said aloud.
+    # Missing programs are reported.
     for program in "ls /" "sha256sum $data" "gzip -c $data" "sort -r $data" "grep -c 7 $data" \
         "wc $data" "sed -n 7p $data" "awk {s+=\$1}END{print(s)} $data" "perl -e print(keys(%ENV),rand())" \
         "/usr/bin/python3 -S -c print(hash(str(1)))" "openssl rand -hex 8" "find /etc/apt"; do
@@ -97,7 +97,7 @@ instructions() {
     local there first
 
     [ "$(id -u)" -eq 0 ] || skip "only root can become another user"
-    # They need to be able to reach the programs.
+    # The other user must be able to reach the programs.
     there=$(mktemp -d)
     chmod 755 "$there"
     cp "$BUILD/gaspipe" "$BUILD/libgascount.so" "$STATIC" "$there"
@@ -140,7 +140,7 @@ instructions() {
     done
 }
 
-@test "a variable of --env is there, and nothing else of the environment" {
+@test "the environment contains the variables of --env and nothing else" {
     A_VARIABLE=1 run count --env NEW=2 --env HOME=/x -- /usr/bin/env
     assert_output_has NEW=2
     assert_output_has HOME=/x
@@ -148,7 +148,7 @@ instructions() {
     assert_output_lacks A_VARIABLE
 }
 
-@test "programs that fork and exec are counted with all that they start" {
+@test "programs that fork and exec are counted with everything they start" {
     run count --json -- /bin/sh -c '/bin/echo one; /bin/echo two | cat'
     assert_equal "$output" $'one\ntwo'
     assert_equal "$(field '.processes | length >= 5')" true
@@ -156,7 +156,7 @@ instructions() {
     assert_equal "$(field '.calls.execve >= 2')" true
 }
 
-@test "what a program becomes by execve is counted as when it is run alone" {
+@test "a program started by execve is counted as when it runs alone" {
     local alone
 
     alone=$(instructions --env X=1 -- /bin/echo hello)
@@ -167,7 +167,7 @@ instructions() {
     [ "${difference#-}" -lt 2000 ]
 }
 
-@test "scripts, by their interpreters, also those that a counted program starts" {
+@test "scripts are counted with their interpreters, also when a counted program starts them" {
     printf '#!/bin/sh -e\necho script "$@"\n' > "$BATS_TEST_TMPDIR/script"
     chmod +x "$BATS_TEST_TMPDIR/script"
     run count -- "$BATS_TEST_TMPDIR/script" a 'b c'
@@ -176,7 +176,7 @@ instructions() {
     run count --json -- /bin/sh -c "'$BATS_TEST_TMPDIR/script' d; true"
     assert_equal "$output" "script d"
     assert_equal "$(field '.processes | length')" 3
-    # A script of a script, which sees what the kernel shows it, too.
+    # A script whose interpreter is a script sees the arguments that the kernel passes, too.
     printf '#!%s -x\n' "$BATS_TEST_TMPDIR/script" > "$BATS_TEST_TMPDIR/outer"
     chmod +x "$BATS_TEST_TMPDIR/outer"
     expected=$("$BATS_TEST_TMPDIR/outer" e)
@@ -190,7 +190,7 @@ instructions() {
     assert_bad_input 3 "cannot execute $BATS_TEST_TMPDIR/loop: Too many levels"
 }
 
-# layout COMMAND...: where `cat` sees itself mapped, started by the words of a command.
+# layout COMMAND...: where `cat`, started by COMMAND, is mapped.
 layout() {
     "$@" "$BUILD/gaspipe" count --json --output "$BATS_TEST_TMPDIR/out" -- /bin/cat /proc/self/maps &&
         field '[.instructions, .bytesRead]'
@@ -200,7 +200,7 @@ layout() {
     local expected
 
     expected=$(layout env)
-    # Some containers refuse these, and some systems have a hard limit.
+    # Some containers refuse these, and some systems have hard limits.
     for personality in -R -L; do
         setarch "$(uname -m)" $personality true || { echo "# no setarch $personality" >&3; continue; }
         assert_equal "$(layout setarch "$(uname -m)" $personality)" "$expected" "setarch $personality"
@@ -213,7 +213,7 @@ layout() {
     assert_equal "$(ulimit -S -s 512 && layout env)" "$expected" "a small stack"
 }
 
-@test "code in files that are gone when the program ends" {
+@test "code in files that are deleted before the program ends" {
     printf '%s\n' '#include <sys/mman.h>' '#include <unistd.h>' 'int main(void)' '{' \
         'int file = memfd_create("code", 0);' \
         'return write(file, "\270\7\0\0\0\303", 6) != 6 ? 1 :' \
@@ -281,7 +281,7 @@ layout() {
         "executable stack"
 }
 
-@test "an atomic operation that QEMU begins twice is no fault" {
+@test "an atomic operation that QEMU begins twice is not a fault" {
     count --json -- "$REGIONS" atomics-torn-shared
     assert_equal "$(field '[.exact, .faults, .regions[0].faults]')" '[true,0,0]'
 }
@@ -313,7 +313,7 @@ layout() {
     assert_equal "$(field '.calls.others')" 3
 }
 
-@test "a limit ends the program, and exit status and words say so" {
+@test "a limit ends the program, and exit status and message say so" {
     run --separate-stderr count --max-instructions 100000000 -- /bin/sh -c 'while :; do :; done'
     assert_status 1
     [[ $stderr == *"/bin/sh: over the instruction limit"* ]] || fail "$stderr"
@@ -324,7 +324,7 @@ layout() {
     assert_status 0
 }
 
-@test "a program that fails or dies is counted all the same" {
+@test "a program that fails or dies is still counted" {
     run --separate-stderr count -- /bin/sh -c 'exit 7'
     assert_bad_input 1 "exit status 7"
     run count --json -- /bin/sh -c 'kill -9 $$'
@@ -332,7 +332,7 @@ layout() {
     assert_equal "$(field '[.status, .signal, .instructions > 10000]')" '[null,9,true]'
 }
 
-@test "counts that differ are not passed over" {
+@test "counts that differ are reported" {
     echo 0 > "$BATS_TEST_TMPDIR/state"
     run count --repeat 3 --env "STATE=$BATS_TEST_TMPDIR/state" -- /bin/sh -c \
         'echo x >> $STATE; while read -r line; do :; done < $STATE'
@@ -353,7 +353,7 @@ layout() {
     assert_equal "$(field '.gas == .instructions * 125000')" true
 }
 
-@test "bad gas models are refused by file and place" {
+@test "bad gas models are refused with file and position" {
     local model=$BATS_TEST_TMPDIR/gas.json
 
     echo '{"instructions": 2}' > "$model"
@@ -386,7 +386,7 @@ layout() {
     assert_bad_input 3 "cannot execute /etc/passwd"
 }
 
-@test "a machine without QEMU, or with one that takes no plugins, is told what to get" {
+@test "without QEMU, or with one that takes no plugins, the message says what to install" {
     mkdir "$BATS_TEST_TMPDIR/bin"
     run --separate-stderr env "PATH=$BATS_TEST_TMPDIR/bin" "$BUILD/gaspipe" count -- /bin/true
     assert_bad_input 4 "qemu-x86_64 is not in PATH" "apt-get install qemu-user"
@@ -420,12 +420,12 @@ folded_sum() {
         run ! grep -vE '^[^; `]+`[^; `]+(;[^; `]+`[^; `]+)* [0-9]+$' "$folded"
     done
     count --profile "$folded" -- "$MARKS" answers
-    # 100 times as much as anything else.
+    # 100 times as much as any other.
     run head -n 1 "$folded"
     [[ $output =~ marks\`main\;.*marks\`work\ [0-9]+$ ]] || fail "$output"
 }
 
-@test "a profile knows who called: recursion, jumps, handlers, callbacks, threads" {
+@test "a profile has the callers: recursion, jumps, handlers, callbacks, threads" {
     local folded=$BATS_TEST_TMPDIR/folded
 
     ${CC:-gcc} -O1 -foptimize-sibling-calls "$BATS_TEST_DIRNAME/counter_calls.c" \
@@ -450,12 +450,12 @@ folded_sum() {
 	EOF
     )"
     grep -q 'main;calls`sorts;libc[^;]*;.*calls`compare ' "$folded"
-    # Each time `work` does as much.
+    # `work` does the same amount of work in each call.
     assert_equal "$(grep -c 'calls`work ' "$folded")" 12
     assert_equal "$(sed -n 's/.*calls`work //p' "$folded" | sort -u | wc -l)" 1
 }
 
-@test "a profile as JSON lines: objects, functions with and without what they called, stacks" {
+@test "a profile as JSON lines: objects, functions with and without their callees, stacks" {
     local profile=$BATS_TEST_TMPDIR/profile
 
     ${CC:-gcc} -O1 -g "$BATS_TEST_DIRNAME/counter_calls.c" -o "$BATS_TEST_TMPDIR/calls" -lpthread
@@ -476,7 +476,7 @@ folded_sum() {
         "counter_calls.c:$(grep -nw 'void work' "$BATS_TEST_DIRNAME/counter_calls.c" | cut -d: -f1)"
 }
 
-@test "code of libraries that were closed keeps its names" {
+@test "code of closed libraries keeps its names" {
     local folded=$BATS_TEST_TMPDIR/folded
 
     ${CC:-gcc} -shared -fPIC "$BATS_TEST_DIRNAME/counter_object.c" -o "$BATS_TEST_TMPDIR/object.so"
@@ -485,13 +485,13 @@ folded_sum() {
     grep -q 'object.so`' "$folded"
 }
 
-@test "--help says what there is" {
+@test "--help lists the options" {
     run "$BUILD/gaspipe" count --help
     assert_status 0
     assert_output_has "--max-instructions"
 }
 
-# kinds_add_up OPTION... -- PROGRAM ARG...: prints what does not add up, of the run,
+# kinds_add_up OPTION... -- PROGRAM ARG...: prints the sums that do not add up, of the run,
 # its processes together and its regions.
 kinds_add_up() {
     count --kinds --json "$@" > /dev/null
@@ -514,7 +514,7 @@ kinds_add_up() {
     assert_equal "$(field '.instructions > 10000 and .kinds.call > 100 and .memory.load > 1000')" true
 }
 
-@test "kinds are counted only where asked for, and change no other number" {
+@test "kinds are counted only on request, and change no other number" {
     local plain
 
     plain=$(instructions -- "$STATIC")
@@ -526,7 +526,7 @@ kinds_add_up() {
     assert_output_has "%  do not access memory"
 }
 
-@test "a known loop has the kinds that it is made of" {
+@test "a known loop has the kinds of its instructions" {
     ${CC:-gcc} -static -nostdlib -x assembler - -o "$BATS_TEST_TMPDIR/loop" <<- 'EOF'
 	.globl _start
 	_start: mov $1000, %ecx

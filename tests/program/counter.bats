@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# libgascount.so counts what single-stepping counts, and keeps what gasmark.h promises.
+# libgascount.so counts what single-stepping counts, and does what gasmark.h promises.
 
 load common
 
 # The C library chooses its functions by the processor's features; the processor
-# that QEMU emulates has fewer, so both sides are told to use none of them.
+# that QEMU emulates has fewer, so both sides are told not to use any of them.
 pin_processor() {
     local features=AVX,AVX2,AVX512F,AVX512VL,AVX512BW,AVX512DQ,AVX512CD,SSSE3,SSE4_1,SSE4_2
     features+=,ERMS,FSRM,BMI1,BMI2,LZCNT,POPCNT,MOVBE,RTM,XSAVEC,XSAVE,FMA,FMA4
@@ -43,7 +43,7 @@ counted() {
     timeout 300 qemu-x86_64 -cpu Nehalem -seed 1 -plugin "$BUILD/libgascount.so$options" "$@"
 }
 
-# Whether QEMU is of the sort that has a vDSO and repeats string instructions in one go.
+# Whether this QEMU has a vDSO and executes repeated string instructions at once.
 is_newer_qemu() {
     [ "$(qemu-x86_64 --version | sed -n 's/^.* version \([0-9]*\)\..*/\1/p')" -ge 9 ]
 }
@@ -52,7 +52,7 @@ stepped() {
     timeout 300 "$TESTS_BIN/step" "$1" "$TESTS_BIN/regions" "$2"
 }
 
-# same_as_stepped REP REGION...: by the plugin, in each precision that it may
+# same_as_stepped REP REGION...: counted by the plugin, in each precision that it may
 # choose, and by ptrace; prints what differs.
 same_as_stepped() {
     local rep=$1 region steps options count
@@ -83,7 +83,7 @@ same_as_stepped() {
     assert_equal "$output" ""
 }
 
-@test "instructions are of the kind that a disassembler says" {
+@test "instructions have the kind that a disassembler gives them" {
     local kinds=$BATS_TEST_TMPDIR
 
     command -v objdump > /dev/null || skip "no objdump"
@@ -100,21 +100,21 @@ same_as_stepped() {
     assert_equal "$output" ""
 }
 
-@test "rep=iterations is refused where QEMU does not tell iterations apart" {
+@test "rep=iterations is refused if QEMU does not distinguish iterations" {
     is_newer_qemu || skip "this QEMU does"
     run counted ,rep=iterations "$TESTS_BIN/regions" loop
     assert_status 1
     assert_output_has "there is only rep=once"
 }
 
-@test "rep=once counts a repeating instruction once" {
+@test "rep=once counts a repeated instruction once" {
     pin_processor
     is_newer_qemu && export KEEP_VDSO=1
     run same_as_stepped once loop rep-move rep-compare rep-fault zlib regex dlopen
     assert_equal "$output" ""
 }
 
-@test "precision=block is exact where nothing faults, and only there" {
+@test "precision=block is exact only if nothing faults" {
     pin_processor
     assert_equal "$(counted ,precision=block "$TESTS_BIN/regions" qsort)" \
         "$(stepped iterations qsort)"
@@ -122,7 +122,7 @@ same_as_stepped() {
     [ "$output" -gt "$(stepped iterations faults-abandoned)" ]
 }
 
-@test "a call that comes while QEMU's function is being interposed finds its original" {
+@test "a call made while QEMU's function is being interposed reaches the original" {
     ${CC:-gcc} -std=gnu17 -I"$ROOT" -D_GNU_SOURCE -O1 -fno-builtin -Wl,-z,relro,-z,now \
         "$BATS_TEST_DIRNAME/counter_interpose.c" "$ROOT/counter/qemu/interpose.c" \
         -o "$BATS_TEST_TMPDIR/interpose"
@@ -153,7 +153,7 @@ same_as_stepped() {
     assert_equal "$output" "written 70 read 50 syscalls 3"
 }
 
-@test "marks: bad pointers harm nobody" {
+@test "marks: bad pointers do no harm" {
     run counted "" "$TESTS_BIN/marks" bad-pointers
     assert_status 0
     assert_equal "$output" "alive 123"
@@ -176,7 +176,7 @@ for rounds in (100, 100, 10000):
     assert_equal "$output" $'True\nTrue\nTrue'
 }
 
-@test "limit: the same verdict at the stop mark as while it runs" {
+@test "limit: the verdict at the stop mark is that while running" {
     run counted "" "$TESTS_BIN/marks" limit 1000000
     assert_status 0
     assert_equal "$output" "within the limit"
@@ -193,7 +193,7 @@ for rounds in (100, 100, 10000):
     assert_output_has "child 30"
 }
 
-@test "limit: children that are forked while it is watched can mark regions" {
+@test "limit: children forked while a limit is checked can mark regions" {
     run counted "" "$TESTS_BIN/marks" forks 200
     assert_status 0
     assert_equal "$output" "200 forks"
@@ -204,25 +204,25 @@ for rounds in (100, 100, 10000):
     assert_equal "$output" "one 1 all 1"
 }
 
-@test "an unknown option of the plugin is refused and the known are named" {
+@test "an unknown option of the plugin is refused and the known ones are listed" {
     run counted ,rep=twice "$TESTS_BIN/marks" present
     assert_status 1
     assert_output_has "'rep=twice' is no option; there are precision=auto|block|instruction"
 }
 
-@test "memory stays flat over cycles of 6 GB reserved and released" {
+@test "memory stays flat while 6 GB are reserved and released repeatedly" {
     run --separate-stderr counted "" "$TESTS_BIN/marks" map-cycles 200
     assert_equal "$output" flat "$stderr"
 }
 
-@test "memory stays flat over threads that begin and end" {
+@test "memory stays flat while threads start and end" {
     run --separate-stderr counted "" "$TESTS_BIN/marks" thread-cycles 10000
     assert_equal "$output" flat "$stderr"
     run --separate-stderr counted "" "$TESTS_BIN/marks" crowd-cycles 300
     assert_equal "$output" flat "$stderr"
 }
 
-@test "memory stays flat over libraries that are opened and closed" {
+@test "memory stays flat while libraries are opened and closed" {
     run --separate-stderr counted "" "$TESTS_BIN/marks" dlopen-cycles 25000
     assert_equal "$output" flat "$stderr"
 }

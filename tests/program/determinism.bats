@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The same deliveries cost the same, wherever and however they are run.
+# The same deliveries cost the same, wherever and however they run.
 
 load common
 
@@ -8,7 +8,7 @@ teardown() {
     idle_again
 }
 
-# costs COMMAND...: computrons and instructions of each delivery that it prints.
+# costs COMMAND...: computrons and instructions of each delivery in its output.
 costs() {
     "$@" 2> /dev/null | jq -c 'select(.kind == "delivery") | [.compute, .instructions]'
 }
@@ -21,7 +21,7 @@ install_into() {
     chmod -R a+rX "$BATS_TEST_TMPDIR"
 }
 
-# run_example NAME: the words of a command in the current folder.
+# run_example NAME: a command to be run in the current folder.
 run_example() {
     printf '%s\n' ./gaspipe run --json --vat "$1=examples/$1/contract.js" \
         "examples/$1/deliveries.jsonl"
@@ -62,7 +62,7 @@ run_example() {
         USER=nobody LOGNAME=nobody "${command[@]}")" "$expected"
 }
 
-@test "same computrons and instructions on a busy machine, many times over" {
+@test "same computrons and instructions on a busy machine, many times" {
     local command expected
 
     install_into "$BATS_TEST_TMPDIR/a"
@@ -75,8 +75,8 @@ run_example() {
     done
 }
 
-@test "the same delivery again costs the same again" {
-    # The engine's first calls fill its caches; from the third on nothing changes.
+@test "repeating a delivery costs the same" {
+    # The engine's first calls fill its caches; from the third on, costs are constant.
     install_into "$BATS_TEST_TMPDIR/a"
     cd "$BATS_TEST_TMPDIR/a"
     yes '{"vat":"digest","method":"sha256","args":["abc"]}' | head -n 6 > same.jsonl

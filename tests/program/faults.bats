@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Faults, made for real: what gaspipe run says, its exit status, and that the store holds
-# all that was done before, nothing of what was not, and nothing twice.
+# Real faults: the message of gaspipe run, its exit status, and that the store contains
+# everything done before, nothing else, and nothing twice.
 
 load common
 load store_contents
@@ -28,14 +28,14 @@ export const get = name => store.get(name);
 END
 }
 
-# keep [FAULT]: deliveries, of which the second one meets that fault while the tally lasts.
+# keep [FAULT]: deliveries of which the second meets that fault, as often as the tally says.
 keep() {
     printf '{"vat":"keeper","method":"%s","args":["%s","%s"]}\n' \
         keep one '' keep two "${1:-}" keep one '' get two ''
 }
 
-# keeper STORE OPTIONS...: these deliveries, with the worker that misbehaves. What it
-# says goes to a file: it may be much.
+# keeper STORE OPTIONS...: runs these deliveries with the worker that misbehaves. What it
+# prints goes to a file, because it may be long.
 keeper() {
     status=0
     timeout 120 "$NATIVE/gaspipe" run --json --sandbox off --worker ./worker --store "$1" \
@@ -43,7 +43,7 @@ keeper() {
     output=$(cat out)
 }
 
-# said WORDS...: there is a line on stderr that has all of them, in this order.
+# said WORDS...: a line on stderr contains all of them, in this order.
 said() {
     local pattern
 
@@ -61,8 +61,8 @@ assert_same_store() {
     diff <(store_contents "$1") <(store_contents "$2") >&2 || fail "the stores differ"
 }
 
-# trouble KIND WORDS OPTIONS...: a fault of that kind is got over; one that comes again
-# and again ends the run with status 4 and WORDS, from where another run goes on.
+# trouble KIND WORDS OPTIONS...: a fault of that kind is overcome; one that occurs again
+# and again ends the run with status 4 and WORDS, and another run resumes there.
 trouble() {
     local kind=$1 words=$2
 
@@ -100,7 +100,7 @@ trouble() {
     trouble kill:3 'killed by signal 9'
 }
 
-@test "a worker that is killed as it starts, also the first, from whose snapshot others start" {
+@test "a worker that is killed as it starts, also the first, which writes the initial snapshot" {
     local nth
 
     cat > worker << 'END'
@@ -143,11 +143,11 @@ END
     trouble huge:1 'cap of'
 }
 
-@test "a frame that is cut" {
+@test "a truncated frame" {
     trouble half:2 'inside a frame'
 }
 
-@test "a frame that is no reply" {
+@test "a frame that is not a reply" {
     trouble unknown:1 'no reply'
 }
 
@@ -159,7 +159,7 @@ END
     trouble flood:1 'longer than 2 s' --delivery-timeout 2
 }
 
-@test "a worker that prints much, and then answers" {
+@test "a worker that prints a lot, and then answers" {
     keep faulty:print:1:tally > deliveries
     keeper undisturbed
     local undisturbed
@@ -173,7 +173,7 @@ END
 
 # ---- the host ----
 
-# plain STORE OPTIONS...: as keeper(), with the worker that behaves.
+# plain STORE OPTIONS...: as keeper(), with a worker that behaves.
 plain() {
     status=0
     timeout 120 "$NATIVE/gaspipe" run --json --counter none --store "$1" --vat keeper=keeper.js \
@@ -181,7 +181,7 @@ plain() {
     output=$(cat out)
 }
 
-@test "a disk that is full: status 4, and what was committed is there" {
+@test "a full disk: status 4, and what was committed is kept" {
     mkdir disk
     unshare -rm mount -t tmpfs none disk 2> /dev/null ||
         skip 'no user and mount namespaces here: no disk can be filled'
@@ -200,7 +200,7 @@ plain() {
     assert_equal "$output" 4 "$(tail -n 3 err)"
     said 'disk/store'
     assert_equal "$(sqlite3 found/gaspipe.sqlite 'PRAGMA integrity_check')" ok
-    # On a larger disk it goes on, to what it would have come to.
+    # On a larger disk it resumes, to the same outcome.
     local before
     before=$(jq -s 'map(select(.kind == "delivery")) | length' out)
     plain found --snapshot-interval 0
@@ -210,7 +210,7 @@ plain() {
     assert_same_store whole found
 }
 
-@test "a fork that fails: status 4, and another run goes on" {
+@test "a fork that fails: status 4, and another run resumes" {
     [ "$(id -u)" -eq 0 ] || skip 'not root: processes cannot be limited for another user'
     keep > deliveries
     plain undisturbed
@@ -220,7 +220,7 @@ plain() {
         skip 'another user cannot reach the programs'
     head -n 2 deliveries > some
     status=0
-    # A sanitized program would want a process of its own to look for leaks at its end.
+    # A sanitized program would need another process to look for leaks when it ends.
     ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 \
         setpriv --reuid=42421 --clear-groups prlimit --nproc=1 "$NATIVE/gaspipe" run --json \
         --counter none --store store --vat keeper=keeper.js some > out 2> err || status=$?
@@ -232,7 +232,7 @@ plain() {
     assert_same_store undisturbed store
 }
 
-@test "a store that is corrupt is never taken for a good one" {
+@test "a corrupt store is never taken for a good one" {
     local page pages size=4096 expected key
 
     keep > deliveries
@@ -279,7 +279,7 @@ plain() {
     assert_same_store undisturbed store
 }
 
-@test "memory that the host does not give: status 4, and with more of it the run goes on" {
+@test "memory refused by the host: status 4, and with more memory the run resumes" {
     cat > keeper.js << 'END'
 export const keep = (name, size) => {
     const held = [];
@@ -298,8 +298,8 @@ END
     assert_same_store undisturbed store
 }
 
-# limited OPTION WORDS: the vat ends at the second delivery, natively and under QEMU, and
-# also where the store was made with the option and the run goes on without it.
+# limited OPTION WORDS: the vat is terminated at the second delivery, natively and under QEMU, and
+# also if the store was created with the option and the run continues without it.
 limited() {
     local counter outcomes=()
 
@@ -319,7 +319,7 @@ limited() {
     assert_equal "${outcomes[0]}" "${outcomes[1]}"
 }
 
-@test "limits end a vat at the same place natively and under the counter" {
+@test "limits terminate a vat at the same place natively and under the counter" {
     sed -i 's/_fault/fault/; s/kept /kept ${fault} /' keeper.js
     limited --max-message-bytes 40 'more than 40 bytes in one'
     limited --max-store-bytes 50 'more than 50 bytes in its store'

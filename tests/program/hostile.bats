@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A vat whose worker asks for what it may not, malformed or not its own: it ends, with a
-# reason, and all else is as it was. hostile.jsonl is the table: a name, and what is said
-# after a few syscalls that are good and must be undone too.
+# A vat whose worker makes an invalid request, malformed or for what is not its own, is
+# terminated, with a reason, and nothing else changes. hostile.jsonl has a name and the request,
+# which follows a few valid syscalls that must be undone, too.
 
 load common
 
@@ -34,7 +34,7 @@ requests() {
         [.name] + [(good + .say)[] | words]'
 }
 
-# lines ROW: deliveries in which `bad` says it, and `good` answers before and after.
+# lines ROW: deliveries in which `bad` makes the request, and `good` answers before and after.
 lines() {
     local introduction='{"@vat":"good"},{"@device":"echo"}'
 
@@ -43,14 +43,14 @@ lines() {
     echo "{\"vat\":\"good\",\"method\":\"echo\",\"args\":[\"after\",$introduction]}"
 }
 
-# said ROW: runs it; $output is gaspipe's, `keys` what the store holds then.
+# said ROW: runs it; $output is gaspipe's, `keys` the store's contents afterwards.
 said() {
     rm -rf store
     lines "$1" > lines.jsonl
     run --separate-stderr "$BUILD/gaspipe" run --json --counter none --cranks-per-commit 1000 \
         --worker "$BATS_FILE_TMPDIR/worker" --store store --vat "good=$BATS_FILE_TMPDIR/none.bundle" \
         --vat "bad=$BATS_FILE_TMPDIR/none.bundle" lines.jsonl
-    # Hashes tell what a vat did, also of one that ended; the reason is its own.
+    # Hashes include what a terminated vat did, and the reason differs in each case.
     sqlite3 store/gaspipe.sqlite "select name, value from key where name not like '%hash%'
         and name <> 'input.ended.bad' order by name; select vat, key, value from vatstore order by vat, key;" > keys
 }
@@ -68,10 +68,10 @@ judge() {
     diff -q expected keys > /dev/null || echo "$1: the store is another: $(diff expected keys | head -n 4)"
 }
 
-@test "each row of the table ends its vat with a reason, and leaves all else as it was" {
+@test "each row of the table terminates its vat with a reason, and changes nothing else" {
     local row wrong
 
-    # What a vat leaves that ends by its own wish, and wants nothing kept.
+    # The store after a vat that exits by itself and keeps nothing.
     said "$(requests <<< '{"name":"","say":[["exit",true,{"body":"#\"no\"","slots":[]}]]}')"
     mv keys expected
     [ -s expected ]
@@ -84,7 +84,7 @@ judge() {
     assert_equal "$wrong" ""
 }
 
-@test "what is allowed is allowed: the good syscalls alone end no vat" {
+@test "the valid syscalls alone do not terminate a vat" {
     said "$(requests <<< '{"name":"","say":[]}')"
     assert_equal "$(jq -c 'select(.vat == "bad" and .status == "error")' <<< "$output")" ""
     grep -q before keys

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# scripts/lint finds what it is there to find.
+# scripts/lint finds the faults that it looks for.
 
 load common
 
@@ -26,49 +26,49 @@ includes() {
     run "$ROOT/scripts/lint-includes" DESIGN.md "$@"
 }
 
-# A checkout of its own, for what asks git which files there are.
+# A separate checkout, for checks that ask git for the files.
 project_with_git() {
     cp "$ROOT/scripts/lint" "$ROOT/scripts/lint-includes" scripts/
     cp "$ROOT/.clang-format" .
     git init -q .
 }
 
-@test "includes: what the table lets in is clean" {
+@test "includes: what the table allows is clean" {
     printf '#include "low/low.h"\n#include "other/mark.h"\n#include <uv.h>\n' > high/ok.c
     includes low/low.h high/high.h high/ok.c tests/test.c
     assert_equal "$output" ""
     assert_status 0
 }
 
-@test "includes: an arrow the wrong way is named by file and line" {
+@test "includes: an include that is not allowed is reported with file and line" {
     printf '\n#include "high/high.h"\n' > low/wrong.c
     includes low/low.h low/wrong.c
     assert_status 1
     assert_output_has 'low/wrong.c:2: low/ may not include "high/high.h"'
 }
 
-@test "includes: one header of a room does not let in the others" {
+@test "includes: allowing one header of a room does not allow the others" {
     printf '#include "other/rest.h"\n' > high/wrong.c
     includes high/wrong.c
     assert_status 1
     assert_output_has 'high/wrong.c:1: high/ may not include "other/rest.h"'
 }
 
-@test "includes: names that do not start at the project's folder are refused" {
+@test "includes: names not relative to the project's folder are refused" {
     printf '#include "low.h"\n#include "../high/high.h"\n#include "low/gone.h"\n' > low/wrong.c
     includes low/wrong.c
     assert_status 1
     assert_equal "${#lines[@]}" 3 "number of complaints"
 }
 
-@test "includes: a folder that the table does not have is refused" {
+@test "includes: a folder that is not in the table is refused" {
     printf '#include "low/low.h"\n' > other/wrong.c
     includes other/wrong.c
     assert_status 1
     assert_output_has 'other/wrong.c lies in no folder of the table of rooms'
 }
 
-@test "includes: a folder below another has a line of its own" {
+@test "includes: a subfolder has its own line" {
     mkdir high/inner
     touch high/inner/inner.h
     printf '| `high/inner/` | inside | nothing of ours |\n' >> DESIGN.md
@@ -81,7 +81,7 @@ project_with_git() {
     assert_output_has 'high/inner/ may not include "low/low.h"'
 }
 
-@test "circles: files that call each other are found, a chain of calls is not one" {
+@test "circles: files that call each other are found, a chain of calls is clean" {
     printf 'int two(void);\nint one(void) { return two(); }\n' > low/one.c
     printf 'int three(void);\nint two(void) { return three(); }\n' > low/two.c
     printf 'int three(void) { return 3; }\n' > low/three.c
@@ -106,7 +106,7 @@ project_with_git() {
     assert_output_has 'base/ may not include "worker/worker.h"'
 }
 
-@test "lint says which check failed, and goes on to the others" {
+@test "lint names the check that failed, and continues with the others" {
     project_with_git
     printf '#include "high/high.h"\n' > low/wrong.c
     # A stand-in, so that this does not depend on what is installed.
@@ -129,7 +129,7 @@ project_with_git() {
     assert_output_has 'scripts/wrong line 2'
 }
 
-@test "lint: a layout that is not ours is found" {
+@test "lint: a wrong layout is found" {
     command -v clang-format > /dev/null || skip 'no clang-format (scripts/setup --lint)'
     project_with_git
     printf 'int f( void ){return 0;}\n' > low/wrong.c

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The manual pages and --help of each program say the same.
+# The manual pages and --help of each program agree.
 
 load common
 
-# The options that a text from stdin names, sorted; in a page `Fl -long` is --long.
+# The options named in the text on stdin, sorted; in a page `Fl -long` is --long.
 options_of_help() {
     grep -oE '(^|[ ,|[])--?[a-zA-Z][a-z-]*' | grep -oE -e '--?[a-zA-Z][a-z-]*' | sort -u
 }
@@ -31,7 +31,7 @@ same_statuses() {
         grep -oE '(^|[ ,])[0-9]+ ' | grep -oE '[0-9]+' | paste -sd ' ')" "exit statuses of $1"
 }
 
-# says_version PROGRAM: it says its name and the version of the project.
+# says_version PROGRAM: it prints its name and the version of the project.
 says_version() {
     run "$BUILD/$1" --version
     assert_status 0

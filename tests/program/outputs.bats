@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Nothing that is read is written over, however its path is spelled.
+# No input is overwritten, however its path is spelled.
 
 load common
 
@@ -24,7 +24,7 @@ refused() {
     cmp a.slog.gz kept
 }
 
-@test "slogreport refuses to write over a slogfile that it reads" {
+@test "slogreport refuses to overwrite a slogfile that it reads" {
     for option in --trace --html --otlp; do
         for spelled in a.slog.gz "$PWD/a.slog.gz" folder/../a.slog.gz link same; do
             refused "$option" slogreport "$option" "$spelled" a.slog.gz
@@ -38,7 +38,7 @@ refused() {
     [ -z "$(find . -name '*.??????')" ]
 }
 
-@test "slogreport merge refuses to write over the histograms that it reads" {
+@test "slogreport merge refuses to overwrite the histograms that it reads" {
     slogreport summary --histograms one a.slog.gz > /dev/null
     cp one before
     run --separate-stderr slogreport merge --histograms ./one before one
@@ -57,7 +57,7 @@ refused() {
     slogreport --trace /dev/null --html /dev/null --otlp /dev/null a.slog.gz
 }
 
-@test "spans take their file's name when all are written" {
+@test "the file of spans gets its name when it is complete" {
     echo before > spans
     ulimit -f 16
     run --separate-stderr env -- bash -c 'trap "" XFSZ; exec "$0" --otlp spans a.slog.gz' "$BUILD/slogreport"
@@ -66,7 +66,7 @@ refused() {
     [ -z "$(find . -name 'spans.*')" ]
 }
 
-@test "gaspipe count writes over neither the program nor what it is given" {
+@test "gaspipe count overwrites neither the program nor its arguments" {
     cp /bin/wc program
     cp program program.kept
     ln -s program program.link

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# gaspipe ping: what it measures and says. No test looks at how long anything took.
+# gaspipe ping: what it measures and prints. No test checks how long anything took.
 
 load common
 
@@ -8,12 +8,12 @@ ping() {
     run --separate-stderr "$BUILD/gaspipe" ping "$@"
 }
 
-# has_forks PID COUNT: of its own, that run the same program.
+# has_forks PID COUNT: it has COUNT children that run the same program.
 has_forks() {
     [ "$(pgrep -c -x -P "$1" gaspipe)" -eq "$2" ]
 }
 
-@test "a line for each size, with as many round trips as were asked for" {
+@test "a line for each size, with the requested number of round trips" {
     ping --json --count 40 --size 0,1000,100000
     assert_status 0
     assert_equal "$(jq -c '[.kind, .size, .count, .placement, .worker]' <<< "$output")" \
@@ -25,17 +25,17 @@ has_forks() {
         '0 4 1000 1007 100000 100009 '
 }
 
-@test "percentiles stand in their order, and the parts within the whole" {
+@test "percentiles are in order, and the parts add up to no more than the whole" {
     ping --json --count 100
     assert_status 0
     assert_equal "$(jq '[.bare, .total, .down, .inWorker, .up, .meter | .median <= .p90 and
         .p90 <= .p99 and .p99 <= .max and .median > 0] | all' <<< "$output")" true
-    # Each mean is rounded to the nanosecond.
+    # Each mean is rounded to a nanosecond.
     assert_equal "$(jq '([.down, .inWorker, .up, .meter] | map(.mean) | add) - .total.mean |
         fabs <= 3' <<< "$output")" true "the parts' means make the mean"
 }
 
-@test "the parts of round trips are measured with the worker under QEMU too" {
+@test "the parts of round trips are also measured with the worker under QEMU" {
     ping --json --count 20 --counter qemu
     assert_status 0
     assert_equal "$(jq -r '.worker' <<< "$output")" 'gaspipe-worker under QEMU'
@@ -64,7 +64,7 @@ has_forks() {
     assert_equal "$(jq .count <<< "$output")" 20
 }
 
-@test "on a loaded machine: the load ends with it, also when it is killed" {
+@test "on a loaded machine: the load ends with gaspipe, even when that is killed" {
     ping --json --count 20 --load 2
     assert_status 0
     assert_equal "$(jq -c '[.load, .count]' <<< "$output")" '[2,20]'
@@ -82,7 +82,7 @@ has_forks() {
     done
 }
 
-@test "the text for people has a row for each part" {
+@test "the text has a row for each part" {
     ping --count 20
     assert_status 0
     for row in 'bare pipes' 'round trip' 'to the worker' 'in the worker' 'from the worker' \
@@ -112,14 +112,14 @@ has_forks() {
     assert_bad_input 2 "'hello'"
 }
 
-@test "a worker that is missing, no program, or does not speak" {
+@test "a worker that is missing, not a program, or does not answer" {
     ping --worker /nowhere/worker
     assert_bad_input 3 /nowhere/worker
     ping --worker "$ROOT/README.md"
     assert_bad_input 3 README.md
     ping --worker /bin/true
     assert_bad_input 4 'ended with exit status 0'
-    # It sends back what it is sent, which is no answer.
+    # It echoes what it is sent, which is not an answer.
     printf '#!/bin/sh\ncat <&3 >&4\n' > "$BATS_TEST_TMPDIR/echo"
     chmod +x "$BATS_TEST_TMPDIR/echo"
     ping --sandbox off --worker "$BATS_TEST_TMPDIR/echo"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What the pipe must bear: many frames in a delivery, long frames both ways.
+# Heavy use of the pipe: many frames in a delivery, long frames in both directions.
 
 load common
 
-# contract SOURCE: $contract is a file of it.
+# contract SOURCE: writes it to the file $contract.
 contract() {
     contract=$BATS_TEST_TMPDIR/contract.js
     cat > "$contract" <<< "$1"
@@ -36,7 +36,7 @@ deliver() {
     assert_equal "$(grep -c ': vatstoreSet' <<< "$output")" 5000 "syscalls in the text"
 }
 
-@test "megabytes go down, up, and both in one delivery" {
+@test "megabytes to the worker, from it, and both in one delivery" {
     contract 'export const keep = text => store.set("text", text);
         export const length = () => store.get("text").length;
         export const join = more => more + store.get("text");'
@@ -50,8 +50,8 @@ deliver() {
         $'null\nnull\n6000001\n[12000002,"ab"]'
 }
 
-@test "a worker is sent its next deliveries while it answers: nothing locks up" {
-    # 30 MB each way, of which neither the pipes nor the worker hold more than a little.
+@test "a worker that is sent its next deliveries while it answers does not lock up" {
+    # 30 MB in each direction, of which pipes and worker buffer only a little.
     message=$(head -c 100000 /dev/zero | tr '\0' a)
     {
         echo='eglobalThis.handleCommand = bytes => ({ result: bytes })'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What README shows is what comes.
+# The commands in README print what it shows.
 
 load common
 
@@ -14,26 +14,26 @@ document() {
     run "$ROOT/tests/program/check-document" document.md
 }
 
-@test "check-document takes what is shown, times and counts aside" {
+@test "check-document accepts the output that is shown, except for times and counts" {
     document '$ printf "a [b]*\n1.000123 5 ms 7 1,234,567\nlast\n"' 'a [b]*' \
         '2.999999  77.5 µs 7   7,654' last
     assert_equal "$output" ""
     assert_status 0
 }
 
-@test "check-document passes over how far a command says it is on a busy machine" {
+@test "check-document ignores progress messages" {
     document "$ echo 'gaspipe: 16 deliveries, 2 vats, 6 s'; echo 'gaspipe: 3 deliveries, 0 failed, 5 s'; echo x" x
     assert_status 0
 }
 
-@test "check-document lets … stand for any lines, also for none" {
+@test "check-document accepts any lines, or none, for …" {
     document '$ seq 5' 1 … 4 5
     assert_status 0
     document '$ seq 2' 1 2 …
     assert_status 0
 }
 
-@test "check-document finds what differs, and says where" {
+@test "check-document finds differences, and says where" {
     document '$ echo 1' 1 '$ echo 2' 3
     assert_status 1
     assert_output_has 'document.md:4: $ echo 2'
@@ -71,7 +71,7 @@ like_a_checkout() {
 
 @test "docs/contracts.md" {
     like_a_checkout
-    # The contract that it shows first.
+    # The first contract in the document.
     sed -n '/^\/\/ counter.js/,/^```$/p' "$ROOT/docs/contracts.md" | sed '$d' > counter.js
     run "$ROOT/tests/program/check-document" "$ROOT/docs/contracts.md"
     assert_equal "$output" ""

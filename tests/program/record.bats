@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# gaspipe-worker --record, and gaspipe replay of what it wrote.
+# gaspipe-worker --record, and gaspipe replay of its files.
 
 load common
 
@@ -8,13 +8,13 @@ setup() {
     cd "$BATS_TEST_TMPDIR"
 }
 
-# recorder: a script that is gaspipe-worker with --record.
+# recorder: a script that runs gaspipe-worker with --record.
 recorder() {
     printf '#!/bin/sh\nexec "%s" --record "%s/frames" "$@"\n' "$BUILD/gaspipe-worker" "$PWD" > worker
     chmod +x worker
 }
 
-# session FRAME...: a session of these; lengths are in bytes.
+# session FRAME...: a session of these frames; lengths are in bytes.
 session() {
     local LC_ALL=C status=0
 
@@ -34,7 +34,7 @@ outcome() {
     jq -c "$1" <<< "$output"
 }
 
-@test "a run's session is played again and comes out the same" {
+@test "a run's session is replayed with the same outcome" {
     recorder
     "$BUILD/gaspipe" run --sandbox off --worker ./worker --vat "token=$ROOT/examples/token/contract.js" \
         "$ROOT/examples/token/deliveries.jsonl" > /dev/null || [ $? -eq 1 ]
@@ -51,7 +51,7 @@ outcome() {
     assert_output_has ', the same'
 }
 
-@test "it records every frame, both ways, with rising times, and bytes of any kind" {
+@test "every frame is recorded, in both directions, with increasing times, and any bytes" {
     session $'e1 +\t1' 'e"ü"' R 'ethrow 1'
     run strings frames/*
     assert_output_has 'gaspipe-recording 1 1000000 0 0 0'
@@ -80,13 +80,13 @@ outcome() {
     assert_output_has 'recorded: 9'
 }
 
-@test "a recording cut at any byte is played up to there" {
+@test "a recording truncated at any byte is replayed up to there" {
     session e1 e2
     whole=$(wc -c < frames/*)
     for size in $(seq 0 37 "$whole"); do
         head -c "$size" frames/* > cut
         replay --json cut
-        # Without a whole head it is no recording, without a command there is nothing to do.
+        # Without a complete header it is not a recording, without a command there is nothing to do.
         [ "$status" -eq 0 ] || [ "$status" -eq 3 ] || fail "status $status at $size bytes"
         [ "$status" -eq 3 ] || assert_equal "$(outcome .status)" '"same"'
     done
@@ -102,14 +102,14 @@ outcome() {
     assert_equal "$(outcome '[.status, .unanswered]')" '["same",true]'
 }
 
-@test "a session from a snapshot is recorded with it, from a path and from a pipe" {
+@test "a session from a snapshot is recorded with the snapshot, from a path and from a pipe" {
     session 'eglobalThis.x = 41' wsnapshot
     "$BUILD/gaspipe-worker" -r snapshot --record path 3< <(printf '8:ethrow x,') 4> answers || [ $? -eq 15 ]
     "$BUILD/gaspipe-worker" -r @8:mine --record pipe 3< <(printf '8:ethrow x,') 4> answers 8< <(cat snapshot) ||
         [ $? -eq 15 ]
     cmp path/*.snapshot snapshot
     cmp pipe/*.snapshot snapshot
-    # Nor is a snapshot written again.
+    # A replay does not write a snapshot again, either.
     rm snapshot
     for file in frames/* path/*.frames pipe/*.frames; do
         replay --json "$file"
@@ -123,7 +123,7 @@ outcome() {
     assert_bad_input 3 snapshot 'No such file'
 }
 
-@test "a recording that cannot be written does not hurt the session" {
+@test "a recording that cannot be written does not affect the session" {
     run "$BUILD/gaspipe-worker" --record /dev/null/x 3< /dev/null 4> answers
     assert_status 2
     assert_output_has '--record /dev/null/x'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# gaspipe replay: what was recorded comes out again, and what was changed is found.
+# gaspipe replay: a recording is reproduced, and changes to it are found.
 
 load common
 
@@ -10,7 +10,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR"
 }
 
-# producer: v4 of a SwingSet slogfile, in which it dies; from delivery 1 on.
+# producer: v4 of a SwingSet slogfile, in which its worker dies; from delivery 1 on.
 producer() {
     zstd -dcq "$DATA/swingset.slog.zst" | grep '"vatID":"v4"' > producer.slog
 }
@@ -26,7 +26,7 @@ field() {
     jq -r "select(.kind == \"$1\") | $2" <<< "$output"
 }
 
-# transcript: the deliveries of producer.slog as SwingSet exports them.
+# transcript: the deliveries of producer.slog in SwingSet's export format.
 transcript() {
     grep '"type":"create-vat"' producer.slog
     echo '{"d":["initialize-worker",{}],"sc":[],"r":{"status":"ok"}}'
@@ -40,7 +40,7 @@ transcript() {
     ' producer.slog
 }
 
-@test "vats of SwingSet come out the same, with one that dies and one that is upgraded" {
+@test "vats of SwingSet are reproduced, with one that dies and one that is upgraded" {
     run --separate-stderr "$BUILD/gaspipe" replay --json "$DATA/swingset.slog.zst"
     assert_status 0
     assert_equal "$(field vat '"\(.vatID) \(.status) \(.deliveries) \(.syscalls)"')" \
@@ -48,7 +48,7 @@ transcript() {
     assert_equal "$(field summary '"\(.differ) \(.skipped) \(.cut)"')" "0 0 0"
 }
 
-@test "a worker that came from a snapshot counts the same from there on" {
+@test "a worker restored from a snapshot counts the same from there on" {
     zstd -dcq "$DATA/swingset.slog.zst" | grep '"vatID":"v14"' > widgets.slog
     [ "$(grep -c '"type":"heap-snapshot-load"' widgets.slog)" -eq 2 ]
     run --separate-stderr "$BUILD/gaspipe" replay --json widgets.slog
@@ -57,7 +57,7 @@ transcript() {
 
 }
 
-@test "a snapshot whose hash is another differs" {
+@test "a snapshot with a different hash is a difference" {
     zstd -dcq "$DATA/swingset.slog.zst" | grep '"vatID":"v14"' > widgets.slog
     sed 's/"snapshotID":"74/"snapshotID":"75/' widgets.slog > changed
     run --separate-stderr "$BUILD/gaspipe" replay changed
@@ -67,7 +67,7 @@ transcript() {
     assert_output_has 'replayed: 74c5bf67'
 }
 
-@test "a worker that is brought back is where its snapshot was" {
+@test "a worker that is restored continues from its snapshot" {
     local after='/"deliveryNum":[234],/p'
 
     zstd -dcq "$DATA/swingset.slog.zst" | grep '"vatID":"v14"' > widgets.slog
@@ -83,14 +83,14 @@ transcript() {
     assert_status 0
     assert_equal "$(field vat '"\(.deliveries) \(.computed)"')" "7 7"
 
-    # One that had gone on numbers its objects from where it was.
+    # A worker that had continued would number its objects differently.
     grep -v -e heap-snapshot -e start-replay brought_back > went_on
     run --separate-stderr "$BUILD/gaspipe" replay --json went_on
     assert_status 1
     assert_equal "$(field difference '"\(.deliveryNum) \(.aspect)"')" "2 syscall"
 }
 
-@test "a snapshot that the file does not hold is said" {
+@test "a snapshot that is not in the file is reported" {
     zstd -dcq "$DATA/swingset.slog.zst" | grep '"vatID":"v14"' > widgets.slog
     sed '0,/"type":"heap-snapshot-load"/s/"hash":"../"hash":"zz/' widgets.slog > other
     run --separate-stderr "$BUILD/gaspipe" replay --json other
@@ -98,17 +98,17 @@ transcript() {
     [[ $(field vat .why) == *'does not hold the snapshot'* ]] || fail "$output"
 }
 
-@test "only the vats that are asked for are replayed" {
+@test "only the requested vats are replayed" {
     run --separate-stderr "$BUILD/gaspipe" replay --json --vat producer "$DATA/swingset.slog.zst"
     assert_status 0
     assert_equal "$(field vat .vatID)" v4
     run --separate-stderr "$BUILD/gaspipe" replay --vat v14 --vat v99 "$DATA/swingset.slog.zst"
     assert_status 2
-    # Where it took long, how far it was stands before.
+    # If it took long, progress messages come first.
     [[ $stderr == *'--vat v99: there is no such vat in '* ]] || fail "$stderr"
 }
 
-@test "a changed byte is named by delivery and syscall, with both sides" {
+@test "a changed byte is reported with delivery, syscall and both sides" {
     producer
     sed '/"type":"syscall","crankNum".*"deliveryNum":1,"syscallNum":6,/s/"vsc":\["vatstoreSet","vc/"vsc":["vatstoreSet","vd/' \
         producer.slog > changed
@@ -121,7 +121,7 @@ transcript() {
     assert_output_has 'replayed: ["vatstoreSet","vc.1.'
 }
 
-@test "an answer that was changed shows in what the worker does next" {
+@test "a changed answer shows in what the worker does next" {
     producer
     sed '/"syscall-result".*"deliveryNum":1,"syscallNum":5,/,$s/"vsr":\["ok",null\]/"vsr":["ok","7"]/' \
         producer.slog > changed
@@ -130,7 +130,7 @@ transcript() {
     assert_equal "$(field difference '"\(.vatID) \(.deliveryNum) \(.aspect)"')" "v4 1 syscall"
 }
 
-@test "a count or a result that was changed is found" {
+@test "a changed count or result is found" {
     producer
     sed -E '/"deliver-result".*"deliveryNum":3,/s/"compute":[0-9]+/"compute":1/' producer.slog > changed
     run --separate-stderr "$BUILD/gaspipe" replay --json changed
@@ -158,7 +158,7 @@ transcript() {
     assert_equal "$(field difference '"\(.recorded) \(.replayed)"')" '["exit",false,{}] null'
 }
 
-@test "a slogfile of our own comes out the same" {
+@test "a slogfile of gaspipe is reproduced" {
     own
     run --separate-stderr "$BUILD/gaspipe" replay --json own.slog
     assert_status 0
@@ -169,7 +169,7 @@ transcript() {
     assert_output_has 'token: delivery 2, (o+0).mint -> p-60: syscall 1 differs (changed:'
 }
 
-@test "instructions are compared where both sides counted alike" {
+@test "instructions are compared if both sides counted in the same way" {
     own qemu
     run --separate-stderr "$BUILD/gaspipe" replay --counter qemu --json own.slog
     assert_status 0
@@ -189,7 +189,7 @@ transcript() {
     [[ $stderr == *'not compared without --counter qemu'* ]] || fail "$stderr"
 }
 
-@test "two runs in one slogfile are told apart where v1 is another vat" {
+@test "two runs in one slogfile are told apart if v1 is another vat" {
     own
     "$BUILD/gaspipe" run --counter none --slog own.slog --vat "digest=$ROOT/examples/digest/contract.js" \
         "$ROOT/examples/digest/deliveries.jsonl" > /dev/null
@@ -198,7 +198,7 @@ transcript() {
     assert_equal "$(field vat '"\(.vatID) \(.vat) \(.status)"')" $'v1 token same\nv1 digest same'
 }
 
-@test "an exported transcript comes out the same, and a changed one does not" {
+@test "an exported transcript is reproduced, and a changed one is not" {
     producer
     transcript > producer.jsonl
     run --separate-stderr "$BUILD/gaspipe" replay --json producer.jsonl
@@ -223,7 +223,7 @@ transcript() {
     [[ $stderr == *'torn ends in the midst of a line'* ]] || fail "$stderr"
 }
 
-@test "what cannot be replayed is said aloud and is no success" {
+@test "what cannot be replayed is reported and is not a success" {
     producer
     sed -E 's/"vatSourceBundle":\{[^}]*\},//' producer.slog > without
     run --separate-stderr "$BUILD/gaspipe" replay without
@@ -252,7 +252,7 @@ damage() {
     grep -v '"type":"create-vat"' producer.slog
 }
 
-@test "a bundle that is elided or damaged is said to be that, and --bundle supplies it" {
+@test "an elided or damaged bundle is reported as that, and --bundle supplies it" {
     producer
     grep '"type":"create-vat"' producer.slog | jq -c .vatSourceBundle > bundle.json
     damage '"(elided)"' > elided
@@ -267,7 +267,7 @@ damage() {
     run --separate-stderr "$BUILD/gaspipe" replay cut
     assert_status 3
     assert_output_has 'not replayed: its bundle is not whole: endoZipBase64 is no base64 text'
-    # Its hash is there: a folder that holds the bundle will do, whatever else is in it.
+    # Its hash is known: a folder that contains the bundle suffices, whatever else is in it.
     mkdir bundles
     cp bundle.json "$ROOT/README.md" bundles
     run --separate-stderr "$BUILD/gaspipe" replay --json --bundle bundles cut
@@ -276,7 +276,7 @@ damage() {
 }
 
 # A byte of the archive's modules, and one of its map.
-@test "a bundle whose bytes do not match their own SHA-512 is said to be that" {
+@test "a bundle whose bytes do not match their SHA-512 is reported as that" {
     producer
     damage '.endoZipBase64 |= (.[:100000] + (if .[100000:100001] == "A" then "B" else "A" end) + .[100001:])' > module
     run --separate-stderr "$BUILD/gaspipe" replay module
@@ -307,7 +307,7 @@ damage() {
     assert_status 0
 }
 
-@test "what a store has lost is told" {
+@test "data missing from a store is reported" {
     "$BUILD/gaspipe" run --counter none --store store --vat "token=$ROOT/examples/token/contract.js" \
         "$ROOT/examples/token/deliveries.jsonl" > /dev/null || [ $? -eq 1 ]
     cp -r store without
@@ -319,7 +319,7 @@ damage() {
     assert_bad_input 4 'the store is damaged: the transcript of v1 at position 3 is missing'
 }
 
-@test "a slogfile in several pieces is one" {
+@test "a slogfile in several parts is replayed as one" {
     producer
     head -n 20 producer.slog > one
     tail -n +21 producer.slog | gzip > two.gz
@@ -328,7 +328,7 @@ damage() {
     assert_equal "$(field vat '"\(.status) \(.deliveries) \(.syscalls)"')" "same 8 36"
 }
 
-@test "bad input is named, with its line" {
+@test "bad input is reported with its line" {
     producer
     run --separate-stderr "$BUILD/gaspipe" replay missing.slog
     assert_bad_input 3 'missing.slog'
@@ -348,7 +348,7 @@ damage() {
     assert_bad_input 2 '--counter'
 }
 
-@test "a delivery over the time limit differs, and its worker is gone" {
+@test "a delivery over the time limit differs, and its worker is killed" {
     cat > spin.js << 'END'
 export function spin(n) { for (let i = 0; i < n; i++); }
 END
@@ -362,17 +362,17 @@ END
     assert_output_has 'it took longer than 0.2 s'
 }
 
-@test "under the counter the same vats come out the same" {
+@test "the same vats are reproduced under the counter" {
     run --separate-stderr "$BUILD/gaspipe" replay --counter qemu --json --vat v4 "$DATA/swingset.slog.zst"
     assert_status 0
     assert_equal "$(field vat '"\(.vatID) \(.status) \(.deliveries)"')" "v4 same 8"
 }
 
-@test "several vats at a time come out as one after the other" {
+@test "several vats at a time have the outcome of one after the other" {
     local jobs
 
     zstd -dcq "$DATA/swingset.slog.zst" > slog
-    # One vat differs, and its side says where.
+    # One vat differs, and the message says where.
     sed '0,/"vsc":\["vatstoreSet","[^"]*","/s//&changed/' slog > changed.slog
     for jobs in 1 2 3; do
         run --separate-stderr "$BUILD/gaspipe" replay --json --jobs $jobs slog
@@ -388,7 +388,7 @@ END
     assert_equal "$(jq -s 'map(select(.kind == "difference")) | length' changed.1)" 1
 }
 
-@test "several vats at a time want a file, and bad lines are told as one after the other" {
+@test "several vats at a time require a file, and bad lines are reported as with one" {
     run --separate-stderr "$BUILD/gaspipe" replay --jobs 2 - < /dev/null
     assert_bad_input 2 --jobs
     { zstd -dcq "$DATA/swingset.slog.zst" | head -n 2; echo '{"type":"deliver",torn'; echo; } > bad.slog
