@@ -2,167 +2,92 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json/scan.h"
 #include "proto/command.h"
 #include "proto/meter.h"
 
 /*
- * A record comes with each delivery, and building a tree of its JSON took as
- * long as the rest of the delivery's way through the pipe. So it is read in one
- * pass, with what it may hold in a table; of values that are in none only the
- * end is looked for.
+ * A record comes with each delivery, and building a tree of its JSON took as long as the rest
+ * of the delivery's way through the pipe. So it is scanned, and its members looked up in a table.
  */
 
 /* Beyond this (the year 2255) a time is no time. In nanoseconds it is still an int64_t. */
 static const uint64_t SECONDS_MAX = UINT64_C(9000000000);
 
-enum { DEPTH_MAX = 16 };
-
-/* What is left of the text. */
-struct text {
-    const char *at;
-    const char *end;
-};
-
-/* ---- JSON ---- */
-
-static void skip_blanks(struct text *text)
-{
-    while (text->at < text->end &&
-           (*text->at == ' ' || *text->at == '\t' || *text->at == '\n' || *text->at == '\r'))
-        text->at++;
-}
-
-/* Takes this byte, and blanks before it, if it is next. */
-static inline bool take_byte(struct text *text, char byte)
-{
-    if (text->at == text->end || *text->at != byte)
-        skip_blanks(text); /* there mostly are none */
-    if (text->at == text->end || *text->at != byte)
-        return false;
-    text->at++;
-    return true;
-}
-
-static bool is_digit_next(const struct text *text)
-{
-    return text->at < text->end && *text->at >= '0' && *text->at <= '9';
-}
-
-/* Whether a number has ended here, and does not go on as another kind. */
-static bool is_number_over(const struct text *text)
-{
-    if (text->at == text->end)
-        return true;
-    switch (*text->at) {
-    case '0' ... '9':
-    case '.':
-    case 'e':
-    case 'E':
-    case '+':
-    case '-':
-        return false;
-    default:
-        return true;
-    }
-}
+/* ---- numbers ---- */
 
 /* Of INT64_MAX; so many never overflow 64 bits without a sign. */
 enum { DIGITS_MAX = 19 };
 
 /* Decimal digits without a leading zero, up to max, which is at most INT64_MAX. */
-static bool take_digits(struct text *text, uint64_t max, uint64_t *number)
+static bool read_digits(struct scan_span text, uint64_t max, uint64_t *number)
 {
-    const char *first;
     uint64_t value = 0;
 
-    skip_blanks(text);
-    first = text->at;
-    while (is_digit_next(text) && text->at - first < DIGITS_MAX)
-        value = value * 10 + (uint64_t)(*text->at++ - '0');
-    *number = value;
-    if (value > max || is_digit_next(text))
+    if (text.length == 0 || text.length > DIGITS_MAX || (text.at[0] == '0' && text.length > 1))
         return false;
-    return text->at > first && (*first != '0' || text->at - first == 1);
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.at[i] < '0' || text.at[i] > '9')
+            return false;
+        value = value * 10 + (uint64_t)(text.at[i] - '0');
+    }
+    *number = value;
+    return value <= max;
 }
 
 /* Microseconds of a fraction of seconds; digits behind the sixth are dropped. */
-static bool take_fraction(struct text *text, uint64_t *microseconds)
+static bool read_fraction(struct scan_span text, uint64_t *microseconds)
 {
     uint64_t unit = 100000;
 
-    uint64_t value = 0;
-
-    if (!is_digit_next(text))
-        return false;
-    for (; is_digit_next(text); text->at++, unit /= 10)
-        value += unit * (uint64_t)(*text->at - '0');
-    *microseconds = value;
-    return true;
-}
-
-static bool skip_string(struct text *text)
-{
-    if (!take_byte(text, '"'))
-        return false;
-    while (text->at < text->end && *text->at != '"')
-        text->at += *text->at == '\\' && text->end - text->at > 1 ? 2 : 1;
-    return take_byte(text, '"');
-}
-
-/* A string without escapes, as the names that we know are. */
-static bool take_name(struct text *text, struct iovec *name)
-{
-    struct text before = *text;
-
-    if (!skip_string(text))
-        return false;
-    (void)take_byte(&before, '"');
-    *name = (struct iovec){(char *)before.at, (size_t)(text->at - 1 - before.at)};
-    return true;
-}
-
-/* A number or a word; which, and whether it is one, does not matter here. */
-static bool skip_scalar(struct text *text)
-{
-    const char *first = text->at;
-
-    while (text->at < text->end && strchr(",:{}[]\"", *text->at) == NULL)
-        text->at++;
-    return text->at > first;
-}
-
-/* A value of any kind; of its inside only strings and brackets are looked at. */
-static bool skip_value(struct text *text)
-{
-    int depth = 0;
-
-    do {
-        skip_blanks(text);
-        if (text->at == text->end || depth > DEPTH_MAX)
+    *microseconds = 0;
+    for (size_t i = 0; i < text.length; i++, unit /= 10) {
+        if (text.at[i] < '0' || text.at[i] > '9')
             return false;
-        if (*text->at == '"') {
-            if (!skip_string(text))
-                return false;
-        } else if (strchr("{}[]", *text->at) != NULL) {
-            depth += *text->at == '{' || *text->at == '[' ? 1 : -1;
-            text->at++;
-        } else if (depth == 0) {
-            return skip_scalar(text);
-        } else {
-            text->at++;
-        }
-    } while (depth > 0);
-    return depth == 0;
+        *microseconds += unit * (uint64_t)(text.at[i] - '0');
+    }
+    return text.length > 0;
 }
 
-/* ---- fields ---- */
+static bool read_seconds(struct scan_span value, struct stamp *stamp)
+{
+    const char *point = memchr(value.at, '.', value.length);
+    struct scan_span whole = value, fraction;
+    uint64_t seconds, microseconds = 0;
+
+    if (point != NULL) {
+        whole.length = (size_t)(point - value.at);
+        fraction = (struct scan_span){point + 1, value.length - whole.length - 1};
+        if (!read_fraction(fraction, &microseconds))
+            return false;
+    }
+    if (!read_digits(whole, SECONDS_MAX, &seconds))
+        return false;
+    stamp->real = (int64_t)(seconds * 1000000 + microseconds);
+    return true;
+}
+
+static bool read_nanoseconds(struct scan_span value, struct stamp *stamp)
+{
+    uint64_t number;
+
+    if (!read_digits(value, INT64_MAX, &number))
+        return false;
+    stamp->mono = (int64_t)number;
+    return true;
+}
+
+/* ---- members ---- */
 
 struct field {
     const char *name;
     size_t length; /* of the name */
-    bool (*take)(struct text *text, struct meter *meter, size_t offset);
+    bool (*read)(struct scan_span value, struct meter *meter, size_t offset);
     size_t offset; /* of its number in struct meter, where it is one */
 };
+
+/* For the table: a name with its length. */
+#define NAMED(name) (name), sizeof(name) - 1
 
 static int bad_field(struct error *error, const char *name)
 {
@@ -170,84 +95,53 @@ static int bad_field(struct error *error, const char *name)
                      name);
 }
 
-/* For the table: a name with its length. */
-#define NAMED(name) (name), sizeof(name) - 1
-
-static const struct field *find_field(const struct field *fields, struct iovec name)
+static const struct field *find_field(const struct field *fields, struct scan_span name)
 {
     for (; fields->name != NULL; fields++)
-        if (fields->length == name.iov_len &&
-            memcmp(fields->name, name.iov_base, name.iov_len) == 0)
+        if (fields->length == name.length && memcmp(fields->name, name.at, name.length) == 0)
             return fields;
     return NULL;
 }
 
-static bool take_count(struct text *text, struct meter *meter, size_t offset)
+/* Whether no reader of the record will meet more brackets within each other than DEPTH_MAX. */
+static bool is_shallow(struct scan_span value)
 {
-    uint64_t number;
+    enum { DEPTH_MAX = 16 };
+    int depth = 0;
 
-    if (!take_digits(text, INT64_MAX, &number) || !is_number_over(text))
-        return false;
-    /* The numbers of a meter are of 64 bits, with and without a sign. */
-    memcpy((char *)meter + offset, &number, sizeof number);
-    return true;
-}
-
-/* Takes `"name":` if it stands there just so, as it does where the writer has the table's order. */
-static bool take_expected(struct text *text, const struct field *field)
-{
-    size_t left = (size_t)(text->end - text->at);
-
-    if (field->name == NULL || left < field->length + 3 || text->at[0] != '"' ||
-        memcmp(text->at + 1, field->name, field->length) != 0 ||
-        memcmp(text->at + 1 + field->length, "\":", 2) != 0)
-        return false;
-    text->at += field->length + 3;
-    return true;
-}
-
-/* A member's name; *field is NULL for one that is not known. */
-static bool take_member(struct text *text, const struct field *fields, const struct field *expected,
-                        const struct field **field)
-{
-    struct iovec name;
-
-    *field = expected;
-    if (take_expected(text, expected))
-        return true;
-    if (!take_name(text, &name) || !take_byte(text, ':'))
-        return false;
-    *field = find_field(fields, name);
-    return true;
+    for (size_t i = 0; i < value.length && depth <= DEPTH_MAX; i++)
+        depth +=
+            (value.at[i] == '[' || value.at[i] == '{') - (value.at[i] == ']' || value.at[i] == '}');
+    return depth <= DEPTH_MAX;
 }
 
 /* The members of an object. *seen has bit i for fields[i]. */
-static int take_members(struct text *text, struct meter *meter, const struct field *fields,
+static int read_members(struct scan_span object, struct meter *meter, const struct field *fields,
                         unsigned *seen, struct error *error)
 {
-    const struct field *expected = fields;
+    struct scan_cursor cursor;
+    struct scan_span name, value;
+    enum scan_step step;
 
     *seen = 0;
-    if (take_byte(text, '}'))
-        return 0;
-    do {
-        const struct field *field;
+    if (!scan_open(object, '{', &cursor))
+        return error_set(error, ERROR_INPUT, "meter record: not a JSON object");
+    while ((step = scan_member(&cursor, &name, &value)) == SCAN_FOUND) {
+        const struct field *field = find_field(fields, name);
         unsigned bit;
 
-        if (!take_member(text, fields, expected, &field))
-            return error_set(error, ERROR_INPUT, "meter record: not JSON");
-        if (field == NULL) {
-            if (!skip_value(text))
-                return error_set(error, ERROR_INPUT, "meter record: not JSON");
+        if (field == NULL && is_shallow(value))
             continue;
-        }
+        if (field == NULL)
+            return error_set(error, ERROR_INPUT, "meter record: not JSON");
         bit = 1U << (field - fields);
-        if ((*seen & bit) != 0 || !field->take(text, meter, field->offset))
+        if ((*seen & bit) != 0 || !field->read(value, meter, field->offset))
             return bad_field(error, field->name);
         *seen |= bit;
-        expected = field + 1;
-    } while (take_byte(text, ','));
-    return take_byte(text, '}') ? 0 : error_set(error, ERROR_INPUT, "meter record: not JSON");
+    }
+    if (step == SCAN_BAD || !scan_at_end(&cursor))
+        return error_set(error, ERROR_INPUT, "meter record: not JSON");
+    return 0;
 }
 
 /* 0 when those from `first` up to before `end` were seen. */
@@ -260,98 +154,74 @@ static int require(const struct field *fields, int first, int end, unsigned seen
     return 0;
 }
 
-/* ---- stamps ---- */
-
-static bool take_seconds(struct text *text, struct stamp *stamp)
-{
-    uint64_t seconds, fraction = 0;
-
-    if (!take_digits(text, SECONDS_MAX, &seconds))
-        return false;
-    if (text->at < text->end && *text->at == '.') {
-        text->at++;
-        if (!take_fraction(text, &fraction))
-            return false;
-    }
-    stamp->real = (int64_t)(seconds * 1000000 + fraction);
-    return is_number_over(text);
-}
-
-static bool take_nanoseconds(struct text *text, struct stamp *stamp)
+static bool read_count(struct scan_span value, struct meter *meter, size_t offset)
 {
     uint64_t number;
 
-    if (!take_digits(text, INT64_MAX, &number))
+    if (!read_digits(value, INT64_MAX, &number))
         return false;
-    stamp->mono = (int64_t)number;
-    return is_number_over(text);
+    /* The numbers of a meter are of 64 bits, with and without a sign. */
+    memcpy((char *)meter + offset, &number, sizeof number);
+    return true;
 }
 
-/* Of a list whose bracket was taken; 0 too when it has no end. */
-static size_t count_elements(struct text *text)
-{
-    const char *end = memchr(text->at, ']', (size_t)(text->end - text->at));
-    const char *at = text->at;
-    size_t count = 1;
+/* ---- stamps ---- */
 
-    skip_blanks(text);
-    if (end == NULL || end == text->at)
-        return 0;
-    while ((at = memchr(at, ',', (size_t)(end - at))) != NULL) {
-        at++;
-        count++;
-    }
-    return count;
+/* Room for as many as the list's commas allow. */
+static bool reserve_stamps(struct meter *meter, struct scan_span list)
+{
+    const char *end = list.at + list.length;
+
+    meter->stamp_count = 1;
+    for (const char *at = list.at; (at = memchr(at, ',', (size_t)(end - at))) != NULL; at++)
+        meter->stamp_count++;
+    meter->stamps = calloc(meter->stamp_count, sizeof *meter->stamps);
+    return meter->stamps != NULL;
 }
 
 /* The two lists are of one length; the first that comes says which. */
-static bool reserve_stamps(struct meter *meter, size_t count)
+static bool read_list(struct scan_span list, struct meter *meter,
+                      bool (*read)(struct scan_span value, struct stamp *stamp))
 {
-    if (meter->stamps == NULL) {
-        meter->stamp_count = count;
-        meter->stamps = calloc(count + 1, sizeof *meter->stamps);
-    }
-    return meter->stamps != NULL && meter->stamp_count == count;
-}
+    bool first = meter->stamps == NULL;
+    struct scan_cursor cursor;
+    struct scan_span value;
+    enum scan_step step;
+    size_t count = 0;
 
-static bool take_list(struct text *text, struct meter *meter,
-                      bool (*take)(struct text *text, struct stamp *stamp))
-{
-    size_t count;
-
-    if (!take_byte(text, '['))
+    if (!scan_open(list, '[', &cursor) || (first && !reserve_stamps(meter, list)))
         return false;
-    count = count_elements(text);
-    if (!reserve_stamps(meter, count))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if ((i > 0 && !take_byte(text, ',')) || !take(text, &meter->stamps[i]))
+    while ((step = scan_element(&cursor, &value)) == SCAN_FOUND) {
+        if (count == meter->stamp_count || !read(value, &meter->stamps[count++]))
             return false;
-    return take_byte(text, ']');
+    }
+    if (first)
+        meter->stamp_count = count;
+    return step == SCAN_END && count == meter->stamp_count;
 }
 
-static bool take_timestamps(struct text *text, struct meter *meter, size_t offset)
+static bool read_timestamps(struct scan_span value, struct meter *meter, size_t offset)
 {
     (void)offset;
-    return take_list(text, meter, take_seconds);
+    return read_list(value, meter, read_seconds);
 }
 
-static bool take_monotimes(struct text *text, struct meter *meter, size_t offset)
+static bool read_monotimes(struct scan_span value, struct meter *meter, size_t offset)
 {
     (void)offset;
-    return take_list(text, meter, take_nanoseconds);
+    return read_list(value, meter, read_nanoseconds);
 }
 
 /* ---- the record ---- */
 
-static bool take_cpu(struct text *text, struct meter *meter, size_t offset)
+static bool read_cpu(struct scan_span value, struct meter *meter, size_t offset)
 {
     static const struct field fields[] = {
-        {NAMED("user"), take_count, offsetof(struct meter, cpu.user)},
-        {NAMED("sys"), take_count, offsetof(struct meter, cpu.system)},
-        {NAMED("nvcsw"), take_count, offsetof(struct meter, cpu.waits)},
-        {NAMED("nivcsw"), take_count, offsetof(struct meter, cpu.preempt)},
-        {NAMED("majflt"), take_count, offsetof(struct meter, cpu.faults)},
+        {NAMED("user"), read_count, offsetof(struct meter, cpu.user)},
+        {NAMED("sys"), read_count, offsetof(struct meter, cpu.system)},
+        {NAMED("nvcsw"), read_count, offsetof(struct meter, cpu.waits)},
+        {NAMED("nivcsw"), read_count, offsetof(struct meter, cpu.preempt)},
+        {NAMED("majflt"), read_count, offsetof(struct meter, cpu.faults)},
         {0},
     };
     struct error error;
@@ -359,7 +229,7 @@ static bool take_cpu(struct text *text, struct meter *meter, size_t offset)
 
     (void)offset;
     meter->cpu_known = true;
-    return take_byte(text, '{') && take_members(text, meter, fields, &seen, &error) == 0 &&
+    return read_members(value, meter, fields, &seen, &error) == 0 &&
            require(fields, 0, 5, seen, &error) == 0;
 }
 
@@ -367,30 +237,25 @@ static bool take_cpu(struct text *text, struct meter *meter, size_t offset)
 enum { REQUIRED_END = 4, COUNTED = 5, COUNTED_END = 8 };
 
 static const struct field record_fields[] = {
-    {NAMED("currentHeapCount"), take_count, offsetof(struct meter, heap_count)},
-    {NAMED("compute"), take_count, offsetof(struct meter, compute)},
-    {NAMED("allocate"), take_count, offsetof(struct meter, allocate)},
-    {NAMED("timestamps"), take_timestamps, 0},
-    {NAMED("monotimes"), take_monotimes, 0},
-    {NAMED("instructions"), take_count, offsetof(struct meter, instructions)},
-    {NAMED("bytesRead"), take_count, offsetof(struct meter, bytes_read)},
-    {NAMED("bytesWritten"), take_count, offsetof(struct meter, bytes_written)},
-    {NAMED("cpu"), take_cpu, 0},
+    {NAMED("currentHeapCount"), read_count, offsetof(struct meter, heap_count)},
+    {NAMED("compute"), read_count, offsetof(struct meter, compute)},
+    {NAMED("allocate"), read_count, offsetof(struct meter, allocate)},
+    {NAMED("timestamps"), read_timestamps, 0},
+    {NAMED("monotimes"), read_monotimes, 0},
+    {NAMED("instructions"), read_count, offsetof(struct meter, instructions)},
+    {NAMED("bytesRead"), read_count, offsetof(struct meter, bytes_read)},
+    {NAMED("bytesWritten"), read_count, offsetof(struct meter, bytes_written)},
+    {NAMED("cpu"), read_cpu, 0},
     {0},
 };
 
-static int take_record(struct text *text, struct meter *meter, struct error *error)
+static int read_record(struct scan_span text, struct meter *meter, struct error *error)
 {
     unsigned seen;
 
-    if (!take_byte(text, '{'))
-        return error_set(error, ERROR_INPUT, "meter record: not a JSON object");
-    if (take_members(text, meter, record_fields, &seen, error) != 0 ||
+    if (read_members(text, meter, record_fields, &seen, error) != 0 ||
         require(record_fields, 0, REQUIRED_END, seen, error) != 0)
         return -1;
-    skip_blanks(text);
-    if (text->at < text->end)
-        return error_set(error, ERROR_INPUT, "meter record: not JSON");
     meter->counted = (seen & 1U << COUNTED) != 0;
     if (!meter->counted)
         return 0;
@@ -399,10 +264,17 @@ static int take_record(struct text *text, struct meter *meter, struct error *err
 
 int meter_decode(struct meter *meter, const char *json, size_t length, struct error *error)
 {
-    struct text text = {.at = json, .end = json + length};
+    char *padded = malloc(length + SCAN_PADDING);
+    int result;
 
     *meter = (struct meter){0};
-    if (take_record(&text, meter, error) == 0)
+    if (padded == NULL)
+        return error_memory(error, "a meter record");
+    memcpy(padded, json, length);
+    memset(padded + length, 0, SCAN_PADDING);
+    result = read_record((struct scan_span){padded, length}, meter, error);
+    free(padded);
+    if (result == 0)
         return 0;
     if (meter->stamps == NULL && meter->stamp_count > 0)
         error_memory(error, "timestamps");
