@@ -312,7 +312,7 @@ static struct entry split_0f38(const struct opcode *opcode)
     return listed_or_vector(after_0f38, opcode);
 }
 
-static struct entry look_up(const struct opcode *opcode)
+static struct entry look_up_kind(const struct opcode *opcode)
 {
     switch (opcode->map) {
     case OPCODE_ONE_BYTE:
@@ -352,7 +352,7 @@ static enum kind_memory memory_of(enum access access, bool names_memory)
 
 struct kind kind_of(const struct opcode *opcode)
 {
-    struct entry entry = look_up(opcode);
+    struct entry entry = look_up_kind(opcode);
 
     return (struct kind){
         .class = (enum kind_class)entry.class,

@@ -39,7 +39,7 @@ static bool make(struct pair_table *table, size_t room)
     return false;
 }
 
-static bool grow(struct pair_table *pairs)
+static bool grow_table(struct pair_table *pairs)
 {
     struct pair_table old = *pairs, larger;
 
@@ -65,7 +65,7 @@ struct pair *pair_table_find(struct pair_table *pairs, uint64_t a, uint64_t b)
     size_t at;
 
     /* Never more than three quarters full. */
-    if (4 * pairs->count >= 3 * pairs->room && !grow(pairs))
+    if (4 * pairs->count >= 3 * pairs->room && !grow_table(pairs))
         return NULL;
     at = place_of(pairs, a, b);
     if (!pairs->is_used[at]) {

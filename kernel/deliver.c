@@ -7,7 +7,6 @@
 #include "kernel/graph/object.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
-#include "kernel/graph/reap.h"
 #include "kernel/graph/route.h"
 #include "kernel/lifecycle/dynamic_vat.h"
 #include "kernel/lifecycle/terminate.h"
@@ -80,8 +79,8 @@ static int fill_vat(struct kernel *kernel, int64_t vat, struct error *error)
 }
 
 /* `dispatch` is static: the first word of kd. Takes kd and vd over. */
-static int begin(struct kernel *kernel, int64_t vat, const char *dispatch, json_t *kd, json_t *vd,
-                 struct error *error)
+static int begin_delivery(struct kernel *kernel, int64_t vat, const char *dispatch, json_t *kd,
+                          json_t *vd, struct error *error)
 {
     struct delivery_state *delivery = &kernel->crank.delivery;
     int result;
@@ -122,8 +121,8 @@ static int deliver_message(struct kernel *kernel, const struct routed *routed, s
     if (queue_release_send(kernel, kernel->crank.message, error) != 0 ||
         translate_message(kernel, routed->vat, routed->target, message, &vd, error) != 0)
         return -1;
-    return begin(kernel, routed->vat, "message",
-                 json_pack("[s,s,O]", "message", routed->target, message), vd, error);
+    return begin_delivery(kernel, routed->vat, "message",
+                          json_pack("[s,s,O]", "message", routed->target, message), vd, error);
 }
 
 static int work_send(struct kernel *kernel, struct error *error)
@@ -154,7 +153,7 @@ static int deliver_notify(struct kernel *kernel, int64_t vat, const char *kpid, 
         result = translate_notify(kernel, vat, &kpids, &kd, &vd, error);
     reference_set_free(&kpids);
     if (result == 0)
-        return begin(kernel, vat, "notify", kd, vd, error);
+        return begin_delivery(kernel, vat, "notify", kd, vd, error);
     json_decref(kd);
     json_decref(vd);
     return -1;
@@ -190,7 +189,8 @@ static int deliver_start(struct kernel *kernel, int64_t vat, struct error *error
         json_decref(vd);
         return -1;
     }
-    return begin(kernel, vat, "startVat", json_pack("[s,O]", "startVat", parameters), vd, error);
+    return begin_delivery(kernel, vat, "startVat", json_pack("[s,O]", "startVat", parameters), vd,
+                          error);
 }
 
 static int work_start_vat(struct kernel *kernel, struct error *error)
@@ -213,8 +213,8 @@ static int work_create_vat(struct kernel *kernel, struct error *error)
 
 static int deliver_reap(struct kernel *kernel, int64_t vat, struct error *error)
 {
-    if (begin(kernel, vat, "bringOutYourDead", json_pack("[s]", "bringOutYourDead"),
-              json_pack("[s]", "bringOutYourDead"), error) != 0)
+    if (begin_delivery(kernel, vat, "bringOutYourDead", json_pack("[s]", "bringOutYourDead"),
+                       json_pack("[s]", "bringOutYourDead"), error) != 0)
         return -1;
     kernel->crank.delivery.is_reap = true;
     return 0;
@@ -265,8 +265,9 @@ static int work_change_options(struct kernel *kernel, struct error *error)
         json_decref(others);
         return 0;
     }
-    return begin(kernel, vat, "changeVatOptions", json_pack("[s,O]", "changeVatOptions", others),
-                 json_pack("[s,o]", "changeVatOptions", others), error);
+    return begin_delivery(kernel, vat, "changeVatOptions",
+                          json_pack("[s,O]", "changeVatOptions", others),
+                          json_pack("[s,o]", "changeVatOptions", others), error);
 }
 
 static int delete_objects(struct kernel *kernel, const json_t *koids, struct error *error)
@@ -286,7 +287,7 @@ static int delete_objects(struct kernel *kernel, const json_t *koids, struct err
 static int deliver_garbage(struct kernel *kernel, int64_t vat, const char *type,
                            const json_t *krefs, json_t *vd, struct error *error)
 {
-    if (begin(kernel, vat, type, json_pack("[s,O]", type, krefs), vd, error) != 0)
+    if (begin_delivery(kernel, vat, type, json_pack("[s,O]", type, krefs), vd, error) != 0)
         return -1;
     if (kernel->crank.delivery.runtime == KERNEL_VAT_PLAIN)
         deliver_forget(kernel);

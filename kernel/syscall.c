@@ -24,8 +24,8 @@ int kernel_illegal(struct kernel *kernel, const char *problem, struct error *err
 }
 
 /* What a vat may not ask is ERROR_INPUT; all else is not its fault. */
-static enum kernel_verdict refuse(struct kernel *kernel, struct kernel_syscall_texts *texts,
-                                  struct error *error)
+static enum kernel_verdict refuse_syscall(struct kernel *kernel, struct kernel_syscall_texts *texts,
+                                          struct error *error)
 {
     struct error ignored;
 
@@ -121,7 +121,7 @@ enum kernel_verdict kernel_syscall(struct kernel *kernel, const struct vat_sysca
         result = do_syscall(kernel, syscall, ksc, texts, error);
     json_decref(ksc);
     if (result != 0)
-        return refuse(kernel, texts, error);
+        return refuse_syscall(kernel, texts, error);
     transcript_item_add_syscall(kernel, texts->vsc, texts->vsr);
     return KERNEL_OK;
 }

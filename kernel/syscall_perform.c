@@ -3,7 +3,6 @@
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
 #include "kernel/graph/retire.h"
-#include "kernel/records/capdata.h"
 #include "kernel/state.h"
 #include "kernel/syscall.h"
 #include "store/store.h"

@@ -18,8 +18,8 @@ static uint64_t hash_of(const char *key, size_t length)
     return hash;
 }
 
-static struct key_cache_entry *find(const struct key_cache *cache, const char *key, size_t length,
-                                    uint64_t hash)
+static struct key_cache_entry *find_cache_entry(const struct key_cache *cache, const char *key,
+                                                size_t length, uint64_t hash)
 {
     struct key_cache_entry *entry;
 
@@ -35,7 +35,8 @@ static struct key_cache_entry *find(const struct key_cache *cache, const char *k
 const struct key_cache_entry *key_cache_find(const struct key_cache *cache, const char *key)
 {
     size_t length = strlen(key);
-    const struct key_cache_entry *entry = find(cache, key, length, hash_of(key, length));
+    const struct key_cache_entry *entry =
+        find_cache_entry(cache, key, length, hash_of(key, length));
 
     return entry != NULL && entry->known ? entry : NULL;
 }
@@ -49,7 +50,7 @@ static void chain(struct key_cache *cache, struct key_cache_entry *entry)
 }
 
 /* Twice as many slots when there are more entries than slots. */
-static int grow(struct key_cache *cache)
+static int grow_slots(struct key_cache *cache)
 {
     struct key_cache_entry **old = cache->slots;
     size_t old_count = cache->slot_count;
@@ -78,11 +79,11 @@ static struct key_cache_entry *provide(struct key_cache *cache, const char *key)
 {
     size_t length = strlen(key);
     uint64_t hash = hash_of(key, length);
-    struct key_cache_entry *entry = find(cache, key, length, hash);
+    struct key_cache_entry *entry = find_cache_entry(cache, key, length, hash);
 
     if (entry != NULL)
         return entry;
-    if (grow(cache) != 0)
+    if (grow_slots(cache) != 0)
         return NULL;
     entry = calloc(1, sizeof *entry + length);
     if (entry == NULL)

@@ -3,7 +3,7 @@
 
 #include "store/store_internal.h"
 
-static void tell(struct store *store, char what, const char *key, struct iovec value)
+static void report_key_change(struct store *store, char what, const char *key, struct iovec value)
 {
     if (store->changed != NULL)
         store->changed(store->changed_context, what, (struct iovec){(char *)key, strlen(key)},
@@ -63,7 +63,7 @@ int store_key_set(struct store *store, const char *key, struct iovec value, stru
         if (key_cache_change(&store->cache, key, &value) != 0)
             return error_memory(error, "the keys of the store");
     }
-    tell(store, STORE_SET, key, value);
+    report_key_change(store, STORE_SET, key, value);
     return 0;
 }
 
@@ -76,7 +76,7 @@ int store_key_delete(struct store *store, const char *key, struct error *error)
         if (key_cache_change(&store->cache, key, NULL) != 0)
             return error_memory(error, "the keys of the store");
     }
-    tell(store, STORE_DELETED, key, (struct iovec){0});
+    report_key_change(store, STORE_DELETED, key, (struct iovec){0});
     return 0;
 }
 

@@ -62,7 +62,7 @@ static size_t place_of(const struct overlay *overlay, struct iovec key)
 }
 
 /* NULL: the key was not changed. */
-static struct overlay_entry *find(const struct overlay *overlay, struct iovec key)
+static struct overlay_entry *find_overlay_entry(const struct overlay *overlay, struct iovec key)
 {
     const size_t place = place_of(overlay, key);
 
@@ -74,7 +74,7 @@ static struct overlay_entry *find(const struct overlay *overlay, struct iovec ke
 static struct overlay_entry *provide(struct overlay *overlay, struct iovec key)
 {
     const size_t place = place_of(overlay, key);
-    struct overlay_entry *entry = find(overlay, key), *entries;
+    struct overlay_entry *entry = find_overlay_entry(overlay, key), *entries;
     struct buf copy = {0};
 
     if (entry != NULL)
@@ -96,7 +96,7 @@ static struct overlay_entry *provide(struct overlay *overlay, struct iovec key)
 int overlay_get(const struct overlay *overlay, struct iovec key, struct buf *value, bool *found,
                 struct error *error)
 {
-    const struct overlay_entry *entry = find(overlay, key);
+    const struct overlay_entry *entry = find_overlay_entry(overlay, key);
 
     if (entry == NULL)
         return store_vat_get(overlay->store, overlay->vat, key, value, found, error);
@@ -119,7 +119,7 @@ static int next_stored(const struct overlay *overlay, struct iovec key, struct b
         result = store_vat_next_key(overlay->store, overlay->vat, key, next, found, error);
         if (result != 0 || !*found)
             break;
-        entry = find(overlay, (struct iovec){next->data, next->length});
+        entry = find_overlay_entry(overlay, (struct iovec){next->data, next->length});
         buf_clear(&after);
         if (buf_append(&after, next->data, next->length) != 0)
             result = no_memory(error);

@@ -3,8 +3,8 @@
 
 #include "store/store_internal.h"
 
-static int tell(struct store *store, char what, int64_t vat, struct iovec key, struct iovec value,
-                struct error *error)
+static int report_vat_change(struct store *store, char what, int64_t vat, struct iovec key,
+                             struct iovec value, struct error *error)
 {
     if (store->changed == NULL)
         return 0;
@@ -38,7 +38,7 @@ int store_vat_set(struct store *store, int64_t vat, struct iovec key, struct iov
     statement_bind_blob(store, STATEMENT_VAT_SET, 3, value);
     if (statement_run(store, STATEMENT_VAT_SET, error) != 0)
         return -1;
-    return tell(store, STORE_SET, vat, key, value, error);
+    return report_vat_change(store, STORE_SET, vat, key, value, error);
 }
 
 int store_vat_delete(struct store *store, int64_t vat, struct iovec key, struct error *error)
@@ -46,7 +46,7 @@ int store_vat_delete(struct store *store, int64_t vat, struct iovec key, struct 
     bind_key(store, STATEMENT_VAT_DELETE, vat, key);
     if (statement_run(store, STATEMENT_VAT_DELETE, error) != 0)
         return -1;
-    return tell(store, STORE_DELETED, vat, key, (struct iovec){0}, error);
+    return report_vat_change(store, STORE_DELETED, vat, key, (struct iovec){0}, error);
 }
 
 int store_vat_next_key(struct store *store, int64_t vat, struct iovec key, struct buf *next,
@@ -61,5 +61,6 @@ int store_vat_delete_all(struct store *store, int64_t vat, struct error *error)
     statement_bind_integer(store, STATEMENT_VAT_DELETE_ALL, 1, vat);
     if (statement_run(store, STATEMENT_VAT_DELETE_ALL, error) != 0)
         return -1;
-    return tell(store, STORE_EMPTIED, vat, (struct iovec){0}, (struct iovec){0}, error);
+    return report_vat_change(store, STORE_EMPTIED, vat, (struct iovec){0}, (struct iovec){0},
+                             error);
 }

@@ -28,8 +28,8 @@ void channel_close(struct channel *channel)
 }
 
 /* CHANNEL_FRAME here means that there are bytes, *got of them. */
-static enum channel_result fill(struct channel *channel, struct iovec place, size_t *got,
-                                struct error *error)
+static enum channel_result fill_channel(struct channel *channel, struct iovec place, size_t *got,
+                                        struct error *error)
 {
     ssize_t length;
 
@@ -58,7 +58,7 @@ static enum channel_result read_some(struct channel *channel, enum netstring_res
     enum channel_result filled;
     size_t got;
 
-    filled = fill(channel, place, &got, error);
+    filled = fill_channel(channel, place, &got, error);
     if (filled != CHANNEL_FRAME)
         return filled;
     if (straight) {

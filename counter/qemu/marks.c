@@ -30,12 +30,12 @@ static unsigned threads_used;
 /* Marks are rare and the watchdog looks from outside, so one lock for all. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void take_lock(void)
+static void take_marks_lock(void)
 {
     pthread_mutex_lock(&lock);
 }
 
-static void leave_lock(void)
+static void leave_marks_lock(void)
 {
     pthread_mutex_unlock(&lock);
 }
@@ -81,7 +81,7 @@ static enum gasmark mark_of(uint64_t descriptor)
     return GASMARK_COUNT;
 }
 
-static void start(struct thread *thread, unsigned index)
+static void start_region(struct thread *thread, unsigned index)
 {
     thread->has_own = thread->scope == GASMARK_THREAD;
     if (thread->has_own)
@@ -90,7 +90,7 @@ static void start(struct thread *thread, unsigned index)
         region_start(&process_region, tally_of_process(), thread->limit);
 }
 
-static void stop(unsigned index, struct region *region, struct tally now)
+static void stop_region(unsigned index, struct region *region, struct tally now)
 {
     if (region->state != REGION_CLOSED)
         reporter_region(index, region_tally(region, now), region->calls);
@@ -148,10 +148,10 @@ static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t si
 
     switch (mark) {
     case GASMARK_START:
-        start(thread, index);
+        start_region(thread, index);
         break;
     case GASMARK_STOP:
-        stop(index, region, now);
+        stop_region(index, region, now);
         answer_totals(buffer, size, &region->kept);
         break;
     case GASMARK_PAUSE:
@@ -252,5 +252,5 @@ static uint64_t instructions_left(void)
 void marks_begin(void)
 {
     watchdog_begin(instructions_left);
-    pthread_atfork(take_lock, leave_lock, leave_lock);
+    pthread_atfork(take_marks_lock, leave_marks_lock, leave_marks_lock);
 }

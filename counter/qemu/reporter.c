@@ -54,7 +54,7 @@ static uint64_t completed(const struct report_process *process)
  * goes there. The numbers go on from those of the parent, since open regions
  * are differences of them.
  */
-static void in_child(void)
+static void reporter_in_child(void)
 {
     static struct report_process before;
     int fd = open(report_path, O_RDWR | O_CLOEXEC);
@@ -107,7 +107,7 @@ bool reporter_open(const char *path)
         record = &private_record.process;
     close(fd);
     fill_record();
-    pthread_atfork(NULL, NULL, in_child);
+    pthread_atfork(NULL, NULL, reporter_in_child);
     return true;
 failed:
     fprintf(stderr, "gascount: cannot report to %s: %s\n", path, strerror(errno));

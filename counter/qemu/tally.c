@@ -68,12 +68,12 @@ struct tally tally_difference(struct tally a, struct tally b)
     return a;
 }
 
-static void take_lock(void)
+static void take_tally_lock(void)
 {
     pthread_mutex_lock(&lock);
 }
 
-static void leave_lock(void)
+static void leave_tally_lock(void)
 {
     pthread_mutex_unlock(&lock);
 }
@@ -81,7 +81,7 @@ static void leave_lock(void)
 /* A child of fork(2) must not find the lock held by a thread that it does not have. */
 void tally_begin(void)
 {
-    pthread_atfork(take_lock, leave_lock, leave_lock);
+    pthread_atfork(take_tally_lock, leave_tally_lock, leave_tally_lock);
 }
 
 bool tally_thread_began(unsigned thread)
@@ -133,7 +133,7 @@ void tally_set_thread(unsigned thread)
 }
 
 /* A thread can fault before its first syscall, so this says whose slot is the host thread's. */
-static void begin(unsigned thread, uint64_t instructions)
+static void begin_instructions(unsigned thread, uint64_t instructions)
 {
     tally_set_thread(thread);
     own_slot->begun += instructions;
@@ -141,20 +141,20 @@ static void begin(unsigned thread, uint64_t instructions)
 
 static void add_begun(unsigned thread, void *instructions)
 {
-    begin(thread, (uintptr_t)instructions);
+    begin_instructions(thread, (uintptr_t)instructions);
 }
 
 static void add_raising(unsigned thread, void *unused)
 {
     (void)unused;
-    begin(thread, 1);
+    begin_instructions(thread, 1);
     slots[thread].raising_begun = begun_by(thread);
 }
 
 static void add_atomic(unsigned thread, void *unused)
 {
     (void)unused;
-    begin(thread, 1);
+    begin_instructions(thread, 1);
     slots[thread].atomic_begun = begun_by(thread);
 }
 
@@ -175,7 +175,7 @@ static void add_repeated(unsigned thread, void *address)
 
     if (begins_again(thread, (uintptr_t)address))
         return;
-    begin(thread, 1);
+    begin_instructions(thread, 1);
     slot->repeated_address = (uintptr_t)address;
     slot->repeated_begun = begun_by(thread);
 }
@@ -205,7 +205,7 @@ static void note_plain(unsigned thread, void *stretch_of)
     const struct stretch *stretch = stretch_of;
 
     if (many_threads)
-        begin(thread, stretch->length);
+        begin_instructions(thread, stretch->length);
     else
         alone_words[0] += stretch->length;
     note(thread, stretch);

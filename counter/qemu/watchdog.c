@@ -70,21 +70,21 @@ static void *watch(void *unused)
 /* Of `running`; held over a fork, since the child has only the thread that forks. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void take_lock(void)
+static void take_watchdog_lock(void)
 {
     pthread_mutex_lock(&lock);
 }
 
-static void leave_lock(void)
+static void leave_watchdog_lock(void)
 {
     pthread_mutex_unlock(&lock);
 }
 
 /* A forked child has the region but not the thread. */
-static void in_child(void)
+static void watchdog_in_child(void)
 {
     running = false;
-    leave_lock();
+    leave_watchdog_lock();
     if (instructions_left() != UINT64_MAX)
         watchdog_wake();
 }
@@ -115,7 +115,7 @@ void watchdog_begin(uint64_t (*left)(void))
 static void prepare(void)
 {
     sem_init(&wanted, 0, 0);
-    pthread_atfork(take_lock, leave_lock, in_child);
+    pthread_atfork(take_watchdog_lock, leave_watchdog_lock, watchdog_in_child);
 }
 
 void watchdog_wake(void)
@@ -123,9 +123,9 @@ void watchdog_wake(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, prepare);
-    take_lock();
+    take_watchdog_lock();
     if (!running)
         start_thread();
-    leave_lock();
+    leave_watchdog_lock();
     sem_post(&wanted);
 }

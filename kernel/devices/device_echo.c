@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device to try devices with. echo(x) gives x back; add(a, b) their sum, two
+ * A device to try devices with. echo(x) gives x back; add_values(a, b) their sum, two
  * numbers, bigints of 63 bits or texts; fail(why) fails; subscribe(listener) has
  * event(count, words) sent to the listener at each kernel_trigger().
  */
@@ -52,7 +52,7 @@ static json_t *sum_of(const json_t *a, const json_t *b)
     return NULL;
 }
 
-static int add(struct kernel *kernel, struct device_call *call, struct error *error)
+static int add_values(struct kernel *kernel, struct device_call *call, struct error *error)
 {
     (void)kernel;
     call->result = sum_of(json_array_get(call->arguments, 0), json_array_get(call->arguments, 1));
@@ -98,8 +98,8 @@ static int subscribe(struct kernel *kernel, struct device_call *call, struct err
     return result;
 }
 
-static int tell(struct kernel *kernel, int64_t device, const json_t *state, const char *words,
-                bool *heard, struct error *error)
+static int tell_listener(struct kernel *kernel, int64_t device, const json_t *state,
+                         const char *words, bool *heard, struct error *error)
 {
     const char *listener = json_string_value(json_object_get(state, "listener"));
     int64_t count = count_of(state) + 1;
@@ -126,7 +126,7 @@ int kernel_trigger(struct kernel *kernel, const char *words, bool *heard, struct
         return 0;
     if (device_get_state(kernel, device, &state, error) != 0)
         return -1;
-    result = tell(kernel, device, state, words, heard, error);
+    result = tell_listener(kernel, device, state, words, heard, error);
     json_decref(state);
     return crank_hash_outside(kernel, result, error);
 }
@@ -136,7 +136,7 @@ int device_echo(struct kernel *kernel, struct device_call *call, struct error *e
     static const struct {
         const char *name;
         device_method method;
-    } methods[] = {{"echo", echo}, {"add", add}, {"fail", fail}, {"subscribe", subscribe}};
+    } methods[] = {{"echo", echo}, {"add", add_values}, {"fail", fail}, {"subscribe", subscribe}};
 
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         if (strcmp(call->method, methods[i].name) == 0)

@@ -65,8 +65,8 @@ int clist_imports(struct kernel *kernel, int64_t vat, const char *kref, bool *im
     return 0;
 }
 
-static void tell(struct kernel *kernel, const char *mode, int64_t vat, const char *kref,
-                 const char *vref)
+static void report_change(struct kernel *kernel, const char *mode, int64_t vat, const char *kref,
+                          const char *vref)
 {
     struct kernel_clist_change change = {.mode = mode, .vat = vat, .kobj = kref, .vobj = vref};
 
@@ -83,15 +83,15 @@ static int set_flag(struct kernel *kernel, int64_t vat, const char *kref, const 
     return keys_set(kernel, entry_name(key, vat, kref), value, error);
 }
 
-static int add(struct kernel *kernel, const char *mode, int64_t vat, const char *kref,
-               const char *vref, struct error *error)
+static int add_entry(struct kernel *kernel, const char *mode, int64_t vat, const char *kref,
+                     const char *vref, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
 
     if (keys_set(kernel, entry_name(key, vat, vref), kref, error) != 0 ||
         set_flag(kernel, vat, kref, vref, false, error) != 0)
         return -1;
-    tell(kernel, mode, vat, kref, vref);
+    report_change(kernel, mode, vat, kref, vref);
     return 0;
 }
 
@@ -148,7 +148,7 @@ static int import(struct kernel *kernel, int64_t vat, const char *kref, struct e
         refcount_increment(kernel, kref, REFCOUNT_IMPORT, error) != 0)
         return -1;
     reference_make_import(vref, kind, id);
-    return add(kernel, "import", vat, kref, vref, error);
+    return add_entry(kernel, "import", vat, kref, vref, error);
 }
 
 int clist_to_vat(struct kernel *kernel, int64_t vat, const char *kref, char vref[VREF_SIZE],
@@ -186,12 +186,12 @@ static int export(struct kernel *kernel, int64_t vat, const struct vref *vref,
         result = promise_add(kernel, vat, NULL, kref, error);
     if (result != 0 || refcount_increment(kernel, kref, REFCOUNT_EXPORT, error) != 0)
         return -1;
-    return add(kernel, "export", vat, kref, vref->text, error);
+    return add_entry(kernel, "export", vat, kref, vref->text, error);
 }
 
 /* The kref of a vref, when it is in the table. */
-static int look_up(struct kernel *kernel, int64_t vat, const struct vref *vref,
-                   char kref[KERNEL_REF_SIZE], bool *found, struct error *error)
+static int look_up_vref(struct kernel *kernel, int64_t vat, const struct vref *vref,
+                        char kref[KERNEL_REF_SIZE], bool *found, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
     enum reference_kind kind;
@@ -221,7 +221,7 @@ int clist_to_kernel(struct kernel *kernel, int64_t vat, const struct vref *vref,
     struct clist_entry entry;
     bool found;
 
-    if (look_up(kernel, vat, vref, kref, &found, error) != 0 ||
+    if (look_up_vref(kernel, vat, vref, kref, &found, error) != 0 ||
         (!found && export(kernel, vat, vref, kref, error) != 0) ||
         require(kernel, vat, kref, &entry, error) != 0)
         return -1;
@@ -237,7 +237,7 @@ int clist_known(struct kernel *kernel, int64_t vat, const struct vref *vref,
 {
     bool found;
 
-    if (look_up(kernel, vat, vref, kref, &found, error) != 0)
+    if (look_up_vref(kernel, vat, vref, kref, &found, error) != 0)
         return -1;
     if (!found)
         return error_set(error, ERROR_INPUT, "%s is not in its c-list", vref->text);
@@ -251,7 +251,7 @@ int clist_delete(struct kernel *kernel, int64_t vat, const char *kref, struct er
 
     if (require(kernel, vat, kref, &entry, error) != 0)
         return -1;
-    tell(kernel, "drop", vat, kref, entry.vref.text);
+    report_change(kernel, "drop", vat, kref, entry.vref.text);
     if (clist_clear_reachable(kernel, vat, kref, error) != 0 ||
         refcount_decrement(kernel, kref, entry.vref.by_vat ? REFCOUNT_EXPORT : REFCOUNT_IMPORT,
                            error) != 0 ||

@@ -99,7 +99,7 @@ int flight_add_causes(struct flight *flight, const struct record *record, struct
     return 0;
 }
 
-static int reserve(struct flight *flight, struct error *error)
+static int reserve_requests(struct flight *flight, struct error *error)
 {
     struct request *requests;
 
@@ -146,7 +146,7 @@ int flight_add_request(struct flight *flight, const struct record *record, struc
     bool console = record->type == RECORD_CONSOLE;
     struct request *request;
 
-    if (reserve(flight, error) != 0)
+    if (reserve_requests(flight, error) != 0)
         return -1;
     request = &flight->requests[flight->request_count++];
     *request = (struct request){.console = console,

@@ -6,7 +6,7 @@
 #include "base/array.h"
 
 /* Room for all that a delivery can need, so that adding cannot fail. */
-static int reserve(struct spans *spans, size_t count, struct error *error)
+static int reserve_spans(struct spans *spans, size_t count, struct error *error)
 {
     struct model_span *at = array_reserve(spans->at, &spans->capacity, count, sizeof *at);
 
@@ -17,8 +17,8 @@ static int reserve(struct spans *spans, size_t count, struct error *error)
 }
 
 /* A span that ends before it begins shows that the clock was set, seen or not. */
-static void add(struct spans *spans, enum model_span_kind kind, int64_t from, int64_t to,
-                bool spoiled)
+static void add_span_of_kind(struct spans *spans, enum model_span_kind kind, int64_t from,
+                             int64_t to, bool spoiled)
 {
     spans->at[spans->count++] = (struct model_span){
         .kind = kind, .spoiled = spoiled || to < from, .event = UINT32_MAX, .from = from, .to = to};
@@ -27,7 +27,7 @@ static void add(struct spans *spans, enum model_span_kind kind, int64_t from, in
 static void add_of_event(struct spans *spans, enum model_span_kind kind, size_t event, int64_t from,
                          int64_t to, bool spoiled)
 {
-    add(spans, kind, from, to, spoiled);
+    add_span_of_kind(spans, kind, from, to, spoiled);
     spans->at[spans->count - 1].event = (uint32_t)event;
 }
 
@@ -93,7 +93,7 @@ static void add_matched(struct spans *spans, const struct moments *moments)
     for (size_t i = 0; i < moments->event_count && at + 1 < count; i++) {
         changed = moments->events[i].changed_before && !moments->steady;
         spans->at[spans->count - 1].spoiled |= changed;
-        add(spans, MODEL_WORKER, stamps[at], stamps[at + 1], changed);
+        add_span_of_kind(spans, MODEL_WORKER, stamps[at], stamps[at + 1], changed);
         at++;
         if (at + 1 == count)
             break;
@@ -102,12 +102,12 @@ static void add_matched(struct spans *spans, const struct moments *moments)
     }
     changed = moments->changed_before_end && !moments->steady;
     if (count < expected_stamps(moments)) {
-        add(spans, MODEL_UNKNOWN, stamps[at], moments->returned, changed);
+        add_span_of_kind(spans, MODEL_UNKNOWN, stamps[at], moments->returned, changed);
         return;
     }
     spans->at[spans->count - 1].spoiled |= changed;
-    add(spans, MODEL_WORKER, stamps[at], stamps[at + 1], changed);
-    add(spans, MODEL_RETURN, stamps[at + 1], moments->returned, changed);
+    add_span_of_kind(spans, MODEL_WORKER, stamps[at], stamps[at + 1], changed);
+    add_span_of_kind(spans, MODEL_RETURN, stamps[at + 1], moments->returned, changed);
 }
 
 /* Whatever the requests were: work and wait take turns, and work is last. */
@@ -117,8 +117,10 @@ static void add_unmatched(struct spans *spans, const struct moments *moments, bo
     size_t last = moments->stamp_count - 1;
 
     for (size_t i = 0; i < last; i++)
-        add(spans, i % 2 == 0 ? MODEL_WORKER : MODEL_WAIT, stamps[i], stamps[i + 1], false);
-    add(spans, complete ? MODEL_RETURN : MODEL_UNKNOWN, stamps[last], moments->returned, false);
+        add_span_of_kind(spans, i % 2 == 0 ? MODEL_WORKER : MODEL_WAIT, stamps[i], stamps[i + 1],
+                         false);
+    add_span_of_kind(spans, complete ? MODEL_RETURN : MODEL_UNKNOWN, stamps[last],
+                     moments->returned, false);
 }
 
 /* Unsigned, since moments that a hostile file invents may add up to more than fits. */
@@ -172,13 +174,13 @@ int spans_build(struct spans *spans, const struct moments *moments, struct model
                 struct error *error)
 {
     spans->count = 0;
-    if (reserve(spans, 3 + 4 * moments->event_count + moments->stamp_count, error) != 0)
+    if (reserve_spans(spans, 3 + 4 * moments->event_count + moments->stamp_count, error) != 0)
         return -1;
     delivery->coverage = coverage_of(moments);
     delivery->overrun = overrun_of(moments, delivery->coverage);
     delivery->total = less(moments->returned, moments->sent);
     if (delivery->coverage != MODEL_BARE)
-        add(spans, MODEL_SEND, moments->sent, moments->stamps[0], false);
+        add_span_of_kind(spans, MODEL_SEND, moments->sent, moments->stamps[0], false);
     if (delivery->coverage == MODEL_LOOSE)
         add_unmatched(spans, moments, moments->stamp_count % 2 == 0 && delivery->overrun == 0);
     else if (delivery->coverage != MODEL_BARE)

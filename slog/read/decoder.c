@@ -43,7 +43,7 @@ struct decoder {
 
 /* ---- scanning ----------------------------------------------------------- */
 
-static int grow(struct slot *slot, struct error *error)
+static int grow_slot(struct slot *slot, struct error *error)
 {
     struct decoder_line *lines =
         array_reserve(slot->lines, &slot->capacity, slot->count + 1, sizeof *lines);
@@ -68,7 +68,7 @@ static int scan_block(struct slot *slot, struct error *error)
     while (reader_next_line(&slot->block, &position, &text)) {
         struct decoder_line *line;
 
-        if (slot->count == slot->capacity && grow(slot, error) != 0)
+        if (slot->count == slot->capacity && grow_slot(slot, error) != 0)
             return -1;
         line = &slot->lines[slot->count++];
         line->why = NULL;

@@ -39,7 +39,7 @@ static void place(struct names *names, uint32_t number)
 }
 
 /* Doubles the room for names; the hash table is kept at most half full. */
-static bool grow(struct names *names)
+static bool grow_names(struct names *names)
 {
     size_t capacity = names->capacity == 0 ? FIRST_CAPACITY : names->capacity * 2;
     struct name *moved;
@@ -63,12 +63,12 @@ static bool grow(struct names *names)
     return true;
 }
 
-static uint32_t add(struct names *names, const char *text, size_t length, uint32_t hash)
+static uint32_t add_name(struct names *names, const char *text, size_t length, uint32_t hash)
 {
     uint32_t number = (uint32_t)names->count;
     struct name *name;
 
-    if (names->count == names->capacity && !grow(names))
+    if (names->count == names->capacity && !grow_names(names))
         return NAMES_NONE;
     name = &names->names[number];
     name->text = malloc(length + 1);
@@ -89,14 +89,14 @@ uint32_t names_intern(struct names *names, const char *text, size_t length)
     size_t mask = names->slot_count - 1;
 
     if (names->slot_count == 0)
-        return add(names, text, length, hash);
+        return add_name(names, text, length, hash);
     for (size_t slot = hash & mask; names->slots[slot] != 0; slot = (slot + 1) & mask) {
         const struct name *name = &names->names[names->slots[slot] - 1];
 
         if (name->hash == hash && name->length == length && memcmp(name->text, text, length) == 0)
             return names->slots[slot] - 1;
     }
-    return add(names, text, length, hash);
+    return add_name(names, text, length, hash);
 }
 
 void names_free(struct names *names)

@@ -101,7 +101,7 @@ bool reader_next_line(const struct reader_block *block, size_t *position, struct
     return true;
 }
 
-static int reserve(struct reader_block *block, size_t capacity, struct error *error)
+static int reserve_block(struct reader_block *block, size_t capacity, struct error *error)
 {
     char *bytes;
 
@@ -116,13 +116,13 @@ static int reserve(struct reader_block *block, size_t capacity, struct error *er
 }
 
 /* Begins a block with what is left of the one before. */
-static int begin(struct reader *reader, struct reader_block *block, struct error *error)
+static int begin_block(struct reader *reader, struct reader_block *block, struct error *error)
 {
     if (block->capacity > KEEP_SIZE)
         reader_free_block(block);
     block->torn = block->too_long = false;
     block->length = 0;
-    if (reserve(block, reader->rest.length + READ_SIZE, error) != 0)
+    if (reserve_block(block, reader->rest.length + READ_SIZE, error) != 0)
         return -1;
     if (reader->rest.length > 0)
         memcpy(block->bytes, reader->rest.data, reader->rest.length);
@@ -164,7 +164,8 @@ static int end(struct reader *reader, bool follow, struct reader_block *block, s
 }
 
 /* Reads until there is a whole line. As reader_next_block(). */
-static int fill(struct reader *reader, bool follow, struct reader_block *block, struct error *error)
+static int fill_block(struct reader *reader, bool follow, struct reader_block *block,
+                      struct error *error)
 {
     for (;;) {
         const char *newline;
@@ -175,7 +176,8 @@ static int fill(struct reader *reader, bool follow, struct reader_block *block, 
             reader->skipping = true;
             return 1;
         }
-        if (reserve(block, block->length < READ_SIZE ? READ_SIZE : 2 * block->length, error) != 0)
+        if (reserve_block(block, block->length < READ_SIZE ? READ_SIZE : 2 * block->length,
+                          error) != 0)
             return -1;
         got = source_read(reader->source, block->bytes + block->length,
                           block->capacity - block->length, error);
@@ -196,10 +198,10 @@ static int fill(struct reader *reader, bool follow, struct reader_block *block, 
 int reader_next_block(struct reader *reader, bool follow, struct reader_block *block,
                       struct error *error)
 {
-    int result = begin(reader, block, error);
+    int result = begin_block(reader, block, error);
 
     if (result == 0)
-        result = fill(reader, follow, block, error);
+        result = fill_block(reader, follow, block, error);
     /* What stands in the padding must not depend on what was in the memory before. */
     if (result > 0)
         memset(block->bytes + block->length, 0, SCAN_PADDING);

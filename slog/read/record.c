@@ -381,7 +381,7 @@ static const char *take_type(const char *at, const char *end, struct scan_span *
 
 /* ---- lines ------------------------------------------------------------------ */
 
-static bool refuse(const char **why, const char *reason)
+static bool refuse_line(const char **why, const char *reason)
 {
     *why = reason;
     return false;
@@ -439,7 +439,7 @@ bool record_read(const char *line, size_t length, struct record *record, const c
 
     clear(record);
     if (!scan_open((struct scan_span){line, length}, '{', &cursor))
-        return refuse(why, "not a JSON object");
+        return refuse_line(why, "not a JSON object");
     cursor.at = take_type(cursor.at, cursor.end, &type);
     record->type = find_type(type);
     if (type.at == NULL)
@@ -451,10 +451,10 @@ bool record_read(const char *line, size_t length, struct record *record, const c
         step = take_member(&cursor, record, &type);
     }
     if (step == SCAN_BAD || (step == SCAN_END && !scan_at_end(&cursor)))
-        return refuse(why, "JSON that does not end as it should");
+        return refuse_line(why, "JSON that does not end as it should");
     if (type.at == NULL)
-        return refuse(why, "no \"type\"");
+        return refuse_line(why, "no \"type\"");
     if (record->time == RECORD_NONE)
-        return refuse(why, "no \"time\"");
+        return refuse_line(why, "no \"time\"");
     return true;
 }

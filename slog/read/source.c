@@ -28,7 +28,8 @@ struct source {
 /* ---- the file ---- */
 
 /* As read(2) again after EINTR, with words for the user. */
-static ssize_t read_file(struct source *source, char *bytes, size_t size, struct error *error)
+static ssize_t read_source_file(struct source *source, char *bytes, size_t size,
+                                struct error *error)
 {
     for (;;) {
         ssize_t got = read(source->fd, bytes, size);
@@ -43,13 +44,13 @@ static ssize_t read_file(struct source *source, char *bytes, size_t size, struct
 }
 
 /* Reads unless some input waits. How much waits then, 0 at the end of the file, -1 on failure. */
-static ssize_t fill(struct source *source, struct error *error)
+static ssize_t fill_input(struct source *source, struct error *error)
 {
     ssize_t got;
 
     if (source->in_start < source->in_end)
         return (ssize_t)(source->in_end - source->in_start);
-    got = read_file(source, source->in, SOURCE_INPUT_SIZE, error);
+    got = read_source_file(source, source->in, SOURCE_INPUT_SIZE, error);
     source->in_start = 0;
     source->in_end = got > 0 ? (size_t)got : 0;
     return got;
@@ -63,7 +64,7 @@ static ssize_t read_plain(struct source *source, char *bytes, size_t size, struc
 
     /* Only what was read to recognise the format comes by way of `in`. */
     if (waiting == 0)
-        return read_file(source, bytes, size, error);
+        return read_source_file(source, bytes, size, error);
     if (waiting > size)
         waiting = size;
     memcpy(bytes, source->in + source->in_start, waiting);
@@ -77,7 +78,7 @@ static ssize_t read_compressed(struct source *source, char *bytes, size_t size, 
 
     source->cut = false;
     for (;;) {
-        ssize_t filled = fill(source, error), got;
+        ssize_t filled = fill_input(source, error), got;
         struct codec_input input = {source->in + source->in_start,
                                     source->in_end - source->in_start};
 
@@ -124,8 +125,8 @@ static int open_file(struct source *source, struct error *error)
 static int read_magic(struct source *source, struct error *error)
 {
     while (source->in_end < MAGIC_SIZE) {
-        ssize_t got = read_file(source, source->in + source->in_end,
-                                SOURCE_INPUT_SIZE - source->in_end, error);
+        ssize_t got = read_source_file(source, source->in + source->in_end,
+                                       SOURCE_INPUT_SIZE - source->in_end, error);
 
         if (got < 0)
             return -1;

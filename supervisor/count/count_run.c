@@ -198,7 +198,8 @@ static int make_failure_pipe(int ends[2])
 }
 
 /* The process, or -1 with errno, also for what failed in the child. */
-static pid_t start(const struct guest_command *command, int program_fd, const char *directory)
+static pid_t start_program(const struct guest_command *command, int program_fd,
+                           const char *directory)
 {
     int failure = 0, ends[2];
     ssize_t length;
@@ -241,7 +242,7 @@ static int wait_for(pid_t child, int *status)
 static int run_command(struct count_run *run, const struct guest_command *command, int program_fd,
                        const char *directory, struct error *error)
 {
-    pid_t child = start(command, program_fd, directory);
+    pid_t child = start_program(command, program_fd, directory);
 
     if (child < 0 && directory != NULL)
         return error_system(error, errno, "cannot start %s in %s", command->path, directory);

@@ -74,7 +74,8 @@ static int add_slower(struct comparison *comparison, size_t *capacity, size_t nu
     return 0;
 }
 
-static int find(struct comparison *comparison, const struct options *options, struct error *error)
+static int find_differences(struct comparison *comparison, const struct options *options,
+                            struct error *error)
 {
     const struct pairs *pairs = comparison->pairs;
     size_t shown = options->top > 0 ? options->top : SLOWER_SHOWN, capacity = 0;
@@ -110,7 +111,7 @@ static int compare_sides(const struct options *options, struct pairs *pairs, str
                                     .names = {options->files[0], options->files[1]}};
     int result = -1;
 
-    if (find(&comparison, options, error) == 0)
+    if (find_differences(&comparison, options, error) == 0)
         result = write_comparison(&comparison, options->json, error);
     if (result == 0 && comparison.diverging_count > 0)
         result = error_set(error, ERROR_DELIVERY, "%zu deliveries came out differently",

@@ -113,7 +113,7 @@ static bool unseen_fit(const struct model_delivery *delivery)
     return true;
 }
 
-static bool fits(const struct model_delivery *delivery)
+static bool fits_page(const struct model_delivery *delivery)
 {
     for (size_t i = 0; i < delivery->span_count; i++) {
         int64_t length;
@@ -220,7 +220,7 @@ size_t page_deliveries_add(struct page_deliveries *deliveries,
     add_integer(deliveries, PAGE_KIND, kind);
     add_columns(deliveries, delivery);
     deliveries->before = start;
-    if (detail && delivery->span_count + delivery->event_count > 0 && fits(delivery))
+    if (detail && delivery->span_count + delivery->event_count > 0 && fits_page(delivery))
         taken = add_detail(deliveries, delivery);
     buf_printf(&deliveries->lengths, "%s%zu", deliveries->count > 0 ? "," : "", taken);
     deliveries->count++;

@@ -19,7 +19,8 @@ struct key_head {
 };
 
 /* The branch, made when it is new; NULL when memory ran out. */
-static struct page_branch *find(struct page_tree *tree, struct key_head head, const char *syscall)
+static struct page_branch *find_branch(struct page_tree *tree, struct key_head head,
+                                       const char *syscall)
 {
     struct page_branch *branches;
     struct buf key = {0};
@@ -45,7 +46,7 @@ static int add_span(struct page_tree *tree, struct key_head head,
                     const struct model_delivery *delivery, const struct model_span *span)
 {
     const char *syscall = span->event != UINT32_MAX ? delivery->events[span->event].kind : "";
-    struct page_branch *branch = find(tree, head, syscall);
+    struct page_branch *branch = find_branch(tree, head, syscall);
 
     if (branch == NULL)
         return -1;
@@ -62,7 +63,7 @@ int page_tree_add(struct page_tree *tree, const struct model_delivery *delivery,
 
     if (delivery->replay || delivery->clock_changed)
         return 0;
-    branch = find(tree, head, "");
+    branch = find_branch(tree, head, "");
     if (branch == NULL)
         return -1;
     branch->count++;

@@ -114,8 +114,8 @@ static bool is_frame(const struct otlp_frame *frame, enum model_frame_kind kind,
            (kind != MODEL_FRAME_REPLAY || strcmp(frame->vat_id, vat_id) == 0);
 }
 
-static int find(const struct otlp_frames *frames, enum model_frame_kind kind, int64_t number,
-                const char *vat_id)
+static int find_frame(const struct otlp_frames *frames, enum model_frame_kind kind, int64_t number,
+                      const char *vat_id)
 {
     for (int i = 0; i < OTLP_FRAMES_MOST; i++) {
         if (is_frame(&frames->at[i], kind, number, vat_id))
@@ -203,7 +203,7 @@ static void end_kind(struct otlp_frames *frames, enum model_frame_kind kind, boo
 void otlp_frames_line(struct otlp_frames *frames, const struct model_frame *line,
                       struct otlp_batch *batch)
 {
-    int index = find(frames, line->kind, line->number, line->vat_id);
+    int index = find_frame(frames, line->kind, line->number, line->vat_id);
 
     if (index >= 0) {
         if (!line->begins && line->time > frames->at[index].to)
@@ -225,7 +225,7 @@ int otlp_frames_find(struct otlp_frames *frames, const struct model_delivery *de
                                .vat_id = delivery->replay ? delivery->vat_id : "",
                                .time = delivery->start,
                                .monotime = MODEL_NONE};
-    int index = find(frames, line.kind, line.number, line.vat_id);
+    int index = find_frame(frames, line.kind, line.number, line.vat_id);
 
     end_kind(frames, MODEL_FRAME_CRANK, true, index, batch);
     end_kind(frames, MODEL_FRAME_REPLAY, true, index, batch);

@@ -26,7 +26,7 @@ static size_t after(const struct otlp_waiting *waiting, size_t slot)
 }
 
 /* The first of this message, or the free slot behind all that could be. */
-static struct otlp_send *find(const struct otlp_waiting *waiting, struct model_message message)
+static struct otlp_send *find_link(const struct otlp_waiting *waiting, struct model_message message)
 {
     size_t slot = home_of(waiting, message);
 
@@ -36,7 +36,7 @@ static struct otlp_send *find(const struct otlp_waiting *waiting, struct model_m
 }
 
 /* Behind all of the same message, so that these stay in their order. */
-static void append(struct otlp_waiting *waiting, const struct otlp_send *send)
+static void append_link(struct otlp_waiting *waiting, const struct otlp_send *send)
 {
     size_t slot = home_of(waiting, send->message);
 
@@ -74,12 +74,12 @@ static void copy_all(struct otlp_waiting *to, const struct otlp_waiting *from)
         slot++;
     for (size_t i = 0; i < from->slot_count; i++, slot = after(from, slot)) {
         if (from->slots[slot].message.digest != 0)
-            append(to, &from->slots[slot]);
+            append_link(to, &from->slots[slot]);
     }
 }
 
 /* At least half of the slots are free. */
-static int reserve(struct otlp_waiting *waiting, struct error *error)
+static int reserve_links(struct otlp_waiting *waiting, struct error *error)
 {
     struct otlp_waiting larger = {.slot_count = waiting->slot_count * 2};
 
@@ -103,7 +103,7 @@ static struct otlp_send *find_in_both(struct otlp_links *links, struct model_mes
     struct otlp_waiting *both[] = {&links->old, &links->young};
 
     for (size_t i = 0; i < 2 && message.digest != 0; i++) {
-        struct otlp_send *send = both[i]->slots != NULL ? find(both[i], message) : NULL;
+        struct otlp_send *send = both[i]->slots != NULL ? find_link(both[i], message) : NULL;
 
         if (send != NULL && send->message.digest != 0) {
             *where = both[i];
@@ -130,9 +130,9 @@ int otlp_links_send(struct otlp_links *links, struct model_message message,
         links->old = links->young;
         links->young = (struct otlp_waiting){0};
     }
-    if (reserve(&links->young, error) != 0)
+    if (reserve_links(&links->young, error) != 0)
         return -1;
-    append(&links->young, &added);
+    append_link(&links->young, &added);
     return 0;
 }
 

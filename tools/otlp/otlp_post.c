@@ -239,8 +239,8 @@ static struct scan_span answer_of(struct otlp_post *post)
 }
 
 /* Keeps the first reason only: what follows is most often the same again. */
-static void refuse(struct otlp_post *post, uint64_t spans, const char *words,
-                   struct scan_span message)
+static void refuse_spans(struct otlp_post *post, uint64_t spans, const char *words,
+                         struct scan_span message)
 {
     bool first = post->refused == 0;
 
@@ -271,8 +271,8 @@ static void look_for_partial_success(struct otlp_post *post, uint64_t spans)
         rejected = scan_string(rejected);
     if (rejected.at == NULL || !scan_decimal(rejected, 0, &count) || count <= 0)
         return;
-    refuse(post, (uint64_t)count < spans ? (uint64_t)count : spans, "the collector rejected them",
-           scan_get(partial, "errorMessage"));
+    refuse_spans(post, (uint64_t)count < spans ? (uint64_t)count : spans,
+                 "the collector rejected them", scan_get(partial, "errorMessage"));
 }
 
 static bool is_passing(long status)
@@ -345,7 +345,7 @@ bool otlp_post_send(struct otlp_post *post, const struct buf *request, uint64_t 
     }
     if (outcome == NOT_NOW)
         post->silent_until = now() + post->patience;
-    refuse(post, spans, words, scan_get(answer_of(post), "message"));
+    refuse_spans(post, spans, words, scan_get(answer_of(post), "message"));
     return true;
 }
 

@@ -47,7 +47,7 @@ static int add_lane(struct trace_lanes *lanes, uint32_t *first, uint32_t last)
     return 0;
 }
 
-static bool fits(const struct trace_lane *lane, int64_t from)
+static bool fits_lane(const struct trace_lane *lane, int64_t from)
 {
     return lane->end == INT64_MIN || from >= lane->end - lane->tolerance;
 }
@@ -61,7 +61,7 @@ int trace_lanes_place(struct trace_lanes *lanes, uint32_t track, int64_t from, i
     if (first == NULL)
         return -1;
     *place = (struct trace_place){0};
-    for (at = *first; at != 0 && !fits(&lanes->lanes[at - 1], from);
+    for (at = *first; at != 0 && !fits_lane(&lanes->lanes[at - 1], from);
          at = lanes->lanes[at - 1].next) {
         place->lane++;
         last = at;

@@ -146,7 +146,7 @@ static int64_t start_of(const struct candidate *candidate)
     return start;
 }
 
-static int fill(struct outlier *outlier, const struct candidate *candidate)
+static int fill_outlier(struct outlier *outlier, const struct candidate *candidate)
 {
     const struct model_delivery *delivery = candidate->delivery;
     struct buf words = outlier->words;
@@ -180,7 +180,7 @@ static int keep_if_long(struct outliers *outliers, struct outliers_class *class,
     if (class->count == outliers->keep) {
         if (candidate->took <= class->longest[0].took)
             return 0;
-        if (fill(&class->longest[0], candidate) != 0)
+        if (fill_outlier(&class->longest[0], candidate) != 0)
             return -1;
         sift_down(class);
         return 0;
@@ -190,7 +190,7 @@ static int keep_if_long(struct outliers *outliers, struct outliers_class *class,
         return -1;
     class->longest = longest;
     longest[class->count] = (struct outlier){0};
-    if (fill(&longest[class->count++], candidate) != 0)
+    if (fill_outlier(&longest[class->count++], candidate) != 0)
         return -1;
     sift_up(class);
     return 0;

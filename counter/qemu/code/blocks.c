@@ -16,8 +16,8 @@ struct open_stretch {
     struct stretch stretch;
 };
 
-static void add(struct open_stretch *open, struct qemu_plugin_insn *insn,
-                const struct opcode *opcode, bool with_kinds)
+static void extend_stretch(struct open_stretch *open, struct qemu_plugin_insn *insn,
+                           const struct opcode *opcode, bool with_kinds)
 {
     if (open->first == NULL) {
         open->first = insn;
@@ -84,7 +84,7 @@ void blocks_count(struct qemu_plugin_tb *tb, struct blocks_manner manner)
 
         if (special != TALLY_PLAIN || may_be_taken_back(tb, i))
             close_stretch(&open, TALLY_PLAIN);
-        add(&open, insn, &opcode, manner.kinds);
+        extend_stretch(&open, insn, &opcode, manner.kinds);
         profile_watch(insn, &opcode);
         if (special != TALLY_PLAIN ||
             (instruction.may_fault && manner.precision == GASMARK_INSTRUCTION))

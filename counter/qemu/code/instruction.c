@@ -127,7 +127,7 @@ static enum effect effect_of(enum effect effect, const struct opcode *opcode)
 }
 
 /* Of those that VEX encodes, nothing is known here; a locked register is illegal. */
-static enum effect look_up(const struct opcode *opcode)
+static enum effect look_up_instruction(const struct opcode *opcode)
 {
     if (opcode->is_vex || (opcode->lock && !opcode_names_memory(opcode)))
         return UNKNOWN;
@@ -161,7 +161,7 @@ static bool is_atomic(const struct opcode *opcode)
 
 struct instruction instruction_of(const struct opcode *opcode)
 {
-    enum effect effect = effect_of(look_up(opcode), opcode);
+    enum effect effect = effect_of(look_up_instruction(opcode), opcode);
 
     return (struct instruction){
         .may_fault = effect != HARMLESS,

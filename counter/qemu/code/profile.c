@@ -38,24 +38,24 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct call_stack stacks[TALLY_THREADS_MAX];
 
-static void take_lock(void)
+static void take_profile_lock(void)
 {
     pthread_mutex_lock(&lock);
 }
 
-static void leave_lock(void)
+static void leave_profile_lock(void)
 {
     pthread_mutex_unlock(&lock);
 }
 
 /* The counts that fork(2) has copied are the parent's. */
-static void in_child(void)
+static void profile_in_child(void)
 {
     struct pair *count;
 
     for (size_t at = 0; (count = pair_table_next(&counts, &at)) != NULL;)
         count->value = 0;
-    leave_lock();
+    leave_profile_lock();
 }
 
 bool profile_open(const char *path)
@@ -67,7 +67,7 @@ bool profile_open(const char *path)
         return false;
     }
     memcpy(profile_path, path, size);
-    pthread_atfork(take_lock, leave_lock, in_child);
+    pthread_atfork(take_profile_lock, leave_profile_lock, profile_in_child);
     is_open = true;
     return true;
 }
@@ -85,13 +85,13 @@ void profile_began(unsigned thread, const struct stretch *stretch, bool shared)
     struct pair *count;
 
     if (shared)
-        take_lock();
+        take_profile_lock();
     count = pair_table_find(&counts, call_stack_id(&stacks[thread]), (uintptr_t)stretch);
     if (count == NULL)
         out_of_memory();
     count->value += stretch->length;
     if (shared)
-        leave_lock();
+        leave_profile_lock();
 }
 
 /* The pair is there already, so no memory is asked for: this may be a signal handler. */
@@ -100,12 +100,12 @@ void profile_aborted(unsigned thread, const struct stretch *stretch, bool shared
     struct pair *count;
 
     if (shared)
-        take_lock();
+        take_profile_lock();
     count = pair_table_find(&counts, call_stack_id(&stacks[thread]), (uintptr_t)stretch);
     if (count != NULL)
         count->value--;
     if (shared)
-        leave_lock();
+        leave_profile_lock();
 }
 
 /* ---- following calls ---- */
@@ -160,10 +160,10 @@ static void called(unsigned thread, qemu_plugin_meminfo_t info, uint64_t slot, v
         return; /* of whom to call */
     call_stack_leave(stack, slot);
     caller = id = call_stack_id(stack);
-    take_lock();
+    take_profile_lock();
     if (stack->depth < PROFILE_DEPTH_MAX && chains.count < CHAINS_MAX)
         id = chain_id(caller, (uintptr_t)return_address);
-    leave_lock();
+    leave_profile_lock();
     if (!call_stack_enter(stack, slot, id))
         out_of_memory();
 }
@@ -230,7 +230,7 @@ static void write_counts(FILE *out, const struct guest_files *files)
 }
 
 /* Others may append to the same file at the same time. */
-static bool append(const char *text, size_t length)
+static bool append_to_file(const char *text, size_t length)
 {
     int fd = open(profile_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     ssize_t written = 0;
@@ -258,7 +258,7 @@ static void write_all(const struct guest_files *files)
         fprintf(out, "process %d\n", (int)getpid());
         write_chains(out, files);
         write_counts(out, files);
-        written = fclose(out) == 0 && append(text, length);
+        written = fclose(out) == 0 && append_to_file(text, length);
     }
     if (!written)
         fprintf(stderr, "gascount: cannot write %s: %s\n", profile_path, strerror(errno));
@@ -272,9 +272,9 @@ void profile_write(void)
     if (!is_open)
         return;
     guest_files_read(&files);
-    take_lock();
+    take_profile_lock();
     write_all(&files);
-    leave_lock();
+    leave_profile_lock();
     guest_files_free(&files);
 }
 
@@ -286,9 +286,9 @@ void profile_unmaps(uint64_t start, uint64_t size)
         return;
     guest_files_read(&files);
     if (guest_files_touch(&files, start, size)) {
-        take_lock();
+        take_profile_lock();
         write_all(&files);
-        leave_lock();
+        leave_profile_lock();
     }
     guest_files_free(&files);
 }

@@ -135,12 +135,12 @@ static _Noreturn void end_thread(void *result)
     __builtin_unreachable();
 }
 
-static void take_lock(void)
+static void take_threads_lock(void)
 {
     pthread_mutex_lock(&lock);
 }
 
-static void leave_lock(void)
+static void leave_threads_lock(void)
 {
     pthread_mutex_unlock(&lock);
 }
@@ -149,7 +149,7 @@ bool ended_threads_reclaim(void)
 {
     remove_entry = (remove_function *)dlsym(RTLD_DEFAULT, "g_hash_table_remove");
     free_random = (free_function *)dlsym(RTLD_DEFAULT, "g_rand_free");
-    pthread_atfork(take_lock, leave_lock, leave_lock);
+    pthread_atfork(take_threads_lock, leave_threads_lock, leave_threads_lock);
     return remove_entry != NULL && free_random != NULL &&
            interpose("g_rand_new_with_seed_array", (void *)seed_random, (void **)&real_seed) &&
            interpose("pthread_exit", (void *)end_thread, (void **)&real_exit) &&

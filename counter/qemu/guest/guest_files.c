@@ -24,7 +24,7 @@ static bool parse_line(const char *line, struct guest_file *file)
     return file->path != NULL;
 }
 
-static bool add(struct guest_files *files, struct guest_file file)
+static bool add_file(struct guest_files *files, struct guest_file file)
 {
     struct guest_file *larger = reallocarray(files->file, files->count + 1, sizeof *larger);
 
@@ -44,7 +44,7 @@ void guest_files_read(struct guest_files *files)
     while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
         struct guest_file file;
 
-        if (parse_line(line, &file) && !add(files, file)) {
+        if (parse_line(line, &file) && !add_file(files, file)) {
             free(file.path);
             break;
         }
