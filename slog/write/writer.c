@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/json/json_text.h"
 #include "slog/read/slog_parts.h"
+#include "slog/write/slog_beginning.h"
 #include "slog/write/slog_file.h"
 
 /* More than this gathered is written without waiting for a flush. */
@@ -241,7 +242,7 @@ static int open_part(struct slog_writer *writer, int64_t part, bool *torn, struc
 
     if (path == NULL)
         result = error_memory(error, "the slogfile");
-    else
+    else if (slog_beginning_check(path, error) == 0)
         file = slog_file_open(path, torn, error);
     buf_free(&name);
     if (file == NULL)

@@ -84,3 +84,37 @@ refused() {
     PATH=$PWD:$PATH refused --profile "$BUILD/gaspipe" count --profile program -- program
     refused '--output and --profile' "$BUILD/gaspipe" count --output out --profile ./out -- ./program
 }
+
+# slog_refused FILE: gaspipe run does not append to it.
+slog_refused() {
+    cp "$1" before
+    run --separate-stderr "$BUILD/gaspipe" run --counter none --slog "$1" --vat token=contract.js deliveries
+    assert_bad_input 3 "$1" 'is not a slogfile'
+    assert_equal "$output" ''
+    cmp "$1" before
+}
+
+@test "gaspipe run appends to slogfiles only" {
+    cp "$ROOT/examples/token/contract.js" contract.js
+    echo '{"vat": "token", "method": "holders"}' > deliveries
+    slog_refused contract.js
+    slog_refused deliveries
+    ln -s deliveries linked
+    slog_refused linked
+    printf 'text' > text
+    slog_refused text
+    printf '\n' > newline
+    slog_refused newline
+    gzip -k deliveries
+    slog_refused deliveries.gz
+    zstd -q deliveries -o deliveries.slog.zst
+    slog_refused deliveries.slog.zst
+    : > empty
+    printf '{"type":"slog-sta' > torn
+    for file in new empty torn new empty torn new.slog.zst new.slog.zst /dev/null; do
+        "$BUILD/gaspipe" run --counter none --slog $file --vat token=contract.js deliveries > out
+    done
+    for file in new empty torn new.slog.zst; do
+        assert_equal "$(slogreport --json $file 2> err | grep -c '"kind":"delivery"')" 4 "$file"
+    done
+}

@@ -112,6 +112,6 @@ parts_of() {
     assert_bad_input 2 "not '5Q'"
     cp deliveries text.zst
     run --separate-stderr "$BUILD/gaspipe" run --vat "$token" --slog text.zst deliveries
-    assert_bad_input 3 'text.zst: cannot append: not Zstandard data'
+    assert_bad_input 3 'text.zst: is not a slogfile'
     cmp deliveries text.zst
 }
