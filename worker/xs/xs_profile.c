@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/xs/xs_profile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <xsAll.h>
+
+#include "base/array.h"
+#include "counter/gasmark.h"
+#include "worker/profile/profile.h"
+
+/* A frame of XS's stack that has not returned, as far as is known. The stack grows downwards. */
+struct live {
+    txSlot *frame;
+    uint32_t node;
+    uint32_t line;
+};
+
+static struct {
+    struct profile *profile; /* NULL: none are taken */
+    struct buf json;
+    struct live *live; /* [0] is the engine itself */
+    size_t depth, capacity;
+    txSlot **entered; /* frames that are new at an event, the innermost first */
+    size_t entered_capacity;
+    uint32_t meter; /* at the last event */
+    uint32_t meter_before; /* the unmetered part */
+    uint64_t instructions; /* at the last event */
+    bool running, counted, unmetered, failed;
+} state;
+
+/* ---- costs ---- */
+
+/* XS's meter can be set back, so the difference has a sign. */
+static void charge(const txMachine *the)
+{
+    const struct live *top = &state.live[state.depth - 1];
+    const int64_t computrons = (int32_t)(the->meterIndex - state.meter);
+    uint64_t instructions = 0;
+
+    if (state.counted) {
+        const uint64_t now = gasmark_peek();
+
+        instructions = now - state.instructions;
+        state.instructions = now;
+    }
+    profile_charge(state.profile, top->node, top->line, state.unmetered ? 0 : computrons,
+                   instructions);
+    state.meter = the->meterIndex;
+}
+
+/* What the profile itself executes is not the contract's. */
+static void leave_region(void)
+{
+    if (state.counted)
+        gasmark_pause();
+}
+
+static void enter_region(void)
+{
+    if (state.counted)
+        gasmark_resume();
+}
+
+/* ---- functions and lines ---- */
+
+static const char *key_name(txMachine *the, txID id)
+{
+    const char *name = id != XS_NO_ID ? fxGetKeyName(the, id) : NULL;
+
+    return name != NULL && name[0] != '\0' ? name : NULL;
+}
+
+/* Where the function begins, if its code says so: XS puts file and line first. */
+static bool find_source(const txSlot *code, txID *file, txS2 *line)
+{
+    const txByte *at = code->value.code.address + 2;
+
+    if (*(const txU1 *)at != XS_CODE_FILE)
+        return false;
+    at++;
+    mxDecodeID(at, *file);
+    at++;
+    mxDecode2(at, *line);
+    return true;
+}
+
+static bool is_code(const txSlot *code)
+{
+    return code->kind == XS_CODE_KIND || code->kind == XS_CODE_X_KIND;
+}
+
+static bool is_callback(const txSlot *code)
+{
+    return code->kind == XS_CALLBACK_KIND || code->kind == XS_CALLBACK_X_KIND;
+}
+
+/* The slot with the code of the frame's function; NULL: a frame of the host. */
+static txSlot *code_of(txSlot *frame)
+{
+    txSlot *function = frame + 3;
+
+    if (function->kind != XS_REFERENCE_KIND || !mxIsFunction(function->value.reference))
+        return NULL;
+    return mxFunctionInstanceCode(function->value.reference);
+}
+
+static uint32_t function_of(txMachine *the, txSlot *frame)
+{
+    const txSlot *code = code_of(frame);
+    struct profile_key key;
+    txID file = XS_NO_ID;
+    txS2 line = 0;
+    uint32_t function;
+    const char *name;
+    bool known;
+
+    if (code == NULL || (!is_code(code) && !is_callback(code)))
+        return 0;
+    if (is_code(code)) {
+        if (!find_source(code, &file, &line))
+            file = XS_NO_ID;
+        key.b = (uint32_t)line;
+    } else {
+        key.b = (uint64_t)(uintptr_t)code->value.callback.address;
+    }
+    key.a = (uint64_t)code->ID << 32 | (uint32_t)file | UINT64_C(1) << 63;
+    function = profile_function(state.profile, key, &known);
+    if (known)
+        return function;
+    name = key_name(the, code->ID);
+    profile_name_function(state.profile, function, name != NULL ? name : "(anonymous)",
+                          is_callback(code) ? NULL : key_name(the, file), (uint32_t)line);
+    return function;
+}
+
+/* Where a frame of JavaScript keeps file and line; NULL: it has none yet. */
+static const txSlot *environment_of(const txMachine *the, txSlot *frame)
+{
+    const txSlot *environment;
+
+    if (frame < the->stackBottom || frame >= the->stackTop || frame->kind != XS_FRAME_KIND ||
+        (frame->flag & XS_C_FLAG) != 0 || (frame - 1)->kind != XS_INTEGER_KIND)
+        return NULL;
+    environment = mxFrameToEnvironment(frame);
+    return environment >= the->stackBottom && environment < frame ? environment : NULL;
+}
+
+static uint32_t line_of(txMachine *the, txSlot *frame)
+{
+    const txSlot *environment = environment_of(the, frame);
+    const char *name;
+
+    if (environment == NULL || environment->ID == XS_NO_ID ||
+        environment->value.environment.line <= 0)
+        return 0;
+    if (!profile_knows_file(state.profile, (uint32_t)environment->ID)) {
+        name = key_name(the, environment->ID);
+        if (name == NULL)
+            return 0;
+        profile_name_file(state.profile, (uint32_t)environment->ID, name);
+    }
+    return profile_line(state.profile, (uint32_t)environment->ID,
+                        (uint32_t)environment->value.environment.line);
+}
+
+/* ---- the stack ---- */
+
+static struct live *top(void)
+{
+    return &state.live[state.depth - 1];
+}
+
+static void push(txMachine *the, txSlot *frame)
+{
+    struct live *live =
+        array_reserve(state.live, &state.capacity, state.depth + 1, sizeof *state.live);
+    uint32_t node;
+
+    if (live == NULL) {
+        state.failed = true;
+        return;
+    }
+    state.live = live;
+    node = profile_call(state.profile, top()->node, function_of(the, frame));
+    state.live[state.depth++] = (struct live){.frame = frame, .node = node};
+}
+
+/* Takes the frames that have returned from the live ones; what is new is `entered`. */
+static size_t compare_stacks(txSlot *frame)
+{
+    size_t count = 0;
+
+    while (state.depth > 1 && top()->frame < frame)
+        state.depth--;
+    while (frame != NULL && frame != top()->frame) {
+        txSlot **entered = array_reserve(state.entered, &state.entered_capacity, count + 1,
+                                         sizeof *state.entered);
+
+        if (entered == NULL) {
+            state.failed = true;
+            return 0;
+        }
+        state.entered = entered;
+        state.entered[count++] = frame;
+        frame = frame->next;
+        while (frame != NULL && state.depth > 1 && top()->frame < frame)
+            state.depth--;
+    }
+    return count;
+}
+
+/* Brings the live frames to where XS is. `entry`: the innermost has just begun, perhaps in the
+ * place of one that has returned. */
+static void align(txMachine *the, txSlot *frame, bool entry)
+{
+    while (entry && state.depth > 1 && top()->frame <= frame)
+        state.depth--;
+    for (size_t count = compare_stacks(frame); count > 0; count--)
+        push(the, state.entered[count - 1]);
+    top()->line = line_of(the, top()->frame);
+}
+
+static bool is_entry(const txMachine *the)
+{
+    const txSlot *code = code_of(the->frame);
+
+    return code != NULL && code->kind == XS_CODE_KIND && code->value.code.address == the->code;
+}
+
+static void observe(txMachine *the, bool entry)
+{
+    charge(the);
+    if (the->frame != NULL)
+        align(the, the->frame, entry);
+}
+
+void xs_profile_check(void *machine)
+{
+    txMachine *the = machine;
+
+    if (!state.running)
+        return;
+    leave_region();
+    observe(the, is_entry(the));
+    enter_region();
+}
+
+/* XS calls it at each line, and its own does nothing in a worker. */
+txBoolean __wrap_fxIsReadable(txMachine *the);
+txBoolean __wrap_fxIsReadable(txMachine *the)
+{
+    if (state.running) {
+        leave_region();
+        charge(the);
+        if (state.depth > 1)
+            top()->line = line_of(the, top()->frame);
+        enter_region();
+    }
+    return 0;
+}
+
+/* Native code that calls JavaScript goes through it. */
+void __wrap_fxRunID(txMachine *the, txSlot *generator, txInteger count);
+void __real_fxRunID(txMachine *the, txSlot *generator, txInteger count);
+void __wrap_fxRunID(txMachine *the, txSlot *generator, txInteger count)
+{
+    if (!state.running) {
+        __real_fxRunID(the, generator, count);
+        return;
+    }
+    leave_region();
+    observe(the, false);
+    enter_region();
+    __real_fxRunID(the, generator, count);
+    leave_region();
+    observe(the, false);
+    enter_region();
+}
+
+void xs_profile_meter_set(void *machine, uint32_t computrons)
+{
+    const txMachine *the = machine;
+
+    if (!state.running)
+        return;
+    leave_region();
+    charge(the);
+    if (!state.unmetered)
+        state.meter_before = the->meterIndex;
+    state.unmetered = computrons != state.meter_before || !state.unmetered;
+    state.meter = computrons;
+    enter_region();
+}
+
+/* ---- commands ---- */
+
+bool xs_profile_open(void)
+{
+    state.profile = profile_new();
+    state.live = array_reserve(NULL, &state.capacity, 1, sizeof *state.live);
+    state.counted = gasmark_present() == 1;
+    return state.profile != NULL && state.live != NULL;
+}
+
+void xs_profile_close(void)
+{
+    profile_free(state.profile);
+    state.profile = NULL;
+    free(state.live);
+    free(state.entered);
+    buf_free(&state.json);
+}
+
+void xs_profile_begin(void *machine)
+{
+    txMachine *the = machine;
+
+    if (state.profile == NULL)
+        return;
+    leave_region();
+    profile_begin(state.profile);
+    buf_clear(&state.json);
+    state.live[0] = (struct live){0};
+    state.depth = 1;
+    state.unmetered = state.failed = false;
+    state.meter = the->meterIndex;
+    state.instructions = state.counted ? gasmark_peek() : 0;
+    /* XS checks when the meter has passed this, which the last command left high. */
+    the->meterCount = 0;
+    state.running = true;
+    enter_region();
+}
+
+void xs_profile_end(void *machine, uint32_t computrons)
+{
+    int64_t rest;
+
+    if (!state.running)
+        return;
+    leave_region();
+    charge(machine);
+    /* What a meter that was set and not set back makes of the sum is the engine's. */
+    rest = (int64_t)computrons - profile_charged(state.profile);
+    profile_charge(state.profile, 0, 0, rest, 0);
+    state.running = false;
+    if (state.failed)
+        buf_append_string(&state.json, "null");
+    else
+        profile_encode(state.profile, &state.json);
+    enter_region();
+}
+
+struct buf *xs_profile_take(void)
+{
+    return state.profile != NULL ? &state.json : NULL;
+}
