@@ -158,15 +158,16 @@ $(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor kernel st
 	$(call say,link,$@)
 	$(link) $(PACKAGE_LIBS) -lm -o $@
 
-# Functions called by XS that worker/xs/engine_xs_platform.c and engine_xs_zeros.c replace.
-# Sanitizers have their own memset.
-XS_WRAPPED := pthread_getattr_np fxVReportError $(if $(SAN),,fxAllocateChunks memset)
+# Functions called by XS that worker/xs/engine_xs_platform.c, engine_xs_zeros.c and xs_profile.c
+# replace. Sanitizers have their own memset.
+XS_WRAPPED := fxRunID fxIsReadable pthread_getattr_np fxVReportError \
+	$(if $(SAN),,fxAllocateChunks memset)
 XS_WRAP := $(XS_WRAPPED:%=-Wl,--wrap=%)
 
 # The worker made of these objects; see below for sanitized builds.
 NATIVE_WORKER := $(BUILD)$(if $(SAN),/native)/gaspipe-worker
 
-$(NATIVE_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker sandbox proto base) $(XS_ARCHIVE)
+$(NATIVE_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker sandbox proto base) $(BUILD)/obj/counter/pair_table.o $(XS_ARCHIVE)
 	@mkdir -p $(@D)
 	$(call say,link,$@)
 	$(link) -Wl,--start-group $(BUILD)/lib/worker.a $(XS_ARCHIVE) -Wl,--end-group \

@@ -38,6 +38,10 @@ struct meter {
     uint64_t bytes_read;
     uint64_t bytes_written;
 
+    /* By function and line, JSON (docs/profile-format.md), borrowed from whoever has the text;
+     * no bytes: there is none. */
+    struct iovec profile;
+
     bool cpu_known;
     struct meter_cpu cpu;
 };

@@ -299,9 +299,13 @@ int meter_split(struct iovec frame, struct meter *meter, struct iovec *result, s
 int meter_copy(struct meter *copy, const struct meter *meter)
 {
     *copy = *meter;
-    copy->stamps = malloc((meter->stamp_count + 1) * sizeof *copy->stamps);
+    copy->stamps = malloc((meter->stamp_count + 1) * sizeof *copy->stamps + meter->profile.iov_len);
     if (copy->stamps == NULL)
         return -1;
+    /* The copy's profile lies behind its stamps. */
+    copy->profile.iov_base = copy->stamps + meter->stamp_count + 1;
+    if (meter->profile.iov_len > 0)
+        memcpy(copy->profile.iov_base, meter->profile.iov_base, meter->profile.iov_len);
     if (meter->stamp_count > 0)
         memcpy(copy->stamps, meter->stamps, meter->stamp_count * sizeof *copy->stamps);
     return 0;

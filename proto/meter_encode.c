@@ -60,7 +60,8 @@ void meter_encode(struct buf *buf, const struct meter *meter)
 {
     char *at;
 
-    if (buf_reserve(buf, FIXED_SIZE + meter->stamp_count * STAMP_SIZE) != 0)
+    if (buf_reserve(buf, FIXED_SIZE + meter->stamp_count * STAMP_SIZE + meter->profile.iov_len) !=
+        0)
         return;
     at = buf->data + buf->length;
     at = put_field(at, "{\"currentHeapCount\":", meter->heap_count);
@@ -74,6 +75,9 @@ void meter_encode(struct buf *buf, const struct meter *meter)
     }
     if (meter->cpu_known)
         at = put_cpu(at, &meter->cpu);
+    if (meter->profile.iov_len > 0)
+        at =
+            mempcpy(put_text(at, ",\"profile\":"), meter->profile.iov_base, meter->profile.iov_len);
     *at++ = '}';
     buf->length = (size_t)(at - buf->data);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "proto/command.h"
 
@@ -34,6 +35,7 @@ struct engine_options {
     uint32_t parser_kb;        /* the parser's buffer in KiB; 0: the engine's default */
     bool quiet;                /* say nothing on stderr, as xsnap-worker */
     bool print_compute;        /* print() puts the meter's state in front */
+    bool profile;              /* take a profile of each command */
     struct engine_host host;
 };
 
@@ -53,8 +55,9 @@ struct engine_result {
 /* Of the last command (compute) and of the engine as a whole (the others). */
 struct engine_usage {
     uint64_t compute;
-    uint64_t allocate;   /* bytes of memory taken */
-    uint64_t heap_count; /* heap slots in use */
+    uint64_t allocate;         /* bytes of memory taken */
+    uint64_t heap_count;       /* heap slots in use */
+    const struct buf *profile; /* of the last command, JSON; NULL: none is taken */
 };
 
 struct engine; /* each engine has its own */

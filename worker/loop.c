@@ -192,6 +192,8 @@ static enum loop_step send_done(struct worker *worker, struct meter *meter, stru
     meter->compute = usage.compute;
     meter->allocate = usage.allocate;
     meter->heap_count = usage.heap_count;
+    if (usage.profile != NULL)
+        meter->profile = (struct iovec){usage.profile->data, usage.profile->length};
     meter->stamps = worker->stamps.items;
     meter->stamp_count = worker->stamps.count;
     cpu_usage_take(&worker->cpu_usage, stamps_last(&worker->stamps).mono, meter);

@@ -35,6 +35,7 @@ static const char usage[] =
     "  --max-frame BYTES  refuse longer frames (default: 67108864)\n"
     "  --max-instructions N  machine instructions for each delivery, under the counter\n"
     "  --die-with-parent  be killed when the supervisor ends\n"
+    "  --profile          with each result, its cost by function and line\n"
     "  --confine          once started, only compute, read and write\n"
     "  --compat xsnap     say and do exactly what xsnap-worker does, as when started\n"
     "                     by that name\n"
@@ -52,7 +53,8 @@ enum {
     OPTION_DIE_WITH_PARENT,
     OPTION_RECORD,
     OPTION_CONFINE,
-    OPTION_COMPAT
+    OPTION_COMPAT,
+    OPTION_PROFILE
 };
 
 static const struct option long_options[] = {
@@ -61,6 +63,7 @@ static const struct option long_options[] = {
     {"max-frame", required_argument, NULL, OPTION_MAX_FRAME},
     {"max-instructions", required_argument, NULL, OPTION_MAX_INSTRUCTIONS},
     {"die-with-parent", no_argument, NULL, OPTION_DIE_WITH_PARENT},
+    {"profile", no_argument, NULL, OPTION_PROFILE},
     {"confine", no_argument, NULL, OPTION_CONFINE},
     {"record", required_argument, NULL, OPTION_RECORD},
     {"compat", required_argument, NULL, OPTION_COMPAT},
@@ -153,6 +156,9 @@ static bool take_option(struct loop_options *options, int option)
         return take_number("--max-instructions", INT64_MAX, &options->instruction_limit);
     case OPTION_DIE_WITH_PARENT:
         return die_with_parent() == 0;
+    case OPTION_PROFILE:
+        options->engine.profile = true;
+        return true;
     case OPTION_CONFINE:
         options->confine = true;
         return true;

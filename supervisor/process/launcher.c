@@ -220,10 +220,9 @@ struct worker_process *launcher_start_from(const struct launcher *launcher, uv_l
 {
     /* Of one length whatever the limits are, for the same reason as the name. */
     char computrons[16], instructions[24], interval[16], parser[16];
-    char *ours[] = {"--die-with-parent", "--max-instructions", instructions, "--confine"};
-    const size_t our_count = is_confined(launcher) ? 4 : 3;
+    char *ours[] = {"--die-with-parent", "--max-instructions", instructions};
     char *from[] = {"-r", WORKER_SNAPSHOT_PLACE};
-    char *arguments[16] = {"gaspipe-worker", "-l", computrons};
+    char *arguments[18] = {"gaspipe-worker", "-l", computrons};
     size_t count = 3;
 
     snprintf(computrons, sizeof computrons, "%010u", launcher->compute_limit);
@@ -236,8 +235,14 @@ struct worker_process *launcher_start_from(const struct launcher *launcher, uv_l
         memcpy(arguments + count, from, sizeof from);
         count += sizeof from / sizeof from[0];
     }
-    if (!launcher->foreign)
-        memcpy(arguments + count, ours, our_count * sizeof *ours);
+    if (!launcher->foreign) {
+        memcpy(arguments + count, ours, sizeof ours);
+        count += sizeof ours / sizeof *ours;
+        if (is_confined(launcher))
+            arguments[count++] = "--confine";
+        if (launcher->profile)
+            arguments[count++] = "--profile";
+    }
     return start_placed(launcher, loop, arguments, name, snapshot_fd, listener, error);
 }
 

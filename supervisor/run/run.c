@@ -15,6 +15,7 @@
 #include "supervisor/run/run_lines.h"
 #include "supervisor/run/run_options.h"
 #include "supervisor/run/run_placement.h"
+#include "supervisor/run/run_profiles.h"
 #include "supervisor/run/run_vats.h"
 #include "supervisor/schedule/scheduler.h"
 
@@ -27,6 +28,7 @@ struct run {
     uv_timer_t progress;
     bool handles_open;
     struct confinement confinement;
+    struct run_profiles profiles;
     struct launcher launcher;
     struct placement placement;
     struct fingerprint fingerprint; /* of the counter, with counted workers */
@@ -53,6 +55,7 @@ static void end_run(struct run *run, bool drop)
     run_lines_stop(&run->lines);
     scheduler_close(run->scheduler, drop);
     output_drop(&run->output); /* what was committed is printed */
+    run_profiles_drop(&run->profiles);
 }
 
 /* The error's kind becomes the exit status. */
@@ -125,6 +128,7 @@ static void on_delivered(void *context, const struct delivery_report *report)
         run->status = ERROR_DELIVERY;
     run_lines_shown(&run->lines, report);
     if (output_delivery(&run->output, &placed, &error) != 0 || note_end(run, report, &error) != 0 ||
+        run_profiles_add(&run->profiles, report, &error) != 0 ||
         run_placement_observe(&run->placement, run->slog, run->options.jobs > 1, report, &error) !=
             0)
         fail_run(run, &error);
@@ -144,7 +148,7 @@ static void on_committed(void *context)
     struct run *run = context;
     struct error error;
 
-    if (output_flush(&run->output, &error) != 0)
+    if (output_flush(&run->output, &error) != 0 || run_profiles_flush(&run->profiles, &error) != 0)
         fail_run(run, &error);
     else
         run_lines_printed(&run->lines);
@@ -266,6 +270,7 @@ static int open_launcher(struct run *run, struct error *error)
         result = launcher_open(&run->launcher, options->counted, options->compute_limit, error);
     run->launcher.instruction_limit = options->instruction_limit;
     run->launcher.memory_limit = (uint64_t)run->options.memory_limit;
+    run->launcher.profile = options->profile != NULL || options->profile_folded != NULL;
     run->launcher.confinement = &run->confinement;
     run->launcher.placement = &run->placement;
     if (result == 0 && run->launcher.counted)
@@ -277,6 +282,8 @@ static int open_files(struct run *run, struct error *error)
 {
     run->lines.store = run->store = store_open(run->options.store, error);
     if (run->store == NULL)
+        return -1;
+    if (run_profiles_open(&run->profiles, &run->options, error) != 0)
         return -1;
     return run->options.slog == NULL ? 0 : open_slog(run, error);
 }
@@ -358,6 +365,10 @@ static void close_all(struct run *run)
     scheduler_free(run->scheduler);
     run_lines_free(&run->lines);
     /* A disk that failed the run fails again here, and was reported before. */
+    if (run_profiles_close(&run->profiles, &error) != 0 && run->status != ERROR_SYSTEM) {
+        log_line("%s", error.text);
+        run->status = ERROR_SYSTEM;
+    }
     if (slog_writer_close(run->slog, &error) != 0 && run->status != ERROR_SYSTEM) {
         log_line("%s", error.text);
         run->status = ERROR_SYSTEM;

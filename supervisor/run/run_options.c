@@ -65,6 +65,8 @@ const char run_options_help[] =
     "  --snapshot-initial N      the same for the first snapshot (default: 3)\n"
     "  --reap-interval N         send bringOutYourDead to a vat that runs a bundle every N\n"
     "                            deliveries, 0: never; a store keeps its value (default: 1)\n"
+    "  --profile FILE            write what each delivery cost by function and line, JSON lines\n"
+    "  --profile-folded FILE     the same as folded stacks, for flame graphs\n"
     "  --json                    print JSON lines\n"
     "  --help                    print this and exit\n"
     "\n"
@@ -103,6 +105,8 @@ enum {
     OPTION_SLOG,
     OPTION_SLOG_ROTATE,
     OPTION_SANDBOX,
+    OPTION_PROFILE,
+    OPTION_PROFILE_FOLDED,
     OPTION_JSON,
     OPTION_HELP
 };
@@ -134,6 +138,8 @@ static const struct option long_options[] = {
     {"slog", required_argument, NULL, OPTION_SLOG},
     {"slog-rotate", required_argument, NULL, OPTION_SLOG_ROTATE},
     {"sandbox", required_argument, NULL, OPTION_SANDBOX},
+    {"profile", required_argument, NULL, OPTION_PROFILE},
+    {"profile-folded", required_argument, NULL, OPTION_PROFILE_FOLDED},
     {"json", no_argument, NULL, OPTION_JSON},
     {"help", no_argument, NULL, OPTION_HELP},
     {0},
@@ -275,6 +281,12 @@ static int take_option(void *context, int option, struct error *error)
         return take_rotation(optarg, &options->rotation, error);
     case OPTION_SANDBOX:
         return option_take_sandbox(optarg, &options->sandbox, error);
+    case OPTION_PROFILE:
+        options->profile = optarg;
+        return 0;
+    case OPTION_PROFILE_FOLDED:
+        options->profile_folded = optarg;
+        return 0;
     case OPTION_JSON:
         options->json = true;
         return 0;
@@ -301,6 +313,8 @@ static int check(struct run_options *options, int argc, char **argv, struct erro
         return error_set(error, ERROR_USAGE, "--slog-rotate wants --slog FILE");
     if (options->instruction_limit > 0 && !options->counted)
         return error_set(error, ERROR_USAGE, "--max-instructions wants --counter qemu");
+    if (options->worker != NULL && (options->profile != NULL || options->profile_folded != NULL))
+        return error_set(error, ERROR_USAGE, "--worker takes no --profile: it wants ours");
     options->deliveries = argv[optind];
     return 0;
 }

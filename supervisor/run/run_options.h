@@ -26,6 +26,7 @@ struct run_options {
     const char *worker; /* path of another worker; NULL: ours */
     enum placement_kind placement;
     enum confinement_level sandbox;
+    const char *profile, *profile_folded; /* files; NULL: none */
     bool json;
     bool help;
     uint32_t compute_limit;     /* computrons for each delivery; 0: none */

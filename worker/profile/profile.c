@@ -145,8 +145,8 @@ uint32_t profile_function(struct profile *profile, struct profile_key key, bool 
         return ENGINE_FUNCTION;
     if (*number > 0)
         return (uint32_t)(*number - 1);
-    if (!reserve(profile, &profile->functions, &profile->function_capacity,
-                 profile->function_count, sizeof *profile->functions))
+    if (!reserve(profile, &profile->functions, &profile->function_capacity, profile->function_count,
+                 sizeof *profile->functions))
         return ENGINE_FUNCTION;
     *known = false;
     profile->functions[profile->function_count++] = (struct function){0};

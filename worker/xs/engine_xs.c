@@ -9,6 +9,7 @@
 #include <xsnap.h>
 
 #include "worker/xs/engine_xs_snapshot.h"
+#include "worker/xs/xs_profile.h"
 
 enum { RESULT_TEXT_SIZE = ERROR_TEXT_SIZE };
 
@@ -113,6 +114,7 @@ static void xs_reset_meter(xsMachine *the)
         xsTypeError("expected newMeterLimit, newMeterIndex");
     xsResult = xsInteger((xsIntegerValue)xsGetCurrentMeter(the));
     engine_of(the)->limit = (uint32_t)xsToInteger(xsArg(0));
+    xs_profile_meter_set(the, (uint32_t)xsToInteger(xsArg(1)));
     xsSetCurrentMeter(the, (xsUnsignedValue)xsToInteger(xsArg(1)));
 }
 
@@ -172,6 +174,7 @@ static xsBooleanValue may_go_on(xsMachine *the, xsUnsignedValue computrons)
 {
     uint32_t limit = engine_of(the)->limit;
 
+    xs_profile_check(the);
     return limit == 0 || computrons <= limit;
 }
 
@@ -240,11 +243,13 @@ static struct engine_result run_guarded(struct engine *engine, void (*command)(s
     engine->limit = engine->options.compute_limit;
     engine->compute = 0;
     xsSetCurrentMeter(machine, 0);
+    xs_profile_begin(machine);
     machine->firstJump = &jump;
     if (setjmp(jump.buffer) == 0)
         command(engine);
     else
         set_stopped(engine);
+    xs_profile_end(machine, engine->compute);
     engine->limit = 0;
     machine->stack = jump.stack;
     machine->scope = jump.scope;
@@ -445,16 +450,23 @@ static struct engine *open_at(const struct engine_options *options, const char *
         return NULL;
     }
     engine->options = *options;
+    if (options->profile && !xs_profile_open()) {
+        error_memory(error, "the profile");
+        xs_profile_close();
+        free(engine);
+        return NULL;
+    }
     xsInitializeSharedCluster();
     error_memory(error, "the engine's heap"); /* unless something better is said */
     engine->machine = place == NULL ? create_machine(engine)
                                     : xs_snapshot_read(snapshot_callbacks, place, engine, error);
     if (engine->machine == NULL) {
         fxTerminateSharedCluster();
+        xs_profile_close();
         free(engine);
         return NULL;
     }
-    if (interval == 0 && options->compute_limit > 0)
+    if ((interval == 0 && options->compute_limit > 0) || options->profile)
         interval = 1;
     fxBeginMetering(engine->machine, may_go_on, interval);
     return engine;
@@ -476,6 +488,7 @@ static void xs_close(struct engine *engine)
     fxEndMetering(engine->machine);
     xsDeleteMachine(engine->machine);
     fxTerminateSharedCluster();
+    xs_profile_close();
     free(engine);
 }
 
@@ -541,6 +554,7 @@ static struct engine_usage xs_usage(const struct engine *engine)
         .compute = engine->compute,
         .allocate = engine->machine->allocatedSpace,
         .heap_count = (uint64_t)fxGetCurrentHeapCount(engine->machine),
+        .profile = xs_profile_take(),
     };
 }
 

@@ -24,7 +24,7 @@ static struct {
     size_t depth, capacity;
     txSlot **entered; /* frames that are new at an event, the innermost first */
     size_t entered_capacity;
-    uint32_t meter; /* at the last event */
+    uint32_t meter;        /* at the last event */
     uint32_t meter_before; /* the unmetered part */
     uint64_t instructions; /* at the last event */
     bool running, counted, unmetered, failed;
@@ -75,9 +75,9 @@ static const char *key_name(txMachine *the, txID id)
 /* Where the function begins, if its code says so: XS puts file and line first. */
 static bool find_source(const txSlot *code, txID *file, txS2 *line)
 {
-    const txByte *at = code->value.code.address + 2;
+    txByte *at = code->value.code.address + 2;
 
-    if (*(const txU1 *)at != XS_CODE_FILE)
+    if (*(txU1 *)at != XS_CODE_FILE)
         return false;
     at++;
     mxDecodeID(at, *file);
@@ -172,6 +172,15 @@ static struct live *top(void)
     return &state.live[state.depth - 1];
 }
 
+/* The innermost frame is at the line that it says. */
+static void move_to_line(txMachine *the)
+{
+    const uint32_t line = line_of(the, top()->frame);
+
+    if (line > 0)
+        top()->line = line;
+}
+
 static void push(txMachine *the, txSlot *frame)
 {
     struct live *live =
@@ -184,7 +193,9 @@ static void push(txMachine *the, txSlot *frame)
     }
     state.live = live;
     node = profile_call(state.profile, top()->node, function_of(the, frame));
-    state.live[state.depth++] = (struct live){.frame = frame, .node = node};
+    /* Native code has no lines: what it spends is the line's that called it. */
+    state.live[state.depth] = (struct live){frame, node, top()->line};
+    state.depth++;
 }
 
 /* Takes the frames that have returned from the live ones; what is new is `entered`. */
@@ -195,8 +206,8 @@ static size_t compare_stacks(txSlot *frame)
     while (state.depth > 1 && top()->frame < frame)
         state.depth--;
     while (frame != NULL && frame != top()->frame) {
-        txSlot **entered = array_reserve(state.entered, &state.entered_capacity, count + 1,
-                                         sizeof *state.entered);
+        txSlot **entered =
+            array_reserve(state.entered, &state.entered_capacity, count + 1, sizeof *state.entered);
 
         if (entered == NULL) {
             state.failed = true;
@@ -219,7 +230,7 @@ static void align(txMachine *the, txSlot *frame, bool entry)
         state.depth--;
     for (size_t count = compare_stacks(frame); count > 0; count--)
         push(the, state.entered[count - 1]);
-    top()->line = line_of(the, top()->frame);
+    move_to_line(the);
 }
 
 static bool is_entry(const txMachine *the)
@@ -255,7 +266,7 @@ txBoolean __wrap_fxIsReadable(txMachine *the)
         leave_region();
         charge(the);
         if (state.depth > 1)
-            top()->line = line_of(the, top()->frame);
+            move_to_line(the);
         enter_region();
     }
     return 0;
@@ -352,7 +363,7 @@ void xs_profile_end(void *machine, uint32_t computrons)
     enter_region();
 }
 
-struct buf *xs_profile_take(void)
+const struct buf *xs_profile_take(void)
 {
     return state.profile != NULL ? &state.json : NULL;
 }

@@ -36,6 +36,6 @@ void xs_profile_meter_set(void *machine, uint32_t computrons);
 
 /* The last command's profile, as profile_encode() writes it; NULL: none are taken. Good until
  * the next command. */
-struct buf *xs_profile_take(void);
+const struct buf *xs_profile_take(void);
 
 #endif

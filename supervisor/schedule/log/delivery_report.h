@@ -46,6 +46,7 @@ struct delivery_report {
     int64_t worker;        /* in the worker, */
     int64_t kernel;        /* in the supervisor */
     int64_t processor;     /* nanoseconds of processor time that the worker used */
+    struct iovec profile;  /* of the meter; no bytes: none was taken */
     int64_t frames;        /* both ways; 0: the worker reported none */
 };
 

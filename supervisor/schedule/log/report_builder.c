@@ -137,6 +137,7 @@ static void fill_meter(struct delivery_report *report, const struct meter *meter
     if (meter->cpu_known)
         report->processor = (meter->cpu.user + meter->cpu.system) * 1000;
     report->frames = (int64_t)meter->stamp_count;
+    report->profile = meter->profile;
 }
 
 int report_builder_finish(struct report_builder *builder, const struct delivery_end *end,
