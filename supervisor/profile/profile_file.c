@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/profile/profile_file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json/json_text.h"
+#include "supervisor/profile/cost_tree.h"
+
+int profile_file_open(struct profile_file *file, const char *path, enum profile_format format,
+                      struct error *error)
+{
+    *file = (struct profile_file){.format = format};
+    return output_file_open_growing(&file->file, path, "the profile", error);
+}
+
+/* ---- JSON lines ---- */
+
+static void put_text(struct buf *line, const char *name, const char *text)
+{
+    buf_printf(line, ",\"%s\":", name);
+    if (text == NULL)
+        buf_append_string(line, "null");
+    else
+        json_text_string(line, text, strlen(text));
+}
+
+static void put_count(struct buf *line, const char *name, int64_t number, bool known)
+{
+    if (known)
+        buf_printf(line, ",\"%s\":%" PRId64, name, number);
+    else
+        buf_printf(line, ",\"%s\":null", name);
+}
+
+static void put_head(struct buf *line, const char *kind, const struct profiled_delivery *delivery)
+{
+    buf_printf(line, "{\"kind\":\"%s\"", kind);
+    put_text(line, "vatID", delivery->vat_id);
+    put_text(line, "vat", delivery->vat);
+    put_count(line, "crankNum", delivery->crank_num, true);
+    put_count(line, "deliveryNum", delivery->delivery_num, true);
+}
+
+static void put_function(struct buf *lines, const struct cost_function *function,
+                         const struct profiled_delivery *delivery)
+{
+    put_head(lines, "function", delivery);
+    put_text(lines, "function", function->name);
+    put_text(lines, "file", function->file);
+    put_count(lines, "line", function->line, function->file != NULL);
+    put_count(lines, "calls", function->calls, true);
+    put_count(lines, "self", function->self.computrons, true);
+    put_count(lines, "total", function->total.computrons, true);
+    put_count(lines, "selfInstructions", function->self.instructions, delivery->counted);
+    put_count(lines, "totalInstructions", function->total.instructions, delivery->counted);
+    buf_append_string(lines, "}\n");
+}
+
+static void put_line(struct buf *lines, const struct cost_line *line,
+                     const struct profiled_delivery *delivery)
+{
+    put_head(lines, "line", delivery);
+    put_text(lines, "file", line->file);
+    put_count(lines, "line", line->line, line->file != NULL);
+    put_count(lines, "self", line->self.computrons, true);
+    put_count(lines, "selfInstructions", line->self.instructions, delivery->counted);
+    buf_append_string(lines, "}\n");
+}
+
+static void put_json(struct buf *lines, const struct cost_tree *tree,
+                     const struct profiled_delivery *delivery)
+{
+    for (size_t i = 0; i < tree->function_count; i++)
+        put_function(lines, &tree->functions[i], delivery);
+    for (size_t i = 0; i < tree->line_count; i++)
+        put_line(lines, &tree->lines[i], delivery);
+}
+
+/* ---- folded stacks ---- */
+
+/* In a stack, `;` is between frames and the end of the line is the end. */
+static void put_frame(struct buf *line, const char *text)
+{
+    for (; *text != '\0'; text++)
+        buf_append_byte(line, *text == ';' || (unsigned char)*text < ' ' ? '_' : *text);
+}
+
+static void put_stack(struct buf *line, const struct cost_tree *tree, size_t *chain, size_t index)
+{
+    size_t depth = 0;
+
+    for (; index > 0; index = tree->nodes[index].caller)
+        chain[depth++] = tree->nodes[index].function;
+    while (depth > 0) {
+        const struct cost_function *function = &tree->functions[chain[--depth]];
+
+        buf_append_byte(line, ';');
+        put_frame(line, function->name);
+        if (function->file == NULL)
+            continue;
+        buf_append_string(line, " (");
+        put_frame(line, function->file);
+        buf_printf(line, ":%" PRId64 ")", function->line);
+    }
+}
+
+static int put_folded(struct buf *lines, const struct cost_tree *tree,
+                      const struct profiled_delivery *delivery, struct error *error)
+{
+    size_t *chain = calloc(tree->node_count, sizeof *chain);
+
+    if (chain == NULL)
+        return error_memory(error, "a profile");
+    for (size_t i = 0; i < tree->node_count; i++) {
+        if (tree->nodes[i].self.computrons <= 0)
+            continue;
+        put_frame(lines, delivery->vat);
+        buf_append_byte(lines, ';');
+        put_frame(lines, delivery->method);
+        put_stack(lines, tree, chain, i);
+        buf_printf(lines, " %" PRId64 "\n", tree->nodes[i].self.computrons);
+    }
+    free(chain);
+    return 0;
+}
+
+/* ---- deliveries ---- */
+
+int profile_file_add(struct profile_file *file, const struct profiled_delivery *delivery,
+                     struct error *error)
+{
+    struct cost_tree tree;
+    int result = 0;
+
+    if (cost_tree_read(&tree, delivery->profile,
+                       delivery->counted ? (int64_t)delivery->instructions : -1, error) != 0)
+        return -1;
+    if (file->format == PROFILE_JSON)
+        put_json(&file->gathered, &tree, delivery);
+    else
+        result = put_folded(&file->gathered, &tree, delivery, error);
+    cost_tree_free(&tree);
+    if (result == 0 && buf_failed(&file->gathered))
+        return error_memory(error, "a profile");
+    return result;
+}
+
+int profile_file_flush(struct profile_file *file, struct error *error)
+{
+    return output_file_write(&file->file, &file->gathered, error);
+}
+
+void profile_file_drop(struct profile_file *file)
+{
+    buf_clear(&file->gathered);
+}
+
+int profile_file_close(struct profile_file *file, struct error *error)
+{
+    int result = 0;
+
+    if (file->file.path != NULL) {
+        result = profile_file_flush(file, error) == 0 ? output_file_finish(&file->file, error) : -1;
+        if (result != 0)
+            output_file_discard(&file->file);
+    }
+    buf_free(&file->gathered);
+    return result;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_PROFILE_FILE_H
+#define GASPIPE_SUPERVISOR_PROFILE_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/output_file.h"
+
+/*
+ * What deliveries cost by function and by line of their contracts, as files: JSON lines, or
+ * folded stacks for flame graphs (docs/profile-format.md).
+ */
+enum profile_format { PROFILE_JSON, PROFILE_FOLDED };
+
+struct profile_file {
+    enum profile_format format;
+    struct output_file file;
+    struct buf gathered; /* lines that are not written yet */
+};
+
+/* A delivery with its profile. Texts are borrowed. */
+struct profiled_delivery {
+    const char *vat_id, *vat, *method;
+    int64_t crank_num, delivery_num;
+    struct iovec profile; /* of its meter, JSON */
+    bool counted;
+    uint64_t instructions; /* of its meter, when counted */
+};
+
+/* Creates the file anew. It can be read while it grows. 0, or -1 with ERROR_SYSTEM. */
+int profile_file_open(struct profile_file *file, const char *path, enum profile_format format,
+                      struct error *error);
+
+/* Gathers the delivery's lines. -1 with ERROR_INPUT when the worker's profile is none. */
+int profile_file_add(struct profile_file *file, const struct profiled_delivery *delivery,
+                     struct error *error);
+
+/* Writes what was gathered; drops it. */
+int profile_file_flush(struct profile_file *file, struct error *error);
+void profile_file_drop(struct profile_file *file);
+
+/* Flushes and closes; a file that was never opened, all zeros, may be closed. */
+int profile_file_close(struct profile_file *file, struct error *error);
+
+#endif
