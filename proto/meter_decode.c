@@ -233,6 +233,14 @@ static bool read_cpu(struct scan_span value, struct meter *meter, size_t offset)
            require(fields, 0, 5, seen, &error) == 0;
 }
 
+/* What is in it is checked by whoever reads it. */
+static bool read_profile(struct scan_span value, struct meter *meter, size_t offset)
+{
+    (void)offset;
+    meter->profile = (struct iovec){(char *)value.at, value.length};
+    return true;
+}
+
 /* Places in record_fields. */
 enum { REQUIRED_END = 4, COUNTED = 5, COUNTED_END = 8 };
 
@@ -246,6 +254,7 @@ static const struct field record_fields[] = {
     {NAMED("bytesRead"), read_count, offsetof(struct meter, bytes_read)},
     {NAMED("bytesWritten"), read_count, offsetof(struct meter, bytes_written)},
     {NAMED("cpu"), read_cpu, 0},
+    {NAMED("profile"), read_profile, 0},
     {0},
 };
 
@@ -273,6 +282,8 @@ int meter_decode(struct meter *meter, const char *json, size_t length, struct er
     memcpy(padded, json, length);
     memset(padded + length, 0, SCAN_PADDING);
     result = read_record((struct scan_span){padded, length}, meter, error);
+    if (meter->profile.iov_len > 0)
+        meter->profile.iov_base = (char *)json + ((char *)meter->profile.iov_base - padded);
     free(padded);
     if (result == 0)
         return 0;
