@@ -30,7 +30,7 @@ struct launcher {
     char worker[PATH_MAX];
     struct guest_tools tools; /* when counted */
     int program_fd;           /* the worker's file, when counted; else -1 */
-    bool profile; /* they take profiles. The caller sets it */
+    bool profile;             /* they take profiles. The caller sets it */
     /* Their sandbox, borrowed; NULL: none. The caller sets it. */
     const struct confinement *confinement;
     /* Where workers run, borrowed; NULL: wherever the system puts them. The caller sets it. */
