@@ -138,6 +138,19 @@ project_with_git() {
     assert_output_has 'low/wrong.c:1'
 }
 
+@test "documents: files and functions that they name exist" {
+    project_with_git
+    printf 'int\tone(int n);\nstatic int two(void)\n' > low/low.c
+    printf 'See `low/low.c` and `low/low.c: two()`, `build/low.c`, `nowhere/low.c`.\n' > README.md
+    run scripts/lint documents
+    assert_status 0
+    printf '\n`low/gone.c`, `low/low.c: three()`\n' >> README.md
+    run scripts/lint documents
+    assert_status 1
+    assert_output_has 'README.md:3:there is no low/gone.c'
+    assert_output_has 'README.md:3:low/low.c has no three()'
+}
+
 @test "folders: one that holds too many source files is named" {
     project_with_git
     eval "$(grep '^folder_limit=' scripts/lint)"
