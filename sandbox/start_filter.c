@@ -179,7 +179,7 @@ static int refuse_all(scmp_filter_ctx filter, struct error *error)
     /* The counter reaches the memory of its guest, which is its own, so. */
     for (size_t i = 0; i < sizeof of_memory / sizeof *of_memory; i++) {
         result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), of_memory[i], 1,
-                                  SCMP_A0(SCMP_CMP_NE, (uint64_t)getpid()));
+                                  SCMP_A0(SCMP_CMP_NE, (uint64_t)getpid(), 0));
         if (result != 0)
             return failed(result, error);
     }

@@ -71,14 +71,14 @@ static int allow_some(scmp_filter_ctx filter)
     } some[] = {
         {SCMP_SYS(mmap), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
         {SCMP_SYS(mprotect), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
-        {SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_LE, F_SETFL)},
-        {SCMP_SYS(newfstatat), SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH)},
-        {SCMP_SYS(prlimit64), SCMP_A2(SCMP_CMP_EQ, 0)}, /* it only asks */
+        {SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_LE, F_SETFL, 0)},
+        {SCMP_SYS(newfstatat), SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH, 0)},
+        {SCMP_SYS(prlimit64), SCMP_A2(SCMP_CMP_EQ, 0, 0)}, /* it only asks */
         /* The counter reads and writes its guest's memory so. */
-        {SCMP_SYS(process_vm_readv), SCMP_A0(SCMP_CMP_EQ, own)},
-        {SCMP_SYS(process_vm_writev), SCMP_A0(SCMP_CMP_EQ, own)},
+        {SCMP_SYS(process_vm_readv), SCMP_A0(SCMP_CMP_EQ, own, 0)},
+        {SCMP_SYS(process_vm_writev), SCMP_A0(SCMP_CMP_EQ, own, 0)},
         /* abort(), and QEMU's signals among its threads */
-        {SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_EQ, own)},
+        {SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_EQ, own, 0)},
     };
     int result = 0;
 
