@@ -13,23 +13,23 @@
 
 enum {
     READ_STEP = 64 * 1024,
-    LINE_MAX_BYTES = 64 << 20, /* no frame takes more */
+    LINE_MAX_BYTES = 64 << 20, /* a frame takes no more */
 };
 
 struct delivery_input {
     struct delivery_input_listener listener;
     const char *name;
     int fd;
-    bool polled; /* it is waited for on the loop; a regular file need not be */
-    bool ended;  /* its end was read */
+    bool polled; /* waits on the loop; a regular file never makes a reader wait */
+    bool ended;  /* the end was read */
     uv_poll_t poll;
     struct buf bytes; /* what was read */
     size_t start;     /* of the next line in it */
-    size_t searched;  /* up to here there is no newline behind start */
+    size_t searched;  /* there is no newline between start and here */
     int64_t number;   /* of the last line */
 };
 
-static bool is_blank(const char *text, size_t length)
+static bool is_blank_line(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
         if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r')
@@ -37,8 +37,8 @@ static bool is_blank(const char *text, size_t length)
     return true;
 }
 
-/* The next line among what was read; false when there is no whole one. */
-static bool take_line(struct delivery_input *input, const char **text, size_t *length)
+/* The next line of what was read; false: there is no whole one. */
+static bool take_read_line(struct delivery_input *input, const char **text, size_t *length)
 {
     const char *newline = NULL;
     size_t end;
@@ -68,8 +68,8 @@ static int read_more(struct delivery_input *input, struct error *error)
     input->searched -= input->start;
     input->start = 0;
     if (input->bytes.length > LINE_MAX_BYTES)
-        return error_set(error, ERROR_INPUT, "%s:%lld: a line of more than %d bytes", input->name,
-                         (long long)input->number + 1, LINE_MAX_BYTES);
+        return error_set(error, ERROR_INPUT, "%s:%lld: the line is longer than %d bytes",
+                         input->name, (long long)input->number + 1, LINE_MAX_BYTES);
     if (buf_reserve(&input->bytes, READ_STEP) != 0)
         return error_memory(error, input->name);
     do
@@ -78,7 +78,7 @@ static int read_more(struct delivery_input *input, struct error *error)
     if (got < 0 && errno == EAGAIN)
         return 0;
     if (got < 0)
-        return error_set(error, ERROR_INPUT, "%s: cannot be read: %m", input->name);
+        return error_set(error, ERROR_INPUT, "%s: cannot read: %m", input->name);
     input->ended = got == 0;
     input->bytes.length += (size_t)got;
     return 0;
@@ -92,7 +92,7 @@ static bool has_come(const struct delivery_input *input)
     return poll(&look, 1, 0) > 0;
 }
 
-static void became_readable(uv_poll_t *poll, int status, int events)
+static void on_input_readable(uv_poll_t *poll, int status, int events)
 {
     struct delivery_input *input = poll->data;
     struct error error;
@@ -113,8 +113,8 @@ void delivery_input_next(struct delivery_input *input)
     size_t length;
 
     for (;;) {
-        if (take_line(input, &text, &length)) {
-            if (is_blank(text, length))
+        if (take_read_line(input, &text, &length)) {
+            if (is_blank_line(text, length))
                 continue;
             input->listener.line(input->listener.context, text, length, input->number);
             return;
@@ -126,8 +126,8 @@ void delivery_input_next(struct delivery_input *input)
         if (input->polled && !has_come(input)) {
             if (!input->listener.waiting(input->listener.context))
                 return;
-            /* Cannot fail: the descriptor was taken by uv_poll_init(). */
-            (void)uv_poll_start(&input->poll, UV_READABLE | UV_DISCONNECT, became_readable);
+            /* Cannot fail: uv_poll_init() accepted the descriptor. */
+            (void)uv_poll_start(&input->poll, UV_READABLE | UV_DISCONNECT, on_input_readable);
             return;
         }
         if (read_more(input, &error) != 0) {
@@ -137,9 +137,9 @@ void delivery_input_next(struct delivery_input *input)
     }
 }
 
-/* Among what was read. */
-static bool find_line(const struct delivery_input *input, int64_t *number, const char **text,
-                      size_t *length)
+/* Peeks at what was read. */
+static bool find_read_line(const struct delivery_input *input, int64_t *number, const char **text,
+                           size_t *length)
 {
     size_t start = input->start;
 
@@ -152,7 +152,7 @@ static bool find_line(const struct delivery_input *input, int64_t *number, const
         *text = line;
         *length = newline != NULL ? (size_t)(newline - line) : input->bytes.length - start;
         start += *length + 1;
-        if (at > *number && !is_blank(*text, *length)) {
+        if (at > *number && !is_blank_line(*text, *length)) {
             *number = at;
             return true;
         }
@@ -163,13 +163,13 @@ static bool find_line(const struct delivery_input *input, int64_t *number, const
 bool delivery_input_look(struct delivery_input *input, int64_t *number, const char **text,
                          size_t *length)
 {
-    struct error ignored; /* it comes again at its turn */
+    struct error ignored; /* reading again will report it */
 
-    if (find_line(input, number, text, length))
+    if (find_read_line(input, number, text, length))
         return true;
     return !input->ended && (!input->polled || has_come(input)) &&
            input->bytes.length - input->start < READ_STEP && read_more(input, &ignored) == 0 &&
-           find_line(input, number, text, length);
+           find_read_line(input, number, text, length);
 }
 
 const char *delivery_input_name(const struct delivery_input *input)
@@ -177,7 +177,7 @@ const char *delivery_input_name(const struct delivery_input *input)
     return input->name;
 }
 
-static int open_file(struct delivery_input *input, const char *path, struct error *error)
+static int open_input_file(struct delivery_input *input, const char *path, struct error *error)
 {
     struct stat status;
 
@@ -214,7 +214,7 @@ struct delivery_input *delivery_input_open(uv_loop_t *loop, const char *path,
         return NULL;
     }
     input->listener = *listener;
-    if (open_file(input, path, error) != 0) {
+    if (open_input_file(input, path, error) != 0) {
         free_input(input);
         return NULL;
     }
@@ -224,7 +224,7 @@ struct delivery_input *delivery_input_open(uv_loop_t *loop, const char *path,
     return input;
 }
 
-static void poll_closed(uv_handle_t *handle)
+static void on_input_closed(uv_handle_t *handle)
 {
     free_input(handle->data);
 }
@@ -234,7 +234,7 @@ void delivery_input_close(struct delivery_input *input)
     if (input == NULL)
         return;
     if (input->polled)
-        uv_close((uv_handle_t *)&input->poll, poll_closed);
+        uv_close((uv_handle_t *)&input->poll, on_input_closed);
     else
         free_input(input);
 }

@@ -9,16 +9,16 @@
 
 #include "base/error.h"
 
-/* Lines of a file or of stdin, one when asked for; a pipe or terminal is waited
- * for on the loop. */
+/* Reads lines from a file or stdin, one at a time. For a pipe or terminal it waits on the loop. */
 struct delivery_input;
 
 struct delivery_input_listener {
     void *context;
-    /* A line that is not blank, without its newline; borrowed for the call. From 1. */
+    /* The next line that is not blank, without its newline; borrowed for the call. The first
+     * line of the file has number 1. */
     void (*line)(void *context, const char *text, size_t length, int64_t number);
     void (*end)(void *context);
-    /* Nothing has come yet. Whether it is waited for; else it is asked for again later. */
+    /* No line is available. True: wait for one. False: delivery_input_next() is called later. */
     bool (*waiting)(void *context);
     void (*failed)(void *context, const struct error *error);
 };
@@ -28,21 +28,20 @@ struct delivery_input *delivery_input_open(uv_loop_t *loop, const char *path,
                                            const struct delivery_input_listener *listener,
                                            struct error *error);
 
-/* How messages name it. */
+/* The path, or "stdin": for messages. */
 const char *delivery_input_name(const struct delivery_input *input);
 
-/* Asks for the next line. One of the listener's functions is called: at once,
- * or when something has come. */
+/* Asks for the next line. Calls one of the listener's functions, now or from the loop. */
 void delivery_input_next(struct delivery_input *input);
 
 /*
- * The first line behind line *number that is not blank, if it has come, and its number; it
- * will come as the next one all the same. Borrowed until the next call. False: it has not.
+ * Peeks at the first line after line *number that is not blank, and sets *number to its own.
+ * The line stays in the input. Borrowed until the next call. False: it is not available yet.
  */
 bool delivery_input_look(struct delivery_input *input, int64_t *number, const char **text,
                          size_t *length);
 
-/* NULL is allowed. Its memory goes when the loop has closed it. */
+/* NULL is allowed. The memory is freed once the loop has closed the handle. */
 void delivery_input_close(struct delivery_input *input);
 
 #endif

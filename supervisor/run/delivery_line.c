@@ -10,7 +10,7 @@
 
 static const char shape[] = "a delivery is {\"vat\":\"NAME\",\"method\":\"NAME\",\"args\":[...]}";
 
-/* A string that C can hold: one of JSON may go on behind a '\0'. */
+/* Whether C can hold the string: JSON allows '\0' inside. */
 static bool is_name(const json_t *value)
 {
     return json_is_string(value) && json_string_length(value) == strlen(json_string_value(value));
@@ -35,8 +35,8 @@ static int check_fields(const json_t *object, struct error *error)
     return 0;
 }
 
-/* A copy of a name, which is checked. */
-static int take_name(char **copy, const json_t *name, const char *what, struct error *error)
+/* Checks and copies a name. */
+static int take_line_name(char **copy, const json_t *name, const char *what, struct error *error)
 {
     if (!is_name(name) || json_string_length(name) == 0)
         return error_set(error, ERROR_INPUT, "%s must be a string; %s", what, shape);
@@ -62,7 +62,7 @@ static int take_short(struct delivery_line *line, const json_t *object, struct e
 {
     const json_t *id = json_object_get(object, "id");
 
-    if (id != NULL && take_name(&line->id, id, "\"id\"", error) != 0)
+    if (id != NULL && take_line_name(&line->id, id, "\"id\"", error) != 0)
         return -1;
     return take_method(line, object, error);
 }
@@ -75,7 +75,7 @@ static int take_to(struct delivery_line *line, const json_t *object, struct erro
     if (json_object_get(object, "vat") != NULL || json_object_size(to) != 1)
         return error_set(error, ERROR_INPUT,
                          "\"to\" stands in the place of \"vat\", as {\"@result\":\"ID\"}");
-    if (take_name(&line->to, json_object_get(to, "@result"), "\"@result\"", error) != 0)
+    if (take_line_name(&line->to, json_object_get(to, "@result"), "\"@result\"", error) != 0)
         return -1;
     return take_short(line, object, error);
 }
@@ -112,7 +112,7 @@ static int take_full(struct delivery_line *line, const json_t *object, struct er
                          "a reference of the kernel's, \"koN\", as TARGET");
     line->kind = DELIVERY_LINE_FULL;
     line->methargs = json_incref(methargs);
-    return take_name(&line->target, target, "TARGET", error);
+    return take_line_name(&line->target, target, "TARGET", error);
 }
 
 static int take_clock(struct delivery_line *line, const json_t *object, struct error *error)
@@ -132,7 +132,7 @@ static int take_trigger(struct delivery_line *line, const json_t *object, struct
     if (json_object_size(object) != 1)
         return error_set(error, ERROR_INPUT, "\"trigger\" stands alone");
     line->kind = DELIVERY_LINE_TRIGGER;
-    return take_name(&line->trigger, json_object_get(object, "trigger"), "\"trigger\"", error);
+    return take_line_name(&line->trigger, json_object_get(object, "trigger"), "\"trigger\"", error);
 }
 
 static int take_reap(struct delivery_line *line, const json_t *object, struct error *error)
@@ -157,7 +157,7 @@ static int take_object(struct delivery_line *line, const json_t *object, struct 
         return take_reap(line, object, error);
     if (json_object_get(object, "to") != NULL)
         return take_to(line, object, error);
-    if (take_name(&line->vat, json_object_get(object, "vat"), "\"vat\"", error) != 0)
+    if (take_line_name(&line->vat, json_object_get(object, "vat"), "\"vat\"", error) != 0)
         return -1;
     if (json_object_get(object, "deliver") != NULL)
         return take_full(line, object, error);

@@ -11,17 +11,17 @@
 #include "supervisor/schedule/log/smallcaps.h"
 
 /*
- * One line of a deliveries file, checked. A message to a vat's root object is short,
+ * One line of the input, checked. A message to a vat's root object is short,
  *     {"vat":"bank","method":"transfer","args":["alice","bob",10]}
- * (args may be left out), or in full,
+ * (args may be left out), or full,
  *     {"vat":"bank","deliver":["message","o+0",{"methargs":CAPDATA,"result":null}]}
- * where the target may also be one of the kernel's references ("ko25"), of which
- * CAPDATA's slots are made, too. A short one can give its result a name,
+ * where the target and CAPDATA's slots may also be the kernel's references ("ko25"). A
+ * short line can name its result,
  *     {"vat":"mint","method":"makeMint","id":"mint"}
- * and later ones can go to it, or hold it and other references in their args:
+ * and later lines can be sent to that, or pass it and other references in their args:
  *     {"to":{"@result":"mint"},"method":"pay","args":[{"@vat":"bank"},{"@device":"clock"}]}
- * Lines without a message set the clock device, in its own units; have the echo device
- * tell its listener; send bringOutYourDead to all vats of bundles:
+ * Other lines set the clock device, in its own units; have the echo device call its
+ * listener; send bringOutYourDead to all vats made from bundles:
  *     {"clock":1000}
  *     {"trigger":"words"}
  *     {"reap":true}
@@ -36,28 +36,28 @@ enum delivery_line_kind {
 
 struct delivery_line {
     enum delivery_line_kind kind;
-    char *vat;        /* owned; NULL: it goes to a result */
-    char *to;         /* owned; the name of the result that it goes to; NULL: to the vat */
-    char *target;     /* owned; of a full one: "o+0", the vat's root, or the kernel's reference */
-    char *id;         /* owned; a name for its result; NULL: none */
+    char *vat;        /* owned; NULL: the message goes to a result */
+    char *to;         /* owned; the name of that result; NULL: the message goes to the vat */
+    char *target;     /* owned; of a full line: "o+0", the vat's root, or the kernel's reference */
+    char *id;         /* owned; a name for the result; NULL: none */
     json_t *call;     /* owned; [METHOD, ARGS] */
     json_t *methargs; /* owned; capdata */
     char *trigger;    /* owned */
     int64_t clock;
 };
 
-/* -1 with ERROR_INPUT, whose words do not name the file and line. */
+/* -1 with ERROR_INPUT, whose text does not name the file and line. */
 int delivery_line_parse(struct delivery_line *line, const char *text, size_t length,
                         struct error *error);
 
 /*
- * The capdata of a short or full line, a new reference; NULL with ERROR_INPUT when
- * its arguments name what there is not, or ERROR_SYSTEM.
+ * The capdata of a short or full line, a new reference. NULL with ERROR_INPUT when its
+ * arguments name something unknown, or ERROR_SYSTEM.
  */
 json_t *delivery_line_methargs(const struct delivery_line *line,
                                const struct smallcaps_names *names, struct error *error);
 
-/* A line that is all zeros may be freed. */
+/* All zeros is allowed. */
 void delivery_line_free(struct delivery_line *line);
 
 #endif

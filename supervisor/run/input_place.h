@@ -10,43 +10,43 @@
 #include "store/store.h"
 
 /*
- * How much of the deliveries a store has taken in: kept in the store's keys
- * input.lines, input.hash and input.done, which change in the transaction that has
- * what the lines caused. The hash is a chain of SHA-256: of the hash before and the line.
+ * How far a store has got in the input. It is kept in the store's keys input.lines,
+ * input.hash and input.done, which change in the same transaction as the lines' effects.
+ * The hash is a chain: SHA-256 of the previous hash and the line.
  */
 struct input_place {
     struct store *store;
-    int64_t lines; /* number of the last line that was taken in; 0: none */
+    int64_t lines; /* number of the last line that the store has; 0: none */
     char hash[STORE_HASH_SIZE];
-    bool done; /* their end was reached */
+    bool done; /* the end of the input was reached */
 
-    char skipped[STORE_HASH_SIZE]; /* the chain over the lines that are skipped */
+    char skipped[STORE_HASH_SIZE]; /* the chain over the lines skipped so far */
 };
 
 /*
- * Reads the place; a store that has none is at the beginning; ERROR_SYSTEM where it is damaged.
- * The store is borrowed.
+ * Reads the place; a store without one is at the beginning. ERROR_SYSTEM if it is damaged. The
+ * store is borrowed.
  */
 int input_place_open(struct input_place *place, struct store *store, struct error *error);
 
-/* A new file begins: at its first line. Within a transaction. */
+/* Starts a new input at its first line. Within a transaction. */
 int input_place_begin(struct input_place *place, struct error *error);
 
-/* The line of that number, of which `length` bytes are, is taken in. Within a transaction. */
+/* Takes in the line of that number, `length` bytes. Within a transaction. */
 int input_place_take(struct input_place *place, int64_t number, const char *text, size_t length,
                      struct error *error);
 
-/* The end was reached. Within a transaction. */
+/* The end of the input was reached. Within a transaction. */
 int input_place_finish(struct input_place *place, struct error *error);
 
 /*
- * A line of a file that is read anew, from its first one up to place->lines: at the
- * last one, ERROR_INPUT where these are not the lines that were taken in.
+ * Skips a line that the store has already. At the last of these, place->lines, ERROR_INPUT if
+ * they are not the lines that were taken in.
  */
 int input_place_skip(struct input_place *place, int64_t number, const char *text, size_t length,
                      struct error *error);
 
-/* The file has ended, or goes on behind place->lines: whether all of these were in it. */
+/* The input has ended, or has passed place->lines: ERROR_INPUT unless it had all of these. */
 int input_place_check(const struct input_place *place, struct error *error);
 
 #endif

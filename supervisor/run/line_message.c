@@ -10,8 +10,8 @@ struct scope {
     struct kernel *kernel;
 };
 
-static int find_vat(const struct scope *scope, const char *name, char reference[KERNEL_REF_SIZE],
-                    struct error *error)
+static int find_vat_root(const struct scope *scope, const char *name,
+                         char reference[KERNEL_REF_SIZE], struct error *error)
 {
     bool found = false;
 
@@ -54,7 +54,7 @@ static int find_reference(void *context, const char *kind, const char *name, cha
     int result;
 
     if (strcmp(kind, "vat") == 0)
-        result = find_vat(context, name, text, error);
+        result = find_vat_root(context, name, text, error);
     else if (strcmp(kind, "device") == 0)
         result = find_device(context, name, text, error);
     else
@@ -72,7 +72,7 @@ static int find_target(const struct scope *scope, const struct delivery_line *li
     if (line->to != NULL)
         return find_result(scope, line->to, target, error);
     if (line->kind == DELIVERY_LINE_SHORT || strcmp(line->target, "o+0") == 0)
-        return find_vat(scope, line->vat, target, error);
+        return find_vat_root(scope, line->vat, target, error);
     if (strlen(line->target) >= KERNEL_REF_SIZE)
         return error_set(error, ERROR_INPUT, "there is no object %.64s", line->target);
     snprintf(target, KERNEL_REF_SIZE, "%s", line->target);

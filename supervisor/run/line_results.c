@@ -14,7 +14,7 @@ static const char fulfilled_word[] = "fulfilled ", rejected_word[] = "rejected "
 
 enum { RESULT_KEY_SIZE = 48 };
 
-/* Such that the keys' order is that of the lines. Behind the promise a `+` tells a named one. */
+/* Zeros make the keys' order that of the lines. A `+` after the promise marks a named one. */
 static void make_result_key(char key[RESULT_KEY_SIZE], int64_t line)
 {
     snprintf(key, RESULT_KEY_SIZE, "%s%012" PRId64, result_prefix, line);
@@ -25,8 +25,8 @@ static void make_told_key(char key[RESULT_KEY_SIZE], int64_t line)
     snprintf(key, RESULT_KEY_SIZE, "%s%012" PRId64, told_prefix, line);
 }
 
-static int read_key(struct line_results *results, const char *key, char value[KERNEL_REF_SIZE],
-                    bool *found, struct error *error)
+static int read_result_key(struct line_results *results, const char *key,
+                           char value[KERNEL_REF_SIZE], bool *found, struct error *error)
 {
     struct buf bytes = {0};
     int result = store_key_get(results->store, key, &bytes, found, error);
@@ -36,8 +36,8 @@ static int read_key(struct line_results *results, const char *key, char value[KE
     return result;
 }
 
-static int append(struct line_results *results, const struct line_result *added,
-                  struct error *error)
+static int append_waiting(struct line_results *results, const struct line_result *added,
+                          struct error *error)
 {
     struct line_result *waiting =
         array_reserve(results->waiting, &results->capacity, results->count + 1, sizeof *waiting);
@@ -69,13 +69,13 @@ static int load(struct line_results *results, const char *key, struct error *err
     bool found;
     char *mark;
 
-    if (read_key(results, key, loaded.promise, &found, error) != 0)
+    if (read_result_key(results, key, loaded.promise, &found, error) != 0)
         return -1;
     mark = strchr(loaded.promise, '+');
     loaded.named = mark != NULL;
     if (mark != NULL)
         *mark = '\0';
-    return append(results, &loaded, error);
+    return append_waiting(results, &loaded, error);
 }
 
 static int load_told(struct line_results *results, const char *key, struct error *error)
@@ -83,7 +83,7 @@ static int load_told(struct line_results *results, const char *key, struct error
     return append_told(results, strtoll(key + strlen(told_prefix), NULL, 10), error);
 }
 
-/* Calls `visit` with each key of that prefix. */
+/* Calls `visit` with each key that has the prefix. */
 static int for_each_key(struct line_results *results, const char *prefix,
                         int (*visit)(struct line_results *, const char *, struct error *),
                         struct error *error)
@@ -136,7 +136,7 @@ int line_results_find(struct line_results *results, const char *id, char promise
     int result;
 
     buf_printf(&key, "%s%s", id_prefix, id);
-    result = buf_string(&key) != NULL ? read_key(results, key.data, promise, found, error)
+    result = buf_string(&key) != NULL ? read_result_key(results, key.data, promise, found, error)
                                       : error_memory(error, "a key");
     buf_free(&key);
     return result;
@@ -151,7 +151,7 @@ static int add_name(struct line_results *results, const char *id, const char *pr
     int result = line_results_find(results, id, taken, &found, error);
 
     if (result == 0 && found)
-        return error_set(error, ERROR_INPUT, "there is a result called \"%.64s\" already", id);
+        return error_set(error, ERROR_INPUT, "the \"id\" \"%.64s\" is used already", id);
     buf_printf(&key, "%s%s", id_prefix, id);
     if (result == 0)
         result = buf_string(&key) != NULL
@@ -175,10 +175,10 @@ int line_results_add(struct line_results *results, int64_t line, const char *id,
         return -1;
     if (store_key_set(results->store, key, (struct iovec){value, strlen(value)}, error) != 0)
         return -1;
-    return append(results, &added, error);
+    return append_waiting(results, &added, error);
 }
 
-/* ---- what comes of them ---- */
+/* ---- settling ---- */
 
 void line_results_shown(struct line_results *results, const char *promise)
 {
@@ -254,7 +254,7 @@ int line_results_settle(struct line_results *results,
     return result;
 }
 
-/* ---- what was told ---- */
+/* ---- outcomes in the store ---- */
 
 static int tell_again(struct line_results *results, int64_t line,
                       void (*told)(void *context, const struct line_outcome *outcome),
@@ -318,7 +318,7 @@ static int forget_name(struct line_results *results, const char *key, struct err
     char promise[KERNEL_REF_SIZE];
     bool found;
 
-    if (read_key(results, key, promise, &found, error) != 0 ||
+    if (read_result_key(results, key, promise, &found, error) != 0 ||
         kernel_forget_result(results->kernel, promise, error) != 0)
         return -1;
     return store_key_delete(results->store, key, error);

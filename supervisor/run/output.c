@@ -58,7 +58,7 @@ static int gathered(const struct output *output, struct error *error)
     return buf_failed(&output->gathered) ? error_memory(error, "a line of output") : 0;
 }
 
-static void add(int64_t *sum, int64_t number)
+static void add_known(int64_t *sum, int64_t number)
 {
     if (number != REPORT_NONE)
         *sum += number;
@@ -69,12 +69,12 @@ static void add_up(struct output *output, const struct delivery_report *report)
     output->sums.deliveries++;
     output->sums.failed += !report->ok;
     output->sums.counted = output->sums.counted || report->instructions != REPORT_NONE;
-    add(&output->sums.compute, report->compute);
-    add(&output->sums.instructions, report->instructions);
-    add(&output->sums.total, report->total);
-    add(&output->sums.pipe, report->pipe);
-    add(&output->sums.worker, report->worker);
-    add(&output->sums.kernel, report->kernel);
+    add_known(&output->sums.compute, report->compute);
+    add_known(&output->sums.instructions, report->instructions);
+    add_known(&output->sums.total, report->total);
+    add_known(&output->sums.pipe, report->pipe);
+    add_known(&output->sums.worker, report->worker);
+    add_known(&output->sums.kernel, report->kernel);
 }
 
 /* ---- JSON lines ---- */
@@ -163,7 +163,7 @@ static void put_heading(struct buf *line)
                "pipe ms", "worker ms", "kernel ms", "result");
 }
 
-/* With blanks between groups of three digits; "-" for what is not known. */
+/* Digits in groups of three; "-" for an unknown number. */
 static void put_count(struct buf *line, int width, int64_t number)
 {
     char digits[24], grouped[32];
@@ -192,7 +192,7 @@ static void put_milliseconds(struct buf *line, int64_t nanoseconds)
         buf_printf(line, " %11.3f", (double)nanoseconds / 1e6);
 }
 
-/* What a contract said, fit for a terminal. */
+/* A contract's text, made fit for a terminal. */
 static void put_visible(struct buf *line, const char *text, size_t length)
 {
     size_t start = line->length;
@@ -210,7 +210,7 @@ static void put_words(struct buf *line, const char *words)
         visible_bytes(line->data + start, line->length - start);
 }
 
-/* The beginning of what the contract returned. */
+/* The beginning of the contract's result. */
 static void put_result(struct buf *line, const char *result)
 {
     size_t length = result != NULL ? strlen(result) : 0;

@@ -9,11 +9,11 @@
 #include "base/error.h"
 #include "supervisor/schedule/log/delivery_report.h"
 
-/* What the summary adds up. */
+/* The sums in the summary. */
 struct output_sums {
     int64_t deliveries, failed;
-    int64_t compute, instructions; /* of those that say; */
-    bool counted;                  /* some did */
+    int64_t compute, instructions; /* of the deliveries that report them */
+    bool counted;                  /* some reported instructions */
     int64_t total, pipe, worker, kernel;
     int64_t results, rejected;
 };
@@ -24,43 +24,43 @@ struct output {
     bool colour; /* people at a terminal, without NO_COLOR */
     bool begun;  /* the columns have their headings */
 
-    const char *sandbox; /* of the workers, in words, for the summary; borrowed */
+    const char *sandbox; /* how workers are confined, for the summary; borrowed */
 
-    struct buf gathered;        /* what is not printed yet, */
-    struct output_sums sums;    /* and what it comes to with that */
-    size_t kept;                /* bytes of it that have come to be, */
-    struct output_sums keeps;   /* and what it comes to with those */
-    struct output_sums printed; /* what is */
+    struct buf gathered;        /* lines that are not printed yet */
+    struct output_sums sums;    /* up to the last of these */
+    size_t kept;                /* bytes of them whose cranks have ended */
+    struct output_sums keeps;   /* up to the last of those */
+    struct output_sums printed; /* up to the last line printed */
 };
 
-/* What came of a line's message. Texts are borrowed. */
+/* The outcome of a line's message. Texts are borrowed. */
 struct output_result {
     const char *place; /* "FILE:LINE" */
     bool fulfilled;
-    bool shown;        /* with its delivery: columns say it once */
-    bool again;        /* the run before may have told it */
+    bool shown;        /* printed with its delivery; columns print it once */
+    bool again;        /* the run before may have printed it */
     const char *value; /* JSON */
 };
 
 void output_init(struct output *output, bool json);
 
-/* Each gathers lines. 0, or -1 with ERROR_SYSTEM when memory ran out. */
+/* Each adds lines. 0, or -1 with ERROR_SYSTEM when memory ran out. */
 int output_delivery(struct output *output, const struct delivery_report *report,
                     struct error *error);
 int output_result(struct output *output, const struct output_result *result, struct error *error);
 
-/* What has gathered up to now has come to be. */
+/* The lines so far are valid: their cranks have ended and will not be undone. */
 void output_keep(struct output *output);
 
-/* Prints what was kept. 0, or -1 with ERROR_SYSTEM when stdout cannot be written. */
+/* Prints the lines that were kept. 0, or -1 with ERROR_SYSTEM when stdout cannot be written. */
 int output_flush(struct output *output, struct error *error);
 
-/* Drops what was gathered and not printed: it never came to be. */
+/* Drops the lines that are not printed: what they report is not committed. */
 void output_drop(struct output *output);
 
 void output_free(struct output *output);
 
-/* The last of all, printed at once; `seconds` is how long the run took. */
+/* Prints the summary; `seconds` is how long the run took. */
 int output_summary(struct output *output, double seconds, struct error *error);
 
 #endif

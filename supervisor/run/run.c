@@ -66,7 +66,7 @@ static void fail_run(struct run *run, const struct error *error)
     end_run(run, error->kind == ERROR_SYSTEM);
 }
 
-static void on_signal(uv_signal_t *handle, int number)
+static void run_on_signal(uv_signal_t *handle, int number)
 {
     struct run *run = handle->data;
 
@@ -109,7 +109,7 @@ static int note_end(struct run *run, const struct delivery_report *report, struc
                                report->error != NULL ? report->error : "it ended by itself", error);
 }
 
-static void on_delivered(void *context, const struct delivery_report *report)
+static void run_on_delivered(void *context, const struct delivery_report *report)
 {
     struct run *run = context;
     struct delivery_report placed = *report;
@@ -136,14 +136,14 @@ static void on_delivered(void *context, const struct delivery_report *report)
         output_keep(&run->output);
 }
 
-static void on_idle(void *context)
+static void run_on_idle(void *context)
 {
     struct run *run = context;
 
     run_lines_go_on(&run->lines);
 }
 
-static void on_committed(void *context)
+static void run_on_committed(void *context)
 {
     struct run *run = context;
     struct error error;
@@ -154,19 +154,19 @@ static void on_committed(void *context)
         run_lines_printed(&run->lines);
 }
 
-static void on_failed(void *context, const struct error *error)
+static void run_on_failed(void *context, const struct error *error)
 {
     fail_run(context, error);
 }
 
 /* ---- what the lines report ---- */
 
-static void on_lines_ended(void *context)
+static void run_on_lines_ended(void *context)
 {
     end_run(context, false);
 }
 
-static void on_message_failed(void *context)
+static void run_on_message_failed(void *context)
 {
     struct run *run = context;
 
@@ -196,7 +196,7 @@ static void close_handles(struct run *run)
     uv_close((uv_handle_t *)&run->progress, NULL);
 }
 
-static void on_closed(void *context)
+static void run_on_closed(void *context)
 {
     struct run *run = context;
     struct error error;
@@ -209,7 +209,7 @@ static void on_closed(void *context)
     run_lines_close(&run->lines);
 }
 
-static void show_progress(uv_timer_t *timer)
+static void show_run_progress(uv_timer_t *timer)
 {
     const struct run *run = timer->data;
 
@@ -219,7 +219,7 @@ static void show_progress(uv_timer_t *timer)
 
 /* ---- setting up, and the way back ---- */
 
-static int open_handles(struct run *run, struct error *error)
+static int open_run_handles(struct run *run, struct error *error)
 {
     int result = 0;
 
@@ -227,14 +227,14 @@ static int open_handles(struct run *run, struct error *error)
         (void)uv_signal_init(&run->loop, &run->signals[i]); /* fails only without memory, */
         run->signals[i].data = run;
         if (result == 0) /* and then this fails too */
-            result = uv_signal_start(&run->signals[i], on_signal, ending_signals[i]);
+            result = uv_signal_start(&run->signals[i], run_on_signal, ending_signals[i]);
     }
     (void)uv_timer_init(&run->loop, &run->progress); /* cannot fail in any libuv 1 */
     run->progress.data = run;
     run->handles_open = true;
     /* At a terminal the lines themselves show how far it is. */
     if (!isatty(STDOUT_FILENO))
-        (void)uv_timer_start(&run->progress, show_progress, PROGRESS_MS, PROGRESS_MS);
+        (void)uv_timer_start(&run->progress, show_run_progress, PROGRESS_MS, PROGRESS_MS);
     if (result != 0)
         return error_set(error, ERROR_SYSTEM, "cannot wait for signals: %s", uv_strerror(result));
     return 0;
@@ -254,7 +254,7 @@ static int open_slog(struct run *run, struct error *error)
     return run->slog == NULL ? -1 : 0;
 }
 
-static int open_launcher(struct run *run, struct error *error)
+static int open_run_launcher(struct run *run, struct error *error)
 {
     const struct run_options *options = &run->options;
     int result = confinement_open(&run->confinement, options->sandbox, error);
@@ -316,11 +316,11 @@ static int open_scheduler(struct run *run, struct error *error)
     };
     const struct scheduler_listener listener = {
         .context = run,
-        .delivered = on_delivered,
-        .idle = on_idle,
-        .committed = on_committed,
-        .failed = on_failed,
-        .closed = on_closed,
+        .delivered = run_on_delivered,
+        .idle = run_on_idle,
+        .committed = run_on_committed,
+        .failed = run_on_failed,
+        .closed = run_on_closed,
     };
 
     run->upcoming = upcoming_lines_source(&run->lines.upcoming);
@@ -336,9 +336,9 @@ static int open_lines(struct run *run, struct error *error)
     run->lines.output = &run->output;
     run->lines.listener = (struct run_lines_listener){
         .context = run,
-        .ended = on_lines_ended,
-        .failed = on_failed,
-        .message_failed = on_message_failed,
+        .ended = run_on_lines_ended,
+        .failed = run_on_failed,
+        .message_failed = run_on_message_failed,
     };
     return run_lines_open(&run->lines, error);
 }
@@ -349,7 +349,7 @@ static void run_loop(struct run *run, int set_up, const struct error *error)
     if (set_up != 0 && run->scheduler == NULL) {
         log_line("%s", error->text);
         run->status = (int)error->kind;
-        on_closed(run);
+        run_on_closed(run);
     } else if (set_up != 0) {
         fail_run(run, error);
     } else {
@@ -358,7 +358,7 @@ static void run_loop(struct run *run, int set_up, const struct error *error)
     (void)uv_run(&run->loop, UV_RUN_DEFAULT);
 }
 
-static void close_all(struct run *run)
+static void close_run(struct run *run)
 {
     struct error error;
 
@@ -390,7 +390,7 @@ static void settle_jobs(struct run_options *options)
     options->jobs = 1;
 }
 
-static void run_all(struct run *run)
+static void run_and_close(struct run *run)
 {
     struct error error;
     int result = uv_loop_init(&run->loop);
@@ -403,11 +403,11 @@ static void run_all(struct run *run)
     run->began = uv_hrtime();
     settle_jobs(&run->options);
     output_init(&run->output, run->options.json);
-    result = open_launcher(run, &error);
+    result = open_run_launcher(run, &error);
     if (result == 0)
         result = open_files(run, &error);
     if (result == 0)
-        result = open_handles(run, &error);
+        result = open_run_handles(run, &error);
     if (result == 0)
         result = open_scheduler(run, &error);
     if (result == 0)
@@ -420,7 +420,7 @@ static void run_all(struct run *run)
         log_line("%s", error.text);
         run->status = ERROR_SYSTEM;
     }
-    close_all(run);
+    close_run(run);
 }
 
 int run_command(int argc, char **argv)
@@ -434,7 +434,7 @@ int run_command(int argc, char **argv)
     } else if (run.options.help) {
         fputs(run_options_help, stdout);
     } else {
-        run_all(&run);
+        run_and_close(&run);
     }
     run_options_free(&run.options);
     return run.status;

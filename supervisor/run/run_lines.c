@@ -112,8 +112,8 @@ static int queue_line(struct run_lines *lines, const struct delivery_line *line,
     return line_results_add(&lines->results, lines->line_number, line->id, result, error);
 }
 
-static int take_message(struct run_lines *lines, const struct delivery_line *line,
-                        struct error *error)
+static int take_in_message(struct run_lines *lines, const struct delivery_line *line,
+                           struct error *error)
 {
     struct buf reason = {0};
     bool ended = false;
@@ -137,8 +137,8 @@ static int trigger_echo(struct run_lines *lines, const char *words, struct error
     return heard ? 0 : error_set(error, ERROR_INPUT, "no vat listens to the echo device");
 }
 
-static int take_parsed(struct run_lines *lines, const struct delivery_line *line,
-                       struct error *error)
+static int take_in_parsed(struct run_lines *lines, const struct delivery_line *line,
+                          struct error *error)
 {
     struct kernel *kernel = scheduler_kernel(lines->scheduler);
     bool woken;
@@ -151,11 +151,12 @@ static int take_parsed(struct run_lines *lines, const struct delivery_line *line
     case DELIVERY_LINE_REAP:
         return kernel_reap_all(kernel, error);
     default:
-        return take_message(lines, line, error);
+        return take_in_message(lines, line, error);
     }
 }
 
-static int take_line(struct run_lines *lines, const char *text, size_t length, struct error *error)
+static int take_in_line(struct run_lines *lines, const char *text, size_t length,
+                        struct error *error)
 {
     struct delivery_line line;
     int result;
@@ -166,7 +167,7 @@ static int take_line(struct run_lines *lines, const char *text, size_t length, s
     if (result == 0)
         result = input_place_take(&lines->place, lines->line_number, text, length, error);
     if (result == 0)
-        result = take_parsed(lines, &line, error);
+        result = take_in_parsed(lines, &line, error);
     delivery_line_free(&line);
     return result;
 }
@@ -206,7 +207,7 @@ static void on_line(void *context, const char *text, size_t length, int64_t numb
     upcoming_lines_pass(&lines->upcoming, number);
     if (lines->skipping) {
         skip_line(lines, text, length);
-    } else if (take_line(lines, text, length, &error) != 0) {
+    } else if (take_in_line(lines, text, length, &error) != 0) {
         fail_at_line(lines, &error);
     } else if (++lines->queued < lines->options->queue_lines) {
         ask_for_line(lines);

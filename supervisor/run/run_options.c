@@ -217,7 +217,8 @@ static const struct {
 };
 
 /* Whether it is an option of these; *result: what became of it. */
-static bool take_number(struct run_options *options, int option, int *result, struct error *error)
+static bool take_number_option(struct run_options *options, int option, int *result,
+                               struct error *error)
 {
     char *base = (char *)options;
 
@@ -240,12 +241,12 @@ static bool take_number(struct run_options *options, int option, int *result, st
     return false;
 }
 
-static int take_option(void *context, int option, struct error *error)
+static int take_run_option(void *context, int option, struct error *error)
 {
     struct run_options *options = context;
     int result;
 
-    if (take_number(options, option, &result, error))
+    if (take_number_option(options, option, &result, error))
         return result;
     switch (option) {
     case OPTION_VAT:
@@ -296,7 +297,8 @@ static int take_option(void *context, int option, struct error *error)
     }
 }
 
-static int check(struct run_options *options, int argc, char **argv, struct error *error)
+static int check_combination(struct run_options *options, int argc, char **argv,
+                             struct error *error)
 {
     if (options->help)
         return 0;
@@ -334,9 +336,9 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
         .jobs = 1,
         .retries = RETRIES_DEFAULT,
     };
-    if (option_take_all(argc, argv, long_options, take_option, options, error) != 0)
+    if (option_take_all(argc, argv, long_options, take_run_option, options, error) != 0)
         return -1;
-    return check(options, argc, argv, error);
+    return check_combination(options, argc, argv, error);
 }
 
 void run_options_free(struct run_options *options)

@@ -36,24 +36,24 @@ struct run_options {
     int64_t store_limit;        /* bytes in a vat's own store; 0: none */
     int64_t message_limit;      /* bytes of what a vat sends or stores at a time; 0: none */
     int64_t memory_limit;       /* bytes that a worker may write to; 0: none */
-    uint64_t retries;           /* of a crank that the host's trouble met */
+    uint64_t retries;           /* of a crank, after trouble of the host's */
     uint64_t timeout_ms;        /* 0: none */
     uint64_t snapshot_interval; /* deliveries; 0: no snapshots */
     uint64_t snapshot_initial;  /* deliveries to a vat before its first snapshot */
-    uint64_t reap_interval;     /* deliveries; 0: garbage is collected when it is asked for */
+    uint64_t reap_interval;     /* deliveries; 0: garbage is collected only on request */
     uint64_t cranks_per_commit; /* that are committed together; at least 1 */
     uint64_t queue_lines;       /* that are queued together; at least 1 */
     uint64_t max_workers;       /* at a time; 0: one for each vat */
     uint64_t jobs;              /* deliveries under way at a time; at least 1 */
-    bool new_input;             /* what the store knows of the deliveries is forgotten */
-    bool resume;                /* it is passed over, also where all of it was delivered */
+    bool new_input;             /* the store forgets the input before */
+    bool resume;                /* skip the lines that the store has, even all of them */
 };
 
 extern const char run_options_help[];
 
 /*
- * argv[0] is "run". 0, or -1 with ERROR_USAGE. After --help only `help` is of
- * use. The caller calls run_options_free() in any case.
+ * argv[0] is "run". 0, or -1 with ERROR_USAGE. After --help only `help` is set. The caller
+ * calls run_options_free() in any case.
  */
 int run_options_parse(struct run_options *options, int argc, char **argv, struct error *error);
 void run_options_free(struct run_options *options);

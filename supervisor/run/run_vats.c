@@ -71,8 +71,9 @@ static int tell_kept_limits(const struct run_options *options, struct kernel *ke
     return 0;
 }
 
-static int add_vat(const struct run_options *options, struct store *store, struct kernel *kernel,
-                   const char *name, const char *path, struct error *error)
+static int add_contract(const struct run_options *options, struct store *store,
+                        struct kernel *kernel, const char *name, const char *path,
+                        struct error *error)
 {
     struct contract_file contract = {0};
     struct kernel_vat_setup setup = {.name = name, .bundle_id = contract.id};
@@ -88,8 +89,8 @@ static int add_vat(const struct run_options *options, struct store *store, struc
     return result;
 }
 
-static int add_bundle(struct store *store, struct kernel *kernel, const char *name,
-                      const char *path, struct error *error)
+static int add_named_bundle(struct store *store, struct kernel *kernel, const char *name,
+                            const char *path, struct error *error)
 {
     struct contract_file contract = {0};
     int result = keep_contract(store, path, &contract, error);
@@ -103,7 +104,7 @@ static int add_bundle(struct store *store, struct kernel *kernel, const char *na
 }
 
 /* Cuts NAME=FILE in two. The file. */
-static const char *cut(char *option)
+static const char *cut_option(char *option)
 {
     char *equals = strchr(option, '=');
 
@@ -115,16 +116,16 @@ int run_vats_add(const struct run_options *options, struct store *store, struct 
                  struct error *error)
 {
     for (size_t i = 0; i < options->bundle_count; i++) {
-        const char *path = cut(options->bundles[i]);
+        const char *path = cut_option(options->bundles[i]);
 
-        if (add_bundle(store, kernel, options->bundles[i], path, error) != 0)
+        if (add_named_bundle(store, kernel, options->bundles[i], path, error) != 0)
             return -1;
     }
     for (size_t i = 0; i < options->vat_count; i++) {
-        const char *path = cut(options->vats[i]);
+        const char *path = cut_option(options->vats[i]);
 
         if (check_name(options, i, options->vats[i], error) != 0 ||
-            add_vat(options, store, kernel, options->vats[i], path, error) != 0)
+            add_contract(options, store, kernel, options->vats[i], path, error) != 0)
             return -1;
     }
     return 0;

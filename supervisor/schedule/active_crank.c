@@ -19,28 +19,28 @@ void active_crank_free(struct active_crank *crank)
 
 /* ---- what the kernel reports ---- */
 
-static void on_crank_started(void *context, const struct kernel_crank *started)
+static void crank_on_crank_started(void *context, const struct kernel_crank *started)
 {
     struct active_crank *crank = context;
 
     delivery_log_crank_started(&crank->log, started);
 }
 
-static void on_clist_changed(void *context, const struct kernel_clist_change *change)
+static void crank_on_clist_changed(void *context, const struct kernel_clist_change *change)
 {
     struct active_crank *crank = context;
 
     delivery_log_clist_changed(&crank->log, change);
 }
 
-static void on_syscall_translated(void *context, const struct kernel_syscall_texts *texts)
+static void crank_on_syscall_translated(void *context, const struct kernel_syscall_texts *texts)
 {
     struct active_crank *crank = context;
 
     delivery_log_syscall(&crank->log, crank->syscall, texts, crank->syscall_come);
 }
 
-static void on_vat_terminated(void *context, const struct kernel_termination *termination)
+static void crank_on_vat_terminated(void *context, const struct kernel_termination *termination)
 {
     struct active_crank *crank = context;
 
@@ -49,7 +49,7 @@ static void on_vat_terminated(void *context, const struct kernel_termination *te
     delivery_log_vat_terminated(&crank->log, termination);
 }
 
-static void on_console(void *context, const char *line)
+static void crank_on_console(void *context, const char *line)
 {
     const struct active_crank *crank = context;
 
@@ -61,11 +61,11 @@ struct kernel_listener active_crank_kernel_listener(struct active_crank *crank)
 {
     return (struct kernel_listener){
         .context = crank,
-        .crank_started = on_crank_started,
-        .clist_changed = on_clist_changed,
-        .syscall_translated = on_syscall_translated,
-        .vat_terminated = on_vat_terminated,
-        .console = on_console,
+        .crank_started = crank_on_crank_started,
+        .clist_changed = crank_on_clist_changed,
+        .syscall_translated = crank_on_syscall_translated,
+        .vat_terminated = crank_on_vat_terminated,
+        .console = crank_on_console,
     };
 }
 
@@ -147,7 +147,7 @@ int active_crank_said(struct active_crank *crank, const struct vat_console *cons
     return delivery_log_check(&crank->log, error);
 }
 
-static void answer_syscall(struct active_crank *crank, const struct kernel_syscall_texts *texts)
+static void answer_vat(struct active_crank *crank, const struct kernel_syscall_texts *texts)
 {
     const struct iovec answer = {(char *)texts->vsr, strlen(texts->vsr)};
     /* The worker waits, so the answer goes before the slog's line is made. */
@@ -167,7 +167,7 @@ int active_crank_asked(struct active_crank *crank, const struct vat_syscall *sys
     crank->syscall_come = come;
     switch (kernel_syscall(crank->kernel, syscall, &texts, &problem)) {
     case KERNEL_OK:
-        answer_syscall(crank, &texts);
+        answer_vat(crank, &texts);
         break;
     case KERNEL_ILLEGAL:
         crank->route.condemn(crank->route.context, crank->delivery.vat, problem.text);

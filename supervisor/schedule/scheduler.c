@@ -39,7 +39,7 @@ static void fail_scheduler(struct scheduler *scheduler, const struct error *erro
     scheduler->listener.failed(scheduler->listener.context, error);
 }
 
-static bool has_stopped(void *context)
+static bool scheduler_has_stopped(void *context)
 {
     const struct scheduler *scheduler = context;
 
@@ -139,7 +139,7 @@ void scheduler_go(struct scheduler *scheduler)
     if (scheduler->going)
         return;
     scheduler->going = true;
-    while (scheduler->more && !has_stopped(scheduler)) {
+    while (scheduler->more && !scheduler_has_stopped(scheduler)) {
         scheduler->more = false;
         if (run_step(scheduler))
             scheduler->more = true;
@@ -182,7 +182,7 @@ static bool write_owed_snapshot(struct scheduler *scheduler, int64_t vat)
 
 /* The vat's deliveries are numbered differently after a snapshot. Its worker restarts from it;
  * nothing goes on before that is ready. */
-static void on_saved(void *context, int64_t vat)
+static void scheduler_on_saved(void *context, int64_t vat)
 {
     struct scheduler *scheduler = context;
     struct error error;
@@ -217,7 +217,7 @@ static void vat_arrived(struct scheduler *scheduler, int64_t vat)
     go_when_started(scheduler, result, &error);
 }
 
-static void on_ready(void *context, int64_t vat)
+static void scheduler_on_ready(void *context, int64_t vat)
 {
     struct scheduler *scheduler = context;
     const bool starting = !startup_is_over(&scheduler->startup);
@@ -249,7 +249,7 @@ static void go_on_behind_crank(struct scheduler *scheduler, bool worker_lives)
     }
 }
 
-static void end_delivery(struct scheduler *scheduler, const struct delivery_end *end)
+static void finish_delivery(struct scheduler *scheduler, const struct delivery_end *end)
 {
     const struct kernel_delivery *delivery = &scheduler->crank.delivery;
     const bool due = is_snapshot_due(scheduler, delivery->vat, delivery->position + 1);
@@ -264,7 +264,7 @@ static void end_delivery(struct scheduler *scheduler, const struct delivery_end 
     if (report.crank_ended)
         count_crank(scheduler);
     scheduler->listener.delivered(scheduler->listener.context, &report);
-    if (has_stopped(scheduler))
+    if (scheduler_has_stopped(scheduler))
         return;
     if (ended.again)
         deliver_crank(scheduler, &ended.delivery);
@@ -274,7 +274,7 @@ static void end_delivery(struct scheduler *scheduler, const struct delivery_end 
 
 /* ---- trouble of the host's ---- */
 
-static void on_pause_over(uv_timer_t *timer)
+static void scheduler_on_pause_over(uv_timer_t *timer)
 {
     scheduler_go(timer->data);
 }
@@ -337,14 +337,14 @@ static void retry_after_loss(struct scheduler *scheduler, int64_t vat, const cha
     log_line("%s: %s; tried again, %u of %" PRIu64, text, reason, tries,
              scheduler->options.retries);
     if (retry.action == RETRY_CRANK)
-        (void)uv_timer_start(&scheduler->pause, on_pause_over, retry.pause_ms, 0);
+        (void)uv_timer_start(&scheduler->pause, scheduler_on_pause_over, retry.pause_ms, 0);
     else
         warehouse_bring(scheduler->warehouse, vat);
 }
 
 /* ---- the worker's events in a delivery ---- */
 
-static void on_sent(void *context, int64_t vat, struct stamp sent)
+static void scheduler_on_sent(void *context, int64_t vat, struct stamp sent)
 {
     struct scheduler *scheduler = context;
     struct error error;
@@ -354,8 +354,8 @@ static void on_sent(void *context, int64_t vat, struct stamp sent)
         fail_scheduler(scheduler, &error);
 }
 
-static void on_said(void *context, int64_t vat, const struct vat_request *request,
-                    struct stamp come)
+static void scheduler_on_said(void *context, int64_t vat, const struct vat_request *request,
+                              struct stamp come)
 {
     struct scheduler *scheduler = context;
     struct error error;
@@ -365,8 +365,8 @@ static void on_said(void *context, int64_t vat, const struct vat_request *reques
         fail_scheduler(scheduler, &error);
 }
 
-static void on_asked(void *context, int64_t vat, const struct vat_request *request,
-                     struct stamp come)
+static void scheduler_on_asked(void *context, int64_t vat, const struct vat_request *request,
+                               struct stamp come)
 {
     struct scheduler *scheduler = context;
     struct error error;
@@ -376,7 +376,7 @@ static void on_asked(void *context, int64_t vat, const struct vat_request *reque
         fail_scheduler(scheduler, &error);
 }
 
-static void on_answered(void *context, int64_t vat, const struct warehouse_answer *answer)
+static void scheduler_on_answered(void *context, int64_t vat, const struct warehouse_answer *answer)
 {
     const struct delivery_end end = {
         .returned = answer->come,
@@ -387,10 +387,10 @@ static void on_answered(void *context, int64_t vat, const struct warehouse_answe
     };
 
     (void)vat;
-    end_delivery(context, &end);
+    finish_delivery(context, &end);
 }
 
-static void on_lost(void *context, int64_t vat, const struct warehouse_loss *loss)
+static void scheduler_on_lost(void *context, int64_t vat, const struct warehouse_loss *loss)
 {
     struct scheduler *scheduler = context;
     const struct delivery_end end = {
@@ -403,17 +403,17 @@ static void on_lost(void *context, int64_t vat, const struct warehouse_loss *los
     if (loss->blame == ERROR_SYSTEM || scheduler->saving)
         retry_after_loss(scheduler, vat, loss->reason);
     else if (scheduler->crank.delivering)
-        end_delivery(scheduler, &end);
+        finish_delivery(scheduler, &end);
     else
         vat_arrived(scheduler, vat); /* its first delivery meets the same, and can report it */
 }
 
-static void on_failed(void *context, const struct error *error)
+static void scheduler_on_failed(void *context, const struct error *error)
 {
     fail_scheduler(context, error);
 }
 
-static void on_closed(void *context)
+static void scheduler_on_closed(void *context)
 {
     struct scheduler *scheduler = context;
 
@@ -442,15 +442,15 @@ static struct warehouse_listener scheduler_events(struct scheduler *scheduler)
 {
     return (struct warehouse_listener){
         .context = scheduler,
-        .ready = on_ready,
-        .sent = on_sent,
-        .said = on_said,
-        .asked = on_asked,
-        .answered = on_answered,
-        .lost = on_lost,
-        .saved = on_saved,
-        .failed = on_failed,
-        .closed = on_closed,
+        .ready = scheduler_on_ready,
+        .sent = scheduler_on_sent,
+        .said = scheduler_on_said,
+        .asked = scheduler_on_asked,
+        .answered = scheduler_on_answered,
+        .lost = scheduler_on_lost,
+        .saved = scheduler_on_saved,
+        .failed = scheduler_on_failed,
+        .closed = scheduler_on_closed,
     };
 }
 
@@ -491,7 +491,7 @@ static int open_speculating(struct scheduler *scheduler, struct error *error)
         .jobs = scheduler->options.jobs,
         .source = scheduler->options.upcoming,
         .events = scheduler_events(scheduler),
-        .stopped = has_stopped,
+        .stopped = scheduler_has_stopped,
     };
     struct warehouse_listener events;
 

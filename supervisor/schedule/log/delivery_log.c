@@ -43,17 +43,17 @@ static bool writes_slog(const struct delivery_log *log)
 /* ---- lines and fields ---- */
 
 /* On failure the error is in the log. */
-static void end_line(struct delivery_log *log, struct stamp stamp)
+static void end_log_line(struct delivery_log *log, struct stamp stamp)
 {
     (void)slog_line_end(log->slog, stamp, &log->error);
 }
 
-static void finish_line(struct delivery_log *log, struct stamp started, struct stamp stamp)
+static void finish_log_line(struct delivery_log *log, struct stamp started, struct stamp stamp)
 {
     (void)slog_line_finish(log->slog, started, stamp, &log->error);
 }
 
-static void put_vat(struct slog_writer *slog, int64_t vat)
+static void put_vat_field(struct slog_writer *slog, int64_t vat)
 {
     char text[VAT_ID_SIZE];
 
@@ -61,7 +61,7 @@ static void put_vat(struct slog_writer *slog, int64_t vat)
     slog_field_text(slog, "vatID", text);
 }
 
-static void put_json(struct slog_writer *slog, const char *name, const char *json)
+static void put_json_field(struct slog_writer *slog, const char *name, const char *json)
 {
     slog_field_raw(slog, name, json, strlen(json));
 }
@@ -84,8 +84,8 @@ void delivery_log_crank_started(struct delivery_log *log, const struct kernel_cr
     slog_field_text(slog, "crankType", crank->type);
     slog_field_integer(slog, "crankNum", crank->number);
     slog_field_text(slog, "messageType", crank->message_type);
-    put_json(slog, "message", crank->message);
-    end_line(log, log->crank_started);
+    put_json_field(slog, "message", crank->message);
+    end_log_line(log, log->crank_started);
 }
 
 void delivery_log_crank_ended(struct delivery_log *log, const struct kernel_crank_end *end)
@@ -96,8 +96,8 @@ void delivery_log_crank_ended(struct delivery_log *log, const struct kernel_cran
         return;
     if (end->cleaned_up != 0) {
         slog_line_begin(slog, "vat-cleanup-complete");
-        put_vat(slog, end->cleaned_up);
-        end_line(log, stamp_now());
+        put_vat_field(slog, end->cleaned_up);
+        end_log_line(log, stamp_now());
     }
     slog_line_begin(slog, "crank-finish");
     slog_field_text(slog, "crankType", end->crank.type);
@@ -105,7 +105,7 @@ void delivery_log_crank_ended(struct delivery_log *log, const struct kernel_cran
     slog_field_integer(slog, "crankNum", end->crank.number);
     slog_field_text(slog, "crankhash", end->crankhash);
     slog_field_text(slog, "activityhash", end->activityhash);
-    finish_line(log, log->crank_started, stamp_now());
+    finish_log_line(log, log->crank_started, stamp_now());
 }
 
 void delivery_log_clist_changed(struct delivery_log *log, const struct kernel_clist_change *change)
@@ -117,10 +117,10 @@ void delivery_log_clist_changed(struct delivery_log *log, const struct kernel_cl
     slog_line_begin(slog, "clist");
     slog_field_integer(slog, "crankNum", log->crank_num);
     slog_field_text(slog, "mode", change->mode);
-    put_vat(slog, change->vat);
+    put_vat_field(slog, change->vat);
     slog_field_text(slog, "kobj", change->kobj);
     slog_field_text(slog, "vobj", change->vobj);
-    end_line(log, stamp_now());
+    end_log_line(log, stamp_now());
 }
 
 void delivery_log_vat_terminated(struct delivery_log *log,
@@ -131,10 +131,10 @@ void delivery_log_vat_terminated(struct delivery_log *log,
     if (!writes_slog(log))
         return;
     slog_line_begin(slog, "terminate");
-    put_vat(slog, termination->vat);
+    put_vat_field(slog, termination->vat);
     slog_field_bool(slog, "shouldReject", termination->reject);
-    put_json(slog, "info", termination->info);
-    end_line(log, stamp_now());
+    put_json_field(slog, "info", termination->info);
+    end_log_line(log, stamp_now());
 }
 
 /* ---- a delivery ---- */
@@ -161,9 +161,9 @@ void delivery_log_sent(struct delivery_log *log, struct stamp sent)
     if (!writes_slog(log))
         return;
     slog_line_delivery(slog, "deliver", &log->common);
-    put_json(slog, "kd", log->report.delivery.kd);
-    put_json(slog, "vd", log->report.delivery.vd);
-    end_line(log, sent);
+    put_json_field(slog, "kd", log->report.delivery.kd);
+    put_json_field(slog, "vd", log->report.delivery.vd);
+    end_log_line(log, sent);
 }
 
 void delivery_log_syscall(struct delivery_log *log, const struct vat_syscall *syscall,
@@ -174,9 +174,9 @@ void delivery_log_syscall(struct delivery_log *log, const struct vat_syscall *sy
     if (!writes_slog(log))
         return;
     slog_line_syscall(slog, "syscall", &log->common, log->syscall_num, syscall->name);
-    put_json(slog, "ksc", texts->ksc);
-    put_json(slog, "vsc", texts->vsc);
-    end_line(log, come);
+    put_json_field(slog, "ksc", texts->ksc);
+    put_json_field(slog, "vsc", texts->vsc);
+    end_log_line(log, come);
 }
 
 void delivery_log_answered(struct delivery_log *log, const struct vat_syscall *syscall,
@@ -190,9 +190,9 @@ void delivery_log_answered(struct delivery_log *log, const struct vat_syscall *s
     report_builder_take_syscall(&log->report, syscall);
     if (slog != NULL) {
         slog_line_syscall(slog, "syscall-result", &log->common, log->syscall_num, syscall->name);
-        put_json(slog, "ksr", texts->ksr);
-        put_json(slog, "vsr", texts->vsr);
-        finish_line(log, come, answered);
+        put_json_field(slog, "ksr", texts->ksr);
+        put_json_field(slog, "vsr", texts->vsr);
+        finish_log_line(log, come, answered);
     }
     log->syscall_num++;
 }
@@ -219,7 +219,7 @@ void delivery_log_console(struct delivery_log *log, const struct vat_console *co
     } else {
         slog_line_console(slog, &log->common, source_of(console), console->level.bytes);
         slog_field_raw(slog, "args", arguments.data, arguments.length);
-        end_line(log, come);
+        end_log_line(log, come);
     }
     buf_free(&arguments);
 }
@@ -236,7 +236,7 @@ void delivery_log_trouble(struct delivery_log *log, const char *problem, unsigne
     slog_field_integer(slog, "deliveryNum", log->common.delivery_num);
     slog_field_text(slog, "problem", problem);
     slog_field_integer(slog, "tries", tries);
-    end_line(log, stamp_now());
+    end_log_line(log, stamp_now());
 }
 
 static void write_result(struct delivery_log *log, const struct delivery_end *end)
@@ -253,7 +253,7 @@ static void write_result(struct delivery_log *log, const struct delivery_end *en
     }
     slog_line_delivery(slog, "deliver-result", &log->common);
     slog_field_raw(slog, "dr", log->dr.data, log->dr.length);
-    finish_line(log, log->report.times.sent, end->returned);
+    finish_log_line(log, log->report.times.sent, end->returned);
 }
 
 int delivery_log_end(struct delivery_log *log, const struct delivery_end *end,

@@ -18,7 +18,7 @@ static int64_t moment_of(struct stamp stamp, bool precise)
 }
 
 /* Whether the worker stamped with this host's CLOCK_MONOTONIC; xsnap-worker does not. */
-static bool is_precise(const struct delivery_times *times, const struct delivery_end *end)
+static bool has_monotonic_stamps(const struct delivery_times *times, const struct delivery_end *end)
 {
     const struct meter *meter = end->meter;
 
@@ -27,7 +27,7 @@ static bool is_precise(const struct delivery_times *times, const struct delivery
             meter->stamps[meter->stamp_count - 1].mono <= end->returned.mono);
 }
 
-static bool clock_was_set(const struct delivery_times *times, const struct delivery_end *end)
+static bool host_clock_was_set(const struct delivery_times *times, const struct delivery_end *end)
 {
     int64_t step =
         (end->returned.real - times->sent.real) * 1000 - (end->returned.mono - times->sent.mono);
@@ -90,7 +90,7 @@ static void fill_without_worker(const struct delivery_times *times, const struct
 int delivery_times_fill(struct delivery_times *times, const struct delivery_end *end,
                         struct delivery_report *report, struct error *error)
 {
-    bool precise = is_precise(times, end);
+    bool precise = has_monotonic_stamps(times, end);
     struct model_delivery delivery = {0};
 
     if (split_delivery(times, end, precise, &delivery, error) != 0)
@@ -102,7 +102,7 @@ int delivery_times_fill(struct delivery_times *times, const struct delivery_end 
     if (delivery.coverage == MODEL_BARE)
         return 0;
     if (delivery.coverage != MODEL_FULL || delivery.clock_changed ||
-        (!precise && clock_was_set(times, end)))
+        (!precise && host_clock_was_set(times, end)))
         fill_without_worker(times, end, report);
     return 0;
 }

@@ -32,20 +32,20 @@ void report_builder_free(struct report_builder *builder)
 /* ---- what the delivery is ---- */
 
 /* Of ["message",TARGET,{"methargs":CAPDATA,"result":PROMISE or null}]. */
-static const json_t *message_of(const json_t *delivery)
+static const json_t *delivered_message(const json_t *delivery)
 {
     return json_array_get(delivery, 2);
 }
 
 static const char *promise_of(const json_t *delivery)
 {
-    return json_string_value(json_object_get(message_of(delivery), "result"));
+    return json_string_value(json_object_get(delivered_message(delivery), "result"));
 }
 
 static void describe_message(struct report_builder *builder)
 {
     const struct kernel_delivery *delivery = &builder->delivery;
-    const json_t *methargs = json_object_get(message_of(delivery->vd_value), "methargs");
+    const json_t *methargs = json_object_get(delivered_message(delivery->vd_value), "methargs");
     const json_t *body = json_object_get(methargs, "body");
     const char *method, *promise = promise_of(delivery->kd_value);
 

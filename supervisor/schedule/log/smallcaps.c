@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-/* A change of all strings in a value, and of the objects that stand for something else. */
+/* How to change the strings of a value, and the objects that stand for something else. */
 struct change {
     json_t *(*text)(const char *text, size_t length);
     const struct smallcaps_names *names; /* NULL: objects are objects */
@@ -46,7 +46,7 @@ static json_t *unescape_text(const char *text, size_t length)
     return json_stringn(text, length);
 }
 
-/* ---- what stands for something else ---- */
+/* ---- references and big integers ---- */
 
 static json_t *make_bigint(const char *digits, struct error *error)
 {
@@ -56,7 +56,7 @@ static json_t *make_bigint(const char *digits, struct error *error)
     json_t *string;
 
     if (*first == '\0' || first[strspn(first, "0123456789")] != '\0') {
-        error_set(error, ERROR_INPUT, "\"@bigint\" wants decimal digits, not \"%.64s\"", digits);
+        error_set(error, ERROR_INPUT, "\"@bigint\" takes decimal digits, not \"%.64s\"", digits);
         return NULL;
     }
     buf_printf(&text, "%s%s", negative ? "" : "+", digits);
@@ -65,7 +65,7 @@ static json_t *make_bigint(const char *digits, struct error *error)
     return string;
 }
 
-/* The slot of that reference, which is appended when there is none yet; -1: no memory. */
+/* Finds or appends the slot of that reference; -1 when memory ran out. */
 static int provide_slot(json_t *slots, const char *reference, size_t *index)
 {
     for (*index = 0; *index < json_array_size(slots); ++*index)
@@ -74,8 +74,8 @@ static int provide_slot(json_t *slots, const char *reference, size_t *index)
     return json_array_append_new(slots, json_string(reference));
 }
 
-/* "$N", or "&N" for a promise: the Nth slot. What is named twice is one slot, as SwingSet
- * has it: a vat that gets two would count two references. */
+/* "$N", or "&N" for a promise: the Nth slot. A reference that is named twice gets one slot, as
+ * in SwingSet: a vat that gets two would count two references. */
 static json_t *make_slot(const struct change *change, const char *kind, const char *name)
 {
     char *reference = NULL, text[24];
@@ -114,13 +114,13 @@ static json_t *make_reference(const struct change *change, const char *kind, con
         if (strcmp(kind, kinds[i]) == 0)
             return make_slot(change, kind, name);
     error_set(change->error, ERROR_INPUT,
-              "\"@%.32s\" is none of \"@vat\", \"@device\", \"@result\" and \"@bigint\"", kind);
+              "\"@%.32s\" is not \"@vat\", \"@device\", \"@result\" or \"@bigint\"", kind);
     return NULL;
 }
 
 /* ---- all of a value ---- */
 
-static json_t *apply(const struct change *change, const json_t *value);
+static json_t *change_value(const struct change *change, const json_t *value);
 
 static json_t *change_array(const struct change *change, const json_t *array)
 {
@@ -130,7 +130,7 @@ static json_t *change_array(const struct change *change, const json_t *array)
 
     json_array_foreach(array, i, element)
     {
-        if (json_array_append_new(changed, apply(change, element)) != 0) {
+        if (json_array_append_new(changed, change_value(change, element)) != 0) {
             json_decref(changed);
             return NULL;
         }
@@ -144,15 +144,15 @@ static int change_member(const struct change *change, json_t *changed, const cha
     json_t *name = change->text(key, strlen(key));
     int result = -1;
 
-    /* A property can be called "#undefined"; its name is no value and stays. */
+    /* A property may be called "#undefined": its name is not a value, and stays. */
     if (name != NULL)
         result = json_object_set_new(changed, json_is_string(name) ? json_string_value(name) : key,
-                                     apply(change, value));
+                                     change_value(change, value));
     json_decref(name);
     return result;
 }
 
-static json_t *change_object(const struct change *change, const json_t *object)
+static json_t *change_members(const struct change *change, const json_t *object)
 {
     json_t *changed;
     const char *key, *name;
@@ -171,14 +171,14 @@ static json_t *change_object(const struct change *change, const json_t *object)
     return changed;
 }
 
-static json_t *apply(const struct change *change, const json_t *value)
+static json_t *change_value(const struct change *change, const json_t *value)
 {
     if (json_is_string(value))
         return change->text(json_string_value(value), json_string_length(value));
     if (json_is_array(value))
         return change_array(change, value);
     if (json_is_object(value))
-        return change_object(change, value);
+        return change_members(change, value);
     return json_incref((json_t *)value);
 }
 
@@ -190,7 +190,7 @@ json_t *smallcaps_encode(const json_t *value, const struct smallcaps_names *name
     json_t *encoded;
 
     error->kind = ERROR_NONE;
-    encoded = apply(&change, value);
+    encoded = change_value(&change, value);
     if (encoded == NULL && error->kind == ERROR_NONE)
         error_memory(error, "a delivery");
     return encoded;
@@ -200,5 +200,5 @@ json_t *smallcaps_decode(const json_t *value)
 {
     const struct change change = {.text = unescape_text};
 
-    return apply(&change, value);
+    return change_value(&change, value);
 }

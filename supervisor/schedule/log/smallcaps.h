@@ -7,13 +7,12 @@
 #include "base/error.h"
 
 /*
- * Smallcaps, the encoding of SwingSet's message bodies: JSON in which a string
- * that begins with a character from '!' to '-' means something else than
- * itself, unless another '!' stands before it.
+ * Smallcaps, the encoding of SwingSet's message bodies: JSON in which a string that begins
+ * with a character from '!' to '-' has a special meaning, unless '!' is put before it.
  * https://github.com/endojs/endo/blob/master/packages/marshal/docs/smallcaps-cheatsheet.md
  */
 
-/* Names what a delivery line refers to. */
+/* Looks up the names in an input line. */
 struct smallcaps_names {
     void *context;
     /*
@@ -25,19 +24,19 @@ struct smallcaps_names {
 };
 
 /*
- * The arguments of a delivery line as they stand in a body, a new reference. Objects
- * of one member named "@vat", "@device" or "@result" become slots, whose references
- * are appended to the array `slots`; {"@bigint":"-12"} becomes a big integer. NULL
- * with ERROR_INPUT or, when memory ran out, ERROR_SYSTEM.
+ * Encodes the arguments of an input line for a body, as a new reference. An object with the
+ * one member "@vat", "@device" or "@result" becomes a slot, whose reference is appended to
+ * the array `slots`; {"@bigint":"-12"} becomes a big integer. NULL with ERROR_INPUT, or
+ * ERROR_SYSTEM when memory ran out.
  */
 json_t *smallcaps_encode(const json_t *value, const struct smallcaps_names *names, json_t *slots,
                          struct error *error);
 
 /*
- * A body's value for people and programs that know only JSON: escapes are taken
- * away, #undefined becomes null, a big integer the string of its digits, and
- * what else JSON cannot say (NaN, slots) stays the string that it is in the body. A new reference;
- * NULL when memory ran out.
+ * Decodes a body's value for people and programs that know only JSON: escapes are removed,
+ * #undefined becomes null, a big integer the string of its digits; other values that JSON
+ * lacks (NaN, slots) stay the strings that they are in the body. A new reference; NULL when
+ * memory ran out.
  */
 json_t *smallcaps_decode(const json_t *value);
 

@@ -30,7 +30,7 @@ struct speculation {
     size_t met_count, met_capacity;
 };
 
-static bool has_stopped(const struct speculation *speculation)
+static bool is_stopped(const struct speculation *speculation)
 {
     return speculation->options.stopped(speculation->options.events.context);
 }
@@ -90,7 +90,7 @@ static bool has_enough(const struct speculation *speculation)
     for (const struct speculative_delivery *speculative = speculation->list; speculative != NULL;
          speculative = speculative->next)
         running += is_running(speculation, speculative);
-    return has_stopped(speculation) || running >= speculation->options.jobs;
+    return is_stopped(speculation) || running >= speculation->options.jobs;
 }
 
 /* ---- predictions ---- */
@@ -190,7 +190,7 @@ static void speculate(struct speculation *speculation, bool current_runs)
 /* A worker has become free before its delivery's turn. */
 static void speculate_further(struct speculation *speculation)
 {
-    if (speculation->current != 0 && !has_stopped(speculation))
+    if (speculation->current != 0 && !is_stopped(speculation))
         speculate(speculation, true);
 }
 
@@ -226,33 +226,33 @@ static void report_lost(struct speculation *speculation, int64_t vat,
 
 /* ---- the warehouse's events: recorded, or passed on to the scheduler ---- */
 
-static void on_ready(void *context, int64_t vat)
+static void speculation_on_ready(void *context, int64_t vat)
 {
     const struct warehouse_listener *events = &((struct speculation *)context)->options.events;
 
     events->ready(events->context, vat);
 }
 
-static void on_saved(void *context, int64_t vat)
+static void speculation_on_saved(void *context, int64_t vat)
 {
     const struct warehouse_listener *events = &((struct speculation *)context)->options.events;
 
     events->saved(events->context, vat);
 }
 
-static void on_failed(void *context, const struct error *error)
+static void speculation_on_failed(void *context, const struct error *error)
 {
     fail_speculation(context, error);
 }
 
-static void on_closed(void *context)
+static void speculation_on_closed(void *context)
 {
     const struct warehouse_listener *events = &((struct speculation *)context)->options.events;
 
     events->closed(events->context);
 }
 
-static void on_sent(void *context, int64_t vat, struct stamp sent)
+static void speculation_on_sent(void *context, int64_t vat, struct stamp sent)
 {
     struct speculation *speculation = context;
     const struct warehouse_listener *events = &speculation->options.events;
@@ -264,8 +264,8 @@ static void on_sent(void *context, int64_t vat, struct stamp sent)
         events->sent(events->context, vat, sent);
 }
 
-static void on_said(void *context, int64_t vat, const struct vat_request *request,
-                    struct stamp come)
+static void speculation_on_said(void *context, int64_t vat, const struct vat_request *request,
+                                struct stamp come)
 {
     struct speculation *speculation = context;
     const struct warehouse_listener *events = &speculation->options.events;
@@ -299,8 +299,8 @@ static void answer_speculative(struct speculation *speculation,
     }
 }
 
-static void on_asked(void *context, int64_t vat, const struct vat_request *request,
-                     struct stamp come)
+static void speculation_on_asked(void *context, int64_t vat, const struct vat_request *request,
+                                 struct stamp come)
 {
     struct speculation *speculation = context;
     const struct warehouse_listener *events = &speculation->options.events;
@@ -312,7 +312,8 @@ static void on_asked(void *context, int64_t vat, const struct vat_request *reque
         events->asked(events->context, vat, request, come);
 }
 
-static void on_answered(void *context, int64_t vat, const struct warehouse_answer *answer)
+static void speculation_on_answered(void *context, int64_t vat,
+                                    const struct warehouse_answer *answer)
 {
     struct speculation *speculation = context;
     struct speculative_delivery *speculative = find_speculative(speculation, vat);
@@ -346,7 +347,7 @@ static void lose_speculative(struct speculation *speculation,
     speculate_further(speculation);
 }
 
-static void on_lost(void *context, int64_t vat, const struct warehouse_loss *loss)
+static void speculation_on_lost(void *context, int64_t vat, const struct warehouse_loss *loss)
 {
     struct speculation *speculation = context;
     struct speculative_delivery *speculative = find_speculative(speculation, vat);
@@ -361,15 +362,15 @@ struct warehouse_listener speculation_listener(struct speculation *speculation)
 {
     return (struct warehouse_listener){
         .context = speculation,
-        .ready = on_ready,
-        .sent = on_sent,
-        .said = on_said,
-        .asked = on_asked,
-        .answered = on_answered,
-        .lost = on_lost,
-        .saved = on_saved,
-        .failed = on_failed,
-        .closed = on_closed,
+        .ready = speculation_on_ready,
+        .sent = speculation_on_sent,
+        .said = speculation_on_said,
+        .asked = speculation_on_asked,
+        .answered = speculation_on_answered,
+        .lost = speculation_on_lost,
+        .saved = speculation_on_saved,
+        .failed = speculation_on_failed,
+        .closed = speculation_on_closed,
     };
 }
 
@@ -377,7 +378,7 @@ struct warehouse_listener speculation_listener(struct speculation *speculation)
 
 static bool goes_on(const struct speculation *speculation, const struct speculative_delivery *taken)
 {
-    return !taken->over && !has_stopped(speculation);
+    return !taken->over && !is_stopped(speculation);
 }
 
 /* The kernel answered differently, so all that the worker did after this is worthless. */
@@ -436,7 +437,7 @@ static void replay_taken(struct speculation *speculation, struct speculative_del
     const size_t count = taken->count;
 
     taken->replaying = true;
-    if (!has_stopped(speculation))
+    if (!is_stopped(speculation))
         events->sent(events->context, taken->vat, taken->sent);
     for (size_t i = 0; i < count && goes_on(speculation, taken); i++)
         replay_request(speculation, taken, &taken->requests[i]);

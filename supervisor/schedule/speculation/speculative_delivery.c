@@ -9,7 +9,7 @@
 /* Limits of one record. */
 enum { REQUESTS_MAX = 4096, BYTES_MAX = 8 * 1024 * 1024 };
 
-static int no_memory(struct error *error)
+static int record_memory_error(struct error *error)
 {
     return error_memory(error, "a speculative delivery");
 }
@@ -68,7 +68,7 @@ static struct recorded_request *record_request(struct speculative_delivery *spec
                                                       speculative->count + 1, sizeof *requests);
 
     if (requests == NULL) {
-        no_memory(error);
+        record_memory_error(error);
         return NULL;
     }
     speculative->requests = requests;
@@ -105,7 +105,7 @@ int speculative_delivery_asked(struct speculative_delivery *speculative,
             kernel_predict_syscall(&speculative->overlay, &request->syscall, &text, &found, error);
     if (result == 0 && found) {
         *answer = kept->answer = buf_string(&text) != NULL ? strdup(text.data) : NULL;
-        result = kept->answer != NULL ? 0 : no_memory(error);
+        result = kept->answer != NULL ? 0 : record_memory_error(error);
         speculative->bytes += text.length;
     }
     speculative->waits = *answer == NULL;
@@ -123,7 +123,7 @@ void speculative_delivery_answered(struct speculative_delivery *speculative, str
 static int copy_text(char **copy, const char *text, struct error *error)
 {
     *copy = text != NULL ? strdup(text) : NULL;
-    return text == NULL || *copy != NULL ? 0 : no_memory(error);
+    return text == NULL || *copy != NULL ? 0 : record_memory_error(error);
 }
 
 int speculative_delivery_ended(struct speculative_delivery *speculative,
@@ -134,7 +134,7 @@ int speculative_delivery_ended(struct speculative_delivery *speculative,
     if (copy_text(&speculative->problem, answer->problem, error) != 0 ||
         copy_text(&speculative->value, answer->value, error) != 0)
         return -1;
-    return meter_copy(&speculative->meter, answer->meter) == 0 ? 0 : no_memory(error);
+    return meter_copy(&speculative->meter, answer->meter) == 0 ? 0 : record_memory_error(error);
 }
 
 int speculative_delivery_lost(struct speculative_delivery *speculative,
