@@ -114,10 +114,9 @@ int active_crank_deliver(struct active_crank *crank, const struct kernel_deliver
 
 /* ---- what the worker does ---- */
 
-int active_crank_sent(struct active_crank *crank, struct stamp sent, struct error *error)
+void active_crank_sent(struct active_crank *crank, struct stamp sent)
 {
     delivery_log_sent(&crank->log, sent);
-    return delivery_log_check(&crank->log, error);
 }
 
 /* Shows a console call to the person at the terminal. */
@@ -139,12 +138,11 @@ static void print_console(const char *vat_name, const struct vat_console *consol
     buf_free(&line);
 }
 
-int active_crank_said(struct active_crank *crank, const struct vat_console *console,
-                      struct stamp come, struct error *error)
+void active_crank_said(struct active_crank *crank, const struct vat_console *console,
+                       struct stamp come)
 {
     delivery_log_console(&crank->log, console, come);
     print_console(warehouse_name(crank->registrar->warehouse, crank->delivery.vat), console);
-    return delivery_log_check(&crank->log, error);
 }
 
 static void answer_vat(struct active_crank *crank, const struct kernel_syscall_texts *texts)
@@ -157,8 +155,8 @@ static void answer_vat(struct active_crank *crank, const struct kernel_syscall_t
     delivery_log_answered(&crank->log, crank->syscall, texts, crank->syscall_come, answered);
 }
 
-int active_crank_asked(struct active_crank *crank, const struct vat_syscall *syscall,
-                       struct stamp come, struct error *error)
+void active_crank_asked(struct active_crank *crank, const struct vat_syscall *syscall,
+                        struct stamp come)
 {
     struct kernel_syscall_texts texts;
     struct error problem;
@@ -171,11 +169,15 @@ int active_crank_asked(struct active_crank *crank, const struct vat_syscall *sys
         break;
     case KERNEL_ILLEGAL:
         crank->route.condemn(crank->route.context, crank->delivery.vat, problem.text);
-        return 0; /* the delivery has ended, and perhaps the next one begun */
+        break;
     case KERNEL_BROKEN:
-        *error = problem;
-        return -1;
+        delivery_log_fail(&crank->log, &problem);
+        break;
     }
+}
+
+int active_crank_check(const struct active_crank *crank, struct error *error)
+{
     return delivery_log_check(&crank->log, error);
 }
 

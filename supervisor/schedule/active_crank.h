@@ -56,13 +56,16 @@ int active_crank_deliver(struct active_crank *crank, const struct kernel_deliver
 
 /* ---- what the worker does in the delivery ---- */
 
-int active_crank_sent(struct active_crank *crank, struct stamp sent, struct error *error);
-int active_crank_said(struct active_crank *crank, const struct vat_console *console,
-                      struct stamp come, struct error *error);
+/* An error stays until active_crank_check(), which the caller calls next. */
+void active_crank_sent(struct active_crank *crank, struct stamp sent);
+void active_crank_said(struct active_crank *crank, const struct vat_console *console,
+                       struct stamp come);
 
-/* Performs a syscall and answers it, or condemns the vat. */
-int active_crank_asked(struct active_crank *crank, const struct vat_syscall *syscall,
-                       struct stamp come, struct error *error);
+/* Performs a syscall and answers it, or condemns the vat, which ends the delivery. */
+void active_crank_asked(struct active_crank *crank, const struct vat_syscall *syscall,
+                        struct stamp come);
+
+int active_crank_check(const struct active_crank *crank, struct error *error);
 
 /* ---- how it ends ---- */
 

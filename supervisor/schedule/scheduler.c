@@ -291,17 +291,10 @@ static void describe_work(const struct scheduler *scheduler, enum retry_work wor
 {
     const char *name = warehouse_name(scheduler->warehouse, vat);
 
-    switch (work) {
-    case RETRY_DELIVERY:
+    if (work == RETRY_DELIVERY)
         snprintf(text, size, "vat %s, crank %" PRId64, name, scheduler->crank.delivery.crank_num);
-        break;
-    case RETRY_SNAPSHOT:
-        snprintf(text, size, "vat %s, its snapshot", name);
-        break;
-    case RETRY_START:
-        snprintf(text, size, "vat %s, its start", name);
-        break;
-    }
+    else
+        snprintf(text, size, "vat %s, its %s", name, work == RETRY_SNAPSHOT ? "snapshot" : "start");
 }
 
 /* Keeps the whole cranks before this one, but for a store whose new vats have not all started. */
@@ -342,38 +335,43 @@ static void retry_after_loss(struct scheduler *scheduler, int64_t vat, const cha
         warehouse_bring(scheduler->warehouse, vat);
 }
 
-/* ---- the worker's events in a delivery ---- */
+/* ---- the worker's events in a delivery, which is the active crank's ---- */
+
+static void check_crank(struct scheduler *scheduler)
+{
+    struct error error;
+
+    if (active_crank_check(&scheduler->crank, &error) != 0)
+        fail_scheduler(scheduler, &error);
+}
 
 static void scheduler_on_sent(void *context, int64_t vat, struct stamp sent)
 {
     struct scheduler *scheduler = context;
-    struct error error;
 
-    (void)vat; /* the active crank's */
-    if (active_crank_sent(&scheduler->crank, sent, &error) != 0)
-        fail_scheduler(scheduler, &error);
+    (void)vat;
+    active_crank_sent(&scheduler->crank, sent);
+    check_crank(scheduler);
 }
 
 static void scheduler_on_said(void *context, int64_t vat, const struct vat_request *request,
                               struct stamp come)
 {
     struct scheduler *scheduler = context;
-    struct error error;
 
     (void)vat;
-    if (active_crank_said(&scheduler->crank, &request->console, come, &error) != 0)
-        fail_scheduler(scheduler, &error);
+    active_crank_said(&scheduler->crank, &request->console, come);
+    check_crank(scheduler);
 }
 
 static void scheduler_on_asked(void *context, int64_t vat, const struct vat_request *request,
                                struct stamp come)
 {
     struct scheduler *scheduler = context;
-    struct error error;
 
     (void)vat;
-    if (active_crank_asked(&scheduler->crank, &request->syscall, come, &error) != 0)
-        fail_scheduler(scheduler, &error);
+    active_crank_asked(&scheduler->crank, &request->syscall, come);
+    check_crank(scheduler);
 }
 
 static void scheduler_on_answered(void *context, int64_t vat, const struct warehouse_answer *answer)
@@ -438,22 +436,6 @@ static int open_kernel(struct scheduler *scheduler, struct error *error)
     return scheduler->registrar.kernel != NULL ? 0 : -1;
 }
 
-static struct warehouse_listener scheduler_events(struct scheduler *scheduler)
-{
-    return (struct warehouse_listener){
-        .context = scheduler,
-        .ready = scheduler_on_ready,
-        .sent = scheduler_on_sent,
-        .said = scheduler_on_said,
-        .asked = scheduler_on_asked,
-        .answered = scheduler_on_answered,
-        .lost = scheduler_on_lost,
-        .saved = scheduler_on_saved,
-        .failed = scheduler_on_failed,
-        .closed = scheduler_on_closed,
-    };
-}
-
 static int open_warehouse(struct scheduler *scheduler, const struct warehouse_listener *listener,
                           struct error *error)
 {
@@ -473,43 +455,56 @@ static int open_warehouse(struct scheduler *scheduler, const struct warehouse_li
     return scheduler->warehouse != NULL ? 0 : -1;
 }
 
-static int open_direct(struct scheduler *scheduler, struct error *error)
+/* With several jobs, speculation sits between the scheduler and the warehouse. */
+static int open_speculation(struct scheduler *scheduler, const struct warehouse_listener *events,
+                            struct error *error)
 {
-    const struct warehouse_listener events = scheduler_events(scheduler);
+    const struct speculation_options options = {
+        .store = scheduler->options.store,
+        .kernel = scheduler->registrar.kernel,
+        .jobs = scheduler->options.jobs,
+        .source = scheduler->options.upcoming,
+        .events = *events,
+        .stopped = scheduler_has_stopped,
+    };
+    struct warehouse_listener listener;
 
+    scheduler->speculation = speculation_new(&options, error);
+    if (scheduler->speculation == NULL)
+        return -1;
+    listener = speculation_listener(scheduler->speculation);
+    if (open_warehouse(scheduler, &listener, error) != 0)
+        return -1;
+    scheduler->crank.route = speculation_route(scheduler->speculation, scheduler->warehouse);
+    return 0;
+}
+
+static int open_route(struct scheduler *scheduler, struct error *error)
+{
+    const struct warehouse_listener events = {
+        .context = scheduler,
+        .ready = scheduler_on_ready,
+        .sent = scheduler_on_sent,
+        .said = scheduler_on_said,
+        .asked = scheduler_on_asked,
+        .answered = scheduler_on_answered,
+        .lost = scheduler_on_lost,
+        .saved = scheduler_on_saved,
+        .failed = scheduler_on_failed,
+        .closed = scheduler_on_closed,
+    };
+
+    if (scheduler->options.jobs > 1)
+        return open_speculation(scheduler, &events, error);
     if (open_warehouse(scheduler, &events, error) != 0)
         return -1;
     scheduler->crank.route = delivery_route_direct(scheduler->warehouse);
     return 0;
 }
 
-static int open_speculating(struct scheduler *scheduler, struct error *error)
-{
-    const struct speculation_options speculation = {
-        .store = scheduler->options.store,
-        .kernel = scheduler->registrar.kernel,
-        .jobs = scheduler->options.jobs,
-        .source = scheduler->options.upcoming,
-        .events = scheduler_events(scheduler),
-        .stopped = scheduler_has_stopped,
-    };
-    struct warehouse_listener events;
-
-    scheduler->speculation = speculation_new(&speculation, error);
-    if (scheduler->speculation == NULL)
-        return -1;
-    events = speculation_listener(scheduler->speculation);
-    if (open_warehouse(scheduler, &events, error) != 0)
-        return -1;
-    scheduler->crank.route = speculation_route(scheduler->speculation, scheduler->warehouse);
-    return 0;
-}
-
 static int open_parts(struct scheduler *scheduler, struct error *error)
 {
-    if (open_kernel(scheduler, error) != 0)
-        return -1;
-    if ((scheduler->options.jobs > 1 ? open_speculating : open_direct)(scheduler, error) != 0)
+    if (open_kernel(scheduler, error) != 0 || open_route(scheduler, error) != 0)
         return -1;
     scheduler->crank.kernel = scheduler->registrar.kernel;
     (void)uv_timer_init(scheduler->options.loop, &scheduler->pause); /* cannot fail in libuv 1 */

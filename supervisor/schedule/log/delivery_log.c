@@ -30,6 +30,12 @@ int delivery_log_check(const struct delivery_log *log, struct error *error)
     return -1;
 }
 
+void delivery_log_fail(struct delivery_log *log, const struct error *error)
+{
+    if (log->error.kind == ERROR_NONE)
+        log->error = *error;
+}
+
 static bool has_failed(const struct delivery_log *log)
 {
     return log->error.kind != ERROR_NONE;

@@ -38,6 +38,9 @@ void delivery_log_free(struct delivery_log *log);
 /* -1 with the first error since delivery_log_init(). */
 int delivery_log_check(const struct delivery_log *log, struct error *error);
 
+/* What the log is about has failed: as an error of the log's own. */
+void delivery_log_fail(struct delivery_log *log, const struct error *error);
+
 /* ---- a crank: as the kernel's listener reports it ---- */
 
 /* The next crank starts at that moment; its first line follows in crank_started(). */

@@ -228,16 +228,16 @@ static void report_lost(struct speculation *speculation, int64_t vat,
 
 static void speculation_on_ready(void *context, int64_t vat)
 {
-    const struct warehouse_listener *events = &((struct speculation *)context)->options.events;
+    struct speculation *speculation = context;
 
-    events->ready(events->context, vat);
+    speculation->options.events.ready(speculation->options.events.context, vat);
 }
 
 static void speculation_on_saved(void *context, int64_t vat)
 {
-    const struct warehouse_listener *events = &((struct speculation *)context)->options.events;
+    struct speculation *speculation = context;
 
-    events->saved(events->context, vat);
+    speculation->options.events.saved(speculation->options.events.context, vat);
 }
 
 static void speculation_on_failed(void *context, const struct error *error)
@@ -247,9 +247,9 @@ static void speculation_on_failed(void *context, const struct error *error)
 
 static void speculation_on_closed(void *context)
 {
-    const struct warehouse_listener *events = &((struct speculation *)context)->options.events;
+    struct speculation *speculation = context;
 
-    events->closed(events->context);
+    speculation->options.events.closed(speculation->options.events.context);
 }
 
 static void speculation_on_sent(void *context, int64_t vat, struct stamp sent)
