@@ -48,7 +48,7 @@ static const int ending_signals[RUN_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
 /* ---- ending ---- */
 
-/* `drop`: without what is not committed yet. */
+/* `drop`: without committing. */
 static void end_run(struct run *run, bool drop)
 {
     run->ending = true;
@@ -182,7 +182,7 @@ static void run_on_message_failed(void *context)
 static void ignore_ending_signals(void)
 {
     for (int i = 0; i < RUN_SIGNALS; i++)
-        (void)signal(ending_signals[i], SIG_IGN); /* fails for no signal of these */
+        (void)signal(ending_signals[i], SIG_IGN); /* cannot fail for these signals */
 }
 
 static void close_handles(struct run *run)
@@ -232,7 +232,7 @@ static int open_run_handles(struct run *run, struct error *error)
     (void)uv_timer_init(&run->loop, &run->progress); /* cannot fail in any libuv 1 */
     run->progress.data = run;
     run->handles_open = true;
-    /* At a terminal the lines themselves show how far it is. */
+    /* At a terminal the lines themselves show the progress. */
     if (!isatty(STDOUT_FILENO))
         (void)uv_timer_start(&run->progress, show_run_progress, PROGRESS_MS, PROGRESS_MS);
     if (result != 0)
@@ -343,7 +343,7 @@ static int open_lines(struct run *run, struct error *error)
     return run_lines_open(&run->lines, error);
 }
 
-/* Runs the loop until all is closed. What failed in setting up is in *error. */
+/* Runs the loop until everything is closed. If setting up failed, *error says why. */
 static void run_loop(struct run *run, int set_up, const struct error *error)
 {
     if (set_up != 0 && run->scheduler == NULL) {
@@ -377,7 +377,7 @@ static void close_run(struct run *run)
     launcher_close(&run->launcher);
     fingerprint_free(&run->fingerprint);
     output_free(&run->output);
-    (void)uv_loop_close(&run->loop); /* nothing is open on it any more */
+    (void)uv_loop_close(&run->loop); /* nothing is open on it */
 }
 
 /* The limit of struct scheduler_options. */

@@ -249,7 +249,7 @@ static void on_input_failed(void *context, const struct error *error)
     fail_lines(context, error);
 }
 
-/* Before waiting for lines, those that have come are delivered and committed. */
+/* Delivers and commits the lines so far before waiting for more. */
 static bool on_input_waiting(void *context)
 {
     struct run_lines *lines = context;
@@ -337,7 +337,7 @@ int run_lines_forget_printed(struct run_lines *lines, struct error *error)
 
 /* ---- beginning and end ---- */
 
-/* Results that are in the store already are printed at once. */
+/* Prints the results that are in the store already. */
 static int print_old_results(struct run_lines *lines, struct error *error)
 {
     if (line_results_tell_again(&lines->results, print_outcome, lines, error) != 0)
@@ -349,7 +349,7 @@ static int print_old_results(struct run_lines *lines, struct error *error)
     return 0;
 }
 
-/* Another file: no result of the one before is waited for. */
+/* Starts another input: the results of the one before are forgotten. */
 static int begin_new_input(struct run_lines *lines, struct error *error)
 {
     if (line_results_clear(&lines->results, error) != 0)
@@ -375,7 +375,7 @@ int run_lines_open(struct run_lines *lines, struct error *error)
 {
     struct kernel *kernel = scheduler_kernel(lines->scheduler);
 
-    (void)uv_idle_init(lines->loop, &lines->turn); /* cannot fail in libuv 1 */
+    (void)uv_idle_init(lines->loop, &lines->turn); /* cannot fail in any libuv 1 */
     lines->turn.data = lines;
     lines->turn_open = true;
     if (open_input(lines, error) != 0 ||

@@ -36,7 +36,7 @@ struct run_options {
     int64_t store_limit;        /* bytes in a vat's own store; 0: none */
     int64_t message_limit;      /* bytes of what a vat sends or stores at a time; 0: none */
     int64_t memory_limit;       /* bytes that a worker may write to; 0: none */
-    uint64_t retries;           /* of a crank, after trouble of the host's */
+    uint64_t retries;           /* of a crank, after a host failure */
     uint64_t timeout_ms;        /* 0: none */
     uint64_t snapshot_interval; /* deliveries; 0: no snapshots */
     uint64_t snapshot_initial;  /* deliveries to a vat before its first snapshot */

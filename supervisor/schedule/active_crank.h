@@ -79,7 +79,7 @@ int active_crank_end_delivery(struct active_crank *crank, const struct delivery_
                               bool snapshot_due, struct kernel_delivery_end *ended,
                               struct delivery_report *report, struct error *error);
 
-/* Drops the crank for a reason of the host's; `tries` of it so far. Its vat's worker is stopped. */
+/* Drops the crank after a host failure, the `tries`th, and stops its vat's worker. */
 int active_crank_drop(struct active_crank *crank, const char *reason, unsigned tries,
                       struct error *error);
 

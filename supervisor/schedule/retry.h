@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /*
- * What to do after trouble of the host's: a worker was killed, hung or could not be
+ * What to do after a host failure: a worker was killed, hung or could not be
  * started. The one place where that is decided. Pure.
  */
 

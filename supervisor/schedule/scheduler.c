@@ -23,10 +23,10 @@ struct scheduler {
     struct startup startup;
 
     bool new_vats; /* nothing is committed before the new vats have started */
-    bool saving;   /* the snapshot behind the last crank is being written */
+    bool saving;   /* the snapshot after the last crank is being written */
     bool failed, closing;
     bool going, more; /* scheduler_go() is running, and has another step to do */
-    unsigned tries;   /* failed in a row: of the crank, a snapshot, or a vat's start */
+    unsigned tries;   /* that failed in a row, of the crank, a snapshot or a vat's start */
     uv_timer_t pause; /* until the crank is tried again */
     uint64_t uncommitted_cranks;
 };
@@ -92,7 +92,7 @@ static void report_idle(struct scheduler *scheduler)
 {
     const bool new_vats = scheduler->new_vats;
 
-    /* Vats that could not be started were reported by now: from here on they are in the store. */
+    /* Vats that cannot be started have been reported by now; the others stay in the store. */
     scheduler->new_vats = scheduler->crank.quiet = false;
     if (!new_vats || scheduler_commit(scheduler) == 0)
         scheduler->listener.idle(scheduler->listener.context);
@@ -131,8 +131,8 @@ static bool run_step(struct scheduler *scheduler)
     return false;
 }
 
-/* A delivery may end within its step, and its end goes on to the next crank from there: a loop,
- * since recursion would make the stack grow with the number of cranks. */
+/* A delivery may end within its step and call this for the next crank: a loop, since recursion
+ * would make the stack grow with the number of cranks. */
 void scheduler_go(struct scheduler *scheduler)
 {
     scheduler->more = true;
@@ -161,7 +161,7 @@ static bool is_snapshot_due(const struct scheduler *scheduler, int64_t vat, int6
                                   warehouse_saved_at(scheduler->warehouse, vat), end);
 }
 
-/* Whether the vat, whose worker has come back, owes a snapshot; then it is being written. */
+/* Has the vat's snapshot written if it is due. Whether it is. */
 static bool write_owed_snapshot(struct scheduler *scheduler, int64_t vat)
 {
     struct kernel_vat described;
@@ -180,8 +180,8 @@ static bool write_owed_snapshot(struct scheduler *scheduler, int64_t vat)
     return due;
 }
 
-/* The vat's deliveries are numbered differently after a snapshot. Its worker restarts from it;
- * nothing goes on before that is ready. */
+/* After a snapshot the vat's deliveries are numbered differently. Its worker restarts from the
+ * snapshot; nothing goes on before it is ready. */
 static void scheduler_on_saved(void *context, int64_t vat)
 {
     struct scheduler *scheduler = context;
@@ -222,7 +222,7 @@ static void scheduler_on_ready(void *context, int64_t vat)
     struct scheduler *scheduler = context;
     const bool starting = !startup_is_over(&scheduler->startup);
 
-    /* Also a worker that comes back after the one that was to write the snapshot was lost. */
+    /* The worker that was to write the snapshot may have been lost, and this one replaces it. */
     if ((starting || scheduler->saving) && write_owed_snapshot(scheduler, vat))
         return;
     if (starting) {
@@ -272,7 +272,7 @@ static void finish_delivery(struct scheduler *scheduler, const struct delivery_e
         go_on_behind_crank(scheduler, end->meter != NULL);
 }
 
-/* ---- trouble of the host's ---- */
+/* ---- host failures ---- */
 
 static void scheduler_on_pause_over(uv_timer_t *timer)
 {
@@ -297,7 +297,7 @@ static void describe_work(const struct scheduler *scheduler, enum retry_work wor
         snprintf(text, size, "vat %s, its %s", name, work == RETRY_SNAPSHOT ? "snapshot" : "start");
 }
 
-/* Keeps the whole cranks before this one, but for a store whose new vats have not all started. */
+/* Commits the whole cranks before this one, unless new vats have not all started yet. */
 static void give_up(struct scheduler *scheduler, const char *work, const char *reason,
                     unsigned tries)
 {
@@ -397,13 +397,13 @@ static void scheduler_on_lost(void *context, int64_t vat, const struct warehouse
         .blame = loss->blame,
     };
 
-    /* What runs while a snapshot is written is no code of the vat's. */
+    /* No code of the vat's runs while its snapshot is written. */
     if (loss->blame == ERROR_SYSTEM || scheduler->saving)
         retry_after_loss(scheduler, vat, loss->reason);
     else if (scheduler->crank.delivering)
         finish_delivery(scheduler, &end);
     else
-        vat_arrived(scheduler, vat); /* its first delivery meets the same, and can report it */
+        vat_arrived(scheduler, vat); /* its first delivery fails the same way and reports it */
 }
 
 static void scheduler_on_failed(void *context, const struct error *error)
@@ -507,7 +507,8 @@ static int open_parts(struct scheduler *scheduler, struct error *error)
     if (open_kernel(scheduler, error) != 0 || open_route(scheduler, error) != 0)
         return -1;
     scheduler->crank.kernel = scheduler->registrar.kernel;
-    (void)uv_timer_init(scheduler->options.loop, &scheduler->pause); /* cannot fail in libuv 1 */
+    (void)uv_timer_init(scheduler->options.loop,
+                        &scheduler->pause); /* cannot fail in any libuv 1 */
     scheduler->pause.data = scheduler;
     return 0;
 }

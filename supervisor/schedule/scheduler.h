@@ -17,7 +17,7 @@ struct speculation_source;
 
 /*
  * Decides what runs next: takes cranks from the kernel one after the other, has their
- * deliveries made by the vats' workers, retries after trouble of the host's, has snapshots
+ * deliveries made by the vats' workers, retries after host failures, has snapshots
  * written when they are due, and commits every so many cranks. Lives on a loop and reports
  * to its owner.
  */
@@ -36,7 +36,7 @@ struct scheduler_options {
     struct snapshot_policy snapshots; /* when vats get them */
     uint64_t reap_interval;      /* deliveries from one bringOutYourDead to the next; 0: none */
     struct kernel_limits limits; /* for new vats */
-    uint64_t retries;            /* of one crank, after trouble of the host's */
+    uint64_t retries;            /* of one crank, after a host failure */
     uint64_t cranks_per_commit;  /* that are committed together; at least 1 */
     uint64_t max_workers;        /* at a time; 0: one for each vat */
     uint64_t jobs; /* deliveries under way at a time; at least 1. Must be 1 with max_workers and

@@ -74,7 +74,7 @@ void delivery_log_answered(struct delivery_log *log, const struct vat_syscall *s
 void delivery_log_console(struct delivery_log *log, const struct vat_console *console,
                           struct stamp come);
 
-/* The delivery failed for a reason of the host's and is dropped; `tries` of it so far. */
+/* A host failure interrupted the delivery, which is dropped; the `tries`th time. */
 void delivery_log_trouble(struct delivery_log *log, const char *problem, unsigned tries);
 
 /* The delivery has ended. Fills the report, which is valid until the next begin. */

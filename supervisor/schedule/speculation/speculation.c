@@ -16,17 +16,17 @@ struct speculation {
     struct speculation_options options;
     struct warehouse *warehouse;
     struct speculation_trust trust;
-    struct speculative_delivery *list;  /* of different vats, the newest first; owned */
-    struct speculative_delivery *taken; /* has its turn; owned; NULL: it was not predicted */
+    struct speculative_delivery *list;  /* one a vat at most, the newest first; owned */
+    struct speculative_delivery *taken; /* the one that has its turn; owned, or NULL */
     int64_t current;                    /* the vat whose delivery has its turn; 0: none has */
 
-    const struct recorded_request *replayed; /* the scheduler is handling it; NULL: none */
-    bool differs;                            /* from its recorded answer: the kernel's */
+    const struct recorded_request *replayed; /* the request that is being replayed, or NULL */
+    bool differs;                            /* the kernel's answer to it, from the recorded one */
 
-    /* Of the search for predictions that is under way. */
+    /* While looking for deliveries to predict: */
     bool current_runs; /* a worker is busy with the current delivery */
-    size_t upcoming;   /* index of the message */
-    int64_t *met;      /* vats, so far */
+    size_t upcoming;   /* index of the upcoming message */
+    int64_t *met;      /* vats with an item so far; owned */
     size_t met_count, met_capacity;
 };
 
@@ -40,7 +40,7 @@ static void fail_speculation(struct speculation *speculation, const struct error
     speculation->options.events.failed(speculation->options.events.context, error);
 }
 
-/* ---- those that are under way ---- */
+/* ---- speculative deliveries under way ---- */
 
 /* NULL: the vat has none. */
 static struct speculative_delivery *find_speculative(const struct speculation *speculation,
@@ -95,7 +95,7 @@ static bool has_enough(const struct speculation *speculation)
 
 /* ---- predictions ---- */
 
-/* Also when memory ran out: then the vat is passed over. */
+/* Whether the vat had an item before. True also if memory ran out: the vat is skipped. */
 static bool has_met(struct speculation *speculation, int64_t vat)
 {
     int64_t *met;
@@ -112,7 +112,7 @@ static bool has_met(struct speculation *speculation, int64_t vat)
     return false;
 }
 
-/* Only a vat's first item can be predicted: the others depend on what comes of it. */
+/* Only a vat's first item can be predicted: the others depend on its outcome. */
 static enum kernel_interest interest_in(void *context, int64_t vat)
 {
     struct speculation *speculation = context;
@@ -134,7 +134,7 @@ static void begin_speculative(void *context, const struct kernel_delivery *deliv
         speculative_delivery_new(speculation->options.store, delivery);
 
     if (speculative == NULL)
-        return; /* it can wait for its turn */
+        return; /* no memory: the delivery waits for its turn */
     speculative->next = speculation->list;
     speculation->list = speculative;
     warehouse_deliver_ahead(speculation->warehouse, speculative->vat, speculative->vd);
@@ -187,7 +187,7 @@ static void speculate(struct speculation *speculation, bool current_runs)
         fail_speculation(speculation, &error);
 }
 
-/* A worker has become free before its delivery's turn. */
+/* A speculative delivery ended or waits, so its processor is free for another. */
 static void speculate_further(struct speculation *speculation)
 {
     if (speculation->current != 0 && !is_stopped(speculation))
@@ -328,7 +328,7 @@ static void speculation_on_answered(void *context, int64_t vat,
     speculate_further(speculation);
 }
 
-/* A failure of the host's is ignored until the delivery's turn: it may not happen again. */
+/* Host failures are ignored until the delivery's turn: they may not happen again. */
 static void lose_speculative(struct speculation *speculation,
                              struct speculative_delivery *speculative,
                              const struct warehouse_loss *loss)
@@ -381,7 +381,7 @@ static bool goes_on(const struct speculation *speculation, const struct speculat
     return !taken->over && !is_stopped(speculation);
 }
 
-/* The kernel answered differently, so all that the worker did after this is worthless. */
+/* The kernel answered differently, so what the worker did after that is void. */
 static void report_difference(struct speculation *speculation, int64_t vat)
 {
     const struct warehouse_loss loss = {
@@ -430,7 +430,7 @@ static void replay_end(struct speculation *speculation, const struct speculative
         report_answered(speculation, taken->vat, &answer);
 }
 
-/* Where the delivery has not ended yet, its worker goes on with it. */
+/* If the delivery has not ended, its worker continues it after the replay. */
 static void replay_taken(struct speculation *speculation, struct speculative_delivery *taken)
 {
     const struct warehouse_listener *events = &speculation->options.events;
@@ -448,7 +448,7 @@ static void replay_taken(struct speculation *speculation, struct speculative_del
         speculative_delivery_free(taken);
 }
 
-/* The worker is where the delivery left it, or the delivery cost the worker. */
+/* Whether the worker is in the state after the delivery, or was lost by it. */
 static bool is_whole(const struct speculation *speculation,
                      const struct speculative_delivery *speculative)
 {
@@ -467,7 +467,7 @@ static void judge_prediction(struct speculation *speculation,
                                 speculative->position - (saved_at > 0 ? saved_at : 0));
 }
 
-/* The speculative delivery, if it is this one; otherwise what was done instead is dropped. */
+/* The vat's speculative delivery if it is this delivery; if not, it is dropped. */
 static struct speculative_delivery *take_speculative(struct speculation *speculation,
                                                      const struct kernel_delivery *delivery)
 {
@@ -518,7 +518,7 @@ static struct stamp reply_or_compare(void *context, int64_t vat, struct iovec an
     return warehouse_reply(speculation->warehouse, vat, answer);
 }
 
-/* A worker that has gone on from the illegal syscall is ended with its vat. */
+/* A worker that has finished its delivery, past the illegal syscall, is ended with its vat. */
 static void condemn_or_end(void *context, int64_t vat, const char *reason)
 {
     struct speculation *speculation = context;
