@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/replay/replay.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "supervisor/replay/any_source.h"
 #include "supervisor/replay/recording_file.h"
 #include "supervisor/replay/replay_children.h"
+#include "supervisor/replay/replay_list.h"
 #include "supervisor/replay/replay_options.h"
 #include "supervisor/replay/replay_output.h"
 #include "supervisor/replay/replay_recording.h"
 #include "supervisor/replay/replay_run.h"
 #include "supervisor/replay/source/store_source.h"
+#include "supervisor/replay/source/swing_source.h"
 
 static int exit_status(struct replay_result *const *results, size_t count)
 {
@@ -60,36 +64,85 @@ static int replay_here(const struct replay_options *options, struct error *error
 
 /* ---- in several ---- */
 
-enum { PART_SIZE = 64 };
+enum { NAME_SIZE = 80 };
+
+/* The jobs' options, in memory of their own. */
+struct jobs {
+    struct replay_job *jobs;
+    char (*names)[NAME_SIZE];
+    size_t count;
+};
+
+static int make_room(struct jobs *jobs, size_t count, struct error *error)
+{
+    jobs->count = count;
+    jobs->jobs = calloc(count, sizeof *jobs->jobs);
+    jobs->names = calloc(count, sizeof *jobs->names);
+    if (jobs->jobs == NULL || jobs->names == NULL)
+        return error_memory(error, "the parts of the replay");
+    for (size_t i = 0; i < count; i++)
+        jobs->jobs[i].options[0] = jobs->names[i];
+    return 0;
+}
+
+/* Each reads all of the source, and has some of its vats. */
+static int share_vats(struct jobs *jobs, size_t count, struct error *error)
+{
+    if (make_room(jobs, count, error) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        snprintf(jobs->names[i], NAME_SIZE, "--part=%zu/%zu", i, count);
+    return 0;
+}
+
+/* Each has a span to itself. */
+static int share_spans(struct jobs *jobs, const struct replay_options *options, struct error *error)
+{
+    struct replay_source *source = any_source_open(options, error);
+    const struct swing_spans *spans;
+    int result;
+
+    if (source == NULL)
+        return -1;
+    spans = swing_source_spans(source);
+    result = make_room(jobs, spans->count, error);
+    for (size_t i = 0; result == 0 && i < spans->count; i++) {
+        const struct swing_span *span = &spans->spans[i];
+
+        snprintf(jobs->names[i], NAME_SIZE, "--only=%.40s:%" PRId64, span->vat_id, span->start);
+        jobs->jobs[i].options[1] = "--part=0/1";
+        jobs->jobs[i].weight = span->items;
+    }
+    if (result == 0 && spans->count == 0)
+        result = error_set(error, ERROR_INPUT, "%s: there is no such span in it", source->name);
+    source->operations->close(source);
+    return result;
+}
 
 static int replay_in_parts(const struct replay_options *options, int argc, char **argv,
                            struct error *error)
 {
-    struct replay_job *jobs = calloc(options->jobs, sizeof *jobs);
-    char(*names)[PART_SIZE] = calloc(options->jobs, sizeof *names);
-    const struct replay_children children = {
-        .jobs = jobs,
-        .job_count = options->jobs,
-        .at_once = options->jobs,
-        .argc = argc,
-        .argv = argv,
-    };
     struct replay_parts parts = {0};
-    int status = -1;
+    struct jobs jobs = {0};
+    int status = any_source_is_swing_store(options) ? share_spans(&jobs, options, error)
+                                                    : share_vats(&jobs, options->jobs, error);
 
-    if (jobs == NULL || names == NULL) {
-        error_memory(error, "the parts of the replay");
-    } else {
-        for (size_t i = 0; i < options->jobs; i++) {
-            snprintf(names[i], sizeof names[i], "--part=%zu/%zu", i, (size_t)options->jobs);
-            jobs[i].options[0] = names[i];
-        }
-        if (replay_children_run(&parts, &children, error) == 0)
-            status = print(options, parts.results, parts.count, error);
+    if (status == 0) {
+        const struct replay_children children = {
+            .jobs = jobs.jobs,
+            .job_count = jobs.count,
+            .at_once = options->jobs,
+            .argc = argc,
+            .argv = argv,
+        };
+
+        status = replay_children_run(&parts, &children, error);
     }
+    if (status == 0)
+        status = print(options, parts.results, parts.count, error);
     replay_parts_free(&parts);
-    free(names);
-    free(jobs);
+    free(jobs.jobs);
+    free(jobs.names);
     return status;
 }
 
@@ -100,6 +153,8 @@ static int do_as_asked(const struct replay_options *options, int argc, char **ar
 {
     if (options->export != NULL)
         return store_source_export(options->store, options->stored_vat, options->export, error);
+    if (options->list)
+        return replay_list(options, error);
     if (options->is_part)
         return replay_children_join(error) == 0 ? replay_here(options, error) : -1;
     if (options->store == NULL && options->source_count == 1 &&

@@ -2,6 +2,7 @@
 #include "supervisor/replay/replay_delivery.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "proto/command.h"
 #include "slog/model/describe.h"
@@ -22,13 +23,16 @@ static bool can_start(struct replay_vat *vat, const struct source_event *event)
 
 static int start_worker(struct replay_vat *vat, struct error *error)
 {
+    /* What goes on from a snapshot of unknown make is a vat of SwingSet's. */
+    static const char any[SCAN_PADDING * 2] = "{\"moduleFormat\":\"endoZipBase64\"}";
     const struct replay_owner owner = replay_vat_owner(vat);
     const struct buf *json = &vat->bundle.json;
+    const struct scan_span bundle = json->length > 0 ? (struct scan_span){json->data, json->length}
+                                                     : (struct scan_span){any, strlen(any)};
     struct replay_worker *worker = &vat->worker;
     int result;
 
-    if (vat_runtime_choose(worker->host->runtimes, (struct scan_span){json->data, json->length},
-                           &worker->runtime, error) != 0)
+    if (vat_runtime_choose(worker->host->runtimes, bundle, &worker->runtime, error) != 0)
         return error->kind == ERROR_INPUT ? replay_vat_skip(vat, "%s", error->text) : -1;
     if (vat->state == REPLAY_FRESH)
         result = replay_worker_start(worker, &owner, error);
@@ -186,6 +190,8 @@ int replay_delivery(struct replay_vat *vat, const struct source_event *event, st
         return -1;
     if (vat->state != REPLAY_LIVE)
         return 0;
+    if (vat->result.first_num == 0)
+        vat->result.first_num = event->delivery_num;
     vat->result.delivery_num = event->delivery_num;
     buf_clear(&vat->result.description);
     describe_delivery(event->delivery->delivery, &vat->result.description);

@@ -53,6 +53,15 @@ enum {
     OPTION_JOBS,
     OPTION_SANDBOX,
     OPTION_PART,
+    OPTION_ONLY,
+    OPTION_SPAN,
+    OPTION_FROM,
+    OPTION_TO,
+    OPTION_LIST,
+    OPTION_WORKER,
+    OPTION_LOCKDOWN,
+    OPTION_SUPERVISOR,
+    OPTION_SNAPSHOTS,
     OPTION_JSON,
     OPTION_HELP
 };
@@ -70,8 +79,18 @@ static const struct option long_options[] = {
     {"max-instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
     {"delivery-timeout", required_argument, NULL, OPTION_TIMEOUT},
     {"jobs", required_argument, NULL, OPTION_JOBS},
+    {"parallel", required_argument, NULL, OPTION_JOBS},
+    {"span", required_argument, NULL, OPTION_SPAN},
+    {"from", required_argument, NULL, OPTION_FROM},
+    {"to", required_argument, NULL, OPTION_TO},
+    {"list", no_argument, NULL, OPTION_LIST},
+    {"worker", required_argument, NULL, OPTION_WORKER},
+    {"lockdown", required_argument, NULL, OPTION_LOCKDOWN},
+    {"supervisor", required_argument, NULL, OPTION_SUPERVISOR},
+    {"snapshots", required_argument, NULL, OPTION_SNAPSHOTS},
     {"sandbox", required_argument, NULL, OPTION_SANDBOX},
     {"part", required_argument, NULL, OPTION_PART}, /* replay_children.h; not for users */
+    {"only", required_argument, NULL, OPTION_ONLY}, /* likewise */
     {"json", no_argument, NULL, OPTION_JSON},
     {"help", no_argument, NULL, OPTION_HELP},
     {0},
@@ -98,10 +117,69 @@ static int take_part(struct replay_options *options, const char *value, struct e
     return 0;
 }
 
+/* VAT:START, a span of a swing-store. */
+static int take_only(struct replay_options *options, char *value, struct error *error)
+{
+    char *colon = strchr(value, ':');
+    uint64_t span;
+
+    if (colon == NULL || !number_read(colon + 1, INT64_MAX, &span))
+        return error_set(error, ERROR_USAGE, "--only %s: not VAT:START", value);
+    *colon = '\0';
+    options->only = value;
+    options->selection.span = (int64_t)span;
+    return 0;
+}
+
+static int take_place(const char *option, const char *value, int64_t *place, struct error *error)
+{
+    uint64_t number;
+
+    if (number_option(option, value, 0, INT64_MAX, &number, error) != 0)
+        return -1;
+    *place = (int64_t)number;
+    return 0;
+}
+
+/* Options that say what of the source is replayed, and with what. 1: it is none of these. */
+static int take_selection(struct replay_options *options, int option, struct error *error)
+{
+    switch (option) {
+    case OPTION_ONLY:
+        return take_only(options, optarg, error);
+    case OPTION_SPAN:
+        /* A part's own span stays. */
+        return options->only != NULL
+                   ? 0
+                   : take_place("--span", optarg, &options->selection.span, error);
+    case OPTION_FROM:
+        return take_place("--from", optarg, &options->selection.from, error);
+    case OPTION_TO:
+        return take_place("--to", optarg, &options->selection.to, error);
+    case OPTION_WORKER:
+        options->worker = optarg;
+        return 0;
+    case OPTION_LOCKDOWN:
+        options->lockdown = optarg;
+        return 0;
+    case OPTION_SUPERVISOR:
+        options->supervisor = optarg;
+        return 0;
+    case OPTION_SNAPSHOTS:
+        options->snapshots = optarg;
+        return 0;
+    default:
+        return 1;
+    }
+}
+
 static int take_option(void *context, int option, struct error *error)
 {
     struct replay_options *options = context;
+    int taken = take_selection(options, option, error);
 
+    if (taken <= 0)
+        return taken;
     switch (option) {
     case OPTION_VAT:
         return add(&options->vats, &options->vat_count, optarg, error);
@@ -129,6 +207,9 @@ static int take_option(void *context, int option, struct error *error)
         return number_option("--jobs", optarg, 1, JOBS_MAX, &options->jobs, error);
     case OPTION_SANDBOX:
         return option_take_sandbox(optarg, &options->sandbox, error);
+    case OPTION_LIST:
+        options->list = true;
+        return 0;
     case OPTION_PART:
         return take_part(options, optarg, error);
     case OPTION_JSON:
@@ -155,7 +236,9 @@ static bool is_file(const char *path)
 {
     struct stat status;
 
-    return stat(path, &status) != 0 ? strcmp(path, "-") != 0 : S_ISREG(status.st_mode);
+    if (stat(path, &status) != 0)
+        return strcmp(path, "-") != 0;
+    return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode);
 }
 
 static int check_sources(struct replay_options *options, struct error *error)
@@ -173,6 +256,12 @@ static int check(struct replay_options *options, int argc, char **argv, struct e
 {
     if (options->help)
         return 0;
+    options->selection.vats = options->only != NULL ? &options->only : options->vats;
+    options->selection.vat_count = options->only != NULL ? 1 : options->vat_count;
+    if (options->worker != NULL && options->counted)
+        return error_set(error, ERROR_USAGE, "--worker runs without the counter");
+    if ((options->lockdown == NULL) != (options->supervisor == NULL))
+        return error_set(error, ERROR_USAGE, "--lockdown and --supervisor go together");
     if (options->instruction_limit > 0 && !options->counted)
         return error_set(error, ERROR_USAGE, "--max-instructions wants --counter qemu");
     if (options->store != NULL)
@@ -191,6 +280,7 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv, 
         .timeout_ms = OPTION_TIMEOUT_MS_DEFAULT,
         .jobs = 1,
         .part_count = 1,
+        .selection = {.span = -1, .to = INT64_MAX},
     };
     if (option_take_all(argc, argv, long_options, take_option, options, error) != 0)
         return -1;

@@ -8,12 +8,14 @@
 
 #include "base/error.h"
 #include "supervisor/process/confinement.h"
+#include "supervisor/replay/source/selection.h"
 
 /* The command line of `gaspipe replay`. Strings are borrowed from argv. */
 struct replay_options {
     char **vats; /* IDs or names; owned array; none: all vats */
     size_t vat_count;
-    char **bundles; /* paths; owned array */
+    struct source_selection selection; /* with those vats */
+    char **bundles;                    /* paths; owned array */
     size_t bundle_count;
     char **sources; /* paths, or "-"; borrowed from argv; none with `store` */
     size_t source_count;
@@ -21,14 +23,19 @@ struct replay_options {
     const char *stored_vat; /* ID or name of the vat in it */
     const char *export;     /* where its transcript is written to instead of replayed; NULL: not */
     bool from_start;        /* not from the last snapshot */
-    bool counted;           /* under QEMU with the counter */
+    bool list;              /* tell what the source holds, and replay nothing */
+    const char *worker;     /* path of another worker; NULL: ours */
+    const char *lockdown, *supervisor; /* paths of SwingSet's runtime; NULL: as recorded, or ours */
+    const char *snapshots;             /* folder of archived snapshots; NULL: none */
+    bool counted;                      /* under QEMU with the counter */
     enum confinement_level sandbox;
     bool json;
     bool help;
     uint32_t compute_limit;     /* computrons for each delivery; 0: none */
     uint64_t instruction_limit; /* machine instructions for each delivery; 0: none */
     uint64_t timeout_ms;        /* for a delivery; 0: none */
-    uint64_t jobs;              /* vats that are replayed at the same time; at least 1 */
+    uint64_t jobs;              /* vats or spans that are replayed at the same time; at least 1 */
+    char *only;                 /* the one vat of a part that is a span; NULL: none */
     bool is_part;               /* of the work of another gaspipe replay; replay_children.h */
     uint64_t part, part_count;  /* which, from 0, and of how many; 0 of 1: all */
 };

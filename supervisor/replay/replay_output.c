@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -62,7 +63,8 @@ static void put_number(struct buf *out, int width, int64_t number, int64_t deliv
         buf_printf(out, " %*s", width, "-");
 }
 
-static void put_vat(struct buf *out, const struct replay_result *vat)
+/* `is_span`: there is more of the same vat. */
+static void put_vat(struct buf *out, const struct replay_result *vat, bool is_span)
 {
     const struct replay_counts *counts = &vat->counts;
 
@@ -78,12 +80,21 @@ static void put_vat(struct buf *out, const struct replay_result *vat)
                    counts->deliveries > 0 ? "same, then not replayed" : "not replayed", vat->why);
     else
         buf_append_string(out, "same");
+    if (is_span && counts->deliveries > 0)
+        buf_printf(out, ", deliveries %" PRId64 " to %" PRId64, vat->first_num, vat->delivery_num);
     if (counts->cut > 0)
         buf_printf(out, "; %" PRId64 " not finished in the recording", counts->cut);
     buf_append_byte(out, '\n');
 }
 
 /* ---- all of it ---- */
+
+/* Whether the result is of the same vat as the one before it, which is replayed span by span. */
+static bool continues(struct replay_result *const *results, size_t index)
+{
+    return index > 0 && strcmp(results[index]->id, results[index - 1]->id) == 0 &&
+           strcmp(results[index]->name, results[index - 1]->name) == 0;
+}
 
 struct sum {
     struct replay_counts counts;
@@ -92,9 +103,10 @@ struct sum {
 
 static struct sum sum_up(struct replay_result *const *results, size_t count)
 {
-    struct sum sum = {.vats = count};
+    struct sum sum = {0};
 
     for (size_t i = 0; i < count; i++) {
+        sum.vats += !continues(results, i);
         sum.differ += results[i]->status == REPLAY_DIFFERS;
         sum.skipped += results[i]->status == REPLAY_SKIPPED;
         replay_counts_add(&sum.counts, &results[i]->counts);
@@ -131,7 +143,8 @@ static void put_text(struct buf *out, struct replay_result *const *results, size
     buf_printf(out, "%-6s %-*s %10s %9s %14s %15s\n", "vat", NAME_WIDTH, "name", "deliveries",
                "syscalls", "computrons", "instructions");
     for (size_t i = 0; i < count; i++)
-        put_vat(out, results[i]);
+        put_vat(out, results[i],
+                continues(results, i) || (i + 1 < count && continues(results, i + 1)));
     put_sum(out, &sum);
 }
 

@@ -98,7 +98,8 @@ void replay_result_put_vat(struct buf *out, const struct replay_result *result)
     put_text(out, "status", status_names[result->status]);
     put_text(out, "why", result->status == REPLAY_SKIPPED ? result->why : "");
     replay_counts_put(out, &result->counts);
-    buf_append_string(out, "}\n");
+    buf_printf(out, ",\"from\":%" PRId64 ",\"to\":%" PRId64 "}\n", result->first_num,
+               result->delivery_num);
 }
 
 /* ---- out of JSON ---- */
@@ -153,6 +154,8 @@ static int take_vat(struct replay_result *result, const json_t *line)
     if (status < 0 || !json_is_string(why))
         return -1;
     result->status = (enum replay_status)status;
+    result->first_num = json_integer_value(json_object_get(line, "from"));
+    result->delivery_num = json_integer_value(json_object_get(line, "to"));
     snprintf(result->why, sizeof result->why, "%s", json_string_value(why));
     for (size_t i = 0; i < MEMBERS; i++)
         *count_of(&result->counts, i) = json_integer_value(json_object_get(line, members[i].name));

@@ -37,6 +37,7 @@ struct replay_result {
     char why[REPLAY_WHY_SIZE];
     struct difference difference; /* the first one */
     char *file;                   /* whose line it is in; owned; NULL: there is none */
+    int64_t first_num;            /* the number of the first delivery */
     int64_t delivery_num;         /* of the last delivery */
     struct buf description;       /* of the same */
     struct replay_counts counts;

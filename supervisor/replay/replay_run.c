@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "supervisor/process/fingerprint.h"
+#include "supervisor/replay/any_source.h"
 #include "supervisor/replay/replay_delivery.h"
-#include "supervisor/replay/source/line_source.h"
-#include "supervisor/replay/source/store_source.h"
-#include "supervisor/runtime/warm_start.h"
+
+enum { RUNTIME_SIZE_MAX = 32 << 20 };
 
 static const uint64_t PROGRESS_NANOSECONDS = 5000000000;
 
@@ -21,8 +22,7 @@ struct replay_run {
     bool has_loop;
     struct confinement confinement;
     struct launcher launcher;
-    struct vat_runtimes runtimes;
-    struct warm_starts warm;
+    struct replay_runtime runtime;
     struct fingerprint fingerprint; /* when counted */
     struct replay_context context;
     struct replay_vat **vats;
@@ -72,15 +72,13 @@ static struct replay_vat *add_vat(struct replay_run *run, struct scan_span id, s
 
 static bool is_wanted(const struct replay_run *run, const struct source_event *event)
 {
-    const struct replay_options *options = run->options;
+    const struct source_selection *selection = &run->options->selection;
 
-    if (options->vat_count == 0)
-        return true;
-    for (size_t i = 0; i < options->vat_count; i++)
-        if (scan_is(event->vat_id, options->vats[i]) ||
-            (event->kind == SOURCE_CREATE && scan_is(event->name, options->vats[i])))
+    for (size_t i = 0; i < selection->vat_count; i++)
+        if (scan_is(event->vat_id, selection->vats[i]) ||
+            (event->kind == SOURCE_CREATE && scan_is(event->name, selection->vats[i])))
             return true;
-    return false;
+    return selection->vat_count == 0;
 }
 
 static bool is_there(const struct replay_run *run, const char *name)
@@ -95,13 +93,13 @@ static bool is_there(const struct replay_run *run, const char *name)
 /* Each --vat has to be one, or what was to be checked was not. */
 static int check_vats(const struct replay_run *run, struct error *error)
 {
-    const struct replay_options *options = run->options;
+    const struct source_selection *selection = &run->options->selection;
     const char *source = run->context.source->name;
 
-    for (size_t i = 0; i < options->vat_count; i++)
-        if (!is_there(run, options->vats[i]))
+    for (size_t i = 0; i < selection->vat_count; i++)
+        if (!is_there(run, selection->vats[i]))
             return error_set(error, ERROR_USAGE, "--vat %s: there is no such vat in %s",
-                             options->vats[i], source);
+                             selection->vats[i], source);
     if (run->vat_count == 0)
         return error_set(error, ERROR_INPUT, "%s: there is no vat in it", source);
     return 0;
@@ -152,6 +150,8 @@ static void begin_session(struct replay_run *run, const struct source_event *eve
 static int take_vat_event(struct replay_run *run, struct replay_vat *vat, size_t index,
                           const struct source_event *event, struct error *error)
 {
+    if (event->delivery_num != RECORDED_NONE && event->delivery_num > run->options->selection.to)
+        return 0;
     if (event->kind != SOURCE_DELIVERY)
         return replay_vat_take(vat, event, error);
     if (!is_of_part(run, index))
@@ -186,7 +186,7 @@ static int take_event(struct replay_run *run, const struct source_event *event, 
 
 static int take_events(struct replay_run *run, struct error *error)
 {
-    struct source *source = run->context.source;
+    struct replay_source *source = run->context.source;
     struct source_event event;
     int result;
 
@@ -204,8 +204,12 @@ static int open_launcher(struct replay_run *run, struct error *error)
 {
     const struct replay_options *options = run->options;
 
-    if (confinement_open(&run->confinement, options->sandbox, error) != 0 ||
-        launcher_open(&run->launcher, options->counted, options->compute_limit, error) != 0)
+    if (confinement_open(&run->confinement, options->sandbox, error) != 0)
+        return -1;
+    if (options->worker != NULL
+            ? launcher_open_foreign(&run->launcher, options->worker, options->compute_limit,
+                                    error) != 0
+            : launcher_open(&run->launcher, options->counted, options->compute_limit, error) != 0)
         return -1;
     run->launcher.confinement = &run->confinement;
     run->launcher.instruction_limit = options->instruction_limit;
@@ -214,15 +218,25 @@ static int open_launcher(struct replay_run *run, struct error *error)
     return fingerprint_take_launcher(&run->fingerprint, &run->launcher, error);
 }
 
-static int open_source(struct replay_run *run, struct error *error)
+/* --lockdown and --supervisor. */
+static int load_runtime(struct replay_run *run, struct error *error)
 {
     const struct replay_options *options = run->options;
+    struct replay_runtime *runtime = &run->runtime;
+    struct buf lockdown = {0}, supervisor = {0};
+    int result = -1;
 
-    run->context.source =
-        options->store != NULL
-            ? store_source_open(options->store, options->stored_vat, options->from_start, error)
-            : line_source_open(options->sources, options->source_count, error);
-    return run->context.source == NULL ? -1 : 0;
+    run->context.runtime = runtime;
+    if (options->lockdown == NULL)
+        return 0;
+    runtime->is_given = true;
+    if (io_read_file(options->lockdown, RUNTIME_SIZE_MAX, &lockdown, error) == 0 &&
+        io_read_file(options->supervisor, RUNTIME_SIZE_MAX, &supervisor, error) == 0)
+        result = vat_runtimes_set(&runtime->runtimes, options->supervisor, &lockdown, &supervisor,
+                                  error);
+    buf_free(&lockdown);
+    buf_free(&supervisor);
+    return result;
 }
 
 static int open_all(struct replay_run *run, struct error *error)
@@ -237,18 +251,20 @@ static int open_all(struct replay_run *run, struct error *error)
     run->context.host = (struct replay_host){
         .loop = &run->loop,
         .launcher = &run->launcher,
-        .runtimes = &run->runtimes,
-        .warm = &run->warm,
+        .runtimes = &run->runtime.runtimes,
+        .warm = &run->runtime.warm,
         .timeout_ms = options->timeout_ms,
     };
-    if (open_launcher(run, error) != 0 ||
+    run->context.snapshots = options->snapshots;
+    if (open_launcher(run, error) != 0 || load_runtime(run, error) != 0 ||
         replay_bundles_read(&run->context.bundles, options->bundles, options->bundle_count,
                             error) != 0)
         return -1;
     /* Counts that were taken from the start and from a snapshot are not alike. */
     if (options->counted && !options->from_start)
         run->context.rules.fingerprint = run->fingerprint.hash;
-    return open_source(run, error);
+    run->context.source = any_source_open(options, error);
+    return run->context.source == NULL ? -1 : 0;
 }
 
 /* The results of the vats that were this part's to replay. */
@@ -306,8 +322,9 @@ void replay_run_free(struct replay_run *run)
     if (run->context.source != NULL)
         run->context.source->operations->close(run->context.source);
     replay_bundles_free(&run->context.bundles);
-    vat_runtimes_free(&run->runtimes);
-    warm_starts_free(&run->warm);
+    vat_runtimes_free(&run->runtime.runtimes);
+    warm_starts_free(&run->runtime.warm);
+    buf_free(&run->runtime.ids);
     fingerprint_free(&run->fingerprint);
     launcher_close(&run->launcher);
     if (run->has_loop) {

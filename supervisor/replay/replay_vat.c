@@ -12,6 +12,7 @@
 #include "slog/model/describe.h"
 #include "supervisor/process/fingerprint.h"
 #include "supervisor/replay/bundle_check.h"
+#include "supervisor/replay/source/snapshot_file.h"
 
 struct replay_vat *replay_vat_new(struct scan_span id, const struct replay_context *context,
                                   struct error *error)
@@ -152,6 +153,96 @@ static int take_create(struct replay_vat *vat, const struct source_event *event,
     return 0;
 }
 
+/* Appends the bundle of this ID out of the source or the user's files. */
+static int fetch_bundle(const struct replay_vat *vat, struct scan_span id, struct buf *bundle,
+                        bool *found, struct error *error)
+{
+    struct replay_source *source = vat->context->source;
+    const struct buf *given = replay_bundles_find(&vat->context->bundles, id);
+
+    *found = given != NULL;
+    if (*found)
+        return buf_append(bundle, given->data, given->length) == 0
+                   ? 0
+                   : error_memory(error, "a bundle");
+    if (source->operations->read_bundle == NULL)
+        return 0;
+    return source->operations->read_bundle(source, id, bundle, found, error);
+}
+
+/* The vat's bundle is the one of this ID; where there is none, why is noted. */
+static int use_bundle(struct replay_vat *vat, struct scan_span id, struct error *error)
+{
+    struct buf bundle = {0};
+    bool found;
+    int result = fetch_bundle(vat, id, &bundle, &found, error);
+
+    if (result == 0 && found) {
+        vat->missing[0] = '\0';
+        result =
+            replay_bundle_set(&vat->bundle, (struct scan_span){bundle.data, bundle.length}, error);
+    } else if (result == 0) {
+        buf_free(&vat->bundle.json);
+        snprintf(vat->missing, sizeof vat->missing,
+                 "its bundle is not there; give it with --bundle: %.*s",
+                 (int)(id.length < 140 ? id.length : 140), id.at);
+    }
+    buf_free(&bundle);
+    return result;
+}
+
+/* Two bundles' IDs out of ["b0-LOCKDOWN","b0-SUPERVISOR"]. */
+static bool split_ids(struct scan_span ids, struct scan_span *lockdown,
+                      struct scan_span *supervisor)
+{
+    struct scan_cursor cursor;
+
+    if (!scan_open(ids, '[', &cursor) || scan_element(&cursor, lockdown) != SCAN_FOUND ||
+        scan_element(&cursor, supervisor) != SCAN_FOUND)
+        return false;
+    *lockdown = scan_string(*lockdown);
+    *supervisor = scan_string(*supervisor);
+    return lockdown->at != NULL && supervisor->at != NULL;
+}
+
+/* Loads the runtime that the recorded worker had, where it is there and not loaded yet. */
+static int use_runtime(struct replay_vat *vat, struct scan_span ids, struct error *error)
+{
+    struct replay_runtime *runtime = vat->context->runtime;
+    struct buf lockdown = {0}, supervisor = {0};
+    struct scan_span lockdown_id, supervisor_id;
+    bool has_lockdown, has_supervisor;
+    int result = 0;
+
+    if (runtime->is_given || !split_ids(ids, &lockdown_id, &supervisor_id) ||
+        (runtime->ids.length == ids.length && memcmp(runtime->ids.data, ids.at, ids.length) == 0))
+        return 0;
+    if (fetch_bundle(vat, lockdown_id, &lockdown, &has_lockdown, error) != 0 ||
+        fetch_bundle(vat, supervisor_id, &supervisor, &has_supervisor, error) != 0) {
+        result = -1;
+    } else if (has_lockdown && has_supervisor) {
+        warm_starts_free(&runtime->warm);
+        buf_clear(&runtime->ids);
+        buf_append(&runtime->ids, ids.at, ids.length);
+        result = vat_runtimes_set(&runtime->runtimes, vat->context->source->name, &lockdown,
+                                  &supervisor, error);
+    }
+    buf_free(&lockdown);
+    buf_free(&supervisor);
+    return result;
+}
+
+static int take_start(struct replay_vat *vat, const struct source_event *event, struct error *error)
+{
+    /* A start behind the loading of a snapshot is that one's. */
+    if (vat->result.status == REPLAY_SKIPPED || vat->state == REPLAY_STORED)
+        return 0;
+    replay_vat_start_afresh(vat);
+    if (event->bundle_id.at != NULL && use_bundle(vat, event->bundle_id, error) != 0)
+        return -1;
+    return use_runtime(vat, event->runtime_ids, error);
+}
+
 int replay_vat_upgrade(struct replay_vat *vat, struct error *error)
 {
     const struct buf *upgrade = &vat->bundle.upgrade, *given;
@@ -233,20 +324,31 @@ static int take_saved(struct replay_vat *vat, const struct source_event *event, 
     return compare_snapshot(vat, event, error);
 }
 
-/* Gets the snapshot from the source, unless it is the one that was made here last. */
-static int fetch_snapshot(struct replay_vat *vat, struct scan_span hash, bool *found,
-                          struct error *error)
+/* Whether it is the one that was made or fetched here last. */
+static bool is_kept(const struct replay_vat *vat, struct scan_span hash)
 {
-    struct source *source = vat->context->source;
     const struct buf *kept = &vat->snapshot_hash;
 
-    *found = vat->snapshot_fd >= 0 && hash.at != NULL && hash.length == kept->length &&
-             memcmp(hash.at, kept->data, hash.length) == 0;
-    if (*found || !is_sha256(hash) || source->operations->read_snapshot == NULL)
+    return vat->snapshot_fd >= 0 && hash.at != NULL && hash.length == kept->length &&
+           memcmp(hash.at, kept->data, hash.length) == 0;
+}
+
+static int fetch_snapshot(struct replay_vat *vat, const struct source_event *event, bool *found,
+                          struct error *error)
+{
+    struct replay_source *source = vat->context->source;
+
+    *found = is_kept(vat, event->hash);
+    if (*found || !is_sha256(event->hash))
         return 0;
-    if (open_snapshot(vat, error) != 0 || keep_hash(vat, hash, error) != 0)
+    if (open_snapshot(vat, error) != 0 || keep_hash(vat, event->hash, error) != 0)
         return -1;
-    return source->operations->read_snapshot(source, hash, vat->snapshot_fd, found, error);
+    if (source->operations->read_snapshot != NULL &&
+        source->operations->read_snapshot(source, event, vat->snapshot_fd, found, error) != 0)
+        return -1;
+    if (*found || vat->context->snapshots == NULL)
+        return 0;
+    return snapshot_archive_copy(vat->context->snapshots, event, vat->snapshot_fd, found, error);
 }
 
 static int take_loaded(struct replay_vat *vat, const struct source_event *event,
@@ -254,7 +356,7 @@ static int take_loaded(struct replay_vat *vat, const struct source_event *event,
 {
     bool found;
 
-    if (fetch_snapshot(vat, event->hash, &found, error) != 0)
+    if (fetch_snapshot(vat, event, &found, error) != 0)
         return -1;
     if (!found)
         return replay_vat_skip(vat, "the file does not hold the snapshot that its worker was "
@@ -278,10 +380,7 @@ int replay_vat_take(struct replay_vat *vat, const struct source_event *event, st
     case SOURCE_UPGRADE:
         return replay_bundle_note_upgrade(&vat->bundle, event->bundle_id, error);
     case SOURCE_START:
-        /* A start behind the loading of a snapshot is that one's. */
-        if (vat->result.status != REPLAY_SKIPPED && vat->state != REPLAY_STORED)
-            replay_vat_start_afresh(vat);
-        return 0;
+        return take_start(vat, event, error);
     case SOURCE_SNAPSHOT_SAVED:
         return take_saved(vat, event, error);
     case SOURCE_SNAPSHOT_LOADED:

@@ -12,16 +12,27 @@
 #include "supervisor/replay/replay_result.h"
 #include "supervisor/replay/replay_worker.h"
 #include "supervisor/replay/source/source.h"
+#include "supervisor/runtime/warm_start.h"
 
 /*
  * One vat that is replayed: a worker that is sent what the vat was sent, and what it asks and
  * answers beside what was recorded. Here is what happens between deliveries.
  */
 
+/* The SwingSet runtime that is loaded, and what workers start from. */
+struct replay_runtime {
+    struct vat_runtimes runtimes;
+    struct warm_starts warm;
+    struct buf ids; /* of recorded bundles that it is made of, JSON; empty: it is not */
+    bool is_given;  /* by the user, for all vats */
+};
+
 /* What all vats of a replay share; borrowed by each. */
 struct replay_context {
     struct replay_host host; /* of their workers */
-    struct source *source;
+    struct replay_source *source;
+    struct replay_runtime *runtime;
+    const char *snapshots;         /* folder with more of them; NULL: none */
     struct replay_bundles bundles; /* that the source names and does not hold */
     struct compare_rules rules;
 };

@@ -18,7 +18,7 @@ static int make_program(const char *path, const struct buf *bundle, struct buf *
     int result = 0;
 
     if (!json_is_string(source)) {
-        result = error_set(error, ERROR_SYSTEM, "%s holds no bundle; run make again", path);
+        result = error_set(error, ERROR_SYSTEM, "%s holds no bundle of {moduleFormat, source}", path);
     } else {
         buf_append_byte(program, '(');
         buf_append(program, json_string_value(source), json_string_length(source));
@@ -92,6 +92,17 @@ int vat_runtime_choose(struct vat_runtimes *runtimes, struct scan_span bundle,
         return error_set(error, ERROR_INPUT, "its bundle has no moduleFormat");
     return error_set(error, ERROR_INPUT, "no runtime takes a bundle of \"%.*s\"",
                      (int)(format.length < 64 ? format.length : 64), format.at);
+}
+
+int vat_runtimes_set(struct vat_runtimes *runtimes, const char *name, const struct buf *lockdown,
+                     const struct buf *supervisor, struct error *error)
+{
+    vat_runtimes_free(runtimes);
+    if (make_program(name, lockdown, &runtimes->lockdown, error) == 0 &&
+        make_program(name, supervisor, &runtimes->supervisor, error) == 0)
+        return 0;
+    error->kind = error->kind == ERROR_SYSTEM ? ERROR_INPUT : error->kind;
+    return -1;
 }
 
 void vat_runtimes_free(struct vat_runtimes *runtimes)

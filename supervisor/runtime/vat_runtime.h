@@ -39,6 +39,14 @@ struct vat_runtimes {
 int vat_runtime_choose(struct vat_runtimes *runtimes, struct scan_span bundle,
                        struct vat_runtime *runtime, struct error *error);
 
+/*
+ * Takes SwingSet's runtime from these bundles, JSON, in the place of those that are beside the
+ * program; what was loaded before is gone. `name` is how messages call them. -1 with
+ * ERROR_INPUT when one is no {moduleFormat,source} bundle, or ERROR_SYSTEM.
+ */
+int vat_runtimes_set(struct vat_runtimes *runtimes, const char *name, const struct buf *lockdown,
+                     const struct buf *supervisor, struct error *error);
+
 void vat_runtimes_free(struct vat_runtimes *runtimes);
 
 #endif

@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *paths[] = {path};
     volatile unsigned sum = 0;
     struct source_event event;
-    struct source *source;
+    struct replay_source *source;
     struct error error;
 
     check(fd >= 0 && write(fd, data, size) == (ssize_t)size);

@@ -10,7 +10,7 @@
 #include "supervisor/replay/source/slog_event.h"
 
 struct line_source {
-    struct source source;
+    struct replay_source source;
     char *const *paths;
     size_t path_count, next_path;
     struct reader *reader;
@@ -225,7 +225,8 @@ static int gather(struct line_source *lines, struct source_event *gathered, stru
     return 1;
 }
 
-static int line_source_next(struct source *source, struct source_event *event, struct error *error)
+static int line_source_next(struct replay_source *source, struct source_event *event,
+                            struct error *error)
 {
     struct line_source *lines = (struct line_source *)source;
     int result;
@@ -244,7 +245,7 @@ static int line_source_next(struct source *source, struct source_event *event, s
     return gather(lines, event, error);
 }
 
-static void line_source_close(struct source *source)
+static void line_source_close(struct replay_source *source)
 {
     struct line_source *lines = (struct line_source *)source;
 
@@ -256,7 +257,7 @@ static void line_source_close(struct source *source)
     free(lines);
 }
 
-struct source *line_source_open(char *const *paths, size_t count, struct error *error)
+struct replay_source *line_source_open(char *const *paths, size_t count, struct error *error)
 {
     static const struct source_operations operations = {
         .next = line_source_next,

@@ -15,6 +15,6 @@
  * The files are read one after the other, as one. "-" is stdin. NULL with ERROR_INPUT or
  * ERROR_SYSTEM. The paths are borrowed.
  */
-struct source *line_source_open(char *const *paths, size_t count, struct error *error);
+struct replay_source *line_source_open(char *const *paths, size_t count, struct error *error);
 
 #endif

@@ -15,13 +15,27 @@ static struct scan_span snapshot_of(struct scan_span delivery, struct scan_span 
     return description.at != NULL ? description : scan_string(scan_get(result, "snapshotID"));
 }
 
+/* ["initialize-worker",{"source":{"bundleID"},"workerOptions":{"bundleIDs":[...]}}] */
+static void take_start(struct source_event *event, struct scan_span delivery)
+{
+    struct scan_span kind, description;
+    struct scan_cursor cursor;
+
+    event->kind = SOURCE_START;
+    if (!scan_open(delivery, '[', &cursor) || scan_element(&cursor, &kind) != SCAN_FOUND ||
+        scan_element(&cursor, &description) != SCAN_FOUND)
+        return;
+    event->bundle_id = scan_string(scan_get(scan_get(description, "source"), "bundleID"));
+    event->runtime_ids = scan_get(scan_get(description, "workerOptions"), "bundleIDs");
+}
+
 void source_event_of_entry(struct source_event *event, const struct recorded_delivery *recorded)
 {
     const struct scan_span entry = {recorded->text.data, recorded->text.length};
     const struct scan_span kind = describe_kind(recorded->delivery);
 
     if (scan_is(kind, "initialize-worker") || scan_is(kind, "shutdown-worker")) {
-        event->kind = SOURCE_START;
+        take_start(event, recorded->delivery);
     } else if (scan_is(kind, "save-snapshot")) {
         event->kind = SOURCE_SNAPSHOT_SAVED;
         event->hash = snapshot_of(recorded->delivery, scan_get(entry, "r"));

@@ -35,7 +35,8 @@ struct source_event {
     struct scan_span name;         /* of SOURCE_CREATE; none: not said */
     struct scan_span manager_type; /* of SOURCE_CREATE */
     struct scan_span bundle;       /* of SOURCE_CREATE, JSON; none: not there */
-    struct scan_span bundle_id;    /* of SOURCE_CREATE and SOURCE_UPGRADE; none: not said */
+    struct scan_span bundle_id;    /* and of SOURCE_START and SOURCE_UPGRADE; none: not said */
+    struct scan_span runtime_ids;  /* of SOURCE_START, JSON: ["b0-LOCKDOWN","b0-SUPERVISOR"] */
     struct scan_span hash;         /* of snapshots */
     struct scan_span fingerprint;  /* of SOURCE_SESSION; none: it counted no instructions */
 
@@ -45,7 +46,7 @@ struct source_event {
     uint64_t disorder; /* the line that cannot follow those before; 0: none */
 };
 
-struct source;
+struct replay_source;
 
 /* What each kind of source does. */
 struct source_operations {
@@ -53,23 +54,24 @@ struct source_operations {
      * 1 with the next event, 0 at the end, -1 with ERROR_INPUT (file and line named) or
      * ERROR_SYSTEM.
      */
-    int (*next)(struct source *source, struct source_event *event, struct error *error);
+    int (*next)(struct replay_source *source, struct source_event *event, struct error *error);
 
     /*
-     * Writes the snapshot of this SHA-256 to `fd`, from its place on; *found is false when the
-     * source does not keep it. -1 with ERROR_INPUT or ERROR_SYSTEM. NULL: it keeps none.
+     * Writes the snapshot that a SOURCE_SNAPSHOT_LOADED tells of to `fd`, from its place on;
+     * *found is false when the source does not keep it. -1 with ERROR_INPUT or ERROR_SYSTEM.
+     * NULL: it keeps none.
      */
-    int (*read_snapshot)(struct source *source, struct scan_span hash, int fd, bool *found,
-                         struct error *error);
+    int (*read_snapshot)(struct replay_source *source, const struct source_event *event, int fd,
+                         bool *found, struct error *error);
 
     /* Appends the JSON of the bundle of this ID likewise. NULL: it keeps none. */
-    int (*read_bundle)(struct source *source, struct scan_span id, struct buf *bundle, bool *found,
-                       struct error *error);
-    void (*close)(struct source *source);
+    int (*read_bundle)(struct replay_source *source, struct scan_span id, struct buf *bundle,
+                       bool *found, struct error *error);
+    void (*close)(struct replay_source *source);
 };
 
 /* The head of each source. */
-struct source {
+struct replay_source {
     const struct source_operations *operations;
     const char *name; /* of what is read now, for messages */
     bool torn;        /* it ended in the midst of a line or of compressed data */

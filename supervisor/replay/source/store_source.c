@@ -19,7 +19,7 @@ enum stage { STAGE_CREATE, STAGE_SNAPSHOT, STAGE_DELIVERIES };
 enum { VAT_ID_SIZE = 24 };
 
 struct store_source {
-    struct source source;
+    struct replay_source source;
     struct buf name; /* "DIR: vat NAME" */
     struct store *store;
     struct kernel_vat vat;
@@ -202,7 +202,8 @@ static int put_delivery(struct store_source *stored, struct source_event *event,
     return 0;
 }
 
-static int store_source_next(struct source *source, struct source_event *event, struct error *error)
+static int store_source_next(struct replay_source *source, struct source_event *event,
+                             struct error *error)
 {
     struct store_source *stored = (struct store_source *)source;
 
@@ -218,9 +219,11 @@ static int store_source_next(struct source *source, struct source_event *event, 
     return 1;
 }
 
-static int store_source_read_snapshot(struct source *source, struct scan_span hash, int fd,
-                                      bool *found, struct error *error)
+static int store_source_read_snapshot(struct replay_source *source,
+                                      const struct source_event *event, int fd, bool *found,
+                                      struct error *error)
 {
+    const struct scan_span hash = event->hash;
     char text[STORE_HASH_SIZE];
 
     *found = hash.length == sizeof text - 1;
@@ -231,7 +234,7 @@ static int store_source_read_snapshot(struct source *source, struct scan_span ha
     return store_snapshot_read(((struct store_source *)source)->store, text, fd, error);
 }
 
-static void store_source_close(struct source *source)
+static void store_source_close(struct replay_source *source)
 {
     struct store_source *stored = (struct store_source *)source;
 
@@ -261,8 +264,8 @@ static int open_store(struct store_source *stored, const char *folder, const cha
     return 0;
 }
 
-struct source *store_source_open(const char *folder, const char *vat, bool from_start,
-                                 struct error *error)
+struct replay_source *store_source_open(const char *folder, const char *vat, bool from_start,
+                                        struct error *error)
 {
     static const struct source_operations operations = {
         .next = store_source_next,
@@ -360,7 +363,7 @@ static int write_file(struct store_source *stored, const char *folder, const cha
 
 int store_source_export(const char *folder, const char *vat, const char *path, struct error *error)
 {
-    struct source *source = store_source_open(folder, vat, true, error);
+    struct replay_source *source = store_source_open(folder, vat, true, error);
     int result;
 
     if (source == NULL)

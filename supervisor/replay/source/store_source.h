@@ -14,8 +14,8 @@
  *
  * NULL with ERROR_INPUT (no such store or vat, nothing recorded) or ERROR_SYSTEM.
  */
-struct source *store_source_open(const char *folder, const char *vat, bool from_start,
-                                 struct error *error);
+struct replay_source *store_source_open(const char *folder, const char *vat, bool from_start,
+                                        struct error *error);
 
 /*
  * Writes the vat's transcript, all of it, as lines that line_source_open() takes: a create-vat

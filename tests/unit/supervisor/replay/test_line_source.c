@@ -23,11 +23,11 @@
 
 static char path[] = "/tmp/test_line_source.XXXXXX";
 
-static struct source *open_text(const char *text)
+static struct replay_source *open_text(const char *text)
 {
     static char *paths[] = {path};
     FILE *file = fopen(path, "w");
-    struct source *source;
+    struct replay_source *source;
     struct error error;
 
     assert_non_null(file);
@@ -38,7 +38,7 @@ static struct source *open_text(const char *text)
     return source;
 }
 
-static int next(struct source *source, struct source_event *event)
+static int next(struct replay_source *source, struct source_event *event)
 {
     struct error error;
 
@@ -46,7 +46,7 @@ static int next(struct source *source, struct source_event *event)
 }
 
 /* The next event is of this kind, and of v1. */
-static struct source_event expect(struct source *source, enum source_event_kind kind)
+static struct source_event expect(struct replay_source *source, enum source_event_kind kind)
 {
     struct source_event event;
 
@@ -56,7 +56,7 @@ static struct source_event expect(struct source *source, enum source_event_kind 
     return event;
 }
 
-static void expect_end(struct source *source)
+static void expect_end(struct replay_source *source)
 {
     struct source_event event;
 
@@ -72,7 +72,7 @@ static void expect_end(struct source *source)
 
 static void a_slogfile_gives_events(void **state)
 {
-    struct source *source = open_text(
+    struct replay_source *source = open_text(
         "{\"type\":\"slog-start\",\"fingerprint\":\"fe\"" TIME
         "{\"type\":\"kernel-init-start\"" TIME CREATE
         "{\"type\":\"start-replay\",\"vatID\":\"v1\",\"deliveries\":1" TIME DELIVER SYSCALL(
@@ -122,7 +122,7 @@ static void a_slogfile_gives_events(void **state)
 
 static void a_delivery_without_a_result_is_not_finished(void **state)
 {
-    struct source *source = open_text(CREATE DELIVER SYSCALL("0", "\"vsc\":[2]") ANSWER SYSCALL(
+    struct replay_source *source = open_text(CREATE DELIVER SYSCALL("0", "\"vsc\":[2]") ANSWER SYSCALL(
         "1", "\"vsc\":[4]") DELIVER "{\"type\":\"syscall\",\"vatID\":\"v2\",\"vsc\":[2]" TIME);
     struct source_event event;
 
@@ -151,7 +151,7 @@ static void lines_out_of_order_are_told_of(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct source *source = open_text(wrong[i]);
+        struct replay_source *source = open_text(wrong[i]);
 
         expect(source, SOURCE_CREATE);
         assert_int_equal(expect(source, SOURCE_DELIVERY).disorder, lines[i]);
@@ -166,7 +166,7 @@ static void lines_out_of_order_are_told_of(void **state)
 
 static void an_upgrade_is_an_event_once(void **state)
 {
-    struct source *source = open_text(CREATE UPGRADE("routing") UPGRADE(
+    struct replay_source *source = open_text(CREATE UPGRADE("routing") UPGRADE(
         "delivery") "{\"type\":\"crank-start\",\"crankType\":\"delivery\",\"messageType\":"
                     "\"send\"" TIME "{\"type\":\"deliver\",\"vatID\":\"v1\",\"deliveryNum\":4,"
                     "\"replay\":true,\"vd\":[1]" TIME);
@@ -183,7 +183,7 @@ static void an_upgrade_is_an_event_once(void **state)
 
 static void a_transcript_gives_the_same_events(void **state)
 {
-    struct source *source = open_text(
+    struct replay_source *source = open_text(
         CREATE "{\"d\":[\"initialize-worker\",{}],\"sc\":[],\"r\":{\"status\":\"ok\"}}\n" ENTRY
                "{\"d\":[\"save-snapshot\"],\"sc\":[],\"r\":{\"status\":\"ok\","
                "\"snapshotID\":\"ab\"}}\n"
@@ -211,7 +211,7 @@ static void a_transcript_gives_the_same_events(void **state)
 
 static void transcripts_of_old_kernels_are_completed(void **state)
 {
-    struct source *source = open_text(
+    struct replay_source *source = open_text(
         CREATE "{\"d\":[\"startVat\"],\"syscalls\":[{\"d\":[\"vatstoreGet\",\"k\"],\"response\":"
                "\"v\"},{\"d\":[\"send\"],\"response\":[\"ok\",null]}]}\n");
     const struct recorded_delivery *delivery;
@@ -235,7 +235,7 @@ static void a_torn_last_line_is_the_end(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof torn / sizeof *torn; i++) {
-        struct source *source = open_text(torn[i]);
+        struct replay_source *source = open_text(torn[i]);
         struct source_event event;
 
         expect(source, SOURCE_CREATE);
@@ -264,7 +264,7 @@ static void bad_lines_are_named(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char text[1024];
-        struct source *source;
+        struct replay_source *source;
         struct source_event event;
         struct error error;
 
@@ -280,7 +280,7 @@ static void bad_lines_are_named(void **state)
 
 static void entries_need_a_vat(void **state)
 {
-    struct source *source = open_text(ENTRY);
+    struct replay_source *source = open_text(ENTRY);
     struct source_event event;
     struct error error;
 
@@ -294,7 +294,7 @@ static void several_files_are_one(void **state)
 {
     char *paths[] = {path, path};
     struct error error;
-    struct source *source;
+    struct replay_source *source;
 
     (void)state;
     source = open_text(CREATE ENTRY);
@@ -313,7 +313,7 @@ static void a_name_tells_vat_and_first_number(void **state)
 {
     char folder[] = "/tmp/test_line_source.XXXXXX", name[128];
     char *paths[] = {name};
-    struct source *source;
+    struct replay_source *source;
     struct source_event event;
     struct error error;
     FILE *file;

@@ -1,0 +1,199 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe replay of Agoric's swing-store. The one here has its tables, filled from a run of
+# ours; make check-npm replays one that SwingSet's own kernel made.
+
+load common
+load vats
+
+# entry KIND JSON: a pseudo-delivery of SwingSet's, of that kind, with that description.
+entry() {
+    printf '{"d":["%s"%s],"sc":[],"r":{"status":"ok"%s}}' "$1" "${2:+,$2}" "${3:+,$3}"
+}
+
+# The first vat of the run that has a snapshot, and deliveries behind it: as two spans, the second
+# from the snapshot, in $BATS_FILE_TMPDIR/swing.
+setup_file() {
+    local arguments hash id vat position
+
+    cd "$BATS_FILE_TMPDIR"
+    mkdir run
+    vat_arguments small
+    "$BUILD/gaspipe" run --counter none --store run/store "${arguments[@]}" --snapshot-initial 3 --snapshot-interval 5 \
+        "$ROOT/tests/swingset/small.jsonl" > out 2> err || [ $? -eq 1 ]
+    read -r vat position hash id < <(sqlite3 -separator ' ' run/store/gaspipe.sqlite "
+        SELECT s.vat, s.position, s.hash, json_extract(k.value, '\$.bundleID')
+        FROM snapshot s JOIN key k ON k.name = 'v' || s.vat || '.source'
+        WHERE EXISTS (SELECT 1 FROM transcript t
+                      WHERE t.vat = s.vat AND t.incarnation = s.incarnation AND t.position > s.position)
+        LIMIT 1")
+    echo "v$vat" > vat
+    echo "$hash" > hash
+    sqlite3 run/store/gaspipe.sqlite "SELECT json FROM bundle WHERE id = '$id'" > bundle.json
+    jq -r .endoZipBase64 bundle.json | base64 -d > archive
+    mkdir swing
+    sqlite3 swing/swingstore.sqlite "
+        CREATE TABLE kvStore (key TEXT, value TEXT, PRIMARY KEY (key));
+        CREATE TABLE transcriptItems (vatID TEXT, position INTEGER, item TEXT, incarnation INTEGER,
+            PRIMARY KEY (vatID, position));
+        CREATE TABLE transcriptSpans (vatID TEXT, startPos INTEGER, endPos INTEGER, hash TEXT,
+            isCurrent INTEGER CHECK (isCurrent = 1), incarnation INTEGER,
+            PRIMARY KEY (vatID, startPos), UNIQUE (vatID, isCurrent));
+        CREATE TABLE snapshots (vatID TEXT, snapPos INTEGER, inUse INTEGER CHECK(inUse = 1), hash TEXT,
+            uncompressedSize INTEGER, compressedSize INTEGER, compressedSnapshot BLOB,
+            PRIMARY KEY (vatID, snapPos), UNIQUE (vatID, inUse));
+        CREATE TABLE bundles (bundleID TEXT, bundle BLOB, PRIMARY KEY (bundleID));
+        ATTACH 'run/store/gaspipe.sqlite' AS g;
+        INSERT INTO bundles VALUES ('$id', readfile('archive'));
+        INSERT INTO kvStore VALUES ('v$vat.options', '{\"name\":\"tested\",\"workerOptions\":{\"type\":\"xsnap\"}}');
+        INSERT INTO snapshots SELECT 'v$vat', $position + 1, 1, hash, size, length(bytes), bytes
+            FROM g.snapshot_content WHERE hash = '$hash';
+        INSERT INTO transcriptItems VALUES
+            ('v$vat', 0, '$(entry initialize-worker "{\"source\":{\"bundleID\":\"$id\"}}")', 0),
+            ('v$vat', $position + 1, '$(entry save-snapshot '' "\"snapshotID\":\"$hash\"")', 0),
+            ('v$vat', $position + 2, '$(entry load-snapshot "{\"snapshotID\":\"$hash\"}")', 0);
+        INSERT INTO transcriptItems SELECT 'v$vat', position + iif(position < $position, 1, 3),
+            CAST(item AS TEXT), 0 FROM g.transcript WHERE vat = $vat;
+        INSERT INTO transcriptSpans SELECT 'v$vat', 0, $position + 2, '', NULL, 0;
+        INSERT INTO transcriptSpans SELECT 'v$vat', $position + 2, max(position) + 1, '', 1, 0
+            FROM transcriptItems;"
+    echo $((position + 2)) > second
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    cp -r "$BATS_FILE_TMPDIR/swing" .
+    vat=$(cat "$BATS_FILE_TMPDIR/vat")
+    hash=$(cat "$BATS_FILE_TMPDIR/hash")
+    second=$(cat "$BATS_FILE_TMPDIR/second")
+}
+
+# field KIND EXPRESSION: jq's answer for the object of that kind in $output.
+field() {
+    jq -r "select(.kind == \"$1\") | $2" <<< "$output"
+}
+
+replay() {
+    run --separate-stderr "$BUILD/gaspipe" replay "$@"
+}
+
+change() {
+    sqlite3 swing/swingstore.sqlite "$1"
+}
+
+@test "all of it comes out the same, from its file and from its folder" {
+    replay --json swing
+    assert_status 0
+    assert_equal "$(field vat '"\(.vatID) \(.vat) \(.status) \(.snapshots)"')" "$vat tested same 1"
+    [ "$(field summary '.deliveries == .computed and .deliveries > 3')" = true ]
+    echo "$output" > whole
+    replay --json swing/swingstore.sqlite
+    assert_equal "$output" "$(cat whole)"
+}
+
+@test "each span comes out the same by itself, and all spans at once" {
+    local whole
+
+    replay --json swing
+    whole=$(field summary '"\(.deliveries) \(.syscalls) \(.compute)"')
+    replay --json --span "$second" swing
+    assert_status 0
+    assert_equal "$(field vat '"\(.status) \(.from) \(.snapshots)"')" "same $((second + 1)) 0"
+    replay --json --parallel 2 swing
+    assert_status 0
+    assert_equal "$(field vat .status)" $'same\nsame'
+    assert_equal "$(field summary '"\(.deliveries) \(.syscalls) \(.compute)"')" "$whole"
+}
+
+@test "--from and --to replay the span that they need" {
+    replay --json --vat tested --from $((second + 1)) --to $((second + 1)) swing
+    assert_status 0
+    assert_equal "$(field vat '"\(.deliveries) \(.from) \(.to)"')" "1 $((second + 1)) $((second + 1))"
+    replay --json --to 2 swing
+    assert_status 0
+    assert_equal "$(field vat '"\(.deliveries) \(.from) \(.to)"')" "2 1 2"
+    replay --vat nobody swing
+    assert_status 2
+}
+
+@test "--list tells spans, snapshots, bundles, and what is missing" {
+    replay --list --json swing
+    assert_status 0
+    assert_equal "$(field span '"\(.vatID) \(.vat) \(.from) \(.snapshot) \(.current) \(.missing)"')" \
+        "$vat tested 0 null false false"$'\n'"$vat tested $second $hash true false"
+    [ "$(field bundle '.bytes > 1000')" = true ]
+    change "UPDATE snapshots SET compressedSnapshot = NULL; UPDATE bundles SET bundle = NULL;
+        DELETE FROM transcriptItems WHERE position < $second"
+    replay --list swing
+    assert_status 0
+    assert_output_has 'its items are missing'
+    assert_output_has "snapshot ${hash:0:12}, missing, current"
+    assert_output_has 'is missing'
+}
+
+@test "what is missing is said, and what supplies it is taken" {
+    sqlite3 swing/swingstore.sqlite "SELECT writefile('packed', compressedSnapshot) FROM snapshots" > /dev/null
+    change "UPDATE snapshots SET compressedSnapshot = NULL; UPDATE bundles SET bundle = NULL"
+    replay --span 0 swing
+    assert_status 3
+    assert_output_has 'not replayed: its bundle is not there; give it with --bundle: b1-'
+    replay --json --span 0 --bundle "$BATS_FILE_TMPDIR/bundle.json" swing
+    assert_status 0
+    replay --span "$second" swing
+    assert_status 3
+    assert_output_has 'not replayed: the file does not hold the snapshot'
+    mkdir by-place by-hash
+    cp packed "by-place/snapshot.$vat.$((second - 1)).zst"
+    zstd -dcq packed | gzip > "by-hash/$hash.gz"
+    for folder in by-place by-hash; do
+        replay --json --span "$second" --snapshots $folder swing
+        assert_status 0
+        assert_equal "$(field vat .status)" same
+    done
+    zstd -dcq packed | head -c 100000 > "by-hash/$hash"
+    rm "by-hash/$hash.gz"
+    replay --span "$second" --snapshots by-hash swing
+    assert_bad_input 3 "by-hash/$hash: the snapshot's SHA-256 is"
+}
+
+@test "a changed item, count or snapshot is found and named" {
+    change "UPDATE transcriptItems SET item = replace(item, '\"computrons\":', '\"computrons\":1')
+        WHERE position = $((second + 1))"
+    replay --json --parallel 2 swing
+    assert_status 1
+    assert_equal "$(field difference '"\(.vatID) \(.deliveryNum) \(.aspect) \(.line)"')" \
+        "$vat $((second + 1)) computrons $((second + 1))"
+    change "UPDATE snapshots SET compressedSnapshot = CAST(substr(compressedSnapshot, 1, 5000) AS BLOB)"
+    replay --span "$second" swing
+    assert_status 3
+    [[ $stderr == *swing* ]] || fail "$stderr"
+}
+
+@test "an exported transcript of a span, compressed, tells vat and numbers by its name" {
+    mkdir archive snapshots
+    sqlite3 swing/swingstore.sqlite "SELECT writefile('snapshots/$hash.zst', compressedSnapshot) FROM snapshots" > /dev/null
+    sqlite3 swing/swingstore.sqlite "SELECT item FROM transcriptItems WHERE position >= $second ORDER BY position" |
+        gzip > "archive/transcript.$vat.$second.999.gz"
+    replay --json --snapshots snapshots "archive/transcript.$vat.$second.999.gz"
+    assert_status 0
+    assert_equal "$(field vat '"\(.vatID) \(.status) \(.from)"')" "$vat same $((second + 1))"
+}
+
+@test "another worker and another runtime: the same, and what differs is named" {
+    local theirs=$ROOT/build/xs/package/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker
+
+    replay --json --worker "$theirs" swing
+    assert_status 0
+    assert_equal "$(field vat .status)" same
+    replay --json --lockdown "$ROOT/build/swingset-lockdown.bundle" \
+        --supervisor "$ROOT/build/swingset-supervisor.bundle" swing
+    assert_status 0
+    jq -c '.source |= sub("^function"; "function ") | .source |= sub("\\{"; "{globalThis.more = [1, 2, 3];")' \
+        "$ROOT/build/swingset-lockdown.bundle" > lockdown.json
+    replay --json --lockdown lockdown.json --supervisor "$ROOT/build/swingset-supervisor.bundle" swing
+    assert_status 1
+    replay --lockdown lockdown.json swing
+    assert_bad_input 2 '--lockdown and --supervisor go together'
+    replay --worker "$theirs" --counter qemu swing
+    assert_bad_input 2 '--worker'
+}
