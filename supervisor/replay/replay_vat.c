@@ -11,7 +11,7 @@
 
 #include "slog/model/describe.h"
 #include "supervisor/process/fingerprint.h"
-#include "supervisor/replay/bundle_check.h"
+#include "supervisor/replay/bundle/bundle_check.h"
 #include "supervisor/replay/source/snapshot_file.h"
 
 struct replay_vat *replay_vat_new(struct scan_span id, const struct replay_context *context,

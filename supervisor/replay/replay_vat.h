@@ -7,8 +7,8 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "supervisor/replay/replay_bundle.h"
-#include "supervisor/replay/replay_bundles.h"
+#include "supervisor/replay/bundle/replay_bundle.h"
+#include "supervisor/replay/bundle/replay_bundles.h"
 #include "supervisor/replay/replay_result.h"
 #include "supervisor/replay/replay_worker.h"
 #include "supervisor/replay/source/source.h"

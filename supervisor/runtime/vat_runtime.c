@@ -18,7 +18,8 @@ static int make_program(const char *path, const struct buf *bundle, struct buf *
     int result = 0;
 
     if (!json_is_string(source)) {
-        result = error_set(error, ERROR_SYSTEM, "%s holds no bundle of {moduleFormat, source}", path);
+        result =
+            error_set(error, ERROR_SYSTEM, "%s holds no bundle of {moduleFormat, source}", path);
     } else {
         buf_append_byte(program, '(');
         buf_append(program, json_string_value(source), json_string_length(source));

@@ -122,8 +122,9 @@ static void a_slogfile_gives_events(void **state)
 
 static void a_delivery_without_a_result_is_not_finished(void **state)
 {
-    struct replay_source *source = open_text(CREATE DELIVER SYSCALL("0", "\"vsc\":[2]") ANSWER SYSCALL(
-        "1", "\"vsc\":[4]") DELIVER "{\"type\":\"syscall\",\"vatID\":\"v2\",\"vsc\":[2]" TIME);
+    struct replay_source *source =
+        open_text(CREATE DELIVER SYSCALL("0", "\"vsc\":[2]") ANSWER SYSCALL("1", "\"vsc\":[4]")
+                      DELIVER "{\"type\":\"syscall\",\"vatID\":\"v2\",\"vsc\":[2]" TIME);
     struct source_event event;
 
     (void)state;

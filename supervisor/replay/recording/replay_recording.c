@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/replay/replay_recording.h"
+#include "supervisor/replay/recording/replay_recording.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "proto/meter.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/session.h"
-#include "supervisor/replay/recording_file.h"
+#include "supervisor/replay/recording/recording_file.h"
 
 enum { SHOWN_MAX = 400 }; /* bytes of each side of a difference */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/replay/bundle_check.h"
+#include "supervisor/replay/bundle/bundle_check.h"
 
 #include <openssl/evp.h>
 #include <stdint.h>

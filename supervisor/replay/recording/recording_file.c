@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/replay/recording_file.h"
+#include "supervisor/replay/recording/recording_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/replay/replay_bundle.h"
+#include "supervisor/replay/bundle/replay_bundle.h"
 
 #include <string.h>
 

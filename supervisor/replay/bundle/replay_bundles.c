@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/replay/replay_bundles.h"
+#include "supervisor/replay/bundle/replay_bundles.h"
 
 #include <dirent.h>
 #include <errno.h>
