@@ -107,7 +107,7 @@ overlaps() {
         .unattributed) * 1e6 | round | fabs] | unique' <<< "$output")" '[0]'
 }
 
-@test "a vat that passes a limit before its turn ends at its turn" {
+@test "a vat that exceeds a limit in a speculative delivery ends at its turn" {
     { lines 4 20000; echo '{"vat":"b","method":"work","args":[9000000]}'; lines 12 30000
         echo '{"vat":"c","method":"store_much","args":[50]}'; lines 12 30000; } > input
     jobs_run 1 one --compute-limit 3000000 --max-store-bytes 3000 --max-syscalls 60
@@ -122,7 +122,7 @@ ticks_of() {
     awk '{ print $14 + $15 }' "/proc/$1/stat"
 }
 
-@test "a worker that is killed in a delivery before its turn is nobody's concern" {
+@test "a worker that is killed in a speculative delivery does not count as a failure" {
     local gaspipe first second before
 
     vats=(--vat a=work.js --vat b=work.js)
@@ -139,7 +139,7 @@ ticks_of() {
     first=$(pgrep -P $gaspipe -f gaspipe-worker:v1:)
     second=$(pgrep -P $gaspipe -f gaspipe-worker:v2:)
     before=$(ticks_of "$second")
-    # The first vat's turn does not end before the other's worker has been killed.
+    # The first vat's delivery does not end before the other's worker has been killed.
     kill -STOP "$first"
     tail -n +3 input >&8
     wait_for 60 eval "[ \"\$(ticks_of $second)\" -gt $((before + 3)) ]"
@@ -155,13 +155,13 @@ ticks_of() {
         <(store_contents many/store | sed s/input.name.*//) || fail "stores differ"
 }
 
-@test "a run that was killed goes on with another number of jobs" {
+@test "a run that was killed resumes with another number of jobs" {
     local gaspipe
 
     lines 45 40000 > input
     jobs_run 1 one
     mkdir many
-    # Its end does not come before it is killed.
+    # It cannot end before it is killed.
     mv input whole
     mkfifo input
     "$NATIVE/gaspipe" run --json --counter none --jobs 3 --store many/store "${vats[@]}" input \
@@ -186,18 +186,18 @@ case_run() {
     run_vats "$1" "$1.$2" "$ROOT/tests/swingset/$1.jsonl" --counter none --jobs "$2" "${@:3}"
 }
 
-@test "vats that call each other, make vats and upgrade them: as with one job" {
+@test "vats that call each other, create vats and upgrade them: as with one job" {
     case_run small 1
     case_run small 2
     assert_same small.1 small.2
-    # More of what is queued is for different vats.
+    # With more lines queued, more of them are for different vats.
     case_run variety 1 --queue-lines 10
     case_run variety 3 --queue-lines 10
     assert_same variety.1 variety.3
     [ "$(overlaps variety.3)" -gt 5 ] || fail "no deliveries overlap"
 }
 
-@test "vats come back side by side, and the slog says it one after the other" {
+@test "vats are restored in parallel, and logged one after the other" {
     local starts
 
     lines 45 10000 > input
@@ -228,8 +228,8 @@ case_run() {
     done
     diff printed.1 printed.3 || fail "results differ"
     diff contents.1 contents.3 || fail "stores differ"
-    # With a slog, which tells when workers end, there is one job, and whoever asked for more
-    # hears of it.
+    # With a slog, which records when workers end, there is one job, and a message
+    # says so.
     jobs_run 3 logged --max-workers 2
     grep -qF 'one job, not 3' logged/err
     ! grep -qF 'one job' err.3 || fail "without a slog there are three"
@@ -237,7 +237,7 @@ case_run() {
     diff printed.1 <(printed logged) || fail "results differ"
 }
 
-@test "--jobs wants a number from 1 up" {
+@test "--jobs takes a number from 1 up" {
     run --separate-stderr "$NATIVE/gaspipe" run --jobs 0 --vat a=work.js -
     assert_bad_input 2 --jobs 0
 }

@@ -12,7 +12,7 @@ setup() {
     small_vats
 }
 
-@test "a run that is stopped again and again ends as one that never was" {
+@test "a run that is stopped again and again has the outcome of one that never was" {
     lines 6 > input
     vats_run --counter none --snapshot-interval 7 --store whole input
     assert_status 0
@@ -33,7 +33,7 @@ setup() {
     assert_equal "$(dump pieces)" "$(dump whole)" "stores"
 }
 
-@test "cranks that are committed together come to the same" {
+@test "committing cranks together does not change the outcome" {
     lines 4 > input
     vats_run --counter none --store one input
     local one

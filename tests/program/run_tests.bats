@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# scripts/run-tests counts right, and never passes what failed.
+# scripts/run-tests counts correctly, and never passes a failure.
 
 load common
 
@@ -35,7 +35,7 @@ last_line_is() {
     last_line_is '1 passed, 1 failed'
 }
 
-@test "a skipped test is said with its reason, in both forms" {
+@test "a skipped test is reported with its reason, in both forms" {
     unit one 'echo 1..3; echo ok 1 - a; echo no moon; echo not ok 2 \# SKIP b; echo ok 3 c \# skip no sun'
     run_tests
     assert_status 0
@@ -44,13 +44,13 @@ last_line_is() {
     last_line_is '1 passed, 0 failed, 2 skipped'
 }
 
-@test "only skipped is not passed" {
+@test "a run with only skipped tests has not passed" {
     unit one 'echo 1..1; echo ok 1 a \# skip no sun'
     run_tests
     assert_status 1
 }
 
-@test "tests that were planned and did not run have failed" {
+@test "planned tests that did not run have failed" {
     unit one 'echo 1..3; echo ok 1 - a; kill -SEGV $$'
     run_tests
     assert_status 1
@@ -64,14 +64,14 @@ last_line_is() {
     last_line_is '1 passed, 1 failed'
 }
 
-@test "a program that says nothing has failed" {
+@test "a program without output has failed" {
     unit one 'exit 0'
     run_tests
     assert_status 1
     last_line_is '0 passed, 1 failed'
 }
 
-@test "a program that hangs is killed, and that is said" {
+@test "a program that hangs is killed, and that is reported" {
     unit one 'echo 1..1; exec sleep 1000'
     TEST_LIMIT=1 run_tests
     assert_status 1
@@ -79,7 +79,7 @@ last_line_is() {
     last_line_is '0 passed, 1 failed'
 }
 
-@test "a signal that is ignored outside is not so in a test" {
+@test "a signal that is ignored outside is not ignored in a test" {
     unit one 'echo 1..1; kill -PIPE $$; echo ok 1 - it is ignored'
     trap '' PIPE
     run_tests
@@ -87,7 +87,7 @@ last_line_is() {
     last_line_is '0 passed, 1 failed'
 }
 
-@test "a bats file is run too, and each of its tests is counted" {
+@test "each test of a bats file is counted" {
     printf '@test "%s" {\n    %s\n}\n' a true b false c 'skip "no moon"' > "$BATS_TEST_TMPDIR/x.bats"
     BUILD=$BATS_TEST_TMPDIR run "$ROOT/scripts/run-tests" "$BATS_TEST_TMPDIR/x.bats"
     assert_status 1
@@ -99,7 +99,7 @@ last_line_is() {
     local second
     export TEST_LIMIT=60
 
-    # Neither of the two that run this ends before the other has begun.
+    # Neither copy ends before the other has begun.
     mkfifo "$BATS_TEST_TMPDIR/meet"
     unit one "cd '$BATS_TEST_TMPDIR'
         if mkdir first 2> /dev/null; then read -r word < meet; else echo hello > meet; fi
@@ -115,7 +115,7 @@ last_line_is() {
     cmp "$BATS_TEST_TMPDIR"/test-logs{,-2}/test_one.log
 }
 
-@test "what took longest is said, and starts first the next time" {
+@test "the slowest files are listed, and start first the next time" {
     unit quick 'echo 1..1; echo ok 1 - a'
     unit slow 'sleep 0.3; echo 1..1; echo ok 1 - b'
     printf '@test "one" { sleep 0.5; }\n@test "the slow one" { sleep 0.7; }\n' > "$BATS_TEST_TMPDIR/tests/x.bats"
@@ -129,14 +129,14 @@ last_line_is() {
     last_line_is '5 passed, 0 failed'
 }
 
-@test "of many files the ten slowest are said" {
+@test "of many files, the ten slowest are listed" {
     for i in {1..12}; do unit "$i" 'echo 1..1; echo ok 1 - a'; done
     run_tests
     assert_equal "$(grep -c '^ .* test_' <<< "$output")" 10
     last_line_is '12 passed, 0 failed'
 }
 
-@test "nothing to run is not success" {
+@test "nothing to run is not a success" {
     run "$ROOT/scripts/run-tests"
     assert_status 2
 }

@@ -18,7 +18,7 @@ replayed() {
     assert_status 0
 }
 
-@test "vats call each other; the result of a line is told when its promise is settled" {
+@test "vats call each other; the result of a line is printed when its promise is settled" {
     vats_run --counter none - < <(lines 2; echo '{"vat":"here","method":"fail","args":["why not"]}'
         echo '{"vat":"here","method":"never"}')
     assert_status 1
@@ -32,7 +32,7 @@ replayed() {
         <<< "$output")" '[5,1,0]'
 }
 
-@test "a line can go to the result of another, and hold it" {
+@test "a line can send to the result of another, and pass it on" {
     vats_run --counter none - << 'EOF'
 {"vat":"there","method":"makeCounter","args":["c"],"id":"counter"}
 {"to":{"@result":"counter"},"method":"add","args":[5]}
@@ -42,8 +42,8 @@ EOF
     assert_equal "$(jq -c 'select(.kind == "result") | .value' <<< "$output" | tail -n 2)" $'5\n11'
 }
 
-@test "a vat of liveslots that passes its limit ends, and the others go on" {
-    # A worker that gives up in mid-delivery leaks, which its sanitizer would complain of.
+@test "a liveslots vat that exceeds its limit is terminated, and the others continue" {
+    # A worker that exits in the middle of a delivery leaks, which its sanitizer would report.
     run --separate-stderr "$BUILD/gaspipe" run --json "${vats[@]}" --counter none \
         --compute-limit 1000000 - << 'EOF'
 {"vat":"there","method":"spin"}
@@ -70,7 +70,7 @@ EOF
     done
 }
 
-@test "the slogfile of vats is replayed to the same, with snapshots" {
+@test "the slogfile of vats is reproduced by a replay, with snapshots" {
     vats_run --counter none --snapshot-interval 6 --slog slog --store store - < <(lines 5)
     assert_status 0
     [ "$(grep -c heap-snapshot-save slog)" -gt 3 ]
@@ -84,7 +84,7 @@ EOF
     assert_status 0
 }
 
-@test "a run that was stopped goes on with the same file only" {
+@test "a run that was stopped resumes only with the same file" {
     lines 3 > input
     vats_run --counter none --store store - < <(head -n 2 input; echo nonsense)
     assert_status 3
@@ -105,7 +105,7 @@ EOF
     assert_equal "$(jq -r 'select(.kind == "result") | .place' <<< "$output" | wc -l)" 6
 }
 
-@test "with --resume a run that is started once more delivers nothing twice" {
+@test "with --resume, restarting a run delivers nothing twice" {
     lines 2 > input
     vats_run --counter none --resume --store store input
     assert_status 0
@@ -134,7 +134,7 @@ EOF
         'stdin:1 stdin:2 stdin:3 stdin:4 '
 }
 
-@test "a transcript that was changed is found when its vat comes back" {
+@test "a changed transcript is found when its vat is restored" {
     vats_run --counter none --snapshot-interval 0 --store store - < <(lines 2)
     assert_status 0
     sqlite3 store/gaspipe.sqlite "UPDATE transcript SET item = CAST(
@@ -145,7 +145,7 @@ EOF
         'recorded ["vatstoreGet","balance.z"]' 'now ["vatstoreGet","balance.a"]'
 }
 
-@test "a vat's contract cannot be exchanged behind its back" {
+@test "a vat's contract cannot be replaced" {
     vats_run --counter none --store store - < <(lines 1)
     cp "$ROOT/examples/digest/contract.js" other.js
     run --separate-stderr "$NATIVE/gaspipe" run --counter none --store store --vat token=other.js - \
@@ -155,7 +155,7 @@ EOF
 
 # What JSON.stringify writes as an escape and jansson refuses, in each place that a vat has
 # for it, and the '\0' beside it.
-@test "halves of surrogate pairs survive messages, store, slog, stops and replay, as '\0' does" {
+@test "lone surrogates and '\0' survive messages, store, slog, stops and replay" {
     jq -Rs '{moduleFormat: "getExport", source: .}' "$ROOT/tests/program/vats/strings.js" \
         > strings.bundle
     vats=(--counter none --snapshot-interval 5 --vat here=strings.bundle --vat there=strings.bundle)
@@ -195,7 +195,7 @@ EOF
     diff <(dump whole) <(dump parts)
 }
 
-@test "the error of a vat that cannot be started is whole in the slog, also behind a '\0'" {
+@test "the error of a vat that cannot be started is complete in the slog, even after a '\0'" {
     jq -n '{moduleFormat: "getExport", source: "function getExport() {
         return { buildRootObject: () => { throw Error(\"a\\0b\\ud800\"); } }; }"}' > bad.bundle
     run --separate-stderr "$NATIVE/gaspipe" run --counter none --slog slog --vat bad=bad.bundle /dev/null

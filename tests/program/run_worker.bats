@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# gaspipe run with another worker than its own, and workers at chosen places.
+# gaspipe run with a worker other than its own, and workers on chosen processors.
 
 load common
 
@@ -25,7 +25,7 @@ costs() {
     assert_equal "$(costs)" "$ours"
     assert_equal "$(jq -c 'select(.kind == "delivery") | [.instructions, .pipe >= 0, .worker > 0,
         (.pipe + .worker + .kernel - .total | fabs) < 3e-6]' <<< "$output" | sort -u)" '[null,true,true,true]'
-    # Its slog says the same, and nothing that the worker did not.
+    # Its slog has the same, and nothing that the worker did not report.
     times=$(jq -c 'select(.kind == "delivery") | [.total, .pipe, .worker, .kernel]' <<< "$output")
     assert_equal "$(grep -c monotimes "$BATS_TEST_TMPDIR/slog")" 0
     run "$BUILD/slogreport" --json "$BATS_TEST_TMPDIR/slog"
@@ -50,7 +50,7 @@ costs() {
         '[401,true]'
 }
 
-@test "another worker that is missing, does not run, or counted" {
+@test "another worker that is missing, does not run, or should be counted" {
     token --worker /nowhere/worker
     assert_bad_input 3 /nowhere/worker
     token --worker "$BATS_TEST_TMPDIR"
@@ -61,7 +61,7 @@ costs() {
     assert_bad_input 2 --worker counter
 }
 
-# floods SCRIPT WORDS: a worker that is this shell script, tried once; the run ends, and says why.
+# floods SCRIPT WORDS: with this shell script as the worker, tried once, the run ends and says why.
 floods() {
     printf '#!/bin/sh\n%s\n' "$1" > "$BATS_TEST_TMPDIR/worker"
     chmod +x "$BATS_TEST_TMPDIR/worker"
@@ -71,7 +71,7 @@ floods() {
     [[ $stderr == *"$2"* ]] || fail "no '$2' in:" "$stderr"
 }
 
-@test "a worker that sends what is no frame, or too much, ends the run with one line" {
+@test "a worker that sends a bad frame, or too much, ends the run with one line" {
     floods 'printf x >&4; exec sleep 60' "not 'x'"
     floods 'printf -- -1:, >&4; exec sleep 60' "not '-'"
     floods 'printf 99999999999: >&4; exec sleep 60' 'cap of'
@@ -107,14 +107,14 @@ placement() {
         "$BATS_TEST_TMPDIR/slog"
 }
 
-@test "by default workers come to the processor of who waits for them, and the slog says so" {
+@test "by default workers move to the supervisor's processor, and the slog says so" {
     [ "$(nproc)" -gt 1 ] || skip 'there is one processor only: nothing to choose'
     [[ $(placement) == '["together",'*',"one delivery is in flight"]'* ]]
     run "$BUILD/slogreport" --json "$BATS_TEST_TMPDIR/slog"
     assert_status 0
 }
 
-@test "processors that gaspipe was not given are not used" {
+@test "processors that are not available to gaspipe are not used" {
     last=$(taskset -cp $$ | sed 's/.*[ ,-]//')
     assert_equal "$(placement taskset -c "$last")" '' "with one processor there is no choice"
 }

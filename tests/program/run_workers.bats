@@ -9,7 +9,7 @@ COUNT=${COUNT:-60}
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
-    # What it holds is in its worker only: it is lost unless the vat is truly brought back.
+    # This state is only in the worker: it is lost unless the vat is really restored.
     cat > sum.js << 'EOS'
 let sum = 0;
 export const add = number => (sum += number);
@@ -99,10 +99,10 @@ EOS
     assert_equal "$(grep -c '"vat-startup-start"' slog)" 1 "workers that were started"
 }
 
-@test "a worker that dies where there are few of them is tried again" {
+@test "with few workers, one that dies is retried" {
     make_vats 4
     mkfifo lines
-    # Without snapshots: a worker that was saved is started anew, and could be missed below.
+    # Without snapshots, after which a worker is restarted and could be missed below.
     "$NATIVE/gaspipe" run --json --counter none --max-workers 2 --snapshot-interval 0 \
         "${vats[@]}" - < lines > out 2> err &
     local gaspipe=$!
@@ -117,7 +117,7 @@ EOS
     assert_equal "$(jq 'select(.kind == "result") | .value' out)" "$(sums 4 2)"
 }
 
-@test "--max-workers wants a number" {
+@test "--max-workers takes a number" {
     run --separate-stderr "$NATIVE/gaspipe" run --vat a=sum.js --max-workers many -
     assert_bad_input 2 --max-workers many
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The plain contract runtime: what a contract is handed, and what it cannot see.
+# The plain contract runtime: a contract's globals, and what it cannot observe.
 
 load common
 
@@ -26,7 +26,7 @@ expressions() {
     } | contract_result | jq -r '.[]'
 }
 
-@test "the clock, chance and the garbage collector are out of sight" {
+@test "the clock, randomness and the garbage collector cannot be observed" {
     assert_equal "$(expressions << 'EOF'
 typeof Date.now
 new Date()
@@ -179,7 +179,7 @@ gaspipe: c:'
 ["vat","error","v1",2,0]'
 }
 
-@test "what a contract says cannot steer the terminal" {
+@test "console output of a contract cannot control the terminal" {
     cat > contract.js << 'EOF'
 export const say = () => { console.log('a\u001b[2Jb\nc\u009bd'); throw Error('e\u001b[31mf\ng'); };
 export const give = () => 'h\u001b[0m\u007f\u009bi';
@@ -212,7 +212,7 @@ new Date(0)
 EOF
 }
 
-@test "an error whose words cannot be had fails its delivery all the same" {
+@test "an error without a readable message still fails its delivery" {
     assert_equal "$(contract_result << 'EOF'
 export const go = () => { throw { toJSON() { throw 1; } }; };
 EOF

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# scripts/setup and scripts/fetch-npm: what a newcomer's machine lacks is said
-# before anything is done about it. Nothing here installs or fetches: the commands
-# that would are stand-ins that note how they were called.
+# scripts/setup and scripts/fetch-npm: what a newcomer's machine lacks is reported
+# before anything is installed. Nothing is installed or fetched here: the commands
+# are stand-ins that record how they were called.
 
 load common
 
@@ -30,14 +30,14 @@ without_libuv() {
     stand_in pkg-config '[ "$2" != libuv ] || [ -e installed ]'
 }
 
-@test "setup is silent where nothing is missing" {
+@test "setup is silent if nothing is missing" {
     run scripts/setup
     assert_status 0
     assert_equal "$output" ""
     [ ! -e calls ]
 }
 
-@test "setup says to others than root the one command, and runs nothing" {
+@test "setup without root privileges prints the one command, and runs nothing" {
     without_libuv
     stand_in id 'echo 1000'
     run scripts/setup
@@ -47,7 +47,7 @@ without_libuv() {
     [ ! -e calls ]
 }
 
-@test "setup as root says what it installs, then installs only that" {
+@test "setup as root lists what it installs, then installs only that" {
     without_libuv
     stand_in id 'echo 0'
     run scripts/setup
@@ -56,7 +56,7 @@ without_libuv() {
     assert_equal "$(tail -n 1 calls)" 'apt-get install --yes --no-install-recommends libuv1-dev'
 }
 
-@test "setup shows the last words of an apt-get that failed" {
+@test "setup shows the last output of an apt-get that failed" {
     without_libuv
     stand_in id 'echo 0'
     stand_in apt-get 'echo "E: no route to the mirror"; exit 100'
@@ -65,7 +65,7 @@ without_libuv() {
     assert_output_has 'E: no route to the mirror'
 }
 
-@test "setup does not pass where installing did not help" {
+@test "setup fails if installing did not help" {
     stand_in pkg-config '[ "$2" != libuv ]'
     stand_in id 'echo 0'
     run scripts/setup
@@ -73,14 +73,14 @@ without_libuv() {
     assert_output_has 'still missing after installing: libuv1-dev'
 }
 
-@test "setup names a QEMU that takes no plugins" {
+@test "setup reports a QEMU that takes no plugins" {
     stand_in qemu-x86_64 'echo "-cpu model"'
     run scripts/setup
     assert_status 4
     assert_output_has 'takes no plugins'
 }
 
-@test "setup: a word it does not know is a usage error" {
+@test "setup: an unknown option is a usage error" {
     run scripts/setup --everything
     assert_status 2
 }
@@ -101,7 +101,7 @@ registry() {
     assert_equal "$(cat there/package/file)" hello
 }
 
-@test "fetch-npm takes a tarball that lies there, without a registry" {
+@test "fetch-npm uses a tarball that is already there, without a registry" {
     registry
     mkdir there
     cp publish/some-thing-1.0.0.tgz there/
@@ -111,7 +111,7 @@ registry() {
     assert_equal "$(cat there/package/file)" hello
 }
 
-@test "fetch-npm refuses another hash, unpacks nothing and keeps the evidence" {
+@test "fetch-npm refuses a wrong hash, unpacks nothing and keeps the tarball" {
     registry
     run scripts/fetch-npm @some/thing 1.0.0 sha512-AAAA there
     assert_status 3
@@ -120,7 +120,7 @@ registry() {
     [ -e there/some-thing-1.0.0.tgz.refused ]
 }
 
-@test "fetch-npm says what to do where npm cannot be reached" {
+@test "fetch-npm says what to do if npm cannot fetch" {
     stand_in npm 'echo "npm ERR! ENOTFOUND registry.npmjs.org"; exit 1'
     run scripts/fetch-npm @some/thing 1.0.0 sha512-AAAA there
     assert_status 4

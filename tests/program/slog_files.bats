@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The files that gaspipe run --slog writes: compressed, cut into parts, after a crash.
+# The files that gaspipe run --slog writes: compressed, split into parts, after a crash.
 
 load common
 
@@ -23,7 +23,7 @@ reported() {
         | [.crankNum, .deliveryNum, .description, .status, .compute]'
 }
 
-@test "a compressed slogfile says what a plain one says" {
+@test "a compressed slogfile contains what a plain one does" {
     token_run --slog plain.slog deliveries
     token_run --slog packed.slog.zst deliveries
     assert_equal "$(reported packed.slog.zst)" "$(reported plain.slog)"
@@ -51,7 +51,7 @@ killed_run() {
     rm lines
 }
 
-@test "after kill -9 a compressed slogfile is read up to the last flush, and gone on with" {
+@test "after kill -9 a compressed slogfile is read up to the last flush, and continued" {
     killed_run 4 packed.slog.zst
     assert_equal "$(reported packed.slog.zst | wc -l)" 5
     run --separate-stderr zstd -qt packed.slog.zst
@@ -72,7 +72,7 @@ parts_of() {
     done
 }
 
-@test "parts of so many blocks: each can be read, and together they are the whole" {
+@test "parts by blocks: each can be read, and together they are the whole" {
     token_run --slog whole.slog deliveries
     for suffix in '' .zst; do
         token_run --slog "parts.slog$suffix" --slog-rotate blocks:3 deliveries
@@ -90,7 +90,7 @@ parts_of() {
     done
 }
 
-@test "parts of so many bytes, in which a later run goes on" {
+@test "parts by bytes, which a later run continues" {
     token_run --slog run.slog --slog-rotate 2K deliveries
     mapfile -t parts < <(parts_of run.slog)
     [ "${#parts[@]}" -gt 1 ]
@@ -105,7 +105,7 @@ parts_of() {
     assert_equal "$(cat "${parts[@]}" | grep -c '"type":"deliver"')" 14
 }
 
-@test "what cannot be cut or appended to is told" {
+@test "what cannot be split or appended to is reported" {
     run --separate-stderr "$BUILD/gaspipe" run --vat "$token" --slog-rotate 5 deliveries
     assert_bad_input 2 '--slog-rotate wants --slog'
     run --separate-stderr "$BUILD/gaspipe" run --vat "$token" --slog a --slog-rotate 5Q deliveries

@@ -29,7 +29,7 @@ as_split() {
          unattributed: (.unattributed | us), syscalls, consoles, overrun, compute}'
 }
 
-@test "every delivery of both samples splits as the definition says" {
+@test "every delivery of both samples is divided as the definition says" {
     for sample in small:30 variety:269; do
         zcat "$DATA/${sample%:*}.slog.gz" | jq -n -c -f "$DATA/split.jq" > "$BATS_TEST_TMPDIR/expected"
         slogreport --json "$DATA/${sample%:*}.slog.gz" | as_split > "$BATS_TEST_TMPDIR/found"
@@ -74,7 +74,7 @@ as_split() {
     cat plain | slogreport --json - | cmp expected -
 }
 
-@test "several files are read as one story" {
+@test "several files are read as one sequence" {
     zcat "$DATA/small.slog.gz" > plain
     # Cut within a delivery: its end is in the second file.
     head -610 plain > one
@@ -144,7 +144,7 @@ run.zst first and run.11.zst last"
     [[ $stderr == *"damaged.gz: damaged gzip data"* ]]
 }
 
-@test "what is no slogfile gets one line and status 3" {
+@test "a file that is not a slogfile gets one line and status 3" {
     echo 'hello' > words
     echo '{"a":1}' > other.jsonl
     : > empty
@@ -197,7 +197,7 @@ run.zst first and run.11.zst last"
     grep -q 'cannot write the report' "$BATS_TEST_TMPDIR/err"
 }
 
-@test "a command behind options is no file" {
+@test "a command after options is not a file" {
     run --separate-stderr slogreport --json summary "$DATA/small.slog.gz"
     assert_bad_input 2 'summary comes before all options, slogreport summary [options] FILE'
 }
@@ -272,7 +272,7 @@ cranks_of() {
     slogreport --csv "$@" | tr -d '\r' | awk -F, 'NR > 1 { printf "%s%s", sep, $4; sep = " " }'
 }
 
-@test "deliveries are chosen by vat, kind, method, crank, block, time and duration" {
+@test "deliveries are selected by vat, kind, method, crank, block, time and duration" {
     small=$DATA/small.slog.gz
     assert_equal "$(cranks_of --vat v1 --kind notify "$small")" "13 27 33 49"
     assert_equal "$(cranks_of --vat bootstrap --kind notify --crank 20- "$small")" "27 33 49"
@@ -289,7 +289,7 @@ cranks_of() {
     assert_equal "$(cranks_of --until 2026-11-21T00:03:13.731618Z "$small")" "5 6"
 }
 
-@test "what is said of a line names its file where several are read" {
+@test "messages about a line name its file if several are read" {
     local notes='select(.kind == "note") | [.note, .file, .line]'
 
     # The first one ends within a delivery, which is only known when the second one begins.
@@ -340,7 +340,7 @@ cranks_of() {
     assert_equal "$(cranks_of --top 9 --sort syscalls "$small" | jq -s -c .)" "$expected"
 }
 
-@test "choices that make no sense are usage errors" {
+@test "selections that make no sense are usage errors" {
     for options in '--crank 9-5' '--crank x' '--since yesterday' '--min-duration -1' '--top 0' \
         '--sort nonsense' '--reverse' '--json --csv' '--follow --top 3'; do
         # shellcheck disable=SC2086 # words they shall be
@@ -378,7 +378,7 @@ cranks_of() {
     done
 }
 
-@test "names that steer terminals or spreadsheets do neither in what says them" {
+@test "names cannot control terminals or spreadsheets" {
     name='=1+2\\u001b[31m<script>'
     gzip -dc "$DATA/small.slog.gz" | sed "s/Stack meter exceeded/$name/; s/\"name\":\"producer\"/\"name\":\"$name\"/
         s/\\\\\"overflow\\\\\"/\\\\\"=1+2<script>\\\\\"/g" > hostile
@@ -425,7 +425,7 @@ cranks_of() {
     wait "$reader"
 }
 
-@test "a compressed file that is torn is read as far as it goes, and that is said" {
+@test "a torn compressed file is read as far as it goes, and that is reported" {
     local form cut
 
     zcat "$DATA/small.slog.gz" > small.slog
@@ -489,12 +489,12 @@ has_read() {
         mv growing elsewhere
         wait "$reader"
         diff expected report
-        # That its writer is not done is no news.
+        # There is no message while its writer is not done.
         assert_equal "$(cat err)" ''
     done
 }
 
-@test "--follow begins again with a file that is cut back, and says so" {
+@test "--follow starts again with a file that is truncated, and says so" {
     cp "$DATA/shapes/blocks.slog" growing
     "$BUILD/slogreport" --json --follow growing > report 2> err 3>&- &
     reader=$!
@@ -510,7 +510,7 @@ has_read() {
     grep '"kind":"delivery"' report | diff expected -
 }
 
-@test "--follow lives with a torn line that is cut off, as where the disk was full" {
+@test "--follow accepts a torn line that is truncated, as after a full disk" {
     head -4 "$DATA/shapes/blocks.slog" > whole-lines
     (cat whole-lines; printf '{"type":"torn') > growing
     "$BUILD/slogreport" --json --follow growing > report 2> err 3>&- &

@@ -25,7 +25,7 @@ make_b() {
     assert_output_has '0 deliveries got slower'
 }
 
-@test "sums are of what both files time in full, and how much that is is said" {
+@test "sums are of deliveries that both files time completely, whose number is reported" {
     local times='[.total, .pipe, .worker, .kernel] | map(. * 1e6 | round)'
 
     make_b .
@@ -61,7 +61,7 @@ v1 8 syscalls
 v3 3 result"
 }
 
-@test "deliveries of one file only are named" {
+@test "deliveries in only one file are listed" {
     make_b 'select(.vatID != "v4" or .deliveryNum != 6)'
     run slogreport compare a b
     assert_status 0
@@ -91,7 +91,7 @@ v3 3 result"
     assert_output_has '+50.0 ms, worker +50.0 ms  v1 delivery 10 bringOutYourDead'
 }
 
-@test "a machine that is slower as a whole is usual, not a list of all deliveries" {
+@test "a machine that is slower overall is the usual change, not a list of all deliveries" {
     # Half as fast in all: what a delivery takes, seen from its beginning, doubles.
     make_b '1795219393.6 as $zero | def slow: $zero + (. - $zero) * 2;
         .time |= slow | if .dr[2].timestamps then .dr[2].timestamps |= map(slow) else . end'
@@ -100,7 +100,7 @@ v3 3 result"
     assert_equal "$(jq -c 'select(.kind == "comparison") | [.slower, (.total.ratio * 100 | round), (.kernel.ratio * 100 | round)]' <<< "$output")" '[0,200,200]'
 }
 
-@test "replays are not compared, and two files there must be" {
+@test "replays are not compared, and there must be two files" {
     run slogreport compare "$DATA/shapes/replay.slog" "$DATA/shapes/replay.slog"
     assert_output_has '0 deliveries in both'
     assert_output_lacks 'no divergence'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# slogreport ended from outside, and what it says while it works.
+# slogreport ended by signals, and its progress messages.
 
 load common
 
@@ -87,7 +87,7 @@ start_unfinished() {
     done
 }
 
-@test "histograms are there whole or not at all, whenever a signal comes" {
+@test "histograms are written whole or not at all, whenever a signal comes" {
     local milliseconds
 
     zcat "$DATA/variety.slog.gz" > plain
@@ -138,7 +138,7 @@ start_unfinished() {
 }
 
 # As timeout(1) sends it: the first ends the following, the second must not end the report.
-@test "--follow that is told to end many times finishes report and trace all the same" {
+@test "--follow that is told to end many times still finishes report and trace" {
     local i many
 
     cp "$DATA/shapes/blocks.slog" growing
@@ -162,7 +162,7 @@ feed_until_said() {
 }
 
 # script(1) gives a program a terminal; only its standard error is to be one here.
-@test "long work says on a terminal how far it is, and nowhere else" {
+@test "long work shows progress on a terminal, and nowhere else" {
     script -qec true /dev/null > found 2>&1 < /dev/null ||
         skip "script(1) gives no terminal here: $(tail -n 1 found)"
     mkfifo lines
@@ -170,7 +170,7 @@ feed_until_said() {
         script -qec 'eval "$TERMINAL"' /dev/null > terminal < /dev/null &
     reader=$!
     exec 9> lines
-    # As long as it takes until something is said.
+    # Until a message appears.
     wait_for 60 feed_until_said
     exec 9>&-
     wait "$reader"
@@ -178,7 +178,7 @@ feed_until_said() {
     ! grep -q 'so far' report || fail 'progress in the report'
 }
 
-@test "without a terminal nothing is said of how far it is" {
+@test "without a terminal no progress is shown" {
     run --separate-stderr "$BUILD/slogreport" summary "$DATA/variety.slog.gz"
     assert_status 0
     assert_equal "$stderr" ''

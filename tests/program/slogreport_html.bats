@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# slogreport --html: the page, in a browser and against what the other reports say.
+# slogreport --html: the page, in a browser and compared with the other reports.
 
 load common
 load browser
@@ -124,7 +124,7 @@ as_the_page() {
     diff expected found
 }
 
-@test "of requests past the stamps that overran the kernel's side is shown, and that it is no more" {
+@test "of requests after the stamps overran, only the kernel's side is shown" {
     needs_browser
     show "$DATA/variety.slog.gz"
     # Straight from the lines of the one delivery that overran: 502 stamps are of 250 requests.
@@ -292,7 +292,7 @@ drag() {
     assert_equal "$(timeline count)" 269
 }
 
-@test "the icicle has all time, and is walked by key" {
+@test "the icicle includes all time, and is navigated by keyboard" {
     needs_browser
     show "$DATA/variety.slog.gz"
     assert_equal "$(script 'return growTree().time')" "$(script 'return all.columns.total[1]')"
@@ -305,7 +305,7 @@ drag() {
     assert_equal "$(console)" ''
 }
 
-@test "what stands in a slogfile cannot become part of the page" {
+@test "the contents of a slogfile cannot become part of the page" {
     local hostile='</script><script>hacked=1</script><img src=x onerror=hacked=1><!--'
 
     needs_browser
@@ -321,21 +321,21 @@ drag() {
     assert_equal "$(console)" ''
 }
 
-@test "the page asks for nothing from elsewhere" {
+@test "the page requests nothing from elsewhere" {
     slogreport --html page.html "$DATA/small.slog.gz"
     grep -q "default-src 'none'" page.html
     ! grep -E '(src|href)="[^#"]' page.html || fail 'the page refers to something'
     ! grep -E 'https?://' page.html | grep -v 'http://www.w3.org/2000/svg' || fail 'the page names an address'
 }
 
-@test "only the chosen deliveries are on the page" {
+@test "only the selected deliveries are on the page" {
     needs_browser
     show --vat v1 --kind notify "$DATA/variety.slog.gz"
     assert_equal "$(script 'return deliveries.count')" \
         "$(slogreport --json --vat v1 --kind notify "$DATA/variety.slog.gz" | jq -s 'map(select(.kind == "delivery")) | length')"
 }
 
-@test "a page that cannot be written is an error, and leaves what was there" {
+@test "a page that cannot be written is an error, and leaves the old file" {
     run --separate-stderr slogreport --html none/page.html "$DATA/small.slog.gz"
     assert_bad_input 4 none/page.html
     run --separate-stderr slogreport --html /dev/full "$DATA/small.slog.gz"

@@ -78,7 +78,7 @@ JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
     done
 }
 
-@test "a delivery's hops and requests leave open what the worker took" {
+@test "the rest of a delivery, without transfers and requests, is the worker's" {
     slogreport --otlp spans "$DATA/variety.slog.gz"
     assert_equal "$(all_spans spans | jq -s "$JQ"'
         group_by(.parentSpanId) | INDEX(.[0].parentSpanId) as $children
@@ -179,7 +179,7 @@ JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
     assert_equal "$(comm -13 expected found)" ''
 }
 
-@test "a collector that is busy, or cuts the connection, gets each span once all the same" {
+@test "a collector that is busy, or closes the connection, still gets each span once" {
     slogreport --otlp file "$DATA/variety.slog.gz"
     all_spans file | sort > expected
     start_collector 503:1 200 reset 429 200 502 504:1
@@ -216,7 +216,7 @@ JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
     [[ $stderr == *": $missing of $(all_spans file | wc -l) spans were not taken: HTTP status 413"* ]] || fail "$stderr"
 }
 
-@test "what a collector does not take is counted, with its words" {
+@test "what a collector does not take is counted, with its message" {
     spans=$(slogreport --otlp /dev/stdout "$DATA/small.slog.gz" | jq '.resourceSpans[0].scopeSpans[0].spans | length')
     start_collector partial:3 400 200
     run --separate-stderr slogreport --otlp "$url" "$DATA/small.slog.gz"
@@ -229,9 +229,9 @@ JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
     assert_equal "$(jq -r .answer there/log | tr '\n' ' ')" 'partial:3 400 200 '
 }
 
-@test "a collector that dies on the way loses nothing silently" {
+@test "nothing is lost silently if a collector dies on the way" {
     slogreport --otlp file "$DATA/variety.slog.gz"
-    # To come again in an hour is too late: nothing is tried twice.
+    # Retrying in an hour is too late: nothing is tried twice.
     start_collector 200 200 '503:3600!'
     run --separate-stderr slogreport --json --otlp "$url" "$DATA/variety.slog.gz"
     assert_status 4
@@ -240,7 +240,7 @@ JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
     [ "$taken" -gt 0 ]
     [ "$taken" -lt "$all" ]
     [[ $stderr == *": $((all - taken)) of $all spans were not taken: HTTP status 503: not today"* ]] || fail "$stderr"
-    # The report is there to its end.
+    # The report is complete.
     assert_equal "$output" "$(slogreport --json "$DATA/variety.slog.gz")" 'reports'
 }
 
@@ -295,7 +295,7 @@ JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
         '[{"key":"service.name","value":{"stringValue":"node \"7\""}}]'
 }
 
-@test "what makes no sense is said before anything is read" {
+@test "nonsense is reported before anything is read" {
     run --separate-stderr slogreport --otlp http:// none
     assert_bad_input 2 '--otlp http://: is no URL'
     for timeout in 0 x -5 99999999999; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# slogreport stalls: what is hidden in a slogfile is found, and nothing else.
+# slogreport stalls: the stalls hidden in a slogfile are found, and nothing else.
 
 load common
 
@@ -40,7 +40,7 @@ stalls_of() {
         jq -r '"\(.side) \(.span) c\(.crankNum) \(.cause) \(((.took - .usual) * 1000 | round))ms"'
 }
 
-@test "nothing stands out where all is usual" {
+@test "nothing stands out if everything is usual" {
     assert_equal "$(stalls_of 0 400)" ""
     run slogreport stalls "$BATS_TEST_TMPDIR/slog"
     assert_output_has '0 spans took far longer'
@@ -55,7 +55,7 @@ stalls_of() {
     assert_equal "$(stalls_of 7 400)" 'pipe return c30 null 20ms'
 }
 
-@test "a worker that computed is told from one that was not let run" {
+@test "a worker that computed is distinguished from one that was not let run" {
     assert_equal "$(stalls_of 6 20300)" 'worker worker c30 computed 20ms'
     run slogreport stalls "$BATS_TEST_TMPDIR/slog"
     assert_output_has 'worker: took long, 500 k instructions, it computed (ran 20.3 ms, switched out 2 times)'
@@ -82,7 +82,7 @@ stalls_of() {
     assert_equal "$(jq -s -c 'all(.took > 5 * .usual and .like >= 20)' <<< "$output")" true
 }
 
-@test "a stall says when in a form that --since takes" {
+@test "the time of a stall has a form that --since accepts" {
     run slogreport stalls --top 1 "$ROOT/tests/data/variety.slog.gz"
     assert_status 0
     assert_output_has ' 2026-11-21T00:03:41.232871Z c295 v9 startVat : vatstoreSet'

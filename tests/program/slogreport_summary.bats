@@ -63,7 +63,7 @@ slogreport() {
     assert_output_has 'all,,,total,6,'
 }
 
-@test "deliveries that a change of the clock spoiled are left out and counted" {
+@test "deliveries affected by a change of the clock are left out and counted" {
     run --separate-stderr slogreport summary --csv --by all "$DATA/shapes/clock.slog"
     assert_output_has 'all,,,total,1,'
     [[ $stderr == *'1 deliveries left out'* ]]
@@ -82,7 +82,7 @@ slogreport() {
     slogreport merge --json both | cmp together -
 }
 
-@test "what is no file of histograms is bad input, named by line" {
+@test "a file that does not contain histograms is bad input, reported with its line" {
     cd "$BATS_TEST_TMPDIR"
     slogreport summary --histograms good "$DATA/small.slog.gz" > /dev/null
     run --separate-stderr slogreport merge "$DATA/small.slog.gz"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# slogreport --trace: the JSON that Chrome's viewers read, nested as they want it.
+# slogreport --trace: JSON for Chrome's viewers, nested as they require.
 
 load common
 

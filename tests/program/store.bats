@@ -35,7 +35,7 @@ base.commit()' "$1"
 
 # ---- status ----
 
-@test "status tells vats, queue, input and sizes" {
+@test "status shows vats, queue, input and sizes" {
     token_run 0
     run --separate-stderr "$BUILD/gaspipe" status --json --store st
     assert_status 0
@@ -53,7 +53,7 @@ base.commit()' "$1"
     assert_output_has '6 lines taken in, to the end'
 }
 
-@test "status tells the last snapshot" {
+@test "status shows the last snapshot" {
     token_run 3
     run --separate-stderr "$BUILD/gaspipe" status --json --store st
     assert_equal "$(jq -c 'select(.kind == "vat").snapshot | [.position > 0, .size > .compressedSize,
@@ -82,7 +82,7 @@ taken_in() {
     taken_in 5
 }
 
-@test "status of what is no store" {
+@test "status of something that is not a store" {
     run --separate-stderr "$BUILD/gaspipe" status
     assert_bad_input 2 '--store DIR'
     run --separate-stderr "$BUILD/gaspipe" status --store st
@@ -126,7 +126,7 @@ taken_in() {
     done
 }
 
-@test "one changed byte in a stored transcript is named with delivery and syscall" {
+@test "one changed byte in a stored transcript is reported with delivery and syscall" {
     token_run 0
     sql "UPDATE transcript SET item = CAST(replace(item, '\"balance.a\",\"6\"', '\"balance.a\",\"7\"') AS BLOB)"
     run --separate-stderr "$NATIVE/gaspipe" replay --store st token
@@ -136,7 +136,7 @@ taken_in() {
     assert_output_has '"balance.a","7"'
 }
 
-@test "a snapshot that was damaged is told" {
+@test "a damaged snapshot is reported" {
     token_run 3
     sql "UPDATE snapshot_content SET bytes = CAST(substr(bytes, 1, length(bytes) - 9) AS BLOB)"
     run --separate-stderr "$NATIVE/gaspipe" replay --store st token
@@ -144,7 +144,7 @@ taken_in() {
     "$NATIVE/gaspipe" replay --store st token --from-start
 }
 
-@test "what cannot be replayed from a store is told" {
+@test "what cannot be replayed from a store is reported" {
     token_run 0
     run --separate-stderr "$BUILD/gaspipe" replay --store st bank
     assert_bad_input 3 'st: vat bank: no such vat lives'

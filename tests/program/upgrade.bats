@@ -86,11 +86,11 @@ replays_the_same() {
         <<< "$output")" '"same"'
 }
 
-@test "what a vat keeps in its baggage is there under the next bundle, and under the one after" {
+@test "what a vat keeps in its baggage survives the next upgrade, and the one after" {
     assert_equal "$(jq -c 'select(.kind == "result") | .value' whole.out)" "$(results)"
 }
 
-@test "the last words of an incarnation are bringOutYourDead; stopVat is sent to none" {
+@test "the last delivery to an incarnation is bringOutYourDead; stopVat is never sent" {
     jq -c 'if .type == "crank-start" then "\(.messageType) \(.crankType)"
         elif .type == "deliver" and .replay != true then .vd[0] else empty end' slog |
         grep -A 2 '"upgrade-vat delivery"' > upgrades
@@ -101,7 +101,7 @@ replays_the_same() {
     run ! grep -q stopVat slog
 }
 
-@test "stopped after each upgrade and started again, it comes to the same" {
+@test "stopping and restarting after each upgrade does not change the outcome" {
     first='5 8 11' highest=1 at='"result".*\(incarnationNumber\|amended\)' \
         stopped input pieces --counter none
     assert_equal "$(outcome pieces.out)" "$(outcome whole.out)" "what was printed"
@@ -109,12 +109,12 @@ replays_the_same() {
     replays_the_same notes --store pieces --from-start notes
 }
 
-@test "its transcript is replayed to the same: from the store, from a slogfile" {
+@test "its transcript is reproduced by a replay: from the store, from a slogfile" {
     replays_the_same notes --store whole --from-start notes
     replays_the_same notes --vat notes slog
 }
 
-@test "a transcript with a stopVat, as kernels before sent it, is replayed" {
+@test "a transcript with a stopVat from an older kernel is replayed" {
     local stop='{"d":["stopVat",{"body":"#{\"name\":\"vatUpgraded\"}","slots":[]}],"sc":[],"r":{"status":"STATUS"}}'
 
     "$NATIVE/gaspipe" replay --store whole --export transcript notes
@@ -128,7 +128,7 @@ replays_the_same() {
     assert_output_has stopVat
 }
 
-@test "a slogfile that only names the bundles, as SwingSet's do, wants them" {
+@test "a slogfile that only names the bundles, as SwingSet's do, requires --bundle" {
     awk '!(/^{"type":"create-vat"/ && /"name":"notes"/ && seen++)' slog > named
     run --separate-stderr "$NATIVE/gaspipe" replay --vat notes --json named
     assert_status 0

@@ -66,7 +66,7 @@ held() {
     sqlite3 "held-$1/store/gaspipe.sqlite" 'select count(*) from key' > "held-$1/count"
 }
 
-@test "what is dropped leaves nothing behind, however often" {
+@test "dropped objects leave nothing behind, however many" {
     held 10
     held 30
     [ "$(cat held-10/count)" -gt 100 ]
