@@ -49,13 +49,13 @@ include scripts/swingset.mk
 include scripts/vats.mk
 
 # A room's archive contains the files in its folder and below, except the one with main().
-MAINS := supervisor/main.c worker/main.c sandbox/main.c tools/slogreport.c
+MAINS := supervisor/main.c worker/main.c worker/main_wasm.c sandbox/main.c tools/slogreport.c
 ROOMS := base proto sandbox store kernel slog counter worker supervisor tools
 sources_below = $(sort $(shell find $(1) -name '*.c'))
 room_sources = $(filter-out $(MAINS),$(call sources_below,$(1)))
 ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/lib/$(room).a)
 
-PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-sandbox $(BUILD)/slogreport $(BUILD)/libgascount.so
+PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm $(BUILD)/gaspipe-sandbox $(BUILD)/slogreport $(BUILD)/libgascount.so
 
 .PHONY: all setup demo install uninstall clean help
 .DELETE_ON_ERROR:
@@ -173,6 +173,13 @@ $(NATIVE_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker sandbox proto bas
 	$(link) -Wl,--start-group $(BUILD)/lib/worker.a $(XS_ARCHIVE) -Wl,--end-group \
 		$(XS_WRAP) -l:libseccomp.a -lm -ldl -lpthread -o $@
 
+NATIVE_WASM_WORKER := $(BUILD)$(if $(SAN),/native)/gaspipe-worker-wasm
+
+$(NATIVE_WASM_WORKER): $(BUILD)/obj/worker/main_wasm.o $(call lib,worker sandbox proto base)
+	@mkdir -p $(@D)
+	$(call say,link,$@)
+	$(link) -l:libseccomp.a -ljansson -lcrypto -lm -ldl -lpthread -o $@
+
 $(BUILD)/gaspipe-sandbox: $(BUILD)/obj/sandbox/main.o $(call lib,sandbox base)
 	$(call say,link,$@)
 	$(link) -lseccomp -o $@
@@ -181,7 +188,7 @@ $(BUILD)/gaspipe-sandbox: $(BUILD)/obj/sandbox/main.o $(call lib,sandbox base)
 # tables. A sanitized gaspipe therefore uses an ordinary worker, and native/ contains a
 # sanitized gaspipe and worker for runs without the counter.
 ifneq ($(SAN),)
-all: $(BUILD)/native/gaspipe $(NATIVE_WORKER)
+all: $(BUILD)/native/gaspipe $(NATIVE_WORKER) $(NATIVE_WASM_WORKER)
 
 $(BUILD)/native/gaspipe: $(BUILD)/gaspipe $(SWINGSET_BUNDLES)
 	@mkdir -p $(@D)
@@ -190,10 +197,13 @@ $(BUILD)/native/gaspipe: $(BUILD)/gaspipe $(SWINGSET_BUNDLES)
 
 .PHONY: ordinary-worker
 ordinary-worker: $(XS_ARCHIVE)
-	@$(MAKE) --no-print-directory SAN= BUILD=build build/gaspipe-worker
+	@$(MAKE) --no-print-directory SAN= BUILD=build build/gaspipe-worker build/gaspipe-worker-wasm
 
 $(BUILD)/gaspipe-worker: ordinary-worker
 	@cmp -s build/gaspipe-worker $@ || cp build/gaspipe-worker $@
+
+$(BUILD)/gaspipe-worker-wasm: ordinary-worker
+	@cmp -s build/gaspipe-worker-wasm $@ || cp build/gaspipe-worker-wasm $@
 endif
 
 # Only slogreport speaks HTTP.
@@ -239,7 +249,7 @@ DOCUMENTS := $(wildcard docs/*.md) docs/gas-near.json
 # gaspipe looks for the plugin beside itself and in ../lib/gaspipe.
 install: all
 	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR) $(DOCDIR)
-	install -m 755 $(BUILD)/gaspipe $(BUILD)/slogreport $(BUILD)/gaspipe-worker $(BINDIR)
+	install -m 755 $(BUILD)/gaspipe $(BUILD)/slogreport $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm $(BINDIR)
 	install -m 755 $(BUILD)/libgascount.so $(BUILD)/gaspipe-sandbox $(LIBDIR)
 	install -m 644 $(SWINGSET_BUNDLES) $(LIBDIR)
 	install -m 644 counter/gasmark.h $(INCLUDEDIR)
@@ -248,7 +258,7 @@ install: all
 
 # With the same PREFIX.
 uninstall:
-	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker)
+	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker gaspipe-worker-wasm)
 	rm -f $(addprefix $(MANDIR)/,$(notdir $(wildcard docs/*.1)))
 	rm -rf $(LIBDIR) $(INCLUDEDIR) $(DOCDIR)
 

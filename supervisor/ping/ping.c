@@ -194,7 +194,7 @@ static int run(struct ping *ping, struct error *error)
 
 int ping_command(int argc, char **argv)
 {
-    struct ping ping = {.launcher.program_fd = -1};
+    struct ping ping = {.launcher = {.program_fd = -1, .wasm_program_fd = -1}};
     struct error error;
 
     if (ping_options_parse(&ping.options, argc, argv, &error) != 0) {

@@ -40,7 +40,9 @@ int launcher_open(struct launcher *launcher, bool counted, uint32_t compute_limi
     launcher->counted = counted;
     launcher->compute_limit = compute_limit;
     launcher->program_fd = -1;
-    if (raise_stack_limit(error) != 0 || locate("gaspipe-worker", launcher->worker, error) != 0)
+    launcher->wasm_program_fd = -1;
+    if (raise_stack_limit(error) != 0 || locate("gaspipe-worker", launcher->worker, error) != 0 ||
+        locate("gaspipe-worker-wasm", launcher->wasm_worker, error) != 0)
         return -1;
     if (!counted)
         return 0;
@@ -48,7 +50,9 @@ int launcher_open(struct launcher *launcher, bool counted, uint32_t compute_limi
         guest_pin_layout(&launcher->tools, error) != 0)
         return -1;
     launcher->program_fd = guest_open_program(launcher->worker, error);
-    return launcher->program_fd < 0 ? -1 : 0;
+    if (launcher->program_fd >= 0)
+        launcher->wasm_program_fd = guest_open_program(launcher->wasm_worker, error);
+    return launcher->wasm_program_fd < 0 ? -1 : 0;
 }
 
 int launcher_open_foreign(struct launcher *launcher, const char *path, uint32_t compute_limit,
@@ -60,6 +64,7 @@ int launcher_open_foreign(struct launcher *launcher, const char *path, uint32_t 
         .foreign = true,
         .compute_limit = compute_limit,
         .program_fd = -1,
+        .wasm_program_fd = -1,
     };
     /* Workers are started in another folder than the one that the path is seen from. */
     if (realpath(path, launcher->worker) == NULL)
@@ -78,14 +83,27 @@ struct launcher launcher_native(const struct launcher *launcher)
     native.counted = false;
     native.instruction_limit = 0;
     native.program_fd = -1;
+    native.wasm_program_fd = -1;
     return native;
+}
+
+struct launcher launcher_for_wasm(const struct launcher *launcher)
+{
+    struct launcher wasm = *launcher;
+
+    memcpy(wasm.worker, launcher->wasm_worker, sizeof wasm.worker);
+    wasm.program_fd = launcher->wasm_program_fd;
+    return wasm;
 }
 
 void launcher_close(struct launcher *launcher)
 {
     if (launcher->program_fd >= 0)
         close(launcher->program_fd);
+    if (launcher->wasm_program_fd >= 0)
+        close(launcher->wasm_program_fd);
     launcher->program_fd = -1;
+    launcher->wasm_program_fd = -1;
 }
 
 static bool is_confined(const struct launcher *launcher)

@@ -28,9 +28,11 @@ struct launcher {
     /* Bytes that a worker may write to, QEMU's own with it; 0: no limit. The caller sets it. */
     uint64_t memory_limit;
     char worker[PATH_MAX];
-    struct guest_tools tools; /* when counted */
-    int program_fd;           /* the worker's file, when counted; else -1 */
-    bool profile;             /* they take profiles. The caller sets it */
+    char wasm_worker[PATH_MAX]; /* the one that launcher_for_wasm() starts */
+    struct guest_tools tools;   /* when counted */
+    int program_fd;             /* the worker's file, when counted; else -1 */
+    bool profile;               /* they take profiles. The caller sets it */
+    int wasm_program_fd;        /* as program_fd, of wasm_worker */
     /* Their sandbox, borrowed; NULL: none. The caller sets it. */
     const struct confinement *confinement;
     /* Where workers run, borrowed; NULL: wherever the system puts them. The caller sets it. */
@@ -57,6 +59,9 @@ void launcher_close(struct launcher *launcher);
  * and is not closed.
  */
 struct launcher launcher_native(const struct launcher *launcher);
+
+/* One that starts gaspipe-worker-wasm in the same way; borrows like launcher_native(). */
+struct launcher launcher_for_wasm(const struct launcher *launcher);
 
 /*
  * Milliseconds that a worker may take to start and to load its runtime, where a

@@ -289,6 +289,7 @@ struct replay_run *replay_run_new(const struct replay_options *options, struct e
     }
     run->options = options;
     run->launcher.program_fd = -1;
+    run->launcher.wasm_program_fd = -1;
     return run;
 }
 

@@ -45,6 +45,27 @@ static int make_plain(struct contract_file *contract, const char *path, const st
     return buf_failed(&contract->bundle) ? error_memory(error, "a contract") : 0;
 }
 
+/* A module of WebAssembly, by its first bytes. */
+static bool is_wasm(const struct buf *file)
+{
+    return file->length >= 4 && memcmp(file->data, "\0asm", 4) == 0;
+}
+
+static int make_wasm(struct contract_file *contract, const struct buf *module, struct error *error)
+{
+    unsigned char *text = malloc(module->length / 3 * 4 + 5);
+
+    if (text == NULL)
+        return error_memory(error, "a contract");
+    EVP_EncodeBlock(text, (const unsigned char *)module->data, (int)module->length);
+    contract->is_plain = true;
+    buf_append_string(&contract->bundle, "{\"moduleFormat\":\"gaspipeWasm\",\"source\":\"");
+    buf_append_string(&contract->bundle, (const char *)text);
+    buf_append_string(&contract->bundle, "\"}");
+    free(text);
+    return buf_failed(&contract->bundle) ? error_memory(error, "a contract") : 0;
+}
+
 /* The bundle in a text that is JSON with a moduleFormat; NULL: it is no such text. */
 static json_t *parse_bundle(const struct buf *text)
 {
@@ -93,7 +114,9 @@ int contract_file_read(struct contract_file *contract, const char *path, struct 
         result = error_memory(error, "a contract");
     if (result == 0)
         bundle = parse_bundle(&text);
-    if (result == 0)
+    if (result == 0 && is_wasm(&text))
+        result = make_wasm(contract, &text, error);
+    else if (result == 0)
         result = bundle != NULL ? take_bundle(contract, bundle, error)
                                 : make_plain(contract, path, &text, error);
     if (result == 0 && buf_reserve(&contract->bundle, SCAN_PADDING) != 0)

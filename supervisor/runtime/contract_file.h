@@ -8,12 +8,12 @@
 #include "base/error.h"
 
 /*
- * A contract's file: the source for the plain runtime, or a bundle as
+ * A contract's file: the source for the plain runtime, a module of WebAssembly, or a bundle as
  * @endo/bundle-source writes it, JSON with a moduleFormat.
  */
 struct contract_file {
     struct buf bundle; /* JSON, terminated; SCAN_PADDING bytes behind it are readable */
-    bool is_plain;     /* the bundle is for runtime/plain.js, made of the source */
+    bool is_plain;     /* for the kernel it is a plain contract: source or module */
     char id[160];      /* "b1-HASH" as SwingSet names bundles of endoZipBase64; else "b0-HASH" */
 };
 

@@ -77,6 +77,21 @@ static void choose_plain(struct vat_runtime *runtime)
     };
 }
 
+static void choose_wasm(struct vat_runtime *runtime)
+{
+    *runtime = (struct vat_runtime){
+        .kind = VAT_RUNTIME_WASM,
+        .options = "{}",
+        .console_answer = "[\"ok\",null]",
+    };
+}
+
+struct launcher vat_runtime_launcher(const struct vat_runtime *runtime,
+                                     const struct launcher *launcher)
+{
+    return runtime->kind == VAT_RUNTIME_WASM ? launcher_for_wasm(launcher) : *launcher;
+}
+
 int vat_runtime_choose(struct vat_runtimes *runtimes, struct scan_span bundle,
                        struct vat_runtime *runtime, struct error *error)
 {
@@ -84,6 +99,10 @@ int vat_runtime_choose(struct vat_runtimes *runtimes, struct scan_span bundle,
 
     if (scan_is(format, "gaspipePlain")) {
         choose_plain(runtime);
+        return 0;
+    }
+    if (scan_is(format, "gaspipeWasm")) {
+        choose_wasm(runtime);
         return 0;
     }
     if (scan_is(format, "endoZipBase64") || scan_is(format, "nestedEvaluate") ||

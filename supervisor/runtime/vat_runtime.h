@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json/scan.h"
+#include "supervisor/process/launcher.h"
 
 /*
  * What is evaluated in a fresh worker before its vat's bundle is set: the plain
@@ -15,7 +16,12 @@
  * @agoric/xsnap-lockdown 0.14.1 and @agoric/swingset-xsnap-supervisor 0.11.0),
  * which the build puts beside the program.
  */
-enum vat_runtime_kind { VAT_RUNTIME_PLAIN, VAT_RUNTIME_LIVESLOTS, VAT_RUNTIME_KINDS };
+enum vat_runtime_kind {
+    VAT_RUNTIME_PLAIN,
+    VAT_RUNTIME_LIVESLOTS,
+    VAT_RUNTIME_WASM, /* a contract in WebAssembly: nothing is evaluated, the worker is another */
+    VAT_RUNTIME_KINDS
+};
 enum { VAT_RUNTIME_PROGRAMS_MAX = 2 };
 
 struct vat_runtime {
@@ -46,6 +52,10 @@ int vat_runtime_choose(struct vat_runtimes *runtimes, struct scan_span bundle,
  */
 int vat_runtimes_set(struct vat_runtimes *runtimes, const char *name, const struct buf *lockdown,
                      const struct buf *supervisor, struct error *error);
+
+/* What starts this runtime's workers as the launcher starts others; borrows from it. */
+struct launcher vat_runtime_launcher(const struct vat_runtime *runtime,
+                                     const struct launcher *launcher);
 
 void vat_runtimes_free(struct vat_runtimes *runtimes);
 

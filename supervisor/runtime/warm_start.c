@@ -111,6 +111,7 @@ int warm_start_open(struct warm_starts *starts, const struct launcher *launcher,
                     uint64_t timeout_ms, struct store *store, const struct vat_runtime *runtime,
                     struct error *error)
 {
+    const struct launcher own = vat_runtime_launcher(runtime, launcher);
     int *kept = &starts->fds[runtime->kind];
     int fd, result;
 
@@ -119,7 +120,7 @@ int warm_start_open(struct warm_starts *starts, const struct launcher *launcher,
     fd = memfd_create("gaspipe-warm", MFD_CLOEXEC);
     if (fd < 0)
         return error_system(error, errno, "cannot make a file for a snapshot");
-    result = provide(launcher, timeout_ms, store, runtime, fd, error);
+    result = provide(&own, timeout_ms, store, runtime, fd, error);
     if (result != 0) {
         close(fd);
         return result;

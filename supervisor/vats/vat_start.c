@@ -121,7 +121,7 @@ static int start_process(struct vat *vat, int snapshot_fd, struct error *error)
         .words = on_words,
         .gone = on_gone,
     };
-    struct launcher launcher = *options->launcher;
+    struct launcher launcher = vat_runtime_launcher(&vat->runtime, options->launcher);
     char title[64];
 
     launcher.compute_limit = (uint32_t)vat->limits.compute;

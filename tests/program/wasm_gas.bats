@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016 # the dollars are names of WebAssembly
 # The gas of contract calls against nearcore's own tests. The numbers are facts out of
 # runtime/near-vm-runner/src/tests/runtime_errors.rs at commit 0262c974 (the newest protocol
 # version there: our parameters of 62), each by its test's name; the modules are written anew.

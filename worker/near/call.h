@@ -19,6 +19,7 @@ struct near_context {
     unsigned __int128 balance, locked_balance, deposit; /* balance: without the deposit */
     uint64_t storage_usage;
     uint64_t prepaid_gas;
+    uint64_t operation_limit; /* of the host's, whatever gas there is; 0: none */
     bool is_view;
 };
 
@@ -52,6 +53,7 @@ struct near_call {
     uint64_t host_gas;  /* burnt by other than operations */
     int64_t granted;    /* operations that machine->left began with */
     bool is_out_of_gas; /* all of the limit is burnt */
+    bool is_over_limit; /* of operations */
     bool is_lost;       /* the storage is */
     struct near_register *registers;
     uint32_t register_count;
@@ -71,6 +73,7 @@ struct near_outcome {
     uint64_t storage_usage;
     bool has_result;
     bool is_lost;
+    bool is_over_limit; /* more operations than the context allows */
     const struct buf *result;
     const char *error; /* NULL: it went well */
 };

@@ -128,12 +128,26 @@ const char *near_contract_refusal(const struct near_contract *contract)
     return contract->unlinkable[0] != '\0' ? contract->unlinkable : NULL;
 }
 
+uint64_t near_contract_size(const struct near_contract *contract)
+{
+    return contract->length;
+}
+
 uint64_t near_contract_memory(const struct near_contract *contract)
 {
     return contract->instance != NULL ? contract->instance->memory->size : 0;
 }
 
 /* ---- calling ---- */
+
+/* Whether gas would have sufficed for more operations. */
+static bool is_over_limit(const struct near_call *call)
+{
+    const uint64_t limit = call->context->operation_limit;
+
+    return limit != 0 &&
+           limit < (call->gas_limit - call->host_gas) / call->parameters->wasm_regular_op_cost;
+}
 
 /* In nearcore's words. */
 static void fail_for_trap(struct near_call *call, enum wasm_trap trap)
@@ -143,6 +157,11 @@ static void fail_for_trap(struct near_call *call, enum wasm_trap trap)
     case WASM_TRAP_HOST:
         return;
     case WASM_TRAP_GAS:
+        if (is_over_limit(call)) {
+            call->is_over_limit = true;
+            near_fail(call, "more operations than the limit");
+            return;
+        }
         call->is_out_of_gas = true;
         near_fail(call, call->gas_limit < call->context->prepaid_gas
                             ? "Exceeded the maximum amount of gas allowed to burn per contract."
@@ -223,6 +242,7 @@ static struct near_outcome outcome(const struct near_call *call, bool is_free)
         .storage_usage = call->storage_usage,
         .has_result = call->has_result && call->error[0] == '\0',
         .is_lost = call->is_lost,
+        .is_over_limit = call->is_over_limit,
         .result = &call->result,
         .error = call->error[0] != '\0' ? call->error : NULL,
     };

@@ -26,7 +26,10 @@ struct near_outcome near_contract_call(struct near_contract *contract, const cha
                                        const struct near_context *context,
                                        const struct near_storage *storage);
 
-/* Bytes of memory that the last call had, and its frames' and operands' stack. */
+/* Bytes of its module. */
+uint64_t near_contract_size(const struct near_contract *contract);
+
+/* Bytes of memory that the last call had. */
 uint64_t near_contract_memory(const struct near_contract *contract);
 
 #endif

@@ -33,9 +33,11 @@ uint64_t near_burnt(const struct near_call *call)
 void near_grant(struct near_call *call)
 {
     const int64_t spent = (int64_t)near_operations(call);
-    const uint64_t most =
-        (call->gas_limit - call->host_gas) / call->parameters->wasm_regular_op_cost;
+    const uint64_t limit = call->context->operation_limit;
+    uint64_t most = (call->gas_limit - call->host_gas) / call->parameters->wasm_regular_op_cost;
 
+    if (limit != 0 && limit < most)
+        most = limit;
     call->granted = (int64_t)most;
     call->machine->left = (int64_t)most - spent;
 }

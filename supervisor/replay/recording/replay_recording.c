@@ -290,7 +290,8 @@ static int play_all(struct playback *playback, struct error *error)
 
 int replay_recording(const struct replay_options *options, struct error *error)
 {
-    struct playback playback = {.options = options, .launcher.program_fd = -1};
+    struct playback playback = {.options = options,
+                                .launcher = {.program_fd = -1, .wasm_program_fd = -1}};
     int status = uv_loop_init(&playback.loop);
 
     if (status != 0)

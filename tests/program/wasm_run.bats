@@ -1,0 +1,133 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016 # the dollars are names of WebAssembly
+# gaspipe run with contracts in WebAssembly: the token of examples/wasm-token, and made ones.
+
+load common
+
+LINES=$ROOT/examples/wasm-token/deliveries.jsonl
+
+setup_file() {
+    clang --target=wasm32 -O2 -nostdlib -I"$ROOT" -Wl,--no-entry -o "$BATS_FILE_TMPDIR/token.wasm" \
+        "$ROOT/examples/wasm-token/token.c"
+    export TOKEN=$BATS_FILE_TMPDIR/token.wasm
+}
+
+# column NAME: of each delivery in $output.
+column() {
+    jq -c "select(.kind == \"delivery\") | .$1" <<< "$output"
+}
+
+@test "a token's business: results, logs, and a panic that leaves nothing behind" {
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat "ft=$TOKEN" "$LINES"
+    assert_status 1
+    [ "$(column status | tr '\n' ' ')" = '"ok" "ok" "ok" "ok" "error" "ok" ' ]
+    [ "$(column result | tail -n 3 | tr '\n' ' ')" = '"250" null "1000000" ' ]
+    [[ $(column error) == *"Smart contract panicked: The account doesn't have enough balance"* ]]
+    # shellcheck disable=SC2154 # run --separate-stderr sets it
+    [[ $stderr == *'ft: Transfer 250 from alice.near to bob.near'* ]]
+}
+
+@test "operations are the same with and without the counter, instructions from run to run" {
+    local plain
+
+    run --separate-stderr "$BUILD/gaspipe" run --json --counter none --vat "ft=$TOKEN" "$LINES"
+    plain=$(column compute)
+    run --separate-stderr "$BUILD/gaspipe" run --json --vat "ft=$TOKEN" "$LINES"
+    [ "$plain" = "$(column compute)" ]
+    counts=$(column instructions)
+    run --separate-stderr "$BUILD/gaspipe" run --json --vat "ft=$TOKEN" "$LINES"
+    [ "$counts" = "$(column instructions)" ]
+    [[ $counts != *null* ]]
+}
+
+@test "a call costs the same each time, however many came before" {
+    local line='{"vat":"ft","method":"ft_balance_of","args":[{"account_id":"alice.near"}]}'
+
+    { head -n 1 "$LINES"; for _ in {1..20}; do echo "$line"; done; } > "$BATS_TEST_TMPDIR/lines"
+    run --separate-stderr "$BUILD/gaspipe" run --json --vat "ft=$TOKEN" "$BATS_TEST_TMPDIR/lines"
+    assert_status 0
+    [ "$(column compute | tail -n 18 | sort -u | wc -l)" -eq 1 ]
+    [ "$(column instructions | tail -n 18 | sort -u | wc -l)" -eq 1 ]
+}
+
+@test "a store keeps the contract's storage, and its deliveries can be replayed" {
+    local store=$BATS_TEST_TMPDIR/store
+
+    run "$NATIVE/gaspipe" run --counter none --store "$store" --vat "ft=$TOKEN" "$LINES"
+    assert_status 1
+    echo '{"vat":"ft","method":"ft_balance_of","args":[{"account_id":"alice.near"}]}' \
+        > "$BATS_TEST_TMPDIR/more"
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --store "$store" \
+        --vat "ft=$TOKEN" "$BATS_TEST_TMPDIR/more"
+    assert_status 0
+    [ "$(column result)" = '"999750"' ]
+    run "$NATIVE/gaspipe" replay --counter none --store "$store" ft
+    assert_status 0
+}
+
+# calls WAT LINE...: a run of lines on the vat m of that module.
+calls() {
+    wat2wasm - -o "$BATS_TEST_TMPDIR/m.wasm" <<< "(module $1)"
+    shift
+    printf '%s\n' "$@" > "$BATS_TEST_TMPDIR/lines"
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat \
+        "m=$BATS_TEST_TMPDIR/m.wasm" "$BATS_TEST_TMPDIR/lines"
+}
+
+@test "a loop without end burns the gas that was prepaid" {
+    calls '(func (export "spin") (loop (br 0)))' \
+        '{"vat":"m","method":"spin","args":["",{"gas":10000000000}]}'
+    assert_status 1
+    [[ $(column error) == *'Exceeded the prepaid gas.'* ]]
+}
+
+@test "more operations than --compute-limit end the vat" {
+    wat2wasm - -o "$BATS_TEST_TMPDIR/m.wasm" <<< '(module (func (export "spin") (loop (br 0))))'
+    echo '{"vat":"m","method":"spin","args":[]}' > "$BATS_TEST_TMPDIR/lines"
+    run "$NATIVE/gaspipe" run --counter none --compute-limit 100000 \
+        --vat "m=$BATS_TEST_TMPDIR/m.wasm" "$BATS_TEST_TMPDIR/lines"
+    assert_status 1
+    assert_output_has 'Compute meter exceeded'
+}
+
+@test "a module that is not valid is refused when it is loaded" {
+    wat2wasm --no-check - -o "$BATS_TEST_TMPDIR/bad.wasm" \
+        <<< '(module (func (export "main") i32.add))'
+    echo '{"vat":"m","method":"main","args":[]}' > "$BATS_TEST_TMPDIR/lines"
+    run "$NATIVE/gaspipe" run --counter none --vat "m=$BATS_TEST_TMPDIR/bad.wasm" \
+        "$BATS_TEST_TMPDIR/lines"
+    [ "$status" -ne 0 ]
+    assert_output_has 'PrepareError: Error happened while deserializing the module.'
+}
+
+@test "a host function that is not there yet is named" {
+    calls '(import "env" "promise_create" (func $p (param i64 i64 i64 i64 i64 i64 i64 i64)
+            (result i64))) (func (export "main") (drop (call $p (i64.const 0) (i64.const 0)
+            (i64.const 0) (i64.const 0) (i64.const 0) (i64.const 0) (i64.const 0) (i64.const 0))))' \
+        '{"vat":"m","method":"main","args":[]}'
+    assert_status 1
+    [[ $(column error) == *'gaspipe has no promise_create yet'* ]]
+}
+
+@test "hashes are those of OpenSSL, and Keccak's known answers" {
+    local hash
+
+    for hash in sha256 ripemd160 keccak256 keccak512; do
+        calls "(import \"env\" \"$hash\" (func \$h (param i64 i64 i64)))
+            (import \"env\" \"value_return\" (func \$r (param i64 i64)))
+            (memory 1) (data (i32.const 0) \"abc\") (func (export \"main\")
+            (call \$h (i64.const 3) (i64.const 0) (i64.const 1))
+            (call \$r (i64.const -1) (i64.const 1)))" '{"vat":"m","method":"main","args":[]}'
+        assert_status 0
+        column result | tail -n 1 | jq -r . | base64 -d | od -An -tx1 -v | tr -d ' \n'
+        echo
+    done > "$BATS_TEST_TMPDIR/hashes"
+    {
+        printf abc | openssl dgst -sha256 -r | cut -d ' ' -f 1
+        printf abc | openssl dgst -ripemd160 -r | cut -d ' ' -f 1
+        # keccak-256 and -512 of "abc", of the Keccak team's ShortMsgKAT files.
+        echo 4e03657aea45a94fc7d47ba826c8d667c0d1e6e33a64a036ec44f58fa12d6c45
+        echo 18587dc2ea106b9a1563e32b3312421ca164c7f1f07bc922a9c83d77cea3a1e5d0c69910739025372dc14ac9642629379540c17e2a65b19d77aa511a9d00bb96
+    } | diff - "$BATS_TEST_TMPDIR/hashes"
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_WORKER_COMMAND_LINE_H
+#define GASPIPE_WORKER_COMMAND_LINE_H
+
+#include "worker/engine.h"
+
+/* A worker's main(), around that engine: takes its options, runs its loop. The exit status. */
+int worker_command_line(int argc, char **argv, const struct engine_ops *ops);
+
+#endif

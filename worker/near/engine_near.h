@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_WORKER_NEAR_ENGINE_NEAR_H
+#define GASPIPE_WORKER_NEAR_ENGINE_NEAR_H
+
+#include "worker/engine.h"
+
+/*
+ * Contracts of NEAR in WebAssembly, behind the worker's loop. It speaks the vat messages of the
+ * plain runtime: setBundle with a bundle {"moduleFormat":"gaspipeWasm","source":BASE64}, then
+ * messages whose method is an export. docs/wasm.md says what their arguments mean.
+ *
+ * A contract keeps nothing in memory between calls, so a snapshot is its module.
+ */
+extern const struct engine_ops engine_near;
+
+#endif
