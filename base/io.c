@@ -9,6 +9,18 @@
 
 enum { READ_STEP = 64 * 1024 };
 
+int io_open_standard(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0)
+            continue;
+        /* Those below are open, so it gets this number. */
+        if (open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) != fd)
+            return -1;
+    }
+    return 0;
+}
+
 int io_write_all(int fd, const void *bytes, size_t length)
 {
     struct iovec piece = {.iov_base = (void *)bytes, .iov_len = length};

@@ -10,6 +10,13 @@
 
 /* Blocking input and output that goes on after EINTR and short counts. */
 
+/*
+ * Opens on /dev/null what is closed of stdin, stdout and stderr, before anything else is opened:
+ * a pipe or a store that got one of these numbers would be written into as if it were the
+ * terminal. 0, or -1 with errno.
+ */
+int io_open_standard(void);
+
 /* 0 when every byte was written, else -1 with errno. */
 int io_write_all(int fd, const void *bytes, size_t length);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "supervisor/count/count.h"
 #include "supervisor/ping/ping.h"
@@ -33,6 +34,8 @@ static const struct {
 int main(int argc, char **argv)
 {
     log_name("gaspipe");
+    if (io_open_standard() != 0)
+        return ERROR_SYSTEM; /* with nowhere to say so */
     /* A worker or a reader that went away is met as EPIPE, where it can be said. */
     signal(SIGPIPE, SIG_IGN);
     /* So is a file that has reached its limit, as EFBIG. */

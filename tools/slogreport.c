@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "base/io.h"
 #include "base/log.h"
 #include "tools/command/compare.h"
 #include "tools/command/options.h"
@@ -19,6 +20,8 @@ int main(int argc, char **argv)
     struct error error;
 
     log_name("slogreport");
+    if (io_open_standard() != 0)
+        return ERROR_SYSTEM; /* with nowhere to say so */
     if (options_parse(argc, argv, &options, &error) != 0)
         goto failed;
     if (options.help || options.version) {

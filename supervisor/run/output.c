@@ -58,10 +58,11 @@ static int gathered(const struct output *output, struct error *error)
     return buf_failed(&output->gathered) ? error_memory(error, "a line of output") : 0;
 }
 
+/* A foreign worker's meter may claim anything: the sum stays at its largest value. */
 static void add_known(int64_t *sum, int64_t number)
 {
-    if (number != REPORT_NONE)
-        *sum += number;
+    if (number != REPORT_NONE && __builtin_add_overflow(*sum, number, sum))
+        *sum = INT64_MAX;
 }
 
 static void add_up(struct output *output, const struct delivery_report *report)

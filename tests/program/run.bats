@@ -229,3 +229,17 @@ EOF
         '[null,true,-1.5,"","!x","#undefined","-","+1","é\u0000\n\"",{"$k":["&"]},[]]
 ["1","-2","#NaN","#-Infinity",null,0,"","#a",{"!b":"%"}]'
 }
+
+@test "closed standard descriptors are no harm: nothing else takes their place" {
+    local closed
+
+    for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
+        run bash -c "'$BUILD/gaspipe' run --json --counter none --store store.${#closed} \
+            --vat 'token=$ROOT/examples/token/contract.js' \
+            '$ROOT/examples/token/deliveries.jsonl' $closed"
+        assert_status 1 # one of the deliveries is refused
+        [ "$(sqlite3 store.${#closed}/gaspipe.sqlite 'SELECT count(*) FROM vatstore')" -gt 0 ]
+    done
+    run bash -c "'$BUILD/slogreport' '$ROOT/tests/data/small.slog.gz' >&-"
+    assert_status 0
+}
