@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The least that can drive a worker: blocking reads and writes, and nothing
- * looked at in what comes back. Between bare pipes and gaspipe it shows what is
- * the worker's.
+ * The minimum that can drive a worker: blocking reads and writes, with answers
+ * that are not examined. Between bare pipes and gaspipe, it shows the worker's
+ * share.
  * usage: bare_parent WORKER PLACEMENT COUNT SIZE
  * Prints {"median":NANOSECONDS,"p99":NANOSECONDS} of COUNT round trips.
  */
@@ -22,7 +22,7 @@
 
 static const char echo[] = "eglobalThis.handleCommand = bytes => ({ result: bytes });";
 
-/* Both pipes are made with their numbers free of 3 and 4, which the worker wants. */
+/* Creates both pipes with descriptors other than 3 and 4, which the worker needs. */
 static void __attribute__((noreturn)) become_worker(const char *path, int in, int out)
 {
     if (dup2(in, 3) == 3 && dup2(out, 4) == 4)
@@ -93,7 +93,7 @@ static int run(struct channel *channel, size_t count, struct iovec message,
     return 0;
 }
 
-/* The round trips of a worker that is started for them. */
+/* Measures the round trips of a worker that it starts. */
 static int measure(const char *path, enum placement_kind kind, size_t count, struct iovec message,
                    struct ping_samples *samples, struct error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A QEMU plugin that counts as NEAR's does: a function is called, and adds
- * atomically, for each instruction. For bench/counter to compare with.
+ * A QEMU plugin that counts as NEAR's does, with a function call and an atomic
+ * addition for each instruction. bench/counter compares with it.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * usage: counter_workloads loop|zlib|sha256|parser TIMES
- * Work for bench/counter, as many times over; prints a number that depends on
- * all of it.
+ * Does work for bench/counter, TIMES times; prints a number that depends on all
+ * of it.
  */
 #include <inttypes.h>
 #include <openssl/evp.h>
@@ -16,7 +16,7 @@
 
 static char text[TEXT_SIZE];
 
-/* JSON of a sort: records of words and numbers. */
+/* Similar to JSON: records of words and numbers. */
 static void make_text(void)
 {
     uint32_t random = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What reading a slogfile costs alone: all bytes of a file, decompressed, and no more. */
+/* Only decompresses a whole file: the cost of reading a slogfile without scanning it. */
 #include <stdio.h>
 
 #include "base/error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gaspipe-worker with an engine that does nothing: what the exchange of frames costs by
- * itself. Started as a worker is, on descriptors 3 and 4; its options are not looked at.
+ * gaspipe-worker with an engine that does nothing: the cost of exchanging frames alone. It is
+ * started like a worker, on descriptors 3 and 4, and ignores its options.
  */
 #include <signal.h>
 

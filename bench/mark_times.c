@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a delivery pays for being measured: nanoseconds of each thing that the worker does
- * for it, as JSON. To be run natively and under QEMU. Of many short blocks the fastest is
- * taken, so that what else the machine does shows in none.
+ * What measuring costs a delivery: the nanoseconds of each thing that the worker does for it, as
+ * JSON, natively or under QEMU. The result is the fastest of many short blocks, so that other
+ * load on the machine does not show.
  */
 #include <stdio.h>
 #include <sys/resource.h>

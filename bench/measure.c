@@ -2,8 +2,8 @@
 /*
  * usage: measure COMMAND [ARG...]
  * Runs a command and prints on stderr the seconds that it took, its processor
- * time, and its peak memory in MB. From so small a program as this one, since a
- * process's peak counts what it was before exec(2).
+ * time, and its peak memory in MB. A small program does this because a process's
+ * peak includes what it had before exec(2).
  */
 #include <errno.h>
 #include <stdio.h>

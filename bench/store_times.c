@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * usage: store_times FOLDER
- * Makes a store in the folder, which must not be there, and prints what its
+ * Creates a store in the folder, which must not exist, and prints how long its
  * functions take, as a table for docs/benchmarks.md.
  */
 #include <stdio.h>
@@ -31,13 +31,13 @@ static void check(int result)
     exit(1);
 }
 
-/* A key as the kernel's: of many vats, with a reference in it. */
+/* A key like the kernel's: one of many vats, with a reference in it. */
 static void make_key(char key[64], int number)
 {
     snprintf(key, 64, "v%d.c.ko%d", number % 50, number / 3);
 }
 
-/* A value of some length that differs from turn to turn. */
+/* A value that differs from turn to turn. */
 static struct iovec value_of(int number, int turn)
 {
     static char text[] = "{\"state\":\"unresolved\",\"refCount\":2,\"policy\":\"ignore\"}";

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What all whole-program tests share. A test file begins with `load common`.
+# Shared by all whole-program tests. A test file begins with `load common`.
 #
 #   $BUILD           the folder with the programs, absolute
-#   $NATIVE          the same for what runs without QEMU: in a sanitized build the
-#                    worker there is sanitized too, which QEMU could not run
+#   $NATIVE          the same for runs without QEMU: in a sanitized build, its worker is
+#                    also sanitized, which QEMU could not run
 #   $ROOT            the project's folder
 #   $BATS_TEST_TMPDIR a fresh folder of each test, removed after it
 
@@ -16,7 +16,7 @@ export ROOT BUILD NATIVE
 
 bats_require_minimum_version 1.5.0
 
-# Words for the reader of a failed test, then failure.
+# Prints a message for the reader of a failed test, and fails.
 fail() {
     printf '%s\n' "$@" >&2
     return 1
@@ -28,18 +28,18 @@ assert_status() {
     [ "$status" -eq "$1" ] || fail "exit status $status, not $1; it printed:" "$output"
 }
 
-# After `run`: $output has the fixed string $1.
+# After `run`: $output contains the fixed string $1.
 assert_output_has() {
     [[ $output == *"$1"* ]] || fail "no '$1' in:" "$output"
 }
 
-# After `run`: $output has not the fixed string $1.
+# After `run`: $output does not contain the fixed string $1.
 assert_output_lacks() {
     [[ $output != *"$1"* ]] || fail "there is '$1' in:" "$output"
 }
 
-# complaints < STDERR: what a gaspipe said, but for the lines that tell every five seconds how far
-# it is: how fast a machine is decides no test.
+# complaints < STDERR: gaspipe's messages, without the progress messages every five seconds: the
+# speed of the machine must not decide a test.
 complaints() {
     sed -E '/^gaspipe: [0-9]+ deliveries, [0-9]+ (failed|vats), [0-9]+ s$/d'
 }
@@ -63,7 +63,7 @@ assert_equal() {
     [ "$1" = "$2" ] || fail "${3:-values} differ; found:" "$1" "expected:" "$2"
 }
 
-# Waits until COMMAND succeeds, at most $1 seconds.
+# wait_for SECONDS COMMAND...: waits until COMMAND succeeds, at most so long.
 wait_for() {
     local end=$((SECONDS + $1))
 
@@ -74,19 +74,19 @@ wait_for() {
     done
 }
 
-# has_ended PID: it runs no more. Where nobody reaps the children of what was killed, it
-# stays as a zombie.
+# has_ended PID: the process has ended. If nobody reaps the children of a killed process, they
+# remain as zombies.
 has_ended() {
     ! grep -q '^State:.[^ZX]' "/proc/$1/status"
 }
 
-# noise COUNT [KEY]: so many bytes that make no sense, for each KEY (a number) the same always.
+# noise COUNT [KEY]: COUNT random bytes, always the same for a KEY (a number).
 noise() {
     openssl enc -aes-128-ctr -K "$(printf %032d "${2:-0}")" -iv "$(printf %032d 0)" < /dev/zero 2> /dev/null |
         head -c "$1"
 }
 
-# keep_busy COUNT: so many processes that compute, until idle_again, which belongs into
+# keep_busy COUNT: starts COUNT processes that compute until idle_again, which belongs in
 # teardown().
 keep_busy() {
     local i
@@ -101,8 +101,8 @@ idle_again() {
     [ -z "${busy:-}" ] || kill "${busy[@]}"
 }
 
-# Makes build/npm/node_modules, once for all tests that run at the same time; what was said
-# is in the file $npm_peers_log.
+# Makes build/npm/node_modules, once for all concurrent tests; the output is in the file
+# $npm_peers_log.
 make_npm_peers() {
     npm_peers_log=$BATS_TEST_TMPDIR/npm-peers.log
     mkdir -p "$ROOT/build"
