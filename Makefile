@@ -36,7 +36,7 @@ GASPIPE_CFLAGS = -std=gnu17 -I. $(WARNINGS) $(OPTIMIZE) -fno-common \
 ifneq ($(filter demo check check-npm,$(MAKECMDGOALS)),)
 include build/set-up
 build/set-up: FORCE
-	@scripts/setup $(if $(filter check check-npm,$(MAKECMDGOALS)),--test) \
+	@scripts/setup $(if $(filter check check-npm,$(MAKECMDGOALS)),--test --meter) \
 		$(if $(filter check-npm,$(MAKECMDGOALS)),--npm)
 	@[ -e $@ ] || { mkdir -p $(@D) && touch $@; }
 endif
@@ -50,7 +50,7 @@ include scripts/vats.mk
 
 # A room's archive contains the files in its folder and below, except the one with main().
 MAINS := supervisor/main.c worker/main.c worker/main_wasm.c sandbox/main.c tools/slogreport.c
-ROOMS := base proto sandbox store kernel slog counter worker supervisor tools
+ROOMS := base proto sandbox store kernel slog counter worker meter/costs supervisor tools
 sources_below = $(sort $(shell find $(1) -name '*.c'))
 room_sources = $(filter-out $(MAINS),$(call sources_below,$(1)))
 ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/lib/$(room).a)
@@ -69,6 +69,7 @@ help:
 	@echo 'make check-npm  compare with npm'"'"'s client and SwingSet'"'"'s own kernel'
 	@echo 'make check-qemu test the counter under a newer QEMU, which is built first'
 	@echo 'make exchange   run a thousand lines of business between the vats of examples/exchange'
+	@echo 'make metered    build the compiled-in meter: gaspipe-cc, and a worker compiled by it'
 	@echo 'make vats       bundle the vats of the examples and tests'
 	@echo 'make compile-commands  write build/compile_commands.json, for editors and clang-tidy'
 	@echo 'make lint       check layout, includes, circles, clang-tidy, cppcheck, shellcheck'
@@ -205,6 +206,8 @@ $(BUILD)/gaspipe-worker: ordinary-worker
 $(BUILD)/gaspipe-worker-wasm: ordinary-worker
 	@cmp -s build/gaspipe-worker-wasm $@ || cp build/gaspipe-worker-wasm $@
 endif
+
+include scripts/meter.mk
 
 # Only slogreport speaks HTTP.
 CURL_LIBS = $(shell pkg-config --libs libcurl)

@@ -113,7 +113,10 @@ bench: all $(BENCH_PROGRAMS) $(NPM_PEERS) $(VAT_BUNDLES)
 # ---- lint -------------------------------------------------------------------------
 
 # Compiles every C file without linking.
-ALL_C := $(call sources_below,$(ROOMS) bench tests/unit tests/fuzz tests/program)
+# tests/program/meter/ is for gaspipe-cc.
+ALL_C := $(if $(HAVE_LLVM),$(METER_SOURCES) $(METER_RUNTIME)) \
+	$(call sources_below,$(ROOMS) bench tests/unit tests/fuzz) \
+	$(filter-out tests/program/meter/%,$(call sources_below,tests/program))
 objects: $(patsubst %.c,$(BUILD)/obj/%.o,$(ALL_C))
 
 # $(BUILD)/compile_commands.json: how CC compiles each of them, for editors and clang-tidy.

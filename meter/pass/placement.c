@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "meter/pass/charge.h"
+#include "meter/pass/loops.h"
+#include "meter/pass/placement.h"
+
+/* One function while it is metered. */
+struct placement {
+    const struct support *support;
+    struct charge charge;
+    LLVMBuilderRef builder;
+    LLVMValueRef pending; /* the local variable; NULL: the naive way */
+};
+
+/* Within a block, from its first instruction on. */
+struct progress {
+    uint64_t fixed; /* of the block, not charged yet */
+    bool empty;     /* nothing is pending, whatever way led here */
+};
+
+static LLVMValueRef load_pending(struct placement *placement)
+{
+    return LLVMBuildLoad2(placement->builder, placement->support->ir->i64, placement->pending, "");
+}
+
+static void add_pending(struct placement *placement, LLVMValueRef units)
+{
+    LLVMValueRef sum = LLVMBuildAdd(placement->builder, load_pending(placement), units, "");
+
+    LLVMBuildStore(placement->builder, sum, placement->pending);
+}
+
+static void charge_now(struct placement *placement, LLVMValueRef units)
+{
+    if (placement->pending)
+        add_pending(placement, units);
+    else
+        support_build_block(placement->support, placement->builder, units);
+}
+
+static uint64_t fixed_of_block(const struct placement *placement, LLVMBasicBlockRef block)
+{
+    uint64_t sum = 0;
+
+    for (LLVMValueRef instruction = LLVMGetFirstInstruction(block); instruction;
+         instruction = LLVMGetNextInstruction(instruction))
+        sum += charge_fixed(&placement->charge, instruction);
+    return sum;
+}
+
+static void flush(struct placement *placement, struct progress *progress)
+{
+    const struct ir *ir = placement->support->ir;
+    LLVMValueRef units = ir_number(ir, progress->fixed);
+
+    if (progress->empty && progress->fixed == 0)
+        return;
+    if (!progress->empty)
+        units = LLVMBuildAdd(placement->builder, load_pending(placement), units, "");
+    support_build_flush(placement->support, placement->builder, units);
+    LLVMBuildStore(placement->builder, ir_number(ir, 0), placement->pending);
+    *progress = (struct progress){.empty = true};
+}
+
+/* Nothing may stand between a call that must be a tail call and the return behind it. */
+static bool is_behind_tail_call(LLVMValueRef instruction)
+{
+    LLVMValueRef before = LLVMGetPreviousInstruction(instruction);
+
+    return before && LLVMIsACallInst(before) &&
+           LLVMGetTailCallKind(before) == LLVMTailCallKindMustTail;
+}
+
+static bool ends_function(LLVMValueRef instruction)
+{
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
+
+    return opcode == LLVMRet || opcode == LLVMResume;
+}
+
+static void charge_bytes(struct placement *placement, struct progress *progress,
+                         LLVMValueRef instruction, LLVMValueRef next)
+{
+    LLVMValueRef units;
+
+    LLVMPositionBuilderBefore(placement->builder, instruction);
+    units = charge_before(&placement->charge, placement->builder, instruction);
+    if (!units && next) {
+        LLVMPositionBuilderBefore(placement->builder, next);
+        units = charge_after(&placement->charge, placement->builder, instruction);
+    }
+    if (units) {
+        charge_now(placement, units);
+        progress->empty = false;
+    }
+}
+
+static void meter_instruction(struct placement *placement, struct progress *progress,
+                              LLVMValueRef instruction)
+{
+    LLVMValueRef next = LLVMGetNextInstruction(instruction);
+
+    charge_bytes(placement, progress, instruction, next);
+    if (!placement->pending)
+        return;
+    LLVMPositionBuilderBefore(placement->builder, instruction);
+    if (charge_leaves(&placement->charge, instruction) ||
+        (ends_function(instruction) && !is_behind_tail_call(instruction)))
+        flush(placement, progress);
+    else if (!next && progress->fixed > 0)
+        add_pending(placement, ir_number(placement->support->ir, progress->fixed));
+}
+
+static void meter_block(struct placement *placement, LLVMBasicBlockRef block, LLVMValueRef first)
+{
+    struct progress progress = {.fixed = fixed_of_block(placement, block)};
+    LLVMValueRef next;
+
+    if (!placement->pending && progress.fixed > 0) {
+        LLVMPositionBuilderBefore(placement->builder, first);
+        charge_now(placement, ir_number(placement->support->ir, progress.fixed));
+    }
+    for (LLVMValueRef instruction = first; instruction; instruction = next) {
+        next = LLVMGetNextInstruction(instruction);
+        meter_instruction(placement, &progress, instruction);
+    }
+}
+
+static void begin(struct placement *placement, const struct support *support, LLVMValueRef function)
+{
+    *placement = (struct placement){.support = support};
+    placement->builder = LLVMCreateBuilderInContext(support->ir->context);
+    charge_init(&placement->charge, support->ir, function);
+}
+
+static void end(struct placement *placement)
+{
+    charge_free(&placement->charge);
+    LLVMDisposeBuilder(placement->builder);
+}
+
+/* Blocks that loops_cut() adds are not in the graph, and cost nothing. */
+static void meter_blocks(struct placement *placement, const struct graph *graph,
+                         const LLVMValueRef *firsts)
+{
+    for (size_t i = 0; i < graph->count; i++)
+        meter_block(placement, graph->blocks[i], firsts[i]);
+}
+
+/* Where each block's own code begins, before anything is put there. */
+static LLVMValueRef *find_firsts(const struct graph *graph)
+{
+    LLVMValueRef *firsts = pass_allocate(graph->count, sizeof *firsts);
+
+    for (size_t i = 0; i < graph->count; i++)
+        firsts[i] = ir_first_in_block(graph->blocks[i]);
+    return firsts;
+}
+
+static void make_pending(struct placement *placement, LLVMValueRef first)
+{
+    const struct ir *ir = placement->support->ir;
+
+    LLVMPositionBuilderBefore(placement->builder, first);
+    placement->pending = LLVMBuildAlloca(placement->builder, ir->i64, "gasmeter.pending");
+    LLVMBuildStore(placement->builder, ir_number(ir, 0), placement->pending);
+}
+
+void placement_fast(const struct support *support, LLVMValueRef function)
+{
+    struct placement placement;
+    struct graph graph;
+    LLVMValueRef *firsts;
+
+    begin(&placement, support, function);
+    graph_find(&graph, function, &placement.charge);
+    firsts = find_firsts(&graph);
+    make_pending(&placement, firsts[0]);
+    meter_blocks(&placement, &graph, firsts);
+    if (support->budgets)
+        loops_cut(support, &graph, placement.pending);
+    free(firsts);
+    graph_free(&graph);
+    end(&placement);
+}
+
+void placement_naive(const struct support *support, LLVMValueRef function)
+{
+    struct placement placement;
+    struct graph graph;
+    LLVMValueRef *firsts;
+
+    begin(&placement, support, function);
+    graph_find(&graph, function, &placement.charge);
+    firsts = find_firsts(&graph);
+    meter_blocks(&placement, &graph, firsts);
+    free(firsts);
+    graph_free(&graph);
+    end(&placement);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "meter/pass/support.h"
+
+/* LLVM's number of the calling convention preserve_most: the callee saves what it uses. */
+#define PRESERVE_MOST 14
+
+static LLVMAttributeRef attribute(const struct ir *ir, const char *name)
+{
+    return LLVMCreateEnumAttribute(ir->context, ir_attribute_kind(name), 0);
+}
+
+static void add_attribute(const struct ir *ir, LLVMValueRef function, const char *name)
+{
+    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attribute(ir, name));
+}
+
+/* ---- what the run-time part has --------------------------------------------- */
+
+static bool has_flag(const struct ir *ir, const char *name)
+{
+    return LLVMGetModuleFlag(ir->module, name, strlen(name)) != NULL;
+}
+
+/* Code for shared libraries finds the banks through the table of offsets, which a linker of
+ * executables takes away again. */
+static LLVMThreadLocalMode thread_local_mode(const struct ir *ir)
+{
+    bool shared = has_flag(ir, "PIC Level") && !has_flag(ir, "PIE Level");
+
+    return shared ? LLVMInitialExecTLSModel : LLVMLocalExecTLSModel;
+}
+
+static void declare_banks(struct support *support)
+{
+    const struct ir *ir = support->ir;
+
+    support->banks =
+        LLVMAddGlobal(ir->module, LLVMArrayType2(ir->i64, SUPPORT_BANKS), "gasmeter_banks");
+    LLVMSetThreadLocalMode(support->banks, thread_local_mode(ir));
+    LLVMSetAlignment(support->banks, 64);
+}
+
+static LLVMValueRef declare_rare(const struct ir *ir, const char *name, LLVMTypeRef type)
+{
+    LLVMValueRef function = LLVMAddFunction(ir->module, name, type);
+
+    LLVMSetFunctionCallConv(function, PRESERVE_MOST);
+    add_attribute(ir, function, "cold");
+    add_attribute(ir, function, "nounwind");
+    return function;
+}
+
+static void build_rare_call(LLVMBuilderRef builder, LLVMTypeRef type, LLVMValueRef function,
+                            LLVMValueRef *argument)
+{
+    LLVMValueRef call = LLVMBuildCall2(builder, type, function, argument, argument ? 1 : 0, "");
+
+    LLVMSetInstructionCallConv(call, PRESERVE_MOST);
+}
+
+void support_mark_rare(const struct ir *ir, LLVMValueRef branch)
+{
+    const char *words = "branch_weights";
+    LLVMMetadataRef weights[] = {
+        LLVMMDStringInContext2(ir->context, words, strlen(words)),
+        LLVMValueAsMetadata(LLVMConstInt(ir->i32, 1, false)),
+        LLVMValueAsMetadata(LLVMConstInt(ir->i32, 1 << 20, false)),
+    };
+    LLVMMetadataRef node = LLVMMDNodeInContext2(ir->context, weights, 3);
+
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(ir->context, "prof", 4),
+                    LLVMMetadataAsValue(ir->context, node));
+}
+
+/* ---- what each module has of its own ------------------------------------------ */
+
+/* An internal function of three blocks: the second is rare and goes on to the third. */
+struct small_function {
+    LLVMValueRef function;
+    LLVMBasicBlockRef first;
+    LLVMBasicBlockRef rare;
+    LLVMBasicBlockRef last;
+};
+
+static struct small_function make_small_function(const struct ir *ir, const char *name,
+                                                 LLVMTypeRef type)
+{
+    LLVMValueRef function = LLVMAddFunction(ir->module, name, type);
+
+    LLVMSetLinkage(function, LLVMInternalLinkage);
+    add_attribute(ir, function, "alwaysinline");
+    add_attribute(ir, function, "nounwind");
+    return (struct small_function){
+        .function = function,
+        .first = LLVMAppendBasicBlockInContext(ir->context, function, "first"),
+        .rare = LLVMAppendBasicBlockInContext(ir->context, function, "rare"),
+        .last = LLVMAppendBasicBlockInContext(ir->context, function, "last"),
+    };
+}
+
+static LLVMValueRef with_scope(const struct support *support, LLVMValueRef access)
+{
+    LLVMSetMetadata(access, support->scope_kind, support->scope);
+    return access;
+}
+
+/* banks[0] += units; with budgets, banks run up to zero where something is to be done. */
+static void make_flush(struct support *support, LLVMBuilderRef builder)
+{
+    const struct ir *ir = support->ir;
+    LLVMTypeRef parameter = ir->i64;
+    struct small_function made;
+    LLVMValueRef sum;
+
+    support->flush_type = LLVMFunctionType(ir->none, &parameter, 1, false);
+    made = make_small_function(ir, "gasmeter.flush", support->flush_type);
+    support->flush = made.function;
+    LLVMPositionBuilderAtEnd(builder, made.first);
+    sum = with_scope(support, LLVMBuildLoad2(builder, ir->i64, support->banks, ""));
+    sum = LLVMBuildAdd(builder, sum, LLVMGetParam(made.function, 0), "");
+    with_scope(support, LLVMBuildStore(builder, sum, support->banks));
+    if (support->budgets) {
+        LLVMValueRef spent = LLVMBuildICmp(builder, LLVMIntSGE, sum, ir_number(ir, 0), "");
+
+        support_mark_rare(ir, LLVMBuildCondBr(builder, spent, made.rare, made.last));
+        LLVMTypeRef type = LLVMFunctionType(ir->none, NULL, 0, false);
+        LLVMPositionBuilderAtEnd(builder, made.rare);
+        build_rare_call(builder, type, declare_rare(ir, "gasmeter_refill", type), NULL);
+    } else {
+        LLVMBuildBr(builder, made.last);
+        LLVMPositionBuilderAtEnd(builder, made.rare);
+    }
+    LLVMBuildBr(builder, made.last);
+    LLVMPositionBuilderAtEnd(builder, made.last);
+    LLVMBuildRetVoid(builder);
+}
+
+/* if (pending > SUPPORT_PENDING_MAX) { gasmeter_flush(pending); pending = 0; } return pending; */
+static void make_look(struct support *support, LLVMBuilderRef builder)
+{
+    const struct ir *ir = support->ir;
+    LLVMTypeRef parameter = ir->i64;
+    LLVMTypeRef rare_type = LLVMFunctionType(ir->none, &parameter, 1, false);
+    struct small_function made;
+    LLVMValueRef pending, much, rest;
+
+    support->look_type = LLVMFunctionType(ir->i64, &parameter, 1, false);
+    made = make_small_function(ir, "gasmeter.look", support->look_type);
+    support->look = made.function;
+    pending = LLVMGetParam(made.function, 0);
+    LLVMPositionBuilderAtEnd(builder, made.first);
+    much = LLVMBuildICmp(builder, LLVMIntUGT, pending, ir_number(ir, SUPPORT_PENDING_MAX), "");
+    support_mark_rare(ir, LLVMBuildCondBr(builder, much, made.rare, made.last));
+    LLVMPositionBuilderAtEnd(builder, made.rare);
+    build_rare_call(builder, rare_type, declare_rare(ir, "gasmeter_flush", rare_type), &pending);
+    LLVMBuildBr(builder, made.last);
+    LLVMPositionBuilderAtEnd(builder, made.last);
+    rest = LLVMBuildPhi(builder, ir->i64, "");
+    LLVMAddIncoming(rest, (LLVMValueRef[]){pending, ir_number(ir, 0)},
+                    (LLVMBasicBlockRef[]){made.first, made.rare}, 2);
+    LLVMBuildRet(builder, rest);
+}
+
+/* ---- what lets LLVM keep values in registers across a flush --------------------- */
+
+static LLVMMetadataRef text_node(const struct ir *ir, const char *text)
+{
+    return LLVMMDStringInContext2(ir->context, text, strlen(text));
+}
+
+static void make_scope(struct support *support)
+{
+    LLVMContextRef context = support->ir->context;
+    LLVMMetadataRef words = text_node(support->ir, "gasmeter");
+    LLVMMetadataRef domain = LLVMMDNodeInContext2(context, &words, 1);
+    LLVMMetadataRef parts[] = {text_node(support->ir, "gasmeter banks"), domain};
+    LLVMMetadataRef scope = LLVMMDNodeInContext2(context, parts, 2);
+
+    support->scope = LLVMMetadataAsValue(context, LLVMMDNodeInContext2(context, &scope, 1));
+    support->scope_kind = LLVMGetMDKindIDInContext(context, "alias.scope", 11);
+    support->noalias_kind = LLVMGetMDKindIDInContext(context, "noalias", 7);
+}
+
+static bool touches_memory(LLVMValueRef instruction)
+{
+    const char *name = ir_callee_name(instruction);
+
+    return LLVMIsALoadInst(instruction) || LLVMIsAStoreInst(instruction) ||
+           ir_starts_with(name, "llvm.memcpy.") || ir_starts_with(name, "llvm.memmove.") ||
+           ir_starts_with(name, "llvm.memset.");
+}
+
+void support_mark_function(const struct support *support, LLVMValueRef function)
+{
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
+         block = LLVMGetNextBasicBlock(block))
+        for (LLVMValueRef instruction = LLVMGetFirstInstruction(block); instruction;
+             instruction = LLVMGetNextInstruction(instruction))
+            if (touches_memory(instruction) && !LLVMGetMetadata(instruction, support->noalias_kind))
+                LLVMSetMetadata(instruction, support->noalias_kind, support->scope);
+}
+
+/* ---- all of it ------------------------------------------------------------------ */
+
+void support_make(struct support *support, const struct ir *ir, bool budgets)
+{
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(ir->context);
+
+    *support = (struct support){.ir = ir, .budgets = budgets};
+    declare_banks(support);
+    make_scope(support);
+    make_flush(support, builder);
+    make_look(support, builder);
+    support->block = LLVMAddFunction(ir->module, "gasmeter_block", support->flush_type);
+    add_attribute(ir, support->block, "nounwind");
+    LLVMDisposeBuilder(builder);
+}
+
+void support_build_flush(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units)
+{
+    LLVMBuildCall2(builder, support->flush_type, support->flush, &units, 1, "");
+}
+
+void support_build_block(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units)
+{
+    LLVMBuildCall2(builder, support->flush_type, support->block, &units, 1, "");
+}
+
+LLVMValueRef support_build_look(const struct support *support, LLVMBuilderRef builder,
+                                LLVMValueRef pending)
+{
+    return LLVMBuildCall2(builder, support->look_type, support->look, &pending, 1, "");
+}

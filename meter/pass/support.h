@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_METER_PASS_SUPPORT_H
+#define GASPIPE_METER_PASS_SUPPORT_H
+
+#include "meter/pass/ir.h"
+
+/*
+ * What metered code uses: the banks and functions of the run-time part, and small functions
+ * that are put into each module and inlined everywhere. They hold the branches, since LLVM's
+ * C interface cannot split a block.
+ */
+
+/* Words that a thread's count is spread over; meter/runtime/ has as many. */
+#define SUPPORT_BANKS 64
+
+/* A loop brings to memory what it has pending when that is more. */
+#define SUPPORT_PENDING_MAX 65536
+
+/* Turns of a loop without a call, between two looks at what is pending. */
+#define SUPPORT_TURNS 16384
+
+struct support {
+    const struct ir *ir;
+    bool budgets;       /* each flush looks whether a budget is spent */
+    LLVMValueRef banks; /* i64 thread-local; all flushes name the first, see banks.h */
+    LLVMValueRef flush; /* void (i64): adds to the banks */
+    LLVMTypeRef flush_type;
+    LLVMValueRef look; /* i64 (i64): what is pending, before and after a look at it */
+    LLVMTypeRef look_type;
+    LLVMValueRef block; /* void (i64) of the run-time part, for counting the naive way */
+    unsigned scope_kind;
+    unsigned noalias_kind;
+    LLVMValueRef scope;
+};
+
+/* Declares and makes all of it; to be called before functions are metered. */
+void support_make(struct support *support, const struct ir *ir, bool budgets);
+
+/* Says of the function's own loads, stores and copies that they never touch the banks. */
+void support_mark_function(const struct support *support, LLVMValueRef function);
+
+void support_build_flush(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units);
+void support_build_block(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units);
+
+/* Returns what is pending afterwards. */
+LLVMValueRef support_build_look(const struct support *support, LLVMBuilderRef builder,
+                                LLVMValueRef pending);
+
+/* Sets how probable the first successor of a conditional branch is: not at all. */
+void support_mark_rare(const struct ir *ir, LLVMValueRef branch);
+
+#endif

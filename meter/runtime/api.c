@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "meter/gasmeter.h"
+#include "meter/runtime/state.h"
+
+/* gasmeter.h for programs. */
+
+uint64_t gasmeter_read(void)
+{
+    return count_of_thread();
+}
+
+uint64_t gasmeter_read_process(void)
+{
+    return count_of_process();
+}
+
+void gasmeter_budget(uint64_t units)
+{
+    uint64_t now = count_of_thread();
+
+    count_set_limit(units < GASMETER_UNLIMITED - now ? now + units : GASMETER_UNLIMITED);
+}
+
+uint64_t gasmeter_left(void)
+{
+    uint64_t now = count_of_thread();
+
+    if (!thread_count.banks || thread_count.limit == GASMETER_UNLIMITED)
+        return GASMETER_NONE;
+    return thread_count.limit > now ? thread_count.limit - now : 0;
+}
+
+void gasmeter_on_spent(void (*spent)(void *argument), void *argument)
+{
+    thread_count.spent = spent;
+    thread_count.argument = argument;
+}
+
+static void leave_turn(void *place)
+{
+    _longjmp(*(jmp_buf *)place, 1);
+}
+
+enum gasmeter_end gasmeter_turn(uint64_t units, void (*turn)(void *argument), void *argument,
+                                uint64_t *cost)
+{
+    void (*const spent_before)(void *argument) = thread_count.spent;
+    void *const argument_before = thread_count.argument;
+    const uint64_t limit_before = thread_count.banks ? thread_count.limit : GASMETER_UNLIMITED;
+    const uint64_t begun = count_of_thread();
+    volatile enum gasmeter_end end = GASMETER_SPENT;
+    jmp_buf place;
+
+    if (_setjmp(place) == 0) {
+        gasmeter_on_spent(leave_turn, &place);
+        gasmeter_budget(units);
+        if (thread_count.limit > limit_before)
+            count_set_limit(limit_before);
+        turn(argument);
+        end = GASMETER_RETURNED;
+    }
+    if (cost)
+        *cost = count_of_thread() - begun;
+    gasmeter_on_spent(spent_before, argument_before);
+    count_set_limit(limit_before);
+    count_look();
+    return end;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#include "meter/runtime/state.h"
+
+/* gcc only looks at this file for faults; clang compiles it. */
+#ifdef __clang__
+#define RARE __attribute__((cold, preserve_most, used))
+#else
+#define RARE __attribute__((cold, used))
+#endif
+
+void gasmeter_refill(void) RARE;
+void gasmeter_flush(uint64_t units) RARE;
+void gasmeter_block(uint64_t units);
+
+/* A bank never holds more, so that no sum of them overflows. */
+#define SHARE_MAX (INT64_C(1) << 55)
+
+_Thread_local int64_t gasmeter_banks[GASMETER_BANKS] __attribute__((aligned(64)));
+_Thread_local struct thread_count thread_count;
+
+static struct thread_count *threads;
+static unsigned thread_total;
+static uint64_t ended; /* what threads that have ended used */
+static uint64_t process_limit = GASMETER_UNLIMITED;
+static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+
+static uint64_t sum_of(const struct thread_count *count, const int64_t *banks)
+{
+    uint64_t sum = count->counted;
+
+    for (int i = 0; i < GASMETER_BANKS; i++)
+        sum += (uint64_t)(banks[i] - count->share);
+    return sum;
+}
+
+uint64_t count_of_thread(void)
+{
+    return sum_of(&thread_count, gasmeter_banks);
+}
+
+/* ---- threads ---------------------------------------------------------------- */
+
+/* A signal's handler may flush: it must not find the lock held by what it interrupted. */
+static void lock(sigset_t *before)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, before);
+    pthread_mutex_lock(&threads_lock);
+}
+
+static void unlock(const sigset_t *before)
+{
+    pthread_mutex_unlock(&threads_lock);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+/* What a destructor of the thread still uses after this makes it known again. */
+static void forget_thread(void *unused)
+{
+    struct thread_count **link = &threads;
+    sigset_t before;
+
+    (void)unused;
+    lock(&before);
+    while (*link && *link != &thread_count)
+        link = &(*link)->next;
+    if (*link) {
+        *link = thread_count.next;
+        thread_total--;
+        ended += count_of_thread();
+    }
+    unlock(&before);
+    memset(gasmeter_banks, 0, sizeof gasmeter_banks);
+    memset(&thread_count, 0, sizeof thread_count);
+}
+
+static void make_key(void)
+{
+    /* Without a key, threads that end are not summed up; there is nobody to tell it to. */
+    (void)pthread_key_create(&key, forget_thread);
+}
+
+static void know_thread(void)
+{
+    sigset_t before;
+
+    pthread_once(&key_once, make_key);
+    thread_count.banks = gasmeter_banks;
+    thread_count.limit = GASMETER_UNLIMITED;
+    pthread_setspecific(key, &thread_count);
+    lock(&before);
+    thread_count.next = threads;
+    threads = &thread_count;
+    thread_total++;
+    unlock(&before);
+}
+
+uint64_t count_of_process(void)
+{
+    sigset_t before;
+    uint64_t sum;
+
+    if (!thread_count.banks)
+        know_thread();
+    lock(&before);
+    sum = ended;
+    for (const struct thread_count *count = threads; count; count = count->next)
+        sum += sum_of(count, count->banks);
+    unlock(&before);
+    return sum;
+}
+
+/* ---- sharing out -------------------------------------------------------------- */
+
+/* What may still be used before the thread has to look again. */
+static uint64_t left_of(uint64_t counted)
+{
+    uint64_t left = GASMETER_UNLIMITED;
+
+    if (thread_count.limit != GASMETER_UNLIMITED)
+        left = thread_count.limit >= counted ? thread_count.limit - counted + 1 : 0;
+    if (process_limit != GASMETER_UNLIMITED) {
+        uint64_t process = count_of_process();
+        uint64_t rest = process_limit >= process ? process_limit - process + 1 : 0;
+
+        rest = thread_total > 1 ? rest / thread_total : rest;
+        left = rest < left ? rest : left;
+    }
+    return left;
+}
+
+static void share_out(void)
+{
+    uint64_t counted = count_of_thread();
+    uint64_t share = left_of(counted) / GASMETER_BANKS;
+
+    thread_count.counted = counted;
+    thread_count.share = -(int64_t)(share < SHARE_MAX ? share : SHARE_MAX);
+    for (int i = 0; i < GASMETER_BANKS; i++)
+        gasmeter_banks[i] = thread_count.share;
+}
+
+static void spend(void)
+{
+    void (*spent)(void *argument) = thread_count.spent;
+
+    if (!spent)
+        ending_spent();
+    count_set_limit(GASMETER_UNLIMITED);
+    spent(thread_count.argument);
+}
+
+void gasmeter_refill(void)
+{
+    if (!thread_count.banks)
+        know_thread();
+    if (process_limit != GASMETER_UNLIMITED && count_of_process() > process_limit)
+        ending_spent();
+    if (thread_count.limit != GASMETER_UNLIMITED && count_of_thread() > thread_count.limit)
+        spend();
+    else
+        share_out();
+}
+
+void gasmeter_flush(uint64_t units)
+{
+    gasmeter_banks[0] += (int64_t)units;
+    if (gasmeter_banks[0] >= 0)
+        gasmeter_refill();
+}
+
+void gasmeter_block(uint64_t units)
+{
+    gasmeter_flush(units);
+}
+
+void count_set_limit(uint64_t limit)
+{
+    if (!thread_count.banks)
+        know_thread();
+    thread_count.limit = limit;
+    share_out();
+}
+
+void count_look(void)
+{
+    gasmeter_refill();
+}
+
+void count_set_process_limit(uint64_t limit)
+{
+    process_limit = limit;
+    if (!thread_count.banks)
+        know_thread();
+    share_out();
+}
+
+/* ---- forks and signals ----------------------------------------------------------- */
+
+void count_restart(void)
+{
+    struct thread_count *self = thread_count.banks ? &thread_count : NULL;
+
+    pthread_mutex_init(&threads_lock, NULL);
+    threads = self;
+    thread_total = self ? 1 : 0;
+    ended = 0;
+    thread_count.next = NULL;
+    thread_count.counted = 0;
+    for (int i = 0; i < GASMETER_BANKS; i++)
+        gasmeter_banks[i] = thread_count.share;
+    if (self)
+        share_out();
+}
+
+void count_save(struct count_saved *saved)
+{
+    memcpy(saved->banks, gasmeter_banks, sizeof saved->banks);
+    saved->share = thread_count.share;
+}
+
+/*
+ * The interrupted code may be between the load and the store of a bank: its store undoes what
+ * a handler added to the same one. So what the handler used goes to `counted`, and the banks
+ * become what they were.
+ */
+void count_restore(const struct count_saved *saved)
+{
+    uint64_t counted = count_of_thread();
+
+    memcpy(gasmeter_banks, saved->banks, sizeof saved->banks);
+    thread_count.share = saved->share;
+    thread_count.counted = 0;
+    thread_count.counted = counted - count_of_thread();
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "meter/runtime/notes.h"
+
+/* Programs have few metered libraries; what is beyond is told of no more. */
+#define PARTS_MAX 64
+
+/* Names of functions, of all parts; a power of two. Where they are more, some are told of
+ * though they are metered. */
+#define NAMES_MAX 65536
+
+static struct {
+    const char *first;
+    const char *end;
+} parts[PARTS_MAX];
+static size_t part_count;
+
+static const char *names[NAMES_MAX];
+static size_t name_count;
+
+void gasmeter_add_notes(const char *first, const char *end)
+{
+    if (part_count < PARTS_MAX) {
+        parts[part_count].first = first;
+        parts[part_count++].end = end;
+    }
+}
+
+void notes_each(char kind, void (*visit)(const char *text, void *argument), void *argument)
+{
+    for (size_t i = 0; i < part_count; i++)
+        for (const char *note = parts[i].first; note < parts[i].end; note += strlen(note) + 1)
+            if (*note == kind)
+                visit(note + 2, argument);
+}
+
+/* Was it new? */
+static bool add_name(const char *name)
+{
+    size_t hash = 5381;
+
+    for (const char *byte = name; *byte; byte++)
+        hash = hash * 33 + (unsigned char)*byte;
+    for (size_t i = hash % NAMES_MAX;; i = (i + 1) % NAMES_MAX) {
+        if (!names[i]) {
+            if (name_count < NAMES_MAX / 2) {
+                names[i] = name;
+                name_count++;
+            }
+            return true;
+        }
+        if (strcmp(names[i], name) == 0)
+            return false;
+    }
+}
+
+static void add_metered(const char *name, void *unused)
+{
+    (void)unused;
+    add_name(name);
+}
+
+struct visitor {
+    void (*visit)(const char *name, void *argument);
+    void *argument;
+};
+
+static void visit_new(const char *name, void *argument)
+{
+    const struct visitor *visitor = argument;
+
+    if (strncmp(name, "gasmeter_", 9) != 0 && add_name(name))
+        visitor->visit(name, visitor->argument);
+}
+
+void notes_uncounted(void (*visit)(const char *name, void *argument), void *argument)
+{
+    struct visitor visitor = {visit, argument};
+
+    notes_each('D', add_metered, NULL);
+    notes_each('C', visit_new, &visitor);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "meter/runtime/notes.h"
+#include "meter/runtime/state.h"
+
+/*
+ * The line of GASMETER_OUT. It is written at the end of a process, perhaps in a signal
+ * handler, so without malloc() and stdio.
+ */
+
+/* A line is cut, between two members of a list, before it is longer. */
+#define LINE_MAX_BYTES 262144
+
+/* Room for the end of the line and one long name. */
+#define LINE_RESERVE 4096
+
+#define REGIONS_MAX 4096
+
+static char line[LINE_MAX_BYTES];
+static size_t line_length;
+static uint64_t regions[REGIONS_MAX];
+static atomic_size_t region_count;
+static atomic_int reporting; /* the process that has begun to report */
+
+bool report_wanted(void)
+{
+    const char *path = getenv("GASMETER_OUT");
+
+    return path && *path;
+}
+
+void report_region(uint64_t units)
+{
+    size_t index = atomic_fetch_add(&region_count, 1);
+
+    if (index < REGIONS_MAX)
+        regions[index] = units;
+}
+
+static void put(const char *text)
+{
+    size_t length = strlen(text);
+
+    if (length < LINE_MAX_BYTES - line_length) {
+        memcpy(line + line_length, text, length);
+        line_length += length;
+    }
+}
+
+static void put_number(uint64_t number)
+{
+    char digits[24];
+    char *digit = digits + sizeof digits;
+
+    *--digit = '\0';
+    do
+        *--digit = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    put(digit);
+}
+
+static void put_byte(unsigned char byte)
+{
+    static const char hex[] = "0123456789abcdef";
+    char escaped[] = {'\\', 'u', '0', '0', hex[byte >> 4], hex[byte & 15], '\0'};
+    char plain[] = {(char)byte, '\0'};
+
+    put(byte < ' ' || byte >= 0x7f || byte == '"' || byte == '\\' ? escaped : plain);
+}
+
+static void put_string(const char *text)
+{
+    put("\"");
+    for (; *text; text++)
+        put_byte((unsigned char)*text);
+    put("\"");
+}
+
+static void put_member(const char *text, void *first)
+{
+    bool *is_first = first;
+
+    if (line_length + strlen(text) * 6 + LINE_RESERVE > LINE_MAX_BYTES)
+        return;
+    if (!*is_first)
+        put(",");
+    *is_first = false;
+    put_string(text);
+}
+
+/* The table, each version of it once: a program of two tables has a count of neither. */
+static void put_table(const char *text, void *before)
+{
+    const char **last = before;
+
+    if (*last && strcmp(*last, text) == 0)
+        return;
+    put(*last ? "+" : "");
+    put(text);
+    *last = text;
+}
+
+static void put_regions(void)
+{
+    size_t count = atomic_load(&region_count);
+
+    put(",\"regions\":[");
+    for (size_t i = 0; i < count && i < REGIONS_MAX && line_length < LINE_MAX_BYTES / 2; i++) {
+        put(i > 0 ? "," : "");
+        put_number(regions[i]);
+    }
+    put("],\"regionCount\":");
+    put_number(count);
+}
+
+static void put_notes(void)
+{
+    const char *table = NULL;
+    bool first = true;
+
+    put(",\"costTable\":\"");
+    notes_each('T', put_table, &table);
+    put("\",\"unsure\":[");
+    notes_each('X', put_member, &first);
+    put("],\"uncounted\":[");
+    first = true;
+    notes_uncounted(put_member, &first);
+    put("]");
+}
+
+static void make_line(const char *how, int number)
+{
+    put("{\"cost\":");
+    put_number(count_of_process());
+    put(",\"ended\":\"");
+    put(how);
+    put(strcmp(how, "signal") == 0 ? "\",\"signal\":" : "\",\"status\":");
+    put_number((uint64_t)(unsigned)number);
+    put(",\"pid\":");
+    put_number((uint64_t)getpid());
+    put(",\"program\":");
+    put_string(program_invocation_short_name);
+    put_regions();
+    put_notes();
+    put("}\n");
+}
+
+/* All at once, so that lines of several processes do not mix. */
+static void append_line(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    size_t written = 0;
+
+    while (fd >= 0 && written < line_length) {
+        ssize_t some = write(fd, line + written, line_length - written);
+
+        if (some < 0 && errno == EINTR)
+            continue;
+        if (some <= 0)
+            break;
+        written += (size_t)some;
+    }
+    if (fd < 0 || written < line_length || close(fd)) {
+        static const char words[] = "gasmeter: GASMETER_OUT cannot be written\n";
+
+        (void)!write(STDERR_FILENO, words, sizeof words - 1);
+    }
+}
+
+void report_write(const char *how, int number)
+{
+    int nobody = atomic_load(&reporting);
+    int saved = errno;
+
+    if (!report_wanted() || nobody == getpid() ||
+        !atomic_compare_exchange_strong(&reporting, &nobody, getpid()))
+        return;
+    line_length = 0;
+    make_line(how, number);
+    append_line(getenv("GASMETER_OUT"));
+    errno = saved;
+}

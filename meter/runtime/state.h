@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_METER_RUNTIME_STATE_H
+#define GASPIPE_METER_RUNTIME_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The run-time part, which is linked into metered programs, for the eyes of its own files.
+ *
+ * A thread's count is spread over banks. Each bank starts at minus its share of what is left
+ * of the budget and counts up; the flush that brings one to zero calls gasmeter_refill(),
+ * which sums up and shares out anew. So the first flush past the budget finds the bank that
+ * it adds to at zero, whatever bank that is: the place does not depend on which function
+ * has which bank. A new thread's banks are zero, so its first flush makes it known.
+ */
+
+/* As many as meter/pass/support.h has. */
+#define GASMETER_BANKS 64
+
+extern _Thread_local int64_t gasmeter_banks[GASMETER_BANKS];
+
+#define GASMETER_UNLIMITED UINT64_MAX
+
+/* One thread's count, without its banks. */
+struct thread_count {
+    uint64_t counted; /* up to the last sharing out */
+    int64_t share;    /* what each bank was set to, negative */
+    uint64_t limit;   /* a count of this thread past which it stops, or GASMETER_UNLIMITED */
+    void (*spent)(void *argument);
+    void *argument;
+    int64_t *banks; /* NULL: the thread is not known yet */
+    struct thread_count *next;
+};
+
+extern _Thread_local struct thread_count thread_count;
+
+/* The thread's count so far. */
+uint64_t count_of_thread(void);
+
+/* The count of the process, of which this is one thread. */
+uint64_t count_of_process(void);
+
+/* Sets the thread's limit and shares out what is left. */
+void count_set_limit(uint64_t limit);
+
+/* Does what a flush does that finds a limit passed, if it is. */
+void count_look(void);
+
+/* Sets the limit of the whole process; before there are threads. */
+void count_set_process_limit(uint64_t limit);
+
+/* The process has forked: the child counts from zero. */
+void count_restart(void);
+
+/* While a signal handler runs, the banks of what it interrupted are kept as they were. */
+struct count_saved {
+    int64_t banks[GASMETER_BANKS];
+    int64_t share;
+};
+
+void count_save(struct count_saved *saved);
+void count_restore(const struct count_saved *saved);
+
+/* Ends the process with status 30, and says so in the line of GASMETER_OUT. */
+void ending_spent(void) __attribute__((noreturn));
+
+/* Writes the line, once for each process. Safe in signal handlers. `how` is "exit", "signal"
+ * or "budget". */
+void report_write(const char *how, int number);
+
+bool report_wanted(void);
+
+/* A region that was stopped came to so much. */
+void report_region(uint64_t units);
+
+#endif

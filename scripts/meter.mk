@@ -1,0 +1,112 @@
+# The compiled-in meter: gaspipe-meter over LLVM, the wrappers gaspipe-cc and gaspipe-c++, what
+# they link into programs, and a worker that is compiled by them, engine included. Without
+# LLVM all else is built; `make metered` says what is missing.
+
+LLVM_CONFIG := $(shell command -v llvm-config-19)
+HAVE_LLVM := $(and $(LLVM_CONFIG),$(shell command -v clang-19))
+METER_CLANG := clang-19
+METER_CFLAGS = $(if $(HAVE_LLVM),-isystem $(shell $(LLVM_CONFIG) --includedir))
+
+METER_PARTS := build/meter
+METER_MACHINES := x86_64-linux-gnu \
+	$(if $(wildcard /usr/aarch64-linux-gnu/include/stdlib.h),aarch64-linux-gnu)
+METER_SOURCES := $(filter-out meter/runtime/% meter/costs/%,$(call sources_below,meter))
+METER_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(METER_SOURCES))
+METER_RUNTIME := $(call sources_below,meter/runtime)
+METER_HEADERS := $(METER_PARTS)/include/gasmeter.h $(METER_PARTS)/include/gasmark.h \
+	$(METER_PARTS)/include/one_jump.h
+
+# What gaspipe-cc is made of. The wrappers are ordinary programs also in a sanitized build.
+METER_TOOLS := build/gaspipe-meter build/gaspipe-cc build/gaspipe-c++ $(METER_HEADERS) \
+	$(foreach machine,$(METER_MACHINES),$(METER_PARTS)/$(machine)/libgasmeter.a $(METER_PARTS)/$(machine)/part.o)
+METERED_WORKER := build/gaspipe-worker-metered
+
+$(BUILD)/obj/meter/%: ROOM_CFLAGS = $(METER_CFLAGS)
+$(BUILD)/obj/meter/costs/cost_table.o: meter/costs/default.table
+
+.PHONY: metered meter-tools
+metered: meter-tools
+	@$(MAKE) --no-print-directory SAN= $(METERED_WORKER)
+
+ifeq ($(HAVE_LLVM),)
+meter-tools:
+	@echo 'the meter needs clang-19, llvm-19-dev and lld-19: scripts/setup --meter installs them' >&2
+	@exit 4
+else
+meter-tools: $(METER_TOOLS)
+endif
+
+# LLVM is linked without sanitizers, so the program that calls it is, too.
+ifeq ($(SAN),)
+build/gaspipe-meter: $(METER_OBJECTS) $(call lib,meter/costs base)
+	$(call say,link,$@)
+	$(link) $(shell $(LLVM_CONFIG) --ldflags --libs core irreader bitwriter passes x86 aarch64) \
+		-lcrypto -o $@
+else
+.PHONY: ordinary-meter
+ordinary-meter:
+	@$(MAKE) --no-print-directory SAN= BUILD=build build/gaspipe-meter
+build/gaspipe-meter: ordinary-meter ;
+endif
+
+build/gaspipe-cc build/gaspipe-c++: meter/gaspipe-cc
+	@mkdir -p $(@D)
+	$(Q)install -m 755 $< $@
+
+$(METER_PARTS)/include/gasmark.h: counter/gasmark.h
+$(METER_PARTS)/include/gasmeter.h: meter/gasmeter.h
+$(METER_PARTS)/include/one_jump.h: meter/one_jump.h
+$(METER_HEADERS):
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+# The run-time part, for each machine that there is a libc for; never metered itself.
+define meter_runtime_rules
+$(METER_PARTS)/$(1)/%.o: meter/runtime/%.c $(wildcard meter/runtime/*.h) meter/gasmeter.h counter/gasmark.h
+	@mkdir -p $$(@D)
+	$$(call say,runtime,$$@)
+	$$(Q)$(METER_CLANG) --target=$(1) -std=gnu17 -I. $(WARNINGS) -O2 -D_GNU_SOURCE -fPIC \
+		-ftls-model=initial-exec -c $$< -o $$@
+
+$(METER_PARTS)/$(1)/libgasmeter.a: $(filter-out %/part.o,$(METER_RUNTIME:meter/runtime/%.c=$(METER_PARTS)/$(1)/%.o))
+	@rm -f $$@
+	$$(Q)ar rcs $$@ $$^
+endef
+$(foreach machine,$(METER_MACHINES),$(eval $(call meter_runtime_rules,$(machine))))
+
+# The worker and XS, from the same sources as the ordinary ones; for another machine, the name
+# of its folder: make build/metered/aarch64-linux-gnu/gaspipe-worker
+METERED_CC = $(CURDIR)/build/gaspipe-cc --target=$(1) -D_GNU_SOURCE \
+	-include $(CURDIR)/$(METER_PARTS)/include/one_jump.h
+METERED_XS_MAKE = xsnap-native/xsnap/makefiles/lin
+METERED_XS_TMP = xsnap-native/xsnap/build/tmp/lin/release/xsnap-worker
+
+define metered_worker_rules
+build/metered/$(1)/libxs.a: $(XS_DIR)/fetched build/gaspipe-meter build/gaspipe-cc \
+		$(METER_PARTS)/include/one_jump.h | $(METER_TOOLS)
+	@echo 'xs       compiling the engine for $(1), metered'
+	@rm -rf $$(@D)/xs && mkdir -p $$(@D) && cp -r $(XS_PACKAGE) $$(@D)/xs
+	@rm -rf $$(@D)/xs/xsnap-native/xsnap/build
+	@$$(MAKE) --no-print-directory -C $$(@D)/xs/$$(METERED_XS_MAKE) -f xsnap-worker.mk \
+		GOAL=release XSNAP_VERSION=$(XS_VERSION) MODDABLE=$$(abspath $$(@D))/xs/moddable \
+		CC='$$(call METERED_CC,$(1)) -w -ffile-prefix-map=$$(abspath $$(@D))/xs=xsnap' \
+		> $$(@D)/xs.log 2>&1 || { cat $$(@D)/xs.log >&2; exit 1; }
+	@rm -f $$@
+	@ar rcs $$@ $$$$(find $$(@D)/xs/$$(METERED_XS_TMP) -name '*.o' ! -name xsnap-worker.o | LC_ALL=C sort)
+
+build/metered/$(1)/gaspipe-worker: build/metered/$(1)/libxs.a $(METER_TOOLS) \
+		$$(foreach room,worker proto base,$$(call sources_below,$$(room)))
+	@$$(MAKE) --no-print-directory SAN= BUILD=build/metered/$(1) CC='$$(call METERED_CC,$(1))' \
+		XS_ARCHIVE=build/metered/$(1)/libxs.a PACKAGE_CFLAGS= CFLAGS= WARNINGS=-w METERED_WORKER_OF=$(1) \
+		build/metered/$(1)/gaspipe-worker
+endef
+
+ifeq ($(METERED_WORKER_OF),)
+$(foreach machine,$(METER_MACHINES),$(eval $(call metered_worker_rules,$(machine))))
+
+$(METERED_WORKER): build/metered/x86_64-linux-gnu/gaspipe-worker
+	$(Q)cp $< $@
+endif
+
+# `make check` has the metered worker; without LLVM the tests of it say that they are skipped.
+METER_IN_TESTS := $(if $(HAVE_LLVM),metered)

@@ -1,0 +1,271 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe-cc and gaspipe-c++: what a metered program counts is one number, however it was
+# built, on which machine it runs and how it ends; and it stops where its budget is spent.
+
+load common
+
+ARM='qemu-aarch64 -L /usr/aarch64-linux-gnu'
+
+setup_file() {
+    [ -x "$ROOT/build/gaspipe-meter" ] || return 0
+    export CC="$ROOT/build/gaspipe-cc" CXX="$ROOT/build/gaspipe-c++"
+    export SOURCES="$BATS_TEST_DIRNAME/meter" OUT="$BATS_FILE_TMPDIR"
+    local name
+
+    for name in conventions loops leaving; do
+        "$CC" -O2 "$SOURCES/$name.c" -o "$OUT/$name" -lm
+        "$CC" -O0 "$SOURCES/$name.c" -o "$OUT/$name-O0" -lm
+        "$CC" -O1 --meter=--naive "$SOURCES/$name.c" -o "$OUT/$name-naive" -lm
+        ! has_arm || "$CC" -O2 --target=aarch64-linux-gnu "$SOURCES/$name.c" -o "$OUT/$name-arm" -lm
+    done
+    "$CXX" -std=c++20 -O2 "$SOURCES/exceptions.cc" -o "$OUT/exceptions"
+    "$CXX" -std=c++20 -O1 --meter=--naive "$SOURCES/exceptions.cc" -o "$OUT/exceptions-naive"
+    ! has_arm || "$CXX" -std=c++20 -O2 --target=aarch64-linux-gnu "$SOURCES/exceptions.cc" \
+        -o "$OUT/exceptions-arm"
+}
+
+setup() {
+    [ -x "$ROOT/build/gaspipe-meter" ] || skip 'LLVM is not there; scripts/setup --meter installs it'
+    cd "$BATS_TEST_TMPDIR"
+}
+
+# Is there a second machine to run on?
+has_arm() {
+    [ -e /usr/aarch64-linux-gnu/include/c++ ] && command -v qemu-aarch64 > /dev/null
+}
+
+# metered COMMAND...: its exit status goes to $ended, its last line of GASMETER_OUT to `line`.
+metered() {
+    rm -f line
+    ended=0
+    GASMETER_OUT=line timeout 120 "$@" > said 2>&1 || ended=$?
+}
+
+cost() {
+    metered "$@"
+    jq .cost line
+}
+
+# one_number NAME [ARGUMENT...]: all builds of the program come to the same.
+one_number() {
+    local name=$1 number build
+
+    shift
+    number=$(cost "$OUT/$name" "$@")
+    [ "$number" -gt 1000 ] || fail "$name counted '$number'" "$(cat said)"
+    for build in O0 naive; do
+        [ ! -e "$OUT/$name-$build" ] ||
+            assert_equal "$(cost "$OUT/$name-$build" "$@")" "$number" "$name $* $build"
+    done
+    if has_arm; then
+        # shellcheck disable=SC2086 # several words
+        assert_equal "$(cost $ARM "$OUT/$name-arm" "$@")" "$number" "$name $* on aarch64"
+    fi
+}
+
+@test "one number: arguments of all kinds, by value and variable" {
+    one_number conventions
+}
+
+@test "one number: loops, calls, computed goto, copies, callbacks out of libc" {
+    one_number loops sum 50
+    one_number loops collatz 1000
+    one_number loops goto 2000
+    one_number loops calls 18
+    one_number loops copies 2000
+    one_number loops sort 2
+}
+
+@test "one number: longjmp, signals raised, threads, C++ exceptions" {
+    one_number leaving jumps
+    one_number leaving raised
+    one_number leaving threads
+    one_number exceptions
+}
+
+@test "one number: -O0 to -O3, -Os, PIE, static, counting only" {
+    local number options
+
+    number=$(cost "$OUT/loops" collatz 1000)
+    for options in -O1 -O3 -Os '-O2 -static' '-fPIE -pie' -no-pie '-O2 --meter=--no-budgets' \
+        '-g -O2 -ffunction-sections'; do
+        # shellcheck disable=SC2086 # several words
+        "$CC" $options "$SOURCES/loops.c" -o other
+        assert_equal "$(cost ./other collatz 1000)" "$number" "$options"
+    done
+}
+
+@test "one number: whatever the environment, and under QEMU" {
+    local number i
+
+    number=$(cost "$OUT/loops" collatz 1000)
+    for i in 1 2 3 4 5; do
+        assert_equal "$(cost env "FILL=$(head -c $((i * 1000)) /dev/zero | tr '\0' x)" \
+            "$OUT/loops" collatz 1000)" "$number"
+    done
+    assert_equal "$(cost qemu-x86_64 "$OUT/loops" collatz 1000)" "$number"
+}
+
+@test "a handler that interrupts a flush takes nothing from it" {
+    local build plain cost
+
+    for build in '' -O0; do
+        cost=$(cost "$OUT/leaving$build" interrupted)
+        # 20,000,000 turns of 8; what the handler used is beside it, some for each signal.
+        [ "$cost" -ge 160000000 ] && [ "$cost" -lt 161000000 ] || fail "$build: $cost"
+    done
+}
+
+@test "the line is written however the program ends" {
+    metered "$OUT/leaving" exit
+    assert_equal "$ended $(jq -c '[.ended, .status]' line)" '5 ["exit",5]'
+    metered "$OUT/leaving" _exit
+    assert_equal "$ended $(jq -c '[.ended, .status]' line)" '6 ["exit",6]'
+    metered "$OUT/leaving" abort
+    assert_equal "$ended $(jq -c '[.ended, .signal]' line)" '134 ["signal",6]'
+    metered "$OUT/leaving" crash
+    assert_equal "$ended $(jq -c '[.ended, .signal]' line)" '139 ["signal",11]'
+    metered "$OUT/leaving" kill
+    assert_equal "$ended $(jq -c '[.ended, .signal]' line)" '143 ["signal",15]'
+    metered "$OUT/leaving" forked
+    assert_equal "$(jq -s -c 'map(.status)' line)" '[7,0]' 'a line for each process'
+    [ "$(jq -s '.[0].cost > .[1].cost' line)" = true ] || fail "$(cat line)"
+}
+
+@test "the line says what was not counted, and by which table" {
+    metered "$OUT/loops" sort 1
+    assert_equal "$(jq -c '.uncounted | contains(["qsort", "printf"])' line)" true
+    [[ $(jq -r .costTable line) =~ ^1/[0-9a-f]{16}$ ]] || fail "$(jq .costTable line)"
+    printf 'long double twice(long double x) { return x + x; }
+int id(void) { int a; __asm__("cpuid" : "=a"(a) : "a"(0) : "ebx", "ecx", "edx"); return a; }
+int main(void) { return twice(0) != 0 || id() == 0; }\n' > unsure.c
+    "$CC" unsure.c -o unsure
+    metered ./unsure
+    assert_equal "$(jq -c '.unsure' line)" '["long double in twice","inline assembly in id","long double in main"]'
+    run "$CC" --meter=--strict unsure.c -o unsure
+    assert_status 3
+    assert_output_has 'long double in twice cannot be counted'
+}
+
+@test "a budget stops every build at the same place" {
+    local budget number build
+
+    for budget in 0 1 50000 50001 100000; do
+        export GASMETER_BUDGET=$budget
+        number=$(cost "$OUT/loops" collatz 1000)
+        [ "$number" -gt "$budget" ] || fail "$budget: stopped at $number"
+        metered "$OUT/loops-O0" collatz 1000
+        assert_equal "$ended $(jq -c '[.cost, .ended]' line)" "30 [$number,\"budget\"]"
+        if has_arm; then
+            # shellcheck disable=SC2086 # several words
+            assert_equal "$(cost $ARM "$OUT/loops-arm" collatz 1000)" "$number"
+        fi
+    done
+    metered "$OUT/loops-naive" collatz 1000
+    assert_equal "$ended" 30
+}
+
+@test "a budget stops what never ends: loops without calls, empty loops, recursion" {
+    local what number
+
+    export GASMETER_BUDGET=1000000
+    for what in forever quiet deep; do
+        number=$(cost "$OUT/loops" $what 1)
+        [ "$number" -gt 1000000 ] && [ "$number" -lt 1500000 ] || fail "$what: $number"
+        assert_equal "$(cost "$OUT/loops-O0" $what 1)" "$number" "$what"
+    done
+}
+
+@test "a budget that is not passed changes nothing, to the unit" {
+    local number
+
+    number=$(cost "$OUT/loops" calls 15)
+    GASMETER_BUDGET=$number metered "$OUT/loops" calls 15
+    assert_equal "$ended $(jq .cost line)" "0 $number"
+    GASMETER_BUDGET=$((number - 1)) metered "$OUT/loops" calls 15
+    assert_equal "$ended $(jq .cost line)" "30 $number"
+    GASMETER_BUDGET=x metered "$OUT/loops" calls 15
+    assert_equal "$ended" 2
+}
+
+@test "turns: budgets, what is left, nested, stopped and gone on" {
+    "$CC" "$SOURCES/turns.c" -o turns
+    metered ./turns
+    assert_equal "$(cat said)" "$(printf '%s\n' 'returned, used as much as read' 'spent' \
+        'spent again' 'inner stopped by outer' 'called back, went on' 'regions 3')"
+    assert_equal "$(jq -c '[.regionCount, (.regions | length)]' line)" '[3,3]'
+    assert_equal "$ended" 0
+}
+
+@test "marks of gasmark.h are regions" {
+    printf '#include <gasmark.h>
+#include <stdio.h>
+static int square(int n) { return n * n; }
+int main(void) { int sum = 0; gasmark_start(); for (int i = 0; i < 100; i++) sum += square(i);
+  unsigned long n = gasmark_stop(); printf("%%lu %%d\\n", n, sum); }\n' > marks.c
+    "$CC" -O2 marks.c -o marks
+    "$CC" -O0 marks.c -o marks-O0
+    metered ./marks
+    assert_equal "$(cut -d ' ' -f 1 said)" "$(jq '.regions[0]' line)"
+    [ "$(jq '.regions[0]' line)" -gt 500 ] || fail "$(cat line)"
+    assert_equal "$(cost ./marks-O0)" "$(jq .cost line)"
+}
+
+@test "a counted loop stays vectorised" {
+    "$CC" -O3 -S "$SOURCES/vector.c" -o vector.s
+    grep -E 'paddd|pmull|pmuludq' vector.s > /dev/null || fail "no vectors in:" "$(cat vector.s)"
+}
+
+@test "make, configure and CMake's way of calling a compiler work" {
+    printf 'int twice(int);\nint main(void) { return twice(3) - 6; }\n' > main.c
+    printf 'int twice(int n) { return 2 * n; }\n' > twice.c
+    printf 'CC = %s\nCFLAGS = -O2 -MMD -Wall -Werror\nall: prog\nprog: main.o twice.o\n\t$(CC) -o $@ $^\n' "$CC" > Makefile
+    make -s
+    ./prog
+    grep -q 'main.o: main.c' main.d
+    "$CC" -Wall main.c twice.c -o both
+    assert_equal "$(cost ./both)" "$(cost ./prog)"
+    "$CC" -shared -fPIC twice.c -o libtwice.so
+    "$CC" main.c -L. -ltwice -Wl,-rpath,"$PWD" -o with
+    assert_equal "$(cost ./with)" "$(cost ./prog)" 'from a shared library'
+    assert_equal "$(jq -c .uncounted line)" '[]'
+    "$CC" -E main.c | grep -q 'int twice'
+    echo 'int main(void) { return 3; }' | "$CC" -x c - -o piped
+    run ./piped
+    assert_status 3
+    run "$CC" --version
+    assert_output_has clang
+    echo 'int main(void) { return nothing; }' > bad.c
+    run "$CC" -c bad.c -o bad.o
+    assert_status 1
+}
+
+@test "gaspipe-meter: what it is given wrong is said in one line" {
+    local meter=$ROOT/build/gaspipe-meter
+
+    run "$meter"
+    assert_status 2
+    run --separate-stderr "$meter" -o x.bc missing.bc
+    assert_bad_input 3 missing.bc
+    echo nonsense > bad.ll
+    run --separate-stderr "$meter" -o x.bc bad.ll
+    assert_bad_input 3 bad.ll
+    printf 'target triple = "riscv64-unknown-linux-gnu"\n' > other.ll
+    run --separate-stderr "$meter" -o x.bc other.ll
+    assert_bad_input 3 riscv64
+    printf 'target triple = "x86_64-unknown-linux-gnu"\n' > empty.ll
+    run --separate-stderr "$meter" -o /nowhere/x.bc empty.ll
+    assert_bad_input 4 /nowhere/x.bc
+    printf 'version 1\nbytes-per-unit 8\ninstruction add x\n' > bad.table
+    run --separate-stderr "$meter" --costs bad.table -o x.bc empty.ll
+    assert_bad_input 3 bad.table:3
+}
+
+@test "another cost table gives other counts, and its name" {
+    "$ROOT/build/gaspipe-meter" --print-costs | sed 's/^version 1/version 7/; s/default 1/default 2/' > double.table
+    "$CC" --meter=--costs --meter=double.table "$SOURCES/loops.c" -o other
+    metered ./other calls 15
+    [[ $(jq -r .costTable line) == 7/* ]] || fail "$(jq .costTable line)"
+    [ "$(jq .cost line)" -gt "$(cost "$OUT/loops" calls 15)" ] || fail "$(cat line)"
+}

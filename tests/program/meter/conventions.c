@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Structures of all kinds as arguments and results, and variable arguments: what each machine
+ * passes in its own way. */
+#include <complex.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct token {
+    const char *text;
+    int length;
+};
+struct big {
+    long numbers[20];
+};
+struct floats {
+    double a, b, c, d;
+};
+struct small {
+    int number;
+};
+struct odd {
+    char bytes[11];
+};
+struct mixed {
+    float weight;
+    long count;
+};
+
+struct all {
+    struct token token;
+    struct big big;
+    struct floats floats;
+    struct small small;
+    struct odd odd;
+    struct mixed mixed;
+};
+
+#define APART __attribute__((noinline))
+
+APART long take(struct token token, struct big big, struct floats floats, struct small small,
+                struct odd odd, struct mixed mixed)
+{
+    big.numbers[token.length] += small.number;
+    return token.length + big.numbers[3] + (long)floats.c + small.number + odd.bytes[7] +
+           mixed.count + (long)mixed.weight;
+}
+
+APART long take_from(struct all *all)
+{
+    return take(all->token, all->big, all->floats, all->small, all->odd, all->mixed);
+}
+
+APART struct token give_token(struct all *all)
+{
+    return all->token;
+}
+APART struct floats give_floats(struct all *all)
+{
+    return all->floats;
+}
+APART struct small give_small(struct all *all)
+{
+    return all->small;
+}
+APART struct big give_big(struct all *all)
+{
+    struct big big = all->big;
+
+    big.numbers[1]++;
+    return big;
+}
+APART struct odd give_odd(struct all *all)
+{
+    return all->odd;
+}
+APART struct mixed give_mixed(struct all *all)
+{
+    return all->mixed;
+}
+
+APART void copy(struct all *to, struct all *from)
+{
+    to->token = give_token(from);
+    to->floats = give_floats(from);
+    to->small = give_small(from);
+    to->big = give_big(from);
+    to->odd = give_odd(from);
+    to->mixed = give_mixed(from);
+}
+
+APART long nested(struct all *all)
+{
+    return take(give_token(all), give_big(all), give_floats(all), give_small(all), give_odd(all),
+                give_mixed(all));
+}
+
+APART double complex turn(double complex number)
+{
+    return number * (1.0 + 2.0 * I);
+}
+
+APART long sum_list(int count, va_list list)
+{
+    long sum = 0;
+
+    for (int i = 0; i < count; i++)
+        sum += va_arg(list, int);
+    return sum;
+}
+
+APART long variable(int count, ...)
+{
+    va_list list, other;
+    long sum;
+
+    va_start(list, count);
+    va_copy(other, list);
+    sum = sum_list(count, list);
+    for (int i = 0; i < count; i++)
+        sum += 2 * va_arg(other, int);
+    sum += va_arg(other, struct token).length;
+    sum += (long)va_arg(other, double);
+    sum += va_arg(other, struct big).numbers[2];
+    sum += (long)va_arg(other, struct floats).d;
+    va_end(other);
+    va_end(list);
+    return sum;
+}
+
+APART int format(char *text, size_t size, const char *how, ...)
+{
+    va_list list;
+    int length;
+
+    va_start(list, how);
+    length = vsnprintf(text, size, how, list);
+    va_end(list);
+    return length;
+}
+
+int main(int argc, char **argv)
+{
+    struct all *all = calloc(2, sizeof *all);
+    struct token token = {"abc", 3};
+    long sum = 0;
+    char text[32];
+
+    (void)argv;
+    for (int i = 0; i < 20; i++)
+        all->big.numbers[i] = i * argc;
+    all->token = token;
+    all->floats.c = all->floats.d = 2.5;
+    for (int i = 0; i < 100; i++) {
+        copy(&all[1], &all[0]);
+        sum += take_from(&all[1]) + nested(all);
+        sum += variable(3, i, 2, 3, token, 2.5, all->big, all->floats);
+        sum += (long)cimag(turn(i));
+        sum += format(text, sizeof text, "%d %s", i, "x");
+    }
+    printf("%ld\n", sum);
+    free(all);
+    return 0;
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What C++ adds: exceptions, destructors, virtual and member pointers, static variables, templates
+// of the library.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+struct Shape {
+    virtual ~Shape() = default;
+    virtual long area() const = 0;
+};
+struct Square : Shape {
+    long side;
+    explicit Square(long side) : side(side) {}
+    long area() const override { return side * side; }
+};
+struct Box : Shape {
+    long width, height;
+    Box(long width, long height) : width(width), height(height) {}
+    long area() const override { return width * height; }
+};
+
+static long dropped;
+
+struct Guard {
+    ~Guard() { dropped++; }
+};
+
+static long thrower(long depth)
+{
+    Guard guard;
+    if (depth == 0)
+        throw std::runtime_error("bottom");
+    return thrower(depth - 1) + 1;
+}
+
+static long exceptions()
+{
+    long sum = 0;
+    for (long i = 0; i < 300; i++) {
+        try {
+            sum += thrower(i % 10);
+        } catch (const std::runtime_error &error) {
+            sum += error.what()[0];
+        }
+    }
+    return sum + dropped;
+}
+
+static long once(long number)
+{
+    static std::vector<long> seen(3, number);
+    seen.push_back(number);
+    return (long)seen.size();
+}
+
+static long containers()
+{
+    std::map<std::string, long> words;
+    for (long i = 0; i < 2000; i++)
+        words["word " + std::to_string(i * 7919 % 501)] += i;
+    std::vector<std::pair<long, std::string>> order;
+    for (const auto &[word, count] : words)
+        order.emplace_back(count, word);
+    std::sort(order.begin(), order.end());
+    return order[100].first + (long)order.back().second.size();
+}
+
+int main()
+{
+    std::vector<std::unique_ptr<Shape>> shapes;
+    long sum = 0;
+    for (long i = 0; i < 100; i++) {
+        if (i % 3)
+            shapes.push_back(std::make_unique<Square>(i));
+        else
+            shapes.push_back(std::make_unique<Box>(i, 2));
+        sum += once(i);
+    }
+    long (Shape::*member)() const = &Shape::area;
+    for (const auto &shape : shapes)
+        sum += shape->area() + ((*shape).*member)();
+    std::thread thread([&sum] { sum += containers(); });
+    thread.join();
+    std::printf("%ld %ld\n", sum, exceptions());
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops of all kinds: counted, not counted, nested, without an end, by computed goto, in switches;
+ * calls that recurse. The first argument says which; the second how often. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SIZE 3000
+
+static int numbers[SIZE];
+
+static long sum_all(long count)
+{
+    long sum = 0;
+
+    for (long i = 0; i < count; i++)
+        for (int k = 0; k < SIZE; k++)
+            sum += numbers[k] * (int)i;
+    return sum;
+}
+
+static long collatz(long count)
+{
+    long steps = 0;
+
+    for (unsigned long n = 1; n < (unsigned long)count; n++)
+        for (unsigned long x = n; x != 1; steps++)
+            x = x % 2 ? 3 * x + 1 : x / 2;
+    return steps;
+}
+
+static long interpret(long count)
+{
+    static const void *const codes[] = {&&add, &&skip, &&again, &&add, &&again};
+    long sum = 0;
+    int at = 0;
+
+    goto *codes[0];
+add:
+    sum += at;
+    goto *codes[++at];
+skip:
+    at++;
+    goto *codes[at];
+again:
+    at = at == 4 ? 0 : at + 1;
+    if (--count > 0)
+        goto *codes[at];
+    return sum;
+}
+
+static long fibonacci(long n)
+{
+    return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
+
+static long copies(long count)
+{
+    static char from[5000], to[5000];
+    long sum = 0;
+
+    for (long i = 0; i < count; i++) {
+        memcpy(to, from, (size_t)(i % 5000));
+        memset(from, (int)i | 1, (size_t)(i % 300));
+        from[i % 299] = '\0';
+        sum += (long)strlen(from) + strcmp(from, to) + to[0];
+    }
+    return sum;
+}
+
+static long forever(long start)
+{
+    volatile long number = start;
+
+    for (;;)
+        number++;
+    return number;
+}
+
+static long quietly_forever(long start)
+{
+    for (uint64_t i = 0;; i++)
+        if (i == UINT64_MAX)
+            return start;
+}
+
+static long recurse_forever(long start)
+{
+    return start == -1 ? 0 : 1 + recurse_forever(start + 1) % 7;
+}
+
+static int compare(const void *one, const void *other)
+{
+    return *(const int *)one - *(const int *)other;
+}
+
+static long sorted(long count)
+{
+    for (long i = 0; i < count; i++) {
+        for (int k = 0; k < SIZE; k++)
+            numbers[k] = (int)((k * 7919 + i) % 3001);
+        qsort(numbers, SIZE, sizeof *numbers, compare);
+    }
+    return numbers[17];
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        long (*function)(long);
+    } kinds[] = {
+        {"sum", sum_all},           {"collatz", collatz},      {"goto", interpret},
+        {"calls", fibonacci},       {"copies", copies},        {"forever", forever},
+        {"quiet", quietly_forever}, {"deep", recurse_forever}, {"sort", sorted},
+    };
+
+    for (int k = 0; k < SIZE; k++)
+        numbers[k] = k;
+    for (size_t i = 0; argc > 2 && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].name, argv[1]) == 0)
+            printf("%ld\n", kinds[i].function(atol(argv[2])));
+    return 0;
+}
