@@ -134,6 +134,7 @@ static int replay_in_parts(const struct replay_options *options, int argc, char 
             .at_once = options->jobs,
             .argc = argc,
             .argv = argv,
+            .json = options->json,
         };
 
         status = replay_children_run(&parts, &children, error);

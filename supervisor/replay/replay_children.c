@@ -18,6 +18,7 @@
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "supervisor/process/child_process.h"
+#include "supervisor/replay/replay_note.h"
 
 /* In a child: the folder that it works in, since children start in "/". */
 enum { FOLDER_FD = 3, CHILD_FDS };
@@ -32,6 +33,7 @@ struct child {
     int exit_status, signal_number;
     struct replay_result **results; /* owned */
     size_t count, capacity;
+    struct buf notes; /* its lines that are no results */
 };
 
 struct runner {
@@ -173,6 +175,19 @@ static int take_error(const json_t *line, uint64_t *first, struct error *error)
     return 0;
 }
 
+/* As it is, or for people, who are not told of each delivery. */
+static void take_note(struct child *child, const json_t *line, const char *kind, const char *text,
+                      size_t length)
+{
+    if (!child->runner->children->json) {
+        if (strcmp(kind, "tolerated") == 0)
+            replay_note_put_text(&child->notes, line);
+        return;
+    }
+    buf_append(&child->notes, text, length);
+    buf_append_byte(&child->notes, '\n');
+}
+
 /* `result` is what the lines before have begun. */
 static int take_line(struct child *child, const char *text, size_t length,
                      struct replay_result *result, uint64_t *first, struct error *failure,
@@ -184,6 +199,8 @@ static int take_line(struct child *child, const char *text, size_t length,
 
     if (kind != NULL && strcmp(kind, "error") == 0)
         taken = take_error(line, first, failure);
+    else if (kind != NULL && (strcmp(kind, "delivery") == 0 || strcmp(kind, "tolerated") == 0))
+        take_note(child, line, kind, text, length);
     else
         taken = replay_result_take(result, line, error);
     if (taken == 0 && kind != NULL && strcmp(kind, "vat") == 0 && add_result(child, result) != 0)
@@ -251,6 +268,19 @@ static int order_results(struct runner *runner, struct replay_parts *parts, stru
     return 0;
 }
 
+static int print_notes(struct runner *runner, struct error *error)
+{
+    for (size_t i = 0; i < runner->children->job_count; i++) {
+        const struct buf *notes = &runner->processes[i].notes;
+
+        if (buf_failed(notes))
+            return error_memory(error, "the output");
+        if (notes->length > 0 && io_write_all(STDOUT_FILENO, notes->data, notes->length) != 0)
+            return error_system(error, errno, "cannot write the results to stdout");
+    }
+    return 0;
+}
+
 static int gather(struct runner *runner, struct replay_parts *parts, struct error *error)
 {
     struct error failure;
@@ -261,7 +291,7 @@ static int gather(struct runner *runner, struct replay_parts *parts, struct erro
             read_output(&runner->processes[i], &first, &failure, error) != 0)
             return -1;
     if (first == 0)
-        return order_results(runner, parts, error);
+        return print_notes(runner, error) == 0 ? order_results(runner, parts, error) : -1;
     *error = failure;
     return -1;
 }
@@ -276,6 +306,7 @@ static void free_child(struct child *child)
             free(child->results[i]);
         }
     free(child->results);
+    buf_free(&child->notes);
     if (child->output >= 0)
         close(child->output);
 }

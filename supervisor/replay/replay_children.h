@@ -2,6 +2,7 @@
 #ifndef GASPIPE_SUPERVISOR_REPLAY_CHILDREN_H
 #define GASPIPE_SUPERVISOR_REPLAY_CHILDREN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ struct replay_children {
     size_t at_once; /* as many run at the same time, at least 1 */
     int argc;       /* of the command line; argv[0] is "replay" */
     char **argv;
+    bool json; /* what the jobs tell besides results is printed as JSON lines */
 };
 
 /* What all jobs found. */

@@ -96,10 +96,31 @@ static void count(struct replay_vat *vat, const struct delivery_compare *compare
     }
 }
 
+static void tolerate(void *context, const struct difference *difference)
+{
+    struct replay_vat *vat = context;
+
+    replay_note_tolerated(vat->context->notes, &vat->result, difference);
+}
+
+static void note(struct replay_vat *vat, const char *status, const struct delivery_compare *compare,
+                 const struct delivery_outcome *outcome)
+{
+    const struct replay_note_delivery delivery = {
+        .status = status,
+        .syscalls = compare->made,
+        .recorded = &compare->recorded->result,
+        .meter = outcome != NULL && outcome->metered ? &outcome->meter : NULL,
+    };
+
+    replay_note_delivery(vat->context->notes, &vat->result, &delivery);
+}
+
 /* What the comparison of a delivery's last part came to, unless it was the same. */
 static int stop(struct replay_vat *vat, const struct source_event *event,
                 enum compare_result compared, struct delivery_compare *compare, struct error *error)
 {
+    note(vat, compared == COMPARE_DIFFERS ? "differs" : "cut", compare, NULL);
     if (compared == COMPARE_DIFFERS) {
         vat->result.difference = compare->difference;
         compare->difference = (struct difference){0};
@@ -131,6 +152,7 @@ static int finish(struct replay_vat *vat, const struct source_event *event,
         } else {
             replay_bundle_settle(&vat->bundle, scan_is(compare->recorded->result.status, "ok"));
             count(vat, compare, &outcome);
+            note(vat, "same", compare, &outcome);
             if (!outcome.metered)
                 replay_vat_close(vat);
         }
@@ -181,6 +203,9 @@ int replay_delivery(struct replay_vat *vat, const struct source_event *event, st
     struct delivery_compare compare = {
         .recorded = event->delivery,
         .rules = &vat->context->rules,
+        .known = vat->known_reads,
+        .tolerate = tolerate,
+        .context = vat,
     };
     int result;
 

@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "supervisor/option_value.h"
 #include "supervisor/process/launcher.h"
+#include "supervisor/transcript/delivery_compare.h"
 
 const char replay_options_help[] =
     "usage: gaspipe replay [options] TRANSCRIPT|RECORDING|-\n"
@@ -62,6 +63,8 @@ enum {
     OPTION_LOCKDOWN,
     OPTION_SUPERVISOR,
     OPTION_SNAPSHOTS,
+    OPTION_TOLERATE,
+    OPTION_DELIVERIES,
     OPTION_JSON,
     OPTION_HELP
 };
@@ -87,6 +90,8 @@ static const struct option long_options[] = {
     {"worker", required_argument, NULL, OPTION_WORKER},
     {"lockdown", required_argument, NULL, OPTION_LOCKDOWN},
     {"supervisor", required_argument, NULL, OPTION_SUPERVISOR},
+    {"tolerate", required_argument, NULL, OPTION_TOLERATE},
+    {"deliveries", no_argument, NULL, OPTION_DELIVERIES},
     {"snapshots", required_argument, NULL, OPTION_SNAPSHOTS},
     {"sandbox", required_argument, NULL, OPTION_SANDBOX},
     {"part", required_argument, NULL, OPTION_PART}, /* replay_children.h; not for users */
@@ -131,6 +136,28 @@ static int take_only(struct replay_options *options, char *value, struct error *
     return 0;
 }
 
+static int take_tolerance(struct replay_options *options, const char *what, struct error *error)
+{
+    static const struct {
+        const char *name;
+        enum compare_aspect aspect;
+    } aspects[] = {{"computrons", COMPARE_COMPUTRONS},
+                   {"instructions", COMPARE_INSTRUCTIONS},
+                   {"snapshots", COMPARE_SNAPSHOT}};
+
+    for (size_t i = 0; i < sizeof aspects / sizeof *aspects; i++)
+        if (strcmp(what, aspects[i].name) == 0) {
+            options->tolerated |= 1U << aspects[i].aspect;
+            return 0;
+        }
+    if (strcmp(what, "gc") != 0)
+        return error_set(error, ERROR_USAGE,
+                         "--tolerate takes gc, computrons, instructions or snapshots, not %s",
+                         what);
+    options->tolerates_gc = true;
+    return 0;
+}
+
 static int take_place(const char *option, const char *value, int64_t *place, struct error *error)
 {
     uint64_t number;
@@ -164,6 +191,11 @@ static int take_selection(struct replay_options *options, int option, struct err
         return 0;
     case OPTION_SUPERVISOR:
         options->supervisor = optarg;
+        return 0;
+    case OPTION_TOLERATE:
+        return take_tolerance(options, optarg, error);
+    case OPTION_DELIVERIES:
+        options->deliveries = true;
         return 0;
     case OPTION_SNAPSHOTS:
         options->snapshots = optarg;

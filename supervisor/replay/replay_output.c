@@ -82,6 +82,8 @@ static void put_vat(struct buf *out, const struct replay_result *vat, bool is_sp
         buf_append_string(out, "same");
     if (is_span && counts->deliveries > 0)
         buf_printf(out, ", deliveries %" PRId64 " to %" PRId64, vat->first_num, vat->delivery_num);
+    if (counts->tolerated > 0)
+        buf_printf(out, "; %" PRId64 " tolerated", counts->tolerated);
     if (counts->cut > 0)
         buf_printf(out, "; %" PRId64 " not finished in the recording", counts->cut);
     buf_append_byte(out, '\n');
@@ -154,7 +156,7 @@ static void put_json(struct buf *out, struct replay_result *const *results, size
 
     for (size_t i = 0; i < count; i++)
         if (results[i]->status == REPLAY_DIFFERS)
-            replay_result_put_difference(out, results[i]);
+            replay_result_put_difference(out, "difference", results[i], &results[i]->difference);
     for (size_t i = 0; i < count; i++)
         replay_result_put_vat(out, results[i]);
     buf_printf(out, "{\"kind\":\"summary\",\"differ\":%zu,\"skipped\":%zu", sum.differ,
@@ -193,7 +195,7 @@ int replay_output_part(struct replay_result *const *results, size_t count, struc
 
     for (size_t i = 0; i < count; i++) {
         if (results[i]->status == REPLAY_DIFFERS)
-            replay_result_put_difference(&out, results[i]);
+            replay_result_put_difference(&out, "difference", results[i], &results[i]->difference);
         replay_result_put_vat(&out, results[i]);
     }
     return print(&out, error);

@@ -27,6 +27,7 @@ static const struct {
     {"instructions", offsetof(struct replay_counts, instructions)},
     {"snapshots", offsetof(struct replay_counts, snapshots)},
     {"cut", offsetof(struct replay_counts, cut)},
+    {"tolerated", offsetof(struct replay_counts, tolerated)},
 };
 
 enum { MEMBERS = sizeof members / sizeof *members };
@@ -69,11 +70,10 @@ void replay_counts_put(struct buf *out, const struct replay_counts *counts)
         buf_printf(out, ",\"%s\":%" PRId64, members[i].name, *count_of(&put, i));
 }
 
-void replay_result_put_difference(struct buf *out, struct replay_result *result)
+void replay_result_put_difference(struct buf *out, const char *kind, struct replay_result *result,
+                                  const struct difference *difference)
 {
-    const struct difference *difference = &result->difference;
-
-    buf_append_string(out, "{\"kind\":\"difference\"");
+    buf_printf(out, "{\"kind\":\"%s\"", kind);
     put_text(out, "vatID", result->id);
     put_text(out, "vat", result->name);
     buf_printf(out, ",\"deliveryNum\":%" PRId64, result->delivery_num);
@@ -83,7 +83,7 @@ void replay_result_put_difference(struct buf *out, struct replay_result *result)
         buf_append_string(out, ",\"syscallNum\":null");
     put_text(out, "description", buf_string(&result->description));
     put_text(out, "aspect", compare_aspect_names[difference->aspect]);
-    put_text(out, "file", result->file);
+    put_text(out, "file", result->file != NULL ? result->file : "");
     buf_printf(out, ",\"line\":%" PRIu64, difference->line);
     put_side(out, "recorded", &difference->recorded);
     put_side(out, "replayed", &difference->replayed);

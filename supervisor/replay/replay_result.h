@@ -26,6 +26,7 @@ struct replay_counts {
     int64_t instructions; /* and their sum */
     int64_t snapshots;    /* whose hashes were the same */
     int64_t cut;          /* deliveries that the recording does not finish */
+    int64_t tolerated;    /* differences that were told and passed over */
 };
 
 enum { REPLAY_WHY_SIZE = 320 };
@@ -45,8 +46,11 @@ struct replay_result {
 
 void replay_counts_add(struct replay_counts *sum, const struct replay_counts *counts);
 
-/* Appends its JSON lines: of kind "difference" where it differs, and of kind "vat". */
-void replay_result_put_difference(struct buf *out, struct replay_result *result);
+/* Appends a JSON line of that kind about a difference of its last delivery. */
+void replay_result_put_difference(struct buf *out, const char *kind, struct replay_result *result,
+                                  const struct difference *difference);
+
+/* Appends a JSON line of kind "vat". */
 void replay_result_put_vat(struct buf *out, const struct replay_result *result);
 
 /*

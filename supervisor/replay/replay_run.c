@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/replay/replay_run.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/io.h"
@@ -25,6 +27,7 @@ struct replay_run {
     struct replay_runtime runtime;
     struct fingerprint fingerprint; /* when counted */
     struct replay_context context;
+    struct replay_notes notes;
     struct replay_vat **vats;
     struct replay_result **results; /* of the part's vats */
     size_t vat_count, vat_capacity, result_count;
@@ -184,6 +187,18 @@ static int take_event(struct replay_run *run, const struct source_event *event, 
     return vat == NULL ? -1 : take_vat_event(run, vat, index, event, error);
 }
 
+static int print_notes(struct replay_run *run, struct error *error)
+{
+    struct buf *lines = &run->notes.lines;
+
+    if (buf_failed(lines))
+        return error_memory(error, "the output");
+    if (lines->length > 0 && io_write_all(STDOUT_FILENO, lines->data, lines->length) != 0)
+        return error_system(error, errno, "cannot write the results to stdout");
+    buf_clear(lines);
+    return 0;
+}
+
 static int take_events(struct replay_run *run, struct error *error)
 {
     struct replay_source *source = run->context.source;
@@ -191,7 +206,7 @@ static int take_events(struct replay_run *run, struct error *error)
     int result;
 
     while ((result = source->operations->next(source, &event, error)) == 1)
-        if (take_event(run, &event, error) != 0)
+        if (take_event(run, &event, error) != 0 || print_notes(run, error) != 0)
             return -1;
     if (result == 0 && source->torn && run->options->part == 0)
         log_line("%s ends in the midst of a line; what is before it was replayed", source->name);
@@ -256,6 +271,11 @@ static int open_all(struct replay_run *run, struct error *error)
         .timeout_ms = options->timeout_ms,
     };
     run->context.snapshots = options->snapshots;
+    run->context.notes = &run->notes;
+    run->context.rules.tolerated = options->tolerated;
+    run->context.rules.tolerates_gc = options->tolerates_gc;
+    run->notes.json = options->json;
+    run->notes.deliveries = options->deliveries;
     if (open_launcher(run, error) != 0 || load_runtime(run, error) != 0 ||
         replay_bundles_read(&run->context.bundles, options->bundles, options->bundle_count,
                             error) != 0)
@@ -326,6 +346,7 @@ void replay_run_free(struct replay_run *run)
     vat_runtimes_free(&run->runtime.runtimes);
     warm_starts_free(&run->runtime.warm);
     buf_free(&run->runtime.ids);
+    buf_free(&run->notes.lines);
     fingerprint_free(&run->fingerprint);
     launcher_close(&run->launcher);
     if (run->has_loop) {

@@ -22,7 +22,7 @@ struct replay_vat *replay_vat_new(struct scan_span id, const struct replay_conte
     if (vat != NULL)
         vat->snapshot_fd = -1;
     if (vat == NULL || (vat->result.id = strndup(id.at, id.length)) == NULL ||
-        (vat->result.name = strdup("")) == NULL) {
+        (vat->result.name = strdup("")) == NULL || (vat->known_reads = json_object()) == NULL) {
         replay_vat_free(vat);
         error_memory(error, "a vat");
         return NULL;
@@ -54,6 +54,7 @@ void replay_vat_free(struct replay_vat *vat)
         close(vat->snapshot_fd);
     buf_free(&vat->snapshot_hash);
     replay_result_free(&vat->result);
+    json_decref(vat->known_reads);
     free(vat);
 }
 
@@ -306,7 +307,10 @@ static int compare_snapshot(struct replay_vat *vat, const struct source_event *e
     vat->result.difference.line = event->line;
     difference_set(&vat->result.difference, COMPARE_SNAPSHOT, event->hash,
                    (struct scan_span){hash, strlen(hash)});
-    return replay_vat_differ(vat, error);
+    if ((vat->context->rules.tolerated & 1U << COMPARE_SNAPSHOT) == 0)
+        return replay_vat_differ(vat, error);
+    replay_note_tolerated(vat->context->notes, &vat->result, &vat->result.difference);
+    return 0;
 }
 
 static int take_saved(struct replay_vat *vat, const struct source_event *event, struct error *error)

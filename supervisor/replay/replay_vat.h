@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "supervisor/replay/bundle/replay_bundle.h"
 #include "supervisor/replay/bundle/replay_bundles.h"
+#include "supervisor/replay/replay_note.h"
 #include "supervisor/replay/replay_result.h"
 #include "supervisor/replay/replay_worker.h"
 #include "supervisor/replay/source/source.h"
@@ -35,6 +36,7 @@ struct replay_context {
     const char *snapshots;         /* folder with more of them; NULL: none */
     struct replay_bundles bundles; /* that the source names and does not hold */
     struct compare_rules rules;
+    struct replay_notes *notes;
 };
 
 /* Where a vat's replay stands. */
@@ -52,6 +54,7 @@ struct replay_vat {
     struct replay_bundle bundle;
     char missing[REPLAY_WHY_SIZE]; /* why it has no bundle; "": the source has none of it */
     struct replay_worker worker;
+    json_t *known_reads;      /* of gc_reads.h */
     int snapshot_fd;          /* of the last snapshot; -1: there is none */
     struct buf snapshot_hash; /* its SHA-256, as recorded */
 };

@@ -8,6 +8,7 @@
 #include "base/json/json_same.h"
 #include "base/json/json_text.h"
 #include "supervisor/process/worker_exit.h"
+#include "supervisor/transcript/gc_reads.h"
 
 const char *const compare_aspect_names[] = {
     [COMPARE_SYSCALL] = "syscall",       [COMPARE_RESULT] = "result",
@@ -77,6 +78,44 @@ static struct scan_span syscall_of(struct scan_span message)
     return message;
 }
 
+/* Whether the last difference is passed over. */
+static bool tolerate(struct delivery_compare *compare, bool tolerated)
+{
+    if (tolerated && compare->tolerate != NULL)
+        compare->tolerate(compare->context, &compare->difference);
+    return tolerated;
+}
+
+/* Passes over recorded reads that were not made this time. */
+static void skip_gc_reads(struct delivery_compare *compare)
+{
+    const struct recorded_delivery *recorded = compare->recorded;
+
+    while (compare->rules->tolerates_gc && compare->made < recorded->syscall_count) {
+        const struct recorded_syscall *syscall = &recorded->syscalls[compare->made];
+
+        if (!gc_reads_is_one(syscall->made) || syscall->answer.at == NULL)
+            return;
+        gc_reads_remember(compare->known, syscall->made, syscall->answer);
+        differ_in_syscall(compare, syscall->line, syscall->made, (struct scan_span){0});
+        (void)tolerate(compare, true);
+        compare->made++;
+    }
+}
+
+/* A read that was not recorded here, and is answered as it was before. */
+static bool recall_gc_read(struct delivery_compare *compare, struct scan_span made,
+                           struct scan_span *answer)
+{
+    if (!compare->rules->tolerates_gc || !gc_reads_is_one(made))
+        return false;
+    *answer = gc_reads_recall(compare->known, made);
+    if (answer->at == NULL)
+        return false;
+    differ_in_syscall(compare, compare->recorded->result.line, (struct scan_span){0}, made);
+    return tolerate(compare, true);
+}
+
 enum compare_result delivery_compare_syscall(struct delivery_compare *compare,
                                              struct scan_span message, struct scan_span *answer)
 {
@@ -84,6 +123,13 @@ enum compare_result delivery_compare_syscall(struct delivery_compare *compare,
     const struct recorded_syscall *syscall;
     struct scan_span made = syscall_of(message);
 
+    if ((compare->made >= recorded->syscall_count ||
+         !json_same(recorded->syscalls[compare->made].made, made)) &&
+        recall_gc_read(compare, made, answer))
+        return COMPARE_SAME;
+    if (compare->made < recorded->syscall_count &&
+        !json_same(recorded->syscalls[compare->made].made, made))
+        skip_gc_reads(compare);
     if (compare->made >= recorded->syscall_count)
         return recorded->finished
                    ? differ_in_syscall(compare, recorded->result.line, (struct scan_span){0}, made)
@@ -93,6 +139,8 @@ enum compare_result delivery_compare_syscall(struct delivery_compare *compare,
         return differ_in_syscall(compare, syscall->line, syscall->made, made);
     if (syscall->answer.at == NULL)
         return COMPARE_CUT;
+    if (compare->rules->tolerates_gc)
+        gc_reads_remember(compare->known, syscall->made, syscall->answer);
     compare->made++;
     *answer = syscall->answer;
     return COMPARE_SAME;
@@ -155,8 +203,10 @@ enum compare_result delivery_compare_outcome(struct delivery_compare *compare,
 {
     const struct recorded_delivery *recorded = compare->recorded;
     const struct recorded_result *result = &recorded->result;
+    const struct compare_rules *rules = compare->rules;
     const struct meter *meter = &outcome->meter;
 
+    skip_gc_reads(compare);
     if (compare->made < recorded->syscall_count)
         return differ_in_syscall(compare, recorded->syscalls[compare->made].line,
                                  recorded->syscalls[compare->made].made, (struct scan_span){0});
@@ -164,12 +214,17 @@ enum compare_result delivery_compare_outcome(struct delivery_compare *compare,
         return COMPARE_CUT;
     if (!same_result(result, outcome))
         return differ_in_result(compare, outcome);
-    if (result->compute != RECORDED_NONE && result->compute != (int64_t)meter->compute)
-        return differ_in_number(compare, COMPARE_COMPUTRONS, result->compute, meter->compute);
-    if (delivery_compare_counts(compare->rules, result, meter) &&
-        result->instructions != (int64_t)meter->instructions)
-        return differ_in_number(compare, COMPARE_INSTRUCTIONS, result->instructions,
-                                meter->instructions);
+    if (result->compute != RECORDED_NONE && result->compute != (int64_t)meter->compute) {
+        differ_in_number(compare, COMPARE_COMPUTRONS, result->compute, meter->compute);
+        if (!tolerate(compare, rules->tolerated & 1U << COMPARE_COMPUTRONS))
+            return COMPARE_DIFFERS;
+    }
+    if (delivery_compare_counts(rules, result, meter) &&
+        result->instructions != (int64_t)meter->instructions) {
+        differ_in_number(compare, COMPARE_INSTRUCTIONS, result->instructions, meter->instructions);
+        if (!tolerate(compare, rules->tolerated & 1U << COMPARE_INSTRUCTIONS))
+            return COMPARE_DIFFERS;
+    }
     return COMPARE_SAME;
 }
 

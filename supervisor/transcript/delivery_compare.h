@@ -2,6 +2,7 @@
 #ifndef GASPIPE_SUPERVISOR_DELIVERY_COMPARE_H
 #define GASPIPE_SUPERVISOR_DELIVERY_COMPARE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -39,17 +40,23 @@ enum compare_result {
     COMPARE_CUT,     /* the recording ends here, in mid-delivery */
 };
 
-/* What is compared. All zeros: instructions are not. */
+/* What is compared. All zeros: all of it, but for instructions. */
 struct compare_rules {
     const char *fingerprint;   /* of what counts instructions here; NULL: nothing does */
     bool session_counts_alike; /* so were they counted where a delivery does not say */
+    unsigned tolerated;        /* 1 << COMPARE_...: a difference in this is told, and passed over */
+    bool tolerates_gc;         /* so is one in the reads of gc_reads.h */
 };
 
 struct delivery_compare {
     const struct recorded_delivery *recorded;
     const struct compare_rules *rules;
-    size_t made; /* syscalls so far */
+    size_t made; /* syscalls of the record so far */
     struct difference difference;
+    json_t *known; /* reads of this vat so far, borrowed; NULL: gc is not tolerated */
+    /* Is given each difference that is passed over; NULL: nobody is. */
+    void (*tolerate)(void *context, const struct difference *difference);
+    void *context;
 };
 
 /* How a delivery ended in the worker. All zeros: it did not. */

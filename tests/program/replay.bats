@@ -395,3 +395,62 @@ END
     run --separate-stderr "$BUILD/gaspipe" replay --jobs 3 bad.slog
     assert_bad_input 3 bad.slog:3
 }
+
+@test "counts that may differ are counted and listed, one after the other and several at a time" {
+    local jobs
+
+    zstd -dcq "$DATA/swingset.slog.zst" |
+        sed -E '/"deliver-result".*"deliveryNum":3,/s/"compute":[0-9]+/"compute":1/' > changed.slog
+    run --separate-stderr "$BUILD/gaspipe" replay changed.slog
+    assert_status 1
+    for jobs in 1 2; do
+        run --separate-stderr "$BUILD/gaspipe" replay --jobs $jobs --tolerate computrons changed.slog
+        assert_status 0
+        assert_output_has 'v4 producer: delivery 3, (o+0).makeThings -> p-61: tolerated: computrons, recorded 1, replayed 31670'
+        assert_output_has 'same; 1 tolerated'
+        run --separate-stderr "$BUILD/gaspipe" replay --json --jobs $jobs --tolerate computrons changed.slog
+        assert_equal "$(field tolerated '"\(.vatID) \(.deliveryNum) \(.aspect) \(.recorded)"')" \
+            $'v4 3 computrons 1\nv14 3 computrons 1'
+        assert_equal "$(field summary .tolerated)" 2
+    done
+    sed -i 's/"snapshotID":"74/"snapshotID":"75/' changed.slog
+    run --separate-stderr "$BUILD/gaspipe" replay --tolerate computrons changed.slog
+    assert_status 1
+    run --separate-stderr "$BUILD/gaspipe" replay --tolerate computrons --tolerate instructions changed.slog
+    assert_status 1
+    run --separate-stderr "$BUILD/gaspipe" replay --tolerate everything changed.slog
+    assert_bad_input 2 '--tolerate takes gc, computrons, instructions or snapshots'
+}
+
+# What is read of a collection is the same whenever garbage collection has it read: here the
+# record has the read a delivery too early.
+@test "reads that depend on garbage collection may be tolerated, and are listed" {
+    zstd -dcq "$DATA/swingset.slog.zst" | grep '"vatID":"v14"' > widgets.slog
+    grep -A 1 '"deliveryNum":2.*"vsc":\["vatstoreGet","vc.4.|schemata"\]' widgets.slog > read
+    [ "$(wc -l < read)" -eq 2 ]
+    {
+        sed -n '1,/"deliver-result".*"deliveryNum":1,/p' widgets.slog | sed '$d'
+        sed 's/"deliveryNum":2/"deliveryNum":1/' read
+        sed -n '/"deliver-result".*"deliveryNum":1,/,$p' widgets.slog | grep -vxFf read
+    } > moved.slog
+    run --separate-stderr "$BUILD/gaspipe" replay --json moved.slog
+    assert_status 1
+    run --separate-stderr "$BUILD/gaspipe" replay --json --tolerate gc moved.slog
+    assert_status 0
+    assert_equal "$(field tolerated '"\(.deliveryNum) \(.recorded != null) \(.replayed != null)"')" \
+        $'1 true false\n2 false true'
+    assert_equal "$(field vat '"\(.status) \(.deliveries) \(.tolerated)"')" "same 10 2"
+    # Another read is none of these.
+    sed 's/vc[.]4[.]|schemata/vc.4.|entryCount/g' moved.slog > other.slog
+    run --separate-stderr "$BUILD/gaspipe" replay --json --tolerate gc other.slog
+    assert_status 1
+}
+
+@test "--deliveries tells what each delivery cost, beside what was recorded" {
+    producer
+    run --separate-stderr "$BUILD/gaspipe" replay --json --deliveries producer.slog
+    assert_status 0
+    assert_equal "$(field delivery '.status' | sort | uniq -c | tr -s ' ')" ' 8 same'
+    assert_equal "$(jq -s 'map(select(.kind == "delivery" and .compute) | .compute == .recordedCompute) | all' <<< "$output")" true
+    [ "$(field delivery 'select(.deliveryNum == 1).syscalls')" -eq 30 ]
+}
