@@ -120,6 +120,8 @@ static void put_json_delivery(struct buf *line, const struct delivery_report *re
     put_string(line, "error", report->error);
     put_integer(line, "compute", report->compute);
     put_integer(line, "instructions", report->instructions);
+    if (report->limited != NULL)
+        put_string(line, "limited", report->limited);
     put_time(line, "total", report->total);
     put_time(line, "pipe", report->pipe);
     put_time(line, "worker", report->worker);
@@ -185,6 +187,23 @@ static void put_count(struct buf *line, int width, int64_t number)
     buf_printf(line, " %*s", width, grouped);
 }
 
+/* What a delivery used that was stopped at a limit of it is that much at least. */
+static void put_used(struct buf *line, int width, int64_t number, bool limited)
+{
+    struct buf count = {0};
+
+    if (!limited) {
+        put_count(line, width, number);
+        return;
+    }
+    put_count(&count, 0, number);
+    if (buf_string(&count) == NULL)
+        line->failed = true;
+    else
+        buf_printf(line, "%*s>=%s", width - 1 - (int)count.length, "", count.data + 1);
+    buf_free(&count);
+}
+
 static void put_milliseconds(struct buf *line, int64_t nanoseconds)
 {
     if (nanoseconds == REPORT_NONE)
@@ -230,6 +249,11 @@ static void put_result(struct buf *line, const char *result)
         buf_append_string(line, "...");
 }
 
+static bool is_limited(const struct delivery_report *report, const char *unit)
+{
+    return report->limited != NULL && strcmp(report->limited, unit) == 0;
+}
+
 static void put_text_delivery(const struct output *output, struct buf *line,
                               const struct delivery_report *report)
 {
@@ -242,8 +266,8 @@ static void put_text_delivery(const struct output *output, struct buf *line,
         buf_printf(line, "%6" PRId64, report->crank_num);
     buf_printf(line, "  %-*s %-*s %s%-6s%s", VAT_WIDTH, report->vat, METHOD_WIDTH, report->method,
                red, report->ok ? "ok" : "error", plain);
-    put_count(line, 12, report->compute);
-    put_count(line, 14, report->instructions);
+    put_used(line, 12, report->compute, is_limited(report, "computrons"));
+    put_used(line, 14, report->instructions, is_limited(report, "instructions"));
     put_milliseconds(line, report->total);
     put_milliseconds(line, report->pipe);
     put_milliseconds(line, report->worker);

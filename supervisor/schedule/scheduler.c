@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "supervisor/process/worker_exit.h"
 #include "supervisor/schedule/active_crank.h"
 #include "supervisor/schedule/retry.h"
 #include "supervisor/schedule/speculation/speculation.h"
@@ -388,6 +389,23 @@ static void scheduler_on_answered(void *context, int64_t vat, const struct wareh
     finish_delivery(context, &end);
 }
 
+/* The one that the vat's worker met; all zeros when it ended for another reason. */
+static struct delivery_limit limit_met(const struct scheduler *scheduler, int64_t vat,
+                                       const char *reason)
+{
+    const struct kernel_limits *limits = warehouse_limits(scheduler->warehouse, vat);
+    const struct worker_limit limit = worker_exit_limit(reason);
+
+    if (limits == NULL || limit.option == NULL)
+        return (struct delivery_limit){0};
+    return (struct delivery_limit){
+        .option = limit.option,
+        .unit = limit.unit,
+        .computrons = limit.computrons,
+        .value = limit.computrons ? limits->compute : limits->instructions,
+    };
+}
+
 static void scheduler_on_lost(void *context, int64_t vat, const struct warehouse_loss *loss)
 {
     struct scheduler *scheduler = context;
@@ -395,6 +413,7 @@ static void scheduler_on_lost(void *context, int64_t vat, const struct warehouse
         .returned = loss->come,
         .problem = loss->reason,
         .blame = loss->blame,
+        .limit = limit_met(scheduler, vat, loss->reason),
     };
 
     /* No code of the vat's runs while its snapshot is written. */

@@ -254,6 +254,13 @@ const char *warehouse_name(const struct warehouse *warehouse, int64_t vat)
     return name_of(find(warehouse, vat));
 }
 
+const struct kernel_limits *warehouse_limits(const struct warehouse *warehouse, int64_t id)
+{
+    const struct vat *vat = find(warehouse, id);
+
+    return vat != NULL ? &vat->limits : NULL;
+}
+
 void warehouse_save(struct warehouse *warehouse, int64_t vat)
 {
     vat_event(find(warehouse, vat), VAT_EVENT_SAVE);

@@ -155,6 +155,9 @@ bool warehouse_waits(const struct warehouse *warehouse, int64_t id);
 bool warehouse_knows(const struct warehouse *warehouse, int64_t vat);
 const char *warehouse_name(const struct warehouse *warehouse, int64_t vat);
 
+/* What the vat's worker is held to; NULL: the vat is not known. */
+const struct kernel_limits *warehouse_limits(const struct warehouse *warehouse, int64_t vat);
+
 /*
  * Has the vat's worker, which waits, write a snapshot into the store, and starts
  * it anew from that, so that it goes on as one that is brought back: saved() follows.

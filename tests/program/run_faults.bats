@@ -50,9 +50,12 @@ for_each_counter() {
 over_compute() {
     spin_run --compute-limit 1000000 "$@" < <(spin_method spin)
     assert_status 1
-    assert_equal "$(ended)" '["spin","error","Compute meter exceeded"]
+    assert_equal "$(ended)" '["spin","error","Compute meter exceeded: more than the 1000000 computrons that a delivery may use (--compute-limit)"]
 ["token","ok",null]
-["spin","error","the vat has ended: Compute meter exceeded"]'
+["spin","error","the vat has ended: Compute meter exceeded: more than the 1000000 computrons that a delivery may use (--compute-limit)"]'
+    # It costs the limit, which is part of the sum, and is marked as that.
+    assert_equal "$(jq -c 'select(.limited != null) | [.method, .compute, .limited]' <<< "$output")" '[null,1000000,"computrons"]'
+    assert_equal "$(jq -s '(map(select(.kind == "delivery") | .compute) | add) == map(select(.kind == "summary"))[0].compute' <<< "$output")" true
 }
 
 @test "a delivery over its computrons ends its vat, and no other" {
@@ -65,9 +68,10 @@ over_compute() {
     spin_run --counter qemu --max-instructions 100000000 < <(echo "$mint"; spin_method spin)
     assert_status 1
     local limited=$output
-    assert_equal "$(ended | sed 1d)" '["spin","error","Instruction limit exceeded"]
+    assert_equal "$(ended | sed 1d)" '["spin","error","Instruction limit exceeded: more than the 100000000 instructions that a delivery may use (--max-instructions)"]
 ["token","ok",null]
-["spin","error","the vat has ended: Instruction limit exceeded"]'
+["spin","error","the vat has ended: Instruction limit exceeded: more than the 100000000 instructions that a delivery may use (--max-instructions)"]'
+    assert_equal "$(jq -c 'select(.limited != null) | [.instructions, .limited]' <<< "$output")" '[100000000,"instructions"]'
     spin_run --counter qemu < <(echo "$mint")
     assert_equal "$(jq -c 'select(.vat == "token" and .deliveryNum == 2) | .instructions' \
         <<< "$output")" \
@@ -304,4 +308,21 @@ gaspipe: vat token: --max-store-bytes 1024 is ignored; the vat keeps 0 (no limit
     # Nobody asked for another.
     run --separate-stderr "$NATIVE/gaspipe" run "${options[@]}" < /dev/null
     assert_equal "$(complaints <<< "$stderr")" ""
+}
+
+@test "what a delivery cost that met its limit is in the table, the slogfile and its sums, and replayed" {
+    cd "$BATS_TEST_TMPDIR"
+    echo 'export const spin = () => { for (;;) {} };' > spin.js
+    echo '{"vat":"spin","method":"spin"}' > deliveries
+    run "$NATIVE/gaspipe" run --counter none --compute-limit 1000000 --slog slog --vat spin=spin.js deliveries
+    assert_status 1
+    assert_output_has ' error  >=1,000,000 '
+    assert_output_has 'more than the 1000000 computrons that a delivery may use (--compute-limit)'
+    sum=$("$BUILD/slogreport" summary --json --by all slog | jq -r 'select(.column == "compute") | .total')
+    [ "$sum" -gt 1000000 ]
+    assert_output_has "; $(sed -E 's/([0-9])([0-9]{3})([0-9]{3})$/\1,\2,\3/' <<< "$sum") computrons"
+    assert_equal "$(jq -c 'select(.type == "deliver-result" and .dr[0] == "error") | .dr' slog)" \
+        '["error","Compute meter exceeded",{"compute":1000000,"limited":true}]'
+    run "$NATIVE/gaspipe" replay --counter none slog
+    assert_status 0
 }

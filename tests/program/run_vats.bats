@@ -54,7 +54,7 @@ EOF
     assert_equal "$(jq -c 'select(.kind == "result") | .status' <<< "$output")" \
         $'"rejected"\n"fulfilled"'
     assert_equal "$(jq -r 'select(.crankNum == null and .kind == "delivery") | .error' \
-        <<< "$output")" 'the vat has ended: Compute meter exceeded'
+        <<< "$output")" 'the vat has ended: Compute meter exceeded: more than the 1000000 computrons that a delivery may use (--compute-limit)'
 }
 
 @test "with snapshots and without: the same computrons" {

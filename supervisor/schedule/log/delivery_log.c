@@ -245,14 +245,31 @@ void delivery_log_trouble(struct delivery_log *log, const char *problem, unsigne
     end_log_line(log, stamp_now());
 }
 
-static void write_result(struct delivery_log *log, const struct delivery_end *end)
+/* Of a worker that met a limit: what is known that it used, and that this is the limit. */
+static void put_limited(struct buf *dr, const struct delivery_end *end,
+                        const struct delivery_report *report)
+{
+    bool computrons = report->compute != REPORT_NONE;
+
+    buf_append_string(dr, "[\"error\",");
+    json_value_write_string(dr, end->problem, strlen(end->problem));
+    buf_printf(dr, ",{\"%s\":%" PRId64 ",\"limited\":true}]",
+               computrons ? "compute" : "instructions",
+               computrons ? report->compute : report->instructions);
+}
+
+static void write_result(struct delivery_log *log, const struct delivery_end *end,
+                         const struct delivery_report *report)
 {
     struct slog_writer *slog = log->slog;
 
     if (!writes_slog(log))
         return;
     buf_clear(&log->dr);
-    delivery_result_put(&log->dr, end->problem, end->value, end->meter);
+    if (report->limited != NULL)
+        put_limited(&log->dr, end, report);
+    else
+        delivery_result_put(&log->dr, end->problem, end->value, end->meter);
     if (buf_failed(&log->dr)) {
         error_memory(&log->error, "a line of the slog");
         return;
@@ -266,6 +283,6 @@ int delivery_log_end(struct delivery_log *log, const struct delivery_end *end,
                      struct delivery_report *report, struct error *error)
 {
     if (!has_failed(log) && report_builder_finish(&log->report, end, report, &log->error) == 0)
-        write_result(log, end);
+        write_result(log, end, report);
     return delivery_log_check(log, error);
 }

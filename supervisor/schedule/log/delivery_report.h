@@ -12,13 +12,22 @@
 /* A number or time of a report that is not known. */
 #define REPORT_NONE MODEL_NONE
 
+/* A limit of a delivery. All zeros is none. */
+struct delivery_limit {
+    const char *option; /* that sets it */
+    const char *unit;   /* "computrons" or "instructions" */
+    bool computrons;    /* else instructions */
+    int64_t value;      /* 0: there is none */
+};
+
 /* How a delivery ended. Everything is borrowed. */
 struct delivery_end {
-    struct stamp returned;     /* when the answer came, or the worker was found dead */
-    const char *problem;       /* NULL: none */
-    const char *value;         /* what came with "ok", JSON; NULL: null */
-    enum error_kind blame;     /* for the problem: ERROR_DELIVERY, or ERROR_SYSTEM for the host */
-    const struct meter *meter; /* NULL: the worker died */
+    struct stamp returned;       /* when the answer came, or the worker was found dead */
+    const char *problem;         /* NULL: none */
+    const char *value;           /* what came with "ok", JSON; NULL: null */
+    enum error_kind blame;       /* for the problem: ERROR_DELIVERY, or ERROR_SYSTEM for the host */
+    const struct meter *meter;   /* NULL: the worker died */
+    struct delivery_limit limit; /* that the worker met and died of */
 };
 
 /* The outcome of one delivery. Texts are borrowed. */
@@ -39,15 +48,20 @@ struct delivery_report {
     const char *error;     /* NULL when ok */
     const char *place;     /* "FILE:LINE" of the line that caused it; NULL: none did */
     enum error_kind blame; /* when not ok: ERROR_DELIVERY, or ERROR_SYSTEM for the host */
-    int64_t compute;       /* computrons */
-    int64_t instructions;  /* machine instructions */
-    int64_t total;         /* nanoseconds, from sending to result */
-    int64_t pipe;          /* of the total: in the pipe, */
-    int64_t worker;        /* in the worker, */
-    int64_t kernel;        /* in the supervisor */
-    int64_t processor;     /* nanoseconds of processor time that the worker used */
-    struct iovec profile;  /* of the meter; no bytes: none was taken */
-    int64_t frames;        /* both ways; 0: the worker reported none */
+    /*
+     * "computrons" or "instructions": the delivery was stopped at a limit of these, which stands
+     * below for what it used; NULL: it was not.
+     */
+    const char *limited;
+    int64_t compute;      /* computrons */
+    int64_t instructions; /* machine instructions */
+    int64_t total;        /* nanoseconds, from sending to result */
+    int64_t pipe;         /* of the total: in the pipe, */
+    int64_t worker;       /* in the worker, */
+    int64_t kernel;       /* in the supervisor */
+    int64_t processor;    /* nanoseconds of processor time that the worker used */
+    struct iovec profile; /* of the meter; no bytes: none was taken */
+    int64_t frames;       /* both ways; 0: the worker reported none */
 };
 
 #endif

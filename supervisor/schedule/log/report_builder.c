@@ -26,6 +26,7 @@ void report_builder_free(struct report_builder *builder)
     buf_free(&builder->description);
     buf_free(&builder->method);
     buf_free(&builder->shown);
+    buf_free(&builder->words);
     delivery_times_free(&builder->times);
 }
 
@@ -140,6 +141,23 @@ static void fill_meter(struct delivery_report *report, const struct meter *meter
     report->profile = meter->profile;
 }
 
+/* A worker that met a limit tells nothing any more: it has used that much. */
+static int fill_limit(struct report_builder *builder, const struct delivery_end *end,
+                      struct delivery_report *report, struct error *error)
+{
+    const struct delivery_limit *limit = &end->limit;
+
+    if (end->meter != NULL || end->problem == NULL || limit->value <= 0)
+        return 0;
+    report->limited = limit->unit;
+    *(limit->computrons ? &report->compute : &report->instructions) = limit->value;
+    buf_clear(&builder->words);
+    buf_printf(&builder->words, "%s: more than the %" PRId64 " %s that a delivery may use (%s)",
+               end->problem, limit->value, limit->unit, limit->option);
+    report->error = buf_string(&builder->words);
+    return report->error != NULL ? 0 : error_memory(error, "a delivery's error");
+}
+
 int report_builder_finish(struct report_builder *builder, const struct delivery_end *end,
                           struct delivery_report *report, struct error *error)
 {
@@ -163,6 +181,8 @@ int report_builder_finish(struct report_builder *builder, const struct delivery_
         .processor = REPORT_NONE,
     };
     fill_meter(report, end->meter);
+    if (fill_limit(builder, end, report, error) != 0)
+        return -1;
     if (delivery_times_fill(&builder->times, end, report, error) != 0)
         return -1;
     return show_result(builder, report, error);

@@ -28,6 +28,7 @@ struct report_builder {
     json_t *result;   /* the capdata that the promise was resolved to, owned; NULL: it was not */
     bool rejected;    /* and that is a rejection */
     struct buf shown; /* the result, for the report */
+    struct buf words; /* the error, the same, where the limit is named that was met */
     struct delivery_times times;
 };
 
