@@ -79,6 +79,9 @@ static int inflate_some(struct gzip *gzip, struct codec_input *input)
         code = read_header(gzip);
     if (code == ISAL_DECOMP_OK)
         code = isal_inflate(inflate);
+    /* Asked again after damage, isa-l may go beyond its input. */
+    if (inflate->avail_in > step)
+        return ISAL_INVALID_BLOCK;
     input->at += step - inflate->avail_in;
     input->length -= step - inflate->avail_in;
     return code;

@@ -85,10 +85,10 @@ static ssize_t read_compressed(struct source *source, char *bytes, size_t size, 
         if (filled < 0)
             return -1;
         got = source->codec->decode(source->state, &input, bytes, size, &problem);
+        source->in_start = source->in_end - input.length;
         if (got < 0)
             return error_set(error, ERROR_INPUT, "%s: damaged %s data: %s", source->path,
                              source->codec->name, problem);
-        source->in_start = source->in_end - input.length;
         if (got > 0)
             return got;
         if (filled == 0) {
