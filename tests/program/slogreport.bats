@@ -131,7 +131,7 @@ run.zst first and run.11.zst last"
         run --separate-stderr slogreport --json "$file"
         assert_status 0
         [ "$(grep -c '"kind":"delivery"' <<< "$output")" -ge 2 ]
-        [[ $stderr == *"$file: the compressed data ends before its end"* ]]
+        [[ $stderr == *"$file: the compressed data is incomplete"* ]]
     done
 }
 
@@ -152,7 +152,7 @@ run.zst first and run.11.zst last"
     noise 100000 > noise
     for file in words other.jsonl empty numbers noise; do
         run --separate-stderr slogreport "$file"
-        assert_bad_input 3 "$file" 'no slogfile'
+        assert_bad_input 3 "$file" 'not a slogfile'
     done
     run --separate-stderr slogreport "$BATS_TEST_TMPDIR"
     assert_bad_input 3 "$BATS_TEST_TMPDIR" 'folder'
@@ -441,7 +441,7 @@ cranks_of() {
             zst) zstdcat torn > lines 2> err || true ;;
             esac
             run --separate-stderr slogreport --json torn
-            [[ $stderr == *'the compressed data ends before its end'* ]] || fail "$form less $cut: $stderr"
+            [[ $stderr == *'the compressed data is incomplete'* ]] || fail "$form less $cut: $stderr"
             if [ -s lines ]; then
                 assert_status 0
                 grep '"kind":"delivery"' <<< "$output" > found || true
@@ -500,7 +500,7 @@ has_read() {
     reader=$!
     wait_for 60 grep -q '"crankNum":49' report
     : > growing
-    wait_for 60 grep -q 'growing: was cut back' err
+    wait_for 60 grep -q 'growing was truncated' err
     cat "$DATA/shapes/live.slog" >> growing
     wait_for 60 has_read "$(wc -c < growing)"
     rm growing

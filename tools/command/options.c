@@ -352,7 +352,7 @@ static int check(struct options *options, struct error *error)
     if (check_files(options, error) != 0)
         return -1;
     if (options->command == COMMAND_COMPARE && (options->files[1] == NULL || options->files[2]))
-        return error_set(error, ERROR_USAGE, "compare wants two slogfiles, A and B");
+        return error_set(error, ERROR_USAGE, "compare takes two slogfiles, A and B");
     if (options->json && options->csv)
         return error_set(error, ERROR_USAGE, "--json and --csv exclude each other");
     if (options->follow && sorted)

@@ -37,7 +37,7 @@ struct feeding {
 static int no_slogfile(const struct feeding *feeding, struct error *error)
 {
     return error_set(error, ERROR_INPUT,
-                     "%s: no slogfile: no line of it is a JSON object with \"type\" and \"time\"",
+                     "%s: not a slogfile: no line is a JSON object with \"type\" and \"time\"",
                      feeding->path);
 }
 
@@ -127,7 +127,7 @@ static int begin_again(struct feeding *feeding, struct error *error)
 
     if (went_back <= 0)
         return went_back;
-    log_line("%s: was cut back; it is read again from its beginning", feeding->path);
+    log_line("%s was truncated and is read again from the beginning", feeding->path);
     feeding->number = 0;
     return 0;
 }
@@ -171,7 +171,7 @@ static int read_file(struct feeding *feeding, bool growing, struct error *error)
     if (feeding->good_lines == 0)
         return no_slogfile(feeding, error);
     if (decoder_is_cut(feeding->decoder) && !growing)
-        log_line("%s: the compressed data ends before its end; what is there is reported",
+        log_line("%s: the compressed data is incomplete; the report covers what is there",
                  feeding->path);
     return 0;
 }
@@ -269,7 +269,7 @@ int feed_run(const struct feed *feed, struct tally *tally, struct error *error)
     progress_begin(&feeding.progress, feed->progress);
     result = read_files(&feeding, error);
     if (tally->bad_lines > NAMED_BAD_LINES)
-        log_line("%" PRIu64 " more lines left out that are no slog lines",
+        log_line("%" PRIu64 " more lines left out that are not slog lines",
                  tally->bad_lines - NAMED_BAD_LINES);
     model_free(feeding.model);
     return result;

@@ -48,7 +48,7 @@ int selection_range(struct range *range, const char *text, struct error *error)
         range->first <= range->last)
         return 0;
 wrong:
-    return error_set(error, ERROR_USAGE, "%s is no range; 5, 5-9, 5- and -9 are", text);
+    return error_set(error, ERROR_USAGE, "%s is not a range, such as 5, 5-9, 5- or -9", text);
 }
 
 /* Seconds that are not negative, with what stands behind them in *rest. */
@@ -80,7 +80,7 @@ int selection_time(struct range *range, bool first, const char *text, struct err
 
     if (!take_date(text, &seconds) && (!take_seconds(text, &seconds, &rest) || *rest != '\0'))
         return error_set(error, ERROR_USAGE,
-                         "%s is no time; 1795219394.5 and 2026-11-21T00:03:14.5Z are", text);
+                         "%s is not a time, such as 1795219394.5 or 2026-11-21T00:03:14.5Z", text);
     if (!range->set)
         *range = (struct range){0, INT64_MAX, true};
     /* To the microsecond, which is as far as a double goes. */
@@ -105,7 +105,8 @@ int selection_duration(int64_t *nanoseconds, const char *text, struct error *err
             }
         }
     }
-    return error_set(error, ERROR_USAGE, "%s is no duration; 0.5, 0.5s, 20ms and 300us are", text);
+    return error_set(error, ERROR_USAGE, "%s is not a duration, such as 0.5, 0.5s, 20ms or 300us",
+                     text);
 }
 
 static bool has_word(const struct words *words, const char *word, const char *other)

@@ -70,7 +70,7 @@ static int take_url(struct otlp_post *post, const char *url, struct error *error
     if (curl_url_set(parts, CURLUPART_URL, url, 0) != CURLUE_OK ||
         curl_url_get(parts, CURLUPART_PATH, &path, 0) != CURLUE_OK)
         result = error_set(error, ERROR_USAGE,
-                           "--otlp %s: is no URL; one is like http://localhost:4318", url);
+                           "--otlp %s: not a URL, such as http://localhost:4318", url);
     else if ((strcmp(path, "/") == 0 &&
               curl_url_set(parts, CURLUPART_PATH, "/v1/traces", 0) != CURLUE_OK) ||
              curl_url_get(parts, CURLUPART_URL, &post->url, 0) != CURLUE_OK)

@@ -157,7 +157,7 @@ static bool read_histogram(struct scan_span line, struct histogram *histogram)
 static int bad_line(const char *path, const struct reader_line *line, struct error *error)
 {
     return error_set(error, ERROR_INPUT,
-                     "%s:%" PRIu64 ": no line of a file that slogreport --histograms wrote", path,
+                     "%s:%" PRIu64 ": not a line written by slogreport --histograms", path,
                      line->number);
 }
 
@@ -194,7 +194,7 @@ static int check_first_line(const char *path, const struct reader_line *line, st
 
     if (!scan_is(scan_string(scan_get(json, "kind")), "slog-histograms") ||
         !get_number(json, "version", &version) || !get_number(json, "spoiled", &spoiled))
-        return error_set(error, ERROR_INPUT, "%s: no file that slogreport --histograms wrote",
+        return error_set(error, ERROR_INPUT, "%s: not a file written by slogreport --histograms",
                          path);
     if (version != VERSION)
         return error_set(error, ERROR_INPUT,

@@ -49,7 +49,7 @@ const showNotices = () => {
     [counts.spoiled, 'deliveries are in no sum, since the clock was set within them.'],
     [counts.clockChanges, 'times the clock was set.'],
     [counts.kernelStarts, 'times a new kernel process began.'],
-    [counts.badLines, 'lines are no slog lines and were left out.'],
+    [counts.badLines, 'lines are not slog lines and were left out.'],
     [counts.tornLines, 'files end within a line.'],
     [counts.withoutResult, 'deliveries have no deliver-result.'],
     [counts.withoutDeliver, 'deliver-results have no deliver.'],
