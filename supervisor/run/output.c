@@ -304,8 +304,12 @@ static void put_share(struct buf *line, const char *name, int64_t part, int64_t 
 static void put_text_summary(struct buf *line, const struct output_sums *sums, const char *sandbox,
                              double seconds)
 {
-    buf_printf(line, "\n%" PRId64 " deliveries, %" PRId64 " failed, in %.3f s;", sums->deliveries,
-               sums->failed, seconds);
+    buf_printf(line, "\n%" PRId64 " deliveries, %" PRId64 " failed, ", sums->deliveries,
+               sums->failed);
+    if (sums->rejected_later > 0)
+        buf_printf(line, "%" PRId64 " result%s rejected, ", sums->rejected_later,
+                   sums->rejected_later == 1 ? "" : "s");
+    buf_printf(line, "in %.3f s;", seconds);
     put_count(line, 0, sums->compute);
     buf_append_string(line, " computrons");
     if (sums->counted) {
@@ -344,6 +348,7 @@ int output_result(struct output *output, const struct output_result *result, str
 {
     output->sums.results++;
     output->sums.rejected += !result->fulfilled;
+    output->sums.rejected_later += !result->fulfilled && !result->shown;
     output->begun = true;
     if (output->json)
         put_json_result(&output->gathered, result);

@@ -16,6 +16,7 @@ struct output_sums {
     bool counted;                  /* some reported instructions */
     int64_t total, pipe, worker, kernel;
     int64_t results, rejected;
+    int64_t rejected_later; /* those of the rejected whose delivery did not fail */
 };
 
 /* What gaspipe run prints on stdout: columns for people, JSON lines for programs. */

@@ -32,6 +32,13 @@ replayed() {
         <<< "$output")" '[5,1,0]'
 }
 
+@test "the text summary counts results that are rejected, as the exit status does" {
+    run --separate-stderr "$NATIVE/gaspipe" run --counter none "${vats[@]}" - < <(
+        lines 1; echo '{"vat":"here","method":"fail","args":["why not"]}')
+    assert_status 1
+    assert_output_has ' 0 failed, 1 result rejected, in '
+}
+
 @test "a line can send to the result of another, and pass it on" {
     vats_run --counter none - << 'EOF'
 {"vat":"there","method":"makeCounter","args":["c"],"id":"counter"}
