@@ -233,6 +233,7 @@ EOF
 @test "closed standard descriptors are no harm: nothing else takes their place" {
     local closed
 
+    cd "$BATS_TEST_TMPDIR"
     for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
         run bash -c "'$BUILD/gaspipe' run --json --counter none --store store.${#closed} \
             --vat 'token=$ROOT/examples/token/contract.js' \
