@@ -128,7 +128,7 @@ $(BUILD)/obj/supervisor/runtime/plain_runtime.o: $(wildcard runtime/*.js)
 $(BUILD)/obj/tools/html/page_file.o: $(wildcard tools/html/page/*)
 
 # gcc's own advice for code that jumps to labels: each place keeps a jump of its own.
-$(BUILD)/obj/worker/wasm/run/interpreter.o: ROOM_CFLAGS = $(if $(findstring clang,$(CC)),,-fno-gcse -fno-crossjumping)
+$(BUILD)/obj/worker/wasm/run/interpreter.o: ROOM_CFLAGS = $(if $(findstring clang,$(CC))$(findstring gaspipe-cc,$(CC)),,-fno-gcse -fno-crossjumping)
 $(BUILD)/obj/worker/wasm/run/interpreter.o: $(wildcard worker/wasm/run/*.inc)
 
 $(BUILD)/obj/worker/near/parameters.o: worker/near/parameters.txt

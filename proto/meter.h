@@ -42,6 +42,9 @@ struct meter {
      * no bytes: there is none. */
     struct iovec profile;
 
+    bool cost_known; /* the compiled-in meter (docs/compiled-meter.md) ran */
+    uint64_t block_cost;
+
     bool cpu_known;
     struct meter_cpu cpu;
 };

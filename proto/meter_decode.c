@@ -242,7 +242,7 @@ static bool read_profile(struct scan_span value, struct meter *meter, size_t off
 }
 
 /* Places in record_fields. */
-enum { REQUIRED_END = 4, COUNTED = 5, COUNTED_END = 8 };
+enum { REQUIRED_END = 4, COUNTED = 5, COUNTED_END = 8, COST = 10 };
 
 static const struct field record_fields[] = {
     {NAMED("currentHeapCount"), read_count, offsetof(struct meter, heap_count)},
@@ -255,6 +255,7 @@ static const struct field record_fields[] = {
     {NAMED("bytesWritten"), read_count, offsetof(struct meter, bytes_written)},
     {NAMED("cpu"), read_cpu, 0},
     {NAMED("profile"), read_profile, 0},
+    {NAMED("blockCost"), read_count, offsetof(struct meter, block_cost)},
     {0},
 };
 
@@ -265,6 +266,7 @@ static int read_record(struct scan_span text, struct meter *meter, struct error 
     if (read_members(text, meter, record_fields, &seen, error) != 0 ||
         require(record_fields, 0, REQUIRED_END, seen, error) != 0)
         return -1;
+    meter->cost_known = (seen & 1U << COST) != 0;
     meter->counted = (seen & 1U << COUNTED) != 0;
     if (!meter->counted)
         return 0;

@@ -73,6 +73,8 @@ void meter_encode(struct buf *buf, const struct meter *meter)
         at = put_field(at, ",\"bytesRead\":", meter->bytes_read);
         at = put_field(at, ",\"bytesWritten\":", meter->bytes_written);
     }
+    if (meter->cost_known)
+        at = put_field(at, ",\"blockCost\":", meter->block_cost);
     if (meter->cpu_known)
         at = put_cpu(at, &meter->cpu);
     if (meter->profile.iov_len > 0)

@@ -42,7 +42,7 @@ program_tests = $(PROGRAM_TESTS) $(GOLDEN_TESTS)
 .PHONY: check-built unit-built program-built
 check-built: unit-built program-built
 unit-built: $(UNIT_TESTS)
-program-built: all $(VAT_BUNDLES) $(WASM_SPEC) $(WASM_RUNNERS)
+program-built: all $(METER_IN_TESTS) $(VAT_BUNDLES) $(WASM_SPEC) $(WASM_RUNNERS)
 check-built unit-built program-built:
 	@:
 

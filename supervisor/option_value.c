@@ -7,12 +7,27 @@
 
 enum { TIMEOUT_SECONDS_MAX = 1000000 };
 
-int option_take_counter(const char *word, bool *counted, struct error *error)
+int option_take_counter(const char *words, struct counters *counters, struct error *error)
 {
-    *counted = strcmp(word, "qemu") == 0;
-    if (*counted || strcmp(word, "none") == 0)
-        return 0;
-    return error_set(error, ERROR_USAGE, "--counter is qemu or none, not '%s'", word);
+    static const struct {
+        const char *words;
+        struct counters counters;
+    } choices[] = {
+        {"none", {.qemu = false}},
+        {"qemu", {.qemu = true}},
+        {"compiled", {.compiled = true}},
+        {"qemu,compiled", {.qemu = true, .compiled = true}},
+        {"compiled,qemu", {.qemu = true, .compiled = true}},
+    };
+
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        if (strcmp(words, choices[i].words) == 0) {
+            *counters = choices[i].counters;
+            return 0;
+        }
+    }
+    return error_set(error, ERROR_USAGE,
+                     "--counter is qemu, compiled, qemu,compiled or none, not '%s'", words);
 }
 
 int option_take_sandbox(const char *word, enum confinement_level *level, struct error *error)

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "supervisor/process/confinement.h"
+#include "supervisor/process/launcher.h"
 #include "supervisor/process/placement.h"
 
 /*
@@ -18,8 +19,8 @@
 /* --sandbox strict|basic|off. */
 int option_take_sandbox(const char *word, enum confinement_level *level, struct error *error);
 
-/* --counter qemu|none: whether machine instructions are counted. */
-int option_take_counter(const char *word, bool *counted, struct error *error);
+/* --counter qemu|compiled|qemu,compiled|none. */
+int option_take_counter(const char *words, struct counters *counters, struct error *error);
 
 /* --compute-limit N: computrons for each delivery; 0: no limit. */
 int option_take_compute(const char *text, uint32_t *limit, struct error *error);

@@ -7,6 +7,23 @@
 _Static_assert((int)WORKER_EXIT_INSTRUCTIONS == GASMARK_EXIT_LIMIT,
                "the counter ends the worker with a status that the supervisor knows");
 
+/*
+ * The compiled-in meter is read inside of QEMU's marks, so that a region costs the same with
+ * and without them.
+ */
+#ifdef __GASPIPE_METER__
+#include "meter/gasmeter.h"
+
+enum { COST_KNOWN = true };
+#else
+enum { COST_KNOWN = false };
+
+static uint64_t gasmeter_read(void)
+{
+    return 0;
+}
+#endif
+
 bool region_open(struct region *region, uint64_t limit)
 {
     region->counter = gasmark_present() == 1;
@@ -14,30 +31,36 @@ bool region_open(struct region *region, uint64_t limit)
     return region->counter || limit == 0;
 }
 
-void region_start(const struct region *region, bool limited)
+void region_start(struct region *region, bool limited)
 {
     if (region->limit > 0)
         gasmark_limit(limited ? region->limit : 0);
     if (region->counter)
         gasmark_start();
+    region->cost = 0;
+    region->cost_begun = gasmeter_read();
 }
 
-void region_pause(const struct region *region)
+void region_pause(struct region *region)
 {
+    region->cost += gasmeter_read() - region->cost_begun;
     if (region->counter)
         gasmark_pause();
 }
 
-void region_resume(const struct region *region)
+void region_resume(struct region *region)
 {
     if (region->counter)
         gasmark_resume();
+    region->cost_begun = gasmeter_read();
 }
 
-void region_stop(const struct region *region, struct meter *meter)
+void region_stop(struct region *region, struct meter *meter)
 {
     struct gasmark_totals totals;
 
+    meter->cost_known = COST_KNOWN;
+    meter->block_cost = region->cost + (gasmeter_read() - region->cost_begun);
     meter->counted = region->counter;
     if (!region->counter)
         return;

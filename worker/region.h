@@ -14,6 +14,9 @@
 struct region {
     bool counter;   /* an instruction counter that we can talk to is there */
     uint64_t limit; /* instructions; 0: none */
+    /* Of the compiled-in meter, in a worker that has it. */
+    uint64_t cost;       /* of the region, up to its last pause */
+    uint64_t cost_begun; /* the meter's number when it began, or went on */
 };
 
 /*
@@ -23,11 +26,11 @@ struct region {
  */
 bool region_open(struct region *region, uint64_t limit);
 
-void region_start(const struct region *region, bool limited);
-void region_pause(const struct region *region);
-void region_resume(const struct region *region);
+void region_start(struct region *region, bool limited);
+void region_pause(struct region *region);
+void region_resume(struct region *region);
 
 /* Ends the region and puts what was counted into the meter. */
-void region_stop(const struct region *region, struct meter *meter);
+void region_stop(struct region *region, struct meter *meter);
 
 #endif

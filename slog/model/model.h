@@ -131,6 +131,7 @@ struct model_delivery {
     /* 1: stamps are missing for some requests, 0: not, -1: it cannot be told. */
     int overrun;
     double compute, instructions;           /* NAN: not said */
+    double block_cost;                      /* units of the compiled-in meter; NAN: not said */
     double cpu_user, cpu_sys, switched_out; /* as struct outcome */
     size_t syscalls, consoles, stamp_count;
     const struct model_event *events; /* in order; borrowed, as all here, for the call */

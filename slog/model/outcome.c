@@ -109,6 +109,8 @@ static int read_meter(struct scan_span meter, struct outcome *outcome, struct er
             read_double(value, &outcome->compute);
         else if (scan_is(key, "instructions"))
             read_double(value, &outcome->instructions);
+        else if (scan_is(key, "blockCost"))
+            read_double(value, &outcome->block_cost);
         else if (scan_is(key, "cpu"))
             read_cpu(value, outcome);
         if (result != 0)
@@ -125,6 +127,7 @@ static void reset(struct outcome *outcome)
     monotimes.count = 0;
     *outcome = (struct outcome){.compute = NAN,
                                 .instructions = NAN,
+                                .block_cost = NAN,
                                 .cpu_user = NAN,
                                 .cpu_sys = NAN,
                                 .switched_out = NAN,

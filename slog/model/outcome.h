@@ -25,6 +25,7 @@ struct outcome {
     bool metered;             /* false: no worker, or it died */
     double compute;           /* computrons; NAN: not said */
     double instructions;      /* NAN: not said */
+    double block_cost;        /* units of the compiled-in meter; NAN: not said */
     double cpu_user, cpu_sys; /* microseconds of the worker's CPU; NAN: not said */
     double switched_out;      /* involuntary context switches; NAN: not said */
     struct stamps timestamps; /* nanoseconds since the epoch, to the microsecond */

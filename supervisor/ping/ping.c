@@ -156,7 +156,7 @@ static int open_launcher(struct ping *ping, struct error *error)
     if (ping->options.worker != NULL)
         return launcher_open_foreign(&ping->launcher, ping->options.worker,
                                      LAUNCHER_COMPUTE_LIMIT_DEFAULT, error);
-    return launcher_open(&ping->launcher, ping->options.counted, LAUNCHER_COMPUTE_LIMIT_DEFAULT,
+    return launcher_open(&ping->launcher, ping->options.counters, LAUNCHER_COMPUTE_LIMIT_DEFAULT,
                          error);
 }
 

@@ -30,7 +30,7 @@ const char ping_options_help[] =
     "  --load N                      run N processes that compute all the time (default: 0)\n"
     "  --sandbox basic|strict|off  confine workers as far as this system can; refuse to run with\n"
     "                            less than full confinement; or not at all (default: basic)\n"
-    "  --counter qemu|none           whether the worker runs under QEMU (default: none)\n"
+    "  --counter COUNTERS            qemu, compiled, both with a comma, or none (default: none)\n"
     "  --worker PATH                 another worker, such as xsnap-worker\n"
     "  --json                        print JSON lines\n"
     "  --help                        print this and exit\n"
@@ -122,7 +122,7 @@ static int take_option(void *context, int option, struct error *error)
     case OPTION_LOAD:
         return take_load(options, optarg, error);
     case OPTION_COUNTER:
-        return option_take_counter(optarg, &options->counted, error);
+        return option_take_counter(optarg, &options->counters, error);
     case OPTION_WORKER:
         options->worker = optarg;
         return 0;
@@ -146,7 +146,7 @@ int ping_options_parse(struct ping_options *options, int argc, char **argv, stru
         return 0;
     if (optind != argc)
         return error_set(error, ERROR_USAGE, "takes options only, not '%s'", argv[optind]);
-    if (options->worker != NULL && options->counted)
+    if (options->worker != NULL && (options->counters.qemu || options->counters.compiled))
         return error_set(error, ERROR_USAGE, "--worker runs without the counter");
     return 0;
 }

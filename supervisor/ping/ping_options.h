@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "supervisor/process/confinement.h"
+#include "supervisor/process/launcher.h"
 #include "supervisor/process/placement.h"
 
 enum { PING_SIZES_MAX = 16 };
@@ -17,8 +18,8 @@ struct ping_options {
     size_t size_count;
     size_t count; /* round trips of each size; 0: by size */
     enum placement_kind placement;
-    size_t load;        /* processes that compute meanwhile */
-    bool counted;       /* under QEMU with the counter */
+    size_t load; /* processes that compute meanwhile */
+    struct counters counters;
     const char *worker; /* path of another worker; NULL: ours */
     enum confinement_level sandbox;
     bool json;

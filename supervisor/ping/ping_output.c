@@ -18,7 +18,10 @@ static const char *worker_of(const struct ping_options *options)
 {
     if (options->worker != NULL)
         return options->worker;
-    return options->counted ? "gaspipe-worker under QEMU" : "gaspipe-worker";
+    if (options->counters.compiled)
+        return options->counters.qemu ? "gaspipe-worker-metered under QEMU"
+                                      : "gaspipe-worker-metered";
+    return options->counters.qemu ? "gaspipe-worker under QEMU" : "gaspipe-worker";
 }
 
 /* ---- for people ---- */

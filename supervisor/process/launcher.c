@@ -33,18 +33,29 @@ static int raise_stack_limit(struct error *error)
     return 0;
 }
 
-int launcher_open(struct launcher *launcher, bool counted, uint32_t compute_limit,
+static int locate_worker(struct launcher *launcher, bool metered, struct error *error)
+{
+    if (!metered)
+        return locate("gaspipe-worker", launcher->worker, error);
+    if (locate("gaspipe-worker-metered", launcher->worker, error) == 0)
+        return 0;
+    return error_set(error, ERROR_SYSTEM,
+                     "--counter compiled wants gaspipe-worker-metered, which is not there: install "
+                     "clang-19, llvm-19-dev and lld-19, then run make metered");
+}
+
+int launcher_open(struct launcher *launcher, struct counters counters, uint32_t compute_limit,
                   struct error *error)
 {
     memset(launcher, 0, sizeof *launcher);
-    launcher->counted = counted;
+    launcher->counted = counters.qemu;
     launcher->compute_limit = compute_limit;
     launcher->program_fd = -1;
     launcher->wasm_program_fd = -1;
-    if (raise_stack_limit(error) != 0 || locate("gaspipe-worker", launcher->worker, error) != 0 ||
+    if (raise_stack_limit(error) != 0 || locate_worker(launcher, counters.compiled, error) != 0 ||
         locate("gaspipe-worker-wasm", launcher->wasm_worker, error) != 0)
         return -1;
-    if (!counted)
+    if (!counters.qemu)
         return 0;
     if (guest_find_tools(&launcher->tools, error) != 0 ||
         guest_pin_layout(&launcher->tools, error) != 0)

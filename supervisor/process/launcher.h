@@ -16,6 +16,12 @@
 /* SwingSet's limit for a delivery (npm @agoric/xsnap 0.15.0, DEFAULT_CRANK_METERING_LIMIT). */
 enum { LAUNCHER_COMPUTE_LIMIT_DEFAULT = 100000000 };
 
+/* What counts the work of workers, beside the engine itself. */
+struct counters {
+    bool qemu;     /* machine instructions, under QEMU */
+    bool compiled; /* units of block cost: the worker that has the meter compiled in */
+};
+
 /* Starts workers, natively or under the counter, the same way each time. */
 struct launcher {
     bool counted;
@@ -43,7 +49,7 @@ struct launcher {
  * Finds what is needed. 0, or -1 with ERROR_SYSTEM: what is missing and how to
  * get it. A launcher that is all zeros may not be closed.
  */
-int launcher_open(struct launcher *launcher, bool counted, uint32_t compute_limit,
+int launcher_open(struct launcher *launcher, struct counters counters, uint32_t compute_limit,
                   struct error *error);
 
 /*

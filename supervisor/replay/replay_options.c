@@ -41,7 +41,8 @@ const char replay_options_help[] =
     "  --tolerate WHAT           list and count differences in WHAT, and go on: gc (reads that\n"
     "                            depend on garbage collection), computrons, instructions or\n"
     "                            snapshots (may be repeated)\n"
-    "  --counter qemu|none       count machine instructions under QEMU, or not (default: none)\n"
+    "  --counter COUNTERS        qemu: machine instructions; compiled: block cost, by the worker\n"
+    "                            that make metered builds; qemu,compiled; none (default: none)\n"
     "  --compute-limit N         computrons for each delivery, 0: no limit (default: 100000000)\n"
     "  --max-instructions N      machine instructions for each delivery, 0: no limit (default: 0)\n"
     "  --sandbox basic|strict|off  confine workers as far as this system can; refuse to run with\n"
@@ -241,7 +242,7 @@ static int take_option(void *context, int option, struct error *error)
         options->export = optarg;
         return 0;
     case OPTION_COUNTER:
-        return option_take_counter(optarg, &options->counted, error);
+        return option_take_counter(optarg, &options->counters, error);
     case OPTION_COMPUTE:
         return option_take_compute(optarg, &options->compute_limit, error);
     case OPTION_INSTRUCTIONS:
@@ -304,11 +305,11 @@ static int check(struct replay_options *options, int argc, char **argv, struct e
         return 0;
     options->selection.vats = options->only != NULL ? &options->only : options->vats;
     options->selection.vat_count = options->only != NULL ? 1 : options->vat_count;
-    if (options->worker != NULL && options->counted)
+    if (options->worker != NULL && (options->counters.qemu || options->counters.compiled))
         return error_set(error, ERROR_USAGE, "--worker runs without the counter");
     if ((options->lockdown == NULL) != (options->supervisor == NULL))
         return error_set(error, ERROR_USAGE, "--lockdown and --supervisor go together");
-    if (options->instruction_limit > 0 && !options->counted)
+    if (options->instruction_limit > 0 && !options->counters.qemu)
         return error_set(error, ERROR_USAGE, "--max-instructions wants --counter qemu");
     if (options->store != NULL)
         return check_stored(options, argc - optind, argv + optind, error);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "supervisor/process/confinement.h"
+#include "supervisor/process/launcher.h"
 #include "supervisor/replay/source/selection.h"
 
 /* The command line of `gaspipe replay`. Strings are borrowed from argv. */
@@ -27,7 +28,7 @@ struct replay_options {
     const char *worker;     /* path of another worker; NULL: ours */
     const char *lockdown, *supervisor; /* paths of SwingSet's runtime; NULL: as recorded, or ours */
     const char *snapshots;             /* folder of archived snapshots; NULL: none */
-    bool counted;                      /* under QEMU with the counter */
+    struct counters counters;
     enum confinement_level sandbox;
     bool json;
     bool help;

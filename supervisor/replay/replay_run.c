@@ -137,10 +137,10 @@ static void begin_session(struct replay_run *run, const struct source_event *eve
     const char *name = run->context.source->name;
 
     run->context.rules.session_counts_alike =
-        run->options->counted && scan_is(recorded, run->fingerprint.hash);
+        run->options->counters.qemu && scan_is(recorded, run->fingerprint.hash);
     if (recorded.at == NULL || run->context.rules.session_counts_alike || run->options->part > 0)
         return;
-    if (!run->options->counted)
+    if (!run->options->counters.qemu)
         log_line("%s:%" PRIu64 ": its instructions are not compared without --counter qemu", name,
                  event->line);
     else
@@ -224,11 +224,11 @@ static int open_launcher(struct replay_run *run, struct error *error)
     if (options->worker != NULL
             ? launcher_open_foreign(&run->launcher, options->worker, options->compute_limit,
                                     error) != 0
-            : launcher_open(&run->launcher, options->counted, options->compute_limit, error) != 0)
+            : launcher_open(&run->launcher, options->counters, options->compute_limit, error) != 0)
         return -1;
     run->launcher.confinement = &run->confinement;
     run->launcher.instruction_limit = options->instruction_limit;
-    if (!options->counted)
+    if (!options->counters.qemu)
         return 0;
     return fingerprint_take_launcher(&run->fingerprint, &run->launcher, error);
 }
@@ -281,7 +281,7 @@ static int open_all(struct replay_run *run, struct error *error)
                             error) != 0)
         return -1;
     /* Counts that were taken from the start and from a snapshot are not alike. */
-    if (options->counted && !options->from_start)
+    if (options->counters.qemu && !options->from_start)
         run->context.rules.fingerprint = run->fingerprint.hash;
     run->context.source = any_source_open(options, error);
     return run->context.source == NULL ? -1 : 0;

@@ -72,6 +72,8 @@ static void add_up(struct output *output, const struct delivery_report *report)
     output->sums.counted = output->sums.counted || report->instructions != REPORT_NONE;
     add_known(&output->sums.compute, report->compute);
     add_known(&output->sums.instructions, report->instructions);
+    output->sums.cost_known = output->sums.cost_known || report->block_cost != REPORT_NONE;
+    add_known(&output->sums.block_cost, report->block_cost);
     add_known(&output->sums.total, report->total);
     add_known(&output->sums.pipe, report->pipe);
     add_known(&output->sums.worker, report->worker);
@@ -122,6 +124,8 @@ static void put_json_delivery(struct buf *line, const struct delivery_report *re
     put_integer(line, "instructions", report->instructions);
     if (report->limited != NULL)
         put_string(line, "limited", report->limited);
+    if (report->block_cost != REPORT_NONE)
+        put_integer(line, "blockCost", report->block_cost);
     put_time(line, "total", report->total);
     put_time(line, "pipe", report->pipe);
     put_time(line, "worker", report->worker);
@@ -145,6 +149,8 @@ static void put_json_summary(struct buf *line, const struct output_sums *sums, c
     put_integer(line, "failed", sums->failed);
     put_integer(line, "compute", sums->compute);
     put_integer(line, "instructions", sums->counted ? sums->instructions : REPORT_NONE);
+    if (sums->cost_known)
+        put_integer(line, "blockCost", sums->block_cost);
     put_time(line, "total", sums->total);
     put_time(line, "pipe", sums->pipe);
     put_time(line, "worker", sums->worker);
@@ -316,6 +322,11 @@ static void put_text_summary(struct buf *line, const struct output_sums *sums, c
         buf_append_byte(line, ',');
         put_count(line, 0, sums->instructions);
         buf_append_string(line, " instructions");
+    }
+    if (sums->cost_known) {
+        buf_append_byte(line, ',');
+        put_count(line, 0, sums->block_cost);
+        buf_append_string(line, " units of block cost");
     }
     buf_printf(line, "\n%.3f ms in deliveries", (double)sums->total / 1e6);
     put_share(line, "pipe", sums->pipe, sums->total);

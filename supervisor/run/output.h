@@ -14,6 +14,8 @@ struct output_sums {
     int64_t deliveries, failed;
     int64_t compute, instructions; /* of the deliveries that report them */
     bool counted;                  /* some reported instructions */
+    int64_t block_cost;            /* likewise */
+    bool cost_known;
     int64_t total, pipe, worker, kernel;
     int64_t results, rejected;
     int64_t rejected_later; /* those of the rejected whose delivery did not fail */

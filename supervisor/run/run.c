@@ -267,7 +267,7 @@ static int open_run_launcher(struct run *run, struct error *error)
         result =
             launcher_open_foreign(&run->launcher, options->worker, options->compute_limit, error);
     else
-        result = launcher_open(&run->launcher, options->counted, options->compute_limit, error);
+        result = launcher_open(&run->launcher, options->counters, options->compute_limit, error);
     run->launcher.instruction_limit = options->instruction_limit;
     run->launcher.memory_limit = (uint64_t)run->options.memory_limit;
     run->launcher.profile = options->profile != NULL || options->profile_folded != NULL;

@@ -75,6 +75,7 @@ static int report_refused(struct run_lines *lines, const struct delivery_line *l
         .blame = ERROR_DELIVERY,
         .compute = REPORT_NONE,
         .instructions = REPORT_NONE,
+        .block_cost = REPORT_NONE,
         .total = REPORT_NONE,
         .pipe = REPORT_NONE,
         .worker = REPORT_NONE,

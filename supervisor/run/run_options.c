@@ -23,7 +23,8 @@ const char run_options_help[] =
     "  --vat NAME=FILE           a contract and the name of its vat; FILE is its source, or a\n"
     "                            bundle made by @endo/bundle-source\n"
     "  --bundle NAME=FILE        a bundle, under this name, from which vats can create vats\n"
-    "  --counter qemu|none       count machine instructions under QEMU, or not (default: qemu)\n"
+    "  --counter COUNTERS        qemu: machine instructions; compiled: block cost, by the worker\n"
+    "                            that make metered builds; qemu,compiled; none (default: qemu)\n"
     "  --compute-limit N         computrons for each delivery, 0: no limit (default: 100000000)\n"
     "  --max-instructions N      machine instructions for each delivery, 0: no limit (default: 0)\n"
     "  --max-syscalls N          syscalls in a delivery, 0: no limit (default: 0)\n"
@@ -261,7 +262,7 @@ static int take_run_option(void *context, int option, struct error *error)
         return 0;
     case OPTION_COUNTER:
         options->counter_named = true;
-        return option_take_counter(optarg, &options->counted, error);
+        return option_take_counter(optarg, &options->counters, error);
     case OPTION_COMPUTE:
         options->compute_named = true;
         return option_take_compute(optarg, &options->compute_limit, error);
@@ -308,12 +309,14 @@ static int check_combination(struct run_options *options, int argc, char **argv,
         return error_set(error, ERROR_USAGE, "give one file of deliveries, or - for stdin");
     if (options->new_input && options->resume)
         return error_set(error, ERROR_USAGE, "--new-input and --resume do not go together");
-    if (options->worker != NULL && options->counter_named && options->counted)
+    if (options->worker != NULL && options->counter_named &&
+        (options->counters.qemu || options->counters.compiled))
         return error_set(error, ERROR_USAGE, "--worker runs without the counter");
-    options->counted = options->counted && options->worker == NULL;
+    if (options->worker != NULL)
+        options->counters = (struct counters){0};
     if (options->slog == NULL && (options->rotation.bytes > 0 || options->rotation.blocks > 0))
         return error_set(error, ERROR_USAGE, "--slog-rotate wants --slog FILE");
-    if (options->instruction_limit > 0 && !options->counted)
+    if (options->instruction_limit > 0 && !options->counters.qemu)
         return error_set(error, ERROR_USAGE, "--max-instructions wants --counter qemu");
     if (options->worker != NULL && (options->profile != NULL || options->profile_folded != NULL))
         return error_set(error, ERROR_USAGE, "--worker takes no --profile: it wants ours");
@@ -324,7 +327,7 @@ static int check_combination(struct run_options *options, int argc, char **argv,
 int run_options_parse(struct run_options *options, int argc, char **argv, struct error *error)
 {
     *options = (struct run_options){
-        .counted = true,
+        .counters = {.qemu = true},
         .compute_limit = LAUNCHER_COMPUTE_LIMIT_DEFAULT,
         .timeout_ms = OPTION_TIMEOUT_MS_DEFAULT,
         .placement = PLACEMENT_AUTO,

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "slog/write/writer.h"
 #include "supervisor/process/confinement.h"
+#include "supervisor/process/launcher.h"
 #include "supervisor/process/placement.h"
 
 /* The command line of `gaspipe run`. Strings are borrowed from argv. */
@@ -21,7 +22,7 @@ struct run_options {
     const char *store;      /* folder; NULL: in memory */
     const char *slog;       /* path; NULL: none */
     struct slog_rotation rotation;
-    bool counted;       /* under QEMU with the counter */
+    struct counters counters;
     bool counter_named; /* --counter was given */
     const char *worker; /* path of another worker; NULL: ours */
     enum placement_kind placement;

@@ -210,6 +210,7 @@ static void append_attributes(struct buf *out, const struct model_delivery *deli
     append_integer(out, "swingset.unattributed_ns", delivery->unattributed);
     append_number(out, "swingset.computrons", delivery->compute);
     append_number(out, "swingset.instructions", delivery->instructions);
+    append_number(out, "swingset.blockCost", delivery->block_cost);
     if (delivery->overrun > 0)
         otlp_attribute_bool(out, "swingset.overrun", true);
     if (delivery->clock_changed)

@@ -98,7 +98,7 @@ static char *put_requests(char *at, const struct model_delivery *delivery)
 static void append_times(struct buf *out, const struct model_delivery *delivery)
 {
     bool precise = delivery->precise;
-    char *at = begin_fields(out, 12);
+    char *at = begin_fields(out, 13);
 
     if (at == NULL)
         return;
@@ -113,6 +113,8 @@ static void append_times(struct buf *out, const struct model_delivery *delivery)
     at = put_requests(at, delivery);
     at = put_double(put(at, ",\"compute\":"), delivery->compute);
     at = put_double(put(at, ",\"instructions\":"), delivery->instructions);
+    if (!isnan(delivery->block_cost))
+        at = put_double(put(at, ",\"blockCost\":"), delivery->block_cost);
     end_fields(out, at);
 }
 

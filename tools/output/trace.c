@@ -139,6 +139,7 @@ static void append_arguments(struct buf *out, const struct model_delivery *deliv
         buf_printf(out, ",\"blockHeight\":%" PRId64, delivery->block_height);
     append_number(out, "computrons", delivery->compute);
     append_number(out, "instructions", delivery->instructions);
+    append_number(out, "blockCost", delivery->block_cost);
     buf_append_string(out, "}}");
 }
 

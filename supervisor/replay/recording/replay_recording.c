@@ -260,7 +260,7 @@ static int start_worker(struct playback *playback, struct error *error)
 
     if (open_snapshot(playback, &snapshot, error) != 0)
         return -1;
-    if (launcher_open(launcher, playback->options->counted, playback->head.compute_limit, error) ==
+    if (launcher_open(launcher, playback->options->counters, playback->head.compute_limit, error) ==
         0) {
         launcher->instruction_limit = playback->options->instruction_limit;
         launcher->compute_interval = playback->head.compute_interval;

@@ -55,6 +55,7 @@ struct delivery_report {
     const char *limited;
     int64_t compute;      /* computrons */
     int64_t instructions; /* machine instructions */
+    int64_t block_cost;   /* units of the compiled-in meter */
     int64_t total;        /* nanoseconds, from sending to result */
     int64_t pipe;         /* of the total: in the pipe, */
     int64_t worker;       /* in the worker, */

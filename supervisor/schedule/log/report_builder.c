@@ -135,6 +135,8 @@ static void fill_meter(struct delivery_report *report, const struct meter *meter
     report->compute = (int64_t)meter->compute;
     if (meter->counted)
         report->instructions = (int64_t)meter->instructions;
+    if (meter->cost_known)
+        report->block_cost = (int64_t)meter->block_cost;
     if (meter->cpu_known)
         report->processor = (meter->cpu.user + meter->cpu.system) * 1000;
     report->frames = (int64_t)meter->stamp_count;
@@ -178,6 +180,7 @@ int report_builder_finish(struct report_builder *builder, const struct delivery_
         .blame = end->blame,
         .compute = REPORT_NONE,
         .instructions = REPORT_NONE,
+        .block_cost = REPORT_NONE,
         .processor = REPORT_NONE,
     };
     fill_meter(report, end->meter);
