@@ -26,6 +26,7 @@ static struct thread_count *threads;
 static unsigned thread_total;
 static uint64_t ended; /* what threads that have ended used */
 static uint64_t process_limit = GASMETER_UNLIMITED;
+static void (*end_process)(void); /* when a budget is spent, unless the thread says otherwise */
 static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
@@ -153,7 +154,7 @@ static void spend(void)
     void (*spent)(void *argument) = thread_count.spent;
 
     if (!spent)
-        ending_spent();
+        end_process();
     count_set_limit(GASMETER_UNLIMITED);
     spent(thread_count.argument);
 }
@@ -163,7 +164,7 @@ void gasmeter_refill(void)
     if (!thread_count.banks)
         know_thread();
     if (process_limit != GASMETER_UNLIMITED && count_of_process() > process_limit)
-        ending_spent();
+        end_process();
     if (thread_count.limit != GASMETER_UNLIMITED && count_of_thread() > thread_count.limit)
         spend();
     else
@@ -195,9 +196,10 @@ void count_look(void)
     gasmeter_refill();
 }
 
-void count_set_process_limit(uint64_t limit)
+void count_begin(uint64_t limit, void (*spent)(void))
 {
     process_limit = limit;
+    end_process = spent;
     if (!thread_count.banks)
         know_thread();
     share_out();

@@ -18,7 +18,7 @@ void gasmeter_call_exit(int status) __attribute__((noreturn));
 static pid_t process;
 static int exit_status;
 
-void ending_spent(void)
+static void end_spent(void)
 {
     static const char words[] = "gasmeter: the budget is spent\n";
 
@@ -74,7 +74,7 @@ static uint64_t budget_of_environment(void)
 __attribute__((constructor(101))) static void begin(void)
 {
     process = getpid();
-    count_set_process_limit(budget_of_environment());
+    count_begin(budget_of_environment(), end_spent);
     pthread_atfork(NULL, NULL, restart_in_child);
     on_exit(note_status, NULL);
     at_quick_exit(report_quick_exit);

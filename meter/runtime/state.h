@@ -48,8 +48,12 @@ void count_set_limit(uint64_t limit);
 /* Does what a flush does that finds a limit passed, if it is. */
 void count_look(void);
 
-/* Sets the limit of the whole process; before there are threads. */
-void count_set_process_limit(uint64_t limit);
+/*
+ * Begins to count, before there are threads, with a limit for the whole process.
+ * `spent` does not return; it is called when a limit is passed and the thread has not said
+ * what is to be done then.
+ */
+void count_begin(uint64_t limit, void (*spent)(void));
 
 /* The process has forked: the child counts from zero. */
 void count_restart(void);
@@ -62,9 +66,6 @@ struct count_saved {
 
 void count_save(struct count_saved *saved);
 void count_restore(const struct count_saved *saved);
-
-/* Ends the process with status 30, and says so in the line of GASMETER_OUT. */
-void ending_spent(void) __attribute__((noreturn));
 
 /* Writes the line, once for each process. Safe in signal handlers. `how` is "exit", "signal"
  * or "budget". */

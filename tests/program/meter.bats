@@ -108,7 +108,7 @@ one_number() {
 }
 
 @test "a handler that interrupts a flush takes nothing from it" {
-    local build plain cost
+    local build cost
 
     for build in '' -O0; do
         cost=$(cost "$OUT/leaving$build" interrupted)
