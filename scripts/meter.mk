@@ -98,7 +98,7 @@ build/metered/$(1)/libxs.a: $(XS_DIR)/fetched build/gaspipe-meter build/gaspipe-
 
 build/metered/$(1)/gaspipe-worker: build/metered/$(1)/libxs.a $(METER_TOOLS) \
 		$(if $(filter x86_64%,$(1)),,build/metered/$(1)/libseccomp.a) \
-		$$(foreach room,worker proto base,$$(call sources_below,$$(room)))
+		$$(foreach room,worker sandbox counter proto base,$$(call sources_below,$$(room)))
 	@$$(MAKE) --no-print-directory SAN= BUILD=build/metered/$(1) CC='$$(call METERED_CC,$(1))' \
 		XS_ARCHIVE=build/metered/$(1)/libxs.a PACKAGE_CFLAGS= CFLAGS= WARNINGS=-w METERED_WORKER_OF=$(1) \
 		LDFLAGS=-Lbuild/metered/$(1) \
