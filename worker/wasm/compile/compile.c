@@ -34,6 +34,8 @@ static void add_locals(struct wasm_compiler *compiler, uint32_t count, uint8_t t
         wasm_compile_stop(compiler, WASM_FAULT_MALFORMED, "too many locals");
         return;
     }
+    if (count == 0)
+        return;
     if (needed > compiler->local_capacity) {
         const uint32_t capacity = (uint32_t)needed * 2;
         uint8_t *locals = realloc(compiler->locals, capacity);
