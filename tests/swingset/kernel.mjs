@@ -59,7 +59,9 @@ const slogSender = line => {
   fs.writeSync(slog, `${JSON.stringify(line, plain)}\n`);
 };
 
-const { kernelStorage, hostStorage } = initSwingStore();
+const { kernelStorage, hostStorage } = initSwingStore(path.join(folder, 'swing-store'), {
+  keepSnapshots: true,
+});
 const bootstrapResult = await initializeSwingset(config, undefined, kernelStorage, {
   addTimer: false, // `options.vats` has it, where it is wanted
   addComms: false,
