@@ -8,15 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "counter/gasmark.h"
 #include "counter/program_file.h"
-
-/* How the child says that it could not become QEMU; its errno follows in a pipe. */
-#define EXIT_NOT_STARTED 127
+#include "supervisor/process/child_process.h"
 
 /* ---- the program, or the interpreter of a script ---- */
 
@@ -152,104 +149,43 @@ bool count_run_agrees(const struct count_run *run, const struct count_run *other
 
 /* ---- the process ---- */
 
-/* As a shell would start it, whatever was ignored or blocked here. */
-static void reset_signals(void)
+/* A descriptor that is open here, or -1. */
+static int if_open(int fd)
 {
-    sigset_t none;
-
-    for (int number = 1; number < NSIG; number++)
-        signal(number, SIG_DFL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/* In the child: no descriptors but 0, 1, 2 and the program's. Returns when it failed. */
-static void become(const struct guest_command *command, int program_fd, int failure_fd,
-                   const char *directory)
-{
-    reset_signals();
-    if (directory != NULL && chdir(directory) < 0)
-        return;
-    if (program_fd == GUEST_PROGRAM_FD ? fcntl(program_fd, F_SETFD, 0) < 0
-                                       : dup2(program_fd, GUEST_PROGRAM_FD) < 0)
-        return;
-    /* The rest is close-on-exec or goes here; failure_fd lives until the execve. */
-    for (int fd = 3; fd < failure_fd; fd++)
-        if (fd != GUEST_PROGRAM_FD)
-            close(fd);
-    if (close_range((unsigned)failure_fd + 1, ~0U, 0) < 0)
-        return;
-    execve(command->path, command->arguments, (char *const *)(uintptr_t)command->environment);
-}
-
-/* A pipe's end above GUEST_PROGRAM_FD, so that neither takes the other's place. */
-static int make_failure_pipe(int ends[2])
-{
-    int high;
-
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return -1;
-    high = fcntl(ends[1], F_DUPFD_CLOEXEC, GUEST_PROGRAM_FD + 1);
-    close(ends[1]);
-    if (high < 0)
-        close(ends[0]);
-    ends[1] = high;
-    return high < 0 ? -1 : 0;
-}
-
-/* The process, or -1 with errno, also for what failed in the child. */
-static pid_t start_program(const struct guest_command *command, int program_fd,
-                           const char *directory)
-{
-    int failure = 0, ends[2];
-    ssize_t length;
-    pid_t child;
-
-    if (make_failure_pipe(ends) < 0)
-        return -1;
-    child = fork();
-    if (child == 0) {
-        become(command, program_fd, ends[1], directory);
-        failure = errno;
-        _exit(write(ends[1], &failure, sizeof failure) > 0 ? EXIT_NOT_STARTED : EXIT_FAILURE);
-    }
-    close(ends[1]);
-    while ((length = read(ends[0], &failure, sizeof failure)) < 0 && errno == EINTR)
-        ;
-    close(ends[0]);
-    if (child > 0 && length == sizeof failure) {
-        waitpid(child, NULL, 0);
-        errno = failure;
-        return -1;
-    }
-    return child;
+    return fcntl(fd, F_GETFD) < 0 ? -1 : fd;
 }
 
 /* Ctrl-C ends the program, and what was counted until then is still told. */
-static int wait_for(pid_t child, int *status)
+static int wait_for(pid_t child, int *status, struct error *error)
 {
     void (*interrupt)(int) = signal(SIGINT, SIG_IGN);
     void (*quit)(int) = signal(SIGQUIT, SIG_IGN);
-    pid_t ended;
+    int result = child_process_reap(child, status, error);
 
-    while ((ended = waitpid(child, status, 0)) < 0 && errno == EINTR)
-        ;
     signal(SIGINT, interrupt);
     signal(SIGQUIT, quit);
-    return ended < 0 ? -1 : 0;
+    return result;
 }
 
+/* As a shell would start it, but with no descriptors besides 0, 1, 2 and the program's. */
 static int run_command(struct count_run *run, const struct guest_command *command, int program_fd,
                        const char *directory, struct error *error)
 {
-    pid_t child = start_program(command, program_fd, directory);
+    const int fds[GUEST_PROGRAM_FD + 1] = {if_open(0), if_open(1), if_open(2), -1, -1, program_fd};
+    const struct child_launch launch = {
+        .path = command->path,
+        .arguments = command->arguments,
+        .environment = (char *const *)(uintptr_t)command->environment,
+        .fds = fds,
+        .fd_count = GUEST_PROGRAM_FD + 1,
+        .folder = directory,
+        .in_our_group = true,
+    };
+    pid_t child;
 
-    if (child < 0 && directory != NULL)
-        return error_system(error, errno, "cannot start %s in %s", command->path, directory);
-    if (child < 0)
-        return error_system(error, errno, "cannot start %s", command->path);
-    if (wait_for(child, &run->status) < 0)
-        return error_system(error, errno, "cannot wait for the program");
+    if (child_process_spawn(&launch, &child, error) != 0 ||
+        wait_for(child, &run->status, error) != 0)
+        return -1;
     run->total = sum_up(run);
     if (run->report->processes == 0)
         return error_set(error, ERROR_SYSTEM, "%s did not start the counter", command->path);

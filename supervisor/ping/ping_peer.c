@@ -167,7 +167,7 @@ int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launch
         .context = peer,
         .frame = got_frame,
         .bad_frame = got_bad_frame,
-        .words = got_words,
+        .stderr_line = got_words,
         .gone = gone,
     };
 

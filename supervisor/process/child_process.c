@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Where SIGCHLD was ignored when we were started, children would be reaped by nobody's asking,
- * and how they ended be lost. */
-static void keep_the_ended(void)
+/* Where SIGCHLD was ignored when we were started, the kernel would reap children by itself, and
+ * how they ended would be lost. */
+static void stop_ignoring_sigchld(void)
 {
     struct sigaction action;
 
@@ -26,15 +26,16 @@ static void keep_the_ended(void)
 
 /* ---- the start; a function that can fail returns 0 or an errno, as posix_spawn() does ---- */
 
-static int set_attributes(posix_spawnattr_t *attributes)
+static int set_attributes(posix_spawnattr_t *attributes, bool in_our_group)
 {
+    const short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
     sigset_t all, none;
     int result;
 
     (void)sigfillset(&all);
     (void)sigemptyset(&none);
-    result = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
-                                                      POSIX_SPAWN_SETSIGMASK);
+    result = posix_spawnattr_setflags(
+        attributes, in_our_group ? flags : (short)(flags | POSIX_SPAWN_SETPGROUP));
     if (result == 0)
         result = posix_spawnattr_setpgroup(attributes, 0);
     if (result == 0)
@@ -46,16 +47,22 @@ static int set_attributes(posix_spawnattr_t *attributes)
 static int set_actions(posix_spawn_file_actions_t *actions, const struct child_launch *launch,
                        const int *copies)
 {
-    int result = posix_spawn_file_actions_addchdir_np(actions, "/");
+    int result = 0;
 
+    if (launch->folder != NULL)
+        result = posix_spawn_file_actions_addchdir_np(actions, launch->folder);
     for (int fd = 0; fd < launch->fd_count && result == 0; fd++) {
         if (copies[fd] >= 0)
             result = posix_spawn_file_actions_adddup2(actions, copies[fd], fd);
         else if (fd <= STDERR_FILENO)
             result = posix_spawn_file_actions_addopen(actions, fd, "/dev/null",
                                                       fd == STDIN_FILENO ? O_RDONLY : O_RDWR, 0);
+        else /* no error where it is closed already (glibc) */
+            result = posix_spawn_file_actions_addclose(actions, fd);
     }
-    return result;
+    /* Whoever started us may have left others open. */
+    return result != 0 ? result
+                       : posix_spawn_file_actions_addclosefrom_np(actions, launch->fd_count);
 }
 
 static int spawn(pid_t *pid, const struct child_launch *launch, const int *copies)
@@ -69,7 +76,7 @@ static int spawn(pid_t *pid, const struct child_launch *launch, const int *copie
         return result;
     result = posix_spawnattr_init(&attributes);
     if (result == 0) {
-        result = set_attributes(&attributes);
+        result = set_attributes(&attributes, launch->in_our_group);
         if (result == 0)
             result = set_actions(&actions, launch, copies);
         if (result == 0)
@@ -99,6 +106,27 @@ static int spawn_with_copies(pid_t *pid, const struct child_launch *launch)
         if (copies[i] >= 0)
             close(copies[i]);
     return result;
+}
+
+int child_process_spawn(const struct child_launch *launch, pid_t *pid, struct error *error)
+{
+    int result;
+
+    stop_ignoring_sigchld();
+    result = spawn_with_copies(pid, launch);
+    if (result == 0)
+        return 0;
+    if (launch->folder != NULL && strcmp(launch->folder, "/") != 0)
+        return error_system(error, result, "cannot start %s in %s", launch->path, launch->folder);
+    return error_system(error, result, "cannot start %s", launch->path);
+}
+
+int child_process_reap(pid_t pid, int *status, struct error *error)
+{
+    while (waitpid(pid, status, 0) < 0)
+        if (errno != EINTR)
+            return error_system(error, errno, "cannot wait for a process");
+    return 0;
 }
 
 /* ---- the end ---- */
@@ -142,11 +170,8 @@ int child_process_start(struct child_process *child, uv_loop_t *loop,
 
     _Static_assert(offsetof(struct child_process, end) == 0, "end_readable() relies on it");
     child->ended = ended;
-    keep_the_ended();
-    result = spawn_with_copies(&child->pid, launch);
-    if (result != 0)
-        return error_set(error, ERROR_SYSTEM, "cannot start %s: %s", launch->path,
-                         strerror(result));
+    if (child_process_spawn(launch, &child->pid, error) != 0)
+        return -1;
     result = watch(child, loop);
     if (result == 0)
         return 0;

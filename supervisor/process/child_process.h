@@ -2,17 +2,20 @@
 #ifndef GASPIPE_SUPERVISOR_CHILD_PROCESS_H
 #define GASPIPE_SUPERVISOR_CHILD_PROCESS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include <uv.h>
 
 #include "base/error.h"
 
 /*
- * A process that this one starts, and whose end a loop tells. It gets a process group of its
- * own and stays in our session, which uv_spawn() has no way to say: Linux shares a processor
- * out among sessions first (sched(7), "The autogroup feature"), and a switch from one to
- * another takes longer than one within a session (docs/benchmarks.md).
+ * Every process that gaspipe starts is started here. It stays in our session, which uv_spawn()
+ * has no way to ask for: Linux shares a processor out among sessions first (sched(7), "The
+ * autogroup feature"), and a switch from one to another takes longer than one within a session
+ * (docs/benchmarks.md).
  */
+
+/* A process whose end a loop tells. */
 struct child_process {
     uv_poll_t end; /* `data` is the owner's, who closes it once it was started */
     pid_t pid;
@@ -25,14 +28,26 @@ struct child_launch {
     const char *path;
     char *const *arguments;   /* argv; ends with NULL */
     char *const *environment; /* ends with NULL */
-    const int *fds;           /* what becomes its descriptors 0, 1, ...; -1: none */
+    /* What becomes its descriptors 0, 1, ...; it has no others. -1: closed, /dev/null where
+     * that is one of the first three. */
+    const int *fds;
     int fd_count;
+    const char *folder; /* that it runs in; NULL: the present one */
+    bool in_our_group;  /* a process group is what an interrupt at the terminal reaches */
 };
 
 /*
- * Starts it in the folder "/", with no signal blocked or ignored. ended() is called from within
- * the loop when it is reaped; signal_number is 0 when it exited by itself. 0, or -1 with
- * ERROR_SYSTEM, and then there is nothing to close or to reap.
+ * Starts a process with no signal blocked or ignored; the caller reaps it. 0, or -1 with
+ * ERROR_SYSTEM when it could not be started, or not in that folder.
+ */
+int child_process_spawn(const struct child_launch *launch, pid_t *pid, struct error *error);
+
+/* Waits until that process has ended, and reaps it. *status as waitpid(2) has it. */
+int child_process_reap(pid_t pid, int *status, struct error *error);
+
+/*
+ * As child_process_spawn(); ended() is called from within the loop when it is reaped;
+ * signal_number is 0 when it exited by itself. On failure there is nothing to close or to reap.
  */
 int child_process_start(struct child_process *child, uv_loop_t *loop,
                         const struct child_launch *launch,

@@ -15,22 +15,30 @@
 #include "supervisor/process/locate.h"
 
 /*
- * A worker's recursion ends where its stack does: at 8 MiB, wherever the hard
- * limit allows that (worker/xs/engine_xs_platform.c uses no more).
+ * Where a contract's recursion ends depends on the stack, so that must not depend on the host: a
+ * worker uses 8 MiB (worker/xs/engine_xs_platform.c uses no more), and gets them or is not
+ * started. The limit is inherited.
  */
 static int raise_stack_limit(struct error *error)
 {
     const rlim_t wanted = 8 << 20;
-    struct rlimit limit;
+    struct rlimit limit, raised;
 
     if (getrlimit(RLIMIT_STACK, &limit) != 0)
         return error_system(error, errno, "cannot read the stack's limit");
     if (limit.rlim_cur >= wanted)
         return 0;
-    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-    if (setrlimit(RLIMIT_STACK, &limit) != 0)
-        return error_system(error, errno, "cannot raise the stack's limit");
-    return 0;
+    raised = (struct rlimit){
+        .rlim_cur = wanted,
+        .rlim_max = limit.rlim_max < wanted ? wanted : limit.rlim_max,
+    };
+    if (setrlimit(RLIMIT_STACK, &raised) == 0)
+        return 0;
+    return error_set(error, ERROR_SYSTEM,
+                     "the stack is limited to %" PRIu64 " KiB, and workers need %" PRIu64
+                     "; raise the hard limit (ulimit -Hs %" PRIu64 ")",
+                     (uint64_t)limit.rlim_max / 1024, (uint64_t)wanted / 1024,
+                     (uint64_t)wanted / 1024);
 }
 
 static int locate_worker(struct launcher *launcher, bool metered, struct error *error)
@@ -77,6 +85,8 @@ int launcher_open_foreign(struct launcher *launcher, const char *path, uint32_t 
         .program_fd = -1,
         .wasm_program_fd = -1,
     };
+    if (raise_stack_limit(error) != 0)
+        return -1;
     /* Workers are started in another folder than the one that the path is seen from. */
     if (realpath(path, launcher->worker) == NULL)
         return error_set(error, ERROR_INPUT, "%s: %m", path);

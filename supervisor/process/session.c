@@ -88,7 +88,7 @@ struct session *session_start(const struct launcher *launcher, uv_loop_t *loop, 
         .context = session,
         .frame = on_frame,
         .bad_frame = on_bad_frame,
-        .words = on_words,
+        .stderr_line = on_words,
         .gone = on_gone,
     };
 

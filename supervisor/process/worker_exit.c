@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/process/worker_exit.h"
 
-#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "proto/command.h"
@@ -11,7 +11,8 @@ const char worker_unsettled[] = "the method's promise was not settled when nothi
 static const char compute_words[] = "Compute meter exceeded";
 static const char instruction_words[] = "Instruction limit exceeded";
 
-const char *worker_exit_reason(int exit_status)
+/* An exit that tells of the worker's vat; NULL for one that tells of the host. */
+static const char *vat_failure(int exit_status)
 {
     switch (exit_status) {
     case WORKER_EXIT_COMPUTATION:
@@ -38,4 +39,20 @@ struct worker_limit worker_exit_limit(const char *reason)
     if (strcmp(reason, instruction_words) == 0)
         return (struct worker_limit){"--max-instructions", "instructions", false};
     return (struct worker_limit){0};
+}
+
+enum error_kind worker_exit_describe(int exit_status, int signal_number, const char *stderr_line,
+                                     char *text, size_t size)
+{
+    const char *failure = signal_number == 0 ? vat_failure(exit_status) : NULL;
+
+    if (failure != NULL)
+        snprintf(text, size, "%s", failure);
+    else if (signal_number != 0)
+        snprintf(text, size, "its worker was killed by signal %d (%s)", signal_number,
+                 strsignal(signal_number));
+    else
+        snprintf(text, size, "its worker ended with exit status %d%s%s", exit_status,
+                 stderr_line[0] != '\0' ? ": " : "", stderr_line);
+    return failure != NULL ? ERROR_DELIVERY : ERROR_SYSTEM;
 }

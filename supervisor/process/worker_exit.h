@@ -3,13 +3,20 @@
 #define GASPIPE_SUPERVISOR_WORKER_EXIT_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
 
 /* Why a delivery failed, where the contract itself does not say: one wording,
  * because it is recorded in results, and replay compares those. */
 
-/* A worker's exit that tells of its vat, in SwingSet's words where it has some;
- * NULL for exits that tell of the host. */
-const char *worker_exit_reason(int exit_status);
+/*
+ * Describes how a worker's process ended. signal_number is 0 when it exited; `stderr_line` is
+ * the last line that it printed, or "". Returns whose fault it was: ERROR_DELIVERY for its
+ * vat's (then SwingSet's wording, where it has one), ERROR_SYSTEM for the host's.
+ */
+enum error_kind worker_exit_describe(int exit_status, int signal_number, const char *stderr_line,
+                                     char *text, size_t size);
 
 /* The limit that such words tell of, by its option. */
 struct worker_limit {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/process/worker_frames.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -8,7 +10,6 @@
 #include <unistd.h>
 
 #include "supervisor/process/direct_read.h"
-#include "supervisor/process/worker_process_parts.h"
 
 enum {
     PIPE_SIZE = 64 * 1024,     /* as pipe(2) makes them */
@@ -16,18 +17,40 @@ enum {
     WRITE_PATIENCE_MS = 10,
 };
 
-/* How many processes of this thread are awaited. Of a single one it is read directly. */
+/* How many workers of this thread are awaited. A single one is read directly. */
 static _Thread_local int awaited_count;
 
-static void set_awaited(struct worker_process *process, bool awaited)
+static void set_awaited(struct worker_frames *frames, bool awaited)
 {
-    awaited_count += (int)awaited - (int)process->awaited;
-    process->awaited = awaited;
+    awaited_count += (int)awaited - (int)frames->awaited;
+    frames->awaited = awaited;
 }
 
-void worker_frames_forget(struct worker_process *process)
+void worker_frames_stop(struct worker_frames *frames)
 {
-    set_awaited(process, false);
+    frames->stopped = true;
+    set_awaited(frames, false);
+}
+
+void worker_frames_init(struct worker_frames *frames, size_t frame_cap, bool by_turns,
+                        const struct worker_frames_listener *listener)
+{
+    frames->listener = *listener;
+    frames->by_turns = by_turns;
+    frames->up_fd = -1;
+    netstring_decoder_init(&frames->decoder, frame_cap);
+}
+
+void worker_frames_free(struct worker_frames *frames)
+{
+    netstring_decoder_free(&frames->decoder);
+    if (frames->up_fd >= 0)
+        close(frames->up_fd);
+}
+
+void worker_frames_hang_up(struct worker_frames *frames)
+{
+    frames->down_closed = true;
 }
 
 /*
@@ -45,59 +68,56 @@ static void enlarge_pipe(int fd, size_t frame, bool *large)
 
 /* ---- frames up ---- */
 
-/* A worker that closed its pipe has nothing more to say: if it is not ending by
- * itself, it is made to. */
-static void up_closed(struct worker_process *process)
+static void up_closed(struct worker_frames *frames)
 {
     struct error error;
 
-    (void)uv_poll_stop(&process->up);
-    process->up_ended = true;
-    set_awaited(process, false);
-    if (!process->garbled && !netstring_between_frames(&process->decoder)) {
+    (void)uv_poll_stop(&frames->up);
+    frames->up_ended = true;
+    set_awaited(frames, false);
+    if (!frames->garbled && !netstring_between_frames(&frames->decoder)) {
         error_set(&error, ERROR_INPUT, "it ended inside a frame");
-        process->listener.bad_frame(process->listener.context, &error);
+        frames->listener.bad_frame(frames->listener.context, &error);
     }
-    worker_process_kill(process);
-    worker_process_tell_when_gone(process);
+    frames->listener.ended(frames->listener.context);
 }
 
 /* True: the frame was whole, and has been told. */
-static bool tell_decoded(struct worker_process *process, enum netstring_result decoded,
+static bool tell_decoded(struct worker_frames *frames, enum netstring_result decoded,
                          struct iovec frame, struct stamp come, const struct error *error)
 {
     if (decoded == NETSTRING_FRAME) {
-        set_awaited(process, false);
-        process->listener.frame(process->listener.context, frame, come);
+        set_awaited(frames, false);
+        frames->listener.frame(frames->listener.context, frame, come);
     } else if (decoded == NETSTRING_BAD) {
-        process->garbled = true;
-        set_awaited(process, false);
-        process->listener.bad_frame(process->listener.context, error);
+        frames->garbled = true;
+        set_awaited(frames, false);
+        frames->listener.bad_frame(frames->listener.context, error);
     }
     return decoded == NETSTRING_FRAME;
 }
 
 /* All frames in what came into the input. */
-static void take_input(struct worker_process *process, size_t length, struct stamp come)
+static void take_input(struct worker_frames *frames, size_t length, struct stamp come)
 {
-    const char *bytes = process->input;
+    const char *bytes = frames->input;
     bool more = true;
 
-    while (more && length > 0 && !process->garbled) {
+    while (more && length > 0 && !frames->garbled) {
         enum netstring_result decoded;
         struct iovec frame;
         struct error error;
         size_t used;
 
-        decoded = netstring_decode(&process->decoder, bytes, length, &used, &frame, &error);
+        decoded = netstring_decode(&frames->decoder, bytes, length, &used, &frame, &error);
         if (decoded == NETSTRING_MORE)
-            enlarge_pipe(process->up_fd, process->decoder.length, &process->up_large);
+            enlarge_pipe(frames->up_fd, frames->decoder.length, &frames->up_large);
         /* What is behind the frame came before that could be answered: neither is believed. */
-        if (decoded == NETSTRING_FRAME && used < length && process->by_turns) {
+        if (decoded == NETSTRING_FRAME && used < length && frames->by_turns) {
             error_set(&error, ERROR_INPUT, "it spoke out of turn");
             decoded = NETSTRING_BAD;
         }
-        more = tell_decoded(process, decoded, frame, come, &error);
+        more = tell_decoded(frames, decoded, frame, come, &error);
         bytes += used;
         length -= used;
     }
@@ -105,48 +125,49 @@ static void take_input(struct worker_process *process, size_t length, struct sta
 
 /* Once, when something is there or while nothing else is to be waited for. What follows a
  * bad frame is thrown away. False when nothing came. */
-static bool read_up(struct worker_process *process,
+static bool read_up(struct worker_frames *frames,
                     ssize_t (*read_some)(int fd, void *bytes, size_t size))
 {
-    struct iovec place = {.iov_base = process->input, .iov_len = sizeof process->input};
-    bool straight = !process->garbled && netstring_rest(&process->decoder, &place);
-    ssize_t length = read_some(process->up_fd, place.iov_base, place.iov_len);
+    struct iovec place = {.iov_base = frames->input, .iov_len = sizeof frames->input};
+    bool straight = !frames->garbled && netstring_rest(&frames->decoder, &place);
+    ssize_t length = read_some(frames->up_fd, place.iov_base, place.iov_len);
     /* Of a frame that was sent just now one clock is enough. */
-    struct stamp come = process->awaited ? stamp_after(process->sent) : stamp_now();
+    struct stamp come = frames->awaited ? stamp_after(frames->sent) : stamp_now();
 
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (length <= 0) {
-        up_closed(process);
+        up_closed(frames);
     } else if (straight) {
         struct iovec frame = {0};
         struct error error;
         enum netstring_result decoded =
-            netstring_take_rest(&process->decoder, (size_t)length, &frame, &error);
+            netstring_take_rest(&frames->decoder, (size_t)length, &frame, &error);
 
-        (void)tell_decoded(process, decoded, frame, come, &error);
+        (void)tell_decoded(frames, decoded, frame, come, &error);
     } else {
-        take_input(process, (size_t)length, come);
+        take_input(frames, (size_t)length, come);
     }
     return true;
 }
 
 static void up_readable(uv_poll_t *poll, int status, int events)
 {
-    struct worker_process *process = poll->data;
+    struct worker_frames *frames =
+        (struct worker_frames *)((char *)poll - offsetof(struct worker_frames, up));
 
     (void)status;
     (void)events;
-    process->slow = false;
-    (void)read_up(process, read);
+    frames->slow = false;
+    (void)read_up(frames, read);
 }
 
 /* Nothing that the loop has to do for this worker stands in the way of waiting for it. */
-static bool may_wait_directly(const struct worker_process *process)
+static bool may_wait_directly(const struct worker_frames *frames)
 {
-    return process->awaited && awaited_count == 1 && !process->slow && !process->freed &&
-           !process->up_ended && !process->down_closed &&
-           uv_stream_get_write_queue_size((const uv_stream_t *)&process->down) == 0;
+    return frames->awaited && awaited_count == 1 && !frames->slow && !frames->stopped &&
+           !frames->up_ended && !frames->down_closed &&
+           uv_stream_get_write_queue_size((const uv_stream_t *)&frames->down) == 0;
 }
 
 /*
@@ -156,53 +177,53 @@ static bool may_wait_directly(const struct worker_process *process)
  */
 static void wait_directly(uv_prepare_t *prepare)
 {
-    struct worker_process *process = prepare->data;
+    struct worker_frames *frames =
+        (struct worker_frames *)((char *)prepare - offsetof(struct worker_frames, before_poll));
 
-    if (!may_wait_directly(process) || !direct_read_begin())
+    if (!may_wait_directly(frames) || !direct_read_begin())
         return;
-    (void)uv_poll_stop(&process->up);
-    while (may_wait_directly(process) && !direct_read_due())
-        process->slow = !read_up(process, direct_read);
+    (void)uv_poll_stop(&frames->up);
+    while (may_wait_directly(frames) && !direct_read_due())
+        frames->slow = !read_up(frames, direct_read);
     /* Cannot fail: it was started before. */
-    if (!process->up_ended && !process->freed)
-        (void)uv_poll_start(&process->up, UV_READABLE, up_readable);
+    if (!frames->up_ended && !frames->stopped)
+        (void)uv_poll_start(&frames->up, UV_READABLE, up_readable);
 }
 
 /* libuv would have the descriptor not block; with one reader, and reading once when there
  * is something, blocking is the same to the loop. */
-int worker_frames_open_up(struct worker_process *process, uv_loop_t *loop, int fd)
+int worker_frames_open_up(struct worker_frames *frames, uv_loop_t *loop, int fd, void *data,
+                          int *opened)
 {
-    int result = uv_poll_init(loop, &process->up, fd);
+    int result = uv_poll_init(loop, &frames->up, fd);
 
     if (result != 0)
         return result;
-    process->up.data = process;
-    process->handles_open++;
-    process->up_fd = fd;
+    frames->up.data = data;
+    (*opened)++;
+    frames->up_fd = fd;
     if (fcntl(fd, F_SETFL, 0) != 0)
         return uv_translate_sys_error(errno);
-    (void)uv_prepare_init(loop, &process->before_poll); /* cannot fail in any libuv 1 */
-    process->before_poll.data = process;
-    process->handles_open++;
-    uv_unref((uv_handle_t *)&process->before_poll);
-    return uv_prepare_start(&process->before_poll, wait_directly);
+    (void)uv_prepare_init(loop, &frames->before_poll); /* cannot fail in any libuv 1 */
+    frames->before_poll.data = data;
+    (*opened)++;
+    uv_unref((uv_handle_t *)&frames->before_poll);
+    return uv_prepare_start(&frames->before_poll, wait_directly);
 }
 
-int worker_frames_start(struct worker_process *process)
+int worker_frames_start(struct worker_frames *frames)
 {
-    return uv_poll_start(&process->up, UV_READABLE, up_readable);
+    return uv_poll_start(&frames->up, UV_READABLE, up_readable);
 }
 
-void worker_frames_finish(struct worker_process *process)
+void worker_frames_finish(struct worker_frames *frames)
 {
     int waiting = 0;
 
-    while (!process->up_ended && ioctl(process->up_fd, FIONREAD, &waiting) == 0 && waiting > 0)
-        (void)read_up(process, read);
-    if (process->up_ended)
-        worker_process_tell_when_gone(process);
-    else
-        up_closed(process);
+    while (!frames->up_ended && ioctl(frames->up_fd, FIONREAD, &waiting) == 0 && waiting > 0)
+        (void)read_up(frames, read);
+    if (!frames->up_ended)
+        up_closed(frames);
 }
 
 /* ---- frames down ---- */
@@ -220,7 +241,7 @@ static void rest_written(uv_write_t *request, int status)
     free(request->data);
 }
 
-static int send_rest(struct worker_process *process, const uv_buf_t *pieces, unsigned count,
+static int send_rest(struct worker_frames *frames, const uv_buf_t *pieces, unsigned count,
                      size_t left, struct error *error)
 {
     struct rest *rest = malloc(sizeof *rest + left);
@@ -235,7 +256,7 @@ static int send_rest(struct worker_process *process, const uv_buf_t *pieces, uns
     }
     rest->request.data = rest;
     buffer = uv_buf_init(rest->bytes, (unsigned)length);
-    if (uv_write(&rest->request, (uv_stream_t *)&process->down, &buffer, 1, rest_written) != 0)
+    if (uv_write(&rest->request, (uv_stream_t *)&frames->down, &buffer, 1, rest_written) != 0)
         free(rest);
     return 0;
 }
@@ -257,25 +278,25 @@ static void skip_written(uv_buf_t **pieces, unsigned *count, size_t written)
 /* Whether the pipe takes more, after a while at most. Not to be waited for while others
  * are, nor when it is full because nobody reads; and what the loop has to write before that
  * is written by nobody else. */
-static bool wait_for_room(const struct worker_process *process, int fd)
+static bool wait_for_room(const struct worker_frames *frames, int fd)
 {
     struct pollfd pipe = {.fd = fd, .events = POLLOUT};
 
-    if (uv_stream_get_write_queue_size((const uv_stream_t *)&process->down) > 0)
+    if (uv_stream_get_write_queue_size((const uv_stream_t *)&frames->down) > 0)
         return false;
-    return process->awaited && awaited_count == 1 && poll(&pipe, 1, WRITE_PATIENCE_MS) == 1;
+    return frames->awaited && awaited_count == 1 && poll(&pipe, 1, WRITE_PATIENCE_MS) == 1;
 }
 
 /* Writes as much as the pipe takes; *left is what remains. */
-static void write_pieces(struct worker_process *process, uv_buf_t **pieces, unsigned *count,
+static void write_pieces(struct worker_frames *frames, uv_buf_t **pieces, unsigned *count,
                          size_t *left)
 {
     uv_os_fd_t fd = -1;
 
-    (void)uv_fileno((uv_handle_t *)&process->down, &fd); /* cannot fail: it is open */
-    enlarge_pipe(fd, *left, &process->down_large);
+    (void)uv_fileno((uv_handle_t *)&frames->down, &fd); /* cannot fail: it is open */
+    enlarge_pipe(fd, *left, &frames->down_large);
     for (;;) {
-        int written = uv_try_write((uv_stream_t *)&process->down, *pieces, *count);
+        int written = uv_try_write((uv_stream_t *)&frames->down, *pieces, *count);
 
         if (written < 0 && written != UV_EAGAIN)
             *left = 0; /* the worker has gone, of which gone() tells */
@@ -284,13 +305,13 @@ static void write_pieces(struct worker_process *process, uv_buf_t **pieces, unsi
             if (*left > 0)
                 skip_written(pieces, count, (size_t)written);
         }
-        if (*left == 0 || !wait_for_room(process, fd))
+        if (*left == 0 || !wait_for_room(frames, fd))
             return;
     }
 }
 
-int worker_process_send(struct worker_process *process, const struct iovec *parts, int count,
-                        struct stamp *sent, struct error *error)
+int worker_frames_send(struct worker_frames *frames, const struct iovec *parts, int count,
+                       struct stamp *sent, struct error *error)
 {
     struct netstring_frame frame;
     uv_buf_t buffers[NETSTRING_PARTS_MAX + 2], *pieces = buffers;
@@ -302,10 +323,10 @@ int worker_process_send(struct worker_process *process, const struct iovec *part
     piece_count = (unsigned)frame.count;
     for (int i = 0; i < frame.count; i++)
         buffers[i] = uv_buf_init(frame.pieces[i].iov_base, (unsigned)frame.pieces[i].iov_len);
-    *sent = process->sent = stamp_now();
-    if (process->down_closed)
+    *sent = frames->sent = stamp_now();
+    if (frames->down_closed)
         return 0;
-    set_awaited(process, !process->up_ended && !process->garbled);
-    write_pieces(process, &pieces, &piece_count, &left);
-    return left == 0 ? 0 : send_rest(process, pieces, piece_count, left, error);
+    set_awaited(frames, !frames->up_ended && !frames->garbled);
+    write_pieces(frames, &pieces, &piece_count, &left);
+    return left == 0 ? 0 : send_rest(frames, pieces, piece_count, left, error);
 }

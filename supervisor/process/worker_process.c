@@ -12,12 +12,27 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "supervisor/process/child_process.h"
 #include "supervisor/process/guest.h"
-#include "supervisor/process/worker_process_parts.h"
+#include "supervisor/process/worker_frames.h"
+#include "supervisor/process/worker_stderr.h"
 
 enum {
     FRAMES_DOWN_FD = 3,
     FRAMES_UP_FD = 4,
+};
+
+struct worker_process {
+    struct worker_process *next, **link; /* among those that run */
+    struct worker_listener listener;
+    struct child_process child;
+    struct worker_frames frames;
+    struct worker_stderr printed;
+    uv_pipe_t stderr_pipe;
+    int save_fd; /* behind WORKER_SAVE_PLACE */
+    int handles_open;
+    bool reaped, up_ended, stderr_ended, freed;
+    int exit_status, signal_number;
 };
 
 /* Those of this thread whose process runs. */
@@ -46,34 +61,24 @@ void worker_process_place_all(const cpu_set_t *set)
         (void)sched_setaffinity(process->child.pid, sizeof *set, set);
 }
 
+/* Tells the owner when nothing more can come. */
+static void tell_when_gone(struct worker_process *process)
+{
+    if (process->reaped && process->up_ended && process->stderr_ended)
+        process->listener.gone(process->listener.context, process->exit_status,
+                               process->signal_number);
+}
+
 /* ---- what it prints ---- */
 
-static void end_line(struct worker_process *process)
+static void end_stderr(struct worker_process *process)
 {
-    process->line[process->line_length] = '\0';
-    if (process->line_length > 0)
-        process->listener.words(process->listener.context, process->line);
-    process->line_length = 0;
+    worker_stderr_end(&process->printed, stamp_now().mono);
+    uv_read_stop((uv_stream_t *)&process->stderr_pipe);
+    process->stderr_ended = true;
 }
 
-static void take_words(struct worker_process *process, const char *bytes, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        if (bytes[i] == '\n' || process->line_length == sizeof process->line - 1)
-            end_line(process);
-        if (bytes[i] != '\n' && bytes[i] != '\0')
-            process->line[process->line_length++] = bytes[i];
-    }
-}
-
-static void words_end(struct worker_process *process)
-{
-    end_line(process);
-    uv_read_stop((uv_stream_t *)&process->words);
-    process->words_ended = true;
-}
-
-static void allocate_words(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+static void allocate_stderr(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     static char bytes[4096]; /* used up within the read that follows */
 
@@ -82,44 +87,79 @@ static void allocate_words(uv_handle_t *handle, size_t suggested, uv_buf_t *buff
     *buffer = uv_buf_init(bytes, sizeof bytes);
 }
 
-static void words_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
+static void stderr_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
 {
     struct worker_process *process = stream->data;
 
     if (length >= 0) {
-        take_words(process, buffer->base, (size_t)length);
+        worker_stderr_feed(&process->printed, buffer->base, (size_t)length, stamp_now().mono);
         return;
     }
-    words_end(process);
-    worker_process_tell_when_gone(process);
+    end_stderr(process);
+    tell_when_gone(process);
 }
 
-void worker_process_read_words(struct worker_process *process)
+/* At most what the pipe can hold: a worker that prints without end does not hold this up. */
+void worker_process_read_stderr(struct worker_process *process)
 {
-    char bytes[1024];
+    enum { PIPE_SIZE = 64 * 1024 };
+    const int64_t now = stamp_now().mono;
+    size_t total = 0;
+    char bytes[4096];
     ssize_t length;
     uv_os_fd_t fd;
 
-    if (process->words_ended || uv_fileno((uv_handle_t *)&process->words, &fd) != 0)
+    if (process->stderr_ended || uv_fileno((uv_handle_t *)&process->stderr_pipe, &fd) != 0)
         return;
     /* The descriptor does not block; the end of file is left to the loop, which
      * meets it again. */
-    while ((length = read(fd, bytes, sizeof bytes)) > 0 || (length < 0 && errno == EINTR))
-        take_words(process, bytes, length > 0 ? (size_t)length : 0);
+    while (total < PIPE_SIZE &&
+           ((length = read(fd, bytes, sizeof bytes)) > 0 || (length < 0 && errno == EINTR))) {
+        if (length > 0) {
+            worker_stderr_feed(&process->printed, bytes, (size_t)length, now);
+            total += (size_t)length;
+        }
+    }
+}
+
+/* ---- its frames ---- */
+
+static void on_frame(void *context, struct iovec frame, struct stamp come)
+{
+    struct worker_process *process = context;
+
+    process->listener.frame(process->listener.context, frame, come);
+}
+
+static void on_bad_frame(void *context, const struct error *error)
+{
+    struct worker_process *process = context;
+
+    process->listener.bad_frame(process->listener.context, error);
+}
+
+/* A worker that closed its pipe has nothing more to say: if it is not ending by
+ * itself, it is made to. */
+static void on_frames_ended(void *context)
+{
+    struct worker_process *process = context;
+
+    process->up_ended = true;
+    worker_process_kill(process);
+    tell_when_gone(process);
+}
+
+int worker_process_send(struct worker_process *process, const struct iovec *parts, int count,
+                        struct stamp *sent, struct error *error)
+{
+    return worker_frames_send(&process->frames, parts, count, sent, error);
 }
 
 /* ---- the end ---- */
 
-static void handle_closed(uv_handle_t *handle)
+static void free_process(struct worker_process *process)
 {
-    struct worker_process *process = handle->data;
-
-    process->handles_open--;
-    if (process->handles_open > 0 || !process->freed)
-        return;
-    netstring_decoder_free(&process->decoder);
-    if (process->up_fd >= 0)
-        close(process->up_fd);
+    worker_frames_free(&process->frames);
     if (process->save_fd >= 0)
         close(process->save_fd);
     if (process->child.pidfd >= 0)
@@ -127,22 +167,28 @@ static void handle_closed(uv_handle_t *handle)
     free(process);
 }
 
-static void close_handle(void *handle)
+static void handle_closed(uv_handle_t *handle)
 {
-    if (!uv_is_closing(handle))
-        uv_close(handle, handle_closed);
+    struct worker_process *process = handle->data;
+
+    process->handles_open--;
+    if (process->handles_open == 0 && process->freed)
+        free_process(process);
 }
 
-void worker_process_tell_when_gone(struct worker_process *process)
+/* Those that were never opened have no `data`. */
+static void close_handle(void *handle)
 {
-    if (process->reaped && process->up_ended && process->words_ended)
-        process->listener.gone(process->listener.context, process->exit_status,
-                               process->signal_number);
+    const uv_handle_t *known = handle;
+
+    if (known->data != NULL && !uv_is_closing(handle))
+        uv_close(handle, handle_closed);
 }
 
 static void process_ended(struct child_process *child, int exit_status, int signal_number)
 {
     struct worker_process *process = child->end.data;
+    const bool frames_ended = process->up_ended;
 
     process->reaped = true;
     unlist_running(process);
@@ -150,9 +196,12 @@ static void process_ended(struct child_process *child, int exit_status, int sign
     process->signal_number = signal_number;
     /* Nor do its children stay, whatever they hold. ESRCH: it had none. */
     (void)kill(-child->pid, SIGKILL);
-    worker_process_read_words(process);
-    words_end(process);
-    worker_frames_finish(process);
+    worker_process_read_stderr(process);
+    end_stderr(process);
+    if (frames_ended)
+        tell_when_gone(process);
+    else
+        worker_frames_finish(&process->frames);
 }
 
 void worker_process_kill(struct worker_process *process)
@@ -165,18 +214,18 @@ void worker_process_kill(struct worker_process *process)
 
 void worker_process_hang_up(struct worker_process *process)
 {
-    process->down_closed = true;
-    close_handle(&process->down);
+    worker_frames_hang_up(&process->frames);
+    close_handle(&process->frames.down);
 }
 
 void worker_process_free(struct worker_process *process)
 {
     process->freed = true;
-    worker_frames_forget(process);
-    close_handle(&process->down);
-    close_handle(&process->up);
-    close_handle(&process->before_poll);
-    close_handle(&process->words);
+    worker_frames_stop(&process->frames);
+    close_handle(&process->frames.down);
+    close_handle(&process->frames.up);
+    close_handle(&process->frames.before_poll);
+    close_handle(&process->stderr_pipe);
     close_handle(&process->child.end);
 }
 
@@ -249,6 +298,7 @@ static int spawn(struct worker_process *process, uv_loop_t *loop,
         .environment = (char *const *)launch->environment,
         .fds = fds,
         .fd_count = WORKER_SAVE_FD + 1,
+        .folder = "/",
     };
 
     if (spawn_fixed_layout(process, loop, &child, error) != 0)
@@ -260,18 +310,19 @@ static int spawn(struct worker_process *process, uv_loop_t *loop,
 
 /* Gives our ends to the loop. An end that a handle took over becomes -1. */
 static int open_handles(struct worker_process *process, uv_loop_t *loop, int *down, int *up,
-                        int *words, struct error *error)
+                        int *printed, struct error *error)
 {
-    int result = init_pipe(process, loop, &process->down, *down);
+    int result = init_pipe(process, loop, &process->frames.down, *down);
 
     if (result == 0) {
         *down = -1;
-        result = init_pipe(process, loop, &process->words, *words);
+        result = init_pipe(process, loop, &process->stderr_pipe, *printed);
     }
     if (result == 0) {
-        *words = -1;
-        result = worker_frames_open_up(process, loop, *up);
-        *up = process->up_fd >= 0 ? -1 : *up;
+        *printed = -1;
+        result =
+            worker_frames_open_up(&process->frames, loop, *up, process, &process->handles_open);
+        *up = process->frames.up_fd >= 0 ? -1 : *up;
     }
     if (result == 0)
         return 0;
@@ -323,10 +374,10 @@ int worker_process_saved(struct worker_process *process, struct error *error)
 
 static int start_reading(struct worker_process *process, struct error *error)
 {
-    int result = worker_frames_start(process);
+    int result = worker_frames_start(&process->frames);
 
     if (result == 0)
-        result = uv_read_start((uv_stream_t *)&process->words, allocate_words, words_read);
+        result = uv_read_start((uv_stream_t *)&process->stderr_pipe, allocate_stderr, stderr_read);
     if (result != 0)
         return error_set(error, ERROR_SYSTEM, "cannot read from a worker: %s", uv_strerror(result));
     return 0;
@@ -336,48 +387,52 @@ static int start_reading(struct worker_process *process, struct error *error)
  * is not told. */
 static void abandon(struct worker_process *process)
 {
-    uv_handle_t *const handles[] = {
-        (uv_handle_t *)&process->down,        (uv_handle_t *)&process->up,
-        (uv_handle_t *)&process->before_poll, (uv_handle_t *)&process->words,
-        (uv_handle_t *)&process->child.end,
-    };
-
     worker_process_kill(process);
     if (!process->reaped)
         unlist_running(process);
-    process->freed = true;
-    if (process->handles_open == 0) {
-        if (process->save_fd >= 0)
-            close(process->save_fd);
-        free(process);
-    } else {
-        for (size_t i = 0; i < sizeof handles / sizeof handles[0]; i++)
-            if (handles[i]->data == process)
-                close_handle(handles[i]);
-    }
+    if (process->handles_open == 0)
+        free_process(process);
+    else
+        worker_process_free(process);
+}
+
+static struct worker_process *new_process(const struct worker_launch *launch,
+                                          const struct worker_listener *listener)
+{
+    struct worker_process *process = calloc(1, sizeof *process);
+    const struct worker_frames_listener frames = {
+        .context = process,
+        .frame = on_frame,
+        .bad_frame = on_bad_frame,
+        .ended = on_frames_ended,
+    };
+
+    if (process == NULL)
+        return NULL;
+    process->listener = *listener;
+    process->reaped = true; /* until there is one to reap */
+    process->child.pidfd = process->save_fd = -1;
+    worker_frames_init(&process->frames, launch->frame_cap, launch->by_turns, &frames);
+    worker_stderr_init(&process->printed, listener->stderr_line, listener->context);
+    return process;
 }
 
 struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker_launch *launch,
                                             const struct worker_listener *listener,
                                             struct error *error)
 {
-    struct worker_process *process = calloc(1, sizeof *process);
-    int down[2] = {-1, -1}, up[2] = {-1, -1}, words[2] = {-1, -1};
+    struct worker_process *process = new_process(launch, listener);
+    int down[2] = {-1, -1}, up[2] = {-1, -1}, printed[2] = {-1, -1};
     bool started = false;
 
     if (process == NULL) {
         error_memory(error, "a worker");
         return NULL;
     }
-    process->listener = *listener;
-    process->reaped = true; /* until there is one to reap */
-    process->up_fd = process->child.pidfd = process->save_fd = -1;
-    process->by_turns = launch->by_turns;
-    netstring_decoder_init(&process->decoder, launch->frame_cap);
     if (open_save_file(process, error) == 0 && open_pipe(down, error) == 0 &&
-        open_pipe(up, error) == 0 && open_pipe(words, error) == 0 &&
-        open_handles(process, loop, &down[1], &up[0], &words[0], error) == 0 &&
-        spawn(process, loop, launch, (int[]){down[0], up[1], words[1]}, error) == 0) {
+        open_pipe(up, error) == 0 && open_pipe(printed, error) == 0 &&
+        open_handles(process, loop, &down[1], &up[0], &printed[0], error) == 0 &&
+        spawn(process, loop, launch, (int[]){down[0], up[1], printed[1]}, error) == 0) {
         process->reaped = false;
         list_running(process);
         started = limit_memory(process, launch->memory_limit, error) == 0 &&
@@ -386,7 +441,7 @@ struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker
     for (int end = 0; end < 2; end++) {
         close_fd(down[end]);
         close_fd(up[end]);
-        close_fd(words[end]);
+        close_fd(printed[end]);
     }
     if (started)
         return process;

@@ -13,7 +13,7 @@
 
 /*
  * One worker's process and its three pipes on the loop: frames down, frames up,
- * and the words that it prints. Knows nothing of vats.
+ * and the lines that it prints. Knows nothing of vats.
  */
 struct worker_process;
 
@@ -44,8 +44,9 @@ struct worker_listener {
     void (*frame)(void *context, struct iovec frame, struct stamp come);
     /* What came is no frame; nothing more is read. */
     void (*bad_frame)(void *context, const struct error *error);
-    /* A line, or the piece of a long one, from its stdout or stderr. */
-    void (*words)(void *context, const char *line);
+    /* A line, or the piece of a long one, from its stdout or stderr; see worker_stderr.h for
+     * what is left out. */
+    void (*stderr_line)(void *context, const char *line);
     /*
      * The process is reaped and its pipes are read to the end: the last call.
      * signal_number is 0 when it exited by itself.
@@ -74,8 +75,8 @@ int worker_process_send(struct worker_process *process, const struct iovec *part
  * allowed. */
 void worker_process_place_all(const cpu_set_t *set);
 
-/* Gives to words() what has been printed up to now. */
-void worker_process_read_words(struct worker_process *process);
+/* Gives to stderr_line() what has been printed up to now. */
+void worker_process_read_stderr(struct worker_process *process);
 
 /*
  * The file behind WORKER_SAVE_PLACE, emptied, before the worker is asked for a snapshot; and to be

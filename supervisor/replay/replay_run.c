@@ -263,6 +263,11 @@ static int open_all(struct replay_run *run, struct error *error)
         return error_set(error, ERROR_SYSTEM, "cannot start the event loop: %s",
                          uv_strerror(status));
     run->has_loop = true;
+    run->runtime.warm = (struct warm_starts){
+        .loop = &run->loop,
+        .launcher = &run->launcher,
+        .timeout_ms = options->timeout_ms,
+    };
     run->context.host = (struct replay_host){
         .loop = &run->loop,
         .launcher = &run->launcher,

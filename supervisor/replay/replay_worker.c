@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/replay/replay_worker.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include "proto/command.h"
 #include "proto/vat_message.h"
 #include "slog/model/describe.h"
 #include "supervisor/process/worker_exit.h"
+#include "supervisor/runtime/heap_file.h"
 #include "supervisor/runtime/warm_start.h"
+
+enum { ENDED_SIZE = 1024 };
 
 /* ---- frames ---- */
 
@@ -47,7 +46,7 @@ char replay_worker_command(const struct session_news *news)
 void replay_worker_put_end(const struct replay_worker *worker, const struct session_news *news,
                            struct buf *words)
 {
-    const char *said = worker_exit_reason(news->exit_status);
+    char ended[ENDED_SIZE];
 
     if (news->event == SESSION_TIMEOUT)
         buf_printf(words, "it took longer than %g s", (double)worker->limit_ms / 1000);
@@ -55,14 +54,11 @@ void replay_worker_put_end(const struct replay_worker *worker, const struct sess
         buf_append_string(words, news->words);
     else if (news->event == SESSION_FRAME)
         buf_append_string(words, "its worker sent a frame out of turn");
-    else if (news->signal_number != 0)
-        buf_printf(words, "its worker was killed by signal %d (%s)", news->signal_number,
-                   strsignal(news->signal_number));
-    else if (said != NULL)
-        buf_append_string(words, said);
-    else
-        buf_printf(words, "its worker ended with exit status %d%s%s", news->exit_status,
-                   news->words[0] != '\0' ? ": " : "", news->words);
+    else {
+        (void)worker_exit_describe(news->exit_status, news->signal_number, news->words, ended,
+                                   sizeof ended);
+        buf_append_string(words, ended);
+    }
 }
 
 /* The answer to a console call or a test's log line; NULL for another request. */
@@ -168,24 +164,10 @@ static int set_bundle(struct replay_worker *worker, const struct replay_owner *o
     return 0;
 }
 
-int replay_worker_evaluate(struct replay_worker *worker, const struct replay_owner *owner,
-                           struct error *error)
-{
-    if (open_session(worker, owner, -1, error) != 0)
-        return -1;
-    for (int i = 0; i < worker->runtime.program_count; i++)
-        if (do_command(worker, owner, COMMAND_EVALUATE, worker->runtime.programs[i],
-                       "evaluate its runtime", error) != 0)
-            return -1;
-    return 0;
-}
-
 static int start_warm(struct replay_worker *worker, const struct replay_owner *owner,
                       struct error *error)
 {
-    const struct replay_host *host = worker->host;
-    int fd = warm_start_open(host->warm, host->launcher, host->timeout_ms, NULL, &worker->runtime,
-                             error);
+    int fd = warm_start_wait(worker->host->warm, &worker->runtime, error);
     int result;
 
     if (fd < 0)
@@ -198,10 +180,7 @@ static int start_warm(struct replay_worker *worker, const struct replay_owner *o
 int replay_worker_start(struct replay_worker *worker, const struct replay_owner *owner,
                         struct error *error)
 {
-    if ((worker->host->warm != NULL ? start_warm : replay_worker_evaluate)(worker, owner, error) !=
-        0)
-        return -1;
-    return set_bundle(worker, owner, error);
+    return start_warm(worker, owner, error) == 0 ? set_bundle(worker, owner, error) : -1;
 }
 
 int replay_worker_restore(struct replay_worker *worker, const struct replay_owner *owner,
@@ -211,16 +190,6 @@ int replay_worker_restore(struct replay_worker *worker, const struct replay_owne
         return -1;
     return do_command(worker, owner, COMMAND_READY, (struct iovec){0}, "start from a snapshot",
                       error);
-}
-
-static int copy_snapshot(int to, int from, struct error *error)
-{
-    ssize_t copied;
-
-    do
-        copied = sendfile(to, from, NULL, INT_MAX);
-    while (copied > 0 || (copied < 0 && errno == EINTR));
-    return copied == 0 ? 0 : error_system(error, errno, "cannot keep a snapshot");
 }
 
 int replay_worker_save(struct replay_worker *worker, const struct replay_owner *owner,
@@ -234,7 +203,7 @@ int replay_worker_save(struct replay_worker *worker, const struct replay_owner *
                    "write a snapshot", error) != 0)
         return -1;
     saved = session_saved(worker->session, error);
-    return saved < 0 ? -1 : copy_snapshot(snapshot_fd, saved, error);
+    return saved < 0 ? -1 : heap_file_copy(snapshot_fd, saved, error);
 }
 
 void replay_worker_end(struct replay_worker *worker)

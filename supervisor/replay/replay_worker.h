@@ -19,7 +19,7 @@ struct replay_host {
     uv_loop_t *loop;
     const struct launcher *launcher;
     struct vat_runtimes *runtimes;
-    struct warm_starts *warm; /* that workers start from; NULL: they evaluate their runtime */
+    struct warm_starts *warm; /* that fresh workers start from */
     uint64_t timeout_ms;      /* for each answer of a worker; 0: none */
 };
 
@@ -38,11 +38,7 @@ struct replay_owner {
     const struct buf *bundle; /* JSON; terminated */
 };
 
-/* A fresh one with its runtime, and without a bundle. */
-int replay_worker_evaluate(struct replay_worker *worker, const struct replay_owner *owner,
-                           struct error *error);
-
-/* A fresh one, with its runtime and the vat's bundle. */
+/* A fresh one, from its runtime's warm snapshot, with the vat's bundle. */
 int replay_worker_start(struct replay_worker *worker, const struct replay_owner *owner,
                         struct error *error);
 
@@ -50,7 +46,7 @@ int replay_worker_start(struct replay_worker *worker, const struct replay_owner 
 int replay_worker_restore(struct replay_worker *worker, const struct replay_owner *owner,
                           int snapshot_fd, struct error *error);
 
-/* Writes a snapshot into an empty file, which only has to be open here. The worker goes on. */
+/* Writes a snapshot into an empty file. The worker goes on. */
 int replay_worker_save(struct replay_worker *worker, const struct replay_owner *owner,
                        int snapshot_fd, struct error *error);
 

@@ -2,20 +2,19 @@
 #include "supervisor/runtime/warm_start.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
-#include <uv.h>
 
-#include "supervisor/process/fingerprint.h"
-#include "supervisor/replay/replay_worker.h"
+#include "supervisor/runtime/heap_file.h"
+#include "supervisor/runtime/runtime_worker.h"
 
-enum { NAME_SIZE = sizeof "warm-" + FINGERPRINT_HEX_SIZE, FD_PATH_SIZE = 48, LIMIT_MS = 300000 };
+enum { LIMIT_MS = 300000 };
+
+/* ---- in the store ---- */
 
 /* "warm-" and the hash of all that the snapshot depends on. */
-static int make_name(char name[NAME_SIZE], const struct launcher *launcher,
+static int make_name(char name[WARM_START_NAME_SIZE], const struct launcher *launcher,
                      const struct vat_runtime *runtime, struct error *error)
 {
     struct iovec parts[VAT_RUNTIME_PROGRAMS_MAX + 1];
@@ -27,112 +26,176 @@ static int make_name(char name[NAME_SIZE], const struct launcher *launcher,
     parts[runtime->program_count] = (struct iovec){worker, strlen(worker)};
     if (fingerprint_hash_parts(parts, runtime->program_count + 1, all, error) != 0)
         return -1;
-    snprintf(name, NAME_SIZE, "warm-%s", all);
+    snprintf(name, WARM_START_NAME_SIZE, "warm-%s", all);
     return 0;
 }
 
-static int evaluate_and_save(struct replay_worker *worker, int fd, struct error *error)
+static int read_stored(const struct warm_start *start, bool *found, struct error *error)
 {
-    static const struct buf no_bundle = {0};
-    const struct replay_owner owner = {.id = "", .name = "", .bundle = &no_bundle};
-    int result = replay_worker_evaluate(worker, &owner, error);
+    struct store *store = start->starts->store;
+    struct store_snapshot snapshot;
 
-    if (result == 0)
-        result = replay_worker_save(worker, &owner, fd, error);
-    replay_worker_end(worker);
+    if (store_snapshot_named(store, start->name, &snapshot, found, error) != 0)
+        return -1;
+    return *found ? store_snapshot_read(store, snapshot.hash, start->new_fd, error) : 0;
+}
+
+/* ---- making one ---- */
+
+static void keep_new(struct warm_start *start)
+{
+    start->fd_plus_1 = start->new_fd + 1;
+    start->result = WARM_START_READY;
+}
+
+static int drop_new(struct warm_start *start, enum warm_start_result result,
+                    const struct error *error)
+{
+    close(start->new_fd);
+    start->error = *error;
+    start->result = result;
     return result;
 }
 
-static uint64_t limit_of(uint64_t timeout_ms)
+static int put_in_store(const struct warm_start *start, struct error *error)
+{
+    struct store *store = start->starts->store;
+    struct store_snapshot snapshot;
+
+    if (store == NULL)
+        return 0;
+    if (lseek(start->new_fd, 0, SEEK_SET) != 0)
+        return error_system(error, errno, "cannot read a snapshot");
+    return store_snapshot_put_named(store, start->name, start->new_fd, &snapshot, error);
+}
+
+static void on_written(void *context, const struct error *lost)
+{
+    struct warm_start *start = context;
+    struct warm_starts *starts = start->starts;
+    struct error error;
+
+    start->maker = NULL;
+    if (lost != NULL)
+        (void)drop_new(start, WARM_START_LOST, lost);
+    else if (put_in_store(start, &error) != 0)
+        (void)drop_new(start, WARM_START_FAILED, &error);
+    else
+        keep_new(start);
+    if (starts->made != NULL)
+        starts->made(starts->context, start->kind, start->result, &start->error);
+}
+
+static uint64_t making_limit(uint64_t timeout_ms)
 {
     uint64_t limit = launcher_start_limit(timeout_ms);
 
     return limit > 0 && limit < LIMIT_MS ? limit : LIMIT_MS;
 }
 
-/* On a loop of its own: the caller's may be in the middle of a callback. */
-static int make(const struct launcher *launcher, uint64_t timeout_ms,
-                const struct vat_runtime *runtime, int fd, struct error *error)
+static int start_maker(struct warm_start *start, const struct vat_runtime *runtime,
+                       struct error *error)
 {
-    struct launcher native = launcher_native(launcher);
-    uv_loop_t loop;
-    struct replay_host host = {
-        .loop = &loop, .launcher = &native, .timeout_ms = limit_of(timeout_ms)};
-    struct replay_worker worker = {.host = &host, .runtime = *runtime};
-    int result = uv_loop_init(&loop);
+    const struct warm_starts *starts = start->starts;
+    const struct launcher own = vat_runtime_launcher(runtime, starts->launcher);
+    struct launcher native = launcher_native(&own);
+    const struct runtime_worker_options options = {
+        .loop = starts->loop,
+        .launcher = &native,
+        .runtime = runtime,
+        .snapshot_fd = start->new_fd,
+        .timeout_ms = making_limit(starts->timeout_ms),
+        .context = start,
+        .done = on_written,
+    };
 
     native.compute_limit = 0; /* that is one for deliveries */
-    if (result != 0)
-        return error_set(error, ERROR_SYSTEM, "cannot start a loop: %s", uv_strerror(result));
-    result = evaluate_and_save(&worker, fd, error);
-    (void)uv_run(&loop, UV_RUN_DEFAULT);
-    (void)uv_loop_close(&loop); /* nothing is open on it any more */
-    return result == 0 ? 0 : WARM_START_LOST;
+    start->maker = runtime_worker_start(&options, error);
+    return start->maker == NULL ? WARM_START_LOST : WARM_START_MAKING;
 }
 
-static int provide(const struct launcher *launcher, uint64_t timeout_ms, struct store *store,
-                   const struct vat_runtime *runtime, int fd, struct error *error)
+/* ---- which one ---- */
+
+static int find_or_make(struct warm_start *start, const struct vat_runtime *runtime,
+                        struct error *error)
 {
-    int result;
+    const struct warm_starts *starts = start->starts;
+    const struct launcher own = vat_runtime_launcher(runtime, starts->launcher);
+    bool found = false;
 
-    struct store_snapshot snapshot;
-    char name[NAME_SIZE];
-    bool found;
-
-    if (store == NULL)
-        return make(launcher, timeout_ms, runtime, fd, error);
-    if (make_name(name, launcher, runtime, error) != 0 ||
-        store_snapshot_named(store, name, &snapshot, &found, error) != 0)
-        return -1;
-    if (found)
-        return store_snapshot_read(store, snapshot.hash, fd, error);
-    result = make(launcher, timeout_ms, runtime, fd, error);
-    if (result != 0)
-        return result;
-    if (lseek(fd, 0, SEEK_SET) != 0)
-        return error_system(error, errno, "cannot read a snapshot");
-    return store_snapshot_put_named(store, name, fd, &snapshot, error);
+    if (starts->store != NULL && (make_name(start->name, &own, runtime, error) != 0 ||
+                                  read_stored(start, &found, error) != 0))
+        return WARM_START_FAILED;
+    return found ? WARM_START_READY : start_maker(start, runtime, error);
 }
 
-/* Another description of the same file: each reader has its own place in it. */
-static int reopen(int fd, struct error *error)
+static int provide_warm_start(struct warm_start *start, const struct vat_runtime *runtime,
+                              struct error *error)
 {
-    char path[FD_PATH_SIZE];
-    int other;
-
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    other = open(path, O_RDONLY | O_CLOEXEC);
-    if (other < 0)
-        return error_system(error, errno, "cannot open a snapshot");
-    return other;
+    start->new_fd = heap_file_new(error);
+    if (start->new_fd < 0)
+        return WARM_START_FAILED;
+    start->result = find_or_make(start, runtime, error);
+    if (start->result == WARM_START_READY)
+        keep_new(start);
+    else if (start->result != WARM_START_MAKING)
+        return drop_new(start, start->result, error);
+    return start->result;
 }
 
-int warm_start_open(struct warm_starts *starts, const struct launcher *launcher,
-                    uint64_t timeout_ms, struct store *store, const struct vat_runtime *runtime,
+bool warm_starts_are_making(const struct warm_starts *starts)
+{
+    for (int i = 0; i < VAT_RUNTIME_KINDS; i++)
+        if (starts->runtimes[i].maker != NULL)
+            return true;
+    return false;
+}
+
+int warm_start_open(struct warm_starts *starts, const struct vat_runtime *runtime,
                     struct error *error)
 {
-    const struct launcher own = vat_runtime_launcher(runtime, launcher);
-    int *kept = &starts->fds[runtime->kind];
-    int fd, result;
+    struct warm_start *start = &starts->runtimes[runtime->kind];
+    int result = WARM_START_READY;
 
-    if (*kept != 0)
-        return reopen(*kept - 1, error);
-    fd = memfd_create("gaspipe-warm", MFD_CLOEXEC);
-    if (fd < 0)
-        return error_system(error, errno, "cannot make a file for a snapshot");
-    result = provide(&own, timeout_ms, store, runtime, fd, error);
-    if (result != 0) {
-        close(fd);
-        return result;
+    start->starts = starts;
+    start->kind = runtime->kind;
+    if (start->fd_plus_1 == 0 && warm_starts_are_making(starts)) {
+        start->result = start->maker != NULL ? WARM_START_MAKING : WARM_START_READY;
+        return WARM_START_MAKING;
     }
-    *kept = fd + 1;
-    return reopen(fd, error);
+    if (start->fd_plus_1 == 0)
+        result = provide_warm_start(start, runtime, error);
+    return result != WARM_START_READY ? result : heap_file_reopen(start->fd_plus_1 - 1, error);
+}
+
+int warm_start_wait(struct warm_starts *starts, const struct vat_runtime *runtime,
+                    struct error *error)
+{
+    struct warm_start *start = &starts->runtimes[runtime->kind];
+    int result;
+
+    while ((result = warm_start_open(starts, runtime, error)) == WARM_START_MAKING) {
+        while (warm_starts_are_making(starts))
+            (void)uv_run(starts->loop, UV_RUN_ONCE);
+        if (start->result != WARM_START_READY) {
+            *error = start->error;
+            return start->result;
+        }
+    }
+    return result;
+}
+
+void warm_starts_cancel(struct warm_starts *starts)
+{
+    for (int i = 0; i < VAT_RUNTIME_KINDS; i++)
+        if (starts->runtimes[i].maker != NULL)
+            runtime_worker_cancel(starts->runtimes[i].maker);
 }
 
 void warm_starts_free(struct warm_starts *starts)
 {
     for (int i = 0; i < VAT_RUNTIME_KINDS; i++)
-        if (starts->fds[i] != 0)
-            close(starts->fds[i] - 1);
-    *starts = (struct warm_starts){0};
+        if (starts->runtimes[i].fd_plus_1 != 0)
+            close(starts->runtimes[i].fd_plus_1 - 1);
+    memset(starts->runtimes, 0, sizeof starts->runtimes);
 }

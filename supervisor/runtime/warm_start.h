@@ -2,42 +2,89 @@
 #ifndef GASPIPE_SUPERVISOR_WARM_START_H
 #define GASPIPE_SUPERVISOR_WARM_START_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <uv.h>
 
 #include "base/error.h"
 #include "store/store.h"
+#include "supervisor/process/fingerprint.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/runtime/vat_runtime.h"
 
 /*
- * Snapshots of workers that have evaluated a runtime and nothing else, from which
- * vats start: loading one takes a tenth of the time of evaluating.
+ * Warm snapshots: of workers that have evaluated a runtime and nothing else. Vats start from
+ * them, which takes a tenth of the time of evaluating the runtime.
  *
- * A worker writes the same bytes with and without the counter, so one that runs
- * natively is asked for them, in either case.
+ * A worker writes the same bytes with and without the counter, so the snapshot is always
+ * made by one that runs natively.
  */
-struct warm_starts {
-    int fds[VAT_RUNTIME_KINDS]; /* one more than the descriptor; 0: not asked for yet */
+
+struct runtime_worker;
+struct warm_starts;
+
+/* In place of a descriptor. */
+enum warm_start_result {
+    WARM_START_READY = 0,
+    WARM_START_FAILED = -1, /* the system failed; it would fail again */
+    WARM_START_LOST = -2,   /* the worker that was to write it failed; another may not */
+    WARM_START_MAKING = -3, /* it is being written, or waits for another one that is */
 };
 
-/* Both with ERROR_SYSTEM. */
-enum {
-    WARM_START_FAILED = -1,
-    WARM_START_LOST = -2, /* the worker met trouble: it may go better another time */
+enum { WARM_START_NAME_SIZE = sizeof "warm-" + FINGERPRINT_HEX_SIZE };
+
+/* One runtime's; only warm_start.c looks inside. */
+struct warm_start {
+    struct warm_starts *starts;
+    enum vat_runtime_kind kind;
+    int fd_plus_1;                   /* of the snapshot; 0: there is none yet */
+    int new_fd;                      /* while it is being written */
+    char name[WARM_START_NAME_SIZE]; /* in the store */
+    struct runtime_worker *maker;
+    enum warm_start_result result; /* of the last attempt */
+    struct error error;            /* why that failed */
+};
+
+struct warm_starts {
+    uv_loop_t *loop;
+    const struct launcher *launcher;
+    struct store *store; /* that keeps the snapshots, by a hash of runtime and worker; or NULL */
+    /* launcher_start_limit() of it, and five minutes at most, for each step of the making. */
+    uint64_t timeout_ms;
+    void *context;
+    /*
+     * From within the loop, when a snapshot that was being made is READY, LOST or FAILED, with
+     * the error. NULL is allowed.
+     */
+    void (*made)(void *context, enum vat_runtime_kind kind, enum warm_start_result result,
+                 const struct error *error);
+    struct warm_start runtimes[VAT_RUNTIME_KINDS]; /* all zeros at first */
 };
 
 /*
- * A descriptor with this runtime's snapshot, read from its beginning by whom it is
- * given to; the caller's to close. It comes from the store (NULL: there is none), where
- * it is under the hash of runtime and worker, or is made and put there. Negative as above.
- * Its worker may take as long as launcher_start_limit() lets another take, and five
- * minutes at most: nothing else is heard meanwhile.
+ * A new descriptor of this runtime's snapshot, at its beginning; the caller's to close. It comes
+ * from memory or from the store. Where neither has it, a worker that writes it is started and
+ * this is WARM_START_MAKING: made() follows. So it is while another runtime's is being made: one
+ * at a time, so that the store gets them in an order that does not depend on their speed. Then
+ * it is to be asked for again after made(). Else WARM_START_LOST or WARM_START_FAILED with the
+ * error, ERROR_SYSTEM. The runtime's programs stay readable until made().
  */
-int warm_start_open(struct warm_starts *starts, const struct launcher *launcher,
-                    uint64_t timeout_ms, struct store *store, const struct vat_runtime *runtime,
+int warm_start_open(struct warm_starts *starts, const struct vat_runtime *runtime,
                     struct error *error);
 
-/* All zeros may be freed. */
+/*
+ * The same for a caller that has nothing else to do: runs the loop instead of
+ * WARM_START_MAKING. Not from within the loop.
+ */
+int warm_start_wait(struct warm_starts *starts, const struct vat_runtime *runtime,
+                    struct error *error);
+
+/* Ends what is being made: made() follows with WARM_START_LOST. */
+void warm_starts_cancel(struct warm_starts *starts);
+
+bool warm_starts_are_making(const struct warm_starts *starts);
+
+/* Nothing is being made. They may be asked for anew afterwards. All zeros may be freed. */
 void warm_starts_free(struct warm_starts *starts);
 
 #endif

@@ -8,223 +8,264 @@
 
 #include "base/log.h"
 #include "proto/command.h"
+#include "supervisor/process/worker_exit.h"
+#include "supervisor/vats/vat_actions.h"
 
-enum { CLOSING_MS = 2000 }; /* for a worker to end by itself */
+static void take_event(struct vat *vat, const struct vat_input *input);
 
-static struct stamp send_parts(struct vat *vat, const struct iovec *parts, int count)
+/* ---- what its worker and the clock tell, as events ---- */
+
+static void on_vat_frame(void *context, struct iovec bytes, struct stamp come)
 {
-    struct stamp sent = {0};
-    struct error error;
+    struct vat *vat = context;
+    struct vat_frame frame;
+    struct vat_input input = {.frame = &frame};
 
-    if (worker_process_send(vat->process, parts, count, &sent, &error) != 0)
-        warehouse_fail(vat->warehouse, &error);
-    return sent;
+    vat_frame_read(&frame, vat->state, bytes, come, &vat->reason);
+    input.event = frame.event;
+    if (input.event == VAT_EVENT_DONE && vat->state == VAT_SAVING)
+        input.event = vat_keep_snapshot(vat, frame.payload);
+    take_event(vat, &input);
+    vat_frame_free(&frame);
 }
 
-struct stamp vat_send_frame(struct vat *vat, char prefix, struct iovec payload)
+static void on_vat_bad_frame(void *context, const struct error *error)
 {
-    const struct iovec parts[] = {{&prefix, 1}, payload};
+    struct vat *vat = context;
 
-    return send_parts(vat, parts, 2);
+    vat_reason_set(&vat->reason, ERROR_SYSTEM, "its worker's frames are broken: %s", error->text);
+    vat_happen(vat, VAT_EVENT_BAD);
 }
 
-struct stamp vat_send_delivery(struct vat *vat, struct iovec vd)
+/* The last line waits: if the worker ends now, it says why. */
+static void on_vat_stderr(void *context, const char *line)
 {
-    static char head[] = {COMMAND_DELIVER, '[', '"', 'd', 'e', 'l', 'i', 'v', 'e', 'r', '"', ','},
-                tail[] = {']'};
-    const struct iovec parts[] = {{head, sizeof head}, vd, {tail, sizeof tail}};
+    struct vat *vat = context;
 
-    return send_parts(vat, parts, 3);
+    vat_show_stderr(vat);
+    snprintf(vat->stderr_line, sizeof vat->stderr_line, "%s", line);
 }
 
-static void ring_in(struct vat *vat, uint64_t milliseconds);
-
-/*
- * A loop that was held up, by a slow disk or by who reads what it says, rings before it reads:
- * what has come meanwhile is read first, and the worker has once more as long as nobody heard it.
- */
-static void timer_rang(uv_timer_t *timer)
+static void on_vat_gone(void *context, int exit_status, int signal_number)
 {
-    struct vat *vat = timer->data;
+    const struct vat_input input = {
+        .event = VAT_EVENT_GONE,
+        .exit_status = exit_status,
+        .signal_number = signal_number,
+    };
 
-    if (!vat->overdue) {
-        vat->overdue = true;
-        ring_in(vat, uv_now(vat->warehouse->options.loop) - vat->due + 1);
-        return;
-    }
-    vat_set_reason(vat, ERROR_SYSTEM, "it took longer than %g s", (double)vat->limit_ms / 1000);
-    vat_event(vat, VAT_EVENT_TIMEOUT);
+    take_event(context, &input);
 }
 
-static void ring_in(struct vat *vat, uint64_t milliseconds)
+static void on_vat_timeout(void *context)
 {
-    vat->due = uv_now(vat->warehouse->options.loop) + milliseconds;
-    /* Cannot fail: the callback is there. */
-    (void)uv_timer_start(&vat->timer, timer_rang, milliseconds, 0);
+    struct vat *vat = context;
+
+    vat_reason_set(&vat->reason, ERROR_SYSTEM, "it took longer than %g s",
+                   (double)vat->timer.limit_ms / 1000);
+    vat_happen(vat, VAT_EVENT_TIMEOUT);
 }
 
-void vat_start_timer(struct vat *vat, uint64_t milliseconds)
+/* ---- actions of a worker's life ---- */
+
+static enum vat_event start_worker(struct vat *vat, const struct vat_input *input)
 {
-    vat->limit_ms = milliseconds;
-    vat->overdue = false;
-    if (milliseconds == 0)
-        return;
-    /* What was done since the loop looked at the clock, a commit for one, is not the
-     * worker's time. */
-    uv_update_time(vat->warehouse->options.loop);
-    ring_in(vat, milliseconds);
+    const struct worker_listener listener = {
+        .context = vat,
+        .frame = on_vat_frame,
+        .bad_frame = on_vat_bad_frame,
+        .stderr_line = on_vat_stderr,
+        .gone = on_vat_gone,
+    };
+
+    (void)input;
+    return vat_start(vat, &listener);
 }
 
-void vat_stop_timer(struct vat *vat)
+static enum vat_event kill_worker(struct vat *vat, const struct vat_input *input)
 {
-    uv_timer_stop(&vat->timer);
-}
-
-static void kill_worker(struct vat *vat, const struct vat_happening *happening)
-{
-    if (happening->event == VAT_EVENT_FAILED)
-        vat_set_reason(vat, ERROR_SYSTEM, "its worker threw out of a command: %.*s",
-                       (int)happening->payload.iov_len, (const char *)happening->payload.iov_base);
+    if (input->event == VAT_EVENT_FAILED)
+        vat_reason_set(&vat->reason, ERROR_SYSTEM, "its worker threw out of a command: %.*s",
+                       (int)input->frame->payload.iov_len,
+                       (const char *)input->frame->payload.iov_base);
     else
-        vat_set_reason(vat, ERROR_SYSTEM, "its worker spoke out of turn");
-    vat_stop_timer(vat);
+        vat_reason_set(&vat->reason, ERROR_SYSTEM, "its worker spoke out of turn");
+    vat_timer_stop(&vat->timer);
     worker_process_kill(vat->process);
+    return VAT_EVENT_NONE;
 }
 
-void vat_leave(struct vat *vat)
+static enum vat_event hang_up(struct vat *vat, const struct vat_input *input)
 {
-    vat_stop_timer(vat);
-    worker_process_read_words(vat->process);
-    vat_show_words(vat);
-    vat_start_timer(vat, CLOSING_MS);
-    worker_process_hang_up(vat->process);
-}
-
-static void hang_up(struct vat *vat, const struct vat_happening *happening)
-{
-    (void)happening;
+    (void)input;
     vat_leave(vat);
+    return VAT_EVENT_NONE;
 }
 
-static void release(struct vat *vat)
+static enum vat_event reap(struct vat *vat, const struct vat_input *input)
 {
-    vat_stop_timer(vat);
-    worker_process_free(vat->process);
-    vat->process = NULL;
+    char ended[VAT_REASON_SIZE];
+    const enum error_kind blame = worker_exit_describe(input->exit_status, input->signal_number,
+                                                       vat->stderr_line, ended, sizeof ended);
+
+    vat_reason_set(&vat->reason, blame, "%s", ended);
+    vat_release(vat);
+    return VAT_EVENT_NONE;
 }
 
-static void forget(struct vat *vat, const struct vat_happening *happening)
+static enum vat_event lose(struct vat *vat, const struct vat_input *input)
 {
-    (void)happening;
-    release(vat);
-    warehouse_forget(vat);
+    (void)input;
+    vat_release(vat);
+    return VAT_EVENT_NONE;
 }
 
-static void bury(struct vat *vat, const struct vat_happening *happening)
-{
-    vat_set_reason_of_exit(vat, happening->exit_status, happening->signal_number);
-    release(vat);
-}
-
-static void do_nothing(struct vat *vat, const struct vat_happening *happening)
+static enum vat_event do_nothing(struct vat *vat, const struct vat_input *input)
 {
     (void)vat;
-    (void)happening;
+    (void)input;
+    return VAT_EVENT_NONE;
 }
 
-static void forbidden(struct vat *vat, const struct vat_happening *happening)
+static enum vat_event forbidden(struct vat *vat, const struct vat_input *input)
 {
-    log_line("%s: event %d in state %d cannot be", vat->id_text, happening->event, vat->state);
+    log_line("%s: event %d cannot happen now", vat->log.vat_id, input->event);
     abort();
 }
 
-static void act(struct vat *vat, enum vat_action action, const struct vat_happening *happening)
+static enum vat_event act(struct vat *vat, enum vat_action action, const struct vat_input *input)
 {
-    static void (*const actions[VAT_ACTIONS])(struct vat *, const struct vat_happening *) = {
+    static enum vat_event (*const actions[VAT_ACTIONS])(struct vat *, const struct vat_input *) = {
+        [VAT_ACT_FORBIDDEN] = forbidden,
         [VAT_ACT_NOTHING] = do_nothing,
-        [VAT_ACT_START] = vat_start,
-        [VAT_ACT_EVALUATE] = vat_evaluate,
+        [VAT_ACT_PREPARE] = vat_prepare,
+        [VAT_ACT_START] = start_worker,
+        [VAT_ACT_STARTED] = vat_started,
         [VAT_ACT_LOAD] = vat_load,
         [VAT_ACT_ANSWER_LOADING] = vat_answer_loading,
-        [VAT_ACT_LOADED] = vat_loaded,
-        [VAT_ACT_REPLAY] = vat_replay,
+        [VAT_ACT_REPLAY] = vat_catch_up,
         [VAT_ACT_ANSWER_RECORDED] = vat_answer_recorded,
         [VAT_ACT_COMPARE] = vat_compare,
         [VAT_ACT_READY] = vat_ready,
         [VAT_ACT_DELIVER] = vat_deliver,
-        [VAT_ACT_ANSWER] = vat_ask,
+        [VAT_ACT_ANSWER] = vat_answer,
         [VAT_ACT_FINISH] = vat_finish,
         [VAT_ACT_SAVE] = vat_save,
         [VAT_ACT_SAVED] = vat_saved,
         [VAT_ACT_KILL] = kill_worker,
         [VAT_ACT_HANG_UP] = hang_up,
-        [VAT_ACT_BURY] = bury,
-        [VAT_ACT_FORGET] = forget,
-        [VAT_ACT_FORBIDDEN] = forbidden,
+        [VAT_ACT_REAP] = reap,
+        [VAT_ACT_LOSE] = lose,
+        [VAT_ACT_FORGET] = lose,
     };
 
-    actions[action](vat, happening);
+    return actions[action](vat, input);
 }
 
-void vat_happen(struct vat *vat, const struct vat_happening *happening)
+/* Tells the owner what the step came to, when nothing follows. */
+static void tell_owner(struct vat *vat, enum vat_state before, enum vat_action action)
 {
-    const enum vat_state before = vat->state;
-    const struct vat_step step = vat_step(before, happening->event);
+    struct vat_owner *owner = vat->owner;
+    const bool ended = action == VAT_ACT_REAP || action == VAT_ACT_LOSE;
 
-    vat->state = step.next;
-    act(vat, step.action, happening);
-    if (step.action == VAT_ACT_KILL || step.action == VAT_ACT_BURY)
-        warehouse_tell_lost(vat, before);
-    /* Whom that was told to may have wanted another worker already. */
-    if (step.action == VAT_ACT_BURY && vat->state == VAT_AWAY)
-        warehouse_forget(vat);
+    if (ended || action == VAT_ACT_KILL)
+        owner->lost(owner->context, vat, before);
+    /* The owner may have asked for another worker already. */
+    if ((ended && vat->state == VAT_AWAY) || action == VAT_ACT_FORGET)
+        owner->away(owner->context, vat);
     else if (vat->state == VAT_IDLE)
-        warehouse_share_out(vat->warehouse);
+        owner->idle(owner->context, vat);
 }
+
+static void take_event(struct vat *vat, const struct vat_input *input)
+{
+    struct vat_input next = *input;
+
+    while (next.event != VAT_EVENT_NONE) {
+        const enum vat_state before = vat->state;
+        const struct vat_step step = vat_step(before, next.event);
+        enum vat_event follows;
+
+        vat->state = step.next;
+        follows = act(vat, step.action, &next);
+        if (follows == VAT_EVENT_NONE)
+            tell_owner(vat, before, step.action);
+        next = (struct vat_input){.event = follows};
+    }
+}
+
+void vat_happen(struct vat *vat, enum vat_event event)
+{
+    take_event(vat, &(struct vat_input){.event = event});
+}
+
+/* ---- what its owner wants ---- */
 
 void vat_put_away(struct vat *vat)
 {
     vat->vd = NULL;
-    vat->ahead = false;
-    vat_event(vat, VAT_EVENT_PUT_AWAY);
+    vat->speculative = false;
+    vat_happen(vat, VAT_EVENT_PUT_AWAY);
 }
 
-bool vat_is_ahead(const struct vat *vat)
+void vat_kill_for(struct vat *vat, enum error_kind blame, const char *reason)
 {
-    return vat->ahead && (vat->state == VAT_DELIVERING || vat->state == VAT_IDLE);
+    vat_reason_set(&vat->reason, blame, "%s", reason);
+    vat_happen(vat, VAT_EVENT_BAD);
 }
 
-struct vat *vat_new(struct warehouse *warehouse, const struct warehouse_vat *described)
+struct stamp vat_reply(struct vat *vat, struct iovec answer)
+{
+    return vat_send_frame(vat, COMMAND_ANSWER, answer);
+}
+
+bool vat_is_speculative(const struct vat *vat)
+{
+    return vat->speculative && (vat->state == VAT_DELIVERING || vat->state == VAT_IDLE);
+}
+
+void vat_prepare_again(struct vat *vat, enum warm_start_result result, const struct error *error)
+{
+    vat_happen(vat, vat_prepared(vat, result, error));
+}
+
+/* ---- beginning and end ---- */
+
+struct vat *vat_new(struct vat_owner *owner, const struct warehouse_vat *described)
 {
     struct vat *vat = calloc(1, sizeof *vat);
 
     if (vat == NULL)
         return NULL;
-    vat->warehouse = warehouse;
+    vat->owner = owner;
     vat->id = described->id;
     vat->dynamic = described->dynamic;
     vat->incarnation = described->incarnation;
     vat->replay.first_num = described->first_delivery;
     vat->limits = described->limits;
-    snprintf(vat->id_text, sizeof vat->id_text, "v%" PRId64, vat->id);
-    /* Cannot fail in any libuv 1. */
-    (void)uv_timer_init(warehouse->options.loop, &vat->timer);
-    vat->timer.data = vat;
+    vat->heap_fd = -1;
+    vat->log.slog = owner->options->slog;
+    snprintf(vat->log.vat_id, sizeof vat->log.vat_id, "v%" PRId64, vat->id);
+    vat_timer_init(&vat->timer, owner->options->loop, on_vat_timeout, vat);
     vat->name = strdup(described->name);
     vat->bundle_id = strdup(described->bundle_id);
     return vat;
 }
 
-void vat_free(struct vat *vat)
+static void free_vat(uv_handle_t *timer)
 {
+    struct vat *vat = ((struct vat_timer *)timer->data)->context;
     struct error ignored;
 
-    (void)slog_writer_join(NULL, vat->aside, &ignored); /* of a vat that is no more */
+    (void)slog_writer_join(NULL, vat->log.aside, &ignored); /* of a vat that is no more */
     buf_free(&vat->bundle);
-    recorded_delivery_free(&vat->replay.recorded);
-    difference_free(&vat->replay.compare.difference);
-    buf_free(&vat->replay.request);
+    vat_replay_free(&vat->replay);
     free(vat->name);
     free(vat->bundle_id);
     free(vat);
+}
+
+void vat_close(struct vat *vat)
+{
+    uv_close((uv_handle_t *)&vat->timer.handle, free_vat);
 }

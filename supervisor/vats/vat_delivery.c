@@ -1,131 +1,99 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/json/json_value.h"
-#include "proto/command.h"
-#include "supervisor/process/worker_exit.h"
-#include "supervisor/vats/vat.h"
+#include "supervisor/runtime/contract_file.h"
+#include "supervisor/vats/vat_actions.h"
 
-void vat_deliver(struct vat *vat, const struct vat_happening *happening)
+enum vat_event vat_deliver(struct vat *vat, const struct vat_input *input)
 {
-    struct warehouse *warehouse = vat->warehouse;
+    const struct vat_owner *owner = vat->owner;
     struct stamp sent;
 
-    (void)happening;
-    vat_start_timer(vat, warehouse->options.timeout_ms);
+    (void)input;
+    vat_timer_start(&vat->timer, owner->options->timeout_ms);
     sent = vat_send_delivery(vat, (struct iovec){(char *)vat->vd, strlen(vat->vd)});
-    if (!warehouse->failed)
-        warehouse->listener.sent(warehouse->listener.context, vat->id, sent);
+    if (!owner->silent)
+        owner->listener->sent(owner->listener->context, vat->id, sent);
+    return VAT_EVENT_NONE;
 }
 
-/* ---- what it asks ---- */
-
-static void take_request(struct vat *vat, const struct vat_request *request, struct stamp come)
+enum vat_event vat_answer(struct vat *vat, const struct vat_input *input)
 {
-    const struct warehouse_listener *listener = &vat->warehouse->listener;
-    const char *answer = vat->runtime.console_answer;
+    const struct vat_owner *owner = vat->owner;
+    const struct warehouse_listener *listener = owner->listener;
+    const struct vat_request *request = &input->frame->request;
 
     if (request->kind == VAT_REQUEST_SYSCALL) {
-        listener->asked(listener->context, vat->id, request, come);
-        return;
+        listener->asked(listener->context, vat->id, request, input->frame->come);
+        return VAT_EVENT_NONE;
     }
     /* The worker waits: the answer goes first. */
-    vat_send_frame(vat, COMMAND_ANSWER, (struct iovec){(char *)answer, strlen(answer)});
-    if (!vat->warehouse->failed)
-        listener->said(listener->context, vat->id, request, come);
-}
-
-void vat_ask(struct vat *vat, const struct vat_happening *happening)
-{
-    struct vat_request request;
-    struct error error;
-
-    if (vat_request_parse(&request, happening->payload.iov_base, happening->payload.iov_len,
-                          &error) != 0) {
-        vat_kill_for(vat, ERROR_DELIVERY, "%s", error.text);
-        return;
-    }
-    take_request(vat, &request, happening->come);
-    vat_request_free(&request);
+    vat_answer_console(vat);
+    if (!owner->silent)
+        listener->said(listener->context, vat->id, request, input->frame->come);
+    return VAT_EVENT_NONE;
 }
 
 /* ---- how it ends ---- */
 
-static int take_value(struct vat_ending *ending, const json_t *value, struct error *error)
+/* How many lines the source of its contract has; 0: that is not known. */
+static long count_lines(const struct vat *vat)
 {
-    if (value == NULL || json_is_null(value))
-        return 0;
-    if (json_value_write(&ending->text, value) == 0)
-        ending->value = buf_string(&ending->text);
-    return ending->value != NULL ? 0 : error_memory(error, "a reply");
-}
-
-static int take_reply(struct vat_ending *ending, const struct vat_reply *reply, struct error *error)
-{
-    switch (reply->kind) {
-    case VAT_REPLY_OK:
-        return take_value(ending, json_array_get(reply->message, 1), error);
-    case VAT_REPLY_ERROR:
-        json_value_c_string(&ending->text, reply->text.bytes, reply->text.length);
-        ending->problem = buf_string(&ending->text);
-        return ending->problem != NULL ? 0 : error_memory(error, "a reply");
-    default:
-        return error_set(error, ERROR_INPUT, "it answered a delivery with \"dispatchReady\"");
-    }
-}
-
-int vat_ending_read(struct vat_ending *ending, struct iovec payload, struct error *error)
-{
-    struct vat_reply reply;
-    struct iovec result;
-    int taken;
-
-    if (meter_split(payload, &ending->meter, &result, error) != 0)
-        return -1;
-    if (result.iov_len == 0) {
-        ending->problem = worker_unsettled;
-        return 0;
-    }
-    if (vat_reply_parse(&reply, result.iov_base, result.iov_len, error) != 0)
-        return -1;
-    taken = take_reply(ending, &reply, error);
-    vat_reply_free(&reply);
-    return taken;
-}
-
-void vat_ending_free(struct vat_ending *ending)
-{
-    buf_free(&ending->text);
-    meter_free(&ending->meter);
-}
-
-static void tell_answer(struct vat *vat, const struct warehouse_answer *answer)
-{
-    const struct warehouse_listener *listener = &vat->warehouse->listener;
-
-    vat_show_words(vat);
-    vat->vd = NULL;
-    listener->answered(listener->context, vat->id, answer);
-}
-
-void vat_finish(struct vat *vat, const struct vat_happening *happening)
-{
-    struct vat_ending ending = {0};
+    struct buf bundle = {0};
     struct error error;
+    bool found = false;
+    long lines = 0;
 
-    vat_stop_timer(vat);
-    if (vat_ending_read(&ending, happening->payload, &error) != 0) {
-        vat_kill_for(vat, ERROR_SYSTEM, "%s", error.text);
-    } else {
-        struct warehouse_answer answer = {.come = happening->come, .meter = &ending.meter};
+    if (store_bundle_get(vat->owner->options->store, vat->bundle_id, &bundle, &found, &error) ==
+            0 &&
+        found)
+        lines = contract_file_lines(&bundle);
+    buf_free(&bundle);
+    return lines;
+}
 
-        if (ending.problem == ending.text.data && ending.problem != NULL && vat->starts) {
-            vat_place_syntax_error(vat, &ending.text);
-            ending.problem = buf_string(&ending.text);
-        }
-        answer.problem = ending.problem;
-        answer.value = ending.value;
-        tell_answer(vat, &answer);
-    }
-    vat_ending_free(&ending);
+/*
+ * The problem, with the line of a syntax error before it, as "contract.js:LINE: ", where the
+ * worker has printed that: only its stderr has it (worker/xs/engine_xs_platform.c).
+ */
+static const char *place_syntax_error(struct vat *vat, const char *problem, struct buf *placed)
+{
+    static const char mark[] = "gaspipe-worker: line ";
+    long line, lines;
+
+    worker_process_read_stderr(vat->process);
+    if (strncmp(problem, "SyntaxError", strlen("SyntaxError")) != 0 ||
+        strncmp(vat->stderr_line, mark, strlen(mark)) != 0)
+        return problem;
+    line = strtol(vat->stderr_line + strlen(mark), NULL, 10);
+    lines = count_lines(vat);
+    /* What is missing at the end is missed in a line that the runtime appended. */
+    if (lines > 0 && line > lines)
+        line = lines;
+    buf_printf(placed, "contract.js:%ld: SyntaxError%s", line,
+               strchrnul(vat->stderr_line + strlen(mark), ':'));
+    return buf_string(placed) != NULL ? placed->data : problem;
+}
+
+enum vat_event vat_finish(struct vat *vat, const struct vat_input *input)
+{
+    const struct warehouse_listener *listener = vat->owner->listener;
+    struct warehouse_answer answer = {
+        .come = input->frame->come,
+        .problem = input->frame->problem,
+        .value = input->frame->value,
+        .meter = &input->frame->meter,
+    };
+    struct buf placed = {0};
+
+    vat_timer_stop(&vat->timer);
+    if (vat->starts && answer.problem != NULL)
+        answer.problem = place_syntax_error(vat, answer.problem, &placed);
+    vat_show_stderr(vat);
+    vat->vd = NULL;
+    if (!vat->owner->silent)
+        listener->answered(listener->context, vat->id, &answer);
+    buf_free(&placed);
+    return VAT_EVENT_NONE;
 }

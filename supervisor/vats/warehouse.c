@@ -1,37 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/vats/warehouse.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/log.h"
-#include "proto/command.h"
+#include "supervisor/vats/rules/vat_loss.h"
 #include "supervisor/vats/vat.h"
-#include "supervisor/vats/vat_loss.h"
+#include "supervisor/vats/warehouse_room.h"
 
-void warehouse_fail(struct warehouse *warehouse, const struct error *error)
+struct warehouse {
+    struct warehouse_options options;
+    struct warehouse_listener listener;
+    struct vat_owner owner; /* of the vats */
+    struct vat **vats;      /* by number; NULL: not known */
+    size_t vat_count, vat_capacity;
+    uint64_t wants; /* how often a worker was wanted */
+    bool failed, closing, closed;
+};
+
+static void fail_warehouse(void *context, const struct error *error)
 {
+    struct warehouse *warehouse = context;
+
     if (warehouse->failed || warehouse->closing)
         return;
-    warehouse->failed = true;
+    warehouse->failed = warehouse->owner.silent = true;
     warehouse->listener.failed(warehouse->listener.context, error);
 }
 
-static const char *name_of(const struct vat *vat)
+/*
+ * Starts workers for the vats that wait for one, as far as there may be more; for the others,
+ * workers that wait for a delivery are put away. To be called when a vat begins to wait, when
+ * a worker becomes idle and when one is gone.
+ */
+static void share_out(struct warehouse *warehouse)
 {
-    return vat->name[0] != '\0' ? vat->name : vat->id_text;
+    const uint64_t limit = warehouse->options.max_workers;
+    struct vat *vat;
+
+    while (!warehouse->owner.silent &&
+           (vat = warehouse_room_to_start(warehouse->vats, warehouse->vat_count, limit)) != NULL)
+        vat_happen(vat, VAT_EVENT_WANTED);
+    while (!warehouse->owner.silent &&
+           (vat = warehouse_room_to_spare(warehouse->vats, warehouse->vat_count, limit)) != NULL)
+        vat_put_away(vat);
 }
 
 /* ---- vats by number ---- */
 
-static struct vat *find(const struct warehouse *warehouse, int64_t id)
+static struct vat *find_vat(const struct warehouse *warehouse, int64_t id)
 {
     return (uint64_t)id < warehouse->vat_count ? warehouse->vats[id] : NULL;
 }
 
-static int make_room(struct warehouse *warehouse, int64_t id, struct error *error)
+static int reserve_number(struct warehouse *warehouse, int64_t id, struct error *error)
 {
     const size_t needed = (size_t)id + 1;
     struct vat **vats;
@@ -47,54 +71,49 @@ static int make_room(struct warehouse *warehouse, int64_t id, struct error *erro
     return 0;
 }
 
-static void timer_closed(uv_handle_t *handle)
+/* It has no worker. Does nothing the second time: a vat may be removed while its end is told. */
+static void discard_vat(struct warehouse *warehouse, struct vat *vat)
 {
-    vat_free(handle->data);
-}
-
-/* It has no worker. Once: its owner may have had it removed while it was told of its end. */
-static void discard(struct warehouse *warehouse, struct vat *vat)
-{
-    if (find(warehouse, vat->id) != vat)
+    if (find_vat(warehouse, vat->id) != vat)
         return;
     warehouse->vats[vat->id] = NULL;
-    uv_close((uv_handle_t *)&vat->timer, timer_closed);
+    vat_close(vat);
 }
 
 /* Where its last snapshot stands. */
-static int find_saved(struct vat *vat, struct error *error)
+static int find_saved(const struct warehouse *warehouse, struct vat *vat, struct error *error)
 {
     struct store_snapshot snapshot;
     int64_t position;
     bool found;
 
-    if (store_snapshot_last(vat->warehouse->options.store, vat->id, vat->incarnation, &position,
+    if (store_snapshot_last(warehouse->options.store, vat->id, vat->incarnation, &position,
                             &snapshot, &found, error) != 0)
         return -1;
     vat->saved_at = found ? position : -1;
     return 0;
 }
 
-static int add(struct warehouse *warehouse, const struct warehouse_vat *described,
-               struct error *error)
+static int add_vat(struct warehouse *warehouse, const struct warehouse_vat *described,
+                   struct error *error)
 {
     struct vat *vat;
 
-    if (make_room(warehouse, described->id, error) != 0)
+    if (reserve_number(warehouse, described->id, error) != 0)
         return -1;
-    vat = vat_new(warehouse, described);
+    vat = vat_new(&warehouse->owner, described);
     if (vat == NULL)
         return error_memory(error, "a vat");
     warehouse->vats[vat->id] = vat;
     if (vat->name == NULL || vat->bundle_id == NULL)
         error_memory(error, "a vat");
-    else if (find_saved(vat, error) == 0)
+    else if (find_saved(warehouse, vat, error) == 0)
         return 0;
-    discard(warehouse, vat);
+    discard_vat(warehouse, vat);
     return -1;
 }
 
-static int renew(struct vat *vat, const struct warehouse_vat *described, struct error *error)
+static int renew_vat(struct vat *vat, const struct warehouse_vat *described, struct error *error)
 {
     char *bundle_id;
 
@@ -109,55 +128,55 @@ static int renew(struct vat *vat, const struct warehouse_vat *described, struct 
     free(vat->bundle_id);
     vat->bundle_id = bundle_id;
     vat->incarnation = described->incarnation;
-    vat->announced = false;
+    vat->log.created = false;
     vat->wanted = false;
-    vat_event(vat, VAT_EVENT_PUT_AWAY);
+    vat_happen(vat, VAT_EVENT_PUT_AWAY);
     return 0;
 }
 
 int warehouse_provide(struct warehouse *warehouse, const struct warehouse_vat *vat,
                       struct error *error)
 {
-    struct vat *known = find(warehouse, vat->id);
+    struct vat *known = find_vat(warehouse, vat->id);
 
-    return known != NULL ? renew(known, vat, error) : add(warehouse, vat, error);
+    return known != NULL ? renew_vat(known, vat, error) : add_vat(warehouse, vat, error);
 }
 
 /* ---- work for them ---- */
 
-static void want(struct vat *vat)
+static void want_worker(struct warehouse *warehouse, struct vat *vat)
 {
     vat->wanted = true;
-    vat->wanted_at = ++vat->warehouse->wants;
-    warehouse_share_out(vat->warehouse);
+    vat->wanted_at = ++warehouse->wants;
+    share_out(warehouse);
 }
 
 void warehouse_bring(struct warehouse *warehouse, int64_t vat)
 {
-    want(find(warehouse, vat));
+    want_worker(warehouse, find_vat(warehouse, vat));
 }
 
 int warehouse_log_aside(struct warehouse *warehouse, int64_t vat, struct error *error)
 {
     struct slog_writer *slog = warehouse->options.slog;
-    struct vat *known = find(warehouse, vat);
+    struct vat *known = find_vat(warehouse, vat);
 
     if (slog == NULL)
         return 0;
-    known->aside = slog_writer_aside(slog);
-    return known->aside != NULL ? 0 : error_memory(error, "lines of the slogfile");
+    known->log.aside = slog_writer_aside(slog);
+    return known->log.aside != NULL ? 0 : error_memory(error, "lines of the slogfile");
 }
 
 int warehouse_log_join(struct warehouse *warehouse, int64_t vat, struct error *error)
 {
-    struct vat *known = find(warehouse, vat);
-    struct slog_writer *aside = known->aside;
+    struct vat *known = find_vat(warehouse, vat);
+    struct slog_writer *aside = known->log.aside;
 
-    known->aside = NULL;
+    known->log.aside = NULL;
     return slog_writer_join(warehouse->options.slog, aside, error);
 }
 
-static void prepare(struct vat *vat, const char *vd)
+static void hand_over(struct vat *vat, const char *vd)
 {
     static const char start[] = "[\"startVat\"";
 
@@ -167,169 +186,172 @@ static void prepare(struct vat *vat, const char *vd)
 
 void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd)
 {
-    struct vat *vat = find(warehouse, id);
+    struct vat *vat = find_vat(warehouse, id);
 
-    prepare(vat, vd);
+    hand_over(vat, vd);
     if (vat->state == VAT_IDLE) {
         vat->wanted_at = ++warehouse->wants;
-        vat_event(vat, VAT_EVENT_DELIVER);
+        vat_happen(vat, VAT_EVENT_DELIVER);
     } else {
-        want(vat);
+        want_worker(warehouse, vat);
     }
 }
 
 void warehouse_deliver_ahead(struct warehouse *warehouse, int64_t id, const char *vd)
 {
-    struct vat *vat = find(warehouse, id);
+    struct vat *vat = find_vat(warehouse, id);
 
-    prepare(vat, vd);
-    vat->ahead = true;
-    vat_event(vat, VAT_EVENT_DELIVER);
+    hand_over(vat, vd);
+    vat->speculative = true;
+    vat_happen(vat, VAT_EVENT_DELIVER);
 }
 
 bool warehouse_is_ahead(const struct warehouse *warehouse, int64_t id)
 {
-    const struct vat *vat = find(warehouse, id);
+    const struct vat *vat = find_vat(warehouse, id);
 
-    return vat != NULL && vat_is_ahead(vat);
+    return vat != NULL && vat_is_speculative(vat);
 }
 
 void warehouse_catch_up(struct warehouse *warehouse, int64_t id)
 {
-    struct vat *vat = find(warehouse, id);
+    struct vat *vat = find_vat(warehouse, id);
 
-    vat->ahead = false;
+    vat->speculative = false;
     vat->wanted_at = ++warehouse->wants;
 }
 
 void warehouse_take_back(struct warehouse *warehouse, int64_t id)
 {
-    struct vat *vat = find(warehouse, id);
-    const bool was_ahead = vat != NULL && vat->ahead;
+    struct vat *vat = find_vat(warehouse, id);
+    const bool was_speculative = vat != NULL && vat->speculative;
 
     warehouse_put_away(warehouse, id);
-    if (was_ahead)
-        vat->quiet = true;
+    if (was_speculative)
+        vat->log.quiet = true;
 }
 
 struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct iovec answer)
 {
-    return vat_send_frame(find(warehouse, vat), COMMAND_ANSWER, answer);
+    return vat_reply(find_vat(warehouse, vat), answer);
 }
 
 void warehouse_hold(struct warehouse *warehouse, int64_t vat)
 {
-    vat_stop_timer(find(warehouse, vat));
+    vat_timer_stop(&find_vat(warehouse, vat)->timer);
 }
 
 void warehouse_let_go(struct warehouse *warehouse, int64_t vat)
 {
-    vat_start_timer(find(warehouse, vat), warehouse->options.timeout_ms);
+    vat_timer_start(&find_vat(warehouse, vat)->timer, warehouse->options.timeout_ms);
 }
 
 void warehouse_condemn(struct warehouse *warehouse, int64_t vat, const char *reason)
 {
-    vat_kill_for(find(warehouse, vat), ERROR_DELIVERY, "%s", reason);
+    vat_kill_for(find_vat(warehouse, vat), ERROR_DELIVERY, reason);
 }
 
 int64_t warehouse_saved_at(const struct warehouse *warehouse, int64_t vat)
 {
-    return find(warehouse, vat)->saved_at;
+    return find_vat(warehouse, vat)->saved_at;
 }
 
 bool warehouse_waits(const struct warehouse *warehouse, int64_t id)
 {
-    const struct vat *vat = find(warehouse, id);
+    const struct vat *vat = find_vat(warehouse, id);
 
     return vat != NULL && vat->state == VAT_IDLE;
 }
 
 bool warehouse_knows(const struct warehouse *warehouse, int64_t vat)
 {
-    return find(warehouse, vat) != NULL;
+    return find_vat(warehouse, vat) != NULL;
 }
 
 const char *warehouse_name(const struct warehouse *warehouse, int64_t vat)
 {
-    return name_of(find(warehouse, vat));
+    return vat_name(find_vat(warehouse, vat));
 }
 
 const struct kernel_limits *warehouse_limits(const struct warehouse *warehouse, int64_t id)
 {
-    const struct vat *vat = find(warehouse, id);
+    const struct vat *vat = find_vat(warehouse, id);
 
     return vat != NULL ? &vat->limits : NULL;
 }
 
 void warehouse_save(struct warehouse *warehouse, int64_t vat)
 {
-    vat_event(find(warehouse, vat), VAT_EVENT_SAVE);
+    vat_happen(find_vat(warehouse, vat), VAT_EVENT_SAVE);
 }
 
 void warehouse_put_away(struct warehouse *warehouse, int64_t id)
 {
-    struct vat *vat = find(warehouse, id);
+    struct vat *vat = find_vat(warehouse, id);
 
     if (vat == NULL)
         return;
     vat->wanted = false;
-    vat->quiet = false;
+    vat->log.quiet = false;
     vat_put_away(vat);
 }
 
 void warehouse_remove(struct warehouse *warehouse, int64_t id)
 {
-    struct vat *vat = find(warehouse, id);
+    struct vat *vat = find_vat(warehouse, id);
 
     if (vat == NULL)
         return;
     vat->removed = true;
     warehouse_put_away(warehouse, id);
-    if (vat->state == VAT_AWAY && vat->process == NULL)
-        discard(warehouse, vat);
+    if (vat->state == VAT_AWAY)
+        discard_vat(warehouse, vat);
 }
 
 /* ---- what becomes of them ---- */
 
-/* A worker that never came to where its vat stands. */
-static void fail_to_bring(struct vat *vat)
+static void fail_to_bring(struct warehouse *warehouse, const struct vat *vat)
 {
     struct error error;
 
-    error_set(&error, ERROR_SYSTEM, "vat %s cannot be brought back: %s", name_of(vat), vat->reason);
-    warehouse_fail(vat->warehouse, &error);
+    error_set(&error, ERROR_SYSTEM, "vat %s cannot be brought back: %s", vat_name(vat),
+              vat->reason.text);
+    fail_warehouse(warehouse, &error);
 }
 
-static void tell_owner(struct vat *vat)
+static void tell_lost(struct warehouse *warehouse, struct vat *vat, enum error_kind blame)
 {
-    const struct warehouse_listener *listener = &vat->warehouse->listener;
     const struct warehouse_loss loss = {
         .come = stamp_now(),
-        .reason = vat->reason,
-        .blame = vat->blame,
+        .reason = vat->reason.text,
+        .blame = blame,
     };
 
     vat->vd = NULL;
     vat->wanted = false;
-    listener->lost(listener->context, vat->id, &loss);
+    warehouse->listener.lost(warehouse->listener.context, vat->id, &loss);
 }
 
-void warehouse_tell_lost(struct vat *vat, enum vat_state before)
+static void on_vat_lost(void *context, struct vat *vat, enum vat_state before)
 {
+    struct warehouse *warehouse = context;
+
     /* A delivery that was taken back is nobody's loss. */
-    if (vat->warehouse->failed || vat->warehouse->closing || vat->removed ||
-        (before == VAT_DELIVERING && vat->vd == NULL))
+    if (warehouse->owner.silent || vat->removed || (before == VAT_DELIVERING && vat->vd == NULL))
         return;
-    switch (vat_loss(before, vat->blame, vat->replay.end > 0)) {
+    switch (vat_loss(before, vat->reason.blame, vat->replay.end > 0)) {
     case VAT_LOSS_ENDS_VAT:
+        tell_lost(warehouse, vat, ERROR_DELIVERY);
+        break;
     case VAT_LOSS_RETRY:
-        tell_owner(vat);
+        tell_lost(warehouse, vat, ERROR_SYSTEM);
         break;
     case VAT_LOSS_HOPELESS:
-        fail_to_bring(vat);
+        fail_to_bring(warehouse, vat);
         break;
     case VAT_LOSS_IDLE:
-        log_line("%s: %s; the vat comes back when it is delivered to", name_of(vat), vat->reason);
+        log_line("%s: %s; the vat comes back when it is delivered to", vat_name(vat),
+                 vat->reason.text);
         break;
     case VAT_LOSS_NONE:
     case VAT_LOSSES:
@@ -337,31 +359,54 @@ void warehouse_tell_lost(struct vat *vat, enum vat_state before)
     }
 }
 
-static void tell_when_closed(struct warehouse *warehouse)
+static bool is_empty(const struct warehouse *warehouse)
 {
-    if (!warehouse->closing || warehouse->closed)
-        return;
     for (size_t i = 0; i < warehouse->vat_count; i++)
         if (warehouse->vats[i] != NULL && warehouse->vats[i]->state != VAT_AWAY)
-            return;
+            return false;
+    return !warm_starts_are_making(&warehouse->owner.warm);
+}
+
+static void tell_when_closed(struct warehouse *warehouse)
+{
+    if (!warehouse->closing || warehouse->closed || !is_empty(warehouse))
+        return;
     for (size_t i = 0; i < warehouse->vat_count; i++)
         if (warehouse->vats[i] != NULL)
-            discard(warehouse, warehouse->vats[i]);
+            discard_vat(warehouse, warehouse->vats[i]);
     warehouse->closed = true;
     warehouse->listener.closed(warehouse->listener.context);
 }
 
-void warehouse_forget(struct vat *vat)
+static void on_vat_away(void *context, struct vat *vat)
 {
-    struct warehouse *warehouse = vat->warehouse;
+    struct warehouse *warehouse = context;
 
-    if (warehouse->closing) {
-        tell_when_closed(warehouse);
-    } else {
-        if (vat->removed)
-            discard(warehouse, vat);
-        warehouse_share_out(warehouse);
+    if (vat->removed && !warehouse->closing)
+        discard_vat(warehouse, vat);
+    share_out(warehouse);
+    tell_when_closed(warehouse);
+}
+
+static void on_vat_idle(void *context, struct vat *vat)
+{
+    (void)vat;
+    share_out(context);
+}
+
+/* The vats that wait for it go on, or are lost; others have theirs made. */
+static void on_warm_start_made(void *context, enum vat_runtime_kind kind,
+                               enum warm_start_result result, const struct error *error)
+{
+    struct warehouse *warehouse = context;
+
+    for (size_t i = 0; i < warehouse->vat_count; i++) {
+        struct vat *vat = warehouse->vats[i];
+
+        if (vat != NULL && vat->state == VAT_PREPARING)
+            vat_prepare_again(vat, vat->runtime.kind == kind ? result : WARM_START_READY, error);
     }
+    tell_when_closed(warehouse);
 }
 
 /* ---- beginning and end ---- */
@@ -377,6 +422,24 @@ struct warehouse *warehouse_new(const struct warehouse_options *options,
     }
     warehouse->options = *options;
     warehouse->listener = *listener;
+    warehouse->owner = (struct vat_owner){
+        .options = &warehouse->options,
+        .listener = &warehouse->listener,
+        .warm =
+            {
+                .loop = options->loop,
+                .launcher = options->launcher,
+                .store = options->store,
+                .timeout_ms = options->timeout_ms,
+                .context = warehouse,
+                .made = on_warm_start_made,
+            },
+        .context = warehouse,
+        .lost = on_vat_lost,
+        .away = on_vat_away,
+        .idle = on_vat_idle,
+        .failed = fail_warehouse,
+    };
     return warehouse;
 }
 
@@ -384,7 +447,8 @@ void warehouse_close(struct warehouse *warehouse)
 {
     if (warehouse->closing)
         return;
-    warehouse->closing = true;
+    warehouse->closing = warehouse->owner.silent = true;
+    warm_starts_cancel(&warehouse->owner.warm);
     for (size_t i = 0; i < warehouse->vat_count; i++)
         warehouse_put_away(warehouse, (int64_t)i);
     tell_when_closed(warehouse);
@@ -394,8 +458,8 @@ void warehouse_free(struct warehouse *warehouse)
 {
     if (warehouse == NULL)
         return;
-    vat_runtimes_free(&warehouse->runtimes);
-    warm_starts_free(&warehouse->warm);
+    vat_runtimes_free(&warehouse->owner.runtimes);
+    warm_starts_free(&warehouse->owner.warm);
     free(warehouse->vats);
     free(warehouse);
 }

@@ -120,13 +120,23 @@ static void deliver(const json_t *delivery)
     answer("[\"ok\",null]");
 }
 
+/* Puts a byte where a snapshot is wanted: `@N` is descriptor N. */
+static void save(const char *place)
+{
+    if (io_write_all(atoi(place + 1), "s", 1) != 0)
+        exit(2);
+    answer("1");
+}
+
 static void obey(const struct iovec *payload)
 {
     const char *bytes = payload->iov_base;
     json_t *words = bytes[0] == '?' ? json_loadb(bytes + 1, payload->iov_len - 1, 0, NULL) : NULL;
     const char *word = json_string_value(json_array_get(words, 0));
 
-    if (word == NULL)
+    if (bytes[0] == 'w')
+        save(bytes + 1);
+    else if (word == NULL)
         answer("");
     else if (strcmp(word, "deliver") == 0)
         deliver(json_array_get(words, 1));

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/vats/vat_loss.h"
+#include "supervisor/vats/rules/vat_loss.h"
 
 #define HOST    ERROR_SYSTEM
 #define VAT     ERROR_DELIVERY
@@ -19,6 +19,9 @@ static const struct {
     [VAT_AWAY] = {{VAT_LOSS_NONE, VAT_LOSS_NONE},
                   {VAT_LOSS_NONE, VAT_LOSS_NONE},
                   {VAT_LOSS_NONE, VAT_LOSS_NONE}},
+    [VAT_PREPARING] = {{VAT_LOSS_RETRY, VAT_LOSS_RETRY},
+                       {VAT_LOSS_ENDS_VAT, VAT_LOSS_HOPELESS},
+                       {VAT_LOSS_HOPELESS, VAT_LOSS_HOPELESS}},
     [VAT_STARTING] = {{VAT_LOSS_RETRY, VAT_LOSS_RETRY},
                       {VAT_LOSS_ENDS_VAT, VAT_LOSS_HOPELESS},
                       {VAT_LOSS_HOPELESS, VAT_LOSS_HOPELESS}},

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/vats/vat_state.h"
+#include "supervisor/vats/rules/vat_state.h"
 
 /* Calls a check with each state and each event, and the step between them. */
 static void for_each_step(void (*check)(enum vat_state, enum vat_event, struct vat_step))
@@ -18,30 +18,49 @@ static void for_each_step(void (*check)(enum vat_state, enum vat_event, struct v
     }
 }
 
-static void is_decided(enum vat_state state, enum vat_event event, struct vat_step step)
-{
-    (void)event;
-    assert_in_range(step.next, 0, VAT_STATES - 1);
-    assert_in_range(step.action, 0, VAT_ACT_FORBIDDEN);
-    if (step.action == VAT_ACT_FORBIDDEN)
-        assert_int_equal(step.next, state);
-}
-
-static void every_state_knows_every_event(void **state)
+static void is_in_the_enums(enum vat_state state, enum vat_event event, struct vat_step step)
 {
     (void)state;
-    for_each_step(is_decided);
+    (void)event;
+    assert_in_range(step.next, 0, VAT_STATES - 1);
+    assert_in_range(step.action, 0, VAT_ACTIONS - 1);
+}
+
+static void each_step_is_in_the_enums(void **state)
+{
+    (void)state;
+    for_each_step(is_in_the_enums);
+}
+
+static bool has_worker(enum vat_state state)
+{
+    return state != VAT_AWAY && state != VAT_PREPARING;
+}
+
+/* What comes from the worker, its process or the clock comes whenever there is a worker. */
+static void worker_is_heard(enum vat_state state, enum vat_event event, struct vat_step step)
+{
+    const bool timed = state != VAT_IDLE || event != VAT_EVENT_TIMEOUT; /* an idle one is not */
+
+    if (event >= VAT_EVENT_DONE && event <= VAT_EVENT_GONE)
+        assert_int_equal(step.action != VAT_ACT_FORBIDDEN, has_worker(state) && timed);
+}
+
+static void each_thing_that_a_worker_does_is_decided_in_each_state(void **state)
+{
+    (void)state;
+    for_each_step(worker_is_heard);
 }
 
 /* What an action does, and the state behind it, must agree. */
 static void action_fits_state(enum vat_state state, enum vat_event event, struct vat_step step)
 {
     static const enum vat_state behind[VAT_ACTIONS] = {
+        [VAT_ACT_PREPARE] = VAT_PREPARING,
         [VAT_ACT_START] = VAT_STARTING,
-        [VAT_ACT_EVALUATE] = VAT_STARTING,
+        [VAT_ACT_STARTED] = VAT_STARTING,
         [VAT_ACT_LOAD] = VAT_LOADING,
         [VAT_ACT_ANSWER_LOADING] = VAT_LOADING,
-        [VAT_ACT_LOADED] = VAT_REPLAYING,
         [VAT_ACT_REPLAY] = VAT_REPLAYING,
         [VAT_ACT_ANSWER_RECORDED] = VAT_REPLAYING,
         [VAT_ACT_COMPARE] = VAT_REPLAYING,
@@ -53,14 +72,15 @@ static void action_fits_state(enum vat_state state, enum vat_event event, struct
         [VAT_ACT_SAVED] = VAT_LEAVING,
         [VAT_ACT_KILL] = VAT_ENDING,
         [VAT_ACT_HANG_UP] = VAT_LEAVING,
-        [VAT_ACT_BURY] = VAT_AWAY,
+        [VAT_ACT_REAP] = VAT_AWAY,
+        [VAT_ACT_LOSE] = VAT_AWAY,
         [VAT_ACT_FORGET] = VAT_AWAY,
     };
 
     (void)event;
-    if (step.action == VAT_ACT_NOTHING || step.action == VAT_ACT_FORBIDDEN)
+    if (step.action == VAT_ACT_NOTHING)
         assert_int_equal(step.next, state);
-    else
+    else if (step.action != VAT_ACT_FORBIDDEN)
         assert_int_equal(step.next, behind[step.action]);
 }
 
@@ -70,48 +90,51 @@ static void each_action_leads_to_its_state(void **state)
     for_each_step(action_fits_state);
 }
 
-/* A reaped process is reaped once: without it the vat is away, wherever that comes. */
+/* A reaped process is reaped once; and no vat with a worker is taken to have none. */
 static void gone_is_away(enum vat_state state, enum vat_event event, struct vat_step step)
 {
-    bool expected = state == VAT_ENDING || state == VAT_LEAVING;
+    const bool expected = state == VAT_ENDING || state == VAT_LEAVING;
 
-    if (event != VAT_EVENT_GONE)
-        assert_true(step.next != VAT_AWAY || state == VAT_AWAY);
-    else if (state == VAT_AWAY)
-        assert_int_equal(step.action, VAT_ACT_FORBIDDEN);
-    else
-        assert_int_equal(step.action, expected ? VAT_ACT_FORGET : VAT_ACT_BURY);
+    if (event == VAT_EVENT_GONE && has_worker(state))
+        assert_int_equal(step.action, expected ? VAT_ACT_FORGET : VAT_ACT_REAP);
+    else if (event != VAT_EVENT_GONE && event != VAT_EVENT_UNSTARTED &&
+             step.action != VAT_ACT_FORBIDDEN)
+        assert_true(step.next != VAT_AWAY || !has_worker(state));
 }
 
-static void only_the_workers_going_makes_a_vat_be_away(void **state)
+static void only_its_end_leaves_a_vat_without_its_worker(void **state)
 {
     (void)state;
     for_each_step(gone_is_away);
 }
 
-/* One that goes is waited for: two workers of a vat never run side by side. */
-static void going_is_left_only_by_gone(enum vat_state state, enum vat_event event,
-                                       struct vat_step step)
+/* A worker that ends is waited for: two workers of a vat never run side by side. */
+static void ending_is_left_only_by_gone(enum vat_state state, enum vat_event event,
+                                        struct vat_step step)
 {
+    if (step.action == VAT_ACT_FORBIDDEN)
+        return;
     if (state == VAT_ENDING && event != VAT_EVENT_GONE)
         assert_int_equal(step.next, VAT_ENDING);
     if (state == VAT_LEAVING && event != VAT_EVENT_GONE)
         assert_true(step.next == VAT_LEAVING ||
                     (event == VAT_EVENT_TIMEOUT && step.action == VAT_ACT_KILL));
-    if (step.action == VAT_ACT_START)
+    if (step.action == VAT_ACT_PREPARE)
         assert_int_equal(state, VAT_AWAY);
+    if (step.action == VAT_ACT_START)
+        assert_int_equal(state, VAT_PREPARING);
 }
 
 static void a_worker_that_goes_is_waited_for(void **state)
 {
     (void)state;
-    for_each_step(going_is_left_only_by_gone);
+    for_each_step(ending_is_left_only_by_gone);
 }
 
 /* Without a frame that belongs there, a worker is not trusted on. */
 static void nonsense_kills(enum vat_state state, enum vat_event event, struct vat_step step)
 {
-    bool live = state > VAT_AWAY && state < VAT_ENDING;
+    bool live = state > VAT_PREPARING && state < VAT_ENDING;
     bool may_ask = state == VAT_LOADING || state == VAT_REPLAYING || state == VAT_DELIVERING;
     bool unasked =
         (event == VAT_EVENT_REQUEST && !may_ask) || (event == VAT_EVENT_DONE && state == VAT_IDLE);
@@ -175,16 +198,28 @@ static void live(const struct life *life, size_t count, enum vat_state end)
 static void a_life_without_trouble(void **state)
 {
     static const struct life life[] = {
-        {VAT_EVENT_WANTED, VAT_ACT_START},     {VAT_EVENT_DONE, VAT_ACT_EVALUATE},
-        {VAT_EVENT_STARTED, VAT_ACT_LOAD},     {VAT_EVENT_REQUEST, VAT_ACT_ANSWER_LOADING},
-        {VAT_EVENT_DONE, VAT_ACT_LOADED},      {VAT_EVENT_CAUGHT_UP, VAT_ACT_READY},
-        {VAT_EVENT_DELIVER, VAT_ACT_DELIVER},  {VAT_EVENT_REQUEST, VAT_ACT_ANSWER},
-        {VAT_EVENT_REQUEST, VAT_ACT_ANSWER},   {VAT_EVENT_DONE, VAT_ACT_FINISH},
-        {VAT_EVENT_SAVE, VAT_ACT_SAVE},        {VAT_EVENT_DONE, VAT_ACT_SAVED},
-        {VAT_EVENT_WANTED, VAT_ACT_NOTHING},   {VAT_EVENT_GONE, VAT_ACT_FORGET},
-        {VAT_EVENT_WANTED, VAT_ACT_START},     {VAT_EVENT_DONE, VAT_ACT_EVALUATE},
-        {VAT_EVENT_RESTORED, VAT_ACT_REPLAY},  {VAT_EVENT_CAUGHT_UP, VAT_ACT_READY},
-        {VAT_EVENT_PUT_AWAY, VAT_ACT_HANG_UP}, {VAT_EVENT_GONE, VAT_ACT_FORGET},
+        {VAT_EVENT_WANTED, VAT_ACT_PREPARE},
+        {VAT_EVENT_PREPARED, VAT_ACT_START},
+        {VAT_EVENT_DONE, VAT_ACT_STARTED},
+        {VAT_EVENT_FRESH, VAT_ACT_LOAD},
+        {VAT_EVENT_REQUEST, VAT_ACT_ANSWER_LOADING},
+        {VAT_EVENT_DONE, VAT_ACT_REPLAY},
+        {VAT_EVENT_CAUGHT_UP, VAT_ACT_READY},
+        {VAT_EVENT_DELIVER, VAT_ACT_DELIVER},
+        {VAT_EVENT_REQUEST, VAT_ACT_ANSWER},
+        {VAT_EVENT_REQUEST, VAT_ACT_ANSWER},
+        {VAT_EVENT_DONE, VAT_ACT_FINISH},
+        {VAT_EVENT_SAVE, VAT_ACT_SAVE},
+        {VAT_EVENT_DONE, VAT_ACT_SAVED},
+        {VAT_EVENT_WANTED, VAT_ACT_NOTHING},
+        {VAT_EVENT_GONE, VAT_ACT_FORGET},
+        {VAT_EVENT_WANTED, VAT_ACT_PREPARE},
+        {VAT_EVENT_PREPARED, VAT_ACT_START},
+        {VAT_EVENT_DONE, VAT_ACT_STARTED},
+        {VAT_EVENT_RESTORED, VAT_ACT_REPLAY},
+        {VAT_EVENT_CAUGHT_UP, VAT_ACT_READY},
+        {VAT_EVENT_PUT_AWAY, VAT_ACT_HANG_UP},
+        {VAT_EVENT_GONE, VAT_ACT_FORGET},
     };
 
     (void)state;
@@ -194,11 +229,16 @@ static void a_life_without_trouble(void **state)
 static void a_life_that_is_brought_back(void **state)
 {
     static const struct life life[] = {
-        {VAT_EVENT_WANTED, VAT_ACT_START},    {VAT_EVENT_DONE, VAT_ACT_EVALUATE},
-        {VAT_EVENT_RESTORED, VAT_ACT_REPLAY}, {VAT_EVENT_REQUEST, VAT_ACT_ANSWER_RECORDED},
-        {VAT_EVENT_DONE, VAT_ACT_COMPARE},    {VAT_EVENT_DONE, VAT_ACT_COMPARE},
-        {VAT_EVENT_CAUGHT_UP, VAT_ACT_READY}, {VAT_EVENT_DELIVER, VAT_ACT_DELIVER},
-        {VAT_EVENT_GONE, VAT_ACT_BURY},
+        {VAT_EVENT_WANTED, VAT_ACT_PREPARE},
+        {VAT_EVENT_PREPARED, VAT_ACT_START},
+        {VAT_EVENT_DONE, VAT_ACT_STARTED},
+        {VAT_EVENT_RESTORED, VAT_ACT_REPLAY},
+        {VAT_EVENT_REQUEST, VAT_ACT_ANSWER_RECORDED},
+        {VAT_EVENT_DONE, VAT_ACT_COMPARE},
+        {VAT_EVENT_DONE, VAT_ACT_COMPARE},
+        {VAT_EVENT_CAUGHT_UP, VAT_ACT_READY},
+        {VAT_EVENT_DELIVER, VAT_ACT_DELIVER},
+        {VAT_EVENT_GONE, VAT_ACT_REAP},
     };
 
     (void)state;
@@ -208,9 +248,10 @@ static void a_life_that_is_brought_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_state_knows_every_event),
+        cmocka_unit_test(each_step_is_in_the_enums),
+        cmocka_unit_test(each_thing_that_a_worker_does_is_decided_in_each_state),
         cmocka_unit_test(each_action_leads_to_its_state),
-        cmocka_unit_test(only_the_workers_going_makes_a_vat_be_away),
+        cmocka_unit_test(only_its_end_leaves_a_vat_without_its_worker),
         cmocka_unit_test(a_worker_that_goes_is_waited_for),
         cmocka_unit_test(a_frame_out_of_turn_ends_the_worker),
         cmocka_unit_test(only_an_idle_worker_takes_work),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/vats/vat_loss.h"
+#include "supervisor/vats/rules/vat_loss.h"
 
-/* A vat that has a past has started well before: that it cannot start now is not its doing. */
-static enum vat_loss while_coming(enum error_kind blame, bool has_past)
+/* A vat that has a past has started before: that it cannot start now is not its doing. */
+static enum vat_loss while_starting(enum error_kind blame, bool has_past)
 {
     if (blame == ERROR_SYSTEM)
         return VAT_LOSS_RETRY;
@@ -12,10 +12,11 @@ static enum vat_loss while_coming(enum error_kind blame, bool has_past)
 enum vat_loss vat_loss(enum vat_state state, enum error_kind blame, bool has_past)
 {
     switch (state) {
+    case VAT_PREPARING:
     case VAT_STARTING:
     case VAT_LOADING:
     case VAT_REPLAYING:
-        return while_coming(blame, has_past);
+        return while_starting(blame, has_past);
     case VAT_DELIVERING:
         return blame == ERROR_DELIVERY ? VAT_LOSS_ENDS_VAT : VAT_LOSS_RETRY;
     case VAT_SAVING:

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "supervisor/vats/vat_state.h"
+#include "supervisor/vats/rules/vat_state.h"
 
 /* What it means that a vat's worker ended before its time: the one place where that is decided. */
 enum vat_loss {

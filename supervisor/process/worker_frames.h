@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_WORKER_FRAMES_H
+#define GASPIPE_SUPERVISOR_WORKER_FRAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/uio.h>
+#include <uv.h>
+
+#include "base/error.h"
+#include "base/stamp.h"
+#include "proto/netstring.h"
+
+/* Netstring frames through a worker's two pipes, on a loop. Knows nothing of its process. */
+
+enum { WORKER_INPUT_SIZE = 64 * 1024 };
+
+/* From within the loop. */
+struct worker_frames_listener {
+    void *context;
+    /* A frame, borrowed for the call, and when its last byte had come. */
+    void (*frame)(void *context, struct iovec frame, struct stamp come);
+    /* What came is no frame; nothing more is told but the end. */
+    void (*bad_frame)(void *context, const struct error *error);
+    /* The pipe up is read to its end: the last call. */
+    void (*ended)(void *context);
+};
+
+/*
+ * The owner closes the three handles; up_fd is worker_frames_free()'s. Each handle's `data` is
+ * the owner's, set where a handle is initialised.
+ */
+struct worker_frames {
+    uv_pipe_t down;
+    uv_poll_t up;
+    uv_prepare_t before_poll;
+    /* The rest is worker_frames.c's. */
+    struct worker_frames_listener listener;
+    int up_fd; /* in blocking mode; read when there is something, or directly */
+    struct netstring_decoder decoder;
+    bool up_ended, down_closed, stopped;
+    bool awaited;      /* a frame was sent, and none has come since */
+    struct stamp sent; /* the last one: its moment */
+    bool by_turns;     /* two frames at once are bad, both of them */
+    bool slow;         /* it did not answer while it was waited for directly */
+    bool down_large, up_large;
+    bool garbled; /* a frame was bad: what follows is no frame */
+    char input[WORKER_INPUT_SIZE];
+};
+
+/* `frame_cap` in bytes: a longer frame up is bad. */
+void worker_frames_init(struct worker_frames *frames, size_t frame_cap, bool by_turns,
+                        const struct worker_frames_listener *listener);
+
+/*
+ * Makes the handles for frames up, and counts them in *opened. The descriptor is taken over, also
+ * on failure, unless up_fd is still -1 then. 0 or libuv's error.
+ */
+int worker_frames_open_up(struct worker_frames *frames, uv_loop_t *loop, int fd, void *data,
+                          int *opened);
+
+/* Frames are told from now on. 0 or libuv's error. */
+int worker_frames_start(struct worker_frames *frames);
+
+/* As worker_process_send(). */
+int worker_frames_send(struct worker_frames *frames, const struct iovec *parts, int count,
+                       struct stamp *sent, struct error *error);
+
+/* Nothing more is sent; the owner closes `down`. */
+void worker_frames_hang_up(struct worker_frames *frames);
+
+/*
+ * The worker's process has ended: tells the frames that are there still, and the end. Others
+ * that have the pipe open, such as a child of the worker, do not keep it from ending.
+ */
+void worker_frames_finish(struct worker_frames *frames);
+
+/* Nobody waits for its frames any more. */
+void worker_frames_stop(struct worker_frames *frames);
+
+/* When the handles are closed. */
+void worker_frames_free(struct worker_frames *frames);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_VAT_REASON_H
+#define GASPIPE_SUPERVISOR_VAT_REASON_H
+
+#include "base/error.h"
+
+/* Why a vat's worker ended before its time, and whose fault that was. */
+enum { VAT_REASON_SIZE = 512 };
+
+struct vat_reason {
+    char text[VAT_REASON_SIZE]; /* "": none yet */
+    enum error_kind blame;      /* as vat_loss() takes it */
+};
+
+/* Notes a reason, unless there is one: the first caused the others. */
+void vat_reason_set(struct vat_reason *reason, enum error_kind blame, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

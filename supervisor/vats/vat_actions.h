@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_VAT_ACTIONS_H
+#define GASPIPE_SUPERVISOR_VAT_ACTIONS_H
+
+#include "supervisor/vats/vat.h"
+
+/*
+ * What vat.c does a vat's actions with. An action is done when the vat is in the state that
+ * follows, and returns the event that it leads to, or VAT_EVENT_NONE.
+ */
+
+/* What an event brings along. */
+struct vat_input {
+    enum vat_event event;
+    const struct vat_frame *frame; /* of DONE, FAILED, REQUEST; else NULL */
+    int exit_status;               /* of GONE */
+    int signal_number;             /* of GONE; 0: none */
+};
+
+/* ---- vat_worker.c: the hold on a worker ---- */
+
+/* The system failed what was under way: the owner is told. Returns VAT_EVENT_BAD. */
+enum vat_event vat_fail(struct vat *vat, const struct error *error);
+
+/* Sends a frame of that first byte. When it was sent. */
+struct stamp vat_send_frame(struct vat *vat, char command, struct iovec payload);
+
+/* Sends `?["deliver",VD]`. When it was sent. */
+struct stamp vat_send_delivery(struct vat *vat, struct iovec vd);
+
+void vat_answer_console(struct vat *vat);
+
+/* Closes its worker's pipe, on which that ends, or is killed after a while. */
+void vat_leave(struct vat *vat);
+
+/* Its worker's process is gone, or never was: gives back what it had. */
+void vat_release(struct vat *vat);
+
+/*
+ * Shows what the worker printed last. While a worker starts, that explains its failure, if it
+ * comes to one, and is dropped; so is what it prints in a replay, which was shown before.
+ */
+void vat_show_stderr(struct vat *vat);
+
+/* ---- vat_start.c: from no worker to one with the contract ---- */
+
+enum vat_event vat_prepare(struct vat *vat, const struct vat_input *input);
+/* After MAKING: what the making of its warm snapshot came to, and why. PREPARED or UNSTARTED. */
+enum vat_event vat_prepared(struct vat *vat, enum warm_start_result result,
+                            const struct error *made);
+/* `listener`: of the worker's process. */
+enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener);
+enum vat_event vat_started(struct vat *vat, const struct vat_input *input);
+enum vat_event vat_load(struct vat *vat, const struct vat_input *input);
+enum vat_event vat_answer_loading(struct vat *vat, const struct vat_input *input);
+
+/* ---- vat_catch_up.c: to where the vat stands ---- */
+
+enum vat_event vat_catch_up(struct vat *vat, const struct vat_input *input);
+enum vat_event vat_answer_recorded(struct vat *vat, const struct vat_input *input);
+enum vat_event vat_compare(struct vat *vat, const struct vat_input *input);
+enum vat_event vat_ready(struct vat *vat, const struct vat_input *input);
+
+/* ---- vat_delivery.c ---- */
+
+enum vat_event vat_deliver(struct vat *vat, const struct vat_input *input);
+enum vat_event vat_answer(struct vat *vat, const struct vat_input *input);
+enum vat_event vat_finish(struct vat *vat, const struct vat_input *input);
+
+/* ---- vat_snapshot.c ---- */
+
+enum vat_event vat_save(struct vat *vat, const struct vat_input *input);
+
+/* Before the worker's DONE is taken for true: puts the snapshot into the store. The event that
+ * it is: DONE, or BAD with its reason. */
+enum vat_event vat_keep_snapshot(struct vat *vat, struct iovec payload);
+enum vat_event vat_saved(struct vat *vat, const struct vat_input *input);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_VAT_LOG_H
+#define GASPIPE_SUPERVISOR_VAT_LOG_H
+
+#include <stdbool.h>
+
+#include "base/json/scan.h"
+#include "slog/write/writer.h"
+#include "store/store.h"
+#include "supervisor/vats/rules/vat_frame.h"
+
+/*
+ * The lines that a vat's own life has in the slog: its creation, its worker's start, snapshots,
+ * and deliveries that are replayed. Each function does nothing where no slog is written, and
+ * is 0, or -1 with the error.
+ */
+enum { VAT_ID_SIZE = 24 };
+
+struct vat_log {
+    struct slog_writer *slog;  /* borrowed; NULL: none is written */
+    struct slog_writer *aside; /* takes the lines for the time being, owned; or NULL */
+    bool quiet;                /* nothing is written for the time being */
+    bool created;              /* the slog has the vat's bundle */
+    char vat_id[VAT_ID_SIZE];  /* "v1" */
+    struct stamp starting;     /* when its worker's start began */
+    struct stamp replaying;    /* when its replay began */
+};
+
+/* A delivery that is replayed. */
+struct vat_log_delivery {
+    int64_t num;
+    struct scan_span vd; /* VatDeliveryObject */
+    struct stamp sent;
+};
+
+/* Once for each bundle that the vat has while this process runs. `bundle` is JSON. */
+int vat_log_create(struct vat_log *log, const char *name, bool dynamic, struct iovec bundle,
+                   struct error *error);
+int vat_log_startup_start(struct vat_log *log, struct error *error);
+int vat_log_startup_finish(struct vat_log *log, struct error *error);
+int vat_log_snapshot_load(struct vat_log *log, int64_t position, const char *hash,
+                          struct error *error);
+int vat_log_snapshot_save(struct vat_log *log, int64_t position,
+                          const struct store_snapshot *snapshot, struct error *error);
+
+/* `deliveries` without the worker's start, which SwingSet counts as one. */
+int vat_log_replay_start(struct vat_log *log, int64_t deliveries, struct error *error);
+int vat_log_replay_finish(struct vat_log *log, struct error *error);
+int vat_log_replay_deliver(struct vat_log *log, const struct vat_log_delivery *delivery,
+                           struct error *error);
+/* `texts`: the syscall and its answer, JSON; `stamps`: when it came and when it was answered. */
+int vat_log_replay_syscall(struct vat_log *log, const struct vat_log_delivery *delivery,
+                           int64_t syscall_num, const struct scan_span texts[2],
+                           const struct stamp stamps[2], struct error *error);
+int vat_log_replay_result(struct vat_log *log, const struct vat_log_delivery *delivery,
+                          const struct vat_frame *ending, struct error *error);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "proto/command.h"
+#include "supervisor/vats/vat_actions.h"
+
+enum { CLOSING_MS = 2000 }; /* for a worker to end by itself */
+
+enum vat_event vat_fail(struct vat *vat, const struct error *error)
+{
+    vat_reason_set(&vat->reason, ERROR_SYSTEM, "%s", error->text);
+    vat->owner->failed(vat->owner->context, error);
+    return VAT_EVENT_BAD;
+}
+
+static struct stamp send_parts(struct vat *vat, const struct iovec *parts, int count)
+{
+    struct stamp sent = {0};
+    struct error error;
+
+    if (worker_process_send(vat->process, parts, count, &sent, &error) != 0)
+        (void)vat_fail(vat, &error);
+    return sent;
+}
+
+struct stamp vat_send_frame(struct vat *vat, char command, struct iovec payload)
+{
+    const struct iovec parts[] = {{&command, 1}, payload};
+
+    return send_parts(vat, parts, 2);
+}
+
+struct stamp vat_send_delivery(struct vat *vat, struct iovec vd)
+{
+    static char head[] = {COMMAND_DELIVER, '[', '"', 'd', 'e', 'l', 'i', 'v', 'e', 'r', '"', ','},
+                tail[] = {']'};
+    const struct iovec parts[] = {{head, sizeof head}, vd, {tail, sizeof tail}};
+
+    return send_parts(vat, parts, 3);
+}
+
+void vat_answer_console(struct vat *vat)
+{
+    const char *answer = vat->runtime.console_answer;
+
+    vat_send_frame(vat, COMMAND_ANSWER, (struct iovec){(char *)answer, strlen(answer)});
+}
+
+void vat_leave(struct vat *vat)
+{
+    vat_timer_stop(&vat->timer);
+    worker_process_read_stderr(vat->process);
+    vat_show_stderr(vat);
+    vat_timer_start(&vat->timer, CLOSING_MS);
+    worker_process_hang_up(vat->process);
+}
+
+void vat_release(struct vat *vat)
+{
+    vat_timer_stop(&vat->timer);
+    if (vat->process != NULL)
+        worker_process_free(vat->process);
+    vat->process = NULL;
+    buf_free(&vat->bundle);
+    if (vat->heap_fd >= 0)
+        close(vat->heap_fd);
+    vat->heap_fd = -1;
+}
+
+void vat_show_stderr(struct vat *vat)
+{
+    const bool starting = vat->state == VAT_STARTING || vat->state == VAT_LOADING || vat->starts;
+
+    if (vat->stderr_line[0] != '\0' && !starting && vat->state != VAT_REPLAYING)
+        log_line("%s: %s", vat_name(vat), vat->stderr_line);
+    vat->stderr_line[0] = '\0';
+}

@@ -1,0 +1,640 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The warehouse with real pipes and processes: its workers are this program itself, which
+ * speaks a worker's protocol and misbehaves as its vat's name says.
+ */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/io.h"
+#include "proto/command.h"
+#include "proto/netstring.h"
+#include "supervisor/vats/rules/vat_loss.h"
+#include "supervisor/vats/warehouse.h"
+
+/* ---- the worker ---- */
+
+enum { FROM_WAREHOUSE = 3, TO_WAREHOUSE = 4, GONE_STATUS = 7 };
+
+#define METER     "{\"currentHeapCount\":1,\"compute\":1,\"allocate\":1,\"timestamps\":[1,2]}\1"
+#define RESULT_OK "." METER "[\"ok\",null]"
+
+static void worker_write(const char *bytes)
+{
+    if (io_write_all(TO_WAREHOUSE, bytes, strlen(bytes)) != 0)
+        _exit(0);
+}
+
+static void worker_send(const char *frame)
+{
+    char head[32];
+
+    snprintf(head, sizeof head, "%zu:", strlen(frame));
+    worker_write(head);
+    worker_write(frame);
+    worker_write(",");
+}
+
+/* What a worker can do wrong. */
+static const struct fault {
+    const char *name;
+    const char *bytes; /* as they go into the pipe; NULL: none */
+    int status;        /* it exits with it; 0: it does not */
+    int signal_number; /* it raises it; 0: none */
+} faults[] = {
+    {"garbage", "no frame", 0, 0},
+    {"nothing", "0:,", 0, 0},
+    {"unknown", "1:x,", 0, 0},
+    {"failed", "5:!what,", 0, 0},
+    {"half", "100:.", GONE_STATUS, 0},
+    {"two", "1:.,1:.,", 0, 0},
+    {"nonsense", "4:.yes,", 0, 0},
+    {"senseless", "3:?yo,", 0, 0},
+    {"exit", NULL, GONE_STATUS, 0},
+    {"kill", NULL, 0, SIGKILL},
+    {"limit", NULL, WORKER_EXIT_COMPUTATION, 0},
+};
+enum { FAULTS = sizeof faults / sizeof *faults };
+
+static void worker_do_wrong(const char *name)
+{
+    for (size_t i = 0; i < FAULTS; i++) {
+        if (strcmp(name, faults[i].name) != 0)
+            continue;
+        if (faults[i].bytes != NULL)
+            worker_write(faults[i].bytes);
+        if (faults[i].status != 0)
+            _exit(faults[i].status);
+        if (faults[i].signal_number != 0)
+            raise(faults[i].signal_number);
+    }
+}
+
+/* "WHERE-FAULT", or another name of a vat that does nothing wrong. */
+static bool worker_is_faulty(const char *vat, const char *where)
+{
+    const size_t length = strlen(where);
+
+    if (strncmp(vat, where, length) != 0 || vat[length] != '-')
+        return false;
+    worker_do_wrong(vat + length + 1);
+    return true;
+}
+
+static void worker_save(void)
+{
+    if (io_write_all(WORKER_SAVE_FD, "a heap", 6) != 0)
+        _exit(2);
+    worker_send("." METER "6");
+}
+
+/* One frame. A vat's name decides where it goes wrong. */
+static void worker_obey(const char *vat, const char *frame)
+{
+    const bool delivery = strncmp(frame, "?[\"deliver\"", 11) == 0;
+
+    switch (frame[0]) {
+    case COMMAND_EVALUATE:
+        worker_send("." METER);
+        break;
+    case COMMAND_READY:
+        if (!worker_is_faulty(vat, "start"))
+            worker_send(".");
+        break;
+    case COMMAND_SNAPSHOT:
+        if (strcmp(vat, "lie") == 0)
+            worker_send("." METER "6");
+        else if (!worker_is_faulty(vat, "save"))
+            worker_save();
+        break;
+    case COMMAND_ANSWER:
+        worker_send(RESULT_OK);
+        break;
+    default:
+        if (!delivery && !worker_is_faulty(vat, "load"))
+            worker_send("." METER "[\"dispatchReady\"]");
+        else if (delivery && strstr(frame, "recorded") != NULL && worker_is_faulty(vat, "replay"))
+            ;
+        else if (delivery && strstr(frame, "ask") != NULL)
+            worker_send("?[\"syscall\",[\"vatstoreGet\",\"key\"]]");
+        else if (delivery && !worker_is_faulty(vat, "deliver"))
+            worker_send(RESULT_OK);
+    }
+}
+
+static const char *worker_vat; /* for the signal */
+
+static void on_nudge(int number)
+{
+    (void)number;
+    (void)worker_is_faulty(worker_vat, "idle");
+}
+
+/* `title` ends with the vat's name. */
+static int be_worker(const char *title)
+{
+    const char *vat = worker_vat = strrchr(title, ':') + 1;
+    const struct sigaction nudge = {.sa_handler = on_nudge, .sa_flags = SA_RESTART};
+    struct netstring_decoder decoder;
+    char bytes[4096], *text;
+    struct iovec frame;
+    struct error error;
+    ssize_t length;
+
+    if (sigaction(SIGUSR1, &nudge, NULL) != 0)
+        return 1;
+    netstring_decoder_init(&decoder, NETSTRING_CAP_DEFAULT);
+    while ((length = read(FROM_WAREHOUSE, bytes, sizeof bytes)) > 0) {
+        size_t done = 0, used;
+
+        while (done < (size_t)length) {
+            if (netstring_decode(&decoder, bytes + done, (size_t)length - done, &used, &frame,
+                                 &error) == NETSTRING_FRAME) {
+                text = strndup(frame.iov_base, frame.iov_len);
+                worker_obey(vat, text);
+                free(text);
+            }
+            done += used;
+        }
+    }
+    (void)worker_is_faulty(vat, "leave");
+    netstring_decoder_free(&decoder);
+    return 0;
+}
+
+/* ---- the warehouse and what it tells ---- */
+
+struct hall {
+    char folder[64];
+    uv_loop_t loop;
+    struct launcher launcher;
+    struct store *store;
+    struct warehouse *warehouse;
+    char told[1024]; /* a word for each call of the listener, with the vat */
+    enum error_kind blame;
+    char reason[1024];
+    bool save_when_ready, closed;
+};
+
+/* Ends the wait: a frame is also read before the loop waits. */
+static void tell(struct hall *hall, const char *what, int64_t vat)
+{
+    const size_t length = strlen(hall->told);
+
+    snprintf(hall->told + length, sizeof hall->told - length, "%s%s%" PRId64, length > 0 ? " " : "",
+             what, vat);
+    uv_stop(&hall->loop);
+}
+
+static void on_ready(void *context, int64_t vat)
+{
+    struct hall *hall = context;
+
+    tell(hall, "ready", vat);
+    if (hall->save_when_ready)
+        warehouse_save(hall->warehouse, vat);
+    hall->save_when_ready = false;
+}
+
+static void on_sent(void *context, int64_t vat, struct stamp sent)
+{
+    assert_true(sent.mono > 0);
+    tell(context, "sent", vat);
+}
+
+static void on_said(void *context, int64_t vat, const struct vat_request *request,
+                    struct stamp come)
+{
+    (void)request;
+    (void)come;
+    tell(context, "said", vat);
+}
+
+static void on_asked(void *context, int64_t vat, const struct vat_request *request,
+                     struct stamp come)
+{
+    struct hall *hall = context;
+    static char answer[] = "[\"ok\",null]";
+
+    (void)come;
+    assert_int_equal(request->kind, VAT_REQUEST_SYSCALL);
+    tell(hall, "asked", vat);
+    warehouse_reply(hall->warehouse, vat, (struct iovec){answer, sizeof answer - 1});
+}
+
+static void on_answered(void *context, int64_t vat, const struct warehouse_answer *answer)
+{
+    assert_null(answer->problem);
+    assert_int_equal(answer->meter->compute, 1);
+    tell(context, "answered", vat);
+}
+
+static void on_lost(void *context, int64_t vat, const struct warehouse_loss *loss)
+{
+    struct hall *hall = context;
+
+    tell(hall, "lost", vat);
+    hall->blame = loss->blame;
+    snprintf(hall->reason, sizeof hall->reason, "%s", loss->reason);
+}
+
+static void on_saved(void *context, int64_t vat)
+{
+    tell(context, "saved", vat);
+}
+
+static void on_failed(void *context, const struct error *error)
+{
+    struct hall *hall = context;
+
+    tell(hall, "failed", 0);
+    snprintf(hall->reason, sizeof hall->reason, "%s", error->text);
+}
+
+static void on_closed(void *context)
+{
+    struct hall *hall = context;
+
+    hall->closed = true;
+}
+
+static void open_hall(struct hall *hall, uint64_t max_workers)
+{
+    const struct warehouse_listener listener = {
+        .context = hall,
+        .ready = on_ready,
+        .sent = on_sent,
+        .said = on_said,
+        .asked = on_asked,
+        .answered = on_answered,
+        .lost = on_lost,
+        .saved = on_saved,
+        .failed = on_failed,
+        .closed = on_closed,
+    };
+    const struct warehouse_options options = {
+        .loop = &hall->loop,
+        .launcher = &hall->launcher,
+        .store = hall->store,
+        .timeout_ms = 60000,
+        .max_workers = max_workers,
+    };
+    struct error error;
+
+    hall->told[0] = hall->reason[0] = '\0';
+    hall->closed = false;
+    hall->warehouse = warehouse_new(&options, &listener, &error);
+    assert_non_null(hall->warehouse);
+}
+
+static void set_up(struct hall *hall, uint64_t max_workers)
+{
+    static char bundle[] = "{\"moduleFormat\":\"gaspipePlain\",\"source\":\"\"}";
+    struct error error;
+
+    *hall = (struct hall){.folder = "/tmp/test_warehouse.XXXXXX"};
+    assert_non_null(mkdtemp(hall->folder));
+    assert_int_equal(uv_loop_init(&hall->loop), 0);
+    assert_int_equal(launcher_open_foreign(&hall->launcher, "/proc/self/exe", 0, &error), 0);
+    hall->store = store_open(hall->folder, &error);
+    assert_non_null(hall->store);
+    assert_int_equal(store_transaction_begin(hall->store, &error), 0);
+    assert_int_equal(
+        store_bundle_put(hall->store, "b", (struct iovec){bundle, sizeof bundle - 1}, &error), 0);
+    open_hall(hall, max_workers);
+}
+
+static void close_hall(struct hall *hall)
+{
+    warehouse_close(hall->warehouse);
+    while (!hall->closed)
+        (void)uv_run(&hall->loop, UV_RUN_ONCE);
+    (void)uv_run(&hall->loop, UV_RUN_DEFAULT);
+    warehouse_free(hall->warehouse);
+}
+
+static void tear_down(struct hall *hall)
+{
+    char command[128];
+
+    close_hall(hall);
+    launcher_close(&hall->launcher);
+    store_close(hall->store);
+    assert_int_equal(uv_loop_close(&hall->loop), 0);
+    snprintf(command, sizeof command, "rm -r %s", hall->folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void add_vat(struct hall *hall, int64_t id, const char *name)
+{
+    const struct warehouse_vat vat = {.id = id, .name = name, .bundle_id = "b"};
+    struct error error;
+
+    assert_int_equal(warehouse_provide(hall->warehouse, &vat, &error), 0);
+}
+
+/* What the vat was sent before, and answered without a syscall. */
+static void add_past(struct hall *hall, int64_t id)
+{
+    static char item[] = "{\"d\":[\"message\",\"recorded\"],\"sc\":[],\"r\":{\"status\":\"ok\","
+                         "\"metering\":{\"computrons\":1}}}";
+    struct error error;
+
+    assert_int_equal(
+        store_transcript_add(hall->store, id, 0, 0, (struct iovec){item, sizeof item - 1}, &error),
+        0);
+}
+
+/* Runs the loop until the listener was told this, and nothing else. */
+static void expect(struct hall *hall, const char *told)
+{
+    while (strlen(hall->told) < strlen(told))
+        (void)uv_run(&hall->loop, UV_RUN_ONCE);
+    assert_string_equal(hall->told, told);
+    hall->told[0] = '\0';
+}
+
+/* ---- the tests ---- */
+
+static void a_vat_is_brought_delivered_to_and_put_away(void **state)
+{
+    struct hall hall;
+
+    (void)state;
+    set_up(&hall, 0);
+    add_vat(&hall, 1, "one");
+    assert_false(warehouse_waits(hall.warehouse, 1));
+    warehouse_bring(hall.warehouse, 1);
+    expect(&hall, "ready1");
+    assert_true(warehouse_waits(hall.warehouse, 1));
+    warehouse_deliver(hall.warehouse, 1, "[\"message\"]");
+    expect(&hall, "sent1 answered1");
+    warehouse_deliver(hall.warehouse, 1, "[\"message\",\"ask\"]");
+    expect(&hall, "sent1 asked1 answered1");
+    warehouse_put_away(hall.warehouse, 1);
+    assert_false(warehouse_waits(hall.warehouse, 1));
+    warehouse_deliver(hall.warehouse, 1, "[\"message\"]");
+    expect(&hall, "sent1 answered1");
+    warehouse_remove(hall.warehouse, 1);
+    assert_int_equal(uv_run(&hall.loop, UV_RUN_DEFAULT), 0);
+    assert_false(warehouse_knows(hall.warehouse, 1));
+    tear_down(&hall);
+}
+
+static void its_past_is_delivered_again_and_a_snapshot_ends_that(void **state)
+{
+    struct hall hall;
+
+    (void)state;
+    set_up(&hall, 0);
+    add_past(&hall, 1);
+    add_vat(&hall, 1, "replay-exit");
+    warehouse_bring(hall.warehouse, 1);
+    expect(&hall, "lost1"); /* it exits when it meets the past */
+    warehouse_remove(hall.warehouse, 1);
+    assert_int_equal(uv_run(&hall.loop, UV_RUN_DEFAULT), 0);
+    add_vat(&hall, 1, "one");
+    assert_int_equal(warehouse_saved_at(hall.warehouse, 1), -1);
+    hall.save_when_ready = true;
+    warehouse_bring(hall.warehouse, 1);
+    expect(&hall, "ready1 saved1 ready1");
+    assert_int_equal(warehouse_saved_at(hall.warehouse, 1), 1);
+    warehouse_remove(hall.warehouse, 1);
+    assert_int_equal(uv_run(&hall.loop, UV_RUN_DEFAULT), 0);
+    add_vat(&hall, 1, "replay-exit");
+    warehouse_bring(hall.warehouse, 1);
+    expect(&hall, "ready1"); /* it starts behind its past */
+    tear_down(&hall);
+}
+
+static void the_longest_idle_worker_makes_room(void **state)
+{
+    struct hall hall;
+
+    (void)state;
+    set_up(&hall, 2);
+    for (int64_t id = 1; id <= 3; id++)
+        add_vat(&hall, id, "one");
+    warehouse_bring(hall.warehouse, 1);
+    expect(&hall, "ready1");
+    warehouse_bring(hall.warehouse, 2);
+    expect(&hall, "ready2");
+    warehouse_deliver(hall.warehouse, 1, "[\"message\"]");
+    expect(&hall, "sent1 answered1");
+    warehouse_bring(hall.warehouse, 3);
+    assert_false(warehouse_waits(hall.warehouse, 2));
+    assert_true(warehouse_waits(hall.warehouse, 1));
+    expect(&hall, "ready3");
+    warehouse_bring(hall.warehouse, 2);
+    assert_false(warehouse_waits(hall.warehouse, 1));
+    expect(&hall, "ready2");
+    tear_down(&hall);
+}
+
+static void a_warehouse_closes_while_the_first_snapshot_is_made(void **state)
+{
+    struct hall hall;
+
+    (void)state;
+    set_up(&hall, 0);
+    add_vat(&hall, 1, "one");
+    warehouse_bring(hall.warehouse, 1);
+    tear_down(&hall);
+    assert_string_equal(hall.told, "");
+}
+
+static void a_snapshot_that_was_not_written_is_a_loss(void **state)
+{
+    struct hall hall;
+
+    (void)state;
+    set_up(&hall, 0);
+    add_past(&hall, 1);
+    add_vat(&hall, 1, "lie");
+    hall.save_when_ready = true;
+    warehouse_bring(hall.warehouse, 1);
+    expect(&hall, "ready1 lost1");
+    assert_int_equal(hall.blame, ERROR_SYSTEM);
+    assert_non_null(strstr(hall.reason, "wrote none"));
+    assert_int_equal(warehouse_saved_at(hall.warehouse, 1), -1);
+    tear_down(&hall);
+}
+
+/* Where a worker can go wrong: the state that its vat is in, and how it comes to be in it. */
+static const struct place {
+    const char *name;
+    enum vat_state state;
+    bool past, saves, delivers;
+} places[] = {
+    {"start", VAT_STARTING, false, false, false},  {"load", VAT_LOADING, false, false, false},
+    {"replay", VAT_REPLAYING, true, false, false}, {"deliver", VAT_DELIVERING, false, false, true},
+    {"save", VAT_SAVING, false, true, false},
+};
+
+/* Whose fault it is where it happens. */
+static enum error_kind blame_of(const struct fault *fault, enum vat_state state)
+{
+    if (fault->status == WORKER_EXIT_COMPUTATION)
+        return ERROR_DELIVERY;
+    if (strcmp(fault->name, "senseless") == 0) {
+        if (state == VAT_DELIVERING || state == VAT_LOADING)
+            return ERROR_DELIVERY;
+        return state == VAT_REPLAYING ? ERROR_INPUT : ERROR_SYSTEM;
+    }
+    return ERROR_SYSTEM;
+}
+
+/* A frame `.yes` is no answer but where none is looked at. */
+static bool is_harmless(const struct fault *fault, enum vat_state state)
+{
+    return state == VAT_STARTING && strcmp(fault->name, "nonsense") == 0;
+}
+
+static void go_wrong(struct hall *hall, int64_t id, const struct place *place,
+                     const struct fault *fault)
+{
+    const enum error_kind blame = blame_of(fault, place->state);
+    const enum vat_loss loss = vat_loss(place->state, blame, place->past);
+    char name[32], told[64] = "";
+
+    snprintf(name, sizeof name, "%s-%s", place->name, fault->name);
+    if (place->past)
+        add_past(hall, id);
+    add_vat(hall, id, name);
+    hall->save_when_ready = place->saves;
+    if (place->delivers)
+        warehouse_deliver(hall->warehouse, id, "[\"message\"]");
+    else
+        warehouse_bring(hall->warehouse, id);
+    snprintf(told, sizeof told, "%s%s",
+             place->saves      ? "ready# "
+             : place->delivers ? "sent# "
+                               : "",
+             is_harmless(fault, place->state) ? "ready#"
+             : loss == VAT_LOSS_HOPELESS      ? "failed0"
+                                              : "lost#");
+    for (char *at; (at = strchr(told, '#')) != NULL;)
+        *at = (char)('0' + id);
+    expect(hall, told);
+    if (loss != VAT_LOSS_HOPELESS && !is_harmless(fault, place->state)) {
+        print_message("%s: %s\n", name, hall->reason);
+        assert_int_equal(hall->blame, loss == VAT_LOSS_ENDS_VAT ? ERROR_DELIVERY : ERROR_SYSTEM);
+    }
+    assert_true(is_harmless(fault, place->state) || hall->reason[0] != '\0');
+}
+
+/* The table of states, through the real callbacks: no state in which a wrong worker is waited
+ * for, or in which nobody takes the loss. */
+static void whatever_a_worker_does_wrong_wherever_is_a_loss(void **state)
+{
+    struct hall hall;
+
+    (void)state;
+    set_up(&hall, 0);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        for (size_t j = 0; j < FAULTS; j++) {
+            struct error error;
+
+            go_wrong(&hall, 1, &places[i], &faults[j]);
+            close_hall(&hall);
+            assert_int_equal(store_transcript_delete_all(hall.store, 1, &error), 0);
+            open_hall(&hall, 0);
+        }
+    }
+    tear_down(&hall);
+}
+
+/* The only process that this one has started and not reaped; 0 where that cannot be seen. */
+static pid_t only_child(void)
+{
+    char path[64], text[64] = "";
+    FILE *file;
+    char *end;
+    pid_t child;
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    file = fopen(path, "r");
+    if (file == NULL)
+        return 0;
+    assert_non_null(fgets(text, sizeof text, file));
+    (void)fclose(file);
+    child = (pid_t)strtol(text, &end, 10);
+    assert_string_equal(end, " ");
+    return child;
+}
+
+/* Nothing was under way: nobody is told, and the vat comes back when it is wanted. */
+static void whatever_an_idle_worker_does_its_vat_comes_back(void **state)
+{
+    struct hall hall;
+    char name[32];
+
+    (void)state;
+    set_up(&hall, 0);
+    for (size_t i = 0; i < FAULTS; i++) {
+        snprintf(name, sizeof name, "idle-%s", faults[i].name);
+        add_vat(&hall, 1, name);
+        warehouse_bring(hall.warehouse, 1);
+        expect(&hall, "ready1");
+        if (only_child() == 0)
+            skip();
+        assert_int_equal(kill(only_child(), SIGUSR1), 0);
+        while (warehouse_waits(hall.warehouse, 1))
+            (void)uv_run(&hall.loop, UV_RUN_ONCE);
+        assert_string_equal(hall.told, "");
+        warehouse_deliver(hall.warehouse, 1, "[\"message\"]");
+        expect(&hall, "sent1 answered1");
+        close_hall(&hall);
+        open_hall(&hall, 0);
+    }
+    tear_down(&hall);
+}
+
+/* One that was told to leave may do what it wants: it is gone after a while. */
+static void whatever_a_leaving_worker_does_it_is_gone(void **state)
+{
+    struct hall hall;
+    char name[32];
+
+    (void)state;
+    set_up(&hall, 0);
+    for (size_t i = 0; i < FAULTS; i++) {
+        snprintf(name, sizeof name, "leave-%s", faults[i].name);
+        add_vat(&hall, 1, name);
+        warehouse_bring(hall.warehouse, 1);
+        expect(&hall, "ready1");
+        warehouse_remove(hall.warehouse, 1);
+        assert_int_equal(uv_run(&hall.loop, UV_RUN_DEFAULT), 0);
+        assert_false(warehouse_knows(hall.warehouse, 1));
+        assert_string_equal(hall.told, "");
+    }
+    tear_down(&hall);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_vat_is_brought_delivered_to_and_put_away),
+        cmocka_unit_test(its_past_is_delivered_again_and_a_snapshot_ends_that),
+        cmocka_unit_test(the_longest_idle_worker_makes_room),
+        cmocka_unit_test(a_warehouse_closes_while_the_first_snapshot_is_made),
+        cmocka_unit_test(a_snapshot_that_was_not_written_is_a_loss),
+        cmocka_unit_test(whatever_a_worker_does_wrong_wherever_is_a_loss),
+        cmocka_unit_test(whatever_an_idle_worker_does_its_vat_comes_back),
+        cmocka_unit_test(whatever_a_leaving_worker_does_it_is_gone),
+    };
+
+    if (strcmp(argv[0], "gaspipe-worker") == 0)
+        return be_worker(argv[argc - 1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
