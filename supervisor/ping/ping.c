@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -197,6 +198,8 @@ int ping_command(int argc, char **argv)
     struct ping ping = {.launcher = {.program_fd = -1, .wasm_program_fd = -1}};
     struct error error;
 
+    if (argc == 4 && strcmp(argv[1], PING_BASELINE_OPTION) == 0)
+        return ping_baseline_answer(argv[2], argv[3]);
     if (ping_options_parse(&ping.options, argc, argv, &error) != 0) {
         log_line("ping: %s (see gaspipe ping --help)", error.text);
         return (int)error.kind;

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/number.h"
 #include "base/stamp.h"
+#include "supervisor/process/child_process.h"
 
 /* 0 when `length` bytes came, -1 at the end of the file or with errno. */
 static int read_exactly(int fd, char *bytes, size_t length)
@@ -27,49 +29,56 @@ static int read_exactly(int fd, char *bytes, size_t length)
     return 0;
 }
 
-/* The other process, until our end of the pipe is closed. */
-static void __attribute__((noreturn))
-answer_all(const struct ping_baseline *baseline, int in, int out)
+int ping_baseline_answer(const char *to, const char *fro)
 {
-    while (read_exactly(in, baseline->bytes, baseline->to) == 0 &&
-           io_write_all(out, baseline->bytes, baseline->fro) == 0)
+    uint64_t to_size, fro_size;
+    char *bytes;
+
+    if (!number_read(to, SIZE_MAX, &to_size) || !number_read(fro, SIZE_MAX, &fro_size))
+        return ERROR_USAGE;
+    bytes = calloc(1, to_size > fro_size ? to_size : fro_size);
+    if (bytes == NULL)
+        return ERROR_SYSTEM;
+    while (read_exactly(STDIN_FILENO, bytes, to_size) == 0 &&
+           io_write_all(STDOUT_FILENO, bytes, fro_size) == 0)
         ;
-    _exit(0);
+    free(bytes);
+    return 0;
 }
 
-static void reap(pid_t child)
+static int start_peer(struct ping_baseline *baseline, const int down[2], const int up[2],
+                      struct error *error)
 {
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
-}
+    char to[24], fro[24], option[] = PING_BASELINE_OPTION;
+    char *const arguments[] = {(char *)"gaspipe", (char *)"ping", option, to, fro, NULL};
+    const int fds[] = {down[0], up[1], STDERR_FILENO};
+    const struct child_launch launch = {
+        .path = "/proc/self/exe",
+        .arguments = arguments,
+        .environment = environ,
+        .fds = fds,
+        .fd_count = 3,
+    };
 
-static int start(struct ping_baseline *baseline, const int down[2], const int up[2],
-                 struct error *error)
-{
-    baseline->child = fork();
-    if (baseline->child < 0)
-        return error_system(error, errno, "cannot start a process");
-    if (baseline->child > 0)
-        return 0;
-    close(down[1]);
-    close(up[0]);
-    answer_all(baseline, down[0], up[1]);
+    snprintf(to, sizeof to, "%zu", baseline->to);
+    snprintf(fro, sizeof fro, "%zu", baseline->fro);
+    return child_process_spawn(&launch, &baseline->child, error);
 }
 
 static int start_placed(struct ping_baseline *baseline, const int down[2], const int up[2],
                         const struct placement *placement, struct error *error)
 {
-    int result;
+    struct error ignored;
+    int result, status;
 
     if (placement_begin_start(placement, error) != 0)
         return -1;
-    result = start(baseline, down, up, error);
-    if (result == 0 && placement_end_start(placement, error) != 0) {
-        (void)kill(baseline->child, SIGKILL); /* it is ours and not reaped yet */
-        reap(baseline->child);
-        return -1;
-    }
-    return result;
+    result = start_peer(baseline, down, up, error);
+    if (placement_end_start(placement, error) == 0 || result != 0)
+        return result;
+    (void)kill(baseline->child, SIGKILL); /* it is ours and not reaped yet */
+    (void)child_process_reap(baseline->child, &status, &ignored);
+    return -1;
 }
 
 int ping_baseline_open(struct ping_baseline *baseline, size_t to, size_t fro,
@@ -121,8 +130,11 @@ int ping_baseline_trip(const struct ping_baseline *baseline, int64_t *nanosecond
 
 void ping_baseline_close(struct ping_baseline *baseline)
 {
+    struct error ignored;
+    int status;
+
     close(baseline->down);
     close(baseline->up);
     free(baseline->bytes);
-    reap(baseline->child);
+    (void)child_process_reap(baseline->child, &status, &ignored);
 }

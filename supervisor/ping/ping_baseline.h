@@ -30,4 +30,12 @@ int ping_baseline_trip(const struct ping_baseline *baseline, int64_t *nanosecond
 
 void ping_baseline_close(struct ping_baseline *baseline);
 
+/*
+ * The child process is this program, as `gaspipe ping OPTION TO FRO`, which comes to this
+ * function: it answers on stdin and stdout until stdin ends. Returns the exit status. Not for
+ * users.
+ */
+#define PING_BASELINE_OPTION "--be-baseline-peer"
+int ping_baseline_answer(const char *to, const char *fro);
+
 #endif

@@ -1,45 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/ping/ping_load.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <stdbool.h>
 
-static void __attribute__((noreturn)) compute(pid_t parent)
+static void *compute(void *argument)
 {
-    /* A parent that has ended before this was said sends nothing any more. */
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
-        _exit(0);
-    for (;;)
-        __asm__ volatile(""); /* a loop without an effect need not be there */
+    const atomic_bool *stop = argument;
+
+    while (!atomic_load_explicit(stop, memory_order_relaxed))
+        ;
+    return NULL;
+}
+
+/* Signals are the main thread's, whose timers and waits they end. */
+static int create_quiet(pthread_t *thread, void *(*run)(void *), void *argument)
+{
+    sigset_t all, before;
+    int result;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail: the words are right */
+    result = pthread_create(thread, NULL, run, argument);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return result;
 }
 
 int ping_load_start(struct ping_load *load, size_t count, struct error *error)
 {
-    pid_t parent = getpid();
-
     load->count = 0;
+    load->stop = false;
     while (load->count < count) {
-        pid_t child = fork();
+        int result = create_quiet(&load->threads[load->count], compute, &load->stop);
 
-        if (child < 0)
-            return error_system(error, errno, "cannot start a process for the load");
-        if (child == 0)
-            compute(parent);
-        load->processes[load->count++] = child;
+        if (result != 0)
+            return error_system(error, result, "cannot start a thread for the load");
+        load->count++;
     }
     return 0;
 }
 
 void ping_load_stop(struct ping_load *load)
 {
-    /* They are ours and not reaped yet. */
+    load->stop = true;
     for (size_t i = 0; i < load->count; i++)
-        (void)kill(load->processes[i], SIGKILL);
-    for (size_t i = 0; i < load->count; i++)
-        while (waitpid(load->processes[i], NULL, 0) < 0 && errno == EINTR)
-            ;
+        (void)pthread_join(load->threads[i], NULL); /* ours, and joined once */
     load->count = 0;
 }
