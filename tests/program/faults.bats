@@ -123,6 +123,29 @@ END
     done
 }
 
+@test "SIGTERM ends a run whose first worker hangs as it starts, from whose snapshot others start" {
+    local pid started
+
+    printf '#!/bin/sh\necho started > "${0%%/*}/starts"\nexec sleep 1000\n' > worker
+    mkfifo starts
+    keep > deliveries
+    timeout -k 5 120 "$NATIVE/gaspipe" run --sandbox off --worker ./worker --store store \
+        --vat keeper=keeper.js deliveries > out 2> err &
+    pid=$!
+    read -r started < starts
+    assert_equal "$started" started
+    # timeout(1) passes it on; without an end it would kill, with another status.
+    kill -TERM "$pid"
+    wait "$pid" || status=$?
+    assert_equal "$status" 143
+    said 'ended by signal 15'
+    assert_equal "$(sqlite3 store/gaspipe.sqlite 'SELECT count(*) FROM snapshot')" 0 snapshots
+    # Nothing of it stands in the way of the next run.
+    cp "$FAULTY/worker" worker
+    keeper store
+    assert_status 0
+}
+
 @test "a worker that exits" {
     trouble exit:1 'exit status 7'
 }
@@ -153,6 +176,33 @@ END
 
 @test "an answer out of turn" {
     trouble twice:1 'out of turn'
+}
+
+@test "a result that cannot be read, of every kind" {
+    local kind kinds undisturbed
+
+    mapfile -t kinds < <(sed -n 's/^    {"\([a-z]*\)", "\..*/\1/p' "$BATS_TEST_DIRNAME/faulty_worker.c")
+    [ ${#kinds[@]} -ge 18 ] || fail "only ${#kinds[@]} kinds"
+    for kind in "${kinds[@]}"; do
+        keep "faulty:$kind:1:tally" > deliveries
+        rm -rf undisturbed once
+        true > tally
+        keeper undisturbed
+        assert_status 0
+        undisturbed=$(results)
+        printf 1 > tally
+        keeper once
+        assert_equal "$kind $status $(results)" "$kind 0 $undisturbed"
+        said keeper "crank 5" 'result cannot be read' 'tried again, 1 of 3'
+        assert_same_store undisturbed once
+    done
+    # One kind that does not end.
+    rm -rf again
+    printf 12345 > tally
+    keeper again --retries 2
+    assert_status 4
+    assert_equal "$(wc -c < tally)" 2 "what is left of the tally"
+    said keeper "crank 5" 'result cannot be read' 'given up after 3 tries'
 }
 
 @test "a worker that prints without end" {
@@ -296,6 +346,29 @@ END
     assert_status 0
     NATIVE=$BUILD plain undisturbed
     assert_same_store undisturbed store
+}
+
+@test "a low limit of the stack changes no result: it is raised, or the run does not start" {
+    cat > keeper.js << 'END'
+export const keep = () => {
+    let depth = 0;
+    const deeper = () => { depth += 1; deeper(); };
+    try { deeper(); } catch (_error) { return depth; }
+};
+END
+    echo '{"vat":"keeper","method":"keep","args":[]}' > deliveries
+    plain usual
+    local usual
+    usual="$status $(results)"
+    status=0
+    prlimit --stack=2097152:2097152 "$NATIVE/gaspipe" run --json --counter none --store store \
+        --vat keeper=keeper.js deliveries > out 2> err || status=$?
+    output=$(cat out)
+    if [ "$status" -eq 4 ]; then
+        said 'stack is limited to 2048 KiB' 'ulimit -Hs 8192'
+    else
+        assert_equal "$status $(results)" "$usual"
+    fi
 }
 
 # limited OPTION WORDS: the vat is terminated at the second delivery, natively and under QEMU, and
