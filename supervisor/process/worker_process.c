@@ -14,8 +14,8 @@
 
 #include "supervisor/process/child_process.h"
 #include "supervisor/process/guest.h"
-#include "supervisor/process/worker_frames.h"
-#include "supervisor/process/worker_stderr.h"
+#include "supervisor/process/pipe/worker_frames.h"
+#include "supervisor/process/pipe/worker_stderr.h"
 
 enum {
     FRAMES_DOWN_FD = 3,

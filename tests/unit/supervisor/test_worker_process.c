@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "proto/netstring.h"
+#include "supervisor/process/pipe/worker_stderr.h"
 #include "supervisor/process/worker_process.h"
-#include "supervisor/process/worker_stderr.h"
 
 /* What a process told, counted. */
 struct told {

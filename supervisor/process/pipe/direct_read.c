@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/process/direct_read.h"
+#include "supervisor/process/pipe/direct_read.h"
 
 #include <errno.h>
 #include <fcntl.h>

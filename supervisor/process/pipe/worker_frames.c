@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/process/worker_frames.h"
+#include "supervisor/process/pipe/worker_frames.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "supervisor/process/direct_read.h"
+#include "supervisor/process/pipe/direct_read.h"
 
 enum {
     PIPE_SIZE = 64 * 1024,     /* as pipe(2) makes them */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/process/worker_stderr.h"
+#include "supervisor/process/pipe/worker_stderr.h"
 
 #include <inttypes.h>
 #include <stdio.h>
