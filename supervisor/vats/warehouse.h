@@ -156,7 +156,7 @@ bool warehouse_knows(const struct warehouse *warehouse, int64_t vat);
 const char *warehouse_name(const struct warehouse *warehouse, int64_t vat);
 
 /* What the vat's worker is held to; NULL: the vat is not known. */
-const struct kernel_limits *warehouse_limits(const struct warehouse *warehouse, int64_t vat);
+const struct kernel_limits *warehouse_limits(const struct warehouse *warehouse, int64_t id);
 
 /*
  * Has the vat's worker, which waits, write a snapshot into the store, and starts
