@@ -52,6 +52,15 @@ static int locate_worker(struct launcher *launcher, bool metered, struct error *
                      "clang-19, llvm-19-dev and lld-19, then run make metered");
 }
 
+/* Only a vat in WebAssembly asks for it, so its absence is said when one starts. */
+static void find_wasm_worker(struct launcher *launcher)
+{
+    struct error ignored;
+
+    if (locate("gaspipe-worker-wasm", launcher->wasm_worker, &ignored) != 0)
+        launcher->wasm_worker[0] = '\0';
+}
+
 int launcher_open(struct launcher *launcher, struct counters counters, uint32_t compute_limit,
                   struct error *error)
 {
@@ -60,17 +69,20 @@ int launcher_open(struct launcher *launcher, struct counters counters, uint32_t 
     launcher->compute_limit = compute_limit;
     launcher->program_fd = -1;
     launcher->wasm_program_fd = -1;
-    if (raise_stack_limit(error) != 0 || locate_worker(launcher, counters.compiled, error) != 0 ||
-        locate("gaspipe-worker-wasm", launcher->wasm_worker, error) != 0)
+    if (raise_stack_limit(error) != 0 || locate_worker(launcher, counters.compiled, error) != 0)
         return -1;
+    find_wasm_worker(launcher);
     if (!counters.qemu)
         return 0;
     if (guest_find_tools(&launcher->tools, error) != 0 ||
         guest_pin_layout(&launcher->tools, error) != 0)
         return -1;
     launcher->program_fd = guest_open_program(launcher->worker, error);
-    if (launcher->program_fd >= 0)
-        launcher->wasm_program_fd = guest_open_program(launcher->wasm_worker, error);
+    if (launcher->program_fd < 0)
+        return -1;
+    if (launcher->wasm_worker[0] == '\0')
+        return 0;
+    launcher->wasm_program_fd = guest_open_program(launcher->wasm_worker, error);
     return launcher->wasm_program_fd < 0 ? -1 : 0;
 }
 
@@ -266,6 +278,10 @@ struct worker_process *launcher_start_from(const struct launcher *launcher, uv_l
 
     snprintf(computrons, sizeof computrons, "%010u", launcher->compute_limit);
     snprintf(instructions, sizeof instructions, "%020" PRIu64, launcher->instruction_limit);
+    if (launcher->worker[0] == '\0') {
+        error_set(error, ERROR_SYSTEM, "%s", LAUNCHER_NO_WORKER);
+        return NULL;
+    }
     if (rewind_snapshot(snapshot_fd, error) != 0)
         return NULL;
     count += put_number(arguments + count, "-i", interval, launcher->compute_interval);

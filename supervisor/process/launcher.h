@@ -34,7 +34,7 @@ struct launcher {
     /* Bytes that a worker may write to, QEMU's own with it; 0: no limit. The caller sets it. */
     uint64_t memory_limit;
     char worker[PATH_MAX];
-    char wasm_worker[PATH_MAX]; /* the one that launcher_for_wasm() starts */
+    char wasm_worker[PATH_MAX]; /* the one that launcher_for_wasm() starts; "": not there */
     struct guest_tools tools;   /* when counted */
     int program_fd;             /* the worker's file, when counted; else -1 */
     bool profile;               /* they take profiles. The caller sets it */
@@ -65,6 +65,9 @@ void launcher_close(struct launcher *launcher);
  * and is not closed.
  */
 struct launcher launcher_native(const struct launcher *launcher);
+
+/* Why a launcher whose `worker` is "" starts none. */
+#define LAUNCHER_NO_WORKER "gaspipe-worker-wasm, which runs WebAssembly, is not beside gaspipe"
 
 /* One that starts gaspipe-worker-wasm in the same way; borrows like launcher_native(). */
 struct launcher launcher_for_wasm(const struct launcher *launcher);

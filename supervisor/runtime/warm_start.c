@@ -20,6 +20,8 @@ static int make_name(char name[WARM_START_NAME_SIZE], const struct launcher *lau
     struct iovec parts[VAT_RUNTIME_PROGRAMS_MAX + 1];
     char worker[FINGERPRINT_HEX_SIZE], all[FINGERPRINT_HEX_SIZE];
 
+    if (launcher->worker[0] == '\0')
+        return error_set(error, ERROR_SYSTEM, "%s", LAUNCHER_NO_WORKER);
     if (fingerprint_hash(launcher->worker, worker, error) != 0)
         return -1;
     memcpy(parts, runtime->programs, sizeof runtime->programs);

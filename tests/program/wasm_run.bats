@@ -131,3 +131,17 @@ calls() {
         echo 18587dc2ea106b9a1563e32b3312421ca164c7f1f07bc922a9c83d77cea3a1e5d0c69910739025372dc14ac9642629379540c17e2a65b19d77aa511a9d00bb96
     } | diff - "$BATS_TEST_TMPDIR/hashes"
 }
+
+@test "without gaspipe-worker-wasm other vats run, and a vat in WebAssembly says what is missing" {
+    local programs=$BATS_TEST_TMPDIR/programs
+
+    mkdir "$programs"
+    cp "$BUILD"/{gaspipe,gaspipe-worker,gaspipe-sandbox} "$programs/" 2> /dev/null ||
+        cp "$NATIVE"/{gaspipe,gaspipe-worker} "$programs/"
+    run "$programs/gaspipe" run --counter none --vat "token=$ROOT/examples/token/contract.js" \
+        "$ROOT/examples/token/deliveries.jsonl"
+    assert_status 1 # one of the deliveries is refused
+    run "$programs/gaspipe" run --counter none --vat "ft=$TOKEN" "$LINES"
+    assert_status 4
+    assert_output_has 'vat ft: gaspipe-worker-wasm, which runs WebAssembly, is not beside gaspipe'
+}
