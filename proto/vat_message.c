@@ -272,8 +272,10 @@ static int take_reply(struct vat_reply *reply, struct error *error)
         return 0;
     }
     reply->kind = VAT_REPLY_ERROR;
-    if (is_word(reply->message, "error") && take_text(reply->message, 1, &reply->text))
+    if (is_word(reply->message, "error") && take_text(reply->message, 1, &reply->text)) {
+        (void)take_text(reply->message, 2, &reply->stack); /* only our own runtime sends one */
         return 0;
+    }
     if (is_word(reply->message, "err") && take_text(reply->message, 2, &reply->text))
         return 0;
     return error_set(error, ERROR_INPUT,

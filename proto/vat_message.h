@@ -94,13 +94,14 @@ struct vat_request vat_request_keep(const struct vat_request *request);
 enum vat_reply_kind {
     VAT_REPLY_READY, /* ["dispatchReady"] */
     VAT_REPLY_OK,    /* ["ok", null] */
-    VAT_REPLY_ERROR, /* ["error", message] or ["err", name, message] */
+    VAT_REPLY_ERROR, /* ["error", message], ["error", message, stack] or ["err", name, message] */
 };
 
 struct vat_reply {
     enum vat_reply_kind kind;
-    struct vat_text text; /* of VAT_REPLY_ERROR */
-    json_t *message;      /* owned; text points into it */
+    struct vat_text text;  /* of VAT_REPLY_ERROR */
+    struct vat_text stack; /* likewise; bytes is NULL: none came */
+    json_t *message;       /* owned; the texts point into it */
 };
 
 /* Reads the RESULT of a `.` frame; as vat_request_parse(). */

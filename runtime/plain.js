@@ -302,18 +302,45 @@
 
   // ---- deliveries ----
 
-  // XS's stack has lines like " at f (contract.js:3)".
-  const placeOf = error => {
+  // The error's words, then XS's lines like " at f (contract.js:3)".
+  const stackOf = error => {
     try {
-      const place = /\((contract\.js:[0-9]+)\)/.exec(error.stack);
-      return place ? `${place[1]}: ` : '';
+      const { stack } = error;
+      return typeof stack === 'string' ? wellFormed(stack) : null;
     } catch {
-      return '';
+      return null;
     }
   };
 
-  let contractText;
+  const placeIn = stack => {
+    const place = /\((contract\.js:[0-9]+)\)/.exec(stack);
+    return place ? `${place[1]}: ` : '';
+  };
+
+  let contractText; // until it has started
   let methods;
+
+  const lineThatNames = specifier => {
+    const isIt = line =>
+      line.includes(`'${specifier}'`) || line.includes(`"${specifier}"`);
+    return contractText.split('\n').findIndex(isIt) + 1;
+  };
+
+  // XS only says that an import was not found, not which one.
+  const explainImport = () => {
+    try {
+      const { bindings } = new ModuleSource(contractText);
+      const { from } = bindings.find(binding => binding.from !== undefined);
+      return `contract.js:${lineThatNames(from)}: TypeError: ${JSON.stringify(from)} cannot be imported: a plain contract is one file; bundle it with its imports (npx @endo/bundle-source FILE > bundle.json)`;
+    } catch {
+      return undefined;
+    }
+  };
+
+  const explain = (error, stack, started) =>
+    started
+      ? wordsOf(error)
+      : explainImport() ?? `${placeIn(stack)}${wordsOf(error)}`;
 
   const setBundle = bundle => {
     if (bundle.moduleFormat !== 'gaspipePlain') {
@@ -338,7 +365,6 @@
   // The contract's name is the same for all: a path would show in the meter.
   const startVat = () => {
     const text = `${contractText}\n//# sourceURL=contract.js\n`;
-    contractText = undefined;
     const compartment = makeContractCompartment(new ModuleSource(text), {
       store,
       console,
@@ -349,6 +375,7 @@
       Base64,
     });
     methods = functionsOf(compartment.importNow('contract'));
+    contractText = undefined;
   };
 
   const sendMessage = async (target, { methargs, result }) => {
@@ -394,6 +421,7 @@
     }
   };
 
+  // Every delivery pays a computron for each variable that these functions capture.
   globalThis.handleCommand = bytes => {
     const report = {};
     handle(decode(bytes)).then(
@@ -401,10 +429,12 @@
         report.result = encode(reply);
       },
       error => {
-        const place = methods ? '' : placeOf(error);
-        report.result = encode(['error', `${place}${wordsOf(error)}`]);
+        const stack = stackOf(error);
+        const words = explain(error, stack, methods !== undefined);
+        report.result = encode(['error', words, stack]);
       },
     );
     return report;
   };
 })();
+//# sourceURL=gaspipe/plain.js

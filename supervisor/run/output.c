@@ -13,6 +13,7 @@
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "base/visible.h"
+#include "supervisor/runtime/contract_file.h"
 
 void output_init(struct output *output, bool json)
 {
@@ -120,6 +121,10 @@ static void put_json_delivery(struct buf *line, const struct delivery_report *re
     put_string(line, "status", report->ok ? "ok" : "error");
     buf_printf(line, ",\"result\":%s", report->result != NULL ? report->result : "null");
     put_string(line, "error", report->error);
+    if (report->stack != NULL)
+        put_string(line, "stack", report->stack);
+    if (report->source != NULL)
+        put_string(line, "source", report->source);
     put_integer(line, "compute", report->compute);
     put_integer(line, "instructions", report->instructions);
     if (report->limited != NULL)
@@ -236,28 +241,49 @@ static void put_words(struct buf *line, const char *words)
         visible_bytes(line->data + start, line->length - start);
 }
 
-/* The beginning of the contract's result. */
-static void put_result(struct buf *line, const char *result)
+/* The beginning of a long text. */
+static void put_part(struct buf *line, const char *text, size_t length)
 {
-    size_t length = result != NULL ? strlen(result) : 0;
     size_t shown = length;
 
-    if (length == 0 || strcmp(result, "null") == 0)
-        return;
     if (shown > RESULT_WIDTH) {
         shown = RESULT_WIDTH;
-        while (shown > 0 && ((unsigned char)result[shown] & 0xc0) == 0x80)
+        while (shown > 0 && ((unsigned char)text[shown] & 0xc0) == 0x80)
             shown--; /* not inside a character */
     }
-    buf_append_string(line, "  ");
-    put_visible(line, result, shown);
+    put_visible(line, text, shown);
     if (shown < length)
         buf_append_string(line, "...");
+}
+
+static void put_result(struct buf *line, const char *result)
+{
+    if (result == NULL || result[0] == '\0' || strcmp(result, "null") == 0)
+        return;
+    buf_append_string(line, "  ");
+    put_part(line, result, strlen(result));
 }
 
 static bool is_limited(const struct delivery_report *report, const char *unit)
 {
     return report->limited != NULL && strcmp(report->limited, unit) == 0;
+}
+
+/* "FILE:LINE: contract.js:LINE: " and the error, and behind it the contract's line. */
+static void put_text_error(struct buf *line, const struct delivery_report *report)
+{
+    static const char file[] = "contract.js:";
+    const long number = contract_file_place(report->stack);
+
+    if (report->place != NULL)
+        buf_printf(line, "%s: ", report->place);
+    if (number > 0 && strncmp(report->error, file, strlen(file)) != 0)
+        buf_printf(line, "%s%ld: ", file, number);
+    put_words(line, report->error);
+    if (report->source == NULL)
+        return;
+    buf_append_string(line, "  in: ");
+    put_part(line, report->source, strlen(report->source));
 }
 
 static void put_text_delivery(const struct output *output, struct buf *line,
@@ -282,9 +308,8 @@ static void put_text_delivery(const struct output *output, struct buf *line,
     buf_append_byte(line, '\n');
     if (report->error == NULL)
         return;
-    buf_printf(line, "%8s%s%s%s", "", red, report->place != NULL ? report->place : "",
-               report->place != NULL ? ": " : "");
-    put_words(line, report->error);
+    buf_printf(line, "%8s%s", "", red);
+    put_text_error(line, report);
     buf_printf(line, "%s\n", plain);
 }
 

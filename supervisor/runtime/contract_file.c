@@ -29,6 +29,51 @@ long contract_file_lines(const struct buf *bundle)
     return lines;
 }
 
+static const char *trim(const char *from, const char **to)
+{
+    static const char blanks[] = " \t\r";
+
+    while (from < *to && strchr(blanks, *from) != NULL)
+        from++;
+    while (*to > from && strchr(blanks, (*to)[-1]) != NULL)
+        --*to;
+    return from;
+}
+
+void contract_file_line(const struct buf *bundle, long number, struct buf *line)
+{
+    json_t *json = json_value_read(bundle->data, bundle->length, JSON_ALLOW_NUL, NULL);
+    const json_t *source = json_object_get(json, "source");
+    const char *text = json_string_value(source);
+    const char *end = text != NULL ? text + json_string_length(source) : NULL;
+
+    for (long at = 1; text != NULL; at++) {
+        const char *next = memchr(text, '\n', (size_t)(end - text));
+        const char *stop = next != NULL ? next : end;
+
+        if (at == number) {
+            text = trim(text, &stop);
+            buf_append(line, text, (size_t)(stop - text));
+            break;
+        }
+        text = next != NULL ? next + 1 : NULL;
+    }
+    json_decref(json);
+}
+
+long contract_file_place(const char *stack)
+{
+    static const char before[] = "(contract.js:";
+    const char *found = stack != NULL ? strstr(stack, before) : NULL;
+    char *after;
+    long number;
+
+    if (found == NULL)
+        return 0;
+    number = strtol(found + strlen(before), &after, 10);
+    return *after == ')' && number > 0 ? number : 0;
+}
+
 static int make_plain(struct contract_file *contract, const char *path, const struct buf *source,
                       struct error *error)
 {

@@ -27,4 +27,12 @@ int contract_file_read(struct contract_file *contract, const char *path, struct 
 /* The lines of the source in a bundle of the plain runtime; 0 for another bundle. */
 long contract_file_lines(const struct buf *bundle);
 
+/* Appends line `number` (from 1) of that source, without the blanks around it; nothing if there is
+ * no such line. */
+void contract_file_line(const struct buf *bundle, long number, struct buf *line);
+
+/* Where in its source a plain contract was, by XS's stack of an error: the line of the innermost
+ * " at f (contract.js:LINE)"; 0: nowhere. */
+long contract_file_place(const char *stack);
+
 #endif

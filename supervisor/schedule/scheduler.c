@@ -380,6 +380,8 @@ static void scheduler_on_answered(void *context, int64_t vat, const struct wareh
     const struct delivery_end end = {
         .returned = answer->come,
         .problem = answer->problem,
+        .stack = answer->stack,
+        .source = answer->source,
         .value = answer->value,
         .blame = ERROR_DELIVERY,
         .meter = answer->meter,

@@ -37,20 +37,37 @@ enum vat_event vat_answer(struct vat *vat, const struct vat_input *input)
 
 /* ---- how it ends ---- */
 
+/* Its bundle; false: the store has none, or cannot be read, which its next use reports. */
+static bool get_bundle(const struct vat *vat, struct buf *bundle)
+{
+    struct error error;
+    bool found = false;
+
+    return store_bundle_get(vat->owner->options->store, vat->bundle_id, bundle, &found, &error) ==
+               0 &&
+           found;
+}
+
 /* How many lines the source of its contract has; 0: that is not known. */
 static long count_lines(const struct vat *vat)
 {
     struct buf bundle = {0};
-    struct error error;
-    bool found = false;
-    long lines = 0;
+    const long lines = get_bundle(vat, &bundle) ? contract_file_lines(&bundle) : 0;
 
-    if (store_bundle_get(vat->owner->options->store, vat->bundle_id, &bundle, &found, &error) ==
-            0 &&
-        found)
-        lines = contract_file_lines(&bundle);
     buf_free(&bundle);
     return lines;
+}
+
+/* The line of its contract's source that the stack leads to; NULL: to none. */
+static const char *find_source(const struct vat *vat, const char *stack, struct buf *source)
+{
+    const long line = contract_file_place(stack);
+    struct buf bundle = {0};
+
+    if (line > 0 && get_bundle(vat, &bundle))
+        contract_file_line(&bundle, line, source);
+    buf_free(&bundle);
+    return source->length > 0 ? buf_string(source) : NULL;
 }
 
 /*
@@ -82,18 +99,21 @@ enum vat_event vat_finish(struct vat *vat, const struct vat_input *input)
     struct warehouse_answer answer = {
         .come = input->frame->come,
         .problem = input->frame->problem,
+        .stack = input->frame->stack,
         .value = input->frame->value,
         .meter = &input->frame->meter,
     };
-    struct buf placed = {0};
+    struct buf placed = {0}, source = {0};
 
     vat_timer_stop(&vat->timer);
     if (vat->starts && answer.problem != NULL)
         answer.problem = place_syntax_error(vat, answer.problem, &placed);
+    answer.source = find_source(vat, answer.stack, &source);
     vat_show_stderr(vat);
     vat->vd = NULL;
     if (!vat->owner->silent)
         listener->answered(listener->context, vat->id, &answer);
     buf_free(&placed);
+    buf_free(&source);
     return VAT_EVENT_NONE;
 }

@@ -55,6 +55,8 @@ struct warehouse_vat {
 struct warehouse_answer {
     struct stamp come;
     const char *problem; /* NULL: it went well */
+    const char *stack;   /* of the problem, lines of text; NULL: not known */
+    const char *source;  /* the line of the contract that it leads to; NULL: to none */
     const char *value;   /* what came with "ok", JSON; NULL: null */
     const struct meter *meter;
 };

@@ -46,7 +46,61 @@ gaspipe_run() {
     assert_bad_input 3 'none.js: TypeError: the contract exports no function'
     echo 'import { f } from "./other.js"; export { f };' > imports.js
     gaspipe_run --vat c=imports.js - < /dev/null
-    assert_bad_input 3 'imports.js: '
+    assert_bad_input 3 'imports.js:1: TypeError: "./other.js" cannot be imported'
+    printf "\nimport { Far } from '@endo/far';\nexport const f = () => Far;\n" > far.js
+    gaspipe_run --vat c=far.js - < /dev/null
+    assert_bad_input 3 'far.js:2: TypeError: "@endo/far" cannot be imported' 'npx @endo/bundle-source'
+}
+
+@test "an error of a plain contract: line, source and stack, the same with several jobs" {
+    cat > wrong.js << 'EOF'
+export const clock = () => {
+  return Date.now();
+};
+export const timer = () => setTimeout(clock, 1);
+const inner = () => {
+  throw RangeError('too deep');
+};
+export const outer = async () => {
+  inner();
+};
+export const text = () => {
+  throw 'no error';
+};
+export const poisoned = () => {
+  throw Object.defineProperty({}, 'stack', { get: inner });
+};
+EOF
+    printf '{"vat":"c","method":"%s"}\n' clock timer outer text poisoned > wrong.jsonl
+    gaspipe_run --vat c=wrong.js wrong.jsonl
+    assert_status 1
+    assert_output_has 'wrong.jsonl:1: contract.js:2: TypeError: clock: no function  in: return Date.now();'
+    assert_output_has 'wrong.jsonl:2: contract.js:4: ReferenceError: timer: get setTimeout: undefined variable  in: export const timer'
+    assert_output_has 'wrong.jsonl:3: contract.js:6: RangeError: too deep  in: throw RangeError('
+    assert_output_has 'wrong.jsonl:4: no error'
+    assert_output_has 'wrong.jsonl:5: {}'
+    local jobs
+    for jobs in 1 4; do
+        gaspipe_run --json --jobs "$jobs" --vat c=wrong.js wrong.jsonl
+        assert_status 1
+        jq -c 'select(.status == "error") | [.error, .source, .stack]' <<< "$output" > "errors.$jobs"
+    done
+    cmp errors.1 errors.4
+    assert_equal "$(jq -r '.[2] // "none" | split(" at sendMessage")[0]' errors.1)" \
+        "TypeError: clock: no function
+ at clock (contract.js:2)
+
+ReferenceError: timer: get setTimeout: undefined variable
+ at timer (contract.js:4)
+
+RangeError: too deep
+ at inner (contract.js:6)
+ at outer (contract.js:9)
+ at outer (contract.js:8)
+
+none
+none"
+    assert_equal "$(sed -n 1p errors.1 | jq -r '.[1]')" 'return Date.now();'
 }
 
 @test "a delivery line that is no JSON is named; what came before it is done" {

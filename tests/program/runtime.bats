@@ -190,7 +190,7 @@ EOF
 EOF
     assert_status 1
     assert_output_has 'c: a [2Jb c  d'
-    assert_output_has 'stdin:1: Error: e [31mf g'
+    assert_output_has 'stdin:1: contract.js:1: Error: e [31mf g  in: export const say'
     run tr -d '\n\040-\176' <<< "$output"
     assert_equal "$output" ""
 }

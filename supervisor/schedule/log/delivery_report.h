@@ -24,6 +24,8 @@ struct delivery_limit {
 struct delivery_end {
     struct stamp returned;       /* when the answer came, or the worker was found dead */
     const char *problem;         /* NULL: none */
+    const char *stack;           /* of the problem, lines of text; NULL: not known */
+    const char *source;          /* the line of the contract that it leads to; NULL: to none */
     const char *value;           /* what came with "ok", JSON; NULL: null */
     enum error_kind blame;       /* for the problem: ERROR_DELIVERY, or ERROR_SYSTEM for the host */
     const struct meter *meter;   /* NULL: the worker died */
@@ -42,11 +44,13 @@ struct delivery_report {
     const char *description; /* as in slogreport: "(o+0).buy -> p-1" */
     const char *method;      /* of a message; otherwise the dispatch */
     bool ok;
-    bool vat_ended;        /* this delivery terminated its vat */
-    bool crank_ended;      /* false: the crank goes on and may still be undone */
-    const char *result;    /* JSON; NULL: none */
-    const char *error;     /* NULL when ok */
-    const char *place;     /* "FILE:LINE" of the line that caused it; NULL: none did */
+    bool vat_ended;     /* this delivery terminated its vat */
+    bool crank_ended;   /* false: the crank goes on and may still be undone */
+    const char *result; /* JSON; NULL: none */
+    const char *error;  /* NULL when ok */
+    const char *stack;  /* of the error, lines of text, as the worker tells it; NULL: not known */
+    const char *source; /* the line of the contract that it leads to; NULL: to none */
+    const char *place;  /* "FILE:LINE" of the line that caused it; NULL: none did */
     enum error_kind blame; /* when not ok: ERROR_DELIVERY, or ERROR_SYSTEM for the host */
     /*
      * "computrons" or "instructions": the delivery was stopped at a limit of these, which stands

@@ -177,6 +177,8 @@ int report_builder_finish(struct report_builder *builder, const struct delivery_
         .method = buf_string(&builder->method),
         .ok = end->problem == NULL,
         .error = end->problem,
+        .stack = end->stack,
+        .source = end->source,
         .blame = end->blame,
         .compute = REPORT_NONE,
         .instructions = REPORT_NONE,

@@ -420,6 +420,8 @@ static void replay_end(struct speculation *speculation, const struct speculative
     const struct warehouse_answer answer = {
         .come = taken->come,
         .problem = taken->problem,
+        .stack = taken->stack,
+        .source = taken->source,
         .value = taken->value,
         .meter = &taken->meter,
     };

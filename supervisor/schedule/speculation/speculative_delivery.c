@@ -45,6 +45,8 @@ void speculative_delivery_free(struct speculative_delivery *speculative)
     overlay_free(&speculative->overlay);
     meter_free(&speculative->meter);
     free(speculative->problem);
+    free(speculative->stack);
+    free(speculative->source);
     free(speculative->value);
     free(speculative->vd);
     free(speculative);
@@ -132,6 +134,8 @@ int speculative_delivery_ended(struct speculative_delivery *speculative,
     speculative->ended = true;
     speculative->come = answer->come;
     if (copy_text(&speculative->problem, answer->problem, error) != 0 ||
+        copy_text(&speculative->stack, answer->stack, error) != 0 ||
+        copy_text(&speculative->source, answer->source, error) != 0 ||
         copy_text(&speculative->value, answer->value, error) != 0)
         return -1;
     return meter_copy(&speculative->meter, answer->meter) == 0 ? 0 : record_memory_error(error);

@@ -37,10 +37,10 @@ struct speculative_delivery {
 
     bool waits; /* for an answer that is not known before the delivery's turn */
     bool ended;
-    struct stamp come;     /* when its end came */
-    bool lost;             /* its worker died: there is no meter */
-    struct meter meter;    /* owned */
-    char *problem, *value; /* as in struct warehouse_answer, owned */
+    struct stamp come;                      /* when its end came */
+    bool lost;                              /* its worker died: there is no meter */
+    struct meter meter;                     /* owned */
+    char *problem, *stack, *source, *value; /* as in struct warehouse_answer, owned */
 
     /* For the owner, while its turn lasts: */
     bool replaying; /* the record is being replayed; who replays it frees it */

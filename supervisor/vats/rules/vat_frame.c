@@ -30,15 +30,26 @@ static int take_value(struct vat_frame *frame, const json_t *value, struct error
     return frame->value != NULL ? 0 : error_memory(error, "a reply");
 }
 
+static int take_problem(struct vat_frame *frame, const struct vat_reply *reply, struct error *error)
+{
+    json_value_c_string(&frame->text, reply->text.bytes, reply->text.length);
+    frame->problem = buf_string(&frame->text);
+    if (frame->problem != NULL && reply->stack.bytes != NULL) {
+        json_value_c_string(&frame->stack_text, reply->stack.bytes, reply->stack.length);
+        frame->stack = buf_string(&frame->stack_text);
+    }
+    if (frame->problem == NULL || buf_failed(&frame->stack_text))
+        return error_memory(error, "a reply");
+    return 0;
+}
+
 static int take_reply(struct vat_frame *frame, const struct vat_reply *reply, struct error *error)
 {
     switch (reply->kind) {
     case VAT_REPLY_OK:
         return take_value(frame, json_array_get(reply->message, 1), error);
     case VAT_REPLY_ERROR:
-        json_value_c_string(&frame->text, reply->text.bytes, reply->text.length);
-        frame->problem = buf_string(&frame->text);
-        return frame->problem != NULL ? 0 : error_memory(error, "a reply");
+        return take_problem(frame, reply, error);
     default:
         return error_set(error, ERROR_INPUT, "it answered a delivery with \"dispatchReady\"");
     }
@@ -142,6 +153,7 @@ void vat_frame_read(struct vat_frame *frame, enum vat_state state, struct iovec 
 void vat_frame_free(struct vat_frame *frame)
 {
     buf_free(&frame->text);
+    buf_free(&frame->stack_text);
     meter_free(&frame->meter);
     vat_request_free(&frame->request);
 }

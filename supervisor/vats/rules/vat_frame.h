@@ -21,6 +21,8 @@ struct vat_frame {
     const char *problem; /* NULL: the delivery went well */
     const char *value;   /* what came with "ok", JSON; NULL: null */
     struct buf text;     /* of either */
+    const char *stack;   /* that came with the problem; NULL: none did */
+    struct buf stack_text;
     /* Of REQUEST in DELIVERING and LOADING: */
     struct vat_request request;
 };
