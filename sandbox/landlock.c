@@ -60,18 +60,18 @@ static size_t attributes_size(int abi)
 /* A path that is not there needs no rule. */
 static int allow(int ruleset, const char *path, uint64_t rights, struct error *error)
 {
-    struct landlock_path_beneath_attr rule = {.allowed_access = rights};
+    const int fd = open(path, O_PATH | O_CLOEXEC);
+    struct landlock_path_beneath_attr rule = {.allowed_access = rights, .parent_fd = fd};
     struct stat status;
     int result = 0;
 
-    rule.parent_fd = open(path, O_PATH | O_CLOEXEC);
-    if (rule.parent_fd < 0)
+    if (fd < 0)
         return 0;
-    if (fstat(rule.parent_fd, &status) == 0 && !S_ISDIR(status.st_mode))
+    if (fstat(fd, &status) == 0 && !S_ISDIR(status.st_mode))
         rule.allowed_access &= rights_to_a_file;
     if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0)
         result = error_system(error, errno, "cannot let the worker reach %s", path);
-    close(rule.parent_fd);
+    close(fd);
     return result;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "meter/runtime/state.h"
@@ -26,7 +27,8 @@ static struct thread_count *threads;
 static unsigned thread_total;
 static uint64_t ended; /* what threads that have ended used */
 static uint64_t process_limit = GASMETER_UNLIMITED;
-static void (*end_process)(void); /* when a budget is spent, unless the thread says otherwise */
+/* When a budget is spent, unless the thread says otherwise. */
+static void (*end_process)(void) = abort;
 static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
@@ -153,8 +155,10 @@ static void spend(void)
 {
     void (*spent)(void *argument) = thread_count.spent;
 
-    if (!spent)
+    if (!spent) {
         end_process();
+        return;
+    }
     count_set_limit(GASMETER_UNLIMITED);
     spent(thread_count.argument);
 }

@@ -77,7 +77,9 @@ __attribute__((constructor(101))) static void begin(void)
     count_begin(budget_of_environment(), end_spent);
     pthread_atfork(NULL, NULL, restart_in_child);
     on_exit(note_status, NULL);
-    at_quick_exit(report_quick_exit);
+    if (at_quick_exit(report_quick_exit) != 0) {
+        /* Then a quick end writes no line, as a kill does not. */
+    }
     if (report_wanted())
         handlers_report_deaths();
 }

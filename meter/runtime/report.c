@@ -47,12 +47,12 @@ void report_region(uint64_t units)
 
 static void put(const char *text)
 {
-    size_t length = strlen(text);
+    const char *end = text + strlen(text);
 
-    if (length < LINE_MAX_BYTES - line_length) {
-        memcpy(line + line_length, text, length);
-        line_length += length;
-    }
+    if ((size_t)(end - text) >= LINE_MAX_BYTES - line_length)
+        return;
+    while (text < end)
+        line[line_length++] = *text++;
 }
 
 static void put_number(uint64_t number)
@@ -177,6 +177,7 @@ static void append_line(const char *path)
 
 void report_write(const char *how, int number)
 {
+    const char *path = getenv("GASMETER_OUT");
     int nobody = atomic_load(&reporting);
     int saved = errno;
 
@@ -185,6 +186,7 @@ void report_write(const char *how, int number)
         return;
     line_length = 0;
     make_line(how, number);
-    append_line(getenv("GASMETER_OUT"));
+    if (path != NULL)
+        append_line(path);
     errno = saved;
 }

@@ -345,12 +345,12 @@ static int run_all(struct runner *runner, struct replay_parts *parts, struct err
 int replay_children_run(struct replay_parts *parts, const struct replay_children *children,
                         struct error *error)
 {
-    struct runner runner = {.children = children};
+    const int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct runner runner = {.children = children, .folder = folder};
     int result;
 
     *parts = (struct replay_parts){0};
-    runner.folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (runner.folder < 0)
+    if (folder < 0)
         return error_system(error, errno, "cannot open the folder that we are in");
     result = make_processes(&runner, error);
     if (result == 0)

@@ -130,9 +130,11 @@ static int add(char ***list, size_t *count, char *value, struct error *error)
 /* I/N */
 static int take_part(struct replay_options *options, const char *value, struct error *error)
 {
+    const char *at = value;
+
     options->is_part = true;
-    if (sscanf(value, "%" SCNu64 "/%" SCNu64, &options->part, &options->part_count) != 2 ||
-        options->part >= options->part_count)
+    if (!number_take(&at, &options->part) || *at++ != '/' ||
+        !number_read(at, UINT64_MAX, &options->part_count) || options->part >= options->part_count)
         return error_set(error, ERROR_USAGE, "--part %s: not I/N", value);
     return 0;
 }

@@ -198,7 +198,7 @@ static long map_executable(void)
     void *memory =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    return memory == MAP_FAILED ? -1 : 0;
+    return memory == MAP_FAILED ? -1 : munmap(memory, 4096);
 }
 
 static long make_executable(void)

@@ -123,7 +123,7 @@ static void deliver(const json_t *delivery)
 /* Puts a byte where a snapshot is wanted: `@N` is descriptor N. */
 static void save(const char *place)
 {
-    if (io_write_all(atoi(place + 1), "s", 1) != 0)
+    if (io_write_all((int)strtol(place + 1, NULL, 10), "s", 1) != 0)
         exit(2);
     answer("1");
 }

@@ -22,8 +22,10 @@ bool near_view(struct near_call *call, uint64_t at, uint64_t length, struct wasm
     if (!pay_both(call, call->parameters->wasm_read_memory_base,
                   call->parameters->wasm_read_memory_byte, length))
         return false;
-    if (!wasm_memory_has(memory, at, length))
-        return violation(call);
+    if (!wasm_memory_has(memory, at, length)) {
+        (void)violation(call);
+        return false;
+    }
     *bytes = (struct wasm_bytes){.data = memory->bytes + at, .length = (uint32_t)length};
     return true;
 }
@@ -125,7 +127,7 @@ bool near_register_set(struct near_call *call, uint64_t id, const void *bytes, u
 static bool too_long(struct near_call *call, uint64_t length)
 {
     return near_fail(call, "The length of a log message %llu exceeds the limit %llu",
-                     (unsigned long long)(call->log_bytes + length),
+                     (unsigned long long)call->log_bytes + length,
                      (unsigned long long)call->parameters->max_total_log_length);
 }
 

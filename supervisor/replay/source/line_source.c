@@ -195,7 +195,7 @@ static int gather(struct line_source *lines, struct source_event *gathered, stru
 {
     struct recorded_delivery *delivery = &lines->delivery;
     struct buf *vat_id = &lines->delivery_vat;
-    int failed, result;
+    int failed = 0, result;
 
     buf_clear(vat_id);
     if (buf_append(vat_id, gathered->vat_id.at, gathered->vat_id.length) != 0)

@@ -118,13 +118,15 @@ static int take_record(struct slog_event *event, const struct record *record, st
     return right ? 1 : -1;
 }
 
+/* Numbers are handed on. NOLINTNEXTLINE(misc-redundant-expression): they are two names */
+_Static_assert(RECORD_NONE == RECORDED_NONE, "one number stands for none");
+
 int slog_event_read(struct slog_event *event, struct scan_span line, const char **why)
 {
     struct record record;
 
     if (!record_read(line.at, line.length, &record, why))
         return -1;
-    _Static_assert(RECORD_NONE == RECORDED_NONE, "numbers are handed on");
     *event = (struct slog_event){
         .event = {.vat_id = record.vat_id, .delivery_num = record.delivery_num},
     };

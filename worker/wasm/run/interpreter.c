@@ -64,6 +64,8 @@ const void *const *wasm_handlers(void)
     return handlers;
 }
 
+/* Each operation jumps to the next one, so all of them are one function.
+ * NOLINTNEXTLINE(readability-function-size) */
 static enum wasm_trap interpret(struct wasm_machine *machine, struct wasm_instance *instance,
                                 uint32_t function, uint64_t *slots)
 {
@@ -78,7 +80,7 @@ static enum wasm_trap interpret(struct wasm_machine *machine, struct wasm_instan
     int64_t unit;
     uint32_t first_frame;
     uint32_t imported;
-    enum wasm_trap trap;
+    enum wasm_trap trap = WASM_TRAP_NONE;
 
     if (machine == NULL) {
         handlers = places;
