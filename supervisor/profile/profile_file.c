@@ -163,8 +163,7 @@ int profile_file_close(struct profile_file *file, struct error *error)
 
     if (file->file.path != NULL) {
         result = profile_file_flush(file, error) == 0 ? output_file_finish(&file->file, error) : -1;
-        if (result != 0)
-            output_file_discard(&file->file);
+        output_file_discard(&file->file);
     }
     buf_free(&file->gathered);
     return result;
