@@ -50,7 +50,9 @@ deliveries() {
 
 @test "each object of --json has the fields of DESIGN.md" {
     example token
-    assert_equal "$(deliveries keys_unsorted | sort -u)" \
+    assert_equal "$(deliveries 'select(.status == "error") | keys_unsorted - (keys_unsorted - ["stack", "source"])')" \
+        '["stack","source"]'
+    assert_equal "$(deliveries 'del(.stack, .source) | keys_unsorted' | sort -u)" \
         '["kind","vatID","vat","crankNum","deliveryNum","description","status","result","error","compute","instructions","total","pipe","worker","kernel"]'
     assert_equal "$(jq -c 'select(.kind == "summary") | [.deliveries, .failed]' <<< "$output")" \
         '[7,1]'
@@ -209,7 +211,7 @@ EOF
     assert_status 1
     [[ ${lines[0]} == *crank*vat*method*status*computrons*instructions*"total ms"* ]]
     [[ ${lines[2]} == *token*mint*ok*3,200*'"1000"' ]]
-    assert_output_has "deliveries.jsonl:4: RangeError: carol has 100, not 500"
+    assert_output_has "deliveries.jsonl:4: contract.js:32: RangeError: carol has 100, not 500"
     assert_output_has "7 deliveries, 1 failed"
     assert_output_lacks $'\033'
 }
