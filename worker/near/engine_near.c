@@ -330,7 +330,8 @@ static struct engine_result write_snapshot(struct engine *engine, const char *pl
         return threw("a snapshot cannot be opened");
     is_written =
         fputs(snapshot_head, file) >= 0 &&
-        fwrite(engine->module.data, 1, engine->module.length, file) == engine->module.length;
+        (engine->module.length == 0 ||
+         fwrite(engine->module.data, 1, engine->module.length, file) == engine->module.length);
     if (fclose(file) != 0 || !is_written)
         return threw("a snapshot cannot be written");
     return ok_with(engine);
