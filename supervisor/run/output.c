@@ -162,6 +162,7 @@ static void put_json_summary(struct buf *line, const struct output_sums *sums, c
     put_time(line, "kernel", sums->kernel);
     put_integer(line, "results", sums->results);
     put_integer(line, "rejected", sums->rejected);
+    put_integer(line, "unresolved", sums->unresolved);
     put_string(line, "sandbox", sandbox);
     buf_printf(line, ",\"elapsed\":%.6f}\n", seconds);
 }
@@ -340,6 +341,8 @@ static void put_text_summary(struct buf *line, const struct output_sums *sums, c
     if (sums->rejected_later > 0)
         buf_printf(line, "%" PRId64 " result%s rejected, ", sums->rejected_later,
                    sums->rejected_later == 1 ? "" : "s");
+    if (sums->unresolved > 0)
+        buf_printf(line, "%" PRId64 " unresolved, ", sums->unresolved);
     buf_printf(line, "in %.3f s;", seconds);
     put_count(line, 0, sums->compute);
     buf_append_string(line, " computrons");
@@ -390,6 +393,23 @@ int output_result(struct output *output, const struct output_result *result, str
         put_json_result(&output->gathered, result);
     else
         put_text_result(output, &output->gathered, result);
+    return gathered(output, error);
+}
+
+int output_unresolved(struct output *output, const char *place, struct error *error)
+{
+    struct buf *lines = &output->gathered;
+
+    output->sums.unresolved++;
+    output->begun = true;
+    if (output->json) {
+        buf_append_string(lines, "{\"kind\":\"result\"");
+        put_string(lines, "place", place);
+        put_string(lines, "status", "unresolved");
+        buf_append_string(lines, ",\"value\":null}\n");
+    } else {
+        buf_printf(lines, "%8s%s: unresolved\n", "", place);
+    }
     return gathered(output, error);
 }
 

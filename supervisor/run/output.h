@@ -19,6 +19,7 @@ struct output_sums {
     int64_t total, pipe, worker, kernel;
     int64_t results, rejected;
     int64_t rejected_later; /* those of the rejected whose delivery did not fail */
+    int64_t unresolved;     /* not among the results */
 };
 
 /* What gaspipe run prints on stdout: columns for people, JSON lines for programs. */
@@ -51,6 +52,8 @@ void output_init(struct output *output, bool json);
 int output_delivery(struct output *output, const struct delivery_report *report,
                     struct error *error);
 int output_result(struct output *output, const struct output_result *result, struct error *error);
+/* The message of the line at `place` has no result at the end of the run. */
+int output_unresolved(struct output *output, const char *place, struct error *error);
 
 /* The lines so far are valid: their cranks have ended and will not be undone. */
 void output_keep(struct output *output);

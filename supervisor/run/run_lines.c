@@ -217,6 +217,20 @@ static void on_line(void *context, const char *text, size_t length, int64_t numb
     }
 }
 
+/* They may still be settled by a later run on the store. */
+static int print_unresolved(struct run_lines *lines, struct error *error)
+{
+    char place[RUN_LINES_PLACE_SIZE];
+
+    for (size_t i = 0; i < lines->results.count; i++) {
+        make_place(lines, lines->results.waiting[i].line, place);
+        if (output_unresolved(lines->output, place, error) != 0)
+            return -1;
+    }
+    output_keep(lines->output);
+    return 0;
+}
+
 static void end_input(struct run_lines *lines)
 {
     struct error error;
@@ -224,7 +238,8 @@ static void end_input(struct run_lines *lines)
     if (lines->skipping && input_place_check(&lines->place, &error) != 0)
         error_prefix(&error, "%s", delivery_input_name(lines->input));
     else if (scheduler_open_transaction(lines->scheduler, &error) == 0 &&
-             input_place_finish(&lines->place, &error) == 0)
+             input_place_finish(&lines->place, &error) == 0 &&
+             print_unresolved(lines, &error) == 0)
         error.kind = ERROR_NONE;
     if (error.kind != ERROR_NONE)
         fail_lines(lines, &error);

@@ -27,9 +27,10 @@ replayed() {
 ["stdin:2","fulfilled","1"]
 ["stdin:3","fulfilled",[1,2,2]]
 ["stdin:4","fulfilled","3"]
-["stdin:5","rejected",{"#error":"why not","errorId":"error:liveSlots:v1#70001","name":"Error"}]'
-    assert_equal "$(jq -c 'select(.kind == "summary") | [.results, .rejected, .failed]' \
-        <<< "$output")" '[5,1,0]'
+["stdin:5","rejected",{"#error":"why not","errorId":"error:liveSlots:v1#70001","name":"Error"}]
+["stdin:6","unresolved",null]'
+    assert_equal "$(jq -c 'select(.kind == "summary") | [.results, .rejected, .unresolved, .failed]' \
+        <<< "$output")" '[5,1,1,0]'
 }
 
 @test "the text summary counts results that are rejected, as the exit status does" {
@@ -37,6 +38,14 @@ replayed() {
         lines 1; echo '{"vat":"here","method":"fail","args":["why not"]}')
     assert_status 1
     assert_output_has ' 0 failed, 1 result rejected, in '
+}
+
+@test "a result that never settles shows as unresolved, and does not fail the run" {
+    run --separate-stderr "$NATIVE/gaspipe" run --counter none --store store "${vats[@]}" - < <(
+        echo '{"vat":"here","method":"never"}')
+    assert_status 0
+    assert_output_has 'stdin:1: unresolved'
+    assert_output_has ' 0 failed, 1 unresolved, in '
 }
 
 @test "a line can send to the result of another, and pass it on" {
