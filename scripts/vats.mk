@@ -55,7 +55,7 @@ $(SWINGSET_KERNEL): $(VATS_DIR)/fetched
 	@[ -e $(NODE_PREFIX)/include/node/node.h ] || { \
 		echo 'vats: $(NODE_PREFIX)/include/node has no node headers; Debian has them in libnode-dev' >&2; \
 		exit 4; }
-	@echo 'compile  better-sqlite3, for the store of SwingSet's kernel'
+	@echo 'compile  better-sqlite3, for the store of the SwingSet kernel'
 	@cd $(VATS_DIR) && npm_config_build_from_source=true npm_config_nodedir=$(NODE_PREFIX) \
 		npm rebuild better-sqlite3 > rebuild.log 2>&1 || { cat rebuild.log >&2; exit 4; }
 	@touch $@
