@@ -16,7 +16,8 @@ const compared = {
   'deliver-result': ({ crankNum, vatID, deliveryNum, dr: [status, problem, meter] }) => ({
     // SwingSet notes liveslots' own statistics behind some that are ok.
     ...{ crankNum, vatID, deliveryNum, status, problem: status === 'ok' ? null : problem },
-    ...{ compute: meter?.compute, allocate: meter?.allocate },
+    // SwingSet keeps no meter of a delivery that was stopped at its limit; ours has that limit.
+    ...{ compute: meter?.limited ? undefined : meter?.compute, allocate: meter?.allocate },
   }),
   syscall: line => pick(line, 'crankNum', 'vatID', 'deliveryNum', 'syscallNum', 'ksc', 'vsc'),
   'syscall-result': line => pick(line, 'crankNum', 'vatID', 'syscallNum', 'ksr', 'vsr'),
