@@ -153,6 +153,19 @@ bool warm_starts_are_making(const struct warm_starts *starts)
     return false;
 }
 
+/* It was put into the store within a crank, which may have been undone since. */
+static int keep_stored(const struct warm_start *start, struct error *error)
+{
+    struct store_snapshot snapshot;
+    bool found;
+
+    if (start->starts->store == NULL)
+        return 0;
+    if (store_snapshot_named(start->starts->store, start->name, &snapshot, &found, error) != 0)
+        return -1;
+    return found ? 0 : put_in_store(start, error);
+}
+
 int warm_start_open(struct warm_starts *starts, const struct vat_runtime *runtime,
                     struct error *error)
 {
@@ -167,6 +180,8 @@ int warm_start_open(struct warm_starts *starts, const struct vat_runtime *runtim
     }
     if (start->fd_plus_1 == 0)
         result = provide_warm_start(start, runtime, error);
+    else if (keep_stored(start, error) != 0)
+        result = WARM_START_FAILED;
     return result != WARM_START_READY ? result : heap_file_reopen(start->fd_plus_1 - 1, error);
 }
 
