@@ -238,8 +238,7 @@ static void end_input(struct run_lines *lines)
     if (lines->skipping && input_place_check(&lines->place, &error) != 0)
         error_prefix(&error, "%s", delivery_input_name(lines->input));
     else if (scheduler_open_transaction(lines->scheduler, &error) == 0 &&
-             input_place_finish(&lines->place, &error) == 0 &&
-             print_unresolved(lines, &error) == 0)
+             input_place_finish(&lines->place, &error) == 0 && print_unresolved(lines, &error) == 0)
         error.kind = ERROR_NONE;
     if (error.kind != ERROR_NONE)
         fail_lines(lines, &error);
