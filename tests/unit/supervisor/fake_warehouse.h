@@ -251,10 +251,10 @@ bool warehouse_knows(const struct warehouse *warehouse, int64_t vat)
     return warehouse->vats[vat].known;
 }
 
-const struct kernel_limits *warehouse_limits(const struct warehouse *warehouse, int64_t vat)
+const struct kernel_limits *warehouse_limits(const struct warehouse *warehouse, int64_t id)
 {
     (void)warehouse;
-    (void)vat;
+    (void)id;
     return NULL;
 }
 
