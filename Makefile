@@ -52,7 +52,8 @@ include scripts/vats.mk
 MAINS := supervisor/main.c worker/main.c worker/main_wasm.c sandbox/main.c tools/slogreport.c
 ROOMS := base proto sandbox store kernel slog counter worker meter/costs supervisor tools
 sources_below = $(sort $(shell find $(1) -name '*.c'))
-room_sources = $(filter-out $(MAINS),$(call sources_below,$(1)))
+# The metered worker, which is built for other machines too, does without what needs OpenSSL.
+room_sources = $(filter-out $(MAINS) $(if $(METERED_WORKER_OF),worker/near/%),$(call sources_below,$(1)))
 ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/lib/$(room).a)
 
 PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm $(BUILD)/gaspipe-sandbox $(BUILD)/slogreport $(BUILD)/libgascount.so

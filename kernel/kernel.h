@@ -108,9 +108,10 @@ struct kernel_listener {
  * the vat, in every run of the same deliveries and at the same place. 0: no limit.
  */
 struct kernel_limits {
-    /* Of a delivery; who runs the vat's worker holds it to these two. */
+    /* Of a delivery; who runs the vat's worker holds it to these three. */
     int64_t compute;      /* computrons */
     int64_t instructions; /* of the machine */
+    int64_t cost;         /* units of the compiled-in meter */
     /* The kernel looks after these. */
     int64_t syscalls;    /* in a delivery */
     int64_t store_bytes; /* of the keys and values in the vat's own store */

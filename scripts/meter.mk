@@ -105,6 +105,12 @@ build/metered/$(1)/gaspipe-worker: build/metered/$(1)/libxs.a $(METER_TOOLS) \
 		build/metered/$(1)/gaspipe-worker
 endef
 
+# What stands around the metered region counts nothing itself: a limit changes no cost.
+ifneq ($(METERED_WORKER_OF),)
+$(BUILD)/obj/worker/region.o $(BUILD)/obj/worker/cost_limit.o: ROOM_CFLAGS = --unmetered -D__GASPIPE_METER__=1
+$(BUILD)/obj/worker/region.o $(BUILD)/obj/worker/cost_limit.o: scripts/meter.mk
+endif
+
 # There is no libseccomp for the other machine; its worker runs in tests only.
 build/metered/aarch64-linux-gnu/libseccomp.a: tests/program/meter/no_seccomp.c
 	@mkdir -p $(@D)

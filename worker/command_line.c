@@ -34,6 +34,7 @@ static const char usage[] =
     "  -h, --help         print this and exit\n"
     "  --max-frame BYTES  refuse longer frames (default: 67108864)\n"
     "  --max-instructions N  machine instructions for each delivery, under the counter\n"
+    "  --max-cost N       units of block cost for each delivery, in a metered worker\n"
     "  --die-with-parent  be killed when the supervisor ends\n"
     "  --profile          with each result, its cost by function and line\n"
     "  --confine          once started, only compute, read and write\n"
@@ -44,12 +45,13 @@ static const char usage[] =
     "Exit status: 0 success, 1 usage, 2 the pipe failed, 11 memory, 12 stack, 15 the last\n"
     "command threw, 16 keys, 17 computation, 30 instructions, 31 a truncated frame,\n"
     "32 a bad frame, 33 the system refused it memory,\n"
-    "34 a message too long for a frame, 255 the engine gave up.\n";
+    "34 a message too long for a frame, 35 block cost, 255 the engine gave up.\n";
 
 enum { NAME_WORD = 1 }; /* getopt_long()'s word for what is no option */
 enum {
     OPTION_MAX_FRAME = 256,
     OPTION_MAX_INSTRUCTIONS,
+    OPTION_MAX_COST,
     OPTION_DIE_WITH_PARENT,
     OPTION_RECORD,
     OPTION_CONFINE,
@@ -62,6 +64,7 @@ static const struct option long_options[] = {
     {"version", no_argument, NULL, 'v'},
     {"max-frame", required_argument, NULL, OPTION_MAX_FRAME},
     {"max-instructions", required_argument, NULL, OPTION_MAX_INSTRUCTIONS},
+    {"max-cost", required_argument, NULL, OPTION_MAX_COST},
     {"die-with-parent", no_argument, NULL, OPTION_DIE_WITH_PARENT},
     {"profile", no_argument, NULL, OPTION_PROFILE},
     {"confine", no_argument, NULL, OPTION_CONFINE},
@@ -154,6 +157,9 @@ static bool take_option(struct loop_options *options, int option)
         return true;
     case OPTION_MAX_INSTRUCTIONS:
         return take_number("--max-instructions", INT64_MAX, &options->instruction_limit);
+    case OPTION_MAX_COST:
+        options->engine.cost_limited = true;
+        return take_number("--max-cost", INT64_MAX, &options->cost_limit);
     case OPTION_DIE_WITH_PARENT:
         return die_with_parent() == 0;
     case OPTION_PROFILE:

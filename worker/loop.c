@@ -287,6 +287,8 @@ static enum loop_step run_metered(struct worker *worker, char command, struct io
     region_stop(&worker->region, &meter);
     if (worker->pipe_lost)
         return LOOP_END;
+    if (result.outcome != ENGINE_STOPPED && region_passed_cost(&worker->region, &meter))
+        return end_with(worker, WORKER_EXIT_COST, "cost limit exceeded");
     switch (result.outcome) {
     case ENGINE_OK:
         return send_done(worker, &meter, result.text);
@@ -448,6 +450,10 @@ static void run_opened(struct worker *worker, const struct loop_options *options
 {
     if (!region_open(&worker->region, options->instruction_limit)) {
         end_with(worker, WORKER_EXIT_USAGE, "--max-instructions: no counter is there");
+        return;
+    }
+    if (!region_limit_cost(&worker->region, options->cost_limit)) {
+        end_with(worker, WORKER_EXIT_USAGE, "--max-cost: this worker has no meter compiled in");
         return;
     }
     if (options->confine && confine() != 0) {

@@ -14,6 +14,7 @@ struct loop_options {
     const struct engine_ops *ops;
     struct engine_options engine; /* its host is set by the loop */
     uint64_t instruction_limit;   /* for each delivery; 0: none; wants the counter */
+    uint64_t cost_limit;          /* of block cost, likewise; wants the compiled-in meter */
     const char *snapshot;         /* where to start from; NULL: afresh */
     bool confine;                 /* run commands under the filter of sandbox/tight_filter.h */
     bool xsnap;                   /* say and do what xsnap-worker does (worker/xsnap_compat.h) */

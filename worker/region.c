@@ -3,6 +3,7 @@
 
 #include "counter/gasmark.h"
 #include "proto/command.h"
+#include "worker/cost_limit.h"
 
 _Static_assert((int)WORKER_EXIT_INSTRUCTIONS == GASMARK_EXIT_LIMIT,
                "the counter ends the worker with a status that the supervisor knows");
@@ -31,19 +32,45 @@ bool region_open(struct region *region, uint64_t limit)
     return region->counter || limit == 0;
 }
 
+bool region_limit_cost(struct region *region, uint64_t units)
+{
+    region->cost_limit = units;
+    return COST_KNOWN || units == 0;
+}
+
+/*
+ * The meter's budget begins behind the number that a region begins with: a region that stays
+ * within its limit never spends the budget.
+ */
+static void limit_cost(const struct region *region)
+{
+    if (COST_KNOWN && region->cost_limited)
+        cost_limit_set(region->cost < region->cost_limit ? region->cost_limit - region->cost : 0);
+}
+
+static void unlimit_cost(const struct region *region)
+{
+    if (COST_KNOWN && region->cost_limited)
+        cost_limit_lift();
+}
+
 void region_start(struct region *region, bool limited)
 {
+    cost_limit_forget();
+    region->cost_limited = limited && region->cost_limit > 0;
     if (region->limit > 0)
         gasmark_limit(limited ? region->limit : 0);
     if (region->counter)
         gasmark_start();
     region->cost = 0;
     region->cost_begun = gasmeter_read();
+    limit_cost(region);
 }
 
 void region_pause(struct region *region)
 {
     region->cost += gasmeter_read() - region->cost_begun;
+    unlimit_cost(region);
     if (region->counter)
         gasmark_pause();
 }
@@ -53,6 +80,7 @@ void region_resume(struct region *region)
     if (region->counter)
         gasmark_resume();
     region->cost_begun = gasmeter_read();
+    limit_cost(region);
 }
 
 void region_stop(struct region *region, struct meter *meter)
@@ -61,6 +89,7 @@ void region_stop(struct region *region, struct meter *meter)
 
     meter->cost_known = COST_KNOWN;
     meter->block_cost = region->cost + (gasmeter_read() - region->cost_begun);
+    unlimit_cost(region);
     meter->counted = region->counter;
     if (!region->counter)
         return;
@@ -68,4 +97,9 @@ void region_stop(struct region *region, struct meter *meter)
     meter->instructions = totals.instructions;
     meter->bytes_read = totals.bytes_read;
     meter->bytes_written = totals.bytes_written;
+}
+
+bool region_passed_cost(const struct region *region, const struct meter *meter)
+{
+    return region->cost_limited && meter->block_cost > region->cost_limit;
 }

@@ -16,6 +16,7 @@ static const struct {
 } fields[] = {
     {"compute", offsetof(struct kernel_limits, compute)},
     {"instructions", offsetof(struct kernel_limits, instructions)},
+    {"cost", offsetof(struct kernel_limits, cost)},
     {"syscalls", offsetof(struct kernel_limits, syscalls)},
     {"storeBytes", offsetof(struct kernel_limits, store_bytes)},
     {"messageBytes", offsetof(struct kernel_limits, message_bytes)},

@@ -168,6 +168,7 @@ static int measure_all(struct ping *ping, struct error *error)
         ping_load_start(&ping->load, ping->options.load, error) != 0 ||
         placement_open(&ping->placement, ping->options.placement, error) != 0)
         return -1;
+    ping->launcher.cost_limit = ping->options.cost_limit;
     ping->launcher.confinement = &ping->confinement;
     ping->launcher.placement = &ping->placement;
     if (ping_peer_start(&ping->peer, &ping->loop, &ping->launcher, &ping->placement, error) != 0)

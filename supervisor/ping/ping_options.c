@@ -31,6 +31,7 @@ const char ping_options_help[] =
     "  --sandbox basic|strict|off  confine workers as far as this system can; refuse to run with\n"
     "                            less than full confinement; or not at all (default: basic)\n"
     "  --counter COUNTERS            qemu, compiled, both with a comma, or none (default: none)\n"
+    "  --max-cost N                  units of block cost for each delivery (default: no limit)\n"
     "  --worker PATH                 another worker, such as xsnap-worker\n"
     "  --json                        print JSON lines\n"
     "  --help                        print this and exit\n"
@@ -43,6 +44,7 @@ enum {
     OPTION_PLACEMENT,
     OPTION_LOAD,
     OPTION_COUNTER,
+    OPTION_MAX_COST,
     OPTION_WORKER,
     OPTION_SANDBOX,
     OPTION_JSON,
@@ -55,6 +57,7 @@ static const struct option long_options[] = {
     {"placement", required_argument, NULL, OPTION_PLACEMENT},
     {"load", required_argument, NULL, OPTION_LOAD},
     {"counter", required_argument, NULL, OPTION_COUNTER},
+    {"max-cost", required_argument, NULL, OPTION_MAX_COST},
     {"worker", required_argument, NULL, OPTION_WORKER},
     {"sandbox", required_argument, NULL, OPTION_SANDBOX},
     {"json", no_argument, NULL, OPTION_JSON},
@@ -123,6 +126,8 @@ static int take_option(void *context, int option, struct error *error)
         return take_load(options, optarg, error);
     case OPTION_COUNTER:
         return option_take_counter(optarg, &options->counters, error);
+    case OPTION_MAX_COST:
+        return number_option("--max-cost", optarg, 0, INT64_MAX, &options->cost_limit, error);
     case OPTION_WORKER:
         options->worker = optarg;
         return 0;
@@ -148,6 +153,8 @@ int ping_options_parse(struct ping_options *options, int argc, char **argv, stru
         return error_set(error, ERROR_USAGE, "takes options only, not '%s'", argv[optind]);
     if (options->worker != NULL && (options->counters.qemu || options->counters.compiled))
         return error_set(error, ERROR_USAGE, "--worker runs without the counter");
+    if (options->cost_limit > 0 && !options->counters.compiled)
+        return error_set(error, ERROR_USAGE, "--max-cost wants --counter compiled");
     return 0;
 }
 

@@ -20,7 +20,8 @@ struct ping_options {
     enum placement_kind placement;
     size_t load; /* processes that compute meanwhile */
     struct counters counters;
-    const char *worker; /* path of another worker; NULL: ours */
+    uint64_t cost_limit; /* units of block cost for each delivery; 0: none */
+    const char *worker;  /* path of another worker; NULL: ours */
     enum confinement_level sandbox;
     bool json;
     bool help;

@@ -212,11 +212,13 @@ int fingerprint_take_launcher(struct fingerprint *fingerprint, const struct laun
                               struct error *error)
 {
     struct library_search search = {fingerprint, error};
-    char options[128];
+    char options[192], cost[48] = "";
 
     *fingerprint = (struct fingerprint){0};
-    snprintf(options, sizeof options, "gaspipe %s -l %" PRIu32 " --max-instructions %" PRIu64,
-             GASPIPE_VERSION, launcher->compute_limit, launcher->instruction_limit);
+    if (launcher->cost_limit > 0)
+        snprintf(cost, sizeof cost, " --max-cost %" PRIu64, launcher->cost_limit);
+    snprintf(options, sizeof options, "gaspipe %s -l %" PRIu32 " --max-instructions %" PRIu64 "%s",
+             GASPIPE_VERSION, launcher->compute_limit, launcher->instruction_limit, cost);
     if (add_file(fingerprint, launcher->tools.qemu, error) == 0 &&
         add_file(fingerprint, launcher->tools.plugin, error) == 0 &&
         add_file(fingerprint, launcher->worker, error) == 0 &&

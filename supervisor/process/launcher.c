@@ -66,6 +66,7 @@ int launcher_open(struct launcher *launcher, struct counters counters, uint32_t 
 {
     memset(launcher, 0, sizeof *launcher);
     launcher->counted = counters.qemu;
+    launcher->metered = counters.compiled;
     launcher->compute_limit = compute_limit;
     launcher->program_fd = -1;
     launcher->wasm_program_fd = -1;
@@ -127,6 +128,7 @@ struct launcher launcher_for_wasm(const struct launcher *launcher)
     struct launcher wasm = *launcher;
 
     memcpy(wasm.worker, launcher->wasm_worker, sizeof wasm.worker);
+    wasm.metered = false;
     wasm.program_fd = launcher->wasm_program_fd;
     return wasm;
 }
@@ -272,16 +274,22 @@ struct worker_process *launcher_start_from(const struct launcher *launcher, uv_l
                                            struct error *error)
 {
     /* Of one length whatever the limits are, for the same reason as the name. */
-    char computrons[16], instructions[24], interval[16], parser[16];
+    char computrons[16], instructions[24], cost[24], interval[16], parser[16];
     char *ours[] = {"--die-with-parent", "--max-instructions", instructions};
+    char *limited[] = {"--max-cost", cost};
     char *from[] = {"-r", WORKER_SNAPSHOT_PLACE};
-    char *arguments[18] = {"gaspipe-worker", "-l", computrons};
+    char *arguments[20] = {"gaspipe-worker", "-l", computrons};
     size_t count = 3;
 
     snprintf(computrons, sizeof computrons, "%010u", launcher->compute_limit);
     snprintf(instructions, sizeof instructions, "%020" PRIu64, launcher->instruction_limit);
+    snprintf(cost, sizeof cost, "%020" PRIu64, launcher->cost_limit);
     if (launcher->worker[0] == '\0') {
         error_set(error, ERROR_SYSTEM, "%s", LAUNCHER_NO_WORKER);
+        return NULL;
+    }
+    if (launcher->cost_limit > 0 && !launcher->metered) {
+        error_set(error, ERROR_SYSTEM, "%s", LAUNCHER_NO_METER);
         return NULL;
     }
     if (rewind_snapshot(snapshot_fd, error) != 0)
@@ -295,6 +303,10 @@ struct worker_process *launcher_start_from(const struct launcher *launcher, uv_l
     if (!launcher->foreign) {
         memcpy(arguments + count, ours, sizeof ours);
         count += sizeof ours / sizeof *ours;
+        if (launcher->metered) {
+            memcpy(arguments + count, limited, sizeof limited);
+            count += sizeof limited / sizeof *limited;
+        }
         if (is_confined(launcher))
             arguments[count++] = "--confine";
         if (launcher->profile)

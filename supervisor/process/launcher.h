@@ -29,6 +29,9 @@ struct launcher {
     uint32_t compute_limit; /* computrons for each delivery; 0: none */
     /* Machine instructions for each delivery; 0: none. The caller sets it, when counted. */
     uint64_t instruction_limit;
+    bool metered; /* the worker has the meter compiled in */
+    /* Units of block cost for each delivery; 0: none. The caller sets it, when metered. */
+    uint64_t cost_limit;
     /* As the worker's -i and -s; 0: not given. The caller sets them. */
     uint32_t compute_interval, parser_kb;
     /* Bytes that a worker may write to, QEMU's own with it; 0: no limit. The caller sets it. */
@@ -68,6 +71,10 @@ struct launcher launcher_native(const struct launcher *launcher);
 
 /* Why a launcher whose `worker` is "" starts none. */
 #define LAUNCHER_NO_WORKER "gaspipe-worker-wasm, which runs WebAssembly, is not beside gaspipe"
+
+/* Why a launcher starts no worker that has a limit of block cost and no meter. */
+#define LAUNCHER_NO_METER                                                                          \
+    "gaspipe-worker-wasm has no meter compiled in: --max-cost cannot limit WebAssembly"
 
 /* One that starts gaspipe-worker-wasm in the same way; borrows like launcher_native(). */
 struct launcher launcher_for_wasm(const struct launcher *launcher);

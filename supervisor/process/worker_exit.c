@@ -10,6 +10,7 @@ const char worker_unsettled[] = "the method's promise was not settled when nothi
 
 static const char compute_words[] = "Compute meter exceeded";
 static const char instruction_words[] = "Instruction limit exceeded";
+static const char cost_words[] = "Cost limit exceeded";
 
 /* An exit that tells of the worker's vat; NULL for one that tells of the host. */
 static const char *vat_failure(int exit_status)
@@ -25,6 +26,8 @@ static const char *vat_failure(int exit_status)
         return "Too many property names";
     case WORKER_EXIT_INSTRUCTIONS:
         return instruction_words;
+    case WORKER_EXIT_COST:
+        return cost_words;
     case WORKER_EXIT_MESSAGE:
         return "A message is too long for a frame";
     default:
@@ -35,9 +38,12 @@ static const char *vat_failure(int exit_status)
 struct worker_limit worker_exit_limit(const char *reason)
 {
     if (strcmp(reason, compute_words) == 0)
-        return (struct worker_limit){"--compute-limit", "computrons", true};
+        return (struct worker_limit){WORKER_LIMIT_COMPUTRONS, "--compute-limit", "computrons"};
     if (strcmp(reason, instruction_words) == 0)
-        return (struct worker_limit){"--max-instructions", "instructions", false};
+        return (struct worker_limit){WORKER_LIMIT_INSTRUCTIONS, "--max-instructions",
+                                     "instructions"};
+    if (strcmp(reason, cost_words) == 0)
+        return (struct worker_limit){WORKER_LIMIT_COST, "--max-cost", "units"};
     return (struct worker_limit){0};
 }
 

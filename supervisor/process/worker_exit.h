@@ -2,7 +2,6 @@
 #ifndef GASPIPE_SUPERVISOR_WORKER_EXIT_H
 #define GASPIPE_SUPERVISOR_WORKER_EXIT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -18,11 +17,18 @@
 enum error_kind worker_exit_describe(int exit_status, int signal_number, const char *stderr_line,
                                      char *text, size_t size);
 
-/* The limit that such words tell of, by its option. */
+enum worker_limit_kind {
+    WORKER_LIMIT_NONE, /* none that can be set */
+    WORKER_LIMIT_COMPUTRONS,
+    WORKER_LIMIT_INSTRUCTIONS,
+    WORKER_LIMIT_COST,
+};
+
+/* The limit that such words tell of. */
 struct worker_limit {
-    const char *option; /* NULL: they tell of none that can be set */
-    const char *unit;   /* "computrons" or "instructions" */
-    bool computrons;    /* else machine instructions */
+    enum worker_limit_kind kind;
+    const char *option; /* that sets it; NULL: none */
+    const char *unit;   /* "computrons", "instructions" or "units" */
 };
 struct worker_limit worker_exit_limit(const char *reason);
 

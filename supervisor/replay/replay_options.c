@@ -44,6 +44,7 @@ const char replay_options_help[] =
     "  --counter COUNTERS        qemu: machine instructions; compiled: block cost, by the worker\n"
     "                            that make metered builds; qemu,compiled; none (default: none)\n"
     "  --compute-limit N         computrons for each delivery, 0: no limit (default: 100000000)\n"
+    "  --max-cost N              units of block cost for each delivery, 0: no limit (default: 0)\n"
     "  --max-instructions N      machine instructions for each delivery, 0: no limit (default: 0)\n"
     "  --sandbox basic|strict|off  confine workers as far as this system can; refuse to run with\n"
     "                            less than full confinement; or not at all (default: basic)\n"
@@ -65,6 +66,7 @@ enum {
     OPTION_COUNTER,
     OPTION_COMPUTE,
     OPTION_INSTRUCTIONS,
+    OPTION_MAX_COST,
     OPTION_TIMEOUT,
     OPTION_JOBS,
     OPTION_SANDBOX,
@@ -94,6 +96,7 @@ static const struct option long_options[] = {
     {"export", required_argument, NULL, OPTION_EXPORT},
     {"counter", required_argument, NULL, OPTION_COUNTER},
     {"compute-limit", required_argument, NULL, OPTION_COMPUTE},
+    {"max-cost", required_argument, NULL, OPTION_MAX_COST},
     {"max-instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
     {"delivery-timeout", required_argument, NULL, OPTION_TIMEOUT},
     {"jobs", required_argument, NULL, OPTION_JOBS},
@@ -250,6 +253,8 @@ static int take_option(void *context, int option, struct error *error)
     case OPTION_INSTRUCTIONS:
         return number_option("--max-instructions", optarg, 0, INT64_MAX,
                              &options->instruction_limit, error);
+    case OPTION_MAX_COST:
+        return number_option("--max-cost", optarg, 0, INT64_MAX, &options->cost_limit, error);
     case OPTION_TIMEOUT:
         return option_take_timeout(optarg, &options->timeout_ms, error);
     case OPTION_JOBS:
@@ -311,6 +316,8 @@ static int check(struct replay_options *options, int argc, char **argv, struct e
         return error_set(error, ERROR_USAGE, "--worker runs without the counter");
     if ((options->lockdown == NULL) != (options->supervisor == NULL))
         return error_set(error, ERROR_USAGE, "--lockdown and --supervisor go together");
+    if (options->cost_limit > 0 && !options->counters.compiled)
+        return error_set(error, ERROR_USAGE, "--max-cost wants --counter compiled");
     if (options->instruction_limit > 0 && !options->counters.qemu)
         return error_set(error, ERROR_USAGE, "--max-instructions wants --counter qemu");
     if (options->store != NULL)

@@ -33,6 +33,7 @@ struct replay_options {
     bool json;
     bool help;
     uint32_t compute_limit;     /* computrons for each delivery; 0: none */
+    uint64_t cost_limit;        /* units of block cost for each delivery; 0: none */
     uint64_t instruction_limit; /* machine instructions for each delivery; 0: none */
     uint64_t timeout_ms;        /* for a delivery; 0: none */
     uint64_t jobs;              /* vats or spans that are replayed at the same time; at least 1 */

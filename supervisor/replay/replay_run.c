@@ -228,6 +228,7 @@ static int open_launcher(struct replay_run *run, struct error *error)
         return -1;
     run->launcher.confinement = &run->confinement;
     run->launcher.instruction_limit = options->instruction_limit;
+    run->launcher.cost_limit = options->cost_limit;
     if (!options->counters.qemu)
         return 0;
     return fingerprint_take_launcher(&run->fingerprint, &run->launcher, error);

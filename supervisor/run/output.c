@@ -171,11 +171,14 @@ static void put_json_summary(struct buf *line, const struct output_sums *sums, c
 
 enum { VAT_WIDTH = 10, METHOD_WIDTH = 20, RESULT_WIDTH = 70 };
 
-static void put_heading(struct buf *line)
+static void put_heading(const struct output *output, struct buf *line)
 {
-    buf_printf(line, "%6s  %-*s %-*s %-6s %12s %14s %11s %11s %11s %11s  %s\n", "crank", VAT_WIDTH,
-               "vat", METHOD_WIDTH, "method", "status", "computrons", "instructions", "total ms",
-               "pipe ms", "worker ms", "kernel ms", "result");
+    buf_printf(line, "%6s  %-*s %-*s %-6s %12s %14s", "crank", VAT_WIDTH, "vat", METHOD_WIDTH,
+               "method", "status", "computrons", "instructions");
+    if (output->costs)
+        buf_printf(line, " %14s", "block cost");
+    buf_printf(line, " %11s %11s %11s %11s  %s\n", "total ms", "pipe ms", "worker ms", "kernel ms",
+               "result");
 }
 
 /* Digits in groups of three; "-" for an unknown number. */
@@ -301,6 +304,8 @@ static void put_text_delivery(const struct output *output, struct buf *line,
                red, report->ok ? "ok" : "error", plain);
     put_used(line, 12, report->compute, is_limited(report, "computrons"));
     put_used(line, 14, report->instructions, is_limited(report, "instructions"));
+    if (output->costs)
+        put_used(line, 14, report->block_cost, is_limited(report, "units"));
     put_milliseconds(line, report->total);
     put_milliseconds(line, report->pipe);
     put_milliseconds(line, report->worker);
@@ -376,7 +381,7 @@ int output_delivery(struct output *output, const struct delivery_report *report,
         put_json_delivery(lines, report);
     } else {
         if (!output->begun)
-            put_heading(lines);
+            put_heading(output, lines);
         put_text_delivery(output, lines, report);
     }
     output->begun = true;

@@ -26,6 +26,7 @@ struct output_sums {
 struct output {
     bool json;
     bool colour; /* people at a terminal, without NO_COLOR */
+    bool costs;  /* workers have the meter: a column of block cost */
     bool begun;  /* the columns have their headings */
 
     const char *sandbox; /* how workers are confined, for the summary; borrowed */

@@ -269,6 +269,7 @@ static int open_run_launcher(struct run *run, struct error *error)
     else
         result = launcher_open(&run->launcher, options->counters, options->compute_limit, error);
     run->launcher.instruction_limit = options->instruction_limit;
+    run->launcher.cost_limit = options->cost_limit;
     run->launcher.memory_limit = (uint64_t)run->options.memory_limit;
     run->launcher.profile = options->profile != NULL || options->profile_folded != NULL;
     run->launcher.confinement = &run->confinement;
@@ -304,6 +305,7 @@ static int open_scheduler(struct run *run, struct error *error)
             {
                 .compute = run->options.compute_limit,
                 .instructions = (int64_t)run->options.instruction_limit,
+                .cost = (int64_t)run->options.cost_limit,
                 .syscalls = (int64_t)run->options.syscall_limit,
                 .store_bytes = run->options.store_limit,
                 .message_bytes = run->options.message_limit,
@@ -403,6 +405,7 @@ static void run_and_close(struct run *run)
     run->began = uv_hrtime();
     settle_jobs(&run->options);
     output_init(&run->output, run->options.json);
+    run->output.costs = run->options.counters.compiled;
     result = open_run_launcher(run, &error);
     if (result == 0)
         result = open_files(run, &error);

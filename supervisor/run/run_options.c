@@ -27,6 +27,7 @@ const char run_options_help[] =
     "  --counter COUNTERS        qemu: machine instructions; compiled: block cost, by the worker\n"
     "                            that make metered builds; qemu,compiled; none (default: qemu)\n"
     "  --compute-limit N         computrons for each delivery, 0: no limit (default: 100000000)\n"
+    "  --max-cost N              units of block cost for each delivery, 0: no limit (default: 0)\n"
     "  --max-instructions N      machine instructions for each delivery, 0: no limit (default: 0)\n"
     "  --max-syscalls N          syscalls in a delivery, 0: no limit (default: 0)\n"
     "  --max-store-bytes SIZE    keys and values in the vat's own store (default: no limit)\n"
@@ -95,6 +96,7 @@ enum {
     OPTION_COUNTER,
     OPTION_COMPUTE,
     OPTION_INSTRUCTIONS,
+    OPTION_MAX_COST,
     OPTION_SYSCALLS,
     OPTION_STORE_BYTES,
     OPTION_MESSAGE_BYTES,
@@ -127,6 +129,7 @@ static const struct option long_options[] = {
     {"jobs", required_argument, NULL, OPTION_JOBS},
     {"counter", required_argument, NULL, OPTION_COUNTER},
     {"compute-limit", required_argument, NULL, OPTION_COMPUTE},
+    {"max-cost", required_argument, NULL, OPTION_MAX_COST},
     {"max-instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
     {"max-syscalls", required_argument, NULL, OPTION_SYSCALLS},
     {"max-store-bytes", required_argument, NULL, OPTION_STORE_BYTES},
@@ -201,6 +204,7 @@ static const struct number_option {
     {OPTION_REAP, "--reap-interval", 0, INT32_MAX, offsetof(struct run_options, reap_interval)},
     {OPTION_WORKERS, "--max-workers", 0, INT32_MAX, offsetof(struct run_options, max_workers)},
     {OPTION_JOBS, "--jobs", 1, RUN_JOBS_MAX, offsetof(struct run_options, jobs)},
+    {OPTION_MAX_COST, "--max-cost", 0, INT64_MAX, offsetof(struct run_options, cost_limit)},
     {OPTION_INSTRUCTIONS, "--max-instructions", 0, INT64_MAX,
      offsetof(struct run_options, instruction_limit)},
     {OPTION_SYSCALLS, "--max-syscalls", 0, INT64_MAX, offsetof(struct run_options, syscall_limit)},
@@ -317,6 +321,8 @@ static int check_combination(struct run_options *options, int argc, char **argv,
         options->counters = (struct counters){0};
     if (options->slog == NULL && (options->rotation.bytes > 0 || options->rotation.blocks > 0))
         return error_set(error, ERROR_USAGE, "--slog-rotate wants --slog FILE");
+    if (options->cost_limit > 0 && !options->counters.compiled)
+        return error_set(error, ERROR_USAGE, "--max-cost wants --counter compiled");
     if (options->instruction_limit > 0 && !options->counters.qemu)
         return error_set(error, ERROR_USAGE, "--max-instructions wants --counter qemu");
     if (options->worker != NULL && (options->profile != NULL || options->profile_folded != NULL))

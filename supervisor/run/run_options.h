@@ -32,6 +32,7 @@ struct run_options {
     bool help;
     uint32_t compute_limit;     /* computrons for each delivery; 0: none */
     bool compute_named;         /* --compute-limit was given */
+    uint64_t cost_limit;        /* of block cost, likewise; metered runs only */
     uint64_t instruction_limit; /* for each delivery; 0: none; counted runs only */
     uint64_t syscall_limit;     /* in a delivery; 0: none */
     int64_t store_limit;        /* bytes in a vat's own store; 0: none */

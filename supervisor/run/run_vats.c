@@ -59,6 +59,8 @@ static int tell_kept_limits(const struct run_options *options, struct kernel *ke
     if (options->instruction_limit > 0)
         tell_kept(kept.name, "--max-instructions", (int64_t)options->instruction_limit,
                   kept.limits.instructions);
+    if (options->cost_limit > 0)
+        tell_kept(kept.name, "--max-cost", (int64_t)options->cost_limit, kept.limits.cost);
     if (options->syscall_limit > 0)
         tell_kept(kept.name, "--max-syscalls", (int64_t)options->syscall_limit,
                   kept.limits.syscalls);

@@ -391,6 +391,21 @@ static void scheduler_on_answered(void *context, int64_t vat, const struct wareh
     finish_delivery(context, &end);
 }
 
+static int64_t limit_value(const struct kernel_limits *limits, enum worker_limit_kind kind)
+{
+    switch (kind) {
+    case WORKER_LIMIT_COMPUTRONS:
+        return limits->compute;
+    case WORKER_LIMIT_INSTRUCTIONS:
+        return limits->instructions;
+    case WORKER_LIMIT_COST:
+        return limits->cost;
+    case WORKER_LIMIT_NONE:
+        break;
+    }
+    return 0;
+}
+
 /* The one that the vat's worker met; all zeros when it ended for another reason. */
 static struct delivery_limit limit_met(const struct scheduler *scheduler, int64_t vat,
                                        const char *reason)
@@ -398,14 +413,9 @@ static struct delivery_limit limit_met(const struct scheduler *scheduler, int64_
     const struct kernel_limits *limits = warehouse_limits(scheduler->warehouse, vat);
     const struct worker_limit limit = worker_exit_limit(reason);
 
-    if (limits == NULL || limit.option == NULL)
+    if (limits == NULL || limit.kind == WORKER_LIMIT_NONE)
         return (struct delivery_limit){0};
-    return (struct delivery_limit){
-        .option = limit.option,
-        .unit = limit.unit,
-        .computrons = limit.computrons,
-        .value = limit.computrons ? limits->compute : limits->instructions,
-    };
+    return (struct delivery_limit){.of = limit, .value = limit_value(limits, limit.kind)};
 }
 
 static void scheduler_on_lost(void *context, int64_t vat, const struct warehouse_loss *loss)
@@ -547,6 +557,7 @@ struct scheduler *scheduler_new(const struct scheduler_options *options,
     scheduler->listener = *listener;
     scheduler->new_vats = true;
     scheduler->registrar.counted = options->launcher->counted;
+    scheduler->registrar.metered = options->launcher->metered;
     active_crank_init(&scheduler->crank, options->slog);
     scheduler->crank.registrar = &scheduler->registrar;
     scheduler->crank.fingerprint = options->fingerprint;

@@ -21,6 +21,11 @@ int vat_registrar_provide(const struct vat_registrar *registrar, const struct ke
                          "vat %s was made with --max-instructions %" PRId64
                          ", which only --counter qemu can enforce",
                          vat->name, vat->limits.instructions);
+    if (vat->limits.cost > 0 && !registrar->metered)
+        return error_set(error, ERROR_INPUT,
+                         "vat %s was made with --max-cost %" PRId64
+                         ", which only --counter compiled can enforce",
+                         vat->name, vat->limits.cost);
     return warehouse_provide(registrar->warehouse, &described, error);
 }
 

@@ -14,11 +14,12 @@ struct vat_registrar {
     struct kernel *kernel;
     struct warehouse *warehouse;
     bool counted; /* workers run under the counter of instructions */
+    bool metered; /* workers have the meter compiled in */
 };
 
 /*
  * Registers a vat, or what has changed about it. ERROR_INPUT for a vat with a limit on
- * instructions where nothing counts them.
+ * instructions or block cost where nothing counts them.
  */
 int vat_registrar_provide(const struct vat_registrar *registrar, const struct kernel_vat *vat,
                           struct error *error);

@@ -125,6 +125,7 @@ enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener
 
     launcher.compute_limit = (uint32_t)vat->limits.compute;
     launcher.instruction_limit = (uint64_t)vat->limits.instructions;
+    launcher.cost_limit = (uint64_t)vat->limits.cost;
     snprintf(title, sizeof title, "gaspipe-worker:%.16s:%.24s", vat->log.vat_id, vat->name);
     vat->process =
         launcher_start_from(&launcher, options->loop, title, vat->heap_fd, listener, &error);

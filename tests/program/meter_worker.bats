@@ -40,6 +40,64 @@ costs() {
         "$(jq -c '.[2]' ran)"
 }
 
+@test "run: --max-cost stops a delivery that costs more, and only that" {
+    local first
+
+    first=$(costs --counter compiled)
+    assert_equal "$(costs --counter compiled --max-cost 100000000)" "$first"
+    printf 'export const spin = () => { for (;;); };\nexport const one = () => 1;\n' > spin.js
+    printf '{"vat":"spin","method":"%s","args":[]}\n' one spin one > lines
+    run --separate-stderr "$BUILD/gaspipe" run --json --counter compiled --max-cost 50000000 --slog s.slog \
+        --vat spin=spin.js lines
+    assert_status 1
+    assert_equal "$(jq -c 'select(.kind == "delivery" and .crankNum != null) | [.description[0:5], .status, .limited]' <<< "$output")" \
+        '["start","ok",null]
+["(o+0)","ok",null]
+["(o+0)","error","units"]'
+    assert_equal "$(jq -c 'select(.limited) | [.blockCost, .error]' <<< "$output")" \
+        '[50000000,"Cost limit exceeded: more than the 50000000 units that a delivery may use (--max-cost)"]'
+    assert_equal "$(jq -c 'select(.type == "deliver-result" and .dr[0] == "error") | .dr' s.slog)" \
+        '["error","Cost limit exceeded",{"blockCost":50000000,"limited":true}]'
+}
+
+@test "run: --max-cost is exact to the unit, with syscalls in between" {
+    local cost
+
+    printf 'export const work = n => { let s = 0; for (let i = 0; i < n; i++) { s += i; store.set("k", `${s}`); } return s; };\n' > work.js
+    printf '{"vat":"work","method":"work","args":[2000]}\n' > lines
+    "$BUILD/gaspipe" run --json --counter compiled --vat work=work.js lines > out
+    cost=$(jq 'select(.crankNum and .method != "startVat" and .description != "startVat") | .blockCost' out)
+    "$BUILD/gaspipe" run --json --counter compiled --max-cost "$cost" --vat work=work.js lines > out
+    assert_equal "$(jq 'select(.crankNum and .description != "startVat") | .blockCost' out)" "$cost"
+    run "$BUILD/gaspipe" run --json --counter compiled --max-cost $((cost - 1)) --vat work=work.js lines
+    assert_status 1
+    assert_output_has "more than the $((cost - 1)) units"
+}
+
+@test "run: --max-cost ends a builtin that runs on" {
+    printf 'export const repeat = () => "x".repeat(1 << 28).length;\n' > long.js
+    printf '{"vat":"long","method":"repeat","args":[]}\n' > lines
+    run --separate-stderr "$BUILD/gaspipe" run --json --counter compiled --max-cost 3000000 --vat long=long.js lines
+    assert_status 1
+    assert_equal "$(jq -c 'select(.limited) | [.blockCost, .limited]' <<< "$output")" '[3000000,"units"]'
+}
+
+@test "--max-cost: wants the meter, and a vat keeps its limit" {
+    local contract=token=$ROOT/examples/token/contract.js deliveries=$ROOT/examples/token/deliveries.jsonl
+
+    run --separate-stderr "$BUILD/gaspipe" run --counter none --max-cost 5 --vat "$contract" "$deliveries"
+    assert_bad_input 2 '--counter compiled'
+    run --separate-stderr "$BUILD/gaspipe" replay --max-cost 5 --store s token
+    assert_bad_input 2 '--counter compiled'
+    run --separate-stderr "$BUILD/gaspipe" ping --max-cost 5
+    assert_bad_input 2 '--counter compiled'
+    costs --counter compiled --max-cost 900000000 --store kept > /dev/null
+    run --separate-stderr "$BUILD/gaspipe" run --counter none --store kept --new-input --vat "$contract" "$deliveries"
+    assert_bad_input 3 '--max-cost 900000000' '--counter compiled'
+    "$BUILD/gaspipe" replay --counter compiled --max-cost 900000000 --store kept token > /dev/null
+    "$BUILD/gaspipe" ping --counter compiled --max-cost 100000000 --count 20 > ping.out
+}
+
 @test "replay and ping take it" {
     costs --counter compiled --store store > /dev/null
     "$BUILD/gaspipe" replay --counter compiled --store store token > /dev/null

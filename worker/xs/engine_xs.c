@@ -8,6 +8,7 @@
 
 #include <xsnap.h>
 
+#include "worker/cost_limit.h"
 #include "worker/xs/engine_xs_snapshot.h"
 #include "worker/xs/xs_profile.h"
 
@@ -175,7 +176,7 @@ static xsBooleanValue may_go_on(xsMachine *the, xsUnsignedValue computrons)
     uint32_t limit = engine_of(the)->limit;
 
     xs_profile_check(the);
-    return limit == 0 || computrons <= limit;
+    return (limit == 0 || computrons <= limit) && !cost_limit_passed();
 }
 
 static void set_text(struct engine *engine, const char *words)
@@ -219,6 +220,10 @@ static void set_stopped(struct engine *engine)
             engine->result.exit_status = ends[i].exit_status;
             set_text(engine, ends[i].words);
         }
+    }
+    if (engine->result.exit_status == WORKER_EXIT_COMPUTATION && cost_limit_passed()) {
+        engine->result.exit_status = WORKER_EXIT_COST;
+        set_text(engine, "cost limit exceeded");
     }
     tell_who_refused_memory(engine);
 }
@@ -466,7 +471,8 @@ static struct engine *open_at(const struct engine_options *options, const char *
         free(engine);
         return NULL;
     }
-    if ((interval == 0 && options->compute_limit > 0) || options->profile)
+    if ((interval == 0 && (options->compute_limit > 0 || options->cost_limited)) ||
+        options->profile)
         interval = 1;
     fxBeginMetering(engine->machine, may_go_on, interval);
     return engine;

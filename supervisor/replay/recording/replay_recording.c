@@ -263,6 +263,7 @@ static int start_worker(struct playback *playback, struct error *error)
     if (launcher_open(launcher, playback->options->counters, playback->head.compute_limit, error) ==
         0) {
         launcher->instruction_limit = playback->options->instruction_limit;
+        launcher->cost_limit = playback->options->cost_limit;
         launcher->compute_interval = playback->head.compute_interval;
         launcher->parser_kb = playback->head.parser_kb;
         playback->session =

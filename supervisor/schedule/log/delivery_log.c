@@ -246,16 +246,17 @@ void delivery_log_trouble(struct delivery_log *log, const char *problem, unsigne
 }
 
 /* Of a worker that met a limit: what is known that it used, and that this is the limit. */
-static void put_limited(struct buf *dr, const struct delivery_end *end,
-                        const struct delivery_report *report)
+static void put_limited(struct buf *dr, const struct delivery_end *end)
 {
-    bool computrons = report->compute != REPORT_NONE;
+    const char *member = "compute";
 
+    if (end->limit.of.kind == WORKER_LIMIT_INSTRUCTIONS)
+        member = "instructions";
+    else if (end->limit.of.kind == WORKER_LIMIT_COST)
+        member = "blockCost";
     buf_append_string(dr, "[\"error\",");
     json_value_write_string(dr, end->problem, strlen(end->problem));
-    buf_printf(dr, ",{\"%s\":%" PRId64 ",\"limited\":true}]",
-               computrons ? "compute" : "instructions",
-               computrons ? report->compute : report->instructions);
+    buf_printf(dr, ",{\"%s\":%" PRId64 ",\"limited\":true}]", member, end->limit.value);
 }
 
 static void write_result(struct delivery_log *log, const struct delivery_end *end,
@@ -267,7 +268,7 @@ static void write_result(struct delivery_log *log, const struct delivery_end *en
         return;
     buf_clear(&log->dr);
     if (report->limited != NULL)
-        put_limited(&log->dr, end, report);
+        put_limited(&log->dr, end);
     else
         delivery_result_put(&log->dr, end->problem, end->value, end->meter);
     if (buf_failed(&log->dr)) {

@@ -8,16 +8,15 @@
 #include "base/error.h"
 #include "proto/meter.h"
 #include "slog/model/model.h"
+#include "supervisor/process/worker_exit.h"
 
 /* A number or time of a report that is not known. */
 #define REPORT_NONE MODEL_NONE
 
-/* A limit of a delivery. All zeros is none. */
+/* A limit that a delivery met. All zeros is none. */
 struct delivery_limit {
-    const char *option; /* that sets it */
-    const char *unit;   /* "computrons" or "instructions" */
-    bool computrons;    /* else instructions */
-    int64_t value;      /* 0: there is none */
+    struct worker_limit of;
+    int64_t value; /* 0: there is none */
 };
 
 /* How a delivery ended. Everything is borrowed. */
@@ -53,8 +52,8 @@ struct delivery_report {
     const char *place;  /* "FILE:LINE" of the line that caused it; NULL: none did */
     enum error_kind blame; /* when not ok: ERROR_DELIVERY, or ERROR_SYSTEM for the host */
     /*
-     * "computrons" or "instructions": the delivery was stopped at a limit of these, which stands
-     * below for what it used; NULL: it was not.
+     * "computrons", "instructions" or "units" (of block cost): the delivery was stopped at a
+     * limit of these, which stands below for what it used; NULL: it was not.
      */
     const char *limited;
     int64_t compute;      /* computrons */

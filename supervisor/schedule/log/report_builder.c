@@ -143,6 +143,18 @@ static void fill_meter(struct delivery_report *report, const struct meter *meter
     report->profile = meter->profile;
 }
 
+static int64_t *used_of(struct delivery_report *report, enum worker_limit_kind kind)
+{
+    switch (kind) {
+    case WORKER_LIMIT_INSTRUCTIONS:
+        return &report->instructions;
+    case WORKER_LIMIT_COST:
+        return &report->block_cost;
+    default:
+        return &report->compute;
+    }
+}
+
 /* A worker that met a limit tells nothing any more: it has used that much. */
 static int fill_limit(struct report_builder *builder, const struct delivery_end *end,
                       struct delivery_report *report, struct error *error)
@@ -151,11 +163,11 @@ static int fill_limit(struct report_builder *builder, const struct delivery_end 
 
     if (end->meter != NULL || end->problem == NULL || limit->value <= 0)
         return 0;
-    report->limited = limit->unit;
-    *(limit->computrons ? &report->compute : &report->instructions) = limit->value;
+    report->limited = limit->of.unit;
+    *used_of(report, limit->of.kind) = limit->value;
     buf_clear(&builder->words);
     buf_printf(&builder->words, "%s: more than the %" PRId64 " %s that a delivery may use (%s)",
-               end->problem, limit->value, limit->unit, limit->option);
+               end->problem, limit->value, limit->of.unit, limit->of.option);
     report->error = buf_string(&builder->words);
     return report->error != NULL ? 0 : error_memory(error, "a delivery's error");
 }
