@@ -4,10 +4,14 @@
 // usage: node kernel.mjs MODULES FOLDER OPTIONS.json DELIVERIES
 // OPTIONS: {"worker":PATH, "echo":BUNDLE-FILE, "vats":{NAME:BUNDLE-FILE,...},
 //           "bundles":{NAME:BUNDLE-FILE,...}, "reapInterval":N, "snapshotInitial":N,
-//           "snapshotInterval":N}
+//           "snapshotInterval":N, "linesPerRun":N, "runsPerCommit":N, "keys":BOOLEAN,
+//           "kernelBundles":FILE}
+// Three of the last four are by default 1, 1 and true; FILE is written unless it is there: making
+// the bundles of the kernel takes longer than many a run.
 // The first delivery must be bootstrap(vats, devices), which this kernel sends by itself.
-// Prints a line {"kind":"result",...} for each delivery, as gaspipe does; writes
-// FOLDER/slog and FOLDER/keys.jsonl, all keys of the kernel and of the vats' stores.
+// Prints a line {"kind":"result",...} for each delivery, as gaspipe does, and at the end one
+// {"kind":"summary",...} with seconds: until the kernel was there, of all lines, of commits among
+// them. Writes FOLDER/slog and FOLDER/keys.jsonl, all keys of the kernel and of the vats' stores.
 import fs from 'node:fs';
 import path from 'node:path';
 import { spawn } from 'node:child_process';
@@ -18,7 +22,7 @@ const load = file => import(pathToFileURL(path.resolve(modules, file)).href);
 await load('@endo/init/pre-bundle-source.js');
 await load('@endo/init/index.js');
 const { initSwingStore } = await load('@agoric/swing-store/src/index.js');
-const { initializeSwingset, makeSwingsetController, buildTimer } = await load(
+const { buildKernelBundles, initializeSwingset, makeSwingsetController, buildTimer } = await load(
   '@agoric/swingset-vat/src/index.js',
 );
 const { kslot } = await load('@agoric/kmarshal/src/kmarshal.js');
@@ -62,7 +66,15 @@ const slogSender = line => {
 const { kernelStorage, hostStorage } = initSwingStore(path.join(folder, 'swing-store'), {
   keepSnapshots: true,
 });
+const provideBundles = async file => {
+  if (!fs.existsSync(file)) fs.writeFileSync(file, JSON.stringify(await buildKernelBundles()));
+  return JSON.parse(fs.readFileSync(file, 'utf8'));
+};
+const { kernel: kernelBundle, ...kernelBundles } = options.kernelBundles
+  ? await provideBundles(options.kernelBundles)
+  : {};
 const bootstrapResult = await initializeSwingset(config, undefined, kernelStorage, {
+  kernelBundles: kernelBundle && kernelBundles,
   addTimer: false, // `options.vats` has it, where it is wanted
   addComms: false,
   addVattp: false,
@@ -82,6 +94,7 @@ const controller = await makeSwingsetController(
   },
   {
     slogSender,
+    kernelBundle,
     spawn: (_command, args, rest) => spawn(options.worker, args, rest),
   },
 );
@@ -115,6 +128,13 @@ const decode = value => {
 
 // A result is told once, when its promise is settled.
 let waiting = [];
+const started = performance.now();
+let committing = 0;
+const commit = async () => {
+  const began = performance.now();
+  await hostStorage.commit();
+  committing += performance.now() - began;
+};
 const report = ({ place, id }, kpid) => {
   const status = controller.kpStatus(kpid);
   if (status === 'unresolved') return false;
@@ -123,14 +143,18 @@ const report = ({ place, id }, kpid) => {
   console.log(JSON.stringify({ kind: 'result', place, status, value }));
   return true;
 };
+const { linesPerRun = 1, runsPerCommit = 1 } = options;
+let runs = 0;
 const run = async () => {
   await controller.run();
-  await hostStorage.commit();
+  runs += 1;
+  if (runs % runsPerCommit === 0) await commit();
   waiting = waiting.filter(([line, kpid]) => !report(line, kpid));
 };
 
 waiting.push([bootstrap, bootstrapResult]);
 await run();
+let queued = 0;
 for (const line of lines) {
   if ('clock' in line) {
     timer.poll(line.clock);
@@ -143,11 +167,18 @@ for (const line of lines) {
     if (line.id) results.set(line.id, kpid);
     waiting.push([line, kpid]);
   }
-  await run();
+  queued += 1;
+  if (queued % linesPerRun === 0) await run();
 }
+if (queued % linesPerRun !== 0) await run();
+await commit();
+const seconds = { start: started, lines: performance.now() - started, commits: committing };
+for (const [name, ms] of Object.entries(seconds)) seconds[name] = ms / 1000;
+console.log(JSON.stringify({ kind: 'summary', ...seconds }));
 
 const keys = fs.openSync(path.join(folder, 'keys.jsonl'), 'w');
-for (let key = kvStore.getNextKey(''); key !== undefined; key = kvStore.getNextKey(key)) {
+const firstKey = options.keys === false ? undefined : kvStore.getNextKey('');
+for (let key = firstKey; key !== undefined; key = kvStore.getNextKey(key)) {
   fs.writeSync(keys, `${JSON.stringify([key, kvStore.get(key)])}\n`);
 }
 await controller.shutdown();
