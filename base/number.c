@@ -30,7 +30,7 @@ int number_option(const char *option, const char *text, uint64_t min, uint64_t m
     if (number_read(text, max, number) && *number >= min)
         return 0;
     return error_set(error, ERROR_USAGE,
-                     "%s wants a number from %" PRIu64 " to %" PRIu64 ", not '%s'", option, min,
+                     "%s needs a number from %" PRIu64 " to %" PRIu64 ", not '%s'", option, min,
                      max, text);
 }
 
@@ -55,7 +55,7 @@ int number_option_bytes(const char *option, const char *text, int64_t *bytes, st
 {
     if (read_bytes(text, bytes))
         return 0;
-    return error_set(error, ERROR_USAGE, "%s wants bytes, such as 500000 or 64M, not '%s'", option,
+    return error_set(error, ERROR_USAGE, "%s needs bytes, such as 500000 or 64M, not '%s'", option,
                      text);
 }
 
@@ -66,7 +66,7 @@ int number_option_seconds(const char *option, const char *text, uint64_t max,
     double seconds = strtod(text, &end);
 
     if (end == text || *end != '\0' || !(seconds >= 0) || seconds > (double)max)
-        return error_set(error, ERROR_USAGE, "%s wants seconds from 0 to %" PRIu64 ", not '%s'",
+        return error_set(error, ERROR_USAGE, "%s needs seconds from 0 to %" PRIu64 ", not '%s'",
                          option, max, text);
     *milliseconds = (uint64_t)ceil(seconds * 1000);
     return 0;

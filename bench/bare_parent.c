@@ -116,14 +116,17 @@ static int measure(const char *path, enum placement_kind kind, size_t count, str
 int main(int argc, char **argv)
 {
     struct ping_samples samples = {0};
-    enum placement_kind kind;
+    unsigned kind = 0;
     struct iovec message = {0};
     struct error error;
     size_t count = argc == 5 ? strtoul(argv[3], NULL, 10) : 0;
     int result;
 
     log_name("bare_parent");
-    if (count == 0 || placement_parse(argv[2], &kind) != 0) {
+    while (count > 0 && placement_names[kind] != NULL &&
+           strcmp(argv[2], placement_names[kind]) != 0)
+        kind++;
+    if (count == 0 || placement_names[kind] == NULL) {
         log_line("usage: bare_parent WORKER PLACEMENT COUNT SIZE");
         return ERROR_USAGE;
     }

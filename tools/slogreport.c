@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-
 #include "base/io.h"
 #include "base/log.h"
 #include "tools/command/compare.h"
@@ -18,23 +16,19 @@ int main(int argc, char **argv)
 {
     struct options options;
     struct error error;
+    enum option_result parsed;
+    int status = 0;
 
     log_name("slogreport");
     if (io_open_standard() != 0)
         return ERROR_SYSTEM; /* with nowhere to say so */
-    if (options_parse(argc, argv, &options, &error) != 0)
-        goto failed;
-    if (options.help || options.version) {
-        if (fputs(options.help ? options_help : "slogreport " GASPIPE_VERSION "\n", stdout) ==
-                EOF ||
-            fflush(stdout) != 0)
-            return ERROR_SYSTEM;
-        return 0;
+    parsed = options_parse(argc, argv, &options, &error);
+    if (parsed != OPTION_TAKEN) {
+        status = option_end(&options_table, parsed, &error);
+    } else if (commands[options.command](&options, &error) != 0) {
+        log_line("%s", error.text);
+        status = (int)error.kind;
     }
-    if (commands[options.command](&options, &error) != 0)
-        goto failed;
-    return 0;
-failed:
-    log_line("%s", error.text);
-    return error.kind;
+    options_free(&options);
+    return status;
 }

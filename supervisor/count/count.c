@@ -2,6 +2,7 @@
 #include "supervisor/count/count.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -31,7 +32,7 @@ struct count {
 static void show_progress(const struct count *count)
 {
     if (count->options.repeat > 1 && isatty(STDERR_FILENO))
-        fprintf(stderr, "run %zu of %u\n", count->run_count + 1, count->options.repeat);
+        fprintf(stderr, "run %zu of %" PRIu64 "\n", count->run_count + 1, count->options.repeat);
 }
 
 static int run_all(struct count *count, struct error *error)
@@ -198,15 +199,15 @@ int count_command(int argc, char **argv)
 {
     struct count count = {.profile_fd = -1};
     struct error error = {0};
-    int result = count_options_parse(&count.options, argc, argv, &error);
+    enum option_result parsed = count_options_parse(&count.options, argc, argv, &error);
+    int status = 0;
 
-    if (result == 0 && count.options.help)
-        fputs(count_options_help, stdout);
-    else if (result == 0)
-        result = carry_out(&count, &error);
+    if (parsed != OPTION_TAKEN) {
+        status = option_end(&count_options_table, parsed, &error);
+    } else if (carry_out(&count, &error) != 0) {
+        log_line("%s", error.text);
+        status = (int)error.kind;
+    }
     count_free(&count);
-    if (result == 0)
-        return 0;
-    log_line("%s", error.text);
-    return (int)error.kind;
+    return status;
 }

@@ -5,13 +5,17 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
-#include "base/error.h"
+#include "base/option/option.h"
 
 /* The command line of `gaspipe count`. Strings are borrowed from argv. */
 struct count_options {
-    unsigned repeat;
-    bool json, help;
+    uint64_t repeat;
+    uint64_t limit;             /* instructions of a process; 0: none */
+    int precision, rep, random; /* words of the options, by index; 0: the default */
+    bool rep_given;             /* where it is not, the counter uses what QEMU can do */
+    bool json;
     bool kinds;                   /* instructions by kind, too */
+    struct option_list variables; /* NAME=VALUE */
     const char *output;           /* a file for the result; NULL: stderr */
     const char *directory;        /* to run in; NULL: the present one */
     const char *profile;          /* a file for folded stacks, or NULL */
@@ -22,10 +26,11 @@ struct count_options {
     const char *const *arguments; /* the program and its arguments; ends with NULL */
 };
 
-extern const char count_options_help[];
+extern const struct option_table count_options_table;
 
-/* 0, or -1 with ERROR_USAGE or ERROR_SYSTEM. To be freed in both cases. */
-int count_options_parse(struct count_options *options, int argc, char **argv, struct error *error);
+/* argv[0] is "count". To be freed whatever the result. */
+enum option_result count_options_parse(struct count_options *options, int argc, char **argv,
+                                       struct error *error);
 
 void count_options_free(struct count_options *options);
 

@@ -198,17 +198,13 @@ int ping_command(int argc, char **argv)
 {
     struct ping ping = {.launcher = {.program_fd = -1, .wasm_program_fd = -1}};
     struct error error;
+    enum option_result parsed;
 
     if (argc == 4 && strcmp(argv[1], PING_BASELINE_OPTION) == 0)
         return ping_baseline_answer(argv[2], argv[3]);
-    if (ping_options_parse(&ping.options, argc, argv, &error) != 0) {
-        log_line("ping: %s (see gaspipe ping --help)", error.text);
-        return (int)error.kind;
-    }
-    if (ping.options.help) {
-        fputs(ping_options_help, stdout);
-        return 0;
-    }
+    parsed = ping_options_parse(&ping.options, argc, argv, &error);
+    if (parsed != OPTION_TAKEN)
+        return option_end(&ping_options_table, parsed, &error);
     if (run(&ping, &error) == 0)
         return 0;
     log_line("%s", error.text);

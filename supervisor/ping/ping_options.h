@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/error.h"
+#include "base/option/option.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/placement.h"
@@ -14,23 +14,23 @@ enum { PING_SIZES_MAX = 16 };
 
 /* The command line of `gaspipe ping`. Strings are borrowed from argv. */
 struct ping_options {
-    size_t sizes[PING_SIZES_MAX]; /* bytes of each message */
+    uint64_t sizes[PING_SIZES_MAX]; /* bytes of each message */
     size_t size_count;
-    size_t count; /* round trips of each size; 0: by size */
+    uint64_t count; /* round trips of each size; 0: by size */
     enum placement_kind placement;
-    size_t load; /* processes that compute meanwhile */
+    uint64_t load; /* processes that compute meanwhile */
     struct counters counters;
     uint64_t cost_limit; /* units of block cost for each delivery; 0: none */
     const char *worker;  /* path of another worker; NULL: ours */
     enum confinement_level sandbox;
     bool json;
-    bool help;
 };
 
-extern const char ping_options_help[];
+extern const struct option_table ping_options_table;
 
-/* argv[0] is "ping". 0, or -1 with ERROR_USAGE. After --help only `help` is of use. */
-int ping_options_parse(struct ping_options *options, int argc, char **argv, struct error *error);
+/* argv[0] is "ping". */
+enum option_result ping_options_parse(struct ping_options *options, int argc, char **argv,
+                                      struct error *error);
 
 /* How many round trips a message of that size makes. */
 size_t ping_options_count(const struct ping_options *options, size_t size);

@@ -138,7 +138,7 @@ void ping_output_json(struct buf *out, const struct ping_report *report)
     buf_printf(out, "{\"kind\":\"ping\",\"size\":%zu,\"frameDown\":%zu,\"frameUp\":%zu",
                report->size, report->to, report->fro);
     buf_printf(out, ",\"count\":%zu,\"placement\":\"%s\"", trips->total.count,
-               placement_name(report->placement->kind));
+               placement_names[report->placement->kind]);
     put_json_processors(out, report->placement);
     buf_printf(out, ",\"load\":%zu", report->options->load);
     buf_append_string(out, ",\"worker\":");

@@ -6,28 +6,13 @@
 
 #include "supervisor/process/worker_process.h"
 
-static const char *const names[] = {
+const char *const placement_names[] = {
     [PLACEMENT_NONE] = "none",
     [PLACEMENT_SAME] = "same",
     [PLACEMENT_SPREAD] = "spread",
     [PLACEMENT_AUTO] = "auto",
+    NULL,
 };
-
-int placement_parse(const char *word, enum placement_kind *kind)
-{
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(word, names[i]) == 0) {
-            *kind = (enum placement_kind)i;
-            return 0;
-        }
-    }
-    return -1;
-}
-
-const char *placement_name(enum placement_kind kind)
-{
-    return names[kind];
-}
 
 static int pin(int processor, struct error *error)
 {

@@ -28,9 +28,8 @@ struct placement {
     bool stuck;                     /* there is nothing to choose, or it is not allowed */
 };
 
-/* The kind of that name: "none", "same", "spread", "auto". 0, or -1 for another word. */
-int placement_parse(const char *word, enum placement_kind *kind);
-const char *placement_name(enum placement_kind kind);
+/* "none", "same", "spread", "auto", by enum placement_kind; ends with NULL. */
+extern const char *const placement_names[];
 
 /*
  * Pins the calling thread. -1 with ERROR_SYSTEM when there are too few

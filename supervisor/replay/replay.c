@@ -171,13 +171,11 @@ int replay_command(int argc, char **argv)
 {
     struct replay_options options;
     struct error error;
-    int status = replay_options_parse(&options, argc, argv, &error);
+    enum option_result parsed = replay_options_parse(&options, argc, argv, &error);
+    int status;
 
-    if (status != 0) {
-        log_line("replay: %s (see gaspipe replay --help)", error.text);
-        status = (int)error.kind;
-    } else if (options.help) {
-        fputs(replay_options_help, stdout);
+    if (parsed != OPTION_TAKEN) {
+        status = option_end(&replay_options_table, parsed, &error);
     } else {
         status = do_as_asked(&options, argc, argv, &error);
         if (status < 0) {

@@ -1,162 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/replay/replay_options.h"
 
-#include <getopt.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/number.h"
-#include "supervisor/option_value.h"
+#include "supervisor/common_options.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/transcript/delivery_compare.h"
 
-const char replay_options_help[] =
-    "usage: gaspipe replay [options] TRANSCRIPT...|SWINGSTORE|RECORDING|-\n"
-    "       gaspipe replay [options] --store DIR VAT\n"
-    "\n"
-    "Repeats recorded deliveries, each vat's in a fresh worker, gives the recorded answers to its\n"
-    "syscalls, and compares every syscall, result, count and snapshot with the recording. The\n"
-    "recording is a slogfile (of gaspipe or SwingSet), in one file or several, an exported\n"
-    "transcript, Agoric's swing-store (swingstore.sqlite or its folder), or with --store a vat,\n"
-    "given by ID or name, in a store of gaspipe run. For a session that gaspipe-worker recorded,\n"
-    "every frame is sent and compared.\n"
-    "\n"
-    "  --list                    print vats, spans, snapshots, bundles and what is missing\n"
-    "  --vat VAT                 replay only this vat, given by ID or name (may be repeated)\n"
-    "  --span N                  of a swing-store, only the spans that begin at position N\n"
-    "  --from N, --to N          only deliveries N to N, and what leads to them since the last\n"
-    "                            start of the worker\n"
-    "  --bundle [VAT=]FILE|DIR   bundles that the recording does not contain, found by their hash\n"
-    "                            or given for a vat (may be repeated)\n"
-    "  --snapshots DIR           snapshots that the recording does not contain\n"
-    "  --store DIR               the store that contains the vat's transcript\n"
-    "  --from-start              with --store: replay all, not from the vat's last snapshot on\n"
-    "  --export FILE             with --store: do not replay, write the transcript to FILE or -\n"
-    "  --worker PATH             another worker, such as xsnap-worker\n"
-    "  --lockdown FILE, --supervisor FILE\n"
-    "                            SwingSet's runtime from these bundles\n"
-    "  --tolerate WHAT           list and count differences in WHAT, and go on: gc (reads that\n"
-    "                            depend on garbage collection), computrons, instructions or\n"
-    "                            snapshots (may be repeated)\n"
-    "  --counter COUNTERS        qemu: machine instructions; compiled: block cost, by the worker\n"
-    "                            that make metered builds; qemu,compiled; none (default: none)\n"
-    "  --compute-limit N         computrons for each delivery, 0: no limit (default: 100000000)\n"
-    "  --max-cost N              units of block cost for each delivery, 0: no limit (default: 0)\n"
-    "  --max-instructions N      machine instructions for each delivery, 0: no limit (default: 0)\n"
-    "  --sandbox basic|strict|off  confine workers as far as this system can; refuse to run with\n"
-    "                            less than full confinement; or not at all (default: basic)\n"
-    "  --delivery-timeout SECS   a delivery that takes longer differs, 0: no limit (default: 600)\n"
-    "  --parallel N, --jobs N    replay N vats, or N spans of a swing-store, at the same time\n"
-    "                            (default: 1)\n"
-    "  --deliveries              with --json: print a line for each delivery\n"
-    "  --json                    print JSON lines\n"
-    "  --help                    print this and exit\n"
-    "\n"
-    "Exit status: 0 all the same, 1 something differs, 2 usage, 3 bad input, 4 system failure.\n";
-
-enum {
-    OPTION_VAT = 256,
-    OPTION_BUNDLE,
-    OPTION_STORE,
-    OPTION_FROM_START,
-    OPTION_EXPORT,
-    OPTION_COUNTER,
-    OPTION_COMPUTE,
-    OPTION_INSTRUCTIONS,
-    OPTION_MAX_COST,
-    OPTION_TIMEOUT,
-    OPTION_JOBS,
-    OPTION_SANDBOX,
-    OPTION_PART,
-    OPTION_ONLY,
-    OPTION_SPAN,
-    OPTION_FROM,
-    OPTION_TO,
-    OPTION_LIST,
-    OPTION_WORKER,
-    OPTION_LOCKDOWN,
-    OPTION_SUPERVISOR,
-    OPTION_SNAPSHOTS,
-    OPTION_TOLERATE,
-    OPTION_DELIVERIES,
-    OPTION_JSON,
-    OPTION_HELP
-};
-
 enum { JOBS_MAX = 1024 };
 
-static const struct option long_options[] = {
-    {"vat", required_argument, NULL, OPTION_VAT},
-    {"bundle", required_argument, NULL, OPTION_BUNDLE},
-    {"store", required_argument, NULL, OPTION_STORE},
-    {"from-start", no_argument, NULL, OPTION_FROM_START},
-    {"export", required_argument, NULL, OPTION_EXPORT},
-    {"counter", required_argument, NULL, OPTION_COUNTER},
-    {"compute-limit", required_argument, NULL, OPTION_COMPUTE},
-    {"max-cost", required_argument, NULL, OPTION_MAX_COST},
-    {"max-instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
-    {"delivery-timeout", required_argument, NULL, OPTION_TIMEOUT},
-    {"jobs", required_argument, NULL, OPTION_JOBS},
-    {"parallel", required_argument, NULL, OPTION_JOBS},
-    {"span", required_argument, NULL, OPTION_SPAN},
-    {"from", required_argument, NULL, OPTION_FROM},
-    {"to", required_argument, NULL, OPTION_TO},
-    {"list", no_argument, NULL, OPTION_LIST},
-    {"worker", required_argument, NULL, OPTION_WORKER},
-    {"lockdown", required_argument, NULL, OPTION_LOCKDOWN},
-    {"supervisor", required_argument, NULL, OPTION_SUPERVISOR},
-    {"tolerate", required_argument, NULL, OPTION_TOLERATE},
-    {"deliveries", no_argument, NULL, OPTION_DELIVERIES},
-    {"snapshots", required_argument, NULL, OPTION_SNAPSHOTS},
-    {"sandbox", required_argument, NULL, OPTION_SANDBOX},
-    {"part", required_argument, NULL, OPTION_PART}, /* replay_children.h; not for users */
-    {"only", required_argument, NULL, OPTION_ONLY}, /* likewise */
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {0},
-};
-
-static int add(char ***list, size_t *count, char *value, struct error *error)
-{
-    char **values = reallocarray(*list, *count + 1, sizeof *values);
-
-    if (values == NULL)
-        return error_memory(error, "the command line");
-    *list = values;
-    values[(*count)++] = value;
-    return 0;
-}
-
 /* I/N */
-static int take_part(struct replay_options *options, const char *value, struct error *error)
+static int take_part(void *place, const char *option, char *value, struct error *error)
 {
+    struct replay_options *options = place;
     const char *at = value;
 
     options->is_part = true;
     if (!number_take(&at, &options->part) || *at++ != '/' ||
         !number_read(at, UINT64_MAX, &options->part_count) || options->part >= options->part_count)
-        return error_set(error, ERROR_USAGE, "--part %s: not I/N", value);
+        return error_set(error, ERROR_USAGE, "%s %s: not I/N", option, value);
     return 0;
 }
 
 /* VAT:START, a span of a swing-store. */
-static int take_only(struct replay_options *options, char *value, struct error *error)
+static int take_only(void *place, const char *option, char *value, struct error *error)
 {
+    struct replay_options *options = place;
     char *colon = strchr(value, ':');
     uint64_t span;
 
     if (colon == NULL || !number_read(colon + 1, INT64_MAX, &span))
-        return error_set(error, ERROR_USAGE, "--only %s: not VAT:START", value);
+        return error_set(error, ERROR_USAGE, "%s %s: not VAT:START", option, value);
     *colon = '\0';
     options->only = value;
-    options->selection.span = (int64_t)span;
+    options->only_span = (int64_t)span;
     return 0;
 }
 
-static int take_tolerance(struct replay_options *options, const char *what, struct error *error)
+static int take_tolerance(void *place, const char *option, char *value, struct error *error)
 {
     static const struct {
         const char *name;
@@ -165,123 +48,98 @@ static int take_tolerance(struct replay_options *options, const char *what, stru
                    {"instructions", COMPARE_INSTRUCTIONS},
                    {"snapshots", COMPARE_SNAPSHOT}};
 
+    struct replay_options *options = place;
+
     for (size_t i = 0; i < sizeof aspects / sizeof *aspects; i++)
-        if (strcmp(what, aspects[i].name) == 0) {
+        if (strcmp(value, aspects[i].name) == 0) {
             options->tolerated |= 1U << aspects[i].aspect;
             return 0;
         }
-    if (strcmp(what, "gc") != 0)
+    if (strcmp(value, "gc") != 0)
         return error_set(error, ERROR_USAGE,
-                         "--tolerate takes gc, computrons, instructions or snapshots, not %s",
-                         what);
+                         "%s takes gc, computrons, instructions or snapshots, not %s", option,
+                         value);
     options->tolerates_gc = true;
     return 0;
 }
 
-static int take_place(const char *option, const char *value, int64_t *place, struct error *error)
+static const struct option_row rows[] = {
+    {"list", .help = "print vats, spans, snapshots, bundles and what is missing",
+     OPTION_IS_FLAG(struct replay_options, list)},
+    {"vat", "VAT", "replay only this vat, given by ID or name (may be repeated)",
+     OPTION_IS_LIST(struct replay_options, vats)},
+    {"span", "N", "of a swing-store, only the spans that begin at position N",
+     OPTION_IS_PLACE(struct replay_options, selection.span)},
+    {"from", "N",
+     "only deliveries from N on, and what leads to them since the last start of the worker",
+     OPTION_IS_PLACE(struct replay_options, selection.from)},
+    {"to", "N", "only deliveries up to N", OPTION_IS_PLACE(struct replay_options, selection.to)},
+    {"bundle", "[VAT=]FILE|DIR",
+     "bundles that the recording does not contain, found by their hash or given for a vat (may be "
+     "repeated)",
+     OPTION_IS_LIST(struct replay_options, bundles)},
+    {"snapshots", "DIR", "snapshots that the recording does not contain",
+     OPTION_IS_TEXT(struct replay_options, snapshots)},
+    {"store", "DIR", "the store that contains the vat's transcript",
+     OPTION_IS_TEXT(struct replay_options, store)},
+    {"from-start", .help = "with --store: replay all, not from the vat's last snapshot on",
+     OPTION_IS_FLAG(struct replay_options, from_start)},
+    {"export", "FILE", "with --store: do not replay, write the transcript to FILE or -",
+     OPTION_IS_TEXT(struct replay_options, export)},
+    {COMMON_OPTION_WORKER(struct replay_options, worker)},
+    {"lockdown", "FILE", "SwingSet's runtime: its lockdown bundle; goes with --supervisor",
+     OPTION_IS_TEXT(struct replay_options, lockdown)},
+    {"supervisor", "FILE", "SwingSet's runtime: its supervisor bundle; goes with --lockdown",
+     OPTION_IS_TEXT(struct replay_options, supervisor)},
+    {"tolerate", "WHAT",
+     "list and count differences in WHAT, and go on: gc (reads that depend on garbage "
+     "collection), computrons, instructions or snapshots (may be repeated)",
+     .kind = OPTION_OTHER, .take = take_tolerance},
+    {COMMON_OPTION_COUNTER(struct replay_options, counters, "none")},
+    {COMMON_OPTION_COMPUTE_LIMIT(struct replay_options, compute_limit)},
+    {COMMON_OPTION_MAX_INSTRUCTIONS(struct replay_options, instruction_limit)},
+    {COMMON_OPTION_MAX_COST(struct replay_options, cost_limit)},
+    {COMMON_OPTION_SANDBOX(struct replay_options, sandbox)},
+    {COMMON_OPTION_DELIVERY_TIMEOUT(
+        struct replay_options, timeout_ms,
+        "a delivery that takes longer differs, 0: no limit (default: 600)")},
+    {"parallel", "N", "replay N vats, or N spans of a swing-store, at the same time (default: 1)",
+     OPTION_IS_NUMBER(struct replay_options, jobs, 1, JOBS_MAX)},
+    {"jobs", "N", "the same as --parallel",
+     OPTION_IS_NUMBER(struct replay_options, jobs, 1, JOBS_MAX)},
+    {"deliveries", .help = "with --json: print a line for each delivery",
+     OPTION_IS_FLAG(struct replay_options, deliveries)},
+    /* What a replay gives its own children (replay_children.h); not for users. */
+    {"part", "I/N", .kind = OPTION_OTHER, .take = take_part},
+    {"only", "VAT:START", .kind = OPTION_OTHER, .take = take_only},
+    {COMMON_OPTION_JSON(struct replay_options, json)},
+};
+
+const struct option_table replay_options_table = {
+    .program = "gaspipe",
+    .command = "replay",
+    .usage =
+        "usage: gaspipe replay [options] TRANSCRIPT...|SWINGSTORE|RECORDING|-\n"
+        "       gaspipe replay [options] --store DIR VAT\n"
+        "\n"
+        "Repeats recorded deliveries, each vat's in a fresh worker, gives the recorded answers "
+        "to its syscalls, and compares every syscall, result, count and snapshot with the "
+        "recording. The recording is a slogfile (of gaspipe or SwingSet), in one file or "
+        "several, an exported transcript, Agoric's swing-store (swingstore.sqlite or its "
+        "folder), or with --store a vat, given by ID or name, in a store of gaspipe run. For a "
+        "session that gaspipe-worker recorded, every frame is sent and compared.\n",
+    .ending = "Exit status: 0 all the same, 1 something differs, 2 usage, 3 bad input, 4 system "
+              "failure.",
+    .rows = rows,
+    .row_count = sizeof rows / sizeof *rows,
+};
+
+/* With --store, the operand is the vat. */
+static int check_stored(struct replay_options *options, char **operands, struct error *error)
 {
-    uint64_t number;
-
-    if (number_option(option, value, 0, INT64_MAX, &number, error) != 0)
-        return -1;
-    *place = (int64_t)number;
-    return 0;
-}
-
-/* Options that say what of the source is replayed, and with what. 1: it is none of these. */
-static int take_selection(struct replay_options *options, int option, struct error *error)
-{
-    switch (option) {
-    case OPTION_ONLY:
-        return take_only(options, optarg, error);
-    case OPTION_SPAN:
-        /* A part's own span stays. */
-        return options->only != NULL
-                   ? 0
-                   : take_place("--span", optarg, &options->selection.span, error);
-    case OPTION_FROM:
-        return take_place("--from", optarg, &options->selection.from, error);
-    case OPTION_TO:
-        return take_place("--to", optarg, &options->selection.to, error);
-    case OPTION_WORKER:
-        options->worker = optarg;
-        return 0;
-    case OPTION_LOCKDOWN:
-        options->lockdown = optarg;
-        return 0;
-    case OPTION_SUPERVISOR:
-        options->supervisor = optarg;
-        return 0;
-    case OPTION_TOLERATE:
-        return take_tolerance(options, optarg, error);
-    case OPTION_DELIVERIES:
-        options->deliveries = true;
-        return 0;
-    case OPTION_SNAPSHOTS:
-        options->snapshots = optarg;
-        return 0;
-    default:
-        return 1;
-    }
-}
-
-static int take_option(void *context, int option, struct error *error)
-{
-    struct replay_options *options = context;
-    int taken = take_selection(options, option, error);
-
-    if (taken <= 0)
-        return taken;
-    switch (option) {
-    case OPTION_VAT:
-        return add(&options->vats, &options->vat_count, optarg, error);
-    case OPTION_BUNDLE:
-        return add(&options->bundles, &options->bundle_count, optarg, error);
-    case OPTION_STORE:
-        options->store = optarg;
-        return 0;
-    case OPTION_FROM_START:
-        options->from_start = true;
-        return 0;
-    case OPTION_EXPORT:
-        options->export = optarg;
-        return 0;
-    case OPTION_COUNTER:
-        return option_take_counter(optarg, &options->counters, error);
-    case OPTION_COMPUTE:
-        return option_take_compute(optarg, &options->compute_limit, error);
-    case OPTION_INSTRUCTIONS:
-        return number_option("--max-instructions", optarg, 0, INT64_MAX,
-                             &options->instruction_limit, error);
-    case OPTION_MAX_COST:
-        return number_option("--max-cost", optarg, 0, INT64_MAX, &options->cost_limit, error);
-    case OPTION_TIMEOUT:
-        return option_take_timeout(optarg, &options->timeout_ms, error);
-    case OPTION_JOBS:
-        return number_option("--jobs", optarg, 1, JOBS_MAX, &options->jobs, error);
-    case OPTION_SANDBOX:
-        return option_take_sandbox(optarg, &options->sandbox, error);
-    case OPTION_LIST:
-        options->list = true;
-        return 0;
-    case OPTION_PART:
-        return take_part(options, optarg, error);
-    case OPTION_JSON:
-        options->json = true;
-        return 0;
-    default:
-        options->help = true;
-        return 0;
-    }
-}
-
-/* With --store: the vat is what is named. */
-static int check_stored(struct replay_options *options, int count, char **arguments,
-                        struct error *error)
-{
-    if (options->vat_count > 0 || count != 1)
+    if (options->vats.count > 0 || operands[0] == NULL || operands[1] != NULL)
         return error_set(error, ERROR_USAGE, "with --store give one vat, by its ID or name");
-    options->stored_vat = arguments[0];
+    options->stored_vat = operands[0];
     return 0;
 }
 
@@ -302,50 +160,62 @@ static int check_sources(struct replay_options *options, struct error *error)
                          "give one slogfile or transcript, or several, or - for stdin");
     for (size_t i = 0; i < options->source_count && options->jobs > 1; i++)
         if (!is_file(options->sources[i]))
-            return error_set(error, ERROR_USAGE, "--jobs wants files, which each job reads itself");
+            return error_set(error, ERROR_USAGE, "--jobs needs files, which each job reads itself");
     return 0;
 }
 
-static int check(struct replay_options *options, int argc, char **argv, struct error *error)
+/* A part's own vat and span take the place of the user's. */
+static void select_part(struct replay_options *options)
 {
-    if (options->help)
-        return 0;
-    options->selection.vats = options->only != NULL ? &options->only : options->vats;
-    options->selection.vat_count = options->only != NULL ? 1 : options->vat_count;
-    if (options->worker != NULL && (options->counters.qemu || options->counters.compiled))
-        return error_set(error, ERROR_USAGE, "--worker runs without the counter");
+    options->selection.vats = options->vats.items;
+    options->selection.vat_count = options->vats.count;
+    if (options->only == NULL)
+        return;
+    options->selection.vats = &options->only;
+    options->selection.vat_count = 1;
+    options->selection.span = options->only_span;
+}
+
+static int check(struct replay_options *options, char **operands, struct error *error)
+{
+    select_part(options);
+    if (common_options_check_worker(options->worker, options->counters, error) != 0 ||
+        common_options_check_limits(options->instruction_limit, options->cost_limit,
+                                    options->counters, error) != 0)
+        return -1;
     if ((options->lockdown == NULL) != (options->supervisor == NULL))
         return error_set(error, ERROR_USAGE, "--lockdown and --supervisor go together");
-    if (options->cost_limit > 0 && !options->counters.compiled)
-        return error_set(error, ERROR_USAGE, "--max-cost wants --counter compiled");
-    if (options->instruction_limit > 0 && !options->counters.qemu)
-        return error_set(error, ERROR_USAGE, "--max-instructions wants --counter qemu");
     if (options->store != NULL)
-        return check_stored(options, argc - optind, argv + optind, error);
+        return check_stored(options, operands, error);
     if (options->from_start || options->export != NULL)
-        return error_set(error, ERROR_USAGE, "--from-start and --export want --store DIR");
-    options->sources = argv + optind;
-    options->source_count = (size_t)(argc - optind);
+        return error_set(error, ERROR_USAGE, "--from-start and --export need --store DIR");
+    options->sources = operands;
+    while (operands[options->source_count] != NULL)
+        options->source_count++;
     return check_sources(options, error);
 }
 
-int replay_options_parse(struct replay_options *options, int argc, char **argv, struct error *error)
+enum option_result replay_options_parse(struct replay_options *options, int argc, char **argv,
+                                        struct error *error)
 {
+    enum option_result result;
+    char **operands;
+
     *options = (struct replay_options){
         .compute_limit = LAUNCHER_COMPUTE_LIMIT_DEFAULT,
-        .timeout_ms = OPTION_TIMEOUT_MS_DEFAULT,
+        .timeout_ms = COMMON_OPTIONS_TIMEOUT_MS,
         .jobs = 1,
         .part_count = 1,
         .selection = {.span = -1, .to = INT64_MAX},
     };
-    if (option_take_all(argc, argv, long_options, take_option, options, error) != 0)
-        return -1;
-    return check(options, argc, argv, error);
+    result = option_parse(&replay_options_table, argc, argv, options, &operands, error);
+    if (result == OPTION_TAKEN && check(options, operands, error) != 0)
+        return OPTION_FAILED;
+    return result;
 }
 
 void replay_options_free(struct replay_options *options)
 {
-    free(options->vats);
-    free(options->bundles);
-    options->vats = options->bundles = NULL;
+    option_list_free(&options->vats);
+    option_list_free(&options->bundles);
 }

@@ -6,19 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "base/option/option.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/replay/source/selection.h"
 
 /* The command line of `gaspipe replay`. Strings are borrowed from argv. */
 struct replay_options {
-    char **vats; /* IDs or names; owned array; none: all vats */
-    size_t vat_count;
+    struct option_list vats;           /* IDs or names; none: all vats */
     struct source_selection selection; /* with those vats */
-    char **bundles;                    /* paths; owned array */
-    size_t bundle_count;
-    char **sources; /* paths, or "-"; borrowed from argv; none with `store` */
+    struct option_list bundles;        /* "[VAT=]PATH" */
+    char **sources;                    /* paths, or "-"; borrowed from argv; none with `store` */
     size_t source_count;
     const char *store;      /* folder; NULL: none */
     const char *stored_vat; /* ID or name of the vat in it */
@@ -31,28 +29,25 @@ struct replay_options {
     struct counters counters;
     enum confinement_level sandbox;
     bool json;
-    bool help;
-    uint32_t compute_limit;     /* computrons for each delivery; 0: none */
-    uint64_t cost_limit;        /* units of block cost for each delivery; 0: none */
+    uint64_t compute_limit;     /* computrons for each delivery; 0: none */
     uint64_t instruction_limit; /* machine instructions for each delivery; 0: none */
+    uint64_t cost_limit;        /* units of block cost for each delivery; 0: none */
     uint64_t timeout_ms;        /* for a delivery; 0: none */
     uint64_t jobs;              /* vats or spans that are replayed at the same time; at least 1 */
     unsigned tolerated;         /* 1 << COMPARE_...: what may differ */
     bool tolerates_gc;          /* so may the reads of supervisor/transcript/gc_reads.h */
     bool deliveries;            /* with `json`: a line for each delivery */
     char *only;                 /* the one vat of a part that is a span; NULL: none */
+    int64_t only_span;          /* with `only`: where that span begins */
     bool is_part;               /* of the work of another gaspipe replay; replay_children.h */
     uint64_t part, part_count;  /* which, from 0, and of how many; 0 of 1: all */
 };
 
-extern const char replay_options_help[];
+extern const struct option_table replay_options_table;
 
-/*
- * argv[0] is "replay". 0, or -1 with ERROR_USAGE. After --help only `help` is
- * of use. The caller calls replay_options_free() in any case.
- */
-int replay_options_parse(struct replay_options *options, int argc, char **argv,
-                         struct error *error);
+/* argv[0] is "replay". The caller calls replay_options_free() in any case. */
+enum option_result replay_options_parse(struct replay_options *options, int argc, char **argv,
+                                        struct error *error);
 void replay_options_free(struct replay_options *options);
 
 #endif

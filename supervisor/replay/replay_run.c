@@ -283,7 +283,7 @@ static int open_all(struct replay_run *run, struct error *error)
     run->notes.json = options->json;
     run->notes.deliveries = options->deliveries;
     if (open_launcher(run, error) != 0 || load_runtime(run, error) != 0 ||
-        replay_bundles_read(&run->context.bundles, options->bundles, options->bundle_count,
+        replay_bundles_read(&run->context.bundles, options->bundles.items, options->bundles.count,
                             error) != 0)
         return -1;
     /* Counts that were taken from the start and from a snapshot are not alike. */

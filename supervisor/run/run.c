@@ -430,15 +430,13 @@ int run_command(int argc, char **argv)
 {
     struct run run = {0};
     struct error error;
+    enum option_result parsed;
 
-    if (run_options_parse(&run.options, argc, argv, &error) != 0) {
-        log_line("run: %s (see gaspipe run --help)", error.text);
-        run.status = (int)error.kind;
-    } else if (run.options.help) {
-        fputs(run_options_help, stdout);
-    } else {
+    parsed = run_options_parse(&run.options, argc, argv, &error);
+    if (parsed == OPTION_TAKEN)
         run_and_close(&run);
-    }
+    else
+        run.status = option_end(&run_options_table, parsed, &error);
     run_options_free(&run.options);
     return run.status;
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "base/option/option.h"
 #include "slog/write/writer.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
@@ -14,31 +14,28 @@
 
 /* The command line of `gaspipe run`. Strings are borrowed from argv. */
 struct run_options {
-    char **vats; /* "NAME=FILE"; owned array */
-    size_t vat_count;
-    char **bundles; /* "NAME=FILE"; owned array */
-    size_t bundle_count;
-    const char *deliveries; /* path, or "-" */
-    const char *store;      /* folder; NULL: in memory */
-    const char *slog;       /* path; NULL: none */
+    struct option_list vats;    /* "NAME=FILE" */
+    struct option_list bundles; /* the same */
+    const char *deliveries;     /* path, or "-" */
+    const char *store;          /* folder; NULL: in memory */
+    const char *slog;           /* path; NULL: none */
     struct slog_rotation rotation;
     struct counters counters;
-    bool counter_named; /* --counter was given */
+    bool counter_given; /* --counter */
     const char *worker; /* path of another worker; NULL: ours */
     enum placement_kind placement;
     enum confinement_level sandbox;
     const char *profile, *profile_folded; /* files; NULL: none */
     bool json;
-    bool help;
-    uint32_t compute_limit;     /* computrons for each delivery; 0: none */
-    bool compute_named;         /* --compute-limit was given */
-    uint64_t cost_limit;        /* of block cost, likewise; metered runs only */
+    uint64_t compute_limit;     /* computrons for each delivery; 0: none */
+    bool compute_given;         /* --compute-limit */
     uint64_t instruction_limit; /* for each delivery; 0: none; counted runs only */
     uint64_t syscall_limit;     /* in a delivery; 0: none */
     int64_t store_limit;        /* bytes in a vat's own store; 0: none */
     int64_t message_limit;      /* bytes of what a vat sends or stores at a time; 0: none */
     int64_t memory_limit;       /* bytes that a worker may write to; 0: none */
     uint64_t retries;           /* of a crank, after a host failure */
+    uint64_t cost_limit;        /* units of block cost for each delivery; 0: none */
     uint64_t timeout_ms;        /* 0: none */
     uint64_t snapshot_interval; /* deliveries; 0: no snapshots */
     uint64_t snapshot_initial;  /* deliveries to a vat before its first snapshot */
@@ -51,13 +48,11 @@ struct run_options {
     bool resume;                /* skip the lines that the store has, even all of them */
 };
 
-extern const char run_options_help[];
+extern const struct option_table run_options_table;
 
-/*
- * argv[0] is "run". 0, or -1 with ERROR_USAGE. After --help only `help` is set. The caller
- * calls run_options_free() in any case.
- */
-int run_options_parse(struct run_options *options, int argc, char **argv, struct error *error);
+/* argv[0] is "run". The caller calls run_options_free() in any case. */
+enum option_result run_options_parse(struct run_options *options, int argc, char **argv,
+                                     struct error *error);
 void run_options_free(struct run_options *options);
 
 #endif

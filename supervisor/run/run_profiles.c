@@ -7,8 +7,9 @@ static int check_inputs(const char *path, const struct run_options *options, str
 {
     if (output_file_check(path, "the profile", options->deliveries, error) != 0)
         return -1;
-    for (size_t i = 0; i < options->vat_count; i++)
-        if (output_file_check(path, "the profile", strchr(options->vats[i], '=') + 1, error) != 0)
+    for (size_t i = 0; i < options->vats.count; i++)
+        if (output_file_check(path, "the profile", strchr(options->vats.items[i], '=') + 1,
+                              error) != 0)
             return -1;
     return 0;
 }

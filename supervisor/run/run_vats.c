@@ -21,7 +21,7 @@ static int check_name(const struct run_options *options, size_t index, const cha
                          "a vat's name is made of letters, digits, '_', '-' and '.', not '%s'",
                          name);
     for (size_t i = 0; i < index; i++)
-        if (strcmp(options->vats[i], name) == 0)
+        if (strcmp(options->vats.items[i], name) == 0)
             return error_set(error, ERROR_USAGE, "there are two vats called '%s'", name);
     return 0;
 }
@@ -54,7 +54,7 @@ static int tell_kept_limits(const struct run_options *options, struct kernel *ke
         return -1;
     if (!lives)
         return 0;
-    if (options->compute_named)
+    if (options->compute_given)
         tell_kept(kept.name, "--compute-limit", options->compute_limit, kept.limits.compute);
     if (options->instruction_limit > 0)
         tell_kept(kept.name, "--max-instructions", (int64_t)options->instruction_limit,
@@ -117,17 +117,17 @@ static const char *cut_option(char *option)
 int run_vats_add(const struct run_options *options, struct store *store, struct kernel *kernel,
                  struct error *error)
 {
-    for (size_t i = 0; i < options->bundle_count; i++) {
-        const char *path = cut_option(options->bundles[i]);
+    for (size_t i = 0; i < options->bundles.count; i++) {
+        const char *path = cut_option(options->bundles.items[i]);
 
-        if (add_named_bundle(store, kernel, options->bundles[i], path, error) != 0)
+        if (add_named_bundle(store, kernel, options->bundles.items[i], path, error) != 0)
             return -1;
     }
-    for (size_t i = 0; i < options->vat_count; i++) {
-        const char *path = cut_option(options->vats[i]);
+    for (size_t i = 0; i < options->vats.count; i++) {
+        const char *path = cut_option(options->vats.items[i]);
 
-        if (check_name(options, i, options->vats[i], error) != 0 ||
-            add_contract(options, store, kernel, options->vats[i], path, error) != 0)
+        if (check_name(options, i, options->vats.items[i], error) != 0 ||
+            add_contract(options, store, kernel, options->vats.items[i], path, error) != 0)
             return -1;
     }
     return 0;
@@ -135,9 +135,9 @@ int run_vats_add(const struct run_options *options, struct store *store, struct 
 
 const char *run_vats_path(const struct run_options *options, const char *name)
 {
-    for (size_t i = 0; i < options->vat_count; i++)
-        if (strcmp(options->vats[i], name) == 0)
-            return options->vats[i] + strlen(name) + 1;
+    for (size_t i = 0; i < options->vats.count; i++)
+        if (strcmp(options->vats.items[i], name) == 0)
+            return options->vats.items[i] + strlen(name) + 1;
     return NULL;
 }
 

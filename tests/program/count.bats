@@ -373,11 +373,11 @@ layout() {
     run --separate-stderr count
     assert_bad_input 2 "give a program to count"
     run --separate-stderr count --repeat 0 -- /bin/true
-    assert_bad_input 2 "--repeat wants a number from 1 to"
+    assert_bad_input 2 "--repeat needs a number from 1 to"
     run --separate-stderr count --rep twice -- /bin/true
-    assert_bad_input 2 "--rep does not know 'twice'"
+    assert_bad_input 2 "--rep is iterations or once, not 'twice'"
     run --separate-stderr count --env NAME -- /bin/true
-    assert_bad_input 2 "--env wants NAME=VALUE"
+    assert_bad_input 2 "--env needs NAME=VALUE"
     run --separate-stderr count --bogus -- /bin/true
     assert_bad_input 2 "unknown option --bogus"
     run --separate-stderr count -- no-such-program-anywhere

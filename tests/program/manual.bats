@@ -28,7 +28,7 @@ same_options() {
 same_statuses() {
     assert_equal "$(sed -n '/^\.Sh EXIT STATUS/,/^\.Sh /s/^\.It \([0-9]*\)$/\1/p' "$ROOT/docs/$1.1" |
         paste -sd ' ')" "$("$BUILD/$1" --help | sed -n '/^Exit status:/,$p' |
-        grep -oE '(^|[ ,])[0-9]+ ' | grep -oE '[0-9]+' | paste -sd ' ')" "exit statuses of $1"
+        tr '\n' ' ' | grep -oE '(^|[ ,])[0-9]+ ' | grep -oE '[0-9]+' | paste -sd ' ')" "exit statuses of $1"
 }
 
 # says_version PROGRAM: it prints its name and the version of the project.

@@ -263,7 +263,7 @@ EOF
     gaspipe_run --vat "$token" --vat "$token" - < /dev/null
     assert_bad_input 2 "two vats called 'token'"
     run --separate-stderr "$BUILD/gaspipe" run --vat token= /dev/null
-    assert_bad_input 2 "--vat wants NAME=FILE, not 'token='"
+    assert_bad_input 2 "--vat needs NAME=FILE, not 'token='"
 }
 
 @test "--help and --version" {

@@ -107,7 +107,7 @@ parts_of() {
 
 @test "what cannot be split or appended to is reported" {
     run --separate-stderr "$BUILD/gaspipe" run --vat "$token" --slog-rotate 5 deliveries
-    assert_bad_input 2 '--slog-rotate wants --slog'
+    assert_bad_input 2 '--slog-rotate needs --slog'
     run --separate-stderr "$BUILD/gaspipe" run --vat "$token" --slog a --slog-rotate 5Q deliveries
     assert_bad_input 2 "not '5Q'"
     cp deliveries text.zst

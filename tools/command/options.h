@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/error.h"
+#include "base/option/option.h"
 #include "tools/input/selection.h"
 #include "tools/output/render.h"
 #include "tools/stats/groups.h"
@@ -24,17 +24,16 @@ enum command {
 
 struct options {
     enum command command;
-    bool help, version;
     bool json;
     bool csv;
-    unsigned jobs;     /* from 1 */
+    uint64_t jobs;     /* from 1 */
     const char *trace; /* where to write one; NULL: nowhere */
     const char *html;  /* the same */
     const char *otlp;  /* a URL or file for spans; NULL: none are wanted */
     bool strict;       /* a line that is no slog line is an error */
     bool follow;
     struct selection selection;
-    size_t top; /* 0: not asked for */
+    uint64_t top; /* 0: not asked for */
     bool reverse;
     const struct rank_column *sort; /* NULL: as they come */
     bool by[GROUP_KINDS];           /* which groups to show */
@@ -42,10 +41,14 @@ struct options {
     char **files;                   /* borrowed from argv; ended by NULL, at least one */
 };
 
-/* -1 with ERROR_USAGE when it does not make sense, or would write over a file that it reads. */
-int options_parse(int argc, char **argv, struct options *options, struct error *error);
+/*
+ * OPTION_FAILED also when options do not go together, or would write over a file that is read.
+ * options_free() in any case.
+ */
+enum option_result options_parse(int argc, char **argv, struct options *options,
+                                 struct error *error);
+void options_free(struct options *options);
 
-/* What --help prints. */
-extern const char options_help[];
+extern const struct option_table options_table;
 
 #endif

@@ -12,14 +12,6 @@
 
 enum { NANOSECONDS = 1000000000 };
 
-int selection_add_word(struct words *words, const char *word, struct error *error)
-{
-    if (words->count == SELECTION_WORDS)
-        return error_set(error, ERROR_USAGE, "more than %d words to choose by", SELECTION_WORDS);
-    words->words[words->count++] = word;
-    return 0;
-}
-
 /* A number at *text up to `end`; *number stays when there is none. */
 static bool take_number(const char **text, int64_t *number)
 {
@@ -33,22 +25,24 @@ static bool take_number(const char **text, int64_t *number)
     return true;
 }
 
-int selection_range(struct range *range, const char *text, struct error *error)
+int selection_take_range(void *place, const char *option, char *value, struct error *error)
 {
-    const char *at = text;
+    struct range *range = place;
+    const char *at = value;
 
     *range = (struct range){0, INT64_MAX, true};
     if (!take_number(&at, &range->first))
         goto wrong;
-    if (*at == '\0' && at != text) {
+    if (*at == '\0' && at != value) {
         range->last = range->first;
         return 0;
     }
-    if (*at++ == '-' && take_number(&at, &range->last) && *at == '\0' && strlen(text) > 1 &&
+    if (*at++ == '-' && take_number(&at, &range->last) && *at == '\0' && value[1] != '\0' &&
         range->first <= range->last)
         return 0;
 wrong:
-    return error_set(error, ERROR_USAGE, "%s is not a range, such as 5, 5-9, 5- or -9", text);
+    return error_set(error, ERROR_USAGE, "%s needs a range, such as 5, 5-9, 5- or -9, not '%s'",
+                     option, value);
 }
 
 /* Seconds that are not negative, with what stands behind them in *rest. */
@@ -73,22 +67,45 @@ static bool take_date(const char *text, double *seconds)
     return *seconds >= 0;
 }
 
-int selection_time(struct range *range, bool first, const char *text, struct error *error)
+static int take_time(int64_t *nanoseconds, const char *option, const char *value,
+                     struct error *error)
 {
     double seconds;
     char *rest;
 
-    if (!take_date(text, &seconds) && (!take_seconds(text, &seconds, &rest) || *rest != '\0'))
-        return error_set(error, ERROR_USAGE,
-                         "%s is not a time, such as 1795219394.5 or 2026-11-21T00:03:14.5Z", text);
-    if (!range->set)
-        *range = (struct range){0, INT64_MAX, true};
+    if (!take_date(value, &seconds) && (!take_seconds(value, &seconds, &rest) || *rest != '\0'))
+        return error_set(
+            error, ERROR_USAGE,
+            "%s needs a time, such as 1795219394.5 or 2026-11-21T00:03:14.5Z, not '%s'", option,
+            value);
     /* To the microsecond, which is as far as a double goes. */
-    *(first ? &range->first : &range->last) = llround(seconds * 1e6) * 1000;
+    *nanoseconds = llround(seconds * 1e6) * 1000;
     return 0;
 }
 
-int selection_duration(int64_t *nanoseconds, const char *text, struct error *error)
+static void set_range(struct range *range)
+{
+    if (!range->set)
+        *range = (struct range){0, INT64_MAX, true};
+}
+
+int selection_take_since(void *place, const char *option, char *value, struct error *error)
+{
+    struct range *range = place;
+
+    set_range(range);
+    return take_time(&range->first, option, value, error);
+}
+
+int selection_take_until(void *place, const char *option, char *value, struct error *error)
+{
+    struct range *range = place;
+
+    set_range(range);
+    return take_time(&range->last, option, value, error);
+}
+
+int selection_take_duration(void *place, const char *option, char *value, struct error *error)
 {
     static const struct {
         const char *unit;
@@ -97,22 +114,29 @@ int selection_duration(int64_t *nanoseconds, const char *text, struct error *err
     double number;
     char *rest;
 
-    if (take_seconds(text, &number, &rest)) {
+    if (take_seconds(value, &number, &rest)) {
         for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
             if (strcmp(rest, units[i].unit) == 0) {
-                *nanoseconds = llround(number * units[i].nanoseconds);
+                *(int64_t *)place = llround(number * units[i].nanoseconds);
                 return 0;
             }
         }
     }
-    return error_set(error, ERROR_USAGE, "%s is not a duration, such as 0.5, 0.5s, 20ms or 300us",
-                     text);
+    return error_set(error, ERROR_USAGE,
+                     "%s needs a duration, such as 0.5, 0.5s, 20ms or 300us, not '%s'", option,
+                     value);
 }
 
-static bool has_word(const struct words *words, const char *word, const char *other)
+void selection_free(struct selection *selection)
+{
+    option_list_free(&selection->vats);
+    option_list_free(&selection->kinds);
+}
+
+static bool has_word(const struct option_list *words, const char *word, const char *other)
 {
     for (size_t i = 0; i < words->count; i++) {
-        if (strcmp(words->words[i], word) == 0 || strcmp(words->words[i], other) == 0)
+        if (strcmp(words->items[i], word) == 0 || strcmp(words->items[i], other) == 0)
             return true;
     }
     return words->count == 0;

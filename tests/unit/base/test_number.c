@@ -46,7 +46,7 @@ static void an_option_says_its_range(void **state)
     assert_int_equal(number, 3);
     assert_int_equal(number_option("--jobs", "0", 1, 8, &number, &error), -1);
     assert_int_equal(error.kind, ERROR_USAGE);
-    assert_string_equal(error.text, "--jobs wants a number from 1 to 8, not '0'");
+    assert_string_equal(error.text, "--jobs needs a number from 1 to 8, not '0'");
 }
 
 static void bytes_have_units(void **state)
@@ -63,7 +63,7 @@ static void bytes_have_units(void **state)
     assert_true(bytes == (int64_t)3 << 30);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(number_option_bytes("--size", wrong[i], &bytes, &error), -1);
-    assert_string_equal(error.text, "--size wants bytes, such as 500000 or 64M, not '-1'");
+    assert_string_equal(error.text, "--size needs bytes, such as 500000 or 64M, not '-1'");
 }
 
 static void seconds_may_have_a_fraction(void **state)
@@ -79,7 +79,7 @@ static void seconds_may_have_a_fraction(void **state)
     assert_int_equal(milliseconds, 10000);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(number_option_seconds("--wait", wrong[i], 10, &milliseconds, &error), -1);
-    assert_string_equal(error.text, "--wait wants seconds from 0 to 10, not '10.5'");
+    assert_string_equal(error.text, "--wait needs seconds from 0 to 10, not '10.5'");
 }
 
 int main(void)

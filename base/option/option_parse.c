@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/number.h"
+#include "base/option/option.h"
+
+/* What getopt_long() returns: letters are below, rows from ROWS on. */
+enum { HELP = 256, VERSION, ROWS };
+
+int option_list_add(struct option_list *list, char *item, struct error *error)
+{
+    char **items = reallocarray(list->items, list->count + 1, sizeof *items);
+
+    if (items == NULL)
+        return error_memory(error, "the command line");
+    list->items = items;
+    items[list->count++] = item;
+    return 0;
+}
+
+void option_list_free(struct option_list *list)
+{
+    free(list->items);
+    *list = (struct option_list){0};
+}
+
+static int take_pair(struct option_list *list, const struct option_row *row, const char *option,
+                     char *value, struct error *error)
+{
+    const char *equals = strchr(value, '=');
+
+    if (equals == NULL || equals == value)
+        return error_set(error, ERROR_USAGE, "%s needs %s, not '%s'", option, row->metavariable,
+                         value);
+    return option_list_add(list, value, error);
+}
+
+/* "a, b or c" */
+static const char *list_words(const char *const *words, struct buf *list)
+{
+    for (size_t i = 0; words[i] != NULL; i++)
+        buf_printf(list, "%s%s", i == 0 ? "" : words[i + 1] != NULL ? ", " : " or ", words[i]);
+    return buf_string(list);
+}
+
+static int take_choice(int *choice, const struct option_row *row, const char *option,
+                       const char *value, struct error *error)
+{
+    struct buf list = {0};
+    const char *words;
+
+    for (int i = 0; row->words[i] != NULL; i++) {
+        if (strcmp(value, row->words[i]) == 0) {
+            *choice = i;
+            return 0;
+        }
+    }
+    words = list_words(row->words, &list);
+    error_set(error, ERROR_USAGE, "%s is %s, not '%s'", option, words == NULL ? "" : words, value);
+    buf_free(&list);
+    return -1;
+}
+
+/* `option` is the name with "--", `value` NULL for a flag. */
+static int take_value(const struct option_row *row, const char *option, char *value, void *options,
+                      struct error *error)
+{
+    void *place = (char *)options + row->place;
+
+    switch (row->kind) {
+    case OPTION_HEADING:
+        break;
+    case OPTION_FLAG:
+        *(bool *)place = true;
+        break;
+    case OPTION_TEXT:
+        *(const char **)place = value;
+        break;
+    case OPTION_LIST:
+        return option_list_add(place, value, error);
+    case OPTION_PAIRS:
+        return take_pair(place, row, option, value, error);
+    case OPTION_NUMBER:
+        return number_option(option, value, row->min, row->max, place, error);
+    case OPTION_BYTES:
+        return number_option_bytes(option, value, place, error);
+    case OPTION_SECONDS:
+        return number_option_seconds(option, value, row->max, place, error);
+    case OPTION_CHOICE:
+        return take_choice(place, row, option, value, error);
+    case OPTION_OTHER:
+        return row->take(place, option, value, error);
+    }
+    return 0;
+}
+
+static int take_row(const struct option_table *table, const struct option_row *row, char *value,
+                    void *options, struct error *error)
+{
+    char option[64];
+
+    snprintf(option, sizeof option, "--%s", row->name);
+    if (row->commands != 0 && table->command_bit != 0 && (row->commands & table->command_bit) == 0)
+        return error_set(error, ERROR_USAGE, "%s does not go with %s", option,
+                         table->command_title);
+    if (take_value(row, option, value, options, error) != 0)
+        return -1;
+    if (row->given != 0)
+        *(bool *)((char *)options + row->given) = true;
+    return 0;
+}
+
+/* What getopt_long() needs: long names, ended by an empty one, and letters. */
+struct known {
+    struct option *names;
+    struct buf letters;
+};
+
+static int make_known(struct known *known, const struct option_table *table, struct error *error)
+{
+    struct option *name;
+
+    *known = (struct known){.names = calloc(table->row_count + 3, sizeof *known->names)};
+    if ((name = known->names) == NULL)
+        return error_memory(error, "the command line");
+    buf_printf(&known->letters, "%s:", table->ends_at_operand ? "+" : "");
+    *name++ = (struct option){"help", no_argument, NULL, HELP};
+    *name++ = (struct option){"version", no_argument, NULL, VERSION};
+    for (size_t i = 0; i < table->row_count; i++) {
+        const struct option_row *row = &table->rows[i];
+        bool has_value = row->kind != OPTION_FLAG;
+
+        if (row->kind == OPTION_HEADING)
+            continue;
+        *name++ = (struct option){row->name, has_value ? required_argument : no_argument, NULL,
+                                  ROWS + (int)i};
+        if (row->letter != '\0')
+            buf_printf(&known->letters, "%c%s", row->letter, has_value ? ":" : "");
+    }
+    return buf_string(&known->letters) == NULL ? error_memory(error, "the command line") : 0;
+}
+
+static const struct option_row *find_letter(const struct option_table *table, int letter)
+{
+    const struct option_row *row = table->rows;
+
+    while (row->letter != letter)
+        row++;
+    return row;
+}
+
+/* For getopt_long()'s ':' and '?'. */
+static int complain(int complaint, const char *argument, struct error *error)
+{
+    if (complaint == ':')
+        return error_set(error, ERROR_USAGE, "%s needs a value", argument);
+    if (optopt >= HELP) /* the option is known, so it is its '=' that is wrong */
+        return error_set(error, ERROR_USAGE, "%.*s takes no value", (int)strcspn(argument, "="),
+                         argument);
+    return error_set(error, ERROR_USAGE, "unknown option %s", argument);
+}
+
+/* *shown: HELP or VERSION when one was given, or 0. */
+static int take_all(const struct option_table *table, struct known *known, int argc, char **argv,
+                    void *options, int *shown, struct error *error)
+{
+    int option;
+
+    opterr = 0;
+    optind = 0; /* begin anew */
+    while ((option = getopt_long(argc, argv, buf_string(&known->letters), known->names, NULL)) !=
+           -1) {
+        if (option == ':' || option == '?')
+            return complain(option, argv[optind - 1], error);
+        if (option == HELP || option == VERSION) {
+            *shown = option;
+            continue;
+        }
+        if (take_row(table,
+                     option >= ROWS ? &table->rows[option - ROWS] : find_letter(table, option),
+                     optarg, options, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static enum option_result show(const struct option_table *table, int shown, struct error *error)
+{
+    int result = shown == HELP ? option_help(table) : 0;
+
+    if (shown == VERSION &&
+        (printf("%s " GASPIPE_VERSION "\n", table->program) < 0 || fflush(stdout) != 0))
+        result = -1;
+    if (result == 0)
+        return OPTION_SHOWN;
+    error_system(error, errno, "cannot write to standard output");
+    return OPTION_FAILED;
+}
+
+enum option_result option_parse(const struct option_table *table, int argc, char **argv,
+                                void *options, char ***operands, struct error *error)
+{
+    struct known known;
+    int shown = 0;
+    int result = make_known(&known, table, error);
+
+    if (result == 0)
+        result = take_all(table, &known, argc, argv, options, &shown, error);
+    free(known.names);
+    buf_free(&known.letters);
+    if (result != 0)
+        return OPTION_FAILED;
+    *operands = argv + optind;
+    return shown != 0 ? show(table, shown, error) : OPTION_TAKEN;
+}
+
+int option_end(const struct option_table *table, enum option_result result,
+               const struct error *error)
+{
+    const char *command = table->command, *program = table->program;
+
+    if (result != OPTION_FAILED)
+        return 0;
+    if (error->kind != ERROR_USAGE)
+        log_line("%s", error->text);
+    else if (command == NULL)
+        log_line("%s (see %s --help)", error->text, program);
+    else
+        log_line("%s: %s (see %s %s --help)", command, error->text, program, command);
+    return (int)error->kind;
+}

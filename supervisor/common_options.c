@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/common_options.h"
+
+#include <string.h>
+
+const char *const common_options_sandbox_levels[] = {
+    [CONFINEMENT_BASIC] = "basic",
+    [CONFINEMENT_STRICT] = "strict",
+    [CONFINEMENT_OFF] = "off",
+    NULL,
+};
+
+int common_options_take_counter(void *place, const char *option, char *value, struct error *error)
+{
+    static const struct {
+        const char *words;
+        struct counters counters;
+    } choices[] = {
+        {"none", {.qemu = false}},
+        {"qemu", {.qemu = true}},
+        {"compiled", {.compiled = true}},
+        {"qemu,compiled", {.qemu = true, .compiled = true}},
+        {"compiled,qemu", {.qemu = true, .compiled = true}},
+    };
+
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        if (strcmp(value, choices[i].words) == 0) {
+            *(struct counters *)place = choices[i].counters;
+            return 0;
+        }
+    }
+    return error_set(error, ERROR_USAGE, "%s is qemu, compiled, qemu,compiled or none, not '%s'",
+                     option, value);
+}
+
+int common_options_check_worker(const char *worker, struct counters counters, struct error *error)
+{
+    if (worker != NULL && (counters.qemu || counters.compiled))
+        return error_set(error, ERROR_USAGE, "--worker runs without the counter");
+    return 0;
+}
+
+int common_options_check_limits(uint64_t instructions, uint64_t cost, struct counters counters,
+                                struct error *error)
+{
+    if (instructions > 0 && !counters.qemu)
+        return error_set(error, ERROR_USAGE, "--max-instructions needs --counter qemu");
+    if (cost > 0 && !counters.compiled)
+        return error_set(error, ERROR_USAGE, "--max-cost needs --counter compiled");
+    return 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_COMMON_OPTIONS_H
+#define GASPIPE_SUPERVISOR_COMMON_OPTIONS_H
+
+#include "base/option/option.h"
+#include "supervisor/process/confinement.h"
+#include "supervisor/process/launcher.h"
+#include "supervisor/process/placement.h"
+
+/* Rows (base/option/option.h), without their braces, of options that several commands have. */
+
+#define COMMON_OPTION_COUNTER(type, member, default_text)                                          \
+    "counter", "COUNTERS",                                                                         \
+        "qemu: machine instructions; compiled: block cost, by the worker that make metered "       \
+        "builds; "                                                                                 \
+        "qemu,compiled; none (default: " default_text ")",                                         \
+        OPTION_IS_OTHER(type, member, common_options_take_counter)
+
+#define COMMON_OPTION_COMPUTE_LIMIT(type, member)                                                  \
+    "compute-limit", "N", "computrons for each delivery, 0: no limit (default: 100000000)",        \
+        OPTION_IS_NUMBER(type, member, 0, INT32_MAX)
+
+#define COMMON_OPTION_MAX_INSTRUCTIONS(type, member)                                               \
+    "max-instructions", "N", "machine instructions for each delivery, 0: no limit (default: 0)",   \
+        OPTION_IS_NUMBER(type, member, 0, INT64_MAX)
+
+#define COMMON_OPTION_MAX_COST(type, member)                                                       \
+    "max-cost", "N", "units of block cost for each delivery, 0: no limit (default: 0)",            \
+        OPTION_IS_NUMBER(type, member, 0, INT64_MAX)
+
+#define COMMON_OPTION_WORKER(type, member)                                                         \
+    "worker", "PATH", "another worker, such as xsnap-worker; without the counter",                 \
+        OPTION_IS_TEXT(type, member)
+
+#define COMMON_OPTION_SANDBOX(type, member)                                                        \
+    "sandbox", NULL,                                                                               \
+        "confine workers as far as this system can; refuse to run with less than full "            \
+        "confinement; "                                                                            \
+        "or not at all (default: basic)",                                                          \
+        OPTION_IS_CHOICE(type, member, common_options_sandbox_levels)
+
+#define COMMON_OPTION_PLACEMENT(type, member, help_text)                                           \
+    "placement", "auto|none|same|spread", help_text, OPTION_IS_CHOICE(type, member, placement_names)
+
+#define COMMON_OPTION_JSON(type, member)                                                           \
+    "json", .help = "print JSON lines", OPTION_IS_FLAG(type, member)
+
+/* Long for any honest delivery, short for a night's run that hangs. */
+enum { COMMON_OPTIONS_TIMEOUT_MS = 600000, COMMON_OPTIONS_TIMEOUT_SECONDS_MAX = 1000000 };
+
+#define COMMON_OPTION_DELIVERY_TIMEOUT(type, member, help_text)                                    \
+    "delivery-timeout", "SECS", help_text,                                                         \
+        OPTION_IS_SECONDS(type, member, COMMON_OPTIONS_TIMEOUT_SECONDS_MAX)
+
+extern const char *const common_options_sandbox_levels[];
+
+/* `place` is a struct counters. */
+int common_options_take_counter(void *place, const char *option, char *value, struct error *error);
+
+/* -1 with ERROR_USAGE: a worker that is not ours runs without the counter. */
+int common_options_check_worker(const char *worker, struct counters counters, struct error *error);
+
+/* -1 with ERROR_USAGE: only what is counted can be limited; 0: no limit. */
+int common_options_check_limits(uint64_t instructions, uint64_t cost, struct counters counters,
+                                struct error *error);
+
+#endif
