@@ -15,6 +15,7 @@
     entries,
     freeze,
     fromEntries,
+    getOwnPropertyDescriptor,
     getOwnPropertyNames,
     getPrototypeOf,
     hasOwn,
@@ -22,7 +23,7 @@
     keys,
   } = Object;
   const { isArray } = Array;
-  const { construct, deleteProperty } = Reflect;
+  const { apply, construct, deleteProperty } = Reflect;
 
   // ---- what a contract must not reach ----
 
@@ -302,10 +303,13 @@
 
   // ---- deliveries ----
 
-  // The error's words, then XS's lines like " at f (contract.js:3)".
+  const stackGetter = getOwnPropertyDescriptor(Error.prototype, 'stack').get;
+
+  // The error's words, then XS's lines like " at f (contract.js:3)". The engine's own getter runs
+  // no code of the contract, which would not be metered here.
   const stackOf = error => {
     try {
-      const { stack } = error;
+      const stack = apply(stackGetter, error, []);
       return typeof stack === 'string' ? wellFormed(stack) : null;
     } catch {
       return null;
@@ -337,10 +341,14 @@
     }
   };
 
-  const explain = (error, stack, started) =>
-    started
+  const explain = error =>
+    methods
       ? wordsOf(error)
-      : explainImport() ?? `${placeIn(stack)}${wordsOf(error)}`;
+      : explainImport() ?? `${placeIn(stackOf(error))}${wordsOf(error)}`;
+
+  // The worker asks for it when it has read the delivery's meter.
+  const setUnmetered = (report, get) =>
+    defineProperty(report, 'result', { get });
 
   const setBundle = bundle => {
     if (bundle.moduleFormat !== 'gaspipePlain') {
@@ -429,9 +437,8 @@
         report.result = encode(reply);
       },
       error => {
-        const stack = stackOf(error);
-        const words = explain(error, stack, methods !== undefined);
-        report.result = encode(['error', words, stack]);
+        const words = explain(error);
+        setUnmetered(report, () => encode(['error', words, stackOf(error)]));
       },
     );
     return report;
