@@ -108,10 +108,14 @@ struct kernel_listener {
  * the vat, in every run of the same deliveries and at the same place. 0: no limit.
  */
 struct kernel_limits {
-    /* Of a delivery; who runs the vat's worker holds it to these three. */
+    /* Of a delivery; who runs the vat's worker holds it to these. */
     int64_t compute;      /* computrons */
     int64_t instructions; /* of the machine */
     int64_t cost;         /* units of the compiled-in meter */
+    /* Instructions where they are counted, for a vat without `instructions`: runs without a counter
+     * do not know it. */
+    int64_t counted_instructions;
+    int64_t heap_bytes; /* of the engine's heap, in the vat's life since its last snapshot */
     /* The kernel looks after these. */
     int64_t syscalls;    /* in a delivery */
     int64_t store_bytes; /* of the keys and values in the vat's own store */

@@ -21,6 +21,9 @@ enum command_up {
     COMMAND_REQUEST = '?', /* BYTES; the worker waits for COMMAND_ANSWER */
     COMMAND_DONE = '.',    /* {METER} \1 RESULT, or nothing for COMMAND_READY */
     COMMAND_FAILED = '!',  /* MESSAGE */
+    /* METER: the delivery was stopped at a limit, and the worker ends now with the status that
+     * says which. Only from a worker that was started with --report-stops. */
+    COMMAND_STOPPED = 'x',
 };
 
 enum { COMMAND_METER_END = '\1' };

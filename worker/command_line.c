@@ -35,8 +35,10 @@ static const char usage[] =
     "  --max-frame BYTES  refuse longer frames (default: 67108864)\n"
     "  --max-instructions N  machine instructions for each delivery, under the counter\n"
     "  --max-cost N       units of block cost for each delivery, in a metered worker\n"
+    "  --max-heap BYTES   of the engine's heap (default: the engine's own limit)\n"
     "  --die-with-parent  be killed when the supervisor ends\n"
     "  --profile          with each result, its cost by function and line\n"
+    "  --report-stops     before ending at a limit, tell what the delivery used\n"
     "  --confine          once started, only compute, read and write\n"
     "  --compat xsnap     say and do exactly what xsnap-worker does, as when started\n"
     "                     by that name\n"
@@ -56,7 +58,9 @@ enum {
     OPTION_RECORD,
     OPTION_CONFINE,
     OPTION_COMPAT,
-    OPTION_PROFILE
+    OPTION_PROFILE,
+    OPTION_REPORT_STOPS,
+    OPTION_MAX_HEAP
 };
 
 static const struct option long_options[] = {
@@ -65,8 +69,10 @@ static const struct option long_options[] = {
     {"max-frame", required_argument, NULL, OPTION_MAX_FRAME},
     {"max-instructions", required_argument, NULL, OPTION_MAX_INSTRUCTIONS},
     {"max-cost", required_argument, NULL, OPTION_MAX_COST},
+    {"max-heap", required_argument, NULL, OPTION_MAX_HEAP},
     {"die-with-parent", no_argument, NULL, OPTION_DIE_WITH_PARENT},
     {"profile", no_argument, NULL, OPTION_PROFILE},
+    {"report-stops", no_argument, NULL, OPTION_REPORT_STOPS},
     {"confine", no_argument, NULL, OPTION_CONFINE},
     {"record", required_argument, NULL, OPTION_RECORD},
     {"compat", required_argument, NULL, OPTION_COMPAT},
@@ -160,10 +166,15 @@ static bool take_option(struct loop_options *options, int option)
     case OPTION_MAX_COST:
         options->engine.cost_limited = true;
         return take_number("--max-cost", INT64_MAX, &options->cost_limit);
+    case OPTION_MAX_HEAP:
+        return take_number("--max-heap", INT64_MAX, &options->engine.heap_limit);
     case OPTION_DIE_WITH_PARENT:
         return die_with_parent() == 0;
     case OPTION_PROFILE:
         options->engine.profile = true;
+        return true;
+    case OPTION_REPORT_STOPS:
+        options->report_stops = true;
         return true;
     case OPTION_CONFINE:
         options->confine = true;

@@ -33,6 +33,7 @@ struct engine_options {
     uint32_t compute_limit;    /* computrons for each command; 0: none */
     uint32_t compute_interval; /* check the limit every so many; 0: the engine's choice */
     bool cost_limited;         /* check worker/cost_limit.h, as often as that limit */
+    uint64_t heap_limit;       /* bytes; 0: the engine's own limit */
     uint32_t parser_kb;        /* the parser's buffer in KiB; 0: the engine's default */
     bool quiet;                /* say nothing on stderr, as xsnap-worker */
     bool print_compute;        /* print() puts the meter's state in front */

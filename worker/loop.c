@@ -28,6 +28,7 @@ struct worker {
     struct buf record; /* the meter record that goes before a result */
     int exit_status;   /* of the last command: what a clean end will be */
     bool xsnap;        /* as in the options */
+    bool report_stops; /* as in the options */
     bool pipe_lost;    /* in the middle of a command; the status says how */
 };
 
@@ -177,18 +178,11 @@ static struct iovec request(void *context, struct iovec message)
 
 /* ---- commands ---- */
 
-static enum loop_step send_done(struct worker *worker, struct meter *meter, struct iovec text)
+/* The record of the last command; -1 when memory ran out. */
+static int make_record(struct worker *worker, struct meter *meter)
 {
-    struct engine_usage usage = worker->ops->usage(worker->engine);
-    char prefix = COMMAND_DONE;
-    char end = COMMAND_METER_END;
-    struct iovec parts[] = {{&prefix, 1}, {0}, {&end, 1}, text};
-    enum loop_step step;
+    const struct engine_usage usage = worker->ops->usage(worker->engine);
 
-    if (stamps_take(&worker->stamps) != 0)
-        return end_with(worker, WORKER_EXIT_HOST_MEMORY, no_memory_for_stamps);
-    if (!fits(worker, text.iov_len, worker->stamps.count))
-        return end_with(worker, WORKER_EXIT_MESSAGE, too_long);
     meter->compute = usage.compute;
     meter->allocate = usage.allocate;
     meter->heap_count = usage.heap_count;
@@ -201,7 +195,38 @@ static enum loop_step send_done(struct worker *worker, struct meter *meter, stru
         xsnap_compat_meter(meter);
     buf_clear(&worker->record);
     meter_encode(&worker->record, meter);
-    if (buf_failed(&worker->record))
+    return buf_failed(&worker->record) ? -1 : 0;
+}
+
+/* Tells what the delivery used up to where it was stopped. What cannot be told is left out: the
+ * exit status has the rest. */
+static void send_stopped(struct worker *worker, struct meter *meter)
+{
+    char prefix = COMMAND_STOPPED;
+    struct iovec parts[] = {{&prefix, 1}, {0}};
+    struct error ignored;
+
+    if (!worker->report_stops || stamps_take(&worker->stamps) != 0 ||
+        !fits(worker, 0, worker->stamps.count) || make_record(worker, meter) != 0)
+        return;
+    parts[1] = (struct iovec){worker->record.data, worker->record.length};
+    (void)channel_send(&worker->channel, parts, 2, &ignored);
+}
+
+static enum loop_step send_done(struct worker *worker, struct meter *meter, struct iovec text)
+{
+    char prefix = COMMAND_DONE;
+    char end = COMMAND_METER_END;
+    struct iovec parts[] = {{&prefix, 1}, {0}, {&end, 1}, text};
+    enum loop_step step;
+
+    if (!fits(worker, text.iov_len, worker->stamps.count + 1)) {
+        send_stopped(worker, meter);
+        return end_with(worker, WORKER_EXIT_MESSAGE, too_long);
+    }
+    if (stamps_take(&worker->stamps) != 0)
+        return end_with(worker, WORKER_EXIT_HOST_MEMORY, no_memory_for_stamps);
+    if (make_record(worker, meter) != 0)
         return end_with(worker, WORKER_EXIT_HOST_MEMORY, "out of memory for a meter record");
     parts[1] = (struct iovec){worker->record.data, worker->record.length};
     step = send_parts(worker, parts, 4);
@@ -285,10 +310,15 @@ static enum loop_step run_metered(struct worker *worker, char command, struct io
     region_start(&worker->region, command == COMMAND_DELIVER);
     result = run_command(worker, command, argument);
     region_stop(&worker->region, &meter);
-    if (worker->pipe_lost)
+    if (worker->pipe_lost) {
+        if (worker->exit_status == WORKER_EXIT_MESSAGE)
+            send_stopped(worker, &meter);
         return LOOP_END;
-    if (result.outcome != ENGINE_STOPPED && region_passed_cost(&worker->region, &meter))
+    }
+    if (result.outcome != ENGINE_STOPPED && region_passed_cost(&worker->region, &meter)) {
+        send_stopped(worker, &meter);
         return end_with(worker, WORKER_EXIT_COST, "cost limit exceeded");
+    }
     switch (result.outcome) {
     case ENGINE_OK:
         return send_done(worker, &meter, result.text);
@@ -299,6 +329,8 @@ static enum loop_step run_metered(struct worker *worker, char command, struct io
     case ENGINE_STOPPED:
         break;
     }
+    if (command == COMMAND_DELIVER && result.exit_status != WORKER_EXIT_IO)
+        send_stopped(worker, &meter);
     return end_stopped(worker, &result);
 }
 
@@ -468,7 +500,8 @@ static void run_opened(struct worker *worker, const struct loop_options *options
 
 int loop_run(const struct loop_options *options)
 {
-    struct worker worker = {.ops = options->ops, .xsnap = options->xsnap};
+    struct worker worker = {
+        .ops = options->ops, .xsnap = options->xsnap, .report_stops = options->report_stops};
     struct error error;
 
     if (open_recorder(&worker, options, &error) != 0) {

@@ -17,6 +17,8 @@ static const struct {
     {"compute", offsetof(struct kernel_limits, compute)},
     {"instructions", offsetof(struct kernel_limits, instructions)},
     {"cost", offsetof(struct kernel_limits, cost)},
+    {"countedInstructions", offsetof(struct kernel_limits, counted_instructions)},
+    {"heapBytes", offsetof(struct kernel_limits, heap_bytes)},
     {"syscalls", offsetof(struct kernel_limits, syscalls)},
     {"storeBytes", offsetof(struct kernel_limits, store_bytes)},
     {"messageBytes", offsetof(struct kernel_limits, message_bytes)},
@@ -110,7 +112,9 @@ static int take_syscall(struct delivery_state *delivery, struct error *error)
     delivery->syscall_count++;
     if (limit == 0 || delivery->syscall_count <= limit)
         return 0;
-    return error_set(error, ERROR_INPUT, "more than %" PRId64 " syscalls in a delivery", limit);
+    return error_set(error, ERROR_INPUT,
+                     "more than the %" PRId64 " syscalls that a delivery may make (--max-syscalls)",
+                     limit);
 }
 
 static int64_t capdata_size(const json_t *capdata)
@@ -169,8 +173,10 @@ static int take_message(const struct delivery_state *delivery, const struct vat_
 
     if (limit == 0 || message_size(syscall) <= limit)
         return 0;
-    return error_set(error, ERROR_INPUT, "more than %" PRId64 " bytes in one %s", limit,
-                     syscall->name);
+    return error_set(error, ERROR_INPUT,
+                     "%s: more than the %" PRId64
+                     " bytes that a vat may send or store at a time (--max-message-bytes)",
+                     syscall->name, limit);
 }
 
 /* Bytes that the vat's store has under the key of the syscall, with the key. */
@@ -205,7 +211,10 @@ static int take_store(struct kernel *kernel, const struct vat_syscall *syscall, 
         return -1;
     size += after - before;
     if (after > before && size > limit)
-        return error_set(error, ERROR_INPUT, "more than %" PRId64 " bytes in its store", limit);
+        return error_set(error, ERROR_INPUT,
+                         "more than the %" PRId64
+                         " bytes that a vat's store may have (--max-store-bytes)",
+                         limit);
     return keys_set_number(kernel, key, size, error);
 }
 

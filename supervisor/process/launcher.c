@@ -274,16 +274,18 @@ struct worker_process *launcher_start_from(const struct launcher *launcher, uv_l
                                            struct error *error)
 {
     /* Of one length whatever the limits are, for the same reason as the name. */
-    char computrons[16], instructions[24], cost[24], interval[16], parser[16];
-    char *ours[] = {"--die-with-parent", "--max-instructions", instructions};
+    char computrons[16], instructions[24], cost[24], heap[24], interval[16], parser[16];
+    char *ours[] = {"--die-with-parent",  "--report-stops", "--max-heap", heap,
+                    "--max-instructions", instructions};
     char *limited[] = {"--max-cost", cost};
     char *from[] = {"-r", WORKER_SNAPSHOT_PLACE};
-    char *arguments[20] = {"gaspipe-worker", "-l", computrons};
+    char *arguments[24] = {"gaspipe-worker", "-l", computrons};
     size_t count = 3;
 
     snprintf(computrons, sizeof computrons, "%010u", launcher->compute_limit);
     snprintf(instructions, sizeof instructions, "%020" PRIu64, launcher->instruction_limit);
     snprintf(cost, sizeof cost, "%020" PRIu64, launcher->cost_limit);
+    snprintf(heap, sizeof heap, "%020" PRIu64, launcher->heap_limit);
     if (launcher->worker[0] == '\0') {
         error_set(error, ERROR_SYSTEM, "%s", LAUNCHER_NO_WORKER);
         return NULL;

@@ -32,6 +32,7 @@ struct launcher {
     bool metered; /* the worker has the meter compiled in */
     /* Units of block cost for each delivery; 0: none. The caller sets it, when metered. */
     uint64_t cost_limit;
+    uint64_t heap_limit; /* bytes of the engine's heap; 0: the engine's own. The caller sets it */
     /* As the worker's -i and -s; 0: not given. The caller sets them. */
     uint32_t compute_interval, parser_kb;
     /* Bytes that a worker may write to, QEMU's own with it; 0: no limit. The caller sets it. */

@@ -8,42 +8,60 @@
 
 const char worker_unsettled[] = "the method's promise was not settled when nothing was left to do";
 
-static const char compute_words[] = "Compute meter exceeded";
-static const char instruction_words[] = "Instruction limit exceeded";
-static const char cost_words[] = "Cost limit exceeded";
+/* Exits that tell of the worker's vat. The engine's own limits are XS's and engine_xs.c's. */
+static const struct {
+    enum worker_exit exit_status;
+    const char *words;
+    struct worker_limit limit;
+} vat_failures[] = {
+    {WORKER_EXIT_COMPUTATION,
+     "Compute meter exceeded",
+     {WORKER_LIMIT_COMPUTRONS, "computrons", "computrons that a delivery may use (--compute-limit)",
+      NULL}},
+    {WORKER_EXIT_INSTRUCTIONS,
+     "Instruction limit exceeded",
+     {WORKER_LIMIT_INSTRUCTIONS, "instructions",
+      "instructions that a delivery may use (--max-instructions)", NULL}},
+    {WORKER_EXIT_COST,
+     "Cost limit exceeded",
+     {WORKER_LIMIT_COST, "units", "units that a delivery may use (--max-cost)", NULL}},
+    {WORKER_EXIT_STACK,
+     "Stack meter exceeded",
+     {WORKER_LIMIT_STACK, "stack", NULL,
+      "the engine's 4096 slots, or 8388608 bytes of native stack, which no option changes"}},
+    {WORKER_EXIT_MEMORY,
+     "Allocate meter exceeded",
+     {WORKER_LIMIT_HEAP, "heap", "bytes of heap that a vat may have (--max-heap)",
+      "the engine's 2147483648 bytes of heap, 1073741824 of them in strings and buffers "
+      "(--max-heap can only lower it)"}},
+    {WORKER_EXIT_KEYS,
+     "Too many property names",
+     {WORKER_LIMIT_KEYS, "keys", NULL, "the engine has room for, which no option changes"}},
+    {WORKER_EXIT_MESSAGE,
+     "A message is too long for a frame",
+     {WORKER_LIMIT_MESSAGE, "message", NULL,
+      "the 67108864 bytes of a frame, which no option changes (--max-message-bytes can set a "
+      "lower limit)"}},
+};
 
-/* An exit that tells of the worker's vat; NULL for one that tells of the host. */
+enum { VAT_FAILURES = sizeof vat_failures / sizeof *vat_failures };
+
+/* NULL for an exit that tells of the host. */
 static const char *vat_failure(int exit_status)
 {
-    switch (exit_status) {
-    case WORKER_EXIT_COMPUTATION:
-        return compute_words;
-    case WORKER_EXIT_STACK:
-        return "Stack meter exceeded";
-    case WORKER_EXIT_MEMORY:
-        return "Allocate meter exceeded";
-    case WORKER_EXIT_KEYS:
-        return "Too many property names";
-    case WORKER_EXIT_INSTRUCTIONS:
-        return instruction_words;
-    case WORKER_EXIT_COST:
-        return cost_words;
-    case WORKER_EXIT_MESSAGE:
-        return "A message is too long for a frame";
-    default:
-        return NULL;
+    for (size_t i = 0; i < VAT_FAILURES; i++) {
+        if ((int)vat_failures[i].exit_status == exit_status)
+            return vat_failures[i].words;
     }
+    return NULL;
 }
 
 struct worker_limit worker_exit_limit(const char *reason)
 {
-    if (strcmp(reason, compute_words) == 0)
-        return (struct worker_limit){WORKER_LIMIT_COMPUTRONS, "--compute-limit", "computrons"};
-    if (strcmp(reason, instruction_words) == 0)
-        return (struct worker_limit){WORKER_LIMIT_INSTRUCTIONS, "--max-instructions",
-                                     "instructions"};
-    if (strcmp(reason, cost_words) == 0)
-        return (struct worker_limit){WORKER_LIMIT_COST, "--max-cost", "units"};
+    for (size_t i = 0; i < VAT_FAILURES; i++) {
+        if (strcmp(reason, vat_failures[i].words) == 0)
+            return vat_failures[i].limit;
+    }
     return (struct worker_limit){0};
 }
 

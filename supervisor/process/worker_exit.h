@@ -18,17 +18,22 @@ enum error_kind worker_exit_describe(int exit_status, int signal_number, const c
                                      char *text, size_t size);
 
 enum worker_limit_kind {
-    WORKER_LIMIT_NONE, /* none that can be set */
+    WORKER_LIMIT_NONE,
     WORKER_LIMIT_COMPUTRONS,
     WORKER_LIMIT_INSTRUCTIONS,
     WORKER_LIMIT_COST,
+    WORKER_LIMIT_STACK,
+    WORKER_LIMIT_HEAP,
+    WORKER_LIMIT_KEYS,
+    WORKER_LIMIT_MESSAGE,
 };
 
 /* The limit that such words tell of. */
 struct worker_limit {
     enum worker_limit_kind kind;
-    const char *option; /* that sets it; NULL: none */
-    const char *unit;   /* "computrons", "instructions" or "units" */
+    const char *name;  /* of what is limited, one word; NULL: they tell of no limit */
+    const char *what;  /* what there was more of than the limit's value, with its option */
+    const char *fixed; /* the same where no value was set: the engine's own limit; NULL: none */
 };
 struct worker_limit worker_exit_limit(const char *reason);
 

@@ -6,6 +6,7 @@
 
 #include "proto/command.h"
 #include "slog/model/describe.h"
+#include "supervisor/process/worker_exit.h"
 
 /* ---- a worker ---- */
 
@@ -62,6 +63,7 @@ static int read_outcome(struct replay_vat *vat, const struct session_news *news,
 {
     const char command = replay_worker_command(news);
     struct buf words = {0};
+    bool comparable;
     int result;
 
     if (command == COMMAND_DONE || command == COMMAND_FAILED) {
@@ -73,8 +75,16 @@ static int read_outcome(struct replay_vat *vat, const struct session_news *news,
         return delivery_outcome_read(outcome, (struct iovec){payload, frame.iov_len - 1}, error);
     }
     replay_worker_put_end(&vat->worker, news, &words);
+    /* At a limit that an option sets, what was used depends on that. */
+    comparable = buf_string(&words) != NULL && worker_exit_limit(words.data).what == NULL;
     result = delivery_outcome_fail(outcome, words.data, words.length, error);
     buf_free(&words);
+    outcome->died = true;
+    if (vat->worker.stopped && comparable) {
+        outcome->metered = true;
+        outcome->meter = vat->worker.used;
+        vat->worker.used = (struct meter){0};
+    }
     return result;
 }
 
@@ -153,7 +163,7 @@ static int finish(struct replay_vat *vat, const struct source_event *event,
             replay_bundle_settle(&vat->bundle, scan_is(compare->recorded->result.status, "ok"));
             count(vat, compare, &outcome);
             note(vat, "same", compare, &outcome);
-            if (!outcome.metered)
+            if (outcome.died)
                 replay_vat_close(vat);
         }
     }

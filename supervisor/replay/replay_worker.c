@@ -69,13 +69,28 @@ static const char *answer_to_words(const struct replay_worker *worker, struct sc
     return scan_is(word, "testLog") ? "[\"OK\"]" : NULL;
 }
 
+static int note_stop(struct replay_worker *worker, struct iovec frame, struct error *error)
+{
+    meter_free(&worker->used);
+    worker->stopped =
+        meter_decode(&worker->used, (char *)frame.iov_base + 1, frame.iov_len - 1, error) == 0;
+    worker->used.profile = (struct iovec){0}; /* it lies in the frame */
+    return worker->stopped ? 0 : -1;
+}
+
 int replay_worker_wait(struct replay_worker *worker, struct session_news *news, struct error *error)
 {
+    worker->stopped = false;
     for (;;) {
         const char *answer;
 
         if (session_wait(worker->session, worker->limit_ms, news, error) != 0)
             return -1;
+        if (replay_worker_command(news) == COMMAND_STOPPED) {
+            if (note_stop(worker, news->frame, error) != 0)
+                return -1;
+            continue;
+        }
         if (replay_worker_command(news) != COMMAND_REQUEST)
             return 0;
         answer = answer_to_words(worker, replay_worker_word(news->frame));
@@ -210,4 +225,5 @@ void replay_worker_end(struct replay_worker *worker)
 {
     session_end(worker->session);
     worker->session = NULL;
+    meter_free(&worker->used);
 }

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json/scan.h"
+#include "proto/meter.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/session.h"
 #include "supervisor/runtime/vat_runtime.h"
@@ -29,6 +30,8 @@ struct replay_worker {
     struct session *session;        /* NULL: none runs */
     struct vat_runtime runtime;     /* what was, or will be, evaluated in it */
     uint64_t limit_ms;              /* for its next answer; 0: none */
+    bool stopped;                   /* the last delivery was, at a limit, */
+    struct meter used;              /* and that is what it used; owned */
 };
 
 /* Whose it is. */

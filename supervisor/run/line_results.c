@@ -7,14 +7,20 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/json/json_value.h"
 
 static const char result_prefix[] = "input.result.", id_prefix[] = "input.id.",
                   told_prefix[] = "input.told.";
-static const char fulfilled_word[] = "fulfilled ", rejected_word[] = "rejected ";
+static const char *const state_words[] = {
+    [KERNEL_PROMISE_UNRESOLVED] = "unresolved",
+    [KERNEL_PROMISE_FULFILLED] = "fulfilled",
+    [KERNEL_PROMISE_REJECTED] = "rejected",
+};
 
 enum { RESULT_KEY_SIZE = 48 };
 
-/* Zeros make the keys' order that of the lines. A `+` after the promise marks a named one. */
+/* Zeros make the keys' order that of the lines. After the promise a `+` marks a named one, and a
+ * `-` one that was told to be unresolved. */
 static void make_result_key(char key[RESULT_KEY_SIZE], int64_t line)
 {
     snprintf(key, RESULT_KEY_SIZE, "%s%012" PRId64, result_prefix, line);
@@ -67,14 +73,12 @@ static int load(struct line_results *results, const char *key, struct error *err
 {
     struct line_result loaded = {.line = strtoll(key + strlen(result_prefix), NULL, 10)};
     bool found;
-    char *mark;
 
     if (read_result_key(results, key, loaded.promise, &found, error) != 0)
         return -1;
-    mark = strchr(loaded.promise, '+');
-    loaded.named = mark != NULL;
-    if (mark != NULL)
-        *mark = '\0';
+    loaded.named = strchr(loaded.promise, '+') != NULL;
+    loaded.open = strchr(loaded.promise, '-') != NULL;
+    loaded.promise[strcspn(loaded.promise, "+-")] = '\0';
     return append_waiting(results, &loaded, error);
 }
 
@@ -109,9 +113,9 @@ static int for_each_key(struct line_results *results, const char *prefix,
 }
 
 int line_results_open(struct line_results *results, struct store *store, struct kernel *kernel,
-                      struct error *error)
+                      const char *input, struct error *error)
 {
-    *results = (struct line_results){.store = store, .kernel = kernel};
+    *results = (struct line_results){.store = store, .kernel = kernel, .input = input};
     if (for_each_key(results, result_prefix, load, error) != 0)
         return -1;
     return for_each_key(results, told_prefix, load_told, error);
@@ -162,20 +166,26 @@ static int add_name(struct line_results *results, const char *id, const char *pr
     return result;
 }
 
+static int write_waiting(struct line_results *results, const struct line_result *waiting,
+                         struct error *error)
+{
+    char key[RESULT_KEY_SIZE], value[KERNEL_REF_SIZE + 2];
+
+    snprintf(value, sizeof value, "%s%s%s", waiting->promise, waiting->named ? "+" : "",
+             waiting->open ? "-" : "");
+    make_result_key(key, waiting->line);
+    return store_key_set(results->store, key, (struct iovec){value, strlen(value)}, error);
+}
+
 int line_results_add(struct line_results *results, int64_t line, const char *id,
                      const char promise[KERNEL_REF_SIZE], struct error *error)
 {
     struct line_result added = {.line = line, .named = id != NULL};
-    char key[RESULT_KEY_SIZE], value[KERNEL_REF_SIZE + 1];
 
     snprintf(added.promise, sizeof added.promise, "%s", promise);
-    snprintf(value, sizeof value, "%s%s", promise, id != NULL ? "+" : "");
-    make_result_key(key, line);
     if (id != NULL && add_name(results, id, promise, error) != 0)
         return -1;
-    if (store_key_set(results->store, key, (struct iovec){value, strlen(value)}, error) != 0)
-        return -1;
-    return append_waiting(results, &added, error);
+    return write_waiting(results, &added, error) == 0 ? append_waiting(results, &added, error) : -1;
 }
 
 /* ---- settling ---- */
@@ -205,8 +215,9 @@ static int keep_told(struct line_results *results, const struct line_outcome *ou
     struct buf value = {0};
     int result = -1;
 
-    buf_append_string(&value, outcome->fulfilled ? fulfilled_word : rejected_word);
-    buf_append_string(&value, outcome->capdata);
+    buf_printf(&value, "%s ", state_words[outcome->state]);
+    json_value_write_string(&value, outcome->input, strlen(outcome->input));
+    buf_printf(&value, " %s", outcome->capdata);
     make_told_key(key, outcome->line);
     if (buf_failed(&value))
         error_memory(error, "a result");
@@ -227,18 +238,17 @@ int line_results_settle(struct line_results *results,
 
     for (size_t i = 0; i < results->count; i++) {
         const struct line_result waiting = results->waiting[i];
-        struct line_outcome outcome = {.line = waiting.line, .shown = waiting.shown};
-        enum kernel_promise state = KERNEL_PROMISE_UNRESOLVED;
+        struct line_outcome outcome = {
+            .input = results->input, .line = waiting.line, .shown = waiting.shown};
 
         buf_clear(&capdata);
         if (result == 0)
-            result =
-                kernel_promise_state(results->kernel, waiting.promise, &state, &capdata, error);
-        if (state == KERNEL_PROMISE_UNRESOLVED || result != 0) {
+            result = kernel_promise_state(results->kernel, waiting.promise, &outcome.state,
+                                          &capdata, error);
+        if (outcome.state == KERNEL_PROMISE_UNRESOLVED || result != 0) {
             results->waiting[left++] = waiting;
             continue;
         }
-        outcome.fulfilled = state == KERNEL_PROMISE_FULFILLED;
         outcome.capdata = buf_string(&capdata);
         if (outcome.capdata == NULL)
             result = error_memory(error, "a result");
@@ -254,7 +264,51 @@ int line_results_settle(struct line_results *results,
     return result;
 }
 
+int line_results_leave_open(struct line_results *results,
+                            void (*told)(void *context, const struct line_outcome *outcome),
+                            void *context, struct error *error)
+{
+    for (size_t i = 0; i < results->count; i++) {
+        struct line_result *waiting = &results->waiting[i];
+        const struct line_outcome outcome = {
+            .input = results->input,
+            .line = waiting->line,
+            .state = KERNEL_PROMISE_UNRESOLVED,
+            .capdata = "null",
+        };
+
+        if (waiting->open)
+            continue;
+        waiting->open = true;
+        told(context, &outcome);
+        if (write_waiting(results, waiting, error) != 0 || keep_told(results, &outcome, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* ---- outcomes in the store ---- */
+
+/* WORD "INPUT" CAPDATA; the name is kept in *input. False: it is not that. */
+static bool read_told(const struct buf *value, struct line_outcome *outcome, json_t **input)
+{
+    const char *name = strchr(value->data, ' ');
+    json_error_t end;
+
+    *input = NULL;
+    if (name == NULL)
+        return false;
+    outcome->state = value->data[0] == 'f'   ? KERNEL_PROMISE_FULFILLED
+                     : value->data[0] == 'r' ? KERNEL_PROMISE_REJECTED
+                                             : KERNEL_PROMISE_UNRESOLVED;
+    *input = json_loadb(name, value->length - (size_t)(name - value->data),
+                        JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &end);
+    if (!json_is_string(*input))
+        return false;
+    outcome->input = json_string_value(*input);
+    outcome->capdata = name + end.position;
+    return true;
+}
 
 static int tell_again(struct line_results *results, int64_t line,
                       void (*told)(void *context, const struct line_outcome *outcome),
@@ -262,6 +316,7 @@ static int tell_again(struct line_results *results, int64_t line,
 {
     struct line_outcome outcome = {.line = line, .again = true};
     struct buf value = {0};
+    json_t *input = NULL;
     char key[RESULT_KEY_SIZE];
     bool found;
     int result;
@@ -270,14 +325,11 @@ static int tell_again(struct line_results *results, int64_t line,
     result = store_key_get(results->store, key, &value, &found, error);
     if (result == 0 && buf_string(&value) == NULL)
         result = error_memory(error, "a result");
-    if (result == 0) {
-        outcome.fulfilled = value.data[0] == fulfilled_word[0];
-        outcome.capdata = strchr(value.data, '{');
-        if (outcome.capdata == NULL)
-            result = error_set(error, ERROR_SYSTEM, "the store is damaged: %s", key);
-        else
-            told(context, &outcome);
-    }
+    else if (result == 0 && !read_told(&value, &outcome, &input))
+        result = error_set(error, ERROR_SYSTEM, "the store is damaged: %s", key);
+    else if (result == 0)
+        told(context, &outcome);
+    json_decref(input);
     buf_free(&value);
     return result;
 }

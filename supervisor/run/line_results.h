@@ -14,17 +14,20 @@
 /*
  * The results that input lines wait for, and the names that lines gave to theirs. The store
  * holds both, with the kernel's promise: input.result.LINE and input.id.ID. It also holds a
- * line's outcome until that is known to be printed: input.told.LINE, "fulfilled" or
- * "rejected", a blank, and capdata.
+ * line's outcome until that is known to be printed: input.told.LINE, "fulfilled",
+ * "rejected" or "unresolved", the input's name as a JSON string, and capdata or null, with blanks
+ * between them.
  */
 struct line_result {
     int64_t line;
     char promise[KERNEL_REF_SIZE];
     bool named; /* later lines can refer to it, so it is kept when it is settled */
     bool shown; /* the outcome was printed with the delivery */
+    bool open;  /* it was told to be unresolved */
 };
 
 struct line_results {
+    const char *input; /* its name, for people */
     struct store *store;
     struct kernel *kernel;
     struct line_result *waiting; /* in the order of their lines */
@@ -36,17 +39,18 @@ struct line_results {
 
 /* The outcome of a line. Texts are borrowed for the call. */
 struct line_outcome {
+    const char *input; /* its name */
     int64_t line;
     bool shown; /* it was printed with the delivery */
     bool again; /* the run before may have printed it */
-    bool fulfilled;
-    const char *capdata; /* JSON */
+    enum kernel_promise state;
+    const char *capdata; /* JSON; "null" where it is not settled */
 };
 
-/* Reads the results that are not settled, and those that may not have been printed. The store and
- * the kernel are borrowed. */
+/* Reads the results that are not settled, and those that may not have been printed. The store, the
+ * kernel and the input's name are borrowed. */
 int line_results_open(struct line_results *results, struct store *store, struct kernel *kernel,
-                      struct error *error);
+                      const char *input, struct error *error);
 void line_results_free(struct line_results *results);
 
 /* `id` is its name, or NULL; ERROR_INPUT if the name exists. Within a transaction. */
@@ -64,6 +68,14 @@ void line_results_shown(struct line_results *results, const char *promise);
 int line_results_settle(struct line_results *results,
                         void (*told)(void *context, const struct line_outcome *outcome),
                         void *context, struct error *error);
+
+/*
+ * At the input's end: calls told() for each result that is not settled and was not told to be so
+ * before. A later run may still settle it. Within a transaction.
+ */
+int line_results_leave_open(struct line_results *results,
+                            void (*told)(void *context, const struct line_outcome *outcome),
+                            void *context, struct error *error);
 
 /* Calls told() again for the outcomes that may not have been printed. */
 int line_results_tell_again(struct line_results *results,

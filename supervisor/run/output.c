@@ -13,6 +13,7 @@
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "base/visible.h"
+#include "supervisor/runtime/callee.h"
 #include "supervisor/runtime/contract_file.h"
 
 void output_init(struct output *output, bool json)
@@ -110,6 +111,16 @@ static void put_time(struct buf *line, const char *name, int64_t nanoseconds)
         buf_append_string(line, "null");
 }
 
+/* What the line of the contract calls, where that is the error. */
+static void put_callee(struct buf *line, const struct delivery_report *report)
+{
+    struct buf callee = {0};
+
+    if (callee_find(report->error, report->source, &callee))
+        put_string(line, "callee", buf_string(&callee));
+    buf_free(&callee);
+}
+
 static void put_json_delivery(struct buf *line, const struct delivery_report *report)
 {
     buf_append_string(line, "{\"kind\":\"delivery\"");
@@ -125,10 +136,13 @@ static void put_json_delivery(struct buf *line, const struct delivery_report *re
         put_string(line, "stack", report->stack);
     if (report->source != NULL)
         put_string(line, "source", report->source);
+    put_callee(line, report);
     put_integer(line, "compute", report->compute);
     put_integer(line, "instructions", report->instructions);
     if (report->limited != NULL)
         put_string(line, "limited", report->limited);
+    if (report->at_least)
+        buf_append_string(line, ",\"atLeast\":true");
     if (report->block_cost != REPORT_NONE)
         put_integer(line, "blockCost", report->block_cost);
     put_time(line, "total", report->total);
@@ -202,12 +216,12 @@ static void put_count(struct buf *line, int width, int64_t number)
     buf_printf(line, " %*s", width, grouped);
 }
 
-/* What a delivery used that was stopped at a limit of it is that much at least. */
-static void put_used(struct buf *line, int width, int64_t number, bool limited)
+/* Where the limit stands for what a delivery used, it is that much at least. */
+static void put_used(struct buf *line, int width, int64_t number, bool least)
 {
     struct buf count = {0};
 
-    if (!limited) {
+    if (!least) {
         put_count(line, width, number);
         return;
     }
@@ -268,9 +282,9 @@ static void put_result(struct buf *line, const char *result)
     put_part(line, result, strlen(result));
 }
 
-static bool is_limited(const struct delivery_report *report, const char *unit)
+static bool is_least(const struct delivery_report *report, const char *unit)
 {
-    return report->limited != NULL && strcmp(report->limited, unit) == 0;
+    return report->at_least && strcmp(report->limited, unit) == 0;
 }
 
 /* "FILE:LINE: contract.js:LINE: " and the error, and behind it the contract's line. */
@@ -278,12 +292,18 @@ static void put_text_error(struct buf *line, const struct delivery_report *repor
 {
     static const char file[] = "contract.js:";
     const long number = contract_file_place(report->stack);
+    struct buf callee = {0};
 
     if (report->place != NULL)
         buf_printf(line, "%s: ", report->place);
     if (number > 0 && strncmp(report->error, file, strlen(file)) != 0)
         buf_printf(line, "%s%ld: ", file, number);
     put_words(line, report->error);
+    if (callee_find(report->error, report->source, &callee)) {
+        buf_append_string(line, ": ");
+        put_visible(line, callee.data, callee.length);
+    }
+    buf_free(&callee);
     if (report->source == NULL)
         return;
     buf_append_string(line, "  in: ");
@@ -302,10 +322,10 @@ static void put_text_delivery(const struct output *output, struct buf *line,
         buf_printf(line, "%6" PRId64, report->crank_num);
     buf_printf(line, "  %-*s %-*s %s%-6s%s", VAT_WIDTH, report->vat, METHOD_WIDTH, report->method,
                red, report->ok ? "ok" : "error", plain);
-    put_used(line, 12, report->compute, is_limited(report, "computrons"));
-    put_used(line, 14, report->instructions, is_limited(report, "instructions"));
+    put_used(line, 12, report->compute, is_least(report, "computrons"));
+    put_used(line, 14, report->instructions, is_least(report, "instructions"));
     if (output->costs)
-        put_used(line, 14, report->block_cost, is_limited(report, "units"));
+        put_used(line, 14, report->block_cost, is_least(report, "units"));
     put_milliseconds(line, report->total);
     put_milliseconds(line, report->pipe);
     put_milliseconds(line, report->worker);
@@ -401,17 +421,16 @@ int output_result(struct output *output, const struct output_result *result, str
     return gathered(output, error);
 }
 
-int output_unresolved(struct output *output, const char *place, struct error *error)
+int output_unresolved(struct output *output, const char *place, bool again, struct error *error)
 {
     struct buf *lines = &output->gathered;
 
-    output->sums.unresolved++;
     output->begun = true;
     if (output->json) {
         buf_append_string(lines, "{\"kind\":\"result\"");
         put_string(lines, "place", place);
         put_string(lines, "status", "unresolved");
-        buf_append_string(lines, ",\"value\":null}\n");
+        buf_printf(lines, ",\"value\":null%s}\n", again ? ",\"again\":true" : "");
     } else {
         buf_printf(lines, "%8s%s: unresolved\n", "", place);
     }

@@ -53,8 +53,9 @@ void output_init(struct output *output, bool json);
 int output_delivery(struct output *output, const struct delivery_report *report,
                     struct error *error);
 int output_result(struct output *output, const struct output_result *result, struct error *error);
-/* The message of the line at `place` has no result at the end of the run. */
-int output_unresolved(struct output *output, const char *place, struct error *error);
+/* The message of the line at `place` has no result at the end of the run; `again`: the run before
+ * may have said so. */
+int output_unresolved(struct output *output, const char *place, bool again, struct error *error);
 
 /* The lines so far are valid: their cranks have ended and will not be undone. */
 void output_keep(struct output *output);

@@ -81,6 +81,18 @@ static void run_on_signal(uv_signal_t *handle, int number)
 
 /* ---- what the scheduler reports ---- */
 
+/* Programs get the whole of it: stack and source. */
+static void print_rejected(struct run *run, const struct delivery_report *report)
+{
+    struct error error;
+
+    if (!run->options.json)
+        return;
+    if (output_delivery(&run->output, report, &error) != 0 ||
+        (output_keep(&run->output), output_flush(&run->output, &error)) != 0)
+        log_line("%s", error.text);
+}
+
 /* A contract that cannot be started is bad input: nothing of the run is kept. */
 static void reject_contract(struct run *run, const struct delivery_report *report, const char *path)
 {
@@ -97,6 +109,7 @@ static void reject_contract(struct run *run, const struct delivery_report *repor
         error_set(&error, ERROR_INPUT, "%s: %s", path, words);
     log_line("%s", error.text);
     run->status = (int)error.kind;
+    print_rejected(run, report);
     end_run(run, true);
     buf_free(&shown);
 }
@@ -289,6 +302,17 @@ static int open_files(struct run *run, struct error *error)
     return run->options.slog == NULL ? 0 : open_slog(run, error);
 }
 
+/* Well below what the host gives, so that it is the engine's limit which a vat meets: that one
+ * comes out the same in every run. */
+static int64_t heap_limit(const struct run_options *options)
+{
+    const int64_t least = 48 << 20; /* an engine has 40 MiB at its start */
+
+    if (options->heap_limit > 0 || options->memory_limit == 0)
+        return options->heap_limit;
+    return options->memory_limit / 2 > least ? options->memory_limit / 2 : least;
+}
+
 static int open_scheduler(struct run *run, struct error *error)
 {
     const struct scheduler_options options = {
@@ -306,6 +330,8 @@ static int open_scheduler(struct run *run, struct error *error)
                 .compute = run->options.compute_limit,
                 .instructions = (int64_t)run->options.instruction_limit,
                 .cost = (int64_t)run->options.cost_limit,
+                .counted_instructions = RUN_COUNTED_INSTRUCTIONS,
+                .heap_bytes = heap_limit(&run->options),
                 .syscalls = (int64_t)run->options.syscall_limit,
                 .store_bytes = run->options.store_limit,
                 .message_bytes = run->options.message_limit,

@@ -11,15 +11,14 @@
 #include "supervisor/run/run_vats.h"
 #include "supervisor/schedule/log/plain_value.h"
 
-static void make_place(const struct run_lines *lines, int64_t number,
-                       char place[RUN_LINES_PLACE_SIZE])
+static void make_place(const char *input, int64_t number, char place[RUN_LINES_PLACE_SIZE])
 {
-    snprintf(place, RUN_LINES_PLACE_SIZE, "%s:%" PRId64, delivery_input_name(lines->input), number);
+    snprintf(place, RUN_LINES_PLACE_SIZE, "%s:%" PRId64, input, number);
 }
 
 void run_lines_make_place(const struct run_lines *lines, char place[RUN_LINES_PLACE_SIZE])
 {
-    make_place(lines, lines->line_number, place);
+    make_place(delivery_input_name(lines->input), lines->line_number, place);
 }
 
 static void fail_lines(struct run_lines *lines, const struct error *error)
@@ -217,16 +216,14 @@ static void on_line(void *context, const char *text, size_t length, int64_t numb
     }
 }
 
+static void print_outcome(void *context, const struct line_outcome *outcome);
+
 /* They may still be settled by a later run on the store. */
 static int print_unresolved(struct run_lines *lines, struct error *error)
 {
-    char place[RUN_LINES_PLACE_SIZE];
-
-    for (size_t i = 0; i < lines->results.count; i++) {
-        make_place(lines, lines->results.waiting[i].line, place);
-        if (output_unresolved(lines->output, place, error) != 0)
-            return -1;
-    }
+    lines->output->sums.unresolved = (int64_t)lines->results.count;
+    if (line_results_leave_open(&lines->results, print_outcome, lines, error) != 0)
+        return -1;
     output_keep(lines->output);
     return 0;
 }
@@ -277,22 +274,20 @@ static bool on_input_waiting(void *context)
 
 /* ---- results of messages ---- */
 
-static void print_outcome(void *context, const struct line_outcome *outcome)
+static void print_settled(struct run_lines *lines, const struct line_outcome *outcome,
+                          const char *place)
 {
-    struct run_lines *lines = context;
     json_t *capdata =
         json_value_read(outcome->capdata, strlen(outcome->capdata), JSON_ALLOW_NUL, NULL);
     struct buf value = {0};
-    char place[RUN_LINES_PLACE_SIZE];
     struct output_result result = {
         .place = place,
-        .fulfilled = outcome->fulfilled,
+        .fulfilled = outcome->state == KERNEL_PROMISE_FULFILLED,
         .shown = outcome->shown,
         .again = outcome->again,
     };
     struct error error;
 
-    make_place(lines, outcome->line, place);
     if (plain_value_write(&value, capdata, &error) == 0)
         result.value = buf_string(&value);
     if (result.value == NULL) {
@@ -301,10 +296,23 @@ static void print_outcome(void *context, const struct line_outcome *outcome)
     } else if (output_result(lines->output, &result, &error) != 0) {
         fail_lines(lines, &error);
     }
-    if (!outcome->fulfilled)
+    if (!result.fulfilled)
         report_message_failed(lines);
     json_decref(capdata);
     buf_free(&value);
+}
+
+static void print_outcome(void *context, const struct line_outcome *outcome)
+{
+    struct run_lines *lines = context;
+    char place[RUN_LINES_PLACE_SIZE];
+    struct error error;
+
+    make_place(outcome->input, outcome->line, place);
+    if (outcome->state != KERNEL_PROMISE_UNRESOLVED)
+        print_settled(lines, outcome, place);
+    else if (output_unresolved(lines->output, place, outcome->again, &error) != 0)
+        fail_lines(lines, &error);
 }
 
 void run_lines_go_on(struct run_lines *lines)
@@ -395,7 +403,9 @@ int run_lines_open(struct run_lines *lines, struct error *error)
     lines->turn_open = true;
     if (open_input(lines, error) != 0 ||
         input_place_open(&lines->place, lines->store, error) != 0 ||
-        line_results_open(&lines->results, lines->store, kernel, error) != 0)
+        line_results_open(&lines->results, lines->store, kernel, delivery_input_name(lines->input),
+                          error) != 0 ||
+        print_old_results(lines, error) != 0)
         return -1;
     lines->upcoming.input = lines->input;
     lines->upcoming.kernel = kernel;
@@ -403,7 +413,7 @@ int run_lines_open(struct run_lines *lines, struct error *error)
     if ((lines->place.done && !lines->options->resume) || lines->options->new_input)
         return begin_new_input(lines, error);
     lines->skipping = lines->place.lines > 0;
-    return print_old_results(lines, error);
+    return 0;
 }
 
 void run_lines_stop(struct run_lines *lines)

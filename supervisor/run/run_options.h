@@ -12,6 +12,13 @@
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/placement.h"
 
+/*
+ * Machine instructions of a delivery where they are counted and no other limit is given: several
+ * times what 100,000,000 computrons, the default limit, come to. It ends work that computrons
+ * do not charge.
+ */
+#define RUN_COUNTED_INSTRUCTIONS INT64_C(50000000000)
+
 /* The command line of `gaspipe run`. Strings are borrowed from argv. */
 struct run_options {
     struct option_list vats;    /* "NAME=FILE" */
@@ -29,11 +36,12 @@ struct run_options {
     bool json;
     uint64_t compute_limit;     /* computrons for each delivery; 0: none */
     bool compute_given;         /* --compute-limit */
-    uint64_t instruction_limit; /* for each delivery; 0: none; counted runs only */
+    uint64_t instruction_limit; /* for each delivery; counted runs only; 0: not given */
     uint64_t syscall_limit;     /* in a delivery; 0: none */
     int64_t store_limit;        /* bytes in a vat's own store; 0: none */
     int64_t message_limit;      /* bytes of what a vat sends or stores at a time; 0: none */
     int64_t memory_limit;       /* bytes that a worker may write to; 0: none */
+    int64_t heap_limit;         /* bytes of a vat's heap; 0: the engine's own limit */
     uint64_t retries;           /* of a crank, after a host failure */
     uint64_t cost_limit;        /* units of block cost for each delivery; 0: none */
     uint64_t timeout_ms;        /* 0: none */

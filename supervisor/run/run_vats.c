@@ -61,6 +61,8 @@ static int tell_kept_limits(const struct run_options *options, struct kernel *ke
                   kept.limits.instructions);
     if (options->cost_limit > 0)
         tell_kept(kept.name, "--max-cost", (int64_t)options->cost_limit, kept.limits.cost);
+    if (options->heap_limit > 0)
+        tell_kept(kept.name, "--max-heap", options->heap_limit, kept.limits.heap_bytes);
     if (options->syscall_limit > 0)
         tell_kept(kept.name, "--max-syscalls", (int64_t)options->syscall_limit,
                   kept.limits.syscalls);

@@ -186,7 +186,8 @@ int active_crank_check(const struct active_crank *crank, struct error *error)
 static struct kernel_outcome outcome_of(const struct active_crank *crank,
                                         const struct delivery_end *end, bool snapshot_due)
 {
-    const struct meter *meter = end->meter;
+    /* As SwingSet's, the kernel keeps nothing of what a worker used that died. */
+    const struct meter *meter = end->died ? NULL : end->meter;
 
     return (struct kernel_outcome){
         .came = meter == NULL          ? KERNEL_CAME_DEAD

@@ -270,7 +270,7 @@ static void finish_delivery(struct scheduler *scheduler, const struct delivery_e
     if (ended.again)
         deliver_crank(scheduler, &ended.delivery);
     else
-        go_on_behind_crank(scheduler, end->meter != NULL);
+        go_on_behind_crank(scheduler, !end->died);
 }
 
 /* ---- host failures ---- */
@@ -397,13 +397,14 @@ static int64_t limit_value(const struct kernel_limits *limits, enum worker_limit
     case WORKER_LIMIT_COMPUTRONS:
         return limits->compute;
     case WORKER_LIMIT_INSTRUCTIONS:
-        return limits->instructions;
+        return limits->instructions > 0 ? limits->instructions : limits->counted_instructions;
     case WORKER_LIMIT_COST:
         return limits->cost;
-    case WORKER_LIMIT_NONE:
-        break;
+    case WORKER_LIMIT_HEAP:
+        return limits->heap_bytes;
+    default:
+        return 0;
     }
-    return 0;
 }
 
 /* The one that the vat's worker met; all zeros when it ended for another reason. */
@@ -425,6 +426,8 @@ static void scheduler_on_lost(void *context, int64_t vat, const struct warehouse
         .returned = loss->come,
         .problem = loss->reason,
         .blame = loss->blame,
+        .died = true,
+        .meter = loss->used,
         .limit = limit_met(scheduler, vat, loss->reason),
     };
 

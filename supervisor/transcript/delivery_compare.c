@@ -214,8 +214,7 @@ enum compare_result delivery_compare_outcome(struct delivery_compare *compare,
         return COMPARE_CUT;
     if (!same_result(result, outcome))
         return differ_in_result(compare, outcome);
-    /* A worker that met a limit has no meter, and what is recorded of it is the limit. */
-    if (!outcome->metered)
+    if (!outcome->metered || result->limited)
         return COMPARE_SAME;
     if (result->compute != RECORDED_NONE && result->compute != (int64_t)meter->compute) {
         differ_in_number(compare, COMPARE_COMPUTRONS, result->compute, meter->compute);

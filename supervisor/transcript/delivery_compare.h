@@ -64,7 +64,8 @@ struct delivery_outcome {
     struct buf status;  /* "ok" or "error" */
     struct buf problem; /* JSON; "null": there is none */
     struct meter meter;
-    bool metered; /* else the worker died */
+    bool metered; /* it is known */
+    bool died;    /* the worker did */
 };
 
 /*

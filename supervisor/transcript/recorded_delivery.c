@@ -228,6 +228,7 @@ int recorded_delivery_add_result(struct recorded_delivery *recorded,
     kept->compute = result->compute;
     kept->allocate = result->allocate;
     kept->instructions = result->instructions;
+    kept->limited = result->limited;
     kept->line = result->line;
     if (keep(recorded, result->status, &kept->status) != 0 ||
         keep(recorded, result->problem, &kept->problem) != 0)

@@ -149,6 +149,7 @@ static enum vat_event act(struct vat *vat, enum vat_action action, const struct 
         [VAT_ACT_READY] = vat_ready,
         [VAT_ACT_DELIVER] = vat_deliver,
         [VAT_ACT_ANSWER] = vat_answer,
+        [VAT_ACT_NOTE_STOP] = vat_note_stop,
         [VAT_ACT_FINISH] = vat_finish,
         [VAT_ACT_SAVE] = vat_save,
         [VAT_ACT_SAVED] = vat_saved,
@@ -259,6 +260,7 @@ static void free_vat(uv_handle_t *timer)
 
     (void)slog_writer_join(NULL, vat->log.aside, &ignored); /* of a vat that is no more */
     buf_free(&vat->bundle);
+    meter_free(&vat->used);
     vat_replay_free(&vat->replay);
     free(vat->name);
     free(vat->bundle_id);

@@ -53,7 +53,10 @@ struct vat {
     uint64_t wanted_at; /* of the warehouse's wants, the last one of it */
     const char *vd;     /* of the delivery in hand, borrowed; NULL: none is */
     bool starts;        /* that is startVat */
-    bool speculative;   /* its worker was given it before its turn, and may have done it */
+    bool stopped;       /* its worker has told what that used up to a limit, */
+    struct meter used;  /* this; owned */
+    struct stamp stopped_at;
+    bool speculative; /* its worker was given it before its turn, and may have done it */
 
     struct vat_log log;
     struct buf bundle;          /* JSON; only while its worker starts */

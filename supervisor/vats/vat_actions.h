@@ -12,7 +12,7 @@
 /* What an event brings along. */
 struct vat_input {
     enum vat_event event;
-    const struct vat_frame *frame; /* of DONE, FAILED, REQUEST; else NULL */
+    const struct vat_frame *frame; /* of DONE, FAILED, REQUEST, STOPPED; else NULL */
     int exit_status;               /* of GONE */
     int signal_number;             /* of GONE; 0: none */
 };
@@ -65,6 +65,7 @@ enum vat_event vat_ready(struct vat *vat, const struct vat_input *input);
 
 enum vat_event vat_deliver(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_answer(struct vat *vat, const struct vat_input *input);
+enum vat_event vat_note_stop(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_finish(struct vat *vat, const struct vat_input *input);
 
 /* ---- vat_snapshot.c ---- */

@@ -37,6 +37,19 @@ enum vat_event vat_answer(struct vat *vat, const struct vat_input *input)
 
 /* ---- how it ends ---- */
 
+enum vat_event vat_note_stop(struct vat *vat, const struct vat_input *input)
+{
+    struct error error;
+
+    meter_free(&vat->used);
+    vat->stopped_at = input->frame->come;
+    vat->stopped = meter_copy(&vat->used, &input->frame->meter) == 0;
+    if (vat->stopped)
+        return VAT_EVENT_NONE;
+    error_memory(&error, "what a delivery used");
+    return vat_fail(vat, &error);
+}
+
 /* Its bundle; false: the store has none, or cannot be read, which its next use reports. */
 static bool get_bundle(const struct vat *vat, struct buf *bundle)
 {
@@ -93,6 +106,23 @@ static const char *place_syntax_error(struct vat *vat, const char *problem, stru
     return buf_string(placed) != NULL ? placed->data : problem;
 }
 
+/* The line of a syntax error as the stack's first call, where there is no other in the contract. */
+static const char *place_in_stack(const char *problem, const char *stack, struct buf *placed)
+{
+    static const char file[] = "contract.js:";
+    const char *end;
+    long line;
+
+    if (stack == NULL || contract_file_place(stack) > 0 ||
+        strncmp(problem, file, strlen(file)) != 0)
+        return stack;
+    line = strtol(problem + strlen(file), NULL, 10);
+    end = strchrnul(stack, '\n');
+    buf_append(placed, stack, (size_t)(end - stack));
+    buf_printf(placed, "\n at (%s%ld)%s", file, line, end);
+    return buf_string(placed) != NULL ? placed->data : stack;
+}
+
 enum vat_event vat_finish(struct vat *vat, const struct vat_input *input)
 {
     const struct warehouse_listener *listener = vat->owner->listener;
@@ -103,17 +133,20 @@ enum vat_event vat_finish(struct vat *vat, const struct vat_input *input)
         .value = input->frame->value,
         .meter = &input->frame->meter,
     };
-    struct buf placed = {0}, source = {0};
+    struct buf placed = {0}, stack = {0}, source = {0};
 
     vat_timer_stop(&vat->timer);
-    if (vat->starts && answer.problem != NULL)
+    if (vat->starts && answer.problem != NULL) {
         answer.problem = place_syntax_error(vat, answer.problem, &placed);
+        answer.stack = place_in_stack(answer.problem, answer.stack, &stack);
+    }
     answer.source = find_source(vat, answer.stack, &source);
     vat_show_stderr(vat);
     vat->vd = NULL;
     if (!vat->owner->silent)
         listener->answered(listener->context, vat->id, &answer);
     buf_free(&placed);
+    buf_free(&stack);
     buf_free(&source);
     return VAT_EVENT_NONE;
 }

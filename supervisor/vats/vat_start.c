@@ -126,6 +126,9 @@ enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener
     launcher.compute_limit = (uint32_t)vat->limits.compute;
     launcher.instruction_limit = (uint64_t)vat->limits.instructions;
     launcher.cost_limit = (uint64_t)vat->limits.cost;
+    if (launcher.counted && launcher.instruction_limit == 0)
+        launcher.instruction_limit = (uint64_t)vat->limits.counted_instructions;
+    launcher.heap_limit = (uint64_t)vat->limits.heap_bytes;
     snprintf(title, sizeof title, "gaspipe-worker:%.16s:%.24s", vat->log.vat_id, vat->name);
     vat->process =
         launcher_start_from(&launcher, options->loop, title, vat->heap_fd, listener, &error);

@@ -181,6 +181,7 @@ static void hand_over(struct vat *vat, const char *vd)
     static const char start[] = "[\"startVat\"";
 
     vat->vd = vd;
+    vat->stopped = false;
     vat->starts = strncmp(vd, start, strlen(start)) == 0;
 }
 
@@ -322,9 +323,10 @@ static void fail_to_bring(struct warehouse *warehouse, const struct vat *vat)
 static void tell_lost(struct warehouse *warehouse, struct vat *vat, enum error_kind blame)
 {
     const struct warehouse_loss loss = {
-        .come = stamp_now(),
+        .come = vat->stopped ? vat->stopped_at : stamp_now(),
         .reason = vat->reason.text,
         .blame = blame,
+        .used = vat->stopped ? &vat->used : NULL,
     };
 
     vat->vd = NULL;

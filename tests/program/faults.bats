@@ -329,7 +329,7 @@ plain() {
     assert_same_store undisturbed store
 }
 
-@test "memory refused by the host: status 4, and with more memory the run resumes" {
+hoarder() {
     cat > keeper.js << 'END'
 export const keep = (name, size) => {
     const held = [];
@@ -338,7 +338,16 @@ export const keep = (name, size) => {
     return held.length;
 };
 END
-    printf '{"vat":"keeper","method":"keep","args":["%s",%d]}\n' one 1 two 300 > deliveries
+    printf '{"vat":"keeper","method":"keep","args":["%s",%d]}\n' one 1 two 300
+}
+
+@test "memory refused by the host: status 4, and with more memory the run resumes" {
+    # The vats were made without a limit of memory, and so without one of their heap.
+    : > deliveries
+    hoarder > hoarded
+    NATIVE=$BUILD plain store
+    NATIVE=$BUILD plain undisturbed
+    mv hoarded deliveries
     NATIVE=$BUILD plain store --max-memory 100M --retries 1
     assert_status 4
     said keeper 'the system gave it no memory' 'given up after 2 tries'
@@ -346,6 +355,20 @@ END
     assert_status 0
     NATIVE=$BUILD plain undisturbed
     assert_same_store undisturbed store
+}
+
+@test "a vat made under --max-memory meets the limit of its own heap, the same in every run" {
+    local counter
+
+    hoarder > deliveries
+    for counter in none qemu; do
+        "$BUILD/gaspipe" run --json --counter "$counter" --max-memory 400M --vat keeper=keeper.js \
+            deliveries > "out.$counter" || [ $? -eq 1 ]
+        jq -c 'select(.kind == "delivery") | [.status, .compute, .limited, .error]' "out.$counter" > "short.$counter"
+    done
+    cmp short.none short.qemu
+    output=$(cat short.none)
+    assert_output_has '"heap","Allocate meter exceeded: more than the 209715200 bytes of heap that a vat may have (--max-heap)"'
 }
 
 @test "a low limit of the stack changes no result: it is raised, or the run does not start" {
@@ -394,8 +417,8 @@ limited() {
 
 @test "limits terminate a vat at the same place natively and under the counter" {
     sed -i 's/_fault/fault/; s/kept /kept ${fault} /' keeper.js
-    limited --max-message-bytes 40 'more than 40 bytes in one'
-    limited --max-store-bytes 50 'more than 50 bytes in its store'
+    limited --max-message-bytes 40 'more than the 40 bytes that a vat may send or store at a time (--max-message-bytes)'
+    limited --max-store-bytes 50 "more than the 50 bytes that a vat's store may have (--max-store-bytes)"
     sed -i 's/^export const get.*/export const get = () => { for (;;) store.get("one"); };/' keeper.js
-    limited --max-syscalls 20 'more than 20 syscalls in a delivery'
+    limited --max-syscalls 20 'more than the 20 syscalls that a delivery may make (--max-syscalls)'
 }

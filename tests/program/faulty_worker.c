@@ -77,7 +77,7 @@ static void send_huge(struct iovec frame)
 static void send_unknown(struct iovec frame)
 {
     (void)frame;
-    send_frame(TO_SUPERVISOR, (struct iovec){"x", 1});
+    send_frame(TO_SUPERVISOR, (struct iovec){"z", 1});
 }
 
 static void send_half(struct iovec frame)

@@ -451,6 +451,6 @@ END
     run --separate-stderr "$BUILD/gaspipe" replay --json --deliveries producer.slog
     assert_status 0
     assert_equal "$(field delivery '.status' | sort | uniq -c | tr -s ' ')" ' 8 same'
-    assert_equal "$(jq -s 'map(select(.kind == "delivery" and .compute) | .compute == .recordedCompute) | all' <<< "$output")" true
+    assert_equal "$(jq -s 'map(select(.kind == "delivery" and .recordedCompute) | .compute == .recordedCompute) | all' <<< "$output")" true
     [ "$(field delivery 'select(.deliveryNum == 1).syscalls')" -eq 30 ]
 }

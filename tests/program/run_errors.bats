@@ -74,7 +74,7 @@ EOF
     printf '{"vat":"c","method":"%s"}\n' clock timer outer text poisoned > wrong.jsonl
     gaspipe_run --vat c=wrong.js wrong.jsonl
     assert_status 1
-    assert_output_has 'wrong.jsonl:1: contract.js:2: TypeError: clock: no function  in: return Date.now();'
+    assert_output_has 'wrong.jsonl:1: contract.js:2: TypeError: clock: no function: Date.now  in: return Date.now();'
     assert_output_has 'wrong.jsonl:2: contract.js:4: ReferenceError: timer: get setTimeout: undefined variable  in: export const timer'
     assert_output_has 'wrong.jsonl:3: contract.js:6: RangeError: too deep  in: throw RangeError('
     assert_output_has 'wrong.jsonl:4: no error'
@@ -101,6 +101,35 @@ RangeError: too deep
 none
 none"
     assert_equal "$(sed -n 1p errors.1 | jq -r '.[1]')" 'return Date.now();'
+}
+
+@test "the stack of an error costs no computrons, however long it is" {
+    cat > stacks.js << 'EOF'
+const make = depth => (depth > 0 ? [make(depth - 1)][0] : Error('made before'));
+const errors = [make(1), make(40)];
+export const near = () => { throw errors[0]; };
+export const away = () => { throw errors[1]; };
+EOF
+    printf '{"vat":"c","method":"%s"}\n' near away > stacks.jsonl
+    gaspipe_run --json --vat c=stacks.js stacks.jsonl
+    assert_equal "$(jq -c 'select(.stack) | .stack | split("\n") | length > 40' <<< "$output")" $'false\ntrue'
+    assert_equal "$(jq -c 'select(.stack) | .compute' <<< "$output" | uniq | wc -l)" 1
+}
+
+@test "a contract that cannot be started: line, source and stack in JSON" {
+    printf 'export const f = () => 1;\n\nexport const g = @;\n' > bad.js
+    gaspipe_run --json --vat c=bad.js - < /dev/null
+    assert_status 3
+    assert_equal "$(jq -r 'select(.kind == "delivery") | .error, .source, (.stack | split("\n at ()")[0])' <<< "$output")" \
+        'contract.js:3: SyntaxError: invalid character @
+export const g = @;
+SyntaxError: invalid character @
+ at (contract.js:3)'
+    printf 'Date.now();\nexport const f = () => 1;\n' > starts.js
+    gaspipe_run --json --vat c=starts.js - < /dev/null
+    assert_status 3
+    assert_equal "$(jq -c 'select(.kind == "delivery") | [.source, .callee, .status]' <<< "$output")" \
+        '["Date.now();","Date.now","error"]'
 }
 
 @test "a delivery line that is no JSON is named; what came before it is done" {

@@ -48,6 +48,35 @@ replayed() {
     assert_output_has ' 0 failed, 1 unresolved, in '
 }
 
+# results_of ARGUMENT...: the result lines of a run on the store, and how many it counts as unresolved.
+results_of() {
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --store store "${vats[@]}" "$@"
+    jq -c 'if .kind == "result" then [.place, .status, .again] else select(.kind == "summary").unresolved end' \
+        <<< "$output"
+}
+
+@test "what is unresolved is told once, by the next run if this one could not print it" {
+    printf '{"vat":"here","method":"%s"}\n' never > never.jsonl
+    printf '{"vat":"here","method":"%s"}\n' never never > nevers.jsonl
+    # It is committed before it is printed: a run that cannot print leaves what one does that is killed
+    # in between. The vats have started before, since that is committed and printed by itself.
+    results_of /dev/null
+    run -4 bash -c '"$0" "$@" > /dev/full' "$NATIVE/gaspipe" run --json --counter none --store store \
+        --cranks-per-commit 100 "${vats[@]}" never.jsonl
+    assert_equal "$(results_of --resume never.jsonl)" $'["never.jsonl:1","unresolved",true]\n1'
+    assert_equal "$(results_of --resume never.jsonl)" ''
+    assert_equal "$(results_of --resume nevers.jsonl)" $'["nevers.jsonl:2","unresolved",null]\n2'
+    # Another input: first what the one before could not print.
+    rm -r store
+    results_of /dev/null
+    run -4 bash -c '"$0" "$@" > /dev/full' "$NATIVE/gaspipe" run --json --counter none --store store \
+        --cranks-per-commit 100 "${vats[@]}" never.jsonl
+    assert_equal "$(results_of nevers.jsonl)" '["never.jsonl:1","unresolved",true]
+["nevers.jsonl:1","unresolved",null]
+["nevers.jsonl:2","unresolved",null]
+2'
+}
+
 @test "a line can send to the result of another, and pass it on" {
     vats_run --counter none - << 'EOF'
 {"vat":"there","method":"makeCounter","args":["c"],"id":"counter"}

@@ -212,6 +212,7 @@ static void set_stopped(struct engine *engine)
         {xsUnhandledExceptionExit, WORKER_EXIT_UNKNOWN, "unhandled exception"},
     };
 
+    engine->compute = xsGetCurrentMeter(engine->machine);
     engine->result.outcome = ENGINE_STOPPED;
     engine->result.exit_status = WORKER_EXIT_UNKNOWN;
     set_text(engine, "the engine gave up");
@@ -471,6 +472,8 @@ static struct engine *open_at(const struct engine_options *options, const char *
         free(engine);
         return NULL;
     }
+    if (options->heap_limit > 0 && options->heap_limit < engine->machine->allocationLimit)
+        engine->machine->allocationLimit = options->heap_limit;
     if ((interval == 0 && (options->compute_limit > 0 || options->cost_limited)) ||
         options->profile)
         interval = 1;

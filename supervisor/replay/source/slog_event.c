@@ -17,6 +17,7 @@ static bool take_result(struct scan_span dr, struct recorded_result *result)
     result->compute = recorded_integer(meter, "compute");
     result->allocate = recorded_integer(meter, "allocate");
     result->instructions = recorded_integer(meter, "instructions");
+    result->limited = scan_is(scan_get(meter, "limited"), "true");
     return result->status.at != NULL;
 }
 

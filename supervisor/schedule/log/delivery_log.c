@@ -245,7 +245,7 @@ void delivery_log_trouble(struct delivery_log *log, const char *problem, unsigne
     end_log_line(log, stamp_now());
 }
 
-/* Of a worker that met a limit: what is known that it used, and that this is the limit. */
+/* Of a worker that met a limit and could not tell what it used: the limit, and that it is one. */
 static void put_limited(struct buf *dr, const struct delivery_end *end)
 {
     const char *member = "compute";
@@ -267,7 +267,7 @@ static void write_result(struct delivery_log *log, const struct delivery_end *en
     if (!writes_slog(log))
         return;
     buf_clear(&log->dr);
-    if (report->limited != NULL)
+    if (report->at_least)
         put_limited(&log->dr, end);
     else
         delivery_result_put(&log->dr, end->problem, end->value, end->meter);

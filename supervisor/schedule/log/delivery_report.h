@@ -13,10 +13,10 @@
 /* A number or time of a report that is not known. */
 #define REPORT_NONE MODEL_NONE
 
-/* A limit that a delivery met. All zeros is none. */
+/* A limit that stopped a delivery. All zeros is none. */
 struct delivery_limit {
     struct worker_limit of;
-    int64_t value; /* 0: there is none */
+    int64_t value; /* 0: it is the engine's own */
 };
 
 /* How a delivery ended. Everything is borrowed. */
@@ -27,7 +27,8 @@ struct delivery_end {
     const char *source;          /* the line of the contract that it leads to; NULL: to none */
     const char *value;           /* what came with "ok", JSON; NULL: null */
     enum error_kind blame;       /* for the problem: ERROR_DELIVERY, or ERROR_SYSTEM for the host */
-    const struct meter *meter;   /* NULL: the worker died */
+    bool died;                   /* the worker did: the problem says why */
+    const struct meter *meter;   /* NULL: nothing is known of what it used */
     struct delivery_limit limit; /* that the worker met and died of */
 };
 
@@ -51,11 +52,12 @@ struct delivery_report {
     const char *source; /* the line of the contract that it leads to; NULL: to none */
     const char *place;  /* "FILE:LINE" of the line that caused it; NULL: none did */
     enum error_kind blame; /* when not ok: ERROR_DELIVERY, or ERROR_SYSTEM for the host */
-    /*
-     * "computrons", "instructions" or "units" (of block cost): the delivery was stopped at a
-     * limit of these, which stands below for what it used; NULL: it was not.
+    /* The name of the limit that stopped the delivery, as in struct worker_limit; NULL: none did.
      */
     const char *limited;
+    /* It is one of computrons, instructions or units, and stands below for what was used: more is
+     * not known. */
+    bool at_least;
     int64_t compute;      /* computrons */
     int64_t instructions; /* machine instructions */
     int64_t block_cost;   /* units of the compiled-in meter */

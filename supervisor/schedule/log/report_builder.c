@@ -146,28 +146,45 @@ static void fill_meter(struct delivery_report *report, const struct meter *meter
 static int64_t *used_of(struct delivery_report *report, enum worker_limit_kind kind)
 {
     switch (kind) {
+    case WORKER_LIMIT_COMPUTRONS:
+        return &report->compute;
     case WORKER_LIMIT_INSTRUCTIONS:
         return &report->instructions;
     case WORKER_LIMIT_COST:
         return &report->block_cost;
     default:
-        return &report->compute;
+        return NULL;
     }
 }
 
-/* A worker that met a limit tells nothing any more: it has used that much. */
+/* Where the worker could not tell what it had used: that much at least. */
+static void fill_least(const struct delivery_limit *limit, struct delivery_report *report)
+{
+    int64_t *used = used_of(report, limit->of.kind);
+
+    if (used == NULL || limit->value <= 0)
+        return;
+    *used = limit->value;
+    report->at_least = true;
+}
+
 static int fill_limit(struct report_builder *builder, const struct delivery_end *end,
                       struct delivery_report *report, struct error *error)
 {
     const struct delivery_limit *limit = &end->limit;
 
-    if (end->meter != NULL || end->problem == NULL || limit->value <= 0)
+    if (!end->died || end->problem == NULL || limit->of.name == NULL ||
+        (limit->value <= 0 && limit->of.fixed == NULL))
         return 0;
-    report->limited = limit->of.unit;
-    *used_of(report, limit->of.kind) = limit->value;
+    report->limited = limit->of.name;
+    if (end->meter == NULL)
+        fill_least(limit, report);
     buf_clear(&builder->words);
-    buf_printf(&builder->words, "%s: more than the %" PRId64 " %s that a delivery may use (%s)",
-               end->problem, limit->value, limit->of.unit, limit->of.option);
+    buf_printf(&builder->words, "%s: more than ", end->problem);
+    if (limit->value > 0)
+        buf_printf(&builder->words, "the %" PRId64 " %s", limit->value, limit->of.what);
+    else
+        buf_append_string(&builder->words, limit->of.fixed);
     report->error = buf_string(&builder->words);
     return report->error != NULL ? 0 : error_memory(error, "a delivery's error");
 }

@@ -416,6 +416,7 @@ static void replay_end(struct speculation *speculation, const struct speculative
         .come = taken->come,
         .reason = taken->problem,
         .blame = ERROR_DELIVERY,
+        .used = taken->used_known ? &taken->meter : NULL,
     };
     const struct warehouse_answer answer = {
         .come = taken->come,

@@ -146,5 +146,8 @@ int speculative_delivery_lost(struct speculative_delivery *speculative,
 {
     speculative->ended = speculative->lost = true;
     speculative->come = loss->come;
+    speculative->used_known = loss->used != NULL;
+    if (loss->used != NULL && meter_copy(&speculative->meter, loss->used) != 0)
+        return record_memory_error(error);
     return copy_text(&speculative->problem, loss->reason, error);
 }

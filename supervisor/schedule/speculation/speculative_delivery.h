@@ -38,7 +38,8 @@ struct speculative_delivery {
     bool waits; /* for an answer that is not known before the delivery's turn */
     bool ended;
     struct stamp come;                      /* when its end came */
-    bool lost;                              /* its worker died: there is no meter */
+    bool lost;                              /* its worker died, */
+    bool used_known;                        /* and the meter is as in struct warehouse_loss */
     struct meter meter;                     /* owned */
     char *problem, *stack, *source, *value; /* as in struct warehouse_answer, owned */
 

@@ -14,6 +14,8 @@ static enum vat_event event_of(char command)
         return VAT_EVENT_FAILED;
     case COMMAND_REQUEST:
         return VAT_EVENT_REQUEST;
+    case COMMAND_STOPPED:
+        return VAT_EVENT_STOPPED;
     default:
         return VAT_EVENT_BAD;
     }
@@ -110,6 +112,16 @@ static int read_done(struct vat_frame *frame, enum vat_state state, struct vat_r
     }
 }
 
+/* What it used up to a limit. */
+static int read_stopped(struct vat_frame *frame, enum vat_state state, struct error *error)
+{
+    const struct iovec payload = frame->payload;
+
+    if (state != VAT_DELIVERING)
+        return 0;
+    return meter_decode(&frame->meter, payload.iov_base, payload.iov_len, error);
+}
+
 /* ---- what it asks ---- */
 
 /* In a replay it is compared, byte for byte as JSON goes, and not understood. */
@@ -142,6 +154,8 @@ void vat_frame_read(struct vat_frame *frame, enum vat_state state, struct iovec 
         vat_reason_set(reason, ERROR_SYSTEM, "its worker sent a frame that is no reply");
     else if (frame->event == VAT_EVENT_DONE)
         result = read_done(frame, state, reason, &error);
+    else if (frame->event == VAT_EVENT_STOPPED)
+        result = read_stopped(frame, state, &error);
     else if (frame->event == VAT_EVENT_REQUEST)
         result = read_request(frame, state, reason);
     if (result != 0) {

@@ -13,11 +13,12 @@
 
 /* A frame from a vat's worker, read as far as the worker's state calls for. */
 struct vat_frame {
-    enum vat_event event; /* VAT_EVENT_DONE, _FAILED, _REQUEST or _BAD */
+    enum vat_event event; /* VAT_EVENT_DONE, _FAILED, _REQUEST, _STOPPED or _BAD */
     struct iovec payload; /* behind the first byte; borrowed */
     struct stamp come;
-    /* Of DONE in DELIVERING and REPLAYING: */
+    /* Of DONE in DELIVERING and REPLAYING, and of STOPPED in DELIVERING: */
     struct meter meter;
+    /* Of DONE in DELIVERING and REPLAYING: */
     const char *problem; /* NULL: the delivery went well */
     const char *value;   /* what came with "ok", JSON; NULL: null */
     struct buf text;     /* of either */

@@ -26,6 +26,7 @@ enum vat_event {
     VAT_EVENT_DONE,      /* a `.` frame that answers what was sent */
     VAT_EVENT_FAILED,    /* a `!` frame */
     VAT_EVENT_REQUEST,   /* a `?` frame */
+    VAT_EVENT_STOPPED,   /* an `x` frame: what it used up to a limit; its end follows */
     VAT_EVENT_BAD,       /* the worker is of no use: no frame, none that belongs here, or a lie;
                           * or the system failed what was under way */
     VAT_EVENT_TIMEOUT,   /* the worker took too long */
@@ -56,6 +57,7 @@ enum vat_action {
     VAT_ACT_READY,           /* its next delivery can come */
     VAT_ACT_DELIVER,         /* send the delivery */
     VAT_ACT_ANSWER,          /* have done what is asked, and answer */
+    VAT_ACT_NOTE_STOP,       /* keep what the delivery used up to a limit */
     VAT_ACT_FINISH,          /* the delivery has its result */
     VAT_ACT_SAVE,            /* ask for a snapshot */
     VAT_ACT_SAVED,   /* it is in the store; the worker leaves, and one that starts from it comes */

@@ -138,7 +138,7 @@ static void syscalls_are_counted_in_each_delivery(void **state)
     open_world(&world, &(struct kernel_limits){.syscalls = 2});
     expect(&world, reads, 2, NULL);
     expect(&world, reads, 2, NULL);
-    expect(&world, reads, 3, "more than 2 syscalls in a delivery");
+    expect(&world, reads, 3, "more than the 2 syscalls that a delivery may make (--max-syscalls)");
     close_world(&world);
 }
 
@@ -163,18 +163,22 @@ static void messages_have_a_size(void **state)
     assert_int_equal(strlen(forty) + 2 * strlen("p+60"), 40);
     a_message_is_measured("[\"vatstoreSet\",\"key\",\"" FORTY "12345\"]",
                           "[\"vatstoreSet\",\"key\",\"" FORTY "123456\"]",
-                          "more than 40 bytes in one vatstoreSet");
+                          "vatstoreSet: more than the 40 bytes that a vat may send or store at a "
+                          "time (--max-message-bytes)");
     a_message_is_measured("[\"vatstoreGet\",\"" FORTY "12345678\"]",
                           "[\"vatstoreGet\",\"" FORTY "123456789\"]",
-                          "more than 40 bytes in one vatstoreGet");
+                          "vatstoreGet: more than the 40 bytes that a vat may send or store at a "
+                          "time (--max-message-bytes)");
     a_message_is_measured(
         "[\"send\",\"o+0\",{\"methargs\":" CAPDATA(FORTY) ",\"result\":null}]",
         "[\"send\",\"o+0\",{\"methargs\":" CAPDATA(FORTY "x") ",\"result\":null}]",
-        "more than 40 bytes in one send");
+        "send: more than the 40 bytes that a vat may send or store at a time "
+        "(--max-message-bytes)");
     a_message_is_measured(
         "[\"resolve\",[[\"p+5\",false," CAPDATA(FORTY) "]]]",
         "[\"resolve\",[[\"p+6\",false," CAPDATA("") "],[\"p+7\",true," CAPDATA(FORTY "x") "]]]",
-        "more than 40 bytes in one resolve");
+        "resolve: more than the 40 bytes that a vat may send or store at a time "
+        "(--max-message-bytes)");
 }
 
 static void exit_is_measured(void **state)
@@ -184,7 +188,9 @@ static void exit_is_measured(void **state)
 
     (void)state;
     open_world(&world, &(struct kernel_limits){.message_bytes = 40});
-    expect(&world, &beyond, 1, "more than 40 bytes in one exit");
+    expect(&world, &beyond, 1,
+           "exit: more than the 40 bytes that a vat may send or store at a time "
+           "(--max-message-bytes)");
     close_world(&world);
 }
 
@@ -200,10 +206,11 @@ static void a_store_is_measured_over_deliveries(void **state)
     (void)state;
     open_world(&world, &(struct kernel_limits){.store_bytes = 20});
     expect(&world, ten, 1, NULL);
-    expect(&world, ten, 1, NULL);                                     /* in its own place */
-    expect(&world, shorter, 1, NULL);                                 /* 3 */
-    expect(&world, others, 2, NULL);                                  /* 20 */
-    expect(&world, others + 2, 2, "more than 20 bytes in its store"); /* 12, 21 */
+    expect(&world, ten, 1, NULL);     /* in its own place */
+    expect(&world, shorter, 1, NULL); /* 3 */
+    expect(&world, others, 2, NULL);  /* 20 */
+    expect(&world, others + 2, 2,
+           "more than the 20 bytes that a vat's store may have (--max-store-bytes)"); /* 12, 21 */
     close_world(&world);
 }
 
@@ -221,7 +228,8 @@ static void what_is_undone_is_not_measured(void **state)
     assert_int_equal(deliver(&world, set, 1, false, &error), KERNEL_OK);
     expect(&world, set, 1, NULL);
     expect(&world, more, 1, NULL);
-    expect(&world, last, 1, "more than 20 bytes in its store");
+    expect(&world, last, 1,
+           "more than the 20 bytes that a vat's store may have (--max-store-bytes)");
     close_world(&world);
 }
 

@@ -67,6 +67,7 @@ static void action_fits_state(enum vat_state state, enum vat_event event, struct
         [VAT_ACT_READY] = VAT_IDLE,
         [VAT_ACT_DELIVER] = VAT_DELIVERING,
         [VAT_ACT_ANSWER] = VAT_DELIVERING,
+        [VAT_ACT_NOTE_STOP] = VAT_DELIVERING,
         [VAT_ACT_FINISH] = VAT_IDLE,
         [VAT_ACT_SAVE] = VAT_SAVING,
         [VAT_ACT_SAVED] = VAT_LEAVING,

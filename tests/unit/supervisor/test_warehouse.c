@@ -28,6 +28,7 @@
 enum { FROM_WAREHOUSE = 3, TO_WAREHOUSE = 4, GONE_STATUS = 7 };
 
 #define METER     "{\"currentHeapCount\":1,\"compute\":1,\"allocate\":1,\"timestamps\":[1,2]}\1"
+#define STOPPED   "67:x{\"currentHeapCount\":1,\"compute\":5,\"allocate\":1,\"timestamps\":[1,2]},"
 #define RESULT_OK "." METER "[\"ok\",null]"
 
 static void worker_write(const char *bytes)
@@ -55,7 +56,7 @@ static const struct fault {
 } faults[] = {
     {"garbage", "no frame", 0, 0},
     {"nothing", "0:,", 0, 0},
-    {"unknown", "1:x,", 0, 0},
+    {"unknown", "1:z,", 0, 0},
     {"failed", "5:!what,", 0, 0},
     {"half", "100:.", GONE_STATUS, 0},
     {"two", "1:.,1:.,", 0, 0},
@@ -64,6 +65,7 @@ static const struct fault {
     {"exit", NULL, GONE_STATUS, 0},
     {"kill", NULL, 0, SIGKILL},
     {"limit", NULL, WORKER_EXIT_COMPUTATION, 0},
+    {"stopped", STOPPED, WORKER_EXIT_COMPUTATION, 0},
 };
 enum { FAULTS = sizeof faults / sizeof *faults };
 
@@ -183,6 +185,7 @@ struct hall {
     struct warehouse *warehouse;
     char told[1024]; /* a word for each call of the listener, with the vat */
     enum error_kind blame;
+    int used; /* computrons, of the last loss; 0: not known */
     char reason[1024];
     bool save_when_ready, closed;
 };
@@ -246,6 +249,7 @@ static void on_lost(void *context, int64_t vat, const struct warehouse_loss *los
 
     tell(hall, "lost", vat);
     hall->blame = loss->blame;
+    hall->used = loss->used != NULL ? (int)loss->used->compute : 0;
     snprintf(hall->reason, sizeof hall->reason, "%s", loss->reason);
 }
 
@@ -535,6 +539,8 @@ static void go_wrong(struct hall *hall, int64_t id, const struct place *place,
     if (loss != VAT_LOSS_HOPELESS && !is_harmless(fault, place->state)) {
         print_message("%s: %s\n", name, hall->reason);
         assert_int_equal(hall->blame, loss == VAT_LOSS_ENDS_VAT ? ERROR_DELIVERY : ERROR_SYSTEM);
+        assert_int_equal(hall->used,
+                         place->delivers && strcmp(fault->name, "stopped") == 0 ? 5 : 0);
     }
     assert_true(is_harmless(fault, place->state) || hall->reason[0] != '\0');
 }
