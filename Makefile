@@ -21,7 +21,7 @@ endif
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 OPTIMIZE ?= $(if $(SAN),-O1 -fno-omit-frame-pointer,-O2)
 CFLAGS ?= -g
-PACKAGES := libuv jansson sqlite3 libcrypto libzstd zlib libisal libseccomp libdw libelf
+PACKAGES := libuv jansson sqlite3 libcrypto libzstd libxxhash zlib libisal libseccomp libdw libelf
 
 # Expanded once, in the first recipe that needs it: before `setup` has run, there may be no
 # pkg-config.

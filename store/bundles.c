@@ -1,17 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store/statements.h"
+#include <string.h>
+
+#include "store/integrity/rows.h"
 #include "store/store.h"
+
+static struct row row_of(const char *id)
+{
+    return (struct row){.table = ROW_BUNDLE, .key = {(void *)(uintptr_t)id, strlen(id)}};
+}
+
+static int put(struct store *store, const struct row *row, struct error *error)
+{
+    struct row_change change;
+
+    if (rows_look(store, row, &change, error) != 0)
+        return -1;
+    return change.was ? 0 : rows_put(store, row, &change, error);
+}
 
 int store_bundle_put(struct store *store, const char *id, struct iovec json, struct error *error)
 {
-    statement_bind_text(store, STATEMENT_BUNDLE_PUT, 1, id);
-    statement_bind_blob(store, STATEMENT_BUNDLE_PUT, 2, json);
-    return statement_run(store, STATEMENT_BUNDLE_PUT, error);
+    struct row row = row_of(id);
+    bool own;
+
+    row.value = json;
+    if (rows_enter(store, &own, error) != 0)
+        return -1;
+    return rows_leave(store, own, put(store, &row, error), error);
 }
 
 int store_bundle_get(struct store *store, const char *id, struct buf *json, bool *found,
                      struct error *error)
 {
-    statement_bind_text(store, STATEMENT_BUNDLE_GET, 1, id);
-    return statement_take_blob(store, STATEMENT_BUNDLE_GET, json, found, error);
+    const struct row row = row_of(id);
+
+    return rows_get(store, &row, json, found, error);
 }

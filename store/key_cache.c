@@ -97,7 +97,8 @@ static struct key_cache_entry *provide(struct key_cache *cache, const char *key)
     return entry;
 }
 
-static int know(struct key_cache *cache, struct key_cache_entry *entry, const struct iovec *value)
+static int know(struct key_cache *cache, struct key_cache_entry *entry, const struct iovec *value,
+                uint64_t checksum)
 {
     size_t capacity = entry->value.capacity;
 
@@ -107,15 +108,17 @@ static int know(struct key_cache *cache, struct key_cache_entry *entry, const st
         return -1;
     cache->bytes += entry->value.capacity - capacity;
     entry->present = value != NULL;
+    entry->checksum = value != NULL ? checksum : 0;
     entry->known = true;
     return 0;
 }
 
-int key_cache_learn(struct key_cache *cache, const char *key, const struct iovec *value)
+int key_cache_learn(struct key_cache *cache, const char *key, const struct iovec *value,
+                    uint64_t checksum)
 {
     struct key_cache_entry *entry = provide(cache, key);
 
-    return entry == NULL ? -1 : know(cache, entry, value);
+    return entry == NULL ? -1 : know(cache, entry, value, checksum);
 }
 
 static int note_change(struct key_cache *cache, struct key_cache_entry *entry)
@@ -133,13 +136,14 @@ static int note_change(struct key_cache *cache, struct key_cache_entry *entry)
     return 0;
 }
 
-int key_cache_change(struct key_cache *cache, const char *key, const struct iovec *value)
+int key_cache_change(struct key_cache *cache, const char *key, const struct iovec *value,
+                     uint64_t checksum)
 {
     struct key_cache_entry *entry = provide(cache, key);
 
     if (entry == NULL || note_change(cache, entry) != 0)
         return -1;
-    return know(cache, entry, value);
+    return know(cache, entry, value, checksum);
 }
 
 int key_cache_savepoint(struct key_cache *cache)

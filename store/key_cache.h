@@ -34,8 +34,9 @@ struct key_cache {
 struct key_cache_entry {
     struct key_cache_entry *next;
     uint64_t hash;
-    bool known;   /* else ask the table */
-    bool present; /* there is a value */
+    bool known;        /* else ask the table */
+    bool present;      /* there is a value */
+    uint64_t checksum; /* of its row; 0: there is none */
     struct buf value;
     size_t key_length;
     char key[];
@@ -44,11 +45,13 @@ struct key_cache_entry {
 /* NULL when nothing is known of the key. Good until the cache changes. */
 const struct key_cache_entry *key_cache_find(const struct key_cache *cache, const char *key);
 
-/* The table has this value under the key; NULL: it has none. */
-int key_cache_learn(struct key_cache *cache, const char *key, const struct iovec *value);
+/* The table has this value under the key, in a row with this checksum; NULL: it has none. */
+int key_cache_learn(struct key_cache *cache, const char *key, const struct iovec *value,
+                    uint64_t checksum);
 
 /* The same for a change, which key_cache_undo() is to forget. */
-int key_cache_change(struct key_cache *cache, const char *key, const struct iovec *value);
+int key_cache_change(struct key_cache *cache, const char *key, const struct iovec *value,
+                     uint64_t checksum);
 
 int key_cache_savepoint(struct key_cache *cache);
 void key_cache_undo(struct key_cache *cache);

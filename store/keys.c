@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "store/integrity/rows.h"
 #include "store/store_internal.h"
 
-static void report_key_change(struct store *store, char what, const char *key, struct iovec value)
+static struct row row_of(const char *key, const struct iovec *value)
 {
+    return (struct row){.table = ROW_KEY,
+                        .key = {(void *)(uintptr_t)key, strlen(key)},
+                        .value = value != NULL ? *value : (struct iovec){0}};
+}
+
+static void report_key_change(struct store *store, char what, const struct row *row,
+                              const struct row_change *change)
+{
+    const struct store_changed told = {.what = what,
+                                       .key = row->key,
+                                       .value = row->value,
+                                       .before = change->before,
+                                       .after = change->after};
+
     if (store->changed != NULL)
-        store->changed(store->changed_context, what, (struct iovec){(char *)key, strlen(key)},
-                       value);
+        store->changed(store->changed_context, &told);
 }
 
 static int give(const struct key_cache_entry *entry, struct buf *value, bool *found,
@@ -24,28 +38,25 @@ int store_key_get(struct store *store, const char *key, struct buf *value, bool 
 {
     const struct key_cache_entry *entry = key_cache_find(&store->cache, key);
     size_t before = value->length;
-    struct iovec bytes;
+    struct row row = row_of(key, NULL);
 
     if (entry != NULL)
         return give(entry, value, found, error);
-    statement_bind_text(store, STATEMENT_KEY_GET, 1, key);
-    if (statement_take_blob(store, STATEMENT_KEY_GET, value, found, error) != 0)
+    if (rows_get(store, &row, value, found, error) != 0)
         return -1;
     /* What another process writes would make a reader's cache wrong. */
     if (store->reads_only)
         return 0;
-    bytes =
+    row.value =
         (struct iovec){value->data != NULL ? value->data + before : NULL, value->length - before};
-    if (key_cache_learn(&store->cache, key, *found ? &bytes : NULL) != 0)
+    if (key_cache_learn(&store->cache, key, *found ? &row.value : NULL, row_checksum(&row)) != 0)
         return error_memory(error, "the keys of the store");
     return 0;
 }
 
 /* Whether the table is known to hold just this value; NULL: none. */
-static bool is_so(struct store *store, const char *key, const struct iovec *value)
+static bool is_so(const struct key_cache_entry *entry, const struct iovec *value)
 {
-    const struct key_cache_entry *entry = key_cache_find(&store->cache, key);
-
     if (entry == NULL || entry->present != (value != NULL))
         return false;
     return value == NULL || (entry->value.length == value->iov_len &&
@@ -53,31 +64,53 @@ static bool is_so(struct store *store, const char *key, const struct iovec *valu
                               memcmp(entry->value.data, value->iov_base, value->iov_len) == 0));
 }
 
-int store_key_set(struct store *store, const char *key, struct iovec value, struct error *error)
+static int look(struct store *store, const struct key_cache_entry *entry, const struct row *row,
+                struct row_change *change, struct error *error)
 {
-    if (!is_so(store, key, &value)) {
-        statement_bind_text(store, STATEMENT_KEY_SET, 1, key);
-        statement_bind_blob(store, STATEMENT_KEY_SET, 2, value);
-        if (statement_run(store, STATEMENT_KEY_SET, error) != 0)
+    if (entry == NULL)
+        return rows_look(store, row, change, error);
+    *change = (struct row_change){.was = entry->present, .before = entry->checksum};
+    return 0;
+}
+
+/* NULL as value: the key is deleted. */
+static int change_row(struct store *store, const char *key, const struct iovec *value,
+                      struct error *error)
+{
+    const struct key_cache_entry *entry = key_cache_find(&store->cache, key);
+    const struct row row = row_of(key, value);
+    struct row_change change;
+
+    if (look(store, entry, &row, &change, error) != 0)
+        return -1;
+    change.after = change.before;
+    if (!is_so(entry, value)) {
+        if ((value != NULL ? rows_put(store, &row, &change, error)
+                           : rows_delete(store, &row, &change, error)) != 0)
             return -1;
-        if (key_cache_change(&store->cache, key, &value) != 0)
+        if (key_cache_change(&store->cache, key, value, change.after) != 0)
             return error_memory(error, "the keys of the store");
     }
-    report_key_change(store, STORE_SET, key, value);
+    report_key_change(store, value != NULL ? STORE_SET : STORE_DELETED, &row, &change);
     return 0;
+}
+
+int store_key_set(struct store *store, const char *key, struct iovec value, struct error *error)
+{
+    bool own;
+
+    if (rows_enter(store, &own, error) != 0)
+        return -1;
+    return rows_leave(store, own, change_row(store, key, &value, error), error);
 }
 
 int store_key_delete(struct store *store, const char *key, struct error *error)
 {
-    if (!is_so(store, key, NULL)) {
-        statement_bind_text(store, STATEMENT_KEY_DELETE, 1, key);
-        if (statement_run(store, STATEMENT_KEY_DELETE, error) != 0)
-            return -1;
-        if (key_cache_change(&store->cache, key, NULL) != 0)
-            return error_memory(error, "the keys of the store");
-    }
-    report_key_change(store, STORE_DELETED, key, (struct iovec){0});
-    return 0;
+    bool own;
+
+    if (rows_enter(store, &own, error) != 0)
+        return -1;
+    return rows_leave(store, own, change_row(store, key, NULL, error), error);
 }
 
 /* One range each: SQLite seeks by one lower bound and filters by another. */
@@ -86,7 +119,9 @@ static enum statement bind_range(struct store *store, const char *prefix, const 
     bool from = strcmp(after, prefix) < 0 || after[0] == '\0';
     enum statement which = from ? STATEMENT_KEY_FROM : STATEMENT_KEY_BEHIND;
 
-    statement_bind_text(store, which, 1, from ? prefix : after);
+    const char *bound = from ? prefix : after;
+
+    statement_bind_text(store, which, 1, (struct iovec){(void *)(uintptr_t)bound, strlen(bound)});
     return which;
 }
 
@@ -95,16 +130,16 @@ int store_key_next(struct store *store, const char *prefix, const char *after, s
 {
     enum statement which = bind_range(store, prefix, after);
     size_t prefix_length = strlen(prefix);
-    int result = statement_step(store, which, found, error);
+    struct row row = {.table = ROW_KEY};
+    struct buf name = {0};
+    int result = rows_take_key(store, which, &row, &name, found, error);
 
-    if (*found) {
-        struct iovec name = statement_bytes(store, which, 0);
-
-        *found = name.iov_len >= prefix_length && memcmp(name.iov_base, prefix, prefix_length) == 0;
+    if (result == 0 && *found) {
+        *found = name.length >= prefix_length && memcmp(name.data, prefix, prefix_length) == 0;
         buf_clear(key);
-        if (*found && buf_append(key, name.iov_base, name.iov_len) != 0)
+        if (*found && buf_append(key, name.data, name.length) != 0)
             result = error_memory(error, "a key of the store");
     }
-    statement_done(store, which);
+    buf_free(&name);
     return result;
 }

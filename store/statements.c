@@ -6,6 +6,9 @@
 #include "store/store_error.h"
 #include "store/store_internal.h"
 
+#define UNUSED_CONTENT                                                                             \
+    "hash NOT IN (SELECT hash FROM snapshot) AND hash NOT IN (SELECT hash FROM snapshot_name)"
+
 static const char *const statement_text[STATEMENTS] = {
     [STATEMENT_BEGIN] = "BEGIN IMMEDIATE",
     [STATEMENT_BEGIN_READER] = "BEGIN",
@@ -14,52 +17,71 @@ static const char *const statement_text[STATEMENTS] = {
     [STATEMENT_UNDO] = "ROLLBACK TO crank",
     [STATEMENT_RELEASE] = "RELEASE crank",
 
-    [STATEMENT_KEY_GET] = "SELECT value FROM key WHERE name = ?1",
-    [STATEMENT_KEY_SET] = "INSERT INTO key (name, value) VALUES (?1, ?2) "
-                          "ON CONFLICT (name) DO UPDATE SET value = ?2",
+    [STATEMENT_KEY_GET] = "SELECT value, checksum FROM key WHERE name = ?1",
+    [STATEMENT_KEY_LOOK] = "SELECT checksum FROM key WHERE name = ?1",
+    [STATEMENT_KEY_SET] = "INSERT INTO key (name, value, checksum) VALUES (?1, ?2, ?3) "
+                          "ON CONFLICT (name) DO UPDATE SET value = ?2, checksum = ?3",
     [STATEMENT_KEY_DELETE] = "DELETE FROM key WHERE name = ?1",
-    [STATEMENT_KEY_FROM] = "SELECT name FROM key WHERE name >= ?1 ORDER BY name LIMIT 1",
-    [STATEMENT_KEY_BEHIND] = "SELECT name FROM key WHERE name > ?1 ORDER BY name LIMIT 1",
+    [STATEMENT_KEY_FROM] = "SELECT name, value, checksum FROM key WHERE name >= ?1 "
+                           "ORDER BY name LIMIT 1",
+    [STATEMENT_KEY_BEHIND] = "SELECT name, value, checksum FROM key WHERE name > ?1 "
+                             "ORDER BY name LIMIT 1",
 
-    [STATEMENT_VAT_GET] = "SELECT value FROM vatstore WHERE vat = ?1 AND key = ?2",
-    [STATEMENT_VAT_SET] = "INSERT INTO vatstore (vat, key, value) VALUES (?1, ?2, ?3) "
-                          "ON CONFLICT (vat, key) DO UPDATE SET value = ?3",
+    [STATEMENT_VAT_GET] = "SELECT value, checksum FROM vatstore WHERE vat = ?1 AND key = ?2",
+    [STATEMENT_VAT_LOOK] = "SELECT checksum FROM vatstore WHERE vat = ?1 AND key = ?2",
+    [STATEMENT_VAT_SET] = "INSERT INTO vatstore (vat, key, value, checksum) "
+                          "VALUES (?1, ?2, ?3, ?4) "
+                          "ON CONFLICT (vat, key) DO UPDATE SET value = ?3, checksum = ?4",
     [STATEMENT_VAT_DELETE] = "DELETE FROM vatstore WHERE vat = ?1 AND key = ?2",
-    [STATEMENT_VAT_NEXT_KEY] = "SELECT key FROM vatstore WHERE vat = ?1 AND key > ?2 "
-                               "ORDER BY key LIMIT 1",
+    [STATEMENT_VAT_NEXT_KEY] = "SELECT key, value, checksum FROM vatstore "
+                               "WHERE vat = ?1 AND key > ?2 ORDER BY key LIMIT 1",
+    [STATEMENT_VAT_LOOK_ALL] = "SELECT checksum FROM vatstore WHERE vat = ?1",
     [STATEMENT_VAT_DELETE_ALL] = "DELETE FROM vatstore WHERE vat = ?1",
 
-    [STATEMENT_TRANSCRIPT_ADD] = "INSERT INTO transcript (vat, incarnation, position, item) "
-                                 "VALUES (?1, ?2, ?3, ?4)",
-    [STATEMENT_TRANSCRIPT_GET] = "SELECT item FROM transcript "
+    [STATEMENT_TRANSCRIPT_ADD] = "INSERT INTO transcript (vat, incarnation, position, item, "
+                                 "checksum) VALUES (?1, ?2, ?3, ?4, ?5)",
+    [STATEMENT_TRANSCRIPT_GET] = "SELECT item, checksum FROM transcript "
                                  "WHERE vat = ?1 AND incarnation = ?2 AND position = ?3",
+    [STATEMENT_TRANSCRIPT_LOOK] = "SELECT checksum FROM transcript "
+                                  "WHERE vat = ?1 AND incarnation = ?2 AND position = ?3",
     [STATEMENT_TRANSCRIPT_FIRST] = "SELECT position FROM transcript WHERE vat = ?1 AND "
                                    "incarnation = ?2 ORDER BY position LIMIT 1",
     [STATEMENT_TRANSCRIPT_LAST] = "SELECT position FROM transcript WHERE vat = ?1 AND "
                                   "incarnation = ?2 ORDER BY position DESC LIMIT 1",
+    [STATEMENT_TRANSCRIPT_LOOK_ALL] = "SELECT checksum FROM transcript WHERE vat = ?1",
     [STATEMENT_TRANSCRIPT_DELETE_ALL] = "DELETE FROM transcript WHERE vat = ?1",
 
-    [STATEMENT_CONTENT_PUT] = "INSERT INTO snapshot_content (hash, size, bytes) "
-                              "VALUES (?1, ?2, ?3) ON CONFLICT (hash) DO NOTHING",
+    [STATEMENT_CONTENT_PUT] = "INSERT INTO snapshot_content (hash, size, bytes, checksum) "
+                              "VALUES (?1, ?2, ?3, ?4)",
     [STATEMENT_CONTENT_GET] = "SELECT bytes FROM snapshot_content WHERE hash = ?1",
-    [STATEMENT_CONTENT_SIZES] = "SELECT size, length(bytes) FROM snapshot_content WHERE hash = ?1",
-    [STATEMENT_CONTENT_SWEEP] = "DELETE FROM snapshot_content WHERE "
-                                "hash NOT IN (SELECT hash FROM snapshot) AND "
-                                "hash NOT IN (SELECT hash FROM snapshot_name)",
-    [STATEMENT_SNAPSHOT_PUT] = "INSERT OR REPLACE INTO snapshot (vat, incarnation, position, hash) "
-                               "VALUES (?1, ?2, ?3, ?4)",
-    [STATEMENT_SNAPSHOT_GET] = "SELECT position, hash FROM snapshot "
+    [STATEMENT_CONTENT_LOOK] = "SELECT checksum FROM snapshot_content WHERE hash = ?1",
+    [STATEMENT_CONTENT_SIZES] = "SELECT size, length(bytes), checksum FROM snapshot_content "
+                                "WHERE hash = ?1",
+    [STATEMENT_CONTENT_UNUSED] = "SELECT checksum FROM snapshot_content WHERE " UNUSED_CONTENT,
+    [STATEMENT_CONTENT_SWEEP] = "DELETE FROM snapshot_content WHERE " UNUSED_CONTENT,
+    [STATEMENT_SNAPSHOT_PUT] = "INSERT OR REPLACE INTO snapshot (vat, incarnation, position, "
+                               "hash, checksum) VALUES (?1, ?2, ?3, ?4, ?5)",
+    [STATEMENT_SNAPSHOT_GET] = "SELECT position, hash, checksum FROM snapshot "
                                "WHERE vat = ?1 AND incarnation = ?2",
+    [STATEMENT_SNAPSHOT_LOOK] = "SELECT checksum FROM snapshot WHERE vat = ?1",
     [STATEMENT_SNAPSHOT_DELETE] = "DELETE FROM snapshot WHERE vat = ?1",
-    [STATEMENT_NAMED_PUT] = "INSERT OR REPLACE INTO snapshot_name (name, hash) VALUES (?1, ?2)",
-    [STATEMENT_NAMED_GET] = "SELECT hash FROM snapshot_name WHERE name = ?1",
+    [STATEMENT_NAMED_PUT] = "INSERT OR REPLACE INTO snapshot_name (name, hash, checksum) "
+                            "VALUES (?1, ?2, ?3)",
+    [STATEMENT_NAMED_GET] = "SELECT hash, checksum FROM snapshot_name WHERE name = ?1",
+    [STATEMENT_NAMED_LOOK] = "SELECT checksum FROM snapshot_name WHERE name = ?1",
 
-    [STATEMENT_BUNDLE_PUT] = "INSERT INTO bundle (id, json) VALUES (?1, ?2) "
-                             "ON CONFLICT (id) DO NOTHING",
-    [STATEMENT_BUNDLE_GET] = "SELECT json FROM bundle WHERE id = ?1",
+    [STATEMENT_BUNDLE_PUT] = "INSERT INTO bundle (id, json, checksum) VALUES (?1, ?2, ?3)",
+    [STATEMENT_BUNDLE_GET] = "SELECT json, checksum FROM bundle WHERE id = ?1",
+    [STATEMENT_BUNDLE_LOOK] = "SELECT checksum FROM bundle WHERE id = ?1",
 
     [STATEMENT_VAT_SUM] = "SELECT count(*), coalesce(sum(length(key) + length(value)), 0) "
                           "FROM vatstore WHERE vat = ?1",
+
+    [STATEMENT_SUM_GET] = "SELECT vat, items, sum, checksum FROM running_sum WHERE vat = ?1",
+    [STATEMENT_SUM_ALL] = "SELECT vat, items, sum, checksum FROM running_sum ORDER BY vat",
+    [STATEMENT_SUM_SET] = "INSERT OR REPLACE INTO running_sum (vat, items, sum, checksum) "
+                          "VALUES (?1, ?2, ?3, ?4)",
+    [STATEMENT_SUM_DELETE] = "DELETE FROM running_sum WHERE vat = ?1",
 };
 
 int statements_prepare(struct store *store, struct error *error)
@@ -74,8 +96,10 @@ int statements_prepare(struct store *store, struct error *error)
 
 void statements_finalize(struct store *store)
 {
-    for (int i = 0; i < STATEMENTS; i++)
+    for (int i = 0; i < STATEMENTS; i++) {
         sqlite3_finalize(store->statements[i]);
+        store->statements[i] = NULL;
+    }
 }
 
 int statements_execute(struct store *store, const char *text, struct error *error)
@@ -120,9 +144,11 @@ void statement_bind_blob(struct store *store, enum statement which, int index, s
                                           SQLITE_STATIC));
 }
 
-void statement_bind_text(struct store *store, enum statement which, int index, const char *text)
+void statement_bind_text(struct store *store, enum statement which, int index, struct iovec text)
 {
-    note_bound(store, sqlite3_bind_text(store->statements[which], index, text, -1, SQLITE_STATIC));
+    note_bound(store, sqlite3_bind_text64(store->statements[which], index,
+                                          text.iov_len > 0 ? text.iov_base : "", text.iov_len,
+                                          SQLITE_STATIC, SQLITE_UTF8));
 }
 
 int statement_step(struct store *store, enum statement which, bool *row, struct error *error)
@@ -166,21 +192,6 @@ int statement_run(struct store *store, enum statement which, struct error *error
     bool row;
     int result = statement_step(store, which, &row, error);
 
-    statement_done(store, which);
-    return result;
-}
-
-int statement_take_blob(struct store *store, enum statement which, struct buf *bytes, bool *found,
-                        struct error *error)
-{
-    int result = statement_step(store, which, found, error);
-
-    if (*found) {
-        struct iovec blob = statement_bytes(store, which, 0);
-
-        if (buf_append(bytes, blob.iov_base, blob.iov_len) != 0)
-            result = error_memory(error, "a value of the store");
-    }
     statement_done(store, which);
     return result;
 }

@@ -34,32 +34,46 @@ enum statement {
     STATEMENT_UNDO,
     STATEMENT_RELEASE,
     STATEMENT_KEY_GET,
+    STATEMENT_KEY_LOOK,
     STATEMENT_KEY_SET,
     STATEMENT_KEY_DELETE,
     STATEMENT_KEY_FROM,
     STATEMENT_KEY_BEHIND,
     STATEMENT_VAT_GET,
+    STATEMENT_VAT_LOOK,
     STATEMENT_VAT_SET,
     STATEMENT_VAT_DELETE,
     STATEMENT_VAT_NEXT_KEY,
+    STATEMENT_VAT_LOOK_ALL,
     STATEMENT_VAT_DELETE_ALL,
     STATEMENT_TRANSCRIPT_ADD,
     STATEMENT_TRANSCRIPT_GET,
+    STATEMENT_TRANSCRIPT_LOOK,
     STATEMENT_TRANSCRIPT_FIRST,
     STATEMENT_TRANSCRIPT_LAST,
+    STATEMENT_TRANSCRIPT_LOOK_ALL,
     STATEMENT_TRANSCRIPT_DELETE_ALL,
     STATEMENT_CONTENT_PUT,
     STATEMENT_CONTENT_GET,
+    STATEMENT_CONTENT_LOOK,
     STATEMENT_CONTENT_SIZES,
+    STATEMENT_CONTENT_UNUSED,
     STATEMENT_CONTENT_SWEEP,
     STATEMENT_SNAPSHOT_PUT,
     STATEMENT_SNAPSHOT_GET,
+    STATEMENT_SNAPSHOT_LOOK,
     STATEMENT_SNAPSHOT_DELETE,
     STATEMENT_NAMED_PUT,
     STATEMENT_NAMED_GET,
+    STATEMENT_NAMED_LOOK,
     STATEMENT_BUNDLE_PUT,
     STATEMENT_BUNDLE_GET,
+    STATEMENT_BUNDLE_LOOK,
     STATEMENT_VAT_SUM,
+    STATEMENT_SUM_GET,
+    STATEMENT_SUM_ALL,
+    STATEMENT_SUM_SET,
+    STATEMENT_SUM_DELETE,
     STATEMENTS,
 };
 
@@ -76,7 +90,7 @@ int statements_query(struct store *store, const char *text, int64_t *numbers, in
 /* Parameters count from 1. */
 void statement_bind_integer(struct store *store, enum statement which, int index, int64_t number);
 void statement_bind_blob(struct store *store, enum statement which, int index, struct iovec bytes);
-void statement_bind_text(struct store *store, enum statement which, int index, const char *text);
+void statement_bind_text(struct store *store, enum statement which, int index, struct iovec text);
 
 /* Runs it up to its next row; *row: there is one. */
 int statement_step(struct store *store, enum statement which, bool *row, struct error *error);
@@ -89,9 +103,5 @@ void statement_done(struct store *store, enum statement which);
 
 /* Step and done, for a statement that gives no row. */
 int statement_run(struct store *store, enum statement which, struct error *error);
-
-/* Step and done, for one that gives a row of one blob, which is appended, or none. */
-int statement_take_blob(struct store *store, enum statement which, struct buf *bytes, bool *found,
-                        struct error *error);
 
 #endif

@@ -14,7 +14,8 @@
  * What outlives a run: the kernel's keys, each vat's own store, transcripts,
  * snapshots of workers, bundles. SQLite, in the file gaspipe.sqlite of a folder,
  * in WAL mode with synchronous=FULL: what was committed is there after a power
- * cut.
+ * cut. Rows and pages have checksums, and each vat a hash of all its rows
+ * (store/integrity/): what was changed by a disk or another program is damage, not data.
  *
  * Changes are made within a transaction, which is committed as a whole or not at
  * all. A change outside of a transaction is a transaction of its own. Within one,
@@ -33,7 +34,8 @@ struct store;
 /*
  * Makes folder and file when they are missing; NULL as folder: in memory, gone
  * at the end. A second store_open() of the folder is refused while the store is
- * open. NULL with ERROR_SYSTEM, or ERROR_INPUT for a file that is not ours or of
+ * open. A store of the format before is converted first, also by a reader if nobody
+ * has it open. NULL with ERROR_SYSTEM, or ERROR_INPUT for a file that is not ours or of
  * another format.
  */
 struct store *store_open(const char *folder, struct error *error);
@@ -76,14 +78,20 @@ enum store_change {
     STORE_EMPTIED = 'e', /* a vat's store, by store_vat_delete_all(); no value */
 };
 
+struct store_changed {
+    char what;          /* an enum store_change */
+    struct iovec key;   /* the kernel's key itself, or "vN.vs.KEY" of a vat's */
+    struct iovec value; /* the new one; empty when there is none */
+    uint64_t before;    /* the row's checksum until now; 0: there was none. Emptied: their sum */
+    uint64_t after;     /* ... from now on; 0: there is none */
+};
+
 /*
- * Calls changed() at each change of the kernel's keys and the vats' stores that
- * is made from now on, in order: the key itself, or "vN.vs.KEY" of a vat's, and
- * the new value, empty when there is none. Undoing is not told. NULL: no more.
+ * Calls changed() at each change of the kernel's keys and the vats' stores that is made from
+ * now on, in order. Undoing is not told. NULL: no more.
  */
 void store_watch(struct store *store,
-                 void (*changed)(void *context, char what, struct iovec key, struct iovec value),
-                 void *context);
+                 void (*changed)(void *context, const struct store_changed *change), void *context);
 
 /* ---- the kernel's keys: text to bytes ---- */
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "store/integrity/page_vfs.h"
 #include "store/store_internal.h"
 
 int(store_error_set)(const struct store *store, struct error *error, enum error_kind kind,
@@ -22,6 +23,11 @@ int(store_error)(struct store *store, struct error *error)
 {
     const char *words = sqlite3_errmsg(store->database);
 
+    if (sqlite3_extended_errcode(store->database) == SQLITE_IOERR_DATA)
+        return store_error_set(store, error, ERROR_SYSTEM,
+                               "the store is damaged: page %lld does not match its checksum: the "
+                               "disk or another program changed it",
+                               (long long)page_vfs_damaged());
     switch (sqlite3_errcode(store->database)) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include "base/buf.h"
+#include "store/integrity/running_sums.h"
 #include "store/key_cache.h"
 #include "store/statements.h"
 #include "store/store.h"
@@ -22,8 +23,9 @@ struct store {
     int folder_fd;   /* holds the lock; -1: none */
     bool reads_only;
     struct key_cache cache;
+    struct running_sums sums;
 
-    void (*changed)(void *context, char what, struct iovec key, struct iovec value);
+    void (*changed)(void *context, const struct store_changed *change);
     void *changed_context;
     struct buf scope; /* of the change that is told */
 };

@@ -1,24 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "store/integrity/rows.h"
 #include "store/statements.h"
 #include "store/store.h"
+
+static struct row row_of(int64_t vat, int64_t incarnation, int64_t position)
+{
+    return (struct row){.table = ROW_TRANSCRIPT, .numbers = {vat, incarnation, position}};
+}
 
 int store_transcript_add(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
                          struct iovec item, struct error *error)
 {
-    statement_bind_integer(store, STATEMENT_TRANSCRIPT_ADD, 1, vat);
-    statement_bind_integer(store, STATEMENT_TRANSCRIPT_ADD, 2, incarnation);
-    statement_bind_integer(store, STATEMENT_TRANSCRIPT_ADD, 3, position);
-    statement_bind_blob(store, STATEMENT_TRANSCRIPT_ADD, 4, item);
-    return statement_run(store, STATEMENT_TRANSCRIPT_ADD, error);
+    struct row row = row_of(vat, incarnation, position);
+    struct row_change change = {0}; /* a second item in its place is refused by the table */
+    bool own;
+
+    row.value = item;
+    if (rows_enter(store, &own, error) != 0)
+        return -1;
+    return rows_leave(store, own, rows_put(store, &row, &change, error), error);
 }
 
 int store_transcript_get(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
                          struct buf *item, bool *found, struct error *error)
 {
-    statement_bind_integer(store, STATEMENT_TRANSCRIPT_GET, 1, vat);
-    statement_bind_integer(store, STATEMENT_TRANSCRIPT_GET, 2, incarnation);
-    statement_bind_integer(store, STATEMENT_TRANSCRIPT_GET, 3, position);
-    return statement_take_blob(store, STATEMENT_TRANSCRIPT_GET, item, found, error);
+    const struct row row = row_of(vat, incarnation, position);
+
+    return rows_get(store, &row, item, found, error);
 }
 
 /* The number that a statement bound with a vat and an incarnation gives. */
@@ -54,6 +62,15 @@ int store_transcript_bounds(struct store *store, int64_t vat, int64_t incarnatio
 
 int store_transcript_delete_all(struct store *store, int64_t vat, struct error *error)
 {
+    uint64_t sum;
+    bool own;
+    int result;
+
+    if (rows_enter(store, &own, error) != 0)
+        return -1;
+    statement_bind_integer(store, STATEMENT_TRANSCRIPT_LOOK_ALL, 1, vat);
     statement_bind_integer(store, STATEMENT_TRANSCRIPT_DELETE_ALL, 1, vat);
-    return statement_run(store, STATEMENT_TRANSCRIPT_DELETE_ALL, error);
+    result = rows_delete_all(store, STATEMENT_TRANSCRIPT_LOOK_ALL, STATEMENT_TRANSCRIPT_DELETE_ALL,
+                             vat, &sum, error);
+    return rows_leave(store, own, result, error);
 }

@@ -1,66 +1,101 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 
+#include "store/integrity/rows.h"
 #include "store/store_internal.h"
 
-static int report_vat_change(struct store *store, char what, int64_t vat, struct iovec key,
-                             struct iovec value, struct error *error)
+static struct row row_of(int64_t vat, struct iovec key, struct iovec value)
 {
+    return (struct row){.table = ROW_VATSTORE, .numbers = {vat}, .key = key, .value = value};
+}
+
+static int report_vat_change(struct store *store, char what, const struct row *row,
+                             const struct row_change *change, struct error *error)
+{
+    struct store_changed told = {
+        .what = what, .value = row->value, .before = change->before, .after = change->after};
+
     if (store->changed == NULL)
         return 0;
     buf_clear(&store->scope);
-    buf_printf(&store->scope, "v%" PRId64 ".vs.", vat);
-    buf_append(&store->scope, key.iov_base, key.iov_len);
+    buf_printf(&store->scope, "v%" PRId64 ".vs.", row->numbers[0]);
+    buf_append(&store->scope, row->key.iov_base, row->key.iov_len);
     if (buf_failed(&store->scope))
         return error_memory(error, "a change of the store");
-    store->changed(store->changed_context, what,
-                   (struct iovec){store->scope.data, store->scope.length}, value);
+    told.key = (struct iovec){store->scope.data, store->scope.length};
+    store->changed(store->changed_context, &told);
     return 0;
-}
-
-static void bind_key(struct store *store, enum statement which, int64_t vat, struct iovec key)
-{
-    statement_bind_integer(store, which, 1, vat);
-    statement_bind_blob(store, which, 2, key);
 }
 
 int store_vat_get(struct store *store, int64_t vat, struct iovec key, struct buf *value,
                   bool *found, struct error *error)
 {
-    bind_key(store, STATEMENT_VAT_GET, vat, key);
-    return statement_take_blob(store, STATEMENT_VAT_GET, value, found, error);
+    const struct row row = row_of(vat, key, (struct iovec){0});
+
+    return rows_get(store, &row, value, found, error);
+}
+
+static int change_row(struct store *store, const struct row *row, char what, struct error *error)
+{
+    struct row_change change;
+
+    if (rows_look(store, row, &change, error) != 0)
+        return -1;
+    if ((what == STORE_SET ? rows_put(store, row, &change, error)
+                           : rows_delete(store, row, &change, error)) != 0)
+        return -1;
+    return report_vat_change(store, what, row, &change, error);
 }
 
 int store_vat_set(struct store *store, int64_t vat, struct iovec key, struct iovec value,
                   struct error *error)
 {
-    bind_key(store, STATEMENT_VAT_SET, vat, key);
-    statement_bind_blob(store, STATEMENT_VAT_SET, 3, value);
-    if (statement_run(store, STATEMENT_VAT_SET, error) != 0)
+    const struct row row = row_of(vat, key, value);
+    bool own;
+
+    if (rows_enter(store, &own, error) != 0)
         return -1;
-    return report_vat_change(store, STORE_SET, vat, key, value, error);
+    return rows_leave(store, own, change_row(store, &row, STORE_SET, error), error);
 }
 
 int store_vat_delete(struct store *store, int64_t vat, struct iovec key, struct error *error)
 {
-    bind_key(store, STATEMENT_VAT_DELETE, vat, key);
-    if (statement_run(store, STATEMENT_VAT_DELETE, error) != 0)
+    const struct row row = row_of(vat, key, (struct iovec){0});
+    bool own;
+
+    if (rows_enter(store, &own, error) != 0)
         return -1;
-    return report_vat_change(store, STORE_DELETED, vat, key, (struct iovec){0}, error);
+    return rows_leave(store, own, change_row(store, &row, STORE_DELETED, error), error);
 }
 
 int store_vat_next_key(struct store *store, int64_t vat, struct iovec key, struct buf *next,
                        bool *found, struct error *error)
 {
-    bind_key(store, STATEMENT_VAT_NEXT_KEY, vat, key);
-    return statement_take_blob(store, STATEMENT_VAT_NEXT_KEY, next, found, error);
+    struct row row = row_of(vat, (struct iovec){0}, (struct iovec){0});
+
+    statement_bind_integer(store, STATEMENT_VAT_NEXT_KEY, 1, vat);
+    statement_bind_blob(store, STATEMENT_VAT_NEXT_KEY, 2, key);
+    return rows_take_key(store, STATEMENT_VAT_NEXT_KEY, &row, next, found, error);
+}
+
+static int empty(struct store *store, int64_t vat, struct error *error)
+{
+    const struct row row = row_of(vat, (struct iovec){0}, (struct iovec){0});
+    struct row_change change = {0};
+
+    statement_bind_integer(store, STATEMENT_VAT_LOOK_ALL, 1, vat);
+    statement_bind_integer(store, STATEMENT_VAT_DELETE_ALL, 1, vat);
+    if (rows_delete_all(store, STATEMENT_VAT_LOOK_ALL, STATEMENT_VAT_DELETE_ALL, vat,
+                        &change.before, error) != 0)
+        return -1;
+    return report_vat_change(store, STORE_EMPTIED, &row, &change, error);
 }
 
 int store_vat_delete_all(struct store *store, int64_t vat, struct error *error)
 {
-    statement_bind_integer(store, STATEMENT_VAT_DELETE_ALL, 1, vat);
-    if (statement_run(store, STATEMENT_VAT_DELETE_ALL, error) != 0)
+    bool own;
+
+    if (rows_enter(store, &own, error) != 0)
         return -1;
-    return report_vat_change(store, STORE_EMPTIED, vat, (struct iovec){0}, (struct iovec){0},
-                             error);
+    return rows_leave(store, own, empty(store, vat, error), error);
 }

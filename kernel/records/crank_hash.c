@@ -30,15 +30,15 @@ static bool is_callers(struct iovec key)
            memcmp(key.iov_base, callers, sizeof callers - 1) == 0;
 }
 
-static void changed(void *context, char what, struct iovec key, struct iovec value)
+static void changed(void *context, const struct store_changed *change)
 {
     struct kernel *kernel = context;
 
-    if (is_callers(key) || limits_is_record(key))
+    if (is_callers(change->key) || limits_is_record(change->key))
         return;
-    buf_append_byte(&kernel->changes, what);
-    append_piece(&kernel->changes, key.iov_base, key.iov_len);
-    append_piece(&kernel->changes, value.iov_base, value.iov_len);
+    buf_append_byte(&kernel->changes, change->what);
+    append_piece(&kernel->changes, change->key.iov_base, change->key.iov_len);
+    append_piece(&kernel->changes, change->value.iov_base, change->value.iov_len);
 }
 
 void crank_hash_watch(struct kernel *kernel)

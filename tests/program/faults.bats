@@ -305,7 +305,7 @@ plain() {
     for key in input.lines input.hash input.done; do
         rm -rf bad
         cp -r good bad
-        sqlite3 bad/gaspipe.sqlite "UPDATE key SET name = '${key%?}~' WHERE name = '$key'"
+        store_edit bad "UPDATE key SET name = '${key%?}~' WHERE name = '$key'"
         plain bad
         assert_status 4
         grep -q "the store is damaged: $key is missing" err || fail "$(cat err)"

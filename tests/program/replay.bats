@@ -3,6 +3,7 @@
 # gaspipe replay: a recording is reproduced, and changes to it are found.
 
 load common
+load store_contents
 
 DATA=$ROOT/tests/data
 
@@ -311,10 +312,10 @@ damage() {
     "$BUILD/gaspipe" run --counter none --store store --vat "token=$ROOT/examples/token/contract.js" \
         "$ROOT/examples/token/deliveries.jsonl" > /dev/null || [ $? -eq 1 ]
     cp -r store without
-    sqlite3 without/gaspipe.sqlite 'DELETE FROM bundle'
+    store_edit without 'DELETE FROM bundle'
     run --separate-stderr "$BUILD/gaspipe" replay --store without token
     assert_bad_input 4 'without: vat token: the store is damaged: no bundle'
-    sqlite3 store/gaspipe.sqlite 'DELETE FROM transcript WHERE position = 3'
+    store_edit store 'DELETE FROM transcript WHERE position = 3'
     run --separate-stderr "$BUILD/gaspipe" replay --store store token
     assert_bad_input 4 'the store is damaged: the transcript of v1 at position 3 is missing'
 }

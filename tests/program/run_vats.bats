@@ -6,6 +6,7 @@
 load common
 load vats
 load small_vats
+load store_contents
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
@@ -182,9 +183,14 @@ EOF
 @test "a changed transcript is found when its vat is restored" {
     vats_run --counter none --snapshot-interval 0 --store store - < <(lines 2)
     assert_status 0
-    sqlite3 store/gaspipe.sqlite "UPDATE transcript SET item = CAST(
+    store_edit store "UPDATE transcript SET item = CAST(
         replace(CAST(item AS TEXT), 'balance.a\"', 'balance.z\"') AS BLOB)
         WHERE vat = 3 AND position = 2"
+    cp -r store unhidden
+    vats_run --counter none --store unhidden - < <(lines 1)
+    assert_bad_input 4 'unhidden/gaspipe.sqlite: the store is damaged: vat v3, item 2 of the transcript' \
+        'does not match its checksum'
+    store_edit store "UPDATE transcript SET checksum = checksum(3, vat, incarnation, position, '', item)"
     vats_run --counter none --store store - < <(lines 1)
     assert_bad_input 4 'vat token cannot be brought back: delivery 3, syscall 0 differs' \
         'recorded ["vatstoreGet","balance.z"]' 'now ["vatstoreGet","balance.a"]'

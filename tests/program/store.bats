@@ -3,6 +3,7 @@
 # What a store keeps of a run: gaspipe status, and replaying a vat from its store.
 
 load common
+load store_contents
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
@@ -23,14 +24,6 @@ replays() {
     run --separate-stderr "$NATIVE/gaspipe" replay --json "$@"
     assert_status 0
     jq -r 'select(.kind == "vat") | "\(.status) \(.deliveries) \(.syscalls) \(.computed)"' <<< "$output"
-}
-
-sql() {
-    python3 -c 'import sqlite3, sys
-base = sqlite3.connect("st/gaspipe.sqlite")
-for row in base.execute(sys.argv[1]):
-    print(*row)
-base.commit()' "$1"
 }
 
 # ---- status ----
@@ -128,7 +121,9 @@ taken_in() {
 
 @test "one changed byte in a stored transcript is reported with delivery and syscall" {
     token_run 0
-    sql "UPDATE transcript SET item = CAST(replace(item, '\"balance.a\",\"6\"', '\"balance.a\",\"7\"') AS BLOB)"
+    store_edit st "UPDATE transcript SET
+        item = CAST(replace(item, '\"balance.a\",\"6\"', '\"balance.a\",\"7\"') AS BLOB);
+        UPDATE transcript SET checksum = checksum(3, vat, incarnation, position, '', item)"
     run --separate-stderr "$NATIVE/gaspipe" replay --store st token
     assert_status 1
     assert_output_has 'v1 token: delivery 4, (o+0).mint'
@@ -138,7 +133,7 @@ taken_in() {
 
 @test "a damaged snapshot is reported" {
     token_run 3
-    sql "UPDATE snapshot_content SET bytes = CAST(substr(bytes, 1, length(bytes) - 9) AS BLOB)"
+    store_edit st "UPDATE snapshot_content SET bytes = zeroblob(length(bytes))"
     run --separate-stderr "$NATIVE/gaspipe" replay --store st token
     assert_bad_input 4 'st/gaspipe.sqlite: snapshot' 'it is damaged'
     "$NATIVE/gaspipe" replay --store st token --from-start

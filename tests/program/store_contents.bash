@@ -14,3 +14,14 @@ store_contents() {
         sqlite3 -cmd '.mode quote' "$1/gaspipe.sqlite" "SELECT * FROM $table ORDER BY $columns"
     done
 }
+
+# store_edit FOLDER SQL: changes a store behind its back; see store_edit.c.
+store_edit() {
+    local program="$BATS_FILE_TMPDIR/store_edit"
+
+    # shellcheck disable=SC2046 # the flags are several words
+    [ -x "$program" ] || cc -std=gnu17 -D_GNU_SOURCE -I "$ROOT" \
+        "$ROOT/tests/program/store_edit.c" "$ROOT/store/integrity/page_vfs.c" "$ROOT/base/error.c" \
+        $(pkg-config --cflags --libs sqlite3 libxxhash) -o "$program"
+    "$program" "$1/gaspipe.sqlite" "$2"
+}

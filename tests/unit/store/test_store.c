@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "store/integrity/page_vfs.h"
 #include "store/store.h"
 #include "tests/unit/store/store_check.h"
 
@@ -441,7 +442,9 @@ static void change_database(const char *statements)
 {
     sqlite3 *database;
 
-    assert_int_equal(sqlite3_open("s/gaspipe.sqlite", &database), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_open_v2("s/gaspipe.sqlite", &database, SQLITE_OPEN_READWRITE, PAGE_VFS_NAME),
+        SQLITE_OK);
     assert_int_equal(sqlite3_exec(database, statements, NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_close(database), SQLITE_OK);
 }

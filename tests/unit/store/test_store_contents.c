@@ -207,10 +207,11 @@ static void keys_of_vats_follow_in_the_order_of_their_bytes(void **state)
 
 /* ---- watching ---- */
 
-static void note_change(void *context, char what, struct iovec key, struct iovec value)
+static void note_change(void *context, const struct store_changed *change)
 {
-    buf_printf(context, "%c %.*s=%.*s\n", what, (int)key.iov_len, (char *)key.iov_base,
-               (int)value.iov_len, (char *)value.iov_base);
+    buf_printf(context, "%c %.*s=%.*s\n", change->what, (int)change->key.iov_len,
+               (char *)change->key.iov_base, (int)change->value.iov_len,
+               (char *)change->value.iov_base);
 }
 
 static void changes_are_told_in_order_also_those_that_change_nothing(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store/snapshot_bytes.h"
+#include "store/snapshot/snapshot_bytes.h"
 
 #include <errno.h>
 #include <openssl/evp.h>

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/format/database.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/integrity/page_vfs.h"
+#include "store/store_error.h"
+#include "store/store_internal.h"
+
+/* A reader and a writer lock each other out for moments only. */
+enum { BUSY_MS = 5000 };
+
+struct store *database_new(const char *path, struct error *error)
+{
+    struct store *store = calloc(1, sizeof *store);
+
+    if (store != NULL)
+        store->path = strdup(path);
+    if (store == NULL || store->path == NULL) {
+        free(store);
+        error_memory(error, "the store");
+        return NULL;
+    }
+    store->folder_fd = -1;
+    return store;
+}
+
+static int open_file(struct store *store, int flags, struct error *error)
+{
+    int code;
+
+    if (page_vfs_register(error) != 0)
+        return -1;
+    code = sqlite3_open_v2(store->path, &store->database, flags, PAGE_VFS_NAME);
+    if (code != SQLITE_OK)
+        return store_error_set(store, error, ERROR_SYSTEM, "cannot open the store: %s",
+                               store->database == NULL ? sqlite3_errstr(code)
+                                                       : sqlite3_errmsg(store->database));
+    (void)sqlite3_busy_timeout(store->database, BUSY_MS); /* cannot fail on an open database */
+    return 0;
+}
+
+int database_open(struct store *store, int flags, enum schema_state *state, struct error *error)
+{
+    return open_file(store, flags, error) == 0 ? schema_check(store, state, error) : -1;
+}
+
+static int create_tables(struct store *store, struct error *error)
+{
+    if (statements_execute(store, "BEGIN IMMEDIATE", error) != 0 ||
+        schema_create(store, error) != 0)
+        return -1;
+    return statements_execute(store, "COMMIT", error);
+}
+
+int database_set_up(struct store *store, enum schema_state state, struct error *error)
+{
+    if (state == SCHEMA_EMPTY && page_vfs_reserve(store->database, error) != 0)
+        return -1;
+    if (statements_execute(
+            store,
+            "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY;"
+            "PRAGMA secure_delete=OFF; PRAGMA cache_size=-16384;",
+            error) != 0)
+        return -1;
+    if (state == SCHEMA_EMPTY && create_tables(store, error) != 0)
+        return -1;
+    return statements_prepare(store, error);
+}
+
+void database_close(struct store *store)
+{
+    statements_finalize(store);
+    (void)sqlite3_close(store->database); /* fails only while statements are left */
+    store->database = NULL;
+}
+
+void database_free(struct store *store)
+{
+    if (store == NULL)
+        return;
+    database_close(store);
+    if (store->folder_fd >= 0)
+        (void)close(store->folder_fd);
+    key_cache_clear(&store->cache);
+    running_sums_clear(&store->sums);
+    buf_free(&store->scope);
+    free(store->path);
+    free(store);
+}

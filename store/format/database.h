@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_STORE_DATABASE_H
+#define GASPIPE_STORE_DATABASE_H
+
+#include "base/error.h"
+#include "store/format/schema.h"
+
+struct store;
+
+/*
+ * The store's file, opened and closed; for store.c, and for convert.c, which makes a second one.
+ * Functions return 0 or a store, or -1 or NULL with the error filled.
+ */
+
+/* A store without a database, for the file `path`, which is copied. */
+struct store *database_new(const char *path, struct error *error);
+
+/* The flags are those of sqlite3_open_v2(). Nothing is changed in the file yet. */
+int database_open(struct store *store, int flags, enum schema_state *state, struct error *error);
+
+/* For writing: creates the tables in an empty one, and prepares the statements. */
+int database_set_up(struct store *store, enum schema_state state, struct error *error);
+
+/* Closes the database; the store can be opened again. */
+void database_close(struct store *store);
+
+/* Closes and frees all; NULL is allowed. */
+void database_free(struct store *store);
+
+#endif

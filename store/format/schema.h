@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_STORE_SCHEMA_H
+#define GASPIPE_STORE_SCHEMA_H
+
+#include "base/error.h"
+
+struct store;
+
+/* The tables of the store's file, and its format's version. */
+
+enum {
+    /* No version is made of another by flipping one bit. */
+    SCHEMA_VERSION = 5,
+    SCHEMA_VERSION_OLD = 2, /* without checksums; see convert.h */
+};
+
+enum schema_state {
+    SCHEMA_EMPTY, /* the file holds nothing yet */
+    SCHEMA_OLD,
+    SCHEMA_CURRENT,
+};
+
+/* ERROR_INPUT for a file of another program or format. */
+int schema_check(struct store *store, enum schema_state *state, struct error *error);
+
+/* Creates the tables. */
+int schema_create(struct store *store, struct error *error);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/integrity/page_vfs.h"
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* https://www.sqlite.org/fileformat2.html#the_database_header */
+enum {
+    HEADER_SIZE = 100,
+    HEADER_RESERVED = 20,
+    PAGE_SIZE_MIN = 512,
+    PAGE_SIZE_MAX = 65536,
+};
+
+/* An operation of ours for sqlite3_file_control(); SQLite's own end below 100. */
+enum { CONTROL_CHECK = 0x67617370 };
+
+/* The database; other files go to the system's layer directly. */
+struct page_file {
+    sqlite3_file base;
+    bool stamps;         /* the file has room for checksums */
+    bool checks;         /* all its pages have them, */
+    bool surely;         /* ... as is known from elsewhere than its first page */
+    char *page;          /* the page that is being written, with its checksum */
+    sqlite3_file *inner; /* behind this struct */
+};
+
+static sqlite3_vfs *system_vfs;
+static int64_t damaged_page;
+
+static sqlite3_file *inner_of(sqlite3_file *file)
+{
+    return ((struct page_file *)file)->inner;
+}
+
+static uint64_t checksum_of(const unsigned char *page, int length, int64_t offset)
+{
+    return htole64(XXH3_64bits_withSeed(page, (size_t)length - PAGE_VFS_RESERVED,
+                                        (uint64_t)(offset / length + 1)));
+}
+
+/* SQLite reads and writes pages whole, and nothing else of such a size. */
+static bool is_page(int length, int64_t offset)
+{
+    return length >= PAGE_SIZE_MIN && length <= PAGE_SIZE_MAX && (length & (length - 1)) == 0 &&
+           offset % length == 0;
+}
+
+/* Whether there is room in the pages stands in the first. */
+static void look_at_header(struct page_file *file, const unsigned char *bytes, int length,
+                           int64_t offset)
+{
+    if (offset == 0 && length >= HEADER_SIZE)
+        file->stamps = bytes[HEADER_RESERVED] == PAGE_VFS_RESERVED;
+}
+
+static bool is_sound(const unsigned char *page, int length, int64_t offset)
+{
+    const uint64_t found = checksum_of(page, length, offset);
+
+    if (memcmp(page + length - PAGE_VFS_RESERVED, &found, sizeof found) == 0)
+        return true;
+    return page[0] == 0 && memcmp(page, page + 1, (size_t)length - 1) == 0;
+}
+
+static int read_checked(sqlite3_file *file, void *bytes, int length, sqlite3_int64 offset)
+{
+    struct page_file *own = (struct page_file *)file;
+    const int code = own->inner->pMethods->xRead(own->inner, bytes, length, offset);
+
+    if (code != SQLITE_OK)
+        return code;
+    look_at_header(own, bytes, length, offset);
+    if (!own->checks || !is_page(length, offset) || is_sound(bytes, length, offset))
+        return SQLITE_OK;
+    damaged_page = offset / length + 1;
+    return SQLITE_IOERR_DATA;
+}
+
+static int write_stamped(sqlite3_file *file, const void *bytes, int length, sqlite3_int64 offset)
+{
+    struct page_file *own = (struct page_file *)file;
+    uint64_t checksum;
+
+    look_at_header(own, bytes, length, offset);
+    if (!own->stamps || !is_page(length, offset))
+        return own->inner->pMethods->xWrite(own->inner, bytes, length, offset);
+    if (own->page == NULL)
+        own->page = malloc(PAGE_SIZE_MAX);
+    if (own->page == NULL)
+        return SQLITE_IOERR_NOMEM;
+    checksum = checksum_of(bytes, length, offset);
+    memcpy(own->page, bytes, (size_t)length - PAGE_VFS_RESERVED);
+    memcpy(own->page + length - PAGE_VFS_RESERVED, &checksum, sizeof checksum);
+    return own->inner->pMethods->xWrite(own->inner, own->page, length, offset);
+}
+
+/* ---- what is only passed on ---- */
+
+static int close_file(sqlite3_file *file)
+{
+    free(((struct page_file *)file)->page);
+    return inner_of(file)->pMethods->xClose(inner_of(file));
+}
+
+static int truncate_file(sqlite3_file *file, sqlite3_int64 size)
+{
+    return inner_of(file)->pMethods->xTruncate(inner_of(file), size);
+}
+
+static int sync_file(sqlite3_file *file, int flags)
+{
+    return inner_of(file)->pMethods->xSync(inner_of(file), flags);
+}
+
+static int size_of_file(sqlite3_file *file, sqlite3_int64 *size)
+{
+    return inner_of(file)->pMethods->xFileSize(inner_of(file), size);
+}
+
+static int lock_file(sqlite3_file *file, int level)
+{
+    return inner_of(file)->pMethods->xLock(inner_of(file), level);
+}
+
+static int unlock_file(sqlite3_file *file, int level)
+{
+    return inner_of(file)->pMethods->xUnlock(inner_of(file), level);
+}
+
+static int check_reserved_lock(sqlite3_file *file, int *locked)
+{
+    return inner_of(file)->pMethods->xCheckReservedLock(inner_of(file), locked);
+}
+
+static int control_file(sqlite3_file *file, int what, void *argument)
+{
+    struct page_file *own = (struct page_file *)file;
+
+    if (what == CONTROL_CHECK) {
+        own->checks = true;
+        return SQLITE_OK;
+    }
+    return inner_of(file)->pMethods->xFileControl(inner_of(file), what, argument);
+}
+
+static int sector_size(sqlite3_file *file)
+{
+    return inner_of(file)->pMethods->xSectorSize(inner_of(file));
+}
+
+static int device_characteristics(sqlite3_file *file)
+{
+    return inner_of(file)->pMethods->xDeviceCharacteristics(inner_of(file));
+}
+
+static int map_shared(sqlite3_file *file, int region, int size, int extend, void volatile **memory)
+{
+    return inner_of(file)->pMethods->xShmMap(inner_of(file), region, size, extend, memory);
+}
+
+static int lock_shared(sqlite3_file *file, int offset, int count, int flags)
+{
+    return inner_of(file)->pMethods->xShmLock(inner_of(file), offset, count, flags);
+}
+
+static void order_shared(sqlite3_file *file)
+{
+    inner_of(file)->pMethods->xShmBarrier(inner_of(file));
+}
+
+static int unmap_shared(sqlite3_file *file, int delete)
+{
+    return inner_of(file)->pMethods->xShmUnmap(inner_of(file), delete);
+}
+
+/* Version 2, without xFetch: a page in mapped memory would be read past the check. */
+static const sqlite3_io_methods methods = {
+    .iVersion = 2,
+    .xClose = close_file,
+    .xRead = read_checked,
+    .xWrite = write_stamped,
+    .xTruncate = truncate_file,
+    .xSync = sync_file,
+    .xFileSize = size_of_file,
+    .xLock = lock_file,
+    .xUnlock = unlock_file,
+    .xCheckReservedLock = check_reserved_lock,
+    .xFileControl = control_file,
+    .xSectorSize = sector_size,
+    .xDeviceCharacteristics = device_characteristics,
+    .xShmMap = map_shared,
+    .xShmLock = lock_shared,
+    .xShmBarrier = order_shared,
+    .xShmUnmap = unmap_shared,
+};
+
+/* ---- the layer ---- */
+
+static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags,
+                     int *flags_found)
+{
+    struct page_file *own = (struct page_file *)file;
+    int code;
+
+    (void)vfs;
+    if ((flags & SQLITE_OPEN_MAIN_DB) == 0)
+        return system_vfs->xOpen(system_vfs, name, file, flags, flags_found);
+    *own = (struct page_file){.inner = (sqlite3_file *)(own + 1)};
+    code = system_vfs->xOpen(system_vfs, name, own->inner, flags, flags_found);
+    /* SQLite closes what has methods, also when it was not opened. */
+    if (own->inner->pMethods != NULL)
+        own->base.pMethods = &methods;
+    return code;
+}
+
+int page_vfs_register(struct error *error)
+{
+    static sqlite3_vfs vfs;
+
+    if (system_vfs != NULL)
+        return 0;
+    system_vfs = sqlite3_vfs_find(NULL);
+    if (system_vfs == NULL)
+        return error_set(error, ERROR_SYSTEM, "SQLite has no files");
+    /* All but opening is the system's, which finds its own data in the same place. */
+    vfs = *system_vfs;
+    vfs.pNext = NULL;
+    vfs.zName = PAGE_VFS_NAME;
+    vfs.szOsFile = (int)sizeof(struct page_file) + system_vfs->szOsFile;
+    vfs.xOpen = open_file;
+    if (sqlite3_vfs_register(&vfs, 0) != SQLITE_OK)
+        return error_memory(error, "the files of SQLite");
+    return 0;
+}
+
+int page_vfs_reserve(sqlite3 *database, struct error *error)
+{
+    int bytes = PAGE_VFS_RESERVED;
+
+    if (sqlite3_file_control(database, NULL, SQLITE_FCNTL_RESERVE_BYTES, &bytes) == SQLITE_OK)
+        return 0;
+    return error_set(error, ERROR_SYSTEM, "SQLite cannot keep room for checksums");
+}
+
+void page_vfs_check(sqlite3 *database)
+{
+    /* A database in memory has no file to check. */
+    (void)sqlite3_file_control(database, NULL, CONTROL_CHECK, NULL);
+}
+
+int64_t page_vfs_damaged(void)
+{
+    return damaged_page;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_STORE_PAGE_VFS_H
+#define GASPIPE_STORE_PAGE_VFS_H
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/*
+ * Checksums of the pages of a store's file, in a layer between SQLite and its files: a flipped
+ * bit in a page that leads to a row would hide the row, of which no checksum tells.
+ *
+ * SQLite keeps the last 8 bytes of each page free for it: there stands XXH3 (64 bits) of the rest,
+ * seeded with the page's number. It is written with each page, and after page_vfs_check() checked
+ * when SQLite reads one; a page of zeros was never written. Frames of the write-ahead log have
+ * checksums of SQLite's own. An edit with another program leaves the checksums behind.
+ */
+
+#define PAGE_VFS_NAME "gaspipe-pages"
+
+enum { PAGE_VFS_RESERVED = 8 };
+
+/* Makes the layer known to SQLite; once is enough, and more do no harm. */
+int page_vfs_register(struct error *error);
+
+/* Has SQLite keep the bytes free in a database that is still empty. */
+int page_vfs_reserve(sqlite3 *database, struct error *error);
+
+/* From now on each page that is read is checked. */
+void page_vfs_check(sqlite3 *database);
+
+/* The page whose checksum was wrong last, from 1: for the words on a read that failed with
+ * SQLITE_IOERR_DATA. */
+int64_t page_vfs_damaged(void);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "store/integrity/rows.h"
+#include "store/snapshot/snapshot_bytes.h"
+#include "store/snapshot/snapshot_records.h"
+#include "store/statements.h"
+#include "store/store.h"
+#include "store/store_error.h"
+
+static struct iovec text_of(const char *text)
+{
+    return (struct iovec){(void *)(uintptr_t)text, strlen(text)};
+}
+
+/* The sizes are bound by the checksum, the bytes by their hash. */
+static struct row content_row(const struct store_snapshot *snapshot)
+{
+    return (struct row){.table = ROW_CONTENT,
+                        .numbers = {snapshot->size, snapshot->compressed_size},
+                        .key = text_of(snapshot->hash)};
+}
+
+int snapshot_content_put(struct store *store, const struct store_snapshot *snapshot,
+                         struct iovec compressed, struct error *error)
+{
+    const struct row row = content_row(snapshot);
+    struct row_change change;
+
+    if (rows_look(store, &row, &change, error) != 0)
+        return -1;
+    return change.was ? 0 : rows_put_with(store, &row, compressed, &change, error);
+}
+
+/* Keeps the content, which nobody refers to yet. */
+static int put_content(struct store *store, int fd, struct store_snapshot *snapshot,
+                       struct error *error)
+{
+    struct buf compressed = {0};
+    int result = snapshot_bytes_pack(fd, &compressed, snapshot, error);
+
+    if (result == 0)
+        result = snapshot_content_put(store, snapshot,
+                                      (struct iovec){compressed.data, compressed.length}, error);
+    buf_free(&compressed);
+    return result;
+}
+
+/* Drops contents that nobody refers to any more. */
+static int sweep(struct store *store, struct error *error)
+{
+    uint64_t sum;
+
+    return rows_delete_all(store, STATEMENT_CONTENT_UNUSED, STATEMENT_CONTENT_SWEEP, 0, &sum,
+                           error);
+}
+
+int snapshot_record_put(struct store *store, const struct row *row, struct error *error)
+{
+    struct row_change change;
+
+    if (rows_look(store, row, &change, error) != 0)
+        return -1;
+    return rows_put(store, row, &change, error);
+}
+
+static int put_snapshot(struct store *store, struct row *row, int fd,
+                        struct store_snapshot *snapshot, struct error *error)
+{
+    if (put_content(store, fd, snapshot, error) != 0)
+        return -1;
+    row->value = text_of(snapshot->hash);
+    return snapshot_record_put(store, row, error) == 0 ? sweep(store, error) : -1;
+}
+
+int store_snapshot_put(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
+                       int fd, struct store_snapshot *snapshot, struct error *error)
+{
+    struct row row = {.table = ROW_SNAPSHOT, .numbers = {vat, incarnation, position}};
+    bool own;
+
+    if (rows_enter(store, &own, error) != 0)
+        return -1;
+    return rows_leave(store, own, put_snapshot(store, &row, fd, snapshot, error), error);
+}
+
+int store_snapshot_put_named(struct store *store, const char *name, int fd,
+                             struct store_snapshot *snapshot, struct error *error)
+{
+    struct row row = {.table = ROW_NAMED, .key = text_of(name)};
+    bool own;
+
+    if (rows_enter(store, &own, error) != 0)
+        return -1;
+    return rows_leave(store, own, put_snapshot(store, &row, fd, snapshot, error), error);
+}
+
+static int lost(const struct store *store, const char *hash, struct error *error)
+{
+    return store_error_set(store, error, ERROR_SYSTEM, "the store is damaged: no snapshot %.64s",
+                           hash);
+}
+
+static int take_hash(struct store *store, struct iovec bytes, char hash[STORE_HASH_SIZE],
+                     struct error *error)
+{
+    if (bytes.iov_len != STORE_HASH_SIZE - 1)
+        return store_error_set(store, error, ERROR_SYSTEM,
+                               "the store is damaged: a snapshot's hash of %zu "
+                               "digits",
+                               bytes.iov_len);
+    memcpy(hash, bytes.iov_base, bytes.iov_len);
+    hash[bytes.iov_len] = '\0';
+    return 0;
+}
+
+static int take_sizes(struct store *store, struct store_snapshot *snapshot, struct error *error)
+{
+    struct row row;
+
+    snapshot->size = statement_integer(store, STATEMENT_CONTENT_SIZES, 0);
+    snapshot->compressed_size = statement_integer(store, STATEMENT_CONTENT_SIZES, 1);
+    row = content_row(snapshot);
+    return row_check(store, &row, (uint64_t)statement_integer(store, STATEMENT_CONTENT_SIZES, 2),
+                     error);
+}
+
+static int find_sizes(struct store *store, struct store_snapshot *snapshot, struct error *error)
+{
+    int result;
+    bool found;
+
+    statement_bind_text(store, STATEMENT_CONTENT_SIZES, 1, text_of(snapshot->hash));
+    result = statement_step(store, STATEMENT_CONTENT_SIZES, &found, error);
+    if (found)
+        result = take_sizes(store, snapshot, error);
+    else if (result == 0)
+        result = lost(store, snapshot->hash, error);
+    statement_done(store, STATEMENT_CONTENT_SIZES);
+    return result;
+}
+
+/* Of the row that was found of the vat's snapshot. */
+static int take_record(struct store *store, int64_t vat, int64_t incarnation, int64_t *position,
+                       struct store_snapshot *snapshot, struct error *error)
+{
+    const enum statement which = STATEMENT_SNAPSHOT_GET;
+    const struct row row = {.table = ROW_SNAPSHOT,
+                            .numbers = {vat, incarnation, statement_integer(store, which, 0)},
+                            .value = statement_bytes(store, which, 1)};
+
+    *position = row.numbers[2];
+    if (row_check(store, &row, (uint64_t)statement_integer(store, which, 2), error) != 0)
+        return -1;
+    return take_hash(store, row.value, snapshot->hash, error);
+}
+
+int store_snapshot_last(struct store *store, int64_t vat, int64_t incarnation, int64_t *position,
+                        struct store_snapshot *snapshot, bool *found, struct error *error)
+{
+    int result;
+
+    statement_bind_integer(store, STATEMENT_SNAPSHOT_GET, 1, vat);
+    statement_bind_integer(store, STATEMENT_SNAPSHOT_GET, 2, incarnation);
+    result = statement_step(store, STATEMENT_SNAPSHOT_GET, found, error);
+    if (*found)
+        result = take_record(store, vat, incarnation, position, snapshot, error);
+    statement_done(store, STATEMENT_SNAPSHOT_GET);
+    if (result == 0 && *found)
+        result = find_sizes(store, snapshot, error);
+    return result;
+}
+
+int store_snapshot_named(struct store *store, const char *name, struct store_snapshot *snapshot,
+                         bool *found, struct error *error)
+{
+    const struct row row = {.table = ROW_NAMED, .key = text_of(name)};
+    struct buf hash = {0};
+    int result = rows_get(store, &row, &hash, found, error);
+
+    if (result == 0 && *found)
+        result = take_hash(store, (struct iovec){hash.data, hash.length}, snapshot->hash, error);
+    buf_free(&hash);
+    if (result == 0 && *found)
+        result = find_sizes(store, snapshot, error);
+    return result;
+}
+
+static int delete_snapshot(struct store *store, int64_t vat, struct error *error)
+{
+    const struct row row = {.table = ROW_SNAPSHOT, .numbers = {vat}};
+    struct row_change change;
+
+    if (rows_look(store, &row, &change, error) != 0 ||
+        rows_delete(store, &row, &change, error) != 0)
+        return -1;
+    return sweep(store, error);
+}
+
+int store_snapshot_delete(struct store *store, int64_t vat, struct error *error)
+{
+    bool own;
+
+    if (rows_enter(store, &own, error) != 0)
+        return -1;
+    return rows_leave(store, own, delete_snapshot(store, vat, error), error);
+}
+
+int store_snapshot_read(struct store *store, const char *hash, int fd, struct error *error)
+{
+    struct error reason;
+    bool found;
+    int result;
+
+    statement_bind_text(store, STATEMENT_CONTENT_GET, 1, text_of(hash));
+    result = statement_step(store, STATEMENT_CONTENT_GET, &found, error);
+    if (found) {
+        result = snapshot_bytes_unpack(statement_bytes(store, STATEMENT_CONTENT_GET, 0), hash, fd,
+                                       &reason);
+        if (result != 0)
+            store_error_set(store, error, reason.kind, "snapshot %.12s...: %s", hash, reason.text);
+    } else if (result == 0) {
+        result = lost(store, hash, error);
+    }
+    statement_done(store, STATEMENT_CONTENT_GET);
+    return result;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/integrity/running_sums.h"
+#include "store/store_error.h"
+#include "store/store_internal.h"
+
+/* Between transactions the cache of keys is emptied when it has grown beyond this. */
+enum { CACHE_BYTES_MAX = 256 * 1024 * 1024 };
+
+static bool in_transaction(const struct store *store)
+{
+    return sqlite3_get_autocommit(store->database) == 0;
+}
+
+int store_transaction_begin(struct store *store, struct error *error)
+{
+    if (in_transaction(store))
+        return 0;
+    return statement_run(store, store->reads_only ? STATEMENT_BEGIN_READER : STATEMENT_BEGIN,
+                         error);
+}
+
+int store_transaction_commit(struct store *store, struct error *error)
+{
+    if (!in_transaction(store))
+        return 0;
+    if (store->cache.savepoint_count > 0)
+        return store_error_set(store, error, ERROR_SYSTEM, "a crank is not ended");
+    if (running_sums_write(store, error) != 0 || statement_run(store, STATEMENT_COMMIT, error) != 0)
+        return -1;
+    if (store->cache.bytes > CACHE_BYTES_MAX)
+        key_cache_clear(&store->cache);
+    return 0;
+}
+
+void store_transaction_rollback(struct store *store)
+{
+    /* A failed rollback leaves nothing committed either. */
+    if (in_transaction(store))
+        (void)sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
+    key_cache_clear(&store->cache);
+    running_sums_clear(&store->sums);
+}
+
+int store_savepoint_set(struct store *store, struct error *error)
+{
+    if (store_transaction_begin(store, error) != 0 ||
+        statement_run(store, STATEMENT_SAVEPOINT, error) != 0)
+        return -1;
+    if (key_cache_savepoint(&store->cache) != 0)
+        return error_memory(error, "a crank");
+    return running_sums_savepoint(&store->sums, error);
+}
+
+static int look_for_savepoint(const struct store *store, struct error *error)
+{
+    if (store->cache.savepoint_count > 0)
+        return 0;
+    return store_error_set(store, error, ERROR_SYSTEM, "no crank is begun");
+}
+
+int store_savepoint_undo(struct store *store, struct error *error)
+{
+    if (look_for_savepoint(store, error) != 0 || statement_run(store, STATEMENT_UNDO, error) != 0 ||
+        statement_run(store, STATEMENT_RELEASE, error) != 0)
+        return -1;
+    key_cache_undo(&store->cache);
+    running_sums_undo(&store->sums);
+    return 0;
+}
+
+int store_savepoint_release(struct store *store, struct error *error)
+{
+    if (look_for_savepoint(store, error) != 0 ||
+        statement_run(store, STATEMENT_RELEASE, error) != 0)
+        return -1;
+    key_cache_release(&store->cache);
+    running_sums_release(&store->sums);
+    return 0;
+}
