@@ -25,6 +25,7 @@ struct options {
     bool naive;
     bool budgets;
     bool strict;
+    bool profile;
 };
 
 static const char usage_text[] =
@@ -37,6 +38,7 @@ static const char usage_text[] =
     "                      intrinsics\n"
     "      --no-budgets    count only\n"
     "      --naive         a call for each block, to check the other way of counting\n"
+    "      --profile       the program can tell its cost by function and line\n"
     "      --version, --help\n";
 
 static int complain(const struct error *error)
@@ -117,7 +119,7 @@ static int meter(const struct options *options, const struct ir *ir, struct erro
     survey_attach(ir, &notes);
     buf_free(&notes);
     attributes_prepare(ir);
-    support_make(&support, ir, options->budgets && !options->naive);
+    support_make(&support, ir, options->budgets && !options->naive, options->profile);
     if (last)
         meter_functions(&support, last, options->naive);
     return 0;
@@ -143,7 +145,14 @@ out:
     return result;
 }
 
-enum { OPTION_COSTS = 256, OPTION_STRICT, OPTION_NO_BUDGETS, OPTION_NAIVE, OPTION_PRINT };
+enum {
+    OPTION_COSTS = 256,
+    OPTION_STRICT,
+    OPTION_NO_BUDGETS,
+    OPTION_NAIVE,
+    OPTION_PROFILE,
+    OPTION_PRINT
+};
 
 static const struct option long_options[] = {
     {"output", required_argument, NULL, 'o'},
@@ -151,6 +160,7 @@ static const struct option long_options[] = {
     {"strict", no_argument, NULL, OPTION_STRICT},
     {"no-budgets", no_argument, NULL, OPTION_NO_BUDGETS},
     {"naive", no_argument, NULL, OPTION_NAIVE},
+    {"profile", no_argument, NULL, OPTION_PROFILE},
     {"print-costs", no_argument, NULL, OPTION_PRINT},
     {"version", no_argument, NULL, 'V'},
     {"help", no_argument, NULL, 'h'},
@@ -180,6 +190,9 @@ static int take_option(struct options *options, int option, int *status)
         return 0;
     case OPTION_NAIVE:
         options->naive = true;
+        return 0;
+    case OPTION_PROFILE:
+        options->profile = true;
         return 0;
     case OPTION_PRINT:
         fwrite(cost_table_builtin, 1, cost_table_builtin_length, stdout);

@@ -4,6 +4,7 @@
 #include "meter/pass/charge.h"
 #include "meter/pass/loops.h"
 #include "meter/pass/placement.h"
+#include "meter/pass/profile.h"
 
 /* One function while it is metered. */
 struct placement {
@@ -11,6 +12,8 @@ struct placement {
     struct charge charge;
     LLVMBuilderRef builder;
     LLVMValueRef pending; /* the local variable; NULL: the naive way */
+    bool profiled;
+    struct profile profile;
 };
 
 /* Within a block, from its first instruction on. */
@@ -91,9 +94,19 @@ static void charge_bytes(struct placement *placement, struct progress *progress,
         units = charge_after(&placement->charge, placement->builder, instruction);
     }
     if (units) {
+        if (placement->profiled)
+            profile_units(&placement->profile, instruction, units);
         charge_now(placement, units);
         progress->empty = false;
     }
+}
+
+static void tell_profile(struct placement *placement, LLVMValueRef instruction)
+{
+    if (charge_leaves(&placement->charge, instruction))
+        profile_call(&placement->profile);
+    else if (ends_function(instruction) && !is_behind_tail_call(instruction))
+        profile_return(&placement->profile);
 }
 
 static void meter_instruction(struct placement *placement, struct progress *progress,
@@ -102,9 +115,11 @@ static void meter_instruction(struct placement *placement, struct progress *prog
     LLVMValueRef next = LLVMGetNextInstruction(instruction);
 
     charge_bytes(placement, progress, instruction, next);
+    LLVMPositionBuilderBefore(placement->builder, instruction);
+    if (placement->profiled)
+        tell_profile(placement, instruction);
     if (!placement->pending)
         return;
-    LLVMPositionBuilderBefore(placement->builder, instruction);
     if (charge_leaves(&placement->charge, instruction) ||
         (ends_function(instruction) && !is_behind_tail_call(instruction)))
         flush(placement, progress);
@@ -117,6 +132,8 @@ static void meter_block(struct placement *placement, LLVMBasicBlockRef block, LL
     struct progress progress = {.fixed = fixed_of_block(placement, block)};
     LLVMValueRef next;
 
+    if (placement->profiled)
+        profile_block(&placement->profile, &placement->charge, block, first);
     if (!placement->pending && progress.fixed > 0) {
         LLVMPositionBuilderBefore(placement->builder, first);
         charge_now(placement, ir_number(placement->support->ir, progress.fixed));
@@ -129,14 +146,16 @@ static void meter_block(struct placement *placement, LLVMBasicBlockRef block, LL
 
 static void begin(struct placement *placement, const struct support *support, LLVMValueRef function)
 {
-    *placement = (struct placement){.support = support};
+    *placement = (struct placement){.support = support, .profiled = support->profile};
     placement->builder = LLVMCreateBuilderInContext(support->ir->context);
+    profile_init(&placement->profile, support->ir, placement->builder, function);
     charge_init(&placement->charge, support->ir, function);
 }
 
 static void end(struct placement *placement)
 {
     charge_free(&placement->charge);
+    profile_free(&placement->profile);
     LLVMDisposeBuilder(placement->builder);
 }
 

@@ -204,11 +204,11 @@ void support_mark_function(const struct support *support, LLVMValueRef function)
 
 /* ---- all of it ------------------------------------------------------------------ */
 
-void support_make(struct support *support, const struct ir *ir, bool budgets)
+void support_make(struct support *support, const struct ir *ir, bool budgets, bool profile)
 {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(ir->context);
 
-    *support = (struct support){.ir = ir, .budgets = budgets};
+    *support = (struct support){.ir = ir, .budgets = budgets, .profile = profile};
     declare_banks(support);
     make_scope(support);
     make_flush(support, builder);

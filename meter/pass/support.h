@@ -22,6 +22,7 @@
 struct support {
     const struct ir *ir;
     bool budgets;       /* each flush looks whether a budget is spent */
+    bool profile;       /* units are told by function and line as well (profile.h) */
     LLVMValueRef banks; /* i64 thread-local; all flushes name the first, see banks.h */
     LLVMValueRef flush; /* void (i64): adds to the banks */
     LLVMTypeRef flush_type;
@@ -34,7 +35,7 @@ struct support {
 };
 
 /* Declares and makes all of it; to be called before functions are metered. */
-void support_make(struct support *support, const struct ir *ir, bool budgets);
+void support_make(struct support *support, const struct ir *ir, bool budgets, bool profile);
 
 /* Says of the function's own loads, stores and copies that they never touch the banks. */
 void support_mark_function(const struct support *support, LLVMValueRef function);

@@ -9,6 +9,7 @@
 
 #include "meter/gasmeter.h"
 #include "meter/runtime/handlers.h"
+#include "meter/runtime/profile.h"
 #include "meter/runtime/state.h"
 
 /* How metered processes begin and end. */
@@ -51,6 +52,7 @@ static void restart_in_child(void)
 {
     process = getpid();
     count_restart();
+    profile_restart();
 }
 
 static uint64_t budget_of_environment(void)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "meter/runtime/handlers.h"
+#include "meter/runtime/profile.h"
 #include "meter/runtime/state.h"
 
 #define SIGNALS 65
@@ -41,6 +42,7 @@ static void report_death(int number)
 static void handle(int number, siginfo_t *info, void *context)
 {
     const struct sigaction *action = &actions[number];
+    struct profile_node *const caller = profile_caller();
     struct count_saved saved;
 
     count_save(&saved);
@@ -49,6 +51,7 @@ static void handle(int number, siginfo_t *info, void *context)
     else
         action->sa_handler(number);
     count_restore(&saved);
+    profile_set_caller(caller);
 }
 
 static bool is_function(const struct sigaction *action)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "meter/runtime/notes.h"
+#include "meter/runtime/profile.h"
 #include "meter/runtime/state.h"
 
 /*
@@ -30,11 +31,16 @@ static uint64_t regions[REGIONS_MAX];
 static atomic_size_t region_count;
 static atomic_int reporting; /* the process that has begun to report */
 
+static bool is_set(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value;
+}
+
 bool report_wanted(void)
 {
-    const char *path = getenv("GASMETER_OUT");
-
-    return path && *path;
+    return is_set("GASMETER_OUT") || is_set("GASMETER_PROFILE");
 }
 
 void report_region(uint64_t units)
@@ -177,16 +183,17 @@ static void append_line(const char *path)
 
 void report_write(const char *how, int number)
 {
-    const char *path = getenv("GASMETER_OUT");
     int nobody = atomic_load(&reporting);
     int saved = errno;
 
     if (!report_wanted() || nobody == getpid() ||
         !atomic_compare_exchange_strong(&reporting, &nobody, getpid()))
         return;
-    line_length = 0;
-    make_line(how, number);
-    if (path != NULL)
-        append_line(path);
+    if (is_set("GASMETER_OUT")) {
+        line_length = 0;
+        make_line(how, number);
+        append_line(getenv("GASMETER_OUT"));
+    }
+    profile_write(count_of_process());
     errno = saved;
 }

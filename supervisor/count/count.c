@@ -9,9 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/io.h"
 #include "base/log.h"
-#include "base/output_file.h"
+#include "supervisor/count/compiled/count_compiled.h"
 #include "supervisor/count/count_options.h"
 #include "supervisor/count/count_outputs.h"
 #include "supervisor/count/count_print.h"
@@ -58,24 +57,6 @@ static int run_all(struct count *count, struct error *error)
                             count->runs[0].report, error);
 }
 
-static int write_output(const char *path, const struct buf *out, struct error *error)
-{
-    struct output_file file;
-    int result;
-
-    if (path == NULL)
-        return io_write_all(STDERR_FILENO, out->data, out->length) == 0
-                   ? 0
-                   : error_system(error, errno, "cannot write on stderr");
-    if (output_file_open(&file, path, "what was counted", error) != 0)
-        return -1;
-    result = output_file_write_bytes(&file, out->data, out->length, error);
-    if (result == 0)
-        result = output_file_finish(&file, error);
-    output_file_discard(&file);
-    return result;
-}
-
 static int print(const struct count *count, struct error *error)
 {
     const struct count_findings findings = {
@@ -91,32 +72,13 @@ static int print(const struct count *count, struct error *error)
 
     (count->options.json ? count_print_json : count_print_table)(&out, &findings);
     result = buf_failed(&out) ? error_memory(error, "the result")
-                              : write_output(count->options.output, &out, error);
+                              : count_outputs_write(&count->options, &out, error);
     buf_free(&out);
     if (result != 0)
         return -1;
     if (!count_findings_agree(&findings))
         return error_set(error, ERROR_DELIVERY, "the counts of %zu runs differ", count->run_count);
     return 0;
-}
-
-typedef int format_function(struct buf *, const struct count_profile *, struct error *);
-
-/* In one format; a path that is NULL was not asked for. */
-static int write_profile_as(format_function *format, const char *path,
-                            const struct count_profile *profile, struct error *error)
-{
-    struct buf out = {0};
-    int result;
-
-    if (path == NULL)
-        return 0;
-    result = format(&out, profile, error);
-    if (result == 0)
-        result =
-            buf_failed(&out) ? error_memory(error, "the profile") : write_output(path, &out, error);
-    buf_free(&out);
-    return result;
 }
 
 static int write_profiles(const struct count *count, struct error *error)
@@ -130,9 +92,7 @@ static int write_profiles(const struct count *count, struct error *error)
     snprintf(path, sizeof path, "/proc/self/fd/%d", count->profile_fd);
     if (count_profile_read(&profile, path, error) != 0)
         return -1;
-    result = write_profile_as(count_profile_fold, count->options.profile, &profile, error);
-    if (result == 0)
-        result = write_profile_as(count_profile_json, count->options.profile_json, &profile, error);
+    result = count_outputs_write_profile(&count->options, &profile, error);
     count_profile_free(&profile);
     return result;
 }
@@ -155,7 +115,7 @@ static int check_ends(const struct count *count, struct error *error)
 
         if (WIFEXITED(run->status) && WEXITSTATUS(run->status) == 0 && !run->total.over_limit)
             continue;
-        count_print_end(&words, run);
+        count_print_end(&words, run->status, run->total.over_limit ? "instruction" : NULL);
         error_set(error, ERROR_DELIVERY, "%s: %s", count->options.arguments[0],
                   buf_string(&words) != NULL ? buf_string(&words) : "failed");
         buf_free(&words);
@@ -170,10 +130,12 @@ static int carry_out(struct count *count, struct error *error)
         return -1;
     if (count->options.gas != NULL && gas_model_read(&count->gas, count->options.gas, error) != 0)
         return -1;
+    if (count->options.counter == COUNT_COMPILED)
+        return count_compiled(&count->options, count->options.gas != NULL ? &count->gas : NULL,
+                              error);
     if (guest_find_tools(&count->tools, error) != 0 || guest_pin_layout(&count->tools, error) != 0)
         return -1;
-    if ((count->options.profile != NULL || count->options.profile_json != NULL) &&
-        open_profile(count, error) != 0)
+    if (count_outputs_want_profile(&count->options) && open_profile(count, error) != 0)
         return -1;
     if (run_all(count, error) != 0)
         return -1;

@@ -15,6 +15,8 @@ static const char *const precisions[] = {"auto", "block", "instruction", NULL};
 static const char *const reps[] = {"iterations", "once", NULL};
 static const char *const randoms[] = {"pinned", "host", NULL};
 
+static const char *const counters[] = {[COUNT_QEMU] = "qemu", [COUNT_COMPILED] = "compiled", NULL};
+
 static const struct option_row rows[] = {
     {"repeat", "N", "run it N times and report whether the counts agree (default: 1)",
      OPTION_IS_NUMBER(struct count_options, repeat, 1, REPEAT_MAX)},
@@ -43,6 +45,14 @@ static const struct option_row rows[] = {
      OPTION_IS_TEXT(struct count_options, profile)},
     {"profile-json", "FILE", "write the same as JSON lines",
      OPTION_IS_TEXT(struct count_options, profile_json)},
+    {"profile-callgrind", "FILE", "write the same for callgrind_annotate and kcachegrind",
+     OPTION_IS_TEXT(struct count_options, profile_callgrind)},
+    {"counter", NULL,
+     "under QEMU; or natively, in units of block cost, a program that gaspipe-cc has compiled "
+     "(default: qemu)",
+     OPTION_IS_CHOICE(struct count_options, counter, counters)},
+    {"max-cost", "N", "with --counter compiled: end each process that costs more units",
+     OPTION_IS_NUMBER(struct count_options, cost_limit, 0, INT64_MAX)},
     {COMMON_OPTION_JSON(struct count_options, json)},
     {"output", "FILE", "write the report to FILE instead of stderr",
      OPTION_IS_TEXT(struct count_options, output)},
@@ -128,6 +138,21 @@ static int set_plugin(struct count_options *options, struct error *error)
     return buf_failed(&options->plugin) ? error_memory(error, "the options") : 0;
 }
 
+/* What only the meter can do, and what only QEMU's counter can. */
+static int check_counter(const struct count_options *options, struct error *error)
+{
+    if (options->counter == COUNT_QEMU)
+        return options->cost_limit == 0
+                   ? 0
+                   : error_set(error, ERROR_USAGE, "--max-cost wants --counter compiled");
+    if (options->limit > 0 || options->precision != 0 || options->rep_given ||
+        options->random != 0 || options->kinds)
+        return error_set(error, ERROR_USAGE,
+                         "--counter compiled runs without QEMU, which --max-instructions, "
+                         "--precision, --rep, --random and --kinds are about");
+    return 0;
+}
+
 enum option_result count_options_parse(struct count_options *options, int argc, char **argv,
                                        struct error *error)
 {
@@ -141,6 +166,8 @@ enum option_result count_options_parse(struct count_options *options, int argc, 
     if (operands[0] == NULL)
         return error_set(error, ERROR_USAGE, "give a program to count");
     options->arguments = (const char *const *)operands;
+    if (check_counter(options, error) != 0)
+        return OPTION_FAILED;
     return set_environment(options, error) != 0 || set_plugin(options, error) != 0 ? OPTION_FAILED
                                                                                    : OPTION_TAKEN;
 }

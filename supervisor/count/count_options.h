@@ -14,17 +14,23 @@ struct count_options {
     int precision, rep, random; /* words of the options, by index; 0: the default */
     bool rep_given;             /* where it is not, the counter uses what QEMU can do */
     bool json;
-    bool kinds;                   /* instructions by kind, too */
-    struct option_list variables; /* NAME=VALUE */
-    const char *output;           /* a file for the result; NULL: stderr */
-    const char *directory;        /* to run in; NULL: the present one */
-    const char *profile;          /* a file for folded stacks, or NULL */
-    const char *profile_json;     /* a file for the same as JSON lines, or NULL */
-    const char *gas;              /* a file with a gas model, or NULL */
-    struct buf plugin;            /* options for libgascount.so */
-    const char **environment;     /* owned array: the pinned one, then --env; ends with NULL */
-    const char *const *arguments; /* the program and its arguments; ends with NULL */
+    bool kinds;                    /* instructions by kind, too */
+    struct option_list variables;  /* NAME=VALUE */
+    const char *output;            /* a file for the result; NULL: stderr */
+    const char *directory;         /* to run in; NULL: the present one */
+    const char *profile;           /* a file for folded stacks, or NULL */
+    const char *profile_json;      /* a file for the same as JSON lines, or NULL */
+    const char *profile_callgrind; /* a file for the same as callgrind has it, or NULL */
+    int counter;                   /* enum count_counter */
+    uint64_t cost_limit;           /* units of block cost of a process; 0: none */
+    const char *gas;               /* a file with a gas model, or NULL */
+    struct buf plugin;             /* options for libgascount.so */
+    const char **environment;      /* owned array: the pinned one, then --env; ends with NULL */
+    const char *const *arguments;  /* the program and its arguments; ends with NULL */
 };
+
+/* What counts: QEMU, or the meter that is compiled into the program. */
+enum count_counter { COUNT_QEMU, COUNT_COMPILED };
 
 extern const struct option_table count_options_table;
 

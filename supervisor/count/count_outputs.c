@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/count/count_outputs.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <unistd.h>
 
+#include "base/io.h"
 #include "base/output_file.h"
 #include "supervisor/process/guest.h"
 
@@ -13,7 +16,7 @@ struct output {
     const char *what; /* which option it is of */
 };
 
-enum { OUTPUTS = 3 };
+enum { OUTPUTS = 4 };
 
 /* An argument may be a file, seen from the folder that the program runs in. */
 static int check_argument(const struct output *output, const char *directory, const char *argument,
@@ -61,6 +64,7 @@ int count_outputs_check(const struct count_options *options, struct error *error
         {options->output, "--output"},
         {options->profile, "--profile"},
         {options->profile_json, "--profile-json"},
+        {options->profile_callgrind, "--profile-callgrind"},
     };
     char program[PATH_MAX];
 
@@ -74,4 +78,66 @@ int count_outputs_check(const struct count_options *options, struct error *error
             return -1;
     }
     return 0;
+}
+
+static int write_to(const char *path, const struct buf *out, struct error *error)
+{
+    struct output_file file;
+    int result;
+
+    if (path == NULL)
+        return io_write_all(STDERR_FILENO, out->data, out->length) == 0
+                   ? 0
+                   : error_system(error, errno, "cannot write on stderr");
+    if (output_file_open(&file, path, "what was counted", error) != 0)
+        return -1;
+    result = output_file_write_bytes(&file, out->data, out->length, error);
+    if (result == 0)
+        result = output_file_finish(&file, error);
+    output_file_discard(&file);
+    return result;
+}
+
+typedef int format_function(struct buf *, const struct count_profile *, struct error *);
+
+/* In one format; a path that is NULL was not asked for. */
+static int write_profile_as(format_function *format, const char *path,
+                            const struct count_profile *profile, struct error *error)
+{
+    struct buf out = {0};
+    int result;
+
+    if (path == NULL)
+        return 0;
+    result = format(&out, profile, error);
+    if (result == 0)
+        result =
+            buf_failed(&out) ? error_memory(error, "the profile") : write_to(path, &out, error);
+    buf_free(&out);
+    return result;
+}
+
+int count_outputs_write(const struct count_options *options, const struct buf *result,
+                        struct error *error)
+{
+    return write_to(options->output, result, error);
+}
+
+int count_outputs_write_profile(const struct count_options *options,
+                                const struct count_profile *profile, struct error *error)
+{
+    int result = write_profile_as(count_profile_fold, options->profile, profile, error);
+
+    if (result == 0)
+        result = write_profile_as(count_profile_json, options->profile_json, profile, error);
+    if (result == 0)
+        result =
+            write_profile_as(count_profile_callgrind, options->profile_callgrind, profile, error);
+    return result;
+}
+
+bool count_outputs_want_profile(const struct count_options *options)
+{
+    return options->profile != NULL || options->profile_json != NULL ||
+           options->profile_callgrind != NULL;
 }

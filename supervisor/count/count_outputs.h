@@ -4,12 +4,25 @@
 
 #include "base/error.h"
 #include "supervisor/count/count_options.h"
+#include "supervisor/count/count_profile.h"
 
 /*
- * Refuses, with ERROR_USAGE, files to write (--output, --profile, --profile-json) that are
+ * Refuses, with ERROR_USAGE, files to write (--output, --profile, --profile-json,
+ * --profile-callgrind) that are
  * the program, one of its arguments, its standard input, the gas model, or one another.
  * A program that cannot be found is ERROR_INPUT.
  */
 int count_outputs_check(const struct count_options *options, struct error *error);
+
+/* Writes the result to --output, or to stderr without it. 0, or -1 with the error. */
+int count_outputs_write(const struct count_options *options, const struct buf *result,
+                        struct error *error);
+
+/* The same of the profile, in each format that was asked for. */
+int count_outputs_write_profile(const struct count_options *options,
+                                const struct count_profile *profile, struct error *error);
+
+/* Whether any format of it was asked for. */
+bool count_outputs_want_profile(const struct count_options *options);
 
 #endif

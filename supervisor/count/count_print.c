@@ -57,21 +57,19 @@ static double price(const struct count_findings *findings, const struct count_to
                            total->bytes_written, total->syscalls);
 }
 
-void count_print_end(struct buf *out, const struct count_run *run)
+void count_print_end(struct buf *out, int status, const char *over_limit)
 {
-    if (run->total.over_limit)
-        buf_append_string(out, "over the instruction limit");
-    else if (WIFSIGNALED(run->status))
-        buf_printf(out, "ended by signal %d (%s)", WTERMSIG(run->status),
-                   strsignal(WTERMSIG(run->status)));
+    if (over_limit != NULL)
+        buf_printf(out, "over the %s limit", over_limit);
+    else if (WIFSIGNALED(status))
+        buf_printf(out, "ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
-        buf_printf(out, "exit status %d", WEXITSTATUS(run->status));
+        buf_printf(out, "exit status %d", WEXITSTATUS(status));
 }
 
 /* ---- for people ---- */
 
-/* With commas between groups of three digits, right-aligned. */
-static void put_number(struct buf *out, uint64_t number, const char *what)
+void count_print_number(struct buf *out, uint64_t number, const char *what)
 {
     char text[32];
     size_t at = sizeof text - 1, digits = 0;
@@ -92,15 +90,16 @@ static void put_total(struct buf *out, const struct count_findings *findings,
 {
     const struct count_total *total = &run->total;
 
-    put_number(out, total->instructions,
-               total->exact ? "instructions" : "instructions, about (use --precision instruction)");
-    put_number(out, total->syscalls, "syscalls");
-    put_number(out, total->bytes_read, "bytes read");
-    put_number(out, total->bytes_written, "bytes written");
+    count_print_number(out, total->instructions,
+                       total->exact ? "instructions"
+                                    : "instructions, about (use --precision instruction)");
+    count_print_number(out, total->syscalls, "syscalls");
+    count_print_number(out, total->bytes_read, "bytes read");
+    count_print_number(out, total->bytes_written, "bytes written");
     if (total->processes > 1)
-        put_number(out, total->processes, "programs");
+        count_print_number(out, total->processes, "programs");
     if (total->faults > 0)
-        put_number(out, total->faults, "faults");
+        count_print_number(out, total->faults, "faults");
     if (findings->gas != NULL)
         buf_printf(out, "%22.0f  gas\n", price(findings, total));
     if (!total->complete)
@@ -113,7 +112,7 @@ static void put_kind(struct buf *out, uint64_t number, uint64_t all, const char 
     char text[64];
 
     snprintf(text, sizeof text, "%6.2f %%  %s", share, what);
-    put_number(out, number, text);
+    count_print_number(out, number, text);
 }
 
 /* Each list adds up to the instructions. */
@@ -142,7 +141,7 @@ static void put_calls(struct buf *out, const uint64_t calls[REPORT_SYSCALLS])
 
     buf_append_byte(out, '\n');
     while (count_calls_next(calls, &place, &call))
-        put_number(out, call.times, call.name);
+        count_print_number(out, call.times, call.name);
 }
 
 /* "read 3, write 1", in the columns of a region. */
@@ -257,7 +256,7 @@ void count_print_table(struct buf *out, const struct count_findings *findings)
     for (size_t i = 0; findings->arguments[i] != NULL; i++)
         buf_printf(out, " %s", findings->arguments[i]);
     buf_append_string(out, " (");
-    count_print_end(out, first);
+    count_print_end(out, first->status, first->total.over_limit ? "instruction" : NULL);
     buf_append_string(out, ")\n\n");
     put_total(out, findings, first);
     if (findings->kinds) {

@@ -152,6 +152,20 @@ static void put_stacks(struct buf *out, const struct count_profile *profile,
     }
 }
 
+/* In the order in which they come. */
+static void put_places(struct buf *out, const struct count_profile *profile)
+{
+    for (size_t i = 0; i < profile->place_count; i++) {
+        const struct profile_place *place = &profile->places[i];
+
+        buf_append_string(out, "{\"kind\":\"line\",\"file\":");
+        put_string(out, place->source);
+        buf_printf(out, ",\"line\":%d,\"function\":", place->line);
+        put_string(out, profile->functions[place->function].name);
+        buf_printf(out, ",\"self\":%" PRIu64 "}\n", place->self);
+    }
+}
+
 int count_profile_json(struct buf *out, const struct count_profile *profile, struct error *error)
 {
     size_t count;
@@ -164,12 +178,75 @@ int count_profile_json(struct buf *out, const struct count_profile *profile, str
 
         put_functions(out, profile, functions);
         put_stacks(out, profile, stacks, count);
-        buf_printf(out, "{\"kind\":\"summary\",\"instructions\":%" PRIu64 ",\"stacks\":%zu}\n", all,
-                   count);
+        put_places(out, profile);
+        buf_printf(out, "{\"kind\":\"summary\",\"%s\":%" PRIu64 ",\"stacks\":%zu}\n", profile->unit,
+                   all, count);
     } else {
         result = error_memory(error, "the profile");
     }
     free(functions);
     free(stacks);
     return result;
+}
+
+/* ---- sums, names ---- */
+
+bool count_profile_is_within_itself(const struct count_profile *profile, size_t stack)
+{
+    size_t function = profile->stacks[stack].function;
+
+    for (size_t outer = profile->stacks[stack].parent; outer != 0;
+         outer = profile->stacks[outer].parent)
+        if (profile->stacks[outer].function == function)
+            return true;
+    return false;
+}
+
+/* Stacks come behind their parents, so sums go inwards to outwards from the end. */
+int count_profile_sum(struct count_profile *profile, struct error *error)
+{
+    uint64_t *totals = calloc(profile->stack_count, sizeof *totals);
+
+    if (totals == NULL)
+        return error_memory(error, "the profile");
+    for (size_t i = profile->stack_count; i-- > 1;) {
+        const struct profile_stack *stack = &profile->stacks[i];
+        struct profile_function *function = &profile->functions[stack->function];
+
+        totals[i] += stack->self;
+        totals[stack->parent] += totals[i];
+        function->self += stack->self;
+        if (!count_profile_is_within_itself(profile, i))
+            function->total += totals[i];
+    }
+    free(totals);
+    return 0;
+}
+
+char *count_profile_fit_name(const char *name)
+{
+    char *copy = strdup(name);
+
+    for (char *c = copy; c != NULL && *c != '\0'; c++) {
+        unsigned char byte = (unsigned char)*c;
+
+        if (byte <= ' ' || byte >= 0x7f || byte == ';')
+            *c = '_';
+    }
+    return copy;
+}
+
+void count_profile_free(struct count_profile *profile)
+{
+    for (size_t i = 0; i < profile->function_count; i++) {
+        free(profile->functions[i].object);
+        free(profile->functions[i].name);
+        free(profile->functions[i].source);
+    }
+    for (size_t i = 0; i < profile->place_count; i++)
+        free(profile->places[i].source);
+    free(profile->places);
+    free(profile->functions);
+    free(profile->stacks);
+    *profile = (struct count_profile){0};
 }

@@ -170,20 +170,6 @@ static int compare_names(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->found.name, y->found.name);
 }
 
-/* A copy that can stand in a folded stack and in JSON, whatever the file says. */
-static char *fit_name(const char *name)
-{
-    char *copy = strdup(name);
-
-    for (char *c = copy; c != NULL && *c != '\0'; c++) {
-        unsigned char byte = (unsigned char)*c;
-
-        if (byte <= ' ' || byte >= 0x7f || byte == ';')
-            *c = '_';
-    }
-    return copy;
-}
-
 static bool add_function(struct count_profile *profile, size_t *room, const struct line *line)
 {
     struct profile_function *functions = array_reserve(
@@ -195,12 +181,12 @@ static bool add_function(struct count_profile *profile, size_t *room, const stru
         return false;
     profile->functions = functions;
     added = &functions[profile->function_count++];
-    *added = (struct profile_function){.object = fit_name(line->object),
-                                       .name = fit_name(line->found.name)};
+    *added = (struct profile_function){.object = count_profile_fit_name(line->object),
+                                       .name = count_profile_fit_name(line->found.name)};
     if (line->file != NULL)
         source = elf_symbols_source(line->file, &line->found, &added->line);
     if (source != NULL)
-        added->source = fit_name(source);
+        added->source = count_profile_fit_name(source);
     return added->object != NULL && added->name != NULL &&
            (source == NULL) == (added->source == NULL);
 }
@@ -246,7 +232,8 @@ static size_t find_stack(struct count_profile *profile, struct reading *reading,
         return 0;
     if (child->value == 0) {
         child->value = profile->stack_count;
-        if (!add_stack(profile, reading, (struct profile_stack){parent, function, 0}))
+        if (!add_stack(profile, reading,
+                       (struct profile_stack){.parent = parent, .function = function}))
             return 0;
     }
     return child->value;
@@ -295,39 +282,6 @@ static int make_stacks(struct count_profile *profile, struct reading *reading, s
     return 0;
 }
 
-/* Whether the function is called again further out in the stack. */
-static bool is_within_itself(const struct count_profile *profile, size_t stack)
-{
-    size_t function = profile->stacks[stack].function;
-
-    for (size_t outer = profile->stacks[stack].parent; outer != 0;
-         outer = profile->stacks[outer].parent)
-        if (profile->stacks[outer].function == function)
-            return true;
-    return false;
-}
-
-/* Stacks come behind their parents, so sums go inwards to outwards from the end. */
-static int sum_up(struct count_profile *profile, struct error *error)
-{
-    uint64_t *totals = calloc(profile->stack_count, sizeof *totals);
-
-    if (totals == NULL)
-        return error_memory(error, "the profile");
-    for (size_t i = profile->stack_count; i-- > 1;) {
-        const struct profile_stack *stack = &profile->stacks[i];
-        struct profile_function *function = &profile->functions[stack->function];
-
-        totals[i] += stack->self;
-        totals[stack->parent] += totals[i];
-        function->self += stack->self;
-        if (!is_within_itself(profile, i))
-            function->total += totals[i];
-    }
-    free(totals);
-    return 0;
-}
-
 static void reading_free(struct reading *reading)
 {
     for (size_t i = 0; i < reading->file_count; i++)
@@ -352,7 +306,7 @@ static int read_text(struct count_profile *profile, char *text, const char *path
     if (result == 0)
         result = make_stacks(profile, &reading, error);
     if (result == 0)
-        result = sum_up(profile, error);
+        result = count_profile_sum(profile, error);
     reading_free(&reading);
     return result;
 }
@@ -362,7 +316,7 @@ int count_profile_read(struct count_profile *profile, const char *path, struct e
     struct buf text = {0};
     int result = -1;
 
-    *profile = (struct count_profile){0};
+    *profile = (struct count_profile){.unit = "instructions"};
     if (io_read_file(path, PROFILE_BYTES_MAX, &text, error) == 0) {
         if (buf_string(&text) == NULL)
             error_memory(error, "the profile");
@@ -373,16 +327,4 @@ int count_profile_read(struct count_profile *profile, const char *path, struct e
     if (result != 0)
         count_profile_free(profile);
     return result;
-}
-
-void count_profile_free(struct count_profile *profile)
-{
-    for (size_t i = 0; i < profile->function_count; i++) {
-        free(profile->functions[i].object);
-        free(profile->functions[i].name);
-        free(profile->functions[i].source);
-    }
-    free(profile->functions);
-    free(profile->stacks);
-    *profile = (struct count_profile){0};
 }

@@ -155,8 +155,7 @@ static int if_open(int fd)
     return fcntl(fd, F_GETFD) < 0 ? -1 : fd;
 }
 
-/* Ctrl-C ends the program, and what was counted until then is still told. */
-static int wait_for(pid_t child, int *status, struct error *error)
+int count_run_wait(pid_t child, int *status, struct error *error)
 {
     void (*interrupt)(int) = signal(SIGINT, SIG_IGN);
     void (*quit)(int) = signal(SIGQUIT, SIG_IGN);
@@ -184,7 +183,7 @@ static int run_command(struct count_run *run, const struct guest_command *comman
     pid_t child;
 
     if (child_process_spawn(&launch, &child, error) != 0 ||
-        wait_for(child, &run->status, error) != 0)
+        count_run_wait(child, &run->status, error) != 0)
         return -1;
     run->total = sum_up(run);
     if (run->report->processes == 0)

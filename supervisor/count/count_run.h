@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "counter/report.h"
@@ -48,6 +49,12 @@ struct count_run {
  */
 int count_run(struct count_run *run, const struct guest_tools *tools,
               const struct count_program *program, struct error *error);
+
+/*
+ * Waits for a program: Ctrl-C ends that, and what was counted until then is still told. 0, or -1
+ * with ERROR_SYSTEM.
+ */
+int count_run_wait(pid_t child, int *status, struct error *error);
 
 /* Record `index` of total.processes, at most REPORT_PROCESSES_MAX. */
 const struct report_process *count_run_process(const struct count_run *run, size_t index);

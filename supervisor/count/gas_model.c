@@ -6,14 +6,15 @@
 #include <stddef.h>
 #include <string.h>
 
-static const char *const names[] = {"instruction", "byteRead", "byteWritten", "syscall"};
+static const char *const names[] = {"instruction", "byteRead", "byteWritten", "syscall",
+                                    "blockCost"};
 
 #define NAMES (sizeof names / sizeof *names)
 
 static double *weight_of(struct gas_model *model, size_t name)
 {
     double *const weights[NAMES] = {&model->instruction, &model->byte_read, &model->byte_written,
-                                    &model->syscall};
+                                    &model->syscall, &model->block_cost};
 
     return weights[name];
 }
@@ -33,8 +34,8 @@ static int take_member(struct gas_model *model, const char *path, const char *na
         return 0;
     }
     return error_set(error, ERROR_INPUT,
-                     "%s: \"%s\" is no weight; there are instruction, byteRead, byteWritten and "
-                     "syscall",
+                     "%s: \"%s\" is no weight; there are instruction, byteRead, byteWritten, "
+                     "syscall and blockCost",
                      path, name);
 }
 
@@ -66,4 +67,9 @@ double gas_model_price(const struct gas_model *model, uint64_t instructions, uin
 {
     return ceil(model->instruction * (double)instructions + model->byte_read * (double)bytes_read +
                 model->byte_written * (double)bytes_written + model->syscall * (double)syscalls);
+}
+
+double gas_model_price_cost(const struct gas_model *model, uint64_t units)
+{
+    return ceil(model->block_cost * (double)units);
 }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_METER_RUNTIME_PROFILE_H
+#define GASPIPE_METER_RUNTIME_PROFILE_H
+
+#include <stdint.h>
+
+/*
+ * Units by chain of calls and by line, of code that was compiled with --meter=--profile. The
+ * tree of calls is one for all threads and grows without locks, in memory of its own, so that the
+ * program's own allocations stay where they were.
+ */
+
+/* Records in metered code, as meter/pass/profile.c makes them. */
+struct profile_function {
+    const char *name;
+    const char *file; /* NULL: not known */
+    uint64_t line;    /* where it begins; 0: not known */
+    uint64_t number;  /* from 1, when it was first called; 0: never */
+};
+
+struct profile_line {
+    struct profile_function *function;
+    const char *file; /* NULL: not known */
+    uint64_t line;    /* 0: not known */
+    uint64_t units;
+    struct profile_line *next; /* of those that have units */
+};
+
+/* A function as called by the chain of its parents. */
+struct profile_node;
+
+/* Called by metered code. */
+struct profile_node *gasmeter_profile_enter(struct profile_function *function);
+void gasmeter_profile_add(struct profile_node *node, struct profile_line *line, uint64_t units);
+void gasmeter_profile_call(struct profile_node *node);
+void gasmeter_profile_return(struct profile_node *node);
+
+/* Who is the caller of what this thread enters next: kept while a signal handler runs. */
+struct profile_node *profile_caller(void);
+void profile_set_caller(struct profile_node *caller);
+
+/* Everything is zero again, as in the child of a fork. */
+void profile_restart(void);
+
+/*
+ * Appends the profile of the process to the file that GASMETER_PROFILE names, if it does:
+ *
+ *   process COST PROGRAM
+ *   function NUMBER LINE NAME FILE        in the order in which they were first called
+ *   stack NUMBER PARENT FUNCTION CALLS UNITS   numbers from 1, behind their parent; 0: nobody
+ *   line FUNCTION LINE UNITS FILE
+ *
+ * Words have neither blanks nor control bytes, '?' stands for these; FILE is - when not known.
+ * Safe in signal handlers.
+ */
+void profile_write(uint64_t cost);
+
+#endif
