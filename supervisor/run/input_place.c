@@ -11,6 +11,7 @@
 #include "supervisor/process/fingerprint.h"
 
 static const char lines_key[] = "input.lines", hash_key[] = "input.hash", done_key[] = "input.done";
+static const char batch_key[] = "input.batch";
 
 static int set_place_damaged(const char *key, struct error *error)
 {
@@ -55,17 +56,25 @@ static int take_done(struct input_place *place, const char *text, struct error *
     return place->done || strcmp(text, "false") == 0 ? 0 : set_place_damaged(done_key, error);
 }
 
+static int take_batch(struct input_place *place, const char *text, struct error *error)
+{
+    return number_read(text, INT64_MAX, &place->batch) ? 0 : set_place_damaged(batch_key, error);
+}
+
 /* If some keys are missing, do not start at the beginning: all lines would be delivered again. */
 int input_place_open(struct input_place *place, struct store *store, struct error *error)
 {
-    char lines[24], done[8];
-    bool has_lines, has_hash, has_done;
+    char lines[24], done[8], batch[24];
+    bool has_lines, has_hash, has_done, has_batch;
 
     memset(place, 0, sizeof *place);
     place->store = store;
     if (read_place_key(store, lines_key, lines, sizeof lines, &has_lines, error) != 0 ||
         read_place_key(store, hash_key, place->hash, sizeof place->hash, &has_hash, error) != 0 ||
-        read_place_key(store, done_key, done, sizeof done, &has_done, error) != 0)
+        read_place_key(store, done_key, done, sizeof done, &has_done, error) != 0 ||
+        read_place_key(store, batch_key, batch, sizeof batch, &has_batch, error) != 0)
+        return -1;
+    if (has_batch && take_batch(place, batch, error) != 0)
         return -1;
     if (!has_lines && !has_hash && !has_done)
         return 0;
@@ -90,6 +99,8 @@ int input_place_begin(struct input_place *place, struct error *error)
     place->lines = 0;
     place->hash[0] = '\0';
     place->done = false;
+    if (input_place_keep_batch(place, 0, error) != 0)
+        return -1;
     return write_input_place(place, error);
 }
 
@@ -112,6 +123,19 @@ int input_place_take(struct input_place *place, int64_t number, const char *text
     if (add_to_chain(place->hash, text, length, error) != 0)
         return -1;
     return write_input_place(place, error);
+}
+
+int input_place_keep_batch(struct input_place *place, uint64_t lines, struct error *error)
+{
+    char text[24];
+
+    if (place->batch == lines)
+        return 0;
+    place->batch = lines;
+    if (lines == 0)
+        return store_key_delete(place->store, batch_key, error);
+    snprintf(text, sizeof text, "%" PRIu64, lines);
+    return write_place_key(place->store, batch_key, text, error);
 }
 
 int input_place_finish(struct input_place *place, struct error *error)

@@ -12,13 +12,16 @@
 /*
  * How far a store has got in the input. It is kept in the store's keys input.lines,
  * input.hash and input.done, which change in the same transaction as the lines' effects.
- * The hash is a chain: SHA-256 of the previous hash and the line.
+ * The hash is a chain: SHA-256 of the previous hash and the line. input.batch is there only
+ * after a run that ended before its last batch of lines was complete.
  */
 struct input_place {
     struct store *store;
     int64_t lines; /* number of the last line that the store has; 0: none */
     char hash[STORE_HASH_SIZE];
     bool done; /* the end of the input was reached */
+    /* Lines that are queued and wait for the rest of their batch; 0: none, as usual */
+    uint64_t batch;
 
     char skipped[STORE_HASH_SIZE]; /* the chain over the lines skipped so far */
 };
@@ -35,6 +38,9 @@ int input_place_begin(struct input_place *place, struct error *error);
 /* Takes in the line of that number, `length` bytes. Within a transaction. */
 int input_place_take(struct input_place *place, int64_t number, const char *text, size_t length,
                      struct error *error);
+
+/* Keeps the number of lines in an unfinished batch; 0: there is none. Within a transaction. */
+int input_place_keep_batch(struct input_place *place, uint64_t lines, struct error *error);
 
 /* The end of the input was reached. Within a transaction. */
 int input_place_finish(struct input_place *place, struct error *error);

@@ -51,8 +51,14 @@ static const int ending_signals[RUN_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 /* `drop`: without committing. */
 static void end_run(struct run *run, bool drop)
 {
+    struct error error;
+
     run->ending = true;
-    run_lines_stop(&run->lines);
+    if (run_lines_stop(&run->lines, !drop, &error) != 0) {
+        log_line("%s", error.text);
+        run->status = ERROR_SYSTEM;
+        drop = true;
+    }
     scheduler_close(run->scheduler, drop);
     output_drop(&run->output); /* what was committed is printed */
     run_profiles_drop(&run->profiles);
@@ -371,6 +377,21 @@ static int open_lines(struct run *run, struct error *error)
     return run_lines_open(&run->lines, error);
 }
 
+static int add_vats(struct run *run, struct error *error)
+{
+    struct kernel *kernel = scheduler_kernel(run->scheduler);
+    bool any;
+
+    if (run_vats_add(&run->options, run->store, kernel, error) != 0)
+        return -1;
+    if (!run_lines_in_batch(&run->lines))
+        return 0;
+    if (run_vats_any_new(&run->options, kernel, &any, error) != 0)
+        return -1;
+    /* startVat of new vats comes before any further line. */
+    return any ? run_lines_end_batch(&run->lines, error) : 0;
+}
+
 /* Runs the loop until everything is closed. If setting up failed, *error says why. */
 static void run_loop(struct run *run, int set_up, const struct error *error)
 {
@@ -381,7 +402,7 @@ static void run_loop(struct run *run, int set_up, const struct error *error)
     } else if (set_up != 0) {
         fail_run(run, error);
     } else {
-        scheduler_start(run->scheduler);
+        scheduler_start(run->scheduler, run_lines_in_batch(&run->lines));
     }
     (void)uv_run(&run->loop, UV_RUN_DEFAULT);
 }
@@ -442,7 +463,7 @@ static void run_and_close(struct run *run)
     if (result == 0)
         result = open_lines(run, &error);
     if (result == 0)
-        result = run_vats_add(&run->options, run->store, scheduler_kernel(run->scheduler), &error);
+        result = add_vats(run, &error);
     run_loop(run, result, &error);
     if (run->output.begun &&
         output_summary(&run->output, (double)(uv_hrtime() - run->began) / 1e9, &error) != 0) {

@@ -174,6 +174,29 @@ static int take_in_line(struct run_lines *lines, const char *text, size_t length
 
 /* ---- lines from the input ---- */
 
+bool run_lines_in_batch(const struct run_lines *lines)
+{
+    return lines->place.batch > 0;
+}
+
+int run_lines_end_batch(struct run_lines *lines, struct error *error)
+{
+    lines->queued = 0;
+    return input_place_keep_batch(&lines->place, 0, error);
+}
+
+static void deliver_batch(struct run_lines *lines)
+{
+    struct error error;
+
+    lines->delivering = true;
+    if (scheduler_open_transaction(lines->scheduler, &error) != 0 ||
+        input_place_keep_batch(&lines->place, 0, &error) != 0)
+        fail_lines(lines, &error);
+    else
+        scheduler_go(lines->scheduler);
+}
+
 static void update_upcoming(struct run_lines *lines)
 {
     lines->upcoming.available = lines->started && !lines->skipping;
@@ -212,7 +235,7 @@ static void on_line(void *context, const char *text, size_t length, int64_t numb
     } else if (++lines->queued < lines->options->queue_lines) {
         ask_for_line(lines);
     } else {
-        scheduler_go(lines->scheduler);
+        deliver_batch(lines);
     }
 }
 
@@ -251,7 +274,7 @@ static void on_input_end(void *context)
     if (lines->stopped) /* by a signal: the next run reads the end again */
         return;
     if (lines->queued > 0)
-        scheduler_go(lines->scheduler);
+        deliver_batch(lines);
     else
         end_input(lines);
 }
@@ -268,7 +291,7 @@ static bool on_input_waiting(void *context)
 
     if (lines->queued == 0)
         return scheduler_commit(lines->scheduler) == 0;
-    scheduler_go(lines->scheduler);
+    deliver_batch(lines);
     return false;
 }
 
@@ -322,7 +345,9 @@ void run_lines_go_on(struct run_lines *lines)
     if (lines->stopped)
         return;
     lines->started = true;
-    lines->queued = 0;
+    if (lines->delivering)
+        lines->queued = 0;
+    lines->delivering = false;
     update_upcoming(lines);
     if (scheduler_open_transaction(lines->scheduler, &error) != 0 ||
         line_results_forget_printed(&lines->results, &error) != 0 ||
@@ -412,13 +437,17 @@ int run_lines_open(struct run_lines *lines, struct error *error)
     lines->upcoming.results = &lines->results;
     if ((lines->place.done && !lines->options->resume) || lines->options->new_input)
         return begin_new_input(lines, error);
+    lines->queued = lines->place.batch;
     lines->skipping = lines->place.lines > 0;
     return 0;
 }
 
-void run_lines_stop(struct run_lines *lines)
+int run_lines_stop(struct run_lines *lines, bool keep, struct error *error)
 {
     lines->stopped = true;
+    if (!keep || lines->delivering)
+        return 0;
+    return input_place_keep_batch(&lines->place, lines->queued, error);
 }
 
 void run_lines_close(struct run_lines *lines)

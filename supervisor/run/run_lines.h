@@ -54,7 +54,8 @@ struct run_lines {
     bool skipping; /* lines that the store has already */
     bool input_ended;
     bool stopped;
-    uint64_t queued;     /* lines, since the kernel had nothing to do */
+    uint64_t queued;     /* lines of the batch so far */
+    bool delivering;     /* the batch is complete, and the scheduler goes */
     int64_t line_number; /* of the last line */
 };
 
@@ -64,8 +65,17 @@ int run_lines_open(struct run_lines *lines, struct error *error);
 /* The kernel has nothing to do: settles results and asks for the next line. */
 void run_lines_go_on(struct run_lines *lines);
 
-/* No further line is taken in. */
-void run_lines_stop(struct run_lines *lines);
+/*
+ * Whether the run before ended within a batch of lines. The rest of the batch is taken in before
+ * the first crank, since cranks of other batches would have another order.
+ */
+bool run_lines_in_batch(const struct run_lines *lines);
+
+/* The batch of the run before ends as it is. Within a transaction. */
+int run_lines_end_batch(struct run_lines *lines, struct error *error);
+
+/* No further line is taken in. With `keep`, an unfinished batch is kept for the next run. */
+int run_lines_stop(struct run_lines *lines, bool keep, struct error *error);
 
 /* Closes the input and the handle on the loop; without run_lines_open() it does nothing. */
 void run_lines_close(struct run_lines *lines);

@@ -135,6 +135,28 @@ int run_vats_add(const struct run_options *options, struct store *store, struct 
     return 0;
 }
 
+int run_vats_any_new(const struct run_options *options, struct kernel *kernel, bool *any,
+                     struct error *error)
+{
+    *any = false;
+    for (size_t i = 0; i < options->vats.count && !*any; i++) {
+        struct kernel_vat vat;
+        int64_t number;
+        bool lives;
+
+        if (kernel_vat_named(kernel, options->vats.items[i], &number, &lives, error) != 0)
+            return -1;
+        if (!lives)
+            continue;
+        if (kernel_vat_get(kernel, number, &vat, &lives, error) != 0)
+            return -1;
+        *any = lives && vat.deliveries == 0;
+        if (lives)
+            kernel_vat_free(&vat);
+    }
+    return 0;
+}
+
 const char *run_vats_path(const struct run_options *options, const char *name)
 {
     for (size_t i = 0; i < options->vats.count; i++)

@@ -22,6 +22,10 @@
 int run_vats_add(const struct run_options *options, struct store *store, struct kernel *kernel,
                  struct error *error);
 
+/* After run_vats_add(): whether the startVat of one of them is still to come. */
+int run_vats_any_new(const struct run_options *options, struct kernel *kernel, bool *any,
+                     struct error *error);
+
 /* The file of a vat, after run_vats_add(); NULL: the command line names no such vat. */
 const char *run_vats_path(const struct run_options *options, const char *name);
 

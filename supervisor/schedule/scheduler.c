@@ -23,6 +23,7 @@ struct scheduler {
     struct active_crank crank;
     struct startup startup;
 
+    bool idle_first; /* of scheduler_start() */
     bool new_vats; /* nothing is committed before the new vats have started */
     bool saving;   /* the snapshot after the last crank is being written */
     bool failed, closing;
@@ -198,15 +199,20 @@ static void go_when_started(struct scheduler *scheduler, int result, const struc
 {
     if (result != 0)
         fail_scheduler(scheduler, error);
-    else if (startup_is_over(&scheduler->startup))
+    else if (!startup_is_over(&scheduler->startup) || scheduler_has_stopped(scheduler))
+        return;
+    else if (scheduler->idle_first)
+        report_idle(scheduler);
+    else
         scheduler_go(scheduler);
 }
 
-void scheduler_start(struct scheduler *scheduler)
+void scheduler_start(struct scheduler *scheduler, bool idle_first)
 {
     struct error error;
     int result = startup_go(&scheduler->startup, &error);
 
+    scheduler->idle_first = idle_first;
     go_when_started(scheduler, result, &error);
 }
 

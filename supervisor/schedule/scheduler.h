@@ -74,9 +74,10 @@ int scheduler_open_transaction(struct scheduler *scheduler, struct error *error)
 
 /*
  * Starts the vats' workers, brings them to where their vats stand, and then goes. With
- * `max_workers` a vat's worker starts at the vat's first delivery.
+ * `max_workers` a vat's worker starts at the vat's first delivery. With `idle_first`, idle() is
+ * called before the first crank, for an owner that must queue more; there are no new vats then.
  */
-void scheduler_start(struct scheduler *scheduler);
+void scheduler_start(struct scheduler *scheduler, bool idle_first);
 
 /* Runs cranks until the kernel has nothing to do: then idle() is called, or failed(). */
 void scheduler_go(struct scheduler *scheduler);

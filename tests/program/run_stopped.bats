@@ -90,3 +90,63 @@ setup() {
     assert_equal "$(outcome pieces.out)" "$(outcome <<< "$output")" "what was printed"
     assert_equal "$(dump pieces)" "$(dump all)" "stores"
 }
+
+# two_tokens: the array `vats` has two small vats, and the file `input` many lines for them.
+two_tokens() {
+    local i
+
+    vats=(--vat left="$ROOT/examples/token/contract.js" --vat right="$ROOT/examples/token/contract.js")
+    for i in {1..300}; do
+        printf '{"vat":"%s","method":"mint","args":["a",'"$i"']}\n' left right
+    done > input
+}
+
+# stopped_in_batch INPUT STORE OPTION...: the run is stopped while it takes in the lines of its
+# first batch; tried again where the signal came before or behind them.
+stopped_in_batch() {
+    local output pid status taken
+
+    for _ in {1..50}; do
+        rm -rf "$2" && : > "$2.out"
+        exec {output}< <(exec "$NATIVE/gaspipe" run --json "${vats[@]}" --store "$2" "${@:3}" \
+            "$1" 2> err)
+        pid=$!
+        # The vats' own first deliveries: they are committed before the first line is read.
+        head -n 2 <&"$output" > "$2.out"
+        kill -s TERM "$pid" 2> /dev/null || true
+        cat <&"$output" >> "$2.out"
+        exec {output}<&-
+        status=0
+        wait "$pid" || status=$?
+        taken=$(sqlite3 "$2/gaspipe.sqlite" "SELECT value FROM key WHERE name = 'input.lines'")
+        [ "$status" -ne 143 ] || [ "${taken:-0}" -eq 0 ] ||
+            [ "$taken" -eq "$(wc -l < "$1")" ] || return 0
+    done
+    fail "no signal came within the batch"
+}
+
+@test "a run that is stopped within a batch of lines goes on with that batch" {
+    local jobs
+
+    two_tokens
+    vats_run --counter none --queue-lines 1000 --store whole input
+    assert_status 0
+    for jobs in 1 2; do
+        stopped_in_batch input pieces --counter none --queue-lines 1000 --jobs $jobs
+        vats_run --counter none --queue-lines 1000 --jobs $jobs --store pieces input
+        assert_status 0
+        assert_equal "$(dump pieces | sha256sum)" "$(dump whole | sha256sum)" \
+            "stores with $jobs jobs"
+    done
+}
+
+@test "vats that are new end the batch of the run before" {
+    two_tokens
+    stopped_in_batch input pieces --counter none --queue-lines 1000
+    vats_run --counter none --queue-lines 1000 --store pieces \
+        --vat late="$ROOT/examples/token/contract.js" input
+    assert_status 0
+    assert_equal "$(jq -r 'select(.kind == "delivery") | .vat' <<< "$output" | grep -c late)" 1
+    assert_equal "$(sqlite3 pieces/gaspipe.sqlite \
+        "SELECT count(*) FROM key WHERE name = 'input.batch'")" 0
+}

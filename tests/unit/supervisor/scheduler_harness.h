@@ -151,7 +151,7 @@ static inline void world_open_started(struct world *world, struct scheduler_opti
 {
     world_open(world, options);
     world_add_vat(world, "v1", KERNEL_VAT_PLAIN);
-    scheduler_start(world->scheduler);
+    scheduler_start(world->scheduler, false);
     fake_ready(1);
     world_play(1);
     fake_expect("bring v1\ndeliver v1 startVat\n");

@@ -15,7 +15,7 @@ static void a_vat_starts_and_is_committed_before_anything_else(void **state)
     (void)state;
     world_open(&world, (struct scheduler_options){.cranks_per_commit = 1});
     world_add_vat(&world, "v1", KERNEL_VAT_PLAIN);
-    scheduler_start(world.scheduler);
+    scheduler_start(world.scheduler, false);
     fake_expect("bring v1\n");
     world_expect(&world, "");
     fake_ready(1);
@@ -53,7 +53,7 @@ static void several_vats_start_side_by_side(void **state)
     world_open(&world, (struct scheduler_options){0});
     world_add_vat(&world, "v1", KERNEL_VAT_PLAIN);
     world_add_vat(&world, "v2", KERNEL_VAT_PLAIN);
-    scheduler_start(world.scheduler);
+    scheduler_start(world.scheduler, false);
     fake_expect("bring v1\nlog aside v2\nbring v2\n");
     fake_ready(2);
     fake_expect("");
@@ -73,7 +73,7 @@ static void with_few_workers_none_is_started_to_wait(void **state)
     (void)state;
     world_open(&world, (struct scheduler_options){.max_workers = 1});
     world_add_vat(&world, "v1", KERNEL_VAT_PLAIN);
-    scheduler_start(world.scheduler);
+    scheduler_start(world.scheduler, false);
     fake_expect("deliver v1 startVat\n");
     world_play(1);
     world_expect(&world, "v1 startVat\ncommitted\nidle\n");
@@ -186,7 +186,7 @@ static void a_start_that_meets_trouble_is_retried(void **state)
     (void)state;
     world_open(&world, (struct scheduler_options){.retries = 1});
     world_add_vat(&world, "v1", KERNEL_VAT_PLAIN);
-    scheduler_start(world.scheduler);
+    scheduler_start(world.scheduler, false);
     fake_expect("bring v1\n");
     fake_dies(1, ERROR_SYSTEM);
     fake_expect("bring v1\n");
@@ -289,7 +289,7 @@ static void open_before_snapshot(struct world *world)
     world_open(world, (struct scheduler_options){.snapshots = {.interval = 100, .initial = 2},
                                                  .retries = 1});
     world_add_vat(world, "v1", KERNEL_VAT_LIVESLOTS);
-    scheduler_start(world->scheduler);
+    scheduler_start(world->scheduler, false);
     fake_ready(1);
     world_play(1);
     fake_expect("bring v1\ndeliver v1 startVat\ndeliver v1 bringOutYourDead\n");

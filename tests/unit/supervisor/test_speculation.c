@@ -25,7 +25,7 @@ static void open_speculating(struct world *world)
     world_open(world, (struct scheduler_options){.jobs = 2, .upcoming = &source, .retries = 1});
     world_add_vat(world, "v1", KERNEL_VAT_PLAIN);
     world_add_vat(world, "v2", KERNEL_VAT_PLAIN);
-    scheduler_start(world->scheduler);
+    scheduler_start(world->scheduler, false);
     fake_ready(1);
     fake_ready(2);
     fake_expect("bring v1\nlog aside v2\nbring v2\nlog join v2\n"
