@@ -3,8 +3,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/json/json_nodes.h"
 #include "base/json/json_text.h"
 
 static const char mark[] = "\xef\xbf\xbe";  /* U+FFFE, which stands for no character */
@@ -142,6 +144,17 @@ static void mark_text(struct buf *marked, const char *text, size_t length, bool 
 
 /* ---- reading ---- */
 
+static bool has_too_many_values(const char *text, size_t length, json_error_t *problem)
+{
+    if (!json_nodes_exceed(text, length, JSON_NODES_MAX))
+        return false;
+    if (problem != NULL) {
+        *problem = (json_error_t){.line = 1};
+        snprintf(problem->text, sizeof problem->text, "more than %d values", (int)JSON_NODES_MAX);
+    }
+    return true;
+}
+
 static json_t *read_marked(const char *text, size_t length, bool inner, size_t flags,
                            json_error_t *problem)
 {
@@ -159,6 +172,8 @@ static json_t *read_marked(const char *text, size_t length, bool inner, size_t f
 
 json_t *json_value_read(const char *text, size_t length, size_t flags, json_error_t *problem)
 {
+    if (has_too_many_values(text, length, problem))
+        return NULL;
     if (length == 0 || (!wants_marks(text, length) && find_mark(text, text + length) == NULL))
         return json_loadb(text, length, flags, problem);
     return read_marked(text, length, false, flags, problem);
@@ -166,6 +181,8 @@ json_t *json_value_read(const char *text, size_t length, size_t flags, json_erro
 
 json_t *json_value_read_inner(const char *string, size_t length, size_t flags)
 {
+    if (has_too_many_values(string, length, NULL))
+        return NULL;
     if (length == 0 || !wants_marks(string, length))
         return json_loadb(string, length, flags, NULL);
     return read_marked(string, length, true, flags, NULL);

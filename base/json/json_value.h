@@ -19,8 +19,8 @@
  * marks are. A string without either is what it is elsewhere.
  */
 
-/* The value, the caller's; flags are those of json_loadb(). NULL for what is no JSON, with the
- * reason in *problem where that is not NULL. */
+/* The value, the caller's; flags are those of json_loadb(). NULL for what is no JSON and for more
+ * than JSON_NODES_MAX values (json_nodes.h), with the reason in *problem where that is not NULL. */
 json_t *json_value_read(const char *text, size_t length, size_t flags, json_error_t *problem);
 
 /* The same for JSON in a string that has been read so (the body of capdata). */

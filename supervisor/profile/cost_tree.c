@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/json/json_value.h"
+
 static int bad(struct error *error, const char *what)
 {
     return error_set(error, ERROR_INPUT, "a worker's profile is none: %s", what);
@@ -135,7 +137,7 @@ int cost_tree_read(struct cost_tree *tree, struct iovec profile, int64_t instruc
                    struct error *error)
 {
     *tree = (struct cost_tree){0};
-    tree->document = json_loadb(profile.iov_base, profile.iov_len, JSON_DECODE_ANY, NULL);
+    tree->document = json_value_read(profile.iov_base, profile.iov_len, JSON_DECODE_ANY, NULL);
     if (tree->document == NULL)
         return bad(error, "it is not JSON");
     if (read_rows(tree, error) != 0) {

@@ -205,6 +205,29 @@ END
     said keeper "crank 5" 'result cannot be read' 'given up after 3 tries'
 }
 
+@test "a frame of millions of values" {
+    local output pid line
+
+    trouble lists:1 'more than 2097152 values'
+    # Not at the price of the memory that they would take.
+    printf 1 > tally
+    mkfifo input
+    exec {output}< <(exec "$NATIVE/gaspipe" run --json --sandbox off --worker ./worker \
+        --vat keeper=keeper.js input 2> err)
+    pid=$!
+    exec {deliveries}> input
+    cat deliveries >&"$deliveries"
+    while read -r line <&"$output"; do
+        [[ $line != *'(o+0).get'* ]] || break
+    done
+    # A sanitized build needs more for itself.
+    [ "$NATIVE" != "$BUILD" ] || [ "$(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status")" -lt 300000 ] ||
+        fail "$(grep ^VmHWM "/proc/$pid/status")"
+    exec {deliveries}>&-
+    wait "$pid"
+    said 'more than 2097152 values' 'tried again'
+}
+
 @test "a worker that prints without end" {
     trouble flood:1 'longer than 2 s' --delivery-timeout 2
 }

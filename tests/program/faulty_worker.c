@@ -152,21 +152,34 @@ static void print_without_end(struct iovec frame)
         print_megabytes(1, "no end of line ");
 }
 
+/* 63 MiB of empty lists in a result: values of jansson would take 40 times as much. */
+static void send_lists(struct iovec frame)
+{
+    enum { SIZE = 63 << 20 };
+    static const char head[] = ".{\"currentHeapCount\":1,\"compute\":1,\"allocate\":1,"
+                               "\"timestamps\":[1,2]}\1[\"ok\",[[]";
+    char *bytes = malloc(SIZE);
+    size_t length = sizeof head - 1;
+
+    (void)frame;
+    if (bytes == NULL)
+        give_up("malloc");
+    memcpy(bytes, head, length);
+    for (; length + 5 < SIZE; length += 3)
+        memcpy(bytes + length, ",[]", 3);
+    memcpy(bytes + length, "]]", 2);
+    send_frame(TO_SUPERVISOR, (struct iovec){bytes, length + 2});
+    free(bytes);
+}
+
 static const struct {
     const char *kind;
     void (*happen)(struct iovec frame);
 } faults[] = {
-    {"garbage", send_garbage},
-    {"huge", send_huge},
-    {"unknown", send_unknown},
-    {"half", send_half},
-    {"twice", send_twice},
-    {"kill", be_killed},
-    {"stop", be_stopped},
-    {"hang", hang},
-    {"exit", leave},
-    {"print", print_lines},
-    {"flood", print_without_end},
+    {"garbage", send_garbage}, {"huge", send_huge},    {"unknown", send_unknown},
+    {"half", send_half},       {"twice", send_twice},  {"kill", be_killed},
+    {"stop", be_stopped},      {"hang", hang},         {"exit", leave},
+    {"lists", send_lists},     {"print", print_lines}, {"flood", print_without_end},
 };
 
 /* Results that cannot be read, sent in a frame's place. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "base/json/json_nodes.h"
 #include "base/json/json_value.h"
 
 static json_t *read_text(const char *text)
@@ -208,6 +210,62 @@ static void people_see_replacement_characters(void **state)
     json_decref(value);
 }
 
+/* ---- how much one text may take ---- */
+
+/* `[` and `count` times `item` with commas between. */
+static void put_list(struct buf *text, const char *item, size_t count)
+{
+    buf_append_byte(text, '[');
+    for (size_t i = 0; i < count; i++) {
+        buf_append_string(text, i > 0 ? "," : "");
+        buf_append_string(text, item);
+    }
+    buf_append_byte(text, ']');
+}
+
+static bool is_read(const struct buf *text, json_error_t *problem)
+{
+    json_t *value = json_value_read(text->data, text->length, 0, problem);
+
+    json_decref(value);
+    return value != NULL;
+}
+
+static void too_many_values_are_refused_before_they_take_memory(void **state)
+{
+    const size_t most = JSON_NODES_MAX - 1; /* beside the list itself */
+    struct buf text = {0};
+    json_error_t problem;
+
+    (void)state;
+    put_list(&text, "0", most);
+    assert_true(is_read(&text, NULL));
+    buf_clear(&text);
+    put_list(&text, "0", most + 1);
+    assert_false(is_read(&text, &problem));
+    assert_string_equal(problem.text, "more than 2097152 values");
+    assert_null(json_value_read_inner(text.data, text.length, 0));
+    buf_clear(&text);
+    put_list(&text, "[]", most);
+    assert_false(is_read(&text, NULL));
+    buf_free(&text);
+}
+
+static void commas_and_brackets_in_strings_are_no_values(void **state)
+{
+    struct buf text = {0};
+
+    (void)state;
+    buf_append_string(&text, "[\"\\\\\",\"\\\"");
+    for (size_t i = 0; i < (size_t)2 * JSON_NODES_MAX; i++)
+        buf_append_string(&text, ",[{");
+    buf_append_string(&text, "\\\"\"]");
+    assert_true(is_read(&text, NULL));
+    buf_free(&text);
+    assert_false(json_nodes_exceed("\"\\", 2, 1));
+    assert_true(json_nodes_exceed("[0", 2, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +281,8 @@ int main(void)
         cmocka_unit_test(no_value_is_no_text),
         cmocka_unit_test(strings_for_c_keep_their_nul),
         cmocka_unit_test(people_see_replacement_characters),
+        cmocka_unit_test(too_many_values_are_refused_before_they_take_memory),
+        cmocka_unit_test(commas_and_brackets_in_strings_are_no_values),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_BASE_JSON_NODES_H
+#define GASPIPE_BASE_JSON_NODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * The most values that one JSON text may consist of, arrays and objects included. Each takes
+ * jansson up to 136 bytes on top of its text (an empty array, x86-64), so 64 MiB of `[]` would
+ * take 2.6 GB. This keeps it below 300 MB.
+ */
+enum { JSON_NODES_MAX = 1 << 21 };
+
+/* Whether a JSON text consists of more values than that. Any text is safe. */
+bool json_nodes_exceed(const char *text, size_t length, size_t most);
+
+#endif
