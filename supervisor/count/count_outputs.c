@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/io.h"
 #include "base/output_file.h"
+#include "base/visible.h"
 #include "supervisor/process/guest.h"
 
 struct output {
@@ -86,7 +86,7 @@ static int write_to(const char *path, const struct buf *out, struct error *error
     int result;
 
     if (path == NULL)
-        return io_write_all(STDERR_FILENO, out->data, out->length) == 0
+        return visible_write(STDERR_FILENO, out->data, out->length) == 0
                    ? 0
                    : error_system(error, errno, "cannot write on stderr");
     if (output_file_open(&file, path, "what was counted", error) != 0)

@@ -8,8 +8,8 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "base/io.h"
 #include "base/log.h"
+#include "base/visible.h"
 #include "supervisor/ping/ping_baseline.h"
 #include "supervisor/ping/ping_load.h"
 #include "supervisor/ping/ping_output.h"
@@ -102,7 +102,7 @@ static int print(struct ping *ping, struct error *error)
         ping_output_text(&out, &report);
     if (buf_failed(&out))
         result = error_memory(error, "the results");
-    else if (io_write_all(STDOUT_FILENO, out.data, out.length) != 0)
+    else if (visible_write(STDOUT_FILENO, out.data, out.length) != 0)
         result = error_system(error, errno, "cannot write the results to stdout");
     buf_free(&out);
     return result;

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/io.h"
 #include "base/json/json_text.h"
+#include "base/visible.h"
 #include "slog/model/describe.h"
 #include "supervisor/replay/any_source.h"
 #include "supervisor/replay/source/swing_source.h"
@@ -231,8 +231,8 @@ static int print(struct buf *out, struct list *list, bool json, struct error *er
         (json ? put_json_row : put_row)(&rows, &list->rows[i]);
     if (buf_failed(&rows) || buf_failed(out))
         result = error_memory(error, "the list");
-    else if (io_write_all(STDOUT_FILENO, rows.data, rows.length) != 0 ||
-             io_write_all(STDOUT_FILENO, out->data, out->length) != 0)
+    else if (visible_write(STDOUT_FILENO, rows.data, rows.length) != 0 ||
+             visible_write(STDOUT_FILENO, out->data, out->length) != 0)
         result = error_system(error, errno, "cannot write the list to stdout");
     buf_free(&rows);
     return result;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/io.h"
+#include "base/visible.h"
 
 /* ---- columns ---- */
 
@@ -171,7 +171,7 @@ static int print(struct buf *out, struct error *error)
 
     if (buf_failed(out))
         result = error_memory(error, "the output");
-    else if (io_write_all(STDOUT_FILENO, out->data, out->length) != 0)
+    else if (visible_write(STDOUT_FILENO, out->data, out->length) != 0)
         result = error_system(error, errno, "cannot write the results to stdout");
     buf_free(out);
     return result;

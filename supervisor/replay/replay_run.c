@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/visible.h"
 #include "supervisor/process/fingerprint.h"
 #include "supervisor/replay/any_source.h"
 #include "supervisor/replay/replay_delivery.h"
@@ -193,7 +194,7 @@ static int print_notes(struct replay_run *run, struct error *error)
 
     if (buf_failed(lines))
         return error_memory(error, "the output");
-    if (lines->length > 0 && io_write_all(STDOUT_FILENO, lines->data, lines->length) != 0)
+    if (lines->length > 0 && visible_write(STDOUT_FILENO, lines->data, lines->length) != 0)
         return error_system(error, errno, "cannot write the results to stdout");
     buf_clear(lines);
     return 0;

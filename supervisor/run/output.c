@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/io.h"
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "base/visible.h"
@@ -35,7 +34,7 @@ int output_flush(struct output *output, struct error *error)
     struct buf *gathered = &output->gathered;
     int result = 0;
 
-    if (output->kept > 0 && io_write_all(STDOUT_FILENO, gathered->data, output->kept) != 0)
+    if (output->kept > 0 && visible_write(STDOUT_FILENO, gathered->data, output->kept) != 0)
         result = error_system(error, errno, "cannot write the results to stdout");
     buf_consume(gathered, output->kept);
     output->kept = 0;
@@ -315,13 +314,17 @@ static void put_text_delivery(const struct output *output, struct buf *line,
 {
     const char *red = output->colour && !report->ok ? "\033[31m" : "";
     const char *plain = *red != '\0' ? "\033[0m" : "";
+    size_t start;
 
     if (report->crank_num == REPORT_NONE)
         buf_printf(line, "%6s", "-");
     else
         buf_printf(line, "%6" PRId64, report->crank_num);
-    buf_printf(line, "  %-*s %-*s %s%-6s%s", VAT_WIDTH, report->vat, METHOD_WIDTH, report->method,
-               red, report->ok ? "ok" : "error", plain);
+    start = line->length;
+    buf_printf(line, "  %-*s %-*s", VAT_WIDTH, report->vat, METHOD_WIDTH, report->method);
+    if (!buf_failed(line))
+        visible_bytes(line->data + start, line->length - start);
+    buf_printf(line, " %s%-6s%s", red, report->ok ? "ok" : "error", plain);
     put_used(line, 12, report->compute, is_least(report, "computrons"));
     put_used(line, 14, report->instructions, is_least(report, "instructions"));
     if (output->costs)

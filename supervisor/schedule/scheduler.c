@@ -24,8 +24,8 @@ struct scheduler {
     struct startup startup;
 
     bool idle_first; /* of scheduler_start() */
-    bool new_vats; /* nothing is committed before the new vats have started */
-    bool saving;   /* the snapshot after the last crank is being written */
+    bool new_vats;   /* nothing is committed before the new vats have started */
+    bool saving;     /* the snapshot after the last crank is being written */
     bool failed, closing;
     bool going, more; /* scheduler_go() is running, and has another step to do */
     unsigned tries;   /* that failed in a row, of the crank, a snapshot or a vat's start */

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/io.h"
 #include "base/json/json_value.h"
+#include "base/visible.h"
 
 /* What the store's file holds, by name. */
 struct part {
@@ -202,7 +202,7 @@ int status_output(const struct status_facts *facts, const char *folder, bool jso
     put_all(&out, facts, folder, json);
     if (buf_failed(&out))
         result = error_memory(error, "the output");
-    else if (io_write_all(STDOUT_FILENO, out.data, out.length) != 0)
+    else if (visible_write(STDOUT_FILENO, out.data, out.length) != 0)
         result = error_system(error, errno, "cannot write the status to stdout");
     buf_free(&out);
     return result;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/io.h"
+#include "base/visible.h"
 
 enum { FLUSH_AT = 64 * 1024 };
 
@@ -12,7 +12,7 @@ int output_flush(struct buf *out, struct error *error)
 {
     if (buf_failed(out))
         return error_memory(error, "the report");
-    if (io_write_all(STDOUT_FILENO, out->data, out->length) != 0)
+    if (visible_write(STDOUT_FILENO, out->data, out->length) != 0)
         return error_system(error, errno, "cannot write the report");
     buf_clear(out);
     return 0;

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/io.h"
 #include "base/json/json_text.h"
 #include "base/log.h"
 #include "base/visible.h"
@@ -228,7 +227,7 @@ static int print(struct playback *playback, struct error *error)
         put_text(&out, playback);
     if (buf_failed(&out) || buf_failed(&playback->recorded) || buf_failed(&playback->replayed))
         result = error_memory(error, "the results");
-    else if (io_write_all(STDOUT_FILENO, out.data, out.length) != 0)
+    else if (visible_write(STDOUT_FILENO, out.data, out.length) != 0)
         result = error_system(error, errno, "cannot write the results to stdout");
     buf_free(&out);
     return result;
