@@ -71,6 +71,7 @@ help:
 	@echo 'make check-qemu test the counter under a newer QEMU, which is built first'
 	@echo 'make exchange   run a thousand lines of business between the vats of examples/exchange'
 	@echo 'make metered    build the compiled-in meter: gaspipe-cc, and a worker compiled by it'
+	@echo 'make node       build the package that replaces @agoric/xsnap under SwingSet'
 	@echo 'make vats       bundle the vats of the examples and tests'
 	@echo 'make compile-commands  write build/compile_commands.json, for editors and clang-tidy'
 	@echo 'make lint       check layout, includes, circles, clang-tidy, cppcheck, shellcheck'
@@ -209,6 +210,7 @@ $(BUILD)/gaspipe-worker-wasm: ordinary-worker
 endif
 
 include scripts/meter.mk
+include scripts/node.mk
 
 # Only slogreport speaks HTTP.
 CURL_LIBS = $(shell pkg-config --libs libcurl)

@@ -58,7 +58,7 @@ golden: all
 
 # Tests with npm's client and SwingSet's own kernel; fetches packages that nothing else
 # needs.
-check-npm: all $(NPM_PEERS) $(VAT_BUNDLES) $(SWINGSET_KERNEL)
+check-npm: all $(NPM_PEERS) $(VAT_BUNDLES) $(SWINGSET_KERNEL) node $(NODE_KERNEL)
 	$(run_tests) $(wildcard tests/npm/*.bats)
 
 # Tests the counter under a newer QEMU, which is fetched and built first.
@@ -115,6 +115,7 @@ bench: all $(BENCH_PROGRAMS) $(NPM_PEERS) $(VAT_BUNDLES) $(if $(filter %/swingse
 # Compiles every C file without linking.
 # tests/program/meter/ is for gaspipe-cc.
 ALL_C := $(if $(HAVE_LLVM),$(METER_SOURCES) $(METER_RUNTIME)) \
+	$(if $(HAVE_NODE_HEADERS),$(call sources_below,node/addon)) \
 	$(call sources_below,$(ROOMS) bench tests/unit tests/fuzz) \
 	$(filter-out tests/program/meter/%,$(call sources_below,tests/program))
 objects: $(patsubst %.c,$(BUILD)/obj/%.o,$(ALL_C))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session of npm's own client, @agoric/xsnap 0.15.0, with a worker.
-// usage: node client.mjs NODE_MODULES WORKER
+// A session of npm's own client, @agoric/xsnap 0.15.0, or of another, with a worker.
+// usage: node client.mjs NODE_MODULES WORKER [CLIENT.js]
 // Prints a JSON line for each thing that it does with what came of it, times left out:
 // the lines of two workers that are the same to the client are the same.
 import { spawn } from 'node:child_process';
@@ -10,11 +10,13 @@ import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const [modules, worker] = process.argv.slice(2);
+const [modules, worker, client] = process.argv.slice(2);
 const load = file => import(pathToFileURL(path.resolve(modules, file)).href);
 
 await load('@endo/init/debug.js');
-const { xsnap } = await load('@agoric/xsnap/src/xsnap.js');
+const { xsnap } = await (client
+  ? import(pathToFileURL(client).href)
+  : load('@agoric/xsnap/src/xsnap.js'));
 const { default: tmp } = await load('tmp/lib/tmp.js');
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'client-'));

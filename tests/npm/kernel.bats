@@ -9,14 +9,14 @@ load ../program/vats
 
 THEIRS=$ROOT/build/xs/package/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker
 
-# judge CASE FOLDER WORKER: what SwingSet's kernel makes of it with that worker.
+# judge CASE FOLDER WORKER [MODULES]: what SwingSet's kernel makes of it with that worker.
 judge() {
-    local folder=$2
+    local folder=$2 modules=${4-$VATS/node_modules}
 
     mkdir -p "$folder"
     jq --arg bundles "$VATS" --arg worker "$3" -f "$ROOT/tests/swingset/options.jq" \
         "$ROOT/tests/swingset/$1.json" > "$folder/options.json"
-    node "$ROOT/tests/swingset/kernel.mjs" "$VATS/node_modules" "$folder" "$folder/options.json" \
+    node "$ROOT/tests/swingset/kernel.mjs" "$modules" "$folder" "$folder/options.json" \
         "$ROOT/tests/swingset/$1.jsonl" > "$folder/out" 2> "$folder/err" ||
         fail "SwingSet's kernel on $1 with $3:" "$(tail -n 20 "$folder/err")"
     grep '^{"kind":"result"' "$folder/out" |
@@ -33,6 +33,8 @@ setup_file() {
         judge $case "$BATS_FILE_TMPDIR/$case" "$BUILD/gaspipe-worker"
         wait "$theirs"
     done
+    judge variety "$BATS_FILE_TMPDIR/variety/client" "$BUILD/gaspipe-worker" \
+        "$BUILD/node/swingset/node_modules"
 }
 
 # recorded FOLDER: its slogfile without times; of stamps as many as xsnap keeps, and none
@@ -41,7 +43,7 @@ recorded() {
     jq -c '
         with_entries(select(.key | test("^(time|monotime)$|[sS]econds$") | not)) |
         if .type == "deliver-result" and .dr[2] != null
-        then .dr[2] |= (.timestamps |= ([length, 502] | min) | del(.monotimes, .cpu)) else . end
+        then .dr[2] |= (.timestamps |= ([length, 502] | min) | del(.monotimes, .clientMonotimes, .cpu)) else . end
     ' "$1/slog"
 }
 
@@ -68,6 +70,19 @@ interchangeable() {
 @test "SwingSet's kernel does the same with our worker as with its own, snapshots too: variety" {
     interchangeable variety 5000
     grep -q '"type":"heap-snapshot-save"' "$BATS_TEST_TMPDIR/ours"
+}
+
+@test "SwingSet's kernel does the same with our client in the place of @agoric/xsnap" {
+    ours=$BATS_FILE_TMPDIR/variety client=$BATS_FILE_TMPDIR/variety/client
+    for folder in "$ours" "$client"; do
+        recorded "$folder" > "$BATS_TEST_TMPDIR/${folder##*/}"
+    done
+    diff "$ours/out" "$client/out"
+    diff "$ours/keys.jsonl" "$client/keys.jsonl"
+    diff "$BATS_TEST_TMPDIR/variety" "$BATS_TEST_TMPDIR/client"
+    # Which client ran is seen by what ours adds.
+    run ! grep -q '"clientMonotimes"' "$ours/slog"
+    grep -q '"clientMonotimes"' "$client/slog"
 }
 
 # replayed CASE COUNTER: every delivery of every vat comes out as SwingSet's kernel saw it.

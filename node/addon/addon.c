@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The frame channel for Node: a class Channel, over Node-API. What its methods do for
+ * JavaScript is told in node/src/channel.js.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <node_api.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "node/addon/frame_channel.h"
+
+enum { HANDLES = 2 };
+
+struct channel {
+    struct frame_channel frames;
+    napi_env env;
+    napi_async_context context;
+    napi_ref wake; /* called once, when there is something to do */
+    uv_poll_t readable, writable;
+    int handles;    /* that are not closed */
+    bool collected; /* JavaScript has no reference any more */
+    bool closed;
+    int64_t patience;      /* nanoseconds */
+    cpu_set_t anywhere;    /* where the worker ran before it was placed */
+    int worker, processor; /* placed there; -1: it is not */
+};
+
+/* ---- arguments and failures ---- */
+
+static napi_value fail(napi_env env, const char *text)
+{
+    (void)napi_throw_error(env, NULL, text);
+    return NULL;
+}
+
+/* The channel that a method was called on, and its arguments; NULL after a throw. */
+static struct channel *method(napi_env env, napi_callback_info info, size_t count,
+                              napi_value *arguments)
+{
+    napi_value self;
+    void *channel;
+
+    if (napi_get_cb_info(env, info, &count, arguments, &self, NULL) != napi_ok ||
+        napi_unwrap(env, self, &channel) != napi_ok) {
+        (void)fail(env, "not a channel");
+        return NULL;
+    }
+    return channel;
+}
+
+/* The bytes of a Uint8Array, borrowed. False after a throw. */
+static bool bytes_of(napi_env env, napi_value value, struct iovec *bytes)
+{
+    napi_typedarray_type type;
+
+    if (napi_get_typedarray_info(env, value, &type, &bytes->iov_len, &bytes->iov_base, NULL,
+                                 NULL) == napi_ok &&
+        type == napi_uint8_array)
+        return true;
+    (void)fail(env, "a frame must be a Uint8Array");
+    return false;
+}
+
+/* ---- its life ---- */
+
+static void free_unless_used(struct channel *channel)
+{
+    if (channel->handles == 0 && channel->collected)
+        free(channel);
+}
+
+static void handle_closed(uv_handle_t *handle)
+{
+    struct channel *channel = handle->data;
+
+    channel->handles--;
+    free_unless_used(channel);
+}
+
+static void close_channel(struct channel *channel)
+{
+    if (channel->closed)
+        return;
+    channel->closed = true;
+    uv_close((uv_handle_t *)&channel->readable, handle_closed);
+    uv_close((uv_handle_t *)&channel->writable, handle_closed);
+    frame_channel_free(&channel->frames);
+    if (channel->wake != NULL)
+        (void)napi_delete_reference(channel->env, channel->wake);
+    channel->wake = NULL;
+    (void)napi_async_destroy(channel->env, channel->context);
+}
+
+static void at_exit(void *channel)
+{
+    close_channel(channel);
+}
+
+static void collect(napi_env env, void *data, void *hint)
+{
+    struct channel *channel = data;
+
+    (void)hint;
+    (void)napi_remove_env_cleanup_hook(env, at_exit, channel);
+    close_channel(channel);
+    channel->collected = true;
+    free_unless_used(channel);
+}
+
+static int open_handles(struct channel *channel, uv_loop_t *loop)
+{
+    int result = uv_poll_init(loop, &channel->readable, channel->frames.in);
+
+    if (result != 0)
+        return result;
+    channel->handles = 1;
+    channel->readable.data = channel;
+    result = uv_poll_init(loop, &channel->writable, channel->frames.out);
+    if (result != 0) {
+        uv_close((uv_handle_t *)&channel->readable, handle_closed);
+        return result;
+    }
+    channel->handles = HANDLES;
+    channel->writable.data = channel;
+    return 0;
+}
+
+static struct channel *make_channel(napi_env env, int in, int out, size_t cap, int64_t patience)
+{
+    struct channel *channel = calloc(1, sizeof *channel);
+    uv_loop_t *loop;
+    struct error error;
+
+    if (channel == NULL) {
+        (void)fail(env, "out of memory");
+        return NULL;
+    }
+    *channel = (struct channel){.env = env, .patience = patience, .worker = -1, .processor = -1};
+    if (napi_get_uv_event_loop(env, &loop) != napi_ok) {
+        (void)fail(env, "Node has no event loop here");
+    } else if (frame_channel_init(&channel->frames, in, out, cap, &error) != 0) {
+        (void)fail(env, error.text);
+    } else {
+        int result = open_handles(channel, loop);
+
+        if (result == 0)
+            return channel;
+        (void)fail(env, uv_strerror(result));
+        frame_channel_free(&channel->frames);
+        channel->collected = true; /* goes with its handle */
+    }
+    if (channel->handles == 0)
+        free(channel);
+    return NULL;
+}
+
+/* new Channel(in, out, cap, patience) */
+static napi_value construct(napi_env env, napi_callback_info info)
+{
+    napi_value arguments[4], self, name;
+    size_t count = 4;
+    int32_t in, out;
+    int64_t cap, patience;
+    struct channel *channel;
+
+    if (napi_get_cb_info(env, info, &count, arguments, &self, NULL) != napi_ok || count != 4 ||
+        napi_get_value_int32(env, arguments[0], &in) != napi_ok ||
+        napi_get_value_int32(env, arguments[1], &out) != napi_ok ||
+        napi_get_value_int64(env, arguments[2], &cap) != napi_ok ||
+        napi_get_value_int64(env, arguments[3], &patience) != napi_ok || cap < 0 || patience < 0)
+        return fail(env, "new Channel(in, out, cap, patience) needs four numbers");
+    channel = make_channel(env, in, out, (size_t)cap, patience);
+    if (channel == NULL)
+        return NULL;
+    if (napi_create_string_utf8(env, "gaspipe", NAPI_AUTO_LENGTH, &name) != napi_ok ||
+        napi_async_init(env, NULL, name, &channel->context) != napi_ok ||
+        napi_add_env_cleanup_hook(env, at_exit, channel) != napi_ok ||
+        napi_wrap(env, self, channel, collect, NULL, NULL) != napi_ok) {
+        close_channel(channel);
+        channel->collected = true;
+        return fail(env, "cannot make a channel");
+    }
+    return self;
+}
+
+/* ---- where the worker runs ---- */
+
+static void unplace(struct channel *channel)
+{
+    if (channel->processor >= 0)
+        (void)sched_setaffinity(channel->worker, sizeof channel->anywhere, &channel->anywhere);
+    channel->processor = -1;
+}
+
+/* On this thread's processor: one that wakes another costs many times a switch on one. A
+ * worker that cannot be moved stays where it is. */
+static void place(struct channel *channel)
+{
+    int here = sched_getcpu();
+    cpu_set_t set;
+
+    if (channel->worker < 0 || here < 0 || here == channel->processor)
+        return;
+    CPU_ZERO(&set);
+    CPU_SET(here, &set);
+    if (sched_setaffinity(channel->worker, sizeof set, &set) == 0)
+        channel->processor = here;
+    else
+        channel->worker = -1;
+}
+
+/* channel.follow(pid) */
+static napi_value follow(napi_env env, napi_callback_info info)
+{
+    napi_value arguments[1];
+    struct channel *channel = method(env, info, 1, arguments);
+    int32_t worker;
+
+    if (channel == NULL || napi_get_value_int32(env, arguments[0], &worker) != napi_ok)
+        return fail(env, "follow(pid) needs a number");
+    if (sched_getaffinity(worker, sizeof channel->anywhere, &channel->anywhere) == 0)
+        channel->worker = worker;
+    return NULL;
+}
+
+/* ---- frames ---- */
+
+/* channel.send(head, body) */
+static napi_value send_frame(napi_env env, napi_callback_info info)
+{
+    napi_value arguments[2];
+    struct channel *channel = method(env, info, 2, arguments);
+    struct iovec parts[2];
+    struct error error;
+
+    if (channel == NULL || !bytes_of(env, arguments[0], &parts[0]) ||
+        !bytes_of(env, arguments[1], &parts[1]))
+        return NULL;
+    if (channel->closed)
+        return NULL;
+    place(channel);
+    if (frame_channel_send(&channel->frames, parts, 2, channel->patience, &error) != 0)
+        return fail(env, error.text);
+    return NULL;
+}
+
+static napi_value make_bytes(napi_env env, struct iovec from)
+{
+    napi_value bytes;
+
+    if (napi_create_buffer_copy(env, from.iov_len, from.iov_base, NULL, &bytes) != napi_ok)
+        return fail(env, "out of memory for a frame");
+    return bytes;
+}
+
+/* channel.receive() */
+static napi_value receive(napi_env env, napi_callback_info info)
+{
+    struct channel *channel = method(env, info, 0, NULL);
+    napi_value none = NULL;
+    struct iovec payload;
+    struct error error;
+
+    if (channel == NULL)
+        return NULL;
+    if (!channel->closed) {
+        switch (frame_channel_receive(&channel->frames, channel->patience, &payload, &error)) {
+        case FRAME_CHANNEL_FRAME:
+            return make_bytes(env, payload);
+        case FRAME_CHANNEL_BAD:
+            return fail(env, error.text);
+        case FRAME_CHANNEL_LATER:
+            unplace(channel); /* it is at work for longer: not in this thread's way */
+            return NULL;
+        case FRAME_CHANNEL_ENDED:
+            break;
+        }
+    }
+    (void)napi_get_null(env, &none);
+    return none;
+}
+
+/* channel.moved(): nanoseconds of CLOCK_MONOTONIC */
+static napi_value moved(napi_env env, napi_callback_info info)
+{
+    struct channel *channel = method(env, info, 0, NULL);
+    napi_value time = NULL;
+
+    if (channel != NULL)
+        (void)napi_create_int64(env, channel->frames.moved, &time);
+    return time;
+}
+
+/* ---- waiting through Node's loop ---- */
+
+static void wake_up(struct channel *channel)
+{
+    napi_handle_scope scope;
+    napi_value function, receiver;
+
+    (void)uv_poll_stop(&channel->readable);
+    if (channel->wake == NULL || napi_open_handle_scope(channel->env, &scope) != napi_ok)
+        return;
+    if (napi_get_reference_value(channel->env, channel->wake, &function) == napi_ok &&
+        napi_get_global(channel->env, &receiver) == napi_ok) {
+        (void)napi_delete_reference(channel->env, channel->wake);
+        channel->wake = NULL;
+        (void)napi_make_callback(channel->env, channel->context, receiver, function, 0, NULL, NULL);
+    }
+    (void)napi_close_handle_scope(channel->env, scope);
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    (void)status; /* receive() meets a failure too */
+    (void)events;
+    wake_up(poll->data);
+}
+
+static void on_writable(uv_poll_t *poll, int status, int events)
+{
+    struct channel *channel = poll->data;
+    struct error error;
+
+    (void)status;
+    (void)events;
+    (void)frame_channel_flush(&channel->frames, &error); /* a failure drops what is unsent */
+    if (frame_channel_is_sent(&channel->frames))
+        (void)uv_poll_stop(poll);
+}
+
+/* channel.wait(wake) */
+static napi_value wait_in_loop(napi_env env, napi_callback_info info)
+{
+    napi_value arguments[1];
+    struct channel *channel = method(env, info, 1, arguments);
+
+    if (channel == NULL)
+        return NULL;
+    if (channel->closed || channel->wake != NULL)
+        return fail(env, "the channel is closed, or waited for already");
+    if (napi_create_reference(env, arguments[0], 1, &channel->wake) != napi_ok)
+        return fail(env, "wait(wake) needs a function");
+    if (uv_poll_start(&channel->readable, UV_READABLE, on_readable) != 0 ||
+        (!frame_channel_is_sent(&channel->frames) &&
+         uv_poll_start(&channel->writable, UV_WRITABLE, on_writable) != 0))
+        return fail(env, "cannot wait for the worker");
+    return NULL;
+}
+
+/* channel.hangUp() */
+static napi_value hang_up(napi_env env, napi_callback_info info)
+{
+    struct channel *channel = method(env, info, 0, NULL);
+
+    if (channel != NULL && !channel->closed) {
+        (void)uv_poll_stop(&channel->writable);
+        frame_channel_hang_up(&channel->frames);
+    }
+    return NULL;
+}
+
+/* channel.close() */
+static napi_value close_method(napi_env env, napi_callback_info info)
+{
+    struct channel *channel = method(env, info, 0, NULL);
+
+    if (channel != NULL)
+        close_channel(channel);
+    return NULL;
+}
+
+/* ---- the module ---- */
+
+/* pipes(): [in, theirOut, theirIn, out], closed in programs that are started */
+static napi_value pipes(napi_env env, napi_callback_info info)
+{
+    int fds[4];
+    napi_value array, number;
+
+    (void)info;
+    if (pipe2(fds, O_CLOEXEC) != 0)
+        return fail(env, strerror(errno));
+    if (pipe2(fds + 2, O_CLOEXEC) != 0) {
+        int errnum = errno;
+
+        (void)close(fds[0]);
+        (void)close(fds[1]);
+        return fail(env, strerror(errnum));
+    }
+    if (napi_create_array_with_length(env, 4, &array) != napi_ok)
+        return fail(env, "out of memory");
+    for (uint32_t i = 0; i < 4; i++)
+        if (napi_create_int32(env, fds[i], &number) != napi_ok ||
+            napi_set_element(env, array, i, number) != napi_ok)
+            return fail(env, "out of memory");
+    return array;
+}
+
+static napi_value init_module(napi_env env, napi_value exports)
+{
+    const napi_property_descriptor methods[] = {
+        {.utf8name = "follow", .method = follow},      {.utf8name = "send", .method = send_frame},
+        {.utf8name = "receive", .method = receive},    {.utf8name = "moved", .method = moved},
+        {.utf8name = "wait", .method = wait_in_loop},  {.utf8name = "hangUp", .method = hang_up},
+        {.utf8name = "close", .method = close_method},
+    };
+    napi_value class, function;
+
+    if (napi_define_class(env, "Channel", NAPI_AUTO_LENGTH, construct, NULL,
+                          sizeof methods / sizeof *methods, methods, &class) != napi_ok ||
+        napi_create_function(env, "pipes", NAPI_AUTO_LENGTH, pipes, NULL, &function) != napi_ok ||
+        napi_set_named_property(env, exports, "Channel", class) != napi_ok ||
+        napi_set_named_property(env, exports, "pipes", function) != napi_ok)
+        return fail(env, "cannot make the module");
+    return exports;
+}
+
+NAPI_MODULE(NODE_GYP_MODULE_NAME, init_module)

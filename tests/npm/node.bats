@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Our client for Node (make node, make check-npm).
+
+load ../program/common
+
+PACKAGE=$BUILD/node/package
+
+client() {
+    run --separate-stderr timeout 60 node --expose-gc "$ROOT/tests/npm/node.mjs" "$PACKAGE" "$@"
+    echo "$stderr"
+}
+
+# lie TEXT: a worker that says that, and reads to the end.
+lie() {
+    printf '#!/bin/sh\nprintf "%%s" '\''%s'\'' >&4\n[ -n "%s" ] || exec 4>&-\nexec cat <&3 >/dev/null\n' \
+        "$1" "${2-}" > "$BATS_TEST_TMPDIR/liar"
+    chmod +x "$BATS_TEST_TMPDIR/liar"
+    GASPIPE_WORKER=$BATS_TEST_TMPDIR/liar client lies
+    assert_status 0
+}
+
+@test "the event loop turns while a worker computes, and while it reads nothing" {
+    client loop
+    assert_status 0
+    [ "$output" = done ]
+}
+
+@test "without patience every frame goes through the loop" {
+    client impatient
+    assert_status 0
+    [ "$output" = done ]
+}
+
+@test "the moments of both ends are in the meter, in their order" {
+    client times
+    assert_status 0
+    [ "$output" = done ]
+}
+
+@test "a worker that is killed settles what was asked of it" {
+    client killed
+    assert_status 0
+    [ "${lines[0]}" = 'ExitSignal SIGKILL: it exited due to signal SIGKILL' ]
+    [ "${lines[1]}" = 'ExitSignal SIGKILL: it exited due to signal SIGKILL' ]
+    [ "${lines[2]}" = 'ExitSignal SIGKILL: it exited due to signal SIGKILL' ]
+}
+
+@test "a worker that sends no frames is told with a line" {
+    lie 'junk' stays
+    [ "${lines[0]}" = "Error -: a frame's length wants decimal digits and then ':', not 'j'" ]
+    lie '1001:' stays
+    [ "${lines[0]}" = 'Error -: a frame is longer than the cap of 1000 bytes' ]
+    lie '7:short'
+    [ "${lines[0]}" = 'Error -: the worker ended inside a frame' ]
+    lie '0:,' stays
+    [ "${lines[0]}" = 'Error -: xsnap protocol error: received empty message' ]
+    lie '4:what,' stays
+    [ "${lines[0]}" = 'Error -: xsnap protocol error: received unknown message <<what>>' ]
+    lie '4:!why,' stays
+    [ "${lines[0]}" = 'Error -: Uncaught exception in it: why' ]
+}
+
+@test "a worker that is not there is told with a line" {
+    GASPIPE_WORKER=/nonexistent/worker client missing
+    assert_status 0
+    [ "$output" = 'Error ENOENT: spawn /nonexistent/worker ENOENT' ]
+}
+
+@test "another system, and a name that is an option, are refused" {
+    client platform
+    [ "${lines[0]}" = 'Error -: xsnap does not support platform Darwin' ]
+    [ "${lines[1]}" = "Error -: name '-n' cannot start with hyphen" ]
+}
+
+@test "workers that have ended leave no descriptors" {
+    client leaks
+    assert_status 0
+    [ "$output" = done ]
+}
+
+@test "a session is recorded and replayed" {
+    mkdir "$BATS_TEST_TMPDIR/session"
+    client record "$BATS_TEST_TMPDIR/session"
+    assert_status 0
+    [ "${lines[0]}" = '00000-options.json 00001-evaluate.dat 00002-issueCommand.dat 00003-command.dat 00004-reply.dat' ]
+    [ "${lines[1]}" = '1 evaluate, 2 issueCommand, 3 command, 4 reply' ]
+}
+
+@test "node-gyp builds the addon from the package alone; without it a line says how" {
+    cp -r "$PACKAGE" "$BATS_TEST_TMPDIR/package"
+    cd "$BATS_TEST_TMPDIR/package"
+    rm channel.node
+    PACKAGE=$PWD client times
+    assert_status 1
+    [[ $stderr == *'the addon is not built'*'build it with npm run build'* ]]
+    npm_config_nodedir=$(dirname "$(dirname "$(realpath "$(command -v node)")")") npm run build > log 2>&1 || {
+        cat log
+        false
+    }
+    PACKAGE=$PWD client times
+    assert_status 0
+}

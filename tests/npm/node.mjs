@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our client for Node and a worker in trouble.
+// usage: node node.mjs PACKAGE CASE [ARGUMENT...]
+// Each case prints what came of it, a line each.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const [folder, which, ...rest] = process.argv.slice(2);
+const { xsnap, recordXSnap, replayXSnap } = await import(
+  pathToFileURL(path.join(folder, 'src/index.js')).href
+);
+
+let child;
+const powers = {
+  os: os.type(),
+  spawn: (...args) => (child = spawn(...args)),
+  fs: { ...fs, ...fs.promises },
+};
+const start = options => xsnap({ ...powers, name: 'it', ...options });
+const attempt = async call => {
+  try {
+    await call();
+    console.log('done');
+  } catch (error) {
+    console.log(`${error.name} ${error.code ?? '-'}: ${error.message}`);
+  }
+};
+const echo = 'globalThis.handleCommand = bytes => ({ result: issueCommand(bytes) });';
+const descriptors = () => fs.readdirSync('/proc/self/fd').length;
+
+/** How often the event loop turned while the promise was open. */
+const turnsDuring = async promise => {
+  let turns = 0;
+  let open = true;
+  const turn = () => {
+    turns += 1;
+    if (open) setImmediate(turn);
+  };
+  setImmediate(turn);
+  try {
+    await promise;
+  } finally {
+    open = false;
+  }
+  return turns;
+};
+
+const cases = {
+  /** A command that takes long, and a worker that reads nothing, leave the loop free. */
+  async loop() {
+    const worker = await start();
+    assert((await turnsDuring(worker.evaluate('for (let i = 0; i < 1e6; i++);'))) > 10);
+    await worker.evaluate('globalThis.handleCommand = bytes => ({ result: bytes });');
+    child.kill('SIGSTOP');
+    const large = worker.issueCommand(new Uint8Array(16_000_000).fill(97));
+    let turns = 0;
+    const turn = () => {
+      turns += 1;
+      if (turns === 1000) child.kill('SIGCONT');
+      else setImmediate(turn);
+    };
+    setImmediate(turn);
+    assert.equal((await large).reply.length, 16_000_000);
+    assert.equal(turns, 1000);
+    await worker.close();
+    console.log('done');
+  },
+
+  /** Without patience every frame goes through the loop. */
+  async impatient() {
+    const worker = await start({ patience: 0, handleCommand: async message => message });
+    await worker.evaluate(echo);
+    for (let i = 0; i < 20; i += 1) {
+      const { reply } = await worker.issueStringCommand(`${i}`);
+      assert.equal(reply, `${i}`);
+    }
+    await worker.close();
+    console.log('done');
+  },
+
+  /** Sent and received moments of both ends, one after the other on one clock. */
+  async times() {
+    const worker = await start({ handleCommand: async message => message });
+    await worker.evaluate(echo);
+    const { meterUsage } = await worker.issueStringCommand('a question');
+    const { monotimes, clientMonotimes } = meterUsage;
+    const [sent, question, answered, returned] = clientMonotimes;
+    const [arrived, asked, told, finished] = monotimes;
+    const order = [sent, arrived, asked, question, answered, told, finished, returned];
+    assert.deepEqual(order, order.toSorted((a, b) => a - b));
+    assert.equal(clientMonotimes.length, 4);
+    assert.equal(monotimes.length, 4);
+    await worker.close();
+    console.log('done');
+  },
+
+  async killed() {
+    const worker = await start({
+      handleCommand: async message => {
+        child.kill('SIGKILL');
+        return message;
+      },
+    });
+    await attempt(() => worker.evaluate('issueCommand(new ArrayBuffer(0))'));
+    await attempt(() => worker.evaluate('1'));
+    await attempt(() => worker.close());
+  },
+
+  /** A command, to a worker that is no worker. */
+  async lies() {
+    const worker = await start({ netstringMaxChunkSize: 1000 });
+    await attempt(() => worker.evaluate('1'));
+    await attempt(() => worker.terminate());
+  },
+
+  async missing() {
+    await attempt(async () => (await start()).evaluate('1'));
+  },
+
+  async platform() {
+    await attempt(() => start({ os: 'Darwin' }));
+    await attempt(() => start({ name: '-n' }));
+  },
+
+  async leaks() {
+    let before;
+    for (let i = 0; i < 20; i += 1) {
+      const worker = await start();
+      await worker.evaluate('1');
+      await (i % 2 ? worker.close() : worker.terminate());
+      // What Node closes later is closed by then.
+      const [pipe] = child.stdio.slice(7);
+      if (!pipe.closed) await new Promise(resolve => pipe.once('close', resolve));
+      globalThis.gc();
+      await new Promise(resolve => setImmediate(resolve));
+      before ??= descriptors();
+    }
+    assert(descriptors() <= before + 2, `${before} descriptors became ${descriptors()}`);
+    console.log('done');
+  },
+
+  async record(place) {
+    const worker = await recordXSnap(
+      { ...powers, name: 'it', handleCommand: async message => message },
+      `${place}/`,
+      fs,
+    );
+    await worker.evaluate(echo);
+    await worker.issueStringCommand('a question');
+    await worker.close();
+    console.log(fs.readdirSync(place).sort().join(' '));
+    const done = await replayXSnap(powers, [place], fs);
+    console.log(done.map(([, number, kind]) => `${number} ${kind}`).join(', '));
+  },
+};
+
+await cases[which](...rest);
