@@ -54,7 +54,7 @@ interchangeable() {
 
     recorded "$ours" > "$BATS_TEST_TMPDIR/ours"
     recorded "$theirs" > "$BATS_TEST_TMPDIR/theirs"
-    diff "$theirs/out" "$ours/out"
+    diff "$theirs/results" "$ours/results"
     diff "$theirs/keys.jsonl" "$ours/keys.jsonl"
     diff "$BATS_TEST_TMPDIR/theirs" "$BATS_TEST_TMPDIR/ours"
     [ "$(wc -l < "$BATS_TEST_TMPDIR/ours")" -gt "$2" ]
@@ -77,7 +77,7 @@ interchangeable() {
     for folder in "$ours" "$client"; do
         recorded "$folder" > "$BATS_TEST_TMPDIR/${folder##*/}"
     done
-    diff "$ours/out" "$client/out"
+    diff "$ours/results" "$client/results"
     diff "$ours/keys.jsonl" "$client/keys.jsonl"
     diff "$BATS_TEST_TMPDIR/variety" "$BATS_TEST_TMPDIR/client"
     # Which client ran is seen by what ours adds.
