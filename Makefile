@@ -50,13 +50,15 @@ include scripts/vats.mk
 
 # A room's archive contains the files in its folder and below, except the one with main().
 MAINS := supervisor/main.c worker/main.c worker/main_wasm.c sandbox/main.c tools/slogreport.c
-ROOMS := base proto sandbox store kernel slog counter worker meter/costs supervisor tools
+ROOMS := base proto sandbox store kernel slog counter worker meter/costs trace supervisor tools
 sources_below = $(sort $(shell find $(1) -name '*.c'))
 # The metered worker, which is built for other machines too, does without what needs OpenSSL.
-room_sources = $(filter-out $(MAINS) $(if $(METERED_WORKER_OF),worker/near/%),$(call sources_below,$(1)))
+# The agent is a library of its own.
+room_sources = $(filter-out $(MAINS) trace/agent/% $(if $(METERED_WORKER_OF),worker/near/%),$(call sources_below,$(1)))
 ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/lib/$(room).a)
 
-PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm $(BUILD)/gaspipe-sandbox $(BUILD)/slogreport $(BUILD)/libgascount.so
+PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm $(BUILD)/gaspipe-sandbox $(BUILD)/slogreport $(BUILD)/libgascount.so \
+	$(BUILD)/libgastrace.so
 
 .PHONY: all setup demo install uninstall clean help
 .DELETE_ON_ERROR:
@@ -157,9 +159,9 @@ $(foreach room,$(ROOMS),$(eval $(call archive_rule,$(room))))
 lib = $(foreach room,$(1),$(BUILD)/lib/$(room).a)
 link = $(Q)$(CC) $(GASPIPE_CFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter-out $(XS_ARCHIVE),$(filter %.a,$^))
 
-$(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor kernel store counter sandbox proto slog base)
+$(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor trace kernel store counter sandbox proto slog base)
 	$(call say,link,$@)
-	$(link) $(PACKAGE_LIBS) -lm -o $@
+	$(link) $(PACKAGE_LIBS) -lZydis -lm -o $@
 
 # Functions called by XS that worker/xs/engine_xs_platform.c, engine_xs_zeros.c and xs_profile.c
 # replace. Sanitizers have their own memset.
@@ -227,6 +229,16 @@ $(BUILD)/libgascount.so: $(call sources_below,counter) sandbox/tight_filter.c $(
 	$(Q)$(CC) -std=gnu17 -I. $(WARNINGS) -O2 -D_GNU_SOURCE $(CFLAGS) -fPIC -shared -fvisibility=hidden \
 		$(filter %.c,$^) -lseccomp -o $@
 
+# Likewise: it is loaded into programs of others. It keeps off the vector registers, which hold the
+# arguments of the functions that it interrupts.
+AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -mgeneral-regs-only
+$(BUILD)/obj/trace/agent/%: ROOM_CFLAGS = $(AGENT_CFLAGS)
+$(BUILD)/libgastrace.so: $(call sources_below,trace/agent) $(wildcard trace/*.h trace/agent/*.h) $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(call say,agent,$@)
+	$(Q)$(CC) -std=gnu17 -I. $(WARNINGS) -O2 -D_GNU_SOURCE $(CFLAGS) $(AGENT_CFLAGS) -shared -Wl,-z,now \
+		$(filter %.c,$^) -o $@
+
 -include $(shell find $(BUILD) -path $(BUILD)/qemu -prune -o -name '*.d' -type f -print 2>/dev/null)
 
 # ---- set-up -----------------------------------------------------------------
@@ -256,7 +268,7 @@ DOCUMENTS := $(wildcard docs/*.md) docs/gas-near.json
 install: all
 	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR) $(DOCDIR)
 	install -m 755 $(BUILD)/gaspipe $(BUILD)/slogreport $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm $(BINDIR)
-	install -m 755 $(BUILD)/libgascount.so $(BUILD)/gaspipe-sandbox $(LIBDIR)
+	install -m 755 $(BUILD)/libgascount.so $(BUILD)/libgastrace.so $(BUILD)/gaspipe-sandbox $(LIBDIR)
 	install -m 644 $(SWINGSET_BUNDLES) $(LIBDIR)
 	install -m 644 counter/gasmark.h $(INCLUDEDIR)
 	install -m 644 $(wildcard docs/*.1) $(MANDIR)

@@ -11,6 +11,7 @@
 #include "supervisor/replay/replay.h"
 #include "supervisor/run/run.h"
 #include "supervisor/status/status.h"
+#include "supervisor/trace/trace.h"
 
 static const char usage[] =
     "usage: gaspipe COMMAND [options]\n"
@@ -20,6 +21,7 @@ static const char usage[] =
     "  ping    measure the pipe to a worker\n"
     "  replay  deliver again what was recorded, and compare\n"
     "  status  say what a store holds\n"
+    "  trace   trace the functions of a running program\n"
     "\n"
     "gaspipe COMMAND --help says more of each, gaspipe --version which version this is.\n";
 
@@ -28,7 +30,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"run", run_command},       {"count", count_command},   {"ping", ping_command},
-    {"replay", replay_command}, {"status", status_command},
+    {"replay", replay_command}, {"status", status_command}, {"trace", trace_command},
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/trace/trace.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "supervisor/process/guest.h"
+#include "supervisor/trace/trace_child.h"
+#include "supervisor/trace/trace_options.h"
+#include "supervisor/trace/trace_outputs.h"
+#include "trace/read/trace_clock.h"
+#include "trace/read/trace_ring.h"
+#include "trace/read/trace_sums.h"
+
+/* All that a whole command holds. */
+struct trace {
+    struct trace_options options;
+    char program[PATH_MAX];
+    struct trace_ring *ring;
+    struct trace_sums *sums;
+    struct trace_clock clock;
+    struct profile_function *functions;
+    const struct patch_plan *plan; /* of the ring; NULL: the agent has not been heard of */
+    int status;                    /* the program's */
+};
+
+/* ---- what is read ---- */
+
+static int on_begun(void *context, uint32_t process, const struct patch_plan *plan,
+                    struct error *error)
+{
+    struct trace *const trace = context;
+
+    (void)process;
+    trace->plan = plan;
+    trace->functions = calloc(plan->count, sizeof *trace->functions);
+    if (trace->functions == NULL)
+        return error_memory(error, "the functions of a program");
+    for (size_t i = 0; i < plan->count; i++)
+        trace->functions[i] = (struct profile_function){
+            .name = plan->functions[i].name,
+            .module = plan->modules[plan->functions[i].module],
+            .address = plan->functions[i].address,
+        };
+    return 0;
+}
+
+static int on_events(void *context, unsigned lane, uint32_t thread, const uint64_t *events,
+                     size_t count, struct error *error)
+{
+    const struct trace *const trace = context;
+
+    (void)thread;
+    return trace_sums_add(trace->sums, lane, events, count, error);
+}
+
+static int on_ended(void *context, unsigned lane, struct error *error)
+{
+    const struct trace *const trace = context;
+
+    (void)error;
+    trace_sums_end_lane(trace->sums, lane);
+    return 0;
+}
+
+/* Until the program has ended. */
+static int follow(struct trace *trace, struct trace_child *child, struct error *error)
+{
+    const struct trace_sink sink = {
+        .context = trace, .begun = on_begun, .events = on_events, .ended = on_ended};
+    int ended = 0;
+
+    while (ended == 0) {
+        bool busy = false;
+
+        if (trace_ring_step(trace->ring, &sink, &busy, error) != 0) {
+            trace_ring_let_go(trace->ring);
+            return -1;
+        }
+        ended = trace_child_wait(child, busy ? 0 : 1, &trace->status, error);
+    }
+    return ended < 0 ? -1 : trace_ring_finish(trace->ring, &sink, error);
+}
+
+/* ---- the report ---- */
+
+static void put_fates(struct buf *out, const struct patch_plan *plan)
+{
+    size_t all = 0;
+
+    for (int i = 0; i < TRACE_FATES; i++)
+        all += plan->fates[i];
+    buf_printf(out, "%zu of %zu functions traced", plan->fates[TRACE_PATCHED], all);
+    for (int i = TRACE_PATCHED + 1; i < TRACE_FATES; i++)
+        if (plan->fates[i] > 0)
+            buf_printf(out, ", %zu %s", plan->fates[i], trace_fate_words((enum trace_fate)i));
+    if (plan->count > plan->fates[TRACE_PATCHED])
+        buf_printf(out, ", and calls of %zu library functions",
+                   plan->count - plan->fates[TRACE_PATCHED]);
+    buf_append_byte(out, '\n');
+}
+
+static void put_counts(struct buf *out, const struct trace *trace)
+{
+    const struct trace_counts counts = trace_sums_counts(trace->sums);
+    const uint64_t left_out = trace_ring_threads_left_out(trace->ring);
+
+    buf_printf(out, "%" PRIu64 " events, %" PRIu64 " lost", counts.events, counts.lost);
+    if (counts.unwound > 0)
+        buf_printf(out, "; %" PRIu64 " calls ended without returning", counts.unwound);
+    if (counts.unmatched > 0)
+        buf_printf(out, "; %" PRIu64 " exits unmatched", counts.unmatched);
+    if (left_out > 0)
+        buf_printf(out, "; %" PRIu64 " threads were too many and left out", left_out);
+    buf_append_byte(out, '\n');
+}
+
+static int report(struct trace *trace, struct error *error)
+{
+    const struct trace_profile profile = {
+        .tree = &trace->sums->tree,
+        .functions = trace->functions,
+        .function_count = trace->plan->count,
+        .clock = trace->clock,
+    };
+    struct buf text = {0};
+    int result;
+
+    call_tree_settle(&trace->sums->tree);
+    if (trace->options.json) {
+        result = profile_put_json(&text, &profile, error);
+    } else {
+        result = profile_put_table(&text, &profile, (size_t)trace->options.top, error);
+        put_fates(&text, trace->plan);
+        put_counts(&text, trace);
+    }
+    if (result == 0)
+        result = trace_outputs_report(&trace->options, &text, error);
+    if (result == 0)
+        result = trace_outputs_write(&trace->options, &profile, error);
+    buf_free(&text);
+    return result;
+}
+
+/* ---- the whole ---- */
+
+static int open_trace(struct trace *trace, struct error *error)
+{
+    const struct trace_ring_options ring = {
+        .choice = trace->options.choice,
+        .program = trace->program,
+        .libraries = trace->options.libraries,
+        .policy = trace->options.policy,
+        .lanes = TRACE_LANES_DEFAULT,
+        .lane_chunks = TRACE_CHUNKS_DEFAULT,
+    };
+
+    if (guest_find_program(trace->options.arguments[0], trace->program, error) != 0)
+        return -1;
+    trace->ring = trace_ring_new(&ring, -1, error);
+    return trace->ring == NULL ? -1 : trace_sums_open(trace->sums, error);
+}
+
+static int run_program(struct trace *trace, struct error *error)
+{
+    struct trace_child child;
+
+    if (open_trace(trace, error) != 0)
+        return -1;
+    trace->clock.first = trace_moment_now();
+    if (trace_child_start(&child, trace->program, trace->options.arguments,
+                          trace_ring_fd(trace->ring), error) != 0)
+        return -1;
+    /* An interrupt at the terminal is the program's, whose end is reported. */
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGQUIT, SIG_IGN);
+    if (follow(trace, &child, error) != 0)
+        return -1;
+    trace->clock.last = trace_moment_now();
+    if (trace->plan != NULL && trace_ring_refusal(trace->ring)[0] == '\0')
+        return report(trace, error);
+    return error_set(error, ERROR_INPUT, "%s was not traced: %s", trace->program,
+                     trace_ring_refusal(trace->ring)[0] != '\0'
+                         ? trace_ring_refusal(trace->ring)
+                         : "the agent was not loaded into it");
+}
+
+static void close_trace(struct trace *trace)
+{
+    if (trace->sums != NULL)
+        trace_sums_close(trace->sums);
+    free(trace->sums);
+    free(trace->functions);
+    trace_ring_free(trace->ring);
+    trace_options_free(&trace->options);
+}
+
+int trace_command(int argc, char **argv)
+{
+    struct trace trace = {.sums = calloc(1, sizeof *trace.sums)};
+    struct error error;
+    enum option_result parsed = trace_options_parse(&trace.options, argc, argv, &error);
+    int status;
+
+    if (parsed != OPTION_TAKEN) {
+        status = option_end(&trace_options_table, parsed, &error);
+    } else if ((trace.sums == NULL && error_memory(&error, "a trace") != 0) ||
+               run_program(&trace, &error) != 0) {
+        log_line("%s", error.text);
+        status = (int)error.kind;
+    } else {
+        status = trace.status;
+    }
+    close_trace(&trace);
+    return status;
+}

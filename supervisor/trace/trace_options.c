@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/trace/trace_options.h"
+
+#include <string.h>
+
+#include "supervisor/common_options.h"
+
+enum { TOP_DEFAULT = 30 };
+
+static const char *const policies[] = {"wait", "drop", NULL}; /* as enum trace_policy */
+
+static const struct option_row rows[] = {
+    {"functions", "PATTERN",
+     "trace only functions with such names, as in glob(7); may be given more than once",
+     OPTION_IS_LIST(struct trace_options, choice.functions)},
+    {"without", "PATTERN", "do not trace functions with such names",
+     OPTION_IS_LIST(struct trace_options, choice.without)},
+    {"library", "PATTERN",
+     "trace the functions of shared libraries, too, whose files have such names",
+     OPTION_IS_LIST(struct trace_options, libraries)},
+    {"calls", .help = "trace the program's calls of library functions, too",
+     OPTION_IS_FLAG(struct trace_options, choice.calls)},
+    {"when-full", NULL,
+     "what the program does when it is faster than the reader: wait, or go on and lose events, "
+     "which are counted (default: wait)",
+     OPTION_IS_CHOICE(struct trace_options, policy, policies)},
+    {"top", "N", "functions in the report, 0: all (default: 30)",
+     OPTION_IS_NUMBER(struct trace_options, top, 0, TRACE_FUNCTIONS_MAX)},
+    {"folded", "FILE", "write folded stacks, for flame graphs",
+     OPTION_IS_TEXT(struct trace_options, folded)},
+    {"callgrind", "FILE", "write callgrind.out, for kcachegrind",
+     OPTION_IS_TEXT(struct trace_options, callgrind)},
+    {"report", "FILE", "write the report to FILE instead of stderr",
+     OPTION_IS_TEXT(struct trace_options, report)},
+    {COMMON_OPTION_JSON(struct trace_options, json)},
+};
+
+const struct option_table trace_options_table = {
+    .program = "gaspipe",
+    .command = "trace",
+    .usage = "usage: gaspipe trace [options] [--] PROGRAM [ARG...]\n"
+             "\n"
+             "Runs a program with its functions traced, without rebuilding it, and reports on "
+             "stderr how often each was called and how long it took.\n",
+    .ending = "Exit status: the program's, 128+N if signal N ended it; 2 usage, 3 no such program "
+              "or one that cannot be traced, 4 system failure.",
+    .rows = rows,
+    .row_count = sizeof rows / sizeof *rows,
+    .ends_at_operand = true,
+};
+
+static int check_libraries(const struct trace_options *options, struct error *error)
+{
+    size_t length = 0;
+
+    for (size_t i = 0; i < options->libraries.count; i++) {
+        const char *const pattern = options->libraries.items[i];
+
+        length += strlen(pattern) + 1;
+        if (*pattern == '\0' || strpbrk(pattern, " \t\n/") != NULL)
+            return error_set(error, ERROR_USAGE,
+                             "--library wants a pattern of a file's name, such as 'libz.so*', not "
+                             "'%s'",
+                             pattern);
+    }
+    return length < TRACE_LIBRARIES_SIZE
+               ? 0
+               : error_set(error, ERROR_USAGE, "--library: the patterns are too long");
+}
+
+enum option_result trace_options_parse(struct trace_options *options, int argc, char **argv,
+                                       struct error *error)
+{
+    enum option_result result;
+
+    *options = (struct trace_options){.policy = TRACE_WAIT, .top = TOP_DEFAULT};
+    result = option_parse(&trace_options_table, argc, argv, options, &options->arguments, error);
+    if (result != OPTION_TAKEN)
+        return result;
+    if (options->arguments[0] == NULL)
+        return error_set(error, ERROR_USAGE, "give a program to trace");
+    return check_libraries(options, error) == 0 ? OPTION_TAKEN : OPTION_FAILED;
+}
+
+void trace_options_free(struct trace_options *options)
+{
+    option_list_free(&options->choice.functions);
+    option_list_free(&options->choice.without);
+    option_list_free(&options->libraries);
+}

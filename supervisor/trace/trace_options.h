@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_TRACE_OPTIONS_H
+#define GASPIPE_SUPERVISOR_TRACE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/option/option.h"
+#include "trace/memory.h"
+#include "trace/patch/patch_plan.h"
+
+/* Of `gaspipe trace`. Texts are borrowed from the command line. */
+struct trace_options {
+    bool json;
+    struct trace_choice choice;
+    struct option_list libraries; /* patterns of files' names */
+    enum trace_policy policy;
+    uint64_t top;                            /* functions in the table; 0: all */
+    const char *folded, *callgrind, *report; /* files; NULL: none */
+    char **arguments;                        /* the program and its own; end with NULL */
+};
+
+extern const struct option_table trace_options_table;
+
+/* To be freed in any case. */
+enum option_result trace_options_parse(struct trace_options *options, int argc, char **argv,
+                                       struct error *error);
+void trace_options_free(struct trace_options *options);
+
+#endif

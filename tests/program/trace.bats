@@ -1,0 +1,212 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe trace: what programs do is the same, and every call is there.
+
+load common
+
+setup_file() {
+    export TRACED=$BATS_FILE_TMPDIR/traced
+    ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -O2 -fexceptions "$BATS_TEST_DIRNAME/traced.c" -o "$TRACED" \
+        -lpthread
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# traces WHAT OPTIONS...: traced WHAT prints with a tracer what it does without; the report is
+# in `report`, as JSON lines.
+traces() {
+    "$TRACED" "$1" > expected
+    timeout 120 "$BUILD/gaspipe" trace --json --report report "${@:2}" -- "$TRACED" "$1" > printed
+    diff expected printed
+}
+
+# calls FUNCTION: how often it was called, in `report`.
+calls() {
+    jq -s --arg name "$1" 'map(select(.function == $name).calls) | add // 0' report
+}
+
+# summary WHAT OPTIONS...: what the report for people says at the end.
+summary() {
+    timeout 120 "$BUILD/gaspipe" trace --report people "${@:2}" -- "$TRACED" "$1" > /dev/null
+    tail -n 2 people
+}
+
+@test "trace: every call is counted" {
+    traces calls
+    assert_equal "$(calls t_middle) $(calls t_leaf) $(calls t_fib)" '1000 1000 1973' calls
+    run summary calls
+    assert_output_has ' 0 lost'
+    assert_output_lacks unmatched
+}
+
+@test "trace: longjmp leaves frames, and is told" {
+    traces longjmp
+    assert_equal "$(calls t_catcher) $(calls t_thrower) $(calls t_leaf)" '1000 5500 1000' calls
+    run summary longjmp
+    assert_output_has '5500 calls ended without returning'
+    assert_output_lacks unmatched
+}
+
+@test "trace: tail calls end their callers; a loop made of them takes no memory" {
+    traces tail
+    assert_equal "$(calls t_tail) $(calls t_tail_last)" '1000 1000' calls
+    assert_equal $(($(calls t_ping) + $(calls t_pong))) 3000002 calls
+}
+
+@test "trace: handlers of signals, on their own stack, too, lose nothing" {
+    traces signals
+    [ "$(calls t_handler)" -ge 1000 ]
+    assert_equal "$(calls t_handler)" "$(calls t_leaf)" 'calls of the handler and by it'
+}
+
+@test "trace: a handler's stack may lie above the program's" {
+    traces high-stack
+    assert_equal "$(calls t_on_high_stack) $(calls t_handler) $(calls t_fib)" '100 100 35400' calls
+}
+
+@test "trace: handlers that jump out" {
+    traces signal-jumps
+    [ "$(calls t_jumper)" -ge 300 ]
+}
+
+@test "trace: threads, more in all than lanes" {
+    traces threads
+    assert_equal "$(calls t_thread)" 200 threads
+}
+
+@test "trace: the stack is unwound through trampolines" {
+    traces unwind
+    traces unwind --calls
+    traces backtrace
+}
+
+@test "trace: exceptions of C++ pass through" {
+    command -v g++ > /dev/null || skip 'needs g++'
+    g++ -O2 -x c++ - -o throws <<- 'EOF'
+	#include <cstdio>
+	#include <stdexcept>
+	struct Guard { int *n; ~Guard() { ++*n; } };
+	static volatile bool always = true;
+	__attribute__((noinline, noclone)) long deep(int depth, int *cleaned)
+	{
+	    Guard guard{cleaned};
+	    if (depth == 0) throw std::runtime_error("bottom");
+	    return always ? deep(depth - 1, cleaned) + 1 : 0;
+	}
+	__attribute__((noinline, noclone)) long tries(int depth)
+	{
+	    int cleaned = 0;
+	    try { return deep(depth, &cleaned); } catch (const std::exception &) { return cleaned; }
+	}
+	int main() { long sum = 0; for (int i = 0; i < 500; i++) sum += tries(i % 20); printf("%ld\n", sum); }
+	EOF
+    run --separate-stderr timeout 60 "$BUILD/gaspipe" trace --calls --json --report report -- ./throws
+    assert_status 0
+    assert_equal "$output" 5250 'what was cleaned up'
+    assert_equal "$(calls _Unwind_Resume@plt)" 5250 'frames that were passed'
+}
+
+@test "trace: coroutines come back to their frames" {
+    traces coroutines
+    assert_equal "$(calls t_turn)" 100 calls
+}
+
+@test "trace: a child process is not traced, and unharmed" {
+    traces fork
+    assert_equal "$(calls t_forks) $(calls t_fib)" '1 0' calls
+    for _ in 1 2 3 4 5; do
+        traces fork --calls
+    done
+}
+
+@test "trace: functions that are short, begin with a call, or are branched into" {
+    traces shapes
+    assert_equal "$(calls t_calls_first) $(calls t_behind) $(calls t_loop)" '1 1 0' calls
+    run summary shapes
+    assert_output_has '1 too short, 1 with a branch into the first five bytes'
+}
+
+@test "trace: calls of libraries" {
+    traces calls --calls
+    assert_equal "$(calls printf@plt)" 1 calls
+}
+
+@test "trace: patterns choose functions" {
+    traces calls --functions 't_*' --without t_fib
+    assert_equal "$(jq -r .function report | sort | paste -sd ' ')" 't_leaf t_middle' functions
+}
+
+@test "trace: a library's functions" {
+    run --separate-stderr "$BUILD/gaspipe" trace --library 'libisal.so*' --json --report report -- \
+        "$BUILD/slogreport" summary "$ROOT/tests/data/small.slog.gz"
+    assert_status 0
+    jq -se 'map(select(.module | test("/libisal"))) | length > 0' report
+}
+
+@test "trace: a stripped program has the same calls" {
+    strip -o stripped "$TRACED"
+    "$BUILD/gaspipe" trace --json --report named -- "$TRACED" calls > /dev/null
+    "$BUILD/gaspipe" trace --json --report report -- ./stripped calls > printed
+    assert_equal "$(cat printed)" "$("$TRACED" calls)" 'what it prints'
+    assert_equal "$(jq -s 'map([.address, .calls]) | sort | map(select(.[1] > 10))' report)" \
+        "$(jq -s 'map([.address, .calls]) | sort | map(select(.[1] > 10))' named)" 'calls by address'
+}
+
+@test "trace: what a killed program has done is there" {
+    run --separate-stderr "$BUILD/gaspipe" trace --json --report report -- "$TRACED" killed
+    assert_status 137
+    assert_equal "$(calls t_fib)" 21891 calls
+}
+
+@test "trace: no event is lost by waiting; what is dropped is counted" {
+    traces many
+    assert_equal "$(calls t_fib)" 635621 calls
+    traces many --when-full drop
+    run summary many --when-full drop
+    assert_output_lacks unmatched
+    traces signals --when-full drop
+}
+
+@test "trace: folded stacks and callgrind have the same calls" {
+    traces calls --folded folded --callgrind callgrind.out
+    grep -qE '^do_calls;t_middle;t_leaf [0-9]+$' folded
+    grep -qE '^calls=1000 0$' callgrind.out
+    command -v callgrind_annotate > /dev/null || skip 'needs callgrind_annotate'
+    run callgrind_annotate callgrind.out
+    assert_status 0
+    assert_output_has t_middle
+    assert_output_lacks WARNING
+}
+
+@test "trace: bad input, one line each" {
+    ${CC:-gcc} -static -x c - -o static <<< 'int main(void) { return 0; }'
+    run --separate-stderr "$BUILD/gaspipe" trace -- ./static
+    assert_bad_input 3 'linked statically'
+    run --separate-stderr "$BUILD/gaspipe" trace -- ./nobody
+    assert_bad_input 3 nobody
+    echo 'exit 0' > script
+    chmod +x script
+    run --separate-stderr "$BUILD/gaspipe" trace -- ./script
+    assert_bad_input 3 'no program for x86-64'
+    run --separate-stderr "$BUILD/gaspipe" trace --functions 'nobody*' -- "$TRACED" calls
+    assert_bad_input 3 'no function can be traced'
+    run --separate-stderr "$BUILD/gaspipe" trace
+    assert_bad_input 2 'give a program'
+    run --separate-stderr "$BUILD/gaspipe" trace --when-full never -- true
+    assert_bad_input 2 'wait or drop'
+    run --separate-stderr "$BUILD/gaspipe" trace --library 'a b' -- true
+    assert_bad_input 2 'pattern'
+}
+
+@test "trace: gaspipe run under it delivers the same" {
+    printf '{"vat":"v","method":"m","args":[%s]}\n' 1 2 3 > deliveries
+    echo 'export const m = n => { let s = 0; for (let i = 0; i < 1000; i++) s += n; return s; };' > v.js
+    "$NATIVE/gaspipe" run --json --counter none --vat v=v.js deliveries | jq -c '[.result, .compute]' > expected
+    "$BUILD/gaspipe" trace --json --report report -- \
+        "$NATIVE/gaspipe" run --json --counter none --vat v=v.js deliveries |
+        jq -c '[.result, .compute]' > printed
+    diff expected printed
+    [ "$(calls scheduler_go)" -gt 0 ]
+}

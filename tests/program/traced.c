@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program to be traced: `traced WHAT` does one thing that is hard on tracers, and prints what
+ * came of it, which is the same without a tracer. Functions that tests count are named t_*.
+ */
+#include <errno.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#ifdef __clang__
+#define APART static __attribute__((noinline, optnone, used))
+#else
+#define APART static __attribute__((noinline, noipa, used))
+#endif
+
+static volatile long sink;
+static volatile bool always = true; /* as the compiler does not know */
+
+APART long t_leaf(long number)
+{
+    return number * 3 + 1;
+}
+
+APART long t_middle(long number)
+{
+    const long inner = t_leaf(number);
+
+    sink = inner;
+    return inner + 1;
+}
+
+APART long t_fib(long number)
+{
+    long first, second;
+
+    if (number < 2)
+        return number;
+    first = t_fib(number - 1);
+    second = t_fib(number - 2);
+    sink = first; /* gcc would make a loop of the second call */
+    return first + second;
+}
+
+static int do_calls(void)
+{
+    long sum = 0;
+
+    for (long i = 0; i < 1000; i++)
+        sum += t_middle(i);
+    printf("%ld %ld\n", sum, t_fib(15));
+    return 0;
+}
+
+/* ---- left without returning ---- */
+
+static jmp_buf place;
+
+APART void t_thrower(long depth)
+{
+    char room[64];
+
+    memset(room, (int)depth, sizeof room);
+    sink = room[depth % 64];
+    if (depth == 0)
+        longjmp(place, 1);
+    if (always)
+        t_thrower(depth - 1);
+    sink++;
+}
+
+APART long t_catcher(long depth)
+{
+    if (setjmp(place) == 0)
+        t_thrower(depth);
+    return t_leaf(depth);
+}
+
+static int do_longjmp(void)
+{
+    long sum = 0;
+
+    for (long i = 0; i < 1000; i++)
+        sum += t_catcher(i % 10);
+    printf("%ld\n", sum);
+    return 0;
+}
+
+APART long t_tail_last(long number)
+{
+    return number + 7;
+}
+
+APART long t_tail(long number)
+{
+    sink = number;
+    return t_tail_last(number + 1); /* a jump */
+}
+
+APART long t_ping(long number);
+APART long t_pong(long number)
+{
+    sink = number;
+    return number == 0 ? 5 : t_ping(number - 1);
+}
+
+APART long t_ping(long number)
+{
+    sink = number;
+    return number == 0 ? 4 : t_pong(number - 1);
+}
+
+/* The second is a loop made of jumps: no stack of anybody may grow with it. */
+static int do_tail(void)
+{
+    long sum = 0;
+
+    for (long i = 0; i < 1000; i++)
+        sum += t_tail(i);
+    printf("%ld %ld\n", sum, t_ping(3000001));
+    return 0;
+}
+
+/* ---- signals ---- */
+
+static volatile long handled;
+static sigjmp_buf out;
+static volatile sig_atomic_t may_jump;
+
+APART void t_handler(int number)
+{
+    handled += t_leaf(number) > 0;
+}
+
+APART void t_jumper(int number)
+{
+    (void)number;
+    if (may_jump)
+        siglongjmp(out, 1);
+}
+
+static void every_100_microseconds(void)
+{
+    const struct itimerval interval = {.it_interval = {.tv_usec = 100},
+                                       .it_value = {.tv_usec = 100}};
+
+    if (setitimer(ITIMER_REAL, &interval, NULL) != 0)
+        abort();
+}
+
+static void handle(void (*handler)(int), int flags)
+{
+    const struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+
+    if (sigaction(SIGALRM, &action, NULL) != 0)
+        abort();
+}
+
+static int do_signals(void)
+{
+    static char room[65536];
+    const stack_t stack = {.ss_sp = room, .ss_size = sizeof room};
+    const stack_t none = {.ss_flags = SS_DISABLE};
+    long sum = 0;
+
+    handle(t_handler, SA_RESTART);
+    every_100_microseconds();
+    while (handled < 500)
+        sum = t_fib(20);
+    if (sigaltstack(&stack, NULL) != 0)
+        return 1;
+    handle(t_handler, SA_RESTART | SA_ONSTACK);
+    while (handled < 1000)
+        sum = t_fib(20);
+    handle(SIG_IGN, 0);
+    if (sigaltstack(&none, NULL) != 0)
+        return 1;
+    printf("%ld\n", sum);
+    return 0;
+}
+
+/* A stack for signals above the thread's own: its frames are not above those in time. */
+APART long t_on_high_stack(char *room, size_t size)
+{
+    const stack_t stack = {.ss_sp = room, .ss_size = size};
+    char low[512 * 1024];
+    long sum;
+
+    memset(low, 1, sizeof low);
+    if (sigaltstack(&stack, NULL) != 0)
+        return -1;
+    handle(t_handler, SA_ONSTACK);
+    sum = t_fib(10) + raise(SIGALRM) + t_fib(10);
+    return sum + low[sum & 1];
+}
+
+static int do_high_stack(void)
+{
+    char room[65536];
+    long sum = 0;
+
+    for (int i = 0; i < 100; i++)
+        sum += t_on_high_stack(room, sizeof room);
+    printf("%ld %ld\n", sum, handled);
+    return 0;
+}
+
+static int do_signal_jumps(void)
+{
+    volatile long jumps = 0;
+
+    handle(t_jumper, SA_NODEFER);
+    every_100_microseconds();
+    while (jumps < 300) {
+        if (sigsetjmp(out, 1) == 0) {
+            may_jump = 1;
+            for (;;)
+                sink = t_fib(12);
+        }
+        may_jump = 0;
+        jumps++;
+    }
+    handle(SIG_IGN, 0);
+    printf("%ld\n", t_fib(15));
+    return 0;
+}
+
+/* ---- threads ---- */
+
+APART void *t_thread(void *context)
+{
+    return (void *)t_fib((long)context);
+}
+
+static int do_threads(void)
+{
+    enum { THREADS = 8, ROUNDS = 25 };
+    pthread_t threads[THREADS];
+    long sum = 0;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        for (long i = 0; i < THREADS; i++)
+            if (pthread_create(&threads[i], NULL, t_thread, (void *)(10 + i)) != 0)
+                return 1;
+        for (int i = 0; i < THREADS; i++) {
+            void *result;
+
+            if (pthread_join(threads[i], &result) != 0)
+                return 1;
+            sum += (long)result;
+        }
+    }
+    printf("%ld\n", sum);
+    return 0;
+}
+
+static void note_cleaned(const int *unused)
+{
+    (void)unused;
+    sink++;
+}
+
+APART void t_exits(long depth)
+{
+    __attribute__((cleanup(note_cleaned))) int cleaned = 0;
+
+    (void)cleaned;
+    if (depth == 0)
+        pthread_exit((void *)7);
+    if (always)
+        t_exits(depth - 1);
+    sink = sink + 0;
+}
+
+APART void *t_cancelled(void *context)
+{
+    t_exits((long)context);
+    return NULL;
+}
+
+/* Unwinds the stack and runs what is to be cleaned up on it, as an exception of C++ does. */
+static int do_unwind(void)
+{
+    pthread_t thread;
+    void *result;
+
+    for (int i = 0; i < 10; i++)
+        if (pthread_create(&thread, NULL, t_cancelled, (void *)9) != 0 ||
+            pthread_join(thread, &result) != 0 || result != (void *)7)
+            return 1;
+    printf("%ld cleaned up\n", sink);
+    return 0;
+}
+
+APART int t_backtrace(long depth)
+{
+    void *frames[64];
+
+    if (depth > 0) {
+        const int count = t_backtrace(depth - 1);
+
+        sink++;
+        return count;
+    }
+    return backtrace(frames, 64);
+}
+
+static int do_backtrace(void)
+{
+    printf("%s\n", t_backtrace(10) >= 13 ? "whole" : "cut");
+    return 0;
+}
+
+/* ---- other stacks, other processes ---- */
+
+static ucontext_t contexts[3];
+static volatile long turns;
+
+APART void t_turn(long which)
+{
+    if (swapcontext(&contexts[which], &contexts[3 - which]) != 0)
+        abort();
+    turns++;
+}
+
+APART void t_coroutine(int which)
+{
+    for (int i = 0; i < 50; i++)
+        t_turn(which);
+}
+
+static void prepare_coroutine(int which, char *room, size_t size)
+{
+    if (getcontext(&contexts[which]) != 0)
+        abort();
+    contexts[which].uc_stack = (stack_t){.ss_sp = room, .ss_size = size};
+    contexts[which].uc_link = &contexts[0];
+    makecontext(&contexts[which], (void (*)(void))t_coroutine, 1, which);
+}
+
+static int do_coroutines(void)
+{
+    static char rooms[2][65536];
+
+    prepare_coroutine(1, rooms[1], sizeof rooms[1]);
+    prepare_coroutine(2, rooms[0], sizeof rooms[0]);
+    if (swapcontext(&contexts[0], &contexts[1]) != 0)
+        return 1;
+    printf("%ld\n", turns);
+    return 0;
+}
+
+APART long t_forks(long number)
+{
+    const pid_t child = fork();
+    int status = 0;
+
+    if (child == 0)
+        return t_fib(20) + number;
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0 ? t_leaf(number) : -1;
+}
+
+static int do_fork(void)
+{
+    const pid_t own = getpid();
+    const long result = t_forks(1);
+
+    if (getpid() != own)
+        _exit(result == 6766 && t_fib(20) == 6765 ? 0 : 1);
+    printf("%ld\n", result);
+    return 0;
+}
+
+/* ---- hard to patch ---- */
+
+__asm__(".text\n.globl t_short\n.type t_short,@function\nt_short: mov %edi,%eax\nret\n"
+        ".size t_short,.-t_short\n"
+        ".globl t_behind\n.type t_behind,@function\nt_behind: lea 1(%rdi),%rax\nret\n"
+        ".size t_behind,.-t_behind\n"
+        ".globl t_loop\n.type t_loop,@function\nt_loop: nop\n1: dec %edi\njnz 1b\n"
+        "mov $42,%eax\nret\n.size t_loop,.-t_loop\n"
+        ".globl t_calls_first\n.type t_calls_first,@function\nt_calls_first:\n.cfi_startproc\n"
+        "push %rbx\n.cfi_def_cfa_offset 16\ncall t_leaf\npop %rbx\n.cfi_def_cfa_offset 8\nret\n"
+        ".cfi_endproc\n.size t_calls_first,.-t_calls_first\n");
+long t_short(long number);
+long t_behind(long number);
+long t_loop(long number);
+long t_calls_first(long number);
+
+static int do_shapes(void)
+{
+    printf("%ld %ld %ld %ld\n", t_short(5), t_behind(5), t_loop(5), t_calls_first(5));
+    return 0;
+}
+
+static int do_killed(void)
+{
+    sink = t_fib(20);
+    return raise(SIGKILL);
+}
+
+/* Many more events than a ring holds. */
+static int do_many(void)
+{
+    printf("%ld\n", t_fib(27));
+    return 0;
+}
+
+/* Says that it is there, and works until it can read a line. */
+static int do_wait(void)
+{
+    char line[16];
+
+    printf("ready\n");
+    if (fflush(stdout) != 0)
+        return 1;
+    while (fgets(line, sizeof line, stdin) != NULL && strcmp(line, "end\n") != 0) {
+        printf("%ld\n", t_fib(15));
+        if (fflush(stdout) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*act)(void);
+    } acts[] = {
+        {"calls", do_calls},
+        {"longjmp", do_longjmp},
+        {"tail", do_tail},
+        {"signals", do_signals},
+        {"high-stack", do_high_stack},
+        {"signal-jumps", do_signal_jumps},
+        {"threads", do_threads},
+        {"unwind", do_unwind},
+        {"backtrace", do_backtrace},
+        {"coroutines", do_coroutines},
+        {"fork", do_fork},
+        {"shapes", do_shapes},
+        {"killed", do_killed},
+        {"many", do_many},
+        {"wait", do_wait},
+    };
+
+    for (size_t i = 0; argc == 2 && i < sizeof acts / sizeof *acts; i++)
+        if (strcmp(argv[1], acts[i].name) == 0)
+            return acts[i].act();
+    fprintf(stderr, "usage: traced WHAT\n");
+    return 2;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events of a thread become a tree of calls with the right times. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "trace/memory.h"
+#include "trace/read/thread_stack.h"
+
+enum { MAIN = 16, LEAF = 32000, OTHER = 3 };
+
+static uint64_t enter(unsigned function, uint64_t time)
+{
+    return time << TRACE_TIME_SHIFT | function << 1;
+}
+
+static uint64_t leave(unsigned function, uint64_t time)
+{
+    return enter(function, time) | 1;
+}
+
+static uint64_t control(enum trace_number number, uint64_t argument)
+{
+    return argument << TRACE_TIME_SHIFT | (uint64_t)number << 1;
+}
+
+struct fixture {
+    struct call_tree tree;
+    struct thread_stack stack;
+};
+
+static void add(struct fixture *fixture, struct call_cuts *cuts, const uint64_t *events,
+                size_t count)
+{
+    struct error error;
+
+    if (fixture->tree.nodes == NULL)
+        assert_int_equal(call_tree_open(&fixture->tree, &error), 0);
+    assert_int_equal(thread_stack_add(&fixture->stack, &fixture->tree, cuts, events, count, &error),
+                     0);
+}
+
+#define ADD(fixture, cuts, ...)                                                                    \
+    add(fixture, cuts, (const uint64_t[]){__VA_ARGS__},                                            \
+        sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
+/* What a function has, below a group (0: all). */
+static struct call_sum sum_of(struct fixture *fixture, uint32_t group, uint32_t function)
+{
+    struct call_sum *sums, found = {0};
+    struct error error;
+    size_t count, root = 0;
+
+    call_tree_settle(&fixture->tree);
+    for (size_t i = 0; group != 0 && i < fixture->tree.count; i++)
+        if (fixture->tree.nodes[i].function == group)
+            root = i;
+    assert_int_equal(call_tree_sums(&fixture->tree, root, &sums, &count, &error), 0);
+    for (size_t i = 0; i < count; i++)
+        if (sums[i].function == function)
+            found = sums[i];
+    free(sums);
+    return found;
+}
+
+static void assert_sum(struct fixture *fixture, uint32_t group, uint32_t function, uint64_t calls,
+                       uint64_t self, uint64_t total)
+{
+    const struct call_sum sum = sum_of(fixture, group, function);
+
+    assert_int_equal(sum.calls, calls);
+    assert_int_equal(sum.self, self);
+    assert_int_equal(sum.total, total);
+}
+
+static void finish(struct fixture *fixture)
+{
+    thread_stack_free(&fixture->stack);
+    call_tree_close(&fixture->tree);
+}
+
+static void test_self_and_total(void **state)
+{
+    struct fixture fixture = {0};
+
+    (void)state;
+    ADD(&fixture, NULL, enter(MAIN, 100), enter(LEAF, 110), leave(LEAF, 115), enter(LEAF, 120),
+        leave(LEAF, 150), leave(MAIN, 200));
+    assert_sum(&fixture, 0, MAIN, 1, 65, 100);
+    assert_sum(&fixture, 0, LEAF, 2, 35, 35);
+    finish(&fixture);
+}
+
+static void test_recursion_is_in_the_total_once(void **state)
+{
+    struct fixture fixture = {0};
+
+    (void)state;
+    ADD(&fixture, NULL, enter(LEAF, 100), enter(LEAF, 110), leave(LEAF, 120), leave(LEAF, 130));
+    assert_sum(&fixture, 0, LEAF, 2, 30, 30);
+    finish(&fixture);
+}
+
+static void test_unwound_calls_end(void **state)
+{
+    struct fixture fixture = {0};
+
+    (void)state;
+    ADD(&fixture, NULL, enter(MAIN, 100), enter(LEAF, 110), enter(OTHER, 120),
+        control(TRACE_UNWOUND, 2), enter(LEAF, 140), leave(LEAF, 145), leave(MAIN, 150));
+    assert_int_equal(fixture.stack.unwound, 2);
+    assert_int_equal(fixture.stack.unmatched, 0);
+    assert_sum(&fixture, 0, LEAF, 2, 15, 35);
+    assert_sum(&fixture, 0, OTHER, 1, 20, 20); /* up to the event that found it */
+    assert_sum(&fixture, 0, MAIN, 1, 15, 50);
+    finish(&fixture);
+}
+
+static void test_lost_events_restate_the_stack(void **state)
+{
+    struct fixture fixture = {0};
+
+    (void)state;
+    ADD(&fixture, NULL, enter(MAIN, 100), enter(OTHER, 110), control(TRACE_LOST, 510),
+        control(TRACE_DEEP, 1), control(TRACE_OPEN, LEAF), leave(LEAF, 1000), leave(MAIN, 1010));
+    assert_int_equal(fixture.stack.lost, 510);
+    assert_int_equal(fixture.stack.unmatched, 0);
+    assert_int_equal(fixture.stack.depth, 0);
+    finish(&fixture);
+}
+
+static void test_an_orphan_is_passed_over(void **state)
+{
+    struct fixture fixture = {0};
+
+    (void)state;
+    ADD(&fixture, NULL, enter(MAIN, 100), control(TRACE_ORPHAN, 0), leave(MAIN, 110),
+        leave(MAIN, 130));
+    assert_int_equal(fixture.stack.unmatched, 0);
+    assert_sum(&fixture, 0, MAIN, 1, 30, 30);
+    finish(&fixture);
+}
+
+static void test_the_clock_wraps_and_steps_back(void **state)
+{
+    struct fixture fixture = {0};
+
+    (void)state;
+    ADD(&fixture, NULL, enter(MAIN, TRACE_TIME_MASK - 9), enter(LEAF, 10), leave(LEAF, 5),
+        leave(MAIN, 30));
+    assert_sum(&fixture, 0, MAIN, 1, 40, 40);
+    assert_sum(&fixture, 0, LEAF, 1, 0, 0);
+    finish(&fixture);
+}
+
+/* Deliveries cut the time of a function that runs through several of them. */
+static void test_cuts(void **state)
+{
+    static const uint64_t ticks[] = {110, 130, 150};
+    static const uint32_t groups[] = {CALL_TREE_GROUPS, 0, CALL_TREE_GROUPS + 1};
+    struct call_cuts cuts = {.ticks = ticks, .groups = groups, .count = 3};
+    struct fixture fixture = {0};
+
+    (void)state;
+    ADD(&fixture, &cuts, enter(MAIN, 100), enter(LEAF, 115), leave(LEAF, 120), enter(LEAF, 155),
+        leave(LEAF, 156), leave(MAIN, 160));
+    assert_sum(&fixture, CALL_TREE_GROUPS, MAIN, 0, 15, 20);
+    assert_sum(&fixture, CALL_TREE_GROUPS, LEAF, 1, 5, 5);
+    assert_sum(&fixture, CALL_TREE_GROUPS + 1, MAIN, 0, 9, 10);
+    assert_sum(&fixture, CALL_TREE_GROUPS + 1, LEAF, 1, 1, 1);
+    assert_sum(&fixture, 0, MAIN, 1, 54, 60);
+    finish(&fixture);
+}
+
+/* What a hostile process writes is taken for calls of whatever, and does no harm. */
+static void test_nonsense(void **state)
+{
+    struct fixture fixture = {0};
+
+    (void)state;
+    for (uint64_t i = 0; i < 100000; i++)
+        ADD(&fixture, NULL, i * UINT64_C(0x9e3779b97f4a7c15));
+    finish(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_self_and_total),
+        cmocka_unit_test(test_recursion_is_in_the_total_once),
+        cmocka_unit_test(test_unwound_calls_end),
+        cmocka_unit_test(test_lost_events_restate_the_stack),
+        cmocka_unit_test(test_an_orphan_is_passed_over),
+        cmocka_unit_test(test_the_clock_wraps_and_steps_back),
+        cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_nonsense),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TRACE_MEMORY_H
+#define GASPIPE_TRACE_MEMORY_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/*
+ * The memory that a traced process, through the agent in it, shares with its tracer: a file in
+ * memory whose descriptor both have. The tracer makes and sizes it; all sizes and offsets in the
+ * head are the tracer's, and the agent only reads them. Nothing that the tracer reads back is
+ * believed before it is checked.
+ *
+ *   head | lanes | patches | calls | chunks | shadow stacks | regions
+ *
+ * A lane is what one thread writes: a ring of chunks of events, and its shadow stack of return
+ * addresses. A region is the executable part of a module's trampolines.
+ */
+
+#define TRACE_MAGIC UINT64_C(0x6563617274736167) /* "gastrace" */
+
+enum {
+    TRACE_VERSION = 1,
+    TRACE_CHUNK_SIZE = 4096,
+    TRACE_CHUNK_HEAD = 16, /* bytes before the first event */
+    TRACE_CHUNK_EVENTS = (TRACE_CHUNK_SIZE - TRACE_CHUNK_HEAD) / 8,
+    TRACE_MODULES_MAX = 64,
+    TRACE_PATH_SIZE = 512,
+    TRACE_LIBRARIES_SIZE = 512,
+    TRACE_NAME_SIZE = 104,
+};
+
+/*
+ * An event: the clock's lowest 48 bits, 15 bits of a function's number, and one that says
+ * whether it was left. 0 is no event. Numbers from TRACE_CONTROL on are no functions; in their
+ * events an argument stands in place of the time.
+ */
+enum trace_number {
+    TRACE_CONTROL = 0x7ff0,
+    TRACE_UNWOUND = 0x7ff0, /* the innermost ARGUMENT calls ended without returning */
+    TRACE_ORPHAN = 0x7ff1,  /* the next event leaves a function that is not on the stack */
+    TRACE_LOST = 0x7ff2,    /* of this lane ARGUMENT events are lost so far, the last ones just
+                             * before this; the stack is restated: */
+    TRACE_OPEN = 0x7ff3,    /* the function ARGUMENT is on the stack, outermost first */
+    TRACE_DEEP = 0x7ff4,    /* below what is restated there are ARGUMENT calls more */
+    TRACE_FUNCTIONS_MAX = TRACE_CONTROL - 1, /* numbers of functions: 1 to this */
+};
+
+enum { TRACE_TIME_SHIFT = 16 };
+#define TRACE_TIME_MASK ((UINT64_C(1) << 48) - 1)
+
+/* What a thread does when its ring is full. */
+enum trace_policy {
+    TRACE_WAIT, /* waits for the reader */
+    TRACE_DROP, /* writes over its newest chunk, and says how much was lost */
+};
+
+/* Who acts next. The waiting side waits on this word as a futex. */
+enum trace_state {
+    TRACE_MADE,    /* the agent describes its process */
+    TRACE_ASKED,   /* the tracer fills regions, patches and calls */
+    TRACE_READY,   /* the agent puts them into force */
+    TRACE_RUNNING, /* events come */
+    TRACE_REFUSED, /* it is not traced; `refusal` says why */
+};
+
+/* A file of the process's code. */
+struct trace_module {
+    uint64_t base;              /* what is added to addresses in the file */
+    uint64_t region;            /* address of its region; 0: none could be had */
+    uint64_t region_size;       /* bytes, whole pages; the last quarter is for data */
+    char path[TRACE_PATH_SIZE]; /* "" for the program itself */
+};
+
+/* Five bytes of text to be written, where the others still stand. */
+struct trace_patch {
+    uint64_t address;
+    uint8_t before[8], after[8];
+};
+
+/* A library call: a slot of the global offset table that is to lead to a trampoline. */
+struct trace_call {
+    uint64_t slot, trampoline;
+    uint64_t cell;                 /* where the trampoline finds the function; the agent fills it */
+    uint64_t before;               /* what the slot held; the agent fills it. 0: left alone */
+    uint64_t text_begin, text_end; /* a slot that leads in here is not bound yet */
+    uint64_t read_only;            /* whether the slot is, once bound */
+    char name[TRACE_NAME_SIZE];
+};
+
+enum trace_lane_state { TRACE_LANE_FREE, TRACE_LANE_USED, TRACE_LANE_ENDED };
+
+/* Written by a thread but for `tail`, and freed by the reader. */
+struct trace_lane {
+    /* The first two are read by unwinders (trace/patch/unwind_table.c). */
+    uint64_t shadow;     /* address of its lowest frame */
+    uint64_t shadow_top; /* address of the word that holds its end; 0: the lane is not used */
+    _Atomic uint32_t state;
+    uint32_t thread; /* its id */
+    _Atomic uint64_t lost_events, lost_chunks;
+    _Alignas(64) _Atomic uint64_t head; /* chunks published */
+    _Alignas(64) _Atomic uint64_t tail; /* chunks that the reader has taken, and emptied */
+    _Atomic uint32_t tail_moved;        /* futex: counts up with tail */
+    _Atomic uint32_t waiting;           /* whether the thread waits for it */
+};
+
+struct trace_frame {
+    uint64_t return_address;
+    uint64_t slot; /* where on the stack it stood */
+    uint64_t function;
+};
+
+struct trace_head {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t policy; /* enum trace_policy; the tracer may change it */
+    uint32_t lanes, chunks_per_lane;
+    uint64_t lanes_at, patches_at, calls_at, chunks_at, shadows_at, regions_at; /* in the file */
+    uint64_t shadow_size; /* bytes for each lane */
+    uint64_t regions_size;
+    char libraries[TRACE_LIBRARIES_SIZE]; /* patterns with blanks between, of files' names */
+    _Atomic uint32_t heartbeat;           /* the tracer counts it up while it lives */
+    _Atomic uint32_t lanes_freed;         /* futex: counts up when a lane becomes free */
+    _Atomic uint32_t state;               /* enum trace_state */
+
+    /* from the agent */
+    uint32_t process;
+    uint32_t module_count;
+    uint64_t mapped_at;                         /* address of this in the process */
+    int64_t event_offset, top_offset;           /* of the thread's variables, from %fs:0 */
+    uint64_t slow_entry, slow_exit, slow_event; /* addresses of its stubs */
+    uint64_t register_frames;          /* the address of __register_frame(); 0: there is none */
+    _Atomic uint64_t threads_left_out; /* for want of a lane */
+    char refusal[256];
+    struct trace_module modules[TRACE_MODULES_MAX];
+
+    /* from the tracer */
+    uint32_t patch_count, call_count;
+    uint64_t frames[TRACE_MODULES_MAX]; /* address of each region's unwind table */
+};
+
+#endif

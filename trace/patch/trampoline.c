@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/patch/trampoline.h"
+
+#include <string.h>
+
+/*
+ * The template. What stands as HOLE is filled in: T_id, T_ev and T_sp are the places behind a
+ * hole for the number, and for the two variables of the thread.
+ *
+ * A signal's handler may come between any two instructions and call traced functions itself.
+ * Therefore a place for an event is taken with one instruction before it is written, and a frame
+ * is written (its slot for handlers to compare with), taken, and written again.
+ */
+#define HOLE "0x11223344"
+
+__asm__(".section .rodata\n"
+        ".balign 16\n"
+        "trampoline_begin:\n"
+        ".byte 0x0f,0x1f,0x44,0,0\n" /* replaced by a jump to the body to switch it off */
+        "push %rax\n"
+        "push %rdx\n"
+        "push %rcx\n"
+        "mov %fs:" HOLE ",%rcx\n"
+        "trampoline_sp1:\n"
+        "lea 24(%rsp),%rdx\n"
+        "cmp %rdx,-16(%rcx)\n"
+        "jbe 7f\n"
+        "1: mov 24(%rsp),%rax\n"
+        "mov %rdx,8(%rcx)\n"
+        "addq $24,%fs:" HOLE "\n"
+        ".set trampoline_sp2, . - 1\n" /* an operand of one byte follows */
+        "mov %rax,(%rcx)\n"
+        "mov %rdx,8(%rcx)\n"
+        "movq $" HOLE ",16(%rcx)\n"
+        "trampoline_number:\n"
+        "rdtsc\n"
+        "shl $48,%rdx\n"
+        "shl $16,%rax\n"
+        "lea " HOLE "(%rax,%rdx),%rax\n"
+        "trampoline_entered:\n"
+        "mov $8,%ecx\n"
+        "xadd %rcx,%fs:" HOLE "\n"
+        "trampoline_ev1:\n"
+        "test $0xff0,%ecx\n"
+        "jz 8f\n"
+        "mov %rax,(%rcx)\n"
+        "2: pop %rcx\n"
+        "pop %rdx\n"
+        "pop %rax\n"
+        "lea 8(%rsp),%rsp\n"
+        ".byte 0xe8; .long 0\n"
+        "trampoline_called:\n"
+        "lea -8(%rsp),%rsp\n"
+        "push %rax\n"
+        "push %rdx\n"
+        "push %rcx\n"
+        "rdtsc\n"
+        "shl $48,%rdx\n"
+        "shl $16,%rax\n"
+        "lea " HOLE "(%rax,%rdx),%rax\n"
+        "trampoline_left:\n"
+        "mov %fs:" HOLE ",%rcx\n"
+        "trampoline_sp3:\n"
+        "lea 24(%rsp),%rdx\n"
+        "cmp %rdx,-16(%rcx)\n"
+        "jne 9f\n"
+        "3: mov $8,%edx\n"
+        "xadd %rdx,%fs:" HOLE "\n"
+        "trampoline_ev2:\n"
+        "test $0xff0,%edx\n"
+        "jz 6f\n"
+        "mov %rax,(%rdx)\n"
+        "4: mov -24(%rcx),%rax\n"
+        "subq $24,%fs:" HOLE "\n"
+        ".set trampoline_sp4, . - 1\n" /* an operand of one byte follows */
+        "mov %rax,24(%rsp)\n"
+        "pop %rcx\n"
+        "pop %rdx\n"
+        "pop %rax\n"
+        "ret\n"
+        "6: .byte 0xe8; .long 0\n" /* the event of the exit has no room */
+        "trampoline_event2:\n"
+        "jmp 4b\n"
+        "7: .byte 0xe8; .long 0\n" /* the frame on top may be stale */
+        "trampoline_entry:\n"
+        "jz 5f\n"
+        "mov %fs:" HOLE ",%rcx\n"
+        "trampoline_sp5:\n"
+        "jmp 1b\n"
+        "8: .byte 0xe8; .long 0\n" /* the event of the entry has no room */
+        "trampoline_event1:\n"
+        "jmp 2b\n"
+        "9: .byte 0xe8; .long 0\n" /* the frame on top is another's */
+        "trampoline_exit:\n"
+        "mov %fs:" HOLE ",%rcx\n"
+        "trampoline_sp6:\n"
+        "jmp 3b\n"
+        "5: pop %rcx\n" /* not to be traced */
+        "pop %rdx\n"
+        "pop %rax\n"
+        "trampoline_end:\n" /* the body */
+        ".previous\n");
+
+extern const uint8_t trampoline_begin[], trampoline_end[], trampoline_number[],
+    trampoline_entered[], trampoline_left[], trampoline_called[], trampoline_sp1[],
+    trampoline_sp2[], trampoline_sp3[], trampoline_sp4[], trampoline_sp5[], trampoline_sp6[],
+    trampoline_ev1[], trampoline_ev2[], trampoline_entry[], trampoline_exit[], trampoline_event1[],
+    trampoline_event2[];
+
+enum { ENTRY_THUNK = 0, EXIT_THUNK = 16, EVENT_THUNK = 32 };
+
+/* The number stands behind `movq $HOLE,16(%rcx)`, whose last bytes it is. */
+static void fill(uint8_t *out, const uint8_t *behind, int64_t value)
+{
+    const int32_t word = (int32_t)value;
+
+    memcpy(out + (behind - trampoline_begin) - sizeof word, &word, sizeof word);
+}
+
+static void fill_call(uint8_t *out, const uint8_t *behind, int64_t target)
+{
+    fill(out, behind, target - (behind - trampoline_begin));
+}
+
+static void write_thunk(uint8_t *thunk, uint64_t target)
+{
+    static const uint8_t jump[] = {0xff, 0x25, 0, 0, 0, 0}; /* jmp *0(%rip) */
+
+    memcpy(thunk, jump, sizeof jump);
+    memcpy(thunk + sizeof jump, &target, sizeof target);
+}
+
+void trampoline_write_thunks(uint8_t thunks[TRAMPOLINE_THUNKS], const struct trace_head *head)
+{
+    write_thunk(thunks + ENTRY_THUNK, head->slow_entry);
+    write_thunk(thunks + EXIT_THUNK, head->slow_exit);
+    write_thunk(thunks + EVENT_THUNK, head->slow_event);
+}
+
+size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t offset,
+                        unsigned number)
+{
+    const uint8_t *const tops[] = {trampoline_sp1, trampoline_sp2, trampoline_sp3,
+                                   trampoline_sp4, trampoline_sp5, trampoline_sp6};
+    const uint8_t *const events[] = {trampoline_ev1, trampoline_ev2};
+    const size_t length = (size_t)(trampoline_end - trampoline_begin);
+    const int64_t thunks = -(int64_t)offset;
+
+    memcpy(out, trampoline_begin, length);
+    for (size_t i = 0; i < sizeof tops / sizeof *tops; i++)
+        fill(out, tops[i], head->top_offset);
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        fill(out, events[i], head->event_offset);
+    fill(out, trampoline_number, number);
+    fill(out, trampoline_entered, (int64_t)number << 1);
+    fill(out, trampoline_left, (int64_t)number << 1 | 1);
+    fill_call(out, trampoline_called, (int64_t)length);
+    fill_call(out, trampoline_entry, thunks + ENTRY_THUNK);
+    fill_call(out, trampoline_exit, thunks + EXIT_THUNK);
+    fill_call(out, trampoline_event1, thunks + EVENT_THUNK);
+    fill_call(out, trampoline_event2, thunks + EVENT_THUNK);
+    return length;
+}
+
+/* Eight bytes at once, at an address that is a multiple of eight: no thread meets half of it. */
+void trampoline_switch(uint8_t *trampoline, int on)
+{
+    const int32_t distance = (int32_t)(trampoline_end - trampoline_begin) - 5;
+    uint8_t bytes[8];
+    uint64_t word;
+
+    memcpy(bytes, trampoline, sizeof bytes);
+    if (on) {
+        memcpy(bytes, trampoline_begin, 5);
+    } else {
+        bytes[0] = 0xe9;
+        memcpy(bytes + 1, &distance, sizeof distance);
+    }
+    memcpy(&word, bytes, sizeof word);
+    __atomic_store_n((uint64_t *)trampoline, word, __ATOMIC_RELEASE);
+}

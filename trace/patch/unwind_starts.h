@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TRACE_UNWIND_STARTS_H
+#define GASPIPE_TRACE_UNWIND_STARTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* A range of code that .eh_frame describes, and where a function may be entered: its return
+ * address is on top of the stack there. */
+struct unwind_start {
+    uint64_t address, size;
+};
+
+/*
+ * Reads the bytes of .eh_frame, which are loaded at `address`. Pieces that gcc has split off a
+ * function, and jumps into, are left out unless they could be functions. *starts is to be freed.
+ * 0, or -1 with ERROR_INPUT for what is no such table.
+ */
+int unwind_starts_read(const uint8_t *bytes, size_t length, uint64_t address,
+                       struct unwind_start **starts, size_t *count, struct error *error);
+
+#endif

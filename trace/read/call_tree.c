@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/read/call_tree.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+enum { INDEX_FIRST = 1024 };
+
+int call_tree_open(struct call_tree *tree, struct error *error)
+{
+    *tree = (struct call_tree){.index_size = INDEX_FIRST};
+    tree->nodes = array_reserve(NULL, &tree->capacity, 1, sizeof *tree->nodes);
+    tree->index = calloc(tree->index_size, sizeof *tree->index);
+    if (tree->nodes == NULL || tree->index == NULL) {
+        call_tree_close(tree);
+        return error_memory(error, "a call tree");
+    }
+    tree->nodes[0] = (struct call_node){0};
+    tree->count = 1;
+    return 0;
+}
+
+void call_tree_close(struct call_tree *tree)
+{
+    free(tree->nodes);
+    free(tree->index);
+    *tree = (struct call_tree){0};
+}
+
+/* Where the node is in the index, or where it would be. 0 stands for none: the root is no child. */
+static size_t place_of(const struct call_tree *tree, size_t parent, uint32_t function)
+{
+    const uint64_t key = (uint64_t)parent << 32 | function;
+    size_t place = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) % tree->index_size;
+
+    while (tree->index[place] != 0) {
+        const struct call_node *const node = &tree->nodes[tree->index[place]];
+
+        if (node->parent == parent && node->function == function)
+            break;
+        place = (place + 1) % tree->index_size;
+    }
+    return place;
+}
+
+static int grow_index(struct call_tree *tree)
+{
+    uint32_t *const larger = calloc(tree->index_size * 2, sizeof *larger);
+
+    if (larger == NULL)
+        return -1;
+    free(tree->index);
+    tree->index = larger;
+    tree->index_size *= 2;
+    for (size_t i = 1; i < tree->count; i++)
+        tree->index[place_of(tree, tree->nodes[i].parent, tree->nodes[i].function)] = (uint32_t)i;
+    return 0;
+}
+
+size_t call_tree_child(struct call_tree *tree, size_t parent, uint32_t function,
+                       struct error *error)
+{
+    size_t place = place_of(tree, parent, function);
+    struct call_node *nodes;
+
+    if (tree->index[place] != 0)
+        return tree->index[place];
+    nodes = tree->count < UINT32_MAX
+                ? array_reserve(tree->nodes, &tree->capacity, tree->count + 1, sizeof *nodes)
+                : NULL;
+    if (nodes == NULL || (tree->count * 2 > tree->index_size && grow_index(tree) != 0)) {
+        tree->nodes = nodes != NULL ? nodes : tree->nodes;
+        error_memory(error, "a call tree");
+        return SIZE_MAX;
+    }
+    tree->nodes = nodes;
+    place = place_of(tree, parent, function);
+    tree->index[place] = (uint32_t)tree->count;
+    nodes[tree->count] = (struct call_node){.parent = (uint32_t)parent, .function = function};
+    return tree->count++;
+}
+
+void call_tree_settle(struct call_tree *tree)
+{
+    for (size_t i = 0; i < tree->count; i++)
+        tree->nodes[i].total = tree->nodes[i].self;
+    for (size_t i = tree->count; i-- > 1;)
+        tree->nodes[tree->nodes[i].parent].total += tree->nodes[i].total;
+}
+
+/* ---- sums ---- */
+
+static bool is_below(const struct call_tree *tree, size_t node, size_t root)
+{
+    while (node > root)
+        node = tree->nodes[node].parent;
+    return node == root;
+}
+
+/* Whether a caller of this node is the same function: its total is in that one's. */
+static bool is_recursive(const struct call_tree *tree, size_t node)
+{
+    const uint32_t function = tree->nodes[node].function;
+
+    for (size_t at = tree->nodes[node].parent; at != 0; at = tree->nodes[at].parent)
+        if (tree->nodes[at].function == function)
+            return true;
+    return false;
+}
+
+static int by_self(const void *a, const void *b)
+{
+    const struct call_sum *x = a, *y = b;
+
+    if (x->self != y->self)
+        return x->self > y->self ? -1 : 1;
+    return x->function < y->function ? -1 : x->function > y->function;
+}
+
+int call_tree_sums(const struct call_tree *tree, size_t root, struct call_sum **sums, size_t *count,
+                   struct error *error)
+{
+    struct call_sum *const all = calloc(CALL_TREE_GROUPS, sizeof *all);
+
+    if (all == NULL)
+        return error_memory(error, "a call tree");
+    for (size_t i = root + 1; i < tree->count; i++) {
+        const struct call_node *const node = &tree->nodes[i];
+
+        if (node->function >= CALL_TREE_GROUPS || !is_below(tree, i, root))
+            continue;
+        all[node->function].calls += node->calls;
+        all[node->function].self += node->self;
+        if (!is_recursive(tree, i))
+            all[node->function].total += node->total;
+    }
+    *count = 0;
+    for (uint32_t i = 0; i < CALL_TREE_GROUPS; i++)
+        if (all[i].calls > 0 || all[i].self > 0) {
+            all[*count] = all[i];
+            all[(*count)++].function = i;
+        }
+    qsort(all, *count, sizeof *all, by_self);
+    *sums = all;
+    return 0;
+}

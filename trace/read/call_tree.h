@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TRACE_CALL_TREE_H
+#define GASPIPE_TRACE_CALL_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/*
+ * Events added up: for each chain of callers, how often it was called and how long it took.
+ * Times are in ticks of the events' clock.
+ */
+
+/* nodes[0] is the root, below which every chain begins. A child has a larger index. */
+struct call_node {
+    uint32_t parent;
+    uint32_t function; /* its number; those from CALL_TREE_GROUPS on are groups */
+    uint64_t calls;
+    uint64_t self;
+    uint64_t total; /* with all that it called; set by call_tree_settle() */
+};
+
+/* Below the root there may be groups, such as deliveries: numbers that are no function's. */
+enum { CALL_TREE_GROUPS = 0x8000 };
+
+struct call_tree {
+    struct call_node *nodes;
+    uint32_t *index; /* a hash table of nodes by parent and function */
+    size_t count, capacity, index_size;
+};
+
+/* 0, or -1 with ERROR_SYSTEM without memory. */
+int call_tree_open(struct call_tree *tree, struct error *error);
+void call_tree_close(struct call_tree *tree);
+
+/* The child of a node; SIZE_MAX with ERROR_SYSTEM without memory. */
+size_t call_tree_child(struct call_tree *tree, size_t parent, uint32_t function,
+                       struct error *error);
+
+/* Sets all totals. */
+void call_tree_settle(struct call_tree *tree);
+
+/* The same by function, all chains together. What recursive calls take is in `total` once. */
+struct call_sum {
+    uint32_t function;
+    uint64_t calls, self, total;
+};
+
+/*
+ * Of the nodes below `root` (0: all), after call_tree_settle(); most expensive first. *sums is to
+ * be freed. 0, or -1 with ERROR_SYSTEM without memory.
+ */
+int call_tree_sums(const struct call_tree *tree, size_t root, struct call_sum **sums, size_t *count,
+                   struct error *error);
+
+#endif

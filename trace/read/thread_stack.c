@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/read/thread_stack.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "trace/memory.h"
+
+uint64_t thread_stack_time(const struct thread_stack *stack, uint64_t event)
+{
+    const uint64_t low = event >> TRACE_TIME_SHIFT;
+
+    /* A thread that changes processors may find a clock that is a little behind. */
+    if (stack->last != 0 && ((stack->last - low) & TRACE_TIME_MASK) < TRACE_TIME_MASK / 2)
+        return stack->last;
+    return stack->last + ((low - stack->last) & TRACE_TIME_MASK);
+}
+
+static size_t top(const struct thread_stack *stack)
+{
+    return stack->depth > 0 ? stack->nodes[stack->depth - 1] : stack->root;
+}
+
+static int push(struct thread_stack *stack, struct call_tree *tree, uint32_t function,
+                struct error *error)
+{
+    const size_t node = call_tree_child(tree, top(stack), function, error);
+    size_t *const nodes =
+        array_reserve(stack->nodes, &stack->capacity, stack->depth + 1, sizeof *nodes);
+
+    if (node == SIZE_MAX)
+        return -1;
+    if (nodes == NULL)
+        return error_memory(error, "a stack of calls");
+    stack->nodes = nodes;
+    nodes[stack->depth++] = node;
+    return 0;
+}
+
+/* The same chain of calls, below another root. */
+static int change_root(struct thread_stack *stack, struct call_tree *tree, uint32_t group,
+                       struct error *error)
+{
+    const size_t root = group == 0 ? 0 : call_tree_child(tree, 0, group, error);
+    size_t parent = root;
+
+    if (root == SIZE_MAX)
+        return -1;
+    for (size_t i = 0; i < stack->depth; i++) {
+        parent = call_tree_child(tree, parent, tree->nodes[stack->nodes[i]].function, error);
+        if (parent == SIZE_MAX)
+            return -1;
+        stack->nodes[i] = parent;
+    }
+    stack->root = root;
+    return 0;
+}
+
+/* What has passed is the time of the function on top. */
+static int pass_time(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
+                     uint64_t now, struct error *error)
+{
+    while (cuts != NULL && cuts->next < cuts->count && cuts->ticks[cuts->next] <= now) {
+        const uint64_t cut = cuts->ticks[cuts->next];
+
+        if (stack->last != 0 && cut > stack->last) {
+            tree->nodes[top(stack)].self += cut - stack->last;
+            stack->last = cut;
+        }
+        if (change_root(stack, tree, cuts->groups[cuts->next++], error) != 0)
+            return -1;
+    }
+    /* Outside of all functions nothing is known of what happens. */
+    if (stack->last != 0 && stack->depth > 0)
+        tree->nodes[top(stack)].self += now - stack->last;
+    stack->last = now;
+    return 0;
+}
+
+static void pop(struct thread_stack *stack, uint64_t count)
+{
+    if (count > stack->depth) {
+        count -= stack->depth;
+        stack->deep -= count < stack->deep ? count : stack->deep;
+        stack->depth = 0;
+    } else {
+        stack->depth -= count;
+    }
+}
+
+static int add_control(struct thread_stack *stack, struct call_tree *tree, enum trace_number number,
+                       uint64_t argument, struct error *error)
+{
+    switch (number) {
+    case TRACE_UNWOUND:
+        stack->unwound += argument;
+        stack->ending += argument;
+        return 0;
+    case TRACE_ORPHAN:
+        stack->orphan = true;
+        return 0;
+    case TRACE_LOST:
+        stack->lost = argument;
+        stack->ending = 0;
+        stack->depth = 0;
+        stack->deep = 0;
+        stack->last = 0; /* whose the time was is not known */
+        return 0;
+    case TRACE_OPEN:
+        return push(stack, tree, (uint32_t)argument & 0x7fff, error);
+    case TRACE_DEEP:
+        stack->deep = argument;
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+/* A function that is left without being on top is looked for below: the events of a signal's
+ * handler may be missing. */
+static void leave(struct thread_stack *stack, const struct call_tree *tree, uint32_t function)
+{
+    size_t depth = stack->depth;
+
+    if (stack->orphan) {
+        stack->orphan = false;
+        return;
+    }
+    while (depth > 0 && tree->nodes[stack->nodes[depth - 1]].function != function)
+        depth--;
+    if (depth > 0) {
+        stack->unmatched += stack->depth - depth;
+        stack->depth = depth - 1;
+    } else if (stack->depth == 0 && stack->deep > 0) {
+        stack->deep--;
+    } else {
+        stack->unmatched++;
+    }
+}
+
+static int add_one(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
+                   uint64_t event, struct error *error)
+{
+    const uint32_t function = event >> 1 & 0x7fff;
+
+    if (function >= TRACE_CONTROL)
+        return add_control(stack, tree, (enum trace_number)function, event >> TRACE_TIME_SHIFT,
+                           error);
+    stack->events++;
+    if (pass_time(stack, tree, cuts, thread_stack_time(stack, event), error) != 0)
+        return -1;
+    /* The time until here was theirs, as far as is known. */
+    pop(stack, stack->ending);
+    stack->ending = 0;
+    if ((event & 1) != 0) {
+        leave(stack, tree, function);
+        return 0;
+    }
+    if (push(stack, tree, function, error) != 0)
+        return -1;
+    tree->nodes[top(stack)].calls++;
+    return 0;
+}
+
+int thread_stack_add(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
+                     const uint64_t *events, size_t count, struct error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (add_one(stack, tree, cuts, events[i], error) != 0)
+            return -1;
+    return 0;
+}
+
+void thread_stack_end(struct thread_stack *stack)
+{
+    stack->depth = 0;
+    stack->deep = 0;
+    stack->last = 0;
+    stack->root = 0;
+    stack->ending = 0;
+    stack->orphan = false;
+}
+
+void thread_stack_free(struct thread_stack *stack)
+{
+    free(stack->nodes);
+    *stack = (struct thread_stack){0};
+}

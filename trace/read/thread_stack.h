@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TRACE_THREAD_STACK_H
+#define GASPIPE_TRACE_THREAD_STACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "trace/read/call_tree.h"
+
+/* The stack of one thread as its events leave it, which adds them to a tree. */
+struct thread_stack {
+    size_t *nodes; /* of the tree, outermost first */
+    size_t depth, capacity;
+    uint64_t deep;   /* calls below them that are not known */
+    uint64_t ending; /* calls on top of it that were unwound since the last event */
+    uint64_t last;   /* ticks of the last event, all 64 bits; 0: none yet */
+    bool orphan;     /* the next event leaves what is not on the stack */
+    uint64_t lost;   /* events, as the thread told last */
+    size_t root;     /* the node below which calls begin */
+    uint64_t events, unwound, unmatched; /* counts, for reports */
+};
+
+/* Where the time of events is split, such as the ends of deliveries; NULL in stacks: nowhere. */
+struct call_cuts {
+    const uint64_t *ticks;  /* rising */
+    const uint32_t *groups; /* groups[i] holds from ticks[i] on; 0: the root itself */
+    size_t count;
+    size_t next;
+};
+
+/* An event's ticks are 48 bits; the others are those of the event before. */
+uint64_t thread_stack_time(const struct thread_stack *stack, uint64_t event);
+
+/* Adds a thread's events in their order. 0, or -1 with ERROR_SYSTEM without memory. */
+int thread_stack_add(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
+                     const uint64_t *events, size_t count, struct error *error);
+
+/* The thread has ended, with whatever is on its stack. */
+void thread_stack_end(struct thread_stack *stack);
+void thread_stack_free(struct thread_stack *stack);
+
+#endif

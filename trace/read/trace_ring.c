@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/read/trace_ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "trace/patch/trampoline.h"
+
+enum { PATCHES_MAX = TRACE_FUNCTIONS_MAX, CALLS_MAX = 4096 };
+
+#define REGIONS_SIZE (UINT64_C(1) << 31)
+#define SHADOW_LEAST (UINT64_C(8) << 20)
+#define SHADOW_MOST  (UINT64_C(1) << 30)
+#define PAGE         UINT64_C(4096)
+
+struct trace_ring {
+    struct trace_ring_options options;
+    struct trace_head layout; /* as we made it: the process can change what is shared */
+    int fd;
+    uint8_t *memory;
+    size_t size;
+    struct patch_plan plan;
+    bool planned, refused;
+    bool begun; /* the sink was told */
+    char refusal[ERROR_TEXT_SIZE];
+};
+
+static uint64_t up(uint64_t size)
+{
+    return (size + PAGE - 1) & ~(PAGE - 1);
+}
+
+/* A call takes eight bytes of a stack at least, and a frame on the shadow stack is larger. */
+static uint64_t shadow_size(void)
+{
+    struct rlimit limit;
+    uint64_t size = SHADOW_MOST;
+
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < SHADOW_MOST / 3)
+        size = up((uint64_t)limit.rlim_cur / 8 * sizeof(struct trace_frame));
+    return size < SHADOW_LEAST ? SHADOW_LEAST : size;
+}
+
+static void lay_out(struct trace_ring *ring)
+{
+    struct trace_head *const head = &ring->layout;
+    const struct trace_ring_options *const options = &ring->options;
+
+    head->magic = TRACE_MAGIC;
+    head->version = TRACE_VERSION;
+    head->policy = options->policy;
+    head->lanes = options->lanes;
+    head->chunks_per_lane = options->lane_chunks;
+    head->shadow_size = shadow_size();
+    head->regions_size = REGIONS_SIZE;
+    head->lanes_at = up(sizeof *head);
+    head->patches_at = head->lanes_at + up(head->lanes * sizeof(struct trace_lane));
+    head->calls_at = head->patches_at + up(PATCHES_MAX * sizeof(struct trace_patch));
+    head->chunks_at = head->calls_at + up(CALLS_MAX * sizeof(struct trace_call));
+    head->shadows_at =
+        head->chunks_at + (uint64_t)head->lanes * head->chunks_per_lane * TRACE_CHUNK_SIZE;
+    head->regions_at = head->shadows_at + head->lanes * head->shadow_size;
+    ring->size = head->regions_at + head->regions_size;
+    for (size_t i = 0, length = 0; i < options->libraries.count; i++) {
+        const size_t more = strlen(options->libraries.items[i]) + 1;
+
+        if (length + more >= sizeof head->libraries)
+            break;
+        snprintf(head->libraries + length, more + 1, "%s ", options->libraries.items[i]);
+        length += more;
+    }
+}
+
+static int open_memory(struct trace_ring *ring, struct error *error)
+{
+    if (ring->fd < 0)
+        ring->fd = memfd_create("gaspipe-trace", MFD_CLOEXEC);
+    if (ring->fd < 0 || ftruncate(ring->fd, (off_t)ring->size) != 0)
+        return error_system(error, errno, "cannot make memory for a trace");
+    ring->memory =
+        mmap(NULL, ring->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, ring->fd, 0);
+    if (ring->memory == MAP_FAILED) {
+        ring->memory = NULL;
+        return error_system(error, errno, "cannot map memory for a trace");
+    }
+    memcpy(ring->memory, &ring->layout, sizeof ring->layout);
+    return 0;
+}
+
+struct trace_ring *trace_ring_new(const struct trace_ring_options *options, int fd,
+                                  struct error *error)
+{
+    struct trace_ring *const ring = calloc(1, sizeof *ring);
+
+    if (ring == NULL) {
+        error_memory(error, "a trace");
+        return NULL;
+    }
+    ring->options = *options;
+    ring->fd = fd;
+    lay_out(ring);
+    if (open_memory(ring, error) == 0)
+        return ring;
+    trace_ring_free(ring);
+    return NULL;
+}
+
+void trace_ring_free(struct trace_ring *ring)
+{
+    if (ring == NULL)
+        return;
+    if (ring->memory != NULL)
+        munmap(ring->memory, ring->size);
+    if (ring->fd >= 0)
+        close(ring->fd);
+    patch_plan_free(&ring->plan);
+    free(ring);
+}
+
+int trace_ring_fd(const struct trace_ring *ring)
+{
+    return ring->fd;
+}
+
+struct trace_head *trace_ring_head(struct trace_ring *ring)
+{
+    return (struct trace_head *)ring->memory;
+}
+
+static struct trace_head *head_of(const struct trace_ring *ring)
+{
+    return (struct trace_head *)ring->memory;
+}
+
+static struct trace_lane *lane_of(const struct trace_ring *ring, unsigned lane)
+{
+    return (struct trace_lane *)(ring->memory + ring->layout.lanes_at) + lane;
+}
+
+static void wake(_Atomic uint32_t *word)
+{
+    (void)syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* ---- the agent's question ---- */
+
+static void answer(struct trace_ring *ring)
+{
+    struct trace_head *const head = head_of(ring);
+    struct error error;
+
+    if (patch_plan_make(&ring->plan, ring->memory, ring->size, ring->options.program,
+                        &ring->options.choice, &error) == 0) {
+        ring->planned = true;
+        atomic_store(&head->state, TRACE_READY);
+    } else {
+        ring->refused = true;
+        snprintf(ring->refusal, sizeof ring->refusal, "%s", error.text);
+        atomic_store(&head->state, TRACE_REFUSED);
+    }
+    wake(&head->state);
+}
+
+bool trace_ring_is_running(const struct trace_ring *ring)
+{
+    return ring->planned && atomic_load(&head_of(ring)->state) == TRACE_RUNNING;
+}
+
+const char *trace_ring_refusal(struct trace_ring *ring)
+{
+    struct trace_head *const head = head_of(ring);
+
+    if (!ring->refused && atomic_load(&head->state) == TRACE_REFUSED)
+        snprintf(ring->refusal, sizeof ring->refusal, "%.*s", (int)sizeof head->refusal - 1,
+                 head->refusal);
+    return ring->refusal;
+}
+
+/* ---- lanes ---- */
+
+/* Hands the chunk's events on, and empties it for the process. */
+static int take_chunk(struct trace_ring *ring, unsigned lane, uint64_t number,
+                      const struct trace_sink *sink, struct error *error)
+{
+    const uint64_t index =
+        (uint64_t)lane * ring->layout.chunks_per_lane + number % ring->layout.chunks_per_lane;
+    uint64_t *const chunk =
+        (uint64_t *)(ring->memory + ring->layout.chunks_at + index * TRACE_CHUNK_SIZE);
+    uint64_t events[TRACE_CHUNK_EVENTS];
+    size_t count = 0;
+
+    for (size_t i = 0; i < TRACE_CHUNK_EVENTS; i++) {
+        events[count] = chunk[TRACE_CHUNK_HEAD / 8 + i];
+        /* A signal's handler may have come between the taking of a place and its writing. */
+        count += events[count] != 0;
+    }
+    memset(chunk, 0, TRACE_CHUNK_SIZE);
+    return sink->events(sink->context, lane, lane_of(ring, lane)->thread, events, count, error);
+}
+
+static int take_lane(struct trace_ring *ring, unsigned number, const struct trace_sink *sink,
+                     bool *busy, struct error *error)
+{
+    struct trace_lane *const lane = lane_of(ring, number);
+    const uint64_t head = atomic_load_explicit(&lane->head, memory_order_acquire);
+    uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed);
+
+    /* A process that writes nonsense there gets no more read than it can have written. */
+    if (head - tail > ring->layout.chunks_per_lane)
+        tail = head;
+    for (; tail < head; tail++) {
+        *busy = true;
+        if (take_chunk(ring, number, tail, sink, error) != 0)
+            return -1;
+        atomic_store_explicit(&lane->tail, tail + 1, memory_order_release);
+        if (atomic_load(&lane->waiting) != 0) {
+            atomic_store(&lane->waiting, 0);
+            atomic_fetch_add(&lane->tail_moved, 1);
+            wake(&lane->tail_moved);
+        }
+    }
+    return 0;
+}
+
+/* The thread has written its last event; the chunk that it has begun is not published. */
+static int end_lane(struct trace_ring *ring, unsigned number, const struct trace_sink *sink,
+                    struct error *error)
+{
+    struct trace_lane *const lane = lane_of(ring, number);
+    bool busy;
+
+    if (take_lane(ring, number, sink, &busy, error) != 0 ||
+        take_chunk(ring, number, atomic_load(&lane->head), sink, error) != 0 ||
+        sink->ended(sink->context, number, error) != 0)
+        return -1;
+    atomic_store_explicit(&lane->state, TRACE_LANE_FREE, memory_order_release);
+    atomic_fetch_add(&head_of(ring)->lanes_freed, 1);
+    wake(&head_of(ring)->lanes_freed);
+    return 0;
+}
+
+static int step_lane(struct trace_ring *ring, unsigned number, const struct trace_sink *sink,
+                     bool *busy, struct error *error)
+{
+    switch (atomic_load_explicit(&lane_of(ring, number)->state, memory_order_acquire)) {
+    case TRACE_LANE_USED:
+        return take_lane(ring, number, sink, busy, error);
+    case TRACE_LANE_ENDED:
+        *busy = true;
+        return end_lane(ring, number, sink, error);
+    default:
+        return 0;
+    }
+}
+
+static int begin(struct trace_ring *ring, const struct trace_sink *sink, struct error *error)
+{
+    if (ring->begun || !ring->planned)
+        return 0;
+    ring->begun = true;
+    return sink->begun(sink->context, head_of(ring)->process, &ring->plan, error);
+}
+
+int trace_ring_step(struct trace_ring *ring, const struct trace_sink *sink, bool *busy,
+                    struct error *error)
+{
+    struct trace_head *const head = head_of(ring);
+
+    atomic_fetch_add(&head->heartbeat, 1);
+    if (!ring->planned && !ring->refused && atomic_load(&head->state) == TRACE_ASKED)
+        answer(ring);
+    if (begin(ring, sink, error) != 0)
+        return -1;
+    for (unsigned i = 0; ring->begun && i < ring->layout.lanes; i++)
+        if (step_lane(ring, i, sink, busy, error) != 0)
+            return -1;
+    return 0;
+}
+
+int trace_ring_finish(struct trace_ring *ring, const struct trace_sink *sink, struct error *error)
+{
+    bool busy;
+
+    if (trace_ring_step(ring, sink, &busy, error) != 0)
+        return -1;
+    for (unsigned i = 0; ring->begun && i < ring->layout.lanes; i++)
+        if (atomic_load(&lane_of(ring, i)->state) == TRACE_LANE_USED &&
+            end_lane(ring, i, sink, error) != 0)
+            return -1;
+    return 0;
+}
+
+void trace_ring_let_go(struct trace_ring *ring)
+{
+    head_of(ring)->policy = TRACE_DROP;
+    for (unsigned i = 0; i < ring->layout.lanes; i++) {
+        atomic_fetch_add(&lane_of(ring, i)->tail_moved, 1);
+        wake(&lane_of(ring, i)->tail_moved);
+    }
+}
+
+/* ---- figures ---- */
+
+uint32_t trace_ring_process(const struct trace_ring *ring)
+{
+    return head_of(ring)->process;
+}
+
+const struct patch_plan *trace_ring_plan(const struct trace_ring *ring)
+{
+    return ring->planned ? &ring->plan : NULL;
+}
+
+uint64_t trace_ring_lost(const struct trace_ring *ring)
+{
+    uint64_t lost = 0;
+
+    for (unsigned i = 0; i < ring->layout.lanes; i++)
+        lost += atomic_load(&lane_of(ring, i)->lost_events);
+    return lost;
+}
+
+uint64_t trace_ring_threads_left_out(const struct trace_ring *ring)
+{
+    return atomic_load(&head_of(ring)->threads_left_out);
+}
+
+void trace_ring_switch(struct trace_ring *ring, unsigned number, bool on)
+{
+    if (number >= 1 && number <= ring->plan.count)
+        trampoline_switch(ring->memory + ring->plan.functions[number - 1].trampoline, on);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TRACE_RING_H
+#define GASPIPE_TRACE_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "trace/memory.h"
+#include "trace/patch/patch_plan.h"
+
+/* The tracer's side of the memory that it shares with one traced process. */
+struct trace_ring;
+
+struct trace_ring_options {
+    struct trace_choice choice;
+    const char *program; /* the file that the process executes; borrowed for the ring's life */
+    struct option_list libraries; /* patterns of files' names, which have no blanks */
+    enum trace_policy policy;
+    unsigned lanes;       /* threads that can be traced at a time */
+    unsigned lane_chunks; /* of TRACE_CHUNK_SIZE bytes, for each of them */
+};
+
+enum { TRACE_LANES_DEFAULT = 64, TRACE_CHUNKS_DEFAULT = 1024 };
+
+/* What is read. Each returns 0, or -1 with the error filled, which ends the reading. */
+struct trace_sink {
+    void *context;
+    /* Once, before all events; borrowed for the ring's life. */
+    int (*begun)(void *context, uint32_t process, const struct patch_plan *plan,
+                 struct error *error);
+    /* Events of a thread in their order, as trace/memory.h has them, but for zeros; borrowed. */
+    int (*events)(void *context, unsigned lane, uint32_t thread, const uint64_t *events,
+                  size_t count, struct error *error);
+    /* The thread has ended; another may be given its lane. */
+    int (*ended)(void *context, unsigned lane, struct error *error);
+};
+
+/* NULL with ERROR_SYSTEM. `fd` is one that the process has made; -1: makes a file in memory. */
+struct trace_ring *trace_ring_new(const struct trace_ring_options *options, int fd,
+                                  struct error *error);
+void trace_ring_free(struct trace_ring *ring);
+
+/* For the traced process. It stays the ring's. */
+int trace_ring_fd(const struct trace_ring *ring);
+
+/*
+ * Answers the agent, and takes what has been published. To be called every few milliseconds:
+ * a process that waits for it would be slowed, and one that publishes does not tell, as that
+ * would cost it a system call. *busy: something was there.
+ */
+int trace_ring_step(struct trace_ring *ring, const struct trace_sink *sink, bool *busy,
+                    struct error *error);
+
+/* Takes what is left, once the process has ended or nothing in it is traced any more. */
+int trace_ring_finish(struct trace_ring *ring, const struct trace_sink *sink, struct error *error);
+
+/* Whether functions are being traced; otherwise why not: "" if the agent was never heard of. */
+bool trace_ring_is_running(const struct trace_ring *ring);
+const char *trace_ring_refusal(struct trace_ring *ring);
+
+/* The process's id as it sees itself; 0: not known yet. */
+uint32_t trace_ring_process(const struct trace_ring *ring);
+const struct patch_plan *trace_ring_plan(const struct trace_ring *ring);
+struct trace_head *trace_ring_head(struct trace_ring *ring);
+
+/* Until now. */
+uint64_t trace_ring_lost(const struct trace_ring *ring);
+uint64_t trace_ring_threads_left_out(const struct trace_ring *ring);
+
+/* Nobody reads any more: threads do not wait. */
+void trace_ring_let_go(struct trace_ring *ring);
+
+/* Lets calls of a function be traced, or not. Its number is one of the plan's. */
+void trace_ring_switch(struct trace_ring *ring, unsigned number, bool on);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TRACE_PROFILE_H
+#define GASPIPE_TRACE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "trace/read/call_tree.h"
+#include "trace/read/trace_clock.h"
+
+/* What is known of a function by its number. Texts are borrowed. */
+struct profile_function {
+    const char *name;
+    const char *module; /* its file */
+    uint64_t address;   /* in that file */
+};
+
+/* A settled tree with the names that it needs. Borrowed. */
+struct trace_profile {
+    const struct call_tree *tree;
+    const struct profile_function *functions; /* functions[i] has the number i + 1 */
+    size_t function_count;
+    const char *const *groups; /* groups[i] has the number CALL_TREE_GROUPS + i */
+    size_t group_count;
+    struct trace_clock clock;
+};
+
+/* Its name, or "?" for a number that is none. */
+const char *profile_name(const struct trace_profile *profile, uint32_t number);
+
+/* Each appends the whole report and returns 0, or -1 with ERROR_SYSTEM without memory. */
+
+/* The `top` most expensive functions, for people; 0: all. */
+int profile_put_table(struct buf *out, const struct trace_profile *profile, size_t top,
+                      struct error *error);
+
+/* One JSON object a line for each function, and each group. */
+int profile_put_json(struct buf *out, const struct trace_profile *profile, struct error *error);
+
+/* Folded stacks, `A;B;C NANOSECONDS`, for flame graphs. */
+int profile_put_folded(struct buf *out, const struct trace_profile *profile, struct error *error);
+
+/* callgrind.out, for callgrind_annotate and kcachegrind. Times are in nanoseconds. */
+int profile_put_callgrind(struct buf *out, const struct trace_profile *profile,
+                          struct error *error);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json/json_text.h"
+#include "trace/report/profile.h"
+
+const char *profile_name(const struct trace_profile *profile, uint32_t number)
+{
+    if (number >= CALL_TREE_GROUPS)
+        return number - CALL_TREE_GROUPS < profile->group_count
+                   ? profile->groups[number - CALL_TREE_GROUPS]
+                   : "?";
+    return number >= 1 && number <= profile->function_count ? profile->functions[number - 1].name
+                                                            : "?";
+}
+
+static double microseconds(const struct trace_profile *profile, uint64_t ticks)
+{
+    return trace_clock_duration(&profile->clock, ticks) / 1e3;
+}
+
+static void put_row(struct buf *out, const struct trace_profile *profile,
+                    const struct call_sum *sum, uint64_t whole)
+{
+    const double self = microseconds(profile, sum->self);
+
+    buf_printf(out, "%12" PRIu64 " %14.3f %6.1f %% %14.3f %11.3f  %s\n", sum->calls, self / 1e3,
+               whole > 0 ? 100 * (double)sum->self / (double)whole : 0,
+               microseconds(profile, sum->total) / 1e3,
+               sum->calls > 0 ? self / (double)sum->calls : 0,
+               profile_name(profile, sum->function));
+}
+
+int profile_put_table(struct buf *out, const struct trace_profile *profile, size_t top,
+                      struct error *error)
+{
+    struct call_sum *sums;
+    uint64_t whole = 0;
+    size_t count;
+
+    if (call_tree_sums(profile->tree, 0, &sums, &count, error) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        whole += sums[i].self;
+    buf_printf(out, "%12s %14s %8s %14s %11s  %s\n", "calls", "self ms", "", "total ms",
+               "self µs/call ", "function");
+    for (size_t i = 0; i < count && (top == 0 || i < top); i++)
+        put_row(out, profile, &sums[i], whole);
+    if (top != 0 && count > top)
+        buf_printf(out, "%12s %zu functions more\n", "…", count - top);
+    free(sums);
+    return buf_failed(out) ? error_memory(error, "a report") : 0;
+}
+
+static void put_text(struct buf *out, const char *name, const char *text)
+{
+    buf_printf(out, ",\"%s\":", name);
+    json_text_string(out, text, strlen(text));
+}
+
+static int put_sums(struct buf *out, const struct trace_profile *profile, size_t root,
+                    struct error *error)
+{
+    struct call_sum *sums;
+    size_t count;
+
+    if (call_tree_sums(profile->tree, root, &sums, &count, error) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const struct call_sum *const sum = &sums[i];
+        const struct profile_function *const function =
+            sum->function >= 1 && sum->function <= profile->function_count
+                ? &profile->functions[sum->function - 1]
+                : NULL;
+
+        buf_append_string(out, "{\"kind\":\"native\"");
+        if (root != 0)
+            put_text(out, "delivery", profile_name(profile, profile->tree->nodes[root].function));
+        put_text(out, "function", profile_name(profile, sum->function));
+        if (function != NULL) {
+            put_text(out, "module", function->module);
+            buf_printf(out, ",\"address\":%" PRIu64, function->address);
+        }
+        buf_printf(out, ",\"calls\":%" PRIu64 ",\"self\":%.9f,\"total\":%.9f}\n", sum->calls,
+                   microseconds(profile, sum->self) / 1e6, microseconds(profile, sum->total) / 1e6);
+    }
+    free(sums);
+    return 0;
+}
+
+int profile_put_json(struct buf *out, const struct trace_profile *profile, struct error *error)
+{
+    if (profile->group_count == 0 && put_sums(out, profile, 0, error) != 0)
+        return -1;
+    for (size_t i = 1; i < profile->tree->count; i++)
+        if (profile->tree->nodes[i].function >= CALL_TREE_GROUPS &&
+            put_sums(out, profile, i, error) != 0)
+            return -1;
+    return buf_failed(out) ? error_memory(error, "a report") : 0;
+}
