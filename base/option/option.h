@@ -56,7 +56,8 @@ struct option_row {
 /* NOLINTBEGIN(bugprone-macro-parentheses): a type in _Generic() cannot have parentheses */
 #define OPTION_PLACE(type, member, member_type)                                                    \
     (offsetof(type, member) +                                                                      \
-     0 * sizeof(char[_Generic(((type *)NULL)->member, member_type: 1, default: -1)]))
+     0 * sizeof(char[_Generic(((type *)NULL)->member, member_type : 1, default                     \
+                              : -1)]))
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 #define OPTION_IS_FLAG(type, member) .kind = OPTION_FLAG, .place = OPTION_PLACE(type, member, bool)
