@@ -76,7 +76,7 @@ static int check_setup(const struct kernel_vat_setup *setup, struct error *error
 
     if (length == 0 || length > KERNEL_NAME_LIMIT || strspn(setup->name, allowed) != length)
         return error_set(error, ERROR_INPUT,
-                         "\"%.200s\" is no name for a vat: letters, digits, '.', '_', '-'",
+                         "\"%.200s\" is not a name for a vat: letters, digits, '.', '_', '-'",
                          setup->name);
     return 0;
 }

@@ -57,7 +57,7 @@ static int check_message(struct kernel *kernel, const char *target, const json_t
 
     json_decref(tree);
     if (!capdata_has_krefs(methargs) || !is_call)
-        return error_set(error, ERROR_INPUT, "a message is no [method,[arguments]] in smallcaps");
+        return error_set(error, ERROR_INPUT, "a message is not [method,[arguments]] in smallcaps");
     if (!reference_read_kref(&kind, target) || kind == REFERENCE_DEVICE)
         return error_set(error, ERROR_INPUT, "\"%.32s\" takes no messages", target);
     if (exists(kernel, target, &found, error) != 0)

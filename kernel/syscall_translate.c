@@ -16,7 +16,7 @@ static int no_memory(struct error *error)
 static int read_reference(struct vref *vref, const char *bytes, size_t length, struct error *error)
 {
     if (!reference_read_vref(vref, bytes, length))
-        return error_set(error, ERROR_INPUT, "\"%.64s\" is no reference", bytes);
+        return error_set(error, ERROR_INPUT, "\"%.64s\" is not a reference", bytes);
     return 0;
 }
 
@@ -78,7 +78,7 @@ static int take_result(struct kernel *kernel, int64_t vat, const struct vref *vr
     bool known, decides;
 
     if (vref->kind != REFERENCE_PROMISE || !vref->by_vat)
-        return error_set(error, ERROR_INPUT, "%s is no new promise for a result", vref->text);
+        return error_set(error, ERROR_INPUT, "%s is not a new promise for a result", vref->text);
     if (clist_knows(kernel, vat, vref, &known, error) != 0)
         return -1;
     if (known)
@@ -129,7 +129,7 @@ static int translate_subscribe(struct kernel *kernel, int64_t vat,
     if (read_reference(&vref, syscall->target.bytes, syscall->target.length, error) != 0)
         return -1;
     if (vref.kind != REFERENCE_PROMISE)
-        return error_set(error, ERROR_INPUT, "%s is no promise to subscribe to", vref.text);
+        return error_set(error, ERROR_INPUT, "%s is not a promise to subscribe to", vref.text);
     if (clist_to_kernel(kernel, vat, &vref, kpid, error) != 0)
         return -1;
     return give(ksc, json_pack("[s,o,s]", "subscribe", json_sprintf("v%" PRId64, vat), kpid),
@@ -143,7 +143,7 @@ static int check_call(const struct vat_syscall *syscall, const struct vref *devi
     size_t i;
 
     if (device->kind != REFERENCE_DEVICE)
-        return error_set(error, ERROR_INPUT, "callNow to %s, which is no device", device->text);
+        return error_set(error, ERROR_INPUT, "callNow to %s, which is not a device", device->text);
     json_array_foreach(json_object_get(syscall->capdata, "slots"), i, slot)
     {
         if (json_string_value(slot)[0] == 'p')
@@ -223,7 +223,7 @@ static int translate_resolution(struct kernel *kernel, int64_t vat, const json_t
     if (read_reference(&vref, json_string_value(vpid), json_string_length(vpid), error) != 0)
         return -1;
     if (vref.kind != REFERENCE_PROMISE)
-        return error_set(error, ERROR_INPUT, "resolves %s, which is no promise", vref.text);
+        return error_set(error, ERROR_INPUT, "resolves %s, which is not a promise", vref.text);
     if (!json_is_true(rejected) && check_value(data, error) != 0)
         return -1;
     if (clist_to_kernel(kernel, vat, &vref, kpid, error) != 0 ||
@@ -298,7 +298,7 @@ static int translate_garbage_one(struct kernel *kernel, int64_t vat,
         0)
         return -1;
     if (vref.kind != REFERENCE_OBJECT || vref.by_vat != exports)
-        return error_set(error, ERROR_INPUT, "%s of %s, which is no object that it %s",
+        return error_set(error, ERROR_INPUT, "%s of %s, which is not an object that it %s",
                          syscall->name, vref.text, exports ? "exports" : "imports");
     if (clist_known(kernel, vat, &vref, kref, error) != 0 ||
         change_entry(kernel, vat, syscall->kind, &vref, kref, error) != 0)

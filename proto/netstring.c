@@ -15,7 +15,7 @@ void netstring_decoder_free(struct netstring_decoder *decoder)
 
 static enum netstring_result bad_length_byte(unsigned char byte, struct error *error)
 {
-    const char *expected = "a frame's length wants decimal digits and then ':'";
+    const char *expected = "a frame's length needs decimal digits and then ':'";
 
     if (byte > ' ' && byte < 0x7f)
         error_set(error, ERROR_INPUT, "%s, not '%c'", expected, byte);

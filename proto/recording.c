@@ -101,7 +101,7 @@ int recording_take_frame(struct recorded_frame *frame, struct iovec payload, str
     uint64_t mono = 0, real = 0;
 
     if (payload.iov_len < 2 || (at[0] != RECORDING_DOWN && at[0] != RECORDING_UP) || at[1] != ' ')
-        return error_set(error, ERROR_INPUT, "a record that is no frame");
+        return error_set(error, ERROR_INPUT, "a record that is not a frame");
     frame->direction = (enum recording_direction)at[0];
     at = take_number(at + 2, end, INT64_MAX, ' ', &mono);
     if (at != NULL)

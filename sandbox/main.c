@@ -89,7 +89,7 @@ static bool take_option(struct request *request, int option, int *status)
             request->descriptors = (unsigned)(optarg[0] - '0');
             return true;
         }
-        log_line("--descriptors wants a number from 3 to 9, not '%s'", optarg);
+        log_line("--descriptors needs a number from 3 to 9, not '%s'", optarg);
         *status = EXIT_USAGE;
         return false;
     case OPTION_PROGRAM:

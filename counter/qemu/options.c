@@ -62,7 +62,7 @@ bool options_parse(struct options *options, int count, char **arguments)
     for (int i = 0; i < count; i++) {
         if (!parse_one(options, arguments[i])) {
             fprintf(stderr,
-                    "gascount: '%s' is no option; there are precision=auto|block|instruction, "
+                    "gascount: '%s' is not an option; there are precision=auto|block|instruction, "
                     "rep=once|iterations, limit=N, random=pinned, kinds=on, "
                     "follow=exec, profile=PATH, report=PATH\n",
                     arguments[i]);

@@ -263,7 +263,7 @@ int bundle_device_node(struct kernel *kernel, struct device_call *call, struct e
         keys_get(kernel, own_key(key, call, "slot.", call->node), &bundle_id, &found, error);
 
     if (result == 0 && !found)
-        result = device_refuse(call, error, "it is no bundle's node");
+        result = device_refuse(call, error, "it is not a bundle's node");
     else if (result == 0 && strcmp(call->method, "getBundleID") == 0)
         result = device_answer_text(call, buf_string(&bundle_id), error);
     else if (result == 0 && strcmp(call->method, "getBundle") == 0)

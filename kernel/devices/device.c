@@ -29,7 +29,7 @@ int device_named(struct kernel *kernel, const char *name, int64_t *device, bool 
     if (keys_get(kernel, key, &kernel->value, found, error) != 0)
         return -1;
     if (*found && !reference_read_number(buf_string(&kernel->value), 'd', device))
-        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is no device", key);
+        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not a device", key);
     return 0;
 }
 

@@ -149,7 +149,7 @@ static int set_wakeup(struct kernel *kernel, struct device_call *call, json_t *s
 
     (void)kernel;
     if (!time_at(call, 0, &time) || handler == NULL)
-        return device_refuse(call, error, "setWakeup wants a time and an object");
+        return device_refuse(call, error, "setWakeup needs a time and an object");
     call->result = time_value(time);
     return add_handler(state, time, handler, -1, error);
 }
@@ -179,7 +179,7 @@ static int remove_wakeup(struct kernel *kernel, struct device_call *call, json_t
 
     (void)kernel;
     if (handler == NULL)
-        return device_refuse(call, error, "removeWakeup wants an object");
+        return device_refuse(call, error, "removeWakeup needs an object");
     call->result = json_array();
     for (size_t i = 0; i < json_array_size(deadlines);) {
         json_t *event = json_array_get(deadlines, i);
@@ -210,7 +210,7 @@ static int make_repeater(struct kernel *kernel, struct device_call *call, json_t
 
     (void)kernel;
     if (!time_at(call, 0, &start) || !time_at(call, 1, &interval) || interval == 0)
-        return device_refuse(call, error, "makeRepeater wants two times, the second not 0");
+        return device_refuse(call, error, "makeRepeater needs two times, the second not 0");
     call->result = json_integer((json_int_t)json_array_size(repeaters));
     if (json_array_append_new(repeaters, json_pack("{s:I,s:I}", "startTime", (json_int_t)start,
                                                    "interval", (json_int_t)interval)) != 0)
@@ -238,7 +238,7 @@ static int delete_repeater(struct kernel *kernel, struct device_call *call, json
 
     (void)kernel;
     if (repeater_at(call, state, &index) == NULL)
-        return device_refuse(call, error, "deleteRepeater wants the number of a repeater");
+        return device_refuse(call, error, "deleteRepeater needs the number of a repeater");
     json_array_set_new(json_object_get(state, "repeaters"), (size_t)index, json_null());
     call->result = json_integer(index);
     return call->result != NULL ? 0 : error_memory(error, "the clock");
@@ -254,7 +254,7 @@ static int schedule(struct kernel *kernel, struct device_call *call, json_t *sta
     (void)kernel;
     if (repeater == NULL || handler == NULL ||
         !next_time(repeater, number_of(state, "lastPolled"), &time))
-        return device_refuse(call, error, "schedule wants the number of a repeater and an object");
+        return device_refuse(call, error, "schedule needs the number of a repeater and an object");
     call->result = time_value(time);
     return add_handler(state, time, handler, index, error);
 }

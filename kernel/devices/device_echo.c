@@ -90,7 +90,7 @@ static int subscribe(struct kernel *kernel, struct device_call *call, struct err
     int result;
 
     if (listener == NULL || reference_kref_kind(listener) != REFERENCE_OBJECT)
-        return device_refuse(call, error, "the listener is no object");
+        return device_refuse(call, error, "the listener is not an object");
     if (device_get_state(kernel, call->device, &state, error) != 0)
         return -1;
     result = set_listener(kernel, call->device, listener, count_of(state), error);

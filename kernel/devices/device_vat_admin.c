@@ -40,7 +40,7 @@ static int create_meter(struct kernel *kernel, struct device_call *call, struct 
     if (!json_is_string(argument(call, 0)) || !json_is_string(argument(call, 1)) ||
         !capdata_natural(argument(call, 0), &remaining) ||
         !capdata_natural(argument(call, 1), &threshold))
-        return device_refuse(call, error, "createMeter wants two bigints");
+        return device_refuse(call, error, "createMeter needs two bigints");
     if (vat_meter_create(kernel, remaining, threshold, meter_id, error) != 0)
         return -1;
     return device_answer_text(call, meter_id, error);
@@ -77,7 +77,7 @@ static int add_meter_remaining(struct kernel *kernel, struct device_call *call, 
     if (find_meter(kernel, call, &meter, &found, error) != 0 || !found)
         return found ? -1 : 0;
     if (!capdata_natural(argument(call, 1), &more))
-        return device_refuse(call, error, "addMeterRemaining wants a bigint");
+        return device_refuse(call, error, "addMeterRemaining needs a bigint");
     if (meter.remaining != VAT_METER_UNLIMITED &&
         __builtin_add_overflow(meter.remaining, more, &meter.remaining))
         return device_refuse(call, error, "a meter holds less than 2^63");
@@ -92,7 +92,7 @@ static int set_meter_threshold(struct kernel *kernel, struct device_call *call, 
     if (find_meter(kernel, call, &meter, &found, error) != 0 || !found)
         return found ? -1 : 0;
     if (!capdata_natural(argument(call, 1), &meter.threshold))
-        return device_refuse(call, error, "setMeterThreshold wants a bigint");
+        return device_refuse(call, error, "setMeterThreshold needs a bigint");
     return vat_meter_set(kernel, text_argument(call, 0), &meter, error);
 }
 
@@ -210,7 +210,7 @@ static int check_options(struct kernel *kernel, struct device_call *call, const 
     bool found = false;
 
     if (!json_is_object(options))
-        return device_refuse(call, error, "it wants a bundle and options");
+        return device_refuse(call, error, "it needs a bundle and options");
     if (name != NULL && strlen(name) > KERNEL_NAME_LIMIT)
         return device_refuse(call, error, "a vat's name has more than %d bytes", KERNEL_NAME_LIMIT);
     if (meter_id == NULL)
@@ -256,7 +256,7 @@ static int create_by_bundle(struct kernel *kernel, struct device_call *call, str
     if (bundle_device_keep(kernel, argument(call, 0), bundle_id, &kept, error) != 0)
         return -1;
     if (!kept)
-        return device_refuse(call, error, "createByBundle: that is no bundle");
+        return device_refuse(call, error, "createByBundle: that is not a bundle");
     return create_from(kernel, call, bundle_id, error);
 }
 
@@ -310,7 +310,7 @@ static int upgrade_vat(struct kernel *kernel, struct device_call *call, struct e
         return -1;
     if (!upgradable || !found || text_argument(call, 3) == NULL)
         return device_refuse(call, error,
-                             "upgradeVat wants a living vat, a bundle, parameters and a message");
+                             "upgradeVat needs a living vat, a bundle, parameters and a message");
     if (take_parameters(kernel, call, argument(call, 2), &parameters, error) != 0)
         return -1;
     return parameters == NULL ? 0 : queue_upgrade(kernel, call, parameters, error);
@@ -344,7 +344,7 @@ static int terminate_with_failure(struct kernel *kernel, struct device_call *cal
     if (find_vat(kernel, call, &vat, &found, error) != 0)
         return -1;
     if (!found || json_array_size(call->arguments) != 2)
-        return device_refuse(call, error, "terminateWithFailure wants a vat and a reason");
+        return device_refuse(call, error, "terminateWithFailure needs a vat and a reason");
     slots = json_array();
     moved = capdata_move(argument(call, 1), call->slots, slots, &problem);
     if (moved == NULL) {
@@ -367,7 +367,7 @@ static int change_options(struct kernel *kernel, struct device_call *call, struc
     if (find_vat(kernel, call, &vat, &found, error) != 0)
         return -1;
     if (!found || !json_is_object(argument(call, 1)) || json_array_size(call->slots) > 0)
-        return device_refuse(call, error, "changeOptions wants a vat and options");
+        return device_refuse(call, error, "changeOptions needs a vat and options");
     return queue_item(kernel,
                       json_pack("{s:s,s:o,s:o}", "type", "changeVatOptions", "vatID",
                                 json_sprintf("v%" PRId64, vat), "options",

@@ -31,7 +31,7 @@ int clist_find(struct kernel *kernel, int64_t vat, const char *kref, struct clis
     entry->reachable = text[0] == 'R';
     if (strlen(text) < 3 || (text[0] != 'R' && text[0] != '_') || text[1] != ' ' ||
         !reference_read_vref(&entry->vref, text + 2, strlen(text + 2)))
-        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is no entry", key);
+        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not an entry", key);
     return 0;
 }
 
@@ -202,7 +202,7 @@ static int look_up_vref(struct kernel *kernel, int64_t vat, const struct vref *v
         return 0;
     if (kernel->value.length >= KERNEL_REF_SIZE ||
         !reference_read_kref(&kind, buf_string(&kernel->value)))
-        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is no kref", key);
+        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not a kref", key);
     memcpy(kref, kernel->value.data, kernel->value.length + 1);
     return 0;
 }

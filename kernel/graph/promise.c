@@ -71,7 +71,7 @@ int promise_state(struct kernel *kernel, const char *kpid, enum kernel_promise *
             return 0;
         }
     }
-    return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is no state", key);
+    return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not a state", key);
 }
 
 /* "ko20,kp40" as an array of texts. */
@@ -114,7 +114,7 @@ static int promise_decider(struct kernel *kernel, const char *kpid, int64_t *vat
     if (keys_require(kernel, key, &kernel->value, error) != 0)
         return -1;
     if (kernel->value.length > 0 && !reference_read_number(buf_string(&kernel->value), 'v', vat))
-        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is no vat", key);
+        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not a vat", key);
     return 0;
 }
 
@@ -198,7 +198,7 @@ static int notify_subscribers(struct kernel *kernel, const char *kpid, struct er
     for (char *item = strtok_r(subscribers.data, ",", &rest); item != NULL;
          item = strtok_r(NULL, ",", &rest)) {
         if (!reference_read_number(item, 'v', &vat)) {
-            error_set(error, ERROR_SYSTEM, "the store is damaged: %s is no list of vats", key);
+            error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not a list of vats", key);
             goto out;
         }
         if (queue_notify(kernel, vat, kpid, error) != 0)

@@ -195,7 +195,7 @@ static json_t *move_slot(struct move *move, const char *text)
     bool first;
 
     if (!read_slot_number(text + 1, &from, &interface) || from >= json_array_size(move->slots)) {
-        error_set(move->error, ERROR_INPUT, "%.64s is no slot of its value", text);
+        error_set(move->error, ERROR_INPUT, "%.64s is not a slot of its value", text);
         return NULL;
     }
     first = move->numbers[from] < 0;

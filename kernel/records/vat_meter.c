@@ -34,7 +34,7 @@ static int get_field(struct kernel *kernel, const char *meter_id, const char *na
     if (*found && strcmp(buf_string(&kernel->value), unlimited) == 0)
         *number = VAT_METER_UNLIMITED;
     else if (*found && !keys_read_numbers(buf_string(&kernel->value), number, 1))
-        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is no number", key);
+        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not a number", key);
     return 0;
 }
 

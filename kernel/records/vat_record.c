@@ -324,7 +324,7 @@ int vat_record_named(struct kernel *kernel, const char *name, int64_t *vat, bool
     if (keys_get(kernel, key, &kernel->value, found, error) != 0)
         return -1;
     if (*found && !reference_read_number(buf_string(&kernel->value), 'v', vat))
-        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is no vat", key);
+        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not a vat", key);
     return 0;
 }
 

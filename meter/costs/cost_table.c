@@ -154,7 +154,7 @@ int cost_table_parse(struct cost_table *table, const char *name, const char *tex
 
     memset(table, 0, sizeof *table);
     if (memchr(text, '\0', length))
-        return error_set(error, ERROR_INPUT, "%s: this is no cost table, there are zeros in it",
+        return error_set(error, ERROR_INPUT, "%s: this is not a cost table, there are zeros in it",
                          name);
     SHA256((const unsigned char *)text, length, hash);
     hex_write(table->hash, hash, sizeof hash);

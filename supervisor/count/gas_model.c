@@ -34,7 +34,7 @@ static int take_member(struct gas_model *model, const char *path, const char *na
         return 0;
     }
     return error_set(error, ERROR_INPUT,
-                     "%s: \"%s\" is no weight; there are instruction, byteRead, byteWritten, "
+                     "%s: \"%s\" is not a weight; there are instruction, byteRead, byteWritten, "
                      "syscall and blockCost",
                      path, name);
 }

@@ -128,11 +128,11 @@ static void got_bad_frame(void *context, const struct error *error)
     fail(context, error);
 }
 
-static void got_words(void *context, const char *line)
+static void got_stderr_line(void *context, const char *line)
 {
     struct ping_peer *peer = context;
 
-    snprintf(peer->words, sizeof peer->words, ": %s", line);
+    snprintf(peer->stderr_text, sizeof peer->stderr_text, ": %s", line);
 }
 
 static void gone(void *context, int exit_status, int signal_number)
@@ -146,7 +146,7 @@ static void gone(void *context, int exit_status, int signal_number)
                   strsignal(signal_number));
     else
         error_set(&error, ERROR_SYSTEM, "the worker ended with exit status %d%s", exit_status,
-                  peer->words);
+                  peer->stderr_text);
     fail(peer, &error);
 }
 
@@ -167,7 +167,7 @@ int ping_peer_start(struct ping_peer *peer, uv_loop_t *loop, const struct launch
         .context = peer,
         .frame = got_frame,
         .bad_frame = got_bad_frame,
-        .stderr_line = got_words,
+        .stderr_line = got_stderr_line,
         .gone = gone,
     };
 

@@ -36,7 +36,7 @@ struct ping_peer {
     size_t to, fro; /* bytes of the last frame in each direction, framing too */
     bool gone;
     struct error error; /* kind ERROR_NONE: none */
-    char words[256];    /* that the worker printed last */
+    char stderr_text[256];    /* that the worker printed last */
 };
 
 /*

@@ -26,7 +26,7 @@ int confinement_open(struct confinement *confinement, enum confinement_level lev
     return SANDBOX_SANITIZED ? 0 : locate("gaspipe-sandbox", confinement->launcher, error);
 }
 
-const char *confinement_words(const struct confinement *confinement)
+const char *confinement_description(const struct confinement *confinement)
 {
     static char words[SANDBOX_MISSING_SIZE + sizeof "sandboxed without "];
 

@@ -29,7 +29,7 @@ int confinement_open(struct confinement *confinement, enum confinement_level lev
                      struct error *error);
 
 /* "sandboxed", "sandboxed without WHAT", "no sandbox": for people. Good until the next call. */
-const char *confinement_words(const struct confinement *confinement);
+const char *confinement_description(const struct confinement *confinement);
 
 /*
  * The command line that becomes `path` with `arguments` in the sandbox, where it may read and

@@ -48,7 +48,7 @@ static int locate_worker(struct launcher *launcher, bool metered, struct error *
     if (locate("gaspipe-worker-metered", launcher->worker, error) == 0)
         return 0;
     return error_set(error, ERROR_SYSTEM,
-                     "--counter compiled wants gaspipe-worker-metered, which is not there: install "
+                     "--counter compiled needs gaspipe-worker-metered, which is not there: install "
                      "clang-19, llvm-19-dev and lld-19, then run make metered");
 }
 
@@ -106,7 +106,7 @@ int launcher_open_foreign(struct launcher *launcher, const char *path, uint32_t 
     if (realpath(path, launcher->worker) == NULL)
         return error_set(error, ERROR_INPUT, "%s: %m", path);
     if (stat(launcher->worker, &status) == 0 && !S_ISREG(status.st_mode))
-        return error_set(error, ERROR_INPUT, "%s: is no program's file", path);
+        return error_set(error, ERROR_INPUT, "%s is not a program's file", path);
     if (access(launcher->worker, X_OK) != 0)
         return error_set(error, ERROR_INPUT, "%s: may not be executed: %m", path);
     return 0;

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/json/scan.h"
 
-enum { WORDS_SIZE = 512, CLOSING_MS = 2000 };
+enum { STDERR_TEXT_SIZE = 512, CLOSING_MS = 2000 };
 
 struct session {
     uv_loop_t *loop;
@@ -18,8 +18,8 @@ struct session {
     struct buf frame;
     bool has_frame, gone, bad, late;
     int exit_status, signal_number;
-    char words[WORDS_SIZE];
-    char problem[WORDS_SIZE]; /* of a bad frame */
+    char stderr_text[STDERR_TEXT_SIZE];
+    char problem[STDERR_TEXT_SIZE]; /* of a bad frame */
 };
 
 static void __attribute__((format(printf, 2, 3)))
@@ -56,11 +56,11 @@ static void on_bad_frame(void *context, const struct error *error)
     be_bad(context, "its frames are broken: %s", error->text);
 }
 
-static void on_words(void *context, const char *line)
+static void on_stderr_line(void *context, const char *line)
 {
     struct session *session = context;
 
-    snprintf(session->words, sizeof session->words, "%s", line);
+    snprintf(session->stderr_text, sizeof session->stderr_text, "%s", line);
 }
 
 static void on_gone(void *context, int exit_status, int signal_number)
@@ -88,7 +88,7 @@ struct session *session_start(const struct launcher *launcher, uv_loop_t *loop, 
         .context = session,
         .frame = on_frame,
         .bad_frame = on_bad_frame,
-        .stderr_line = on_words,
+        .stderr_line = on_stderr_line,
         .gone = on_gone,
     };
 
@@ -133,10 +133,10 @@ int session_wait(struct session *session, uint64_t timeout_ms, struct session_ne
                  struct error *error)
 {
     wait_for_news(session, timeout_ms);
-    *news = (struct session_news){.words = session->words};
+    *news = (struct session_news){.stderr_text = session->stderr_text};
     if (session->bad) {
         news->event = SESSION_BAD;
-        news->words = session->problem;
+        news->stderr_text = session->problem;
     } else if (session->has_frame) {
         session->has_frame = false;
         news->event = SESSION_FRAME;

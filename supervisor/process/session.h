@@ -28,7 +28,7 @@ struct session_news {
     struct iovec frame; /* of SESSION_FRAME; SCAN_PADDING bytes behind it are readable */
     int exit_status;    /* of SESSION_GONE */
     int signal_number;  /* of SESSION_GONE; 0: it exited by itself */
-    const char *words;  /* the last line that the worker printed, or ""; of SESSION_BAD: why */
+    const char *stderr_text; /* the last line that the worker printed, or ""; of SESSION_BAD: why */
 };
 
 /* As launcher_start_from(). NULL with ERROR_SYSTEM. */

@@ -44,25 +44,25 @@ char replay_worker_command(const struct session_news *news)
 }
 
 void replay_worker_put_end(const struct replay_worker *worker, const struct session_news *news,
-                           struct buf *words)
+                           struct buf *reason)
 {
     char ended[ENDED_SIZE];
 
     if (news->event == SESSION_TIMEOUT)
-        buf_printf(words, "it took longer than %g s", (double)worker->limit_ms / 1000);
+        buf_printf(reason, "it took longer than %g s", (double)worker->limit_ms / 1000);
     else if (news->event == SESSION_BAD)
-        buf_append_string(words, news->words);
+        buf_append_string(reason, news->stderr_text);
     else if (news->event == SESSION_FRAME)
-        buf_append_string(words, "its worker sent a frame out of turn");
+        buf_append_string(reason, "its worker sent a frame out of turn");
     else {
-        (void)worker_exit_describe(news->exit_status, news->signal_number, news->words, ended,
+        (void)worker_exit_describe(news->exit_status, news->signal_number, news->stderr_text, ended,
                                    sizeof ended);
-        buf_append_string(words, ended);
+        buf_append_string(reason, ended);
     }
 }
 
 /* The answer to a console call or a test's log line; NULL for another request. */
-static const char *answer_to_words(const struct replay_worker *worker, struct scan_span word)
+static const char *answer_to_console(const struct replay_worker *worker, struct scan_span word)
 {
     if (scan_is(word, "sourcedConsole"))
         return worker->runtime.console_answer;
@@ -93,7 +93,7 @@ int replay_worker_wait(struct replay_worker *worker, struct session_news *news, 
         }
         if (replay_worker_command(news) != COMMAND_REQUEST)
             return 0;
-        answer = answer_to_words(worker, replay_worker_word(news->frame));
+        answer = answer_to_console(worker, replay_worker_word(news->frame));
         if (answer == NULL)
             return 0;
         if (replay_worker_answer(worker, (struct scan_span){answer, strlen(answer)}, error) != 0)
@@ -106,15 +106,15 @@ int replay_worker_wait(struct replay_worker *worker, struct session_news *news, 
 static int command_failed(struct replay_worker *worker, const struct replay_owner *owner,
                           const char *what, const struct session_news *news, struct error *error)
 {
-    struct buf words = {0};
+    struct buf reason = {0};
 
     if (replay_worker_command(news) == COMMAND_FAILED)
-        buf_append(&words, (char *)news->frame.iov_base + 1, news->frame.iov_len - 1);
+        buf_append(&reason, (char *)news->frame.iov_base + 1, news->frame.iov_len - 1);
     else
-        replay_worker_put_end(worker, news, &words);
+        replay_worker_put_end(worker, news, &reason);
     error_set(error, ERROR_SYSTEM, "%s%s%sits worker cannot %s: %s", owner->id[0] ? "vat " : "",
-              owner->id, owner->id[0] ? ": " : "", what, buf_string(&words));
-    buf_free(&words);
+              owner->id, owner->id[0] ? ": " : "", what, buf_string(&reason));
+    buf_free(&reason);
     return -1;
 }
 

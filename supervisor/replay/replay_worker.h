@@ -71,6 +71,6 @@ struct scan_span replay_worker_word(struct iovec frame);
 
 /* Appends what a worker's end, its silence, or a frame out of turn comes to. */
 void replay_worker_put_end(const struct replay_worker *worker, const struct session_news *news,
-                           struct buf *words);
+                           struct buf *reason);
 
 #endif

@@ -265,7 +265,7 @@ static int open_slog(struct run *run, struct error *error)
         .program = "gaspipe " GASPIPE_VERSION,
         .stamp = stamp_now(),
         .rotation = run->options.rotation,
-        .sandbox = confinement_words(&run->confinement),
+        .sandbox = confinement_description(&run->confinement),
         .fingerprint = run->launcher.counted ? run->fingerprint.hash : NULL,
     };
 
@@ -279,7 +279,7 @@ static int open_run_launcher(struct run *run, struct error *error)
     int result = confinement_open(&run->confinement, options->sandbox, error);
 
     if (result == 0)
-        run->output.sandbox = confinement_words(&run->confinement);
+        run->output.sandbox = confinement_description(&run->confinement);
     if (result != 0)
         return -1;
     if (options->worker != NULL)

@@ -100,7 +100,7 @@ static int add_named_bundle(struct store *store, struct kernel *kernel, const ch
     int result = keep_contract(store, path, &contract, error);
 
     if (result == 0 && contract.is_plain)
-        result = error_set(error, ERROR_INPUT, "%s: is no bundle of @endo/bundle-source", path);
+        result = error_set(error, ERROR_INPUT, "%s is not a bundle of @endo/bundle-source", path);
     if (result == 0)
         result = kernel_name_bundle(kernel, name, contract.id, error);
     buf_free(&contract.bundle);

@@ -155,7 +155,7 @@ static void on_runtime_frame(void *context, struct iovec frame, struct stamp com
         snprintf(why, sizeof why, "%.*s", (int)payload.iov_len, (const char *)payload.iov_base);
         runtime_worker_fail(worker, why);
     } else {
-        runtime_worker_fail(worker, "it sent a frame that is no reply");
+        runtime_worker_fail(worker, "it sent a frame that is not a reply");
     }
 }
 

@@ -198,7 +198,7 @@ void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd)
     }
 }
 
-void warehouse_deliver_ahead(struct warehouse *warehouse, int64_t id, const char *vd)
+void warehouse_deliver_speculatively(struct warehouse *warehouse, int64_t id, const char *vd)
 {
     struct vat *vat = find_vat(warehouse, id);
 
@@ -207,14 +207,14 @@ void warehouse_deliver_ahead(struct warehouse *warehouse, int64_t id, const char
     vat_happen(vat, VAT_EVENT_DELIVER);
 }
 
-bool warehouse_is_ahead(const struct warehouse *warehouse, int64_t id)
+bool warehouse_is_speculative(const struct warehouse *warehouse, int64_t id)
 {
     const struct vat *vat = find_vat(warehouse, id);
 
     return vat != NULL && vat_is_speculative(vat);
 }
 
-void warehouse_catch_up(struct warehouse *warehouse, int64_t id)
+void warehouse_confirm(struct warehouse *warehouse, int64_t id)
 {
     struct vat *vat = find_vat(warehouse, id);
 
@@ -222,7 +222,7 @@ void warehouse_catch_up(struct warehouse *warehouse, int64_t id)
     vat->wanted_at = ++warehouse->wants;
 }
 
-void warehouse_take_back(struct warehouse *warehouse, int64_t id)
+void warehouse_discard_speculation(struct warehouse *warehouse, int64_t id)
 {
     struct vat *vat = find_vat(warehouse, id);
     const bool was_speculative = vat != NULL && vat->speculative;

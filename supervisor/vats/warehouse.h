@@ -17,16 +17,16 @@
 #include "supervisor/process/launcher.h"
 
 /*
- * The vats' workers: it starts them, brings them to where their vat stands
- * (a snapshot, then the transcript's deliveries once more), gives deliveries to
- * them and tells what they ask and answer. It decides nothing of what a vat may
- * do: its owner does, and the kernel behind that.
+ * The vats' workers; "warehouse" is SwingSet's own word for what keeps them. The warehouse starts
+ * workers, restores their vats (from a snapshot, then by replaying the transcript), delivers to
+ * them and reports what they ask and answer. What a vat may do is decided by its owner, and by the
+ * kernel behind that.
  *
- * Where there may be fewer workers than vats, a vat that has to wait gets one when
- * another vat's, the one that was used longest ago and waits for a delivery, was put away.
+ * If there may be fewer workers than vats, a vat that needs one gets it when the least recently
+ * used worker that waits for a delivery has been put away.
  *
- * It lives on a loop and tells its owner what happens, always out of the loop.
- * Vats are known by their numbers: the N of the vatID vN.
+ * It runs on a libuv loop, from which it makes all calls to its owner. Vats are identified by
+ * number: the N of the vatID vN.
  */
 struct warehouse;
 
@@ -124,19 +124,21 @@ int warehouse_log_join(struct warehouse *warehouse, int64_t vat, struct error *e
 void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd);
 
 /*
- * The same before its turn, to a worker that waits. It may be put away in the midst of it or behind
- * it, without a word, where room is wanted: warehouse_is_ahead() is false then. What
- * it does has no influence on which worker is put away.
+ * A speculative delivery: the same before its turn, to a worker that waits. If room is needed, the
+ * worker is put away without notice, during the delivery or after it; warehouse_is_speculative()
+ * is false then. A speculative delivery does not count as use of its worker.
  */
-void warehouse_deliver_ahead(struct warehouse *warehouse, int64_t id, const char *vd);
-bool warehouse_is_ahead(const struct warehouse *warehouse, int64_t id);
+void warehouse_deliver_speculatively(struct warehouse *warehouse, int64_t id, const char *vd);
+bool warehouse_is_speculative(const struct warehouse *warehouse, int64_t id);
 
-/* Its turn has come: what was delivered ahead is as any other delivery from now on. */
-void warehouse_catch_up(struct warehouse *warehouse, int64_t id);
+/* Its turn has come: the speculative delivery is like any other from now on. */
+void warehouse_confirm(struct warehouse *warehouse, int64_t id);
 
-/* It will not come: as warehouse_put_away(). Unless room was wanted, the slog does not tell how the
- * worker comes back. */
-void warehouse_take_back(struct warehouse *warehouse, int64_t id);
+/*
+ * It was mispredicted: the worker is discarded, as by warehouse_put_away(). The slog does not tell
+ * how the worker comes back, unless room was needed.
+ */
+void warehouse_discard_speculation(struct warehouse *warehouse, int64_t id);
 
 /* Answers what the vat asks, with JSON; when it was sent. */
 struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct iovec answer);

@@ -358,7 +358,7 @@ layout() {
 
     echo '{"instructions": 2}' > "$model"
     run --separate-stderr count --gas "$model" -- /bin/true
-    assert_bad_input 3 "$model" '"instructions" is no weight'
+    assert_bad_input 3 "$model" '"instructions" is not a weight'
     echo '{"instruction": -1}' > "$model"
     run --separate-stderr count --gas "$model" -- /bin/true
     assert_bad_input 3 "$model" '"instruction" must be a number of zero or more'

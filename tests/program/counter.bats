@@ -207,7 +207,7 @@ for rounds in (100, 100, 10000):
 @test "an unknown option of the plugin is refused and the known ones are listed" {
     run counted ,rep=twice "$TESTS_BIN/marks" present
     assert_status 1
-    assert_output_has "'rep=twice' is no option; there are precision=auto|block|instruction"
+    assert_output_has "'rep=twice' is not an option; there are precision=auto|block|instruction"
 }
 
 @test "memory stays flat while 6 GB are reserved and released repeatedly" {

@@ -65,7 +65,7 @@ static void send_frame(int fd, struct iovec payload)
 static void send_garbage(struct iovec frame)
 {
     (void)frame;
-    write_bytes(TO_SUPERVISOR, "this is no frame", strlen("this is no frame"));
+    write_bytes(TO_SUPERVISOR, "this is not a frame", strlen("this is not a frame"));
 }
 
 static void send_huge(struct iovec frame)

@@ -267,7 +267,7 @@ damage() {
     damage '.endoZipBase64 = "..."' > cut
     run --separate-stderr "$BUILD/gaspipe" replay cut
     assert_status 3
-    assert_output_has 'not replayed: its bundle is not whole: endoZipBase64 is no base64 text'
+    assert_output_has 'not replayed: its bundle is not whole: endoZipBase64 is not base64 text'
     # Its hash is known: a folder that contains the bundle suffices, whatever else is in it.
     mkdir bundles
     cp bundle.json "$ROOT/README.md" bundles

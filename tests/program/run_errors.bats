@@ -132,7 +132,7 @@ SyntaxError: invalid character @
         '["Date.now();","Date.now","error"]'
 }
 
-@test "a delivery line that is no JSON is named; what came before it is done" {
+@test "a delivery line that is not JSON is named; what came before it is done" {
     gaspipe_run --json --vat "$token" - < <(printf '%s\n\n{"vat":"token", oops}\n' "$mint")
     assert_bad_input 3 'stdin:3: not JSON'
     assert_equal "$(jq -c 'select(.kind == "delivery") | .status' <<< "$output")" $'"ok"\n"ok"'

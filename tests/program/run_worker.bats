@@ -54,7 +54,7 @@ costs() {
     token --worker /nowhere/worker
     assert_bad_input 3 /nowhere/worker
     token --worker "$BATS_TEST_TMPDIR"
-    assert_bad_input 3 "is no program's file"
+    assert_bad_input 3 "is not a program's file"
     token --worker "$ROOT/README.md"
     assert_bad_input 3 README.md
     token --worker "$THEIRS" --counter qemu

@@ -146,7 +146,7 @@ plenty=100000000000000
         '(import "env" "panic" (func $panic)) (export "main" (func $panic))'
 }
 
-@test "what is no method, or cannot be prepared or linked" {
+@test "what is not a method, or cannot be prepared or linked" {
     METHOD='' burns test_empty_method $plenty 0 MethodEmptyName '(func (export "main"))'
     METHOD=no-such-method burns test_export_not_found $plenty 0 MethodNotFound \
         '(func (export "main"))'

@@ -222,7 +222,7 @@ parted() {
     echo 'globalThis.fromScript = 42; print("script");' > script.js
     echo 'import { name } from "./other.js"; print("module", name);' > module.js
     echo 'export const name = "other";' > other.js
-    echo 'this is no script' > broken.js
+    echo 'this is not a script' > broken.js
     same -- "s$PWD/script.js" "$(show fromScript)" "m$PWD/module.js" R
     each -- "s$PWD/broken.js" e1 "s$PWD/missing.js" e1
     # Ours says what was wrong where theirs sends an empty message.

@@ -212,7 +212,7 @@ static struct engine_result set_bundle(struct engine *engine, const json_t *bund
     buf_clear(&engine->module);
     if (!json_is_string(source) || near_base64_decode(&engine->module, json_string_value(source),
                                                       json_string_length(source)) != 0)
-        return reply_error(engine, "the bundle is no module in base64");
+        return reply_error(engine, "the bundle is not a module in base64");
     if (load_contract(engine, &error) != 0)
         return no_memory();
     if (near_contract_refusal(engine->contract) != NULL)
@@ -361,7 +361,7 @@ static int read_snapshot(struct engine *engine, const char *place, struct error 
     if (result != 0)
         return error_system(error, errno, "cannot read the snapshot %s", place);
     if (engine->module.length < head || memcmp(engine->module.data, snapshot_head, head) != 0)
-        return error_set(error, ERROR_INPUT, "%s is no snapshot of gaspipe-worker-wasm", place);
+        return error_set(error, ERROR_INPUT, "%s is not a snapshot of gaspipe-worker-wasm", place);
     buf_consume(&engine->module, head);
     return engine->module.length == 0 ? 0 : load_contract(engine, error);
 }

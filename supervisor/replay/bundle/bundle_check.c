@@ -201,7 +201,7 @@ bool bundle_check(struct scan_span bundle, char *why, size_t size)
         whole = check_archive(&archive, scan_string(scan_get(bundle, "endoZipBase64Sha512")), why,
                               size);
     else
-        snprintf(why, size, "its bundle is not whole: endoZipBase64 is no base64 text");
+        snprintf(why, size, "its bundle is not whole: endoZipBase64 is not base64 text");
     free(archive.bytes);
     return whole;
 }

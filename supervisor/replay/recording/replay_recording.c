@@ -142,7 +142,7 @@ static int take_up(struct playback *playback, struct iovec recorded, struct erro
                  news.exit_status, news.signal_number);
         break;
     case SESSION_BAD:
-        snprintf(words, sizeof words, "%s", news.words);
+        snprintf(words, sizeof words, "%s", news.stderr_text);
         break;
     case SESSION_TIMEOUT:
         snprintf(words, sizeof words, "no answer in time");

@@ -72,7 +72,7 @@ static void withdraw(void *context, int64_t vat)
     if (speculative == NULL)
         return;
     unlink_speculative(speculation, speculative);
-    warehouse_take_back(speculation->warehouse, vat);
+    warehouse_discard_speculation(speculation->warehouse, vat);
     speculative_delivery_free(speculative);
 }
 
@@ -80,7 +80,7 @@ static bool is_running(const struct speculation *speculation,
                        const struct speculative_delivery *speculative)
 {
     return !speculative->ended && !speculative->waits &&
-           warehouse_is_ahead(speculation->warehouse, speculative->vat);
+           warehouse_is_speculative(speculation->warehouse, speculative->vat);
 }
 
 static bool has_enough(const struct speculation *speculation)
@@ -137,7 +137,7 @@ static void begin_speculative(void *context, const struct kernel_delivery *deliv
         return; /* no memory: the delivery waits for its turn */
     speculative->next = speculation->list;
     speculation->list = speculative;
-    warehouse_deliver_ahead(speculation->warehouse, speculative->vat, speculative->vd);
+    warehouse_deliver_speculatively(speculation->warehouse, speculative->vat, speculative->vd);
 }
 
 static int queue_upcoming(void *context, struct kernel *kernel, struct error *error)
@@ -455,7 +455,7 @@ static void replay_taken(struct speculation *speculation, struct speculative_del
 static bool is_whole(const struct speculation *speculation,
                      const struct speculative_delivery *speculative)
 {
-    return speculative->lost || warehouse_is_ahead(speculation->warehouse, speculative->vat);
+    return speculative->lost || warehouse_is_speculative(speculation->warehouse, speculative->vat);
 }
 
 static void judge_prediction(struct speculation *speculation,
@@ -486,7 +486,7 @@ static struct speculative_delivery *take_speculative(struct speculation *specula
         return NULL;
     }
     unlink_speculative(speculation, speculative);
-    warehouse_catch_up(speculation->warehouse, delivery->vat);
+    warehouse_confirm(speculation->warehouse, delivery->vat);
     return speculative;
 }
 

@@ -151,7 +151,7 @@ void vat_frame_read(struct vat_frame *frame, enum vat_state state, struct iovec 
         frame->payload = (struct iovec){(char *)bytes.iov_base + 1, bytes.iov_len - 1};
     }
     if (frame->event == VAT_EVENT_BAD)
-        vat_reason_set(reason, ERROR_SYSTEM, "its worker sent a frame that is no reply");
+        vat_reason_set(reason, ERROR_SYSTEM, "its worker sent a frame that is not a reply");
     else if (frame->event == VAT_EVENT_DONE)
         result = read_done(frame, state, reason, &error);
     else if (frame->event == VAT_EVENT_STOPPED)

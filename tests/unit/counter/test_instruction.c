@@ -38,7 +38,7 @@ static const struct {
     {"rep movsq", {0xf3, 0x48, 0xa5}, 3, REPEATS},
     {"repne scasb", {0xf2, 0xae}, 2, REPEATS},
     {"movsb", {0xa4}, 1, FAULTS},
-    {"movss, whose F3 is no repeat", {0xf3, 0x0f, 0x10, 0xc1}, 4, HARMLESS},
+    {"movss, whose F3 is not a repeat", {0xf3, 0x0f, 0x10, 0xc1}, 4, HARMLESS},
     {"lock add", {0xf0, 0x01, 0x08}, 3, FAULTS},
     {"lock add to a register", {0xf0, 0x01, 0xc8}, 3, RAISES},
     {"nothing but prefixes", {0x66, 0x66}, 2, RAISES},

@@ -167,18 +167,18 @@ void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd)
     fake_deliver("deliver", id, vd);
 }
 
-void warehouse_deliver_ahead(struct warehouse *warehouse, int64_t id, const char *vd)
+void warehouse_deliver_speculatively(struct warehouse *warehouse, int64_t id, const char *vd)
 {
     warehouse->vats[id].ahead = true;
     fake_deliver("deliver ahead", id, vd);
 }
 
-bool warehouse_is_ahead(const struct warehouse *warehouse, int64_t id)
+bool warehouse_is_speculative(const struct warehouse *warehouse, int64_t id)
 {
     return warehouse->vats[id].ahead;
 }
 
-void warehouse_catch_up(struct warehouse *warehouse, int64_t id)
+void warehouse_confirm(struct warehouse *warehouse, int64_t id)
 {
     warehouse->vats[id].ahead = false;
     fake_note("catch up", id);
@@ -191,7 +191,7 @@ static inline void fake_end_worker(const char *call, int64_t vat)
     fake_note(call, vat);
 }
 
-void warehouse_take_back(struct warehouse *warehouse, int64_t id)
+void warehouse_discard_speculation(struct warehouse *warehouse, int64_t id)
 {
     (void)warehouse;
     fake_end_worker("take back", id);
