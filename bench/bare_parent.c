@@ -17,8 +17,8 @@
 #include "base/log.h"
 #include "base/stamp.h"
 #include "supervisor/ping/ping_samples.h"
-#include "supervisor/process/placement.h"
-#include "worker/channel.h"
+#include "supervisor/process/placement/placement.h"
+#include "worker/pipe/channel.h"
 
 static const char echo[] = "eglobalThis.handleCommand = bytes => ({ result: bytes });";
 

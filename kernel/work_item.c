@@ -121,7 +121,8 @@ int work_item_read(const json_t *item, enum crank_kind *kind, struct error *erro
             return 0;
         break;
     }
-    return error_set(error, ERROR_SYSTEM, "the store is damaged: a queue holds something that is not work");
+    return error_set(error, ERROR_SYSTEM,
+                     "the store is damaged: a queue holds something that is not work");
 }
 
 const char *work_item_name(enum crank_kind kind)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_DELIVERY_RESULT_H
-#define GASPIPE_SUPERVISOR_DELIVERY_RESULT_H
+#ifndef GASPIPE_PROTO_DELIVERY_RESULT_H
+#define GASPIPE_PROTO_DELIVERY_RESULT_H
 
 #include "base/buf.h"
 #include "proto/meter.h"

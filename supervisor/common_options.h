@@ -5,7 +5,7 @@
 #include "base/option/option.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
-#include "supervisor/process/placement.h"
+#include "supervisor/process/placement/placement.h"
 
 /* Rows (base/option/option.h), without their braces, of options that several commands have. */
 

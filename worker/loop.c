@@ -10,11 +10,11 @@
 #include "counter/gasmark.h"
 #include "proto/meter.h"
 #include "sandbox/tight_filter.h"
-#include "worker/channel.h"
 #include "worker/cpu_usage.h"
-#include "worker/recorder.h"
+#include "worker/pipe/channel.h"
+#include "worker/pipe/recorder.h"
+#include "worker/pipe/stamps.h"
 #include "worker/region.h"
-#include "worker/stamps.h"
 #include "worker/xsnap_compat.h"
 
 struct worker {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_DECIMAL_H
-#define GASPIPE_SLOG_DECIMAL_H
+#ifndef GASPIPE_BASE_JSON_DECIMAL_H
+#define GASPIPE_BASE_JSON_DECIMAL_H
 
 #include <endian.h>
 #include <stdbool.h>

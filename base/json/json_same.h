@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_JSON_SAME_H
-#define GASPIPE_SUPERVISOR_JSON_SAME_H
+#ifndef GASPIPE_BASE_JSON_JSON_SAME_H
+#define GASPIPE_BASE_JSON_JSON_SAME_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_BASE_JSON_TEXT_H
-#define GASPIPE_BASE_JSON_TEXT_H
+#ifndef GASPIPE_BASE_JSON_JSON_TEXT_H
+#define GASPIPE_BASE_JSON_JSON_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_BASE_JSON_VALUE_H
-#define GASPIPE_BASE_JSON_VALUE_H
+#ifndef GASPIPE_BASE_JSON_JSON_VALUE_H
+#define GASPIPE_BASE_JSON_JSON_VALUE_H
 
 #include <jansson.h>
 #include <stddef.h>

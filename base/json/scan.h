@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_SCAN_H
-#define GASPIPE_SLOG_SCAN_H
+#ifndef GASPIPE_BASE_JSON_SCAN_H
+#define GASPIPE_BASE_JSON_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

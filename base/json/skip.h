@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_SKIP_H
-#define GASPIPE_SLOG_SKIP_H
+#ifndef GASPIPE_BASE_JSON_SKIP_H
+#define GASPIPE_BASE_JSON_SKIP_H
 
 #include <stdbool.h>
 

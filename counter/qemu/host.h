@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_HOST_H
-#define GASPIPE_COUNTER_HOST_H
+#ifndef GASPIPE_COUNTER_QEMU_HOST_H
+#define GASPIPE_COUNTER_QEMU_HOST_H
 
 #include <limits.h>
 #include <stdbool.h>

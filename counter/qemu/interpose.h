@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_INTERPOSE_H
-#define GASPIPE_COUNTER_INTERPOSE_H
+#ifndef GASPIPE_COUNTER_QEMU_INTERPOSE_H
+#define GASPIPE_COUNTER_QEMU_INTERPOSE_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_MARKS_H
-#define GASPIPE_COUNTER_MARKS_H
+#ifndef GASPIPE_COUNTER_QEMU_MARKS_H
+#define GASPIPE_COUNTER_QEMU_MARKS_H
 
 #include <stdbool.h>
 #include <stdint.h>

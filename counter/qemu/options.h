@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_OPTIONS_H
-#define GASPIPE_COUNTER_OPTIONS_H
+#ifndef GASPIPE_COUNTER_QEMU_OPTIONS_H
+#define GASPIPE_COUNTER_QEMU_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_PRECISION_H
-#define GASPIPE_COUNTER_PRECISION_H
+#ifndef GASPIPE_COUNTER_QEMU_PRECISION_H
+#define GASPIPE_COUNTER_QEMU_PRECISION_H
 
 #include <stdbool.h>
 #include <stdint.h>

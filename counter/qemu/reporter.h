@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_REPORTER_H
-#define GASPIPE_COUNTER_REPORTER_H
+#ifndef GASPIPE_COUNTER_QEMU_REPORTER_H
+#define GASPIPE_COUNTER_QEMU_REPORTER_H
 
 #include <stdbool.h>
 #include <stdint.h>

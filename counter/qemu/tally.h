@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_TALLY_H
-#define GASPIPE_COUNTER_TALLY_H
+#ifndef GASPIPE_COUNTER_QEMU_TALLY_H
+#define GASPIPE_COUNTER_QEMU_TALLY_H
 
 #include <stdbool.h>
 #include <stdint.h>

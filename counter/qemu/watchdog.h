@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_WATCHDOG_H
-#define GASPIPE_COUNTER_WATCHDOG_H
+#ifndef GASPIPE_COUNTER_QEMU_WATCHDOG_H
+#define GASPIPE_COUNTER_QEMU_WATCHDOG_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_KERNEL_CLIST_H
-#define GASPIPE_KERNEL_CLIST_H
+#ifndef GASPIPE_KERNEL_GRAPH_CLIST_H
+#define GASPIPE_KERNEL_GRAPH_CLIST_H
 
 #include <stdbool.h>
 #include <stdint.h>

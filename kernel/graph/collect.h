@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_KERNEL_COLLECT_H
-#define GASPIPE_KERNEL_COLLECT_H
+#ifndef GASPIPE_KERNEL_GRAPH_COLLECT_H
+#define GASPIPE_KERNEL_GRAPH_COLLECT_H
 
 #include "base/error.h"
 #include "kernel/kernel.h"

@@ -115,8 +115,8 @@ static int parse_action(const json_t *text, struct parsed_action *parsed, struct
                 return 0;
         }
     }
-    return error_set(error, ERROR_SYSTEM, "the store is damaged: %s has something that is not an action",
-                     actions_key);
+    return error_set(error, ERROR_SYSTEM,
+                     "the store is damaged: %s has something that is not an action", actions_key);
 }
 
 /* Whether it is still to be done. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_KERNEL_GC_ACTION_H
-#define GASPIPE_KERNEL_GC_ACTION_H
+#ifndef GASPIPE_KERNEL_GRAPH_GC_ACTION_H
+#define GASPIPE_KERNEL_GRAPH_GC_ACTION_H
 
 #include <jansson.h>
 #include <stdbool.h>

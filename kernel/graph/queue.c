@@ -25,7 +25,8 @@ static int get_ends(struct kernel *kernel, enum queue_name queue, struct ends *e
     if (keys_require(kernel, names[queue], &kernel->value, error) != 0)
         return -1;
     if (!keys_read_numbers(buf_string(&kernel->value), numbers, 2) || numbers[1] < numbers[0])
-        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not a queue", names[queue]);
+        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not a queue",
+                         names[queue]);
     *ends = (struct ends){.head = numbers[0], .tail = numbers[1]};
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_KERNEL_QUEUE_H
-#define GASPIPE_KERNEL_QUEUE_H
+#ifndef GASPIPE_KERNEL_GRAPH_QUEUE_H
+#define GASPIPE_KERNEL_GRAPH_QUEUE_H
 
 #include <jansson.h>
 #include <stdint.h>

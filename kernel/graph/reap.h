@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_KERNEL_REAP_H
-#define GASPIPE_KERNEL_REAP_H
+#ifndef GASPIPE_KERNEL_GRAPH_REAP_H
+#define GASPIPE_KERNEL_GRAPH_REAP_H
 
 #include <jansson.h>
 #include <stdint.h>

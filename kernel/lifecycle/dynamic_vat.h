@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_KERNEL_DYNAMIC_VAT_H
-#define GASPIPE_KERNEL_DYNAMIC_VAT_H
+#ifndef GASPIPE_KERNEL_LIFECYCLE_DYNAMIC_VAT_H
+#define GASPIPE_KERNEL_LIFECYCLE_DYNAMIC_VAT_H
 
 #include <jansson.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_KERNEL_TERMINATE_H
-#define GASPIPE_KERNEL_TERMINATE_H
+#ifndef GASPIPE_KERNEL_LIFECYCLE_TERMINATE_H
+#define GASPIPE_KERNEL_LIFECYCLE_TERMINATE_H
 
 #include <jansson.h>
 #include <stdbool.h>

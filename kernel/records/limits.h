@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_KERNEL_LIMITS_H
-#define GASPIPE_KERNEL_LIMITS_H
+#ifndef GASPIPE_KERNEL_RECORDS_LIMITS_H
+#define GASPIPE_KERNEL_RECORDS_LIMITS_H
 
 #include <stdbool.h>
 #include <stdint.h>

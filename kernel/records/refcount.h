@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_KERNEL_REFCOUNT_H
-#define GASPIPE_KERNEL_REFCOUNT_H
+#ifndef GASPIPE_KERNEL_RECORDS_REFCOUNT_H
+#define GASPIPE_KERNEL_RECORDS_REFCOUNT_H
 
 #include <jansson.h>
 #include <stdbool.h>

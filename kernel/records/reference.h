@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_KERNEL_REFERENCE_H
-#define GASPIPE_KERNEL_REFERENCE_H
+#ifndef GASPIPE_KERNEL_RECORDS_REFERENCE_H
+#define GASPIPE_KERNEL_RECORDS_REFERENCE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_KERNEL_TRANSCRIPT_ITEM_H
-#define GASPIPE_KERNEL_TRANSCRIPT_ITEM_H
+#ifndef GASPIPE_KERNEL_RECORDS_TRANSCRIPT_ITEM_H
+#define GASPIPE_KERNEL_RECORDS_TRANSCRIPT_ITEM_H
 
 #include "base/error.h"
 #include "kernel/kernel.h"

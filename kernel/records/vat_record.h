@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_KERNEL_VAT_RECORD_H
-#define GASPIPE_KERNEL_VAT_RECORD_H
+#ifndef GASPIPE_KERNEL_RECORDS_VAT_RECORD_H
+#define GASPIPE_KERNEL_RECORDS_VAT_RECORD_H
 
 #include <jansson.h>
 #include <stdbool.h>

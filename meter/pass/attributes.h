@@ -2,7 +2,7 @@
 #ifndef GASPIPE_METER_PASS_ATTRIBUTES_H
 #define GASPIPE_METER_PASS_ATTRIBUTES_H
 
-#include "meter/pass/ir.h"
+#include "meter/pass/ir/ir.h"
 
 /*
  * Takes out of a module what would let LLVM drop, repeat or move calls that count:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "meter/pass/charge.h"
-#include "meter/pass/opcode_name.h"
+#include "meter/pass/ir/opcode_name.h"
 
 void charge_init(struct charge *charge, const struct ir *ir, LLVMValueRef function)
 {

@@ -2,7 +2,7 @@
 #ifndef GASPIPE_METER_PASS_SUPPORT_H
 #define GASPIPE_METER_PASS_SUPPORT_H
 
-#include "meter/pass/ir.h"
+#include "meter/pass/ir/ir.h"
 
 /*
  * What metered code uses: the banks and functions of the run-time part, and small functions

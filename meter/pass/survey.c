@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "meter/pass/pointer_set.h"
+#include "meter/pass/ir/pointer_set.h"
 #include "meter/pass/survey.h"
 
 static void note(struct buf *notes, char kind, const char *text)

@@ -3,7 +3,7 @@
 #define GASPIPE_METER_PASS_SURVEY_H
 
 #include "base/buf.h"
-#include "meter/pass/ir.h"
+#include "meter/pass/ir/ir.h"
 
 /*
  * What a module has that the count cannot vouch for, and what it leaves to others. Notes

@@ -66,7 +66,8 @@ static uint64_t budget_of_environment(void)
     errno = 0;
     budget = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || errno) {
-        fprintf(stderr, "gasmeter: GASMETER_BUDGET is '%s', which is not a number of units\n", text);
+        fprintf(stderr, "gasmeter: GASMETER_BUDGET is '%s', which is not a number of units\n",
+                text);
         _exit(2);
     }
     return budget;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_DESCRIBE_H
-#define GASPIPE_SLOG_DESCRIBE_H
+#ifndef GASPIPE_SLOG_MODEL_DESCRIBE_H
+#define GASPIPE_SLOG_MODEL_DESCRIBE_H
 
 #include "base/buf.h"
 #include "base/json/scan.h"

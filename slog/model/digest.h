@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_DIGEST_H
-#define GASPIPE_SLOG_DIGEST_H
+#ifndef GASPIPE_SLOG_MODEL_DIGEST_H
+#define GASPIPE_SLOG_MODEL_DIGEST_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_FLIGHT_H
-#define GASPIPE_SLOG_FLIGHT_H
+#ifndef GASPIPE_SLOG_MODEL_FLIGHT_H
+#define GASPIPE_SLOG_MODEL_FLIGHT_H
 
 #include <stdbool.h>
 #include <stddef.h>

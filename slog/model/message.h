@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_MESSAGE_H
-#define GASPIPE_SLOG_MESSAGE_H
+#ifndef GASPIPE_SLOG_MODEL_MESSAGE_H
+#define GASPIPE_SLOG_MODEL_MESSAGE_H
 
 #include "base/json/scan.h"
 #include "slog/model/model.h"

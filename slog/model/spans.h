@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_SPANS_H
-#define GASPIPE_SLOG_SPANS_H
+#ifndef GASPIPE_SLOG_MODEL_SPANS_H
+#define GASPIPE_SLOG_MODEL_SPANS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_NAMES_H
-#define GASPIPE_SLOG_NAMES_H
+#ifndef GASPIPE_SLOG_READ_NAMES_H
+#define GASPIPE_SLOG_READ_NAMES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_SLOG_PARTS_H
-#define GASPIPE_SLOG_SLOG_PARTS_H
+#ifndef GASPIPE_SLOG_READ_SLOG_PARTS_H
+#define GASPIPE_SLOG_READ_SLOG_PARTS_H
 
 #include <stdint.h>
 

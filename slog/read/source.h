@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_SOURCE_H
-#define GASPIPE_SLOG_SOURCE_H
+#ifndef GASPIPE_SLOG_READ_SOURCE_H
+#define GASPIPE_SLOG_READ_SOURCE_H
 
 #include <stdbool.h>
 #include <stddef.h>

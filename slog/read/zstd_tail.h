@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_ZSTD_TAIL_H
-#define GASPIPE_SLOG_ZSTD_TAIL_H
+#ifndef GASPIPE_SLOG_READ_ZSTD_TAIL_H
+#define GASPIPE_SLOG_READ_ZSTD_TAIL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_SLOG_FILE_H
-#define GASPIPE_SLOG_SLOG_FILE_H
+#ifndef GASPIPE_SLOG_WRITE_SLOG_FILE_H
+#define GASPIPE_SLOG_WRITE_SLOG_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_COUNT_CALLS_H
-#define GASPIPE_SUPERVISOR_COUNT_CALLS_H
+#ifndef GASPIPE_SUPERVISOR_COUNT_COUNT_CALLS_H
+#define GASPIPE_SUPERVISOR_COUNT_COUNT_CALLS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_ELF_SYMBOLS_H
-#define GASPIPE_SUPERVISOR_ELF_SYMBOLS_H
+#ifndef GASPIPE_SUPERVISOR_COUNT_ELF_SYMBOLS_H
+#define GASPIPE_SUPERVISOR_COUNT_ELF_SYMBOLS_H
 
 #include <stdbool.h>
 #include <stdint.h>

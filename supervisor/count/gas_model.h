@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_GAS_MODEL_H
-#define GASPIPE_SUPERVISOR_GAS_MODEL_H
+#ifndef GASPIPE_SUPERVISOR_COUNT_GAS_MODEL_H
+#define GASPIPE_SUPERVISOR_COUNT_GAS_MODEL_H
 
 #include <stdint.h>
 

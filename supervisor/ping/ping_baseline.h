@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_PING_BASELINE_H
-#define GASPIPE_SUPERVISOR_PING_BASELINE_H
+#ifndef GASPIPE_SUPERVISOR_PING_PING_BASELINE_H
+#define GASPIPE_SUPERVISOR_PING_PING_BASELINE_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "supervisor/process/placement.h"
+#include "supervisor/process/placement/placement.h"
 
 /*
  * What the pipe itself costs: a child process that reads so many bytes and

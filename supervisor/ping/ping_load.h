@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_PING_LOAD_H
-#define GASPIPE_SUPERVISOR_PING_LOAD_H
+#ifndef GASPIPE_SUPERVISOR_PING_PING_LOAD_H
+#define GASPIPE_SUPERVISOR_PING_PING_LOAD_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_PING_OPTIONS_H
-#define GASPIPE_SUPERVISOR_PING_OPTIONS_H
+#ifndef GASPIPE_SUPERVISOR_PING_PING_OPTIONS_H
+#define GASPIPE_SUPERVISOR_PING_PING_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include "base/option/option.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
-#include "supervisor/process/placement.h"
+#include "supervisor/process/placement/placement.h"
 
 enum { PING_SIZES_MAX = 16 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_PING_OUTPUT_H
-#define GASPIPE_SUPERVISOR_PING_OUTPUT_H
+#ifndef GASPIPE_SUPERVISOR_PING_PING_OUTPUT_H
+#define GASPIPE_SUPERVISOR_PING_PING_OUTPUT_H
 
 #include "base/buf.h"
 #include "supervisor/ping/ping_options.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_PING_PEER_H
-#define GASPIPE_SUPERVISOR_PING_PEER_H
+#ifndef GASPIPE_SUPERVISOR_PING_PING_PEER_H
+#define GASPIPE_SUPERVISOR_PING_PING_PEER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,8 +35,8 @@ struct ping_peer {
     struct stamp sent;
     size_t to, fro; /* bytes of the last frame in each direction, framing too */
     bool gone;
-    struct error error; /* kind ERROR_NONE: none */
-    char stderr_text[256];    /* that the worker printed last */
+    struct error error;    /* kind ERROR_NONE: none */
+    char stderr_text[256]; /* that the worker printed last */
 };
 
 /*

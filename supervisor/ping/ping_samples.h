@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_PING_SAMPLES_H
-#define GASPIPE_SUPERVISOR_PING_SAMPLES_H
+#ifndef GASPIPE_SUPERVISOR_PING_PING_SAMPLES_H
+#define GASPIPE_SUPERVISOR_PING_PING_SAMPLES_H
 
 #include <stdbool.h>
 #include <stddef.h>

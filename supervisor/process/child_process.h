@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_CHILD_PROCESS_H
-#define GASPIPE_SUPERVISOR_CHILD_PROCESS_H
+#ifndef GASPIPE_SUPERVISOR_PROCESS_CHILD_PROCESS_H
+#define GASPIPE_SUPERVISOR_PROCESS_CHILD_PROCESS_H
 
 #include <stdbool.h>
 #include <sys/types.h>

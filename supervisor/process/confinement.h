@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_CONFINEMENT_H
-#define GASPIPE_SUPERVISOR_CONFINEMENT_H
+#ifndef GASPIPE_SUPERVISOR_PROCESS_CONFINEMENT_H
+#define GASPIPE_SUPERVISOR_PROCESS_CONFINEMENT_H
 
 #include <limits.h>
 #include <stdbool.h>

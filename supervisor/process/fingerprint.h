@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_FINGERPRINT_H
-#define GASPIPE_SUPERVISOR_FINGERPRINT_H
+#ifndef GASPIPE_SUPERVISOR_PROCESS_FINGERPRINT_H
+#define GASPIPE_SUPERVISOR_PROCESS_FINGERPRINT_H
 
 #include <stddef.h>
 #include <sys/uio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_LAUNCHER_H
-#define GASPIPE_SUPERVISOR_LAUNCHER_H
+#ifndef GASPIPE_SUPERVISOR_PROCESS_LAUNCHER_H
+#define GASPIPE_SUPERVISOR_PROCESS_LAUNCHER_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/guest.h"
-#include "supervisor/process/placement.h"
+#include "supervisor/process/placement/placement.h"
 #include "supervisor/process/worker_process.h"
 
 /* SwingSet's limit for a delivery (npm @agoric/xsnap 0.15.0, DEFAULT_CRANK_METERING_LIMIT). */

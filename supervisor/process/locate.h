@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_LOCATE_H
-#define GASPIPE_SUPERVISOR_LOCATE_H
+#ifndef GASPIPE_SUPERVISOR_PROCESS_LOCATE_H
+#define GASPIPE_SUPERVISOR_PROCESS_LOCATE_H
 
 #include <limits.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_SESSION_H
-#define GASPIPE_SUPERVISOR_SESSION_H
+#ifndef GASPIPE_SUPERVISOR_PROCESS_SESSION_H
+#define GASPIPE_SUPERVISOR_PROCESS_SESSION_H
 
 #include <stdint.h>
 #include <sys/uio.h>
@@ -25,9 +25,9 @@ enum session_event {
 /* What session_wait() met. Borrowed until the next wait. */
 struct session_news {
     enum session_event event;
-    struct iovec frame; /* of SESSION_FRAME; SCAN_PADDING bytes behind it are readable */
-    int exit_status;    /* of SESSION_GONE */
-    int signal_number;  /* of SESSION_GONE; 0: it exited by itself */
+    struct iovec frame;      /* of SESSION_FRAME; SCAN_PADDING bytes behind it are readable */
+    int exit_status;         /* of SESSION_GONE */
+    int signal_number;       /* of SESSION_GONE; 0: it exited by itself */
     const char *stderr_text; /* the last line that the worker printed, or ""; of SESSION_BAD: why */
 };
 

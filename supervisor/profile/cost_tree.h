@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_COST_TREE_H
-#define GASPIPE_SUPERVISOR_COST_TREE_H
+#ifndef GASPIPE_SUPERVISOR_PROFILE_COST_TREE_H
+#define GASPIPE_SUPERVISOR_PROFILE_COST_TREE_H
 
 #include <jansson.h>
 #include <stdbool.h>

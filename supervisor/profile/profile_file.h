@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_PROFILE_FILE_H
-#define GASPIPE_SUPERVISOR_PROFILE_FILE_H
+#ifndef GASPIPE_SUPERVISOR_PROFILE_PROFILE_FILE_H
+#define GASPIPE_SUPERVISOR_PROFILE_PROFILE_FILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

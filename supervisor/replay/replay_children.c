@@ -18,7 +18,7 @@
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "supervisor/process/child_process.h"
-#include "supervisor/replay/replay_note.h"
+#include "supervisor/replay/output/replay_note.h"
 
 /* In a child: the folder that it works in, since children start in "/". */
 enum { FOLDER_FD = 3, CHILD_FDS };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_REPLAY_CHILDREN_H
-#define GASPIPE_SUPERVISOR_REPLAY_CHILDREN_H
+#ifndef GASPIPE_SUPERVISOR_REPLAY_REPLAY_CHILDREN_H
+#define GASPIPE_SUPERVISOR_REPLAY_REPLAY_CHILDREN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
-#include "supervisor/replay/replay_result.h"
+#include "supervisor/replay/output/replay_result.h"
 
 /*
  * A replay in several processes, each of which is gaspipe replay with our command line, options

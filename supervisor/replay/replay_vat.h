@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_REPLAY_VAT_H
-#define GASPIPE_SUPERVISOR_REPLAY_VAT_H
+#ifndef GASPIPE_SUPERVISOR_REPLAY_REPLAY_VAT_H
+#define GASPIPE_SUPERVISOR_REPLAY_REPLAY_VAT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "supervisor/replay/bundle/replay_bundle.h"
 #include "supervisor/replay/bundle/replay_bundles.h"
-#include "supervisor/replay/replay_note.h"
-#include "supervisor/replay/replay_result.h"
+#include "supervisor/replay/output/replay_note.h"
+#include "supervisor/replay/output/replay_result.h"
 #include "supervisor/replay/replay_worker.h"
 #include "supervisor/replay/source/source.h"
 #include "supervisor/runtime/warm_start.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_LINE_RESULTS_H
-#define GASPIPE_SUPERVISOR_LINE_RESULTS_H
+#ifndef GASPIPE_SUPERVISOR_RUN_LINE_RESULTS_H
+#define GASPIPE_SUPERVISOR_RUN_LINE_RESULTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

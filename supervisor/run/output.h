@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_OUTPUT_H
-#define GASPIPE_SUPERVISOR_OUTPUT_H
+#ifndef GASPIPE_SUPERVISOR_RUN_OUTPUT_H
+#define GASPIPE_SUPERVISOR_RUN_OUTPUT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,7 +7,7 @@
 
 #include "base/json/json_value.h"
 #include "base/log.h"
-#include "supervisor/run/line_message.h"
+#include "supervisor/run/input/line_message.h"
 #include "supervisor/run/run_vats.h"
 #include "supervisor/schedule/log/plain_value.h"
 

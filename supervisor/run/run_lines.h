@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_RUN_LINES_H
-#define GASPIPE_SUPERVISOR_RUN_LINES_H
+#ifndef GASPIPE_SUPERVISOR_RUN_RUN_LINES_H
+#define GASPIPE_SUPERVISOR_RUN_RUN_LINES_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -9,13 +9,13 @@
 
 #include "base/error.h"
 #include "store/store.h"
-#include "supervisor/run/delivery_input.h"
-#include "supervisor/run/delivery_line.h"
-#include "supervisor/run/input_place.h"
+#include "supervisor/run/input/delivery_input.h"
+#include "supervisor/run/input/delivery_line.h"
+#include "supervisor/run/input/input_place.h"
+#include "supervisor/run/input/upcoming_lines.h"
 #include "supervisor/run/line_results.h"
 #include "supervisor/run/output.h"
 #include "supervisor/run/run_options.h"
-#include "supervisor/run/upcoming_lines.h"
 #include "supervisor/schedule/scheduler.h"
 
 /*

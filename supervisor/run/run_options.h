@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_RUN_OPTIONS_H
-#define GASPIPE_SUPERVISOR_RUN_OPTIONS_H
+#ifndef GASPIPE_SUPERVISOR_RUN_RUN_OPTIONS_H
+#define GASPIPE_SUPERVISOR_RUN_RUN_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "slog/write/writer.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
-#include "supervisor/process/placement.h"
+#include "supervisor/process/placement/placement.h"
 
 /*
  * Machine instructions of a delivery where they are counted and no other limit is given: several

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_RUN_PLACEMENT_H
-#define GASPIPE_SUPERVISOR_RUN_PLACEMENT_H
+#ifndef GASPIPE_SUPERVISOR_RUN_RUN_PLACEMENT_H
+#define GASPIPE_SUPERVISOR_RUN_RUN_PLACEMENT_H
 
 #include "base/error.h"
 #include "slog/write/writer.h"
-#include "supervisor/process/placement.h"
+#include "supervisor/process/placement/placement.h"
 #include "supervisor/schedule/log/delivery_report.h"
 
 /*

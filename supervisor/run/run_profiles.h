@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_RUN_PROFILES_H
-#define GASPIPE_SUPERVISOR_RUN_PROFILES_H
+#ifndef GASPIPE_SUPERVISOR_RUN_RUN_PROFILES_H
+#define GASPIPE_SUPERVISOR_RUN_RUN_PROFILES_H
 
 #include "base/error.h"
 #include "supervisor/profile/profile_file.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_RUN_VATS_H
-#define GASPIPE_SUPERVISOR_RUN_VATS_H
+#ifndef GASPIPE_SUPERVISOR_RUN_RUN_VATS_H
+#define GASPIPE_SUPERVISOR_RUN_RUN_VATS_H
 
 #include <stdbool.h>
 

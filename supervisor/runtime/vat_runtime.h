@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_VAT_RUNTIME_H
-#define GASPIPE_SUPERVISOR_VAT_RUNTIME_H
+#ifndef GASPIPE_SUPERVISOR_RUNTIME_VAT_RUNTIME_H
+#define GASPIPE_SUPERVISOR_RUNTIME_VAT_RUNTIME_H
 
 #include <stdbool.h>
 #include <sys/uio.h>

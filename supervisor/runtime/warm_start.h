@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_WARM_START_H
-#define GASPIPE_SUPERVISOR_WARM_START_H
+#ifndef GASPIPE_SUPERVISOR_RUNTIME_WARM_START_H
+#define GASPIPE_SUPERVISOR_RUNTIME_WARM_START_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_ACTIVE_CRANK_H
-#define GASPIPE_SUPERVISOR_ACTIVE_CRANK_H
+#ifndef GASPIPE_SUPERVISOR_SCHEDULE_ACTIVE_CRANK_H
+#define GASPIPE_SUPERVISOR_SCHEDULE_ACTIVE_CRANK_H
 
 #include <stdbool.h>
 #include <stdint.h>

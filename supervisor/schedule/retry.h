@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_RETRY_H
-#define GASPIPE_SUPERVISOR_RETRY_H
+#ifndef GASPIPE_SUPERVISOR_SCHEDULE_RETRY_H
+#define GASPIPE_SUPERVISOR_SCHEDULE_RETRY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_SCHEDULER_H
-#define GASPIPE_SUPERVISOR_SCHEDULER_H
+#ifndef GASPIPE_SUPERVISOR_SCHEDULE_SCHEDULER_H
+#define GASPIPE_SUPERVISOR_SCHEDULE_SCHEDULER_H
 
 #include <stdint.h>
 #include <uv.h>

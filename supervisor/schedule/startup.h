@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_STARTUP_H
-#define GASPIPE_SUPERVISOR_STARTUP_H
+#ifndef GASPIPE_SUPERVISOR_SCHEDULE_STARTUP_H
+#define GASPIPE_SUPERVISOR_SCHEDULE_STARTUP_H
 
 #include <stdbool.h>
 #include <stddef.h>

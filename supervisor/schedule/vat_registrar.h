@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_VAT_REGISTRAR_H
-#define GASPIPE_SUPERVISOR_VAT_REGISTRAR_H
+#ifndef GASPIPE_SUPERVISOR_SCHEDULE_VAT_REGISTRAR_H
+#define GASPIPE_SUPERVISOR_SCHEDULE_VAT_REGISTRAR_H
 
 #include <stdbool.h>
 #include <stdint.h>

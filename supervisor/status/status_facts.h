@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_STATUS_FACTS_H
-#define GASPIPE_SUPERVISOR_STATUS_FACTS_H
+#ifndef GASPIPE_SUPERVISOR_STATUS_STATUS_FACTS_H
+#define GASPIPE_SUPERVISOR_STATUS_STATUS_FACTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "kernel/kernel.h"
 #include "store/store.h"
-#include "supervisor/run/input_place.h"
+#include "supervisor/run/input/input_place.h"
 
 /* What a store holds, as of the last commit. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_GC_READS_H
-#define GASPIPE_SUPERVISOR_GC_READS_H
+#ifndef GASPIPE_SUPERVISOR_TRANSCRIPT_GC_READS_H
+#define GASPIPE_SUPERVISOR_TRANSCRIPT_GC_READS_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_VAT_H
-#define GASPIPE_SUPERVISOR_VAT_H
+#ifndef GASPIPE_SUPERVISOR_VATS_VAT_H
+#define GASPIPE_SUPERVISOR_VATS_VAT_H
 
 #include "supervisor/runtime/vat_runtime.h"
 #include "supervisor/runtime/warm_start.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_VAT_LOG_H
-#define GASPIPE_SUPERVISOR_VAT_LOG_H
+#ifndef GASPIPE_SUPERVISOR_VATS_VAT_LOG_H
+#define GASPIPE_SUPERVISOR_VATS_VAT_LOG_H
 
 #include <stdbool.h>
 

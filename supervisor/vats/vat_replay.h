@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_VAT_REPLAY_H
-#define GASPIPE_SUPERVISOR_VAT_REPLAY_H
+#ifndef GASPIPE_SUPERVISOR_VATS_VAT_REPLAY_H
+#define GASPIPE_SUPERVISOR_VATS_VAT_REPLAY_H
 
 #include "base/buf.h"
 #include "supervisor/transcript/delivery_compare.h"

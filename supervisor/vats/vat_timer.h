@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_VAT_TIMER_H
-#define GASPIPE_SUPERVISOR_VAT_TIMER_H
+#ifndef GASPIPE_SUPERVISOR_VATS_VAT_TIMER_H
+#define GASPIPE_SUPERVISOR_VATS_VAT_TIMER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_WAREHOUSE_H
-#define GASPIPE_SUPERVISOR_WAREHOUSE_H
+#ifndef GASPIPE_SUPERVISOR_VATS_WAREHOUSE_H
+#define GASPIPE_SUPERVISOR_VATS_WAREHOUSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_WAREHOUSE_ROOM_H
-#define GASPIPE_SUPERVISOR_WAREHOUSE_ROOM_H
+#ifndef GASPIPE_SUPERVISOR_VATS_WAREHOUSE_ROOM_H
+#define GASPIPE_SUPERVISOR_VATS_WAREHOUSE_ROOM_H
 
 #include <stddef.h>
 #include <stdint.h>

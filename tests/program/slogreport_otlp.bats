@@ -300,7 +300,7 @@ JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
     assert_bad_input 2 '--otlp http://: not a URL'
     for timeout in 0 x -5 99999999999; do
         OTEL_EXPORTER_OTLP_TIMEOUT=$timeout run --separate-stderr slogreport --otlp http://localhost none
-        assert_bad_input 2 OTEL_EXPORTER_OTLP_TIMEOUT "not '$timeout'"
+        assert_bad_input 2 'OTEL_EXPORTER_OTLP_TIMEOUT needs milliseconds from 1 to' "not '$timeout'"
     done
     for headers in secret 'a b=secret' '=secret' 'x=secret%0d%0aevil: 1'; do
         OTEL_EXPORTER_OTLP_HEADERS=$headers run --separate-stderr slogreport --otlp http://localhost none

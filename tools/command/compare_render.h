@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_COMPARE_RENDER_H
-#define GASPIPE_TOOLS_COMPARE_RENDER_H
+#ifndef GASPIPE_TOOLS_COMMAND_COMPARE_RENDER_H
+#define GASPIPE_TOOLS_COMMAND_COMPARE_RENDER_H
 
 #include "base/buf.h"
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_OPTIONS_H
-#define GASPIPE_TOOLS_OPTIONS_H
+#ifndef GASPIPE_TOOLS_COMMAND_OPTIONS_H
+#define GASPIPE_TOOLS_COMMAND_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

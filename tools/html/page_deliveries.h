@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_PAGE_DELIVERIES_H
-#define GASPIPE_TOOLS_PAGE_DELIVERIES_H
+#ifndef GASPIPE_TOOLS_HTML_PAGE_DELIVERIES_H
+#define GASPIPE_TOOLS_HTML_PAGE_DELIVERIES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_PAGE_FILE_H
-#define GASPIPE_TOOLS_PAGE_FILE_H
+#ifndef GASPIPE_TOOLS_HTML_PAGE_FILE_H
+#define GASPIPE_TOOLS_HTML_PAGE_FILE_H
 
 #include "base/buf.h"
 #include "base/error.h"

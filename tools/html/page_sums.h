@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_PAGE_SUMS_H
-#define GASPIPE_TOOLS_PAGE_SUMS_H
+#ifndef GASPIPE_TOOLS_HTML_PAGE_SUMS_H
+#define GASPIPE_TOOLS_HTML_PAGE_SUMS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_FEED_H
-#define GASPIPE_TOOLS_FEED_H
+#ifndef GASPIPE_TOOLS_INPUT_FEED_H
+#define GASPIPE_TOOLS_INPUT_FEED_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_FILE_ORDER_H
-#define GASPIPE_TOOLS_FILE_ORDER_H
+#ifndef GASPIPE_TOOLS_INPUT_FILE_ORDER_H
+#define GASPIPE_TOOLS_INPUT_FILE_ORDER_H
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_FOLLOW_H
-#define GASPIPE_TOOLS_FOLLOW_H
+#ifndef GASPIPE_TOOLS_INPUT_FOLLOW_H
+#define GASPIPE_TOOLS_INPUT_FOLLOW_H
 
 #include <signal.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_PROGRESS_H
-#define GASPIPE_TOOLS_PROGRESS_H
+#ifndef GASPIPE_TOOLS_INPUT_PROGRESS_H
+#define GASPIPE_TOOLS_INPUT_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

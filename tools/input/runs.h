@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_RUNS_H
-#define GASPIPE_TOOLS_RUNS_H
+#ifndef GASPIPE_TOOLS_INPUT_RUNS_H
+#define GASPIPE_TOOLS_INPUT_RUNS_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_SELECTION_H
-#define GASPIPE_TOOLS_SELECTION_H
+#ifndef GASPIPE_TOOLS_INPUT_SELECTION_H
+#define GASPIPE_TOOLS_INPUT_SELECTION_H
 
 #include <stdbool.h>
 #include <stdint.h>

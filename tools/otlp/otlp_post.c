@@ -87,8 +87,9 @@ static int take_patience(struct otlp_post *post, struct error *error)
     uint64_t milliseconds = PATIENCE_MS;
 
     if (text != NULL && text[0] != '\0' &&
-        number_option(name, text, 1, PATIENCE_MOST_MS, &milliseconds, error) != 0)
-        return -1;
+        (!number_read(text, PATIENCE_MOST_MS, &milliseconds) || milliseconds == 0))
+        return error_set(error, ERROR_USAGE, "%s needs milliseconds from 1 to %d, not '%s'", name,
+                         PATIENCE_MOST_MS, text);
     post->patience = (int64_t)milliseconds * MILLISECOND;
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_OTLP_SPAN_H
-#define GASPIPE_TOOLS_OTLP_SPAN_H
+#ifndef GASPIPE_TOOLS_OTLP_OTLP_SPAN_H
+#define GASPIPE_TOOLS_OTLP_OTLP_SPAN_H
 
 #include <stdbool.h>
 #include <stdint.h>

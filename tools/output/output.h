@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_OUTPUT_H
-#define GASPIPE_TOOLS_OUTPUT_H
+#ifndef GASPIPE_TOOLS_OUTPUT_OUTPUT_H
+#define GASPIPE_TOOLS_OUTPUT_OUTPUT_H
 
 #include "base/buf.h"
 #include "base/error.h"

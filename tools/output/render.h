@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_RENDER_H
-#define GASPIPE_TOOLS_RENDER_H
+#ifndef GASPIPE_TOOLS_OUTPUT_RENDER_H
+#define GASPIPE_TOOLS_OUTPUT_RENDER_H
 
 #include "base/buf.h"
 #include "slog/model/model.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_TRACE_H
-#define GASPIPE_TOOLS_TRACE_H
+#ifndef GASPIPE_TOOLS_OUTPUT_TRACE_H
+#define GASPIPE_TOOLS_OUTPUT_TRACE_H
 
 #include "base/error.h"
 #include "slog/model/model.h"

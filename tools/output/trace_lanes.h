@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_TRACE_LANES_H
-#define GASPIPE_TOOLS_TRACE_LANES_H
+#ifndef GASPIPE_TOOLS_OUTPUT_TRACE_LANES_H
+#define GASPIPE_TOOLS_OUTPUT_TRACE_LANES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_UNITS_H
-#define GASPIPE_TOOLS_UNITS_H
+#ifndef GASPIPE_TOOLS_OUTPUT_UNITS_H
+#define GASPIPE_TOOLS_OUTPUT_UNITS_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_GROUPS_H
-#define GASPIPE_TOOLS_GROUPS_H
+#ifndef GASPIPE_TOOLS_STATS_GROUPS_H
+#define GASPIPE_TOOLS_STATS_GROUPS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_HISTOGRAM_H
-#define GASPIPE_TOOLS_HISTOGRAM_H
+#ifndef GASPIPE_TOOLS_STATS_HISTOGRAM_H
+#define GASPIPE_TOOLS_STATS_HISTOGRAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_HISTOGRAM_FILE_H
-#define GASPIPE_TOOLS_HISTOGRAM_FILE_H
+#ifndef GASPIPE_TOOLS_STATS_HISTOGRAM_FILE_H
+#define GASPIPE_TOOLS_STATS_HISTOGRAM_FILE_H
 
 #include "base/error.h"
 #include "tools/stats/groups.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_PAIR_PACK_H
-#define GASPIPE_TOOLS_PAIR_PACK_H
+#ifndef GASPIPE_TOOLS_STATS_PAIR_PACK_H
+#define GASPIPE_TOOLS_STATS_PAIR_PACK_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_PAIRS_H
-#define GASPIPE_TOOLS_PAIRS_H
+#ifndef GASPIPE_TOOLS_STATS_PAIRS_H
+#define GASPIPE_TOOLS_STATS_PAIRS_H
 
 #include <stdbool.h>
 #include <stddef.h>

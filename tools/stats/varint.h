@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_VARINT_H
-#define GASPIPE_TOOLS_VARINT_H
+#ifndef GASPIPE_TOOLS_STATS_VARINT_H
+#define GASPIPE_TOOLS_STATS_VARINT_H
 
 #include <stdint.h>
 

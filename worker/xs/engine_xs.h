@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_WORKER_ENGINE_XS_H
-#define GASPIPE_WORKER_ENGINE_XS_H
+#ifndef GASPIPE_WORKER_XS_ENGINE_XS_H
+#define GASPIPE_WORKER_XS_ENGINE_XS_H
 
 #include "worker/engine.h"
 

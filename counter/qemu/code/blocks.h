@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_BLOCKS_H
-#define GASPIPE_COUNTER_BLOCKS_H
+#ifndef GASPIPE_COUNTER_QEMU_CODE_BLOCKS_H
+#define GASPIPE_COUNTER_QEMU_CODE_BLOCKS_H
 
 #include <stdbool.h>
 

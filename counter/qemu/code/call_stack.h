@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_CALL_STACK_H
-#define GASPIPE_COUNTER_CALL_STACK_H
+#ifndef GASPIPE_COUNTER_QEMU_CODE_CALL_STACK_H
+#define GASPIPE_COUNTER_QEMU_CODE_CALL_STACK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_PROFILE_H
-#define GASPIPE_COUNTER_PROFILE_H
+#ifndef GASPIPE_COUNTER_QEMU_CODE_PROFILE_H
+#define GASPIPE_COUNTER_QEMU_CODE_PROFILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

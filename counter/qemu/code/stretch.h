@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_STRETCH_H
-#define GASPIPE_COUNTER_STRETCH_H
+#ifndef GASPIPE_COUNTER_QEMU_CODE_STRETCH_H
+#define GASPIPE_COUNTER_QEMU_CODE_STRETCH_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_FOLLOW_H
-#define GASPIPE_COUNTER_FOLLOW_H
+#ifndef GASPIPE_COUNTER_QEMU_GUEST_FOLLOW_H
+#define GASPIPE_COUNTER_QEMU_GUEST_FOLLOW_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_GUEST_FILES_H
-#define GASPIPE_COUNTER_GUEST_FILES_H
+#ifndef GASPIPE_COUNTER_QEMU_GUEST_GUEST_FILES_H
+#define GASPIPE_COUNTER_QEMU_GUEST_GUEST_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_PRESENT_PROGRAM_H
-#define GASPIPE_COUNTER_PRESENT_PROGRAM_H
+#ifndef GASPIPE_COUNTER_QEMU_GUEST_PRESENT_PROGRAM_H
+#define GASPIPE_COUNTER_QEMU_GUEST_PRESENT_PROGRAM_H
 
 #include <limits.h>
 #include <stdbool.h>

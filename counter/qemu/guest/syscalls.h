@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_SYSCALLS_H
-#define GASPIPE_COUNTER_SYSCALLS_H
+#ifndef GASPIPE_COUNTER_QEMU_GUEST_SYSCALLS_H
+#define GASPIPE_COUNTER_QEMU_GUEST_SYSCALLS_H
 
 #include <stdint.h>
 

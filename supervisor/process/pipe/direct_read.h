@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_DIRECT_READ_H
-#define GASPIPE_SUPERVISOR_DIRECT_READ_H
+#ifndef GASPIPE_SUPERVISOR_PROCESS_PIPE_DIRECT_READ_H
+#define GASPIPE_SUPERVISOR_PROCESS_PIPE_DIRECT_READ_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_REPLAY_RECORDING_H
-#define GASPIPE_SUPERVISOR_REPLAY_RECORDING_H
+#ifndef GASPIPE_SUPERVISOR_REPLAY_RECORDING_REPLAY_RECORDING_H
+#define GASPIPE_SUPERVISOR_REPLAY_RECORDING_REPLAY_RECORDING_H
 
 #include "base/error.h"
 #include "supervisor/replay/replay_options.h"

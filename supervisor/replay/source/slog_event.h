@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_REPLAY_SLOG_EVENT_H
-#define GASPIPE_SUPERVISOR_REPLAY_SLOG_EVENT_H
+#ifndef GASPIPE_SUPERVISOR_REPLAY_SOURCE_SLOG_EVENT_H
+#define GASPIPE_SUPERVISOR_REPLAY_SOURCE_SLOG_EVENT_H
 
 #include "supervisor/replay/source/source.h"
 

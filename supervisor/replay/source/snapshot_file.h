@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_REPLAY_SNAPSHOT_FILE_H
-#define GASPIPE_SUPERVISOR_REPLAY_SNAPSHOT_FILE_H
+#ifndef GASPIPE_SUPERVISOR_REPLAY_SOURCE_SNAPSHOT_FILE_H
+#define GASPIPE_SUPERVISOR_REPLAY_SOURCE_SNAPSHOT_FILE_H
 
 #include "base/error.h"
 #include "supervisor/replay/source/source.h"

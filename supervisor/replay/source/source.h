@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_REPLAY_SOURCE_H
-#define GASPIPE_SUPERVISOR_REPLAY_SOURCE_H
+#ifndef GASPIPE_SUPERVISOR_REPLAY_SOURCE_SOURCE_H
+#define GASPIPE_SUPERVISOR_REPLAY_SOURCE_SOURCE_H
 
 #include <stdbool.h>
 #include <stdint.h>

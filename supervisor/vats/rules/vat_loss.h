@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_VAT_LOSS_H
-#define GASPIPE_SUPERVISOR_VAT_LOSS_H
+#ifndef GASPIPE_SUPERVISOR_VATS_RULES_VAT_LOSS_H
+#define GASPIPE_SUPERVISOR_VATS_RULES_VAT_LOSS_H
 
 #include <stdbool.h>
 

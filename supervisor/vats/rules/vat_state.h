@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_VAT_STATE_H
-#define GASPIPE_SUPERVISOR_VAT_STATE_H
+#ifndef GASPIPE_SUPERVISOR_VATS_RULES_VAT_STATE_H
+#define GASPIPE_SUPERVISOR_VATS_RULES_VAT_STATE_H
 
 /*
  * What happens to a vat's worker: the one place where that is decided. vat.c turns what the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TESTS_UNIT_KERNEL_HARNESS_H
-#define GASPIPE_TESTS_UNIT_KERNEL_HARNESS_H
+#ifndef GASPIPE_TESTS_UNIT_KERNEL_KERNEL_HARNESS_H
+#define GASPIPE_TESTS_UNIT_KERNEL_KERNEL_HARNESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TESTS_UNIT_STORE_CHECK_H
-#define GASPIPE_TESTS_UNIT_STORE_CHECK_H
+#ifndef GASPIPE_TESTS_UNIT_STORE_STORE_CHECK_H
+#define GASPIPE_TESTS_UNIT_STORE_STORE_CHECK_H
 
 /* What tests of the store share; to be included behind cmocka.h. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TESTS_UNIT_FAKE_WAREHOUSE_H
-#define GASPIPE_TESTS_UNIT_FAKE_WAREHOUSE_H
+#ifndef GASPIPE_TESTS_UNIT_SUPERVISOR_FAKE_WAREHOUSE_H
+#define GASPIPE_TESTS_UNIT_SUPERVISOR_FAKE_WAREHOUSE_H
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "supervisor/process/placement_auto.h"
+#include "supervisor/process/placement/placement_auto.h"
 
 #define MICROSECONDS INT64_C(1000)
 #define MILLISECONDS INT64_C(1000000)

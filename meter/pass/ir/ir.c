@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "meter/pass/ir/ir.h"
+
+void ir_init(struct ir *ir, LLVMModuleRef module, LLVMTargetDataRef layout,
+             const struct cost_table *costs)
+{
+    LLVMContextRef context = LLVMGetModuleContext(module);
+
+    *ir = (struct ir){
+        .context = context,
+        .module = module,
+        .layout = layout,
+        .i64 = LLVMInt64TypeInContext(context),
+        .i32 = LLVMInt32TypeInContext(context),
+        .none = LLVMVoidTypeInContext(context),
+        .pointer = LLVMPointerTypeInContext(context, 0),
+        .costs = costs,
+    };
+}
+
+bool ir_starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool ir_is_call(LLVMValueRef instruction)
+{
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
+
+    return opcode == LLVMCall || opcode == LLVMInvoke || opcode == LLVMCallBr;
+}
+
+const char *ir_callee_name(LLVMValueRef instruction)
+{
+    LLVMValueRef callee;
+    size_t length;
+
+    if (!ir_is_call(instruction))
+        return "";
+    callee = LLVMGetCalledValue(instruction);
+    return callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
+}
+
+bool ir_is_intrinsic_call(LLVMValueRef instruction)
+{
+    return ir_starts_with(ir_callee_name(instruction), "llvm.");
+}
+
+bool ir_has_body(LLVMValueRef function)
+{
+    return LLVMIsAFunction(function) && LLVMCountBasicBlocks(function) > 0;
+}
+
+unsigned ir_attribute_kind(const char *name)
+{
+    return LLVMGetEnumAttributeKindForName(name, strlen(name));
+}
+
+/* -fno-builtin, or -fno-builtin-NAME, in the attributes of a call or of the function around it. */
+static bool is_not_builtin(LLVMValueRef instruction)
+{
+    LLVMValueRef around = LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction));
+    unsigned kind = ir_attribute_kind("nobuiltin");
+    const char *all = "no-builtins";
+    unsigned length = (unsigned)strlen(all);
+
+    return LLVMGetCallSiteEnumAttribute(instruction, LLVMAttributeFunctionIndex, kind) ||
+           LLVMGetCallSiteStringAttribute(instruction, LLVMAttributeFunctionIndex, all, length) ||
+           LLVMGetStringAttributeAtIndex(around, LLVMAttributeFunctionIndex, all, length);
+}
+
+const struct cost *ir_libc_call(const struct ir *ir, LLVMValueRef instruction)
+{
+    const char *name = ir_callee_name(instruction);
+
+    if (!*name || LLVMGetInstructionOpcode(instruction) != LLVMCall ||
+        ir_has_body(LLVMGetCalledValue(instruction)) || is_not_builtin(instruction))
+        return NULL;
+    return cost_of_call(ir->costs, name);
+}
+
+LLVMValueRef ir_number(const struct ir *ir, uint64_t number)
+{
+    return LLVMConstInt(ir->i64, number, false);
+}
+
+LLVMValueRef ir_first_in_block(LLVMBasicBlockRef block)
+{
+    LLVMValueRef instruction = LLVMGetFirstInstruction(block);
+
+    while (LLVMGetInstructionOpcode(instruction) == LLVMPHI ||
+           LLVMGetInstructionOpcode(instruction) == LLVMLandingPad)
+        instruction = LLVMGetNextInstruction(instruction);
+    return instruction;
+}

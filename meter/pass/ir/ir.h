@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_METER_PASS_IR_IR_H
+#define GASPIPE_METER_PASS_IR_IR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+
+#include "meter/costs/cost_table.h"
+
+/* The module at work, and the types that are asked for again and again. */
+struct ir {
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMTargetDataRef layout;
+    LLVMTypeRef i64;
+    LLVMTypeRef i32;
+    LLVMTypeRef none; /* void */
+    LLVMTypeRef pointer;
+    const struct cost_table *costs;
+};
+
+void ir_init(struct ir *ir, LLVMModuleRef module, LLVMTargetDataRef layout,
+             const struct cost_table *costs);
+
+bool ir_starts_with(const char *text, const char *prefix);
+
+/* Call, invoke or callbr. */
+bool ir_is_call(LLVMValueRef instruction);
+
+/* What a call calls by name; "" for a pointer, inline assembly, and what is no call. */
+const char *ir_callee_name(LLVMValueRef instruction);
+
+bool ir_is_intrinsic_call(LLVMValueRef instruction);
+
+bool ir_has_body(LLVMValueRef function);
+
+/*
+ * The function of libc that the table charges at this call; NULL: none. One that the module
+ * itself has a body of, or that must not be taken for libc's (-fno-builtin), is none.
+ */
+const struct cost *ir_libc_call(const struct ir *ir, LLVMValueRef instruction);
+
+LLVMValueRef ir_number(const struct ir *ir, uint64_t number);
+
+/* An attribute by its name in LLVM's language. */
+unsigned ir_attribute_kind(const char *name);
+
+/* What follows phis and landing pads: where a block's code may begin. */
+LLVMValueRef ir_first_in_block(LLVMBasicBlockRef block);
+
+#endif

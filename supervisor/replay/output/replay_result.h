@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_REPLAY_OUTPUT_REPLAY_RESULT_H
+#define GASPIPE_SUPERVISOR_REPLAY_OUTPUT_REPLAY_RESULT_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "supervisor/transcript/delivery_compare.h"
+
+/* What replaying one vat came to. */
+
+enum replay_status {
+    REPLAY_SAME,
+    REPLAY_SKIPPED, /* it was not replayed, or not to the end; `why` says why */
+    REPLAY_DIFFERS, /* `difference` says where */
+};
+
+/* What came out the same. */
+struct replay_counts {
+    int64_t deliveries, syscalls;
+    int64_t computed;     /* deliveries whose computrons were compared, */
+    int64_t computrons;   /* and their sum */
+    int64_t counted;      /* deliveries whose instructions were compared, */
+    int64_t instructions; /* and their sum */
+    int64_t snapshots;    /* whose hashes were the same */
+    int64_t cut;          /* deliveries that the recording does not finish */
+    int64_t tolerated;    /* differences that were told and passed over */
+};
+
+enum { REPLAY_WHY_SIZE = 320 };
+
+struct replay_result {
+    char *id;   /* "v1"; owned */
+    char *name; /* owned; "" when the source does not say */
+    enum replay_status status;
+    char why[REPLAY_WHY_SIZE];
+    struct difference difference; /* the first one */
+    char *file;                   /* whose line it is in; owned; NULL: there is none */
+    int64_t first_num;            /* the number of the first delivery */
+    int64_t delivery_num;         /* of the last delivery */
+    struct buf description;       /* of the same */
+    struct replay_counts counts;
+};
+
+void replay_counts_add(struct replay_counts *sum, const struct replay_counts *counts);
+
+/* Appends a JSON line of that kind about a difference of its last delivery. */
+void replay_result_put_difference(struct buf *out, const char *kind, struct replay_result *result,
+                                  const struct difference *difference);
+
+/* Appends a JSON line of kind "vat". */
+void replay_result_put_vat(struct buf *out, const struct replay_result *result);
+
+/*
+ * Reads a line of either kind again, into a result that was all zeros or has taken the
+ * "difference" line before. -1 with ERROR_SYSTEM: it is no such line.
+ */
+int replay_result_take(struct replay_result *result, const json_t *line, struct error *error);
+
+/* Appends the counts as JSON members, each with a comma before it. */
+void replay_counts_put(struct buf *out, const struct replay_counts *counts);
+
+void replay_result_free(struct replay_result *result);
+
+#endif

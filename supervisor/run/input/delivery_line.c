@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/run/input/delivery_line.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json/json_value.h"
+#include "proto/vat_message.h"
+#include "supervisor/schedule/log/smallcaps.h"
+
+static const char shape[] = "a delivery is {\"vat\":\"NAME\",\"method\":\"NAME\",\"args\":[...]}";
+
+/* Whether C can hold the string: JSON allows '\0' inside. */
+static bool is_name(const json_t *value)
+{
+    return json_is_string(value) && json_string_length(value) == strlen(json_string_value(value));
+}
+
+static int check_fields(const json_t *object, struct error *error)
+{
+    static const char *const known[] = {"vat",     "to",    "method",  "args", "id",
+                                        "deliver", "clock", "trigger", "reap"};
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)object, key, value)
+    {
+        bool is_known = false;
+
+        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+            is_known = is_known || strcmp(key, known[i]) == 0;
+        if (!is_known)
+            return error_set(error, ERROR_INPUT, "unknown field \"%.64s\"; %s", key, shape);
+    }
+    return 0;
+}
+
+/* Checks and copies a name. */
+static int take_line_name(char **copy, const json_t *name, const char *what, struct error *error)
+{
+    if (!is_name(name) || json_string_length(name) == 0)
+        return error_set(error, ERROR_INPUT, "%s must be a string; %s", what, shape);
+    *copy = strdup(json_string_value(name));
+    return *copy != NULL ? 0 : error_memory(error, "a delivery");
+}
+
+static int take_method(struct delivery_line *line, const json_t *object, struct error *error)
+{
+    json_t *method = json_object_get(object, "method");
+    json_t *args = json_object_get(object, "args");
+
+    if (!json_is_string(method))
+        return error_set(error, ERROR_INPUT, "\"method\" must be a string; %s", shape);
+    if (args != NULL && !json_is_array(args))
+        return error_set(error, ERROR_INPUT, "\"args\" must be an array; %s", shape);
+    line->kind = DELIVERY_LINE_SHORT;
+    line->call = args != NULL ? json_pack("[O, O]", method, args) : json_pack("[O, []]", method);
+    return line->call != NULL ? 0 : error_memory(error, "a delivery");
+}
+
+static int take_short(struct delivery_line *line, const json_t *object, struct error *error)
+{
+    const json_t *id = json_object_get(object, "id");
+
+    if (id != NULL && take_line_name(&line->id, id, "\"id\"", error) != 0)
+        return -1;
+    return take_method(line, object, error);
+}
+
+/* {"to":{"@result":ID},"method":...} */
+static int take_to(struct delivery_line *line, const json_t *object, struct error *error)
+{
+    const json_t *to = json_object_get(object, "to");
+
+    if (json_object_get(object, "vat") != NULL || json_object_size(to) != 1)
+        return error_set(error, ERROR_INPUT,
+                         "\"to\" stands in the place of \"vat\", as {\"@result\":\"ID\"}");
+    if (take_line_name(&line->to, json_object_get(to, "@result"), "\"@result\"", error) != 0)
+        return -1;
+    return take_short(line, object, error);
+}
+
+/* "o+0", "ko20", "kp40" */
+static bool is_target(const json_t *target)
+{
+    const char *text = json_string_value(target);
+
+    if (!is_name(target))
+        return false;
+    if (strcmp(text, "o+0") == 0)
+        return true;
+    return (strncmp(text, "ko", 2) == 0 || strncmp(text, "kp", 2) == 0) && text[2] != '\0' &&
+           text[2 + strspn(text + 2, "0123456789")] == '\0';
+}
+
+static int take_full(struct delivery_line *line, const json_t *object, struct error *error)
+{
+    const json_t *deliver = json_object_get(object, "deliver");
+    const json_t *kind = json_array_get(deliver, 0);
+    const json_t *target = json_array_get(deliver, 1);
+    const json_t *message = json_array_get(deliver, 2);
+    json_t *methargs = json_object_get(message, "methargs");
+
+    if (json_object_size(object) != 2)
+        return error_set(error, ERROR_INPUT, "\"deliver\" stands beside \"vat\" alone");
+    if (!is_name(kind) || strcmp(json_string_value(kind), "message") != 0 ||
+        json_array_size(deliver) != 3 || !is_target(target) || !vat_message_is_capdata(methargs) ||
+        !json_is_null(json_object_get(message, "result")))
+        return error_set(error, ERROR_INPUT,
+                         "\"deliver\" must be [\"message\",TARGET,{\"methargs\":"
+                         "{\"body\":STRING,\"slots\":[...]},\"result\":null}], with \"o+0\" or "
+                         "a reference of the kernel's, \"koN\", as TARGET");
+    line->kind = DELIVERY_LINE_FULL;
+    line->methargs = json_incref(methargs);
+    return take_line_name(&line->target, target, "TARGET", error);
+}
+
+static int take_clock(struct delivery_line *line, const json_t *object, struct error *error)
+{
+    const json_t *clock = json_object_get(object, "clock");
+
+    if (json_object_size(object) != 1 || !json_is_integer(clock) || json_integer_value(clock) < 0)
+        return error_set(error, ERROR_INPUT,
+                         "\"clock\" stands alone and is an integer, not negative");
+    line->kind = DELIVERY_LINE_CLOCK;
+    line->clock = json_integer_value(clock);
+    return 0;
+}
+
+static int take_trigger(struct delivery_line *line, const json_t *object, struct error *error)
+{
+    if (json_object_size(object) != 1)
+        return error_set(error, ERROR_INPUT, "\"trigger\" stands alone");
+    line->kind = DELIVERY_LINE_TRIGGER;
+    return take_line_name(&line->trigger, json_object_get(object, "trigger"), "\"trigger\"", error);
+}
+
+static int take_reap(struct delivery_line *line, const json_t *object, struct error *error)
+{
+    if (json_object_size(object) != 1 || !json_is_true(json_object_get(object, "reap")))
+        return error_set(error, ERROR_INPUT, "\"reap\" stands alone and is true");
+    line->kind = DELIVERY_LINE_REAP;
+    return 0;
+}
+
+static int take_object(struct delivery_line *line, const json_t *object, struct error *error)
+{
+    if (!json_is_object(object))
+        return error_set(error, ERROR_INPUT, "not a JSON object; %s", shape);
+    if (check_fields(object, error) != 0)
+        return -1;
+    if (json_object_get(object, "clock") != NULL)
+        return take_clock(line, object, error);
+    if (json_object_get(object, "trigger") != NULL)
+        return take_trigger(line, object, error);
+    if (json_object_get(object, "reap") != NULL)
+        return take_reap(line, object, error);
+    if (json_object_get(object, "to") != NULL)
+        return take_to(line, object, error);
+    if (take_line_name(&line->vat, json_object_get(object, "vat"), "\"vat\"", error) != 0)
+        return -1;
+    if (json_object_get(object, "deliver") != NULL)
+        return take_full(line, object, error);
+    return take_short(line, object, error);
+}
+
+int delivery_line_parse(struct delivery_line *line, const char *text, size_t length,
+                        struct error *error)
+{
+    json_error_t problem;
+    json_t *object =
+        json_value_read(text, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &problem);
+    int result;
+
+    memset(line, 0, sizeof *line);
+    if (object == NULL)
+        return error_set(error, ERROR_INPUT, "not JSON, at byte %d: %s; %s", problem.position,
+                         problem.text, shape);
+    result = take_object(line, object, error);
+    json_decref(object);
+    if (result != 0)
+        delivery_line_free(line);
+    return result;
+}
+
+/* Capdata whose body is `#` and the smallcaps of [method, args]. */
+static json_t *make_methargs(const json_t *encoded, json_t *slots)
+{
+    struct buf body = {0};
+    json_t *methargs = NULL;
+
+    buf_append_byte(&body, '#');
+    if (json_value_write(&body, encoded) == 0)
+        methargs = json_pack("{s:s%, s:O}", "body", body.data, body.length, "slots", slots);
+    buf_free(&body);
+    return methargs;
+}
+
+json_t *delivery_line_methargs(const struct delivery_line *line,
+                               const struct smallcaps_names *names, struct error *error)
+{
+    json_t *slots, *encoded, *methargs = NULL;
+
+    if (line->kind == DELIVERY_LINE_FULL)
+        return json_incref(line->methargs);
+    slots = json_array();
+    encoded = smallcaps_encode(line->call, names, slots, error);
+    if (encoded != NULL && (methargs = make_methargs(encoded, slots)) == NULL)
+        error_memory(error, "a delivery");
+    json_decref(encoded);
+    json_decref(slots);
+    return methargs;
+}
+
+void delivery_line_free(struct delivery_line *line)
+{
+    free(line->vat);
+    free(line->to);
+    free(line->target);
+    free(line->id);
+    free(line->trigger);
+    json_decref(line->call);
+    json_decref(line->methargs);
+    memset(line, 0, sizeof *line);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_RUN_INPUT_DELIVERY_LINE_H
+#define GASPIPE_SUPERVISOR_RUN_INPUT_DELIVERY_LINE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "supervisor/schedule/log/smallcaps.h"
+
+/*
+ * One line of the input, checked. A message to a vat's root object is short,
+ *     {"vat":"bank","method":"transfer","args":["alice","bob",10]}
+ * (args may be left out), or full,
+ *     {"vat":"bank","deliver":["message","o+0",{"methargs":CAPDATA,"result":null}]}
+ * where the target and CAPDATA's slots may also be the kernel's references ("ko25"). A
+ * short line can name its result,
+ *     {"vat":"mint","method":"makeMint","id":"mint"}
+ * and later lines can be sent to that, or pass it and other references in their args:
+ *     {"to":{"@result":"mint"},"method":"pay","args":[{"@vat":"bank"},{"@device":"clock"}]}
+ * Other lines set the clock device, in its own units; have the echo device call its
+ * listener; send bringOutYourDead to all vats made from bundles:
+ *     {"clock":1000}
+ *     {"trigger":"words"}
+ *     {"reap":true}
+ */
+enum delivery_line_kind {
+    DELIVERY_LINE_SHORT,   /* `call` has the method and its arguments */
+    DELIVERY_LINE_FULL,    /* `methargs` has the capdata */
+    DELIVERY_LINE_CLOCK,   /* `clock` has the time */
+    DELIVERY_LINE_TRIGGER, /* `trigger` has the words */
+    DELIVERY_LINE_REAP,
+};
+
+struct delivery_line {
+    enum delivery_line_kind kind;
+    char *vat;        /* owned; NULL: the message goes to a result */
+    char *to;         /* owned; the name of that result; NULL: the message goes to the vat */
+    char *target;     /* owned; of a full line: "o+0", the vat's root, or the kernel's reference */
+    char *id;         /* owned; a name for the result; NULL: none */
+    json_t *call;     /* owned; [METHOD, ARGS] */
+    json_t *methargs; /* owned; capdata */
+    char *trigger;    /* owned */
+    int64_t clock;
+};
+
+/* -1 with ERROR_INPUT, whose text does not name the file and line. */
+int delivery_line_parse(struct delivery_line *line, const char *text, size_t length,
+                        struct error *error);
+
+/*
+ * The capdata of a short or full line, a new reference. NULL with ERROR_INPUT when its
+ * arguments name something unknown, or ERROR_SYSTEM.
+ */
+json_t *delivery_line_methargs(const struct delivery_line *line,
+                               const struct smallcaps_names *names, struct error *error);
+
+/* All zeros is allowed. */
+void delivery_line_free(struct delivery_line *line);
+
+#endif
