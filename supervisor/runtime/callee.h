@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_CALLEE_H
-#define GASPIPE_SUPERVISOR_CALLEE_H
+#ifndef GASPIPE_SUPERVISOR_RUNTIME_CALLEE_H
+#define GASPIPE_SUPERVISOR_RUNTIME_CALLEE_H
 
 #include <stdbool.h>
 
