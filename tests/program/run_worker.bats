@@ -75,9 +75,9 @@ floods() {
     floods 'printf x >&4; exec sleep 60' "not 'x'"
     floods 'printf -- -1:, >&4; exec sleep 60' "not '-'"
     floods 'printf 99999999999: >&4; exec sleep 60' 'cap of'
-    floods 'printf 0:, >&4; exec sleep 60' 'no reply'
+    floods 'printf 0:, >&4; exec sleep 60' 'not a reply'
     floods 'printf 5:ab >&4' 'inside a frame'
-    floods 'printf 1:x, >&4; exec sleep 60' 'no reply'
+    floods 'printf 1:x, >&4; exec sleep 60' 'not a reply'
     floods 'printf 1:.,1:., >&4; exec sleep 60' 'out of turn'
     floods 'cat /dev/zero >&4' '0x00'
     floods 'yes 4:?abc, | tr -d "\n" >&4' ''
