@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_BASE_JSON_NODES_H
-#define GASPIPE_BASE_JSON_NODES_H
+#ifndef GASPIPE_BASE_JSON_JSON_NODES_H
+#define GASPIPE_BASE_JSON_JSON_NODES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_STORE_CONVERT_H
-#define GASPIPE_STORE_CONVERT_H
+#ifndef GASPIPE_STORE_FORMAT_CONVERT_H
+#define GASPIPE_STORE_FORMAT_CONVERT_H
 
 #include "base/error.h"
 

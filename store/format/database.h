@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_STORE_DATABASE_H
-#define GASPIPE_STORE_DATABASE_H
+#ifndef GASPIPE_STORE_FORMAT_DATABASE_H
+#define GASPIPE_STORE_FORMAT_DATABASE_H
 
 #include "base/error.h"
 #include "store/format/schema.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_STORE_SCHEMA_H
-#define GASPIPE_STORE_SCHEMA_H
+#ifndef GASPIPE_STORE_FORMAT_SCHEMA_H
+#define GASPIPE_STORE_FORMAT_SCHEMA_H
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_STORE_PAGE_VFS_H
-#define GASPIPE_STORE_PAGE_VFS_H
+#ifndef GASPIPE_STORE_INTEGRITY_PAGE_VFS_H
+#define GASPIPE_STORE_INTEGRITY_PAGE_VFS_H
 
 #include <sqlite3.h>
 #include <stdint.h>

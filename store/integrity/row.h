@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_STORE_ROW_H
-#define GASPIPE_STORE_ROW_H
+#ifndef GASPIPE_STORE_INTEGRITY_ROW_H
+#define GASPIPE_STORE_INTEGRITY_ROW_H
 
 #include <stdint.h>
 #include <sys/uio.h>

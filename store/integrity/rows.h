@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_STORE_ROWS_H
-#define GASPIPE_STORE_ROWS_H
+#ifndef GASPIPE_STORE_INTEGRITY_ROWS_H
+#define GASPIPE_STORE_INTEGRITY_ROWS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_STORE_RUNNING_SUMS_H
-#define GASPIPE_STORE_RUNNING_SUMS_H
+#ifndef GASPIPE_STORE_INTEGRITY_RUNNING_SUMS_H
+#define GASPIPE_STORE_INTEGRITY_RUNNING_SUMS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_STORE_SNAPSHOT_RECORDS_H
-#define GASPIPE_STORE_SNAPSHOT_RECORDS_H
+#ifndef GASPIPE_STORE_SNAPSHOT_SNAPSHOT_RECORDS_H
+#define GASPIPE_STORE_SNAPSHOT_SNAPSHOT_RECORDS_H
 
 #include "base/error.h"
 #include "store/integrity/row.h"

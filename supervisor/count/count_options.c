@@ -144,7 +144,7 @@ static int check_counter(const struct count_options *options, struct error *erro
     if (options->counter == COUNT_QEMU)
         return options->cost_limit == 0
                    ? 0
-                   : error_set(error, ERROR_USAGE, "--max-cost wants --counter compiled");
+                   : error_set(error, ERROR_USAGE, "--max-cost needs --counter compiled");
     if (options->limit > 0 || options->precision != 0 || options->rep_given ||
         options->random != 0 || options->kinds)
         return error_set(error, ERROR_USAGE,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_TRACE_H
-#define GASPIPE_SUPERVISOR_TRACE_H
+#ifndef GASPIPE_SUPERVISOR_TRACE_TRACE_H
+#define GASPIPE_SUPERVISOR_TRACE_TRACE_H
 
 /* `gaspipe trace`: which functions of a program were called, and how long they took. Returns the
  * exit status. */

@@ -43,9 +43,9 @@ int trace_child_check(const char *program, struct error *error)
     if (fd < 0 || fstat(fd, &status) != 0 || pread(fd, &head, sizeof head, 0) < 0)
         result = error_set(error, ERROR_INPUT, "%s: %m", program);
     else if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_machine != EM_X86_64)
-        result =
-            error_set(error, ERROR_INPUT,
-                      "%s is no program for x86-64; of a script, trace the interpreter", program);
+        result = error_set(error, ERROR_INPUT,
+                           "%s is not a program for x86-64; of a script, trace the interpreter",
+                           program);
     else if (!has_interpreter(fd, &head))
         result = error_set(error, ERROR_INPUT,
                            "%s is linked statically: no agent can be preloaded into it", program);

@@ -59,7 +59,7 @@ static int check_libraries(const struct trace_options *options, struct error *er
         length += strlen(pattern) + 1;
         if (*pattern == '\0' || strpbrk(pattern, " \t\n/") != NULL)
             return error_set(error, ERROR_USAGE,
-                             "--library wants a pattern of a file's name, such as 'libz.so*', not "
+                             "--library needs a pattern of a file's name, such as 'libz.so*', not "
                              "'%s'",
                              pattern);
     }

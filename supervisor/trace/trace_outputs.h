@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_TRACE_OUTPUTS_H
-#define GASPIPE_SUPERVISOR_TRACE_OUTPUTS_H
+#ifndef GASPIPE_SUPERVISOR_TRACE_TRACE_OUTPUTS_H
+#define GASPIPE_SUPERVISOR_TRACE_TRACE_OUTPUTS_H
 
 #include "base/error.h"
 #include "supervisor/trace/trace_options.h"

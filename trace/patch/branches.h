@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TRACE_BRANCHES_H
-#define GASPIPE_TRACE_BRANCHES_H
+#ifndef GASPIPE_TRACE_PATCH_BRANCHES_H
+#define GASPIPE_TRACE_PATCH_BRANCHES_H
 
 #include <stdbool.h>
 #include <stddef.h>

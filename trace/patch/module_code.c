@@ -292,7 +292,7 @@ static int read_all(struct module_code *code, const char *path, struct error *er
 
     if (code->file->elf == NULL || elf_kind(code->file->elf) != ELF_K_ELF ||
         gelf_getehdr(code->file->elf, &head) == NULL || head.e_machine != EM_X86_64)
-        return refuse(path, "is no program for x86-64", error);
+        return refuse(path, "is not a program for x86-64", error);
     take_extent(code);
     take_build_id(code);
     if (take_functions(code, error) != 0 || take_calls(code, error) != 0)

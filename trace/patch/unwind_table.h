@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TRACE_UNWIND_TABLE_H
-#define GASPIPE_TRACE_UNWIND_TABLE_H
+#ifndef GASPIPE_TRACE_PATCH_UNWIND_TABLE_H
+#define GASPIPE_TRACE_PATCH_UNWIND_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TRACE_THREAD_STACK_H
-#define GASPIPE_TRACE_THREAD_STACK_H
+#ifndef GASPIPE_TRACE_READ_THREAD_STACK_H
+#define GASPIPE_TRACE_READ_THREAD_STACK_H
 
 #include <stdbool.h>
 #include <stddef.h>

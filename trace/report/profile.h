@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TRACE_PROFILE_H
-#define GASPIPE_TRACE_PROFILE_H
+#ifndef GASPIPE_TRACE_REPORT_PROFILE_H
+#define GASPIPE_TRACE_REPORT_PROFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

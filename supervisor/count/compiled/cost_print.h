@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_COST_PRINT_H
-#define GASPIPE_SUPERVISOR_COST_PRINT_H
+#ifndef GASPIPE_SUPERVISOR_COUNT_COMPILED_COST_PRINT_H
+#define GASPIPE_SUPERVISOR_COUNT_COMPILED_COST_PRINT_H
 
 #include <stdbool.h>
 #include <stddef.h>

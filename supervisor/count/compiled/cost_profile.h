@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_COST_PROFILE_H
-#define GASPIPE_SUPERVISOR_COST_PROFILE_H
+#ifndef GASPIPE_SUPERVISOR_COUNT_COMPILED_COST_PROFILE_H
+#define GASPIPE_SUPERVISOR_COUNT_COMPILED_COST_PROFILE_H
 
 #include "base/error.h"
 #include "supervisor/count/count_profile.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_COST_RUN_H
-#define GASPIPE_SUPERVISOR_COST_RUN_H
+#ifndef GASPIPE_SUPERVISOR_COUNT_COMPILED_COST_RUN_H
+#define GASPIPE_SUPERVISOR_COUNT_COMPILED_COST_RUN_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_COUNT_COMPILED_H
-#define GASPIPE_SUPERVISOR_COUNT_COMPILED_H
+#ifndef GASPIPE_SUPERVISOR_COUNT_COMPILED_COUNT_COMPILED_H
+#define GASPIPE_SUPERVISOR_COUNT_COMPILED_COUNT_COMPILED_H
 
 #include "base/error.h"
 #include "supervisor/count/count_options.h"
