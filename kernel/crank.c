@@ -7,10 +7,12 @@
 #include "kernel/deliver.h"
 #include "kernel/graph/collect.h"
 #include "kernel/graph/gc_action.h"
+#include "kernel/graph/held.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
 #include "kernel/graph/reap.h"
 #include "kernel/graph/route.h"
+#include "kernel/lifecycle/operate.h"
 #include "kernel/records/crank_hash.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/refcount.h"
@@ -129,9 +131,14 @@ static int take_work(struct kernel *kernel, bool *routing, struct error *error)
         next_clean_up, gc_action_next, reap_next, next_run};
     json_t **item = &kernel->crank.message;
 
-    if (queue_take(kernel, QUEUE_ACCEPTANCE, item, error) != 0)
+    *routing = false;
+    if (operate_next(kernel, item, error) != 0)
         return -1;
-    *routing = *item != NULL;
+    if (*item == NULL) {
+        if (queue_take(kernel, QUEUE_ACCEPTANCE, item, error) != 0)
+            return -1;
+        *routing = *item != NULL;
+    }
     for (size_t i = 0; *item == NULL && i < sizeof sources / sizeof *sources; i++) {
         if (sources[i](kernel, item, error) != 0)
             return -1;
@@ -206,9 +213,26 @@ static int route(struct kernel *kernel, struct kernel_step *step, struct error *
     return result == 0 ? crank_finish(kernel, &step->end, error) : -1;
 }
 
+static bool is_held_back(enum crank_kind kind)
+{
+    return kind != CRANK_CLEAN_UP && kind != CRANK_CREATE_VAT && kind < CRANK_QUARANTINE;
+}
+
+/* The work, or what keeps it for later: its vat is in quarantine. */
+static int do_or_hold(struct kernel *kernel, struct error *error)
+{
+    int64_t vat = 0;
+
+    if (is_held_back(kernel->crank.kind) &&
+        held_vat_of(kernel, kernel->crank.message, &vat, error) != 0)
+        return -1;
+    return vat != 0 ? held_add(kernel, vat, kernel->crank.message, error)
+                    : deliver_work(kernel, error);
+}
+
 static int deliver(struct kernel *kernel, struct kernel_step *step, struct error *error)
 {
-    if (set_savepoint(kernel, error) != 0 || deliver_work(kernel, error) != 0)
+    if (set_savepoint(kernel, error) != 0 || do_or_hold(kernel, error) != 0)
         return -1;
     if (kernel->crank.delivery.under_way) {
         step->work = KERNEL_DELIVERY;

@@ -9,6 +9,7 @@
 #include "kernel/graph/queue.h"
 #include "kernel/graph/route.h"
 #include "kernel/lifecycle/dynamic_vat.h"
+#include "kernel/lifecycle/operate.h"
 #include "kernel/lifecycle/terminate.h"
 #include "kernel/records/crank_hash.h"
 #include "kernel/records/keys.h"
@@ -345,6 +346,12 @@ int deliver_work(struct kernel *kernel, struct error *error)
         return work_clean_up(kernel, error);
     case CRANK_NEGATED:
         break;
+    case CRANK_QUARANTINE:
+    case CRANK_RELEASE:
+    case CRANK_TERMINATE:
+    case CRANK_SKIP:
+    case CRANK_SET_LIMIT:
+        return operate_work(kernel, error);
     }
     return 0;
 }

@@ -248,6 +248,36 @@ int kernel_trigger(struct kernel *kernel, const char *words, bool *heard, struct
 /* Queues bringOutYourDead for every vat of the liveslots runtime. */
 int kernel_reap_all(struct kernel *kernel, struct error *error);
 
+/*
+ * ---- quarantine, and what people decide ----
+ *
+ * Each is queued as the next crank, which has no delivery: its work item is in the crank's hash.
+ * ERROR_INPUT where it cannot be. The vat lives.
+ */
+
+/* Its work is held, in its order, and that of others goes on. */
+int kernel_quarantine(struct kernel *kernel, int64_t vat, const char *reason, struct error *error);
+
+/* Whether it is in quarantine, and why, in words. */
+int kernel_quarantine_reason(struct kernel *kernel, int64_t vat, bool *quarantined,
+                             struct buf *reason, struct error *error);
+
+/* Ends the quarantine: what was held is delivered. */
+int kernel_release(struct kernel *kernel, int64_t vat, struct error *error);
+
+/* The same without the first of it: a message's result is rejected. */
+int kernel_skip_delivery(struct kernel *kernel, int64_t vat, struct error *error);
+
+int kernel_terminate(struct kernel *kernel, int64_t vat, struct error *error);
+
+/*
+ * Changes a limit by its name ("compute", "instructions", "cost", "heap", "syscalls",
+ * "store-bytes", "message-bytes"); 0: none. Ends a quarantine as well. A limit of what replays of
+ * the vat use cannot be less than what it has used.
+ */
+int kernel_set_limit(struct kernel *kernel, int64_t vat, const char *name, int64_t value,
+                     struct error *error);
+
 /* How much is queued: what can be done now, and messages that wait for promises. */
 struct kernel_queues {
     int64_t ready;

@@ -8,6 +8,7 @@
 
 #include "kernel/deliver.h"
 #include "kernel/graph/gc_action.h"
+#include "kernel/graph/held.h"
 #include "kernel/graph/object.h"
 #include "kernel/graph/queue.h"
 #include "kernel/graph/reap.h"
@@ -122,9 +123,12 @@ static int look_at(struct kernel *kernel, const struct kernel_prediction *predic
 {
     enum kernel_interest interest = KERNEL_PASS;
     int64_t vat;
+    int64_t held = 0;
     int result = vat_of(kernel->shadow, item, &vat, error);
 
-    if (result == 0 && vat != 0)
+    if (result == 0)
+        result = held_vat_of(kernel->shadow, item, &held, error);
+    if (result == 0 && vat != 0 && held == 0)
         interest = prediction->interest(prediction->context, vat);
     *enough = interest == KERNEL_ENOUGH;
     if (interest == KERNEL_PREDICT)

@@ -27,6 +27,11 @@ enum crank_kind {
     CRANK_REAP,
     CRANK_CLEAN_UP,
     CRANK_NEGATED,
+    CRANK_QUARANTINE, /* from here on: lifecycle/operate.h */
+    CRANK_RELEASE,
+    CRANK_TERMINATE,
+    CRANK_SKIP,
+    CRANK_SET_LIMIT,
 };
 
 /* The delivery under way. */

@@ -91,6 +91,17 @@ static bool is_anything(const json_t *item)
     return true;
 }
 
+static bool is_quarantine(const json_t *item)
+{
+    return is_for_vat(item) && json_is_string(json_object_get(item, "reason"));
+}
+
+static bool is_limit(const json_t *item)
+{
+    return is_for_vat(item) && json_is_string(json_object_get(item, "limit")) &&
+           json_is_integer(json_object_get(item, "value"));
+}
+
 static const struct {
     const char *name;
     bool (*is_whole)(const json_t *item);
@@ -107,6 +118,11 @@ static const struct {
     [CRANK_REAP] = {"bringOutYourDead", is_for_vat},
     [CRANK_CLEAN_UP] = {"cleanup-terminated-vat", is_for_vat},
     [CRANK_NEGATED] = {"negated-gc-action", is_anything},
+    [CRANK_QUARANTINE] = {"quarantine-vat", is_quarantine},
+    [CRANK_RELEASE] = {"release-vat", is_for_vat},
+    [CRANK_TERMINATE] = {"terminate-vat", is_for_vat},
+    [CRANK_SKIP] = {"skip-delivery", is_for_vat},
+    [CRANK_SET_LIMIT] = {"set-limit", is_limit},
 };
 
 int work_item_read(const json_t *item, enum crank_kind *kind, struct error *error)

@@ -63,6 +63,23 @@ int queue_add(struct kernel *kernel, enum queue_name queue, const json_t *item, 
     return set_ends(kernel, queue, ends, error);
 }
 
+int queue_put_first(struct kernel *kernel, enum queue_name queue, const json_t *item,
+                    struct error *error)
+{
+    char key[KEYS_NAME_SIZE];
+    struct ends ends;
+
+    if (get_ends(kernel, queue, &ends, error) != 0)
+        return -1;
+    if (ends.head == 0) /* numbers end here: more was put in front than was ever taken */
+        return queue_add(kernel, queue, item, error);
+    ends.head--;
+    keys_name(key, "%s.%" PRId64, names[queue], ends.head);
+    if (keys_set_json(kernel, key, item, error) != 0)
+        return -1;
+    return set_ends(kernel, queue, ends, error);
+}
+
 int queue_take(struct kernel *kernel, enum queue_name queue, json_t **item, struct error *error)
 {
     char key[KEYS_NAME_SIZE];

@@ -21,6 +21,10 @@ int queue_init(struct kernel *kernel, struct error *error);
 int queue_add(struct kernel *kernel, enum queue_name queue, const json_t *item,
               struct error *error);
 
+/* In front of the others. */
+int queue_put_first(struct kernel *kernel, enum queue_name queue, const json_t *item,
+                    struct error *error);
+
 /* Takes the first item off, the caller's; NULL with 0: there is none. */
 int queue_take(struct kernel *kernel, enum queue_name queue, json_t **item, struct error *error);
 int queue_length(struct kernel *kernel, enum queue_name queue, int64_t *length,

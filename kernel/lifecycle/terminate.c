@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "kernel/graph/clist.h"
+#include "kernel/graph/held.h"
 #include "kernel/graph/object.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
@@ -166,7 +167,7 @@ int terminate_vat(struct kernel *kernel, int64_t vat, bool reject, const json_t 
     if (lives && (vat_record_mark_terminated(kernel, vat, error) != 0 ||
                   reject_promises(kernel, vat, error) != 0))
         return -1;
-    if (tell_ended(kernel, vat, reject, info, error) != 0)
+    if (held_release(kernel, vat, error) != 0 || tell_ended(kernel, vat, reject, info, error) != 0)
         return -1;
     return terminate_stop_worker(kernel, vat, error);
 }

@@ -13,15 +13,17 @@
 static const struct {
     const char *name;
     size_t offset;
+    const char *option; /* as people call it; NULL: it is not theirs */
+    bool of_kernel;
 } fields[] = {
-    {"compute", offsetof(struct kernel_limits, compute)},
-    {"instructions", offsetof(struct kernel_limits, instructions)},
-    {"cost", offsetof(struct kernel_limits, cost)},
-    {"countedInstructions", offsetof(struct kernel_limits, counted_instructions)},
-    {"heapBytes", offsetof(struct kernel_limits, heap_bytes)},
-    {"syscalls", offsetof(struct kernel_limits, syscalls)},
-    {"storeBytes", offsetof(struct kernel_limits, store_bytes)},
-    {"messageBytes", offsetof(struct kernel_limits, message_bytes)},
+    {"compute", offsetof(struct kernel_limits, compute), "compute", false},
+    {"instructions", offsetof(struct kernel_limits, instructions), "instructions", false},
+    {"cost", offsetof(struct kernel_limits, cost), "cost", false},
+    {"countedInstructions", offsetof(struct kernel_limits, counted_instructions), NULL, false},
+    {"heapBytes", offsetof(struct kernel_limits, heap_bytes), "heap", false},
+    {"syscalls", offsetof(struct kernel_limits, syscalls), "syscalls", true},
+    {"storeBytes", offsetof(struct kernel_limits, store_bytes), "store-bytes", true},
+    {"messageBytes", offsetof(struct kernel_limits, message_bytes), "message-bytes", true},
 };
 
 enum { FIELDS = sizeof fields / sizeof *fields };
@@ -101,6 +103,61 @@ int limits_read(struct kernel *kernel, int64_t vat, struct kernel_limits *limits
         *field_of(limits, i) = json_integer_value(json_object_get(record, fields[i].name));
     json_decref(record);
     return 0;
+}
+
+/* ---- changing one ---- */
+
+static size_t field_named(const char *option)
+{
+    size_t i = 0;
+
+    while (i < FIELDS && (fields[i].option == NULL || strcmp(fields[i].option, option) != 0))
+        i++;
+    return i;
+}
+
+int limits_look(struct kernel *kernel, int64_t vat, const char *name, struct limit_change *change,
+                struct error *error)
+{
+    const size_t field = field_named(name);
+    struct kernel_limits limits;
+
+    if (field == FIELDS)
+        return error_set(error, ERROR_INPUT,
+                         "there is no limit '%s': compute, instructions, cost, heap, syscalls, "
+                         "store-bytes and message-bytes can be set",
+                         name);
+    if (limits_read(kernel, vat, &limits, error) != 0)
+        return -1;
+    change->name = fields[field].option;
+    change->before = *field_of(&limits, field);
+    change->of_kernel = fields[field].of_kernel;
+    if (strcmp(name, "store-bytes") == 0 && change->before == 0 && change->value > 0)
+        return error_set(error, ERROR_INPUT,
+                         "the vat was made without --max-store-bytes: its store was not measured");
+    return 0;
+}
+
+int limits_change(struct kernel *kernel, int64_t vat, const struct limit_change *change,
+                  struct error *error)
+{
+    const size_t field = field_named(change->name);
+    struct kernel_limits limits;
+    char key[KEYS_NAME_SIZE];
+    json_t *record;
+    int result;
+
+    if (field == FIELDS)
+        return error_set(error, ERROR_SYSTEM, "the store is damaged: no limit '%s'", change->name);
+    if (limits_read(kernel, vat, &limits, error) != 0)
+        return -1;
+    *field_of(&limits, field) = change->value;
+    record = make_record(&limits);
+    if (record == NULL)
+        return error_memory(error, "the limits of a vat");
+    result = keys_set_json(kernel, record_name(key, vat, "limits"), record, error);
+    json_decref(record);
+    return result;
 }
 
 /* ---- holding a vat to them ---- */

@@ -24,6 +24,22 @@ int limits_create(struct kernel *kernel, int64_t vat, const struct kernel_limits
 int limits_read(struct kernel *kernel, int64_t vat, struct kernel_limits *limits,
                 struct error *error);
 
+/* A limit that people change. */
+struct limit_change {
+    const char *name; /* as kernel_set_limit() takes it; static in what limits_look() fills */
+    int64_t value;
+    int64_t before;
+    bool of_kernel; /* the kernel holds the vat to it, not its worker */
+};
+
+/* Fills name, before and of_kernel; ERROR_INPUT: there is no such limit. */
+int limits_look(struct kernel *kernel, int64_t vat, const char *name, struct limit_change *change,
+                struct error *error);
+
+/* Keeps the limit of that name and value. */
+int limits_change(struct kernel *kernel, int64_t vat, const struct limit_change *change,
+                  struct error *error);
+
 /* Whether a record is one of these. */
 bool limits_is_record(struct iovec key);
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/process/worker_exit.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "proto/command.h"
 
 const char worker_unsettled[] = "the method's promise was not settled when nothing was left to do";
+
+const char worker_over_compute[] = "Compute meter exceeded";
 
 /* Exits that tell of the worker's vat. The engine's own limits are XS's and engine_xs.c's. */
 static const struct {
@@ -15,7 +18,7 @@ static const struct {
     struct worker_limit limit;
 } vat_failures[] = {
     {WORKER_EXIT_COMPUTATION,
-     "Compute meter exceeded",
+     worker_over_compute,
      {WORKER_LIMIT_COMPUTRONS, "computrons", "computrons that a delivery may use (--compute-limit)",
       NULL}},
     {WORKER_EXIT_INSTRUCTIONS,
@@ -63,6 +66,17 @@ struct worker_limit worker_exit_limit(const char *reason)
             return vat_failures[i].limit;
     }
     return (struct worker_limit){0};
+}
+
+bool worker_exit_is_suspect(int exit_status, int signal_number)
+{
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP};
+
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) {
+        if (signal_number == crashes[i])
+            return true;
+    }
+    return signal_number == 0 && exit_status == WORKER_EXIT_HOST_MEMORY;
 }
 
 enum error_kind worker_exit_describe(int exit_status, int signal_number, const char *stderr_line,

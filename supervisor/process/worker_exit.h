@@ -2,6 +2,7 @@
 #ifndef GASPIPE_SUPERVISOR_PROCESS_WORKER_EXIT_H
 #define GASPIPE_SUPERVISOR_PROCESS_WORKER_EXIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -16,6 +17,10 @@
  */
 enum error_kind worker_exit_describe(int exit_status, int signal_number, const char *stderr_line,
                                      char *text, size_t size);
+
+/* Whether it may be the vat's doing, though it looks like the host's: it took more memory than the
+ * host gives, or crashed. */
+bool worker_exit_is_suspect(int exit_status, int signal_number);
 
 enum worker_limit_kind {
     WORKER_LIMIT_NONE,
@@ -36,6 +41,9 @@ struct worker_limit {
     const char *fixed; /* the same where no value was set: the engine's own limit; NULL: none */
 };
 struct worker_limit worker_exit_limit(const char *reason);
+
+/* A delivery that used more computrons than its limit. */
+extern const char worker_over_compute[];
 
 /* A delivery that ended without a result. */
 extern const char worker_unsettled[];

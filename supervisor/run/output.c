@@ -159,9 +159,10 @@ static void put_json_result(struct buf *line, const struct output_result *result
     buf_printf(line, ",\"value\":%s%s}\n", result->value, result->again ? ",\"again\":true" : "");
 }
 
-static void put_json_summary(struct buf *line, const struct output_sums *sums, const char *sandbox,
-                             double seconds)
+static void put_json_summary(const struct output *output, struct buf *line, double seconds)
 {
+    const struct output_sums *sums = &output->printed;
+
     buf_append_string(line, "{\"kind\":\"summary\"");
     put_integer(line, "deliveries", sums->deliveries);
     put_integer(line, "failed", sums->failed);
@@ -176,7 +177,8 @@ static void put_json_summary(struct buf *line, const struct output_sums *sums, c
     put_integer(line, "results", sums->results);
     put_integer(line, "rejected", sums->rejected);
     put_integer(line, "unresolved", sums->unresolved);
-    put_string(line, "sandbox", sandbox);
+    put_integer(line, "quarantined", output->quarantined);
+    put_string(line, "sandbox", output->sandbox);
     buf_printf(line, ",\"elapsed\":%.6f}\n", seconds);
 }
 
@@ -361,9 +363,10 @@ static void put_share(struct buf *line, const char *name, int64_t part, int64_t 
     buf_printf(line, ", %s %.0f %%", name, whole > 0 ? 100.0 * (double)part / (double)whole : 0.0);
 }
 
-static void put_text_summary(struct buf *line, const struct output_sums *sums, const char *sandbox,
-                             double seconds)
+static void put_text_summary(const struct output *output, struct buf *line, double seconds)
 {
+    const struct output_sums *sums = &output->printed;
+
     buf_printf(line, "\n%" PRId64 " deliveries, %" PRId64 " failed, ", sums->deliveries,
                sums->failed);
     if (sums->rejected_later > 0)
@@ -371,6 +374,9 @@ static void put_text_summary(struct buf *line, const struct output_sums *sums, c
                    sums->rejected_later == 1 ? "" : "s");
     if (sums->unresolved > 0)
         buf_printf(line, "%" PRId64 " unresolved, ", sums->unresolved);
+    if (output->quarantined > 0)
+        buf_printf(line, "%" PRId64 " vat%s in quarantine, ", output->quarantined,
+                   output->quarantined == 1 ? "" : "s");
     buf_printf(line, "in %.3f s;", seconds);
     put_count(line, 0, sums->compute);
     buf_append_string(line, " computrons");
@@ -391,7 +397,7 @@ static void put_text_summary(struct buf *line, const struct output_sums *sums, c
     if (sums->pipe + sums->worker + sums->kernel < sums->total)
         put_share(line, "unattributed", sums->total - sums->pipe - sums->worker - sums->kernel,
                   sums->total);
-    buf_printf(line, "; %s\n", sandbox);
+    buf_printf(line, "; %s\n", output->sandbox);
 }
 
 int output_delivery(struct output *output, const struct delivery_report *report,
@@ -443,9 +449,9 @@ int output_unresolved(struct output *output, const char *place, bool again, stru
 int output_summary(struct output *output, double seconds, struct error *error)
 {
     if (output->json)
-        put_json_summary(&output->gathered, &output->printed, output->sandbox, seconds);
+        put_json_summary(output, &output->gathered, seconds);
     else
-        put_text_summary(&output->gathered, &output->printed, output->sandbox, seconds);
+        put_text_summary(output, &output->gathered, seconds);
     if (gathered(output, error) != 0)
         return -1;
     output_keep(output);

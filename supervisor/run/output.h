@@ -29,6 +29,7 @@ struct output {
     bool costs;  /* workers have the meter: a column of block cost */
     bool begun;  /* the columns have their headings */
 
+    int64_t quarantined; /* vats, at the run's end */
     const char *sandbox; /* how workers are confined, for the summary; borrowed */
 
     struct buf gathered;        /* lines that are not printed yet */

@@ -21,6 +21,9 @@
 
 enum { PROGRESS_MS = 5000, RUN_SIGNALS = 3 };
 
+/* Beside 128 and a signal, and the kinds of errors. */
+enum { RUN_QUARANTINE = 5 };
+
 struct run {
     struct run_options options;
     uv_loop_t loop;
@@ -182,7 +185,19 @@ static void run_on_failed(void *context, const struct error *error)
 
 static void run_on_lines_ended(void *context)
 {
-    end_run(context, false);
+    struct run *run = context;
+    struct error error;
+
+    if (operations_tell_quarantined(scheduler_kernel(run->scheduler), &run->output.quarantined,
+                                    &error) != 0) {
+        fail_run(run, &error);
+        return;
+    }
+    if (run->output.quarantined > 0) {
+        run->output.begun = true;
+        run->status = RUN_QUARANTINE;
+    }
+    end_run(run, false);
 }
 
 static void run_on_message_failed(void *context)
@@ -464,6 +479,9 @@ static void run_and_close(struct run *run)
         result = open_lines(run, &error);
     if (result == 0)
         result = add_vats(run, &error);
+    if (result == 0)
+        result = operations_queue(&run->options.operations, run->store,
+                                  scheduler_kernel(run->scheduler), &error);
     run_loop(run, result, &error);
     if (run->output.begun &&
         output_summary(&run->output, (double)(uv_hrtime() - run->began) / 1e9, &error) != 0) {

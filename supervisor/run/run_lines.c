@@ -16,9 +16,15 @@ static void make_place(const char *input, int64_t number, char place[RUN_LINES_P
     snprintf(place, RUN_LINES_PLACE_SIZE, "%s:%" PRId64, input, number);
 }
 
+/* For places in messages. */
+static const char *input_name(const struct run_lines *lines)
+{
+    return lines->input != NULL ? delivery_input_name(lines->input) : "input";
+}
+
 void run_lines_make_place(const struct run_lines *lines, char place[RUN_LINES_PLACE_SIZE])
 {
-    make_place(delivery_input_name(lines->input), lines->line_number, place);
+    make_place(input_name(lines), lines->line_number, place);
 }
 
 static void fail_lines(struct run_lines *lines, const struct error *error)
@@ -199,7 +205,7 @@ static void deliver_batch(struct run_lines *lines)
 
 static void update_upcoming(struct run_lines *lines)
 {
-    lines->upcoming.available = lines->started && !lines->skipping;
+    lines->upcoming.available = lines->input != NULL && lines->started && !lines->skipping;
 }
 
 static void skip_line(struct run_lines *lines, const char *text, size_t length)
@@ -356,7 +362,9 @@ void run_lines_go_on(struct run_lines *lines)
         return;
     }
     output_keep(lines->output);
-    if (lines->input_ended)
+    if (lines->input == NULL)
+        lines->listener.ended(lines->listener.context);
+    else if (lines->input_ended)
         end_input(lines);
     else
         ask_for_line(lines);
@@ -415,6 +423,8 @@ static int open_input(struct run_lines *lines, struct error *error)
         .failed = on_input_failed,
     };
 
+    if (lines->options->deliveries == NULL)
+        return 0;
     lines->input = delivery_input_open(lines->loop, lines->options->deliveries, &listener, error);
     return lines->input != NULL ? 0 : -1;
 }
@@ -428,13 +438,14 @@ int run_lines_open(struct run_lines *lines, struct error *error)
     lines->turn_open = true;
     if (open_input(lines, error) != 0 ||
         input_place_open(&lines->place, lines->store, error) != 0 ||
-        line_results_open(&lines->results, lines->store, kernel, delivery_input_name(lines->input),
-                          error) != 0 ||
+        line_results_open(&lines->results, lines->store, kernel, input_name(lines), error) != 0 ||
         print_old_results(lines, error) != 0)
         return -1;
     lines->upcoming.input = lines->input;
     lines->upcoming.kernel = kernel;
     lines->upcoming.results = &lines->results;
+    if (lines->input == NULL)
+        return 0;
     if ((lines->place.done && !lines->options->resume) || lines->options->new_input)
         return begin_new_input(lines, error);
     lines->queued = lines->place.batch;

@@ -108,6 +108,16 @@ static const struct option_row rows[] = {
      .help = "skip the lines that the store has taken in, even if those were all of them; for "
              "restarting a run that may have ended",
      OPTION_IS_FLAG(struct run_options, resume)},
+    {"set-limit", "VAT=NAME:N",
+     "change a vat's limit (compute, instructions, cost, heap, syscalls, store-bytes, "
+     "message-bytes; 0: none), which ends its quarantine too",
+     OPTION_IS_PAIRS(struct run_options, operations.set_limits)},
+    {"skip-delivery", "VAT", "leave out the delivery for which the vat is in quarantine",
+     OPTION_IS_LIST(struct run_options, operations.skips)},
+    {"release", "VAT", "end the vat's quarantine: the delivery is made again",
+     OPTION_IS_LIST(struct run_options, operations.releases)},
+    {"terminate", "VAT", "terminate the vat",
+     OPTION_IS_LIST(struct run_options, operations.terminations)},
     {"queue-lines", "N", "queue N lines at a time (default: 1)",
      RUN_NUMBER(queue_lines, 1, INT32_MAX)},
     {"cranks-per-commit", "N", "commit N cranks together (default: 1)",
@@ -139,16 +149,22 @@ const struct option_table run_options_table = {
              "line: {\"vat\":\"bank\",\"method\":\"transfer\",\"args\":[\"alice\",\"bob\",10]}\n"
              "A run with a store resumes where the previous one stopped.\n",
     .ending = "Exit status: 0 success, 1 a delivery failed, 2 usage, 3 bad input, 4 system "
-              "failure, 128+N ended by signal N.",
+              "failure, 5 a vat is in quarantine, 128+N ended by signal N.",
     .rows = rows,
     .row_count = sizeof rows / sizeof *rows,
 };
 
 static int check_combination(struct run_options *options, char **operands, struct error *error)
 {
-    if (options->vats.count == 0)
+    const bool operates = !operations_are_none(&options->operations);
+
+    if (operates && options->store == NULL)
+        return error_set(
+            error, ERROR_USAGE,
+            "--set-limit, --skip-delivery, --release and --terminate need --store DIR");
+    if (options->vats.count == 0 && !operates)
         return error_set(error, ERROR_USAGE, "no vat: give at least one --vat NAME=FILE");
-    if (operands[0] == NULL || operands[1] != NULL)
+    if ((operands[0] == NULL && !operates) || (operands[0] != NULL && operands[1] != NULL))
         return error_set(error, ERROR_USAGE, "give one file of deliveries, or - for stdin");
     if (options->new_input && options->resume)
         return error_set(error, ERROR_USAGE, "--new-input and --resume do not go together");
@@ -197,4 +213,5 @@ void run_options_free(struct run_options *options)
 {
     option_list_free(&options->vats);
     option_list_free(&options->bundles);
+    operations_free(&options->operations);
 }

@@ -11,6 +11,7 @@
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/placement/placement.h"
+#include "supervisor/run/operator/operations.h"
 
 /*
  * Machine instructions of a delivery where they are counted and no other limit is given: several
@@ -23,7 +24,7 @@
 struct run_options {
     struct option_list vats;    /* "NAME=FILE" */
     struct option_list bundles; /* the same */
-    const char *deliveries;     /* path, or "-" */
+    const char *deliveries;     /* path, or "-"; NULL: none, only operations */
     const char *store;          /* folder; NULL: in memory */
     const char *slog;           /* path; NULL: none */
     struct slog_rotation rotation;
@@ -53,7 +54,8 @@ struct run_options {
     uint64_t max_workers;       /* at a time; 0: one for each vat */
     uint64_t jobs;              /* deliveries under way at a time; at least 1 */
     bool new_input;             /* the store forgets the input before */
-    bool resume;                /* skip the lines that the store has, even all of them */
+    struct operations operations;
+    bool resume; /* skip the lines that the store has, even all of them */
 };
 
 extern const struct option_table run_options_table;

@@ -316,11 +316,31 @@ static void give_up(struct scheduler *scheduler, const char *work, const char *r
         fail_scheduler(scheduler, &error);
 }
 
-static void retry_after_loss(struct scheduler *scheduler, int64_t vat, const char *reason)
+/* Only the clock, or this host's memory, has told of the vat: people decide what becomes of it. */
+static int quarantine(struct scheduler *scheduler, int64_t vat, const char *work,
+                      const char *reason, struct error *error)
 {
+    log_line("%s: %s; given up after %u %s: the vat is in quarantine, and the others go on", work,
+             reason, scheduler->tries, scheduler->tries == 1 ? "try" : "tries");
+    scheduler->tries = 0;
+    return kernel_quarantine(scheduler->registrar.kernel, vat, reason, error);
+}
+
+/* A vat that its crank was to make is not there any more. */
+static bool can_be_quarantined(const struct scheduler *scheduler, const struct warehouse_loss *loss,
+                               enum retry_work work)
+{
+    return loss->suspect && work == RETRY_DELIVERY && !scheduler->crank.delivery.creates_vat;
+}
+
+static void retry_after_loss(struct scheduler *scheduler, int64_t vat,
+                             const struct warehouse_loss *loss)
+{
+    const char *reason = loss->reason;
     const enum retry_work work = interrupted_work(scheduler);
     const unsigned tries = ++scheduler->tries;
     const struct retry retry = retry_decide(work, tries, scheduler->options.retries);
+    const bool suspect = can_be_quarantined(scheduler, loss, work);
     char text[128];
     struct error error;
 
@@ -328,6 +348,13 @@ static void retry_after_loss(struct scheduler *scheduler, int64_t vat, const cha
     if (work == RETRY_DELIVERY &&
         active_crank_drop(&scheduler->crank, reason, tries, &error) != 0) {
         fail_scheduler(scheduler, &error);
+        return;
+    }
+    if (retry.action == RETRY_GIVE_UP && suspect) {
+        if (quarantine(scheduler, vat, text, reason, &error) != 0)
+            fail_scheduler(scheduler, &error);
+        else
+            scheduler_go(scheduler);
         return;
     }
     if (retry.action == RETRY_GIVE_UP) {
@@ -381,22 +408,6 @@ static void scheduler_on_asked(void *context, int64_t vat, const struct vat_requ
     check_crank(scheduler);
 }
 
-static void scheduler_on_answered(void *context, int64_t vat, const struct warehouse_answer *answer)
-{
-    const struct delivery_end end = {
-        .returned = answer->come,
-        .problem = answer->problem,
-        .stack = answer->stack,
-        .source = answer->source,
-        .value = answer->value,
-        .blame = ERROR_DELIVERY,
-        .meter = answer->meter,
-    };
-
-    (void)vat;
-    finish_delivery(context, &end);
-}
-
 static int64_t limit_value(const struct kernel_limits *limits, enum worker_limit_kind kind)
 {
     switch (kind) {
@@ -425,6 +436,37 @@ static struct delivery_limit limit_met(const struct scheduler *scheduler, int64_
     return (struct delivery_limit){.of = limit, .value = limit_value(limits, limit.kind)};
 }
 
+/* Whatever the worker makes of its own limit: more than that is no success. */
+static bool is_over_limit(const struct scheduler *scheduler, int64_t vat,
+                          const struct warehouse_answer *answer)
+{
+    const struct kernel_limits *limits = warehouse_limits(scheduler->warehouse, vat);
+
+    return limits != NULL && limits->compute > 0 &&
+           answer->meter->compute > (uint64_t)limits->compute;
+}
+
+static void scheduler_on_answered(void *context, int64_t vat, const struct warehouse_answer *answer)
+{
+    struct scheduler *scheduler = context;
+    struct delivery_end end = {
+        .returned = answer->come,
+        .problem = answer->problem,
+        .stack = answer->stack,
+        .source = answer->source,
+        .value = answer->value,
+        .blame = ERROR_DELIVERY,
+        .meter = answer->meter,
+    };
+
+    if (is_over_limit(scheduler, vat, answer)) {
+        end.died = true; /* the kernel ends the vat, and so its worker */
+        end.problem = worker_over_compute;
+        end.limit = limit_met(scheduler, vat, worker_over_compute);
+    }
+    finish_delivery(scheduler, &end);
+}
+
 static void scheduler_on_lost(void *context, int64_t vat, const struct warehouse_loss *loss)
 {
     struct scheduler *scheduler = context;
@@ -439,7 +481,7 @@ static void scheduler_on_lost(void *context, int64_t vat, const struct warehouse
 
     /* No code of the vat's runs while its snapshot is written. */
     if (loss->blame == ERROR_SYSTEM || scheduler->saving)
-        retry_after_loss(scheduler, vat, loss->reason);
+        retry_after_loss(scheduler, vat, loss);
     else if (scheduler->crank.delivering)
         finish_delivery(scheduler, &end);
     else

@@ -119,6 +119,7 @@ static int renew_vat(struct vat *vat, const struct warehouse_vat *described, str
 
     vat->removed = false;
     vat->replay.first_num = described->first_delivery;
+    vat->limits = described->limits; /* for the next worker */
     if (vat->incarnation == described->incarnation &&
         strcmp(vat->bundle_id, described->bundle_id) == 0)
         return 0;
@@ -320,12 +321,14 @@ static void fail_to_bring(struct warehouse *warehouse, const struct vat *vat)
     fail_warehouse(warehouse, &error);
 }
 
-static void tell_lost(struct warehouse *warehouse, struct vat *vat, enum error_kind blame)
+static void tell_lost(struct warehouse *warehouse, struct vat *vat, enum error_kind blame,
+                      bool suspect)
 {
     const struct warehouse_loss loss = {
         .come = vat->stopped ? vat->stopped_at : stamp_now(),
         .reason = vat->reason.text,
         .blame = blame,
+        .suspect = suspect,
         .used = vat->stopped ? &vat->used : NULL,
     };
 
@@ -343,10 +346,10 @@ static void on_vat_lost(void *context, struct vat *vat, enum vat_state before)
         return;
     switch (vat_loss(before, vat->reason.blame, vat->replay.end > 0)) {
     case VAT_LOSS_ENDS_VAT:
-        tell_lost(warehouse, vat, ERROR_DELIVERY);
+        tell_lost(warehouse, vat, ERROR_DELIVERY, false);
         break;
     case VAT_LOSS_RETRY:
-        tell_lost(warehouse, vat, ERROR_SYSTEM);
+        tell_lost(warehouse, vat, ERROR_SYSTEM, before == VAT_DELIVERING && vat->reason.suspect);
         break;
     case VAT_LOSS_HOPELESS:
         fail_to_bring(warehouse, vat);

@@ -68,6 +68,7 @@ struct warehouse_loss {
     /* ERROR_DELIVERY: the vat's own doing, which would come out the same again; ERROR_SYSTEM:
      * the host's, and what was under way may be tried again. */
     enum error_kind blame;
+    bool suspect; /* with ERROR_SYSTEM, in a delivery: perhaps the vat's own doing after all */
     const struct meter *used; /* up to where a limit stopped the delivery; NULL: not known */
 };
 

@@ -2,6 +2,8 @@
 #ifndef GASPIPE_SUPERVISOR_VATS_RULES_VAT_REASON_H
 #define GASPIPE_SUPERVISOR_VATS_RULES_VAT_REASON_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 /* Why a vat's worker ended before its time, and whose fault that was. */
@@ -10,6 +12,7 @@ enum { VAT_REASON_SIZE = 512 };
 struct vat_reason {
     char text[VAT_REASON_SIZE]; /* "": none yet */
     enum error_kind blame;      /* as vat_loss() takes it */
+    bool suspect; /* the host's trouble, but perhaps the vat's doing: time, memory, a crash */
 };
 
 /* Notes a reason, unless there is one: the first caused the others. */

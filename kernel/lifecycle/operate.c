@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/lifecycle/operate.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "kernel/graph/held.h"
+#include "kernel/graph/promise.h"
+#include "kernel/graph/queue.h"
+#include "kernel/lifecycle/terminate.h"
+#include "kernel/records/capdata.h"
+#include "kernel/records/keys.h"
+#include "kernel/records/limits.h"
+#include "kernel/records/refcount.h"
+#include "kernel/records/reference.h"
+#include "kernel/records/vat_record.h"
+#include "kernel/state.h"
+#include "store/store.h"
+
+static const char queue_key[] = "operatorQueue";
+
+/* ---- asking for it ---- */
+
+/* Takes the item over. */
+static int add(struct kernel *kernel, json_t *item, struct error *error)
+{
+    json_t *queue = NULL;
+    bool exists;
+    int result = item != NULL ? keys_has(kernel, queue_key, &exists, error)
+                              : error_memory(error, "work for the kernel");
+
+    if (result == 0 && exists)
+        result = keys_get_json(kernel, queue_key, &queue, error);
+    else if (result == 0 && (queue = json_array()) == NULL)
+        result = error_memory(error, "work for the kernel");
+    if (result == 0)
+        result = json_array_append(queue, item) == 0
+                     ? keys_set_json(kernel, queue_key, queue, error)
+                     : error_memory(error, "work for the kernel");
+    json_decref(queue);
+    json_decref(item);
+    return result;
+}
+
+static json_t *item_for(const char *type, int64_t vat)
+{
+    return json_pack("{s:s,s:o}", "type", type, "vatID", json_sprintf("v%" PRId64, vat));
+}
+
+int kernel_quarantine(struct kernel *kernel, int64_t vat, const char *reason, struct error *error)
+{
+    json_t *item = item_for("quarantine-vat", vat);
+
+    if (item != NULL && json_object_set_new(item, "reason", capdata_words(reason)) != 0) {
+        json_decref(item);
+        item = NULL;
+    }
+    return add(kernel, item, error);
+}
+
+int kernel_quarantine_reason(struct kernel *kernel, int64_t vat, bool *quarantined,
+                             struct buf *reason, struct error *error)
+{
+    return held_reason(kernel, vat, quarantined, reason, error);
+}
+
+static int require_quarantine(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    bool is;
+
+    if (held_is(kernel, vat, &is, error) != 0)
+        return -1;
+    return is ? 0 : error_set(error, ERROR_INPUT, "it is not in quarantine");
+}
+
+int kernel_release(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    if (require_quarantine(kernel, vat, error) != 0)
+        return -1;
+    return add(kernel, item_for("release-vat", vat), error);
+}
+
+int kernel_terminate(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    return add(kernel, item_for("terminate-vat", vat), error);
+}
+
+/* A message, a notification or bringOutYourDead can be left out; the vat would not be the same
+ * without the others. */
+static bool can_be_skipped(const json_t *item)
+{
+    const char *type = json_string_value(json_object_get(item, "type"));
+
+    return type != NULL && (strcmp(type, "send") == 0 || strcmp(type, "notify") == 0 ||
+                            strcmp(type, "bringOutYourDead") == 0);
+}
+
+int kernel_skip_delivery(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    json_t *first;
+    bool can;
+
+    if (require_quarantine(kernel, vat, error) != 0 || held_look(kernel, vat, &first, error) != 0)
+        return -1;
+    can = can_be_skipped(first);
+    json_decref(first);
+    if (!can)
+        return error_set(error, ERROR_INPUT,
+                         "only a message, a notification or bringOutYourDead can be skipped: raise "
+                         "the vat's limits, or terminate it");
+    return add(kernel, item_for("skip-delivery", vat), error);
+}
+
+/* ---- limits ---- */
+
+/* The most that a delivery in the vat's transcript used; -1: that is not known of all. */
+static int most_used(struct kernel *kernel, const struct vat_position *position, int64_t vat,
+                     bool computrons, int64_t *most, struct error *error)
+{
+    struct buf text = {0};
+    bool found = true;
+    int result = 0;
+
+    *most = 0;
+    for (int64_t at = 0; at < position->position && result == 0 && *most >= 0; at++) {
+        json_t *item;
+        const json_t *used;
+
+        buf_clear(&text);
+        result = store_transcript_get(kernel->store, vat, position->incarnation, at, &text, &found,
+                                      error);
+        item =
+            result == 0 && found ? json_loadb(text.data, text.length, JSON_ALLOW_NUL, NULL) : NULL;
+        used = json_object_get(item, "r");
+        used = computrons ? json_object_get(json_object_get(used, "metering"), "computrons")
+                          : json_object_get(used, "instructions");
+        if (!json_is_integer(used))
+            *most = -1;
+        else if (json_integer_value(used) > *most)
+            *most = json_integer_value(used);
+        json_decref(item);
+    }
+    buf_free(&text);
+    return result;
+}
+
+/* A replay of what the vat has done must not meet the new limit. */
+static int check_limit(struct kernel *kernel, int64_t vat, const struct limit_change *change,
+                       struct error *error)
+{
+    const bool computrons = strcmp(change->name, "compute") == 0;
+    struct vat_position position;
+    int64_t most;
+
+    if (change->of_kernel || change->value == 0 ||
+        (change->before > 0 && change->value >= change->before))
+        return 0;
+    if (!computrons && strcmp(change->name, "instructions") != 0)
+        return error_set(error, ERROR_INPUT, "%s can only be raised: it is %" PRId64, change->name,
+                         change->before);
+    if (vat_record_position(kernel, vat, &position, error) != 0 ||
+        most_used(kernel, &position, vat, computrons, &most, error) != 0)
+        return -1;
+    if (most < 0)
+        return error_set(error, ERROR_INPUT,
+                         "%s cannot be lowered: what earlier deliveries used is not known",
+                         change->name);
+    if (change->value < most)
+        return error_set(error, ERROR_INPUT,
+                         "%s cannot be less than %" PRId64 ", which an earlier delivery used",
+                         change->name, most);
+    return 0;
+}
+
+int kernel_set_limit(struct kernel *kernel, int64_t vat, const char *name, int64_t value,
+                     struct error *error)
+{
+    struct limit_change change = {.value = value};
+    json_t *item;
+
+    if (limits_look(kernel, vat, name, &change, error) != 0 ||
+        check_limit(kernel, vat, &change, error) != 0)
+        return -1;
+    item = item_for("set-limit", vat);
+    if (item != NULL && (json_object_set_new(item, "limit", json_string(change.name)) != 0 ||
+                         json_object_set_new(item, "value", json_integer(value)) != 0)) {
+        json_decref(item);
+        item = NULL;
+    }
+    return add(kernel, item, error);
+}
+
+/* ---- doing it ---- */
+
+int operate_next(struct kernel *kernel, json_t **item, struct error *error)
+{
+    json_t *queue;
+    bool exists;
+    int result;
+
+    *item = NULL;
+    if (keys_has(kernel, queue_key, &exists, error) != 0)
+        return -1;
+    if (!exists)
+        return 0;
+    if (keys_get_json(kernel, queue_key, &queue, error) != 0)
+        return -1;
+    *item = json_incref(json_array_get(queue, 0));
+    json_array_remove(queue, 0);
+    result = json_array_size(queue) == 0 ? keys_delete(kernel, queue_key, error)
+                                         : keys_set_json(kernel, queue_key, queue, error);
+    json_decref(queue);
+    return result;
+}
+
+static int terminate(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    json_t *info = capdata_error("terminated by the operator");
+    struct kernel_termination termination = {.vat = vat, .reject = true};
+    struct buf text = {0};
+    int result =
+        info != NULL ? keys_json_text(&text, info, error) : error_memory(error, "a reason");
+
+    termination.info = buf_string(&text);
+    if (result == 0 && kernel->listener.vat_terminated != NULL && termination.info != NULL)
+        kernel->listener.vat_terminated(kernel->listener.context, &termination);
+    if (result == 0)
+        result = terminate_vat(kernel, vat, true, info, error);
+    buf_free(&text);
+    json_decref(info);
+    return result;
+}
+
+static int drop(struct kernel *kernel, const json_t *item, struct error *error)
+{
+    const char *type = json_string_value(json_object_get(item, "type"));
+    const char *result = json_string_value(json_object_get(json_object_get(item, "msg"), "result"));
+
+    if (strcmp(type, "notify") == 0)
+        return refcount_decrement(kernel, json_string_value(json_object_get(item, "kpid")),
+                                  REFCOUNT_KERNEL, error);
+    if (strcmp(type, "send") != 0)
+        return 0;
+    if (result != NULL &&
+        promise_reject(kernel, result, "the delivery was skipped by the operator", error) != 0)
+        return -1;
+    return queue_release_send(kernel, item, error);
+}
+
+static int skip(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    json_t *item;
+    bool is;
+    int result;
+
+    if (held_is(kernel, vat, &is, error) != 0 || (is && held_take(kernel, vat, &item, error) != 0))
+        return -1;
+    if (!is)
+        return 0;
+    result = item != NULL ? drop(kernel, item, error) : 0;
+    json_decref(item);
+    return result == 0 ? held_release(kernel, vat, error) : -1;
+}
+
+static int set_limit(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    const json_t *item = kernel->crank.message;
+    const struct limit_change change = {
+        .name = json_string_value(json_object_get(item, "limit")),
+        .value = json_integer_value(json_object_get(item, "value")),
+    };
+
+    if (limits_change(kernel, vat, &change, error) != 0 ||
+        terminate_stop_worker(kernel, vat, error) != 0)
+        return -1;
+    return held_release(kernel, vat, error);
+}
+
+int operate_work(struct kernel *kernel, struct error *error)
+{
+    const json_t *item = kernel->crank.message;
+    int64_t vat = 0;
+    bool lives;
+
+    (void)reference_read_number(json_string_value(json_object_get(item, "vatID")), 'v', &vat);
+    if (vat_record_lives(kernel, vat, &lives, error) != 0)
+        return -1;
+    if (!lives)
+        return 0;
+    switch (kernel->crank.kind) {
+    case CRANK_QUARANTINE:
+        return held_begin(kernel, vat, json_string_value(json_object_get(item, "reason")), error);
+    case CRANK_RELEASE:
+        return held_release(kernel, vat, error);
+    case CRANK_TERMINATE:
+        return terminate(kernel, vat, error);
+    case CRANK_SKIP:
+        return skip(kernel, vat, error);
+    default:
+        return set_limit(kernel, vat, error);
+    }
+}

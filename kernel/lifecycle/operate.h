@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_KERNEL_LIFECYCLE_OPERATE_H
+#define GASPIPE_KERNEL_LIFECYCLE_OPERATE_H
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "kernel/kernel.h"
+
+/*
+ * What people decide about vats, and the quarantine that their supervisor puts one into
+ * (kernel.h has the functions that ask for it). Each is work of its own, the most urgent, and a
+ * crank without a delivery. `operatorQueue` has what is not done yet; the record is missing where
+ * there is nothing.
+ */
+
+/* Takes the first of it, the caller's; NULL with 0: there is none. */
+int operate_next(struct kernel *kernel, json_t **item, struct error *error);
+
+/* Does the crank's item. */
+int operate_work(struct kernel *kernel, struct error *error);
+
+#endif
