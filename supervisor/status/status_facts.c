@@ -45,6 +45,7 @@ static int read_vats(struct status_facts *facts, struct kernel *kernel, struct s
             return 0;
         vat = add_vat(facts, error);
         if (vat == NULL || kernel_vat_get(kernel, id, &vat->vat, &found, error) != 0 ||
+            kernel_quarantine_reason(kernel, id, &vat->quarantined, &vat->quarantine, error) != 0 ||
             read_vat(vat, store, error) != 0)
             return -1;
     }
@@ -92,7 +93,9 @@ int status_facts_read(struct status_facts *facts, const char *folder, struct err
 
 void status_facts_free(struct status_facts *facts)
 {
-    for (size_t i = 0; i < facts->vat_count; i++)
+    for (size_t i = 0; i < facts->vat_count; i++) {
         kernel_vat_free(&facts->vats[i].vat);
+        buf_free(&facts->vats[i].quarantine);
+    }
     free(facts->vats);
 }

@@ -15,6 +15,8 @@
 
 struct status_vat {
     struct kernel_vat vat;
+    bool quarantined;
+    struct buf quarantine;  /* why; a string */
     int64_t transcript_end; /* how many deliveries its transcript has */
     struct store_sum vatstore;
     bool has_snapshot;

@@ -80,6 +80,10 @@ static void put_json_vat(struct buf *out, const struct status_vat *status)
     put_integer(out, "keys", status->vatstore.items);
     put_integer(out, "bytes", status->vatstore.bytes);
     put_text(out, "bundle", vat->bundle_id);
+    if (status->quarantined) {
+        buf_append_string(out, ",\"quarantine\":");
+        json_value_write_string(out, status->quarantine.data, status->quarantine.length);
+    }
     buf_append_string(out, "}\n");
 }
 
@@ -142,6 +146,13 @@ static void put_vat(struct buf *out, const struct status_vat *status)
                size_text(bytes, status->vatstore.bytes));
 }
 
+static void put_quarantine(struct buf *out, const struct status_vat *status)
+{
+    if (status->quarantined)
+        buf_printf(out, "v%" PRId64 " is in quarantine: %.*s\n", status->vat.id,
+                   (int)status->quarantine.length, status->quarantine.data);
+}
+
 static void put_vats(struct buf *out, const struct status_facts *facts)
 {
     buf_printf(out, "%-6s %-*s %-9s %11s %10s %10s %11s %9s %8s %9s\n", "vat", NAME_WIDTH, "name",
@@ -149,6 +160,8 @@ static void put_vats(struct buf *out, const struct status_facts *facts)
                "store");
     for (size_t i = 0; i < facts->vat_count; i++)
         put_vat(out, &facts->vats[i]);
+    for (size_t i = 0; i < facts->vat_count; i++)
+        put_quarantine(out, &facts->vats[i]);
     if (facts->vat_count == 0)
         buf_append_string(out, "no vat lives\n");
 }
