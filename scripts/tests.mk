@@ -68,15 +68,13 @@ check-qemu: all
 	@export PATH="$(CURDIR)/build/qemu/bin:$$PATH"; BUILD=$(BUILD) scripts/run-tests \
 		tests/program/counter.bats tests/program/count.bats tests/program/run_faults.bats
 
-# Kills supervisors and workers at random moments, N times, a third in each kind of
-# business, and a tenth as often under the counter: make campaign N=300.
+# Each kind of trouble N times, or for as long as T seconds for all kinds together:
+# make campaign N=2000, make campaign N=1000000 T=300 SEED=7 KINDS='calls batches'.
 N ?= 100
+T ?= 0
 .PHONY: campaign
 campaign: all $(VAT_BUNDLES)
-	@set -e; for business in calls upgrades exchange; do \
-		BUILD=$(BUILD) tests/campaign/campaign -n $$((($(N) + 2) / 3)) $$business; \
-		BUILD=$(BUILD) tests/campaign/campaign -n $$(($(N) / 30 + 1)) -c qemu $$business; \
-	done
+	@BUILD=$(BUILD) tests/campaign/all -n $(N) -t $(T) $(if $(SEED),-s $(SEED)) $(KINDS)
 
 # ---- fuzzing --------------------------------------------------------------------
 
