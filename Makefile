@@ -21,7 +21,7 @@ endif
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 OPTIMIZE ?= $(if $(SAN),-O1 -fno-omit-frame-pointer,-O2)
 CFLAGS ?= -g
-PACKAGES := libuv jansson sqlite3 libcrypto libzstd libxxhash zlib libisal libseccomp libdw libelf
+PACKAGES := libuv jansson sqlite3 libcrypto libzstd libxxhash zlib libisal libdw libelf
 
 # Expanded once, in the first recipe that needs it: before `setup` has run, there may be no
 # pkg-config.
@@ -53,8 +53,8 @@ MAINS := supervisor/main.c worker/main.c worker/main_wasm.c sandbox/main.c tools
 ROOMS := base proto sandbox store kernel slog counter worker meter/costs trace supervisor tools
 sources_below = $(sort $(shell find $(1) -name '*.c'))
 # The metered worker, which is built for other machines too, does without what needs OpenSSL.
-# The agent is a library of its own.
-room_sources = $(filter-out $(MAINS) trace/agent/% $(if $(METERED_WORKER_OF),worker/near/%),$(call sources_below,$(1)))
+# The agent is a library of its own, and the filters are compiled by a program of their own.
+room_sources = $(filter-out $(MAINS) trace/agent/% sandbox/filters/% $(if $(METERED_WORKER_OF),worker/near/%),$(call sources_below,$(1)))
 ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/lib/$(room).a)
 
 PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm $(BUILD)/gaspipe-sandbox $(BUILD)/slogreport $(BUILD)/libgascount.so \
@@ -79,7 +79,7 @@ help:
 	@echo 'make lint       check layout, includes, circles, clang-tidy, cppcheck, shellcheck'
 	@echo 'make unit       run only the unit tests'
 	@echo 'make program    run only the whole-program tests'
-	@echo 'make campaign   kill supervisors and workers of a run N=100 times, and compare the outcome'
+	@echo 'make campaign   try N=100 times each trouble that a run can meet, and compare the outcome'
 	@echo 'make fuzz       run each fuzzer for SECONDS=30'
 	@echo 'make golden     update the expected outputs of the tests'
 	@echo 'make bench      run the benchmarks of docs/benchmarks.md'
@@ -137,6 +137,18 @@ $(BUILD)/obj/worker/wasm/run/interpreter.o: $(wildcard worker/wasm/run/*.inc)
 
 $(BUILD)/obj/worker/near/parameters.o: worker/near/parameters.txt
 
+# The filters of system calls, compiled here from their rules. The same for every build: a metered
+# or sanitized one does not compile the compiler, too.
+FILTERS := build/filters/start_filter.inc build/filters/tight_filter.inc
+build/filters/compile-filters: $(wildcard sandbox/filters/*.[ch]) sandbox/filter_program.h
+	@mkdir -p $(@D)
+	$(call say,cc,$@)
+	$(Q)gcc -std=gnu17 -I. -D_GNU_SOURCE -O1 $(filter %.c,$^) -lseccomp -o $@.$$$$ && mv $@.$$$$ $@
+build/filters/%_filter.inc: build/filters/compile-filters
+	$(Q)$< $* > $@.$$$$ && mv $@.$$$$ $@
+$(BUILD)/obj/sandbox/%: ROOM_CFLAGS = -Ibuild/filters
+$(BUILD)/obj/sandbox/start_filter.o $(BUILD)/obj/sandbox/tight_filter.o: $(FILTERS)
+
 # The names of syscalls, by number, from the kernel's header.
 SYSCALL_NAMES := $(BUILD)/generated/syscall_names.inc
 $(SYSCALL_NAMES):
@@ -176,18 +188,19 @@ $(NATIVE_WORKER): $(BUILD)/obj/worker/main.o $(call lib,worker sandbox proto bas
 	@mkdir -p $(@D)
 	$(call say,link,$@)
 	$(link) -Wl,--start-group $(BUILD)/lib/worker.a $(XS_ARCHIVE) -Wl,--end-group \
-		$(XS_WRAP) -l:libseccomp.a -lm -ldl -lpthread -o $@
+		$(XS_WRAP) -lm -ldl -lpthread -o $@
 
 NATIVE_WASM_WORKER := $(BUILD)$(if $(SAN),/native)/gaspipe-worker-wasm
 
 $(NATIVE_WASM_WORKER): $(BUILD)/obj/worker/main_wasm.o $(call lib,worker sandbox proto base)
 	@mkdir -p $(@D)
 	$(call say,link,$@)
-	$(link) -l:libseccomp.a -ljansson -lcrypto -lm -ldl -lpthread -o $@
+	$(link) -ljansson -lcrypto -lm -ldl -lpthread -o $@
 
+# Static: each start of a worker goes through it, and would wait for the dynamic linker twice.
 $(BUILD)/gaspipe-sandbox: $(BUILD)/obj/sandbox/main.o $(call lib,sandbox base)
 	$(call say,link,$@)
-	$(link) -lseccomp -o $@
+	$(link) $(if $(SAN),,-static) -o $@
 
 # QEMU cannot run a sanitized worker: its shadow memory would take tens of gigabytes of page
 # tables. A sanitized gaspipe therefore uses an ordinary worker, and native/ contains a
@@ -223,11 +236,11 @@ $(BUILD)/slogreport: $(BUILD)/obj/tools/slogreport.o $(call lib,tools slog base)
 	$(link) $(PACKAGE_LIBS) $(CURL_LIBS) -lm -lpthread -o $@
 
 # Not sanitized, because it is loaded into QEMU, which is not.
-$(BUILD)/libgascount.so: $(call sources_below,counter) sandbox/tight_filter.c $(wildcard sandbox/*.h counter/*.h counter/qemu/*.h counter/qemu/*/*.h) $(FLAGS_FILE)
+$(BUILD)/libgascount.so: $(call sources_below,counter) sandbox/tight_filter.c sandbox/filter_program.c $(FILTERS) $(wildcard sandbox/*.h counter/*.h counter/qemu/*.h counter/qemu/*/*.h) $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(call say,plugin,$@)
-	$(Q)$(CC) -std=gnu17 -I. $(WARNINGS) -O2 -D_GNU_SOURCE $(CFLAGS) -fPIC -shared -fvisibility=hidden \
-		$(filter %.c,$^) -lseccomp -o $@
+	$(Q)$(CC) -std=gnu17 -I. -Ibuild/filters $(WARNINGS) -O2 -D_GNU_SOURCE $(CFLAGS) -fPIC -shared -fvisibility=hidden \
+		$(filter %.c,$^) -o $@
 
 # Likewise: it is loaded into programs of others. It keeps off the vector registers, which hold the
 # arguments of the functions that it interrupts.

@@ -14,7 +14,7 @@
 #include "sandbox/probe.h"
 #include "sandbox/start_filter.h"
 
-enum { EXIT_USAGE = 2, EXIT_MISSING = 125, EXIT_CANNOT_EXECUTE = 126, PROGRAMS_MAX = 8 };
+enum { EXIT_USAGE = 2, EXIT_MISSING = 125, EXIT_CANNOT_EXECUTE = 126 };
 
 static const char usage[] =
     "usage: gaspipe-sandbox [--strict] [--descriptors N] [--program FILE]... -- PROGRAM [ARG...]\n"
@@ -33,8 +33,8 @@ static const char usage[] =
 
 struct request {
     bool strict;
-    unsigned descriptors;                   /* the first that is closed; 0: none is */
-    const char *programs[PROGRAMS_MAX + 2]; /* the FILEs, PROGRAM, NULL */
+    unsigned descriptors;  /* the first that is closed; 0: none is */
+    const char **programs; /* the FILEs, PROGRAM, NULL */
     size_t program_count;
 };
 
@@ -93,11 +93,6 @@ static bool take_option(struct request *request, int option, int *status)
         *status = EXIT_USAGE;
         return false;
     case OPTION_PROGRAM:
-        *status = EXIT_USAGE;
-        if (request->program_count == PROGRAMS_MAX) {
-            log_line("there may be %d --program", PROGRAMS_MAX);
-            return false;
-        }
         request->programs[request->program_count++] = optarg;
         return true;
     case OPTION_VERSION:
@@ -126,11 +121,17 @@ static int become(char **arguments, char *name)
 
 int main(int argc, char **argv)
 {
-    struct request request = {0};
+    static struct request request;
     char missing[SANDBOX_MISSING_SIZE] = "";
     int option, status = EXIT_SUCCESS;
 
     log_name("gaspipe-sandbox");
+    /* More than the command line can name. */
+    request.programs = calloc((size_t)argc + 1, sizeof *request.programs);
+    if (request.programs == NULL) {
+        log_line("not enough memory");
+        return EXIT_CANNOT_EXECUTE;
+    }
     while ((option = getopt_long(argc, argv, "+h", long_options, NULL)) != -1)
         if (!take_option(&request, option, &status))
             return status;

@@ -2,122 +2,35 @@
 #include "sandbox/tight_filter.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <seccomp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
+#include "sandbox/filter_program.h"
 #include "sandbox/sanitized.h"
 
-static const int allowed[] = {
-    /* how a thread that was made shortly before begins */
-    SCMP_SYS(set_robust_list),
-    SCMP_SYS(rseq),
-    /* what there is to do */
-    SCMP_SYS(read),
-    SCMP_SYS(write),
-    SCMP_SYS(readv),
-    SCMP_SYS(writev),
-    SCMP_SYS(lseek),
-    SCMP_SYS(fstat),
-    SCMP_SYS(close),
-    SCMP_SYS(dup),
-    SCMP_SYS(ftruncate),
-    SCMP_SYS(brk),
-    SCMP_SYS(munmap),
-    SCMP_SYS(madvise),
-    SCMP_SYS(mremap),
-    SCMP_SYS(getrusage),
-    SCMP_SYS(clock_gettime),
-    SCMP_SYS(gettimeofday),
-    SCMP_SYS(clock_nanosleep),
-    SCMP_SYS(nanosleep),
-    SCMP_SYS(futex),
-    SCMP_SYS(sched_yield),
-    SCMP_SYS(membarrier),
-    SCMP_SYS(getpid),
-    SCMP_SYS(gettid),
-    SCMP_SYS(getrandom),
-    SCMP_SYS(rt_sigreturn),
-    SCMP_SYS(rt_sigprocmask),
-    SCMP_SYS(rt_sigaction),
-    SCMP_SYS(sigaltstack),
-    SCMP_SYS(exit),
-    SCMP_SYS(exit_group),
-    SCMP_SYS(restart_syscall),
+#ifdef __x86_64__
+static const struct sock_filter program[] = {
+#include <tight_filter.inc> /* compiled from sandbox/filters/tight_rules.c */
 };
 
-/* What the C library does without. */
-static const struct {
-    int number;
-    int errnum;
-} refused[] = {
-    {SCMP_SYS(open), EACCES},      {SCMP_SYS(openat), EACCES},  {SCMP_SYS(access), EACCES},
-    {SCMP_SYS(faccessat), EACCES}, {SCMP_SYS(stat), EACCES},    {SCMP_SYS(lstat), EACCES},
-    {SCMP_SYS(readlink), EACCES},  {SCMP_SYS(statx), EACCES},   {SCMP_SYS(ioctl), ENOTTY},
-    {SCMP_SYS(clone3), ENOSYS},    {SCMP_SYS(openat2), EACCES}, {SCMP_SYS(faccessat2), EACCES},
-};
-
-/* Only where the argument compares so. */
-static int allow_some(scmp_filter_ctx filter)
+static int enter(bool whole_process)
 {
-    const uint64_t own = (uint64_t)getpid();
-    const struct {
-        int number;
-        struct scmp_arg_cmp argument;
-    } some[] = {
-        {SCMP_SYS(mmap), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
-        {SCMP_SYS(mprotect), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
-        {SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_LE, F_SETFL, 0)},
-        {SCMP_SYS(newfstatat), SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH, 0)},
-        {SCMP_SYS(prlimit64), SCMP_A2(SCMP_CMP_EQ, 0, 0)}, /* it only asks */
-        /* The counter reads and writes its guest's memory so. */
-        {SCMP_SYS(process_vm_readv), SCMP_A0(SCMP_CMP_EQ, own, 0)},
-        {SCMP_SYS(process_vm_writev), SCMP_A0(SCMP_CMP_EQ, own, 0)},
-        /* abort(), and QEMU's signals among its threads */
-        {SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_EQ, own, 0)},
-    };
-    int result = 0;
-
-    for (size_t i = 0; i < sizeof some / sizeof *some && result == 0; i++)
-        result =
-            seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, some[i].number, 1, &some[i].argument);
-    return result;
+    return filter_program_enter(program, sizeof program / sizeof *program, whole_process);
 }
-
-static int fill(scmp_filter_ctx filter)
+#else
+/* The metered worker of another machine, which runs in tests only. */
+static int enter(bool whole_process)
 {
-    int result = 0;
-
-    for (size_t i = 0; i < sizeof allowed / sizeof *allowed && result == 0; i++)
-        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
-    for (size_t i = 0; i < sizeof refused / sizeof *refused && result == 0; i++)
-        result = seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint16_t)refused[i].errnum),
-                                  refused[i].number, 0);
-    return result == 0 ? allow_some(filter) : result;
+    (void)whole_process;
+    return ENOSYS;
 }
+#endif
 
 int sandbox_enter_tight_filter(bool whole_process)
 {
-    scmp_filter_ctx filter;
-    int result;
-
     if (SANDBOX_SANITIZED)
         return EOPNOTSUPP;
     /* Executing a program made it dumpable again: the sandbox's start could not do this. */
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
         return errno;
-    filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
-    if (filter == NULL)
-        return ENOMEM;
-    result = fill(filter);
-    if (result == 0)
-        result = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, whole_process);
-    if (result == 0)
-        result = seccomp_load(filter);
-    seccomp_release(filter);
-    return -result;
+    return enter(whole_process);
 }

@@ -97,11 +97,10 @@ build/metered/$(1)/libxs.a: $(XS_DIR)/fetched build/gaspipe-meter build/gaspipe-
 	@ar rcs $$@ $$$$(find $$(@D)/xs/$$(METERED_XS_TMP) -name '*.o' ! -name xsnap-worker.o | LC_ALL=C sort)
 
 build/metered/$(1)/gaspipe-worker: build/metered/$(1)/libxs.a $(METER_TOOLS) \
-		$(if $(filter x86_64%,$(1)),,build/metered/$(1)/libseccomp.a) \
+		$(FILTERS) \
 		$$(foreach room,worker sandbox counter proto base,$$(call sources_below,$$(room)))
 	@$$(MAKE) --no-print-directory SAN= BUILD=build/metered/$(1) CC='$$(call METERED_CC,$(1))' \
 		XS_ARCHIVE=build/metered/$(1)/libxs.a PACKAGE_CFLAGS= CFLAGS= WARNINGS=-w METERED_WORKER_OF=$(1) \
-		LDFLAGS=-Lbuild/metered/$(1) \
 		build/metered/$(1)/gaspipe-worker
 endef
 
@@ -110,12 +109,6 @@ ifneq ($(METERED_WORKER_OF),)
 $(BUILD)/obj/worker/region.o $(BUILD)/obj/worker/cost_limit.o: ROOM_CFLAGS = --unmetered -D__GASPIPE_METER__=1
 $(BUILD)/obj/worker/region.o $(BUILD)/obj/worker/cost_limit.o: scripts/meter.mk
 endif
-
-# There is no libseccomp for the other machine; its worker runs in tests only.
-build/metered/aarch64-linux-gnu/libseccomp.a: tests/program/meter/no_seccomp.c
-	@mkdir -p $(@D)
-	$(Q)$(METER_CLANG) --target=aarch64-linux-gnu -c $< -o $(@:.a=.o)
-	$(Q)ar rcs $@ $(@:.a=.o)
 
 ifeq ($(METERED_WORKER_OF),)
 $(foreach machine,$(METER_MACHINES),$(eval $(call metered_worker_rules,$(machine))))

@@ -6,7 +6,7 @@ load common
 
 setup_file() {
     cc -std=gnu17 -D_GNU_SOURCE -I "$ROOT" "$BATS_TEST_DIRNAME/escape.c" \
-        "$ROOT/sandbox/tight_filter.c" -lseccomp -o "$BATS_FILE_TMPDIR/escape"
+        -I "$ROOT/build/filters" "$ROOT"/sandbox/{tight_filter,filter_program}.c -o "$BATS_FILE_TMPDIR/escape"
     export ESCAPE=$BATS_FILE_TMPDIR/escape
     export PLAIN_WORKER=$BUILD/gaspipe-worker
     chmod 755 "$BATS_FILE_TMPDIR"
@@ -143,4 +143,11 @@ END
     run "$BUILD/gaspipe-sandbox" --help
     assert_status 0
     assert_output_has '--strict'
+}
+
+@test "sandbox: any number of programs may be named" {
+    local programs=()
+
+    for _ in {1..40}; do programs+=(--program "$ESCAPE"); done
+    assert_equal "$("$BUILD/gaspipe-sandbox" "${programs[@]}" -- "$(type -P echo)" here)" here
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SANDBOX_FILTERS_RULES_H
+#define GASPIPE_SANDBOX_FILTERS_RULES_H
+
+#include <seccomp.h>
+
+/*
+ * The rules of the filters of system calls (sandbox/start_filter.h, sandbox/tight_filter.h), put
+ * into a filter of libseccomp. FILTER_OWN_PID stands for the process's own number. 0 or a
+ * negative errno.
+ */
+int rules_start(scmp_filter_ctx filter); /* what is not named is allowed */
+int rules_tight(scmp_filter_ctx filter); /* what is not named kills the process */
+
+#endif

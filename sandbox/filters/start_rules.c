@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sandbox/filter_program.h"
+#include "sandbox/filters/rules.h"
+
+/* By what a process could do with them. A call that the running kernel or libseccomp does not
+ * know cannot be made either. */
+static const char *const refused[] = {
+    /* processes, and other processes' memory */
+    "fork",
+    "vfork",
+    "execveat",
+    "ptrace",
+    "process_madvise",
+    "kcmp",
+    "pidfd_open",
+    "pidfd_getfd",
+    "pidfd_send_signal",
+    "kill",
+    "tkill",
+    "rt_sigqueueinfo",
+    "rt_tgsigqueueinfo",
+    "setpgid",
+    "setsid",
+    "sched_setscheduler",
+    "sched_setparam",
+    "sched_setattr",
+    "ioprio_set",
+    /* the network, and messages between processes */
+    "socket",
+    "socketpair",
+    "connect",
+    "bind",
+    "listen",
+    "accept",
+    "accept4",
+    "sendto",
+    "sendmsg",
+    "sendmmsg",
+    "recvfrom",
+    "recvmsg",
+    "recvmmsg",
+    "shmget",
+    "shmat",
+    "msgget",
+    "msgsnd",
+    "msgrcv",
+    "semget",
+    "semop",
+    "mq_open",
+    "mq_unlink",
+    /* files that are made, changed or executed out of memory */
+    "memfd_create",
+    "memfd_secret",
+    "unlink",
+    "unlinkat",
+    "rename",
+    "renameat",
+    "renameat2",
+    "link",
+    "linkat",
+    "symlink",
+    "symlinkat",
+    "mkdir",
+    "mkdirat",
+    "rmdir",
+    "mknod",
+    "mknodat",
+    "chmod",
+    "fchmod",
+    "fchmodat",
+    "chown",
+    "fchown",
+    "lchown",
+    "fchownat",
+    "truncate",
+    "setxattr",
+    "lsetxattr",
+    "fsetxattr",
+    "removexattr",
+    "lremovexattr",
+    "fremovexattr",
+    "utime",
+    "utimes",
+    "utimensat",
+    "futimesat",
+    "name_to_handle_at",
+    "open_by_handle_at",
+    "fanotify_init",
+    "inotify_init",
+    "inotify_init1",
+    "creat",
+    /* privileges, namespaces, mounts */
+    "setuid",
+    "setgid",
+    "setreuid",
+    "setregid",
+    "setresuid",
+    "setresgid",
+    "setgroups",
+    "setfsuid",
+    "setfsgid",
+    "capset",
+    "unshare",
+    "setns",
+    "mount",
+    "umount2",
+    "pivot_root",
+    "chroot",
+    "open_tree",
+    "move_mount",
+    "fsopen",
+    "fsconfig",
+    "fsmount",
+    "fspick",
+    "mount_setattr",
+    "personality",
+    /* the kernel */
+    "bpf",
+    "perf_event_open",
+    "userfaultfd",
+    "io_uring_setup",
+    "io_uring_enter",
+    "io_uring_register",
+    "keyctl",
+    "add_key",
+    "request_key",
+    "init_module",
+    "finit_module",
+    "delete_module",
+    "kexec_load",
+    "kexec_file_load",
+    "reboot",
+    "swapon",
+    "swapoff",
+    "acct",
+    "quotactl",
+    "quotactl_fd",
+    "iopl",
+    "ioperm",
+    "syslog",
+    "settimeofday",
+    "clock_settime",
+    "clock_adjtime",
+    "adjtimex",
+    "sethostname",
+    "setdomainname",
+    "vhangup",
+    "lookup_dcookie",
+    "nfsservctl",
+};
+
+static int refuse_all(scmp_filter_ctx filter)
+{
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        const int number = seccomp_syscall_resolve_name(refused[i]);
+        int result = 0;
+
+        if (number != __NR_SCMP_ERROR)
+            result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
+        if (result != 0)
+            return result;
+    }
+    return 0;
+}
+
+/* The counter reaches the memory of its guest, which is its own, so. */
+static int refuse_memory_of_others(scmp_filter_ctx filter)
+{
+    static const int calls[] = {SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev)};
+    int result = 0;
+
+    for (size_t i = 0; i < sizeof calls / sizeof *calls && result == 0; i++)
+        result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 1,
+                                  SCMP_A0(SCMP_CMP_NE, FILTER_OWN_PID, 0));
+    return result;
+}
+
+/* Threads may be made, processes not. What clone3() would do lies in memory, which no filter
+ * sees: callers fall back to clone(). */
+static int refuse_processes(scmp_filter_ctx filter)
+{
+    const int result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+
+    return result != 0 ? result
+                       : seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+                                          SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+}
+
+int rules_start(scmp_filter_ctx filter)
+{
+    int result = refuse_all(filter);
+
+    if (result == 0)
+        result = refuse_memory_of_others(filter);
+    return result == 0 ? refuse_processes(filter) : result;
+}
