@@ -105,7 +105,7 @@ $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(ARCHIVES) $(XS_ARCHIVE)
 	$(call link_all_rooms)
 
 # One after the other: each needs the machine to itself.
-bench: all $(BENCH_PROGRAMS) $(NPM_PEERS) $(VAT_BUNDLES) $(if $(filter %/swingset,$(BENCH)),$(SWINGSET_KERNEL))
+bench: all $(BENCH_PROGRAMS) $(NPM_PEERS) $(VAT_BUNDLES) $(if $(filter %/swingset,$(BENCH)),$(SWINGSET_KERNEL) $(NODE_KERNEL))
 	@set -e; for bench in $(BENCH); do BUILD=$(BUILD) $$bench; done
 
 # ---- lint -------------------------------------------------------------------------
