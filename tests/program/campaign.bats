@@ -26,3 +26,55 @@ campaign() {
 @test "nor under the counter, with the same instructions" {
     NATIVE=$BUILD campaign -n 4 -c qemu calls
 }
+
+# ---- other kinds ----
+
+# faults KIND OPTION...: no run of that kind finds a fault.
+faults() {
+    run env BUILD="$BUILD" "$ROOT/tests/campaign/faults" -n 2 "${@:2}" "$1"
+    [ "$status" -ne 3 ] || skip "$1 cannot be tried on this machine"
+    assert_status 0
+    assert_equal "${lines[-1]}" "$1 2 0"
+}
+
+@test "signals within batches of lines do not change the outcome" {
+    faults batches
+}
+
+@test "nor does a full disk" {
+    faults disk
+}
+
+@test "nor do workers that lie" {
+    faults workers
+}
+
+@test "nor do limits of the stack and other low limits" {
+    faults stack
+    faults rlimits
+}
+
+@test "nor do descriptors that are closed or left open" {
+    faults descriptors
+}
+
+@test "hostile contracts hurt themselves alone" {
+    faults contracts -s 3
+}
+
+@test "a campaign notices what is lost, and its table says so" {
+    mkdir "$BATS_TEST_TMPDIR/build"
+    cd "$BATS_TEST_TMPDIR/build"
+    # It loses the last line, except in the run that the others are compared with.
+    cat > gaspipe << END
+#!/bin/bash
+[[ \$* != *--store\ store* ]] || { head -n -1 lines > some && set -- "\${@:1:\$#-1}" some; }
+exec "$NATIVE/gaspipe" "\$@"
+END
+    chmod +x gaspipe
+    ln -s "$NATIVE/gaspipe-worker" .
+    run env BUILD="$PWD" "$ROOT/tests/campaign/all" -n 1 -s 1 descriptors rlimits
+    assert_status 1
+    assert_output_has 'the stores differ'
+    [[ $output =~ descriptors\ +1\ +[1-9] ]] || fail "$output"
+}
