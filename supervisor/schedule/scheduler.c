@@ -96,7 +96,7 @@ static void report_idle(struct scheduler *scheduler)
 
     /* Vats that cannot be started have been reported by now; the others stay in the store. */
     scheduler->new_vats = scheduler->crank.quiet = false;
-    if (!new_vats || scheduler_commit(scheduler) == 0)
+    if ((new_vats ? scheduler_commit(scheduler) : commit_when_full(scheduler)) == 0)
         scheduler->listener.idle(scheduler->listener.context);
 }
 
@@ -121,8 +121,10 @@ static bool run_step(struct scheduler *scheduler)
     }
     switch (step.work) {
     case KERNEL_ROUTED:
+        /* Nobody sees what a routing crank did before the delivery that follows: one commit
+         * takes both. */
         count_crank(scheduler);
-        return commit_when_full(scheduler) == 0;
+        return true;
     case KERNEL_DELIVERY:
         deliver_crank(scheduler, &step.delivery);
         return false;

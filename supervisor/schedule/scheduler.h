@@ -37,7 +37,7 @@ struct scheduler_options {
     uint64_t reap_interval;      /* deliveries from one bringOutYourDead to the next; 0: none */
     struct kernel_limits limits; /* for new vats */
     uint64_t retries;            /* of one crank, after a host failure */
-    uint64_t cranks_per_commit;  /* that are committed together; at least 1 */
+    uint64_t cranks_per_commit;  /* that are committed together; at least 1; never routing alone */
     uint64_t max_workers;        /* at a time; 0: one for each vat */
     uint64_t jobs; /* deliveries under way at a time; at least 1. Must be 1 with max_workers and
                     * a slog: which vats give up their workers would depend on when workers
