@@ -147,6 +147,11 @@ struct store_snapshot {
     int64_t compressed_size;    /* as it is kept: zstd */
 };
 
+struct store_late_listener {
+    void *context;
+    int (*kept)(void *context, const struct store_snapshot *snapshot, struct error *error);
+};
+
 /*
  * Keeps what is read from `fd`, from its place up to its end, as the vat's last
  * snapshot, made before the transcript's item `position`. An older one of the vat
@@ -154,6 +159,26 @@ struct store_snapshot {
  */
 int store_snapshot_put(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
                        int fd, struct store_snapshot *snapshot, struct error *error);
+
+/*
+ * The same while the caller goes on: a thread compresses and hashes what `fd` has, which nobody may
+ * change any more. `fd` is owned, and its place nobody else's. A transaction is open, no savepoint
+ * is. The snapshot counts from this call on: the commit waits for it, and so do functions that look
+ * for snapshots, replace or delete them; undoing a savepoint that was set later leaves it. One is
+ * late at a time: the next waits for the one before.
+ *
+ * kept() is called once the snapshot is known, from within one of the functions that wait for it,
+ * or when the transaction is rolled back; not if it could not be packed.
+ */
+int store_snapshot_put_late(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
+                            int fd, const struct store_late_listener *listener,
+                            struct error *error);
+
+/* Whether store_snapshot_settle() would have to wait. */
+bool store_snapshot_is_late(const struct store *store);
+
+/* Waits for the late snapshot, if there is one, and keeps it. */
+int store_snapshot_settle(struct store *store, struct error *error);
 
 /* The vat's last snapshot, if it is of this incarnation. */
 int store_snapshot_last(struct store *store, int64_t vat, int64_t incarnation, int64_t *position,

@@ -2,6 +2,7 @@
 #ifndef GASPIPE_STORE_STORE_INTERNAL_H
 #define GASPIPE_STORE_STORE_INTERNAL_H
 
+#include <sched.h>
 #include <sqlite3.h>
 
 #include "base/buf.h"
@@ -14,6 +15,30 @@
  * What a store is made of: for store.c, keys.c, vatstores.c, and the SQL beneath them in
  * statements.c and store_error.c. The others of this room use statements.h.
  */
+
+/* The snapshot of store_snapshot_put_late(). */
+struct late_snapshot {
+    enum late_state {
+        LATE_NONE,
+        LATE_PACKING,
+        LATE_PACKED, /* and to be put into the tables */
+        LATE_PUT,    /* by a savepoint, undoing which takes it out again */
+    } state;
+    struct packing *packing;
+    int64_t vat, incarnation, position;
+    struct store_late_listener listener;
+    struct buf compressed;
+    struct store_snapshot snapshot;
+    size_t savepoints; /* that were open when it was put */
+};
+
+/* Who is told of what becomes of the transaction. */
+struct transaction_watch {
+    int (*commits)(struct store *store, struct error *error); /* before */
+    void (*undone)(struct store *store);                      /* the last savepoint */
+    void (*released)(struct store *store);
+    void (*dropped)(struct store *store); /* all of it will be, or the store is closed */
+};
 
 struct store {
     sqlite3 *database;
@@ -28,6 +53,10 @@ struct store {
     void (*changed)(void *context, const struct store_changed *change);
     void *changed_context;
     struct buf scope; /* of the change that is told */
+
+    cpu_set_t processors; /* for threads: of the thread that opened the store */
+    struct late_snapshot late;
+    const struct transaction_watch *watch; /* NULL: nobody is told */
 };
 
 #endif

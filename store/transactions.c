@@ -25,6 +25,8 @@ int store_transaction_commit(struct store *store, struct error *error)
         return 0;
     if (store->cache.savepoint_count > 0)
         return store_error_set(store, error, ERROR_SYSTEM, "a crank is not ended");
+    if (store->watch != NULL && store->watch->commits(store, error) != 0)
+        return -1;
     if (running_sums_write(store, error) != 0 || statement_run(store, STATEMENT_COMMIT, error) != 0)
         return -1;
     if (store->cache.bytes > CACHE_BYTES_MAX)
@@ -34,6 +36,8 @@ int store_transaction_commit(struct store *store, struct error *error)
 
 void store_transaction_rollback(struct store *store)
 {
+    if (store->watch != NULL)
+        store->watch->dropped(store);
     /* A failed rollback leaves nothing committed either. */
     if (in_transaction(store))
         (void)sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
@@ -65,6 +69,8 @@ int store_savepoint_undo(struct store *store, struct error *error)
         return -1;
     key_cache_undo(&store->cache);
     running_sums_undo(&store->sums);
+    if (store->watch != NULL)
+        store->watch->undone(store);
     return 0;
 }
 
@@ -75,5 +81,7 @@ int store_savepoint_release(struct store *store, struct error *error)
         return -1;
     key_cache_release(&store->cache);
     running_sums_release(&store->sums);
+    if (store->watch != NULL)
+        store->watch->released(store);
     return 0;
 }

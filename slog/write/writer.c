@@ -18,6 +18,9 @@
 /* More than this gathered is written without waiting for a flush. */
 enum { FLUSH_AT = 256 * 1024 };
 
+/* Lines that are left out for the time being: of one snapshot, its writing and its loading. */
+enum { GAPS = 2 };
+
 struct slog_writer {
     struct slog_file *file; /* NULL: none is open yet, or lines are kept aside */
     char *path;             /* of the first part */
@@ -28,6 +31,8 @@ struct slog_writer {
     size_t line_start;      /* where in `lines` that one begins */
     const char *torn_field; /* its field that held a raw newline; NULL: none */
     struct stamp last;      /* of the last line that was ended */
+    size_t gaps[GAPS];      /* where in `lines`; nothing is written out while there are any */
+    int gap_count;
 
     int64_t part;        /* that is open, from 0 */
     int64_t part_blocks; /* that were flushed into it */
@@ -290,6 +295,8 @@ static int write_out(struct slog_writer *writer, struct error *error)
     size_t taken;
     int result;
 
+    if (writer->gap_count > 0)
+        return 0;
     if (writer->cut_due && writer->line_start > 0 && cut(writer, error) != 0)
         return -1;
     result = slog_file_write(writer->file, writer->lines.data, writer->line_start, &taken, error);
@@ -408,6 +415,41 @@ int slog_writer_join(struct slog_writer *writer, struct slog_writer *aside, stru
     return result;
 }
 
+bool slog_gap_leave(struct slog_writer *writer)
+{
+    if (writer->gap_count == GAPS)
+        return false;
+    writer->gaps[writer->gap_count++] = writer->line_start;
+    return true;
+}
+
+/* Puts bytes in the middle of a buffer. */
+static int insert(struct buf *buf, size_t place, const char *bytes, size_t length)
+{
+    if (buf_reserve(buf, length) != 0)
+        return -1;
+    memmove(buf->data + place + length, buf->data + place, buf->length - place);
+    memcpy(buf->data + place, bytes, length);
+    buf->length += length;
+    return 0;
+}
+
+int slog_gap_fill(struct slog_writer *writer, struct slog_writer *lines, struct error *error)
+{
+    const size_t length = lines->line_start;
+    int result = 0;
+
+    if (length > 0 && insert(&writer->lines, writer->gaps[0], lines->lines.data, length) != 0)
+        result = error_memory(error, "a line of the slogfile");
+    else
+        writer->line_start += length;
+    writer->gap_count--;
+    for (int i = 0; i < writer->gap_count; i++)
+        writer->gaps[i] = writer->gaps[i + 1] + (result == 0 ? length : 0);
+    free_writer(lines);
+    return result;
+}
+
 int slog_writer_close(struct slog_writer *writer, struct error *error)
 {
     struct error second;
@@ -415,6 +457,7 @@ int slog_writer_close(struct slog_writer *writer, struct error *error)
 
     if (writer == NULL)
         return 0;
+    writer->gap_count = 0; /* what belongs there never came */
     result = write_out(writer, error);
     if (slog_file_close(writer->file, result == 0 ? error : &second) != 0)
         result = -1;

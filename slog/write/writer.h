@@ -82,6 +82,16 @@ struct slog_writer *slog_writer_open(const char *path, const struct slog_start *
  */
 int slog_writer_flush(struct slog_writer *writer, struct error *error);
 
+/*
+ * Leaves a place for lines that are not known yet. Lines behind it are kept in memory, also by a
+ * flush, until slog_gap_fill(); what was not filled when the writer is closed is left out. False:
+ * two are left already. No line may be begun.
+ */
+bool slog_gap_leave(struct slog_writer *writer);
+
+/* Puts the lines of an aside (see below) into the first gap, and frees it; also when it fails. */
+int slog_gap_fill(struct slog_writer *writer, struct slog_writer *lines, struct error *error);
+
 /* Flushes, closes and frees; frees also when it fails. NULL is allowed. */
 int slog_writer_close(struct slog_writer *writer, struct error *error);
 

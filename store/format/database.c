@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/format/database.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,6 +25,9 @@ struct store *database_new(const char *path, struct error *error)
         return NULL;
     }
     store->folder_fd = -1;
+    /* All, where it is not told. */
+    if (sched_getaffinity(0, sizeof store->processors, &store->processors) != 0)
+        memset(&store->processors, 0xff, sizeof store->processors);
     return store;
 }
 
@@ -81,6 +85,9 @@ void database_free(struct store *store)
 {
     if (store == NULL)
         return;
+    store->late.listener.kept = NULL; /* who was to be told may be gone */
+    if (store->watch != NULL)
+        store->watch->dropped(store);
     database_close(store);
     if (store->folder_fd >= 0)
         (void)close(store->folder_fd);

@@ -13,25 +13,6 @@ static struct iovec text_of(const char *text)
     return (struct iovec){(void *)(uintptr_t)text, strlen(text)};
 }
 
-/* The sizes are bound by the checksum, the bytes by their hash. */
-static struct row content_row(const struct store_snapshot *snapshot)
-{
-    return (struct row){.table = ROW_CONTENT,
-                        .numbers = {snapshot->size, snapshot->compressed_size},
-                        .key = text_of(snapshot->hash)};
-}
-
-int snapshot_content_put(struct store *store, const struct store_snapshot *snapshot,
-                         struct iovec compressed, struct error *error)
-{
-    const struct row row = content_row(snapshot);
-    struct row_change change;
-
-    if (rows_look(store, &row, &change, error) != 0)
-        return -1;
-    return change.was ? 0 : rows_put_with(store, &row, compressed, &change, error);
-}
-
 /* Keeps the content, which nobody refers to yet. */
 static int put_content(struct store *store, int fd, struct store_snapshot *snapshot,
                        struct error *error)
@@ -46,31 +27,13 @@ static int put_content(struct store *store, int fd, struct store_snapshot *snaps
     return result;
 }
 
-/* Drops contents that nobody refers to any more. */
-static int sweep(struct store *store, struct error *error)
-{
-    uint64_t sum;
-
-    return rows_delete_all(store, STATEMENT_CONTENT_UNUSED, STATEMENT_CONTENT_SWEEP, 0, &sum,
-                           error);
-}
-
-int snapshot_record_put(struct store *store, const struct row *row, struct error *error)
-{
-    struct row_change change;
-
-    if (rows_look(store, row, &change, error) != 0)
-        return -1;
-    return rows_put(store, row, &change, error);
-}
-
 static int put_snapshot(struct store *store, struct row *row, int fd,
                         struct store_snapshot *snapshot, struct error *error)
 {
     if (put_content(store, fd, snapshot, error) != 0)
         return -1;
     row->value = text_of(snapshot->hash);
-    return snapshot_record_put(store, row, error) == 0 ? sweep(store, error) : -1;
+    return snapshot_record_put(store, row, error) == 0 ? snapshot_sweep(store, error) : -1;
 }
 
 int store_snapshot_put(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
@@ -79,7 +42,7 @@ int store_snapshot_put(struct store *store, int64_t vat, int64_t incarnation, in
     struct row row = {.table = ROW_SNAPSHOT, .numbers = {vat, incarnation, position}};
     bool own;
 
-    if (rows_enter(store, &own, error) != 0)
+    if (store_snapshot_settle(store, error) != 0 || rows_enter(store, &own, error) != 0)
         return -1;
     return rows_leave(store, own, put_snapshot(store, &row, fd, snapshot, error), error);
 }
@@ -120,7 +83,7 @@ static int take_sizes(struct store *store, struct store_snapshot *snapshot, stru
 
     snapshot->size = statement_integer(store, STATEMENT_CONTENT_SIZES, 0);
     snapshot->compressed_size = statement_integer(store, STATEMENT_CONTENT_SIZES, 1);
-    row = content_row(snapshot);
+    row = snapshot_content_row(snapshot);
     return row_check(store, &row, (uint64_t)statement_integer(store, STATEMENT_CONTENT_SIZES, 2),
                      error);
 }
@@ -160,6 +123,8 @@ int store_snapshot_last(struct store *store, int64_t vat, int64_t incarnation, i
 {
     int result;
 
+    if (store_snapshot_settle(store, error) != 0)
+        return -1;
     statement_bind_integer(store, STATEMENT_SNAPSHOT_GET, 1, vat);
     statement_bind_integer(store, STATEMENT_SNAPSHOT_GET, 2, incarnation);
     result = statement_step(store, STATEMENT_SNAPSHOT_GET, found, error);
@@ -194,14 +159,14 @@ static int delete_snapshot(struct store *store, int64_t vat, struct error *error
     if (rows_look(store, &row, &change, error) != 0 ||
         rows_delete(store, &row, &change, error) != 0)
         return -1;
-    return sweep(store, error);
+    return snapshot_sweep(store, error);
 }
 
 int store_snapshot_delete(struct store *store, int64_t vat, struct error *error)
 {
     bool own;
 
-    if (rows_enter(store, &own, error) != 0)
+    if (store_snapshot_settle(store, error) != 0 || rows_enter(store, &own, error) != 0)
         return -1;
     return rows_leave(store, own, delete_snapshot(store, vat, error), error);
 }

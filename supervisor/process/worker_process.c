@@ -346,7 +346,7 @@ static int limit_memory(const struct worker_process *process, uint64_t bytes, st
 
 static int open_save_file(struct worker_process *process, struct error *error)
 {
-    process->save_fd = memfd_create("gaspipe-snapshot", MFD_CLOEXEC);
+    process->save_fd = memfd_create("gaspipe-snapshot", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     return process->save_fd >= 0
                ? 0
                : error_system(error, errno, "cannot make a file for snapshots of a worker");

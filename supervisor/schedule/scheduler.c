@@ -14,6 +14,10 @@
 #include "supervisor/schedule/vat_registrar.h"
 #include "supervisor/vats/warehouse.h"
 
+/* So many cranks at most are added to a commit that waits for a snapshot: what they print waits
+ * for it, too. */
+enum { CRANKS_AHEAD = 1000 };
+
 struct scheduler {
     struct scheduler_options options;
     struct scheduler_listener listener;
@@ -83,11 +87,27 @@ static void count_crank(struct scheduler *scheduler)
     scheduler->tries = 0;
 }
 
+/* The commit would have to wait for a snapshot that is late; meanwhile cranks go on. */
+static bool waits_for_snapshot(const struct scheduler *scheduler)
+{
+    return store_snapshot_is_late(scheduler->options.store) &&
+           scheduler->uncommitted_cranks < scheduler->options.cranks_per_commit + CRANKS_AHEAD;
+}
+
 static int commit_when_full(struct scheduler *scheduler)
 {
-    if (scheduler->uncommitted_cranks < scheduler->options.cranks_per_commit || scheduler->new_vats)
+    struct error error;
+
+    if (scheduler->new_vats || waits_for_snapshot(scheduler))
         return 0;
-    return scheduler_commit(scheduler);
+    /* Also where many cranks are committed together: the slog waits in memory for the hash. */
+    if (store_snapshot_settle(scheduler->options.store, &error) != 0) {
+        fail_scheduler(scheduler, &error);
+        return -1;
+    }
+    return scheduler->uncommitted_cranks < scheduler->options.cranks_per_commit
+               ? 0
+               : scheduler_commit(scheduler);
 }
 
 static void report_idle(struct scheduler *scheduler)

@@ -209,6 +209,7 @@ void vat_put_away(struct vat *vat)
 {
     vat->vd = NULL;
     vat->speculative = false;
+    vat_drop_fresh(vat);
     vat_happen(vat, VAT_EVENT_PUT_AWAY);
 }
 
@@ -247,7 +248,7 @@ struct vat *vat_new(struct vat_owner *owner, const struct warehouse_vat *describ
     vat->incarnation = described->incarnation;
     vat->replay.first_num = described->first_delivery;
     vat->limits = described->limits;
-    vat->heap_fd = -1;
+    vat->heap_fd = vat->fresh_fd = -1;
     vat->log.slog = owner->options->slog;
     snprintf(vat->log.vat_id, sizeof vat->log.vat_id, "v%" PRId64, vat->id);
     vat_timer_init(&vat->timer, owner->options->loop, on_vat_timeout, vat);
@@ -262,6 +263,7 @@ static void free_vat(uv_handle_t *timer)
     struct error ignored;
 
     (void)slog_writer_join(NULL, vat->log.aside, &ignored); /* of a vat that is no more */
+    vat_drop_fresh(vat);
     buf_free(&vat->bundle);
     meter_free(&vat->used);
     vat_replay_free(&vat->replay);

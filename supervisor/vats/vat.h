@@ -22,7 +22,8 @@ struct vat_owner {
     const struct warehouse_listener *listener; /* told of what its deliveries ask and answer */
     struct vat_runtimes runtimes;
     struct warm_starts warm;
-    bool silent; /* the listener is told nothing any more */
+    struct vat_late_lines late; /* of the store's late snapshot */
+    bool silent;                /* the listener is told nothing any more */
     void *context;
     /* The worker ended before its time, or none came; why is in vat->reason. */
     void (*lost)(void *context, struct vat *vat, enum vat_state before);
@@ -63,6 +64,7 @@ struct vat {
     struct vat_runtime runtime; /* valid once its worker was prepared */
     int heap_fd;                /* of the snapshot that its worker starts from; -1: none */
     bool restored;              /* that is the vat's own */
+    int fresh_fd; /* of its last snapshot, until its next worker starts; -1: it is in the store */
     int64_t saved_at; /* where its last snapshot stands in the transcript; -1: there is none */
     struct vat_replay replay;
     struct stamp replay_sent; /* when the delivery that is replayed was sent */
@@ -85,6 +87,9 @@ void vat_happen(struct vat *vat, enum vat_event event);
 
 /* Its worker is not wanted any more, nor what that is doing. */
 void vat_put_away(struct vat *vat);
+
+/* Its next worker starts from what the store has. */
+void vat_drop_fresh(struct vat *vat);
 
 /* Notes why, and its worker is killed. */
 void vat_kill_for(struct vat *vat, enum error_kind blame, const char *reason);

@@ -2,6 +2,7 @@
 #include "supervisor/vats/vat_log.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "proto/delivery_result.h"
 
@@ -54,8 +55,10 @@ int vat_log_startup_finish(struct vat_log *log, struct error *error)
     return slog == NULL ? 0 : slog_line_finish(slog, log->starting, stamp_now(), error);
 }
 
-int vat_log_snapshot_load(struct vat_log *log, int64_t position, const char *hash,
-                          struct error *error)
+/* ---- snapshots ---- */
+
+static int write_load(const struct vat_log *log, int64_t position, const char *hash,
+                      struct stamp stamp, struct error *error)
 {
     struct slog_writer *slog = begin_vat_line(log, "heap-snapshot-load");
 
@@ -63,11 +66,18 @@ int vat_log_snapshot_load(struct vat_log *log, int64_t position, const char *has
         return 0;
     slog_field_integer(slog, "snapPos", position);
     slog_field_text(slog, "hash", hash);
-    return slog_line_end(slog, stamp_now(), error);
+    return slog_line_end(slog, stamp, error);
 }
 
-int vat_log_snapshot_save(struct vat_log *log, int64_t position,
-                          const struct store_snapshot *snapshot, struct error *error)
+int vat_log_snapshot_load(struct vat_log *log, int64_t position, const char *hash,
+                          struct error *error)
+{
+    return write_load(log, position, hash, stamp_now(), error);
+}
+
+static int write_save(const struct vat_log *log, int64_t position,
+                      const struct store_snapshot *snapshot, struct stamp stamp,
+                      struct error *error)
 {
     struct slog_writer *slog = begin_vat_line(log, "heap-snapshot-save");
 
@@ -78,7 +88,62 @@ int vat_log_snapshot_save(struct vat_log *log, int64_t position,
     slog_field_integer(slog, "uncompressedSize", snapshot->size);
     slog_field_integer(slog, "compressedSize", snapshot->compressed_size);
     slog_field_bool(slog, "restartWorker", true);
-    return slog_line_end(slog, stamp_now(), error);
+    return slog_line_end(slog, stamp, error);
+}
+
+int vat_log_snapshot_save(struct vat_log *log, int64_t position,
+                          const struct store_snapshot *snapshot, struct error *error)
+{
+    return write_save(log, position, snapshot, stamp_now(), error);
+}
+
+/* ---- snapshots whose hash comes later ---- */
+
+void vat_late_lines_save(struct vat_late_lines *late, const struct vat_log *log, int64_t position)
+{
+    *late = (struct vat_late_lines){.log = *log, .position = position, .saved = stamp_now()};
+    if (!log->quiet && log->slog != NULL && slog_gap_leave(log->slog))
+        late->slog = log->slog;
+}
+
+bool vat_late_lines_load(struct vat_late_lines *late, const struct vat_log *log)
+{
+    if (late->slog == NULL || log->aside != NULL || log->quiet ||
+        strcmp(late->log.vat_id, log->vat_id) != 0 || !slog_gap_leave(late->slog))
+        return false;
+    late->loaded = stamp_now();
+    return true;
+}
+
+/* Fills one gap with the line that write() writes aside. */
+static int fill(struct vat_late_lines *late, const struct store_snapshot *snapshot, bool loads,
+                struct error *error)
+{
+    struct slog_writer *aside = slog_writer_aside(late->slog);
+    struct error ignored;
+    int result;
+
+    if (aside == NULL)
+        return error_memory(error, "a line of the slogfile");
+    late->log.aside = aside;
+    result = loads ? write_load(&late->log, late->position, snapshot->hash, late->loaded, error)
+                   : write_save(&late->log, late->position, snapshot, late->saved, error);
+    if (slog_gap_fill(late->slog, aside, result == 0 ? error : &ignored) != 0)
+        result = -1;
+    return result;
+}
+
+int vat_late_lines_write(struct vat_late_lines *late, const struct store_snapshot *snapshot,
+                         struct error *error)
+{
+    int result = 0;
+
+    if (late->slog != NULL)
+        result = fill(late, snapshot, false, error);
+    if (result == 0 && late->loaded.mono != 0)
+        result = fill(late, snapshot, true, error);
+    late->slog = NULL;
+    return result;
 }
 
 /* ---- deliveries that are replayed ---- */

@@ -26,6 +26,14 @@ struct vat_log {
     struct stamp replaying;    /* when its replay began */
 };
 
+/* The lines of a snapshot whose hash is not known yet, and where they go. */
+struct vat_late_lines {
+    struct slog_writer *slog; /* borrowed; NULL: there are none */
+    struct vat_log log;       /* of the vat, which may be gone */
+    int64_t position;
+    struct stamp saved, loaded; /* loaded.mono 0: not loaded yet */
+};
+
 /* A delivery that is replayed. */
 struct vat_log_delivery {
     int64_t num;
@@ -40,8 +48,20 @@ int vat_log_startup_start(struct vat_log *log, struct error *error);
 int vat_log_startup_finish(struct vat_log *log, struct error *error);
 int vat_log_snapshot_load(struct vat_log *log, int64_t position, const char *hash,
                           struct error *error);
+
 int vat_log_snapshot_save(struct vat_log *log, int64_t position,
                           const struct store_snapshot *snapshot, struct error *error);
+
+/*
+ * The line of a snapshot that was saved now, and the one of its being loaded, have the place and
+ * the time of these calls; vat_late_lines_write() writes them once the hash is known. No other
+ * lines may be late, and the vat's not be kept aside. _load() is false when they are, or are
+ * another vat's: the hash is to be found in the store.
+ */
+void vat_late_lines_save(struct vat_late_lines *late, const struct vat_log *log, int64_t position);
+bool vat_late_lines_load(struct vat_late_lines *late, const struct vat_log *log);
+int vat_late_lines_write(struct vat_late_lines *late, const struct store_snapshot *snapshot,
+                         struct error *error);
 
 /* `deliveries` without the worker's start, which SwingSet counts as one. */
 int vat_log_replay_start(struct vat_log *log, int64_t deliveries, struct error *error);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
+#include <unistd.h>
 
 #include "proto/command.h"
 #include "supervisor/runtime/heap_file.h"
@@ -18,17 +19,55 @@ enum vat_event vat_save(struct vat *vat, const struct vat_input *input)
     return VAT_EVENT_NONE;
 }
 
+/* At once: its line is kept aside with others, which cannot wait for it. */
+static int put_now(struct vat *vat, int64_t end, int fd, struct error *error)
+{
+    struct store_snapshot snapshot;
+
+    if (store_snapshot_put(vat->owner->options->store, vat->id, vat->incarnation, end, fd,
+                           &snapshot, error) != 0)
+        return -1;
+    return vat_log_snapshot_save(&vat->log, end, &snapshot, error);
+}
+
+static int on_kept(void *context, const struct store_snapshot *snapshot, struct error *error)
+{
+    return vat_late_lines_write(context, snapshot, error);
+}
+
+/* While the next worker starts from the same file. */
+static int put_late(struct vat *vat, int64_t end, int fd, struct error *error)
+{
+    struct vat_owner *owner = vat->owner;
+    struct store *store = owner->options->store;
+    const struct store_late_listener listener = {.context = &owner->late, .kept = on_kept};
+    const int packed = heap_file_reopen(fd, error);
+
+    if (packed < 0)
+        return -1;
+    vat->fresh_fd = heap_file_reopen(fd, error);
+    if (vat->fresh_fd < 0 || store_transaction_begin(store, error) != 0) {
+        close(packed);
+        return -1;
+    }
+    if (store_snapshot_put_late(store, vat->id, vat->incarnation, end, packed, &listener, error) !=
+        0)
+        return -1;
+    vat_late_lines_save(&owner->late, &vat->log, end);
+    return 0;
+}
+
 static int put_in_store(struct vat *vat, int fd, struct error *error)
 {
-    struct store *store = vat->owner->options->store;
-    struct store_snapshot snapshot;
     int64_t first, end;
 
-    if (store_transcript_bounds(store, vat->id, vat->incarnation, &first, &end, error) != 0 ||
-        store_snapshot_put(store, vat->id, vat->incarnation, end, fd, &snapshot, error) != 0)
+    if (store_transcript_bounds(vat->owner->options->store, vat->id, vat->incarnation, &first, &end,
+                                error) != 0 ||
+        (vat->log.aside != NULL ? put_now(vat, end, fd, error) : put_late(vat, end, fd, error)) !=
+            0)
         return -1;
     vat->saved_at = end;
-    return vat_log_snapshot_save(&vat->log, end, &snapshot, error);
+    return 0;
 }
 
 /* Whether the worker wrote what it says it wrote. */
@@ -41,6 +80,8 @@ static int check_written(int fd, struct iovec payload, struct error *error)
     if (meter_split(payload, &meter, &reply, error) != 0)
         return -1;
     result = heap_file_check(fd, reply, error);
+    if (result == 0)
+        result = heap_file_seal(fd, error);
     meter_free(&meter);
     return result;
 }
@@ -57,6 +98,13 @@ enum vat_event vat_keep_snapshot(struct vat *vat, struct iovec payload)
         return VAT_EVENT_BAD;
     }
     return put_in_store(vat, fd, &error) == 0 ? VAT_EVENT_DONE : vat_fail(vat, &error);
+}
+
+void vat_drop_fresh(struct vat *vat)
+{
+    if (vat->fresh_fd >= 0)
+        close(vat->fresh_fd);
+    vat->fresh_fd = -1;
 }
 
 enum vat_event vat_saved(struct vat *vat, const struct vat_input *input)

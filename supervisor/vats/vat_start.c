@@ -38,6 +38,25 @@ static int find_past(struct vat *vat, struct error *error)
     return vat_replay_find_end(&vat->replay, &transcript, error);
 }
 
+/* The file that its last worker wrote, which the store has or will have. */
+static int open_fresh_snapshot(struct vat *vat, struct error *error)
+{
+    struct vat_owner *owner = vat->owner;
+    struct store_snapshot snapshot;
+    bool found;
+
+    vat->heap_fd = vat->fresh_fd;
+    vat->fresh_fd = -1;
+    vat->restored = true;
+    vat->replay.position = vat->saved_at;
+    if (vat->log.slog == NULL || vat_late_lines_load(&owner->late, &vat->log))
+        return 0;
+    if (store_snapshot_last(owner->options->store, vat->id, vat->incarnation, &vat->replay.position,
+                            &snapshot, &found, error) != 0)
+        return -1;
+    return vat_log_snapshot_load(&vat->log, vat->replay.position, snapshot.hash, error);
+}
+
 /* A file with the vat's own last snapshot in heap_fd, where it has one. */
 static int open_own_snapshot(struct vat *vat, struct error *error)
 {
@@ -64,7 +83,7 @@ static int begin_start(struct vat *vat, struct error *error)
                        (struct iovec){vat->bundle.data, vat->bundle.length}, error) != 0 ||
         vat_log_startup_start(&vat->log, error) != 0 || find_past(vat, error) != 0)
         return -1;
-    return open_own_snapshot(vat, error);
+    return vat->fresh_fd >= 0 ? open_fresh_snapshot(vat, error) : open_own_snapshot(vat, error);
 }
 
 static enum vat_event fail_to_prepare(struct vat *vat, struct error *error)

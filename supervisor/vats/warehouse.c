@@ -131,6 +131,7 @@ static int renew_vat(struct vat *vat, const struct warehouse_vat *described, str
     vat->incarnation = described->incarnation;
     vat->log.created = false;
     vat->wanted = false;
+    vat_drop_fresh(vat);
     vat_happen(vat, VAT_EVENT_PUT_AWAY);
     return 0;
 }

@@ -358,6 +358,37 @@ static void lines_kept_aside_are_written_where_they_are_put(void **state)
                  "{\"type\":\"third\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n");
 }
 
+/* Also by a flush, and after it. */
+static void lines_that_come_late_stand_where_their_gap_was_left(void **state)
+{
+    const struct place *place = *state;
+    struct slog_writer *writer = open_writer(place->path);
+    struct slog_writer *late = slog_writer_aside(writer), *later = slog_writer_aside(writer);
+    struct error error;
+
+    assert_non_null(late);
+    assert_non_null(later);
+    assert_true(slog_gap_leave(writer));
+    write_word(writer, "second");
+    assert_true(slog_gap_leave(writer));
+    assert_false(slog_gap_leave(writer));
+    assert_int_equal(slog_writer_flush(writer, &error), 0);
+    write_word(writer, "fourth");
+    write_word(late, "first");
+    write_word(later, "third");
+    assert_int_equal(slog_gap_fill(writer, late, &error), 0);
+    assert_int_equal(slog_gap_fill(writer, later, &error), 0);
+    assert_true(slog_gap_leave(writer));
+    write_word(writer, "fifth");
+    close_writer(writer);
+    expect_lines(place,
+                 "{\"type\":\"first\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n"
+                 "{\"type\":\"second\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n"
+                 "{\"type\":\"third\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n"
+                 "{\"type\":\"fourth\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n"
+                 "{\"type\":\"fifth\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n");
+}
+
 /* More than is gathered before it is written. */
 static void many_lines_can_be_kept_aside(void **state)
 {
@@ -386,6 +417,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(lines_kept_aside_are_written_where_they_are_put, make_place,
                                         remove_place),
         cmocka_unit_test_setup_teardown(many_lines_can_be_kept_aside, make_place, remove_place),
+        WITH_PLACE(lines_that_come_late_stand_where_their_gap_was_left),
         WITH_PLACE(writes_fields_in_swingset_order),
         WITH_PLACE(the_start_line_has_the_fingerprint),
         WITH_PLACE(leaves_out_the_crank_in_a_replay),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -383,6 +384,123 @@ static void only_what_is_referred_to_is_kept(void **state)
     assert_false(found);
 }
 
+/* ---- snapshots that are late ---- */
+
+static int count_kept(void *context, const struct store_snapshot *snapshot, struct error *ignored)
+{
+    int *times = context;
+
+    (void)ignored;
+    assert_int_equal(snapshot->size, SNAPSHOT_SIZE);
+    ++*times;
+    return 0;
+}
+
+static void put_late(struct store *store, int64_t position, int *times)
+{
+    const struct store_late_listener listener = {.context = times, .kept = count_kept};
+
+    OK(store_transaction_begin(store, &error));
+    OK(store_snapshot_put_late(store, VAT, 0, position, file_of("heap", SNAPSHOT_SIZE), &listener,
+                               &error));
+}
+
+/* -1: there is none. */
+static int64_t last_position(struct store *store)
+{
+    struct store_snapshot last;
+    int64_t position = -1;
+    bool found;
+
+    OK(store_snapshot_last(store, VAT, 0, &position, &last, &found, &error));
+    if (found)
+        reads_as(store, last.hash, "heap", SNAPSHOT_SIZE);
+    return found ? position : -1;
+}
+
+static void a_commit_waits_for_a_late_snapshot(void **state)
+{
+    struct store *store = *state;
+    int times = 0;
+
+    put_late(store, 7, &times);
+    OK(store_transaction_commit(store, &error));
+    assert_int_equal(times, 1);
+    assert_false(store_snapshot_is_late(store));
+    store_transaction_rollback(store);
+    assert_int_equal(last_position(store), 7);
+}
+
+static void one_late_snapshot_follows_another(void **state)
+{
+    struct store *store = *state;
+    int times = 0;
+
+    put_late(store, 7, &times);
+    put_late(store, 8, &times);
+    assert_int_equal(times, 1);
+    OK(store_transaction_commit(store, &error));
+    assert_int_equal(times, 2);
+    assert_int_equal(last_position(store), 8);
+    assert_int_equal(snapshots_kept(store), 1);
+}
+
+static void a_late_snapshot_is_dropped_with_its_transaction(void **state)
+{
+    struct store *store = *state;
+    int times = 0;
+
+    put_late(store, 7, &times);
+    store_transaction_rollback(store);
+    assert_int_equal(times, 1);
+    assert_int_equal(last_position(store), -1);
+}
+
+/* The crank in which it was looked for is undone; the snapshot is from before. */
+static void undoing_a_later_crank_leaves_a_late_snapshot(void **state)
+{
+    struct store *store = *state;
+    int times = 0;
+
+    put_late(store, 7, &times);
+    OK(store_savepoint_set(store, &error));
+    OK(store_savepoint_set(store, &error));
+    assert_int_equal(last_position(store), 7);
+    OK(store_savepoint_release(store, &error));
+    OK(store_snapshot_delete(store, VAT, &error));
+    OK(store_savepoint_undo(store, &error));
+    OK(store_transaction_commit(store, &error));
+    assert_int_equal(times, 1);
+    assert_int_equal(last_position(store), 7);
+}
+
+static void deleting_takes_a_late_snapshot_too(void **state)
+{
+    struct store *store = *state;
+    int times = 0;
+
+    put_late(store, 7, &times);
+    OK(store_savepoint_set(store, &error));
+    OK(store_snapshot_delete(store, VAT, &error));
+    OK(store_savepoint_release(store, &error));
+    OK(store_transaction_commit(store, &error));
+    assert_int_equal(last_position(store), -1);
+    assert_int_equal(snapshots_kept(store), 0);
+}
+
+static void a_late_snapshot_that_cannot_be_read_fails_the_commit(void **state)
+{
+    struct store *store = *state;
+    const struct store_late_listener listener = {.kept = count_kept};
+
+    OK(store_transaction_begin(store, &error));
+    OK(store_snapshot_put_late(store, VAT, 0, 7, open("/", O_RDONLY | O_CLOEXEC), &listener,
+                               &error));
+    assert_int_equal(store_transaction_commit(store, &error), -1);
+    assert_non_null(strstr(error.text, "cannot read a snapshot"));
+    store_transaction_rollback(store);
+}
+
 static void a_snapshot_that_is_not_there_is_told(void **state)
 {
     struct store *store = *state;
@@ -459,6 +577,12 @@ int main(void)
         IN_MEMORY(a_snapshot_comes_out_as_it_went_in),
         IN_MEMORY(only_what_is_referred_to_is_kept),
         IN_MEMORY(a_snapshot_that_is_not_there_is_told),
+        IN_MEMORY(a_commit_waits_for_a_late_snapshot),
+        IN_MEMORY(one_late_snapshot_follows_another),
+        IN_MEMORY(a_late_snapshot_is_dropped_with_its_transaction),
+        IN_MEMORY(undoing_a_later_crank_leaves_a_late_snapshot),
+        IN_MEMORY(deleting_takes_a_late_snapshot_too),
+        IN_MEMORY(a_late_snapshot_that_cannot_be_read_fails_the_commit),
         IN_MEMORY(a_snapshot_without_bytes_is_one_too),
         IN_MEMORY(a_bundle_stays_as_it_first_was),
         IN_MEMORY(everything_is_counted),

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/snapshot/snapshot_bytes.h"
+#include "store/snapshot/snapshot_records.h"
+#include "store/store_internal.h"
+
+/* ---- the thread that compresses and hashes ---- */
+
+struct packing {
+    pthread_t thread;
+    cpu_set_t processors;
+    int fd;
+    struct buf compressed;
+    struct store_snapshot snapshot;
+    int result;
+    struct error error;
+    atomic_bool over; /* what is above will not change any more */
+};
+
+static void *pack(void *argument)
+{
+    struct packing *packing = argument;
+
+    /* The thread that started this one may keep to the processor of a worker, whose time this
+     * would take. Where it may not be moved it runs there. */
+    (void)sched_setaffinity(0, sizeof packing->processors, &packing->processors);
+    packing->result =
+        snapshot_bytes_pack(packing->fd, &packing->compressed, &packing->snapshot, &packing->error);
+    atomic_store(&packing->over, true);
+    return NULL;
+}
+
+/* Signals are for the thread that has the event loop. */
+static int start_thread(struct packing *packing)
+{
+    sigset_t all, before;
+    int result;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail with these arguments */
+    result = pthread_create(&packing->thread, NULL, pack, packing);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return result;
+}
+
+static void free_packing(struct packing *packing)
+{
+    buf_free(&packing->compressed);
+    close(packing->fd);
+    free(packing);
+}
+
+/*
+ * Packs what is read from `fd` up to its end. `fd` is owned. NULL with ERROR_SYSTEM; then `fd` is
+ * closed, too.
+ */
+static struct packing *packing_start(int fd, const cpu_set_t *processors, struct error *error)
+{
+    struct packing *packing = calloc(1, sizeof *packing);
+    int result;
+
+    if (packing == NULL) {
+        close(fd);
+        error_memory(error, "a snapshot");
+        return NULL;
+    }
+    packing->fd = fd;
+    packing->processors = *processors;
+    result = start_thread(packing);
+    if (result == 0)
+        return packing;
+    free_packing(packing);
+    error_system(error, result, "cannot start a thread for a snapshot");
+    return NULL;
+}
+
+/* Waits for the end, and frees `packing`. Appends the compressed bytes and fills *snapshot. */
+static int packing_end(struct packing *packing, struct buf *compressed,
+                       struct store_snapshot *snapshot, struct error *error)
+{
+    int result;
+
+    (void)pthread_join(packing->thread, NULL); /* cannot fail: it is joined once */
+    result = packing->result;
+    if (result != 0)
+        *error = packing->error;
+    else if (buf_append(compressed, packing->compressed.data, packing->compressed.length) != 0)
+        result = error_memory(error, "a snapshot");
+    *snapshot = packing->snapshot;
+    free_packing(packing);
+    return result;
+}
+
+/* ---- the snapshot in the store ---- */
+
+static void forget(struct late_snapshot *late)
+{
+    buf_free(&late->compressed);
+    *late = (struct late_snapshot){.state = LATE_NONE};
+}
+
+bool store_snapshot_is_late(const struct store *store)
+{
+    return store->late.state == LATE_PACKING && !atomic_load(&store->late.packing->over);
+}
+
+/* Waits for its end, and tells it. */
+static int end_packing(struct late_snapshot *late, struct error *error)
+{
+    if (packing_end(late->packing, &late->compressed, &late->snapshot, error) != 0) {
+        forget(late);
+        return -1;
+    }
+    late->packing = NULL;
+    late->state = LATE_PACKED;
+    if (late->listener.kept == NULL)
+        return 0;
+    return late->listener.kept(late->listener.context, &late->snapshot, error);
+}
+
+static int put(struct store *store, const struct late_snapshot *late, struct error *error)
+{
+    const struct row row = {
+        .table = ROW_SNAPSHOT,
+        .numbers = {late->vat, late->incarnation, late->position},
+        .value = {(void *)(uintptr_t)late->snapshot.hash, strlen(late->snapshot.hash)},
+    };
+
+    if (snapshot_content_put(store, &late->snapshot,
+                             (struct iovec){late->compressed.data, late->compressed.length},
+                             error) != 0 ||
+        snapshot_record_put(store, &row, error) != 0)
+        return -1;
+    return snapshot_sweep(store, error);
+}
+
+int store_snapshot_settle(struct store *store, struct error *error)
+{
+    struct late_snapshot *late = &store->late;
+
+    if (late->state == LATE_PACKING && end_packing(late, error) != 0)
+        return -1;
+    if (late->state != LATE_PACKED)
+        return 0;
+    if (put(store, late, error) != 0)
+        return -1;
+    late->state = LATE_PUT;
+    late->savepoints = store->cache.savepoint_count;
+    if (late->savepoints == 0)
+        forget(late);
+    return 0;
+}
+
+static void undo_late(struct store *store)
+{
+    struct late_snapshot *late = &store->late;
+
+    if (late->state == LATE_PUT && late->savepoints > store->cache.savepoint_count)
+        late->state = LATE_PACKED;
+}
+
+static void release_late(struct store *store)
+{
+    struct late_snapshot *late = &store->late;
+
+    if (late->state != LATE_PUT || late->savepoints <= store->cache.savepoint_count)
+        return;
+    late->savepoints = store->cache.savepoint_count;
+    if (late->savepoints == 0)
+        forget(late);
+}
+
+static void drop_late(struct store *store)
+{
+    struct error ignored; /* nothing of it is kept */
+
+    if (store->late.state == LATE_PACKING)
+        (void)end_packing(&store->late, &ignored);
+    forget(&store->late);
+}
+
+int store_snapshot_put_late(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
+                            int fd, const struct store_late_listener *listener, struct error *error)
+{
+    static const struct transaction_watch watch = {
+        .commits = store_snapshot_settle,
+        .undone = undo_late,
+        .released = release_late,
+        .dropped = drop_late,
+    };
+    struct packing *packing = packing_start(fd, &store->processors, error);
+
+    if (packing == NULL)
+        return -1;
+    if (store_snapshot_settle(store, error) != 0) {
+        struct late_snapshot unwanted = {.packing = packing};
+        struct error ignored;
+
+        (void)packing_end(packing, &unwanted.compressed, &unwanted.snapshot, &ignored);
+        forget(&unwanted);
+        return -1;
+    }
+    store->late = (struct late_snapshot){
+        .state = LATE_PACKING,
+        .packing = packing,
+        .vat = vat,
+        .incarnation = incarnation,
+        .position = position,
+        .listener = *listener,
+    };
+    store->watch = &watch;
+    return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/snapshot/snapshot_records.h"
+
+#include <string.h>
+
+#include "store/integrity/rows.h"
+
+struct row snapshot_content_row(const struct store_snapshot *snapshot)
+{
+    return (struct row){.table = ROW_CONTENT,
+                        .numbers = {snapshot->size, snapshot->compressed_size},
+                        .key = {(void *)(uintptr_t)snapshot->hash, strlen(snapshot->hash)}};
+}
+
+int snapshot_content_put(struct store *store, const struct store_snapshot *snapshot,
+                         struct iovec compressed, struct error *error)
+{
+    const struct row row = snapshot_content_row(snapshot);
+    struct row_change change;
+
+    if (rows_look(store, &row, &change, error) != 0)
+        return -1;
+    return change.was ? 0 : rows_put_with(store, &row, compressed, &change, error);
+}
+
+int snapshot_sweep(struct store *store, struct error *error)
+{
+    uint64_t sum;
+
+    return rows_delete_all(store, STATEMENT_CONTENT_UNUSED, STATEMENT_CONTENT_SWEEP, 0, &sum,
+                           error);
+}
+
+int snapshot_record_put(struct store *store, const struct row *row, struct error *error)
+{
+    struct row_change change;
+
+    if (rows_look(store, row, &change, error) != 0)
+        return -1;
+    return rows_put(store, row, &change, error);
+}
