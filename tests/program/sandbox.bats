@@ -151,3 +151,20 @@ END
     for _ in {1..40}; do programs+=(--program "$ESCAPE"); done
     assert_equal "$("$BUILD/gaspipe-sandbox" "${programs[@]}" -- "$(type -P echo)" here)" here
 }
+
+# costs OPTION...: computrons and instructions of the token example's deliveries.
+costs() {
+    "$BUILD/gaspipe" run --json "$@" --vat "token=$ROOT/examples/token/contract.js" \
+        "$ROOT/examples/token/deliveries.jsonl" 2> err > out || [ $? -eq 1 ] || fail "$(cat err)"
+    jq -c 'select(.kind == "delivery") | [.description, .compute, .instructions]' out
+}
+
+@test "sandbox: a delivery costs the same in it and without it, natively and under the counter" {
+    local counter plain
+
+    for counter in none qemu; do
+        plain=$(costs --counter $counter --sandbox off)
+        assert_equal "$(wc -l <<< "$plain")" 7
+        assert_equal "$(costs --counter $counter)" "$plain" "in the sandbox, --counter $counter"
+    done
+}
