@@ -17,7 +17,8 @@
 enum { EXIT_USAGE = 2, EXIT_MISSING = 125, EXIT_CANNOT_EXECUTE = 126 };
 
 static const char usage[] =
-    "usage: gaspipe-sandbox [--strict] [--descriptors N] [--program FILE]... -- PROGRAM [ARG...]\n"
+    "usage: gaspipe-sandbox [--strict] [--descriptors N] [--program FILE]... [--preload FILE]\n"
+    "                       -- PROGRAM [ARG...]\n"
     "\n"
     "Executes PROGRAM so that it reaches no files but the system's libraries, PROGRAM and\n"
     "each FILE, no network and no other process, and has no privileges. PROGRAM's argv[0] is\n"
@@ -26,6 +27,7 @@ static const char usage[] =
     "  --strict         refuse to run with less than all of it\n"
     "  --descriptors N  close all from N on, from 3 to 9\n"
     "  --program FILE   may be read and executed, too\n"
+    "  --preload FILE   a library that is loaded into PROGRAM first\n"
     "  -h, --help       say this and end\n"
     "  --version        say the version and end\n"
     "\n"
@@ -36,6 +38,7 @@ struct request {
     unsigned descriptors;  /* the first that is closed; 0: none is */
     const char **programs; /* the FILEs, PROGRAM, NULL */
     size_t program_count;
+    const char *preload; /* NULL: none */
 };
 
 /* Goes on to what else can be had; the error's words are kept. */
@@ -66,11 +69,12 @@ static void enter(const struct request *request, char missing[SANDBOX_MISSING_SI
     note_failure(missing, sandbox_enter_start_filter(&error), &error);
 }
 
-enum { OPTION_STRICT = 256, OPTION_PROGRAM, OPTION_VERSION, OPTION_DESCRIPTORS };
+enum { OPTION_STRICT = 256, OPTION_PROGRAM, OPTION_PRELOAD, OPTION_VERSION, OPTION_DESCRIPTORS };
 
 static const struct option long_options[] = {
     {"strict", no_argument, NULL, OPTION_STRICT},
     {"program", required_argument, NULL, OPTION_PROGRAM},
+    {"preload", required_argument, NULL, OPTION_PRELOAD},
     {"descriptors", required_argument, NULL, OPTION_DESCRIPTORS},
     {"version", no_argument, NULL, OPTION_VERSION},
     {"help", no_argument, NULL, 'h'},
@@ -92,6 +96,9 @@ static bool take_option(struct request *request, int option, int *status)
         log_line("--descriptors needs a number from 3 to 9, not '%s'", optarg);
         *status = EXIT_USAGE;
         return false;
+    case OPTION_PRELOAD:
+        request->preload = optarg; /* and a program */
+        /* fallthrough */
     case OPTION_PROGRAM:
         request->programs[request->program_count++] = optarg;
         return true;
@@ -109,11 +116,15 @@ static bool take_option(struct request *request, int option, int *status)
     }
 }
 
-static int become(char **arguments, char *name)
+static int become(const struct request *request, char **arguments, char *name)
 {
     char *const program = arguments[0];
 
     arguments[0] = name;
+    if (request->preload != NULL && setenv("LD_PRELOAD", request->preload, 1) != 0) {
+        log_line("--preload: %m");
+        return EXIT_CANNOT_EXECUTE;
+    }
     execv(program, arguments);
     log_line("%s: %m", program);
     return EXIT_CANNOT_EXECUTE;
@@ -145,5 +156,5 @@ int main(int argc, char **argv)
         log_line("--strict: this system lacks: %s", missing);
         return EXIT_MISSING;
     }
-    return become(argv + optind, argv[0]);
+    return become(&request, argv + optind, argv[0]);
 }

@@ -48,10 +48,11 @@ static size_t count_strings(const char *const *strings)
 }
 
 char **confinement_wrap(const struct confinement *confinement, const char *path,
-                        char *const *arguments, const char *const *programs)
+                        char *const *arguments, const char *const *programs, const char *preload)
 {
-    enum { OWN = 7 }; /* its own words at most, and the end */
+    enum { OWN = 9 }; /* its own words at most, and the end */
     static const char descriptors[] = {'0' + WORKER_SAVE_FD + 1, '\0'};
+    static const char with_trace[] = {'0' + WORKER_TRACE_FD + 1, '\0'};
     const char **wrapped =
         calloc(OWN + 2 * count_strings(programs) + count_strings((const char *const *)arguments),
                sizeof *wrapped);
@@ -61,7 +62,11 @@ char **confinement_wrap(const struct confinement *confinement, const char *path,
         return NULL;
     *next++ = arguments[0]; /* which the program gets as its name */
     *next++ = "--descriptors";
-    *next++ = descriptors;
+    *next++ = preload != NULL ? with_trace : descriptors;
+    if (preload != NULL) {
+        *next++ = "--preload";
+        *next++ = preload;
+    }
     if (confinement->level == CONFINEMENT_STRICT)
         *next++ = "--strict";
     for (; *programs != NULL; programs++) {

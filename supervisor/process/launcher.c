@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "proto/netstring.h"
+#include "supervisor/process/agent_environment.h"
 #include "supervisor/process/locate.h"
 
 /*
@@ -117,6 +118,7 @@ struct launcher launcher_native(const struct launcher *launcher)
     struct launcher native = *launcher;
 
     native.counted = false;
+    native.trace = NULL; /* it serves to prepare others */
     native.instruction_limit = 0;
     native.program_fd = -1;
     native.wasm_program_fd = -1;
@@ -161,7 +163,8 @@ static struct worker_process *start(const struct launcher *launcher, uv_loop_t *
 
     if (!is_confined(launcher))
         return worker_process_start(loop, launch, listener, error);
-    arguments = confinement_wrap(launcher->confinement, launch->path, launch->arguments, programs);
+    arguments = confinement_wrap(launcher->confinement, launch->path, launch->arguments, programs,
+                                 launch->trace_fd > 0 ? launcher->trace->agent : NULL);
     if (arguments == NULL) {
         error_memory(error, "the command line of a worker");
         return NULL;
@@ -170,6 +173,30 @@ static struct worker_process *start(const struct launcher *launcher, uv_loop_t *
     wrapped.arguments = arguments;
     process = worker_process_start(loop, &wrapped, listener, error);
     free(arguments);
+    return process;
+}
+
+/* With the agent in it, which the sandbox preloads where there is one. */
+static struct worker_process *start_traced(const struct launcher *launcher, uv_loop_t *loop,
+                                           const struct worker_launch *launch, const char *name,
+                                           const struct worker_listener *listener,
+                                           struct error *error)
+{
+    const struct launcher_trace *const trace = launcher->trace;
+    struct worker_launch traced = *launch;
+    struct worker_process *process = NULL;
+    char **environment = agent_environment(is_confined(launcher) ? NULL : trace->agent,
+                                           WORKER_TRACE_FD, (char *const *)launch->environment);
+
+    if (environment == NULL) {
+        error_memory(error, "the environment of a worker");
+        return NULL;
+    }
+    traced.environment = (const char *const *)environment;
+    traced.trace_fd = trace->begin(trace->context, launcher->worker, name, error);
+    if (traced.trace_fd >= 0)
+        process = start(launcher, loop, &traced, listener, error);
+    free(environment);
     return process;
 }
 
@@ -192,6 +219,8 @@ static struct worker_process *start_native(const struct launcher *launcher, uv_l
     while (*arguments != NULL)
         arguments++;
     *arguments = (char *)name;
+    if (launcher->trace != NULL)
+        return start_traced(launcher, loop, &launch, name, listener, error);
     return start(launcher, loop, &launch, listener, error);
 }
 

@@ -22,6 +22,15 @@ struct counters {
     bool compiled; /* units of block cost: the worker that has the meter compiled in */
 };
 
+/* Who traces workers. */
+struct launcher_trace {
+    const char *agent; /* the path of libgastrace.so */
+    /* A worker will execute this program under this name. The descriptor of the memory that it is
+     * to share, which stays the tracer's; or -1 with the error filled. */
+    int (*begin)(void *context, const char *program, const char *name, struct error *error);
+    void *context;
+};
+
 /* Starts workers, natively or under the counter, the same way each time. */
 struct launcher {
     bool counted;
@@ -45,6 +54,8 @@ struct launcher {
     int wasm_program_fd;        /* as program_fd, of wasm_worker */
     /* Their sandbox, borrowed; NULL: none. The caller sets it. */
     const struct confinement *confinement;
+    /* Traces them where they are not counted, borrowed; NULL: nobody does. The caller sets it. */
+    const struct launcher_trace *trace;
     /* Where workers run, borrowed; NULL: wherever the system puts them. The caller sets it. */
     const struct placement *placement;
 };

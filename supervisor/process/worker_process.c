@@ -282,7 +282,7 @@ static int spawn_fixed_layout(struct worker_process *process, uv_loop_t *loop,
 static int spawn(struct worker_process *process, uv_loop_t *loop,
                  const struct worker_launch *launch, const int pipes[3], struct error *error)
 {
-    const int fds[WORKER_SAVE_FD + 1] = {
+    const int fds[WORKER_TRACE_FD + 1] = {
         [0] = -1,
         [1] = pipes[2],
         [2] = pipes[2],
@@ -291,13 +291,14 @@ static int spawn(struct worker_process *process, uv_loop_t *loop,
         [GUEST_PROGRAM_FD] = launch->program_fd,
         [WORKER_SNAPSHOT_FD] = launch->snapshot_fd,
         [WORKER_SAVE_FD] = process->save_fd,
+        [WORKER_TRACE_FD] = launch->trace_fd > 0 ? launch->trace_fd : -1,
     };
     const struct child_launch child = {
         .path = launch->path,
         .arguments = launch->arguments,
         .environment = (char *const *)launch->environment,
         .fds = fds,
-        .fd_count = WORKER_SAVE_FD + 1,
+        .fd_count = launch->trace_fd > 0 ? WORKER_TRACE_FD + 1 : WORKER_SAVE_FD + 1,
         .folder = "/",
     };
 

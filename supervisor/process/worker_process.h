@@ -25,6 +25,9 @@ struct worker_process;
 #define WORKER_SAVE_FD    7
 #define WORKER_SAVE_PLACE "@7"
 
+/* Where a worker that is traced finds the memory that it shares with its tracer. */
+#define WORKER_TRACE_FD 8
+
 /* How to start it. Everything is borrowed for the call. */
 struct worker_launch {
     const char *path;
@@ -32,6 +35,7 @@ struct worker_launch {
     const char *const *environment; /* ends with NULL */
     int program_fd;                 /* becomes GUEST_PROGRAM_FD in the worker; -1: none */
     int snapshot_fd;                /* becomes WORKER_SNAPSHOT_FD in the worker; -1: none */
+    int trace_fd;                   /* becomes WORKER_TRACE_FD in the worker; 0: none */
     size_t frame_cap;               /* bytes; a longer frame from it is bad */
     uint64_t memory_limit;          /* bytes that it may write to (RLIMIT_DATA); 0: no limit */
     bool by_turns; /* it says one thing and waits: two frames at once are bad, both of them */

@@ -18,6 +18,7 @@
 #include "supervisor/run/run_profiles.h"
 #include "supervisor/run/run_vats.h"
 #include "supervisor/schedule/scheduler.h"
+#include "supervisor/trace/trace_session.h"
 
 enum { PROGRESS_MS = 5000, RUN_SIGNALS = 3 };
 
@@ -32,6 +33,7 @@ struct run {
     bool handles_open;
     struct confinement confinement;
     struct run_profiles profiles;
+    struct trace_session *trace; /* NULL: functions are not traced */
     struct launcher launcher;
     struct placement placement;
     struct fingerprint fingerprint; /* of the counter, with counted workers */
@@ -131,6 +133,24 @@ static int note_end(struct run *run, const struct delivery_report *report, struc
                                report->error != NULL ? report->error : "it ended by itself", error);
 }
 
+static int note_trace(const struct run *run, const struct delivery_report *report,
+                      struct error *error)
+{
+    const struct trace_delivery delivery = {
+        .vat_id = report->vat_id,
+        .vat = report->vat,
+        .method = report->method,
+        .crank_num = report->crank_num,
+        .delivery_num = report->delivery_num,
+        .begin = report->worker_began,
+        .end = report->worker_ended,
+    };
+
+    if (run->trace == NULL || report->worker_began == 0)
+        return 0;
+    return trace_session_delivery(run->trace, &delivery, error);
+}
+
 static void run_on_delivered(void *context, const struct delivery_report *report)
 {
     struct run *run = context;
@@ -151,6 +171,7 @@ static void run_on_delivered(void *context, const struct delivery_report *report
     run_lines_shown(&run->lines, report);
     if (output_delivery(&run->output, &placed, &error) != 0 || note_end(run, report, &error) != 0 ||
         run_profiles_add(&run->profiles, report, &error) != 0 ||
+        note_trace(run, report, &error) != 0 ||
         run_placement_observe(&run->placement, run->slog, run->options.jobs > 1, report, &error) !=
             0)
         fail_run(run, &error);
@@ -313,12 +334,26 @@ static int open_run_launcher(struct run *run, struct error *error)
     return result == 0 ? placement_open(&run->placement, options->placement, error) : -1;
 }
 
+static int open_trace(struct run *run, struct error *error)
+{
+    if (run->options.trace_functions == NULL)
+        return 0;
+    if (output_file_check(run->options.trace_functions, "the trace", run->options.deliveries,
+                          error) != 0)
+        return -1;
+    run->trace = trace_session_open(run->options.trace_functions, error);
+    if (run->trace == NULL)
+        return -1;
+    run->launcher.trace = trace_session_launcher(run->trace);
+    return 0;
+}
+
 static int open_files(struct run *run, struct error *error)
 {
     run->lines.store = run->store = store_open(run->options.store, error);
     if (run->store == NULL)
         return -1;
-    if (run_profiles_open(&run->profiles, &run->options, error) != 0)
+    if (run_profiles_open(&run->profiles, &run->options, error) != 0 || open_trace(run, error) != 0)
         return -1;
     return run->options.slog == NULL ? 0 : open_slog(run, error);
 }
@@ -430,6 +465,10 @@ static void close_run(struct run *run)
     run_lines_free(&run->lines);
     /* A disk that failed the run fails again here, and was reported before. */
     if (run_profiles_close(&run->profiles, &error) != 0 && run->status != ERROR_SYSTEM) {
+        log_line("%s", error.text);
+        run->status = ERROR_SYSTEM;
+    }
+    if (trace_session_close(run->trace, &error) != 0 && run->status != ERROR_SYSTEM) {
         log_line("%s", error.text);
         run->status = ERROR_SYSTEM;
     }

@@ -136,6 +136,9 @@ static const struct option_row rows[] = {
      OPTION_IS_TEXT(struct run_options, profile)},
     {"profile-folded", "FILE", "the same as folded stacks, for flame graphs",
      OPTION_IS_TEXT(struct run_options, profile_folded)},
+    {"trace-functions", "FILE",
+     "write which functions workers execute and when, for gaspipe trace; without the counter",
+     OPTION_IS_TEXT(struct run_options, trace_functions)},
     {COMMON_OPTION_JSON(struct run_options, json)},
 };
 
@@ -180,6 +183,10 @@ static int check_combination(struct run_options *options, char **operands, struc
         return error_set(
             error, ERROR_USAGE,
             "--worker and --profile do not go together: profiles need gaspipe's own worker");
+    if (options->trace_functions != NULL && options->counters.qemu)
+        return error_set(error, ERROR_USAGE,
+                         "--trace-functions needs --counter none or compiled: under QEMU it would "
+                         "be counted, too");
     options->deliveries = operands[0];
     return 0;
 }

@@ -34,6 +34,7 @@ struct run_options {
     enum placement_kind placement;
     enum confinement_level sandbox;
     const char *profile, *profile_folded; /* files; NULL: none */
+    const char *trace_functions;          /* likewise */
     bool json;
     uint64_t compute_limit;     /* computrons for each delivery; 0: none */
     bool compute_given;         /* --compute-limit */

@@ -12,9 +12,13 @@
 #include "supervisor/trace/trace_child.h"
 #include "supervisor/trace/trace_options.h"
 #include "supervisor/trace/trace_outputs.h"
+#include "trace/read/trace_archive.h"
 #include "trace/read/trace_clock.h"
+#include "trace/read/trace_file.h"
 #include "trace/read/trace_ring.h"
 #include "trace/read/trace_sums.h"
+
+enum { GATHERED_MOST = 1 << 18 }; /* bytes that are not written yet */
 
 /* All that a whole command holds. */
 struct trace {
@@ -24,6 +28,7 @@ struct trace {
     struct trace_sums *sums;
     struct trace_clock clock;
     struct profile_function *functions;
+    struct trace_file file;        /* of --output */
     const struct patch_plan *plan; /* of the ring; NULL: the agent has not been heard of */
     int status;                    /* the program's */
 };
@@ -35,7 +40,9 @@ static int on_begun(void *context, uint32_t process, const struct patch_plan *pl
 {
     struct trace *const trace = context;
 
-    (void)process;
+    if (trace->options.output != NULL &&
+        trace_file_process(&trace->file, 0, process, trace->program, plan, error) != 0)
+        return -1;
     trace->plan = plan;
     trace->functions = calloc(plan->count, sizeof *trace->functions);
     if (trace->functions == NULL)
@@ -52,19 +59,20 @@ static int on_begun(void *context, uint32_t process, const struct patch_plan *pl
 static int on_events(void *context, unsigned lane, uint32_t thread, const uint64_t *events,
                      size_t count, struct error *error)
 {
-    const struct trace *const trace = context;
+    struct trace *const trace = context;
 
-    (void)thread;
+    if (trace->options.output != NULL &&
+        trace_file_events(&trace->file, 0, lane, thread, events, count, error) != 0)
+        return -1;
     return trace_sums_add(trace->sums, lane, events, count, error);
 }
 
 static int on_ended(void *context, unsigned lane, struct error *error)
 {
-    const struct trace *const trace = context;
+    struct trace *const trace = context;
 
-    (void)error;
     trace_sums_end_lane(trace->sums, lane);
-    return 0;
+    return trace->options.output != NULL ? trace_file_lane_ended(&trace->file, 0, lane, error) : 0;
 }
 
 /* Until the program has ended. */
@@ -78,6 +86,11 @@ static int follow(struct trace *trace, struct trace_child *child, struct error *
         bool busy = false;
 
         if (trace_ring_step(trace->ring, &sink, &busy, error) != 0) {
+            trace_ring_let_go(trace->ring);
+            return -1;
+        }
+        if (trace->file.gathered.length > GATHERED_MOST &&
+            trace_file_flush(&trace->file, error) != 0) {
             trace_ring_let_go(trace->ring);
             return -1;
         }
@@ -104,19 +117,41 @@ static void put_fates(struct buf *out, const struct patch_plan *plan)
     buf_append_byte(out, '\n');
 }
 
-static void put_counts(struct buf *out, const struct trace *trace)
+static void put_counts(struct buf *out, const struct trace_counts *counts, uint64_t left_out)
 {
-    const struct trace_counts counts = trace_sums_counts(trace->sums);
-    const uint64_t left_out = trace_ring_threads_left_out(trace->ring);
-
-    buf_printf(out, "%" PRIu64 " events, %" PRIu64 " lost", counts.events, counts.lost);
-    if (counts.unwound > 0)
-        buf_printf(out, "; %" PRIu64 " calls ended without returning", counts.unwound);
-    if (counts.unmatched > 0)
-        buf_printf(out, "; %" PRIu64 " exits unmatched", counts.unmatched);
+    buf_printf(out, "%" PRIu64 " events, %" PRIu64 " lost", counts->events, counts->lost);
+    if (counts->unwound > 0)
+        buf_printf(out, "; %" PRIu64 " calls ended without returning", counts->unwound);
+    if (counts->unmatched > 0)
+        buf_printf(out, "; %" PRIu64 " exits unmatched", counts->unmatched);
     if (left_out > 0)
         buf_printf(out, "; %" PRIu64 " threads were too many and left out", left_out);
     buf_append_byte(out, '\n');
+}
+
+/* `plan` NULL: it is not known. */
+static int put_report(const struct trace *trace, const struct trace_profile *profile,
+                      const struct patch_plan *plan, const struct trace_counts *counts,
+                      struct error *error)
+{
+    struct buf text = {0};
+    int result;
+
+    if (trace->options.json) {
+        result = profile_put_json(&text, profile, error);
+    } else {
+        result = profile_put_table(&text, profile, (size_t)trace->options.top, error);
+        if (plan != NULL)
+            put_fates(&text, plan);
+        put_counts(&text, counts,
+                   trace->ring != NULL ? trace_ring_threads_left_out(trace->ring) : 0);
+    }
+    if (result == 0)
+        result = trace_outputs_report(&trace->options, &text, error);
+    if (result == 0)
+        result = trace_outputs_write(&trace->options, profile, error);
+    buf_free(&text);
+    return result;
 }
 
 static int report(struct trace *trace, struct error *error)
@@ -127,22 +162,45 @@ static int report(struct trace *trace, struct error *error)
         .function_count = trace->plan->count,
         .clock = trace->clock,
     };
-    struct buf text = {0};
-    int result;
+    const struct trace_counts counts = trace_sums_counts(trace->sums);
 
     call_tree_settle(&trace->sums->tree);
-    if (trace->options.json) {
-        result = profile_put_json(&text, &profile, error);
-    } else {
-        result = profile_put_table(&text, &profile, (size_t)trace->options.top, error);
-        put_fates(&text, trace->plan);
-        put_counts(&text, trace);
+    return put_report(trace, &profile, trace->plan, &counts, error);
+}
+
+static int report_archive(struct trace *trace, const struct archive *archive, struct error *error)
+{
+    const struct trace_profile profile = {
+        .tree = &archive->tree,
+        .functions = trace->functions,
+        .function_count = archive->function_count,
+        .groups = (const char *const *)archive->groups,
+        .group_count = archive->group_count,
+        .clock = archive->clock,
+    };
+
+    for (size_t i = 0; i < archive->function_count; i++)
+        trace->functions[i] = (struct profile_function){
+            .name = archive->functions[i].name,
+            .module = archive->modules[archive->functions[i].module],
+            .address = archive->functions[i].address,
+        };
+    if (archive->torn)
+        log_line("%s ends in the middle: its writer was killed", trace->options.read);
+    return put_report(trace, &profile, NULL, &archive->counts, error);
+}
+
+static int read_trace(struct trace *trace, struct error *error)
+{
+    struct archive archive;
+    int result = archive_read(&archive, trace->options.read, error);
+
+    if (result == 0) {
+        trace->functions = calloc(archive.function_count + 1, sizeof *trace->functions);
+        result = trace->functions != NULL ? report_archive(trace, &archive, error)
+                                          : error_memory(error, "a trace");
     }
-    if (result == 0)
-        result = trace_outputs_report(&trace->options, &text, error);
-    if (result == 0)
-        result = trace_outputs_write(&trace->options, &profile, error);
-    buf_free(&text);
+    archive_free(&archive);
     return result;
 }
 
@@ -171,6 +229,9 @@ static int run_program(struct trace *trace, struct error *error)
 
     if (open_trace(trace, error) != 0)
         return -1;
+    if (trace->options.output != NULL &&
+        trace_file_open(&trace->file, trace->options.output, error) != 0)
+        return -1;
     trace->clock.first = trace_moment_now();
     if (trace_child_start(&child, trace->program, trace->options.arguments,
                           trace_ring_fd(trace->ring), error) != 0)
@@ -181,6 +242,11 @@ static int run_program(struct trace *trace, struct error *error)
     if (follow(trace, &child, error) != 0)
         return -1;
     trace->clock.last = trace_moment_now();
+    if (trace->options.output != NULL &&
+        (trace_file_clock(&trace->file, trace->clock.first, error) != 0 ||
+         trace_file_clock(&trace->file, trace->clock.last, error) != 0 ||
+         trace_file_close(&trace->file, error) != 0))
+        return -1;
     if (trace->plan != NULL && trace_ring_refusal(trace->ring)[0] == '\0')
         return report(trace, error);
     return error_set(error, ERROR_INPUT, "%s was not traced: %s", trace->program,
@@ -196,6 +262,8 @@ static void close_trace(struct trace *trace)
     free(trace->sums);
     free(trace->functions);
     trace_ring_free(trace->ring);
+    output_file_discard(&trace->file.file);
+    buf_free(&trace->file.gathered);
     trace_options_free(&trace->options);
 }
 
@@ -209,7 +277,8 @@ int trace_command(int argc, char **argv)
     if (parsed != OPTION_TAKEN) {
         status = option_end(&trace_options_table, parsed, &error);
     } else if ((trace.sums == NULL && error_memory(&error, "a trace") != 0) ||
-               run_program(&trace, &error) != 0) {
+               (trace.options.read != NULL ? read_trace(&trace, &error)
+                                           : run_program(&trace, &error)) != 0) {
         log_line("%s", error.text);
         status = (int)error.kind;
     } else {

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "supervisor/process/agent_environment.h"
 #include "supervisor/process/child_process.h"
 #include "supervisor/process/locate.h"
 
@@ -60,40 +61,6 @@ int trace_child_check(const char *program, struct error *error)
 
 /* ---- the start ---- */
 
-static const char preload_name[] = "LD_PRELOAD=";
-
-static bool is_ours(const char *variable)
-{
-    return strncmp(variable, preload_name, strlen(preload_name)) == 0 ||
-           strncmp(variable, "GASPIPE_TRACE=", strlen("GASPIPE_TRACE=")) == 0;
-}
-
-char **trace_child_environment(const char *agent, int fd, char *const *environment)
-{
-    enum { OWN = 3, NUMBER = 32 };
-    const char *before = "";
-    size_t count = 0, filled = 2, length;
-    char **all, *text;
-
-    for (; environment[count] != NULL; count++)
-        if (strncmp(environment[count], preload_name, strlen(preload_name)) == 0)
-            before = environment[count] + strlen(preload_name);
-    length = strlen(preload_name) + strlen(agent) + 1 + strlen(before) + 1;
-    all = malloc((count + OWN) * sizeof *all + NUMBER + length);
-    if (all == NULL)
-        return NULL;
-    text = (char *)(all + count + OWN);
-    all[0] = text;
-    snprintf(text, NUMBER, "GASPIPE_TRACE=%d", fd);
-    all[1] = text + NUMBER;
-    snprintf(all[1], length, "%s%s%s%s", preload_name, agent, *before != '\0' ? ":" : "", before);
-    for (size_t i = 0; i < count; i++)
-        if (!is_ours(environment[i]))
-            all[filled++] = environment[i];
-    all[filled] = NULL;
-    return all;
-}
-
 int trace_child_start(struct trace_child *child, const char *program, char *const *arguments,
                       int ring_fd, struct error *error)
 {
@@ -111,7 +78,7 @@ int trace_child_start(struct trace_child *child, const char *program, char *cons
 
     if (trace_child_check(program, error) != 0 || locate("libgastrace.so", agent, error) != 0)
         return -1;
-    environment = trace_child_environment(agent, RING_FD, environ);
+    environment = agent_environment(agent, RING_FD, environ);
     if (environment == NULL)
         return error_memory(error, "a program's environment");
     launch.environment = environment;

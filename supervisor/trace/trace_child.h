@@ -24,10 +24,6 @@ int trace_child_start(struct trace_child *child, const char *program, char *cons
  * shell has it; 0: not yet; -1 with ERROR_SYSTEM. */
 int trace_child_wait(struct trace_child *child, int milliseconds, int *status, struct error *error);
 
-/* Appends what the environment of a process with the agent in it has in front of ours: a list of
- * strings that ends with NULL, in one piece of memory to be freed; NULL without memory. */
-char **trace_child_environment(const char *agent, int fd, char *const *environment);
-
 /* 0 when the dynamic linker starts this program, so that the agent can be preloaded. */
 int trace_child_check(const char *program, struct error *error);
 

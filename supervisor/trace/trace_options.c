@@ -26,6 +26,10 @@ static const struct option_row rows[] = {
      OPTION_IS_CHOICE(struct trace_options, policy, policies)},
     {"top", "N", "functions in the report, 0: all (default: 30)",
      OPTION_IS_NUMBER(struct trace_options, top, 0, TRACE_FUNCTIONS_MAX)},
+    {"output", "FILE", "write the trace itself, for --read",
+     OPTION_IS_TEXT(struct trace_options, output)},
+    {"read", "FILE", "report on a trace that is there already, of this command or of gaspipe run",
+     OPTION_IS_TEXT(struct trace_options, read)},
     {"folded", "FILE", "write folded stacks, for flame graphs",
      OPTION_IS_TEXT(struct trace_options, folded)},
     {"callgrind", "FILE", "write callgrind.out, for kcachegrind",
@@ -39,6 +43,7 @@ const struct option_table trace_options_table = {
     .program = "gaspipe",
     .command = "trace",
     .usage = "usage: gaspipe trace [options] [--] PROGRAM [ARG...]\n"
+             "       gaspipe trace [options] --read FILE\n"
              "\n"
              "Runs a program with its functions traced, without rebuilding it, and reports on "
              "stderr how often each was called and how long it took.\n",
@@ -77,7 +82,9 @@ enum option_result trace_options_parse(struct trace_options *options, int argc, 
     result = option_parse(&trace_options_table, argc, argv, options, &options->arguments, error);
     if (result != OPTION_TAKEN)
         return result;
-    if (options->arguments[0] == NULL)
+    if (options->read != NULL && options->arguments[0] != NULL)
+        return error_set(error, ERROR_USAGE, "--read and a program do not go together");
+    if (options->read == NULL && options->arguments[0] == NULL)
         return error_set(error, ERROR_USAGE, "give a program to trace");
     return check_libraries(options, error) == 0 ? OPTION_TAKEN : OPTION_FAILED;
 }

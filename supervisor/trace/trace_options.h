@@ -19,6 +19,8 @@ struct trace_options {
     enum trace_policy policy;
     uint64_t top;                            /* functions in the table; 0: all */
     const char *folded, *callgrind, *report; /* files; NULL: none */
+    const char *output;                      /* the trace itself; NULL: not kept */
+    const char *read;                        /* a trace that is there already; NULL: none */
     char **arguments;                        /* the program and its own; end with NULL */
 };
 

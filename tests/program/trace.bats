@@ -189,7 +189,7 @@ summary() {
     echo 'exit 0' > script
     chmod +x script
     run --separate-stderr "$BUILD/gaspipe" trace -- ./script
-    assert_bad_input 3 'no program for x86-64'
+    assert_bad_input 3 'a program for x86-64'
     run --separate-stderr "$BUILD/gaspipe" trace --functions 'nobody*' -- "$TRACED" calls
     assert_bad_input 3 'no function can be traced'
     run --separate-stderr "$BUILD/gaspipe" trace
@@ -209,4 +209,76 @@ summary() {
         jq -c '[.result, .compute]' > printed
     diff expected printed
     [ "$(calls scheduler_go)" -gt 0 ]
+}
+
+@test "trace: a trace that is kept says the same later" {
+    traces calls --output kept.trace
+    mv report live
+    run --separate-stderr "$BUILD/gaspipe" trace --json --report report --read kept.trace
+    assert_status 0
+    diff <(jq -c '[.function, .calls]' live | sort) <(jq -c '[.function, .calls]' report | sort)
+    "$BUILD/gaspipe" trace --json --report /dev/null --when-full drop --output lossy.trace -- "$TRACED" many
+    "$BUILD/gaspipe" trace --report people --read lossy.trace
+    run tail -n 1 people
+    assert_output_lacks unmatched
+}
+
+@test "trace: a file that is torn, damaged, or none" {
+    "$BUILD/gaspipe" trace --report live --output whole.trace -- "$TRACED" many > /dev/null
+    head -c "$(($(stat -c %s whole.trace) - 1000))" whole.trace > torn.trace
+    run --separate-stderr "$BUILD/gaspipe" trace --json --report report --read torn.trace
+    assert_status 0
+    [[ $stderr == *'torn.trace ends in the middle'* ]]
+    [ "$(calls t_fib)" -gt 0 ]
+    { head -c 200 whole.trace && printf X && tail -c +202 whole.trace; } > damaged.trace
+    run --separate-stderr "$BUILD/gaspipe" trace --read damaged.trace
+    assert_bad_input 3 'damaged at byte'
+    echo 'something else, long enough' > none.trace
+    run --separate-stderr "$BUILD/gaspipe" trace --read none.trace
+    assert_bad_input 3 'no trace'
+    run --separate-stderr "$BUILD/gaspipe" trace --read whole.trace -- true
+    assert_bad_input 2 'do not go together'
+}
+
+# Deliveries of two vats, one of them with errors and garbage.
+two_vats() {
+    cat > v.js <<- 'END'
+	export const work = n => { const a = []; for (let i = 0; i < n; i++) a.push({ i }); return a.length; };
+	export const fails = () => { throw Error('as it should'); };
+	END
+    for n in 1000 20000 300; do
+        printf '{"vat":"%s","method":"work","args":[%s]}\n' one $n two $((n + 1))
+        printf '{"vat":"one","method":"fails","args":[]}\n'
+    done > deliveries
+}
+
+# run_vats OPTIONS...: what deliveries come to, without times.
+run_vats() {
+    "$BUILD/gaspipe" run --json --counter none --vat one=v.js --vat two=v.js "$@" deliveries |
+        jq -c 'select(.kind == "delivery") | [.vatID, .crankNum, .status, .result, .compute]'
+}
+
+@test "run --trace-functions: the same results, and the functions of each delivery" {
+    two_vats
+    run_vats > expected
+    for sandbox in basic off; do
+        run_vats --sandbox $sandbox --trace-functions run.trace > printed
+        diff expected printed
+        "$BUILD/gaspipe" trace --json --report report --read run.trace
+        assert_equal "$(jq -r 'select(.function == "fxRunID") | .delivery' report | sort)" \
+            "$(printf '%s\n' 'v1 fails #3' 'v1 fails #5' 'v1 fails #7' 'v1 startVat #1' 'v1 work #2' \
+                'v1 work #4' 'v1 work #6' 'v2 startVat #1' 'v2 work #2' 'v2 work #3' 'v2 work #4')" deliveries
+    done
+    run_vats --jobs 2 --max-workers 1 --trace-functions run.trace > printed
+    diff expected printed
+}
+
+@test "run --trace-functions: bad input, one line each" {
+    two_vats
+    run --separate-stderr "$BUILD/gaspipe" run --trace-functions f --vat one=v.js deliveries
+    assert_bad_input 2 '--counter none'
+    run --separate-stderr "$BUILD/gaspipe" run --counter none --trace-functions deliveries --vat one=v.js deliveries
+    assert_bad_input 2 'deliveries'
+    run --separate-stderr "$BUILD/gaspipe" run --counter none --trace-functions /nowhere/f --vat one=v.js deliveries
+    assert_bad_input 4 '/nowhere/f'
 }

@@ -66,6 +66,8 @@ struct delivery_report {
     int64_t worker;       /* in the worker, */
     int64_t kernel;       /* in the supervisor */
     int64_t processor;    /* nanoseconds of processor time that the worker used */
+    /* Nanoseconds of CLOCK_MONOTONIC: when the worker had it and had done it; 0: not known. */
+    int64_t worker_began, worker_ended;
     struct iovec profile; /* of the meter; no bytes: none was taken */
     int64_t frames;       /* both ways; 0: the worker reported none */
 };

@@ -141,6 +141,10 @@ static void fill_meter(struct delivery_report *report, const struct meter *meter
         report->processor = (meter->cpu.user + meter->cpu.system) * 1000;
     report->frames = (int64_t)meter->stamp_count;
     report->profile = meter->profile;
+    if (meter->stamp_count > 0) {
+        report->worker_began = meter->stamps[0].mono;
+        report->worker_ended = meter->stamps[meter->stamp_count - 1].mono;
+    }
 }
 
 static int64_t *used_of(struct delivery_report *report, enum worker_limit_kind kind)

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/trace/trace_session.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/stamp.h"
+#include "supervisor/process/locate.h"
+#include "trace/read/trace_ring.h"
+
+enum {
+    WORKER_LANES = 8, /* workers have one thread, or few */
+    FLUSH_MS = 500,
+    GATHERED_MOST = 1 << 20, /* bytes */
+    NAME_SIZE = 96,
+};
+
+/* A worker that is traced. */
+struct traced {
+    struct traced *next;
+    struct trace_session *session;
+    struct trace_ring *ring;
+    uint32_t number; /* in the file */
+    pid_t pid;       /* 0: not known yet */
+    char program[PATH_MAX];
+    char name[NAME_SIZE];
+};
+
+/* The lock is held by whoever touches anything of it. */
+struct trace_session {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    pthread_t thread;
+    bool closing, failed;
+    struct error error; /* when failed */
+    struct trace_file file;
+    int64_t flushed; /* nanoseconds of CLOCK_MONOTONIC */
+    uint32_t count;
+    struct traced *traced;
+    char agent[PATH_MAX];
+    struct launcher_trace launcher;
+};
+
+/* ---- what is read ---- */
+
+static int on_begun(void *context, uint32_t process, const struct patch_plan *plan,
+                    struct error *error)
+{
+    struct traced *const traced = context;
+
+    traced->pid = (pid_t)process;
+    return trace_file_process(&traced->session->file, traced->number, process, traced->name, plan,
+                              error);
+}
+
+static int on_events(void *context, unsigned lane, uint32_t thread, const uint64_t *events,
+                     size_t count, struct error *error)
+{
+    const struct traced *const traced = context;
+
+    return trace_file_events(&traced->session->file, traced->number, lane, thread, events, count,
+                             error);
+}
+
+static int on_ended(void *context, unsigned lane, struct error *error)
+{
+    const struct traced *const traced = context;
+
+    return trace_file_lane_ended(&traced->session->file, traced->number, lane, error);
+}
+
+static struct trace_sink sink_of(struct traced *traced)
+{
+    return (struct trace_sink){
+        .context = traced, .begun = on_begun, .events = on_events, .ended = on_ended};
+}
+
+/* ---- the thread ---- */
+
+static void fail(struct trace_session *session, const struct error *error)
+{
+    if (!session->failed)
+        session->error = *error;
+    session->failed = true;
+    for (struct traced *traced = session->traced; traced != NULL; traced = traced->next)
+        trace_ring_let_go(traced->ring);
+}
+
+/* A worker that will never be heard of again. */
+static bool has_ended(const struct traced *traced)
+{
+    return traced->pid > 1 && kill(traced->pid, 0) != 0 && errno == ESRCH;
+}
+
+static void drop(struct traced **link)
+{
+    struct traced *const traced = *link;
+
+    *link = traced->next;
+    trace_ring_free(traced->ring);
+    free(traced);
+}
+
+static int step_one(struct traced *traced, bool *busy, struct error *error)
+{
+    const struct trace_sink sink = sink_of(traced);
+
+    return trace_ring_step(traced->ring, &sink, busy, error);
+}
+
+static int finish_one(struct traced *traced, struct error *error)
+{
+    const struct trace_sink sink = sink_of(traced);
+
+    if (trace_ring_refusal(traced->ring)[0] != '\0')
+        log_line("%s is not traced: %s", traced->name, trace_ring_refusal(traced->ring));
+    return trace_ring_finish(traced->ring, &sink, error);
+}
+
+static int flush(struct trace_session *session, struct error *error)
+{
+    session->flushed = stamp_now().mono;
+    if (trace_file_clock(&session->file, trace_moment_now(), error) != 0)
+        return -1;
+    return trace_file_flush(&session->file, error);
+}
+
+static int step(struct trace_session *session, bool *busy, struct error *error)
+{
+    struct traced **link = &session->traced;
+    const bool due = stamp_now().mono - session->flushed >= FLUSH_MS * INT64_C(1000000);
+
+    while (*link != NULL) {
+        const bool ended = session->closing || (due && has_ended(*link));
+
+        if (step_one(*link, busy, error) != 0 || (ended && finish_one(*link, error) != 0))
+            return -1;
+        if (ended)
+            drop(link);
+        else
+            link = &(*link)->next;
+    }
+    return due || session->file.gathered.length > GATHERED_MOST ? flush(session, error) : 0;
+}
+
+/* Workers do not tell when they have written, as that would cost them a system call. */
+static void wait_a_moment(struct trace_session *session)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    (void)pthread_cond_timedwait(&session->wake, &session->lock, &until);
+}
+
+static void *read_all(void *context)
+{
+    struct trace_session *const session = context;
+    struct error error;
+
+    pthread_mutex_lock(&session->lock);
+    while (!session->failed) {
+        const bool closing = session->closing;
+        bool busy = false;
+
+        if (step(session, &busy, &error) != 0)
+            fail(session, &error);
+        if (closing)
+            break;
+        if (!busy) {
+            wait_a_moment(session);
+        } else {
+            /* the command's own thread comes in between */
+            pthread_mutex_unlock(&session->lock);
+            pthread_mutex_lock(&session->lock);
+        }
+    }
+    pthread_mutex_unlock(&session->lock);
+    return NULL;
+}
+
+/* ---- for the command ---- */
+
+static struct traced *new_traced(struct trace_session *session, const char *program,
+                                 const char *name, struct error *error)
+{
+    struct traced *const traced = calloc(1, sizeof *traced);
+    const struct trace_ring_options options = {
+        .program = traced != NULL ? traced->program : NULL,
+        .policy = TRACE_WAIT,
+        .lanes = WORKER_LANES,
+        .lane_chunks = TRACE_CHUNKS_DEFAULT,
+    };
+
+    if (traced == NULL) {
+        error_memory(error, "a trace");
+        return NULL;
+    }
+    snprintf(traced->program, sizeof traced->program, "%s", program);
+    snprintf(traced->name, sizeof traced->name, "%s", name);
+    traced->session = session;
+    traced->ring = trace_ring_new(&options, -1, error);
+    if (traced->ring != NULL)
+        return traced;
+    free(traced);
+    return NULL;
+}
+
+static int on_worker(void *context, const char *program, const char *name, struct error *error)
+{
+    struct trace_session *const session = context;
+    struct traced *traced = new_traced(session, program, name, error);
+
+    if (traced == NULL)
+        return -1;
+    pthread_mutex_lock(&session->lock);
+    traced->number = session->count++;
+    traced->next = session->traced;
+    session->traced = traced;
+    if (session->failed)
+        trace_ring_let_go(traced->ring);
+    pthread_mutex_unlock(&session->lock);
+    return trace_ring_fd(traced->ring);
+}
+
+static int start(struct trace_session *session, struct error *error)
+{
+    pthread_condattr_t attributes;
+    int result;
+
+    if (pthread_mutex_init(&session->lock, NULL) != 0 || pthread_condattr_init(&attributes) != 0)
+        return error_memory(error, "a trace");
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    result = pthread_cond_init(&session->wake, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    if (result == 0)
+        result = pthread_create(&session->thread, NULL, read_all, session);
+    return result == 0 ? 0 : error_system(error, result, "cannot start a thread for a trace");
+}
+
+struct trace_session *trace_session_open(const char *path, struct error *error)
+{
+    struct trace_session *const session = calloc(1, sizeof *session);
+
+    if (session == NULL) {
+        error_memory(error, "a trace");
+        return NULL;
+    }
+    session->launcher =
+        (struct launcher_trace){.agent = session->agent, .begin = on_worker, .context = session};
+    if (locate("libgastrace.so", session->agent, error) == 0 &&
+        trace_file_open(&session->file, path, error) == 0) {
+        if (trace_file_clock(&session->file, trace_moment_now(), error) == 0 &&
+            start(session, error) == 0)
+            return session;
+        output_file_discard(&session->file.file);
+    }
+    free(session);
+    return NULL;
+}
+
+const struct launcher_trace *trace_session_launcher(struct trace_session *session)
+{
+    return &session->launcher;
+}
+
+int trace_session_delivery(struct trace_session *session, const struct trace_delivery *delivery,
+                           struct error *error)
+{
+    int result;
+
+    pthread_mutex_lock(&session->lock);
+    result = trace_file_delivery(&session->file, delivery, error);
+    pthread_mutex_unlock(&session->lock);
+    return result;
+}
+
+int trace_session_close(struct trace_session *session, struct error *error)
+{
+    int result = 0;
+
+    if (session == NULL)
+        return 0;
+    pthread_mutex_lock(&session->lock);
+    session->closing = true;
+    pthread_cond_signal(&session->wake);
+    pthread_mutex_unlock(&session->lock);
+    (void)pthread_join(session->thread, NULL);
+    while (session->traced != NULL)
+        drop(&session->traced);
+    if (session->failed) {
+        *error = session->error;
+        result = -1;
+    } else if (flush(session, error) != 0) {
+        result = -1;
+    }
+    if (trace_file_close(&session->file, error) != 0)
+        result = -1;
+    pthread_cond_destroy(&session->wake);
+    pthread_mutex_destroy(&session->lock);
+    free(session);
+    return result;
+}

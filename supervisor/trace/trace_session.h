@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_TRACE_SESSION_H
+#define GASPIPE_SUPERVISOR_TRACE_SESSION_H
+
+#include "base/error.h"
+#include "supervisor/process/launcher.h"
+#include "trace/read/trace_file.h"
+
+/* Traces all workers of a command into one file. A thread of its own reads what they write. */
+struct trace_session;
+
+/* NULL with ERROR_SYSTEM. */
+struct trace_session *trace_session_open(const char *path, struct error *error);
+
+/* For launchers; borrowed from the session. */
+const struct launcher_trace *trace_session_launcher(struct trace_session *session);
+
+/* Notes a delivery, which the reader of the file finds the functions of. Texts are borrowed. */
+int trace_session_delivery(struct trace_session *session, const struct trace_delivery *delivery,
+                           struct error *error);
+
+/* Reads what is left and closes the file. NULL is allowed. -1 with what went wrong meanwhile. */
+int trace_session_close(struct trace_session *session, struct error *error);
+
+#endif

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/read/trace_archive.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "trace/memory.h"
+#include "trace/read/trace_file.h"
+
+enum { PROCESSES_MAX = 65536 };
+
+struct archive_delivery {
+    char *vat_id; /* owned */
+    int64_t begin, end;
+    uint32_t group;
+};
+
+/* A process while its events are read. */
+struct archive_process {
+    char *vat_id;      /* owned; NULL: it is nobody's worker */
+    uint32_t *numbers; /* of its functions, in the archive: numbers[i] for i + 1 */
+    size_t number_count;
+    size_t first_module;
+    uint64_t *ticks; /* where its deliveries begin and end */
+    uint32_t *groups;
+    size_t cut_count;
+    struct trace_sums *sums; /* only the stacks of its lanes are used */
+};
+
+struct reading {
+    struct archive *archive;
+    const char *path;
+    struct archive_process *processes;
+    size_t process_count, process_capacity;
+    struct archive_delivery *deliveries;
+    size_t delivery_count, delivery_capacity;
+    bool clock_known;
+};
+
+static int bad(const struct reading *reading, const char *what, struct error *error)
+{
+    return error_set(error, ERROR_INPUT, "%s: a block of the trace has no %s", reading->path, what);
+}
+
+static int out_of_memory(struct error *error)
+{
+    return error_memory(error, "a trace");
+}
+
+/* ---- first: processes, functions, deliveries, clock ---- */
+
+/* "gaspipe-worker:v1:token" is the worker of v1. */
+static char *vat_of_worker(const char *name)
+{
+    const char *const first = strchr(name, ':');
+    const char *const second = first != NULL ? strchr(first + 1, ':') : NULL;
+
+    return second != NULL ? strndup(first + 1, (size_t)(second - first - 1)) : NULL;
+}
+
+static int add_modules(struct reading *reading, const json_t *modules, struct error *error)
+{
+    struct archive *const archive = reading->archive;
+    const size_t count = json_array_size(modules);
+    char **const paths =
+        reallocarray(archive->modules, archive->module_count + count + 1, sizeof *paths);
+
+    if (paths == NULL)
+        return out_of_memory(error);
+    archive->modules = paths;
+    for (size_t i = 0; i < count; i++) {
+        const char *const path =
+            json_string_value(json_object_get(json_array_get(modules, i), "path"));
+
+        paths[archive->module_count] = strdup(path != NULL ? path : "?");
+        if (paths[archive->module_count] == NULL)
+            return out_of_memory(error);
+        archive->module_count++;
+    }
+    return 0;
+}
+
+static int add_process(struct reading *reading, uint32_t number, const json_t *content,
+                       struct error *error)
+{
+    const char *const name = json_string_value(json_object_get(content, "name"));
+    struct archive_process *processes;
+
+    if (name == NULL || number >= PROCESSES_MAX)
+        return bad(reading, "process", error);
+    processes = array_reserve(reading->processes, &reading->process_capacity, number + 1,
+                              sizeof *processes);
+    if (processes == NULL)
+        return out_of_memory(error);
+    reading->processes = processes;
+    while (reading->process_count <= number)
+        processes[reading->process_count++] = (struct archive_process){0};
+    if (processes[number].sums != NULL)
+        return bad(reading, "new process", error);
+    processes[number].sums = calloc(1, sizeof *processes[number].sums);
+    processes[number].vat_id = vat_of_worker(name);
+    processes[number].first_module = reading->archive->module_count;
+    if (processes[number].sums == NULL)
+        return out_of_memory(error);
+    return add_modules(reading, json_object_get(content, "modules"), error);
+}
+
+/* The number of the same function of the same file, also if another process has it; 0 without
+ * memory. Workers have the same functions in the same order. */
+static uint32_t function_number(struct archive *archive, const char *name, uint32_t module,
+                                uint64_t address, size_t guess)
+{
+    struct archive_function *functions;
+
+    for (size_t step = 0; step < archive->function_count; step++) {
+        const size_t i = (guess + step) % archive->function_count;
+
+        if (archive->functions[i].address == address &&
+            strcmp(archive->functions[i].name, name) == 0 &&
+            strcmp(archive->modules[archive->functions[i].module], archive->modules[module]) == 0)
+            return (uint32_t)i + 1;
+    }
+    if (archive->function_count == TRACE_FUNCTIONS_MAX)
+        return TRACE_FUNCTIONS_MAX;
+    functions = array_reserve(archive->functions, &archive->function_capacity,
+                              archive->function_count + 1, sizeof *functions);
+    if (functions == NULL)
+        return 0;
+    archive->functions = functions;
+    functions[archive->function_count] =
+        (struct archive_function){.name = strdup(name), .module = module, .address = address};
+    if (functions[archive->function_count].name == NULL)
+        return 0;
+    return (uint32_t)++archive->function_count;
+}
+
+static int add_functions(struct reading *reading, uint32_t number, const json_t *content,
+                         struct error *error)
+{
+    struct archive_process *process;
+    const json_t *function;
+    size_t i;
+
+    if (number >= reading->process_count || reading->processes[number].sums == NULL ||
+        reading->processes[number].numbers != NULL || !json_is_array(content))
+        return bad(reading, "process before its functions", error);
+    process = &reading->processes[number];
+    process->numbers = calloc(json_array_size(content) + 1, sizeof *process->numbers);
+    if (process->numbers == NULL)
+        return out_of_memory(error);
+    json_array_foreach(content, i, function)
+    {
+        const char *const name = json_string_value(json_array_get(function, 0));
+        const json_int_t module = json_integer_value(json_array_get(function, 1));
+        const json_int_t address = json_integer_value(json_array_get(function, 2));
+
+        if (name == NULL || module < 0 ||
+            process->first_module + (size_t)module >= reading->archive->module_count)
+            return bad(reading, "function's name", error);
+        process->numbers[i] = function_number(reading->archive, name,
+                                              (uint32_t)(process->first_module + (size_t)module),
+                                              (uint64_t)address, i);
+        if (process->numbers[i] == 0)
+            return out_of_memory(error);
+    }
+    process->number_count = json_array_size(content);
+    return 0;
+}
+
+static int add_group(struct archive *archive, const json_t *content, const char *vat_id,
+                     struct error *error)
+{
+    const char *const method = json_string_value(json_object_get(content, "method"));
+    char **const groups = reallocarray(archive->groups, archive->group_count + 1, sizeof *groups);
+
+    if (groups == NULL)
+        return out_of_memory(error);
+    archive->groups = groups;
+    if (asprintf(&groups[archive->group_count], "%s %s #%" PRId64, vat_id,
+                 method != NULL ? method : "?",
+                 (int64_t)json_integer_value(json_object_get(content, "deliveryNum"))) < 0)
+        return out_of_memory(error);
+    archive->group_count++;
+    return 0;
+}
+
+static int add_delivery(struct reading *reading, const json_t *content, struct error *error)
+{
+    const char *const vat_id = json_string_value(json_object_get(content, "vatID"));
+    struct archive_delivery *const deliveries =
+        array_reserve(reading->deliveries, &reading->delivery_capacity, reading->delivery_count + 1,
+                      sizeof *deliveries);
+    struct archive_delivery *delivery;
+
+    if (deliveries == NULL)
+        return out_of_memory(error);
+    reading->deliveries = deliveries;
+    if (vat_id == NULL)
+        return bad(reading, "vatID", error);
+    delivery = &deliveries[reading->delivery_count];
+    *delivery = (struct archive_delivery){
+        .begin = json_integer_value(json_object_get(content, "begin")),
+        .end = json_integer_value(json_object_get(content, "end")),
+        .group = (uint32_t)(CALL_TREE_GROUPS + reading->archive->group_count),
+    };
+    if (add_group(reading->archive, content, vat_id, error) != 0)
+        return -1;
+    delivery->vat_id = strdup(vat_id);
+    if (delivery->vat_id == NULL)
+        return out_of_memory(error);
+    reading->delivery_count++;
+    return 0;
+}
+
+static int add_clock(struct reading *reading, const json_t *content, struct error *error)
+{
+    const struct trace_moment moment = {
+        .ticks = (uint64_t)json_integer_value(json_object_get(content, "ticks")),
+        .mono = json_integer_value(json_object_get(content, "mono")),
+    };
+
+    if (moment.ticks == 0)
+        return bad(reading, "clock", error);
+    if (!reading->clock_known)
+        reading->archive->clock.first = moment;
+    reading->archive->clock.last = moment;
+    reading->clock_known = true;
+    return 0;
+}
+
+static int add_json(struct reading *reading, const struct trace_block *block, const json_t *content,
+                    struct error *error)
+{
+    switch (block->kind) {
+    case TRACE_BLOCK_PROCESS:
+        return add_process(reading, block->process, content, error);
+    case TRACE_BLOCK_FUNCTIONS:
+        return add_functions(reading, block->process, content, error);
+    case TRACE_BLOCK_CLOCK:
+        return add_clock(reading, content, error);
+    case TRACE_BLOCK_DELIVERY:
+        return add_delivery(reading, content, error);
+    default:
+        return 0;
+    }
+}
+
+static int on_first(void *context, const struct trace_block *block, const uint8_t *content,
+                    struct error *error)
+{
+    struct reading *const reading = context;
+    json_t *json;
+    int result;
+
+    if (block->kind == TRACE_BLOCK_EVENTS || block->kind == TRACE_BLOCK_LANE_ENDED)
+        return 0;
+    json = json_loadb((const char *)content, block->length, 0, NULL);
+    if (json == NULL)
+        return bad(reading, "JSON", error);
+    result = add_json(reading, block, json, error);
+    json_decref(json);
+    return result;
+}
+
+/* ---- between: where the deliveries of a process begin and end ---- */
+
+/* As events have them. */
+static uint64_t ticks_at(const struct reading *reading, int64_t mono)
+{
+    return trace_clock_ticks(&reading->archive->clock, mono) & TRACE_TIME_MASK;
+}
+
+static int cut_process(struct reading *reading, struct archive_process *process,
+                       struct error *error)
+{
+    process->ticks = calloc(2 * reading->delivery_count + 1, sizeof *process->ticks);
+    process->groups = calloc(2 * reading->delivery_count + 1, sizeof *process->groups);
+    if (process->ticks == NULL || process->groups == NULL)
+        return out_of_memory(error);
+    for (size_t i = 0; i < reading->delivery_count && process->vat_id != NULL; i++) {
+        const struct archive_delivery *const delivery = &reading->deliveries[i];
+        const size_t at = process->cut_count;
+        const uint64_t begin = ticks_at(reading, delivery->begin);
+
+        /* They were noted in their order; one that was not would have none of the time. */
+        if (strcmp(delivery->vat_id, process->vat_id) != 0 ||
+            (at > 0 && begin < process->ticks[at - 1]))
+            continue;
+        process->ticks[at] = begin;
+        process->groups[at] = delivery->group;
+        process->ticks[at + 1] = ticks_at(reading, delivery->end);
+        process->groups[at + 1] = 0;
+        process->cut_count += 2;
+    }
+    for (size_t i = 0; process->sums != NULL && i < TRACE_LANES_MAX; i++)
+        process->sums->cuts[i] = (struct call_cuts){
+            .ticks = process->ticks, .groups = process->groups, .count = process->cut_count};
+    return 0;
+}
+
+/* ---- then: events ---- */
+
+/* Numbers of the process become those of the archive. */
+static void renumber(const struct archive_process *process, uint64_t *events, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t number = events[i] >> 1 & 0x7fff;
+        const uint32_t open = (uint32_t)(events[i] >> TRACE_TIME_SHIFT);
+
+        if (number >= 1 && number <= process->number_count)
+            events[i] = (events[i] & ~(UINT64_C(0x7fff) << 1)) |
+                        (uint64_t)process->numbers[number - 1] << 1;
+        else if (number == TRACE_OPEN && open >= 1 && open <= process->number_count)
+            events[i] = (uint64_t)process->numbers[open - 1] << TRACE_TIME_SHIFT |
+                        (events[i] & ((1 << TRACE_TIME_SHIFT) - 1));
+    }
+}
+
+static int add_events(struct reading *reading, struct archive_process *process,
+                      const struct trace_block *block, const uint8_t *content, struct error *error)
+{
+    uint64_t *events;
+    uint32_t thread;
+    unsigned lane;
+    size_t count;
+    int result;
+
+    if (trace_events_decode(content, block->length, &lane, &thread, &events, &count, error) != 0)
+        return error_prefix(error, "%s", reading->path);
+    renumber(process, events, count);
+    result = thread_stack_add(&process->sums->stacks[lane], &reading->archive->tree,
+                              &process->sums->cuts[lane], events, count, error);
+    free(events);
+    return result;
+}
+
+static int on_second(void *context, const struct trace_block *block, const uint8_t *content,
+                     struct error *error)
+{
+    struct reading *const reading = context;
+    struct archive_process *process;
+
+    if (block->kind != TRACE_BLOCK_EVENTS && block->kind != TRACE_BLOCK_LANE_ENDED)
+        return 0;
+    if (block->process >= reading->process_count || reading->processes[block->process].sums == NULL)
+        return bad(reading, "process before its events", error);
+    process = &reading->processes[block->process];
+    if (block->kind == TRACE_BLOCK_EVENTS)
+        return add_events(reading, process, block, content, error);
+    if (block->length > 0 && content[0] < 0x80)
+        trace_sums_end_lane(process->sums, content[0]);
+    return 0;
+}
+
+static void add_counts(struct archive *archive, const struct archive_process *process)
+{
+    const struct trace_counts counts =
+        process->sums != NULL ? trace_sums_counts(process->sums) : (struct trace_counts){0};
+
+    archive->counts.events += counts.events;
+    archive->counts.unwound += counts.unwound;
+    archive->counts.unmatched += counts.unmatched;
+    archive->counts.lost += counts.lost;
+}
+
+static int read_twice(struct reading *reading, struct error *error)
+{
+    struct archive *const archive = reading->archive;
+
+    if (trace_file_read(reading->path, on_first, reading, &archive->torn, error) != 0)
+        return -1;
+    for (size_t i = 0; i < reading->process_count; i++)
+        if (cut_process(reading, &reading->processes[i], error) != 0)
+            return -1;
+    return trace_file_read(reading->path, on_second, reading, &archive->torn, error);
+}
+
+static void free_reading(struct reading *reading)
+{
+    for (size_t i = 0; i < reading->process_count; i++) {
+        struct archive_process *const process = &reading->processes[i];
+
+        for (size_t lane = 0; process->sums != NULL && lane < TRACE_LANES_MAX; lane++)
+            thread_stack_free(&process->sums->stacks[lane]);
+        free(process->sums);
+        free(process->vat_id);
+        free(process->numbers);
+        free(process->ticks);
+        free(process->groups);
+    }
+    for (size_t i = 0; i < reading->delivery_count; i++)
+        free(reading->deliveries[i].vat_id);
+    free(reading->processes);
+    free(reading->deliveries);
+}
+
+int archive_read(struct archive *archive, const char *path, struct error *error)
+{
+    struct reading reading = {.archive = archive, .path = path};
+    int result;
+
+    *archive = (struct archive){0};
+    if (call_tree_open(&archive->tree, error) != 0)
+        return -1;
+    result = read_twice(&reading, error);
+    for (size_t i = 0; i < reading.process_count; i++)
+        add_counts(archive, &reading.processes[i]);
+    call_tree_settle(&archive->tree);
+    free_reading(&reading);
+    return result;
+}
+
+void archive_free(struct archive *archive)
+{
+    for (size_t i = 0; i < archive->function_count; i++)
+        free(archive->functions[i].name);
+    for (size_t i = 0; i < archive->module_count; i++)
+        free(archive->modules[i]);
+    for (size_t i = 0; i < archive->group_count; i++)
+        free(archive->groups[i]);
+    free(archive->functions);
+    free(archive->modules);
+    free(archive->groups);
+    call_tree_close(&archive->tree);
+    *archive = (struct archive){0};
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TRACE_FILE_H
+#define GASPIPE_TRACE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/output_file.h"
+#include "trace/patch/patch_plan.h"
+#include "trace/read/trace_clock.h"
+#include "trace/read/trace_sums.h"
+
+/* Files of traces; docs/trace-format.md describes them. */
+
+#define TRACE_FILE_MAGIC "gastrace"
+
+enum {
+    TRACE_FILE_VERSION = 1,
+    TRACE_FILE_HEAD = 16,        /* bytes: magic, version, 0 */
+    TRACE_BLOCK_HEAD = 20,       /* bytes: five numbers of 32 bits, as in struct trace_block */
+    TRACE_BLOCK_MOST = 16 << 20, /* bytes of a block's content */
+};
+
+enum trace_block_kind {
+    TRACE_BLOCK_PROCESS = 1, /* JSON: pid, name, modules */
+    TRACE_BLOCK_FUNCTIONS,   /* JSON: [[name, module, address], ...], numbers from 1 on */
+    TRACE_BLOCK_EVENTS,      /* of one lane */
+    TRACE_BLOCK_LANE_ENDED,  /* its number */
+    TRACE_BLOCK_CLOCK,       /* JSON: ticks, mono */
+    TRACE_BLOCK_DELIVERY,    /* JSON: vatID, vat, crankNum, deliveryNum, method, begin, end */
+};
+
+struct trace_block {
+    uint32_t kind, process, stored, length; /* length: of the content; stored: in the file */
+    uint32_t sum;                           /* CRC-32 of what is stored */
+};
+
+/* ---- writing ---- */
+
+struct trace_file {
+    struct output_file file;
+    struct buf gathered; /* blocks that are not written yet */
+};
+
+/* Creates the file anew; it can be read while it grows. 0, or -1 with ERROR_SYSTEM. */
+int trace_file_open(struct trace_file *file, const char *path, struct error *error);
+
+/* Each gathers a block. -1 with ERROR_SYSTEM without memory. */
+int trace_file_process(struct trace_file *file, uint32_t process, uint32_t pid, const char *name,
+                       const struct patch_plan *plan, struct error *error);
+int trace_file_events(struct trace_file *file, uint32_t process, unsigned lane, uint32_t thread,
+                      const uint64_t *events, size_t count, struct error *error);
+int trace_file_lane_ended(struct trace_file *file, uint32_t process, unsigned lane,
+                          struct error *error);
+int trace_file_clock(struct trace_file *file, struct trace_moment moment, struct error *error);
+
+/* A delivery, when its worker had it: nanoseconds of CLOCK_MONOTONIC. Texts are borrowed. */
+struct trace_delivery {
+    const char *vat_id, *vat, *method;
+    int64_t crank_num, delivery_num, begin, end;
+};
+int trace_file_delivery(struct trace_file *file, const struct trace_delivery *delivery,
+                        struct error *error);
+
+/* Writes what was gathered. */
+int trace_file_flush(struct trace_file *file, struct error *error);
+/* Flushes and closes; one that is all zeros may be closed. */
+int trace_file_close(struct trace_file *file, struct error *error);
+
+/* ---- reading ---- */
+
+/* What a file holds, block by block. The content is borrowed for the call. 0, or -1 to end. */
+typedef int trace_block_visit(void *context, const struct trace_block *block,
+                              const uint8_t *content, struct error *error);
+
+/*
+ * Visits all whole blocks. A torn one at the end is where the writer was killed, and left out:
+ * *torn. -1 with ERROR_INPUT for a file that is no trace, or damaged in the middle.
+ */
+int trace_file_read(const char *path, trace_block_visit *visit, void *context, bool *torn,
+                    struct error *error);
+
+/* The content of TRACE_BLOCK_EVENTS. *events is to be freed. ERROR_INPUT for what is none. */
+int trace_events_decode(const uint8_t *content, size_t length, unsigned *lane, uint32_t *thread,
+                        uint64_t **events, size_t *count, struct error *error);
+
+#endif
