@@ -32,6 +32,8 @@ struct model {
     bool labels;
     const char *file; /* as model_begin_file() */
     struct names vat_ids, kinds, sessions;
+    struct entries entries;
+    struct phases phases;
     struct vat *vats; /* by number in vat_ids */
     size_t vat_count, vat_capacity;
     struct flight *spare; /* one that is not in use, with its memory */
@@ -58,6 +60,22 @@ struct model {
 
 static const struct moment no_moment = {MODEL_NONE, MODEL_NONE};
 
+static void give_phase(void *context, const struct phase_span *span)
+{
+    const struct model_sink *sink = &((struct model *)context)->sink;
+
+    if (sink->phase != NULL)
+        sink->phase(sink->context, span);
+}
+
+static void give_block(void *context, const struct phase_block *block)
+{
+    const struct model_sink *sink = &((struct model *)context)->sink;
+
+    if (sink->block != NULL)
+        sink->block(sink->context, block);
+}
+
 struct model *model_new(const struct model_sink *sink, bool labels, struct error *error)
 {
     struct model *model = calloc(1, sizeof *model);
@@ -67,6 +85,7 @@ struct model *model_new(const struct model_sink *sink, bool labels, struct error
         return NULL;
     }
     model->sink = *sink;
+    model->phases.sink = (struct phase_sink){give_phase, give_block, model};
     model->labels = labels;
     model->session = NAMES_NONE;
     model->mono_base = MODEL_NONE;
@@ -89,6 +108,7 @@ void model_free(struct model *model)
     names_free(&model->vat_ids);
     names_free(&model->kinds);
     names_free(&model->sessions);
+    entries_free(&model->entries);
     outcome_free(&model->outcome);
     spans_free(&model->spans);
     free(model->events);
@@ -109,7 +129,8 @@ static void note(struct model *model, enum model_note_kind kind, uint64_t line, 
                                .time = model->line_time,
                                .amount = amount,
                                .vat_id = "",
-                               .delivery_num = MODEL_NONE};
+                               .delivery_num = MODEL_NONE,
+                               .text = ""};
 
     model->sink.note(model->sink.context, &words);
 }
@@ -122,7 +143,8 @@ static void note_delivery(struct model *model, enum model_note_kind kind, const 
                                .line = line,
                                .time = model->line_time,
                                .vat_id = names_text(&model->vat_ids, vat),
-                               .delivery_num = delivery_num};
+                               .delivery_num = delivery_num,
+                               .text = ""};
 
     model->sink.note(model->sink.context, &words);
 }
@@ -223,9 +245,15 @@ static void abandon_all(struct model *model)
     }
 }
 
-void model_finish(struct model *model)
+static void end_process(struct model *model)
 {
     abandon_all(model);
+    phases_end(&model->phases, model->last_line.real, model->last_line.mono);
+}
+
+void model_finish(struct model *model)
+{
+    end_process(model);
 }
 
 /* The flight that a line of a delivery in progress belongs to; NULL when there is none. */
@@ -250,7 +278,7 @@ static struct moment moment_of(const struct model *model, const struct record *r
 
 static void begin_kernel(struct model *model, uint64_t line)
 {
-    abandon_all(model);
+    end_process(model);
     if (model->any_line) {
         model->run++;
         note(model, MODEL_NOTE_KERNEL, line, 0);
@@ -655,6 +683,39 @@ static int feed_replay_line(struct model *model, const struct record *record, st
     return 0;
 }
 
+/* A member as words; what is no string as its JSON. */
+static void append_member(const struct record *record, const char *name, struct buf *text)
+{
+    struct scan_span value = record_member(record, name), string = scan_string(value);
+
+    describe_string(string.at != NULL ? string : value, text);
+    buf_append_byte(text, '\0');
+}
+
+static int give_inbound(struct model *model, const struct record *record, struct error *error)
+{
+    struct buf words = {0};
+    struct model_inbound inbound = {
+        .block_height = model->block_height, .time = record->time, .run = model->run};
+    size_t prefix = strlen("cosmic-swingset-"), number, source;
+
+    describe_string(record->type_name, &words);
+    buf_append_byte(&words, '\0');
+    number = words.length;
+    append_member(record, "inboundNum", &words);
+    source = words.length;
+    append_member(record, record_member(record, "source").at != NULL ? "source" : "sender", &words);
+    if (buf_failed(&words))
+        return error_memory(error, "what came from outside");
+    inbound.type = words.data + prefix;
+    inbound.number = words.data + number;
+    inbound.source = words.data + source;
+    if (model->sink.inbound != NULL)
+        model->sink.inbound(model->sink.context, &inbound);
+    buf_free(&words);
+    return 0;
+}
+
 static int feed_by_type(struct model *model, const struct record *record, uint64_t line,
                         struct error *error)
 {
@@ -670,6 +731,8 @@ static int feed_by_type(struct model *model, const struct record *record, uint64
     case RECORD_CRANK_FINISH:
         give_frame(model, record, MODEL_FRAME_CRANK, record->type == RECORD_CRANK_START, "");
         return 0;
+    case RECORD_INBOUND:
+        return give_inbound(model, record, error);
     case RECORD_START_REPLAY:
     case RECORD_FINISH_REPLAY:
         return feed_replay_line(model, record, error);
@@ -687,8 +750,56 @@ static int feed_by_type(struct model *model, const struct record *record, uint64
     }
 }
 
+/* ---- entries, phases ---- */
+
+struct entries model_take_entries(struct model *model)
+{
+    struct entries taken = model->entries;
+
+    model->entries = (struct entries){0};
+    return taken;
+}
+
+static int feed_phases(struct model *model, const struct record *record, struct error *error)
+{
+    uint32_t vat;
+
+    if (!phases_want(&model->phases, record->type))
+        return 0;
+    if (find_vat(model, record, &vat, error) != 0)
+        return -1;
+    phases_line(&model->phases, record, vat != NAMES_NONE ? names_text(&model->vat_ids, vat) : "",
+                model->last_line.real, model->last_line.mono);
+    return 0;
+}
+
+/* It has no time, and stands for a line that the reader cannot know. */
+static int note_too_big(struct model *model, const struct record *record, uint64_t line,
+                        struct error *error)
+{
+    struct buf text = {0};
+    struct model_note words = {.kind = MODEL_NOTE_TOO_BIG,
+                               .file = model->file,
+                               .line = line,
+                               .time = MODEL_NONE,
+                               .vat_id = "",
+                               .delivery_num = MODEL_NONE};
+
+    describe_string(scan_string(record_member(record, "snippet")), &text);
+    words.text = buf_string(&text);
+    if (words.text == NULL)
+        return error_memory(error, "a note");
+    model->sink.note(model->sink.context, &words);
+    buf_free(&text);
+    return 0;
+}
+
 int model_feed(struct model *model, const struct record *record, uint64_t line, struct error *error)
 {
+    if (entries_add(&model->entries, record->type_name) != 0)
+        return error_memory(error, "types of entries");
+    if (record->type == RECORD_TOO_BIG)
+        return note_too_big(model, record, line, error);
     model->line_time = record->time;
     if (record->type == RECORD_SLOG_START) {
         if (begin_session(model, record, line, error) != 0)
@@ -697,6 +808,8 @@ int model_feed(struct model *model, const struct record *record, uint64_t line, 
         begin_kernel(model, line);
     }
     watch_clock(model, record, line);
+    if (feed_phases(model, record, error) != 0)
+        return -1;
     model->any_line = true;
     model->last_line = (struct moment){record->time, record->monotime};
     return feed_by_type(model, record, line, error);

@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "slog/model/entries.h"
+#include "slog/model/phases.h"
 #include "slog/read/record.h"
 
 /*
@@ -142,20 +144,22 @@ struct model_delivery {
 
 /* Something about the file as a whole. */
 enum model_note_kind {
-    MODEL_NOTE_KERNEL,   /* a new kernel process begins at this line, and so a new run */
-    MODEL_NOTE_CLOCK,    /* the clock was set between the line before and this one */
-    MODEL_NOTE_UNENDED,  /* a delivery that began at this line has no deliver-result */
-    MODEL_NOTE_UNSTARTED /* a deliver-result whose deliver is not in the file */
+    MODEL_NOTE_KERNEL,    /* a new kernel process begins at this line, and so a new run */
+    MODEL_NOTE_CLOCK,     /* the clock was set between the line before and this one */
+    MODEL_NOTE_UNENDED,   /* a delivery that began at this line has no deliver-result */
+    MODEL_NOTE_UNSTARTED, /* a deliver-result whose deliver is not in the file */
+    MODEL_NOTE_TOO_BIG    /* the flight recorder had no room for a record; `text` begins it */
 };
 
 struct model_note {
     enum model_note_kind kind;
-    int64_t time;     /* of the line, nanoseconds since the epoch */
+    int64_t time;     /* of the line, nanoseconds since the epoch; TOO_BIG: MODEL_NONE */
     const char *file; /* which the line is in, as model_begin_file() */
     uint64_t line;
     int64_t amount;       /* CLOCK: nanoseconds that it was set forward */
     const char *vat_id;   /* UNENDED, UNSTARTED; else "" */
     int64_t delivery_num; /* the same; else MODEL_NONE */
+    const char *text;     /* TOO_BIG; else "" */
 };
 
 /* What holds deliveries: a block of a chain, a crank, the replay of a vat. */
@@ -171,11 +175,25 @@ struct model_frame {
     int64_t monotime;   /* nanoseconds since the kernel's process began; MODEL_NONE: not said */
 };
 
+/* Something that came from outside and may begin work: a message of the chain's, a timer. */
+struct model_inbound {
+    const char *type;     /* "bridge-inbound", "deliver-inbound", "timer-poll", … */
+    const char *number;   /* its inboundNum, "17-AB12-0"; "" when not said */
+    const char *source;   /* of the bridge, or the sender; "" when not said */
+    int64_t block_height; /* MODEL_NONE: outside of blocks */
+    int64_t time;         /* nanoseconds since the epoch */
+    uint64_t run;         /* as of a delivery */
+};
+
 struct model_sink {
     /* Failure (-1 with *error) ends the feeding. */
     int (*delivery)(void *context, const struct model_delivery *delivery, struct error *error);
     void (*note)(void *context, const struct model_note *note);
-    void (*frame)(void *context, const struct model_frame *frame); /* may be NULL */
+    /* These may be NULL. */
+    void (*frame)(void *context, const struct model_frame *frame);
+    void (*inbound)(void *context, const struct model_inbound *inbound);
+    void (*phase)(void *context, const struct phase_span *span);
+    void (*block)(void *context, const struct phase_block *block);
     void *context;
 };
 
@@ -194,8 +212,11 @@ void model_begin_file(struct model *model, const char *file);
 int model_feed(struct model *model, const struct record *record, uint64_t line,
                struct error *error);
 
-/* Notes the deliveries that are still in flight; to be called at the end. */
+/* Notes the deliveries that are still in flight, and ends all phases; to be called at the end. */
 void model_finish(struct model *model);
+
+/* Gives how many lines of each type came, which the caller frees. */
+struct entries model_take_entries(struct model *model);
 
 void model_free(struct model *model);
 

@@ -292,6 +292,11 @@ bool decoder_is_cut(const struct decoder *decoder)
     return reader_is_cut(decoder->reader);
 }
 
+uint64_t decoder_losses(const struct decoder *decoder)
+{
+    return reader_losses(decoder->reader);
+}
+
 int decoder_go_back(struct decoder *decoder, struct error *error)
 {
     return reader_go_back(decoder->reader, error);

@@ -44,6 +44,9 @@ int decoder_next(struct decoder *decoder, bool follow, struct decoder_batch *bat
 
 /* As those of the reader; to be asked before the first or after the last batch. */
 bool decoder_is_cut(const struct decoder *decoder);
+
+/* As reader_losses(). */
+uint64_t decoder_losses(const struct decoder *decoder);
 int decoder_go_back(struct decoder *decoder, struct error *error);
 
 /* The size of the file in bytes; 0: not known, as of a pipe. */

@@ -60,6 +60,11 @@ bool reader_is_cut(const struct reader *reader)
     return source_is_cut(reader->source);
 }
 
+uint64_t reader_losses(const struct reader *reader)
+{
+    return source_losses(reader->source);
+}
+
 /* Only a line's beginning, that nobody was given, is gone: as where a full disk cut it off. */
 static bool only_rest_is_missing(const struct reader *reader, uint64_t missing)
 {

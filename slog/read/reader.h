@@ -68,6 +68,9 @@ uint64_t reader_size(const struct reader *reader);
 /* Whether compressed input ended before its end, as after a crash. */
 bool reader_is_cut(const struct reader *reader);
 
+/* How many times a flight recorder's records were lost, as recorder_losses(). */
+uint64_t reader_losses(const struct reader *reader);
+
 /*
  * To be asked after a 0 with `follow`: 1 when the file was cut back and is read again from
  * its beginning, 0 when not, or when only a line that was not given yet was cut off; -1 with

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "slog/read/record.h"
 
+#include <math.h>
+
 #include "base/json/decimal.h"
 #include "base/json/skip.h"
 
@@ -32,6 +34,7 @@ struct field {
     X("vd", TAKE_JSON, vd)                                                                         \
     X("dr", TAKE_JSON, dr)                                                                         \
     X("name", TAKE_STRING, name)                                                                   \
+    X("mode", TAKE_STRING, mode)                                                                   \
     X("blockHeight", TAKE_INTEGER, block_height)                                                   \
     X("version", TAKE_INTEGER, version)                                                            \
     X("session", TAKE_STRING, session)                                                             \
@@ -56,7 +59,7 @@ static const struct field *find_field(struct scan_span key)
     X("syscall-result", RECORD_SYSCALL_RESULT)                                                     \
     X("deliver", RECORD_DELIVER)                                                                   \
     X("deliver-result", RECORD_DELIVER_RESULT)                                                     \
-    X("clist", RECORD_OTHER)                                                                       \
+    X("clist", RECORD_CLIST)                                                                       \
     X("console", RECORD_CONSOLE)                                                                   \
     X("crank-start", RECORD_CRANK_START)                                                           \
     X("crank-finish", RECORD_CRANK_FINISH)                                                         \
@@ -64,11 +67,38 @@ static const struct field *find_field(struct scan_span key)
     X("start-replay", RECORD_START_REPLAY)                                                         \
     X("finish-replay", RECORD_FINISH_REPLAY)                                                       \
     X("slog-start", RECORD_SLOG_START)                                                             \
+    X("vat-startup-start", RECORD_VAT_START)                                                       \
+    X("vat-startup-finish", RECORD_VAT_STARTED)                                                    \
+    X("heap-snapshot-save", RECORD_SNAPSHOT_SAVE)                                                  \
+    X("heap-snapshot-load", RECORD_SNAPSHOT_LOAD)                                                  \
+    X("vat-cleanup", RECORD_VAT_CLEANUP)                                                           \
+    X("vat-cleanup-complete", RECORD_VAT_CLEANUP)                                                  \
     X("kernel-init-start", RECORD_KERNEL_START)                                                    \
+    X("kernel-init-finish", RECORD_KERNEL_FINISH)                                                  \
     X("bundle-kernel-start", RECORD_KERNEL_START)                                                  \
+    X("bundle-kernel-finish", RECORD_KERNEL_FINISH)                                                \
     X("import-kernel-start", RECORD_KERNEL_START)                                                  \
+    X("import-kernel-finish", RECORD_KERNEL_FINISH)                                                \
+    X("cosmic-swingset-run-start", RECORD_RUN_START)                                               \
+    X("cosmic-swingset-run-finish", RECORD_RUN_FINISH)                                             \
     X("cosmic-swingset-begin-block", RECORD_BEGIN_BLOCK)                                           \
-    X("cosmic-swingset-end-block-finish", RECORD_END_BLOCK)
+    X("cosmic-swingset-end-block-start", RECORD_END_BLOCK_START)                                   \
+    X("cosmic-swingset-end-block-finish", RECORD_END_BLOCK)                                        \
+    X("cosmic-swingset-commit-block-start", RECORD_COMMIT_START)                                   \
+    X("cosmic-swingset-commit-block-finish", RECORD_COMMIT_FINISH)                                 \
+    X("cosmic-swingset-commit-start", RECORD_COMMIT_START)                                         \
+    X("cosmic-swingset-commit-finish", RECORD_COMMIT_FINISH)                                       \
+    X("cosmic-swingset-after-commit-stats", RECORD_AFTER_COMMIT)                                   \
+    X("cosmic-swingset-bridge-inbound", RECORD_INBOUND)                                            \
+    X("cosmic-swingset-deliver-inbound", RECORD_INBOUND)                                           \
+    X("cosmic-swingset-timer-poll", RECORD_INBOUND)                                                \
+    X("cosmic-swingset-install-bundle", RECORD_INBOUND)                                            \
+    X("cosmic-swingset-inject-kernel-upgrade-events", RECORD_INBOUND)                              \
+    X("cosmic-swingset-bootstrap-block-start", RECORD_BOOTSTRAP_START)                             \
+    X("cosmic-swingset-bootstrap-block-finish", RECORD_BOOTSTRAP_FINISH)                           \
+    X("cosmic-swingset-upgrade-start", RECORD_UPGRADE_START)                                       \
+    X("cosmic-swingset-upgrade-finish", RECORD_UPGRADE_FINISH)                                     \
+    X("slog-record-too-big", RECORD_TOO_BIG)
 
 static enum record_type find_type(struct scan_span name)
 {
@@ -157,7 +187,7 @@ static void take_field(struct record *record, const struct field *field, struct 
 #define EXPECTED_ELSEWHERE(X)                                                                      \
     X("crankType", expected_string, &passed)                                                       \
     X("crankNum", expected_integer, &record->crank_num)                                            \
-    X("mode", expected_string, &passed)                                                            \
+    X("mode", expected_string, &record->mode)                                                      \
     X("vatID", expected_string, &record->vat_id)                                                   \
     X("deliveryNum", expected_integer, &record->delivery_num)                                      \
     X("kobj", expected_string, &passed)                                                            \
@@ -406,8 +436,7 @@ static inline void clear(struct record *record)
 }
 
 /* Takes what comes where it is not expected. As scan_member(). */
-static enum scan_step take_member(struct scan_cursor *cursor, struct record *record,
-                                  struct scan_span *type)
+static enum scan_step take_member(struct scan_cursor *cursor, struct record *record)
 {
     const struct field *field;
     struct scan_span key, value;
@@ -417,8 +446,8 @@ static enum scan_step take_member(struct scan_cursor *cursor, struct record *rec
         return step;
     field = find_field(key);
     if (field != NULL && field->take == TAKE_TYPE) {
-        *type = scan_string(value);
-        record->type = find_type(*type);
+        record->type_name = scan_string(value);
+        record->type = find_type(record->type_name);
     } else if (field != NULL) {
         take_field(record, field, value);
     }
@@ -431,30 +460,94 @@ static inline bool is_last_bracket(const struct scan_cursor *cursor)
     return cursor->end - cursor->at == 1 && *cursor->at == '}';
 }
 
-bool record_read(const char *line, size_t length, struct record *record, const char **why)
+/* Takes all members from the cursor on, with the type first or anywhere. */
+static bool take_members(struct scan_cursor *cursor, struct record *record)
 {
-    struct scan_span type = {0};
-    struct scan_cursor cursor;
     enum scan_step step = SCAN_FOUND;
 
-    clear(record);
-    if (!scan_open((struct scan_span){line, length}, '{', &cursor))
-        return refuse_line(why, "not a JSON object");
-    cursor.at = take_type(cursor.at, cursor.end, &type);
-    record->type = find_type(type);
-    if (type.at == NULL)
-        step = take_member(&cursor, record, &type);
+    cursor->at = take_type(cursor->at, cursor->end, &record->type_name);
+    record->type = find_type(record->type_name);
+    if (record->type_name.at == NULL)
+        step = take_member(cursor, record);
     while (step == SCAN_FOUND) {
-        cursor.at = take_expected(cursor.at, cursor.end, record);
-        if (is_last_bracket(&cursor))
-            break;
-        step = take_member(&cursor, record, &type);
+        cursor->at = take_expected(cursor->at, cursor->end, record);
+        if (is_last_bracket(cursor))
+            return true;
+        step = take_member(cursor, record);
     }
-    if (step == SCAN_BAD || (step == SCAN_END && !scan_at_end(&cursor)))
+    return step == SCAN_END && scan_at_end(cursor);
+}
+
+/* ---- lines with their context ---------------------------------------------------- */
+
+/*
+ * The context-aware slog of @agoric/telemetry takes these members out of the body and has
+ * them as attributes; console lines keep only their vat's.
+ */
+static void take_attribute(struct record *record, struct scan_span key, struct scan_span value)
+{
+    int64_t number;
+
+    if (scan_is(key, "replay"))
+        record->replay = scan_is(value, "true");
+    else if (scan_is(key, "process.uptime") && scan_decimal(value, 9, &number))
+        record->monotime = number;
+    else if (scan_is(key, "crank.deliveryNum") && scan_decimal(value, 0, &number))
+        record->delivery_num = number;
+    else if (scan_is(key, "crank.syscallNum") && scan_decimal(value, 0, &number))
+        record->syscall_num = number;
+    else if (scan_is(key, "crank.num") && scan_decimal(value, 0, &number) &&
+             record->type == RECORD_CONSOLE)
+        record->crank_num = number;
+}
+
+/* Whether `line` is an object with a body; what that holds is then in the record. */
+static bool take_with_context(struct scan_span line, struct record *record)
+{
+    struct scan_span body = scan_get(line, "body"), time = scan_get(line, "time"), key, value;
+    struct scan_cursor cursor;
+    int64_t number;
+
+    if (body.at == NULL || !scan_open(body, '{', &cursor) || !take_members(&cursor, record))
+        return false;
+    record->object = body;
+    if (scan_decimal(time, 6, &number))
+        set_time(record, number);
+    if (scan_open(scan_get(line, "attributes"), '{', &cursor)) {
+        while (scan_member(&cursor, &key, &value) == SCAN_FOUND)
+            take_attribute(record, key, value);
+    }
+    return true;
+}
+
+/* ---- */
+
+bool record_read(const char *line, size_t length, struct record *record, const char **why)
+{
+    struct scan_cursor cursor;
+
+    clear(record);
+    record->object = (struct scan_span){line, length};
+    if (!scan_open(record->object, '{', &cursor))
+        return refuse_line(why, "not a JSON object");
+    if (!take_members(&cursor, record))
         return refuse_line(why, "JSON that does not end as it should");
-    if (type.at == NULL)
+    if (record->type_name.at == NULL && !take_with_context(record->object, record))
         return refuse_line(why, "no \"type\"");
-    if (record->time == RECORD_NONE)
+    if (record->time == RECORD_NONE && record->type != RECORD_TOO_BIG)
         return refuse_line(why, "no \"time\"");
     return true;
+}
+
+struct scan_span record_member(const struct record *record, const char *name)
+{
+    return scan_get(record->object, name);
+}
+
+double record_number(const struct record *record, const char *name)
+{
+    struct scan_span value = record_member(record, name);
+    double number;
+
+    return value.at != NULL && scan_double(value, &number) ? number : NAN;
 }

@@ -9,12 +9,14 @@
 #include <unistd.h>
 
 #include "slog/read/codec.h"
+#include "slog/read/recorder.h"
 
-enum { MAGIC_SIZE = 4 };
+enum { MAGIC_SIZE = 8 };
 
 struct source {
-    const struct codec *codec; /* NULL: the bytes are as they are */
+    const struct codec *codec; /* NULL: the bytes are as they are, or a recorder's */
     void *state;               /* the codec's */
+    struct recorder *recorder; /* NULL: it is none */
     bool recognised;           /* the format is known */
     const char *path;          /* borrowed */
     int fd;
@@ -137,6 +139,15 @@ static int read_magic(struct source *source, struct error *error)
     return 0;
 }
 
+static ssize_t read_recorder(struct source *source, char *bytes, size_t size, struct error *error)
+{
+    ssize_t got = recorder_read(source->recorder, bytes, size, error);
+
+    if (got > 0)
+        source->position += (uint64_t)got;
+    return got;
+}
+
 /* False as long as the file has only the beginning of a magic, and may be of any format. */
 static bool recognise(const struct source *source, const struct codec **codec)
 {
@@ -154,6 +165,20 @@ static bool recognise(const struct source *source, const struct codec **codec)
     return true;
 }
 
+static bool is_recorder(const struct source *source)
+{
+    return source->in_end >= strlen(RECORDER_MAGIC) &&
+           memcmp(source->in, RECORDER_MAGIC, strlen(RECORDER_MAGIC)) == 0;
+}
+
+static int begin_recorder(struct source *source, struct error *error)
+{
+    source->recorder = recorder_open(source->fd, source->path, error);
+    source->in_start = source->in_end = 0;
+    source->recognised = source->recorder != NULL;
+    return source->recognised ? 0 : -1;
+}
+
 /* Leaves it open where the file does not say yet. */
 static int choose_format(struct source *source, struct error *error)
 {
@@ -161,6 +186,8 @@ static int choose_format(struct source *source, struct error *error)
 
     if (read_magic(source, error) != 0)
         return -1;
+    if (is_recorder(source))
+        return begin_recorder(source, error);
     if (!recognise(source, &codec))
         return 0;
     if (codec != NULL) {
@@ -210,6 +237,8 @@ ssize_t source_read(struct source *source, char *bytes, size_t size, struct erro
         return -1;
     if (!source->recognised)
         return 0;
+    if (source->recorder != NULL)
+        return read_recorder(source, bytes, size, error);
     return source->codec == NULL ? read_plain(source, bytes, size, error)
                                  : read_compressed(source, bytes, size, error);
 }
@@ -218,7 +247,7 @@ uint64_t source_missing(const struct source *source)
 {
     struct stat status;
 
-    if (fstat(source->fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+    if (source->recorder != NULL || fstat(source->fd, &status) != 0 || !S_ISREG(status.st_mode) ||
         (uint64_t)status.st_size >= source->position)
         return 0;
     return source->position - (uint64_t)status.st_size;
@@ -238,7 +267,12 @@ int source_go_back(struct source *source, uint64_t position, struct error *error
 
 bool source_is_plain(const struct source *source)
 {
-    return source->codec == NULL;
+    return source->codec == NULL && source->recorder == NULL;
+}
+
+uint64_t source_losses(const struct source *source)
+{
+    return source->recorder != NULL ? recorder_losses(source->recorder) : 0;
 }
 
 uint64_t source_position(const struct source *source)
@@ -259,6 +293,7 @@ int source_is_cut(const struct source *source)
 void source_close(struct source *source)
 {
     drop_format(source);
+    recorder_close(source->recorder);
     if (source->fd > STDIN_FILENO)
         close(source->fd);
     free(source->in);

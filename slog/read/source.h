@@ -11,7 +11,8 @@
 
 /*
  * The bytes of a slogfile, whatever holds them: a plain file or a pipe, gzip
- * (RFC 1952, several members after each other too) or Zstandard (RFC 8878).
+ * (RFC 1952, several members after each other too), Zstandard (RFC 8878) or a
+ * flight recorder (slog/read/recorder.h).
  * Which of them it is, the first bytes say, not the name.
  */
 struct source;
@@ -39,7 +40,10 @@ uint64_t source_size(const struct source *source);
  */
 int source_is_cut(const struct source *source);
 
-/* Whether it is not compressed, or nothing is in it yet. */
+/* As recorder_losses(); 0 for all other files. */
+uint64_t source_losses(const struct source *source);
+
+/* Whether its bytes are as they are in the file, or nothing is in it yet. */
 bool source_is_plain(const struct source *source);
 
 /* How many of the bytes that were read are no longer in the file, which was cut back; 0: none. */

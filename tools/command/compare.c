@@ -41,13 +41,13 @@ static int read_side(const struct options *options, struct pairs *pairs, int sid
                         .delivery = on_delivery,
                         .context = &reading};
     struct tally tally;
+    int result = feed_run(&feed, &tally, error);
 
-    if (feed_run(&feed, &tally, error) != 0)
-        return -1;
-    if (!options->selection.runs.set)
+    if (result == 0 && !options->selection.runs.set)
         explain_runs(&tally.runs, options->files[side],
                      "are in it, and of deliveries of one number the last counts");
-    return 0;
+    tally_free(&tally);
+    return result;
 }
 
 /* The one that lost most first; equals in the order of their coming. */

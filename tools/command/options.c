@@ -56,8 +56,8 @@ static int take_by(void *place, const char *option, char *value, struct error *e
         if (kind == GROUP_KINDS)
             return error_set(
                 error, ERROR_USAGE,
-                "%s is all, replay, vat, kind, method, syscall, block or run, or several with "
-                "commas between, not '%s'",
+                "%s is all, replay, vat, kind, method, syscall, block, run or phase, or several "
+                "with commas between, not '%s'",
                 option, value);
         by[kind] = true;
         if (word[length] == '\0')
@@ -122,7 +122,8 @@ static const struct option_row rows[] = {
 
     {"Sums", .kind = OPTION_HEADING},
     {"by", "GROUPS",
-     "of all, replay, vat, kind, method, syscall, block, run (default: all but block and run)",
+     "of all, replay, vat, kind, method, syscall, block, run, phase (default: all but block and "
+     "run)",
      OPTION_IS_OTHER(struct options, by, take_by), .commands = SUMS},
     {"histograms", "FILE", "write what `slogreport merge` can combine",
      OPTION_IS_TEXT(struct options, histograms), .commands = SUMS},

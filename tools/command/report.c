@@ -19,6 +19,7 @@ struct report {
     struct otlp *otlp;   /* NULL: no spans are asked for */
     struct buf out;
     uint64_t deliveries;
+    uint64_t run; /* of the kernel, as of a delivery */
 };
 
 static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
@@ -53,6 +54,7 @@ static void on_note(void *context, const struct model_note *note)
 {
     struct report *report = context;
 
+    report->run += note->kind == MODEL_NOTE_KERNEL;
     if (report->trace != NULL && note->kind == MODEL_NOTE_KERNEL)
         trace_new_kernel(report->trace);
     if (report->page != NULL)
@@ -61,6 +63,39 @@ static void on_note(void *context, const struct model_note *note)
         otlp_note(report->otlp, note);
     if (report->render->note != NULL)
         report->render->note(&report->out, note);
+}
+
+/* Not among deliveries that are sorted. */
+static bool shows_phases(const struct report *report)
+{
+    return report->rank.column == NULL;
+}
+
+static void on_inbound(void *context, const struct model_inbound *inbound)
+{
+    struct report *report = context;
+
+    if (report->render->inbound != NULL && shows_phases(report) &&
+        selection_takes_inbound(&report->options->selection, inbound))
+        report->render->inbound(&report->out, inbound);
+}
+
+static void on_phase(void *context, const struct phase_span *span)
+{
+    struct report *report = context;
+
+    if (report->render->phase != NULL && shows_phases(report) &&
+        selection_takes_phase(&report->options->selection, span, report->run))
+        report->render->phase(&report->out, span);
+}
+
+static void on_block(void *context, const struct phase_block *block)
+{
+    struct report *report = context;
+
+    if (report->render->block != NULL && shows_phases(report) &&
+        selection_takes_block(&report->options->selection, block, report->run))
+        report->render->block(&report->out, block);
 }
 
 static void on_frame(void *context, const struct model_frame *frame)
@@ -99,6 +134,31 @@ static bool shows_each(const struct report *report)
     return isatty(STDOUT_FILENO) && report->render->delivery != NULL && report->rank.column == NULL;
 }
 
+/* Reads the files and writes what each line gives. */
+static int read_and_write(struct report *report, const struct feed *feed, struct tally *tally,
+                          struct error *error)
+{
+    struct error ignored;
+
+    if (report->render->begin != NULL)
+        report->render->begin(&report->out);
+    if (feed_run(feed, tally, error) == 0 && write_ranked(report, error) == 0)
+        return 0;
+    /* What was found before the failure is the user's all the same. */
+    output_flush(&report->out, &ignored);
+    return -1;
+}
+
+static int write_end(struct report *report, const struct tally *tally, struct error *error)
+{
+    selection_explain_none(report->deliveries, tally->deliveries);
+    if (report->page != NULL && page_finish(report->page, tally, error) != 0)
+        return -1;
+    if (report->render->end != NULL)
+        report->render->end(&report->out, tally, report->deliveries);
+    return output_flush(&report->out, error);
+}
+
 static int write_report(struct report *report, struct error *error)
 {
     const struct options *options = report->options;
@@ -112,25 +172,18 @@ static int write_report(struct report *report, struct error *error)
                         .delivery = on_delivery,
                         .note = on_note,
                         .frame = on_frame,
+                        .inbound = on_inbound,
+                        .phase = on_phase,
+                        .block = on_block,
                         .idle = on_idle,
                         .context = report};
     struct tally tally;
+    int result = read_and_write(report, &feed, &tally, error);
 
-    if (report->render->begin != NULL)
-        report->render->begin(&report->out);
-    if (feed_run(&feed, &tally, error) != 0 || write_ranked(report, error) != 0) {
-        /* What was found before the failure is the user's all the same. */
-        struct error ignored;
-
-        output_flush(&report->out, &ignored);
-        return -1;
-    }
-    selection_explain_none(report->deliveries, tally.deliveries);
-    if (report->page != NULL && page_finish(report->page, &tally, error) != 0)
-        return -1;
-    if (report->render->end != NULL)
-        report->render->end(&report->out, &tally, report->deliveries);
-    return output_flush(&report->out, error);
+    if (result == 0)
+        result = write_end(report, &tally, error);
+    tally_free(&tally);
+    return result;
 }
 
 static const struct render_ops *find_render(const struct options *options)
@@ -206,6 +259,7 @@ int report_run(const struct options *options, struct error *error)
 {
     struct report report = {
         .options = options,
+        .run = 1,
         .render = find_render(options),
         .rank = {.top = options->top, .reverse = options->reverse, .column = options->sort}};
     int result = write_all(&report, error);

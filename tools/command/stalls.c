@@ -214,6 +214,7 @@ int stalls_run(const struct options *options, struct error *error)
         result = write_stalls(&stalls, options, error);
     if (result == 0 && !options->selection.runs.set)
         explain_runs(&tally.runs, NULL, "are judged together");
+    tally_free(&tally);
     outliers_free(&stalls.outliers);
     return result;
 }

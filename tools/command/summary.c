@@ -17,6 +17,7 @@ struct summary {
     const struct options *options;
     struct groups groups;
     uint64_t chosen; /* deliveries */
+    uint64_t run;    /* of the kernel, as of a delivery */
 };
 
 static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
@@ -27,6 +28,19 @@ static int on_delivery(void *context, const struct model_delivery *delivery, str
         return 0;
     summary->chosen++;
     return groups_add(&summary->groups, delivery, error);
+}
+
+static void on_phase(void *context, const struct phase_span *span)
+{
+    struct summary *summary = context;
+
+    if (selection_takes_phase(&summary->options->selection, span, summary->run))
+        groups_add_phase(&summary->groups, span);
+}
+
+static void on_note(void *context, const struct model_note *note)
+{
+    ((struct summary *)context)->run += note->kind == MODEL_NOTE_KERNEL;
 }
 
 /* By kind, then the one with the most time first; equals by name and label. */
@@ -98,6 +112,8 @@ static int finish(struct summary *summary, struct error *error)
 {
     const char *path = summary->options->histograms;
 
+    if (summary->groups.failed)
+        return error_memory(error, "a summary");
     if (path != NULL && histogram_file_write(path, &summary->groups, error) != 0)
         return -1;
     return write_summary(summary, error);
@@ -105,12 +121,14 @@ static int finish(struct summary *summary, struct error *error)
 
 int summary_run(const struct options *options, struct error *error)
 {
-    struct summary summary = {.options = options};
+    struct summary summary = {.options = options, .run = 1};
     struct feed feed = {.files = options->files,
                         .strict = options->strict,
                         .jobs = options->jobs,
                         .progress = true,
                         .delivery = on_delivery,
+                        .note = on_note,
+                        .phase = on_phase,
                         .context = &summary};
     struct tally tally;
     int result;
@@ -123,6 +141,7 @@ int summary_run(const struct options *options, struct error *error)
         selection_explain_none(summary.chosen, tally.deliveries);
     if (result == 0 && !options->selection.runs.set && !options->by[GROUP_RUN])
         explain_runs(&tally.runs, NULL, "are added up");
+    tally_free(&tally);
     groups_free(&summary.groups);
     return result;
 }

@@ -20,6 +20,8 @@ struct summary_totals summary_totals(const struct groups *groups)
             .instructions = (double)columns[COLUMN_INSTRUCTIONS].total,
         };
 
+        if (groups->groups[i].kind == GROUP_PHASE)
+            totals.phases.time += whole.time;
         if (groups->groups[i].kind == GROUP_ALL)
             totals.live = whole;
         else if (groups->groups[i].kind == GROUP_REPLAY)
@@ -46,8 +48,9 @@ static bool is_time(enum group_column column)
 static double share_of(const struct group *group, enum group_column column,
                        const struct summary_totals *totals)
 {
-    const struct summary_whole *whole =
-        group->kind == GROUP_REPLAY ? &totals->replayed : &totals->live;
+    const struct summary_whole *whole = group->kind == GROUP_REPLAY  ? &totals->replayed
+                                        : group->kind == GROUP_PHASE ? &totals->phases
+                                                                     : &totals->live;
     double all = column == COLUMN_COMPUTE        ? whole->compute
                  : column == COLUMN_INSTRUCTIONS ? whole->instructions
                  : column == COLUMN_BETWEEN      ? whole->time + whole->between

@@ -8,12 +8,13 @@
 /*
  * What shares are shares of: the time, computrons and instructions of all live deliveries, or for
  * the group of replays of all replayed ones. The time between deliveries is in none of them, so
- * its share is one of theirs and its own together.
+ * its share is one of theirs and its own together. A phase's share is one of the time of all
+ * phases.
  */
 struct summary_totals {
     struct summary_whole {
         double time, between, compute, instructions;
-    } live, replayed;
+    } live, replayed, phases;
 };
 
 struct summary_totals summary_totals(const struct groups *groups);

@@ -192,6 +192,10 @@ static int open_and_read(struct feeding *feeding, bool follow, struct error *err
         result = follow_file(feeding, error);
     if (result == 0)
         result = read_file(feeding, follow, error);
+    if (decoder_losses(feeding->decoder) > 0)
+        log_line("%s: records are missing, since the node wrote faster than they were read, or "
+                 "stopped within one",
+                 feeding->path);
     decoder_close(feeding->decoder);
     return result;
 }
@@ -234,6 +238,7 @@ static void on_note(void *context, const struct model_note *note)
     tally->clock_changes += note->kind == MODEL_NOTE_CLOCK;
     tally->unended += note->kind == MODEL_NOTE_UNENDED;
     tally->unstarted += note->kind == MODEL_NOTE_UNSTARTED;
+    tally->too_big += note->kind == MODEL_NOTE_TOO_BIG;
     if (feeding->feed->note != NULL)
         feeding->feed->note(feeding->feed->context, note);
 }
@@ -244,6 +249,32 @@ static void on_frame(void *context, const struct model_frame *frame)
 
     if (feed->frame != NULL)
         feed->frame(feed->context, frame);
+}
+
+static void on_inbound(void *context, const struct model_inbound *inbound)
+{
+    const struct feed *feed = ((struct feeding *)context)->feed;
+
+    if (feed->inbound != NULL)
+        feed->inbound(feed->context, inbound);
+}
+
+static void on_phase(void *context, const struct phase_span *span)
+{
+    struct feeding *feeding = context;
+    const struct feed *feed = feeding->feed;
+
+    feeding->tally->phases[span->phase] += span->own;
+    if (feed->phase != NULL)
+        feed->phase(feed->context, span);
+}
+
+static void on_block(void *context, const struct phase_block *block)
+{
+    const struct feed *feed = ((struct feeding *)context)->feed;
+
+    if (feed->block != NULL)
+        feed->block(feed->context, block);
 }
 
 static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
@@ -258,8 +289,13 @@ static int on_delivery(void *context, const struct model_delivery *delivery, str
 int feed_run(const struct feed *feed, struct tally *tally, struct error *error)
 {
     struct feeding feeding = {.feed = feed, .tally = tally};
-    struct model_sink sink = {
-        .delivery = on_delivery, .note = on_note, .frame = on_frame, .context = &feeding};
+    struct model_sink sink = {.delivery = on_delivery,
+                              .note = on_note,
+                              .frame = on_frame,
+                              .inbound = on_inbound,
+                              .phase = on_phase,
+                              .block = on_block,
+                              .context = &feeding};
     int result;
 
     *tally = (struct tally){0};
@@ -271,6 +307,12 @@ int feed_run(const struct feed *feed, struct tally *tally, struct error *error)
     if (tally->bad_lines > NAMED_BAD_LINES)
         log_line("%" PRIu64 " more lines left out that are not slog lines",
                  tally->bad_lines - NAMED_BAD_LINES);
+    tally->entries = model_take_entries(feeding.model);
     model_free(feeding.model);
     return result;
+}
+
+void tally_free(struct tally *tally)
+{
+    entries_free(&tally->entries);
 }

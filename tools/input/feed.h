@@ -21,7 +21,12 @@ struct tally {
     struct runs runs;    /* the same, with where they begin */
     uint64_t clock_changes;
     uint64_t unended, unstarted; /* deliveries with one of their two lines missing */
+    uint64_t too_big;            /* records that a flight recorder had no room for */
+    int64_t phases[PHASES];      /* nanoseconds of each phase's own, in all */
+    struct entries entries;      /* lines by type; owned: tally_free() */
 };
+
+void tally_free(struct tally *tally);
 
 struct feed {
     char *const *files; /* ended by NULL; "-" is standard input */
@@ -30,10 +35,13 @@ struct feed {
     bool labels;        /* as model_new() */
     bool progress;      /* said on stderr, if that is a terminal: nothing else shows it */
     unsigned jobs;      /* as decoder_open() */
-    /* As struct model_sink; note and frame may be NULL. */
+    /* As struct model_sink; all but delivery may be NULL. */
     int (*delivery)(void *context, const struct model_delivery *delivery, struct error *error);
     void (*note)(void *context, const struct model_note *note);
     void (*frame)(void *context, const struct model_frame *frame);
+    void (*inbound)(void *context, const struct model_inbound *inbound);
+    void (*phase)(void *context, const struct phase_span *span);
+    void (*block)(void *context, const struct phase_block *block);
     /* Called before waiting for a file to grow; may be NULL. */
     int (*idle)(void *context, struct error *error);
     void *context;
@@ -43,7 +51,7 @@ struct feed {
  * Reads the files, one after the other as one story, in the order of
  * tools/input/file_order.h; as they stand when the last one is followed. -1 with ERROR_INPUT when
  * one cannot be read or is no slogfile (or, if strict, has a bad line), or with
- * what a callback failed with. The tally is valid in any case.
+ * what a callback failed with. The tally is valid in any case, and to be freed.
  */
 int feed_run(const struct feed *feed, struct tally *tally, struct error *error);
 

@@ -158,6 +158,38 @@ bool selection_takes(const struct selection *selection, const struct model_deliv
            (selection->minimum == 0 || delivery->total >= selection->minimum);
 }
 
+/* What takes part of a crank or a delivery is not chosen by what only these have. */
+static bool is_about_deliveries(const struct selection *selection)
+{
+    return selection->kinds.count > 0 || selection->cranks.set;
+}
+
+bool selection_takes_phase(const struct selection *selection, const struct phase_span *span,
+                           uint64_t run)
+{
+    return !is_about_deliveries(selection) && has_word(&selection->vats, span->vat_id, "") &&
+           in_range(&selection->blocks, span->block_height) &&
+           in_range(&selection->runs, (int64_t)run) && in_range(&selection->times, span->start) &&
+           (selection->minimum == 0 || span->total >= selection->minimum);
+}
+
+bool selection_takes_block(const struct selection *selection, const struct phase_block *block,
+                           uint64_t run)
+{
+    return !is_about_deliveries(selection) && selection->vats.count == 0 &&
+           in_range(&selection->blocks, block->height) &&
+           in_range(&selection->runs, (int64_t)run) && in_range(&selection->times, block->start) &&
+           (selection->minimum == 0 || block->total >= selection->minimum);
+}
+
+bool selection_takes_inbound(const struct selection *selection, const struct model_inbound *inbound)
+{
+    return !is_about_deliveries(selection) && selection->vats.count == 0 &&
+           selection->minimum == 0 && in_range(&selection->blocks, inbound->block_height) &&
+           in_range(&selection->runs, (int64_t)inbound->run) &&
+           in_range(&selection->times, inbound->time);
+}
+
 void selection_explain_none(uint64_t chosen, uint64_t all)
 {
     if (all == 0)

@@ -39,6 +39,15 @@ void selection_free(struct selection *selection);
 /* Whether the report is about this delivery. */
 bool selection_takes(const struct selection *selection, const struct model_delivery *delivery);
 
+/* Whether it is about this phase or block of the kernel's `run`, as in struct model_delivery. */
+bool selection_takes_phase(const struct selection *selection, const struct phase_span *span,
+                           uint64_t run);
+bool selection_takes_block(const struct selection *selection, const struct phase_block *block,
+                           uint64_t run);
+
+bool selection_takes_inbound(const struct selection *selection,
+                             const struct model_inbound *inbound);
+
 /* Says on stderr why a report is empty, when it is: of `all` deliveries `chosen` were taken. */
 void selection_explain_none(uint64_t chosen, uint64_t all);
 

@@ -157,10 +157,9 @@ static void json_delivery(struct buf *out, const struct model_delivery *delivery
 }
 
 static const char *const note_names[] = {
-    [MODEL_NOTE_KERNEL] = "kernel-start",
-    [MODEL_NOTE_CLOCK] = "clock-change",
-    [MODEL_NOTE_UNENDED] = "no-deliver-result",
-    [MODEL_NOTE_UNSTARTED] = "no-deliver",
+    [MODEL_NOTE_KERNEL] = "kernel-start",       [MODEL_NOTE_CLOCK] = "clock-change",
+    [MODEL_NOTE_UNENDED] = "no-deliver-result", [MODEL_NOTE_UNSTARTED] = "no-deliver",
+    [MODEL_NOTE_TOO_BIG] = "record-too-big",
 };
 
 static void append_integer(struct buf *out, const char *name, int64_t number)
@@ -185,7 +184,91 @@ static void json_note(struct buf *out, const struct model_note *note)
         append_string(out, ",\"vatID\":", note->vat_id);
         append_integer(out, ",\"deliveryNum\":", note->delivery_num);
     }
+    if (note->kind == MODEL_NOTE_TOO_BIG)
+        append_string(out, ",\"snippet\":", note->text);
     buf_append_string(out, "}\n");
+}
+
+static void append_time(struct buf *out, const char *name, int64_t nanoseconds)
+{
+    char *at = begin_fields(out, 1);
+
+    if (at != NULL)
+        end_fields(out, put_time(at, name, nanoseconds, true));
+}
+
+static void append_number(struct buf *out, const char *name, double number)
+{
+    char *at = isnan(number) ? NULL : begin_fields(out, 1);
+
+    if (at != NULL)
+        end_fields(out, put_double(put(at, name), number));
+}
+
+/* Cranks and deliveries would be as many again as there are deliveries. */
+static void json_phase(struct buf *out, const struct phase_span *span)
+{
+    if (span->phase == PHASE_OTHER || span->phase == PHASE_CRANK || span->phase == PHASE_DELIVERY)
+        return;
+    append_string(out, "{\"kind\":\"phase\",\"phase\":", phase_name(span->phase));
+    append_words(out, ",\"name\":", span->name);
+    append_words(out, ",\"vatID\":", span->vat_id);
+    append_integer(out, ",\"blockHeight\":", span->block_height);
+    append_time(out, ",\"start\":", span->start);
+    append_time(out, ",\"total\":", span->total);
+    append_time(out, ",\"own\":", span->own);
+    append_number(out, ",\"beans\":", span->beans);
+    append_number(out, ",\"bytes\":", span->bytes);
+    append_number(out, ",\"storedBytes\":", span->stored);
+    buf_append_string(out, "}\n");
+}
+
+static void json_inbound(struct buf *out, const struct model_inbound *inbound)
+{
+    append_string(out, "{\"kind\":\"inbound\",\"inbound\":", inbound->type);
+    append_words(out, ",\"inboundNum\":", inbound->number);
+    append_words(out, ",\"source\":", inbound->source);
+    append_integer(out, ",\"blockHeight\":", inbound->block_height);
+    append_time(out, ",\"time\":", inbound->time);
+    append_integer(out, ",\"run\":", (int64_t)inbound->run);
+    buf_append_string(out, "}\n");
+}
+
+static void append_phases(struct buf *out, const int64_t own[PHASES])
+{
+    bool any = false;
+
+    buf_append_string(out, ",\"phases\":{");
+    for (int i = 0; i < PHASES; i++) {
+        if (own[i] == 0)
+            continue;
+        buf_printf(out, "%s\"%s\":", any ? "," : "", phase_name((enum phase)i));
+        json_text_nanoseconds(out, own[i]);
+        any = true;
+    }
+    buf_append_byte(out, '}');
+}
+
+static void json_block(struct buf *out, const struct phase_block *block)
+{
+    buf_append_string(out, "{\"kind\":\"block\"");
+    append_integer(out, ",\"blockHeight\":", block->height);
+    append_time(out, ",\"start\":", block->start);
+    append_time(out, ",\"total\":", block->total);
+    append_integer(out, ",\"deliveries\":", (int64_t)block->deliveries);
+    append_phases(out, block->own);
+    buf_append_string(out, "}\n");
+}
+
+static void append_entries(struct buf *out, const struct entries *entries)
+{
+    buf_append_string(out, ",\"entries\":{");
+    for (uint32_t i = 0; i < entries->types.count; i++) {
+        append_string(out, i > 0 ? "," : "", names_text(&entries->types, i));
+        buf_append_byte(out, ':');
+        json_text_unsigned(out, entries->counts[i]);
+    }
+    buf_append_byte(out, '}');
 }
 
 static void json_end(struct buf *out, const struct tally *tally, uint64_t deliveries)
@@ -199,8 +282,15 @@ static void json_end(struct buf *out, const struct tally *tally, uint64_t delive
     append_integer(out, ",\"clockChanges\":", (int64_t)tally->clock_changes);
     append_integer(out, ",\"withoutResult\":", (int64_t)tally->unended);
     append_integer(out, ",\"withoutDeliver\":", (int64_t)tally->unstarted);
+    append_integer(out, ",\"tooBigRecords\":", (int64_t)tally->too_big);
+    append_phases(out, tally->phases);
+    append_entries(out, &tally->entries);
     buf_append_string(out, "}\n");
 }
 
-const struct render_ops render_json = {
-    .delivery = json_delivery, .note = json_note, .end = json_end};
+const struct render_ops render_json = {.delivery = json_delivery,
+                                       .note = json_note,
+                                       .inbound = json_inbound,
+                                       .phase = json_phase,
+                                       .block = json_block,
+                                       .end = json_end};

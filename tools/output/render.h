@@ -14,6 +14,9 @@ struct render_ops {
     void (*begin)(struct buf *out);
     void (*delivery)(struct buf *out, const struct model_delivery *delivery);
     void (*note)(struct buf *out, const struct model_note *note);
+    void (*inbound)(struct buf *out, const struct model_inbound *inbound);
+    void (*phase)(struct buf *out, const struct phase_span *span);
+    void (*block)(struct buf *out, const struct phase_block *block);
     void (*end)(struct buf *out, const struct tally *tally, uint64_t deliveries);
     bool labels; /* wants model_event.label */
 };

@@ -265,6 +265,53 @@ static void text_delivery(struct buf *out, const struct model_delivery *delivery
     append_remarks(out, delivery);
 }
 
+/* What took the kernel's time between deliveries; that of blocks is told when they end. */
+static void text_phase(struct buf *out, const struct phase_span *span)
+{
+    static const bool told[PHASES] = {
+        [PHASE_KERNEL_START] = true,  [PHASE_BOOTSTRAP] = true,   [PHASE_UPGRADE] = true,
+        [PHASE_VAT_START] = true,     [PHASE_REPLAY] = true,      [PHASE_SNAPSHOT_SAVE] = true,
+        [PHASE_SNAPSHOT_LOAD] = true, [PHASE_VAT_CLEANUP] = true,
+    };
+
+    if (!told[span->phase])
+        return;
+    pad_to(out, out->length, KERNEL_COLUMN);
+    append_seconds(out, span->total);
+    buf_printf(out, " %s%s%s", phase_name(span->phase),
+               span->vat_id[0] != '\0' || span->name[0] != '\0' ? " " : "",
+               span->vat_id[0] != '\0' ? span->vat_id : span->name);
+    if (span->bytes >= 0)
+        buf_printf(out, ", %.0f bytes", span->bytes);
+    buf_append_byte(out, '\n');
+}
+
+static void text_inbound(struct buf *out, const struct model_inbound *inbound)
+{
+    buf_printf(out, "-- %s%s%s", inbound->type, inbound->number[0] != '\0' ? " " : "",
+               inbound->number);
+    buf_printf(out, "%s%s\n", inbound->source[0] != '\0' ? " from " : "", inbound->source);
+}
+
+static void text_block(struct buf *out, const struct phase_block *block)
+{
+    buf_append_string(out, "-- block ");
+    if (block->height == RECORD_NONE)
+        buf_append_byte(out, '?');
+    else
+        json_text_integer(out, block->height);
+    buf_append_string(out, ": ");
+    append_seconds(out, block->total);
+    buf_append_string(out, " s:");
+    for (int i = 0, told = 0; i < PHASES; i++) {
+        if (block->own[i] == 0)
+            continue;
+        buf_printf(out, "%s %s ", told++ > 0 ? "," : "", phase_name((enum phase)i));
+        append_seconds(out, block->own[i]);
+    }
+    buf_append_byte(out, '\n');
+}
+
 static void text_note(struct buf *out, const struct model_note *note)
 {
     buf_append_string(out, "-- ");
@@ -290,8 +337,16 @@ static void text_note(struct buf *out, const struct model_note *note)
     case MODEL_NOTE_UNSTARTED:
         buf_printf(out, "the delivery to %s that ends here has no deliver line\n", note->vat_id);
         break;
+    case MODEL_NOTE_TOO_BIG:
+        buf_printf(out, "a record was too big for the flight recorder; it begins with %s\n",
+                   note->text);
+        break;
     }
 }
 
-const struct render_ops render_text = {
-    .delivery = text_delivery, .note = text_note, .labels = true};
+const struct render_ops render_text = {.delivery = text_delivery,
+                                       .note = text_note,
+                                       .inbound = text_inbound,
+                                       .phase = text_phase,
+                                       .block = text_block,
+                                       .labels = true};

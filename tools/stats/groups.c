@@ -13,7 +13,7 @@
 static const char *const kind_names[GROUP_KINDS] = {
     [GROUP_ALL] = "all",       [GROUP_REPLAY] = "replay",   [GROUP_VAT] = "vat",
     [GROUP_KIND] = "kind",     [GROUP_SYSCALL] = "syscall", [GROUP_BLOCK] = "block",
-    [GROUP_METHOD] = "method", [GROUP_RUN] = "run",
+    [GROUP_METHOD] = "method", [GROUP_RUN] = "run",         [GROUP_PHASE] = "phase",
 };
 
 static const char *const column_names[GROUP_COLUMNS] = {
@@ -283,7 +283,31 @@ int groups_add(struct groups *groups, const struct model_delivery *delivery, str
         result = add_to(groups, GROUP_REPLAY, "", "", &values);
     else
         result = add_live(groups, delivery, &values);
-    return result == 0 ? 0 : error_memory(error, "a summary");
+    return result == 0 && !groups->failed ? 0 : error_memory(error, "a summary");
+}
+
+/* "run leftover": what it ran tells runs apart. */
+static int add_phase(struct groups *groups, const struct phase_span *span)
+{
+    struct group *group;
+    struct buf name = {0};
+    int result = -1;
+
+    buf_printf(&name, "%s%s%s", phase_name(span->phase), span->name[0] != '\0' ? " " : "",
+               span->name);
+    if (buf_string(&name) != NULL) {
+        group = groups_find(groups, GROUP_PHASE, name.data, "");
+        if (group != NULL)
+            result = histogram_add(&group->columns[COLUMN_TOTAL], (uint64_t)span->own);
+    }
+    buf_free(&name);
+    return result;
+}
+
+void groups_add_phase(struct groups *groups, const struct phase_span *span)
+{
+    if (groups->wanted[GROUP_PHASE] && span->own >= 0 && add_phase(groups, span) != 0)
+        groups->failed = true;
 }
 
 static void group_clear(struct group *group)

@@ -19,7 +19,8 @@
  * in two runs, have two groups. A value is a delivery's sum: all its requests' ways up
  * together. Syscalls have a group for each kind, whose values are those of one
  * syscall. Deliveries whose times a change of the clock spoiled are left out
- * and counted.
+ * and counted. A phase's value is its own time, without the phases within it
+ * (slog/model/phases.h); those of runs of the kernel's queue are by what they ran.
  */
 enum group_kind {
     GROUP_ALL,
@@ -30,6 +31,7 @@ enum group_kind {
     GROUP_BLOCK,
     GROUP_METHOD,
     GROUP_RUN,
+    GROUP_PHASE,
     GROUP_KINDS,
 };
 
@@ -59,6 +61,7 @@ struct groups {
     struct group *groups; /* by number in keys; owned */
     size_t count, capacity;
     uint64_t spoiled; /* deliveries left out */
+    bool failed;      /* memory ran out while a phase was added */
 };
 
 /* As they are called in options and files: "all", "vat", …; "total", "up", … */
@@ -74,6 +77,10 @@ struct group *groups_find(struct groups *groups, enum group_kind kind, const cha
 
 /* Takes in a delivery with its syscalls. -1 when memory ran out. */
 int groups_add(struct groups *groups, const struct model_delivery *delivery, struct error *error);
+
+/* Takes in a phase that has ended. Failure shows when the next delivery is added, or as `failed`.
+ */
+void groups_add_phase(struct groups *groups, const struct phase_span *span);
 
 void groups_free(struct groups *groups);
 
