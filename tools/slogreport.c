@@ -4,12 +4,13 @@
 #include "tools/command/compare.h"
 #include "tools/command/options.h"
 #include "tools/command/report.h"
+#include "tools/command/runs.h"
 #include "tools/command/stalls.h"
 #include "tools/command/summary.h"
 
 static int (*const commands[COMMAND_COUNT])(const struct options *, struct error *) = {
     [COMMAND_REPORT] = report_run,   [COMMAND_SUMMARY] = summary_run, [COMMAND_MERGE] = merge_run,
-    [COMMAND_COMPARE] = compare_run, [COMMAND_STALLS] = stalls_run,
+    [COMMAND_COMPARE] = compare_run, [COMMAND_STALLS] = stalls_run,   [COMMAND_RUNS] = runs_run,
 };
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "slog/model/causes.h"
 #include "slog/model/describe.h"
 #include "slog/model/flight.h"
 #include "slog/model/outcome.h"
@@ -34,6 +35,7 @@ struct model {
     struct names vat_ids, kinds, sessions;
     struct entries entries;
     struct phases phases;
+    struct causes causes;
     struct vat *vats; /* by number in vat_ids */
     size_t vat_count, vat_capacity;
     struct flight *spare; /* one that is not in use, with its memory */
@@ -109,6 +111,7 @@ void model_free(struct model *model)
     names_free(&model->kinds);
     names_free(&model->sessions);
     entries_free(&model->entries);
+    causes_free(&model->causes);
     outcome_free(&model->outcome);
     spans_free(&model->spans);
     free(model->events);
@@ -284,6 +287,7 @@ static void begin_kernel(struct model *model, uint64_t line)
         note(model, MODEL_NOTE_KERNEL, line, 0);
     }
     model->at_work = false;
+    causes_block(&model->causes);
     model->block_height = MODEL_NONE;
     model->last_line = model->last_return = no_moment;
     model->changed_since_return = false;
@@ -578,6 +582,26 @@ static int give_unstarted(struct model *model, const struct record *record,
     return result;
 }
 
+/* The clock that kernel's lines of one process have in common. */
+static int64_t steady(struct moment moment)
+{
+    return moment.mono != MODEL_NONE ? moment.mono : moment.real;
+}
+
+/* A crank whose delivery failed is undone, with its sends and resolves. */
+static int find_causes(struct model *model, const struct flight *flight,
+                       struct model_delivery *delivery, struct error *error)
+{
+    causes_find(&model->causes, delivery, steady(flight->sent));
+    for (size_t i = 0; i < delivery->event_count; i++) {
+        if (delivery->status == MODEL_OK && !delivery->replay &&
+            causes_note(&model->causes, delivery, &delivery->events[i],
+                        steady(flight->requests[i].arrived), error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int end_delivery(struct model *model, const struct record *record, uint64_t line,
                         uint32_t vat, struct error *error)
 {
@@ -592,6 +616,7 @@ static int end_delivery(struct model *model, const struct record *record, uint64
                                       .kernel = MODEL_NONE,
                                       .unattributed = MODEL_NONE,
                                       .between = MODEL_NONE,
+                                      .queued = MODEL_NONE,
                                       .run = model->run,
                                       .block_height = model->block_height};
     int result;
@@ -606,6 +631,8 @@ static int end_delivery(struct model *model, const struct record *record, uint64
         return give_unstarted(model, record, &delivery, vat, error);
     fill_words(flight, &delivery);
     result = fill_times(model, flight, returned, &delivery, error);
+    if (result == 0 && model->labels)
+        result = find_causes(model, flight, &delivery, error);
     if (result == 0)
         result = model->sink.delivery(model->sink.context, &delivery, error);
     land(model, vat);
@@ -707,6 +734,7 @@ static int give_inbound(struct model *model, const struct record *record, struct
     append_member(record, record_member(record, "source").at != NULL ? "source" : "sender", &words);
     if (buf_failed(&words))
         return error_memory(error, "what came from outside");
+    inbound.chain = causes_inbound(&model->causes);
     inbound.type = words.data + prefix;
     inbound.number = words.data + number;
     inbound.source = words.data + source;
@@ -722,6 +750,7 @@ static int feed_by_type(struct model *model, const struct record *record, uint64
     switch (record->type) {
     case RECORD_BEGIN_BLOCK:
         model->block_height = record->block_height;
+        causes_block(&model->causes);
         give_frame(model, record, MODEL_FRAME_BLOCK, true, "");
         return 0;
     case RECORD_END_BLOCK:

@@ -106,6 +106,14 @@ struct model_delivery {
     /* Which promises a notify tells of, as those of an event; none as `message`. */
     const uint64_t *promises;
     size_t promise_count;
+    /*
+     * With model_new()'s labels: which delivery this is, in the order of their results from 1
+     * on; which one's send or resolve it comes of, 0 where that is not known; the chain of all
+     * that comes of one thing from outside (slog/model/causes.h), 0 in replays; and how long
+     * it waited since it was sent, MODEL_NONE where that is not known.
+     */
+    uint64_t number, cause, chain;
+    int64_t queued;
     enum model_status status;
     /*
      * Hashes of the result (what dr says but its meter) and, with
@@ -183,6 +191,7 @@ struct model_inbound {
     int64_t block_height; /* MODEL_NONE: outside of blocks */
     int64_t time;         /* nanoseconds since the epoch */
     uint64_t run;         /* as of a delivery */
+    uint64_t chain;       /* which it begins, as of a delivery */
 };
 
 struct model_sink {

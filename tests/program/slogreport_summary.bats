@@ -72,7 +72,7 @@ slogreport() {
 @test "merged histograms are those of all files together" {
     cd "$BATS_TEST_TMPDIR"
     slogreport summary --histograms one --json "$DATA/small.slog.gz" > one.json
-    slogreport summary --histograms two --json --by all,vat,kind,method,syscall,block "$DATA/variety.slog.gz" > two.json
+    slogreport summary --histograms two --json --by all,vat,kind,method,syscall,block,phase "$DATA/variety.slog.gz" > two.json
     slogreport summary --json "$DATA/small.slog.gz" "$DATA/variety.slog.gz" > together
     slogreport merge --json one two > merged
     cmp together merged

@@ -9,17 +9,15 @@
 #include "tools/command/outputs.h"
 
 static const char *const command_names[COMMAND_COUNT] = {
-    [COMMAND_SUMMARY] = "summary",
-    [COMMAND_MERGE] = "merge",
-    [COMMAND_COMPARE] = "compare",
-    [COMMAND_STALLS] = "stalls",
+    [COMMAND_SUMMARY] = "summary", [COMMAND_MERGE] = "merge", [COMMAND_COMPARE] = "compare",
+    [COMMAND_STALLS] = "stalls",   [COMMAND_RUNS] = "runs",
 };
 
 /* Which commands an option is for: bits by enum command. */
 enum {
     REPORT = 1 << COMMAND_REPORT,
     SUMS = 1 << COMMAND_SUMMARY | 1 << COMMAND_MERGE,
-    LISTS = REPORT | 1 << COMMAND_COMPARE | 1 << COMMAND_STALLS,
+    LISTS = REPORT | 1 << COMMAND_COMPARE | 1 << COMMAND_STALLS | 1 << COMMAND_RUNS,
     READERS = LISTS | 1 << COMMAND_SUMMARY,
 };
 
@@ -86,6 +84,8 @@ static const struct option_row rows[] = {
      OPTION_IS_FLAG(struct options, follow), .commands = REPORT},
     {"jobs", "N", "read with N threads (default: one for each core, at most four)",
      OPTION_IS_NUMBER(struct options, jobs, 1, DECODER_MOST_JOBS), .commands = READERS},
+    {"causes", .help = "say which delivery caused which, and how long each waited",
+     OPTION_IS_FLAG(struct options, causes), .commands = REPORT | 1 << COMMAND_SUMMARY},
     {"strict", .help = "treat a line that is not a slog line as an error",
      OPTION_IS_FLAG(struct options, strict), .commands = READERS},
 
@@ -110,13 +110,14 @@ static const struct option_row rows[] = {
     {"Each delivery", .kind = OPTION_HEADING},
     {"sort", "COLUMN",
      "in descending order: total, pipe, worker, kernel, unattributed, between, compute, "
-     "instructions, syscalls, consoles, start, crank, delivery, block, replay, overrun; in "
-     "ascending order: vat, name, kind, method, description, status",
+     "instructions, syscalls, consoles, start, crank, delivery, block, replay, overrun, "
+     "queued; in ascending order: vat, name, kind, method, description, status",
      OPTION_IS_OTHER(struct options, sort, take_sort), .commands = REPORT},
     {"reverse", .help = "reverse the order", OPTION_IS_FLAG(struct options, reverse),
      .commands = REPORT},
     {"top", "N",
-     "only the first N, by total if --sort is not given; for compare and stalls, how many to list "
+     "only the first N, by total if --sort is not given; for compare, stalls and runs, how many to "
+     "list "
      "(20)",
      OPTION_IS_NUMBER(struct options, top, 1, SIZE_MAX), .commands = LISTS},
 
@@ -133,15 +134,17 @@ static const struct option_row rows[] = {
 
 const struct option_table options_table = {
     .program = "slogreport",
-    .usage = "usage: slogreport [options] FILE|- ...            each delivery\n"
-             "       slogreport summary [options] FILE|- ...    sums and percentiles\n"
-             "       slogreport merge [options] HISTOGRAMS ...  sums of --histograms files\n"
-             "       slogreport compare [options] A B           the same deliveries in two files\n"
-             "       slogreport stalls [options] FILE|- ...     what took longer than its like\n"
-             "\n"
-             "Shows where the time of deliveries in slogfiles, SwingSet's or gaspipe's, went: the "
-             "pipe, the worker or the kernel. Files may be plain, gzip or Zstandard; several are "
-             "read as one sequence, in the order in which they begin.",
+    .usage =
+        "usage: slogreport [options] FILE|- ...            each delivery\n"
+        "       slogreport summary [options] FILE|- ...    sums and percentiles\n"
+        "       slogreport merge [options] HISTOGRAMS ...  sums of --histograms files\n"
+        "       slogreport compare [options] A B           the same deliveries in two files\n"
+        "       slogreport stalls [options] FILE|- ...     what took longer than its like\n"
+        "       slogreport runs [options] FILE|- ...       what one thing from outside caused\n"
+        "\n"
+        "Shows where the time of deliveries in slogfiles, SwingSet's or gaspipe's, went: the "
+        "pipe, the worker or the kernel. Files may be plain, gzip or Zstandard; several are "
+        "read as one sequence, in the order in which they begin.",
     .ending =
         "Exit status: 0 success, 1 compare found a divergence, 2 usage, 3 bad input, 4 system "
         "failure.\n"
@@ -208,6 +211,7 @@ static int check(struct options *options, struct error *error)
         return -1;
     if (options->sort == NULL && sorted && options->command == COMMAND_REPORT)
         options->sort = rank_find_column("total");
+    options->causes |= options->sort != NULL && strcmp(options->sort->name, "queued") == 0;
     return 0;
 }
 

@@ -19,6 +19,7 @@ enum command {
     COMMAND_MERGE,
     COMMAND_COMPARE,
     COMMAND_STALLS,
+    COMMAND_RUNS,
     COMMAND_COUNT,
 };
 
@@ -32,6 +33,7 @@ struct options {
     const char *otlp;  /* a URL or file for spans; NULL: none are wanted */
     bool strict;       /* a line that is no slog line is an error */
     bool follow;
+    bool causes; /* which delivery caused which is wanted */
     struct selection selection;
     uint64_t top; /* 0: not asked for */
     bool reverse;

@@ -84,8 +84,15 @@ static void on_phase(void *context, const struct phase_span *span)
 {
     struct report *report = context;
 
-    if (report->render->phase != NULL && shows_phases(report) &&
-        selection_takes_phase(&report->options->selection, span, report->run))
+    if (!selection_takes_phase(&report->options->selection, span, report->run))
+        return;
+    if (report->trace != NULL)
+        trace_add_phase(report->trace, span);
+    if (report->page != NULL)
+        page_add_phase(report->page, span);
+    if (report->otlp != NULL)
+        otlp_add_phase(report->otlp, span);
+    if (report->render->phase != NULL && shows_phases(report))
         report->render->phase(&report->out, span);
 }
 
@@ -167,8 +174,9 @@ static int write_report(struct report *report, struct error *error)
                         .jobs = options->jobs,
                         .follow = options->follow,
                         .progress = !options->follow && !shows_each(report),
-                        .labels = report->render->labels || report->trace != NULL ||
-                                  report->page != NULL || report->otlp != NULL,
+                        .labels = report->render->labels || options->causes ||
+                                  report->trace != NULL || report->page != NULL ||
+                                  report->otlp != NULL,
                         .delivery = on_delivery,
                         .note = on_note,
                         .frame = on_frame,

@@ -125,6 +125,7 @@ int summary_run(const struct options *options, struct error *error)
     struct feed feed = {.files = options->files,
                         .strict = options->strict,
                         .jobs = options->jobs,
+                        .labels = options->causes,
                         .progress = true,
                         .delivery = on_delivery,
                         .note = on_note,

@@ -18,6 +18,7 @@ struct summary_totals summary_totals(const struct groups *groups)
             .between = (double)columns[COLUMN_BETWEEN].total,
             .compute = (double)columns[COLUMN_COMPUTE].total,
             .instructions = (double)columns[COLUMN_INSTRUCTIONS].total,
+            .queued = (double)columns[COLUMN_QUEUED].total,
         };
 
         if (groups->groups[i].kind == GROUP_PHASE)
@@ -53,6 +54,7 @@ static double share_of(const struct group *group, enum group_column column,
                                                                      : &totals->live;
     double all = column == COLUMN_COMPUTE        ? whole->compute
                  : column == COLUMN_INSTRUCTIONS ? whole->instructions
+                 : column == COLUMN_QUEUED       ? whole->queued
                  : column == COLUMN_BETWEEN      ? whole->time + whole->between
                                                  : whole->time;
 
@@ -71,6 +73,7 @@ static const char *const titles[GROUP_COLUMNS] = {
     [COLUMN_BETWEEN] = "between-cranks",
     [COLUMN_COMPUTE] = "computrons",
     [COLUMN_INSTRUCTIONS] = "instructions",
+    [COLUMN_QUEUED] = "queued",
 };
 
 static void append_cell(struct buf *out, enum group_column column, uint64_t value)

@@ -13,7 +13,7 @@
  */
 struct summary_totals {
     struct summary_whole {
-        double time, between, compute, instructions;
+        double time, between, compute, instructions, queued;
     } live, replayed, phases;
 };
 

@@ -8,6 +8,7 @@
 #include "base/json/json_text.h"
 #include "tools/html/page_deliveries.h"
 #include "tools/html/page_file.h"
+#include "tools/html/page_phases.h"
 #include "tools/html/page_sums.h"
 #include "tools/html/page_tree.h"
 #include "tools/stats/groups.h"
@@ -29,6 +30,7 @@ struct page {
     struct names vats, kinds;          /* of a vat: id, '\0', name */
     struct page_tree tree;
     struct groups groups;
+    struct page_phases phases;
     struct outliers outliers;
     struct buf notes;
     uint64_t note_count;
@@ -145,6 +147,13 @@ int page_add(struct page *page, const struct model_delivery *delivery, bool want
     return show(page, delivery, vat, kind, error);
 }
 
+void page_add_phase(struct page *page, const struct phase_span *span)
+{
+    groups_add_phase(&page->groups, span);
+    if (page_phases_add(&page->phases, span, PAGE_PHASES) != 0)
+        page->notes.failed = true;
+}
+
 void page_note(struct page *page, const struct model_note *note)
 {
     if ((note->kind != MODEL_NOTE_KERNEL && note->kind != MODEL_NOTE_CLOCK) ||
@@ -198,6 +207,7 @@ static void append_counts(struct buf *json, const struct page *page, const struc
                   {"placeless", page->placeless},
                   {"detailed", page->detailed},
                   {"spoiled", page->groups.spoiled},
+                  {"hiddenPhases", page->phases.hidden},
                   {"lines", tally->lines},
                   {"badLines", tally->bad_lines},
                   {"tornLines", tally->torn_lines},
@@ -240,7 +250,9 @@ static int append_overall(struct buf *json, struct page *page, const struct tall
     json->failed |= buf_failed(&page->notes);
     if (page->note_count > 0)
         buf_append(json, page->notes.data, page->notes.length);
-    buf_append_string(json, "],\"tree\":");
+    buf_append_string(json, "],\"phases\":");
+    page_phases_append(&page->phases, page->zero != MODEL_NONE ? page->zero : 0, json);
+    buf_append_string(json, ",\"tree\":");
     page_tree_append(&page->tree, json);
     buf_append_string(json, ",\"groups\":");
     page_sums_append_groups(json, &page->groups);
@@ -278,6 +290,7 @@ void page_free(struct page *page)
     page_tree_free(&page->tree);
     groups_free(&page->groups);
     outliers_free(&page->outliers);
+    page_phases_free(&page->phases);
     buf_free(&page->notes);
     free(page);
 }

@@ -26,7 +26,7 @@ struct page_limits {
 
 #define PAGE_LIMITS ((struct page_limits){1000 * 1000, 64 * 1024 * 1024})
 
-enum { PAGE_STALLS = 200, PAGE_NOTES = 1000 };
+enum { PAGE_STALLS = 200, PAGE_NOTES = 1000, PAGE_PHASES = 100 * 1000 };
 
 struct page;
 
@@ -44,6 +44,9 @@ struct page *page_open(const char *path, char *const *files, struct page_limits 
  */
 int page_add(struct page *page, const struct model_delivery *delivery, bool wanted,
              struct error *error);
+
+/* Takes in a phase that has ended, for the timeline; the first 100,000 are kept. */
+void page_add_phase(struct page *page, const struct phase_span *span);
 
 /* A new kernel process or a change of the clock, marked before the next delivery. */
 void page_note(struct page *page, const struct model_note *note);

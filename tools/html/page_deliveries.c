@@ -26,6 +26,8 @@ static const char *const column_names[PAGE_COLUMNS] = {
     [PAGE_COMPUTE] = "compute",   [PAGE_INSTRUCTIONS] = "instructions",
     [PAGE_LINE] = "line",         [PAGE_SYSCALLS] = "syscalls",
     [PAGE_CONSOLES] = "consoles", [PAGE_FLAGS] = "flags",
+    [PAGE_ORDINAL] = "ordinal",   [PAGE_CAUSE] = "cause",
+    [PAGE_CHAIN] = "chain",       [PAGE_QUEUED] = "queued",
 };
 
 static struct buf *next_item(struct page_deliveries *deliveries, enum page_column column)
@@ -207,6 +209,10 @@ static void add_columns(struct page_deliveries *deliveries, const struct model_d
     add_integer(deliveries, PAGE_SYSCALLS, (int64_t)delivery->syscalls);
     add_integer(deliveries, PAGE_CONSOLES, (int64_t)delivery->consoles);
     add_integer(deliveries, PAGE_FLAGS, flags_of(delivery));
+    add_integer(deliveries, PAGE_ORDINAL, (int64_t)delivery->number);
+    add_integer(deliveries, PAGE_CAUSE, (int64_t)delivery->cause);
+    add_integer(deliveries, PAGE_CHAIN, (int64_t)delivery->chain);
+    add_integer(deliveries, PAGE_QUEUED, delivery->queued);
 }
 
 size_t page_deliveries_add(struct page_deliveries *deliveries,

@@ -18,7 +18,9 @@
  * zero), total, pipe, worker, kernel (nanoseconds, null: not known), vat and
  * kind (numbers in the page's tables), text (its description), problem, crank,
  * number, block, compute, instructions, line, syscalls, consoles, flags (bits
- * of enum page_flag).
+ * of enum page_flag), ordinal (among all deliveries of the file, from 1), cause
+ * (the ordinal of the one whose send or resolve it comes of, 0: not known), chain
+ * (slog/model/causes.h) and queued (nanoseconds since it was sent, null: not known).
  *
  * `detail` has the spans of these deliveries: labels, pairs of a request's kind
  * and words; lengths, of each delivery's bytes (0: it has no detail); and bytes
@@ -57,6 +59,10 @@ enum page_column {
     PAGE_SYSCALLS,
     PAGE_CONSOLES,
     PAGE_FLAGS,
+    PAGE_ORDINAL,
+    PAGE_CAUSE,
+    PAGE_CHAIN,
+    PAGE_QUEUED,
     PAGE_COLUMNS,
 };
 

@@ -7,15 +7,15 @@
 
 #include "base/array.h"
 #include "slog/model/digest.h"
+#include "slog/model/links.h"
 #include "tools/otlp/otlp_batch.h"
 #include "tools/otlp/otlp_frames.h"
-#include "tools/otlp/otlp_links.h"
 #include "tools/otlp/otlp_span.h"
 
 struct otlp {
     struct otlp_batch *batch;
     struct otlp_frames frames;
-    struct otlp_links links;
+    struct links links;
     /* What the delivery that is being added comes of; owned. */
     struct otlp_context *causes;
     size_t cause_count, cause_capacity;
@@ -262,18 +262,34 @@ static int add_cause(struct otlp *otlp, const struct otlp_context *cause, struct
     return 0;
 }
 
+/* A span's context as what links keep, and back. */
+static struct link link_of(const struct otlp_context *context)
+{
+    return (struct link){{context->trace[0], context->trace[1], context->span}};
+}
+
+static struct otlp_context context_of(const struct link *link)
+{
+    return (struct otlp_context){{link->words[0], link->words[1]}, link->words[2]};
+}
+
 static int find_causes(struct otlp *otlp, const struct model_delivery *delivery,
                        struct error *error)
 {
     struct otlp_context cause;
+    struct link link;
 
     otlp->cause_count = 0;
-    if (otlp_links_take(&otlp->links, delivery->message, &cause) &&
-        add_cause(otlp, &cause, error) != 0)
-        return -1;
+    if (links_take(&otlp->links, delivery->message, &link)) {
+        cause = context_of(&link);
+        if (add_cause(otlp, &cause, error) != 0)
+            return -1;
+    }
     for (size_t i = 0; i < delivery->promise_count; i++) {
-        if (otlp_links_resolved(&otlp->links, delivery->promises[i], &cause) &&
-            add_cause(otlp, &cause, error) != 0)
+        if (!links_resolved(&otlp->links, delivery->promises[i], &link))
+            continue;
+        cause = context_of(&link);
+        if (add_cause(otlp, &cause, error) != 0)
             return -1;
     }
     return 0;
@@ -282,10 +298,12 @@ static int find_causes(struct otlp *otlp, const struct model_delivery *delivery,
 static int note_event(struct otlp *otlp, const struct model_event *event,
                       const struct otlp_context *context, struct error *error)
 {
-    if (otlp_links_send(&otlp->links, event->message, context, error) != 0)
+    struct link link = link_of(context);
+
+    if (links_send(&otlp->links, event->message, &link, error) != 0)
         return -1;
     for (size_t i = 0; i < event->promise_count; i++) {
-        if (otlp_links_resolve(&otlp->links, event->promises[i], context, error) != 0)
+        if (links_resolve(&otlp->links, event->promises[i], &link, error) != 0)
             return -1;
     }
     return 0;
@@ -336,6 +354,61 @@ int otlp_add(struct otlp *otlp, const struct model_delivery *delivery, bool chos
     return add_spans(&adding, frame, error);
 }
 
+/* ---- phases -------------------------------------------------------------- */
+
+static uint64_t phase_id(uint64_t parent, const char *role, const struct phase_span *span)
+{
+    uint64_t digest = otlp_child_id(parent, role, (uint64_t)span->phase);
+
+    digest = digest_add(digest, span->vat_id, strlen(span->vat_id));
+    return otlp_child_id(digest, "start", (uint64_t)span->start);
+}
+
+static struct otlp_context phase_context(struct otlp *otlp, const struct phase_span *span,
+                                         int64_t end, uint64_t *parent)
+{
+    struct otlp_context context = {0};
+
+    *parent = 0;
+    if (otlp_frames_around(&otlp->frames, span->block_height, span->start, end, &context)) {
+        *parent = context.span;
+    } else {
+        context.trace[0] = phase_id(DIGEST_START, "trace, first half", span);
+        context.trace[1] = phase_id(DIGEST_START, "trace, second half", span);
+    }
+    context.span = phase_id(*parent, "phase", span);
+    return context;
+}
+
+void otlp_add_phase(struct otlp *otlp, const struct phase_span *phase)
+{
+    struct otlp_span span = {.kind = OTLP_INTERNAL, .from = phase->start};
+    struct buf name = {0}, *out;
+
+    if (phase->phase == PHASE_CRANK || phase->phase == PHASE_DELIVERY ||
+        phase->phase == PHASE_REPLAY || phase->phase == PHASE_OTHER || phase->total < 0 ||
+        __builtin_add_overflow(phase->start, phase->total, &span.to))
+        return;
+    span.context = phase_context(otlp, phase, span.to, &span.parent);
+    buf_printf(&name, "%s%s%s", phase_name(phase->phase), phase->name[0] != '\0' ? " " : "",
+               phase->name);
+    span.name = buf_string(&name);
+    out = otlp_batch_span(otlp->batch);
+    if (span.name == NULL) {
+        otlp_batch_fail(otlp->batch);
+        return;
+    }
+    otlp_span_begin(out, &span);
+    buf_free(&name);
+    if (phase->vat_id[0] != '\0')
+        otlp_attribute_text(out, "swingset.vat_id", phase->vat_id);
+    append_integer(out, "swingset.block_height", phase->block_height);
+    otlp_attribute_integer(out, "swingset.own_ns", phase->own);
+    append_number(out, "swingset.beans", phase->beans);
+    append_number(out, "swingset.snapshot_bytes", phase->bytes);
+    otlp_span_end(out);
+}
+
 /* ---- what else there is ------------------------------------------------- */
 
 void otlp_frame(struct otlp *otlp, const struct model_frame *frame)
@@ -364,7 +437,7 @@ int otlp_close(struct otlp *otlp, struct error *error)
         return 0;
     otlp_frames_end_all(&otlp->frames, otlp->batch);
     result = otlp_batch_close(otlp->batch, error);
-    otlp_links_free(&otlp->links);
+    links_free(&otlp->links);
     free(otlp->causes);
     free(otlp);
     return result;

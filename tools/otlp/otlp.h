@@ -34,6 +34,12 @@ struct otlp *otlp_open(const char *where, bool growing, struct error *error);
 int otlp_add(struct otlp *otlp, const struct model_delivery *delivery, bool chosen,
              struct error *error);
 
+/*
+ * Takes a phase that has ended: a span within the block's or the crank's, or outside of both the
+ * root of its own trace. Cranks, replays and deliveries have spans of their own.
+ */
+void otlp_add_phase(struct otlp *otlp, const struct phase_span *span);
+
 /* What the model says besides; all of it is to be passed on. */
 void otlp_frame(struct otlp *otlp, const struct model_frame *frame);
 void otlp_note(struct otlp *otlp, const struct model_note *note);

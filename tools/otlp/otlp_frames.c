@@ -93,6 +93,10 @@ static void end_frame(struct otlp_frames *frames, int index, struct otlp_batch *
     }
     if (frame->used)
         give_span(frames, frame, batch);
+    if (frame->kind == MODEL_FRAME_BLOCK) {
+        frames->last_block = frame->context;
+        frames->last_height = frame->number;
+    }
     free(frame->vat_id);
     *frame = (struct otlp_frame){0};
 }
@@ -241,6 +245,24 @@ void otlp_frames_use(struct otlp_frames *frames, int frame, int64_t from, int64_
         around->to = to > around->to ? to : around->to;
         around->used = true;
     }
+}
+
+bool otlp_frames_around(struct otlp_frames *frames, int64_t block_height, int64_t from, int64_t to,
+                        struct otlp_context *context)
+{
+    int index = find_last(frames, MODEL_FRAME_CRANK);
+
+    /* What is not within the crank contains it. */
+    if (index < 0 || from < frames->at[index].from)
+        index = find_last(frames, MODEL_FRAME_BLOCK);
+    if (index >= 0) {
+        otlp_frames_use(frames, index, from, to);
+        *context = frames->at[index].context;
+        return true;
+    }
+    *context = frames->last_block;
+    return frames->last_block.span != 0 && block_height != MODEL_NONE &&
+           block_height == frames->last_height;
 }
 
 void otlp_frames_clock_changed(struct otlp_frames *frames)

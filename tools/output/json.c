@@ -147,6 +147,26 @@ static void append_context(struct buf *out, const struct model_delivery *deliver
     end_fields(out, put(at, "}\n"));
 }
 
+/* What only a model with labels knows. */
+static void append_causes(struct buf *out, const struct model_delivery *delivery)
+{
+    char *at;
+
+    if (delivery->number == 0)
+        return;
+    out->length -= strlen("}\n");
+    at = begin_fields(out, 5);
+    if (at == NULL)
+        return;
+    at = put_integer(at, ",\"number\":", (int64_t)delivery->number);
+    at = put_integer(at,
+                     ",\"cause\":", delivery->cause == 0 ? MODEL_NONE : (int64_t)delivery->cause);
+    at = put_integer(at,
+                     ",\"chain\":", delivery->chain == 0 ? MODEL_NONE : (int64_t)delivery->chain);
+    at = put_time(at, ",\"queued\":", delivery->queued, delivery->precise);
+    end_fields(out, put(at, "}\n"));
+}
+
 static void json_delivery(struct buf *out, const struct model_delivery *delivery)
 {
     append_string(out, "{\"kind\":\"delivery\",\"vatID\":", delivery->vat_id);
@@ -154,6 +174,7 @@ static void json_delivery(struct buf *out, const struct model_delivery *delivery
     append_string(out, ",\"description\":", delivery->description);
     append_times(out, delivery);
     append_context(out, delivery);
+    append_causes(out, delivery);
 }
 
 static const char *const note_names[] = {

@@ -259,6 +259,11 @@ static void text_delivery(struct buf *out, const struct model_delivery *delivery
         buf_append_string(out, " kern between-cranks\n");
     }
     append_header(out, delivery);
+    if (delivery->queued != MODEL_NONE) {
+        buf_append_string(out, "   waited ");
+        append_seconds(out, delivery->queued);
+        buf_append_string(out, " since it was sent\n");
+    }
     append_story(out, delivery);
     if (delivery->total != MODEL_NONE)
         append_total(out, delivery);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/json/json_text.h"
 #include "base/output_file.h"
@@ -26,6 +27,12 @@ struct trace {
     unsigned process;         /* the kernel's number, from 1 */
     struct names vats;        /* of this kernel; a vat's track is its number here + 1 */
     struct trace_lanes lanes; /* the same */
+    /* Where the delivery of each number was put, for arrows to what it caused; owned. */
+    struct trace_origin {
+        unsigned process; /* 0: it is not in the trace */
+        uint32_t track;
+    } * origins;
+    size_t origin_count, origin_capacity;
 };
 
 struct trace *trace_open(const char *path, struct error *error)
@@ -186,7 +193,8 @@ static void name_track(struct trace *trace, uint32_t track, uint32_t shown, uint
     if (track == KERNEL_TRACK)
         buf_append_string(&name, "kernel");
     else
-        buf_printf(&name, "%s %s", delivery->vat_id, delivery->vat_name);
+        buf_printf(&name, "%s%s%s", delivery->vat_id, delivery->vat_name != NULL ? " " : "",
+                   delivery->vat_name != NULL ? delivery->vat_name : "");
     if (lane > 0)
         buf_printf(&name, " (%" PRIu32 ")", lane + 1);
     if (buf_string(&name) != NULL)
@@ -322,6 +330,87 @@ static bool find_start(struct trace *trace, const struct model_delivery *deliver
            !__builtin_add_overflow(*from, delivery->total, &end) && *from > -MOST && end < MOST;
 }
 
+/* ---- causes ---- */
+
+/* One end of an arrow: `phase` is s or f. An arrow ends at the span that begins there (bp). */
+static void add_arrow_end(struct trace *trace, const char *phase, unsigned process, uint32_t track,
+                          uint64_t id, int64_t at)
+{
+    struct buf *out = &trace->out;
+
+    buf_printf(out,
+               "%s\n{\"ph\":\"%s\",\"pid\":%u,\"tid\":%" PRIu32
+               ",\"name\":\"cause\",\"cat\":\"cause\",\"id\":%" PRIu64 "%s",
+               trace->any ? "," : "", phase, process, track, id,
+               phase[0] == 'f' ? ",\"bp\":\"e\"" : "");
+    append_microseconds(out, "ts", at);
+    buf_append_byte(out, '}');
+    trace->any = true;
+}
+
+/* An arrow from the send or resolve that caused the delivery, if that is in the trace. */
+static void add_arrow(struct trace *trace, const struct placed *placed)
+{
+    const struct model_delivery *delivery = placed->delivery;
+    const struct trace_origin *origin;
+
+    if (delivery->cause == 0 || delivery->cause > trace->origin_count ||
+        delivery->queued == MODEL_NONE || delivery->queued >= MOST)
+        return;
+    origin = &trace->origins[delivery->cause - 1];
+    if (origin->process == 0)
+        return;
+    add_arrow_end(trace, "s", origin->process, origin->track, delivery->number,
+                  placed->from - delivery->queued);
+    add_arrow_end(trace, "f", trace->process, placed->track, delivery->number, placed->from);
+}
+
+/* Eight bytes for each delivery of the file. */
+static void keep_origin(struct trace *trace, const struct placed *placed)
+{
+    uint64_t number = placed->delivery->number;
+    struct trace_origin *origins;
+
+    if (number == 0)
+        return;
+    origins = array_reserve(trace->origins, &trace->origin_capacity, number, sizeof *origins);
+    if (origins == NULL) {
+        trace->out.failed = true;
+        return;
+    }
+    trace->origins = origins;
+    while (trace->origin_count < number)
+        origins[trace->origin_count++] = (struct trace_origin){0};
+    origins[number - 1] = (struct trace_origin){trace->process, placed->track};
+}
+
+/* ---- phases ---- */
+
+void trace_add_phase(struct trace *trace, const struct phase_span *span)
+{
+    const struct model_delivery phases = {.vat_id = "phases"};
+    struct model_delivery moment = {.start = span->start, .total = span->total};
+    struct buf name = {0};
+    uint32_t track;
+    int64_t from;
+
+    if (span->phase == PHASE_CRANK || span->phase == PHASE_DELIVERY || span->phase == PHASE_OTHER ||
+        span->total == 0 || !find_start(trace, &moment, &from))
+        return;
+    if (trace->process == 0)
+        begin_kernel(trace);
+    buf_printf(&name, "%s%s%s", phase_name(span->phase),
+               span->name[0] != '\0' || span->vat_id[0] != '\0' ? " " : "",
+               span->name[0] != '\0' ? span->name : span->vat_id);
+    if (buf_string(&name) == NULL) {
+        trace->out.failed = true;
+        return;
+    }
+    track = place_span(trace, track_of(trace, &phases), &phases, &from, span->total);
+    add_span(trace, track, "phase", name.data, from, span->total);
+    buf_free(&name);
+}
+
 int trace_add(struct trace *trace, const struct model_delivery *delivery, struct error *error)
 {
     struct placed placed = {.delivery = delivery};
@@ -332,6 +421,8 @@ int trace_add(struct trace *trace, const struct model_delivery *delivery, struct
         begin_kernel(trace);
     placed.track =
         place_span(trace, track_of(trace, delivery), delivery, &placed.from, delivery->total);
+    keep_origin(trace, &placed);
+    add_arrow(trace, &placed);
     open_delivery(trace, placed.track, delivery, placed.from);
     if (!delivery->clock_changed)
         add_inner_spans(trace, &placed);
@@ -368,6 +459,7 @@ int trace_close(struct trace *trace, struct error *error)
     names_free(&trace->vats);
     trace_lanes_free(&trace->lanes);
     buf_free(&trace->out);
+    free(trace->origins);
     free(trace);
     return result;
 }

@@ -28,6 +28,12 @@ struct trace *trace_open(const char *path, struct error *error);
  */
 int trace_add(struct trace *trace, const struct model_delivery *delivery, struct error *error);
 
+/*
+ * Shows a phase that has ended on the track `phases`; cranks and deliveries are left out. What
+ * contains others is on a further lane, since it ends after them.
+ */
+void trace_add_phase(struct trace *trace, const struct phase_span *span);
+
 /* From here on it is another process of the kernel. */
 void trace_new_kernel(struct trace *trace);
 

@@ -26,6 +26,7 @@ static const char *const column_names[GROUP_COLUMNS] = {
     [COLUMN_BETWEEN] = "between",
     [COLUMN_COMPUTE] = "compute",
     [COLUMN_INSTRUCTIONS] = "instructions",
+    [COLUMN_QUEUED] = "queued",
 };
 
 const char *group_kind_name(enum group_kind kind)
@@ -157,6 +158,7 @@ static struct values values_of(const struct model_delivery *delivery)
         [COLUMN_BETWEEN] = delivery->between,
         [COLUMN_COMPUTE] = whole_number(delivery->compute),
         [COLUMN_INSTRUCTIONS] = whole_number(delivery->instructions),
+        [COLUMN_QUEUED] = delivery->queued,
     }};
 
     sum_pipe(delivery, &values);

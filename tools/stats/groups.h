@@ -45,6 +45,7 @@ enum group_column {
     COLUMN_BETWEEN, /* the kernel since the delivery before */
     COLUMN_COMPUTE, /* computrons */
     COLUMN_INSTRUCTIONS,
+    COLUMN_QUEUED, /* nanoseconds from send to delivery, where the model has labels */
     GROUP_COLUMNS,
 };
 

@@ -46,6 +46,11 @@ static double overrun_of(const struct model_delivery *delivery)
     return delivery->overrun < 0 ? NAN : delivery->overrun;
 }
 
+static double queued_of(const struct model_delivery *delivery)
+{
+    return delivery->queued == MODEL_NONE ? NAN : (double)delivery->queued;
+}
+
 #define COLUMN_OF_WORDS(name)                                                                      \
     static const char *name##_of(const struct model_delivery *delivery)                            \
     {                                                                                              \
@@ -81,6 +86,7 @@ static const struct rank_column columns[] = {
     {"block", block_height_of, NULL},
     {"replay", replay_of, NULL},
     {"overrun", overrun_of, NULL},
+    {"queued", queued_of, NULL},
     {"vat", NULL, vat_id_of},
     {"name", NULL, vat_name_of},
     {"kind", NULL, kind_of},

@@ -6,40 +6,40 @@
 
 #include <cmocka.h>
 
-#include "tools/otlp/otlp_links.h"
+#include "slog/model/links.h"
 
-static void send(struct otlp_links *links, uint64_t digest, bool promised, uint64_t number)
+static void send(struct links *links, uint64_t digest, bool promised, uint64_t number)
 {
     struct model_message message = {digest, promised};
-    struct otlp_context context = {{1, 2}, number};
+    struct link context = {{1, 2, number}};
     struct error error;
 
-    assert_int_equal(otlp_links_send(links, message, &context, &error), 0);
+    assert_int_equal(links_send(links, message, &context, &error), 0);
 }
 
 /* The number of the send that brought the message; 0: none is known. */
-static uint64_t take(struct otlp_links *links, uint64_t digest, bool promised)
+static uint64_t take(struct links *links, uint64_t digest, bool promised)
 {
     struct model_message message = {digest, promised};
-    struct otlp_context context = {{0}, 0};
+    struct link context = {{0}};
 
-    return otlp_links_take(links, message, &context) ? context.span : 0;
+    return links_take(links, message, &context) ? context.words[2] : 0;
 }
 
 static void test_nothing_is_known_at_first(void **state)
 {
-    struct otlp_links links = {0};
+    struct links links = {0};
 
     (void)state;
     assert_int_equal(take(&links, 7, true), 0);
     send(&links, 0, true, 1);
     assert_int_equal(take(&links, 0, true), 0);
-    otlp_links_free(&links);
+    links_free(&links);
 }
 
 static void test_same_words_keep_their_order(void **state)
 {
-    struct otlp_links links = {0};
+    struct links links = {0};
 
     (void)state;
     send(&links, 7, false, 1);
@@ -49,19 +49,19 @@ static void test_same_words_keep_their_order(void **state)
     assert_int_equal(take(&links, 7, false), 3);
     assert_int_equal(take(&links, 7, false), 0);
     assert_int_equal(take(&links, 7, true), 2);
-    otlp_links_free(&links);
+    links_free(&links);
 }
 
 static void test_a_promise_given_out_again_is_the_later_one(void **state)
 {
-    struct otlp_links links = {0};
+    struct links links = {0};
 
     (void)state;
     send(&links, 7, true, 1);
     send(&links, 7, true, 2);
     assert_int_equal(take(&links, 7, true), 2);
     assert_int_equal(take(&links, 7, true), 0);
-    otlp_links_free(&links);
+    links_free(&links);
 }
 
 /*
@@ -72,7 +72,7 @@ static void test_order_holds_when_places_are_shared(void **state)
 {
     enum { MESSAGES = 40, ROUNDS = 200000 };
     uint64_t sent[MESSAGES] = {0}, taken[MESSAGES] = {0};
-    struct otlp_links links = {0};
+    struct links links = {0};
     uint32_t random = 1;
 
     (void)state;
@@ -90,7 +90,7 @@ static void test_order_holds_when_places_are_shared(void **state)
         else
             assert_int_equal(take(&links, UINT64_C(0xfff0) + which / 4 + (which << 48), false), 0);
     }
-    otlp_links_free(&links);
+    links_free(&links);
 }
 
 /* Digests are hashes: neighbours in the table would make each removal walk over all of them. */
@@ -102,7 +102,7 @@ static uint64_t digest_of(uint64_t number)
 static void test_the_oldest_are_forgotten(void **state)
 {
     enum { KEPT = 131072, MANY = 5 * KEPT };
-    struct otlp_links links = {0};
+    struct links links = {0};
 
     (void)state;
     for (uint64_t i = 1; i <= MANY; i++)
@@ -111,7 +111,7 @@ static void test_the_oldest_are_forgotten(void **state)
     assert_int_equal(take(&links, digest_of(1), true), 0);
     for (uint64_t i = MANY - KEPT + 1; i <= MANY; i++)
         assert_int_equal(take(&links, digest_of(i), true), i);
-    otlp_links_free(&links);
+    links_free(&links);
 }
 
 int main(void)

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_OTLP_OTLP_LINKS_H
-#define GASPIPE_TOOLS_OTLP_OTLP_LINKS_H
+#ifndef GASPIPE_SLOG_LINKS_H
+#define GASPIPE_SLOG_LINKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "slog/model/model.h"
-#include "tools/otlp/otlp_span.h"
+
+/* What the user of a link wants to know of its send or resolve. */
+struct link {
+    uint64_t words[3];
+};
 
 /*
  * The sends whose deliveries have not come yet, and the resolves, which can have
@@ -16,9 +21,9 @@
  * Some sends have no delivery ever, so the oldest are forgotten: the last
  * 131,072 at least are kept, in at most 24 MiB.
  */
-struct otlp_links {
-    struct otlp_waiting {
-        struct otlp_send *slots; /* open addressing; owned */
+struct links {
+    struct links_waiting {
+        struct links_send *slots; /* open addressing; owned */
         size_t slot_count, count;
     } old, young; /* when `young` is full it becomes `old` */
 };
@@ -28,20 +33,19 @@ struct otlp_links {
  * with the same: that was undone, with the number of its promise. 0, or -1
  * when memory ran out.
  */
-int otlp_links_send(struct otlp_links *links, struct model_message message,
-                    const struct otlp_context *send, struct error *error);
+int links_send(struct links *links, struct model_message message, const struct link *send,
+               struct error *error);
 
 /* Gives the send that brought this message, and forgets it. False when it is not known. */
-bool otlp_links_take(struct otlp_links *links, struct model_message message,
-                     struct otlp_context *send);
+bool links_take(struct links *links, struct model_message message, struct link *send);
 
 /* Keeps what settled a promise (its digest, as in struct model_event), until it is settled anew. */
-int otlp_links_resolve(struct otlp_links *links, uint64_t promise,
-                       const struct otlp_context *resolve, struct error *error);
+int links_resolve(struct links *links, uint64_t promise, const struct link *resolve,
+                  struct error *error);
 
 /* Gives what settled a promise, and keeps it. False when it is not known. */
-bool otlp_links_resolved(struct otlp_links *links, uint64_t promise, struct otlp_context *resolve);
+bool links_resolved(struct links *links, uint64_t promise, struct link *resolve);
 
-void otlp_links_free(struct otlp_links *links);
+void links_free(struct links *links);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/otlp/otlp_links.h"
+#include "slog/model/links.h"
 
 #include <stdlib.h>
 
 enum { WAITING_MOST = 1 << 17, FIRST_SLOTS = 1 << 8 };
 
-struct otlp_send {
+struct links_send {
     struct model_message message; /* digest 0: the slot is free */
-    struct otlp_context context;
+    struct link value;
 };
 
 static bool same(struct model_message a, struct model_message b)
@@ -15,18 +15,19 @@ static bool same(struct model_message a, struct model_message b)
     return a.digest == b.digest && a.promised == b.promised;
 }
 
-static size_t home_of(const struct otlp_waiting *waiting, struct model_message message)
+static size_t home_of(const struct links_waiting *waiting, struct model_message message)
 {
     return (message.digest ^ message.digest >> 32) & (waiting->slot_count - 1);
 }
 
-static size_t after(const struct otlp_waiting *waiting, size_t slot)
+static size_t after(const struct links_waiting *waiting, size_t slot)
 {
     return (slot + 1) & (waiting->slot_count - 1);
 }
 
 /* The first of this message, or the free slot behind all that could be. */
-static struct otlp_send *find_link(const struct otlp_waiting *waiting, struct model_message message)
+static struct links_send *find_link(const struct links_waiting *waiting,
+                                    struct model_message message)
 {
     size_t slot = home_of(waiting, message);
 
@@ -36,7 +37,7 @@ static struct otlp_send *find_link(const struct otlp_waiting *waiting, struct mo
 }
 
 /* Behind all of the same message, so that these stay in their order. */
-static void append_link(struct otlp_waiting *waiting, const struct otlp_send *send)
+static void append_link(struct links_waiting *waiting, const struct links_send *send)
 {
     size_t slot = home_of(waiting, send->message);
 
@@ -47,7 +48,7 @@ static void append_link(struct otlp_waiting *waiting, const struct otlp_send *se
 }
 
 /* Moves what stood behind the slot up, so that nobody's search ends at it; keeps the order. */
-static void take_away(struct otlp_waiting *waiting, struct otlp_send *send)
+static void take_away(struct links_waiting *waiting, struct links_send *send)
 {
     size_t hole = (size_t)(send - waiting->slots), slot = after(waiting, hole);
 
@@ -66,7 +67,7 @@ static void take_away(struct otlp_waiting *waiting, struct otlp_send *send)
 }
 
 /* From a free slot on, since those of one message may go round the end. */
-static void copy_all(struct otlp_waiting *to, const struct otlp_waiting *from)
+static void copy_all(struct links_waiting *to, const struct links_waiting *from)
 {
     size_t slot = 0;
 
@@ -79,9 +80,9 @@ static void copy_all(struct otlp_waiting *to, const struct otlp_waiting *from)
 }
 
 /* At least half of the slots are free. */
-static int reserve_links(struct otlp_waiting *waiting, struct error *error)
+static int reserve_links(struct links_waiting *waiting, struct error *error)
 {
-    struct otlp_waiting larger = {.slot_count = waiting->slot_count * 2};
+    struct links_waiting larger = {.slot_count = waiting->slot_count * 2};
 
     if (waiting->count * 2 < waiting->slot_count)
         return 0;
@@ -97,13 +98,13 @@ static int reserve_links(struct otlp_waiting *waiting, struct error *error)
     return 0;
 }
 
-static struct otlp_send *find_in_both(struct otlp_links *links, struct model_message message,
-                                      struct otlp_waiting **where)
+static struct links_send *find_in_both(struct links *links, struct model_message message,
+                                       struct links_waiting **where)
 {
-    struct otlp_waiting *both[] = {&links->old, &links->young};
+    struct links_waiting *both[] = {&links->old, &links->young};
 
     for (size_t i = 0; i < 2 && message.digest != 0; i++) {
-        struct otlp_send *send = both[i]->slots != NULL ? find_link(both[i], message) : NULL;
+        struct links_send *send = both[i]->slots != NULL ? find_link(both[i], message) : NULL;
 
         if (send != NULL && send->message.digest != 0) {
             *where = both[i];
@@ -113,12 +114,12 @@ static struct otlp_send *find_in_both(struct otlp_links *links, struct model_mes
     return NULL;
 }
 
-int otlp_links_send(struct otlp_links *links, struct model_message message,
-                    const struct otlp_context *send, struct error *error)
+int links_send(struct links *links, struct model_message message, const struct link *send,
+               struct error *error)
 {
-    struct otlp_send added = {message, *send};
-    struct otlp_waiting *where;
-    struct otlp_send *earlier;
+    struct links_send added = {message, *send};
+    struct links_waiting *where;
+    struct links_send *earlier;
 
     if (message.digest == 0)
         return 0;
@@ -128,7 +129,7 @@ int otlp_links_send(struct otlp_links *links, struct model_message message,
     if (links->young.count == WAITING_MOST) {
         free(links->old.slots);
         links->old = links->young;
-        links->young = (struct otlp_waiting){0};
+        links->young = (struct links_waiting){0};
     }
     if (reserve_links(&links->young, error) != 0)
         return -1;
@@ -136,39 +137,38 @@ int otlp_links_send(struct otlp_links *links, struct model_message message,
     return 0;
 }
 
-bool otlp_links_take(struct otlp_links *links, struct model_message message,
-                     struct otlp_context *send)
+bool links_take(struct links *links, struct model_message message, struct link *send)
 {
-    struct otlp_waiting *where;
-    struct otlp_send *found = find_in_both(links, message, &where);
+    struct links_waiting *where;
+    struct links_send *found = find_in_both(links, message, &where);
 
     if (found == NULL)
         return false;
-    *send = found->context;
+    *send = found->value;
     take_away(where, found);
     return true;
 }
 
 /* No message has the digest of a promise that is settled: it is one of other words. */
-int otlp_links_resolve(struct otlp_links *links, uint64_t promise,
-                       const struct otlp_context *resolve, struct error *error)
+int links_resolve(struct links *links, uint64_t promise, const struct link *resolve,
+                  struct error *error)
 {
-    return otlp_links_send(links, (struct model_message){promise, true}, resolve, error);
+    return links_send(links, (struct model_message){promise, true}, resolve, error);
 }
 
-bool otlp_links_resolved(struct otlp_links *links, uint64_t promise, struct otlp_context *resolve)
+bool links_resolved(struct links *links, uint64_t promise, struct link *resolve)
 {
-    struct otlp_waiting *where;
-    struct otlp_send *found = find_in_both(links, (struct model_message){promise, true}, &where);
+    struct links_waiting *where;
+    struct links_send *found = find_in_both(links, (struct model_message){promise, true}, &where);
 
     if (found != NULL)
-        *resolve = found->context;
+        *resolve = found->value;
     return found != NULL;
 }
 
-void otlp_links_free(struct otlp_links *links)
+void links_free(struct links *links)
 {
     free(links->old.slots);
     free(links->young.slots);
-    *links = (struct otlp_links){0};
+    *links = (struct links){0};
 }
