@@ -754,6 +754,7 @@ static int feed_by_type(struct model *model, const struct record *record, uint64
         give_frame(model, record, MODEL_FRAME_BLOCK, true, "");
         return 0;
     case RECORD_END_BLOCK:
+    case RECORD_AFTER_COMMIT:
         give_frame(model, record, MODEL_FRAME_BLOCK, false, "");
         return 0;
     case RECORD_CRANK_START:

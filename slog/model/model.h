@@ -173,7 +173,8 @@ struct model_note {
 /* What holds deliveries: a block of a chain, a crank, the replay of a vat. */
 enum model_frame_kind { MODEL_FRAME_BLOCK, MODEL_FRAME_CRANK, MODEL_FRAME_REPLAY };
 
-/* A line that begins or ends one. */
+/* A line that begins or ends one. A block ends twice: with end-block and, on newer chains, after
+ * its commit. */
 struct model_frame {
     enum model_frame_kind kind;
     bool begins;

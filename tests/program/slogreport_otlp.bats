@@ -45,7 +45,7 @@ JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
     def took: (.endTimeUnixNano[5:] | tonumber) - (.startTimeUnixNano[5:] | tonumber);
     def is_delivery: .kind == 5;'
 
-@test "each span lies within its parent, and each trace is one block, crank or replay" {
+@test "each span lies within its parent, and each trace is one block, crank, replay or phase" {
     for file in "$DATA"/*.slog.gz "$DATA"/shapes/*.slog; do
         slogreport --otlp spans "$file" 2> /dev/null
         all_spans spans | jq -se '
@@ -58,7 +58,9 @@ JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
                     and .endTimeUnixNano >= $span.endTimeUnixNano)
             and (group_by(.traceId) | all(.[];
                 [.[] | select(.parentSpanId | not)]
-                | length == 1 and (.[0].name | IN("block", "crank", "replay"))))' \
+                | length == 1 and (.[0].name | IN("block", "crank", "replay", "idle", "bootstrap", "upgrade",
+                    "kernel-start", "kernel-start bundle", "kernel-start import", "run forced", "vat-start",
+                    "snapshot-save", "snapshot-load", "vat-cleanup"))))' \
             > /dev/null || fail "$file: spans that do not fit together"
     done
 }

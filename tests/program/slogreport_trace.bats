@@ -16,7 +16,7 @@ slogreport() {
 well_nested() {
     jq -e --arg cut "$2" '
         def moment: if $cut == "ns" then .ts * 1000 | floor elif $cut == "us" then .ts | floor else .ts end;
-        [.traceEvents | to_entries[] | select(.value.ph != "M")
+        [.traceEvents | to_entries[] | select(.value.ph == "B" or .value.ph == "E")
             | {place: .key, at: (.value | moment), track: [.value.pid, .value.tid], event: .value}]
         | group_by(.track) | all(.[];
             sort_by([.at, .place])
@@ -29,7 +29,7 @@ well_nested() {
 
 # The spans of a trace, one a line: [pid, tid, cat, name, ts, dur, to, args], by begin and end.
 spans() {
-    jq -c 'reduce (.traceEvents[] | select(.ph != "M")) as $event ({open: {}, spans: []};
+    jq -c 'reduce (.traceEvents[] | select(.ph == "B" or .ph == "E")) as $event ({open: {}, spans: []};
             "\($event.pid) \($event.tid)" as $track
             | if $event.ph == "B" then .open[$track] += [$event]
               else .open[$track][-1] as $begin | .open[$track] |= .[:-1]
@@ -50,7 +50,7 @@ spans() {
     assert_status 0
     assert_equal "$output" ""
     assert_equal "$(jq -r '[.traceEvents[] | select(.name == "thread_name") | .args.name] | join(",")' trace.json)" \
-        'kernel,v1 bootstrap,v2 vatAdmin,v3 bank,v4 producer'
+        'kernel,phases,phases (2),v1 bootstrap,v2 vatAdmin,v3 bank,v4 producer'
 }
 
 @test "each delivery is there with its time, and what its spans leave open is the worker's" {

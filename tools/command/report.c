@@ -199,7 +199,7 @@ static const struct render_ops *find_render(const struct options *options)
     static const struct render_ops nothing = {0};
 
     if (options->json)
-        return &render_json;
+        return options->causes ? &render_json_causes : &render_json;
     if (options->csv)
         return &render_csv;
     if (options->trace != NULL || options->html != NULL || options->otlp != NULL)

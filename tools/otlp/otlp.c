@@ -370,7 +370,9 @@ static struct otlp_context phase_context(struct otlp *otlp, const struct phase_s
     struct otlp_context context = {0};
 
     *parent = 0;
-    if (otlp_frames_around(&otlp->frames, span->block_height, span->start, end, &context)) {
+    /* Waiting for the next block is part of none. */
+    if (span->phase != PHASE_IDLE &&
+        otlp_frames_around(&otlp->frames, span->start, end, &context)) {
         *parent = context.span;
     } else {
         context.trace[0] = phase_id(DIGEST_START, "trace, first half", span);
@@ -385,9 +387,10 @@ void otlp_add_phase(struct otlp *otlp, const struct phase_span *phase)
     struct otlp_span span = {.kind = OTLP_INTERNAL, .from = phase->start};
     struct buf name = {0}, *out;
 
+    /* To the microsecond, as blocks and cranks have it, which would not contain it otherwise. */
     if (phase->phase == PHASE_CRANK || phase->phase == PHASE_DELIVERY ||
         phase->phase == PHASE_REPLAY || phase->phase == PHASE_OTHER || phase->total < 0 ||
-        __builtin_add_overflow(phase->start, phase->total, &span.to))
+        __builtin_add_overflow(phase->start, phase->total / 1000 * 1000, &span.to))
         return;
     span.context = phase_context(otlp, phase, span.to, &span.parent);
     buf_printf(&name, "%s%s%s", phase_name(phase->phase), phase->name[0] != '\0' ? " " : "",

@@ -93,10 +93,6 @@ static void end_frame(struct otlp_frames *frames, int index, struct otlp_batch *
     }
     if (frame->used)
         give_span(frames, frame, batch);
-    if (frame->kind == MODEL_FRAME_BLOCK) {
-        frames->last_block = frame->context;
-        frames->last_height = frame->number;
-    }
     free(frame->vat_id);
     *frame = (struct otlp_frame){0};
 }
@@ -209,11 +205,12 @@ void otlp_frames_line(struct otlp_frames *frames, const struct model_frame *line
 {
     int index = find_frame(frames, line->kind, line->number, line->vat_id);
 
-    if (index >= 0) {
-        if (!line->begins && line->time > frames->at[index].to)
-            frames->at[index].to = line->time;
+    if (index >= 0 && !line->begins && line->time > frames->at[index].to)
+        frames->at[index].to = line->time;
+    if (index >= 0 && !line->begins && line->kind == MODEL_FRAME_BLOCK && !frames->at[index].ending)
+        frames->at[index].ending = true;
+    else if (index >= 0)
         end_frame(frames, index, batch);
-    }
     if (!line->begins)
         return;
     /* Of blocks there is one at a time; what no line began, none will end. */
@@ -247,7 +244,7 @@ void otlp_frames_use(struct otlp_frames *frames, int frame, int64_t from, int64_
     }
 }
 
-bool otlp_frames_around(struct otlp_frames *frames, int64_t block_height, int64_t from, int64_t to,
+bool otlp_frames_around(struct otlp_frames *frames, int64_t from, int64_t to,
                         struct otlp_context *context)
 {
     int index = find_last(frames, MODEL_FRAME_CRANK);
@@ -255,14 +252,11 @@ bool otlp_frames_around(struct otlp_frames *frames, int64_t block_height, int64_
     /* What is not within the crank contains it. */
     if (index < 0 || from < frames->at[index].from)
         index = find_last(frames, MODEL_FRAME_BLOCK);
-    if (index >= 0) {
-        otlp_frames_use(frames, index, from, to);
-        *context = frames->at[index].context;
-        return true;
-    }
-    *context = frames->last_block;
-    return frames->last_block.span != 0 && block_height != MODEL_NONE &&
-           block_height == frames->last_height;
+    if (index < 0)
+        return false;
+    otlp_frames_use(frames, index, from, to);
+    *context = frames->at[index].context;
+    return true;
 }
 
 void otlp_frames_clock_changed(struct otlp_frames *frames)

@@ -28,6 +28,7 @@ struct otlp_frame {
     bool open;
     bool implied; /* no line began it */
     bool used;    /* a span lies in it */
+    bool ending;  /* of a block: its end-block has come, and its commit perhaps not */
     bool clock_changed;
     enum model_frame_kind kind;
     int64_t number; /* as in struct model_frame */
@@ -40,9 +41,6 @@ struct otlp_frame {
 /* All zeros has none open. */
 struct otlp_frames {
     struct otlp_frame at[OTLP_FRAMES_MOST];
-    /* The block that ended last, in which what comes after its end-block lies too. */
-    struct otlp_context last_block;
-    int64_t last_height; /* valid with the former, whose span is 0 when there is none */
 };
 
 /* What receives the spans of frames that end. */
@@ -65,10 +63,9 @@ void otlp_frames_use(struct otlp_frames *frames, int frame, int64_t from, int64_
 
 /*
  * The context of what a span from `from` to `to`, of which no line says its crank, lies in: the
- * crank that was begun last, else the block of this height, also when that has ended. False
- * when it lies in none.
+ * crank that was begun last, else the block. False when it lies in none.
  */
-bool otlp_frames_around(struct otlp_frames *frames, int64_t block_height, int64_t from, int64_t to,
+bool otlp_frames_around(struct otlp_frames *frames, int64_t from, int64_t to,
                         struct otlp_context *context);
 
 /* The clock was set: said of all that are open. */

@@ -174,6 +174,11 @@ static void json_delivery(struct buf *out, const struct model_delivery *delivery
     append_string(out, ",\"description\":", delivery->description);
     append_times(out, delivery);
     append_context(out, delivery);
+}
+
+static void json_delivery_with_causes(struct buf *out, const struct model_delivery *delivery)
+{
+    json_delivery(out, delivery);
     append_causes(out, delivery);
 }
 
@@ -315,3 +320,11 @@ const struct render_ops render_json = {.delivery = json_delivery,
                                        .phase = json_phase,
                                        .block = json_block,
                                        .end = json_end};
+
+const struct render_ops render_json_causes = {.delivery = json_delivery_with_causes,
+                                              .note = json_note,
+                                              .inbound = json_inbound,
+                                              .phase = json_phase,
+                                              .block = json_block,
+                                              .end = json_end,
+                                              .labels = true};

@@ -21,8 +21,9 @@ struct render_ops {
     bool labels; /* wants model_event.label */
 };
 
-extern const struct render_ops render_text; /* for people, delivery by delivery */
-extern const struct render_ops render_json; /* one JSON object a line */
-extern const struct render_ops render_csv;  /* RFC 4180, one row a delivery */
+extern const struct render_ops render_text;        /* for people, delivery by delivery */
+extern const struct render_ops render_json;        /* one JSON object a line */
+extern const struct render_ops render_json_causes; /* the same with what caused each */
+extern const struct render_ops render_csv;         /* RFC 4180, one row a delivery */
 
 #endif
