@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_ENTRIES_H
-#define GASPIPE_SLOG_ENTRIES_H
+#ifndef GASPIPE_SLOG_MODEL_ENTRIES_H
+#define GASPIPE_SLOG_MODEL_ENTRIES_H
 
 #include <stddef.h>
 #include <stdint.h>

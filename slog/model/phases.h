@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_PHASES_H
-#define GASPIPE_SLOG_PHASES_H
+#ifndef GASPIPE_SLOG_MODEL_PHASES_H
+#define GASPIPE_SLOG_MODEL_PHASES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_RECORDER_H
-#define GASPIPE_SLOG_RECORDER_H
+#ifndef GASPIPE_SLOG_READ_RECORDER_H
+#define GASPIPE_SLOG_READ_RECORDER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_RUNS_RENDER_H
-#define GASPIPE_TOOLS_RUNS_RENDER_H
+#ifndef GASPIPE_TOOLS_COMMAND_RUNS_RENDER_H
+#define GASPIPE_TOOLS_COMMAND_RUNS_RENDER_H
 
 #include "base/buf.h"
 #include "tools/stats/chains.h"

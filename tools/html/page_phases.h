@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_PAGE_PHASES_H
-#define GASPIPE_TOOLS_PAGE_PHASES_H
+#ifndef GASPIPE_TOOLS_HTML_PAGE_PHASES_H
+#define GASPIPE_TOOLS_HTML_PAGE_PHASES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_CHAINS_H
-#define GASPIPE_TOOLS_CHAINS_H
+#ifndef GASPIPE_TOOLS_STATS_CHAINS_H
+#define GASPIPE_TOOLS_STATS_CHAINS_H
 
 #include <stdbool.h>
 #include <stddef.h>
