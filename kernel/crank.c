@@ -35,6 +35,7 @@ static int undo_savepoint(struct kernel *kernel, struct error *error)
 {
     struct crank_state *crank = &kernel->crank;
 
+    kernel->no_vat_held = kernel->no_operation = false; /* what was deleted may be back */
     if (store_savepoint_undo(kernel->store, error) != 0)
         return -1;
     kernel->changes.length = crank->changes_before[--crank->savepoints];

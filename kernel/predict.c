@@ -127,7 +127,7 @@ static int look_at(struct kernel *kernel, const struct kernel_prediction *predic
     int result = vat_of(kernel->shadow, item, &vat, error);
 
     if (result == 0)
-        result = held_vat_of(kernel->shadow, item, &held, error);
+        result = held_vat_of(kernel, item, &held, error);
     if (result == 0 && vat != 0 && held == 0)
         interest = prediction->interest(prediction->context, vat);
     *enough = interest == KERNEL_ENOUGH;

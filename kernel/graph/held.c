@@ -33,12 +33,23 @@ static const char *item_key(char key[KEYS_NAME_SIZE], int64_t vat, int64_t numbe
     return keys_name(key, "v%" PRId64 ".held.%" PRId64, vat, number);
 }
 
+/* Whether there is a list. */
+static int any_held(struct kernel *kernel, bool *any, struct error *error)
+{
+    *any = false;
+    if (kernel->no_vat_held)
+        return 0;
+    if (keys_has(kernel, list_key, any, error) != 0)
+        return -1;
+    kernel->no_vat_held = !*any;
+    return 0;
+}
+
 int held_is(struct kernel *kernel, int64_t vat, bool *is, struct error *error)
 {
     char name[32];
 
-    *is = false;
-    if (keys_has(kernel, list_key, is, error) != 0)
+    if (any_held(kernel, is, error) != 0)
         return -1;
     return *is ? keys_has_text(kernel, list_key, vat_name(name, vat), is, error) : 0;
 }
@@ -81,6 +92,7 @@ int held_begin(struct kernel *kernel, int64_t vat, const char *reason, struct er
     char key[KEYS_NAME_SIZE], name[32];
     bool exists;
 
+    kernel->no_vat_held = false;
     if (keys_has(kernel, list_key, &exists, error) != 0 ||
         (!exists && keys_set(kernel, list_key, "[]", error) != 0) ||
         keys_append_text(kernel, list_key, vat_name(name, vat), error) != 0 ||
@@ -96,7 +108,7 @@ int held_vat_of(struct kernel *kernel, const json_t *item, int64_t *vat, struct 
     bool is;
 
     *vat = 0;
-    if (keys_has(kernel, list_key, &is, error) != 0)
+    if (any_held(kernel, &is, error) != 0)
         return -1;
     if (!is)
         return 0;

@@ -25,10 +25,11 @@ static const char queue_key[] = "operatorQueue";
 static int add(struct kernel *kernel, json_t *item, struct error *error)
 {
     json_t *queue = NULL;
-    bool exists;
+    bool exists = false;
     int result = item != NULL ? keys_has(kernel, queue_key, &exists, error)
                               : error_memory(error, "work for the kernel");
 
+    kernel->no_operation = false;
     if (result == 0 && exists)
         result = keys_get_json(kernel, queue_key, &queue, error);
     else if (result == 0 && (queue = json_array()) == NULL)
@@ -199,8 +200,11 @@ int operate_next(struct kernel *kernel, json_t **item, struct error *error)
     int result;
 
     *item = NULL;
+    if (kernel->no_operation)
+        return 0;
     if (keys_has(kernel, queue_key, &exists, error) != 0)
         return -1;
+    kernel->no_operation = !exists;
     if (!exists)
         return 0;
     if (keys_get_json(kernel, queue_key, &queue, error) != 0)
