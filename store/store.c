@@ -9,6 +9,7 @@
 
 #include "store/format/convert.h"
 #include "store/format/database.h"
+#include "store/integrity/inspect.h"
 #include "store/store_error.h"
 #include "store/store_internal.h"
 
@@ -75,7 +76,8 @@ struct store *store_open(const char *folder, struct error *error)
         return NULL;
     if (make_folder(folder, error) == 0 && lock_folder(store, folder, error) == 0 &&
         open_converted(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &state, error) == 0 &&
-        database_set_up(store, state, error) == 0)
+        database_set_up(store, state, error) == 0 &&
+        (folder == NULL || inspect_store(store, error) == 0))
         return store;
     store_close(store);
     return NULL;
@@ -117,7 +119,9 @@ static int open_reader(struct store *store, const char *folder, struct error *er
         return -1;
     if (state == SCHEMA_EMPTY)
         return store_error_set(store, error, ERROR_INPUT, "a store that holds nothing yet");
-    return statements_prepare(store, error);
+    if (statements_prepare(store, error) != 0)
+        return -1;
+    return inspect_reader(store, folder, error);
 }
 
 struct store *store_open_reader(const char *folder, struct error *error)

@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "base/buf.h"
+#include "store/integrity/commit_mark.h"
 #include "store/integrity/running_sums.h"
 #include "store/key_cache.h"
 #include "store/statements.h"
@@ -49,6 +50,7 @@ struct store {
     bool reads_only;
     struct key_cache cache;
     struct running_sums sums;
+    struct commit_mark mark;
 
     void (*changed)(void *context, const struct store_changed *change);
     void *changed_context;

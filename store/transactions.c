@@ -19,15 +19,24 @@ int store_transaction_begin(struct store *store, struct error *error)
                          error);
 }
 
+/* Whoever prints what was committed relies on the file's being the one that has it. */
+static int commit_marked(struct store *store, struct error *error)
+{
+    if (commit_mark_announce(&store->mark, store->sums.total, error) != 0 ||
+        statement_run(store, STATEMENT_COMMIT, error) != 0 ||
+        commit_mark_confirm(&store->mark, error) != 0)
+        return -1;
+    return commit_mark_still_there(&store->mark, store->path, error);
+}
+
 int store_transaction_commit(struct store *store, struct error *error)
 {
     if (!in_transaction(store))
         return 0;
     if (store->cache.savepoint_count > 0)
         return store_error_set(store, error, ERROR_SYSTEM, "a crank is not ended");
-    if (store->watch != NULL && store->watch->commits(store, error) != 0)
-        return -1;
-    if (running_sums_write(store, error) != 0 || statement_run(store, STATEMENT_COMMIT, error) != 0)
+    if ((store->watch != NULL && store->watch->commits(store, error) != 0) ||
+        running_sums_write(store, error) != 0 || commit_marked(store, error) != 0)
         return -1;
     if (store->cache.bytes > CACHE_BYTES_MAX)
         key_cache_clear(&store->cache);
@@ -43,6 +52,7 @@ void store_transaction_rollback(struct store *store)
         (void)sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
     key_cache_clear(&store->cache);
     running_sums_clear(&store->sums);
+    store->sums.total = store->mark.last;
 }
 
 int store_savepoint_set(struct store *store, struct error *error)

@@ -89,6 +89,7 @@ void database_free(struct store *store)
     if (store->watch != NULL)
         store->watch->dropped(store);
     database_close(store);
+    commit_mark_close(&store->mark, store->path);
     if (store->folder_fd >= 0)
         (void)close(store->folder_fd);
     key_cache_clear(&store->cache);

@@ -76,3 +76,18 @@ int schema_create(struct store *store, struct error *error)
         return -1;
     return statements_execute(store, schema, error);
 }
+
+int schema_compare(struct store *store, bool *same, struct error *error)
+{
+    char query[sizeof schema + 256];
+    int64_t equal = 0;
+
+    snprintf(query, sizeof query,
+             "SELECT '%s' = group_concat(sql || ';', '') FROM (SELECT sql FROM sqlite_schema "
+             "WHERE sql IS NOT NULL ORDER BY rowid)",
+             schema);
+    if (statements_query(store, query, &equal, 1, error) != 0)
+        return -1;
+    *same = equal == 1;
+    return 0;
+}

@@ -2,6 +2,8 @@
 #ifndef GASPIPE_STORE_FORMAT_SCHEMA_H
 #define GASPIPE_STORE_FORMAT_SCHEMA_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 struct store;
@@ -22,6 +24,9 @@ enum schema_state {
 
 /* ERROR_INPUT for a file of another program or format. */
 int schema_check(struct store *store, enum schema_state *state, struct error *error);
+
+/* *same: the file's tables are those that schema_create() makes. */
+int schema_compare(struct store *store, bool *same, struct error *error);
 
 /* Creates the tables. */
 int schema_create(struct store *store, struct error *error);

@@ -10,13 +10,19 @@
 /* https://www.sqlite.org/fileformat2.html#the_database_header */
 enum {
     HEADER_SIZE = 100,
+    HEADER_PAGE_SIZE = 16,
     HEADER_RESERVED = 20,
     PAGE_SIZE_MIN = 512,
     PAGE_SIZE_MAX = 65536,
 };
 
-/* An operation of ours for sqlite3_file_control(); SQLite's own end below 100. */
-enum { CONTROL_CHECK = 0x67617370 };
+/* Operations of ours for sqlite3_file_control(); SQLite's own end below 100. */
+enum { CONTROL_CHECK = 0x67617370, CONTROL_SCAN };
+
+struct scan {
+    bool repair;
+    int64_t damaged;
+};
 
 /* The database; other files go to the system's layer directly. */
 struct page_file {
@@ -98,6 +104,57 @@ static int write_stamped(sqlite3_file *file, const void *bytes, int length, sqli
     return own->inner->pMethods->xWrite(own->inner, own->page, length, offset);
 }
 
+/* ---- all pages ---- */
+
+static int repair_page(struct page_file *file, unsigned char *page, int length, int64_t offset)
+{
+    const uint64_t checksum = checksum_of(page, length, offset);
+
+    memcpy(page + length - PAGE_VFS_RESERVED, &checksum, sizeof checksum);
+    return file->inner->pMethods->xWrite(file->inner, page, length, offset);
+}
+
+static int scan_page(struct page_file *file, struct scan *scan, unsigned char *page, int length,
+                     int64_t offset)
+{
+    const int code = file->inner->pMethods->xRead(file->inner, page, length, offset);
+
+    if (code != SQLITE_OK || is_sound(page, length, offset))
+        return code;
+    scan->damaged++;
+    return scan->repair ? repair_page(file, page, length, offset) : SQLITE_OK;
+}
+
+static int scan_pages(struct page_file *file, struct scan *scan, unsigned char *page, int length)
+{
+    sqlite3_int64 size = 0;
+    int code = file->inner->pMethods->xFileSize(file->inner, &size);
+
+    for (int64_t offset = 0; code == SQLITE_OK && offset + length <= size; offset += length)
+        code = scan_page(file, scan, page, length, offset);
+    if (code == SQLITE_OK && scan->repair)
+        code = file->inner->pMethods->xSync(file->inner, SQLITE_SYNC_FULL);
+    return code;
+}
+
+static int scan_file(struct page_file *file, struct scan *scan)
+{
+    unsigned char header[HEADER_SIZE], *page;
+    int code = file->inner->pMethods->xRead(file->inner, header, sizeof header, 0);
+    int length = header[HEADER_PAGE_SIZE] << 8 | header[HEADER_PAGE_SIZE + 1];
+
+    if (code == SQLITE_IOERR_SHORT_READ) /* nothing is in the file yet */
+        return SQLITE_OK;
+    length = length == 1 ? PAGE_SIZE_MAX : length;
+    if (code == SQLITE_OK && (!is_page(length, 0) || header[HEADER_RESERVED] != PAGE_VFS_RESERVED))
+        return SQLITE_CORRUPT;
+    page = code == SQLITE_OK ? malloc((size_t)length) : NULL;
+    if (code == SQLITE_OK)
+        code = page != NULL ? scan_pages(file, scan, page, length) : SQLITE_NOMEM;
+    free(page);
+    return code;
+}
+
 /* ---- what is only passed on ---- */
 
 static int close_file(sqlite3_file *file)
@@ -144,6 +201,8 @@ static int control_file(sqlite3_file *file, int what, void *argument)
         own->checks = true;
         return SQLITE_OK;
     }
+    if (what == CONTROL_SCAN)
+        return scan_file(own, argument);
     return inner_of(file)->pMethods->xFileControl(inner_of(file), what, argument);
 }
 
@@ -250,6 +309,18 @@ void page_vfs_check(sqlite3 *database)
 {
     /* A database in memory has no file to check. */
     (void)sqlite3_file_control(database, NULL, CONTROL_CHECK, NULL);
+}
+
+int page_vfs_scan(sqlite3 *database, bool repair, int64_t *damaged, struct error *error)
+{
+    struct scan scan = {.repair = repair};
+    const int code = sqlite3_file_control(database, NULL, CONTROL_SCAN, &scan);
+
+    *damaged = scan.damaged;
+    if (code == SQLITE_OK)
+        return 0;
+    return error_set(error, ERROR_SYSTEM, "the pages of the store cannot be checked: %s",
+                     sqlite3_errstr(code));
 }
 
 int64_t page_vfs_damaged(void)

@@ -3,6 +3,7 @@
 #define GASPIPE_STORE_INTEGRITY_PAGE_VFS_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -29,6 +30,12 @@ int page_vfs_reserve(sqlite3 *database, struct error *error);
 
 /* From now on each page that is read is checked. */
 void page_vfs_check(sqlite3 *database);
+
+/*
+ * Reads all pages of the file as they are on the disk; *damaged: how many do not match. With
+ * `repair` these get the checksums that they should have, on the disk when it returns.
+ */
+int page_vfs_scan(sqlite3 *database, bool repair, int64_t *damaged, struct error *error);
 
 /* The page whose checksum was wrong last, from 1: for the words on a read that failed with
  * SQLITE_IOERR_DATA. */

@@ -203,10 +203,8 @@ int running_sums_write(struct store *store, struct error *error)
 
 void running_sums_clear(struct running_sums *sums)
 {
-    const uint64_t total = sums->total;
-
     free(sums->sums);
     free(sums->changes);
     free(sums->savepoints);
-    *sums = (struct running_sums){.total = total};
+    *sums = (struct running_sums){0};
 }

@@ -52,7 +52,7 @@ int running_sums_read(struct store *store, int64_t vat, struct vat_sum *sum, str
 /* The sum of all vats' sums in the store. */
 int running_sums_read_total(struct store *store, uint64_t *total, struct error *error);
 
-/* Forgets all but the total, which the caller reads again where it may have changed. */
+/* Forgets all; the total is the caller's to set again. */
 void running_sums_clear(struct running_sums *sums);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "store/integrity/check.h"
 
 static int read_vat(struct status_vat *status, struct store *store, struct error *error)
 {
@@ -72,8 +73,8 @@ static int read_kernel(struct status_facts *facts, struct store *store, struct e
 /* All in one transaction, so that every figure is of the same moment. */
 static int read_all(struct status_facts *facts, struct store *store, struct error *error)
 {
-    if (store_transaction_begin(store, error) != 0 || read_kernel(facts, store, error) != 0 ||
-        input_place_open(&facts->input, store, error) != 0)
+    if (store_transaction_begin(store, error) != 0 || store_require_whole(store, error) != 0 ||
+        read_kernel(facts, store, error) != 0 || input_place_open(&facts->input, store, error) != 0)
         return -1;
     return store_sum_all(store, &facts->sums, error);
 }

@@ -119,16 +119,118 @@ taken_in() {
     done
 }
 
-@test "one changed byte in a stored transcript is reported with delivery and syscall" {
+@test "one changed byte in a transcript is reported with delivery and syscall" {
     token_run 0
-    store_edit st "UPDATE transcript SET
-        item = CAST(replace(item, '\"balance.a\",\"6\"', '\"balance.a\",\"7\"') AS BLOB);
-        UPDATE transcript SET checksum = checksum(3, vat, incarnation, position, '', item)"
-    run --separate-stderr "$NATIVE/gaspipe" replay --store st token
+    "$NATIVE/gaspipe" replay --store st token --export token.jsonl
+    sed -i 's/"balance.a","6"/"balance.a","7"/' token.jsonl
+    run --separate-stderr "$NATIVE/gaspipe" replay token.jsonl
     assert_status 1
     assert_output_has 'v1 token: delivery 4, (o+0).mint'
-    assert_output_has 'syscall 1 differs (st: vat token:5)'
+    assert_output_has 'syscall 1 differs (token.jsonl:5)'
     assert_output_has '"balance.a","7"'
+}
+
+# What somebody does who computes the checksums of rows and pages.
+@test "rows that were changed, deleted, added, swapped or set back are found by the running hash" {
+    local edit
+
+    token_run 0
+    cp -r st good
+    for edit in "DELETE FROM vatstore WHERE key = CAST('balance.a' AS BLOB)" \
+        "INSERT INTO vatstore VALUES (1, x'61', x'62', checksum(2, 1, 0, 0, x'61', x'62'))" \
+        "DELETE FROM transcript WHERE position = 6" \
+        "UPDATE vatstore SET value = x'39', checksum = checksum(2, vat, 0, 0, key, x'39')" \
+        "UPDATE vatstore SET vat = 2, checksum = checksum(2, 2, 0, 0, key, value)" \
+        "DELETE FROM key WHERE name = 'v1.options'" "DELETE FROM running_sum"; do
+        rm -rf st
+        cp -r good st
+        store_edit st "$edit"
+        run --separate-stderr "$NATIVE/gaspipe" status --store st
+        assert_bad_input 4 'st/gaspipe.sqlite: the store is damaged'
+        run --separate-stderr "$NATIVE/gaspipe" replay --store st token
+        assert_bad_input 4 'st/gaspipe.sqlite: the store is damaged'
+    done
+}
+
+@test "a value that was set back to an older one with its checksum is found" {
+    local before
+
+    token_run 0
+    before=$(sqlite3 st/gaspipe.sqlite "SELECT 'value = ' || quote(value) || ', checksum = ' || checksum
+        FROM vatstore WHERE key = CAST('balance.a' AS BLOB)")
+    "$NATIVE/gaspipe" run --counter none --store st --new-input --vat "$token" - < <(head -n 1 deliveries)
+    store_edit st "UPDATE vatstore SET $before WHERE key = CAST('balance.a' AS BLOB)"
+    run --separate-stderr "$NATIVE/gaspipe" status --store st
+    assert_bad_input 4 'st/gaspipe.sqlite: the store is damaged: vat v1 has' 'set back'
+}
+
+@test "an edit with another program is found, and its mere use harms nothing" {
+    token_run 0
+    cp -r st edited
+    sqlite3 edited/gaspipe.sqlite "UPDATE vatstore SET value = x'31'"
+    run --separate-stderr "$NATIVE/gaspipe" run --counter none --store edited --vat "$token" deliveries
+    assert_bad_input 4 'edited/gaspipe.sqlite: the store is damaged: vat v1, key "' \
+        'does not match its checksum'
+    sqlite3 st/gaspipe.sqlite VACUUM
+    run --separate-stderr "$NATIVE/gaspipe" run --counter none --store st --vat "$token" deliveries
+    assert_status 0
+    # shellcheck disable=SC2154 # run sets it
+    [[ $stderr == *'another program changed '*' pages; all rows are whole'* ]] || fail "$stderr"
+    run --separate-stderr "$NATIVE/gaspipe" run --counter none --store st --vat "$token" deliveries
+    [[ $stderr != *'another program'* ]] || fail "$stderr"
+}
+
+@test "a write-ahead log that lost its end is not taken for the store" {
+    local pid to
+
+    mkfifo lines
+    "$NATIVE/gaspipe" run --json --counter none --store st --vat "$token" lines > told &
+    pid=$!
+    exec {to}> lines
+    cat deliveries >&"$to"
+    until [ "$(grep -c '"kind":"result"' told)" -eq 6 ]; do sleep 0.05; done
+    kill -KILL $pid
+    wait $pid || true
+    exec {to}>&-
+    cp -r st cut
+    truncate -s $(($(stat -c %s st/gaspipe.sqlite-wal) - 100)) cut/gaspipe.sqlite-wal
+    run --separate-stderr "$NATIVE/gaspipe" status --store cut
+    assert_bad_input 4 'cut/gaspipe.sqlite: the store is damaged: its last commits are missing'
+    run --separate-stderr "$NATIVE/gaspipe" run --counter none --store cut --vat "$token" deliveries
+    assert_bad_input 4 'its last commits are missing'
+    rm cut/gaspipe.mark
+    "$NATIVE/gaspipe" status --store cut
+    "$NATIVE/gaspipe" status --store st
+}
+
+@test "a store that is deleted or replaced while it is in use is noticed before more is printed" {
+    local pid kind to
+
+    for kind in deleted replaced; do
+        rm -rf st lines told
+        mkfifo lines
+        "$NATIVE/gaspipe" run --json --counter none --store st --vat "$token" lines > told 2> err &
+        pid=$!
+        exec {to}> lines
+        head -n 3 deliveries >&"$to"
+        until [ "$(grep -c '"kind":"result"' told)" -eq 3 ]; do sleep 0.05; done
+        mv st "was-$kind"
+        [ $kind = deleted ] || cp -r "was-$kind" st
+        tail -n 3 deliveries >&"$to"
+        exec {to}>&-
+        status=0
+        wait $pid || status=$?
+        assert_status 4
+        grep -q 'st/gaspipe.sqlite: the store was deleted or replaced while it was in use' err ||
+            fail "$(cat err)"
+        assert_equal "$(grep -c '"kind":"result"' told)" 3
+    done
+}
+
+# ---- bit flips ----
+
+@test "flipped bits change no answer" {
+    BUILD=$NATIVE "$ROOT/tests/campaign/flips" -n 24 >&2
 }
 
 @test "a damaged snapshot is reported" {

@@ -12,6 +12,7 @@
 #include "base/json/json_text.h"
 #include "base/output_file.h"
 #include "kernel/kernel.h"
+#include "store/integrity/check.h"
 #include "store/store.h"
 
 enum stage { STAGE_CREATE, STAGE_SNAPSHOT, STAGE_DELIVERIES };
@@ -257,8 +258,8 @@ static int open_store(struct store_source *stored, const char *folder, const cha
     stored->store = store_open_reader(folder, error);
     if (stored->store == NULL || store_transaction_begin(stored->store, error) != 0)
         return -1;
-    if (load_vat(stored, vat, error) != 0 || find_place(stored, from_start, error) != 0 ||
-        read_store_bundle(stored, error) != 0)
+    if (store_require_whole(stored->store, error) != 0 || load_vat(stored, vat, error) != 0 ||
+        find_place(stored, from_start, error) != 0 || read_store_bundle(stored, error) != 0)
         return error_prefix(error, "%s", stored->source.name);
     snprintf(stored->vat_id, sizeof stored->vat_id, "v%" PRId64, stored->vat.id);
     return 0;

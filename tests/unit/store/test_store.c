@@ -37,6 +37,7 @@ static int leave_folder(void **state)
     unlink("s/gaspipe.sqlite");
     unlink("s/gaspipe.sqlite-wal");
     unlink("s/gaspipe.sqlite-shm");
+    unlink("s/gaspipe.mark");
     rmdir("s");
     result = chdir("/") != 0 || rmdir(*state) != 0;
     free(*state);

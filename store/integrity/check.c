@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/integrity/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "store/format/schema.h"
+#include "store/integrity/row.h"
+#include "store/integrity/running_sums.h"
+#include "store/store_error.h"
+#include "store/store_internal.h"
+
+enum { PROGRESS_ROWS = 16384 };
+
+/* What the rows of each vat come to, in the order of the vats. */
+struct found_sums {
+    struct vat_sum *sums;
+    size_t count, capacity;
+};
+
+static void report(struct store_check *check, const struct error *error)
+{
+    check->problems++;
+    check->damaged(check->context, error->text);
+}
+
+/* ---- the rows ---- */
+
+static struct vat_sum *provide(struct found_sums *found, int64_t vat)
+{
+    struct vat_sum *sums;
+    size_t place = 0, end = found->count;
+
+    while (place < end) {
+        const size_t middle = place + (end - place) / 2;
+
+        if (found->sums[middle].vat < vat)
+            place = middle + 1;
+        else
+            end = middle;
+    }
+    if (place < found->count && found->sums[place].vat == vat)
+        return &found->sums[place];
+    sums = array_reserve(found->sums, &found->capacity, found->count + 1, sizeof *sums);
+    if (sums == NULL)
+        return NULL;
+    found->sums = sums;
+    memmove(&sums[place + 1], &sums[place], (found->count - place) * sizeof *sums);
+    found->count++;
+    sums[place] = (struct vat_sum){.vat = vat};
+    return &sums[place];
+}
+
+static struct iovec bytes_at(sqlite3_stmt *row, int column)
+{
+    const void *bytes = sqlite3_column_blob(row, column);
+
+    return (struct iovec){(void *)(uintptr_t)bytes, (size_t)sqlite3_column_bytes(row, column)};
+}
+
+/* Each gives the checksum, up to three numbers, and perhaps key and value. */
+static const struct {
+    enum row_table table;
+    int numbers;
+    int key, value; /* columns; 0: none */
+    const char *query;
+} tables[] = {
+    {ROW_KEY, 0, 1, 2, "SELECT checksum, name, value FROM key"},
+    {ROW_VATSTORE, 1, 2, 3, "SELECT checksum, vat, key, value FROM vatstore"},
+    {ROW_TRANSCRIPT, 3, 0, 4, "SELECT checksum, vat, incarnation, position, item FROM transcript"},
+    {ROW_SNAPSHOT, 3, 0, 4, "SELECT checksum, vat, incarnation, position, hash FROM snapshot"},
+    {ROW_NAMED, 0, 1, 2, "SELECT checksum, name, hash FROM snapshot_name"},
+    {ROW_CONTENT, 2, 3, 0, "SELECT checksum, size, length(bytes), hash FROM snapshot_content"},
+    {ROW_BUNDLE, 0, 1, 2, "SELECT checksum, id, json FROM bundle"},
+};
+
+static void read_row(sqlite3_stmt *statement, size_t table, struct row *row)
+{
+    *row = (struct row){.table = tables[table].table};
+    for (int i = 0; i < tables[table].numbers; i++)
+        row->numbers[i] = sqlite3_column_int64(statement, 1 + i);
+    if (tables[table].key != 0)
+        row->key = bytes_at(statement, tables[table].key);
+    if (tables[table].value != 0)
+        row->value = bytes_at(statement, tables[table].value);
+}
+
+static int take_row(struct store *store, struct store_check *check, struct found_sums *found,
+                    sqlite3_stmt *statement, size_t table, struct error *error)
+{
+    struct vat_sum *sum;
+    struct error problem;
+    struct row row;
+
+    read_row(statement, table, &row);
+    if (row_check(store, &row, (uint64_t)sqlite3_column_int64(statement, 0), &problem) != 0)
+        report(check, &problem);
+    sum = provide(found, row_vat(&row));
+    if (sum == NULL)
+        return error_memory(error, "the running hashes of the store");
+    sum->rows++;
+    sum->sum += row_checksum(&row);
+    if (++check->rows % PROGRESS_ROWS == 0 && check->progress != NULL)
+        check->progress(check->context, check->rows);
+    return 0;
+}
+
+static int read_table(struct store *store, struct store_check *check, struct found_sums *found,
+                      size_t table, struct error *error)
+{
+    sqlite3_stmt *statement;
+    int result = 0, code = SQLITE_DONE;
+
+    if (sqlite3_prepare_v2(store->database, tables[table].query, -1, &statement, NULL) != SQLITE_OK)
+        return store_error(store, error);
+    while (result == 0 && (code = sqlite3_step(statement)) == SQLITE_ROW)
+        result = take_row(store, check, found, statement, table, error);
+    if (result == 0 && code != SQLITE_DONE)
+        result = store_error(store, error);
+    sqlite3_finalize(statement);
+    return result;
+}
+
+/* ---- the running hashes ---- */
+
+static void report_sum(struct store *store, struct store_check *check, const struct vat_sum *found,
+                       const struct vat_sum *kept)
+{
+    struct error error;
+    char owner[32] = "the kernel";
+
+    if (found->vat != 0)
+        snprintf(owner, sizeof owner, "vat v%" PRId64, found->vat);
+    store_error_set(store, &error, ERROR_SYSTEM,
+                    "the store is damaged: %s has %" PRId64 " rows with the hash %016" PRIx64
+                    ", not %" PRId64 " with %016" PRIx64
+                    " as committed: a row was added, deleted or set back",
+                    owner, found->rows, found->sum, kept->rows, kept->sum);
+    report(check, &error);
+}
+
+static int compare_sum(struct store *store, struct store_check *check, const struct vat_sum *found,
+                       struct error *error)
+{
+    struct vat_sum kept;
+
+    if (running_sums_read(store, found->vat, &kept, error) != 0)
+        return -1;
+    if (kept.rows != found->rows || kept.sum != found->sum)
+        report_sum(store, check, found, &kept);
+    return 0;
+}
+
+/* Also those of vats that have no row any more. */
+static int compare_sums(struct store *store, struct store_check *check, struct found_sums *found,
+                        struct error *error)
+{
+    sqlite3_stmt *statement;
+    int result = 0;
+
+    if (sqlite3_prepare_v2(store->database, "SELECT vat FROM running_sum", -1, &statement, NULL) !=
+        SQLITE_OK)
+        return store_error(store, error);
+    while (result == 0 && sqlite3_step(statement) == SQLITE_ROW)
+        if (provide(found, sqlite3_column_int64(statement, 0)) == NULL)
+            result = error_memory(error, "the running hashes of the store");
+    if (sqlite3_finalize(statement) != SQLITE_OK && result == 0)
+        result = store_error(store, error);
+    for (size_t i = 0; result == 0 && i < found->count; i++)
+        result = compare_sum(store, check, &found->sums[i], error);
+    return result;
+}
+
+int store_check_rows(struct store *store, struct store_check *check, struct error *error)
+{
+    struct found_sums found = {0};
+    int result = 0;
+
+    for (size_t table = 0; result == 0 && table < sizeof tables / sizeof *tables; table++)
+        result = read_table(store, check, &found, table, error);
+    if (result == 0)
+        result = compare_sums(store, check, &found, error);
+    free(found.sums);
+    return result;
+}
+
+static void keep_first(void *context, const char *line)
+{
+    struct error *first = context;
+
+    if (first->kind == ERROR_NONE)
+        error_set(first, ERROR_SYSTEM, "%s", line);
+}
+
+int store_require_whole(struct store *store, struct error *error)
+{
+    struct error first = {0};
+    struct store_check check = {.context = &first, .damaged = keep_first};
+
+    if (store_check_rows(store, &check, error) != 0)
+        return -1;
+    if (check.problems == 0)
+        return 0;
+    *error = first;
+    return -1;
+}
+
+/* ---- the file ---- */
+
+static void report_file(struct store *store, struct store_check *check, const char *words)
+{
+    struct error error;
+
+    store_error_set(store, &error, ERROR_SYSTEM, "the store is damaged: %.500s", words);
+    report(check, &error);
+}
+
+static int check_structure(struct store *store, struct store_check *check, struct error *error)
+{
+    sqlite3_stmt *statement;
+
+    if (sqlite3_prepare_v2(store->database, "PRAGMA integrity_check", -1, &statement, NULL) !=
+        SQLITE_OK)
+        return store_error(store, error);
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        const char *words = (const char *)sqlite3_column_text(statement, 0);
+
+        if (words != NULL && strcmp(words, "ok") != 0)
+            report_file(store, check, words);
+    }
+    return sqlite3_finalize(statement) == SQLITE_OK ? 0 : store_error(store, error);
+}
+
+static int check_tables(struct store *store, struct store_check *check, struct error *error)
+{
+    bool same;
+
+    if (schema_compare(store, &same, error) != 0)
+        return -1;
+    if (!same)
+        report_file(store, check, "its tables are not those that gaspipe makes");
+    return 0;
+}
+
+int store_check_file(struct store *store, struct store_check *check, struct error *error)
+{
+    return check_tables(store, check, error) == 0 ? check_structure(store, check, error) : -1;
+}
+
+/* ---- snapshots ---- */
+
+static void check_snapshot(struct store *store, struct store_check *check, const char *hash, int fd)
+{
+    struct error problem;
+
+    check->snapshots++;
+    if (store_snapshot_read(store, hash, fd, &problem) != 0)
+        report(check, &problem);
+}
+
+/* Those that something refers to: others are dropped with the next snapshot. */
+static int check_snapshots(struct store *store, struct store_check *check, int fd,
+                           struct error *error)
+{
+    sqlite3_stmt *statement;
+
+    if (sqlite3_prepare_v2(store->database,
+                           "SELECT hash FROM snapshot UNION SELECT hash FROM snapshot_name", -1,
+                           &statement, NULL) != SQLITE_OK)
+        return store_error(store, error);
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        const char *hash = (const char *)sqlite3_column_text(statement, 0);
+
+        check_snapshot(store, check, hash != NULL ? hash : "", fd);
+    }
+    return sqlite3_finalize(statement) == SQLITE_OK ? 0 : store_error(store, error);
+}
+
+int store_check_snapshots(struct store *store, struct store_check *check, struct error *error)
+{
+    const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int result;
+
+    if (fd < 0)
+        return error_system(error, errno, "/dev/null: cannot open it");
+    result = check_snapshots(store, check, fd, error);
+    (void)close(fd); /* nothing is kept there */
+    return result;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_STORE_INTEGRITY_CHECK_H
+#define GASPIPE_STORE_INTEGRITY_CHECK_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "store/store.h"
+
+/*
+ * Reads all of a store and compares it with its checksums and running hashes. Within a
+ * transaction, for one state throughout. Functions return 0 when all was read, whatever was
+ * found; -1 with the error filled if it could not be read, which the caller may take for damage.
+ */
+struct store_check {
+    void *context;
+    /* One line for each thing that is wrong. */
+    void (*damaged)(void *context, const char *line);
+    /* So many rows were read so far, called after some thousands; NULL: not needed. */
+    void (*progress)(void *context, int64_t rows);
+
+    int64_t rows, snapshots, problems; /* counted; the caller sets them to 0 */
+};
+
+/* Each row and each vat's running hash. */
+int store_check_rows(struct store *store, struct store_check *check, struct error *error);
+
+/* The structure of the file and its tables, as SQLite's integrity_check does. */
+int store_check_file(struct store *store, struct store_check *check, struct error *error);
+
+/* That each snapshot is there, unpacks, and comes to its hash. */
+int store_check_snapshots(struct store *store, struct store_check *check, struct error *error);
+
+/* store_check_rows() for those who only go on with a whole store: -1 with the first damage. */
+int store_require_whole(struct store *store, struct error *error);
+
+#endif
