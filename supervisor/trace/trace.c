@@ -3,12 +3,16 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/log.h"
+#include "base/stamp.h"
 #include "supervisor/process/guest.h"
+#include "supervisor/trace/trace_attach.h"
 #include "supervisor/trace/trace_child.h"
 #include "supervisor/trace/trace_options.h"
 #include "supervisor/trace/trace_outputs.h"
@@ -206,9 +210,9 @@ static int read_trace(struct trace *trace, struct error *error)
 
 /* ---- the whole ---- */
 
-static int open_trace(struct trace *trace, struct error *error)
+static struct trace_ring_options ring_options(const struct trace *trace)
 {
-    const struct trace_ring_options ring = {
+    return (struct trace_ring_options){
         .choice = trace->options.choice,
         .program = trace->program,
         .libraries = trace->options.libraries,
@@ -216,23 +220,104 @@ static int open_trace(struct trace *trace, struct error *error)
         .lanes = TRACE_LANES_DEFAULT,
         .lane_chunks = TRACE_CHUNKS_DEFAULT,
     };
-
-    if (guest_find_program(trace->options.arguments[0], trace->program, error) != 0)
-        return -1;
-    trace->ring = trace_ring_new(&ring, -1, error);
-    return trace->ring == NULL ? -1 : trace_sums_open(trace->sums, error);
 }
 
-static int run_program(struct trace *trace, struct error *error)
+static int open_outputs(struct trace *trace, struct error *error)
 {
-    struct trace_child child;
-
-    if (open_trace(trace, error) != 0)
+    if (trace_sums_open(trace->sums, error) != 0)
         return -1;
     if (trace->options.output != NULL &&
         trace_file_open(&trace->file, trace->options.output, error) != 0)
         return -1;
     trace->clock.first = trace_moment_now();
+    return 0;
+}
+
+static int close_outputs(struct trace *trace, struct error *error)
+{
+    trace->clock.last = trace_moment_now();
+    if (trace->options.output == NULL)
+        return 0;
+    if (trace_file_clock(&trace->file, trace->clock.first, error) != 0 ||
+        trace_file_clock(&trace->file, trace->clock.last, error) != 0)
+        return -1;
+    return trace_file_close(&trace->file, error);
+}
+
+/* ---- a process that runs already ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static bool is_over(const struct trace *trace, const struct trace_attached *attached, int64_t began)
+{
+    struct pollfd end = {.fd = attached->pidfd, .events = POLLIN};
+    const int64_t limit = (int64_t)trace->options.milliseconds * 1000000;
+
+    return interrupted != 0 || poll(&end, 1, 1) > 0 ||
+           (limit != 0 && stamp_now().mono - began >= limit);
+}
+
+static int follow_attached(struct trace *trace, const struct trace_sink *sink,
+                           struct trace_attached *attached, struct error *error)
+{
+    const int64_t began = stamp_now().mono;
+    struct error ignored;
+    bool busy;
+
+    while (!is_over(trace, attached, began)) {
+        if (trace_ring_step(trace->ring, sink, &busy, error) == 0 &&
+            (trace->file.gathered.length <= GATHERED_MOST ||
+             trace_file_flush(&trace->file, error) == 0))
+            continue;
+        (void)trace_detach(attached, &ignored);
+        return -1;
+    }
+    if (trace_detach(attached, error) != 0)
+        return -1;
+    return trace_ring_finish(trace->ring, sink, error);
+}
+
+static int attach_to(struct trace *trace, struct error *error)
+{
+    const struct trace_sink sink = {
+        .context = trace, .begun = on_begun, .events = on_events, .ended = on_ended};
+    const struct sigaction action = {.sa_handler = on_interrupt};
+    struct trace_ring_options options = ring_options(trace);
+    struct trace_attached attached;
+    int result;
+
+    if (open_outputs(trace, error) != 0 || sigaction(SIGINT, &action, NULL) != 0 ||
+        sigaction(SIGTERM, &action, NULL) != 0)
+        return -1;
+    result = trace_attach(&attached, (pid_t)trace->options.process, &options, &sink, error);
+    trace->ring = attached.ring;
+    if (result == 0)
+        result = follow_attached(trace, &sink, &attached, error);
+    if (attached.pidfd >= 0)
+        close(attached.pidfd);
+    if (result != 0 || close_outputs(trace, error) != 0)
+        return -1;
+    return report(trace, error);
+}
+
+/* ---- a program that is started ---- */
+
+static int run_program(struct trace *trace, struct error *error)
+{
+    const struct trace_ring_options options = ring_options(trace);
+    struct trace_child child;
+
+    if (guest_find_program(trace->options.arguments[0], trace->program, error) != 0)
+        return -1;
+    trace->ring = trace_ring_new(&options, -1, error);
+    if (trace->ring == NULL || open_outputs(trace, error) != 0)
+        return -1;
     if (trace_child_start(&child, trace->program, trace->options.arguments,
                           trace_ring_fd(trace->ring), error) != 0)
         return -1;
@@ -241,11 +326,7 @@ static int run_program(struct trace *trace, struct error *error)
     (void)signal(SIGQUIT, SIG_IGN);
     if (follow(trace, &child, error) != 0)
         return -1;
-    trace->clock.last = trace_moment_now();
-    if (trace->options.output != NULL &&
-        (trace_file_clock(&trace->file, trace->clock.first, error) != 0 ||
-         trace_file_clock(&trace->file, trace->clock.last, error) != 0 ||
-         trace_file_close(&trace->file, error) != 0))
+    if (close_outputs(trace, error) != 0)
         return -1;
     if (trace->plan != NULL && trace_ring_refusal(trace->ring)[0] == '\0')
         return report(trace, error);
@@ -253,6 +334,13 @@ static int run_program(struct trace *trace, struct error *error)
                      trace_ring_refusal(trace->ring)[0] != '\0'
                          ? trace_ring_refusal(trace->ring)
                          : "the agent was not loaded into it");
+}
+
+static int act(struct trace *trace, struct error *error)
+{
+    if (trace->options.read != NULL)
+        return read_trace(trace, error);
+    return trace->options.process != 0 ? attach_to(trace, error) : run_program(trace, error);
 }
 
 static void close_trace(struct trace *trace)
@@ -277,8 +365,7 @@ int trace_command(int argc, char **argv)
     if (parsed != OPTION_TAKEN) {
         status = option_end(&trace_options_table, parsed, &error);
     } else if ((trace.sums == NULL && error_memory(&error, "a trace") != 0) ||
-               (trace.options.read != NULL ? read_trace(&trace, &error)
-                                           : run_program(&trace, &error)) != 0) {
+               act(&trace, &error) != 0) {
         log_line("%s", error.text);
         status = (int)error.kind;
     } else {

@@ -10,6 +10,10 @@ enum { TOP_DEFAULT = 30 };
 static const char *const policies[] = {"wait", "drop", NULL}; /* as enum trace_policy */
 
 static const struct option_row rows[] = {
+    {"process", "PID", "trace a process that runs already, until it or gaspipe trace ends",
+     OPTION_IS_NUMBER(struct trace_options, process, 1, INT32_MAX), .letter = 'p'},
+    {"seconds", "SECS", "for at most so long (default: 0, no limit); with --process",
+     OPTION_IS_SECONDS(struct trace_options, milliseconds, 1000000)},
     {"functions", "PATTERN",
      "trace only functions with such names, as in glob(7); may be given more than once",
      OPTION_IS_LIST(struct trace_options, choice.functions)},
@@ -43,6 +47,7 @@ const struct option_table trace_options_table = {
     .program = "gaspipe",
     .command = "trace",
     .usage = "usage: gaspipe trace [options] [--] PROGRAM [ARG...]\n"
+             "       gaspipe trace [options] --process PID\n"
              "       gaspipe trace [options] --read FILE\n"
              "\n"
              "Runs a program with its functions traced, without rebuilding it, and reports on "
@@ -84,7 +89,11 @@ enum option_result trace_options_parse(struct trace_options *options, int argc, 
         return result;
     if (options->read != NULL && options->arguments[0] != NULL)
         return error_set(error, ERROR_USAGE, "--read and a program do not go together");
-    if (options->read == NULL && options->arguments[0] == NULL)
+    if (options->process != 0 && (options->arguments[0] != NULL || options->read != NULL))
+        return error_set(error, ERROR_USAGE, "--process goes with neither a program nor --read");
+    if (options->milliseconds != 0 && options->process == 0)
+        return error_set(error, ERROR_USAGE, "--seconds needs --process");
+    if (options->read == NULL && options->process == 0 && options->arguments[0] == NULL)
         return error_set(error, ERROR_USAGE, "give a program to trace");
     return check_libraries(options, error) == 0 ? OPTION_TAKEN : OPTION_FAILED;
 }

@@ -282,3 +282,84 @@ run_vats() {
     run --separate-stderr "$BUILD/gaspipe" run --counter none --trace-functions /nowhere/f --vat one=v.js deliveries
     assert_bad_input 4 '/nowhere/f'
 }
+
+# begins WHAT: traced WHAT runs as $target, reads `lines` from descriptor 7, and is ready.
+begins() {
+    mkfifo lines
+    "$TRACED" "$1" < lines > printed 3>&- &
+    target=$!
+    exec 7> lines
+    until grep -q ready printed; do sleep 0.01; done
+}
+
+# ends: the target ends by itself, well.
+ends() {
+    echo end >&7
+    exec 7>&-
+    wait "$target"
+}
+
+# text_of PID: a hash of the bytes of its program's text.
+text_of() {
+    local range begin end
+
+    range=$(awk '$2 ~ /x/ && $6 ~ /traced$/ { print $1; exit }' "/proc/$1/maps")
+    begin=$((16#${range%-*})) end=$((16#${range#*-}))
+    dd if="/proc/$1/mem" bs=4096 skip=$((begin / 4096)) count=$(((end - begin) / 4096)) status=none | sha256sum
+}
+
+# Where the kernel lets nobody trace: says so.
+may_trace() {
+    [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2> /dev/null || echo 0)" = 0 ] || [ "$(id -u)" = 0 ] ||
+        skip 'kernel.yama.ptrace_scope forbids to trace'
+}
+
+@test "trace --process: a running process is traced, and its text restored byte for byte" {
+    may_trace
+    begins wait
+    text_of "$target" > before
+    "$BUILD/gaspipe" trace -p "$target" --calls --json --report report 3>&- 7>&- &
+    tracer=$!
+    until ! text_of "$target" | cmp -s - before; do sleep 0.01; done
+    until [ "$(grep -c 610 printed)" -ge 3 ]; do echo go >&7 && sleep 0.01; done
+    kill -INT "$tracer"
+    wait "$tracer"
+    text_of "$target" | cmp - before
+    [ "$(calls t_fib)" -ge $((1973 * 2)) ]
+    [ "$(calls fgets@plt)" -ge 1 ]
+    run --separate-stderr "$BUILD/gaspipe" trace -p "$target"
+    assert_bad_input 3 'was traced before'
+    ends
+}
+
+@test "trace --process: threads that are busy" {
+    may_trace
+    begins busy
+    text_of "$target" > before
+    "$BUILD/gaspipe" trace -p "$target" --seconds 0.2 --json --report report 3>&- 7>&-
+    text_of "$target" | cmp - before
+    [ "$(calls t_fib)" -gt 0 ]
+    ends
+    assert_equal "$(tail -n 1 printed)" '0 wrong' 'what it computed'
+}
+
+@test "trace --process: a process that ends in the middle" {
+    may_trace
+    begins busy
+    text_of "$target" > before
+    "$BUILD/gaspipe" trace -p "$target" --json --report report 3>&- 7>&- &
+    tracer=$!
+    until ! text_of "$target" | cmp -s - before; do sleep 0.01; done
+    kill -KILL "$target"
+    wait "$tracer"
+    exec 7>&-
+}
+
+@test "trace --process: bad input, one line each" {
+    run --separate-stderr "$BUILD/gaspipe" trace -p 999999999
+    assert_bad_input 3 'no process 999999999'
+    run --separate-stderr "$BUILD/gaspipe" trace -p $$ -- true
+    assert_bad_input 2 'neither a program'
+    run --separate-stderr "$BUILD/gaspipe" trace --seconds 1 -- true
+    assert_bad_input 2 'needs --process'
+}

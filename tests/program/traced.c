@@ -432,6 +432,38 @@ static int do_wait(void)
     return 0;
 }
 
+/* Threads that are busy until a line comes. */
+static volatile bool busy_over;
+
+static void *compute(void *context)
+{
+    long sum = 0;
+
+    while (!busy_over)
+        sum |= t_fib((long)context) != 610;
+    return (void *)sum;
+}
+
+static int do_busy(void)
+{
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    char line[16];
+    void *result;
+    long wrong = 0;
+
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, compute, (void *)15) != 0)
+            return 1;
+    if (puts("ready") < 0 || fflush(stdout) != 0 || fgets(line, sizeof line, stdin) == NULL)
+        return 1;
+    busy_over = true;
+    for (int i = 0; i < THREADS; i++)
+        wrong += pthread_join(threads[i], &result) != 0 || result != NULL;
+    printf("%ld wrong\n", wrong);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -453,6 +485,7 @@ int main(int argc, char **argv)
         {"killed", do_killed},
         {"many", do_many},
         {"wait", do_wait},
+        {"busy", do_busy},
     };
 
     for (size_t i = 0; argc == 2 && i < sizeof acts / sizeof *acts; i++)

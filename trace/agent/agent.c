@@ -251,6 +251,8 @@ __attribute__((constructor)) static void begin(void)
 /* A descriptor of a file in memory, which the tracer sizes and fills; or -1. */
 int gastrace_memory(void)
 {
+    if (head != NULL)
+        return -1; /* the threads' stacks are in the memory of before */
     return memfd_create("gastrace", MFD_CLOEXEC);
 }
 

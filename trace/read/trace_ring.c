@@ -30,7 +30,8 @@ struct trace_ring {
     size_t size;
     struct patch_plan plan;
     bool planned, refused;
-    bool begun; /* the sink was told */
+    size_t patches, calls; /* that are planned */
+    bool begun;            /* the sink was told */
     char refusal[ERROR_TEXT_SIZE];
 };
 
@@ -131,9 +132,24 @@ int trace_ring_fd(const struct trace_ring *ring)
     return ring->fd;
 }
 
-struct trace_head *trace_ring_head(struct trace_ring *ring)
+struct trace_head *trace_ring_head(const struct trace_ring *ring)
 {
     return (struct trace_head *)ring->memory;
+}
+
+const struct trace_head *trace_ring_layout(const struct trace_ring *ring)
+{
+    return &ring->layout;
+}
+
+size_t trace_ring_patches(const struct trace_ring *ring)
+{
+    return ring->patches;
+}
+
+size_t trace_ring_calls(const struct trace_ring *ring)
+{
+    return ring->calls;
 }
 
 static struct trace_head *head_of(const struct trace_ring *ring)
@@ -161,6 +177,8 @@ static void answer(struct trace_ring *ring)
     if (patch_plan_make(&ring->plan, ring->memory, ring->size, ring->options.program,
                         &ring->options.choice, &error) == 0) {
         ring->planned = true;
+        ring->patches = head->patch_count;
+        ring->calls = head->call_count;
         atomic_store(&head->state, TRACE_READY);
     } else {
         ring->refused = true;

@@ -63,7 +63,12 @@ const char *trace_ring_refusal(struct trace_ring *ring);
 /* The process's id as it sees itself; 0: not known yet. */
 uint32_t trace_ring_process(const struct trace_ring *ring);
 const struct patch_plan *trace_ring_plan(const struct trace_ring *ring);
-struct trace_head *trace_ring_head(struct trace_ring *ring);
+struct trace_head *trace_ring_head(const struct trace_ring *ring);
+/* The same as it was made: for offsets, which the process could have changed. */
+const struct trace_head *trace_ring_layout(const struct trace_ring *ring);
+/* How many patches and calls there are. */
+size_t trace_ring_patches(const struct trace_ring *ring);
+size_t trace_ring_calls(const struct trace_ring *ring);
 
 /* Until now. */
 uint64_t trace_ring_lost(const struct trace_ring *ring);

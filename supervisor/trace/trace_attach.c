@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/trace/trace_attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "supervisor/process/locate.h"
+#include "supervisor/trace/trace_child.h"
+#include "supervisor/trace/trace_threads.h"
+
+enum { TRIES = 500, TRY_MS = 2, RTLD_NOW_VALUE = 2 };
+
+/* ---- where its functions are ---- */
+
+/* The C library of the process, and its own code. */
+struct process_map {
+    char libc[PATH_MAX];
+    uint64_t libc_base;
+    uint64_t text_begin, text_end;
+};
+
+static int read_map(pid_t process, const char *program, struct process_map *map,
+                    struct error *error)
+{
+    char path[64], line[PATH_MAX + 128], file[PATH_MAX], protection[8];
+    unsigned long begin, end, offset;
+    FILE *maps;
+
+    snprintf(path, sizeof path, "/proc/%d/maps", process);
+    maps = fopen(path, "re");
+    if (maps == NULL)
+        return error_set(error, ERROR_INPUT, "process %d cannot be traced: %m", process);
+    while (fgets(line, sizeof line, maps) != NULL) {
+        if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %4095[^\n]", &begin, &end, protection, &offset,
+                   file) != 5)
+            continue;
+        if (map->libc_base == 0 && offset == 0 && strstr(file, "/libc.so.6") != NULL) {
+            map->libc_base = begin;
+            snprintf(map->libc, sizeof map->libc, "%s", file);
+        }
+        if (strchr(protection, 'x') != NULL && strcmp(file, program) == 0) {
+            map->text_begin = map->text_begin == 0 ? begin : map->text_begin;
+            map->text_end = end;
+        }
+    }
+    fclose(maps);
+    if (map->libc_base != 0)
+        return 0;
+    return error_set(error, ERROR_INPUT,
+                     "process %d cannot be traced: it has not loaded glibc's libc.so.6", process);
+}
+
+static uint64_t symbol_in(Elf *elf, const char *name)
+{
+    Elf_Scn *section = NULL;
+    GElf_Shdr head;
+    GElf_Sym symbol;
+
+    while ((section = elf_nextscn(elf, section)) != NULL) {
+        Elf_Data *data;
+
+        if (gelf_getshdr(section, &head) == NULL || head.sh_type != SHT_DYNSYM ||
+            (data = elf_getdata(section, NULL)) == NULL)
+            continue;
+        for (int i = 0; gelf_getsym(data, i, &symbol) != NULL; i++) {
+            const char *const own = elf_strptr(elf, head.sh_link, symbol.st_name);
+
+            if (own != NULL && symbol.st_value != 0 && strcmp(own, name) == 0)
+                return symbol.st_value;
+        }
+    }
+    return 0;
+}
+
+static uint64_t libc_function(const struct process_map *map, const char *name)
+{
+    const int fd = open(map->libc, O_RDONLY | O_CLOEXEC);
+    uint64_t value = 0;
+    Elf *elf;
+
+    elf_version(EV_CURRENT);
+    elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
+    if (elf != NULL) {
+        value = symbol_in(elf, name);
+        elf_end(elf);
+    }
+    if (fd >= 0)
+        close(fd);
+    return value == 0 ? 0 : map->libc_base + value;
+}
+
+/* ---- calls ---- */
+
+struct attaching {
+    struct trace_attached *attached;
+    struct trace_threads threads;
+    struct process_map map;
+    uint64_t dlsym, handle;
+};
+
+/* Lets the thread go on for a moment where it may hold a lock. */
+static int call(struct attaching *attaching, struct trace_injection injection, uint64_t *result,
+                struct error *error)
+{
+    const struct timespec moment = {.tv_nsec = TRY_MS * 1000000};
+    const pid_t process = attaching->attached->process;
+
+    injection.text_begin = attaching->map.text_begin;
+    injection.text_end = attaching->map.text_end;
+    for (int i = 0; i < TRIES; i++) {
+        const int called = trace_threads_call(&attaching->threads, &injection, result, error);
+
+        if (called <= 0)
+            return called;
+        trace_threads_release(&attaching->threads);
+        (void)nanosleep(&moment, NULL);
+        if (trace_threads_stop(&attaching->threads, process, error) != 0)
+            return -1;
+    }
+    return error_set(error, ERROR_INPUT,
+                     "process %d cannot be traced: its main thread never left its libraries",
+                     process);
+}
+
+static int call_agent(struct attaching *attaching, const char *name, uint64_t argument,
+                      int (*wait)(void *context, struct error *error), uint64_t *result,
+                      struct error *error)
+{
+    const struct trace_injection find = {
+        .function = attaching->dlsym, .first = attaching->handle, .text = name};
+    uint64_t function;
+
+    if (call(attaching, find, &function, error) != 0)
+        return -1;
+    if (function == 0)
+        return error_set(error, ERROR_SYSTEM, "libgastrace.so has no %s()", name);
+    return call(
+        attaching,
+        (struct trace_injection){
+            .function = function, .first = argument, .wait = wait, .context = attaching->attached},
+        result, error);
+}
+
+static int load_agent(struct attaching *attaching, struct error *error)
+{
+    const uint64_t dlopen_address = libc_function(&attaching->map, "dlopen");
+    char agent[PATH_MAX];
+
+    attaching->dlsym = libc_function(&attaching->map, "dlsym");
+    if (locate("libgastrace.so", agent, error) != 0)
+        return -1;
+    if (dlopen_address == 0 || attaching->dlsym == 0)
+        return error_set(error, ERROR_INPUT, "%s has no dlopen()", attaching->map.libc);
+    if (call(attaching,
+             (struct trace_injection){
+                 .function = dlopen_address, .second = RTLD_NOW_VALUE, .text = agent},
+             &attaching->handle, error) != 0)
+        return -1;
+    return attaching->handle != 0 ? 0
+                                  : error_set(error, ERROR_INPUT, "process %d cannot load %s",
+                                              attaching->attached->process, agent);
+}
+
+/* ---- memory ---- */
+
+static int open_memory(struct attaching *attaching, const struct trace_ring_options *options,
+                       uint64_t *descriptor, struct error *error)
+{
+    struct trace_attached *const attached = attaching->attached;
+    char path[64];
+    int fd;
+
+    if (call_agent(attaching, "gastrace_memory", 0, NULL, descriptor, error) != 0)
+        return -1;
+    if ((int32_t)*descriptor < 0)
+        return error_set(error, ERROR_INPUT,
+                         "process %d cannot be traced: it was traced before, or is out of memory",
+                         attached->process);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", attached->process, (int32_t)*descriptor);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return error_system(error, errno, "cannot open the memory of process %d",
+                            attached->process);
+    attached->ring = trace_ring_new(options, fd, error);
+    return attached->ring != NULL ? 0 : -1;
+}
+
+static int answer(void *context, struct error *error)
+{
+    const struct trace_attached *const attached = context;
+    bool busy;
+
+    return trace_ring_step(attached->ring, attached->sink, &busy, error);
+}
+
+static int start_agent(struct attaching *attaching, const struct trace_ring_options *options,
+                       struct error *error)
+{
+    struct trace_attached *const attached = attaching->attached;
+    uint64_t descriptor, result;
+
+    if (open_memory(attaching, options, &descriptor, error) != 0 ||
+        call_agent(attaching, "gastrace_start", descriptor, answer, &result, error) != 0)
+        return -1;
+    if ((int32_t)result == 0 && trace_ring_plan(attached->ring) != NULL)
+        return 0;
+    return error_set(error, ERROR_INPUT, "process %d cannot be traced: %s", attached->process,
+                     trace_ring_refusal(attached->ring));
+}
+
+/* ---- text ---- */
+
+static int open_text(pid_t process, struct error *error)
+{
+    char path[64];
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%d/mem", process);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    return fd >= 0 ? fd : error_system(error, errno, "cannot write into process %d", process);
+}
+
+static bool holds(int fd, const struct trace_patch *patch, const uint8_t *wanted)
+{
+    uint8_t bytes[5];
+
+    return pread(fd, bytes, sizeof bytes, (off_t)patch->address) == sizeof bytes &&
+           memcmp(bytes, wanted, sizeof bytes) == 0;
+}
+
+/* Writes what is not there yet, where the other stands. */
+static int write_text(const struct trace_attached *attached, int fd, bool patched,
+                      struct error *error)
+{
+    const struct trace_head *const head = trace_ring_head(attached->ring);
+    const struct trace_patch *const patches =
+        (const struct trace_patch *)((const char *)head +
+                                     trace_ring_layout(attached->ring)->patches_at);
+    const size_t count = trace_ring_patches(attached->ring);
+
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *const before = patched ? patches[i].before : patches[i].after;
+        const uint8_t *const after = patched ? patches[i].after : patches[i].before;
+
+        if (holds(fd, &patches[i], after))
+            continue;
+        if (!holds(fd, &patches[i], before) || pwrite(fd, after, 5, (off_t)patches[i].address) != 5)
+            return error_set(error, ERROR_INPUT, "process %d: its text is not what its file has",
+                             attached->process);
+    }
+    return 0;
+}
+
+static int patch(struct attaching *attaching, bool patched, struct error *error)
+{
+    const struct trace_attached *const attached = attaching->attached;
+    const struct trace_head *const head = trace_ring_head(attached->ring);
+    const struct trace_patch *const patches =
+        (const struct trace_patch *)((const char *)head +
+                                     trace_ring_layout(attached->ring)->patches_at);
+    const int fd = open_text(attached->process, error);
+    struct error ignored;
+    int result;
+
+    if (fd < 0)
+        return -1;
+    result = trace_threads_leave(&attaching->threads, patches, trace_ring_patches(attached->ring),
+                                 error);
+    if (result == 0)
+        result = write_text(attached, fd, patched, error);
+    if (result != 0 && patched)
+        (void)write_text(attached, fd, false, &ignored);
+    close(fd);
+    return result;
+}
+
+/* ---- the whole ---- */
+
+static int is_confined(pid_t process, struct error *error)
+{
+    char path[64], line[256];
+    int mode = 0;
+    FILE *status;
+
+    snprintf(path, sizeof path, "/proc/%d/status", process);
+    status = fopen(path, "re");
+    if (status == NULL)
+        return error_set(error, ERROR_INPUT, "there is no process %d", process);
+    while (fgets(line, sizeof line, status) != NULL)
+        (void)sscanf(line, "Seccomp: %d", &mode);
+    fclose(status);
+    if (mode == 0)
+        return 0;
+    return error_set(error, ERROR_INPUT,
+                     "process %d is confined by seccomp: no agent can be loaded into it (workers: "
+                     "gaspipe run --trace-functions)",
+                     process);
+}
+
+static int find_program(pid_t process, char program[PATH_MAX], struct error *error)
+{
+    char path[64];
+    ssize_t length;
+
+    snprintf(path, sizeof path, "/proc/%d/exe", process);
+    length = readlink(path, program, PATH_MAX - 1);
+    if (length < 0)
+        return error_set(error, ERROR_INPUT, "process %d cannot be traced: %m", process);
+    program[length] = '\0';
+    return trace_child_check(program, error);
+}
+
+static int attach_stopped(struct attaching *attaching, const struct trace_ring_options *options,
+                          struct error *error)
+{
+    int result;
+
+    if (trace_threads_stop(&attaching->threads, attaching->attached->process, error) != 0)
+        return -1;
+    result = load_agent(attaching, error);
+    if (result == 0)
+        result = start_agent(attaching, options, error);
+    if (result == 0)
+        result = patch(attaching, true, error);
+    trace_threads_release(&attaching->threads);
+    return result;
+}
+
+int trace_attach(struct trace_attached *attached, pid_t process, struct trace_ring_options *options,
+                 const struct trace_sink *sink, struct error *error)
+{
+    static char program[PATH_MAX];
+    struct attaching attaching = {.attached = attached};
+
+    *attached = (struct trace_attached){.process = process, .pidfd = -1, .sink = sink};
+    options->program = program;
+    if (is_confined(process, error) != 0 || find_program(process, program, error) != 0 ||
+        read_map(process, program, &attaching.map, error) != 0)
+        return -1;
+    attached->pidfd = pidfd_open(process, 0);
+    if (attached->pidfd < 0)
+        return error_set(error, ERROR_INPUT, "there is no process %d", process);
+    return attach_stopped(&attaching, options, error);
+}
+
+/* Slots of library calls lead where they led before. */
+static void undo_calls(const struct trace_attached *attached, int fd)
+{
+    const struct trace_head *const head = trace_ring_head(attached->ring);
+    const struct trace_call *const calls =
+        (const struct trace_call *)((const char *)head +
+                                    trace_ring_layout(attached->ring)->calls_at);
+
+    for (size_t i = 0; i < trace_ring_calls(attached->ring); i++) {
+        uint64_t now;
+
+        if (calls[i].before != 0 && pread(fd, &now, 8, (off_t)calls[i].slot) == 8 &&
+            now == calls[i].trampoline)
+            (void)pwrite(fd, &calls[i].before, 8, (off_t)calls[i].slot);
+    }
+}
+
+int trace_detach(struct trace_attached *attached, struct error *error)
+{
+    struct attaching attaching = {.attached = attached};
+    int result, fd;
+
+    if (kill(attached->process, 0) != 0 && errno == ESRCH)
+        return 0;
+    if (trace_threads_stop(&attaching.threads, attached->process, error) != 0)
+        return kill(attached->process, 0) != 0 && errno == ESRCH ? 0 : -1;
+    fd = open_text(attached->process, error);
+    result = fd < 0 ? -1 : patch(&attaching, false, error);
+    if (fd >= 0) {
+        undo_calls(attached, fd);
+        close(fd);
+    }
+    trace_ring_let_go(attached->ring);
+    trace_threads_release(&attaching.threads);
+    return result;
+}

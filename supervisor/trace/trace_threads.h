@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_TRACE_THREADS_H
+#define GASPIPE_SUPERVISOR_TRACE_THREADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "trace/memory.h"
+
+/* All threads of another process, stopped by ptrace(2). */
+struct trace_threads {
+    pid_t process;
+    pid_t *ids; /* the first is the main thread's */
+    size_t count, capacity;
+};
+
+/* 0, or -1 with ERROR_INPUT: there is no such process, it is another user's, somebody traces it,
+ * or the system forbids it; all goes on as before then. */
+int trace_threads_stop(struct trace_threads *threads, pid_t process, struct error *error);
+
+/* Lets all go on as if nothing had been. */
+void trace_threads_release(struct trace_threads *threads);
+
+/* Has no thread stand within the bytes of a patch: it is stepped out of them. */
+int trace_threads_leave(const struct trace_threads *threads, const struct trace_patch *patches,
+                        size_t count, struct error *error);
+
+/*
+ * Has the main thread call a function of its process with two arguments, the first being the text
+ * where that is not NULL, and gives its result. Meanwhile the other threads go on, as they may
+ * hold locks, and `wait` is called every millisecond. 0, or -1 with the error filled; 1: the thread
+ * is where it may hold a lock itself: try again later.
+ */
+struct trace_injection {
+    uint64_t function, first, second;
+    const char *text;
+    uint64_t text_begin, text_end; /* the program's own code, where it holds no library's lock */
+    int (*wait)(void *context, struct error *error);
+    void *context;
+};
+int trace_threads_call(struct trace_threads *threads, const struct trace_injection *injection,
+                       uint64_t *result, struct error *error);
+
+#endif
