@@ -9,16 +9,25 @@
 #define METER_TYPE "xs-meter-36"
 
 /* Without the profile, which has files of its own. */
-static void put_meter(struct buf *dr, const struct meter *meter)
+static void encode_meter(struct buf *dr, const struct meter *meter)
 {
     struct meter plain = *meter;
-    size_t start;
 
     plain.profile = (struct iovec){0};
+    meter_encode(dr, &plain);
+}
+
+static void put_meter(struct buf *dr, const struct meter *meter)
+{
+    size_t start;
 
     buf_append_string(dr, "{\"meterType\":\"" METER_TYPE "\",");
+    if (meter->text.iov_len > 0) {
+        buf_append(dr, (char *)meter->text.iov_base + 1, meter->text.iov_len - 1);
+        return;
+    }
     start = dr->length;
-    meter_encode(dr, &plain);
+    encode_meter(dr, meter);
     /* The record without its opening brace. */
     if (buf_failed(dr))
         return;

@@ -42,6 +42,10 @@ struct meter {
      * no bytes: there is none. */
     struct iovec profile;
 
+    /* The record as its worker wrote it, borrowed likewise, if it can stand in a line of a
+     * slogfile: nothing in it but members named here, without the profile, and no blanks. */
+    struct iovec text;
+
     bool cost_known; /* the compiled-in meter (docs/compiled-meter.md) ran */
     uint64_t block_cost;
 

@@ -130,10 +130,12 @@ static int read_members(struct scan_span object, struct meter *meter, const stru
         const struct field *field = find_field(fields, name);
         unsigned bit;
 
-        if (field == NULL && is_shallow(value))
-            continue;
-        if (field == NULL)
+        if (field == NULL && !is_shallow(value))
             return error_set(error, ERROR_INPUT, "meter record: not JSON");
+        if (field == NULL) {
+            meter->text = (struct iovec){0};
+            continue;
+        }
         bit = 1U << (field - fields);
         if ((*seen & bit) != 0 || !field->read(value, meter, field->offset))
             return bad_field(error, field->name);
@@ -238,6 +240,7 @@ static bool read_profile(struct scan_span value, struct meter *meter, size_t off
 {
     (void)offset;
     meter->profile = (struct iovec){(char *)value.at, value.length};
+    meter->text = (struct iovec){0};
     return true;
 }
 
@@ -273,12 +276,23 @@ static int read_record(struct scan_span text, struct meter *meter, struct error 
     return require(record_fields, COUNTED, COUNTED_END, seen, error);
 }
 
+/* Blanks are all that scanning accepts between what it checks. */
+static bool has_blanks(const char *json, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)json[i] <= ' ')
+            return true;
+    return false;
+}
+
 int meter_decode(struct meter *meter, const char *json, size_t length, struct error *error)
 {
     char *padded = malloc(length + SCAN_PADDING);
     int result;
 
     *meter = (struct meter){0};
+    if (!has_blanks(json, length))
+        meter->text = (struct iovec){(char *)json, length};
     if (padded == NULL)
         return error_memory(error, "a meter record");
     memcpy(padded, json, length);
@@ -312,13 +326,17 @@ int meter_split(struct iovec frame, struct meter *meter, struct iovec *result, s
 int meter_copy(struct meter *copy, const struct meter *meter)
 {
     *copy = *meter;
-    copy->stamps = malloc((meter->stamp_count + 1) * sizeof *copy->stamps + meter->profile.iov_len);
+    copy->stamps = malloc((meter->stamp_count + 1) * sizeof *copy->stamps + meter->profile.iov_len +
+                          meter->text.iov_len);
     if (copy->stamps == NULL)
         return -1;
-    /* The copy's profile lies behind its stamps. */
+    /* The copy's profile and text lie behind its stamps. */
     copy->profile.iov_base = copy->stamps + meter->stamp_count + 1;
     if (meter->profile.iov_len > 0)
         memcpy(copy->profile.iov_base, meter->profile.iov_base, meter->profile.iov_len);
+    copy->text.iov_base = (char *)copy->profile.iov_base + meter->profile.iov_len;
+    if (meter->text.iov_len > 0)
+        memcpy(copy->text.iov_base, meter->text.iov_base, meter->text.iov_len);
     if (meter->stamp_count > 0)
         memcpy(copy->stamps, meter->stamps, meter->stamp_count * sizeof *copy->stamps);
     return 0;

@@ -74,7 +74,7 @@ static int note_stop(struct replay_worker *worker, struct iovec frame, struct er
     meter_free(&worker->used);
     worker->stopped =
         meter_decode(&worker->used, (char *)frame.iov_base + 1, frame.iov_len - 1, error) == 0;
-    worker->used.profile = (struct iovec){0}; /* it lies in the frame */
+    worker->used.profile = worker->used.text = (struct iovec){0}; /* they lie in the frame */
     return worker->stopped ? 0 : -1;
 }
 

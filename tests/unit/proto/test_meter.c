@@ -204,12 +204,47 @@ static void what_is_no_record_is_refused_with_its_field(void **state)
     }
 }
 
+/* What a slogfile may have as it came: no line breaks, nothing that is not known. */
+static void the_text_is_handed_on_only_if_all_of_it_is_known(void **state)
+{
+    static const struct {
+        const char *json;
+        bool handed_on;
+    } cases[] = {
+        {HEAD TIMES "}", true},
+        {HEAD TIMES ",\"cpu\":{\"user\":1,\"sys\":2,\"nvcsw\":3,\"nivcsw\":4,\"majflt\":5}}", true},
+        {HEAD TIMES ",\"blockCost\":7}", true},
+        {HEAD TIMES ",\"new\":1}", false},
+        {HEAD TIMES ",\"profile\":{}}", false},
+        {HEAD TIMES "\n}", false},
+        {HEAD TIMES ",\"blockCost\": 7}", false},
+        {HEAD TIMES
+         ",\"cpu\":{\"user\":1,\"sys\":2,\"nvcsw\":3,\"nivcsw\":4,\"majflt\":5,\"x\":\"\x1b\"}}",
+         false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct meter meter, copy;
+        struct error error = {0};
+
+        assert_int_equal(decode(&meter, cases[i].json, &error), 0);
+        assert_int_equal(meter_copy(&copy, &meter), 0);
+        assert_int_equal(copy.text.iov_len, cases[i].handed_on ? strlen(cases[i].json) : 0);
+        if (cases[i].handed_on)
+            assert_memory_equal(copy.text.iov_base, cases[i].json, copy.text.iov_len);
+        meter_free(&copy);
+        meter_free(&meter);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_of_xsnaps_is_read),
         cmocka_unit_test(what_is_encoded_is_read_again),
         cmocka_unit_test(what_is_not_known_is_passed_over),
+        cmocka_unit_test(the_text_is_handed_on_only_if_all_of_it_is_known),
         cmocka_unit_test(a_result_is_split_behind_its_meter),
         cmocka_unit_test(the_text_has_xsnaps_fields_first),
         cmocka_unit_test(ten_thousand_stamps_come_through),
