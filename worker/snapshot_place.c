@@ -6,13 +6,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/number.h"
+
 /* The descriptor that "@N" or "@N:WORDS" names, duplicated; -1 with errno. */
 static int duplicate_named(const char *place)
 {
-    char *end;
-    long number = strtol(place + 1, &end, 10);
+    const char *at = place + 1;
+    uint64_t number;
 
-    if (end == place + 1 || (*end != '\0' && *end != ':') || number < 0 || number > INT_MAX) {
+    if (!number_take(&at, &number) || (*at != '\0' && *at != ':') || number > INT_MAX) {
         errno = EBADF;
         return -1;
     }

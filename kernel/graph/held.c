@@ -74,7 +74,7 @@ static int get_ends(struct kernel *kernel, int64_t vat, struct ends *ends, struc
     if (keys_require(kernel, vat_key(key, vat, "held"), &kernel->value, error) != 0)
         return -1;
     if (!keys_read_numbers(buf_string(&kernel->value), numbers, 2) || numbers[1] < numbers[0])
-        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is no queue", key);
+        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not a queue", key);
     *ends = (struct ends){.head = numbers[0], .tail = numbers[1]};
     return 0;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json/json_value.h"
+#include "base/number.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/reference.h"
 
@@ -90,13 +91,12 @@ bool capdata_has_krefs(const json_t *capdata)
 /* Behind '$' or '&': the number of the slot; what follows is the end or ".INTERFACE". */
 static bool read_slot_number(const char *text, size_t *number, const char **interface)
 {
-    size_t digits = strspn(text, "0123456789");
+    const char *end = text;
 
-    if (digits == 0 || digits > SLOT_DIGITS)
+    if (!number_take(&end, number) || end - text > SLOT_DIGITS)
         return false;
-    *number = strtoul(text, NULL, 10);
-    *interface = text[digits] == '.' ? text + digits + 1 : NULL;
-    return text[digits] == '.' || text[digits] == '\0';
+    *interface = *end == '.' ? end + 1 : NULL;
+    return *end == '.' || *end == '\0';
 }
 
 static bool is_slot_text(const char *text)
@@ -163,17 +163,17 @@ const char *capdata_text(const json_t *value)
 bool capdata_natural(const json_t *value, int64_t *number)
 {
     const char *text = json_string_value(value);
-    char *end;
+    uint64_t read;
 
     if (json_is_integer(value)) {
         *number = json_integer_value(value);
         return *number >= 0;
     }
-    if (text == NULL || text[0] != '+' || strspn(text + 1, "0123456789") != strlen(text) - 1 ||
-        strlen(text) < 2 || strlen(text) > 20)
+    if (text == NULL || text[0] != '+' || strlen(text) > 20 ||
+        !number_read(text + 1, INT64_MAX, &read))
         return false;
-    *number = strtoll(text + 1, &end, 10);
-    return *end == '\0' && (*number < INT64_MAX || strcmp(text, "+9223372036854775807") == 0);
+    *number = (int64_t)read;
+    return true;
 }
 
 /* ---- a part of a tree in another body ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_AGENT_ENVIRONMENT_H
-#define GASPIPE_SUPERVISOR_AGENT_ENVIRONMENT_H
+#ifndef GASPIPE_SUPERVISOR_PROCESS_AGENT_ENVIRONMENT_H
+#define GASPIPE_SUPERVISOR_PROCESS_AGENT_ENVIRONMENT_H
 
 /*
  * The environment of a process that is to be traced: the agent is preloaded, before what is

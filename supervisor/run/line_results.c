@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/json/json_value.h"
+#include "base/number.h"
 
 static const char result_prefix[] = "input.result.", id_prefix[] = "input.id.",
                   told_prefix[] = "input.told.";
@@ -69,12 +70,24 @@ static int append_told(struct line_results *results, int64_t line, struct error 
 
 /* ---- from the store ---- */
 
+/* The line's number, which follows the prefix of its key. */
+static int read_line_number(const char *key, const char *prefix, int64_t *line, struct error *error)
+{
+    uint64_t number;
+
+    if (!number_read(key + strlen(prefix), INT64_MAX, &number))
+        return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is not a line", key);
+    *line = (int64_t)number;
+    return 0;
+}
+
 static int load(struct line_results *results, const char *key, struct error *error)
 {
-    struct line_result loaded = {.line = strtoll(key + strlen(result_prefix), NULL, 10)};
+    struct line_result loaded = {0};
     bool found;
 
-    if (read_result_key(results, key, loaded.promise, &found, error) != 0)
+    if (read_line_number(key, result_prefix, &loaded.line, error) != 0 ||
+        read_result_key(results, key, loaded.promise, &found, error) != 0)
         return -1;
     loaded.named = strchr(loaded.promise, '+') != NULL;
     loaded.open = strchr(loaded.promise, '-') != NULL;
@@ -84,7 +97,11 @@ static int load(struct line_results *results, const char *key, struct error *err
 
 static int load_told(struct line_results *results, const char *key, struct error *error)
 {
-    return append_told(results, strtoll(key + strlen(told_prefix), NULL, 10), error);
+    int64_t line;
+
+    if (read_line_number(key, told_prefix, &line, error) != 0)
+        return -1;
+    return append_told(results, line, error);
 }
 
 /* Calls `visit` with each key that has the prefix. */

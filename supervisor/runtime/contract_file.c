@@ -11,6 +11,7 @@
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "base/json/scan.h"
+#include "base/number.h"
 
 /* Bytes; with its JSON it must fit in a frame. */
 enum { CONTRACT_SIZE_MAX = 32 << 20, SHA512_SIZE = 64 };
@@ -65,13 +66,12 @@ long contract_file_place(const char *stack)
 {
     static const char before[] = "(contract.js:";
     const char *found = stack != NULL ? strstr(stack, before) : NULL;
-    char *after;
-    long number;
+    uint64_t number;
 
     if (found == NULL)
         return 0;
-    number = strtol(found + strlen(before), &after, 10);
-    return *after == ')' && number > 0 ? number : 0;
+    found += strlen(before);
+    return number_take(&found, &number) && *found == ')' && number <= LONG_MAX ? (long)number : 0;
 }
 
 static int make_plain(struct contract_file *contract, const char *path, const struct buf *source,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_TRACE_SESSION_H
-#define GASPIPE_SUPERVISOR_TRACE_SESSION_H
+#ifndef GASPIPE_SUPERVISOR_TRACE_TRACE_SESSION_H
+#define GASPIPE_SUPERVISOR_TRACE_TRACE_SESSION_H
 
 #include "base/error.h"
 #include "supervisor/process/launcher.h"

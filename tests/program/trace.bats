@@ -189,7 +189,7 @@ summary() {
     echo 'exit 0' > script
     chmod +x script
     run --separate-stderr "$BUILD/gaspipe" trace -- ./script
-    assert_bad_input 3 'a program for x86-64'
+    assert_bad_input 3 'is not a program for x86-64'
     run --separate-stderr "$BUILD/gaspipe" trace --functions 'nobody*' -- "$TRACED" calls
     assert_bad_input 3 'no function can be traced'
     run --separate-stderr "$BUILD/gaspipe" trace
