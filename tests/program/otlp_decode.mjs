@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holds requests against OpenTelemetry's own protobuf definitions.
-// usage: node otlp_decode.mjs NODE_MODULES FILE
+// usage: node otlp_decode.mjs NODE_MODULES FILE...
 // Each line goes through @opentelemetry/otlp-transformer's ExportTraceServiceRequest
 // into protobuf's binary form and back, and must come out as it was: fields that the
 // definitions do not have, or have with another type, would not. Prints how many
-// spans there were.
+// spans each file has.
 import { deepStrictEqual } from 'node:assert';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 
-const [modules, file] = process.argv.slice(2);
+const [modules, ...files] = process.argv.slice(2);
 const require = createRequire(import.meta.url);
 const root = require(
     resolve(modules, '@opentelemetry/otlp-transformer/build/src/generated/root.js'),
@@ -35,17 +35,19 @@ const withoutEmptyLists = (key, value) =>
 
 const plain = text => JSON.parse(JSON.stringify(JSON.parse(text, toBase64), withoutEmptyLists));
 
-let spans = 0;
-for (const line of readFileSync(file, 'utf8').trimEnd().split('\n')) {
-    const request = plain(line);
-    const binary = Request.encode(Request.fromObject(request)).finish();
-    const back = Request.toObject(Request.decode(binary), {
-        longs: String,
-        enums: Number,
-        bytes: String,
-    });
-    deepStrictEqual(JSON.parse(JSON.stringify(back)), request);
-    for (const { scopeSpans } of request.resourceSpans)
-        for (const scope of scopeSpans) spans += scope.spans.length;
+for (const file of files) {
+    let spans = 0;
+    for (const line of readFileSync(file, 'utf8').trimEnd().split('\n')) {
+        const request = plain(line);
+        const binary = Request.encode(Request.fromObject(request)).finish();
+        const back = Request.toObject(Request.decode(binary), {
+            longs: String,
+            enums: Number,
+            bytes: String,
+        });
+        deepStrictEqual(JSON.parse(JSON.stringify(back)), request);
+        for (const { scopeSpans } of request.resourceSpans)
+            for (const scope of scopeSpans) spans += scope.spans.length;
+    }
+    console.log(spans);
 }
-console.log(spans);
