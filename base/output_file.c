@@ -91,6 +91,18 @@ int output_file_check_apart(const char *path, const char *what, const char *othe
                      path, what, other);
 }
 
+int output_file_check_all_apart(const struct output_wanted *outputs, size_t count,
+                                struct error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i + 1; j < count; j++)
+            if (outputs[i].path != NULL && outputs[j].path != NULL &&
+                output_file_check_apart(outputs[i].path, outputs[i].what, outputs[j].path,
+                                        outputs[j].what, error) != 0)
+                return -1;
+    return 0;
+}
+
 static int cannot_write(const struct output_file *file, struct error *error)
 {
     return error_system(error, errno, "%s: cannot write %s", file->path, file->what);
@@ -267,4 +279,19 @@ void output_file_discard(struct output_file *file)
     forget(file);
     free(file->path);
     file->path = NULL;
+}
+
+int output_file_write_whole(const char *path, const char *what, struct buf *out,
+                            struct error *error)
+{
+    struct output_file file;
+    int result;
+
+    if (output_file_open(&file, path, what, error) != 0)
+        return -1;
+    result = output_file_write(&file, out, error);
+    if (result == 0)
+        result = output_file_finish(&file, error);
+    output_file_discard(&file);
+    return result;
 }

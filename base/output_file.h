@@ -21,6 +21,16 @@ int output_file_check_descriptor(int fd, const char *what, const char *input, st
 int output_file_check_apart(const char *path, const char *what, const char *other_path,
                             const char *other, struct error *error);
 
+/* An output that the user may have asked for. */
+struct output_wanted {
+    const char *path; /* NULL: not asked for */
+    const char *what; /* which option it is of */
+};
+
+/* The same of each two of them. */
+int output_file_check_all_apart(const struct output_wanted *outputs, size_t count,
+                                struct error *error);
+
 /*
  * A file that a report is written into, whole or not at all: under another name
  * beside its own until it is finished. Links are followed; what is there and no
@@ -59,6 +69,10 @@ int output_file_write_bytes(struct output_file *file, const char *bytes, size_t 
 
 /* Closes it and gives it its name. */
 int output_file_finish(struct output_file *file, struct error *error);
+
+/* Opens it, writes the buffer, which is empty then, and finishes it. */
+int output_file_write_whole(const char *path, const char *what, struct buf *out,
+                            struct error *error);
 
 /* Takes an unfinished file away; nothing is left to do for a finished one. */
 void output_file_discard(struct output_file *file);

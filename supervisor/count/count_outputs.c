@@ -11,16 +11,11 @@
 #include "base/visible.h"
 #include "supervisor/process/guest.h"
 
-struct output {
-    const char *path; /* NULL: not asked for */
-    const char *what; /* which option it is of */
-};
-
 enum { OUTPUTS = 4 };
 
 /* An argument may be a file, seen from the folder that the program runs in. */
-static int check_argument(const struct output *output, const char *directory, const char *argument,
-                          struct error *error)
+static int check_argument(const struct output_wanted *output, const char *directory,
+                          const char *argument, struct error *error)
 {
     char path[PATH_MAX];
 
@@ -31,8 +26,9 @@ static int check_argument(const struct output *output, const char *directory, co
     return output_file_check(output->path, output->what, path, error);
 }
 
-static int check_against_inputs(const struct output *output, const struct count_options *options,
-                                const char *program, struct error *error)
+static int check_against_inputs(const struct output_wanted *output,
+                                const struct count_options *options, const char *program,
+                                struct error *error)
 {
     if (output_file_check(output->path, output->what, program, error) != 0 ||
         output_file_check(output->path, output->what, "/dev/stdin", error) != 0)
@@ -47,20 +43,9 @@ static int check_against_inputs(const struct output *output, const struct count_
     return 0;
 }
 
-static int check_against_others(const struct output *output, const struct output *end,
-                                struct error *error)
-{
-    for (const struct output *other = output + 1; other < end; other++) {
-        if (other->path != NULL && output_file_check_apart(output->path, output->what, other->path,
-                                                           other->what, error) != 0)
-            return -1;
-    }
-    return 0;
-}
-
 int count_outputs_check(const struct count_options *options, struct error *error)
 {
-    const struct output outputs[OUTPUTS] = {
+    const struct output_wanted outputs[OUTPUTS] = {
         {options->output, "--output"},
         {options->profile, "--profile"},
         {options->profile_json, "--profile-json"},
@@ -70,32 +55,20 @@ int count_outputs_check(const struct count_options *options, struct error *error
 
     if (guest_find_program(options->arguments[0], program, error) != 0)
         return -1;
-    for (size_t i = 0; i < OUTPUTS; i++) {
-        if (outputs[i].path == NULL)
-            continue;
-        if (check_against_inputs(&outputs[i], options, program, error) != 0 ||
-            check_against_others(&outputs[i], outputs + OUTPUTS, error) != 0)
+    for (size_t i = 0; i < OUTPUTS; i++)
+        if (outputs[i].path != NULL &&
+            check_against_inputs(&outputs[i], options, program, error) != 0)
             return -1;
-    }
-    return 0;
+    return output_file_check_all_apart(outputs, OUTPUTS, error);
 }
 
-static int write_to(const char *path, const struct buf *out, struct error *error)
+static int write_to(const char *path, struct buf *out, struct error *error)
 {
-    struct output_file file;
-    int result;
-
-    if (path == NULL)
-        return visible_write(STDERR_FILENO, out->data, out->length) == 0
-                   ? 0
-                   : error_system(error, errno, "cannot write on stderr");
-    if (output_file_open(&file, path, "what was counted", error) != 0)
-        return -1;
-    result = output_file_write_bytes(&file, out->data, out->length, error);
-    if (result == 0)
-        result = output_file_finish(&file, error);
-    output_file_discard(&file);
-    return result;
+    if (path != NULL)
+        return output_file_write_whole(path, "what was counted", out, error);
+    return visible_write(STDERR_FILENO, out->data, out->length) == 0
+               ? 0
+               : error_system(error, errno, "cannot write on stderr");
 }
 
 typedef int format_function(struct buf *, const struct count_profile *, struct error *);
@@ -117,7 +90,7 @@ static int write_profile_as(format_function *format, const char *path,
     return result;
 }
 
-int count_outputs_write(const struct count_options *options, const struct buf *result,
+int count_outputs_write(const struct count_options *options, struct buf *result,
                         struct error *error)
 {
     return write_to(options->output, result, error);

@@ -15,7 +15,7 @@
 int count_outputs_check(const struct count_options *options, struct error *error);
 
 /* Writes the result to --output, or to stderr without it. 0, or -1 with the error. */
-int count_outputs_write(const struct count_options *options, const struct buf *result,
+int count_outputs_write(const struct count_options *options, struct buf *result,
                         struct error *error);
 
 /* The same of the profile, in each format that was asked for. */

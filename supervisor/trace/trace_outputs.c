@@ -4,22 +4,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/io.h"
 #include "base/output_file.h"
-
-static int write_file(const char *path, const char *what, struct buf *text, struct error *error)
-{
-    struct output_file file;
-    int result;
-
-    if (output_file_open(&file, path, what, error) != 0)
-        return -1;
-    result = output_file_write(&file, text, error);
-    if (result == 0)
-        result = output_file_finish(&file, error);
-    output_file_discard(&file);
-    return result;
-}
+#include "base/visible.h"
 
 static int write_one(const char *path, const char *what, const struct trace_profile *profile,
                      int (*put)(struct buf *out, const struct trace_profile *profile,
@@ -31,7 +17,7 @@ static int write_one(const char *path, const char *what, const struct trace_prof
 
     if (path == NULL)
         return 0;
-    if (put(&text, profile, error) != 0 || write_file(path, what, &text, error) != 0)
+    if (put(&text, profile, error) != 0 || output_file_write_whole(path, what, &text, error) != 0)
         result = -1;
     buf_free(&text);
     return result;
@@ -50,8 +36,8 @@ int trace_outputs_report(const struct trace_options *options, struct buf *report
                          struct error *error)
 {
     if (options->report != NULL)
-        return write_file(options->report, "the report", report, error);
-    return io_write_all(STDERR_FILENO, report->data, report->length) == 0
+        return output_file_write_whole(options->report, "the report", report, error);
+    return visible_write(STDERR_FILENO, report->data, report->length) == 0
                ? 0
                : error_system(error, errno, "cannot write on stderr");
 }

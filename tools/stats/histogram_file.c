@@ -62,17 +62,11 @@ static void append_groups(struct buf *out, const struct groups *groups)
 
 int histogram_file_write(const char *path, const struct groups *groups, struct error *error)
 {
-    struct output_file file;
     struct buf text = {0};
     int result;
 
-    if (output_file_open(&file, path, "the histograms", error) != 0)
-        return -1;
     append_groups(&text, groups);
-    result = output_file_write(&file, &text, error);
-    if (result == 0)
-        result = output_file_finish(&file, error);
-    output_file_discard(&file);
+    result = output_file_write_whole(path, "the histograms", &text, error);
     buf_free(&text);
     return result;
 }
