@@ -12,6 +12,7 @@
 #include "supervisor/run/run.h"
 #include "supervisor/status/status.h"
 #include "supervisor/trace/trace.h"
+#include "supervisor/verify/verify.h"
 
 static const char usage[] =
     "usage: gaspipe COMMAND [options]\n"
@@ -21,6 +22,7 @@ static const char usage[] =
     "  ping    measure the pipe to a worker\n"
     "  replay  deliver again what was recorded, and compare\n"
     "  status  say what a store holds\n"
+    "  verify  check that a store is whole\n"
     "  trace   trace the functions of a running program\n"
     "\n"
     "gaspipe COMMAND --help says more of each, gaspipe --version which version this is.\n";
@@ -31,6 +33,7 @@ static const struct {
 } commands[] = {
     {"run", run_command},       {"count", count_command},   {"ping", ping_command},
     {"replay", replay_command}, {"status", status_command}, {"trace", trace_command},
+    {"verify", verify_command},
 };
 
 int main(int argc, char **argv)

@@ -227,6 +227,43 @@ taken_in() {
     done
 }
 
+# ---- verify ----
+
+@test "verify finds a store whole, also by replay, and changes nothing" {
+    token_run 3
+    cp st/gaspipe.sqlite before
+    run --separate-stderr "$NATIVE/gaspipe" verify --store st --replay
+    assert_status 0
+    assert_output_has ', 2 snapshots, 7 items of transcripts, 1 vats replayed: whole'
+    cmp before st/gaspipe.sqlite
+    run --separate-stderr "$NATIVE/gaspipe" verify --store st --json
+    assert_equal "$(jq -c '[.kind, .store, .transcriptItems, .damaged, .differs]' <<< "$output")" \
+        '["summary","st",7,0,false]'
+}
+
+@test "verify names each damage" {
+    token_run 3
+    store_edit st "UPDATE vatstore SET value = x'31'; DELETE FROM transcript WHERE position = 5;
+        UPDATE snapshot_content SET bytes = zeroblob(length(bytes))"
+    run --separate-stderr "$NATIVE/gaspipe" verify --store st
+    assert_status 4
+    assert_output_has 'st/gaspipe.sqlite: the store is damaged: vat v1, key "'
+    assert_output_has 'st/gaspipe.sqlite: the store is damaged: vat v1 has'
+    assert_output_has 'it is damaged: '
+    assert_output_has 'st: the store is damaged: vat v1, item 5 of its transcript is missing'
+    run --separate-stderr "$NATIVE/gaspipe" verify --json --store st
+    assert_status 4
+    assert_equal "$(jq -s 'map(select(.kind == "damage")) | length' <<< "$output")" \
+        "$(jq 'select(.kind == "summary").damaged' <<< "$output")"
+}
+
+@test "verify of nothing, and without a store" {
+    run --separate-stderr "$NATIVE/gaspipe" verify --store nothing
+    assert_bad_input 3 'no such store'
+    run --separate-stderr "$NATIVE/gaspipe" verify
+    assert_bad_input 2 'give --store DIR'
+}
+
 # ---- bit flips ----
 
 @test "flipped bits change no answer" {

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/verify/verify.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/io.h"
+#include "base/json/json_value.h"
+#include "base/log.h"
+#include "base/stamp.h"
+#include "kernel/kernel.h"
+#include "store/integrity/check.h"
+#include "store/store.h"
+#include "supervisor/common_options.h"
+#include "supervisor/replay/replay_run.h"
+
+struct verify_options {
+    const char *store; /* folder; borrowed from argv */
+    bool replay;
+    bool json;
+};
+
+struct verify {
+    const struct verify_options *options;
+    struct store_check check;
+    int64_t items;        /* of transcripts */
+    int64_t replayed;     /* vats */
+    bool differs;         /* one of these */
+    int64_t next_told_ns; /* when the progress is said again, CLOCK_MONOTONIC */
+    struct buf out;
+};
+
+enum { PROGRESS_NS = 5000000 * 1000LL };
+
+static const struct option_row rows[] = {
+    {"store", "DIR", "the store's folder", OPTION_IS_TEXT(struct verify_options, store)},
+    {"replay", .help = "also replay each vat from its last snapshot",
+     OPTION_IS_FLAG(struct verify_options, replay)},
+    {COMMON_OPTION_JSON(struct verify_options, json)},
+};
+
+static const struct option_table table = {
+    .program = "gaspipe",
+    .command = "verify",
+    .usage = "usage: gaspipe verify [options] --store DIR\n"
+             "\n"
+             "Reads all of a store of gaspipe run and says whether it is whole: the structure of "
+             "its file, the checksum of each row, the running hash of each vat, snapshots, and "
+             "transcripts. It also works while a run is using the store, and changes nothing.\n",
+    .ending = "Exit status: 0 the store is whole, 1 a replay differs, 2 usage, 3 bad input, 4 the "
+              "store is damaged, or cannot be read.",
+    .rows = rows,
+    .row_count = sizeof rows / sizeof *rows,
+};
+
+/* ---- what is found ---- */
+
+static void put_damage(void *context, const char *line)
+{
+    struct verify *verify = context;
+
+    if (!verify->options->json) {
+        buf_printf(&verify->out, "%s\n", line);
+        return;
+    }
+    buf_append_string(&verify->out, "{\"kind\":\"damage\",\"text\":");
+    json_value_write_string(&verify->out, line, strlen(line));
+    buf_append_string(&verify->out, "}\n");
+}
+
+static void add_problem(struct verify *verify, const struct error *error)
+{
+    verify->check.problems++;
+    put_damage(verify, error->text);
+}
+
+static void show_progress(void *context, int64_t count)
+{
+    struct verify *verify = context;
+    const int64_t now = stamp_now().mono;
+
+    if (verify->next_told_ns != 0 && now >= verify->next_told_ns)
+        log_line("%" PRId64 " rows are checked", count);
+    if (verify->next_told_ns == 0 || now >= verify->next_told_ns)
+        verify->next_told_ns = now + PROGRESS_NS;
+}
+
+/* ---- vats ---- */
+
+/* Every item is there: what a vat is restored from has no gap. */
+static int check_transcript(struct verify *verify, struct store *store,
+                            const struct kernel_vat *vat, struct error *error)
+{
+    struct buf item = {0};
+    struct error problem;
+    int64_t first, end;
+    bool found;
+    int result = store_transcript_bounds(store, vat->id, vat->incarnation, &first, &end, error);
+
+    for (int64_t at = first; result == 0 && at < end; at++) {
+        buf_clear(&item);
+        result = store_transcript_get(store, vat->id, vat->incarnation, at, &item, &found, error);
+        verify->items++;
+        if (result == 0 && !found) {
+            error_set(&problem, ERROR_SYSTEM,
+                      "%s: the store is damaged: vat v%" PRId64 ", item %" PRId64
+                      " of its transcript is missing",
+                      verify->options->store, vat->id, at);
+            add_problem(verify, &problem);
+        }
+    }
+    buf_free(&item);
+    return result;
+}
+
+static void take_replay(struct verify *verify, struct replay_result *const *results, size_t count)
+{
+    struct error problem;
+
+    for (size_t i = 0; i < count; i++) {
+        verify->replayed++;
+        if (results[i]->status != REPLAY_DIFFERS)
+            continue;
+        verify->differs = true;
+        error_set(&problem, ERROR_DELIVERY,
+                  "%s: vat %s: its replay differs; gaspipe replay --store %s %s says where",
+                  verify->options->store, results[i]->id, verify->options->store, results[i]->id);
+        put_damage(verify, problem.text);
+    }
+}
+
+static int replay_vat(struct verify *verify, int64_t vat, struct error *error)
+{
+    char command[] = "replay", option[] = "--store", id[32];
+    char *arguments[] = {command, option, (char *)(uintptr_t)verify->options->store, id, NULL};
+    struct replay_result *const *results;
+    struct replay_options options = {0};
+    struct replay_run *run = NULL;
+    size_t count;
+    int result = -1;
+
+    snprintf(id, sizeof id, "v%" PRId64, vat);
+    if (replay_options_parse(&options, 4, arguments, error) == OPTION_TAKEN)
+        run = replay_run_new(&options, error);
+    if (run != NULL)
+        result = replay_run(run, error);
+    if (result == 0) {
+        results = replay_run_results(run, &count);
+        take_replay(verify, results, count);
+    }
+    replay_run_free(run);
+    replay_options_free(&options);
+    return result;
+}
+
+static int check_vat(struct verify *verify, struct store *store, struct kernel *kernel, int64_t id,
+                     struct error *error)
+{
+    struct kernel_vat vat;
+    bool found;
+    int result;
+
+    if (kernel_vat_get(kernel, id, &vat, &found, error) != 0)
+        return -1;
+    if (!found)
+        return 0;
+    result = check_transcript(verify, store, &vat, error);
+    if (result == 0 && verify->options->replay && verify->check.problems == 0)
+        result = replay_vat(verify, id, error);
+    kernel_vat_free(&vat);
+    return result;
+}
+
+static int check_vats(struct verify *verify, struct store *store, struct error *error)
+{
+    const struct kernel_options options = {0};
+    struct kernel *kernel = kernel_open(store, &options, error);
+    int64_t id = 0;
+    bool found = true;
+    int result = kernel != NULL ? 0 : -1;
+
+    while (result == 0 && found) {
+        result = kernel_vat_next(kernel, id, &id, &found, error);
+        if (result == 0 && found)
+            result = check_vat(verify, store, kernel, id, error);
+    }
+    kernel_close(kernel);
+    return result;
+}
+
+/* ---- all of it ---- */
+
+static int check_all(struct verify *verify, struct store *store, struct error *error)
+{
+    if (store_transaction_begin(store, error) != 0 ||
+        store_check_rows(store, &verify->check, error) != 0 ||
+        store_check_file(store, &verify->check, error) != 0 ||
+        store_check_snapshots(store, &verify->check, error) != 0)
+        return -1;
+    return check_vats(verify, store, error);
+}
+
+static void put_summary(struct verify *verify)
+{
+    const struct store_check *check = &verify->check;
+    struct buf *out = &verify->out;
+
+    if (!verify->options->json) {
+        buf_printf(out,
+                   "%s: %" PRId64 " rows, %" PRId64 " snapshots, %" PRId64
+                   " items of transcripts, %" PRId64 " vats replayed: ",
+                   verify->options->store, check->rows, check->snapshots, verify->items,
+                   verify->replayed);
+        if (check->problems > 0)
+            buf_printf(out, "damaged in %" PRId64 " places\n", check->problems);
+        else
+            buf_append_string(out, verify->differs ? "a replay differs\n" : "whole\n");
+        return;
+    }
+    buf_append_string(out, "{\"kind\":\"summary\",\"store\":");
+    json_value_write_string(out, verify->options->store, strlen(verify->options->store));
+    buf_printf(out,
+               ",\"rows\":%" PRId64 ",\"snapshots\":%" PRId64 ",\"transcriptItems\":%" PRId64
+               ",\"replayed\":%" PRId64 ",\"damaged\":%" PRId64 ",\"differs\":%s}\n",
+               check->rows, check->snapshots, verify->items, verify->replayed, check->problems,
+               verify->differs ? "true" : "false");
+}
+
+static int verify_store(const struct verify_options *options, struct error *error)
+{
+    struct verify verify = {.options = options};
+    struct store *store = store_open_reader(options->store, error);
+    int status = 0;
+
+    if (store == NULL)
+        return (int)error->kind;
+    verify.check =
+        (struct store_check){.context = &verify, .damaged = put_damage, .progress = show_progress};
+    /* What cannot be read is damage as well, beside what was found before. */
+    if (check_all(&verify, store, error) != 0)
+        add_problem(&verify, error);
+    store_close(store);
+    put_summary(&verify);
+    if (verify.check.problems > 0)
+        status = ERROR_SYSTEM;
+    else if (verify.differs)
+        status = ERROR_DELIVERY;
+    error->kind = ERROR_NONE;
+    if (io_write_all(STDOUT_FILENO, verify.out.data, verify.out.length) != 0) {
+        error_system(error, errno, "cannot write to stdout");
+        status = ERROR_SYSTEM;
+    }
+    buf_free(&verify.out);
+    return status;
+}
+
+int verify_command(int argc, char **argv)
+{
+    struct verify_options options = {0};
+    struct error error = {0};
+    char **operands;
+    enum option_result parsed = option_parse(&table, argc, argv, &options, &operands, &error);
+    int status;
+
+    if (parsed == OPTION_TAKEN && (options.store == NULL || operands[0] != NULL))
+        parsed = error_set(&error, ERROR_USAGE, "give --store DIR, and nothing else");
+    if (parsed != OPTION_TAKEN)
+        return option_end(&table, parsed, &error);
+    status = verify_store(&options, &error);
+    if (error.kind != ERROR_NONE)
+        log_line("%s", error.text);
+    return status;
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_VERIFY_VERIFY_H
+#define GASPIPE_SUPERVISOR_VERIFY_VERIFY_H
+
+/* `gaspipe verify`: argv[0] is "verify". Returns the exit status. */
+int verify_command(int argc, char **argv);
+
+#endif
