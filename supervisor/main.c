@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/error.h"
 #include "base/io.h"
@@ -36,6 +39,22 @@ static const struct {
     {"verify", verify_command},
 };
 
+/* libuv aborts where it gets no descriptors for a pipe of its own. */
+static int check_descriptors(void)
+{
+    enum { LEAST = 16 };
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= LEAST)
+        return 0;
+    limit.rlim_cur = limit.rlim_max < LEAST ? limit.rlim_max : LEAST;
+    if (limit.rlim_cur == LEAST && setrlimit(RLIMIT_NOFILE, &limit) == 0)
+        return 0;
+    log_line("open files are limited to %" PRIu64 ", and gaspipe needs at least %d (ulimit -n)",
+             (uint64_t)limit.rlim_cur, LEAST);
+    return ERROR_SYSTEM;
+}
+
 int main(int argc, char **argv)
 {
     log_name("gaspipe");
@@ -57,6 +76,8 @@ int main(int argc, char **argv)
         puts("gaspipe " GASPIPE_VERSION);
         return 0;
     }
+    if (check_descriptors() != 0)
+        return ERROR_SYSTEM;
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);

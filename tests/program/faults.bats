@@ -418,6 +418,23 @@ END
     assert_output_has '"heap","Allocate meter exceeded: more than the 209715200 bytes of heap that a vat may have (--max-heap)"'
 }
 
+@test "few open files: status 4 with one line, and with more the run resumes" {
+    local most
+
+    keep > deliveries
+    plain undisturbed
+    for most in 4 5 6 8 12 16 20 24; do
+        status=0
+        prlimit --nofile=$most "$NATIVE/gaspipe" run --json --counter none --store store \
+            --vat keeper=keeper.js deliveries > out 2> err || status=$?
+        [ "$status" -eq 0 ] || [ "$(complaints < err | wc -l)" -ge 1 ] || fail "$most: no word"
+        [[ $status =~ ^[034]$ ]] || fail "$most: status $status: $(cat err)"
+    done
+    plain store
+    assert_status 0
+    assert_same_store undisturbed store
+}
+
 @test "a low limit of the stack changes no result: it is raised, or the run does not start" {
     cat > keeper.js << 'END'
 export const keep = () => {
