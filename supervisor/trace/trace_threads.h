@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_TRACE_THREADS_H
-#define GASPIPE_SUPERVISOR_TRACE_THREADS_H
+#ifndef GASPIPE_SUPERVISOR_TRACE_TRACE_THREADS_H
+#define GASPIPE_SUPERVISOR_TRACE_TRACE_THREADS_H
 
 #include <stdbool.h>
 #include <stddef.h>

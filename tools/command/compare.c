@@ -5,8 +5,8 @@
 
 #include "base/array.h"
 #include "tools/command/compare_render.h"
-#include "tools/command/explain_runs.h"
 #include "tools/input/feed.h"
+#include "tools/output/explain_runs.h"
 #include "tools/output/output.h"
 #include "tools/stats/pairs.h"
 

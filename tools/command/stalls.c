@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/json/json_text.h"
-#include "tools/command/explain_runs.h"
 #include "tools/input/feed.h"
+#include "tools/output/explain_runs.h"
 #include "tools/output/output.h"
 #include "tools/output/units.h"
 #include "tools/stats/outliers.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "tools/command/explain_runs.h"
 #include "tools/command/summary_render.h"
 #include "tools/input/feed.h"
+#include "tools/output/explain_runs.h"
 #include "tools/output/output.h"
 #include "tools/stats/groups.h"
 #include "tools/stats/histogram_file.h"

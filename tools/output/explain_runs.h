@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_COMMAND_EXPLAIN_RUNS_H
-#define GASPIPE_TOOLS_COMMAND_EXPLAIN_RUNS_H
+#ifndef GASPIPE_TOOLS_OUTPUT_EXPLAIN_RUNS_H
+#define GASPIPE_TOOLS_OUTPUT_EXPLAIN_RUNS_H
 
 #include "tools/input/runs.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/command/explain_runs.h"
+#include "tools/output/explain_runs.h"
 
 #include <inttypes.h>
 
