@@ -87,7 +87,8 @@ struct kernel {
     struct buf value;                /* for keys.c alone */
     struct buf vsc, ksc, ksr, vsr;   /* the texts of the last syscall */
     struct crank_state crank;
-    /* Known to be absent, so that no crank looks for them: see held.h and operate.h. False: look. */
+    /* Known to be absent, so that no crank looks for them: see held.h and operate.h. False: look.
+     */
     bool no_vat_held, no_operation;
     struct kernel *shadow; /* of the same store, for predictions; owned; NULL: not used yet */
 };
