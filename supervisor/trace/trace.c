@@ -350,8 +350,7 @@ static void close_trace(struct trace *trace)
     free(trace->sums);
     free(trace->functions);
     trace_ring_free(trace->ring);
-    output_file_discard(&trace->file.file);
-    buf_free(&trace->file.gathered);
+    trace_file_drop(&trace->file);
     trace_options_free(&trace->options);
 }
 

@@ -264,7 +264,7 @@ struct trace_session *trace_session_open(const char *path, struct error *error)
         if (trace_file_clock(&session->file, trace_moment_now(), error) == 0 &&
             start(session, error) == 0)
             return session;
-        output_file_discard(&session->file.file);
+        trace_file_drop(&session->file);
     }
     free(session);
     return NULL;

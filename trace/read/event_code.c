@@ -38,9 +38,13 @@ static void leave(struct open_calls *calls)
 
 void event_code_put(struct buf *out, uint64_t number)
 {
+    char bytes[10];
+    size_t length = 0;
+
     for (; number >= 0x80; number >>= 7)
-        buf_append_byte(out, (char)(0x80 | (number & 0x7f)));
-    buf_append_byte(out, (char)number);
+        bytes[length++] = (char)(0x80 | (number & 0x7f));
+    bytes[length++] = (char)number;
+    buf_append(out, bytes, length);
 }
 
 bool event_code_take(const uint8_t **at, const uint8_t *end, uint64_t *number)

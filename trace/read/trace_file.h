@@ -43,6 +43,7 @@ struct trace_block {
 struct trace_file {
     struct output_file file;
     struct buf gathered; /* blocks that are not written yet */
+    void *packer;        /* of zstd, kept as it takes long to make */
 };
 
 /* Creates the file anew; it can be read while it grows. 0, or -1 with ERROR_SYSTEM. */
@@ -69,6 +70,8 @@ int trace_file_delivery(struct trace_file *file, const struct trace_delivery *de
 int trace_file_flush(struct trace_file *file, struct error *error);
 /* Flushes and closes; one that is all zeros may be closed. */
 int trace_file_close(struct trace_file *file, struct error *error);
+/* Gives all back, wherever writing has failed; nothing is left to do for a closed one. */
+void trace_file_drop(struct trace_file *file);
 
 /* ---- reading ---- */
 

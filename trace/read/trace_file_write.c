@@ -22,8 +22,14 @@ int trace_file_open(struct trace_file *file, const char *path, struct error *err
     const uint32_t version[2] = {TRACE_FILE_VERSION, 0};
 
     *file = (struct trace_file){0};
-    if (output_file_open_growing(&file->file, path, "the trace", error) != 0)
+    file->packer = ZSTD_createCCtx();
+    if (file->packer == NULL)
+        return out_of_memory(error);
+    if (output_file_open_growing(&file->file, path, "the trace", error) != 0) {
+        ZSTD_freeCCtx(file->packer);
+        file->packer = NULL;
         return -1;
+    }
     buf_append_string(&file->gathered, TRACE_FILE_MAGIC);
     buf_append(&file->gathered, version, sizeof version);
     return trace_file_flush(file, error);
@@ -42,8 +48,8 @@ static int put_block(struct trace_file *file, enum trace_block_kind kind, uint32
     int result = -1;
 
     if (packed != NULL && !buf_failed(content)) {
-        const size_t length =
-            ZSTD_compress(packed, bound, content->data, content->length, COMPRESSION);
+        const size_t length = ZSTD_compressCCtx(file->packer, packed, bound, content->data,
+                                                content->length, COMPRESSION);
 
         if (!ZSTD_isError(length) && length < content->length) {
             stored = packed;
@@ -154,14 +160,21 @@ int trace_file_flush(struct trace_file *file, struct error *error)
     return output_file_write(&file->file, &file->gathered, error);
 }
 
+void trace_file_drop(struct trace_file *file)
+{
+    if (file->file.path != NULL)
+        output_file_discard(&file->file);
+    buf_free(&file->gathered);
+    ZSTD_freeCCtx(file->packer);
+    file->packer = NULL;
+}
+
 int trace_file_close(struct trace_file *file, struct error *error)
 {
     int result = 0;
 
-    if (file->file.path != NULL) {
+    if (file->file.path != NULL)
         result = trace_file_flush(file, error) == 0 ? output_file_finish(&file->file, error) : -1;
-        output_file_discard(&file->file);
-    }
-    buf_free(&file->gathered);
+    trace_file_drop(file);
     return result;
 }
