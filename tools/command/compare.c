@@ -85,6 +85,7 @@ static int find_differences(struct comparison *comparison, const struct options 
 
         comparison->diverging_count += pair_diverges(&pair);
         comparison->instructions_differ += (pair.differences & PAIR_INSTRUCTIONS) != 0;
+        comparison->costs_differ += (pair.differences & PAIR_BLOCK_COST) != 0;
         if (pair_is_slower(pairs, &pair) && add_slower(comparison, &capacity, i, &pair) != 0)
             return error_memory(error, "the deliveries to compare");
     }

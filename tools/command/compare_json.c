@@ -44,6 +44,8 @@ static void append_side(struct buf *out, const char *name, const struct pair_sid
         field_time(out, pair_part_name((enum pair_part)part), side->parts[part]);
     field_double(out, "compute", side->compute);
     field_double(out, "instructions", side->instructions);
+    if (!isnan(side->block_cost))
+        field_double(out, "blockCost", side->block_cost);
     buf_append_byte(out, '}');
 }
 
@@ -56,7 +58,8 @@ static void append_differences(struct buf *out, unsigned differences)
                  {PAIR_RESULT, "result"},
                  {PAIR_SYSCALLS, "syscalls"},
                  {PAIR_COMPUTE, "compute"},
-                 {PAIR_INSTRUCTIONS, "instructions"}};
+                 {PAIR_INSTRUCTIONS, "instructions"},
+                 {PAIR_BLOCK_COST, "blockCost"}};
     const char *separator = "";
 
     buf_append_string(out, ",\"differs\":[");

@@ -16,7 +16,7 @@ struct slower {
 struct comparison {
     const struct pairs *pairs;
     const char *names[2]; /* of the files */
-    size_t diverging_count, instructions_differ;
+    size_t diverging_count, instructions_differ, costs_differ;
     struct slower *slower; /* the one that lost most time first */
     size_t slower_count, slower_shown;
 };

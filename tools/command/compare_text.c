@@ -159,6 +159,8 @@ int compare_text(struct buf *out, const struct comparison *comparison, struct er
         return -1;
     if (comparison->instructions_differ > 0)
         buf_printf(out, "instructions differ in %zu deliveries\n", comparison->instructions_differ);
+    if (comparison->costs_differ > 0)
+        buf_printf(out, "block cost differs in %zu deliveries\n", comparison->costs_differ);
     append_usual(out, pairs);
     append_all_slower(out, comparison);
     return 0;

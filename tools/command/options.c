@@ -110,7 +110,7 @@ static const struct option_row rows[] = {
     {"Each delivery", .kind = OPTION_HEADING},
     {"sort", "COLUMN",
      "in descending order: total, pipe, worker, kernel, unattributed, between, compute, "
-     "instructions, syscalls, consoles, start, crank, delivery, block, replay, overrun, "
+     "instructions, blockCost, syscalls, consoles, start, crank, delivery, block, replay, overrun, "
      "queued; in ascending order: vat, name, kind, method, description, status",
      OPTION_IS_OTHER(struct options, sort, take_sort), .commands = REPORT},
     {"reverse", .help = "reverse the order", OPTION_IS_FLAG(struct options, reverse),

@@ -18,6 +18,7 @@ struct summary_totals summary_totals(const struct groups *groups)
             .between = (double)columns[COLUMN_BETWEEN].total,
             .compute = (double)columns[COLUMN_COMPUTE].total,
             .instructions = (double)columns[COLUMN_INSTRUCTIONS].total,
+            .block_cost = (double)columns[COLUMN_BLOCK_COST].total,
             .queued = (double)columns[COLUMN_QUEUED].total,
         };
 
@@ -42,7 +43,7 @@ uint64_t summary_time(const struct group *group)
 
 static bool is_time(enum group_column column)
 {
-    return column != COLUMN_COMPUTE && column != COLUMN_INSTRUCTIONS;
+    return column != COLUMN_COMPUTE && column != COLUMN_INSTRUCTIONS && column != COLUMN_BLOCK_COST;
 }
 
 /* A column's part of all that there is of its kind, 0 to 1. */
@@ -55,6 +56,7 @@ static double share_of(const struct group *group, enum group_column column,
     double all = column == COLUMN_COMPUTE        ? whole->compute
                  : column == COLUMN_INSTRUCTIONS ? whole->instructions
                  : column == COLUMN_QUEUED       ? whole->queued
+                 : column == COLUMN_BLOCK_COST   ? whole->block_cost
                  : column == COLUMN_BETWEEN      ? whole->time + whole->between
                                                  : whole->time;
 
@@ -73,6 +75,7 @@ static const char *const titles[GROUP_COLUMNS] = {
     [COLUMN_BETWEEN] = "between-cranks",
     [COLUMN_COMPUTE] = "computrons",
     [COLUMN_INSTRUCTIONS] = "instructions",
+    [COLUMN_BLOCK_COST] = "block cost",
     [COLUMN_QUEUED] = "queued",
 };
 

@@ -13,7 +13,7 @@
  */
 struct summary_totals {
     struct summary_whole {
-        double time, between, compute, instructions, queued;
+        double time, between, compute, instructions, block_cost, queued;
     } live, replayed, phases;
 };
 

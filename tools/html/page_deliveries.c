@@ -17,17 +17,29 @@ enum { FULL_AT = 4096, FULL_AT_BYTES = 1024 * 1024 };
 #define LONGEST ((int64_t)1 << 50)
 
 static const char *const column_names[PAGE_COLUMNS] = {
-    [PAGE_START] = "start",       [PAGE_TOTAL] = "total",
-    [PAGE_PIPE] = "pipe",         [PAGE_WORKER] = "worker",
-    [PAGE_KERNEL] = "kernel",     [PAGE_VAT] = "vat",
-    [PAGE_KIND] = "kind",         [PAGE_TEXT] = "text",
-    [PAGE_PROBLEM] = "problem",   [PAGE_CRANK] = "crank",
-    [PAGE_NUMBER] = "number",     [PAGE_BLOCK] = "block",
-    [PAGE_COMPUTE] = "compute",   [PAGE_INSTRUCTIONS] = "instructions",
-    [PAGE_LINE] = "line",         [PAGE_SYSCALLS] = "syscalls",
-    [PAGE_CONSOLES] = "consoles", [PAGE_FLAGS] = "flags",
-    [PAGE_ORDINAL] = "ordinal",   [PAGE_CAUSE] = "cause",
-    [PAGE_CHAIN] = "chain",       [PAGE_QUEUED] = "queued",
+    [PAGE_START] = "start",
+    [PAGE_TOTAL] = "total",
+    [PAGE_PIPE] = "pipe",
+    [PAGE_WORKER] = "worker",
+    [PAGE_KERNEL] = "kernel",
+    [PAGE_VAT] = "vat",
+    [PAGE_KIND] = "kind",
+    [PAGE_TEXT] = "text",
+    [PAGE_PROBLEM] = "problem",
+    [PAGE_CRANK] = "crank",
+    [PAGE_NUMBER] = "number",
+    [PAGE_BLOCK] = "block",
+    [PAGE_COMPUTE] = "compute",
+    [PAGE_INSTRUCTIONS] = "instructions",
+    [PAGE_BLOCK_COST] = "blockCost",
+    [PAGE_LINE] = "line",
+    [PAGE_SYSCALLS] = "syscalls",
+    [PAGE_CONSOLES] = "consoles",
+    [PAGE_FLAGS] = "flags",
+    [PAGE_ORDINAL] = "ordinal",
+    [PAGE_CAUSE] = "cause",
+    [PAGE_CHAIN] = "chain",
+    [PAGE_QUEUED] = "queued",
 };
 
 static struct buf *next_item(struct page_deliveries *deliveries, enum page_column column)
@@ -205,6 +217,7 @@ static void add_columns(struct page_deliveries *deliveries, const struct model_d
     add_integer(deliveries, PAGE_BLOCK, delivery->block_height);
     add_number(deliveries, PAGE_COMPUTE, delivery->compute);
     add_number(deliveries, PAGE_INSTRUCTIONS, delivery->instructions);
+    add_number(deliveries, PAGE_BLOCK_COST, delivery->block_cost);
     add_integer(deliveries, PAGE_LINE, (int64_t)delivery->line);
     add_integer(deliveries, PAGE_SYSCALLS, (int64_t)delivery->syscalls);
     add_integer(deliveries, PAGE_CONSOLES, (int64_t)delivery->consoles);

@@ -26,6 +26,7 @@ static const char *const column_names[GROUP_COLUMNS] = {
     [COLUMN_BETWEEN] = "between",
     [COLUMN_COMPUTE] = "compute",
     [COLUMN_INSTRUCTIONS] = "instructions",
+    [COLUMN_BLOCK_COST] = "blockCost",
     [COLUMN_QUEUED] = "queued",
 };
 
@@ -158,6 +159,7 @@ static struct values values_of(const struct model_delivery *delivery)
         [COLUMN_BETWEEN] = delivery->between,
         [COLUMN_COMPUTE] = whole_number(delivery->compute),
         [COLUMN_INSTRUCTIONS] = whole_number(delivery->instructions),
+        [COLUMN_BLOCK_COST] = whole_number(delivery->block_cost),
         [COLUMN_QUEUED] = delivery->queued,
     }};
 

@@ -45,7 +45,8 @@ enum group_column {
     COLUMN_BETWEEN, /* the kernel since the delivery before */
     COLUMN_COMPUTE, /* computrons */
     COLUMN_INSTRUCTIONS,
-    COLUMN_QUEUED, /* nanoseconds from send to delivery, where the model has labels */
+    COLUMN_BLOCK_COST, /* units of the compiled-in meter */
+    COLUMN_QUEUED,     /* nanoseconds from send to delivery, where the model has labels */
     GROUP_COLUMNS,
 };
 

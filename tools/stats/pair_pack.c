@@ -18,7 +18,8 @@ enum {
     IN_MICROSECONDS = 4, /* all parts, since no clock was finer */
     HAS_COMPUTE = 8,
     HAS_INSTRUCTIONS = 16,
-    HAS_PART = 32, /* the total's; shifted by the number of the part for the others */
+    HAS_BLOCK_COST = 32,
+    HAS_PART = 64, /* the total's; shifted by the number of the part for the others */
 };
 
 void pair_pack_head(struct buf *bytes, const struct pair_head *head)
@@ -68,6 +69,7 @@ static unsigned flags_of(const struct pair_side *side)
 
     flags |= isnan(side->compute) ? 0 : HAS_COMPUTE;
     flags |= isnan(side->instructions) ? 0 : HAS_INSTRUCTIONS;
+    flags |= isnan(side->block_cost) ? 0 : HAS_BLOCK_COST;
     for (unsigned part = 0; part < PAIR_PARTS; part++) {
         if (side->parts[part] == MODEL_NONE)
             continue;
@@ -90,6 +92,7 @@ static void append_side(struct buf *bytes, const struct pair_side *side)
     }
     append_meter(bytes, side->compute);
     append_meter(bytes, side->instructions);
+    append_meter(bytes, side->block_cost);
     varint_append(bytes, side->syscalls);
 }
 
@@ -101,7 +104,8 @@ static struct pair_side read_side(const char **at)
                              .ok = (flags & IS_OK) != 0,
                              .timed = (flags & IS_TIMED) != 0,
                              .compute = NAN,
-                             .instructions = NAN};
+                             .instructions = NAN,
+                             .block_cost = NAN};
 
     for (unsigned part = 0; part < PAIR_PARTS; part++)
         side.parts[part] =
@@ -110,6 +114,8 @@ static struct pair_side read_side(const char **at)
         side.compute = read_meter(at);
     if ((flags & HAS_INSTRUCTIONS) != 0)
         side.instructions = read_meter(at);
+    if ((flags & HAS_BLOCK_COST) != 0)
+        side.block_cost = read_meter(at);
     side.syscalls = varint_read(at);
     return side;
 }

@@ -138,6 +138,7 @@ static struct pair_side side_of(const struct model_delivery *delivery)
                   [PAIR_KERNEL] = delivery->kernel},
         .compute = delivery->compute,
         .instructions = delivery->instructions,
+        .block_cost = delivery->block_cost,
         .syscalls = delivery->syscalls,
         .result_digest = delivery->result_digest & PAIR_DIGEST_MASK,
         .syscall_digest = delivery->syscall_digest & PAIR_DIGEST_MASK,
@@ -160,6 +161,7 @@ static unsigned differences_of(const struct pair_side *a, const struct pair_side
     differences |= a->syscall_digest != b->syscall_digest ? PAIR_SYSCALLS : 0;
     differences |= both_said_and_differ(a->compute, b->compute) ? PAIR_COMPUTE : 0;
     differences |= both_said_and_differ(a->instructions, b->instructions) ? PAIR_INSTRUCTIONS : 0;
+    differences |= both_said_and_differ(a->block_cost, b->block_cost) ? PAIR_BLOCK_COST : 0;
     return differences;
 }
 

@@ -28,6 +28,7 @@ struct pair_side {
     bool timed;                   /* its parts are known, and no change of the clock spoiled them */
     int64_t parts[PAIR_PARTS];    /* nanoseconds; MODEL_NONE: not said */
     double compute, instructions; /* NAN: not said */
+    double block_cost;            /* likewise */
     size_t syscalls;
     /* Only while the files are read. */
     uint64_t result_digest, syscall_digest, description_digest;
@@ -39,7 +40,8 @@ enum pair_difference {
     PAIR_RESULT = 2,       /* ok against error, or another result */
     PAIR_SYSCALLS = 4,     /* other syscalls, or in another order */
     PAIR_COMPUTE = 8,      /* computrons */
-    PAIR_INSTRUCTIONS = 16 /* the same computrons in other machine instructions */
+    PAIR_INSTRUCTIONS = 16, /* the same computrons in other machine instructions */
+    PAIR_BLOCK_COST = 32,   /* the same in other units of block cost */
 };
 
 struct pair {
@@ -86,10 +88,10 @@ int pairs_compute(struct pairs *pairs, struct error *error);
 /* The pair with this number, below pairs->count. */
 struct pair pairs_get(const struct pairs *pairs, size_t number);
 
-/* Whether it came out differently: in more than the count of machine instructions. */
+/* Whether it came out differently: in more than the counts of instructions and block cost. */
 static inline bool pair_diverges(const struct pair *pair)
 {
-    return (pair->differences & ~(unsigned)PAIR_INSTRUCTIONS) != 0;
+    return (pair->differences & ~(unsigned)(PAIR_INSTRUCTIONS | PAIR_BLOCK_COST)) != 0;
 }
 
 /* The total of B to that of A; NAN: not known. */

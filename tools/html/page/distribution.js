@@ -12,9 +12,10 @@ const MEASURES = [
   ['between', 'between deliveries', 'dim'],
   ['compute', 'computrons', 'worker'],
   ['instructions', 'instructions', 'worker'],
+  ['blockCost', 'block cost', 'worker'],
 ];
 
-const isTime = measure => measure !== 'compute' && measure !== 'instructions';
+const isTime = measure => !['compute', 'instructions', 'blockCost'].includes(measure);
 const measureText = (measure, value) => (isTime(measure) ? timeText(value) : countText(value));
 
 // histogram_lowest() of tools/stats/histogram.c, of every eighth bucket: 64 to each doubling.

@@ -25,6 +25,7 @@ const showCards = () => {
   if (blocks.length) cards.push(['blocks', countText(blocks.length)]);
   if (sumOf(all, 'compute')) cards.push(['computrons', countText(sumOf(all, 'compute'))]);
   if (sumOf(all, 'instructions')) cards.push(['instructions', countText(sumOf(all, 'instructions'))]);
+  if (sumOf(all, 'blockCost')) cards.push(['block cost', countText(sumOf(all, 'blockCost'))]);
   byId('cards').replaceChildren(...cards.map(([words, value]) =>
     make('div', {}, make('strong', {}, value), make('span', {}, words))));
 };
@@ -80,6 +81,7 @@ const showSelected = (i, request) => {
     ['unattributed', restOf(i) > 0 ? timeText(restOf(i)) : ''],
     ['computrons', countText(deliveries.compute[i])],
     ['instructions', countText(deliveries.instructions[i])],
+    ['block cost', countText(deliveries.blockCost[i])],
     ['line', countText(deliveries.line[i])],
     ['failed', deliveries.problem[i]],
   ].filter(([, value]) => value);
