@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "meter/backend.h"
+#include "meter/pass/alignment.h"
 #include "meter/pass/attributes.h"
 #include "meter/pass/banks.h"
 #include "meter/pass/placement.h"
@@ -119,6 +120,7 @@ static int meter(const struct options *options, const struct ir *ir, struct erro
     survey_attach(ir, &notes);
     buf_free(&notes);
     attributes_prepare(ir);
+    alignment_raise(ir);
     support_make(&support, ir, options->budgets && !options->naive, options->profile);
     if (last)
         meter_functions(&support, last, options->naive);

@@ -180,6 +180,24 @@ static bool is_cast(LLVMValueRef value)
     return LLVMIsACastInst(value) != NULL;
 }
 
+/* Where clang puts a structure together that comes or goes in pieces: of a type that no
+ * source names, or of this name. */
+static bool is_assembly_place(LLVMValueRef base)
+{
+    LLVMTypeRef type = LLVMIsAAllocaInst(base) ? LLVMGetAllocatedType(base) : NULL;
+
+    return (type && strstr(name_of(base), ".coerce")) ||
+           (type && LLVMGetTypeKind(type) == LLVMStructTypeKind && LLVMIsLiteralStruct(type));
+}
+
+/* Copies a structure to where it is put together: another machine loads the pieces from where
+ * they are, so that the address is no argument of a call. */
+static bool is_assembly(LLVMValueRef instruction)
+{
+    return ir_starts_with(ir_callee_name(instruction), "llvm.memcpy.") &&
+           is_assembly_place(base_of(LLVMGetOperand(instruction, 0)));
+}
+
 /* A loaded value that goes nowhere but into a call: on another machine it may have been
  * loaded as a part of something larger. */
 static bool feeds_call_only(LLVMValueRef value)
@@ -190,7 +208,8 @@ static bool feeds_call_only(LLVMValueRef value)
         return false;
     if (is_cast(LLVMGetUser(use)))
         return feeds_call_only(LLVMGetUser(use));
-    return LLVMIsAInstruction(LLVMGetUser(use)) && ir_is_call(LLVMGetUser(use));
+    return LLVMIsAInstruction(LLVMGetUser(use)) && ir_is_call(LLVMGetUser(use)) &&
+           !is_assembly(LLVMGetUser(use));
 }
 
 /* The result of a call, or a part of it. */
@@ -224,16 +243,6 @@ static bool is_small_copy(LLVMValueRef copy)
     LLVMValueRef size = LLVMGetOperand(copy, 2);
 
     return LLVMIsAConstantInt(size) && LLVMConstIntGetZExtValue(size) <= CONVENTION_SMALL;
-}
-
-/* Where clang puts a structure together that comes or goes in pieces: of a type that no
- * source names, or of this name. */
-static bool is_assembly_place(LLVMValueRef base)
-{
-    LLVMTypeRef type = LLVMIsAAllocaInst(base) ? LLVMGetAllocatedType(base) : NULL;
-
-    return (type && strstr(name_of(base), ".coerce")) ||
-           (type && LLVMGetTypeKind(type) == LLVMStructTypeKind && LLVMIsLiteralStruct(type));
 }
 
 /* A copy that makes an argument ready. */

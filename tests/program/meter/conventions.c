@@ -3,8 +3,10 @@
  * passes in its own way. */
 #include <complex.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct token {
     const char *text;
@@ -139,6 +141,47 @@ APART int format(char *text, size_t size, const char *how, ...)
     return length;
 }
 
+/* Volatile bit-fields are as wide as the ABI wants; they must cost the same. */
+static volatile struct {
+    unsigned low : 11;
+    unsigned high : 22;
+    signed odd : 7;
+} bits;
+
+APART int touch_bits(int value)
+{
+    bits.high = (unsigned)value;
+    bits.odd = value & 31;
+    return (int)(bits.high + bits.low) + bits.odd;
+}
+
+/* A structure in one register, from where a global pointer points. */
+struct pair {
+    short one, two;
+};
+
+static struct pair first_pair = {3, 4}, *volatile some_pair = &first_pair;
+static struct pair *one_pair = &first_pair;
+
+APART int take_pair(int factor, struct pair pair)
+{
+    return factor * pair.one + pair.two;
+}
+
+/* Arrays begin at a whole word on every machine, or this takes other numbers of steps. */
+static char before = 1, array[40];
+
+APART int steps_to_word(const char *at)
+{
+    int steps = 0;
+
+    while (((uintptr_t)at & 15) != 0) {
+        at++;
+        steps++;
+    }
+    return steps;
+}
+
 int main(int argc, char **argv)
 {
     struct all *all = calloc(2, sizeof *all);
@@ -152,6 +195,11 @@ int main(int argc, char **argv)
     all->token = token;
     all->floats.c = all->floats.d = 2.5;
     for (int i = 0; i < 100; i++) {
+        char local[24];
+
+        memset(local, i, sizeof local);
+        sum += touch_bits(i) + take_pair(i, *one_pair) + take_pair(i, *some_pair);
+        sum += steps_to_word(array) + steps_to_word(local) + before + local[3];
         copy(&all[1], &all[0]);
         sum += take_from(&all[1]) + nested(all);
         sum += variable(3, i, 2, 3, token, 2.5, all->big, all->floats);
