@@ -175,10 +175,10 @@ $(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor trace ker
 	$(call say,link,$@)
 	$(link) $(PACKAGE_LIBS) -lZydis -lm -o $@
 
-# Functions called by XS that worker/xs/engine_xs_platform.c, engine_xs_zeros.c and xs_profile.c
-# replace. Sanitizers have their own memset.
+# Functions called by XS that worker/xs/engine_xs_platform.c, engine_xs_zeros.c, engine_xs_slots.c and
+# xs_profile.c replace. Sanitizers have their own memset.
 XS_WRAPPED := fxRunID fxIsReadable pthread_getattr_np fxVReportError \
-	$(if $(SAN),,fxAllocateChunks memset)
+	$(if $(SAN),,fxAllocateChunks memset) $(if $(METERED_WORKER_OF),fxAllocateSlots fxFreeSlots)
 XS_WRAP := $(XS_WRAPPED:%=-Wl,--wrap=%)
 
 # The worker made of these objects; see below for sanitized builds.
@@ -284,12 +284,21 @@ install: all
 	install -m 755 $(BUILD)/libgascount.so $(BUILD)/libgastrace.so $(BUILD)/gaspipe-sandbox $(LIBDIR)
 	install -m 644 $(SWINGSET_BUNDLES) $(LIBDIR)
 	install -m 644 counter/gasmark.h $(INCLUDEDIR)
+	$(if $(wildcard build/gaspipe-meter),@$(MAKE) --no-print-directory install-meter)
 	install -m 644 $(wildcard docs/*.1) $(MANDIR)
 	install -m 644 $(DOCUMENTS) $(DOCDIR)
 
+# The compiled-in meter, where `make metered` has built it.
+.PHONY: install-meter
+install-meter:
+	install -m 755 build/gaspipe-meter build/gaspipe-cc build/gaspipe-c++ $(wildcard $(METERED_WORKER)) $(BINDIR)
+	cd $(METER_PARTS) && find include */libgasmeter.a */part.o -type f \
+		-exec install -D -m 644 {} $(abspath $(LIBDIR))/meter/{} \;
+	install -m 644 meter/gasmeter.h $(INCLUDEDIR)
+
 # With the same PREFIX.
 uninstall:
-	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker gaspipe-worker-wasm)
+	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker gaspipe-worker-wasm gaspipe-meter gaspipe-cc gaspipe-c++ gaspipe-worker-metered)
 	rm -f $(addprefix $(MANDIR)/,$(notdir $(wildcard docs/*.1)))
 	rm -rf $(LIBDIR) $(INCLUDEDIR) $(DOCDIR)
 

@@ -78,8 +78,14 @@ $(foreach machine,$(METER_MACHINES),$(eval $(call meter_runtime_rules,$(machine)
 
 # The worker and XS, from the same sources as the ordinary ones; for another machine, the name
 # of its folder: make build/metered/aarch64-linux-gnu/gaspipe-worker
-METERED_CC = $(CURDIR)/build/gaspipe-cc --target=$(1) -D_GNU_SOURCE \
+METERED_CC = $(CURDIR)/build/gaspipe-cc --target=$(call metered_target,$(1)) \
+	$(call metered_option,$(1)) -D_GNU_SOURCE \
 	-include $(CURDIR)/$(METER_PARTS)/include/one_jump.h
+# Variants for bench/meter: x86_64-linux-gnu-plain has no meter, -counting has one without budgets,
+# -naive a call for each block.
+METERED_VARIANTS := plain counting naive
+metered_target = $(firstword $(foreach variant,$(METERED_VARIANTS),$(patsubst %-$(variant),%,$(filter %-$(variant),$(1)))) $(1))
+metered_option = $(if $(filter %-plain,$(1)),--unmetered)$(if $(filter %-counting,$(1)),--meter=--no-budgets)$(if $(filter %-naive,$(1)),--meter=--naive)
 METERED_XS_MAKE = xsnap-native/xsnap/makefiles/lin
 METERED_XS_TMP = xsnap-native/xsnap/build/tmp/lin/release/xsnap-worker
 
@@ -108,10 +114,17 @@ endef
 ifneq ($(METERED_WORKER_OF),)
 $(BUILD)/obj/worker/region.o $(BUILD)/obj/worker/cost_limit.o: ROOM_CFLAGS = --unmetered -D__GASPIPE_METER__=1
 $(BUILD)/obj/worker/region.o $(BUILD)/obj/worker/cost_limit.o: scripts/meter.mk
+# Nor do these, which stand in place of memset() and malloc(): whether an optimiser makes a call of
+# memset() differs between machines, and what it costs is charged where it is called.
+UNMETERED_XS := $(BUILD)/obj/worker/xs/engine_xs_zeros.o $(BUILD)/obj/worker/xs/engine_xs_slots.o
+$(UNMETERED_XS): ROOM_CFLAGS = --unmetered -D__GASPIPE_METER__=1 $(XS_CFLAGS)
+$(UNMETERED_XS): scripts/meter.mk
 endif
 
 ifeq ($(METERED_WORKER_OF),)
-$(foreach machine,$(METER_MACHINES),$(eval $(call metered_worker_rules,$(machine))))
+.PHONY: metered-variants
+metered-variants: $(METERED_VARIANTS:%=build/metered/x86_64-linux-gnu-%/gaspipe-worker)
+$(foreach machine,$(METER_MACHINES) $(METERED_VARIANTS:%=x86_64-linux-gnu-%),$(eval $(call metered_worker_rules,$(machine))))
 
 $(METERED_WORKER): build/metered/x86_64-linux-gnu/gaspipe-worker
 	$(Q)cp $< $@
@@ -119,3 +132,18 @@ endif
 
 # `make check` has the metered worker; without LLVM the tests of it say that they are skipped.
 METER_IN_TESTS := $(if $(HAVE_LLVM),metered)
+
+# Libraries that the meter is compared with peers on, and tried out on: Debian's sources of
+# jansson and zlib. SQLite's come with `make vats`.
+METER_LIBRARIES := build/meter-sources/fetched
+
+.PHONY: meter-sources
+meter-sources: $(METER_LIBRARIES)
+$(METER_LIBRARIES): scripts/fetch-debian scripts/meter.mk
+	@scripts/fetch-debian jansson 2.14-2 jansson_2.14.orig.tar.gz \
+		c739578bf6b764aa0752db9a2fdadcfe921c78f1228c7ec0bb47fa804c55d17b $(@D)
+	@scripts/fetch-debian zlib 1:1.2.13.dfsg-1 zlib_1.2.13.dfsg.orig.tar.bz2 \
+		71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1 $(@D)
+	@cd $(@D) && tar xzf jansson_2.14.orig.tar.gz && tar xjf zlib_1.2.13.dfsg.orig.tar.bz2
+	@: > $(@D)/jansson-2.14/android/jansson_private_config.h
+	@touch $@
