@@ -36,10 +36,10 @@ struct pair_side {
 
 /* What differs in what a delivery did, not in its time: a bit for each. */
 enum pair_difference {
-    PAIR_INPUT = 1,        /* it is another delivery */
-    PAIR_RESULT = 2,       /* ok against error, or another result */
-    PAIR_SYSCALLS = 4,     /* other syscalls, or in another order */
-    PAIR_COMPUTE = 8,      /* computrons */
+    PAIR_INPUT = 1,         /* it is another delivery */
+    PAIR_RESULT = 2,        /* ok against error, or another result */
+    PAIR_SYSCALLS = 4,      /* other syscalls, or in another order */
+    PAIR_COMPUTE = 8,       /* computrons */
     PAIR_INSTRUCTIONS = 16, /* the same computrons in other machine instructions */
     PAIR_BLOCK_COST = 32,   /* the same in other units of block cost */
 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jansson.h"
+#include <jansson.h>
 
 enum { ROWS = 500, ROW_SIZE = 128 };
 

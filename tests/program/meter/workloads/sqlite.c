@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sqlite3.h"
+#include <sqlite3.h>
 
 static unsigned sum;
 
