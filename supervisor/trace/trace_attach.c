@@ -40,6 +40,7 @@ static int read_map(pid_t process, const char *program, struct process_map *map,
     if (maps == NULL)
         return error_set(error, ERROR_INPUT, "process %d cannot be traced: %m", process);
     while (fgets(line, sizeof line, maps) != NULL) {
+        /* NOLINTNEXTLINE(cert-err34-c): the kernel writes numbers there */
         if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %4095[^\n]", &begin, &end, protection, &offset,
                    file) != 5)
             continue;
@@ -296,6 +297,7 @@ static int is_confined(pid_t process, struct error *error)
     if (status == NULL)
         return error_set(error, ERROR_INPUT, "there is no process %d", process);
     while (fgets(line, sizeof line, status) != NULL)
+        /* NOLINTNEXTLINE(cert-err34-c): likewise */
         (void)sscanf(line, "Seccomp: %d", &mode);
     fclose(status);
     if (mode == 0)

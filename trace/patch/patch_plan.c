@@ -192,7 +192,7 @@ static int plan_call(struct filling *filling, const struct code_call *call, stru
         .text_end = filling->base + filling->code->text_end,
         .read_only = call->read_only,
     };
-    strcpy(entry->name, call->name);
+    snprintf(entry->name, sizeof entry->name, "%s", call->name);
     filling->used = place + length + sizeof jump + sizeof distance;
     filling->data += 8;
     return 0;
@@ -248,6 +248,8 @@ static int plan_module(struct filling *filling, const char *path, struct error *
         filling->code = &code;
         filling->branches = &branches;
         result = fill_region(filling, error);
+        filling->code = NULL;
+        filling->branches = NULL;
         branches_free(&branches);
     }
     module_code_close(&code);

@@ -59,10 +59,11 @@ static bool put_call(struct moving *moving, uint64_t target)
 {
     const uint32_t low = (uint32_t)moving->next, high = (uint32_t)(moving->next >> 32);
     uint8_t *const out = moving->out + moving->length;
+    static const uint8_t store[] = {0xc7, 0x44, 0x24, 0x04}; /* movl high, 4(%rsp) */
 
     out[0] = 0x68; /* push, sign-extended */
     memcpy(out + 1, &low, 4);
-    memcpy(out + 5, "\xc7\x44\x24\x04", 4); /* movl high, 4(%rsp) */
+    memcpy(out + 5, store, sizeof store);
     memcpy(out + 9, &high, 4);
     moving->length += 13;
     moving->ends = true;
