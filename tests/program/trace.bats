@@ -235,7 +235,7 @@ summary() {
     assert_bad_input 3 'damaged at byte'
     echo 'something else, long enough' > none.trace
     run --separate-stderr "$BUILD/gaspipe" trace --read none.trace
-    assert_bad_input 3 'no trace'
+    assert_bad_input 3 'is not a trace'
     run --separate-stderr "$BUILD/gaspipe" trace --read whole.trace -- true
     assert_bad_input 2 'do not go together'
 }

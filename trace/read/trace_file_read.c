@@ -71,7 +71,7 @@ static int check_head(const char *path, const uint8_t *bytes, struct error *erro
 
     memcpy(&version, bytes + strlen(TRACE_FILE_MAGIC), sizeof version);
     if (memcmp(bytes, TRACE_FILE_MAGIC, strlen(TRACE_FILE_MAGIC)) != 0)
-        return error_set(error, ERROR_INPUT, "%s is no trace", path);
+        return error_set(error, ERROR_INPUT, "%s is not a trace", path);
     if (version != TRACE_FILE_VERSION)
         return error_set(error, ERROR_INPUT, "%s is a trace of version %u; this reads version %d",
                          path, version, TRACE_FILE_VERSION);
@@ -91,7 +91,7 @@ int trace_file_read(const char *path, trace_block_visit *visit, void *context, b
     if (fd < 0 || fstat(fd, &status) != 0)
         result = error_set(error, ERROR_INPUT, "%s: %m", path);
     else if (!S_ISREG(status.st_mode) || status.st_size < TRACE_FILE_HEAD)
-        result = error_set(error, ERROR_INPUT, "%s is no trace", path);
+        result = error_set(error, ERROR_INPUT, "%s is not a trace", path);
     else if ((bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) ==
              MAP_FAILED)
         result = error_system(error, errno, "cannot read %s", path);
