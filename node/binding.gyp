@@ -7,7 +7,8 @@
         "sources/node/addon/frame_channel.c",
         "sources/proto/netstring.c",
         "sources/base/buf.c",
-        "sources/base/error.c"
+        "sources/base/error.c",
+        "sources/base/stamp.c"
       ],
       "include_dirs": ["sources"],
       "defines": ["_GNU_SOURCE", "NAPI_VERSION=8"],

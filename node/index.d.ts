@@ -13,7 +13,8 @@ export interface MeterUsage {
   timestamps: number[] | null;
   /** Nanoseconds of CLOCK_MONOTONIC: the worker's, of each frame. */
   monotimes?: number[];
-  /** The same clock: this client's, of each frame sent or received. */
+  /** Those of this client, of each frame sent or received. */
+  clientTimestamps: number[];
   clientMonotimes: number[];
   [member: string]: unknown;
 }

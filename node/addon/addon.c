@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/stamp.h"
 #include "node/addon/frame_channel.h"
 
 enum { HANDLES = 2 };
@@ -403,6 +404,17 @@ static napi_value pipes(napi_env env, napi_callback_info info)
     return array;
 }
 
+/* clockOffset(): microseconds by which the time since the epoch is ahead of CLOCK_MONOTONIC */
+static napi_value clock_offset(napi_env env, napi_callback_info info)
+{
+    struct stamp now = stamp_now();
+    napi_value offset = NULL;
+
+    (void)info;
+    (void)napi_create_int64(env, now.real - now.mono / 1000, &offset);
+    return offset;
+}
+
 static napi_value init_module(napi_env env, napi_value exports)
 {
     const napi_property_descriptor methods[] = {
@@ -411,13 +423,17 @@ static napi_value init_module(napi_env env, napi_value exports)
         {.utf8name = "wait", .method = wait_in_loop},  {.utf8name = "hangUp", .method = hang_up},
         {.utf8name = "close", .method = close_method},
     };
-    napi_value class, function;
+    napi_value class, pipe_function, clock_function;
 
     if (napi_define_class(env, "Channel", NAPI_AUTO_LENGTH, construct, NULL,
                           sizeof methods / sizeof *methods, methods, &class) != napi_ok ||
-        napi_create_function(env, "pipes", NAPI_AUTO_LENGTH, pipes, NULL, &function) != napi_ok ||
+        napi_create_function(env, "pipes", NAPI_AUTO_LENGTH, pipes, NULL, &pipe_function) !=
+            napi_ok ||
+        napi_create_function(env, "clockOffset", NAPI_AUTO_LENGTH, clock_offset, NULL,
+                             &clock_function) != napi_ok ||
         napi_set_named_property(env, exports, "Channel", class) != napi_ok ||
-        napi_set_named_property(env, exports, "pipes", function) != napi_ok)
+        napi_set_named_property(env, exports, "pipes", pipe_function) != napi_ok ||
+        napi_set_named_property(env, exports, "clockOffset", clock_function) != napi_ok)
         return fail(env, "cannot make the module");
     return exports;
 }

@@ -21,7 +21,7 @@ const load = () => {
   );
 };
 
-const { Channel, pipes } = load();
+const { Channel, pipes, clockOffset } = load();
 
 const NOTHING = new Uint8Array(0);
 const encoder = new TextEncoder();
@@ -79,8 +79,17 @@ export const openChannel = ([up, down], cap, patience) => {
       times.push(channel.moved());
       return frame;
     },
-    /** Nanoseconds of CLOCK_MONOTONIC: each frame since begin(), sent or received. */
-    times: () => times,
+    /**
+     * When each frame since begin() was sent or received: nanoseconds of CLOCK_MONOTONIC, and
+     * seconds since the epoch.
+     */
+    times: () => {
+      const offset = clockOffset();
+      return {
+        clientTimestamps: times.map(time => Math.round(offset + time / 1000) / 1e6),
+        clientMonotimes: times,
+      };
+    },
     /** Nothing more is sent. */
     hangUp: () => channel.hangUp(),
     close: () => channel.close(),

@@ -33,7 +33,7 @@ const readResult = (frame, times) => {
   const meter = end < 0 ? NO_METER : JSON.parse(decoder.decode(frame.subarray(1, end)));
   return {
     reply: frame.subarray(end < 0 ? 1 : end + 1),
-    meterUsage: { meterType: METER_TYPE, ...meter, clientMonotimes: times },
+    meterUsage: { meterType: METER_TYPE, ...meter, ...times },
   };
 };
 

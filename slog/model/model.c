@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "slog/model/causes.h"
+#include "slog/model/client_times.h"
 #include "slog/model/describe.h"
 #include "slog/model/flight.h"
 #include "slog/model/outcome.h"
@@ -503,6 +504,9 @@ static int fill_times(struct model *model, const struct flight *flight, struct m
 
     if (make_events(model, flight, precise, error) != 0)
         return -1;
+    moments.frame_sent = moments.sent;
+    moments.frame_returned = moments.returned;
+    (void)client_times_use(&model->outcome, model->events, &moments);
     moments.events = model->events;
     delivery->precise = precise;
     delivery->start = flight->sent.real;

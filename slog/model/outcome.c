@@ -105,6 +105,11 @@ static int read_meter(struct scan_span meter, struct outcome *outcome, struct er
             result = read_stamps(value, SECONDS_TO_MICROSECONDS, 1000, &outcome->timestamps, error);
         else if (scan_is(key, "monotimes"))
             result = read_stamps(value, 0, 1, &outcome->monotimes, error);
+        else if (scan_is(key, "clientTimestamps"))
+            result = read_stamps(value, SECONDS_TO_MICROSECONDS, 1000, &outcome->client_timestamps,
+                                 error);
+        else if (scan_is(key, "clientMonotimes"))
+            result = read_stamps(value, 0, 1, &outcome->client_monotimes, error);
         else if (scan_is(key, "compute"))
             read_double(value, &outcome->compute);
         else if (scan_is(key, "instructions"))
@@ -119,20 +124,24 @@ static int read_meter(struct scan_span meter, struct outcome *outcome, struct er
     return 0;
 }
 
+static struct stamps emptied(struct stamps stamps)
+{
+    stamps.count = 0;
+    return stamps;
+}
+
 static void reset(struct outcome *outcome)
 {
-    struct stamps timestamps = outcome->timestamps, monotimes = outcome->monotimes;
-
-    timestamps.count = 0;
-    monotimes.count = 0;
     *outcome = (struct outcome){.compute = NAN,
                                 .instructions = NAN,
                                 .block_cost = NAN,
                                 .cpu_user = NAN,
                                 .cpu_sys = NAN,
                                 .switched_out = NAN,
-                                .timestamps = timestamps,
-                                .monotimes = monotimes};
+                                .timestamps = emptied(outcome->timestamps),
+                                .monotimes = emptied(outcome->monotimes),
+                                .client_timestamps = emptied(outcome->client_timestamps),
+                                .client_monotimes = emptied(outcome->client_monotimes)};
 }
 
 int outcome_read(struct scan_span dr, struct outcome *outcome, struct error *error)
@@ -159,5 +168,7 @@ void outcome_free(struct outcome *outcome)
 {
     free(outcome->timestamps.at);
     free(outcome->monotimes.at);
+    free(outcome->client_timestamps.at);
+    free(outcome->client_monotimes.at);
     *outcome = (struct outcome){0};
 }

@@ -30,6 +30,7 @@ struct outcome {
     double switched_out;      /* involuntary context switches; NAN: not said */
     struct stamps timestamps; /* nanoseconds since the epoch, to the microsecond */
     struct stamps monotimes;  /* nanoseconds of CLOCK_MONOTONIC; empty: not said */
+    struct stamps client_timestamps, client_monotimes; /* the same of the worker's client */
 };
 
 /*

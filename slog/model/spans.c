@@ -107,7 +107,7 @@ static void add_matched(struct spans *spans, const struct moments *moments)
     }
     spans->at[spans->count - 1].spoiled |= changed;
     add_span_of_kind(spans, MODEL_WORKER, stamps[at], stamps[at + 1], changed);
-    add_span_of_kind(spans, MODEL_RETURN, stamps[at + 1], moments->returned, changed);
+    add_span_of_kind(spans, MODEL_RETURN, stamps[at + 1], moments->frame_returned, changed);
 }
 
 /* Whatever the requests were: work and wait take turns, and work is last. */
@@ -153,7 +153,8 @@ static bool any_spoiled(const struct spans *spans)
  * Of unmatched stamps the worker's time is sure; pipe and kernel share the
  * rest in a way that nobody noted.
  */
-static void sum_up(const struct spans *spans, struct model_delivery *delivery)
+static void sum_up(const struct spans *spans, const struct moments *moments,
+                   struct model_delivery *delivery)
 {
     enum { PIPE = 1 << MODEL_SEND | 1 << MODEL_UP | 1 << MODEL_DOWN | 1 << MODEL_RETURN };
 
@@ -167,6 +168,10 @@ static void sum_up(const struct spans *spans, struct model_delivery *delivery)
         return;
     delivery->pipe = sum_of(spans, PIPE);
     delivery->kernel = sum_of(spans, 1u << MODEL_KERNEL);
+    /* From its lines to its frames, which no span shows. */
+    delivery->kernel = (int64_t)((uint64_t)delivery->kernel +
+                                 (uint64_t)less(moments->frame_sent, moments->sent) +
+                                 (uint64_t)less(moments->returned, moments->frame_returned));
     delivery->unattributed = less(less(delivery->unattributed, delivery->pipe), delivery->kernel);
 }
 
@@ -180,12 +185,12 @@ int spans_build(struct spans *spans, const struct moments *moments, struct model
     delivery->overrun = overrun_of(moments, delivery->coverage);
     delivery->total = less(moments->returned, moments->sent);
     if (delivery->coverage != MODEL_BARE)
-        add_span_of_kind(spans, MODEL_SEND, moments->sent, moments->stamps[0], false);
+        add_span_of_kind(spans, MODEL_SEND, moments->frame_sent, moments->stamps[0], false);
     if (delivery->coverage == MODEL_LOOSE)
         add_unmatched(spans, moments, moments->stamp_count % 2 == 0 && delivery->overrun == 0);
     else if (delivery->coverage != MODEL_BARE)
         add_matched(spans, moments);
-    sum_up(spans, delivery);
+    sum_up(spans, moments, delivery);
     delivery->spans = spans->at;
     delivery->span_count = spans->count;
     delivery->clock_changed = any_spoiled(spans);

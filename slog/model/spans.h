@@ -14,7 +14,9 @@
 /* All moments of a delivery, on one clock. */
 struct moments {
     int64_t sent, returned; /* the kernel's: deliver, deliver-result */
-    const int64_t *stamps;  /* the worker's */
+    /* When the frames of both left and came: the same, unless that was noted. */
+    int64_t frame_sent, frame_returned;
+    const int64_t *stamps; /* the worker's */
     size_t stamp_count;
     const struct model_event *events; /* requests in the order of their lines */
     size_t event_count;

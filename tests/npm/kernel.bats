@@ -43,7 +43,7 @@ recorded() {
     jq -c '
         with_entries(select(.key | test("^(time|monotime)$|[sS]econds$") | not)) |
         if .type == "deliver-result" and .dr[2] != null
-        then .dr[2] |= (.timestamps |= ([length, 502] | min) | del(.monotimes, .clientMonotimes, .cpu)) else . end
+        then .dr[2] |= (.timestamps |= ([length, 502] | min) | del(.monotimes, .clientTimestamps, .clientMonotimes, .cpu)) else . end
     ' "$1/slog"
 }
 

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "slog/model/client_times.h"
 #include "slog/model/model.h"
 #include "slog/model/spans.h"
 
@@ -42,6 +43,8 @@ static void make_story(struct story *story)
     for (size_t i = STAMPS; i < STAMPS + 4; i++)
         story->stamps[i] = story->stamps[STAMPS - 1];
     story->moments.returned = at(n);
+    story->moments.frame_sent = story->moments.sent;
+    story->moments.frame_returned = story->moments.returned;
     story->moments.stamps = story->stamps;
     story->moments.stamp_count = STAMPS;
     story->moments.events = story->events;
@@ -175,6 +178,7 @@ static void does_not_take_a_capped_replay_for_full(void **state)
     static int64_t stamps[SPANS_CAP];
     struct moments moments = {.sent = 0,
                               .returned = 1000000,
+                              .frame_returned = 1000000,
                               .stamps = stamps,
                               .stamp_count = SPANS_CAP,
                               .events = events,
@@ -193,6 +197,54 @@ static void does_not_take_a_capped_replay_for_full(void **state)
     assert_int_equal(build(&moments, &spans).overrun, -1);
     moments.capped = false;
     assert_int_equal(build(&moments, &spans).coverage, MODEL_FULL);
+    spans_free(&spans);
+}
+
+/*
+ * A client whose frames leave 1 ns after the kernel's lines and come 1 ns before them, on a
+ * clock that is 500 ns behind: what lies between line and frame is the kernel's.
+ */
+static void gives_the_kernel_what_lies_before_the_frames(void **state)
+{
+    enum { BEHIND = 500 };
+    int64_t client_mono[STAMPS], client_real[STAMPS], worker_mono[STAMPS];
+    struct outcome outcome = {.client_monotimes = {client_mono, STAMPS, STAMPS},
+                              .client_timestamps = {client_real, STAMPS, STAMPS},
+                              .monotimes = {worker_mono, STAMPS, STAMPS}};
+    struct story story, lines;
+    struct spans spans = {0};
+    struct model_delivery with, without;
+
+    (void)state;
+    make_story(&lines);
+    make_story(&story);
+    client_real[0] = lines.moments.sent + 1;
+    client_real[STAMPS - 1] = lines.moments.returned - 1;
+    for (size_t i = 0; i < REQUESTS; i++) {
+        client_real[1 + 2 * i] = lines.events[i].arrived - 1;
+        client_real[2 + 2 * i] = lines.events[i].answered + 1;
+    }
+    for (size_t i = 0; i < STAMPS; i++) {
+        client_mono[i] = client_real[i] - BEHIND;
+        worker_mono[i] = lines.stamps[i] - BEHIND;
+    }
+    without = build(&lines.moments, &spans);
+    assert_true(client_times_use(&outcome, story.events, &story.moments));
+    with = build(&story.moments, &spans);
+    assert_int_equal(with.total, without.total);
+    assert_int_equal(with.worker, without.worker);
+    assert_int_equal(with.pipe, without.pipe - 2 - 2 * REQUESTS);
+    assert_int_equal(with.kernel, without.kernel + 2 + 2 * REQUESTS);
+    assert_int_equal(with.unattributed, 0);
+
+    /* A frame that came before it was sent, and one that is missing, are no story. */
+    make_story(&story);
+    client_mono[1] = worker_mono[1] - 1;
+    assert_false(client_times_use(&outcome, story.events, &story.moments));
+    client_mono[1] = worker_mono[1];
+    outcome.client_monotimes.count--;
+    assert_false(client_times_use(&outcome, story.events, &story.moments));
+    assert_int_equal(story.events[0].arrived, lines.events[0].arrived);
     spans_free(&spans);
 }
 
@@ -257,6 +309,7 @@ int main(void)
         cmocka_unit_test(knows_nothing_without_stamps),
         cmocka_unit_test(takes_only_the_workers_time_of_unmatched_stamps),
         cmocka_unit_test(does_not_take_a_capped_replay_for_full),
+        cmocka_unit_test(gives_the_kernel_what_lies_before_the_frames),
         cmocka_unit_test(leaves_unanswered_requests_open),
         cmocka_unit_test(marks_what_a_change_of_the_clock_spoils),
     };
