@@ -169,9 +169,9 @@ static void sum_up(const struct spans *spans, const struct moments *moments,
     delivery->pipe = sum_of(spans, PIPE);
     delivery->kernel = sum_of(spans, 1u << MODEL_KERNEL);
     /* From its lines to its frames, which no span shows. */
-    delivery->kernel = (int64_t)((uint64_t)delivery->kernel +
-                                 (uint64_t)less(moments->frame_sent, moments->sent) +
-                                 (uint64_t)less(moments->returned, moments->frame_returned));
+    delivery->kernel =
+        (int64_t)((uint64_t)delivery->kernel + (uint64_t)less(moments->frame_sent, moments->sent) +
+                  (uint64_t)less(moments->returned, moments->frame_returned));
     delivery->unattributed = less(less(delivery->unattributed, delivery->pipe), delivery->kernel);
 }
 

@@ -23,19 +23,19 @@ lie() {
 @test "the event loop turns while a worker computes, and while it reads nothing" {
     client loop
     assert_status 0
-    [ "$output" = done ]
+    [ "$output" = 'done' ]
 }
 
 @test "without patience every frame goes through the loop" {
     client impatient
     assert_status 0
-    [ "$output" = done ]
+    [ "$output" = 'done' ]
 }
 
 @test "the moments of both ends are in the meter, in their order" {
     client times
     assert_status 0
-    [ "$output" = done ]
+    [ "$output" = 'done' ]
 }
 
 @test "a worker that is killed settles what was asked of it" {
@@ -48,7 +48,7 @@ lie() {
 
 @test "a worker that sends no frames is told with a line" {
     lie 'junk' stays
-    [ "${lines[0]}" = "Error -: a frame's length wants decimal digits and then ':', not 'j'" ]
+    [ "${lines[0]}" = "Error -: a frame's length needs decimal digits and then ':', not 'j'" ]
     lie '1001:' stays
     [ "${lines[0]}" = 'Error -: a frame is longer than the cap of 1000 bytes' ]
     lie '7:short'
@@ -76,7 +76,7 @@ lie() {
 @test "workers that have ended leave no descriptors" {
     client leaks
     assert_status 0
-    [ "$output" = done ]
+    [ "$output" = 'done' ]
 }
 
 @test "a session is recorded and replayed" {
