@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/io.h"
 #include "base/log.h"
-#include "tools/command/compare.h"
+#include "tools/command/compare/compare.h"
+#include "tools/command/extract.h"
 #include "tools/command/options.h"
 #include "tools/command/report.h"
+#include "tools/command/rows.h"
 #include "tools/command/runs.h"
 #include "tools/command/stalls.h"
 #include "tools/command/summary.h"
@@ -11,6 +13,7 @@
 static int (*const commands[COMMAND_COUNT])(const struct options *, struct error *) = {
     [COMMAND_REPORT] = report_run,   [COMMAND_SUMMARY] = summary_run, [COMMAND_MERGE] = merge_run,
     [COMMAND_COMPARE] = compare_run, [COMMAND_STALLS] = stalls_run,   [COMMAND_RUNS] = runs_run,
+    [COMMAND_EXTRACT] = extract_run, [COMMAND_ROWS] = rows_run,
 };
 
 int main(int argc, char **argv)

@@ -527,7 +527,7 @@ bool record_read(const char *line, size_t length, struct record *record, const c
     struct scan_cursor cursor;
 
     clear(record);
-    record->object = (struct scan_span){line, length};
+    record->line = record->object = (struct scan_span){line, length};
     if (!scan_open(record->object, '{', &cursor))
         return refuse_line(why, "not a JSON object");
     if (!take_members(&cursor, record))

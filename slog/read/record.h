@@ -69,6 +69,7 @@ struct record {
     struct scan_span kd, vd, dr, ksc, vsc, ksr, vsr;
     /* The object itself, for members that few lines have: record_member(). */
     struct scan_span object;
+    struct scan_span line; /* all of it, as it is */
 };
 
 /*

@@ -10,7 +10,8 @@
 
 static const char *const command_names[COMMAND_COUNT] = {
     [COMMAND_SUMMARY] = "summary", [COMMAND_MERGE] = "merge", [COMMAND_COMPARE] = "compare",
-    [COMMAND_STALLS] = "stalls",   [COMMAND_RUNS] = "runs",
+    [COMMAND_STALLS] = "stalls",   [COMMAND_RUNS] = "runs",   [COMMAND_EXTRACT] = "extract",
+    [COMMAND_ROWS] = "rows",
 };
 
 /* Which commands an option is for: bits by enum command. */
@@ -18,7 +19,8 @@ enum {
     REPORT = 1 << COMMAND_REPORT,
     SUMS = 1 << COMMAND_SUMMARY | 1 << COMMAND_MERGE,
     LISTS = REPORT | 1 << COMMAND_COMPARE | 1 << COMMAND_STALLS | 1 << COMMAND_RUNS,
-    READERS = LISTS | 1 << COMMAND_SUMMARY,
+    READERS = LISTS | 1 << COMMAND_SUMMARY | 1 << COMMAND_EXTRACT | 1 << COMMAND_ROWS,
+    PRINTERS = LISTS | SUMS,
 };
 
 static int take_sort(void *place, const char *option, char *value, struct error *error)
@@ -69,7 +71,7 @@ static int take_by(void *place, const char *option, char *value, struct error *e
 
 static const struct option_row rows[] = {
     {"Output", .kind = OPTION_HEADING},
-    {"json", .help = "JSON lines", OPTION_IS_FLAG(struct options, json)},
+    {"json", .help = "JSON lines", OPTION_IS_FLAG(struct options, json), .commands = PRINTERS},
     {"csv", .help = "comma-separated values", OPTION_IS_FLAG(struct options, csv),
      .commands = REPORT | SUMS},
     {"trace", "FILE", "write a trace for Perfetto or speedscope",
@@ -86,6 +88,10 @@ static const struct option_row rows[] = {
      OPTION_IS_NUMBER(struct options, jobs, 1, DECODER_MOST_JOBS), .commands = READERS},
     {"causes", .help = "say which delivery caused which, and how long each waited",
      OPTION_IS_FLAG(struct options, causes), .commands = REPORT | 1 << COMMAND_SUMMARY},
+    {"out", "DIR", "write the tables into this folder", OPTION_IS_TEXT(struct options, out),
+     .commands = 1 << COMMAND_ROWS},
+    {"bundles", .help = "keep the bundles of vats, for gaspipe replay",
+     OPTION_IS_FLAG(struct options, bundles), .commands = 1 << COMMAND_EXTRACT},
     {"strict", .help = "treat a line that is not a slog line as an error",
      OPTION_IS_FLAG(struct options, strict), .commands = READERS},
 
@@ -141,6 +147,8 @@ const struct option_table options_table = {
         "       slogreport compare [options] A B           the same deliveries in two files\n"
         "       slogreport stalls [options] FILE|- ...     what took longer than its like\n"
         "       slogreport runs [options] FILE|- ...       what one thing from outside caused\n"
+        "       slogreport extract [options] FILE|- ...    a smaller slogfile\n"
+        "       slogreport rows --out DIR FILE|- ...       tables for databases\n"
         "\n"
         "Shows where the time of deliveries in slogfiles, SwingSet's or gaspipe's, went: the "
         "pipe, the worker or the kernel. Files may be plain, gzip or Zstandard; several are "
@@ -197,6 +205,8 @@ static int check(struct options *options, struct error *error)
         return -1;
     if (options->command == COMMAND_COMPARE && (options->files[1] == NULL || options->files[2]))
         return error_set(error, ERROR_USAGE, "compare takes two slogfiles, A and B");
+    if (options->command == COMMAND_ROWS && options->out == NULL)
+        return error_set(error, ERROR_USAGE, "rows needs --out DIR, the folder for the tables");
     if (options->json && options->csv)
         return error_set(error, ERROR_USAGE, "--json and --csv exclude each other");
     if (options->follow && sorted)

@@ -20,6 +20,8 @@ enum command {
     COMMAND_COMPARE,
     COMMAND_STALLS,
     COMMAND_RUNS,
+    COMMAND_EXTRACT,
+    COMMAND_ROWS,
     COMMAND_COUNT,
 };
 
@@ -33,7 +35,9 @@ struct options {
     const char *otlp;  /* a URL or file for spans; NULL: none are wanted */
     bool strict;       /* a line that is no slog line is an error */
     bool follow;
-    bool causes; /* which delivery caused which is wanted */
+    bool bundles;    /* of vats, in an extract */
+    const char *out; /* the folder for rows */
+    bool causes;     /* which delivery caused which is wanted */
     struct selection selection;
     uint64_t top; /* 0: not asked for */
     bool reverse;

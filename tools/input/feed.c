@@ -99,6 +99,9 @@ static int take_line(struct feeding *feeding, const struct decoder_line *line, s
         return bad_line(feeding, line, error);
     if (feeding->good_lines++ == 0 && good_beginning(feeding, error) != 0)
         return -1;
+    if (feeding->feed->line != NULL &&
+        feeding->feed->line(feeding->feed->context, &line->record, error) != 0)
+        return -1;
     if (model_feed(feeding->model, &line->record, feeding->number, error) != 0)
         return error_prefix(error, "%s:%" PRIu64, feeding->path, feeding->number);
     return 0;

@@ -35,6 +35,8 @@ struct feed {
     bool labels;        /* as model_new() */
     bool progress;      /* said on stderr, if that is a terminal: nothing else shows it */
     unsigned jobs;      /* as decoder_open() */
+    /* Each good line, before the model takes it; may be NULL. */
+    int (*line)(void *context, const struct record *record, struct error *error);
     /* As struct model_sink; all but delivery may be NULL. */
     int (*delivery)(void *context, const struct model_delivery *delivery, struct error *error);
     void (*note)(void *context, const struct model_note *note);

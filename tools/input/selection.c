@@ -190,6 +190,16 @@ bool selection_takes_inbound(const struct selection *selection, const struct mod
            in_range(&selection->times, inbound->time);
 }
 
+bool selection_in_range(const struct range *range, int64_t number)
+{
+    return in_range(range, number);
+}
+
+bool selection_has_vat(const struct selection *selection, const char *id, const char *name)
+{
+    return has_word(&selection->vats, id, name);
+}
+
 void selection_explain_none(uint64_t chosen, uint64_t all)
 {
     if (all == 0)

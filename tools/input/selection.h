@@ -48,6 +48,12 @@ bool selection_takes_block(const struct selection *selection, const struct phase
 bool selection_takes_inbound(const struct selection *selection,
                              const struct model_inbound *inbound);
 
+/* Whether the number is in the range, which takes all when it is not set; MODEL_NONE is in none. */
+bool selection_in_range(const struct range *range, int64_t number);
+
+/* Whether it is about the vat of this ID and name. */
+bool selection_has_vat(const struct selection *selection, const char *id, const char *name);
+
 /* Says on stderr why a report is empty, when it is: of `all` deliveries `chosen` were taken. */
 void selection_explain_none(uint64_t chosen, uint64_t all);
 

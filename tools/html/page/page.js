@@ -249,7 +249,7 @@ const stallsWords = () => {
 
 // ---- sums ----
 
-const BY = { vat: 'vat', kind: 'kind and method', method: 'vat and method', syscall: 'kind of syscall', block: 'block', replay: 'replays' };
+const BY = { vat: 'vat', kind: 'kind and method', method: 'vat and method', syscall: 'kind of syscall', block: 'block', replay: 'replays', phase: 'phase (own time)' };
 
 const groupName = group => (group.by === 'replay' ? 'all replayed deliveries' : [group.name, group.label].filter(Boolean).join(' ') || 'all');
 
@@ -258,6 +258,7 @@ const groupsBy = by => overall.groups.filter(group => group.by === by);
 // What a share is one of, so that none is over 100 %: replays are in no other group, and the
 // time between deliveries is in no delivery.
 const allOf = (measure, row) => {
+  if (row.by === 'phase') return groupsBy('phase').reduce((sum, group) => sum + sumOf(group, 'total'), 0);
   const whole = row.by === 'replay' ? row : all;
   return sumOf(whole, isTime(measure) ? 'total' : measure) + (measure === 'between' ? sumOf(whole, measure) : 0);
 };

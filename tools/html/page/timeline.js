@@ -50,6 +50,7 @@ class Timeline {
     Object.assign(this, { canvas, overview, tip, range, onSelect });
     this.selected = -1;
     this.request = -1;
+    overall.phases.sort((a, b) => b[3] - a[3]);
     this.assignRows();
     this.setAxis('clock');
     this.listen();
@@ -75,6 +76,7 @@ class Timeline {
     if (alone < vats.length) this.rowNames.push(`${vats.length - alone} other vats`);
     this.groups = [{ name: 'cranks', values: deliveries.crank, word: 'crank' }];
     if (blocks.length) this.groups.unshift({ name: 'blocks', values: deliveries.block, word: 'block' });
+    if (overall.phases.length) this.groups.unshift({ name: 'phases', phases: true });
     this.allTop = AXIS_HEIGHT + GROUP_HEIGHT * this.groups.length;
     this.rowsTop = this.allTop + ALL_HEIGHT + 8;
     this.canvas.style.height = `${this.rowsTop + ROW_HEIGHT * this.rowNames.length + 4}px`;
@@ -328,8 +330,12 @@ class Timeline {
 
   // Blocks and cranks: deliveries in a row that have the same number.
   drawGroups(first, end) {
-    this.groups.forEach(({ values, word }, line) => {
+    this.groups.forEach(({ values, word, phases }, line) => {
       const top = AXIS_HEIGHT + GROUP_HEIGHT * line;
+      if (phases) {
+        this.drawPhases(top);
+        return;
+      }
       let open = null;
       let painted = -1;
       const close = () => {
@@ -349,6 +355,23 @@ class Timeline {
       }
       close();
     });
+  }
+
+  // Long ones first, so that those within them lie on top. They have a place on the clock only.
+  drawPhases(top) {
+    if (this.axis !== 'clock') return;
+    for (const [name, vat, start, total] of overall.phases) {
+      if (start > this.to || start + total < this.from) continue;
+      const left = Math.max(this.x(start), NAMES_WIDTH - 1);
+      const right = Math.min(this.x(start + total), NAMES_WIDTH + this.width + 1);
+      const width = Math.max(right - left, 1);
+      this.context.fillStyle = this.colours[width > 3 ? 'hover' : 'line'];
+      this.context.fillRect(left, top + 1, width, GROUP_HEIGHT - 4);
+      if (width <= 3) continue;
+      this.context.strokeStyle = this.colours.line;
+      this.context.strokeRect(left + 0.5, top + 1.5, width - 1, GROUP_HEIGHT - 5);
+      this.write(vat ? `${name} ${vat}` : name, left + 4, top + GROUP_HEIGHT / 2 - 1, width - 7, this.colours.text);
+    }
   }
 
   // Those narrower than a pixel share one; `painted` is up to where it is already.

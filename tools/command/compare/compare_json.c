@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/command/compare_render.h"
+#include "tools/command/compare/compare_render.h"
 
 #include <inttypes.h>
 #include <math.h>

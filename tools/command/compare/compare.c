@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/command/compare.h"
+#include "tools/command/compare/compare.h"
 
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "tools/command/compare_render.h"
+#include "tools/command/compare/compare_render.h"
 #include "tools/input/feed.h"
 #include "tools/output/explain_runs.h"
 #include "tools/output/output.h"

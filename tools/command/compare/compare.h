@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_COMMAND_COMPARE_H
-#define GASPIPE_TOOLS_COMMAND_COMPARE_H
+#ifndef GASPIPE_TOOLS_COMMAND_COMPARE_COMPARE_H
+#define GASPIPE_TOOLS_COMMAND_COMPARE_COMPARE_H
 
 #include "base/error.h"
 #include "tools/command/options.h"
