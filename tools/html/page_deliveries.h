@@ -20,7 +20,7 @@
  * number, block, compute, instructions, blockCost, line, syscalls, consoles, flags (bits
  * of enum page_flag), ordinal (among all deliveries of the file, from 1), cause
  * (the ordinal of the one whose send or resolve it comes of, 0: not known), chain
- * (slog/model/causes.h) and queued (nanoseconds since it was sent, null: not known).
+ * (slog/model/causes/causes.h) and queued (nanoseconds since it was sent, null: not known).
  *
  * `detail` has the spans of these deliveries: labels, pairs of a request's kind
  * and words; lengths, of each delivery's bytes (0: it has no detail); and bytes

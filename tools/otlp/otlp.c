@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "slog/model/digest.h"
-#include "slog/model/links.h"
+#include "slog/model/causes/links.h"
 #include "tools/otlp/otlp_batch.h"
 #include "tools/otlp/otlp_frames.h"
 #include "tools/otlp/otlp_span.h"

@@ -11,7 +11,7 @@
 #include "slog/read/names.h"
 
 /*
- * Deliveries by chain: all that one thing from outside began (slog/model/causes.h). Each
+ * Deliveries by chain: all that one thing from outside began (slog/model/causes/causes.h). Each
  * delivery takes 72 bytes, each chain about 150.
  */
 

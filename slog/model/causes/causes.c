@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "slog/model/causes.h"
+#include "slog/model/causes/causes.h"
 
 /* What a link's words are. */
 enum { LINK_DELIVERY, LINK_MOMENT, LINK_CHAIN };

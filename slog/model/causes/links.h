@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_MODEL_LINKS_H
-#define GASPIPE_SLOG_MODEL_LINKS_H
+#ifndef GASPIPE_SLOG_MODEL_CAUSES_LINKS_H
+#define GASPIPE_SLOG_MODEL_CAUSES_LINKS_H
 
 #include <stdbool.h>
 #include <stddef.h>

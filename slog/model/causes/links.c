@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "slog/model/links.h"
+#include "slog/model/causes/links.h"
 
 #include <stdlib.h>
 

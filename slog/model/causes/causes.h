@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SLOG_MODEL_CAUSES_H
-#define GASPIPE_SLOG_MODEL_CAUSES_H
+#ifndef GASPIPE_SLOG_MODEL_CAUSES_CAUSES_H
+#define GASPIPE_SLOG_MODEL_CAUSES_CAUSES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
-#include "slog/model/links.h"
+#include "slog/model/causes/links.h"
 #include "slog/model/model.h"
 
 /*
