@@ -216,3 +216,12 @@ replays() {
         '["error","computrons",true]'
     assert_output_has 'Compute meter exceeded: more than the 2400 computrons'
 }
+
+@test "the slogfile of a run with a vat in quarantine is replayed without what was abandoned" {
+    { line bad set '"kept"'; line bad spin ''; line good set '"on"'; } > lines
+    runs "${vats[@]}" --slog slog lines
+    assert_status 5
+    grep -q '"type":"gaspipe-trouble"' slog
+    run --separate-stderr timeout 60 "$NATIVE/gaspipe" replay --counter none --compute-limit 0 slog
+    assert_status 0
+}

@@ -190,7 +190,10 @@ static bool take_part(struct line_source *lines, int *failed)
     }
 }
 
-/* Gathers the lines behind a deliver line, up to the result or to another event. */
+/*
+ * Gathers the lines behind a deliver line, up to the result or to another event. 1, or 0 when
+ * the delivery was abandoned: it is tried again further on, or waits in quarantine.
+ */
 static int gather(struct line_source *lines, struct source_event *gathered, struct error *error)
 {
     struct recorded_delivery *delivery = &lines->delivery;
@@ -207,6 +210,8 @@ static int gather(struct line_source *lines, struct source_event *gathered, stru
 
         if (result < 0)
             return -1;
+        if (event->part == SLOG_EVENT_TROUBLE)
+            return 0;
         if (event->part == SLOG_EVENT_WHOLE || id.length != vat_id->length ||
             memcmp(id.at, vat_id->data, id.length) != 0) {
             lines->pending = true;
@@ -231,18 +236,21 @@ static int line_source_next(struct replay_source *source, struct source_event *e
     struct line_source *lines = (struct line_source *)source;
     int result;
 
-    /* Parts of a delivery whose beginning is not there are passed over. */
-    do
-        result = next_event(lines, error);
-    while (result == 1 && lines->event.part != SLOG_EVENT_WHOLE);
-    if (result != 1)
-        return result;
-    *event = lines->event.event;
-    if (event->kind != SOURCE_DELIVERY || event->delivery != NULL)
-        return 1;
-    if (recorded_delivery_begin(&lines->delivery, lines->event.json) != 0)
-        return error_memory(error, "a delivery");
-    return gather(lines, event, error);
+    do {
+        /* Parts of a delivery whose beginning is not there are passed over. */
+        do
+            result = next_event(lines, error);
+        while (result == 1 && lines->event.part != SLOG_EVENT_WHOLE);
+        if (result != 1)
+            return result;
+        *event = lines->event.event;
+        if (event->kind != SOURCE_DELIVERY || event->delivery != NULL)
+            return 1;
+        if (recorded_delivery_begin(&lines->delivery, lines->event.json) != 0)
+            return error_memory(error, "a delivery");
+        result = gather(lines, event, error);
+    } while (result == 0);
+    return result;
 }
 
 static void line_source_close(struct replay_source *source)

@@ -22,11 +22,14 @@ static bool take_result(struct scan_span dr, struct recorded_result *result)
 }
 
 /* Lines whose type the slog's model has no use for. */
-static bool take_other(struct scan_span line, struct source_event *event)
+static bool take_other(struct scan_span line, struct slog_event *part)
 {
     struct scan_span type = scan_string(scan_get(line, "type"));
+    struct source_event *event = &part->event;
 
-    if (scan_is(type, "heap-snapshot-save")) {
+    if (scan_is(type, "gaspipe-trouble")) {
+        part->part = SLOG_EVENT_TROUBLE;
+    } else if (scan_is(type, "heap-snapshot-save")) {
         event->kind = SOURCE_SNAPSHOT_SAVED;
         event->hash = scan_string(scan_get(line, "snapshotID"));
     } else if (scan_is(type, "heap-snapshot-load")) {
@@ -113,7 +116,7 @@ static int take_record(struct slog_event *event, const struct record *record, st
         right = take_part(event, record, line) && right;
         break;
     default:
-        if (!take_other(line, &event->event))
+        if (!take_other(line, event))
             return 0;
     }
     return right ? 1 : -1;

@@ -11,6 +11,7 @@ enum slog_event_part {
     SLOG_EVENT_SYSCALL, /* the next ones continue it: `json` is the VatSyscall */
     SLOG_EVENT_ANSWER,  /* `json` is what the worker was answered */
     SLOG_EVENT_RESULT,  /* `result` */
+    SLOG_EVENT_TROUBLE, /* the host could not finish the delivery, of which nothing stays */
 };
 
 struct slog_event {
