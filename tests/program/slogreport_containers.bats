@@ -66,7 +66,7 @@ record() {
     { number $((${#2} + 1)); printf '\n%s' "$2"; } > bytes
     local size=$((${#2} + 9)) first
     while [ $(((oldest - newest + arena - 1) % arena)) -lt $size ] && [ "$newest" != "$oldest" ]; do
-        oldest=$(((oldest + ${lengths[0]}) % arena))
+        oldest=$(((oldest + lengths[0]) % arena))
         lengths=("${lengths[@]:1}")
     done
     first=$((arena - newest < size ? arena - newest : size))
