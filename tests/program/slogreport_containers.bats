@@ -46,8 +46,8 @@ slogreport() {
     printf '\377' | dd of=damaged bs=1 seek=16 conv=notrunc status=none
     run --separate-stderr slogreport damaged
     assert_bad_input 3 'damaged header'
-    head -c 5000 "$DATA/flight-recorder.bin" > cut
-    run --separate-stderr slogreport cut
+    head -c 5000 "$DATA/flight-recorder.bin" > shorter.bin
+    run --separate-stderr slogreport shorter.bin
     assert_bad_input 3 'cut off'
 }
 
