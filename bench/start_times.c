@@ -19,8 +19,6 @@
 
 enum { COMMANDS_MAX = 16, COUNT_MAX = 100000 };
 
-extern char **environ;
-
 struct command {
     char **arguments;
     int64_t *times;    /* nanoseconds */
@@ -44,6 +42,8 @@ static void start(struct command *command, int64_t *took)
     struct rusage used;
     pid_t pid;
 
+    if (command->arguments[0] == NULL)
+        give_up("no command");
     if (posix_spawn(&pid, command->arguments[0], NULL, NULL, command->arguments, environ) != 0)
         give_up(command->arguments[0]);
     if (wait4(pid, NULL, 0, &used) != pid)

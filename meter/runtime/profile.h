@@ -37,7 +37,7 @@ void gasmeter_profile_return(struct profile_node *node);
 
 /* Who is the caller of what this thread enters next: kept while a signal handler runs. */
 struct profile_node *profile_caller(void);
-void profile_set_caller(struct profile_node *caller);
+void profile_set_caller(struct profile_node *before);
 
 /* Everything is zero again, as in the child of a fork. */
 void profile_restart(void);

@@ -162,7 +162,7 @@ static void make_line(const char *how, int number)
 /* All at once, so that lines of several processes do not mix. */
 static void append_line(const char *path)
 {
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    int fd = path != NULL ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666) : -1;
     size_t written = 0;
 
     while (fd >= 0 && written < line_length) {

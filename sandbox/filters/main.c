@@ -29,22 +29,10 @@ static int print_program(FILE *program)
     return ferror(program) || fflush(stdout) != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-int main(int argc, char **argv)
+static int compile(scmp_filter_ctx filter, bool tight, FILE *program)
 {
-    const bool tight = argc == 2 && strcmp(argv[1], "tight") == 0;
-    scmp_filter_ctx filter = seccomp_init(tight ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ALLOW);
-    FILE *program = tmpfile();
-    int result;
+    int result = tight ? rules_tight(filter) : rules_start(filter);
 
-    if (argc != 2 || (!tight && strcmp(argv[1], "start") != 0)) {
-        fputs("usage: compile-filters start|tight\n", stderr);
-        return EXIT_FAILURE;
-    }
-    if (filter == NULL || program == NULL) {
-        fputs("compile-filters: no memory, or no temporary file\n", stderr);
-        return EXIT_FAILURE;
-    }
-    result = tight ? rules_tight(filter) : rules_start(filter);
     if (result != 0)
         return give_up("the rules", result);
     /* A binary tree by the calls' numbers. */
@@ -53,8 +41,28 @@ int main(int argc, char **argv)
         result = seccomp_export_bpf(filter, fileno(program));
     if (result != 0)
         return give_up("the program", result);
-    result = print_program(program);
-    fclose(program);
+    return print_program(program);
+}
+
+int main(int argc, char **argv)
+{
+    const bool tight = argc == 2 && strcmp(argv[1], "tight") == 0;
+    scmp_filter_ctx filter;
+    FILE *program;
+    int result = EXIT_FAILURE;
+
+    if (argc != 2 || (!tight && strcmp(argv[1], "start") != 0)) {
+        fputs("usage: compile-filters start|tight\n", stderr);
+        return EXIT_FAILURE;
+    }
+    filter = seccomp_init(tight ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ALLOW);
+    program = tmpfile();
+    if (filter == NULL || program == NULL)
+        fputs("compile-filters: no memory, or no temporary file\n", stderr);
+    else
+        result = compile(filter, tight, program);
+    if (program != NULL)
+        fclose(program);
     seccomp_release(filter);
     return result;
 }

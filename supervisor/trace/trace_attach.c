@@ -227,7 +227,9 @@ static int open_text(pid_t process, struct error *error)
 
     snprintf(path, sizeof path, "/proc/%d/mem", process);
     fd = open(path, O_RDWR | O_CLOEXEC);
-    return fd >= 0 ? fd : error_system(error, errno, "cannot write into process %d", process);
+    if (fd < 0)
+        return error_system(error, errno, "cannot write into process %d", process);
+    return fd;
 }
 
 static bool holds(int fd, const struct trace_patch *patch, const uint8_t *wanted)

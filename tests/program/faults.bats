@@ -197,7 +197,7 @@ END
 }
 
 @test "a frame that is not a reply" {
-    trouble unknown:1 'no reply'
+    trouble unknown:1 'not a reply'
 }
 
 @test "an answer out of turn" {

@@ -158,6 +158,7 @@ static void send_lists(struct iovec frame)
     enum { SIZE = 63 << 20 };
     static const char head[] = ".{\"currentHeapCount\":1,\"compute\":1,\"allocate\":1,"
                                "\"timestamps\":[1,2]}\1[\"ok\",[[]";
+    static const char list[] = {',', '[', ']'}, end[] = {']', ']'};
     char *bytes = malloc(SIZE);
     size_t length = sizeof head - 1;
 
@@ -166,8 +167,8 @@ static void send_lists(struct iovec frame)
         give_up("malloc");
     memcpy(bytes, head, length);
     for (; length + 5 < SIZE; length += 3)
-        memcpy(bytes + length, ",[]", 3);
-    memcpy(bytes + length, "]]", 2);
+        memcpy(bytes + length, list, sizeof list);
+    memcpy(bytes + length, end, sizeof end);
     send_frame(TO_SUPERVISOR, (struct iovec){bytes, length + 2});
     free(bytes);
 }

@@ -71,7 +71,7 @@ APART void t_thrower(long depth)
     char room[64];
 
     memset(room, (int)depth, sizeof room);
-    sink = room[depth % 64];
+    sink = (unsigned char)room[depth % 64];
     if (depth == 0)
         longjmp(place, 1);
     if (always)
@@ -328,6 +328,7 @@ static volatile long turns;
 
 APART void t_turn(long which)
 {
+    /* cppcheck-suppress swapcontextCalled */
     if (swapcontext(&contexts[which], &contexts[3 - which]) != 0)
         abort();
     turns++;
@@ -341,6 +342,7 @@ APART void t_coroutine(int which)
 
 static void prepare_coroutine(int which, char *room, size_t size)
 {
+    /* cppcheck-suppress getcontextCalled */
     if (getcontext(&contexts[which]) != 0)
         abort();
     contexts[which].uc_stack = (stack_t){.ss_sp = room, .ss_size = size};
@@ -354,6 +356,7 @@ static int do_coroutines(void)
 
     prepare_coroutine(1, rooms[1], sizeof rooms[1]);
     prepare_coroutine(2, rooms[0], sizeof rooms[0]);
+    /* cppcheck-suppress swapcontextCalled */
     if (swapcontext(&contexts[0], &contexts[1]) != 0)
         return 1;
     printf("%ld\n", turns);

@@ -38,7 +38,7 @@ int otlp_add(struct otlp *otlp, const struct model_delivery *delivery, bool chos
  * Takes a phase that has ended: a span within the block's or the crank's, or outside of both the
  * root of its own trace. Cranks, replays and deliveries have spans of their own.
  */
-void otlp_add_phase(struct otlp *otlp, const struct phase_span *span);
+void otlp_add_phase(struct otlp *otlp, const struct phase_span *phase);
 
 /* What the model says besides; all of it is to be passed on. */
 void otlp_frame(struct otlp *otlp, const struct model_frame *frame);

@@ -89,6 +89,7 @@ static void in_child(void)
     put_in_place(copied, copied_size, lanes_frames());
     copied = NULL;
     put_in_place(copy_privately(file, head->patches_at), head->patches_at, file);
+    /* cppcheck-suppress leakReturnValNotUsed ; in the place of what is mapped there */
     (void)mmap(file + head->chunks_at, head->shadows_at - head->chunks_at, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
     head->policy = TRACE_DROP;
@@ -117,7 +118,9 @@ static struct trace_head *map_memory(int fd)
     }
     all = mmap(NULL, first->regions_at, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     munmap((void *)first, sizeof *first);
-    return all == MAP_FAILED ? NULL : all;
+    if (all == MAP_FAILED)
+        return NULL;
+    return all;
 }
 
 static int64_t offset_of(const void *variable)
@@ -136,6 +139,7 @@ static uint64_t find_register_frame(void)
         void *const library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_GLOBAL);
 
         function = library != NULL ? dlsym(library, "__register_frame") : NULL;
+        /* cppcheck-suppress resourceLeak ; it stays loaded */
     }
     return (uint64_t)function;
 }

@@ -21,6 +21,7 @@ static int refuse(struct trace_head *head, const char *words)
 
 static bool map_at(uint64_t address, uint64_t size, int protection, int fd, uint64_t offset)
 {
+    /* cppcheck-suppress leakReturnValNotUsed ; at a fixed address */
     return mmap((void *)address, size, protection, MAP_SHARED | MAP_FIXED, fd, (off_t)offset) !=
            MAP_FAILED;
 }
@@ -34,7 +35,9 @@ int apply_regions(struct trace_head *head, int fd)
         const uint64_t code = module->region_size / 4 * 3, data = module->region_size / 4;
 
         if (module->region != 0) {
+            /* cppcheck-suppress leakReturnValNotUsed ; at a fixed address */
             if (!map_at(module->region, code, PROT_READ | PROT_EXEC, fd, offset) ||
+                /* cppcheck-suppress leakReturnValNotUsed ; at a fixed address */
                 !map_at(module->region + code, data, PROT_READ | PROT_WRITE, fd, offset + code))
                 return refuse(head, "cannot map memory that can be executed");
             lanes_add_region(module->region, module->region + code);

@@ -143,6 +143,7 @@ size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t of
     const uint8_t *const tops[] = {trampoline_sp1, trampoline_sp2, trampoline_sp3,
                                    trampoline_sp4, trampoline_sp5, trampoline_sp6};
     const uint8_t *const events[] = {trampoline_ev1, trampoline_ev2};
+    /* cppcheck-suppress comparePointers ; labels of one piece of assembly */
     const size_t length = (size_t)(trampoline_end - trampoline_begin);
     const int64_t thunks = -(int64_t)offset;
 
@@ -165,6 +166,7 @@ size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t of
 /* Eight bytes at once, at an address that is a multiple of eight: no thread meets half of it. */
 void trampoline_switch(uint8_t *trampoline, int on)
 {
+    /* cppcheck-suppress comparePointers ; labels of one piece of assembly */
     const int32_t distance = (int32_t)(trampoline_end - trampoline_begin) - 5;
     uint8_t bytes[8];
     uint64_t word;

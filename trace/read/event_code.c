@@ -64,8 +64,9 @@ bool event_code_take(const uint8_t **at, const uint8_t *end, uint64_t *number)
 static uint64_t zigzag(uint64_t difference)
 {
     const int64_t signed_difference = (int64_t)(difference << TRACE_TIME_SHIFT) >> TRACE_TIME_SHIFT;
+    const uint64_t doubled = (uint64_t)signed_difference << 1;
 
-    return (uint64_t)signed_difference << 1 ^ (uint64_t)(signed_difference >> 63);
+    return signed_difference < 0 ? ~doubled : doubled;
 }
 
 static uint64_t unzigzag(uint64_t number)

@@ -9,7 +9,7 @@
 const char *profile_name(const struct trace_profile *profile, uint32_t number)
 {
     if (number >= CALL_TREE_GROUPS)
-        return number - CALL_TREE_GROUPS < profile->group_count
+        return profile->groups != NULL && number - CALL_TREE_GROUPS < profile->group_count
                    ? profile->groups[number - CALL_TREE_GROUPS]
                    : "?";
     return number >= 1 && number <= profile->function_count ? profile->functions[number - 1].name

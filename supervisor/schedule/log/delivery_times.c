@@ -71,6 +71,8 @@ static int split_delivery(struct delivery_times *times, const struct delivery_en
         times->events[i] =
             (struct model_event){.arrived = moment_of(times->requests[i].come, precise),
                                  .answered = moment_of(times->requests[i].answered, precise)};
+    moments.frame_sent = moments.sent;
+    moments.frame_returned = moments.returned;
     moments.stamps = times->stamps;
     moments.events = times->events;
     return spans_build(&times->spans, &moments, delivery, error);

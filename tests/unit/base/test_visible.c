@@ -40,6 +40,7 @@ static void other_characters_stay(void **state)
 static void what_turns_text_around_becomes_blanks(void **state)
 {
     (void)state;
+    /* NOLINTNEXTLINE(misc-misleading-bidirectional): it is what is tested */
     becomes("a\342\200\256b", "a   b");                              /* U+202E */
     becomes("\342\200\250\342\201\246\342\201\251x", "         x");  /* U+2028, U+2066, U+2069 */
     becomes("\330\234\342\200\217", "     ");                        /* U+061C, U+200F */

@@ -75,12 +75,13 @@ static char text[512];
 static enum option_result parse_with(const struct option_table *with, const char *words)
 {
     int count = 0;
+    char *rest;
 
     option_list_free(&options.files);
     option_list_free(&options.variables);
     memset(&options, 0, sizeof options);
     assert_true(snprintf(text, sizeof text, "program %s", words) < (int)sizeof text);
-    for (char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " "))
+    for (char *word = strtok_r(text, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest))
         arguments[count++] = word;
     arguments[count] = NULL;
     return option_parse(with, count, arguments, &options, &operands, &error);
