@@ -8,12 +8,15 @@
 
 const char *profile_name(const struct trace_profile *profile, uint32_t number)
 {
-    if (number >= CALL_TREE_GROUPS)
-        return profile->groups != NULL && number - CALL_TREE_GROUPS < profile->group_count
-                   ? profile->groups[number - CALL_TREE_GROUPS]
-                   : "?";
-    return number >= 1 && number <= profile->function_count ? profile->functions[number - 1].name
-                                                            : "?";
+    if (number >= CALL_TREE_GROUPS) {
+        const uint32_t group = number - CALL_TREE_GROUPS;
+
+        return profile->groups != NULL && group < profile->group_count ? profile->groups[group]
+                                                                       : "?";
+    }
+    if (number == 0 || number > profile->function_count || profile->functions == NULL)
+        return "?";
+    return profile->functions[number - 1].name;
 }
 
 static double microseconds(const struct trace_profile *profile, uint64_t ticks)
