@@ -63,7 +63,7 @@ static const struct option_table table = {
     .command_title = "second",
 };
 
-enum { ARGUMENTS_MAX = 16 };
+enum { ARGUMENTS_MAX = 32 };
 
 static struct options options;
 static struct error error;
@@ -81,8 +81,10 @@ static enum option_result parse_with(const struct option_table *with, const char
     option_list_free(&options.variables);
     memset(&options, 0, sizeof options);
     assert_true(snprintf(text, sizeof text, "program %s", words) < (int)sizeof text);
-    for (char *word = strtok_r(text, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest))
+    for (char *word = strtok_r(text, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
+        assert_true(count < ARGUMENTS_MAX);
         arguments[count++] = word;
+    }
     arguments[count] = NULL;
     return option_parse(with, count, arguments, &options, &operands, &error);
 }
