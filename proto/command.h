@@ -15,14 +15,17 @@ enum command_down {
     COMMAND_READY = 'R',
     COMMAND_QUIT = 'q',
     COMMAND_ANSWER = '/', /* BYTES, to the worker's request */
+    /* Instead of an answer, to a worker that was started with --report-stops: it sends
+     * COMMAND_STOPPED and ends with WORKER_EXIT_REFUSED. */
+    COMMAND_STOP = 'x',
 };
 
 enum command_up {
     COMMAND_REQUEST = '?', /* BYTES; the worker waits for COMMAND_ANSWER */
     COMMAND_DONE = '.',    /* {METER} \1 RESULT, or nothing for COMMAND_READY */
     COMMAND_FAILED = '!',  /* MESSAGE */
-    /* METER: the delivery was stopped at a limit, and the worker ends now with the status that
-     * says which. Only from a worker that was started with --report-stops. */
+    /* METER: the delivery was stopped, and the worker ends now with the status that says
+     * why. Only from a worker that was started with --report-stops. */
     COMMAND_STOPPED = 'x',
 };
 
@@ -45,6 +48,7 @@ enum worker_exit {
     WORKER_EXIT_HOST_MEMORY = 33,  /* the host had no memory for it: not the engine's own limit */
     WORKER_EXIT_MESSAGE = 34,      /* a request or a result is too long for a frame */
     WORKER_EXIT_COST = 35,         /* over the limit of block cost (worker/cost_limit.h) */
+    WORKER_EXIT_REFUSED = 36,      /* COMMAND_STOP came instead of an answer */
 };
 
 #endif

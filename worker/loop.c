@@ -29,7 +29,7 @@ struct worker {
     int exit_status;   /* of the last command: what a clean end will be */
     bool xsnap;        /* as in the options */
     bool report_stops; /* as in the options */
-    bool pipe_lost;    /* in the middle of a command; the status says how */
+    bool pipe_lost;    /* no answer comes in the middle of a command; the status says why */
 };
 
 static const char no_memory_for_stamps[] = "out of memory for stamps";
@@ -117,6 +117,23 @@ static struct iovec lose_pipe(struct worker *worker, int exit_status, const char
     return (struct iovec){0};
 }
 
+static bool is_stop(const struct worker *worker, struct iovec frame)
+{
+    return worker->report_stops && frame.iov_len == 1 && *(char *)frame.iov_base == COMMAND_STOP;
+}
+
+/*
+ * The supervisor refuses the request, and knows why. The delivery ended when the request was sent:
+ * of the request, only that stamp stays.
+ */
+static struct iovec stop_at_request(struct worker *worker)
+{
+    worker->stamps.count--;
+    worker->exit_status = WORKER_EXIT_REFUSED;
+    worker->pipe_lost = true;
+    return (struct iovec){0};
+}
+
 static struct iovec receive_answer(struct worker *worker)
 {
     struct iovec answer;
@@ -134,6 +151,8 @@ static struct iovec receive_answer(struct worker *worker)
                          result == CHANNEL_CUT ? xsnap_compat_no_parent_to_read
                                                : xsnap_compat_bad_frame(&worker->channel.decoder));
     record_down(worker, answer);
+    if (is_stop(worker, answer))
+        return stop_at_request(worker);
     if (answer.iov_len == 0 || *(char *)answer.iov_base != COMMAND_ANSWER)
         return lose_pipe(worker, WORKER_EXIT_BAD_FRAME,
                          "a request was answered by a frame that does not begin with '/'",
@@ -198,19 +217,25 @@ static int make_record(struct worker *worker, struct meter *meter)
     return buf_failed(&worker->record) ? -1 : 0;
 }
 
-/* Tells what the delivery used up to where it was stopped. What cannot be told is left out: the
- * exit status has the rest. */
-static void send_stopped(struct worker *worker, struct meter *meter)
+/* Tells what the delivery used up to its last stamp. What cannot be told is left out: the exit
+ * status has the rest. */
+static void send_used(struct worker *worker, struct meter *meter)
 {
     char prefix = COMMAND_STOPPED;
     struct iovec parts[] = {{&prefix, 1}, {0}};
     struct error ignored;
 
-    if (!worker->report_stops || stamps_take(&worker->stamps) != 0 ||
-        !fits(worker, 0, worker->stamps.count) || make_record(worker, meter) != 0)
+    if (!fits(worker, 0, worker->stamps.count) || make_record(worker, meter) != 0)
         return;
     parts[1] = (struct iovec){worker->record.data, worker->record.length};
     (void)channel_send(&worker->channel, parts, 2, &ignored);
+}
+
+/* The same up to now, where it was stopped. */
+static void send_stopped(struct worker *worker, struct meter *meter)
+{
+    if (worker->report_stops && stamps_take(&worker->stamps) == 0)
+        send_used(worker, meter);
 }
 
 static enum loop_step send_done(struct worker *worker, struct meter *meter, struct iovec text)
@@ -313,6 +338,8 @@ static enum loop_step run_metered(struct worker *worker, char command, struct io
     if (worker->pipe_lost) {
         if (worker->exit_status == WORKER_EXIT_MESSAGE)
             send_stopped(worker, &meter);
+        else if (worker->exit_status == WORKER_EXIT_REFUSED)
+            send_used(worker, &meter);
         return LOOP_END;
     }
     if (result.outcome != ENGINE_STOPPED && region_passed_cost(&worker->region, &meter)) {

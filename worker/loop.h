@@ -18,8 +18,8 @@ struct loop_options {
     const char *snapshot;         /* where to start from; NULL: afresh */
     bool confine;                 /* run commands under the filter of sandbox/tight_filter.h */
     bool xsnap;                   /* say and do what xsnap-worker does (worker/xsnap_compat.h) */
-    bool report_stops;            /* send COMMAND_STOPPED before ending at a limit */
-    const char *record;           /* folder for a recording of the session; NULL: none */
+    bool report_stops;  /* send COMMAND_STOPPED before ending at a limit; take COMMAND_STOP */
+    const char *record; /* folder for a recording of the session; NULL: none */
 };
 
 /*

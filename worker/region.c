@@ -63,6 +63,7 @@ void region_start(struct region *region, bool limited)
     if (region->counter)
         gasmark_start();
     region->cost = 0;
+    region->paused = false;
     region->cost_begun = gasmeter_read();
     limit_cost(region);
 }
@@ -70,6 +71,7 @@ void region_start(struct region *region, bool limited)
 void region_pause(struct region *region)
 {
     region->cost += gasmeter_read() - region->cost_begun;
+    region->paused = true;
     unlimit_cost(region);
     if (region->counter)
         gasmark_pause();
@@ -79,6 +81,7 @@ void region_resume(struct region *region)
 {
     if (region->counter)
         gasmark_resume();
+    region->paused = false;
     region->cost_begun = gasmeter_read();
     limit_cost(region);
 }
@@ -88,7 +91,9 @@ void region_stop(struct region *region, struct meter *meter)
     struct gasmark_totals totals;
 
     meter->cost_known = COST_KNOWN;
-    meter->block_cost = region->cost + (gasmeter_read() - region->cost_begun);
+    if (!region->paused)
+        region->cost += gasmeter_read() - region->cost_begun;
+    meter->block_cost = region->cost;
     unlimit_cost(region);
     meter->counted = region->counter;
     if (!region->counter)

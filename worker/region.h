@@ -19,6 +19,7 @@ struct region {
     bool cost_limited;   /* the region that is open is held to it */
     uint64_t cost;       /* of the region, up to its last pause */
     uint64_t cost_begun; /* the meter's number when it began, or went on */
+    bool paused;
 };
 
 /*
@@ -38,7 +39,7 @@ void region_start(struct region *region, bool limited);
 void region_pause(struct region *region);
 void region_resume(struct region *region);
 
-/* Ends the region and puts what was counted into the meter. */
+/* Ends the region, which may be paused, and puts what was counted into the meter. */
 void region_stop(struct region *region, struct meter *meter);
 
 /* Of the region that was stopped last: whether it used more block cost than it may. */

@@ -152,6 +152,7 @@ static enum vat_event act(struct vat *vat, enum vat_action action, const struct 
         [VAT_ACT_READY] = vat_ready,
         [VAT_ACT_DELIVER] = vat_deliver,
         [VAT_ACT_ANSWER] = vat_answer,
+        [VAT_ACT_STOP] = vat_stop,
         [VAT_ACT_NOTE_STOP] = vat_note_stop,
         [VAT_ACT_FINISH] = vat_finish,
         [VAT_ACT_SAVE] = vat_save,
@@ -213,10 +214,10 @@ void vat_put_away(struct vat *vat)
     vat_happen(vat, VAT_EVENT_PUT_AWAY);
 }
 
-void vat_kill_for(struct vat *vat, enum error_kind blame, const char *reason)
+void vat_refuse(struct vat *vat, const char *reason)
 {
-    vat_reason_set(&vat->reason, blame, "%s", reason);
-    vat_happen(vat, VAT_EVENT_BAD);
+    vat_reason_set(&vat->reason, ERROR_DELIVERY, "%s", reason);
+    vat_happen(vat, VAT_EVENT_REFUSED);
 }
 
 struct stamp vat_reply(struct vat *vat, struct iovec answer)
@@ -226,7 +227,8 @@ struct stamp vat_reply(struct vat *vat, struct iovec answer)
 
 bool vat_is_speculative(const struct vat *vat)
 {
-    return vat->speculative && (vat->state == VAT_DELIVERING || vat->state == VAT_IDLE);
+    return vat->speculative &&
+           (vat->state == VAT_DELIVERING || vat->state == VAT_STOPPING || vat->state == VAT_IDLE);
 }
 
 void vat_prepare_again(struct vat *vat, enum warm_start_result result, const struct error *error)

@@ -54,7 +54,7 @@ struct vat {
     uint64_t wanted_at; /* of the warehouse's wants, the last one of it */
     const char *vd;     /* of the delivery in hand, borrowed; NULL: none is */
     bool starts;        /* that is startVat */
-    bool stopped;       /* its worker has told what that used up to a limit, */
+    bool stopped;       /* its worker has told what that used up to where it was stopped, */
     struct meter used;  /* this; owned */
     struct stamp stopped_at;
     bool speculative; /* its worker was given it before its turn, and may have done it */
@@ -91,8 +91,9 @@ void vat_put_away(struct vat *vat);
 /* Its next worker starts from what the store has. */
 void vat_drop_fresh(struct vat *vat);
 
-/* Notes why, and its worker is killed. */
-void vat_kill_for(struct vat *vat, enum error_kind blame, const char *reason);
+/* The request of its worker in the delivery is refused: notes why, and the worker tells what the
+ * delivery used, and ends. */
+void vat_refuse(struct vat *vat, const char *reason);
 
 /* Answers the request of its worker. When that was sent. */
 struct stamp vat_reply(struct vat *vat, struct iovec answer);

@@ -65,6 +65,7 @@ enum vat_event vat_ready(struct vat *vat, const struct vat_input *input);
 
 enum vat_event vat_deliver(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_answer(struct vat *vat, const struct vat_input *input);
+enum vat_event vat_stop(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_note_stop(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_finish(struct vat *vat, const struct vat_input *input);
 

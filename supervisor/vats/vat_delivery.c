@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/command.h"
 #include "supervisor/runtime/contract_file.h"
 #include "supervisor/vats/vat_actions.h"
 
@@ -36,6 +37,16 @@ enum vat_event vat_answer(struct vat *vat, const struct vat_input *input)
 }
 
 /* ---- how it ends ---- */
+
+enum { STOPPING_MS = 10000 }; /* for a worker to tell what the delivery used, and to end */
+
+enum vat_event vat_stop(struct vat *vat, const struct vat_input *input)
+{
+    (void)input;
+    vat_timer_start(&vat->timer, STOPPING_MS);
+    vat_send_frame(vat, COMMAND_STOP, (struct iovec){0});
+    return VAT_EVENT_NONE;
+}
 
 enum vat_event vat_note_stop(struct vat *vat, const struct vat_input *input)
 {

@@ -234,6 +234,13 @@ void warehouse_discard_speculation(struct warehouse *warehouse, int64_t id)
         vat->log.quiet = true;
 }
 
+void warehouse_redeliver(struct warehouse *warehouse, int64_t id, const char *vd)
+{
+    warehouse_put_away(warehouse, id);
+    find_vat(warehouse, id)->log.quiet = true;
+    warehouse_deliver(warehouse, id, vd);
+}
+
 struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct iovec answer)
 {
     return vat_reply(find_vat(warehouse, vat), answer);
@@ -251,7 +258,7 @@ void warehouse_let_go(struct warehouse *warehouse, int64_t vat)
 
 void warehouse_condemn(struct warehouse *warehouse, int64_t vat, const char *reason)
 {
-    vat_kill_for(find_vat(warehouse, vat), ERROR_DELIVERY, reason);
+    vat_refuse(find_vat(warehouse, vat), reason);
 }
 
 int64_t warehouse_saved_at(const struct warehouse *warehouse, int64_t vat)
@@ -338,12 +345,17 @@ static void tell_lost(struct warehouse *warehouse, struct vat *vat, enum error_k
     warehouse->listener.lost(warehouse->listener.context, vat->id, &loss);
 }
 
+static bool was_taken_back(const struct vat *vat, enum vat_state before)
+{
+    return (before == VAT_DELIVERING || before == VAT_STOPPING) && vat->vd == NULL;
+}
+
 static void on_vat_lost(void *context, struct vat *vat, enum vat_state before)
 {
     struct warehouse *warehouse = context;
 
     /* A delivery that was taken back is nobody's loss. */
-    if (warehouse->owner.silent || vat->removed || (before == VAT_DELIVERING && vat->vd == NULL))
+    if (warehouse->owner.silent || vat->removed || was_taken_back(vat, before))
         return;
     switch (vat_loss(before, vat->reason.blame, vat->replay.end > 0)) {
     case VAT_LOSS_ENDS_VAT:

@@ -69,7 +69,7 @@ struct warehouse_loss {
      * the host's, and what was under way may be tried again. */
     enum error_kind blame;
     bool suspect; /* with ERROR_SYSTEM, in a delivery: perhaps the vat's own doing after all */
-    const struct meter *used; /* up to where a limit stopped the delivery; NULL: not known */
+    const struct meter *used; /* up to where the delivery was stopped; NULL: not known */
 };
 
 struct warehouse_listener {
@@ -141,6 +141,12 @@ void warehouse_confirm(struct warehouse *warehouse, int64_t id);
  */
 void warehouse_discard_speculation(struct warehouse *warehouse, int64_t id);
 
+/*
+ * Makes the vat's last delivery once more, as warehouse_deliver(), in a new worker: the one that
+ * has had it is discarded. The slog does not tell how the new one comes.
+ */
+void warehouse_redeliver(struct warehouse *warehouse, int64_t id, const char *vd);
+
 /* Answers what the vat asks, with JSON; when it was sent. */
 struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct iovec answer);
 
@@ -148,7 +154,10 @@ struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct io
 void warehouse_hold(struct warehouse *warehouse, int64_t vat);
 void warehouse_let_go(struct warehouse *warehouse, int64_t vat);
 
-/* Ends the worker of a vat that asked for what cannot be: lost() follows at once. */
+/*
+ * Ends the delivery, and the worker, of a vat that asks for what cannot be: lost() follows, with
+ * what the delivery used up to there. The reason is copied.
+ */
 void warehouse_condemn(struct warehouse *warehouse, int64_t vat, const char *reason);
 
 /* How many deliveries of this incarnation the vat's last snapshot has; -1: there is none. */

@@ -40,6 +40,32 @@ costs() {
         "$(jq -c '.[2]' ran)"
 }
 
+@test "run: a delivery in which the kernel refuses a syscall costs what it used up to there" {
+    local whole counter costs=()
+
+    cat > work.js << 'END'
+export const work = () => {
+    let sum = 0;
+    for (let i = 0; i < 20000; i += 1) sum += i;
+    store.set('sum', `${sum}`);
+    return sum;
+};
+END
+    echo '{"vat":"w","method":"work"}' > lines
+    whole=$("$BUILD/gaspipe" run --json --counter compiled --vat w=work.js lines |
+        jq 'select(.kind == "delivery" and .description != "startVat").blockCost')
+    for counter in compiled qemu,compiled; do
+        run --separate-stderr "$BUILD/gaspipe" run --json --counter $counter --max-message-bytes 5 \
+            --vat w=work.js lines
+        assert_status 1
+        costs+=("$(jq 'select(.kind == "delivery" and .error != null).blockCost' <<< "$output")")
+    done
+    assert_equal "${costs[0]}" "${costs[1]}" "units natively and under QEMU"
+    # Nearly all of its work is done before the syscall, and none is counted twice.
+    [ "${costs[0]}" -lt "$whole" ] && [ "${costs[0]}" -gt $((whole * 3 / 4)) ] ||
+        fail "${costs[0]} of $whole"
+}
+
 @test "run: --max-cost stops a delivery that costs more, and only that" {
     local first
 

@@ -338,3 +338,50 @@ gaspipe: vat token: --max-store-bytes 1024 is ignored; the vat keeps 0 (no limit
     run "$NATIVE/gaspipe" replay --counter none slog
     assert_status 0
 }
+
+# cost_of_refused: computrons, in the slogfile, of the first delivery that failed.
+cost_of_refused() {
+    jq -s 'map(select(.type == "deliver-result" and .dr[0] == "error"))[0].dr[2].compute' slog
+}
+
+# refused METHOD OPTION...: a delivery in which the kernel refuses a syscall has the same cost printed
+# and in the slogfile, with and without the counter, and it is part of the sums.
+refused() {
+    local counter method=$1 first costs=()
+
+    printf '{"vat":"c","method":"%s"}\n' get "$method" get > deliveries
+    for counter in none qemu; do
+        rm -f slog
+        run --separate-stderr "$BUILD/gaspipe" run --json --counter $counter --slog slog \
+            --vat c=refused.js "${@:2}" deliveries
+        assert_status 1
+        first=$(jq -sc 'map(select(.kind == "delivery" and .error != null))[0]' <<< "$output")
+        costs+=("$(jq .compute <<< "$first")")
+        assert_equal "$(jq -c '[.instructions > 10000, .limited]' <<< "$first")" \
+            "[$([ $counter = qemu ] && echo true || echo false),null]"
+        assert_equal "$(jq -sc 'map(select(.kind == "summary"))[0] as $sum |
+            map(select(.kind == "delivery")) | [(map(.compute) | add), (map(.instructions) | add)] ==
+            [$sum | .compute, .instructions]' <<< "$output")" true "the summary is the sum"
+        assert_equal "$(cost_of_refused)" "${costs[-1]}" "the cost in the slogfile"
+        run "$BUILD/slogreport" --strict slog
+        assert_status 0
+    done
+    [ "${costs[0]}" -gt 1000 ] || fail "it cost ${costs[0]}"
+    assert_equal "${costs[0]}" "${costs[1]}" "computrons natively and under the counter"
+}
+
+@test "a delivery in which the kernel refuses a syscall costs what it used up to there" {
+    local few
+
+    cat > refused.js << 'END'
+export const get = () => store.get('value') ?? null;
+export const ask = () => { for (let i = 0;; i += 1) store.get(`${i}`); };
+export const fill = () => { for (let i = 0;; i += 1) store.set(`${i}`, 'x'.repeat(100)); };
+END
+    refused ask --max-syscalls 20
+    few=$(cost_of_refused)
+    refused ask --max-syscalls 60
+    [ "$(cost_of_refused)" -gt $((2 * few)) ] || fail "$(cost_of_refused) for 60 syscalls, $few for 20"
+    refused fill --max-store-bytes 3000
+    refused fill --max-message-bytes 90
+}

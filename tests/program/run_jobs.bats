@@ -117,6 +117,38 @@ overlaps() {
     assert_same one many
 }
 
+# refused_jobs FOLDER OPTION...: with one job and with three, a delivery whose worker goes on past
+# a syscall that the kernel refuses at its turn, costs the same.
+refused_jobs() {
+    jobs_run 1 "$1.one" "${@:2}"
+    jobs_run 3 "$1.many" "${@:2}"
+    assert_same "$1.one" "$1.many"
+    assert_equal "$(jq -sc '[.[] | select(.kind == "delivery" and .error != null)][0] | .compute > 1000' "$1.many/out")" true
+    # With three, it was measured.
+    assert_equal "$(jq -c 'select(.type == "deliver-result" and .dr[0] == "error") | .dr[2].timestamps' "$1.many/slog" | head -n 1)" '[]'
+}
+
+@test "a speculative delivery past a refused syscall costs what it costs with one job" {
+    { lines 6 2000; printf '{"vat":"%s","method":"%s","args":[%d]}\n' \
+        a work 3000000 c store_much 50; lines 12 2000; } | grep -v '"fail"' > input
+    refused_jobs bytes --max-store-bytes 3000
+    refused_jobs calls --max-syscalls 20
+    refused_jobs message --max-message-bytes 90
+    # Its worker waits, or is at work, when it is refused.
+    sed -i 's/3000000/1/' input
+    jobs_run 1 short.one --max-syscalls 20
+    jobs_run 3 short.many --max-syscalls 20
+    assert_same short.one short.many
+}
+
+@test "under the counter: a speculative delivery past a refused syscall costs the same" {
+    { lines 6 2000 | grep -v '"fail"'; printf '{"vat":"%s","method":"%s","args":[%d]}\n' \
+        a work 400000 c store_much 50 b work 1; } > input
+    NATIVE=$BUILD
+    refused_jobs counted --max-syscalls 20 --counter qemu
+    assert_equal "$(jq -sc '[.[] | select(.kind == "delivery" and .error != null)][0] | .instructions > 10000' counted.many/out)" true
+}
+
 # The processor time that a process has used, in ticks.
 ticks_of() {
     awk '{ print $14 + $15 }' "/proc/$1/stat"

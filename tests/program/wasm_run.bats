@@ -145,3 +145,22 @@ calls() {
     assert_status 4
     assert_output_has 'vat ft: gaspipe-worker-wasm, which runs WebAssembly, is not beside gaspipe'
 }
+
+@test "a delivery in which the kernel refuses a syscall costs the operations up to there" {
+    local option counter costs
+
+    head -n 1 "$LINES" > "$BATS_TEST_TMPDIR/lines"
+    # The first syscall, which comes before any operation, the second, and the fourth.
+    for option in '--max-message-bytes 3' '--max-syscalls 1' '--max-syscalls 3'; do
+        for counter in none qemu; do
+            # shellcheck disable=SC2086 # an option and its value
+            run --separate-stderr "$BUILD/gaspipe" run --json --counter $counter $option \
+                --vat "ft=$TOKEN" "$BATS_TEST_TMPDIR/lines"
+            assert_status 1
+            costs+="$(jq 'select(.kind == "delivery" and .error != null).compute' <<< "$output") "
+        done
+    done
+    [[ $costs =~ ^0\ 0\ ([0-9]+)\ ([0-9]+)\ ([0-9]+)\ ([0-9]+)\ $ ]] || fail "$costs"
+    ((BASH_REMATCH[1] > 0 && BASH_REMATCH[1] == BASH_REMATCH[2] && BASH_REMATCH[3] == BASH_REMATCH[4] &&
+        BASH_REMATCH[3] > BASH_REMATCH[1])) || fail "$costs"
+}

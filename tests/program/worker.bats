@@ -170,6 +170,26 @@ refused() {
     assert_status 31
 }
 
+@test "a refused request ends the delivery, which costs what it used up to there" {
+    local cost=()
+
+    for most in 1 5; do
+        worker --report-stops < <(frame "$asking_contract" "?$most" x '?1')
+        assert_status 36
+        assert_output_has 'x{"currentHeapCount"'
+        cost+=("$(meters | tail -n 1 | jq -c '[.compute > 0, (.timestamps | length)]')")
+    done
+    assert_equal "${cost[*]}" '[true,2] [true,2]'
+    # What comes behind the first request is not counted.
+    worker --report-stops < <(frame "$asking_contract" '?9' /1 x)
+    assert_equal "$(meters | tail -n 1 | jq '.timestamps | length')" 4
+    # Nobody is to be told.
+    worker < <(frame "$asking_contract" '?1' x)
+    assert_status 32
+    worker --compat xsnap < <(frame "$asking_contract" '?1' x)
+    assert_output_lacks 'x{"currentHeapCount"'
+}
+
 @test "--max-frame refuses what is longer, before its bytes come" {
     worker --max-frame 10 < <(frame 'e123456789' && printf '11:')
     assert_status 32

@@ -45,7 +45,7 @@ static json_t *ask(struct engine *engine, json_t **root)
     struct iovec answer = {0};
 
     *root = NULL;
-    if (!buf_failed(&engine->request))
+    if (!engine->pipe_lost && !buf_failed(&engine->request))
         answer = host->request(host->context,
                                (struct iovec){engine->request.data, engine->request.length});
     if (answer.iov_base != NULL)
@@ -239,6 +239,8 @@ static struct engine_result call_contract(struct engine *engine, struct near_mes
     struct near_outcome outcome;
 
     message->context.storage_usage = read_usage(engine);
+    if (engine->pipe_lost)
+        return stopped("the pipe is lost", WORKER_EXIT_IO);
     message->context.operation_limit = engine->options.compute_limit;
     outcome = near_contract_call(engine->contract, message->method, &message->context, &storage);
     engine->operations = outcome.operations;

@@ -118,7 +118,7 @@ static int send_down(struct playback *playback, struct iovec bytes, struct error
 
     if (kind == COMMAND_SNAPSHOT)
         parts[0] = (struct iovec){nowhere, sizeof nowhere - 1};
-    if (kind != COMMAND_ANSWER)
+    if (kind != COMMAND_ANSWER && kind != COMMAND_STOP)
         playback->commands++;
     playback->unanswered = kind != COMMAND_QUIT;
     return session_send(playback->session, parts, 1, error);

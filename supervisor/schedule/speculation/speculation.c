@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/log.h"
+#include "supervisor/schedule/speculation/refused_delivery.h"
 #include "supervisor/schedule/speculation/speculation_trust.h"
 #include "supervisor/schedule/speculation/speculative_delivery.h"
 
@@ -22,6 +23,7 @@ struct speculation {
 
     const struct recorded_request *replayed; /* the request that is being replayed, or NULL */
     bool differs;                            /* the kernel's answer to it, from the recorded one */
+    struct refused_delivery refused;         /* the taken one, while it is measured */
 
     /* While looking for deliveries to predict: */
     bool current_runs; /* a worker is busy with the current delivery */
@@ -202,6 +204,7 @@ static void end_current(struct speculation *speculation)
 
     speculation->current = 0;
     speculation->taken = NULL;
+    refused_delivery_free(&speculation->refused);
     if (taken == NULL)
         return;
     taken->over = true;
@@ -222,6 +225,62 @@ static void report_lost(struct speculation *speculation, int64_t vat,
     if (vat == speculation->current)
         end_current(speculation);
     speculation->options.events.lost(speculation->options.events.context, vat, loss);
+}
+
+/* ---- measuring a delivery whose worker has gone on past a syscall that the kernel refuses ---- */
+
+static bool is_measured(const struct speculation *speculation, int64_t vat)
+{
+    return speculation->refused.record != NULL && speculation->refused.record->vat == vat;
+}
+
+/* The delivery is lost to the host, and tried again. */
+static void report_deviation(struct speculation *speculation, int64_t vat)
+{
+    const struct warehouse_loss loss = {
+        .come = stamp_now(),
+        .reason = "it came out differently when it was measured",
+        .blame = ERROR_SYSTEM,
+    };
+
+    warehouse_put_away(speculation->warehouse, vat);
+    report_lost(speculation, vat, &loss);
+}
+
+static void answer_measured(struct speculation *speculation, int64_t vat,
+                            const struct vat_request *request)
+{
+    const char *answer = NULL;
+
+    switch (refused_delivery_asked(&speculation->refused, request, &answer)) {
+    case REFUSED_ANSWER:
+        (void)warehouse_reply(speculation->warehouse, vat,
+                              (struct iovec){(char *)answer, strlen(answer)});
+        break;
+    case REFUSED_HERE:
+        warehouse_condemn(speculation->warehouse, vat, speculation->refused.reason);
+        break;
+    case REFUSED_DEVIATES:
+        report_deviation(speculation, vat);
+        break;
+    }
+}
+
+static void lose_measured(struct speculation *speculation, int64_t vat,
+                          const struct warehouse_loss *loss)
+{
+    struct warehouse_loss told = *loss;
+    struct meter used;
+
+    if (loss->blame == ERROR_DELIVERY && !speculation->refused.reached) {
+        report_deviation(speculation, vat);
+        return;
+    }
+    if (loss->used != NULL) {
+        used = refused_delivery_used(loss->used);
+        told.used = &used;
+    }
+    report_lost(speculation, vat, &told);
 }
 
 /* ---- the warehouse's events: recorded, or passed on to the scheduler ---- */
@@ -260,7 +319,7 @@ static void speculation_on_sent(void *context, int64_t vat, struct stamp sent)
 
     if (speculative != NULL)
         speculative->sent = sent;
-    else
+    else if (!is_measured(speculation, vat))
         events->sent(events->context, vat, sent);
 }
 
@@ -272,7 +331,10 @@ static void speculation_on_said(void *context, int64_t vat, const struct vat_req
     struct speculative_delivery *speculative = find_speculative(speculation, vat);
     struct error error;
 
-    if (speculative == NULL)
+    if (is_measured(speculation, vat)) {
+        if (!refused_delivery_said(&speculation->refused, request))
+            report_deviation(speculation, vat);
+    } else if (speculative == NULL)
         events->said(events->context, vat, request, come);
     else if (speculative_delivery_said(speculative, request, come, &error) != 0)
         fail_speculation(speculation, &error);
@@ -308,6 +370,8 @@ static void speculation_on_asked(void *context, int64_t vat, const struct vat_re
 
     if (speculative != NULL)
         answer_speculative(speculation, speculative, request, come);
+    else if (is_measured(speculation, vat))
+        answer_measured(speculation, vat, request);
     else
         events->asked(events->context, vat, request, come);
 }
@@ -319,6 +383,10 @@ static void speculation_on_answered(void *context, int64_t vat,
     struct speculative_delivery *speculative = find_speculative(speculation, vat);
     struct error error;
 
+    if (is_measured(speculation, vat)) {
+        report_deviation(speculation, vat);
+        return;
+    }
     if (speculative == NULL) {
         report_answered(speculation, vat, answer);
         return;
@@ -354,6 +422,8 @@ static void speculation_on_lost(void *context, int64_t vat, const struct warehou
 
     if (speculative != NULL)
         lose_speculative(speculation, speculative, loss);
+    else if (is_measured(speculation, vat))
+        lose_measured(speculation, vat, loss);
     else
         report_lost(speculation, vat, loss);
 }
@@ -378,7 +448,7 @@ struct warehouse_listener speculation_listener(struct speculation *speculation)
 
 static bool goes_on(const struct speculation *speculation, const struct speculative_delivery *taken)
 {
-    return !taken->over && !is_stopped(speculation);
+    return !taken->over && !is_measured(speculation, taken->vat) && !is_stopped(speculation);
 }
 
 /* The kernel answered differently, so what the worker did after that is void. */
@@ -521,20 +591,21 @@ static struct stamp reply_or_compare(void *context, int64_t vat, struct iovec an
     return warehouse_reply(speculation->warehouse, vat, answer);
 }
 
-/* A worker that has finished its delivery, past the illegal syscall, is ended with its vat. */
-static void condemn_or_end(void *context, int64_t vat, const char *reason)
+/* What the delivery used up to the syscall is not known of a worker that has gone on past it. */
+static void condemn_or_measure(void *context, int64_t vat, const char *reason)
 {
     struct speculation *speculation = context;
-    const struct warehouse_loss loss = {
-        .come = stamp_now(),
-        .reason = reason,
-        .blame = ERROR_DELIVERY,
-    };
+    const struct speculative_delivery *taken = speculation->taken;
+    const struct recorded_request *replayed = speculation->replayed;
+    struct error error;
 
-    if (speculation->taken != NULL && speculation->taken->ended)
-        report_lost(speculation, vat, &loss);
-    else
+    if (replayed == NULL || replayed->answer == NULL)
         warehouse_condemn(speculation->warehouse, vat, reason);
+    else if (refused_delivery_init(&speculation->refused, taken,
+                                   (size_t)(replayed - taken->requests), reason, &error) != 0)
+        fail_speculation(speculation, &error);
+    else
+        warehouse_redeliver(speculation->warehouse, vat, taken->vd);
 }
 
 struct delivery_route speculation_route(struct speculation *speculation,
@@ -545,7 +616,7 @@ struct delivery_route speculation_route(struct speculation *speculation,
         .context = speculation,
         .deliver = deliver_or_replay,
         .reply = reply_or_compare,
-        .condemn = condemn_or_end,
+        .condemn = condemn_or_measure,
         .withdraw = withdraw,
     };
 }
@@ -574,6 +645,7 @@ void speculation_free(struct speculation *speculation)
         speculative_delivery_free(speculative);
     }
     speculative_delivery_free(speculation->taken);
+    refused_delivery_free(&speculation->refused);
     speculation_trust_free(&speculation->trust);
     free(speculation->met);
     free(speculation);

@@ -20,7 +20,9 @@
  * its turn. The worker's requests are recorded, and answered without the kernel; at the
  * delivery's turn the record is replayed to the scheduler as if it all happened then. If another
  * delivery had the turn, or the kernel answers a syscall differently, the worker is thrown away
- * and comes back by replaying its transcript, like any worker that was lost.
+ * and comes back by replaying its transcript, like any worker that was lost. So it is if the kernel
+ * refuses a syscall that the worker has gone on from; the delivery is then made once more, up to
+ * that syscall, to measure what it used (refused_delivery.h).
  *
  * It sits between the scheduler and the warehouse: the scheduler's deliveries go through its
  * route, and the warehouse's events through its listener.

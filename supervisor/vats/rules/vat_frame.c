@@ -112,12 +112,12 @@ static int read_done(struct vat_frame *frame, enum vat_state state, struct vat_r
     }
 }
 
-/* What it used up to a limit. */
+/* What it used up to where it was stopped. */
 static int read_stopped(struct vat_frame *frame, enum vat_state state, struct error *error)
 {
     const struct iovec payload = frame->payload;
 
-    if (state != VAT_DELIVERING)
+    if (state != VAT_DELIVERING && state != VAT_STOPPING)
         return 0;
     return meter_decode(&frame->meter, payload.iov_base, payload.iov_len, error);
 }
@@ -159,7 +159,9 @@ void vat_frame_read(struct vat_frame *frame, enum vat_state state, struct iovec 
     else if (frame->event == VAT_EVENT_REQUEST)
         result = read_request(frame, state, reason);
     if (result != 0) {
-        frame->event = VAT_EVENT_BAD;
+        frame->event = frame->event == VAT_EVENT_REQUEST && state == VAT_DELIVERING
+                           ? VAT_EVENT_REFUSED
+                           : VAT_EVENT_BAD;
         vat_reason_set(reason, ERROR_SYSTEM, "its worker's result cannot be read: %s", error.text);
     }
 }

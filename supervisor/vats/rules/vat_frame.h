@@ -33,7 +33,7 @@ struct vat_frame {
  * does not answer what was sent, is VAT_EVENT_BAD, with its reason noted: this is found out
  * before the state is left, so that what was under way in it is lost, and told to be. A worker
  * that cannot write its protocol is the host's trouble; a request that makes no sense is the
- * vat's doing. The caller gives the frame back.
+ * vat's doing, and in DELIVERING it is VAT_EVENT_REFUSED. The caller gives the frame back.
  */
 void vat_frame_read(struct vat_frame *frame, enum vat_state state, struct iovec bytes,
                     struct stamp come, struct vat_reason *reason);

@@ -18,6 +18,7 @@ enum vat_loss vat_loss(enum vat_state state, enum error_kind blame, bool has_pas
     case VAT_REPLAYING:
         return while_starting(blame, has_past);
     case VAT_DELIVERING:
+    case VAT_STOPPING:
         return blame == ERROR_DELIVERY ? VAT_LOSS_ENDS_VAT : VAT_LOSS_RETRY;
     case VAT_SAVING:
         return VAT_LOSS_RETRY; /* no code of the vat runs */

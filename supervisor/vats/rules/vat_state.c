@@ -90,6 +90,19 @@ static const struct vat_step steps[VAT_STATES][VAT_EVENTS] =
                 [VAT_EVENT_BAD] = STEP(ENDING, KILL),
                 [VAT_EVENT_TIMEOUT] = STEP(ENDING, KILL),
                 [VAT_EVENT_GONE] = STEP(AWAY, REAP),
+                [VAT_EVENT_REFUSED] = STEP(STOPPING, STOP),
+                [VAT_EVENT_PUT_AWAY] = STEP(ENDING, KILL),
+            },
+        [VAT_STOPPING] =
+            {
+                [VAT_EVENT_WANTED] = STEP(STOPPING, NOTHING),
+                [VAT_EVENT_DONE] = STEP(ENDING, KILL),
+                [VAT_EVENT_FAILED] = STEP(ENDING, KILL),
+                [VAT_EVENT_REQUEST] = STEP(ENDING, KILL),
+                [VAT_EVENT_STOPPED] = STEP(STOPPING, NOTE_STOP),
+                [VAT_EVENT_BAD] = STEP(ENDING, KILL),
+                [VAT_EVENT_TIMEOUT] = STEP(ENDING, KILL),
+                [VAT_EVENT_GONE] = STEP(AWAY, REAP),
                 [VAT_EVENT_PUT_AWAY] = STEP(ENDING, KILL),
             },
         [VAT_SAVING] =

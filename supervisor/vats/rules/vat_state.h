@@ -15,6 +15,7 @@ enum vat_state {
     VAT_REPLAYING,  /* its worker is sent what the vat was sent before, and answered as then */
     VAT_IDLE,       /* its worker waits for a delivery */
     VAT_DELIVERING, /* its worker was sent a delivery */
+    VAT_STOPPING,   /* its worker was told to say what the delivery used, and to end */
     VAT_SAVING,     /* its worker writes a snapshot */
     VAT_ENDING,     /* its worker was killed and is not reaped yet */
     VAT_LEAVING,    /* its worker was told to end by itself */
@@ -26,7 +27,7 @@ enum vat_event {
     VAT_EVENT_DONE,      /* a `.` frame that answers what was sent */
     VAT_EVENT_FAILED,    /* a `!` frame */
     VAT_EVENT_REQUEST,   /* a `?` frame */
-    VAT_EVENT_STOPPED,   /* an `x` frame: what it used up to a limit; its end follows */
+    VAT_EVENT_STOPPED,   /* an `x` frame: what it used up to its stop; its end follows */
     VAT_EVENT_BAD,       /* the worker is of no use: no frame, none that belongs here, or a lie;
                           * or the system failed what was under way */
     VAT_EVENT_TIMEOUT,   /* the worker took too long */
@@ -37,6 +38,7 @@ enum vat_event {
     VAT_EVENT_RESTORED,  /* it goes on from the vat's own snapshot: the contract is there */
     VAT_EVENT_CAUGHT_UP, /* nothing is left to replay */
     VAT_EVENT_DELIVER,   /* there is a delivery for it */
+    VAT_EVENT_REFUSED,   /* what its worker asks for in the delivery cannot be, or makes no sense */
     VAT_EVENT_SAVE,      /* a snapshot is due */
     VAT_EVENT_PUT_AWAY,  /* its worker is not wanted any more */
     VAT_EVENTS,
@@ -57,7 +59,8 @@ enum vat_action {
     VAT_ACT_READY,           /* its next delivery can come */
     VAT_ACT_DELIVER,         /* send the delivery */
     VAT_ACT_ANSWER,          /* have done what is asked, and answer */
-    VAT_ACT_NOTE_STOP,       /* keep what the delivery used up to a limit */
+    VAT_ACT_STOP,            /* have its worker say what the delivery used, and end */
+    VAT_ACT_NOTE_STOP,       /* keep what the delivery used up to where it was stopped */
     VAT_ACT_FINISH,          /* the delivery has its result */
     VAT_ACT_SAVE,            /* ask for a snapshot */
     VAT_ACT_SAVED,   /* it is in the store; the worker leaves, and one that starts from it comes */

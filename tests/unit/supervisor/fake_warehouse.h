@@ -3,6 +3,7 @@
 #define GASPIPE_TESTS_UNIT_SUPERVISOR_FAKE_WAREHOUSE_H
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,13 +88,16 @@ static inline void fake_answers(int64_t vat)
     fake->listener.answered(fake->listener.context, vat, &answer);
 }
 
-static inline void fake_dies_of(int64_t vat, enum error_kind blame, const char *reason)
+static inline void fake_lose(int64_t vat, const struct warehouse_loss *loss)
 {
-    const struct warehouse_loss loss = {.come = fake_now(), .reason = reason, .blame = blame};
-
     fake->vats[vat].waits = false;
     fake->vats[vat].vd = NULL;
-    fake->listener.lost(fake->listener.context, vat, &loss);
+    fake->listener.lost(fake->listener.context, vat, loss);
+}
+
+static inline void fake_dies_of(int64_t vat, enum error_kind blame, const char *reason)
+{
+    fake_lose(vat, &(struct warehouse_loss){.come = fake_now(), .reason = reason, .blame = blame});
 }
 
 static inline void fake_dies(int64_t vat, enum error_kind blame)
@@ -197,6 +201,13 @@ void warehouse_discard_speculation(struct warehouse *warehouse, int64_t id)
     fake_end_worker("take back", id);
 }
 
+void warehouse_redeliver(struct warehouse *warehouse, int64_t id, const char *vd)
+{
+    (void)warehouse;
+    fake_end_worker("discard", id);
+    fake_deliver("deliver again", id, vd);
+}
+
 void warehouse_put_away(struct warehouse *warehouse, int64_t id)
 {
     (void)warehouse;
@@ -228,12 +239,18 @@ void warehouse_let_go(struct warehouse *warehouse, int64_t vat)
     fake_note("let go", vat);
 }
 
-/* As the real one, it reports the loss at once. */
+/* It reports the loss at once, which the real one does when the worker has ended. */
 void warehouse_condemn(struct warehouse *warehouse, int64_t vat, const char *reason)
 {
+    struct stamp stamps[2] = {fake_now(), fake_now()};
+    const struct meter used = {.compute = 50, .stamps = stamps, .stamp_count = 2};
+    char kept[256];
+
     (void)warehouse;
+    snprintf(kept, sizeof kept, "%s", reason);
     fake_note("condemn", vat);
-    fake_dies_of(vat, ERROR_DELIVERY, reason);
+    fake_lose(vat, &(struct warehouse_loss){
+                       .come = fake_now(), .reason = kept, .blame = ERROR_DELIVERY, .used = &used});
 }
 
 int64_t warehouse_saved_at(const struct warehouse *warehouse, int64_t vat)

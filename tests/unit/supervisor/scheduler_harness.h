@@ -27,9 +27,12 @@ static inline void note_delivered(void *context, const struct delivery_report *r
 {
     struct world *world = context;
 
-    buf_printf(&world->reports, "%s %s%s%s%s\n", report->vat_id, report->description,
+    buf_printf(&world->reports, "%s %s%s%s%s", report->vat_id, report->description,
                report->ok ? "" : ": ", report->ok ? "" : report->error,
                report->vat_ended ? "; vat ended" : "");
+    if (report->vat_ended && report->compute != REPORT_NONE)
+        buf_printf(&world->reports, ", after %" PRId64 " computrons", report->compute);
+    buf_append_byte(&world->reports, '\n');
 }
 
 static inline void note_idle(void *context)

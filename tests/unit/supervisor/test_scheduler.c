@@ -226,7 +226,8 @@ static void an_illegal_syscall_ends_the_vat(void **state)
     fake_sent(1);
     fake_asks(1, "[\"dropImports\",[\"o-99\"]]");
     fake_expect("deliver v1 message\ncondemn v1\nremove v1\n");
-    world_expect(&world, "v1 (o+0).hello -> null: o-99 is not in its c-list; vat ended\nidle\n");
+    world_expect(&world, "v1 (o+0).hello -> null: o-99 is not in its c-list; vat ended, "
+                         "after 50 computrons\nidle\n");
     world_close(&world);
 }
 

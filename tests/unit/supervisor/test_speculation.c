@@ -81,24 +81,101 @@ static void a_delivery_under_way_goes_on_at_its_turn(void **state)
     world_close(&world);
 }
 
+static const char illegal[] = "[\"dropImports\",[\"o-99\"]]";
+
+/* The worker of the second vat has made a legal syscall and an illegal one, and gone on; at the
+ * delivery's turn that is made again, to be measured. */
+static void open_refused(struct world *world, bool ended)
+{
+    open_speculating(world);
+    fake_asks(2, "[\"vatstoreSet\",\"key\",\"value\"]");
+    fake_asks(2, illegal);
+    fake_expect("reply v2 [\"ok\",null]\nreply v2 [\"ok\",null]\n");
+    if (ended)
+        fake_answers(2);
+    world_play(1);
+    fake_expect("catch up v2\ndiscard v2\ndeliver again v2 message\n");
+    world_expect(world, "v1 (o+0).hello -> null\n");
+    fake_sent(2);
+}
+
 static void an_illegal_syscall_ends_the_vat_at_its_turn(void **state)
 {
     struct world world;
 
     (void)state;
     for (int ended = 0; ended < 2; ended++) {
-        open_speculating(&world);
-        fake_asks(2, "[\"dropImports\",[\"o-99\"]]");
+        open_refused(&world, ended);
+        fake_asks(2, "[\"vatstoreSet\",\"key\",\"value\"]");
         fake_expect("reply v2 [\"ok\",null]\n");
-        if (ended)
-            fake_answers(2);
-        world_play(1);
-        fake_expect(ended ? "catch up v2\nremove v2\n" : "catch up v2\ncondemn v2\nremove v2\n");
-        world_expect(&world, "v1 (o+0).hello -> null\n"
-                             "v2 (o+0).hello -> null: o-99 is not in its c-list; vat ended\n"
+        fake_asks(2, illegal);
+        fake_expect("condemn v2\nremove v2\n");
+        world_expect(&world, "v2 (o+0).hello -> null: o-99 is not in its c-list; vat ended, "
+                             "after 50 computrons\n"
                              "idle\n");
         world_close(&world);
     }
+}
+
+/* Its worker stands at the syscall: nothing is to be measured. */
+static void an_illegal_syscall_that_waits_ends_the_vat_at_its_turn(void **state)
+{
+    struct world world;
+
+    (void)state;
+    open_speculating(&world);
+    fake_asks(2, "[\"callNow\",\"d-99\",\"read\",{\"body\":\"[]\",\"slots\":[]}]");
+    fake_expect("hold v2\n");
+    world_play(1);
+    fake_expect("catch up v2\ncondemn v2\nremove v2\n");
+    world_expect(&world, "v1 (o+0).hello -> null\n"
+                         "v2 (o+0).hello -> null: d-99 was never given to it; vat ended, "
+                         "after 50 computrons\nidle\n");
+    world_close(&world);
+}
+
+/* What came out differently is the host's trouble: the crank is tried again. */
+static void a_measured_delivery_that_deviates_is_tried_again(void **state)
+{
+    struct world world;
+
+    (void)state;
+    for (int deviation = 0; deviation < 3; deviation++) {
+        open_refused(&world, true);
+        if (deviation == 0)
+            fake_asks(2, illegal);
+        else if (deviation == 1)
+            fake_answers(2);
+        else
+            fake_dies(2, ERROR_DELIVERY);
+        fake_expect("put away v2\nput away v2\n");
+        world_expect(&world, "");
+        world_wait(&world);
+        fake_expect("deliver v2 message\n");
+        fake_sent(2);
+        fake_asks(2, illegal);
+        fake_expect("condemn v2\nremove v2\n");
+        world_expect(&world, "v2 (o+0).hello -> null: o-99 is not in its c-list; vat ended, "
+                             "after 50 computrons\n"
+                             "idle\n");
+        world_close(&world);
+    }
+}
+
+/* So is one whose worker the host takes away. */
+static void a_measured_delivery_that_is_lost_is_tried_again(void **state)
+{
+    struct world world;
+
+    (void)state;
+    open_refused(&world, true);
+    fake_dies(2, ERROR_SYSTEM);
+    fake_expect("put away v2\n");
+    world_wait(&world);
+    fake_expect("deliver v2 message\n");
+    world_play(2);
+    world_expect(&world, "v2 (o+0).hello -> null\nidle\n");
+    world_close(&world);
 }
 
 static void trouble_before_its_turn_is_ignored(void **state)
@@ -153,6 +230,9 @@ int main(void)
         cmocka_unit_test(a_record_is_replayed_at_its_turn),
         cmocka_unit_test(a_delivery_under_way_goes_on_at_its_turn),
         cmocka_unit_test(an_illegal_syscall_ends_the_vat_at_its_turn),
+        cmocka_unit_test(an_illegal_syscall_that_waits_ends_the_vat_at_its_turn),
+        cmocka_unit_test(a_measured_delivery_that_deviates_is_tried_again),
+        cmocka_unit_test(a_measured_delivery_that_is_lost_is_tried_again),
         cmocka_unit_test(trouble_before_its_turn_is_ignored),
         cmocka_unit_test(a_limit_passed_before_its_turn_ends_the_vat_then),
         cmocka_unit_test(a_worker_that_was_put_away_is_delivered_to_again),

@@ -67,7 +67,7 @@ static void action_fits_state(enum vat_state state, enum vat_event event, struct
         [VAT_ACT_READY] = VAT_IDLE,
         [VAT_ACT_DELIVER] = VAT_DELIVERING,
         [VAT_ACT_ANSWER] = VAT_DELIVERING,
-        [VAT_ACT_NOTE_STOP] = VAT_DELIVERING,
+        [VAT_ACT_STOP] = VAT_STOPPING,
         [VAT_ACT_FINISH] = VAT_IDLE,
         [VAT_ACT_SAVE] = VAT_SAVING,
         [VAT_ACT_SAVED] = VAT_LEAVING,
@@ -79,7 +79,9 @@ static void action_fits_state(enum vat_state state, enum vat_event event, struct
     };
 
     (void)event;
-    if (step.action == VAT_ACT_NOTHING)
+    if (step.action == VAT_ACT_NOTE_STOP)
+        assert_true(step.next == state && (state == VAT_DELIVERING || state == VAT_STOPPING));
+    else if (step.action == VAT_ACT_NOTHING)
         assert_int_equal(step.next, state);
     else if (step.action != VAT_ACT_FORBIDDEN)
         assert_int_equal(step.next, behind[step.action]);
@@ -156,6 +158,8 @@ static void one_thing_at_a_time(enum vat_state state, enum vat_event event, stru
         assert_int_equal(step.action, state == VAT_IDLE ? VAT_ACT_DELIVER : VAT_ACT_FORBIDDEN);
     if (event == VAT_EVENT_SAVE)
         assert_int_equal(step.action, state == VAT_IDLE ? VAT_ACT_SAVE : VAT_ACT_FORBIDDEN);
+    if (event == VAT_EVENT_REFUSED)
+        assert_int_equal(step.action, state == VAT_DELIVERING ? VAT_ACT_STOP : VAT_ACT_FORBIDDEN);
 }
 
 static void only_an_idle_worker_takes_work(void **state)
@@ -246,6 +250,20 @@ static void a_life_that_is_brought_back(void **state)
     live(life, sizeof life / sizeof *life, VAT_AWAY);
 }
 
+static void a_life_that_ends_at_a_refused_syscall(void **state)
+{
+    static const struct life life[] = {
+        {VAT_EVENT_WANTED, VAT_ACT_PREPARE},    {VAT_EVENT_PREPARED, VAT_ACT_START},
+        {VAT_EVENT_DONE, VAT_ACT_STARTED},      {VAT_EVENT_RESTORED, VAT_ACT_REPLAY},
+        {VAT_EVENT_CAUGHT_UP, VAT_ACT_READY},   {VAT_EVENT_DELIVER, VAT_ACT_DELIVER},
+        {VAT_EVENT_REQUEST, VAT_ACT_ANSWER},    {VAT_EVENT_REFUSED, VAT_ACT_STOP},
+        {VAT_EVENT_STOPPED, VAT_ACT_NOTE_STOP}, {VAT_EVENT_GONE, VAT_ACT_REAP},
+    };
+
+    (void)state;
+    live(life, sizeof life / sizeof *life, VAT_AWAY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +277,7 @@ int main(void)
         cmocka_unit_test(a_vat_can_be_wanted_and_put_away_at_any_time),
         cmocka_unit_test(a_life_without_trouble),
         cmocka_unit_test(a_life_that_is_brought_back),
+        cmocka_unit_test(a_life_that_ends_at_a_refused_syscall),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
