@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -53,6 +54,14 @@ int io_writev_all(int fd, struct iovec *pieces, int count)
     return 0;
 }
 
+/* The file is at fault, unless it is the host that has run out of something. */
+static int unreadable(const char *path, struct error *error)
+{
+    const bool host = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+
+    return error_set(error, host ? ERROR_SYSTEM : ERROR_INPUT, "%s: %m", path);
+}
+
 static int read_all(int fd, const char *path, size_t limit, struct buf *content,
                     struct error *error)
 {
@@ -71,7 +80,7 @@ static int read_all(int fd, const char *path, size_t limit, struct buf *content,
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return error_set(error, ERROR_INPUT, "%s: %m", path);
+            return unreadable(path, error);
         content->length += (size_t)got;
     }
 }
@@ -83,7 +92,7 @@ int io_read_file(const char *path, size_t limit, struct buf *content, struct err
 
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return error_set(error, ERROR_INPUT, "%s: %m", path);
+        return unreadable(path, error);
     if (fstat(fd, &status) != 0)
         result = error_system(error, errno, "%s", path);
     else if (S_ISDIR(status.st_mode))

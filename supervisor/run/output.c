@@ -29,6 +29,12 @@ void output_keep(struct output *output)
     output->keeps = output->sums;
 }
 
+void output_undo(struct output *output)
+{
+    output->gathered.length = output->kept;
+    output->sums = output->keeps;
+}
+
 int output_flush(struct output *output, struct error *error)
 {
     struct buf *gathered = &output->gathered;

@@ -61,6 +61,9 @@ int output_unresolved(struct output *output, const char *place, bool again, stru
 /* The lines so far are valid: their cranks have ended and will not be undone. */
 void output_keep(struct output *output);
 
+/* Takes back the lines since output_keep(): their crank is undone. */
+void output_undo(struct output *output);
+
 /* Prints the lines that were kept. 0, or -1 with ERROR_SYSTEM when stdout cannot be written. */
 int output_flush(struct output *output, struct error *error);
 

@@ -179,6 +179,13 @@ static void run_on_delivered(void *context, const struct delivery_report *report
         output_keep(&run->output);
 }
 
+static void run_on_undone(void *context)
+{
+    struct run *run = context;
+
+    output_undo(&run->output);
+}
+
 static void run_on_idle(void *context)
 {
     struct run *run = context;
@@ -401,6 +408,7 @@ static int open_scheduler(struct run *run, struct error *error)
     const struct scheduler_listener listener = {
         .context = run,
         .delivered = run_on_delivered,
+        .undone = run_on_undone,
         .idle = run_on_idle,
         .committed = run_on_committed,
         .failed = run_on_failed,

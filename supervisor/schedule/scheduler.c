@@ -367,10 +367,12 @@ static void retry_after_loss(struct scheduler *scheduler, int64_t vat,
     struct error error;
 
     describe_work(scheduler, work, vat, text, sizeof text);
-    if (work == RETRY_DELIVERY &&
-        active_crank_drop(&scheduler->crank, reason, tries, &error) != 0) {
-        fail_scheduler(scheduler, &error);
-        return;
+    if (work == RETRY_DELIVERY) {
+        if (active_crank_drop(&scheduler->crank, reason, tries, &error) != 0) {
+            fail_scheduler(scheduler, &error);
+            return;
+        }
+        scheduler->listener.undone(scheduler->listener.context);
     }
     if (retry.action == RETRY_GIVE_UP && suspect) {
         if (quarantine(scheduler, vat, text, reason, &error) != 0)

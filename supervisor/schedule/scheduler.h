@@ -49,6 +49,9 @@ struct scheduler_listener {
     void *context;
     /* A delivery has ended. It is not durable yet. */
     void (*delivered)(void *context, const struct delivery_report *report);
+    /* The crank under way is undone, to be tried again or not: what was reported of it did not
+     * happen. */
+    void (*undone)(void *context);
     /* The kernel has nothing to do and nothing is under way. Call scheduler_go() when it has. */
     void (*idle)(void *context);
     /* All that was reported so far is durable. */

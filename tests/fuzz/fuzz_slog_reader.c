@@ -74,6 +74,12 @@ static bool is_zstandard(const uint8_t *bytes, size_t size)
     return size >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
 }
 
+/* Its head is written before anything else, and is there when it is opened. */
+static bool is_flight_recorder(const uint8_t *bytes, size_t size)
+{
+    return size >= 8 && memcmp(bytes, "AG-SLOG!", 8) == 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int fd = memfd_create("input", MFD_CLOEXEC);
@@ -87,7 +93,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             read_on(&whole, false);
         /* Of damaged data it is not said how much is given. Of a frame that it has at once
          * libzstd checks more than in pieces. */
-        if (growing.reader != NULL && whole.reader != NULL) {
+        if (growing.reader != NULL && whole.reader != NULL &&
+            !is_flight_recorder(data + 1, size - 1)) {
             check(growing.result == whole.result || is_zstandard(data + 1, size - 1));
             check(growing.result < 0 || whole.result < 0 ||
                   (growing.lines == whole.lines && growing.digest == whole.digest));

@@ -74,7 +74,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     source = line_source_open(paths, 1, &error);
-    check(source != NULL);
+    if (source == NULL) { /* a flight recorder, which is no such file */
+        check(size >= 8 && memcmp(data, "AG-SLOG!", 8) == 0);
+        close(fd);
+        return 0;
+    }
     while (source->operations->next(source, &event, &error) == 1)
         sum += read_event(&event);
     (void)sum; /* every byte was read for it */

@@ -10,14 +10,16 @@ import { isDeepStrictEqual } from 'node:util';
 
 const pick = (object, ...names) => Object.fromEntries(names.map(name => [name, object[name]]));
 const crank = line => pick(line, 'crankType', 'crankNum', 'messageType', 'message');
+// SwingSet keeps no meter of a delivery that a limit has stopped; ours has what it used.
+const kept = (problem, meter) =>
+  /meter exceeded$/.test(problem) ? {} : pick(meter ?? {}, 'compute', 'allocate');
 const compared = {
   'crank-start': crank,
   deliver: line => pick(line, 'crankNum', 'vatID', 'deliveryNum', 'dispatch', 'kd', 'vd'),
   'deliver-result': ({ crankNum, vatID, deliveryNum, dr: [status, problem, meter] }) => ({
     // SwingSet notes liveslots' own statistics behind some that are ok.
     ...{ crankNum, vatID, deliveryNum, status, problem: status === 'ok' ? null : problem },
-    // SwingSet keeps no meter of a delivery that was stopped at its limit; ours has that limit.
-    ...{ compute: meter?.limited ? undefined : meter?.compute, allocate: meter?.allocate },
+    ...kept(problem, meter),
   }),
   syscall: line => pick(line, 'crankNum', 'vatID', 'deliveryNum', 'syscallNum', 'ksc', 'vsc'),
   'syscall-result': line => pick(line, 'crankNum', 'vatID', 'syscallNum', 'ksr', 'vsr'),

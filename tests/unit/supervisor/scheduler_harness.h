@@ -35,6 +35,13 @@ static inline void note_delivered(void *context, const struct delivery_report *r
     buf_append_byte(&world->reports, '\n');
 }
 
+static inline void note_undone(void *context)
+{
+    struct world *world = context;
+
+    buf_append_string(&world->reports, "undone\n");
+}
+
 static inline void note_idle(void *context)
 {
     struct world *world = context;
@@ -75,6 +82,7 @@ static inline void world_open(struct world *world, struct scheduler_options opti
     const struct scheduler_listener listener = {
         .context = world,
         .delivered = note_delivered,
+        .undone = note_undone,
         .idle = note_idle,
         .committed = note_committed,
         .failed = note_failed,

@@ -130,15 +130,15 @@ static void trouble_is_retried_up_to_the_limit(void **state)
         fake_sent(1);
         fake_dies(1, ERROR_SYSTEM);
         fake_expect("put away v1\n");
-        world_expect(&world, "");
+        world_expect(&world, "undone\n");
         world_wait(&world);
     }
     fake_expect("deliver v1 message\n");
     fake_sent(1);
     fake_dies(1, ERROR_SYSTEM);
     world_expect(&world,
-                 "committed\nfailed: vat v1, crank 3: its worker was killed; given up after 3 "
-                 "tries\n");
+                 "undone\ncommitted\nfailed: vat v1, crank 3: its worker was killed; given up "
+                 "after 3 tries\n");
     world_close(&world);
 }
 
@@ -155,7 +155,7 @@ static void a_crank_that_ends_forgives_the_trouble_before(void **state)
         fake_dies(1, ERROR_SYSTEM);
         world_wait(&world);
         world_play(1);
-        world_expect(&world, "v1 (o+0).hello -> null\nidle\n");
+        world_expect(&world, "undone\nv1 (o+0).hello -> null\nidle\n");
     }
     world_close(&world);
 }

@@ -149,7 +149,7 @@ static void a_measured_delivery_that_deviates_is_tried_again(void **state)
         else
             fake_dies(2, ERROR_DELIVERY);
         fake_expect("put away v2\nput away v2\n");
-        world_expect(&world, "");
+        world_expect(&world, "undone\n");
         world_wait(&world);
         fake_expect("deliver v2 message\n");
         fake_sent(2);
@@ -174,7 +174,7 @@ static void a_measured_delivery_that_is_lost_is_tried_again(void **state)
     world_wait(&world);
     fake_expect("deliver v2 message\n");
     world_play(2);
-    world_expect(&world, "v2 (o+0).hello -> null\nidle\n");
+    world_expect(&world, "undone\nv2 (o+0).hello -> null\nidle\n");
     world_close(&world);
 }
 
