@@ -47,7 +47,8 @@ static const char usage[] =
     "Exit status: 0 success, 1 usage, 2 the pipe failed, 11 memory, 12 stack, 15 the last\n"
     "command threw, 16 keys, 17 computation, 30 instructions, 31 a truncated frame,\n"
     "32 a bad frame, 33 the system refused it memory,\n"
-    "34 a message too long for a frame, 35 block cost, 255 the engine gave up.\n";
+    "34 a message too long for a frame, 35 block cost, 36 stopped\n"
+    "by the supervisor, 255 the engine gave up.\n";
 
 enum { NAME_WORD = 1 }; /* getopt_long()'s word for what is no option */
 enum {
