@@ -33,8 +33,8 @@ END
 
 @test "samples of SwingSet's kernel are imported without a complaint" {
     no_complaint 7 "$DATA/small.slog.gz"
-    no_complaint 15 "$DATA/variety.slog.gz"
-    no_complaint 3 "$DATA/swingset.slog.zst"
+    no_complaint 17 "$DATA/variety.slog.gz"
+    no_complaint 4 "$DATA/swingset.slog.zst"
     for file in "$DATA"/shapes/{live,replay,restart,precise,cut,kernel-console}.slog; do
         "$BUILD/slogreport" --trace "$BATS_TEST_TMPDIR/trace.json" "$file"
         [[ $(imported "$BATS_TEST_TMPDIR/trace.json") == '0 '* ]] || fail "$file"
