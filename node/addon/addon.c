@@ -18,6 +18,9 @@
 
 enum { HANDLES = 2 };
 
+#define CAP_MAX      (INT64_C(1) << 40)           /* bytes */
+#define PATIENCE_MAX (INT64_C(3600) * 1000000000) /* nanoseconds */
+
 struct channel {
     struct frame_channel frames;
     napi_env env;
@@ -174,8 +177,11 @@ static napi_value construct(napi_env env, napi_callback_info info)
         napi_get_value_int32(env, arguments[0], &in) != napi_ok ||
         napi_get_value_int32(env, arguments[1], &out) != napi_ok ||
         napi_get_value_int64(env, arguments[2], &cap) != napi_ok ||
-        napi_get_value_int64(env, arguments[3], &patience) != napi_ok || cap < 0 || patience < 0)
-        return fail(env, "new Channel(in, out, cap, patience) needs four numbers");
+        napi_get_value_int64(env, arguments[3], &patience) != napi_ok || cap < 0 || cap > CAP_MAX ||
+        patience < 0 || patience > PATIENCE_MAX)
+        return fail(env,
+                    "new Channel(in, out, cap, patience) needs four numbers: cap up to 2^40 bytes, "
+                    "patience up to an hour in nanoseconds");
     channel = make_channel(env, in, out, (size_t)cap, patience);
     if (channel == NULL)
         return NULL;

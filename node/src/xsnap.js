@@ -37,7 +37,12 @@ const readResult = (frame, times) => {
   };
 };
 
-const numberFrom = (text, otherwise) => (text === undefined ? otherwise : Number(text));
+/** Of GASPIPE_PATIENCE. */
+const patienceFrom = text => {
+  if (text === undefined) return PATIENCE;
+  if (!/^[0-9]+$/.test(text)) throw Error(`GASPIPE_PATIENCE=${text} is not a number of microseconds`);
+  return Number(text);
+};
 
 const checkOptions = ({ os, name }) => {
   if (os !== 'Linux') throw Error(`xsnap does not support platform ${os}`);
@@ -68,7 +73,7 @@ export async function xsnap(options) {
     meteringLimit = DEFAULT_CRANK_METERING_LIMIT,
     parserBufferSize,
     env = process.env,
-    patience = numberFrom(env.GASPIPE_PATIENCE, PATIENCE),
+    patience = patienceFrom(env.GASPIPE_PATIENCE),
     placement = env.GASPIPE_PLACEMENT ?? 'same',
   } = options;
   checkOptions({ os: options.os, name });

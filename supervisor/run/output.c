@@ -294,18 +294,22 @@ static bool is_least(const struct delivery_report *report, const char *unit)
     return report->at_least && strcmp(report->limited, unit) == 0;
 }
 
-/* "FILE:LINE: contract.js:LINE: " and the error, and behind it the contract's line. */
+/* "FILE:LINE: CONTRACT:LINE: " and the error, and behind it the contract's line. */
 static void put_text_error(struct buf *line, const struct delivery_report *report)
 {
-    static const char file[] = "contract.js:";
+    static const char stand_in[] = "contract.js:"; /* what the engine calls every contract */
+    const bool placed = strncmp(report->error, stand_in, strlen(stand_in)) == 0;
+    const char *file = report->file != NULL ? report->file : "contract.js";
     const long number = contract_file_place(report->stack);
     struct buf callee = {0};
 
     if (report->place != NULL)
         buf_printf(line, "%s: ", report->place);
-    if (number > 0 && strncmp(report->error, file, strlen(file)) != 0)
-        buf_printf(line, "%s%ld: ", file, number);
-    put_words(line, report->error);
+    if (placed)
+        buf_printf(line, "%s:", file);
+    else if (number > 0)
+        buf_printf(line, "%s:%ld: ", file, number);
+    put_words(line, report->error + (placed ? strlen(stand_in) : 0));
     if (callee_find(report->error, report->source, &callee)) {
         buf_append_string(line, ": ");
         put_visible(line, callee.data, callee.length);

@@ -160,6 +160,7 @@ static void run_on_delivered(void *context, const struct delivery_report *report
     struct error error;
 
     run_lines_make_place(&run->lines, place);
+    placed.file = path;
     placed.place = run->lines.started ? place : NULL;
     if (!report->ok && !run->lines.started && path != NULL &&
         strcmp(report->dispatch, "startVat") == 0) {

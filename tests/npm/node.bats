@@ -101,3 +101,11 @@ lie() {
     PACKAGE=$PWD client times
     assert_status 0
 }
+
+@test "a patience that is not a number is refused" {
+    GASPIPE_PATIENCE=soon client missing
+    assert_status 0
+    [ "$output" = 'Error -: GASPIPE_PATIENCE=soon is not a number of microseconds' ]
+    GASPIPE_PATIENCE=99999999999999 client missing
+    [[ $output == *'patience up to an hour'* ]]
+}

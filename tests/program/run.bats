@@ -211,7 +211,7 @@ EOF
     assert_status 1
     [[ ${lines[0]} == *crank*vat*method*status*computrons*instructions*"total ms"* ]]
     [[ ${lines[2]} == *token*mint*ok*3,200*'"1000"' ]]
-    assert_output_has "deliveries.jsonl:4: contract.js:32: RangeError: carol has 100, not 500"
+    assert_output_has "deliveries.jsonl:4: $ROOT/examples/token/contract.js:32: RangeError: carol has 100, not 500"
     assert_output_has "7 deliveries, 1 failed"
     assert_output_lacks $'\033'
 }

@@ -74,9 +74,9 @@ EOF
     printf '{"vat":"c","method":"%s"}\n' clock timer outer text poisoned > wrong.jsonl
     gaspipe_run --vat c=wrong.js wrong.jsonl
     assert_status 1
-    assert_output_has 'wrong.jsonl:1: contract.js:2: TypeError: clock: no function: Date.now  in: return Date.now();'
-    assert_output_has 'wrong.jsonl:2: contract.js:4: ReferenceError: timer: get setTimeout: undefined variable  in: export const timer'
-    assert_output_has 'wrong.jsonl:3: contract.js:6: RangeError: too deep  in: throw RangeError('
+    assert_output_has 'wrong.jsonl:1: wrong.js:2: TypeError: clock: no function: Date.now  in: return Date.now();'
+    assert_output_has 'wrong.jsonl:2: wrong.js:4: ReferenceError: timer: get setTimeout: undefined variable  in: export const timer'
+    assert_output_has 'wrong.jsonl:3: wrong.js:6: RangeError: too deep  in: throw RangeError('
     assert_output_has 'wrong.jsonl:4: no error'
     assert_output_has 'wrong.jsonl:5: {}'
     local jobs

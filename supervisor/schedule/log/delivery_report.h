@@ -50,6 +50,7 @@ struct delivery_report {
     const char *error;  /* NULL when ok */
     const char *stack;  /* of the error, lines of text, as the worker tells it; NULL: not known */
     const char *source; /* the line of the contract that it leads to; NULL: to none */
+    const char *file;   /* the vat's contract as this run was given it; NULL: it was not */
     const char *place;  /* "FILE:LINE" of the line that caused it; NULL: none did */
     enum error_kind blame; /* when not ok: ERROR_DELIVERY, or ERROR_SYSTEM for the host */
     /* The name of the limit that stopped the delivery, as in struct worker_limit; NULL: none did.
