@@ -8,6 +8,7 @@
 
 #include "base/json/json_nodes.h"
 #include "base/json/json_text.h"
+#include "base/json/scan.h"
 
 static const char mark[] = "\xef\xbf\xbe";  /* U+FFFE, which stands for no character */
 static const char nul[] = "\xe1\x80\x80";   /* U+1000, behind a mark */
@@ -170,8 +171,19 @@ static json_t *read_marked(const char *text, size_t length, bool inner, size_t f
     return value;
 }
 
+static bool begins_with_bom(const char *text, size_t length, json_error_t *problem)
+{
+    if (!scan_has_bom(text, length))
+        return false;
+    if (problem != NULL)
+        *problem = (json_error_t){.line = 1, .text = SCAN_BOM_WHY};
+    return true;
+}
+
 json_t *json_value_read(const char *text, size_t length, size_t flags, json_error_t *problem)
 {
+    if (begins_with_bom(text, length, problem))
+        return NULL;
     if (has_too_many_values(text, length, problem))
         return NULL;
     if (length == 0 || (!wants_marks(text, length) && find_mark(text, text + length) == NULL))

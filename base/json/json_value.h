@@ -20,7 +20,8 @@
  */
 
 /* The value, the caller's; flags are those of json_loadb(). NULL for what is no JSON and for more
- * than JSON_NODES_MAX values (json_nodes.h), with the reason in *problem where that is not NULL. */
+ * than JSON_NODES_MAX values (json_nodes.h), with the reason in *problem where that is not NULL: a
+ * byte order mark is named there. */
 json_t *json_value_read(const char *text, size_t length, size_t flags, json_error_t *problem);
 
 /* The same for JSON in a string that has been read so (the body of capdata). */

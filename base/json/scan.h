@@ -24,6 +24,15 @@
  */
 enum { SCAN_PADDING = 64 };
 
+/* Windows puts these bytes before a text; JSON has no place for them. */
+#define SCAN_BOM     "\xef\xbb\xbf"
+#define SCAN_BOM_WHY "begins with a byte order mark (BOM); save the file as UTF-8 without one"
+
+static inline bool scan_has_bom(const char *text, size_t length)
+{
+    return length >= sizeof SCAN_BOM - 1 && memcmp(text, SCAN_BOM, sizeof SCAN_BOM - 1) == 0;
+}
+
 /* A piece of text; at == NULL: there is none. */
 struct scan_span {
     const char *at;

@@ -529,7 +529,7 @@ bool record_read(const char *line, size_t length, struct record *record, const c
     clear(record);
     record->line = record->object = (struct scan_span){line, length};
     if (!scan_open(record->object, '{', &cursor))
-        return refuse_line(why, "not a JSON object");
+        return refuse_line(why, scan_has_bom(line, length) ? SCAN_BOM_WHY : "not a JSON object");
     if (!take_members(&cursor, record))
         return refuse_line(why, "JSON that does not end as it should");
     if (record->type_name.at == NULL && !take_with_context(record->object, record))

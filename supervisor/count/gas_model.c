@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/io.h"
+#include "base/json/json_value.h"
+
 static const char *const names[] = {"instruction", "byteRead", "byteWritten", "syscall",
                                     "blockCost"};
 
@@ -39,18 +43,32 @@ static int take_member(struct gas_model *model, const char *path, const char *na
                      path, name);
 }
 
+/* The caller's; NULL with the error. */
+static json_t *read_json(const char *path, struct error *error)
+{
+    enum { MODEL_SIZE_MAX = 1 << 20 };
+    struct buf text = {0};
+    json_error_t fault;
+    json_t *json = NULL;
+
+    if (io_read_file(path, MODEL_SIZE_MAX, &text, error) == 0) {
+        json = json_value_read(text.data, text.length, JSON_REJECT_DUPLICATES, &fault);
+        if (json == NULL)
+            error_set(error, ERROR_INPUT, "%s:%d: %s", path, fault.line, fault.text);
+    }
+    buf_free(&text);
+    return json;
+}
+
 int gas_model_read(struct gas_model *model, const char *path, struct error *error)
 {
-    json_error_t fault;
-    json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &fault), *value;
+    json_t *object = read_json(path, error), *value;
     const char *name;
     int result = 0;
 
     *model = (struct gas_model){0};
-    if (object == NULL && fault.line < 0)
-        return error_set(error, ERROR_INPUT, "%s: %s", path, fault.text);
     if (object == NULL)
-        return error_set(error, ERROR_INPUT, "%s:%d: %s", path, fault.line, fault.text);
+        return -1;
     if (!json_is_object(object))
         result = error_set(error, ERROR_INPUT, "%s: a gas model is a JSON object", path);
     json_object_foreach(object, name, value)

@@ -124,6 +124,22 @@ static json_t *parse_bundle(const struct buf *text)
     return NULL;
 }
 
+/* In JavaScript the mark is a blank; before a bundle it would make a plain contract of it. */
+static bool is_bundle_behind_bom(const struct buf *text)
+{
+    const size_t mark = sizeof SCAN_BOM - 1;
+    struct buf bundle = {0};
+    json_t *json;
+
+    if (!scan_has_bom(text->data, text->length))
+        return false;
+    bundle.data = text->data + mark;
+    bundle.length = text->length - mark;
+    json = parse_bundle(&bundle);
+    json_decref(json);
+    return json != NULL;
+}
+
 /* On one line: it goes into the slog. */
 static int take_bundle(struct contract_file *contract, const json_t *bundle, struct error *error)
 {
@@ -159,6 +175,8 @@ int contract_file_read(struct contract_file *contract, const char *path, struct 
         result = error_memory(error, "a contract");
     if (result == 0)
         bundle = parse_bundle(&text);
+    if (result == 0 && bundle == NULL && text.length > 0 && is_bundle_behind_bom(&text))
+        result = error_set(error, ERROR_INPUT, "%s: " SCAN_BOM_WHY, path);
     if (result == 0 && is_wasm(&text))
         result = make_wasm(contract, &text, error);
     else if (result == 0)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json/scan.h"
 #include "base/log.h"
 #include "slog/read/decoder.h"
 #include "tools/input/file_order.h"
@@ -36,6 +37,8 @@ struct feeding {
 
 static int no_slogfile(const struct feeding *feeding, struct error *error)
 {
+    if (feeding->first_why != NULL && strcmp(feeding->first_why, SCAN_BOM_WHY) == 0)
+        return error_set(error, ERROR_INPUT, "%s: %s", feeding->path, feeding->first_why);
     return error_set(error, ERROR_INPUT,
                      "%s: not a slogfile: no line is a JSON object with \"type\" and \"time\"",
                      feeding->path);

@@ -150,9 +150,10 @@ static bool read_histogram(struct scan_span line, struct histogram *histogram)
 
 static int bad_line(const char *path, const struct reader_line *line, struct error *error)
 {
-    return error_set(error, ERROR_INPUT,
-                     "%s:%" PRIu64 ": not a line written by slogreport --histograms", path,
-                     line->number);
+    return error_set(error, ERROR_INPUT, "%s:%" PRIu64 ": %s", path, line->number,
+                     scan_has_bom(line->bytes, line->length)
+                         ? SCAN_BOM_WHY
+                         : "not a line written by slogreport --histograms");
 }
 
 static int merge_line(const char *path, const struct reader_line *line, struct groups *groups,
@@ -188,8 +189,10 @@ static int check_first_line(const char *path, const struct reader_line *line, st
 
     if (!scan_is(scan_string(scan_get(json, "kind")), "slog-histograms") ||
         !get_number(json, "version", &version) || !get_number(json, "spoiled", &spoiled))
-        return error_set(error, ERROR_INPUT, "%s: not a file written by slogreport --histograms",
-                         path);
+        return error_set(error, ERROR_INPUT, "%s: %s", path,
+                         scan_has_bom(line->bytes, line->length)
+                             ? SCAN_BOM_WHY
+                             : "not a file written by slogreport --histograms");
     if (version != VERSION)
         return error_set(error, ERROR_INPUT,
                          "%s: histograms of version %" PRIu64 "; this slogreport reads version %d",

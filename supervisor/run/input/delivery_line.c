@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json/json_value.h"
+#include "base/json/scan.h"
 #include "proto/vat_message.h"
 #include "supervisor/schedule/log/smallcaps.h"
 
@@ -173,6 +174,8 @@ int delivery_line_parse(struct delivery_line *line, const char *text, size_t len
     int result;
 
     memset(line, 0, sizeof *line);
+    if (object == NULL && scan_has_bom(text, length))
+        return error_set(error, ERROR_INPUT, SCAN_BOM_WHY);
     if (object == NULL)
         return error_set(error, ERROR_INPUT, "not JSON, at byte %d: %s; %s", problem.position,
                          problem.text, shape);
