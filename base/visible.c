@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "base/buf.h"
 #include "base/io.h"
@@ -144,4 +145,11 @@ int visible_write(int fd, const char *lines, size_t length)
     if (length == 0 || skip_visible(lines, end) == end)
         return io_write_all(fd, lines, length);
     return write_escaped(fd, lines, end);
+}
+
+size_t visible_width(int fd)
+{
+    struct winsize size;
+
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }

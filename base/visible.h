@@ -23,4 +23,7 @@ void visible_bytes(char *bytes, size_t length);
  */
 int visible_write(int fd, const char *lines, size_t length);
 
+/* The characters in a line of the terminal that fd is; 0: it is none, or does not tell. */
+size_t visible_width(int fd);
+
 #endif

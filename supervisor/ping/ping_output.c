@@ -51,7 +51,7 @@ static void put_row(struct buf *out, const char *name, const struct ping_samples
 {
     static const double shares[] = {0.5, 0.9, 0.99, 1};
 
-    buf_printf(out, "%-22s", name);
+    buf_printf(out, "%-20s", name);
     for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
         buf_printf(out, " %11.2f", (double)ping_samples_percentile(samples, shares[i]) / 1e3);
     buf_printf(out, " %11.2f\n", (double)ping_samples_mean(samples) / 1e3);
@@ -83,7 +83,7 @@ void ping_output_text(struct buf *out, const struct ping_report *report)
     if (report->options->load > 0)
         buf_printf(out, ", beside %zu process%s", report->options->load,
                    report->options->load == 1 ? " that computes" : "es that compute");
-    buf_printf(out, "\n%-22s %11s %11s %11s %11s %11s\n", "microseconds", "median", "90 %", "99 %",
+    buf_printf(out, "\n%-20s %11s %11s %11s %11s %11s\n", "microseconds", "median", "90 %", "99 %",
                "longest", "mean");
     put_row(out, "bare pipes", report->baseline);
     put_row(out, "round trip", &trips->total);
@@ -91,7 +91,7 @@ void ping_output_text(struct buf *out, const struct ping_report *report)
     put_row(out, "  in the worker", &trips->worker);
     put_row(out, "  from the worker", &trips->up);
     put_row(out, "  reading the meter", &trips->record);
-    buf_printf(out, "%-22s %11.2f %11.2f %11.2f\n", "times bare pipes", ratio(report, 0.5),
+    buf_printf(out, "%-20s %11.2f %11.2f %11.2f\n", "times bare pipes", ratio(report, 0.5),
                ratio(report, 0.9), ratio(report, 0.99));
     put_histogram(out, &trips->total);
     buf_append_byte(out, '\n');

@@ -15,11 +15,15 @@
 #include "supervisor/runtime/callee.h"
 #include "supervisor/runtime/contract_file.h"
 
-void output_init(struct output *output, bool json)
+void output_init(struct output *output, bool json, bool costs)
 {
     const char *no_colour = getenv("NO_COLOR");
 
-    *output = (struct output){.json = json};
+    *output = (struct output){
+        .json = json,
+        .costs = costs,
+        .layout = output_layout(visible_width(STDOUT_FILENO), costs),
+    };
     output->colour = !json && isatty(STDOUT_FILENO) && (no_colour == NULL || no_colour[0] == '\0');
 }
 
@@ -190,16 +194,20 @@ static void put_json_summary(const struct output *output, struct buf *line, doub
 
 /* ---- columns ---- */
 
-enum { VAT_WIDTH = 10, METHOD_WIDTH = 20, RESULT_WIDTH = 70 };
+enum { SOURCE_WIDTH = 70 };
 
 static void put_heading(const struct output *output, struct buf *line)
 {
-    buf_printf(line, "%6s  %-*s %-*s %-6s %12s %14s", "crank", VAT_WIDTH, "vat", METHOD_WIDTH,
-               "method", "status", "computrons", "instructions");
+    const struct output_layout *layout = &output->layout;
+
+    buf_printf(line, "%6s  %-*s %-*s %-6s %12s %14s", "crank", layout->vat_width, "vat",
+               layout->method_width, "method", "status", "computrons", "instructions");
     if (output->costs)
         buf_printf(line, " %14s", "block cost");
-    buf_printf(line, " %11s %11s %11s %11s  %s\n", "total ms", "pipe ms", "worker ms", "kernel ms",
-               "result");
+    buf_printf(line, " %11s", "total ms");
+    if (layout->parts)
+        buf_printf(line, " %11s %11s %11s", "pipe ms", "worker ms", "kernel ms");
+    buf_append_string(line, layout->result_below ? "\n" : "  result\n");
 }
 
 /* Digits in groups of three; "-" for an unknown number. */
@@ -266,13 +274,13 @@ static void put_words(struct buf *line, const char *words)
         visible_bytes(line->data + start, line->length - start);
 }
 
-/* The beginning of a long text. */
-static void put_part(struct buf *line, const char *text, size_t length)
+/* The beginning of a long text: `most` bytes. */
+static void put_part(struct buf *line, const char *text, size_t length, size_t most)
 {
     size_t shown = length;
 
-    if (shown > RESULT_WIDTH) {
-        shown = RESULT_WIDTH;
+    if (shown > most) {
+        shown = most;
         while (shown > 0 && ((unsigned char)text[shown] & 0xc0) == 0x80)
             shown--; /* not inside a character */
     }
@@ -281,12 +289,25 @@ static void put_part(struct buf *line, const char *text, size_t length)
         buf_append_string(line, "...");
 }
 
-static void put_result(struct buf *line, const char *result)
+static void put_result(struct buf *line, const char *before, const char *result, size_t most)
 {
     if (result == NULL || result[0] == '\0' || strcmp(result, "null") == 0)
         return;
-    buf_append_string(line, "  ");
-    put_part(line, result, strlen(result));
+    buf_append_string(line, before);
+    put_part(line, result, strlen(result), most);
+}
+
+/* A name in a column; one that is too long moves what follows, or is cut. */
+static void put_name(struct buf *line, const char *name, int width, bool cuts)
+{
+    const size_t start = line->length;
+
+    if (cuts)
+        buf_printf(line, " %-*.*s", width, width, name);
+    else
+        buf_printf(line, " %-*s", width, name);
+    if (!buf_failed(line))
+        visible_bytes(line->data + start, line->length - start);
 }
 
 static bool is_least(const struct delivery_report *report, const char *unit)
@@ -318,7 +339,7 @@ static void put_text_error(struct buf *line, const struct delivery_report *repor
     if (report->source == NULL)
         return;
     buf_append_string(line, "  in: ");
-    put_part(line, report->source, strlen(report->source));
+    put_part(line, report->source, strlen(report->source), SOURCE_WIDTH);
 }
 
 static void put_text_delivery(const struct output *output, struct buf *line,
@@ -326,26 +347,28 @@ static void put_text_delivery(const struct output *output, struct buf *line,
 {
     const char *red = output->colour && !report->ok ? "\033[31m" : "";
     const char *plain = *red != '\0' ? "\033[0m" : "";
-    size_t start;
+    const struct output_layout *layout = &output->layout;
 
     if (report->crank_num == REPORT_NONE)
         buf_printf(line, "%6s", "-");
     else
         buf_printf(line, "%6" PRId64, report->crank_num);
-    start = line->length;
-    buf_printf(line, "  %-*s %-*s", VAT_WIDTH, report->vat, METHOD_WIDTH, report->method);
-    if (!buf_failed(line))
-        visible_bytes(line->data + start, line->length - start);
+    buf_append_byte(line, ' ');
+    put_name(line, report->vat, layout->vat_width, layout->cuts);
+    put_name(line, report->method, layout->method_width, layout->cuts);
     buf_printf(line, " %s%-6s%s", red, report->ok ? "ok" : "error", plain);
     put_used(line, 12, report->compute, is_least(report, "computrons"));
     put_used(line, 14, report->instructions, is_least(report, "instructions"));
     if (output->costs)
         put_used(line, 14, report->block_cost, is_least(report, "units"));
     put_milliseconds(line, report->total);
-    put_milliseconds(line, report->pipe);
-    put_milliseconds(line, report->worker);
-    put_milliseconds(line, report->kernel);
-    put_result(line, report->result);
+    if (layout->parts) {
+        put_milliseconds(line, report->pipe);
+        put_milliseconds(line, report->worker);
+        put_milliseconds(line, report->kernel);
+    }
+    put_result(line, layout->result_below ? "\n          " : "  ", report->result,
+               layout->result_width);
     buf_append_byte(line, '\n');
     if (report->error == NULL)
         return;
@@ -364,7 +387,7 @@ static void put_text_result(const struct output *output, struct buf *line,
         return;
     buf_printf(line, "%8s%s%s: %s", "", red, result->place,
                result->fulfilled ? "fulfilled" : "rejected");
-    put_result(line, result->value);
+    put_result(line, "  ", result->value, output->layout.result_width);
     buf_printf(line, "%s\n", plain);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "supervisor/run/output_layout.h"
 #include "supervisor/schedule/log/delivery_report.h"
 
 /* The sums in the summary. */
@@ -27,7 +28,8 @@ struct output {
     bool json;
     bool colour; /* people at a terminal, without NO_COLOR */
     bool costs;  /* workers have the meter: a column of block cost */
-    bool begun;  /* the columns have their headings */
+    struct output_layout layout;
+    bool begun; /* the columns have their headings */
 
     int64_t quarantined; /* vats, at the run's end */
     const char *sandbox; /* how workers are confined, for the summary; borrowed */
@@ -48,7 +50,8 @@ struct output_result {
     const char *value; /* JSON */
 };
 
-void output_init(struct output *output, bool json);
+/* costs: workers have the meter. */
+void output_init(struct output *output, bool json, bool costs);
 
 /* Each adds lines. 0, or -1 with ERROR_SYSTEM when memory ran out. */
 int output_delivery(struct output *output, const struct delivery_report *report,

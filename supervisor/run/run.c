@@ -514,8 +514,7 @@ static void run_and_close(struct run *run)
     }
     run->began = uv_hrtime();
     settle_jobs(&run->options);
-    output_init(&run->output, run->options.json);
-    run->output.costs = run->options.counters.compiled;
+    output_init(&run->output, run->options.json, run->options.counters.compiled);
     result = open_run_launcher(run, &error);
     if (result == 0)
         result = open_files(run, &error);

@@ -130,7 +130,17 @@ static const char *size_text(char text[SIZE_TEXT], int64_t bytes)
     return text;
 }
 
-static void put_vat(struct buf *out, const struct status_vat *status)
+/* The columns are so wide; without three of them they fit into 80 characters. */
+enum { VATS_WIDTH = 92 + NAME_WIDTH };
+
+static bool is_narrow(void)
+{
+    const size_t width = visible_width(STDOUT_FILENO);
+
+    return width > 0 && width < VATS_WIDTH;
+}
+
+static void put_vat(struct buf *out, const struct status_vat *status, bool narrow)
 {
     const struct kernel_vat *vat = &status->vat;
     char place[PLACE_TEXT] = "-", heap[SIZE_TEXT] = "-", bytes[SIZE_TEXT];
@@ -139,10 +149,13 @@ static void put_vat(struct buf *out, const struct status_vat *status)
         snprintf(place, sizeof place, "%" PRId64, status->snapshot_position);
         size_text(heap, status->snapshot.size);
     }
-    buf_printf(out, "v%-5" PRId64 " %-*s %-9s %11" PRId64 " %10" PRId64 " %10" PRId64, vat->id,
-               NAME_WIDTH, vat->name, runtime_name(vat), vat->incarnation, vat->deliveries,
-               status->transcript_end);
-    buf_printf(out, " %11s %9s %8" PRId64 " %9s\n", place, heap, status->vatstore.items,
+    buf_printf(out, "v%-5" PRId64 " %-*s %-9s", vat->id, NAME_WIDTH, vat->name, runtime_name(vat));
+    if (narrow)
+        buf_printf(out, " %10" PRId64, vat->deliveries);
+    else
+        buf_printf(out, " %11" PRId64 " %10" PRId64 " %10" PRId64 " %11s", vat->incarnation,
+                   vat->deliveries, status->transcript_end, place);
+    buf_printf(out, " %9s %8" PRId64 " %9s\n", heap, status->vatstore.items,
                size_text(bytes, status->vatstore.bytes));
 }
 
@@ -155,11 +168,17 @@ static void put_quarantine(struct buf *out, const struct status_vat *status)
 
 static void put_vats(struct buf *out, const struct status_facts *facts)
 {
-    buf_printf(out, "%-6s %-*s %-9s %11s %10s %10s %11s %9s %8s %9s\n", "vat", NAME_WIDTH, "name",
-               "runtime", "incarnation", "deliveries", "transcript", "snapshot at", "heap", "keys",
-               "store");
+    const bool narrow = is_narrow();
+
+    buf_printf(out, "%-6s %-*s %-9s", "vat", NAME_WIDTH, "name", "runtime");
+    if (narrow)
+        buf_printf(out, " %10s", "deliveries");
+    else
+        buf_printf(out, " %11s %10s %10s %11s", "incarnation", "deliveries", "transcript",
+                   "snapshot at");
+    buf_printf(out, " %9s %8s %9s\n", "heap", "keys", "store");
     for (size_t i = 0; i < facts->vat_count; i++)
-        put_vat(out, &facts->vats[i]);
+        put_vat(out, &facts->vats[i], narrow);
     for (size_t i = 0; i < facts->vat_count; i++)
         put_quarantine(out, &facts->vats[i]);
     if (facts->vat_count == 0)

@@ -3,8 +3,10 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json/json_text.h"
+#include "base/visible.h"
 #include "tools/output/units.h"
 
 struct summary_totals summary_totals(const struct groups *groups)
@@ -90,6 +92,17 @@ static void append_cell(struct buf *out, enum group_column column, uint64_t valu
     units_pad(out, text, 11);
 }
 
+/* Rows are 97 characters wide. Into a narrower terminal they fit without the two high percentiles,
+ * whose place is taken by the maximum. */
+enum { WIDTH = 97 };
+
+static bool is_narrow(void)
+{
+    const size_t width = visible_width(STDOUT_FILENO);
+
+    return width > 0 && width < WIDTH;
+}
+
 static void text_column(struct buf *out, const struct group *group, enum group_column column,
                         const struct summary_totals *totals)
 {
@@ -99,8 +112,10 @@ static void text_column(struct buf *out, const struct group *group, enum group_c
     append_cell(out, column, histogram->total);
     buf_printf(out, "%7.1f %%", 100 * share_of(group, column, totals));
     append_cell(out, column, histogram_quantile(histogram, 0.5));
-    append_cell(out, column, histogram_quantile(histogram, 0.9));
-    append_cell(out, column, histogram_quantile(histogram, 0.99));
+    if (!is_narrow()) {
+        append_cell(out, column, histogram_quantile(histogram, 0.9));
+        append_cell(out, column, histogram_quantile(histogram, 0.99));
+    }
     append_cell(out, column, histogram->maximum);
     buf_append_byte(out, '\n');
 }
@@ -119,8 +134,8 @@ static void text_group(struct buf *out, const struct group *group,
         buf_append_string(out, "\n                          ");
     else
         buf_printf(out, "%*s", (int)(26 - (out->length - start)), "");
-    buf_append_string(out,
-                      "  count      total    share     median        90%        99%        max\n");
+    buf_printf(out, "  count      total    share     median%s        max\n",
+               is_narrow() ? "" : "        90%        99%");
     for (int column = 0; column < GROUP_COLUMNS; column++) {
         /* Where all is attributed, a row of noughts says nothing. */
         if (group->columns[column].maximum > 0)
