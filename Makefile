@@ -275,11 +275,12 @@ LIBDIR := $(DESTDIR)$(PREFIX)/lib/gaspipe
 INCLUDEDIR := $(DESTDIR)$(PREFIX)/include/gaspipe
 MANDIR := $(DESTDIR)$(PREFIX)/share/man/man1
 DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/gaspipe
+COMPLETIONDIR := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 DOCUMENTS := $(wildcard docs/*.md) docs/gas-near.json
 
 # gaspipe looks for the plugin beside itself and in ../lib/gaspipe.
 install: all
-	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR) $(DOCDIR)
+	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR) $(DOCDIR) $(COMPLETIONDIR)
 	install -m 755 $(BUILD)/gaspipe $(BUILD)/slogreport $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm $(BINDIR)
 	install -m 755 $(BUILD)/libgascount.so $(BUILD)/libgastrace.so $(BUILD)/gaspipe-sandbox $(LIBDIR)
 	install -m 644 $(SWINGSET_BUNDLES) $(LIBDIR)
@@ -287,6 +288,8 @@ install: all
 	$(if $(wildcard build/gaspipe-meter),@$(MAKE) --no-print-directory install-meter)
 	install -m 644 $(wildcard docs/*.1) $(MANDIR)
 	install -m 644 $(DOCUMENTS) $(DOCDIR)
+	$(BUILD)/gaspipe --completion bash > $(COMPLETIONDIR)/gaspipe
+	$(BUILD)/slogreport --completion bash > $(COMPLETIONDIR)/slogreport
 
 # The compiled-in meter, where `make metered` has built it.
 .PHONY: install-meter
@@ -300,6 +303,7 @@ install-meter:
 uninstall:
 	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker gaspipe-worker-wasm gaspipe-meter gaspipe-cc gaspipe-c++ gaspipe-worker-metered)
 	rm -f $(addprefix $(MANDIR)/,$(notdir $(wildcard docs/*.1)))
+	rm -f $(COMPLETIONDIR)/gaspipe $(COMPLETIONDIR)/slogreport
 	rm -rf $(LIBDIR) $(INCLUDEDIR) $(DOCDIR)
 
 clean:

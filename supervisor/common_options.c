@@ -10,6 +10,8 @@ const char *const common_options_sandbox_levels[] = {
     NULL,
 };
 
+const char *const common_options_counters[] = {"qemu", "compiled", "qemu,compiled", "none", NULL};
+
 int common_options_take_counter(void *place, const char *option, char *value, struct error *error)
 {
     static const struct {

@@ -14,7 +14,8 @@
         "qemu: machine instructions; compiled: block cost, by the worker that make metered "       \
         "builds; "                                                                                 \
         "qemu,compiled; none (default: " default_text ")",                                         \
-        OPTION_IS_OTHER(type, member, common_options_take_counter)
+        OPTION_IS_OTHER(type, member, common_options_take_counter),                                \
+        .words = common_options_counters
 
 #define COMMON_OPTION_COMPUTE_LIMIT(type, member)                                                  \
     "compute-limit", "N", "computrons for each delivery, 0: no limit (default: 100000000)",        \
@@ -53,6 +54,7 @@ enum { COMMON_OPTIONS_TIMEOUT_MS = 600000, COMMON_OPTIONS_TIMEOUT_SECONDS_MAX = 
         OPTION_IS_SECONDS(type, member, COMMON_OPTIONS_TIMEOUT_SECONDS_MAX)
 
 extern const char *const common_options_sandbox_levels[];
+extern const char *const common_options_counters[];
 
 /* `place` is a struct counters. */
 int common_options_take_counter(void *place, const char *option, char *value, struct error *error);

@@ -9,12 +9,19 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/option/option_complete.h"
+#include "base/option/similar.h"
 #include "supervisor/count/count.h"
+#include "supervisor/count/count_options.h"
 #include "supervisor/ping/ping.h"
+#include "supervisor/ping/ping_options.h"
 #include "supervisor/replay/replay.h"
+#include "supervisor/replay/replay_options.h"
 #include "supervisor/run/run.h"
+#include "supervisor/run/run_options.h"
 #include "supervisor/status/status.h"
 #include "supervisor/trace/trace.h"
+#include "supervisor/trace/trace_options.h"
 #include "supervisor/verify/verify.h"
 
 static const char usage[] =
@@ -27,8 +34,10 @@ static const char usage[] =
     "  status  say what a store holds\n"
     "  verify  check that a store is whole\n"
     "  trace   trace the functions of a running program\n"
+    "  help    explain a command\n"
     "\n"
-    "gaspipe COMMAND --help says more of each, gaspipe --version which version this is.\n";
+    "gaspipe help COMMAND says more of each, gaspipe --version which version this is;\n"
+    "gaspipe --completion bash prints what completes all this in bash.\n";
 
 static const struct {
     const char *name;
@@ -37,6 +46,18 @@ static const struct {
     {"run", run_command},       {"count", count_command},   {"ping", ping_command},
     {"replay", replay_command}, {"status", status_command}, {"trace", trace_command},
     {"verify", verify_command},
+};
+
+static const struct option_command completed[] = {
+    {"run", &run_options_table, 0},
+    {"count", &count_options_table, 0},
+    {"ping", &ping_options_table, 0},
+    {"replay", &replay_options_table, 0},
+    {"status", &status_options_table, 0},
+    {"trace", &trace_options_table, 0},
+    {"verify", &verify_options_table, 0},
+    {"help", NULL, 0},
+    {0},
 };
 
 /* libuv aborts where it gets no descriptors for a pipe of its own. */
@@ -55,8 +76,35 @@ static int check_descriptors(void)
     return ERROR_SYSTEM;
 }
 
+static int run_named(const char *name, int argc, char **argv)
+{
+    struct similar similar = {.word = name};
+
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (strcmp(name, commands[i].name) == 0)
+            return commands[i].run(argc, argv);
+        similar_try(&similar, commands[i].name);
+    }
+    log_line("unknown command '%s'%s (see gaspipe help)", name, similar_hint(&similar, ""));
+    return ERROR_USAGE;
+}
+
+/* argv[0] is "help". */
+static int help(int argc, char **argv)
+{
+    char option[] = "--help";
+    char *arguments[] = {argv[argc - 1], option, NULL};
+
+    if (argc == 2 && strcmp(argv[1], "help") != 0)
+        return run_named(argv[1], 2, arguments);
+    fputs(usage, argc <= 2 ? stdout : stderr);
+    return argc <= 2 ? 0 : ERROR_USAGE;
+}
+
 int main(int argc, char **argv)
 {
+    int status;
+
     log_name("gaspipe");
     if (io_open_standard() != 0)
         return ERROR_SYSTEM; /* with nowhere to say so */
@@ -72,15 +120,16 @@ int main(int argc, char **argv)
         fputs(usage, stdout);
         return 0;
     }
+    if (strcmp(argv[1], "help") == 0)
+        return help(argc - 1, argv + 1);
     if (strcmp(argv[1], "--version") == 0) {
         puts("gaspipe " GASPIPE_VERSION);
         return 0;
     }
+    status = option_complete_command("gaspipe", completed, argc, argv);
+    if (status >= 0)
+        return status;
     if (check_descriptors() != 0)
         return ERROR_SYSTEM;
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
-    log_line("unknown command '%s' (see gaspipe --help)", argv[1]);
-    return ERROR_USAGE;
+    return run_named(argv[1], argc - 1, argv + 1);
 }

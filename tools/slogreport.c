@@ -26,6 +26,10 @@ int main(int argc, char **argv)
     log_name("slogreport");
     if (io_open_standard() != 0)
         return ERROR_SYSTEM; /* with nowhere to say so */
+    status = options_complete(argc, argv);
+    if (status >= 0)
+        return status;
+    status = 0;
     parsed = options_parse(argc, argv, &options, &error);
     if (parsed != OPTION_TAKEN) {
         status = option_end(&options_table, parsed, &error);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/number.h"
 #include "base/option/option.h"
+#include "base/option/similar.h"
 
 /* What getopt_long() returns: letters are below, rows from ROWS on. */
 enum { HELP = 256, VERSION, ROWS };
@@ -155,15 +156,31 @@ static const struct option_row *find_letter(const struct option_table *table, in
     return row;
 }
 
+static int complain_unknown(const struct known *known, const char *argument, struct error *error)
+{
+    char word[64];
+    struct similar similar = {.word = word};
+
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(argument, "="), argument);
+    if (strncmp(word, "--", 2) != 0)
+        return error_set(error, ERROR_USAGE, "unknown option %s", argument);
+    similar.word += 2;
+    for (const struct option *name = known->names; name->name != NULL; name++)
+        similar_try(&similar, name->name);
+    return error_set(error, ERROR_USAGE, "unknown option %s%s", argument,
+                     similar_hint(&similar, "--"));
+}
+
 /* For getopt_long()'s ':' and '?'. */
-static int complain(int complaint, const char *argument, struct error *error)
+static int complain(const struct known *known, int complaint, const char *argument,
+                    struct error *error)
 {
     if (complaint == ':')
         return error_set(error, ERROR_USAGE, "%s needs a value", argument);
     if (optopt >= HELP) /* the option is known, so it is its '=' that is wrong */
         return error_set(error, ERROR_USAGE, "%.*s takes no value", (int)strcspn(argument, "="),
                          argument);
-    return error_set(error, ERROR_USAGE, "unknown option %s", argument);
+    return complain_unknown(known, argument, error);
 }
 
 /* *shown: HELP or VERSION when one was given, or 0. */
@@ -177,7 +194,7 @@ static int take_all(const struct option_table *table, struct known *known, int a
     while ((option = getopt_long(argc, argv, buf_string(&known->letters), known->names, NULL)) !=
            -1) {
         if (option == ':' || option == '?')
-            return complain(option, argv[optind - 1], error);
+            return complain(known, option, argv[optind - 1], error);
         if (option == HELP || option == VERSION) {
             *shown = option;
             continue;

@@ -16,7 +16,7 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_JSON(struct status_options, json)},
 };
 
-static const struct option_table table = {
+const struct option_table status_options_table = {
     .program = "gaspipe",
     .command = "status",
     .usage = "usage: gaspipe status [options] --store DIR\n"
@@ -33,7 +33,8 @@ static enum option_result parse(struct status_options *options, int argc, char *
                                 struct error *error)
 {
     char **operands;
-    enum option_result result = option_parse(&table, argc, argv, options, &operands, error);
+    enum option_result result =
+        option_parse(&status_options_table, argc, argv, options, &operands, error);
 
     if (result == OPTION_TAKEN && (options->store == NULL || operands[0] != NULL))
         return error_set(error, ERROR_USAGE, "give --store DIR, and nothing else");
@@ -58,7 +59,7 @@ int status_command(int argc, char **argv)
     enum option_result parsed = parse(&options, argc, argv, &error);
 
     if (parsed != OPTION_TAKEN)
-        return option_end(&table, parsed, &error);
+        return option_end(&status_options_table, parsed, &error);
     if (show(&options, &error) == 0)
         return 0;
     log_line("%s", error.text);

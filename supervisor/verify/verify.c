@@ -43,7 +43,7 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_JSON(struct verify_options, json)},
 };
 
-static const struct option_table table = {
+const struct option_table verify_options_table = {
     .program = "gaspipe",
     .command = "verify",
     .usage = "usage: gaspipe verify [options] --store DIR\n"
@@ -263,13 +263,14 @@ int verify_command(int argc, char **argv)
     struct verify_options options = {0};
     struct error error = {0};
     char **operands;
-    enum option_result parsed = option_parse(&table, argc, argv, &options, &operands, &error);
+    enum option_result parsed =
+        option_parse(&verify_options_table, argc, argv, &options, &operands, &error);
     int status;
 
     if (parsed == OPTION_TAKEN && (options.store == NULL || operands[0] != NULL))
         parsed = error_set(&error, ERROR_USAGE, "give --store DIR, and nothing else");
     if (parsed != OPTION_TAKEN)
-        return option_end(&table, parsed, &error);
+        return option_end(&verify_options_table, parsed, &error);
     status = verify_store(&options, &error);
     if (error.kind != ERROR_NONE)
         log_line("%s", error.text);

@@ -61,6 +61,8 @@ sources() {
     [ -e "$dest/usr/share/man/man1/gaspipe-worker.1" ]
     [ -e "$dest/usr/share/doc/gaspipe/contracts.md" ]
     [ -e "$dest/usr/include/gaspipe/gasmark.h" ]
+    cmp "$dest/usr/share/bash-completion/completions/gaspipe" <("$BUILD/gaspipe" --completion bash)
+    cmp "$dest/usr/share/bash-completion/completions/slogreport" <("$BUILD/slogreport" --completion bash)
     run make --no-print-directory uninstall PREFIX=/usr DESTDIR="$dest"
     assert_status 0
     assert_equal "$(find "$dest" ! -type d -o -name gaspipe)" ""

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/option/option_complete.h"
 #include "slog/read/decoder.h"
 #include "tools/command/outputs.h"
 
@@ -37,6 +38,9 @@ static int take_sort(void *place, const char *option, char *value, struct error 
     buf_free(&names);
     return -1;
 }
+
+static const char *const by_words[] = {"all",     "replay", "vat", "kind",  "method",
+                                       "syscall", "block",  "run", "phase", NULL};
 
 /* Words with commas between. */
 static int take_by(void *place, const char *option, char *value, struct error *error)
@@ -131,7 +135,7 @@ static const struct option_row rows[] = {
     {"by", "GROUPS",
      "of all, replay, vat, kind, method, syscall, block, run, phase (default: all but block and "
      "run)",
-     OPTION_IS_OTHER(struct options, by, take_by), .commands = SUMS},
+     OPTION_IS_OTHER(struct options, by, take_by), .commands = SUMS, .words = by_words},
     {"histograms", "FILE", "write what `slogreport merge` can combine",
      OPTION_IS_TEXT(struct options, histograms), .commands = SUMS},
 
@@ -149,6 +153,7 @@ const struct option_table options_table = {
         "       slogreport runs [options] FILE|- ...       what one thing from outside caused\n"
         "       slogreport extract [options] FILE|- ...    a smaller slogfile\n"
         "       slogreport rows --out DIR FILE|- ...       tables for databases\n"
+        "       slogreport --completion bash               a completion script\n"
         "\n"
         "Shows where the time of deliveries in slogfiles, SwingSet's or gaspipe's, went: the "
         "pipe, the worker or the kernel. Files may be plain, gzip or Zstandard; several are "
@@ -250,6 +255,16 @@ enum option_result options_parse(int argc, char **argv, struct options *options,
     if (result == OPTION_TAKEN && check(options, error) != 0)
         return OPTION_FAILED;
     return result;
+}
+
+int options_complete(int argc, char **argv)
+{
+    struct option_command completed[COMMAND_COUNT + 1] = {0};
+
+    for (int command = 0; command < COMMAND_COUNT; command++)
+        completed[command] =
+            (struct option_command){command_names[command], &options_table, 1U << command};
+    return option_complete_command(options_table.program, completed, argc, argv);
 }
 
 void options_free(struct options *options)

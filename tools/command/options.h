@@ -55,6 +55,9 @@ enum option_result options_parse(int argc, char **argv, struct options *options,
                                  struct error *error);
 void options_free(struct options *options);
 
+/* `slogreport --completion bash`: the exit status; -1: the command line is another one. */
+int options_complete(int argc, char **argv);
+
 extern const struct option_table options_table;
 
 #endif

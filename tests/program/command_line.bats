@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The command line itself: help, hints, completion, the width of tables, byte order marks.
+
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+@test "an unknown command or option is followed by the one that was meant" {
+    run --separate-stderr "$BUILD/gaspipe" rnu
+    assert_bad_input 2 "unknown command 'rnu'; did you mean run?"
+    run --separate-stderr "$BUILD/gaspipe" run --ouput x
+    assert_bad_input 2 'unknown option --ouput'
+    run --separate-stderr "$BUILD/gaspipe" replay --paralel=4 x
+    assert_bad_input 2 'unknown option --paralel=4; did you mean --parallel?'
+    run --separate-stderr "$BUILD/slogreport" --jsno x
+    assert_bad_input 2 'did you mean --json?'
+    run --separate-stderr "$BUILD/gaspipe" bogus
+    assert_bad_input 2 "unknown command 'bogus' (see gaspipe help)"
+}
+
+@test "gaspipe help explains all commands, or one" {
+    local command
+
+    run "$BUILD/gaspipe" help
+    assert_status 0
+    assert_equal "$output" "$("$BUILD/gaspipe" --help)"
+    for command in run count ping replay status verify trace; do
+        assert_output_has "  $command "
+        assert_equal "$("$BUILD/gaspipe" help $command)" "$("$BUILD/gaspipe" $command --help)"
+    done
+    run --separate-stderr "$BUILD/gaspipe" help verfy
+    assert_bad_input 2 "did you mean verify?"
+}
+
+# completed WORDS...: what bash completes the last of them to, sorted, on one line. As readline
+# does, '=' is a word of its own.
+completed() {
+    "$BUILD/$1" --completion bash > "$1.bash"
+    bash --norc -c 'source ./"$1".bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+        '"_$1"'; printf "%s\n" "${COMPREPLY[@]}" | sort | paste -sd " "' bash "$@"
+}
+
+@test "bash completes commands, options, their values and files" {
+    touch deliveries.jsonl contract.js
+    mkdir deep
+    run bash -c 'source <("$BUILD/gaspipe" --completion bash); complete -p gaspipe'
+    assert_output_has 'complete -F _gaspipe gaspipe'
+    assert_equal "$(completed gaspipe st)" status
+    assert_equal "$(completed gaspipe help re)" replay
+    assert_equal "$(completed gaspipe run --max-s)" '--max-store-bytes --max-syscalls'
+    assert_equal "$(completed gaspipe run --counter q)" 'qemu qemu,compiled'
+    assert_equal "$(completed gaspipe run --counter = n)" none
+    assert_equal "$(completed gaspipe run --sandbox =)" 'basic off strict'
+    assert_equal "$(completed gaspipe run --vat token = con)" contract.js
+    assert_equal "$(completed gaspipe run --store d)" deep
+    assert_equal "$(completed gaspipe run --json d)" 'deep deliveries.jsonl'
+    assert_equal "$(completed gaspipe run --jobs d)" ''
+    assert_equal "$(completed gaspipe count -- bash d)" 'deep deliveries.jsonl'
+    [[ " $(completed gaspipe count ba) " == *' bash '* ]]
+    assert_equal "$(completed slogreport d)" 'deep deliveries.jsonl'
+    assert_equal "$(completed slogreport su)" summary
+    assert_equal "$(completed slogreport summary --hi)" --histograms
+    assert_equal "$(completed slogreport --hi)" ''
+    run --separate-stderr "$BUILD/gaspipe" --completion fish
+    assert_bad_input 2 bash
+}
+
+# at_width COLUMNS COMMAND...: what it prints to a terminal of that width.
+at_width() {
+    local columns=$1
+
+    shift
+    script -qec "stty cols $columns; $(printf '%q ' "$@")" /dev/null < /dev/null | tr -d '\r'
+}
+
+# assert_fits COLUMNS < LINES
+assert_fits() {
+    awk -v width="$1" '{ gsub(/\033\[[0-9]*m/, "") }
+        length($0) > width { print "longer than " width ": " $0; long = 1 } END { exit long }'
+}
+
+@test "tables fit into the terminal" {
+    printf '{"vat":"list","method":"%s","args":[%s]}\n' echo '"'"$(printf '%090d' 7)"'"' \
+        anAstonishinglyLongNameOfAMethod 1 > lines.jsonl
+    echo 'export const echo = x => x; export const anAstonishinglyLongNameOfAMethod = x => x;' \
+        > contract.js
+    at_width 80 "$BUILD/gaspipe" run --counter none --store store --vat list=contract.js \
+        lines.jsonl > narrow
+    grep -v ' in deliveries, ' narrow | assert_fits 80
+    grep -q 'anAstonishingl ok' narrow
+    grep -q '^          "0000000' narrow
+    at_width 160 "$BUILD/gaspipe" run --counter none --store store --vat list=contract.js \
+        lines.jsonl > wide
+    assert_fits 160 < wide
+    grep -q 'kernel ms' wide
+    at_width 80 "$BUILD/gaspipe" status --store store > status
+    grep -v 'activity hash' status | assert_fits 80
+    at_width 80 "$BUILD/slogreport" summary "$ROOT/tests/data/variety.slog.gz" > summary
+    assert_fits 80 < summary
+    grep -q 'median        max' summary
+    "$BUILD/slogreport" summary "$ROOT/tests/data/variety.slog.gz" | grep -q 'median        90%'
+}
+
+@test "a byte order mark is named" {
+    local mark=$'\xef\xbb\xbf' file
+
+    printf '%s{"vat":"list","method":"echo"}\n' "$mark" > lines.jsonl
+    echo 'export const echo = x => x;' > contract.js
+    run --separate-stderr "$BUILD/gaspipe" run --counter none --vat list=contract.js lines.jsonl
+    assert_bad_input 3 'lines.jsonl:1: begins with a byte order mark (BOM)'
+    printf '%s{"moduleFormat":"endoZipBase64","endoZipBase64":""}' "$mark" > bundle.json
+    run --separate-stderr "$BUILD/gaspipe" run --counter none --vat list=bundle.json lines.jsonl
+    assert_bad_input 3 'bundle.json: begins with a byte order mark (BOM)'
+    printf '%s{"instruction":1}' "$mark" > gas.json
+    run --separate-stderr "$BUILD/gaspipe" count --gas gas.json true
+    assert_bad_input 3 'gas.json:1: begins with a byte order mark (BOM)'
+    for file in slog histograms; do
+        printf '%s{"kind":"slog-histograms"}\n' "$mark" > $file
+    done
+    run --separate-stderr "$BUILD/slogreport" slog
+    assert_bad_input 3 'slog: begins with a byte order mark (BOM)'
+    run --separate-stderr "$BUILD/slogreport" merge histograms
+    assert_bad_input 3 'begins with a byte order mark (BOM)'
+    # In JavaScript it is a blank.
+    printf '%sexport const echo = x => x;' "$mark" > contract.js
+    echo '{"vat":"list","method":"echo","args":[5]}' |
+        "$BUILD/gaspipe" run --counter none --vat list=contract.js - | grep -q ' 5$'
+}
