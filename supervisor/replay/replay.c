@@ -119,13 +119,35 @@ static int share_spans(struct jobs *jobs, const struct replay_options *options, 
     return result;
 }
 
+/* So with the files of an archive, which are spans. */
+static int share_files(struct jobs *jobs, const struct archive_files *files, struct error *error)
+{
+    if (make_room(jobs, files->count, error) != 0)
+        return -1;
+    for (size_t i = 0; i < files->count; i++) {
+        snprintf(jobs->names[i], NAME_SIZE, "--only=%.40s:%" PRId64, files->files[i].vat_id,
+                 files->files[i].first);
+        jobs->jobs[i].options[1] = "--part=0/1";
+        jobs->jobs[i].weight = files->files[i].size;
+    }
+    return 0;
+}
+
+static int share(struct jobs *jobs, const struct replay_options *options, struct error *error)
+{
+    if (any_source_is_swing_store(options))
+        return share_spans(jobs, options, error);
+    if (options->archived.count > 0)
+        return share_files(jobs, &options->archived, error);
+    return share_vats(jobs, options->jobs, error);
+}
+
 static int replay_in_parts(const struct replay_options *options, int argc, char **argv,
                            struct error *error)
 {
     struct replay_parts parts = {0};
     struct jobs jobs = {0};
-    int status = any_source_is_swing_store(options) ? share_spans(&jobs, options, error)
-                                                    : share_vats(&jobs, options->jobs, error);
+    int status = share(&jobs, options, error);
 
     if (status == 0) {
         const struct replay_children children = {

@@ -126,6 +126,36 @@ static void note(struct replay_vat *vat, const char *status, const struct delive
     replay_note_delivery(vat->context->notes, &vat->result, &delivery);
 }
 
+/* ---- what the worker did, for a second one ---- */
+
+static int keep_syscall(struct replay_vat *vat, struct scan_span made, struct scan_span answer,
+                        struct error *error)
+{
+    if (vat->made == NULL || (recorded_delivery_add_syscall(vat->made, made, 0) == 0 &&
+                              recorded_delivery_add_answer(vat->made, answer) == 0))
+        return 0;
+    return error_memory(error, "a delivery");
+}
+
+static int keep_outcome(struct replay_vat *vat, const struct recorded_result *recorded,
+                        const struct delivery_outcome *outcome, struct error *error)
+{
+    const struct meter *meter = &outcome->meter;
+    const bool metered = outcome->metered && !recorded->limited;
+    const struct recorded_result result = {
+        .status = {outcome->status.data, outcome->status.length},
+        .problem = {outcome->problem.data, outcome->problem.length},
+        .compute = metered ? (int64_t)meter->compute : RECORDED_NONE,
+        .allocate = metered ? (int64_t)meter->allocate : RECORDED_NONE,
+        .instructions = metered && meter->counted ? (int64_t)meter->instructions : RECORDED_NONE,
+        .line = recorded->line,
+    };
+
+    if (vat->made == NULL || recorded_delivery_add_result(vat->made, &result) == 0)
+        return 0;
+    return error_memory(error, "a delivery");
+}
+
 /* What the comparison of a delivery's last part came to, unless it was the same. */
 static int stop(struct replay_vat *vat, const struct source_event *event,
                 enum compare_result compared, struct delivery_compare *compare, struct error *error)
@@ -163,6 +193,7 @@ static int finish(struct replay_vat *vat, const struct source_event *event,
             replay_bundle_settle(&vat->bundle, scan_is(compare->recorded->result.status, "ok"));
             count(vat, compare, &outcome);
             note(vat, "same", compare, &outcome);
+            result = keep_outcome(vat, &compare->recorded->result, &outcome, error);
             if (outcome.died)
                 replay_vat_close(vat);
         }
@@ -192,18 +223,18 @@ static int exchange(struct replay_vat *vat, const struct source_event *event,
     for (;;) {
         enum compare_result compared;
         struct session_news news;
-        struct scan_span answer;
+        struct scan_span answer, message;
 
         if (replay_worker_wait(&vat->worker, &news, error) != 0)
             return -1;
         if (replay_worker_command(&news) != COMMAND_REQUEST)
             return finish(vat, event, &news, compare, error);
-        compared = delivery_compare_syscall(
-            compare, (struct scan_span){(char *)news.frame.iov_base + 1, news.frame.iov_len - 1},
-            &answer);
+        message = (struct scan_span){(char *)news.frame.iov_base + 1, news.frame.iov_len - 1};
+        compared = delivery_compare_syscall(compare, message, &answer);
         if (compared != COMPARE_SAME)
             return stop(vat, event, compared, compare, error);
-        if (replay_worker_answer(&vat->worker, answer, error) != 0)
+        if (keep_syscall(vat, delivery_compare_syscall_of(message), answer, error) != 0 ||
+            replay_worker_answer(&vat->worker, answer, error) != 0)
             return -1;
     }
 }
@@ -230,6 +261,8 @@ int replay_delivery(struct replay_vat *vat, const struct source_event *event, st
     vat->result.delivery_num = event->delivery_num;
     buf_clear(&vat->result.description);
     describe_delivery(event->delivery->delivery, &vat->result.description);
+    if (vat->made != NULL && recorded_delivery_begin(vat->made, event->delivery->delivery) != 0)
+        return error_memory(error, "a delivery");
     if (send_delivery(vat, event->delivery->delivery, error) != 0)
         return -1;
     result = exchange(vat, event, &compare, error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/replay/replay_options.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -39,27 +40,53 @@ static int take_only(void *place, const char *option, char *value, struct error 
     return 0;
 }
 
-static int take_tolerance(void *place, const char *option, char *value, struct error *error)
+/* The aspect of that name, as options have it; -1: none. */
+static int aspect_named(const char *name)
 {
     static const struct {
         const char *name;
         enum compare_aspect aspect;
     } aspects[] = {{"computrons", COMPARE_COMPUTRONS},
                    {"instructions", COMPARE_INSTRUCTIONS},
-                   {"snapshots", COMPARE_SNAPSHOT}};
-
-    struct replay_options *options = place;
+                   {"snapshots", COMPARE_SNAPSHOT},
+                   {"allocation", COMPARE_ALLOCATION}};
 
     for (size_t i = 0; i < sizeof aspects / sizeof *aspects; i++)
-        if (strcmp(value, aspects[i].name) == 0) {
-            options->tolerated |= 1U << aspects[i].aspect;
-            return 0;
-        }
-    if (strcmp(value, "gc") != 0)
+        if (strcmp(name, aspects[i].name) == 0)
+            return (int)aspects[i].aspect;
+    return -1;
+}
+
+static int take_tolerance(void *place, const char *option, char *value, struct error *error)
+{
+    struct replay_options *options = place;
+    const int aspect = aspect_named(value);
+
+    if (strcmp(value, "gc") == 0) {
+        options->tolerates_gc = true;
+        return 0;
+    }
+    if (aspect < 0)
         return error_set(error, ERROR_USAGE,
-                         "%s takes gc, computrons, instructions or snapshots, not %s", option,
-                         value);
-    options->tolerates_gc = true;
+                         "%s takes gc, computrons, instructions, snapshots or allocation, not %s",
+                         option, value);
+    options->tolerated |= 1U << aspect;
+    options->compares_allocation = options->compares_allocation || aspect == COMPARE_ALLOCATION;
+    return 0;
+}
+
+/* All but allocation is compared strictly anyway. */
+static int take_strict(void *place, const char *option, char *value, struct error *error)
+{
+    struct replay_options *options = place;
+    const int aspect = aspect_named(value);
+
+    if (aspect < 0)
+        return error_set(error, ERROR_USAGE,
+                         "%s takes computrons, instructions, snapshots or allocation, not %s",
+                         option, value);
+    options->tolerated &= ~(1U << aspect);
+    options->compares_allocation = options->compares_allocation || aspect == COMPARE_ALLOCATION;
     return 0;
 }
 
@@ -87,14 +114,22 @@ static const struct option_row rows[] = {
     {"export", "FILE", "with --store: do not replay, write the transcript to FILE or -",
      OPTION_IS_TEXT(struct replay_options, export)},
     {COMMON_OPTION_WORKER(struct replay_options, worker)},
+    {"against", "PATH",
+     "replay with this worker, too, and compare it with the first one: what it asks, answers and "
+     "costs",
+     OPTION_IS_TEXT(struct replay_options, against)},
     {"lockdown", "FILE", "SwingSet's runtime: its lockdown bundle; goes with --supervisor",
      OPTION_IS_TEXT(struct replay_options, lockdown)},
     {"supervisor", "FILE", "SwingSet's runtime: its supervisor bundle; goes with --lockdown",
      OPTION_IS_TEXT(struct replay_options, supervisor)},
     {"tolerate", "WHAT",
      "list and count differences in WHAT, and go on: gc (reads that depend on garbage "
-     "collection), computrons, instructions or snapshots (may be repeated)",
+     "collection), computrons, instructions, snapshots or allocation (may be repeated)",
      .kind = OPTION_OTHER, .take = take_tolerance},
+    {"strict", "WHAT",
+     "differences in WHAT end the replay of the vat: computrons, instructions and snapshots, as "
+     "without this option, or allocation, which is not compared otherwise (may be repeated)",
+     .kind = OPTION_OTHER, .take = take_strict},
     {COMMON_OPTION_COUNTER(struct replay_options, counters, "none")},
     {COMMON_OPTION_COMPUTE_LIMIT(struct replay_options, compute_limit)},
     {COMMON_OPTION_MAX_INSTRUCTIONS(struct replay_options, instruction_limit)},
@@ -126,7 +161,8 @@ const struct option_table replay_options_table = {
         "to its syscalls, and compares every syscall, result, count and snapshot with the "
         "recording. The recording is a slogfile (of gaspipe or SwingSet), in one file or "
         "several, an exported transcript, Agoric's swing-store (swingstore.sqlite or its "
-        "folder), or with --store a vat, given by ID or name, in a store of gaspipe run. For a "
+        "folder), a folder of archived transcripts, or with --store a vat, given by ID or name, in "
+        "a store of gaspipe run. For a "
         "session that gaspipe-worker recorded, every frame is sent and compared.\n",
     .ending = "Exit status: 0 all the same, 1 something differs, 2 usage, 3 bad input, 4 system "
               "failure.",
@@ -164,6 +200,28 @@ static int check_sources(struct replay_options *options, struct error *error)
     return 0;
 }
 
+/* A folder of transcripts stands for its files. */
+static int take_archive(struct replay_options *options, struct error *error)
+{
+    const char *folder = options->sources[0];
+    struct archive_files *files = &options->archived;
+
+    if (options->source_count != 1 || !archive_folder_is_one(folder))
+        return 0;
+    if (archive_folder_read(files, folder, &options->selection, error) != 0)
+        return -1;
+    options->archived_paths = calloc(files->count + 1, sizeof *options->archived_paths);
+    if (options->archived_paths == NULL)
+        return error_memory(error, "the files of an archive");
+    for (size_t i = 0; i < files->count; i++)
+        options->archived_paths[i] = files->files[i].path;
+    options->sources = options->archived_paths;
+    options->source_count = files->count;
+    if (options->snapshots == NULL)
+        options->snapshots = folder;
+    return 0;
+}
+
 /* A part's own vat and span take the place of the user's. */
 static void select_part(struct replay_options *options)
 {
@@ -192,7 +250,7 @@ static int check(struct replay_options *options, char **operands, struct error *
     options->sources = operands;
     while (operands[options->source_count] != NULL)
         options->source_count++;
-    return check_sources(options, error);
+    return check_sources(options, error) == 0 ? take_archive(options, error) : -1;
 }
 
 enum option_result replay_options_parse(struct replay_options *options, int argc, char **argv,
@@ -218,4 +276,6 @@ void replay_options_free(struct replay_options *options)
 {
     option_list_free(&options->vats);
     option_list_free(&options->bundles);
+    archive_files_free(&options->archived);
+    free(options->archived_paths);
 }

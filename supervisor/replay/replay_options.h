@@ -9,6 +9,7 @@
 #include "base/option/option.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
+#include "supervisor/replay/source/archive_folder.h"
 #include "supervisor/replay/source/selection.h"
 
 /* The command line of `gaspipe replay`. Strings are borrowed from argv. */
@@ -18,12 +19,15 @@ struct replay_options {
     struct option_list bundles;        /* "[VAT=]PATH" */
     char **sources;                    /* paths, or "-"; borrowed from argv; none with `store` */
     size_t source_count;
-    const char *store;      /* folder; NULL: none */
-    const char *stored_vat; /* ID or name of the vat in it */
-    const char *export;     /* where its transcript is written to instead of replayed; NULL: not */
-    bool from_start;        /* not from the last snapshot */
-    bool list;              /* tell what the source holds, and replay nothing */
-    const char *worker;     /* path of another worker; NULL: ours */
+    struct archive_files archived; /* the files of a folder that is a source, */
+    char **archived_paths;         /* and `sources` then; owned */
+    const char *store;             /* folder; NULL: none */
+    const char *stored_vat;        /* ID or name of the vat in it */
+    const char *export;  /* where its transcript is written to instead of replayed; NULL: not */
+    bool from_start;     /* not from the last snapshot */
+    bool list;           /* tell what the source holds, and replay nothing */
+    const char *worker;  /* path of another worker; NULL: ours */
+    const char *against; /* of one that replays beside it; NULL: none */
     const char *lockdown, *supervisor; /* paths of SwingSet's runtime; NULL: as recorded, or ours */
     const char *snapshots;             /* folder of archived snapshots; NULL: none */
     struct counters counters;
@@ -35,12 +39,13 @@ struct replay_options {
     uint64_t timeout_ms;        /* for a delivery; 0: none */
     uint64_t jobs;              /* vats or spans that are replayed at the same time; at least 1 */
     unsigned tolerated;         /* 1 << COMPARE_...: what may differ */
-    bool tolerates_gc;          /* so may the reads of supervisor/transcript/gc_reads.h */
-    bool deliveries;            /* with `json`: a line for each delivery */
-    char *only;                 /* the one vat of a part that is a span; NULL: none */
-    int64_t only_span;          /* with `only`: where that span begins */
-    bool is_part;               /* of the work of another gaspipe replay; replay_children.h */
-    uint64_t part, part_count;  /* which, from 0, and of how many; 0 of 1: all */
+    bool compares_allocation;
+    bool tolerates_gc;         /* so may the reads of supervisor/transcript/gc_reads.h */
+    bool deliveries;           /* with `json`: a line for each delivery */
+    char *only;                /* the one vat of a part that is a span; NULL: none */
+    int64_t only_span;         /* with `only`: where that span begins */
+    bool is_part;              /* of the work of another gaspipe replay; replay_children.h */
+    uint64_t part, part_count; /* which, from 0, and of how many; 0 of 1: all */
 };
 
 extern const struct option_table replay_options_table;

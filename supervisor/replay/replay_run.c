@@ -13,9 +13,8 @@
 #include "base/visible.h"
 #include "supervisor/process/fingerprint.h"
 #include "supervisor/replay/any_source.h"
-#include "supervisor/replay/replay_delivery.h"
-
-enum { RUNTIME_SIZE_MAX = 32 << 20 };
+#include "supervisor/replay/replay_against.h"
+#include "supervisor/replay/replay_load.h"
 
 static const uint64_t PROGRESS_NANOSECONDS = 5000000000;
 
@@ -29,6 +28,7 @@ struct replay_run {
     struct fingerprint fingerprint; /* when counted */
     struct replay_context context;
     struct replay_notes notes;
+    struct replay_against against;
     struct replay_vat **vats;
     struct replay_result **results; /* of the part's vats */
     size_t vat_count, vat_capacity, result_count;
@@ -69,9 +69,10 @@ static struct replay_vat *add_vat(struct replay_run *run, struct scan_span id, s
     }
     run->vats = vats;
     vat = replay_vat_new(id, &run->context, error);
-    if (vat != NULL)
-        vats[run->vat_count++] = vat;
-    return vat;
+    if (vat == NULL)
+        return NULL;
+    vats[run->vat_count++] = vat;
+    return replay_against_join(&run->against, vat, error) == 0 ? vat : NULL;
 }
 
 static bool is_wanted(const struct replay_run *run, const struct source_event *event)
@@ -157,12 +158,12 @@ static int take_vat_event(struct replay_run *run, struct replay_vat *vat, size_t
     if (event->delivery_num != RECORDED_NONE && event->delivery_num > run->options->selection.to)
         return 0;
     if (event->kind != SOURCE_DELIVERY)
-        return replay_vat_take(vat, event, error);
+        return replay_against_take(vat, event, error);
     if (!is_of_part(run, index))
         return 0;
     run->deliveries++;
     show_progress(run);
-    return replay_delivery(vat, event, error);
+    return replay_against_deliver(vat, event, error);
 }
 
 static int take_event(struct replay_run *run, const struct source_event *event, struct error *error)
@@ -188,16 +189,21 @@ static int take_event(struct replay_run *run, const struct source_event *event, 
     return vat == NULL ? -1 : take_vat_event(run, vat, index, event, error);
 }
 
-static int print_notes(struct replay_run *run, struct error *error)
+static int print_lines(struct buf *lines, struct error *error)
 {
-    struct buf *lines = &run->notes.lines;
-
     if (buf_failed(lines))
         return error_memory(error, "the output");
     if (lines->length > 0 && visible_write(STDOUT_FILENO, lines->data, lines->length) != 0)
         return error_system(error, errno, "cannot write the results to stdout");
     buf_clear(lines);
     return 0;
+}
+
+static int print_notes(struct replay_run *run, struct error *error)
+{
+    return print_lines(&run->notes.lines, error) == 0
+               ? print_lines(&run->against.notes.lines, error)
+               : -1;
 }
 
 static int take_events(struct replay_run *run, struct error *error)
@@ -235,27 +241,6 @@ static int open_launcher(struct replay_run *run, struct error *error)
     return fingerprint_take_launcher(&run->fingerprint, &run->launcher, error);
 }
 
-/* --lockdown and --supervisor. */
-static int load_runtime(struct replay_run *run, struct error *error)
-{
-    const struct replay_options *options = run->options;
-    struct replay_runtime *runtime = &run->runtime;
-    struct buf lockdown = {0}, supervisor = {0};
-    int result = -1;
-
-    run->context.runtime = runtime;
-    if (options->lockdown == NULL)
-        return 0;
-    runtime->is_given = true;
-    if (io_read_file(options->lockdown, RUNTIME_SIZE_MAX, &lockdown, error) == 0 &&
-        io_read_file(options->supervisor, RUNTIME_SIZE_MAX, &supervisor, error) == 0)
-        result = vat_runtimes_set(&runtime->runtimes, options->supervisor, &lockdown, &supervisor,
-                                  error);
-    buf_free(&lockdown);
-    buf_free(&supervisor);
-    return result;
-}
-
 static int open_all(struct replay_run *run, struct error *error)
 {
     const struct replay_options *options = run->options;
@@ -277,13 +262,15 @@ static int open_all(struct replay_run *run, struct error *error)
         .warm = &run->runtime.warm,
         .timeout_ms = options->timeout_ms,
     };
+    run->context.runtime = &run->runtime;
     run->context.snapshots = options->snapshots;
     run->context.notes = &run->notes;
     run->context.rules.tolerated = options->tolerated;
     run->context.rules.tolerates_gc = options->tolerates_gc;
+    run->context.rules.compares_allocation = options->compares_allocation;
     run->notes.json = options->json;
     run->notes.deliveries = options->deliveries;
-    if (open_launcher(run, error) != 0 || load_runtime(run, error) != 0 ||
+    if (open_launcher(run, error) != 0 || replay_load_runtime(&run->runtime, options, error) != 0 ||
         replay_bundles_read(&run->context.bundles, options->bundles.items, options->bundles.count,
                             error) != 0)
         return -1;
@@ -291,7 +278,9 @@ static int open_all(struct replay_run *run, struct error *error)
     if (options->counters.qemu && !options->from_start)
         run->context.rules.fingerprint = run->fingerprint.hash;
     run->context.source = any_source_open(options, error);
-    return run->context.source == NULL ? -1 : 0;
+    if (run->context.source == NULL)
+        return -1;
+    return replay_against_open(&run->against, options, &run->context, error);
 }
 
 /* The results of the vats that were this part's to replay. */
@@ -350,6 +339,7 @@ void replay_run_free(struct replay_run *run)
     if (run->context.source != NULL)
         run->context.source->operations->close(run->context.source);
     replay_bundles_free(&run->context.bundles);
+    replay_against_close(&run->against);
     vat_runtimes_free(&run->runtime.runtimes);
     warm_starts_free(&run->runtime.warm);
     buf_free(&run->runtime.ids);

@@ -48,6 +48,10 @@ void replay_vat_free(struct replay_vat *vat)
 {
     if (vat == NULL)
         return;
+    replay_vat_free(vat->against);
+    if (vat->made != NULL)
+        recorded_delivery_free(vat->made);
+    free(vat->made);
     replay_worker_end(&vat->worker);
     replay_bundle_free(&vat->bundle);
     if (vat->snapshot_fd >= 0)

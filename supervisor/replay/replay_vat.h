@@ -49,6 +49,8 @@ enum replay_state {
 
 struct replay_vat {
     const struct replay_context *context;
+    struct replay_vat *against;     /* the same vat in a second worker; owned; NULL: none */
+    struct recorded_delivery *made; /* what its worker did last is kept there; NULL: nowhere */
     enum replay_state state;
     struct replay_result result;
     struct replay_bundle bundle;

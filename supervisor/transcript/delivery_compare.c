@@ -13,7 +13,7 @@
 const char *const compare_aspect_names[] = {
     [COMPARE_SYSCALL] = "syscall",       [COMPARE_RESULT] = "result",
     [COMPARE_COMPUTRONS] = "computrons", [COMPARE_INSTRUCTIONS] = "instructions",
-    [COMPARE_SNAPSHOT] = "snapshot",
+    [COMPARE_SNAPSHOT] = "snapshot",     [COMPARE_ALLOCATION] = "allocation",
 };
 
 static struct scan_span span_of(const struct buf *buf)
@@ -66,8 +66,7 @@ static enum compare_result differ_in_syscall(struct delivery_compare *compare, u
 
 /* ---- syscalls ---- */
 
-/* The VatSyscallObject of ["syscall",VatSyscallObject]; other messages as they are. */
-static struct scan_span syscall_of(struct scan_span message)
+struct scan_span delivery_compare_syscall_of(struct scan_span message)
 {
     struct scan_span word, syscall;
     struct scan_cursor cursor;
@@ -121,7 +120,7 @@ enum compare_result delivery_compare_syscall(struct delivery_compare *compare,
 {
     const struct recorded_delivery *recorded = compare->recorded;
     const struct recorded_syscall *syscall;
-    struct scan_span made = syscall_of(message);
+    struct scan_span made = delivery_compare_syscall_of(message);
 
     if ((compare->made >= recorded->syscall_count ||
          !json_same(recorded->syscalls[compare->made].made, made)) &&
@@ -198,13 +197,37 @@ bool delivery_compare_counts(const struct compare_rules *rules,
     return rules->fingerprint != NULL && scan_is(recorded->fingerprint, rules->fingerprint);
 }
 
+static enum compare_result compare_number(struct delivery_compare *compare,
+                                          enum compare_aspect aspect, int64_t recorded,
+                                          uint64_t replayed)
+{
+    if (recorded == RECORDED_NONE || recorded == (int64_t)replayed)
+        return COMPARE_SAME;
+    differ_in_number(compare, aspect, recorded, replayed);
+    return tolerate(compare, compare->rules->tolerated & 1U << aspect) ? COMPARE_SAME
+                                                                       : COMPARE_DIFFERS;
+}
+
+static enum compare_result compare_meter(struct delivery_compare *compare,
+                                         const struct meter *meter)
+{
+    const struct recorded_result *result = &compare->recorded->result;
+    enum compare_result compared =
+        compare_number(compare, COMPARE_COMPUTRONS, result->compute, meter->compute);
+
+    if (compared == COMPARE_SAME && delivery_compare_counts(compare->rules, result, meter))
+        compared = compare_number(compare, COMPARE_INSTRUCTIONS, result->instructions,
+                                  meter->instructions);
+    if (compared == COMPARE_SAME && compare->rules->compares_allocation)
+        compared = compare_number(compare, COMPARE_ALLOCATION, result->allocate, meter->allocate);
+    return compared;
+}
+
 enum compare_result delivery_compare_outcome(struct delivery_compare *compare,
                                              const struct delivery_outcome *outcome)
 {
     const struct recorded_delivery *recorded = compare->recorded;
     const struct recorded_result *result = &recorded->result;
-    const struct compare_rules *rules = compare->rules;
-    const struct meter *meter = &outcome->meter;
 
     skip_gc_reads(compare);
     if (compare->made < recorded->syscall_count)
@@ -214,20 +237,8 @@ enum compare_result delivery_compare_outcome(struct delivery_compare *compare,
         return COMPARE_CUT;
     if (!same_result(result, outcome))
         return differ_in_result(compare, outcome);
-    if (!outcome->metered || result->limited)
-        return COMPARE_SAME;
-    if (result->compute != RECORDED_NONE && result->compute != (int64_t)meter->compute) {
-        differ_in_number(compare, COMPARE_COMPUTRONS, result->compute, meter->compute);
-        if (!tolerate(compare, rules->tolerated & 1U << COMPARE_COMPUTRONS))
-            return COMPARE_DIFFERS;
-    }
-    if (delivery_compare_counts(rules, result, meter) &&
-        result->instructions != (int64_t)meter->instructions) {
-        differ_in_number(compare, COMPARE_INSTRUCTIONS, result->instructions, meter->instructions);
-        if (!tolerate(compare, rules->tolerated & 1U << COMPARE_INSTRUCTIONS))
-            return COMPARE_DIFFERS;
-    }
-    return COMPARE_SAME;
+    return outcome->metered && !result->limited ? compare_meter(compare, &outcome->meter)
+                                                : COMPARE_SAME;
 }
 
 /* ---- the outcome ---- */

@@ -21,6 +21,8 @@ enum compare_aspect {
     COMPARE_COMPUTRONS,
     COMPARE_INSTRUCTIONS,
     COMPARE_SNAPSHOT, /* the SHA-256 of a snapshot, and so the whole heap */
+    COMPARE_ALLOCATION,
+    COMPARE_ASPECTS, /* their number */
 };
 
 /* "syscall", "result", ... */
@@ -40,10 +42,11 @@ enum compare_result {
     COMPARE_CUT,     /* the recording ends here, in mid-delivery */
 };
 
-/* What is compared. All zeros: all of it, but for instructions. */
+/* What is compared. All zeros: all of it, but for instructions and allocation. */
 struct compare_rules {
     const char *fingerprint;   /* of what counts instructions here; NULL: nothing does */
     bool session_counts_alike; /* so were they counted where a delivery does not say */
+    bool compares_allocation;  /* how much an engine allocates depends on what it started from */
     unsigned tolerated;        /* 1 << COMPARE_...: a difference in this is told, and passed over */
     bool tolerates_gc;         /* so is one in the reads of gc_reads.h */
 };
@@ -75,6 +78,9 @@ struct delivery_outcome {
  */
 enum compare_result delivery_compare_syscall(struct delivery_compare *compare,
                                              struct scan_span message, struct scan_span *answer);
+
+/* The VatSyscallObject of ["syscall",VatSyscallObject]; other messages as they are. */
+struct scan_span delivery_compare_syscall_of(struct scan_span message);
 
 /*
  * Compares how it ended. A problem that was not recorded, and counts that were not recorded or

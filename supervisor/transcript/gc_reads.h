@@ -8,18 +8,22 @@
 #include "base/json/scan.h"
 
 /*
- * Liveslots reads what a virtual collection is, ["vatstoreGet","vc.N.|schemata"] or |label,
- * when it makes an object for a collection that has none in memory, which depends on when
- * garbage was collected (agoric-sdk issues 6360 and 6784). What it reads never changes.
+ * Liveslots reads the records of a virtual collection (keys vc.N.*, most of all vc.N.|schemata
+ * and vc.N.|label) again when it makes an object for a collection that has none in memory, which
+ * depends on when garbage was collected (agoric-sdk issues 6360 and 6784). Such a read can be
+ * simulated: its answer follows from what the vat has read and written before.
  */
 
-/* Whether the VatSyscallObject is such a read. */
+/* Whether the VatSyscallObject is a vatstoreGet or vatstoreGetNextKey of a collection. */
 bool gc_reads_is_one(struct scan_span syscall);
 
-/* Keeps what such a read was answered, ["ok",VALUE], in a JSON object; others it passes over. */
+/*
+ * Keeps in a JSON object what follows from a syscall and its answer, ["ok",VALUE]: of reads the
+ * answer, of writes what a read is answered from now on. Other syscalls are ignored.
+ */
 void gc_reads_remember(json_t *known, struct scan_span syscall, struct scan_span answer);
 
-/* What the read was answered before; borrowed. No span: it was not made before. */
+/* What the read is answered now; borrowed until the next call. No span: that is not known. */
 struct scan_span gc_reads_recall(const json_t *known, struct scan_span syscall);
 
 #endif

@@ -148,6 +148,7 @@ static void take_result(struct recorded_delivery *recorded, struct scan_span res
     recorded->result.line = line;
     recorded->result.status = scan_string(scan_get(result, "status"));
     recorded->result.compute = recorded_integer(metering, "computrons");
+    recorded->result.allocate = recorded_integer(metering, "allocate");
     recorded->result.instructions = recorded_integer(result, "instructions");
     recorded->result.fingerprint = scan_string(scan_get(result, "fingerprint"));
 }

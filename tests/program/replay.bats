@@ -414,13 +414,17 @@ END
             $'v4 3 computrons 1\nv14 3 computrons 1'
         assert_equal "$(field summary .tolerated)" 2
     done
+    run --separate-stderr "$BUILD/gaspipe" replay --json --tolerate computrons --strict allocation \
+        <(sed -E '/"deliver-result".*"deliveryNum":2,/s/"allocate":[0-9]+/"allocate":1/' changed.slog)
+    assert_status 1
+    assert_equal "$(field difference '"\(.vatID) \(.deliveryNum) \(.aspect)"' | head -n 1)" 'v4 2 allocation'
     sed -i 's/"snapshotID":"74/"snapshotID":"75/' changed.slog
     run --separate-stderr "$BUILD/gaspipe" replay --tolerate computrons changed.slog
     assert_status 1
     run --separate-stderr "$BUILD/gaspipe" replay --tolerate computrons --tolerate instructions changed.slog
     assert_status 1
     run --separate-stderr "$BUILD/gaspipe" replay --tolerate everything changed.slog
-    assert_bad_input 2 '--tolerate takes gc, computrons, instructions or snapshots'
+    assert_bad_input 2 '--tolerate takes gc, computrons, instructions, snapshots or allocation'
 }
 
 # What is read of a collection is the same whenever garbage collection has it read: here the
@@ -442,7 +446,7 @@ END
         $'1 true false\n2 false true'
     assert_equal "$(field vat '"\(.status) \(.deliveries) \(.tolerated)"')" "same 10 2"
     # Another read is none of these.
-    sed 's/vc[.]4[.]|schemata/vc.4.|entryCount/g' moved.slog > other.slog
+    sed 's/vc[.]4[.]|schemata/vom.4.schemata/g' moved.slog > other.slog
     run --separate-stderr "$BUILD/gaspipe" replay --json --tolerate gc other.slog
     assert_status 1
 }

@@ -179,6 +179,53 @@ change() {
     assert_equal "$(field vat '"\(.vatID) \(.status) \(.from)"')" "$vat same $((second + 1))"
 }
 
+@test "a folder of archived transcripts is replayed, all of it or span by span" {
+    mkdir archive
+    for place in 0 "$second"; do
+        sqlite3 swing/swingstore.sqlite "SELECT item FROM transcriptItems WHERE position >= $place
+            AND ($place > 0 OR position < $second) ORDER BY position" | gzip \
+            > "archive/transcript.$vat.$place.$((place > 0 ? 999 : second)).gz"
+    done
+    sqlite3 swing/swingstore.sqlite \
+        "SELECT writefile('archive/snapshot.$vat.$((second - 1)).zst', compressedSnapshot) FROM snapshots" > /dev/null
+    replay --json swing
+    whole=$(field summary '"\(.deliveries) \(.syscalls) \(.compute)"')
+    for parallel in 1 2; do
+        replay --json --parallel $parallel --bundle "$BATS_FILE_TMPDIR/bundle.json" archive
+        assert_status 0
+        assert_equal "$(field summary '"\(.deliveries) \(.syscalls) \(.compute)"')" "$whole"
+    done
+    replay --json --span "$second" archive
+    assert_status 0
+    assert_equal "$(field vat '"\(.status) \(.from)"')" "same $((second + 1))"
+    replay --span 1 archive
+    assert_bad_input 3 'there is no such span in it'
+    mkdir empty
+    replay empty
+    assert_bad_input 3 'empty: it holds no swingstore.sqlite and no transcript.VAT.FIRST.END'
+}
+
+@test "--against compares two workers with each other" {
+    local theirs=$ROOT/build/xs/package/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker
+
+    replay --json --against "$theirs" swing
+    assert_status 0
+    [ "$(field vat '.against == .deliveries and .deliveries > 3')" = true ]
+    # One that says of its computrons what it allocated.
+    sed 's/"compute":%u,"allocate":%u/"allocate":%u,"compute":%u/' "$theirs" > other
+    chmod +x other
+    replay --json --against ./other swing
+    assert_status 1
+    assert_equal "$(field difference '"\(.aspect) \(.against)"')" 'computrons true'
+    replay --against ./other --tolerate computrons swing
+    assert_status 0
+    assert_output_has 'same; '
+    replay --against ./other swing
+    assert_output_has '  against: '
+    replay --against absent swing
+    assert_bad_input 3 'absent'
+}
+
 @test "another worker and another runtime: the same, and what differs is named" {
     local theirs=$ROOT/build/xs/package/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker
 

@@ -50,8 +50,8 @@ static void put_difference(struct buf *out, struct replay_result *vat)
                        ? "s"
                        : "");
     buf_printf(out, " (%s:%" PRIu64 ")\n", vat->file, difference->line);
-    put_near(out, "recorded", recorded, parting);
-    put_near(out, "replayed", replayed, parting);
+    put_near(out, vat->is_against ? "worker" : "recorded", recorded, parting);
+    put_near(out, vat->is_against ? "against" : "replayed", replayed, parting);
 }
 
 /* A sum, or nothing when it is of no deliveries. */

@@ -28,6 +28,7 @@ static const struct {
     {"snapshots", offsetof(struct replay_counts, snapshots)},
     {"cut", offsetof(struct replay_counts, cut)},
     {"tolerated", offsetof(struct replay_counts, tolerated)},
+    {"against", offsetof(struct replay_counts, against)},
 };
 
 enum { MEMBERS = sizeof members / sizeof *members };
@@ -87,7 +88,7 @@ void replay_result_put_difference(struct buf *out, const char *kind, struct repl
     buf_printf(out, ",\"line\":%" PRIu64, difference->line);
     put_side(out, "recorded", &difference->recorded);
     put_side(out, "replayed", &difference->replayed);
-    buf_append_string(out, "}\n");
+    buf_printf(out, ",\"against\":%s}\n", result->is_against ? "true" : "false");
 }
 
 void replay_result_put_vat(struct buf *out, const struct replay_result *result)
@@ -131,12 +132,12 @@ static int take_difference(struct replay_result *result, const json_t *line)
 {
     struct difference *difference = &result->difference;
     const json_t *syscall_num = json_object_get(line, "syscallNum");
-    int aspect =
-        find_name(json_object_get(line, "aspect"), compare_aspect_names, COMPARE_SNAPSHOT + 1);
+    int aspect = find_name(json_object_get(line, "aspect"), compare_aspect_names, COMPARE_ASPECTS);
 
     if (aspect < 0 || take_name(&result->file, json_object_get(line, "file")) != 0)
         return -1;
     difference->aspect = (enum compare_aspect)aspect;
+    result->is_against = json_is_true(json_object_get(line, "against"));
     difference->line = (uint64_t)json_integer_value(json_object_get(line, "line"));
     difference->syscall_num = json_integer_value(syscall_num);
     result->delivery_num = json_integer_value(json_object_get(line, "deliveryNum"));

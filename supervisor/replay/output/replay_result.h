@@ -27,6 +27,7 @@ struct replay_counts {
     int64_t snapshots;    /* whose hashes were the same */
     int64_t cut;          /* deliveries that the recording does not finish */
     int64_t tolerated;    /* differences that were told and passed over */
+    int64_t against;      /* deliveries that were the same in a second worker */
 };
 
 enum { REPLAY_WHY_SIZE = 320 };
@@ -37,6 +38,7 @@ struct replay_result {
     enum replay_status status;
     char why[REPLAY_WHY_SIZE];
     struct difference difference; /* the first one */
+    bool is_against;              /* what it calls recorded is of the first worker, not recorded */
     char *file;                   /* whose line it is in; owned; NULL: there is none */
     int64_t first_num;            /* the number of the first delivery */
     int64_t delivery_num;         /* of the last delivery */

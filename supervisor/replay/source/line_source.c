@@ -32,21 +32,26 @@ static int refuse(const struct line_source *lines, uint64_t line, const char *wh
 
 /* ---- transcripts ---- */
 
-/* transcript.VATID.FIRST.END: where the vat's name and the first number stand. */
-static bool read_name(const char *path, struct scan_span *vat_id, int64_t *first)
+/* The number that begins at `at` and ends at a dot or the end of the name. */
+static bool read_number(const char *at, int64_t *number)
+{
+    return scan_decimal((struct scan_span){at, strcspn(at, ".")}, 0, number);
+}
+
+bool line_source_read_name(const char *path, struct scan_span *vat_id, int64_t *first, int64_t *end)
 {
     static const char head[] = "transcript.";
     const char *slash = strrchr(path, '/'), *at = slash != NULL ? slash + 1 : path;
-    const char *dot, *end;
+    const char *dot, *last;
 
     if (strncmp(at, head, sizeof head - 1) != 0)
         return false;
     at += sizeof head - 1;
     dot = strchr(at, '.');
-    end = dot != NULL ? strchr(dot + 1, '.') : NULL;
+    last = dot != NULL ? strchr(dot + 1, '.') : NULL;
     *vat_id = (struct scan_span){at, dot != NULL ? (size_t)(dot - at) : 0};
-    return end != NULL && vat_id->length > 1 && *at == 'v' &&
-           scan_decimal((struct scan_span){dot + 1, (size_t)(end - dot - 1)}, 0, first);
+    return last != NULL && vat_id->length > 1 && *at == 'v' && read_number(dot + 1, first) &&
+           read_number(last + 1, end);
 }
 
 static int keep_vat(struct line_source *lines, struct scan_span vat_id, int64_t first,
@@ -90,7 +95,7 @@ static int open_next(struct line_source *lines, struct error *error)
 {
     const char *path = lines->paths[lines->next_path++];
     struct scan_span vat_id;
-    int64_t first;
+    int64_t first, end;
 
     if (lines->reader != NULL)
         reader_close(lines->reader);
@@ -98,7 +103,9 @@ static int open_next(struct line_source *lines, struct error *error)
     lines->reader = reader_open(path, error);
     if (lines->reader == NULL)
         return -1;
-    return read_name(path, &vat_id, &first) ? keep_vat(lines, vat_id, first, error) : 0;
+    return line_source_read_name(path, &vat_id, &first, &end)
+               ? keep_vat(lines, vat_id, first, error)
+               : 0;
 }
 
 /* 1 with the next line, of the next file where one is at its end; 0 behind the last. */

@@ -4,6 +4,10 @@
 
 #include "supervisor/replay/source/source.h"
 
+/* Whether a file's name is transcript.VATID.FIRST.END; the vat's ID is borrowed from the path. */
+bool line_source_read_name(const char *path, struct scan_span *vat_id, int64_t *first,
+                           int64_t *end);
+
 /*
  * Files of lines, compressed or not: slogfiles of ours or of SwingSet's, and transcripts. A
  * transcript has an entry a line (supervisor/transcript/recorded_delivery.h), for deliveries

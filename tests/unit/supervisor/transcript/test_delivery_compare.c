@@ -183,6 +183,67 @@ static void reads_of_gc_are_tolerated_when_asked_for(void **state)
     difference_free(&compare.difference);
 }
 
+static enum compare_result recorded_and_made(const char *pairs, const char *made, const char *wants)
+{
+    struct scan_span answer = {0};
+    enum compare_result compared;
+
+    begin(pairs, OK_RESULT);
+    compared = makes(made, &answer);
+    if (wants != NULL)
+        assert_true(scan_is(answer, wants));
+    difference_free(&compare.difference);
+    return compared;
+}
+
+static void reads_of_collections_are_simulated_from_what_was_written(void **state)
+{
+    static const char entry[] = "[\"vatstoreGet\",\"vc.4.sfoo\"]";
+    static const char next[] = "[\"vatstoreGetNextKey\",\"vc.4.s\"]";
+    static const char set[] = "[\"vatstoreSet\",\"vc.4.sfoo\",\"7\"]";
+    static const char gone[] = "[\"vatstoreDelete\",\"vc.4.sfoo\"]";
+
+    (void)state;
+    rules.tolerates_gc = true;
+    assert_int_equal(
+        recorded_and_made(PAIR("[\"vatstoreGetNextKey\",\"vc.4.s\"]", "[\"ok\",\"vc.4.sa\"]"), next,
+                          NULL),
+        COMPARE_SAME);
+    assert_int_equal(recorded_and_made("", next, "[\"ok\",\"vc.4.sa\"]"), COMPARE_SAME);
+    assert_int_equal(recorded_and_made(
+                         PAIR("[\"vatstoreSet\",\"vc.4.sfoo\",\"7\"]", "[\"ok\",null]"), set, NULL),
+                     COMPARE_SAME);
+    assert_int_equal(recorded_and_made("", entry, "[\"ok\",\"7\"]"), COMPARE_SAME);
+    assert_int_equal(told, 1);
+    /* Another key may follow now. */
+    assert_int_equal(recorded_and_made("", next, NULL), COMPARE_DIFFERS);
+    assert_int_equal(
+        recorded_and_made(PAIR("[\"vatstoreDelete\",\"vc.4.sfoo\"]", "[\"ok\",null]"), gone, NULL),
+        COMPARE_SAME);
+    assert_int_equal(recorded_and_made("", entry, "[\"ok\",null]"), COMPARE_SAME);
+    /* A write is no read. */
+    assert_int_equal(recorded_and_made("", set, NULL), COMPARE_DIFFERS);
+}
+
+static void allocation_is_compared_when_asked_for(void **state)
+{
+    static const char two[] = "{\"status\":\"ok\",\"metering\":{\"computrons\":77,\"allocate\":2}}";
+
+    (void)state;
+    begin("", two);
+    assert_int_equal(ends("[\"ok\",null]"), COMPARE_SAME);
+    rules.compares_allocation = true;
+    begin("", two);
+    assert_int_equal(ends("[\"ok\",null]"), COMPARE_DIFFERS);
+    assert_int_equal(compare.difference.aspect, COMPARE_ALLOCATION);
+    difference_free(&compare.difference);
+    rules.tolerated = 1U << COMPARE_ALLOCATION;
+    begin("", two);
+    assert_int_equal(ends("[\"ok\",null]"), COMPARE_SAME);
+    assert_int_equal(told, 1);
+    difference_free(&compare.difference);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -210,6 +271,8 @@ int main(void)
         TEST(results_and_computrons_are_compared),
         TEST(instructions_are_compared_under_the_same_fingerprint),
         TEST(reads_of_gc_are_tolerated_when_asked_for),
+        TEST(reads_of_collections_are_simulated_from_what_was_written),
+        TEST(allocation_is_compared_when_asked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
