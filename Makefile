@@ -50,7 +50,7 @@ include scripts/vats.mk
 
 # A room's archive contains the files in its folder and below, except the one with main().
 MAINS := supervisor/main.c worker/main.c worker/main_wasm.c sandbox/main.c tools/slogreport.c
-ROOMS := base proto sandbox store kernel slog counter worker meter/costs trace supervisor tools
+ROOMS := base gas proto sandbox store kernel slog counter worker meter/costs trace supervisor tools
 sources_below = $(sort $(shell find $(1) -name '*.c'))
 # The metered worker, which is built for other machines too, does without what needs OpenSSL.
 # The agent is a library of its own, and the filters are compiled by a program of their own.
@@ -171,7 +171,7 @@ $(foreach room,$(ROOMS),$(eval $(call archive_rule,$(room))))
 lib = $(foreach room,$(1),$(BUILD)/lib/$(room).a)
 link = $(Q)$(CC) $(GASPIPE_CFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter-out $(XS_ARCHIVE),$(filter %.a,$^))
 
-$(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor trace kernel store counter sandbox proto slog base)
+$(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor trace kernel store counter sandbox proto slog gas base)
 	$(call say,link,$@)
 	$(link) $(PACKAGE_LIBS) -lZydis -lm -o $@
 
@@ -231,7 +231,7 @@ include scripts/node.mk
 CURL_LIBS = $(shell pkg-config --libs libcurl)
 $(BUILD)/obj/tools/otlp/otlp_post.%: ROOM_CFLAGS = $(shell pkg-config --cflags libcurl)
 
-$(BUILD)/slogreport: $(BUILD)/obj/tools/slogreport.o $(call lib,tools slog base)
+$(BUILD)/slogreport: $(BUILD)/obj/tools/slogreport.o $(call lib,tools slog gas base)
 	$(call say,link,$@)
 	$(link) $(PACKAGE_LIBS) $(CURL_LIBS) -lm -lpthread -o $@
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "slog/model/model.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,12 +28,14 @@ enum { SLOG_VERSION = 1 };
 struct vat {
     struct flight *flight; /* NULL: none; owned */
     char *name;            /* owned; NULL: not said */
+    int64_t clist_entries; /* as of a delivery */
 };
 
 struct model {
     struct model_sink sink;
     bool labels;
-    const char *file; /* as model_begin_file() */
+    const struct gas_model *gas; /* NULL: none */
+    const char *file;            /* as model_begin_file() */
     struct names vat_ids, kinds, sessions;
     struct entries entries;
     struct phases phases;
@@ -118,6 +121,11 @@ void model_free(struct model *model)
     free(model->events);
     buf_free(&model->problem);
     free(model);
+}
+
+void model_set_gas(struct model *model, const struct gas_model *gas)
+{
+    model->gas = gas;
 }
 
 void model_begin_file(struct model *model, const char *file)
@@ -562,6 +570,10 @@ static int fill_result(struct model *model, const struct record *record, uint32_
     delivery->cpu_user = outcome->cpu_user;
     delivery->cpu_sys = outcome->cpu_sys;
     delivery->switched_out = outcome->switched_out;
+    delivery->gas = NAN;
+    delivery->heap_slots = outcome->heap_slots;
+    delivery->allocated = outcome->allocated;
+    delivery->clist_entries = model->vats[vat].clist_entries;
     return 0;
 }
 
@@ -590,6 +602,20 @@ static int give_unstarted(struct model *model, const struct record *record,
 static int64_t steady(struct moment moment)
 {
     return moment.mono != MODEL_NONE ? moment.mono : moment.real;
+}
+
+static void fill_gas(const struct model *model, struct model_delivery *delivery)
+{
+    const struct outcome *outcome = &model->outcome;
+    const struct gas_usage usage = {.computrons = outcome->compute,
+                                    .instructions = outcome->instructions,
+                                    .bytes_read = outcome->bytes_read,
+                                    .bytes_written = outcome->bytes_written,
+                                    .syscalls = (double)delivery->syscalls,
+                                    .block_cost = outcome->block_cost};
+
+    if (model->gas != NULL)
+        delivery->gas = gas_model_price_delivery(model->gas, &usage);
 }
 
 /* A crank whose delivery failed is undone, with its sends and resolves. */
@@ -635,6 +661,7 @@ static int end_delivery(struct model *model, const struct record *record, uint64
         return give_unstarted(model, record, &delivery, vat, error);
     fill_words(flight, &delivery);
     result = fill_times(model, flight, returned, &delivery, error);
+    fill_gas(model, &delivery);
     if (result == 0 && model->labels)
         result = find_causes(model, flight, &delivery, error);
     if (result == 0)
@@ -659,6 +686,13 @@ static int name_vat(struct model *model, const struct record *record, uint32_t v
     return 0;
 }
 
+/* An entry of the vat's c-list came or went. */
+static void count_clist(struct model *model, const struct record *record, uint32_t vat)
+{
+    if (vat != NAMES_NONE)
+        model->vats[vat].clist_entries += scan_is(record->mode, "drop") ? -1 : 1;
+}
+
 /* ---- lines -------------------------------------------------------------- */
 
 static int feed_vat_line(struct model *model, const struct record *record, uint64_t line,
@@ -681,6 +715,9 @@ static int feed_vat_line(struct model *model, const struct record *record, uint6
         return end_delivery(model, record, line, vat, error);
     case RECORD_CREATE_VAT:
         return name_vat(model, record, vat, error);
+    case RECORD_CLIST:
+        count_clist(model, record, vat);
+        return 0;
     default:
         return 0;
     }
@@ -774,6 +811,7 @@ static int feed_by_type(struct model *model, const struct record *record, uint64
         model->at_work = true;
         return feed_vat_line(model, record, line, error);
     case RECORD_CREATE_VAT:
+    case RECORD_CLIST:
     case RECORD_SYSCALL:
     case RECORD_SYSCALL_RESULT:
     case RECORD_CONSOLE:

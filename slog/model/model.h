@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "gas/gas_model.h"
 #include "slog/model/entries.h"
 #include "slog/model/phases.h"
 #include "slog/read/record.h"
@@ -140,8 +141,11 @@ struct model_delivery {
     enum model_coverage coverage;
     /* 1: stamps are missing for some requests, 0: not, -1: it cannot be told. */
     int overrun;
-    double compute, instructions;           /* NAN: not said */
-    double block_cost;                      /* units of the compiled-in meter; NAN: not said */
+    double compute, instructions; /* NAN: not said */
+    double block_cost;            /* units of the compiled-in meter; NAN: not said */
+    double gas;                   /* by model_set_gas(); NAN: not known */
+    double heap_slots, allocated; /* as struct outcome */
+    int64_t clist_entries; /* that the vat has gained since the first line, less those it lost */
     double cpu_user, cpu_sys, switched_out; /* as struct outcome */
     size_t syscalls, consoles, stamp_count;
     const struct model_event *events; /* in order; borrowed, as all here, for the call */
@@ -211,6 +215,9 @@ struct model;
 
 /* `labels`: whether requests get theirs, which costs reading all of each syscall. */
 struct model *model_new(const struct model_sink *sink, bool labels, struct error *error);
+
+/* Deliveries get their gas by this model, which is borrowed. Without one they have none. */
+void model_set_gas(struct model *model, const struct gas_model *gas);
 
 /* The lines that come now are of this file; NULL: there is but one. Borrowed for good. */
 void model_begin_file(struct model *model, const char *file);

@@ -90,6 +90,18 @@ static void read_cpu(struct scan_span cpu, struct outcome *outcome)
     read_double(scan_get(cpu, "nivcsw"), &outcome->switched_out);
 }
 
+static void read_sizes(struct scan_span key, struct scan_span value, struct outcome *outcome)
+{
+    if (scan_is(key, "currentHeapCount"))
+        read_double(value, &outcome->heap_slots);
+    else if (scan_is(key, "allocate"))
+        read_double(value, &outcome->allocated);
+    else if (scan_is(key, "bytesRead"))
+        read_double(value, &outcome->bytes_read);
+    else if (scan_is(key, "bytesWritten"))
+        read_double(value, &outcome->bytes_written);
+}
+
 static int read_meter(struct scan_span meter, struct outcome *outcome, struct error *error)
 {
     struct scan_span key, value;
@@ -118,6 +130,8 @@ static int read_meter(struct scan_span meter, struct outcome *outcome, struct er
             read_double(value, &outcome->block_cost);
         else if (scan_is(key, "cpu"))
             read_cpu(value, outcome);
+        else
+            read_sizes(key, value, outcome);
         if (result != 0)
             return -1;
     }
@@ -135,6 +149,10 @@ static void reset(struct outcome *outcome)
     *outcome = (struct outcome){.compute = NAN,
                                 .instructions = NAN,
                                 .block_cost = NAN,
+                                .bytes_read = NAN,
+                                .bytes_written = NAN,
+                                .heap_slots = NAN,
+                                .allocated = NAN,
                                 .cpu_user = NAN,
                                 .cpu_sys = NAN,
                                 .switched_out = NAN,

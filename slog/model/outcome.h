@@ -26,6 +26,9 @@ struct outcome {
     double compute;           /* computrons; NAN: not said */
     double instructions;      /* NAN: not said */
     double block_cost;        /* units of the compiled-in meter; NAN: not said */
+    double bytes_read, bytes_written; /* in the counted region; NAN: not said */
+    double heap_slots;                /* in use in the engine's heap; NAN: not said */
+    double allocated;         /* bytes that the engine took for heap and chunks; NAN: not said */
     double cpu_user, cpu_sys; /* microseconds of the worker's CPU; NAN: not said */
     double switched_out;      /* involuntary context switches; NAN: not said */
     struct stamps timestamps; /* nanoseconds since the epoch, to the microsecond */

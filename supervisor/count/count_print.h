@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "supervisor/count/count_run.h"
-#include "supervisor/count/gas_model.h"
+#include "gas/gas_model.h"
 #include "supervisor/process/fingerprint.h"
 
 /* What `gaspipe count` found, for people and for programs. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +16,19 @@
 #include "supervisor/runtime/callee.h"
 #include "supervisor/runtime/contract_file.h"
 
-void output_init(struct output *output, bool json, bool costs)
+/* Of columns that not every run has; with the blank before it, the first. */
+enum { COST_COLUMN = 15, GAS_WIDTH = 20 };
+
+void output_init(struct output *output, bool json, bool costs, const struct gas_model *gas)
 {
+    const size_t more = (costs ? COST_COLUMN : 0) + (gas != NULL ? 1 + GAS_WIDTH : 0);
     const char *no_colour = getenv("NO_COLOR");
 
     *output = (struct output){
         .json = json,
         .costs = costs,
-        .layout = output_layout(visible_width(STDOUT_FILENO), costs),
+        .layout = output_layout(visible_width(STDOUT_FILENO), more),
+        .gas = gas,
     };
     output->colour = !json && isatty(STDOUT_FILENO) && (no_colour == NULL || no_colour[0] == '\0');
 }
@@ -76,8 +82,29 @@ static void add_known(int64_t *sum, int64_t number)
         *sum = INT64_MAX;
 }
 
+static double known(int64_t number)
+{
+    return number == REPORT_NONE ? (double)NAN : (double)number;
+}
+
+/* NAN where it is not known. */
+static double gas_of(const struct output *output, const struct delivery_report *report)
+{
+    const struct gas_usage usage = {.computrons = known(report->compute),
+                                    .instructions = known(report->instructions),
+                                    .bytes_read = known(report->bytes_read),
+                                    .bytes_written = known(report->bytes_written),
+                                    .syscalls = known(report->syscalls),
+                                    .block_cost = known(report->block_cost)};
+
+    return output->gas != NULL ? gas_model_price_delivery(output->gas, &usage) : (double)NAN;
+}
+
 static void add_up(struct output *output, const struct delivery_report *report)
 {
+    double gas = gas_of(output, report);
+
+    output->sums.gas += isnan(gas) ? 0 : gas;
     output->sums.deliveries++;
     output->sums.failed += !report->ok;
     output->sums.counted = output->sums.counted || report->instructions != REPORT_NONE;
@@ -130,7 +157,19 @@ static void put_callee(struct buf *line, const struct delivery_report *report)
     buf_free(&callee);
 }
 
-static void put_json_delivery(struct buf *line, const struct delivery_report *report)
+/* null where it is not known; not at all where nobody asked for it. */
+static void put_gas(const struct output *output, struct buf *line, double gas)
+{
+    if (output->gas == NULL)
+        return;
+    if (isnan(gas))
+        buf_append_string(line, ",\"gas\":null");
+    else
+        buf_printf(line, ",\"gas\":%.0f", gas);
+}
+
+static void put_json_delivery(const struct output *output, struct buf *line,
+                              const struct delivery_report *report)
 {
     buf_append_string(line, "{\"kind\":\"delivery\"");
     put_string(line, "vatID", report->vat_id);
@@ -154,6 +193,7 @@ static void put_json_delivery(struct buf *line, const struct delivery_report *re
         buf_append_string(line, ",\"atLeast\":true");
     if (report->block_cost != REPORT_NONE)
         put_integer(line, "blockCost", report->block_cost);
+    put_gas(output, line, gas_of(output, report));
     put_time(line, "total", report->total);
     put_time(line, "pipe", report->pipe);
     put_time(line, "worker", report->worker);
@@ -180,6 +220,7 @@ static void put_json_summary(const struct output *output, struct buf *line, doub
     put_integer(line, "instructions", sums->counted ? sums->instructions : REPORT_NONE);
     if (sums->cost_known)
         put_integer(line, "blockCost", sums->block_cost);
+    put_gas(output, line, sums->gas);
     put_time(line, "total", sums->total);
     put_time(line, "pipe", sums->pipe);
     put_time(line, "worker", sums->worker);
@@ -204,6 +245,8 @@ static void put_heading(const struct output *output, struct buf *line)
                layout->method_width, "method", "status", "computrons", "instructions");
     if (output->costs)
         buf_printf(line, " %14s", "block cost");
+    if (output->gas != NULL)
+        buf_printf(line, " %*s", GAS_WIDTH, "gas");
     buf_printf(line, " %11s", "total ms");
     if (layout->parts)
         buf_printf(line, " %11s %11s %11s", "pipe ms", "worker ms", "kernel ms");
@@ -342,6 +385,11 @@ static void put_text_error(struct buf *line, const struct delivery_report *repor
     put_part(line, report->source, strlen(report->source), SOURCE_WIDTH);
 }
 
+static int64_t whole_gas(double gas)
+{
+    return isnan(gas) ? REPORT_NONE : gas < 0x1p63 ? (int64_t)gas : INT64_MAX;
+}
+
 static void put_text_delivery(const struct output *output, struct buf *line,
                               const struct delivery_report *report)
 {
@@ -361,6 +409,8 @@ static void put_text_delivery(const struct output *output, struct buf *line,
     put_used(line, 14, report->instructions, is_least(report, "instructions"));
     if (output->costs)
         put_used(line, 14, report->block_cost, is_least(report, "units"));
+    if (output->gas != NULL)
+        put_count(line, GAS_WIDTH, whole_gas(gas_of(output, report)));
     put_milliseconds(line, report->total);
     if (layout->parts) {
         put_milliseconds(line, report->pipe);
@@ -423,6 +473,11 @@ static void put_text_summary(const struct output *output, struct buf *line, doub
         put_count(line, 0, sums->block_cost);
         buf_append_string(line, " units of block cost");
     }
+    if (output->gas != NULL) {
+        buf_append_byte(line, ',');
+        put_count(line, 0, whole_gas(sums->gas));
+        buf_append_string(line, " gas");
+    }
     buf_printf(line, "\n%.3f ms in deliveries", (double)sums->total / 1e6);
     put_share(line, "pipe", sums->pipe, sums->total);
     put_share(line, "worker", sums->worker, sums->total);
@@ -440,7 +495,7 @@ int output_delivery(struct output *output, const struct delivery_report *report,
 
     add_up(output, report);
     if (output->json) {
-        put_json_delivery(lines, report);
+        put_json_delivery(output, lines, report);
     } else {
         if (!output->begun)
             put_heading(output, lines);

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "gas/gas_model.h"
 #include "supervisor/run/output_layout.h"
 #include "supervisor/schedule/log/delivery_report.h"
 
@@ -17,6 +18,7 @@ struct output_sums {
     bool counted;                  /* some reported instructions */
     int64_t block_cost;            /* likewise */
     bool cost_known;
+    double gas; /* of the deliveries whose gas is known */
     int64_t total, pipe, worker, kernel;
     int64_t results, rejected;
     int64_t rejected_later; /* those of the rejected whose delivery did not fail */
@@ -26,8 +28,9 @@ struct output_sums {
 /* What gaspipe run prints on stdout: columns for people, JSON lines for programs. */
 struct output {
     bool json;
-    bool colour; /* people at a terminal, without NO_COLOR */
-    bool costs;  /* workers have the meter: a column of block cost */
+    bool colour;                 /* people at a terminal, without NO_COLOR */
+    bool costs;                  /* workers have the meter: a column of block cost */
+    const struct gas_model *gas; /* prices deliveries; borrowed; NULL: nothing does */
     struct output_layout layout;
     bool begun; /* the columns have their headings */
 
@@ -51,7 +54,8 @@ struct output_result {
 };
 
 /* costs: workers have the meter. */
-void output_init(struct output *output, bool json, bool costs);
+/* gas: prices deliveries; borrowed; NULL: nothing does. */
+void output_init(struct output *output, bool json, bool costs, const struct gas_model *gas);
 
 /* Each adds lines. 0, or -1 with ERROR_SYSTEM when memory ran out. */
 int output_delivery(struct output *output, const struct delivery_report *report,

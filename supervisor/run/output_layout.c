@@ -10,8 +10,7 @@ enum {
     RESULT_INDENT = 8,
     PLAIN_WIDTH = 66, /* the crank up to "total ms", but for the method */
     PARTS_WIDTH = 36, /* pipe, worker, kernel */
-    COST_WIDTH = 15,
-    ENDING = 5, /* of a result that is cut: the blanks before it, and "..." */
+    ENDING = 5,       /* of a result that is cut: the blanks before it, and "..." */
 };
 
 static size_t at_most(size_t number, size_t most)
@@ -19,7 +18,7 @@ static size_t at_most(size_t number, size_t most)
     return number < most ? number : most;
 }
 
-struct output_layout output_layout(size_t width, bool costs)
+struct output_layout output_layout(size_t width, size_t more)
 {
     struct output_layout layout = {
         .vat_width = VAT_WIDTH,
@@ -27,7 +26,7 @@ struct output_layout output_layout(size_t width, bool costs)
         .parts = true,
         .result_width = RESULT_WIDTH,
     };
-    const size_t plain = PLAIN_WIDTH + (costs ? COST_WIDTH : 0);
+    const size_t plain = PLAIN_WIDTH + more;
     size_t used;
 
     if (width == 0)

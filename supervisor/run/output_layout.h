@@ -14,8 +14,9 @@ struct output_layout {
     size_t result_width;
 };
 
-/* width: of the terminal; 0: stdout is none, and lines may have any length. costs: there is a
- * column of block cost. At a width below 74 (89 with costs) lines are longer than the terminal. */
-struct output_layout output_layout(size_t width, bool costs);
+/* width: of the terminal; 0: stdout is none, and lines may have any length. more: what
+ * the columns of block cost and gas take, if they are there. At a width below 74 and these, lines
+ * are longer than the terminal. */
+struct output_layout output_layout(size_t width, size_t more);
 
 #endif

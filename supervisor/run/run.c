@@ -514,7 +514,8 @@ static void run_and_close(struct run *run)
     }
     run->began = uv_hrtime();
     settle_jobs(&run->options);
-    output_init(&run->output, run->options.json, run->options.counters.compiled);
+    output_init(&run->output, run->options.json, run->options.counters.compiled,
+                run->options.priced ? &run->options.gas : NULL);
     result = open_run_launcher(run, &error);
     if (result == 0)
         result = open_files(run, &error);

@@ -44,6 +44,12 @@ static int take_file(void *place, const char *option, char *value, struct error 
     return option_list_add(place, value, error);
 }
 
+static int take_gas(void *place, const char *option, char *value, struct error *error)
+{
+    (void)option;
+    return gas_model_read(place, value, error);
+}
+
 #define RUN_NUMBER(member, min, max) OPTION_IS_NUMBER(struct run_options, member, min, max)
 
 static const struct option_row rows[] = {
@@ -132,6 +138,11 @@ static const struct option_row rows[] = {
      "send bringOutYourDead to a vat that runs a bundle every N deliveries, 0: never; a store "
      "keeps its value (default: 1)",
      RUN_NUMBER(reap_interval, 0, INT32_MAX)},
+    {"gas", "MODEL",
+     "price each delivery by this gas model, a JSON file with the weights computron, instruction, "
+     "syscall, byteRead, byteWritten and blockCost",
+     OPTION_IS_OTHER(struct run_options, gas, take_gas),
+     .given = offsetof(struct run_options, priced)},
     {"profile", "FILE", "write what each delivery cost by function and line, JSON lines",
      OPTION_IS_TEXT(struct run_options, profile)},
     {"profile-folded", "FILE", "the same as folded stacks, for flame graphs",

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/option/option.h"
+#include "gas/gas_model.h"
 #include "slog/write/writer.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
@@ -36,6 +37,8 @@ struct run_options {
     const char *profile, *profile_folded; /* files; NULL: none */
     const char *trace_functions;          /* likewise */
     bool json;
+    bool priced;                /* deliveries have a price, by: */
+    struct gas_model gas;       /* --gas */
     uint64_t compute_limit;     /* computrons for each delivery; 0: none */
     bool compute_given;         /* --compute-limit */
     uint64_t instruction_limit; /* for each delivery; counted runs only; 0: not given */

@@ -77,3 +77,10 @@ like_a_checkout() {
     assert_equal "$output" ""
     assert_status 0
 }
+
+@test "docs/setting-prices.md" {
+    like_a_checkout
+    run "$ROOT/tests/program/check-document" "$ROOT/docs/setting-prices.md"
+    assert_equal "$output" ""
+    assert_status 0
+}

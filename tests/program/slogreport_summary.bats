@@ -58,6 +58,41 @@ slogreport() {
     assert_output_has 'all,,,instructions,1,123456789,1.000000,123456789'
 }
 
+@test "growth is what meters, c-list lines, snapshots and collections say" {
+    slogreport summary --json --by growth "$DATA/variety.slog.gz" > "$BATS_TEST_TMPDIR/growth"
+    # Straight from the lines, of the vat that grew most.
+    zcat "$DATA/variety.slog.gz" | jq -sc 'map(select(.vatID == "v4" and .replay != true))
+        | (map(select(.type == "deliver-result").dr[2].currentHeapCount | values)) as $heap
+        | (map(select(.type == "heap-snapshot-save").uncompressedSize)) as $snapshots
+        | [($heap | length, .[0], .[-1], max), $snapshots[0],
+           (map(select(.type == "deliver" and .vd[0] == "bringOutYourDead")) | length)]' > "$BATS_TEST_TMPDIR/expected"
+    jq -c 'select(.kind == "growth" and .vatID == "v4")
+        | [(.heapSlots | .count, .first, .last, .most), .snapshotBytes.first, .collections.last]' "$BATS_TEST_TMPDIR/growth" | diff "$BATS_TEST_TMPDIR/expected" -
+    jq -se 'map(select(.vatID == "v4"))[0] | (.points | length) == 29 and .points[-1][1] == .heapSlots.last
+        and .collecting > 0 and .released.last == 2' "$BATS_TEST_TMPDIR/growth"
+    run slogreport summary --by growth "$DATA/variety.slog.gz"
+    assert_output_has 'growth v4 (bank)'
+    assert_output_lacks 'all '
+}
+
+@test "gas is that of the model, and not known where a part of it is not" {
+    echo '{"computron": 2, "syscall": 1000}' > "$BATS_TEST_TMPDIR/model"
+    echo '{"instruction": 1}' > "$BATS_TEST_TMPDIR/uncounted"
+    slogreport --json --gas "$BATS_TEST_TMPDIR/model" "$DATA/small.slog.gz" > "$BATS_TEST_TMPDIR/priced"
+    jq -se 'map(select(.kind == "delivery" and .compute)) | length > 20 and all(.gas == .compute * 2 + .syscalls * 1000)' \
+        "$BATS_TEST_TMPDIR/priced"
+    slogreport summary --json --by all --gas "$BATS_TEST_TMPDIR/model" "$DATA/small.slog.gz" |
+        jq -se --argjson gas "$(jq -s 'map(.gas // 0) | add' "$BATS_TEST_TMPDIR/priced")" \
+            'any(.column == "gas" and .total == $gas and .share == 1)'
+    slogreport --csv --gas "$BATS_TEST_TMPDIR/model" "$DATA/small.slog.gz" | tr -d '\r' | sed 's/.*,//; 1s/gas/null/; s/^$/null/' |
+        diff - <(echo null && jq 'select(.kind == "delivery").gas' "$BATS_TEST_TMPDIR/priced")
+    run slogreport --json --gas "$BATS_TEST_TMPDIR/uncounted" "$DATA/small.slog.gz"
+    assert_output_lacks '"gas"'
+    echo '{"computrons": 2}' > "$BATS_TEST_TMPDIR/model"
+    run --separate-stderr slogreport --gas "$BATS_TEST_TMPDIR/model" "$DATA/small.slog.gz"
+    assert_bad_input 3 computrons
+}
+
 @test "a summary of chosen deliveries" {
     run slogreport summary --csv --by all --vat bank "$DATA/small.slog.gz"
     assert_output_has 'all,,,total,6,'
@@ -73,10 +108,10 @@ slogreport() {
     cd "$BATS_TEST_TMPDIR"
     slogreport summary --histograms one --json "$DATA/small.slog.gz" > one.json
     slogreport summary --histograms two --json --by all,vat,kind,method,syscall,block,phase "$DATA/variety.slog.gz" > two.json
-    slogreport summary --json "$DATA/small.slog.gz" "$DATA/variety.slog.gz" > together
+    slogreport summary --json --by all,replay,vat,kind,method,syscall,phase "$DATA/small.slog.gz" "$DATA/variety.slog.gz" > together
     slogreport merge --json one two > merged
     cmp together merged
-    slogreport merge --json one | cmp one.json -
+    slogreport merge --json one | diff <(grep -v '"kind":"growth"' one.json) -
     # Joins of joins.
     slogreport merge --histograms both one two > /dev/null
     slogreport merge --json both | cmp together -

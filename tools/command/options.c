@@ -39,8 +39,8 @@ static int take_sort(void *place, const char *option, char *value, struct error 
     return -1;
 }
 
-static const char *const by_words[] = {"all",     "replay", "vat", "kind",  "method",
-                                       "syscall", "block",  "run", "phase", NULL};
+static const char *const by_words[] = {"all",   "replay", "vat",   "kind",   "method", "syscall",
+                                       "block", "run",    "phase", "growth", NULL};
 
 /* Words with commas between. */
 static int take_by(void *place, const char *option, char *value, struct error *error)
@@ -60,14 +60,20 @@ static int take_by(void *place, const char *option, char *value, struct error *e
         if (kind == GROUP_KINDS)
             return error_set(
                 error, ERROR_USAGE,
-                "%s is all, replay, vat, kind, method, syscall, block, run or phase, or several "
-                "with commas between, not '%s'",
+                "%s is all, replay, vat, kind, method, syscall, block, run, phase or growth, or "
+                "several with commas between, not '%s'",
                 option, value);
         by[kind] = true;
         if (word[length] == '\0')
             return 0;
         word += length + 1;
     }
+}
+
+static int take_gas(void *place, const char *option, char *value, struct error *error)
+{
+    (void)option;
+    return gas_model_read(place, value, error);
 }
 
 #define SELECTION_RANGE(member)                                                                    \
@@ -92,6 +98,11 @@ static const struct option_row rows[] = {
      OPTION_IS_NUMBER(struct options, jobs, 1, DECODER_MOST_JOBS), .commands = READERS},
     {"causes", .help = "say which delivery caused which, and how long each waited",
      OPTION_IS_FLAG(struct options, causes), .commands = REPORT | 1 << COMMAND_SUMMARY},
+    {"gas", "MODEL",
+     "price each delivery by this gas model, a JSON file with the weights computron, instruction, "
+     "syscall, byteRead, byteWritten and blockCost",
+     OPTION_IS_OTHER(struct options, gas, take_gas), .given = offsetof(struct options, priced),
+     .commands = REPORT | 1 << COMMAND_SUMMARY},
     {"out", "DIR", "write the tables into this folder", OPTION_IS_TEXT(struct options, out),
      .commands = 1 << COMMAND_ROWS},
     {"bundles", .help = "keep the bundles of vats, for gaspipe replay",
@@ -120,7 +131,8 @@ static const struct option_row rows[] = {
     {"Each delivery", .kind = OPTION_HEADING},
     {"sort", "COLUMN",
      "in descending order: total, pipe, worker, kernel, unattributed, between, compute, "
-     "instructions, blockCost, syscalls, consoles, start, crank, delivery, block, replay, overrun, "
+     "instructions, blockCost, gas, syscalls, consoles, start, crank, delivery, block, replay, "
+     "overrun, "
      "queued; in ascending order: vat, name, kind, method, description, status",
      OPTION_IS_OTHER(struct options, sort, take_sort), .commands = REPORT},
     {"reverse", .help = "reverse the order", OPTION_IS_FLAG(struct options, reverse),
@@ -133,8 +145,8 @@ static const struct option_row rows[] = {
 
     {"Sums", .kind = OPTION_HEADING},
     {"by", "GROUPS",
-     "of all, replay, vat, kind, method, syscall, block, run, phase (default: all but block and "
-     "run)",
+     "of all, replay, vat, kind, method, syscall, block, run, phase, growth (default: all but "
+     "block and run)",
      OPTION_IS_OTHER(struct options, by, take_by), .commands = SUMS, .words = by_words},
     {"histograms", "FILE", "write what `slogreport merge` can combine",
      OPTION_IS_TEXT(struct options, histograms), .commands = SUMS},
@@ -148,7 +160,7 @@ const struct option_table options_table = {
         "usage: slogreport [options] FILE|- ...            each delivery\n"
         "       slogreport summary [options] FILE|- ...    sums and percentiles\n"
         "       slogreport merge [options] HISTOGRAMS ...  sums of --histograms files\n"
-        "       slogreport compare [options] A B           the same deliveries in two files\n"
+        "       slogreport compare [options] A B ...       the same deliveries in several files\n"
         "       slogreport stalls [options] FILE|- ...     what took longer than its like\n"
         "       slogreport runs [options] FILE|- ...       what one thing from outside caused\n"
         "       slogreport extract [options] FILE|- ...    a smaller slogfile\n"
@@ -208,8 +220,8 @@ static int check(struct options *options, struct error *error)
         return error_set(error, ERROR_USAGE, "no file named; give a path, or - for standard input");
     if (check_files(options, error) != 0)
         return -1;
-    if (options->command == COMMAND_COMPARE && (options->files[1] == NULL || options->files[2]))
-        return error_set(error, ERROR_USAGE, "compare takes two slogfiles, A and B");
+    if (options->command == COMMAND_COMPARE && options->files[1] == NULL)
+        return error_set(error, ERROR_USAGE, "compare takes two slogfiles or more");
     if (options->command == COMMAND_ROWS && options->out == NULL)
         return error_set(error, ERROR_USAGE, "rows needs --out DIR, the folder for the tables");
     if (options->json && options->csv)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/option/option.h"
+#include "gas/gas_model.h"
 #include "tools/input/selection.h"
 #include "tools/output/render.h"
 #include "tools/stats/groups.h"
@@ -29,11 +30,13 @@ struct options {
     enum command command;
     bool json;
     bool csv;
-    uint64_t jobs;     /* from 1 */
-    const char *trace; /* where to write one; NULL: nowhere */
-    const char *html;  /* the same */
-    const char *otlp;  /* a URL or file for spans; NULL: none are wanted */
-    bool strict;       /* a line that is no slog line is an error */
+    uint64_t jobs;        /* from 1 */
+    const char *trace;    /* where to write one; NULL: nowhere */
+    const char *html;     /* the same */
+    const char *otlp;     /* a URL or file for spans; NULL: none are wanted */
+    bool priced;          /* deliveries get their gas by: */
+    struct gas_model gas; /* --gas */
+    bool strict;          /* a line that is no slog line is an error */
     bool follow;
     bool bundles;    /* of vats, in an extract */
     const char *out; /* the folder for rows */

@@ -172,6 +172,7 @@ static int write_report(struct report *report, struct error *error)
     struct feed feed = {.files = options->files,
                         .strict = options->strict,
                         .jobs = options->jobs,
+                        .gas = options->priced ? &options->gas : NULL,
                         .follow = options->follow,
                         .progress = !options->follow && !shows_each(report),
                         .labels = report->render->labels || options->causes ||
@@ -201,7 +202,7 @@ static const struct render_ops *find_render(const struct options *options)
     if (options->json)
         return options->causes ? &render_json_causes : &render_json;
     if (options->csv)
-        return &render_csv;
+        return options->priced ? &render_csv_priced : &render_csv;
     if (options->trace != NULL || options->html != NULL || options->otlp != NULL)
         return &nothing;
     return &render_text;

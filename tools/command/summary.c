@@ -11,11 +11,13 @@
 #include "tools/output/explain_runs.h"
 #include "tools/output/output.h"
 #include "tools/stats/groups.h"
+#include "tools/stats/growth.h"
 #include "tools/stats/histogram_file.h"
 
 struct summary {
     const struct options *options;
     struct groups groups;
+    struct growth growth;
     uint64_t chosen; /* deliveries */
     uint64_t run;    /* of the kernel, as of a delivery */
 };
@@ -27,6 +29,8 @@ static int on_delivery(void *context, const struct model_delivery *delivery, str
     if (!selection_takes(&summary->options->selection, delivery))
         return 0;
     summary->chosen++;
+    if (summary->options->by[GROUP_GROWTH] && growth_add(&summary->growth, delivery, error) != 0)
+        return -1;
     return groups_add(&summary->groups, delivery, error);
 }
 
@@ -34,8 +38,11 @@ static void on_phase(void *context, const struct phase_span *span)
 {
     struct summary *summary = context;
 
-    if (selection_takes_phase(&summary->options->selection, span, summary->run))
-        groups_add_phase(&summary->groups, span);
+    if (!selection_takes_phase(&summary->options->selection, span, summary->run))
+        return;
+    groups_add_phase(&summary->groups, span);
+    if (summary->options->by[GROUP_GROWTH])
+        growth_add_phase(&summary->growth, span);
 }
 
 static void on_note(void *context, const struct model_note *note)
@@ -76,6 +83,8 @@ static int write_sorted(const struct summary *summary, const struct group **sort
             ops->group(&out, sorted[i], &totals);
         result = output_flush_if_much(&out, error);
     }
+    if (ops->growth != NULL)
+        ops->growth(&out, &summary->growth);
     if (result == 0)
         result = output_flush(&out, error);
     buf_free(&out);
@@ -126,6 +135,7 @@ int summary_run(const struct options *options, struct error *error)
                         .strict = options->strict,
                         .jobs = options->jobs,
                         .labels = options->causes,
+                        .gas = options->priced ? &options->gas : NULL,
                         .progress = true,
                         .delivery = on_delivery,
                         .note = on_note,
@@ -144,6 +154,7 @@ int summary_run(const struct options *options, struct error *error)
         explain_runs(&tally.runs, NULL, "are added up");
     tally_free(&tally);
     groups_free(&summary.groups);
+    growth_free(&summary.growth);
     return result;
 }
 

@@ -2,6 +2,8 @@
 #include "tools/command/summary_render.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,6 +24,7 @@ struct summary_totals summary_totals(const struct groups *groups)
             .instructions = (double)columns[COLUMN_INSTRUCTIONS].total,
             .block_cost = (double)columns[COLUMN_BLOCK_COST].total,
             .queued = (double)columns[COLUMN_QUEUED].total,
+            .gas = (double)columns[COLUMN_GAS].total,
         };
 
         if (groups->groups[i].kind == GROUP_PHASE)
@@ -45,7 +48,8 @@ uint64_t summary_time(const struct group *group)
 
 static bool is_time(enum group_column column)
 {
-    return column != COLUMN_COMPUTE && column != COLUMN_INSTRUCTIONS && column != COLUMN_BLOCK_COST;
+    return column != COLUMN_COMPUTE && column != COLUMN_INSTRUCTIONS &&
+           column != COLUMN_BLOCK_COST && column != COLUMN_GAS && column != COLUMN_RATIO;
 }
 
 /* A column's part of all that there is of its kind, 0 to 1. */
@@ -59,6 +63,7 @@ static double share_of(const struct group *group, enum group_column column,
                  : column == COLUMN_INSTRUCTIONS ? whole->instructions
                  : column == COLUMN_QUEUED       ? whole->queued
                  : column == COLUMN_BLOCK_COST   ? whole->block_cost
+                 : column == COLUMN_GAS          ? whole->gas
                  : column == COLUMN_BETWEEN      ? whole->time + whole->between
                                                  : whole->time;
 
@@ -79,6 +84,8 @@ static const char *const titles[GROUP_COLUMNS] = {
     [COLUMN_INSTRUCTIONS] = "instructions",
     [COLUMN_BLOCK_COST] = "block cost",
     [COLUMN_QUEUED] = "queued",
+    [COLUMN_GAS] = "gas",
+    [COLUMN_RATIO] = "instr/computron",
 };
 
 static void append_cell(struct buf *out, enum group_column column, uint64_t value)
@@ -87,6 +94,8 @@ static void append_cell(struct buf *out, enum group_column column, uint64_t valu
 
     if (is_time(column))
         units_time(text, value);
+    else if (column == COLUMN_RATIO)
+        snprintf(text, sizeof text, "%.1f", (double)value / GROUP_RATIO_SCALE);
     else
         units_count(text, value);
     units_pad(out, text, 11);
@@ -103,14 +112,29 @@ static bool is_narrow(void)
     return width > 0 && width < WIDTH;
 }
 
+/* Of a ratio neither sum nor share says anything: instead, that of the sums. */
+static void append_whole(struct buf *out, const struct group *group, enum group_column column,
+                         const struct summary_totals *totals)
+{
+    double ratio = column == COLUMN_RATIO ? group_ratio(group) : NAN;
+
+    if (column != COLUMN_RATIO) {
+        append_cell(out, column, group->columns[column].total);
+        buf_printf(out, "%7.1f %%", 100 * share_of(group, column, totals));
+    } else if (isnan(ratio)) {
+        buf_printf(out, "%11s%9s", "", "");
+    } else {
+        buf_printf(out, "%11.1f%9s", ratio, "");
+    }
+}
+
 static void text_column(struct buf *out, const struct group *group, enum group_column column,
                         const struct summary_totals *totals)
 {
     const struct histogram *histogram = &group->columns[column];
 
     buf_printf(out, "  %-15s%9" PRIu64, titles[column], histogram->count);
-    append_cell(out, column, histogram->total);
-    buf_printf(out, "%7.1f %%", 100 * share_of(group, column, totals));
+    append_whole(out, group, column, totals);
     append_cell(out, column, histogram_quantile(histogram, 0.5));
     if (!is_narrow()) {
         append_cell(out, column, histogram_quantile(histogram, 0.9));
@@ -143,7 +167,64 @@ static void text_group(struct buf *out, const struct group *group,
     }
 }
 
-const struct summary_ops summary_text = {.group = text_group};
+static const char *const growth_titles[GROWTH_MEASURES] = {
+    [GROWTH_HEAP] = "heap slots",         [GROWTH_ALLOCATED] = "bytes taken",
+    [GROWTH_CLIST] = "c-list entries",    [GROWTH_SNAPSHOT] = "snapshot bytes",
+    [GROWTH_COLLECTIONS] = "collections", [GROWTH_RELEASED] = "released",
+};
+
+static void text_amount(struct buf *out, double amount)
+{
+    char text[UNITS_SIZE], signed_text[UNITS_SIZE + 1];
+
+    units_count(text, (uint64_t)fabs(amount));
+    snprintf(signed_text, sizeof signed_text, "%s%s", amount < 0 ? "-" : "", text);
+    units_pad(out, signed_text, 11);
+}
+
+static void text_growth_of(struct buf *out, const struct growth_vat *vat)
+{
+    for (int i = 0; i < GROWTH_MEASURES; i++) {
+        const struct growth_range *range = &vat->ranges[i];
+
+        if (range->count == 0 || (range->most == 0 && range->least == 0))
+            continue;
+        buf_printf(out, "  %-15s%9" PRIu64, growth_titles[i], range->count);
+        text_amount(out, range->first);
+        text_amount(out, range->last);
+        text_amount(out, range->last - range->first);
+        text_amount(out, range->most);
+        buf_append_byte(out, '\n');
+    }
+    if (vat->collecting > 0) {
+        char text[UNITS_SIZE];
+
+        units_time(text, vat->collecting);
+        buf_printf(out, "  %-24s", "time in collections");
+        units_pad(out, text, 11);
+        buf_append_byte(out, '\n');
+    }
+}
+
+static void text_growth(struct buf *out, const struct growth *growth)
+{
+    for (size_t i = 0; i < growth->vat_count; i++) {
+        const struct growth_vat *vat = &growth->vats[i];
+        size_t start = out->length;
+
+        buf_printf(out, "growth %s", growth_vat_id(growth, i));
+        if (growth_vat_name(growth, i)[0] != '\0')
+            buf_printf(out, " (%s)", growth_vat_name(growth, i));
+        if (!buf_failed(out) && out->length - start > 25)
+            buf_append_string(out, "\n                          ");
+        else
+            buf_printf(out, "%*s", (int)(26 - (out->length - start)), "");
+        buf_append_string(out, "  times      first       last     growth       most\n");
+        text_growth_of(out, vat);
+    }
+}
+
+const struct summary_ops summary_text = {.group = text_group, .growth = text_growth};
 
 /* ---- JSON and CSV ------------------------------------------------------- */
 
@@ -151,8 +232,33 @@ static void append_value(struct buf *out, enum group_column column, uint64_t val
 {
     if (is_time(column))
         json_text_nanoseconds(out, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+    else if (column == COLUMN_RATIO)
+        buf_printf(out, "%.3f", (double)value / GROUP_RATIO_SCALE);
     else
         json_text_unsigned(out, value);
+}
+
+/* As append_whole() of the text: what is not said is null in JSON and empty in CSV. */
+static void append_total(struct buf *out, const struct group *group, enum group_column column,
+                         const char *none)
+{
+    double ratio = group_ratio(group);
+
+    if (column != COLUMN_RATIO)
+        append_value(out, column, group->columns[column].total);
+    else if (isnan(ratio))
+        buf_append_string(out, none);
+    else
+        buf_printf(out, "%.3f", ratio);
+}
+
+static void append_share(struct buf *out, const struct group *group, enum group_column column,
+                         const struct summary_totals *totals, const char *none)
+{
+    if (column == COLUMN_RATIO)
+        buf_append_string(out, none);
+    else
+        buf_printf(out, "%.6f", share_of(group, column, totals));
 }
 
 static void json_value(struct buf *out, const char *name, enum group_column column, uint64_t value)
@@ -182,8 +288,10 @@ static void json_group(struct buf *out, const struct group *group,
         json_text(out, "label", group->label);
         json_text(out, "column", group_column_name(column));
         buf_printf(out, ",\"count\":%" PRIu64, histogram->count);
-        json_value(out, "total", column, histogram->total);
-        buf_printf(out, ",\"share\":%.6f", share_of(group, column, totals));
+        buf_append_string(out, ",\"total\":");
+        append_total(out, group, column, "null");
+        buf_append_string(out, ",\"share\":");
+        append_share(out, group, column, totals, "null");
         json_value(out, "median", column, histogram_quantile(histogram, 0.5));
         json_value(out, "p90", column, histogram_quantile(histogram, 0.9));
         json_value(out, "p99", column, histogram_quantile(histogram, 0.99));
@@ -192,7 +300,47 @@ static void json_group(struct buf *out, const struct group *group,
     }
 }
 
-const struct summary_ops summary_json = {.group = json_group};
+static void json_range(struct buf *out, const struct growth_range *range)
+{
+    const struct {
+        const char *name;
+        double value;
+    } values[] = {{"first", range->first},
+                  {"last", range->last},
+                  {"least", range->least},
+                  {"most", range->most}};
+
+    buf_printf(out, "{\"count\":%" PRIu64, range->count);
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        buf_printf(out, ",\"%s\":%.17g", values[i].name, values[i].value);
+    buf_append_byte(out, '}');
+}
+
+static void json_growth_of(struct buf *out, const struct growth_vat *vat)
+{
+    for (int i = 0; i < GROWTH_MEASURES; i++) {
+        if (vat->ranges[i].count == 0)
+            continue;
+        buf_printf(out, ",\"%s\":", growth_measure_name((enum growth_measure)i));
+        json_range(out, &vat->ranges[i]);
+    }
+    json_value(out, "collecting", COLUMN_TOTAL, vat->collecting);
+}
+
+static void json_growth(struct buf *out, const struct growth *growth)
+{
+    for (size_t i = 0; i < growth->vat_count; i++) {
+        buf_append_string(out, "{\"kind\":\"growth\"");
+        json_text(out, "vatID", growth_vat_id(growth, i));
+        json_text(out, "label", growth_vat_name(growth, i));
+        json_growth_of(out, &growth->vats[i]);
+        buf_append_string(out, ",\"points\":");
+        growth_append_points(growth, i, 0, out);
+        buf_append_string(out, "}\n");
+    }
+}
+
+const struct summary_ops summary_json = {.group = json_group, .growth = json_growth};
 
 static void csv_begin(struct buf *out)
 {
@@ -220,8 +368,10 @@ static void csv_group(struct buf *out, const struct group *group,
         buf_append_byte(out, ',');
         units_csv_text(out, group->label);
         buf_printf(out, ",%s,%" PRIu64, group_column_name(column), histogram->count);
-        csv_value(out, column, histogram->total);
-        buf_printf(out, ",%.6f", share_of(group, column, totals));
+        buf_append_byte(out, ',');
+        append_total(out, group, column, "");
+        buf_append_byte(out, ',');
+        append_share(out, group, column, totals, "");
         csv_value(out, column, histogram_quantile(histogram, 0.5));
         csv_value(out, column, histogram_quantile(histogram, 0.9));
         csv_value(out, column, histogram_quantile(histogram, 0.99));

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "tools/stats/groups.h"
+#include "tools/stats/growth.h"
 
 /*
  * What shares are shares of: the time, computrons and instructions of all live deliveries, or for
@@ -13,7 +14,7 @@
  */
 struct summary_totals {
     struct summary_whole {
-        double time, between, compute, instructions, block_cost, queued;
+        double time, between, compute, instructions, block_cost, queued, gas;
     } live, replayed, phases;
 };
 
@@ -22,10 +23,11 @@ struct summary_totals summary_totals(const struct groups *groups);
 /* A group's time in nanoseconds, to sort by: of a syscall, of all its spans. */
 uint64_t summary_time(const struct group *group);
 
-/* One output format; begin may be NULL. */
+/* One output format; begin and growth may be NULL. */
 struct summary_ops {
     void (*begin)(struct buf *out);
     void (*group)(struct buf *out, const struct group *group, const struct summary_totals *totals);
+    void (*growth)(struct buf *out, const struct growth *growth);
 };
 
 extern const struct summary_ops summary_text, summary_json, summary_csv;

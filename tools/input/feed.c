@@ -308,6 +308,7 @@ int feed_run(const struct feed *feed, struct tally *tally, struct error *error)
     feeding.model = model_new(&sink, feed->labels, error);
     if (feeding.model == NULL)
         return -1;
+    model_set_gas(feeding.model, feed->gas);
     progress_begin(&feeding.progress, feed->progress);
     result = read_files(&feeding, error);
     if (tally->bad_lines > NAMED_BAD_LINES)

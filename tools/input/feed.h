@@ -29,12 +29,13 @@ struct tally {
 void tally_free(struct tally *tally);
 
 struct feed {
-    char *const *files; /* ended by NULL; "-" is standard input */
-    bool strict;        /* a bad line is an error */
-    bool follow;        /* go on when the last file grows */
-    bool labels;        /* as model_new() */
-    bool progress;      /* said on stderr, if that is a terminal: nothing else shows it */
-    unsigned jobs;      /* as decoder_open() */
+    char *const *files;          /* ended by NULL; "-" is standard input */
+    bool strict;                 /* a bad line is an error */
+    bool follow;                 /* go on when the last file grows */
+    bool labels;                 /* as model_new() */
+    const struct gas_model *gas; /* as model_set_gas(); NULL: none */
+    bool progress;               /* said on stderr, if that is a terminal: nothing else shows it */
+    unsigned jobs;               /* as decoder_open() */
     /* Each good line, before the model takes it; may be NULL. */
     int (*line)(void *context, const struct record *record, struct error *error);
     /* As struct model_sink; all but delivery may be NULL. */

@@ -2,6 +2,7 @@
 #include "tools/output/render.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/json/json_text.h"
 #include "tools/output/units.h"
@@ -78,3 +79,27 @@ static void csv_delivery(struct buf *out, const struct model_delivery *delivery)
 }
 
 const struct render_ops render_csv = {.begin = csv_begin, .delivery = csv_delivery};
+
+/* Opens the row that was ended last again. */
+static void reopen(struct buf *out)
+{
+    if (!buf_failed(out))
+        out->length -= strlen("\r\n");
+}
+
+static void priced_begin(struct buf *out)
+{
+    csv_begin(out);
+    reopen(out);
+    buf_append_string(out, ",gas\r\n");
+}
+
+static void priced_delivery(struct buf *out, const struct model_delivery *delivery)
+{
+    csv_delivery(out, delivery);
+    reopen(out);
+    field_double(out, delivery->gas);
+    buf_append(out, "\r\n", 2);
+}
+
+const struct render_ops render_csv_priced = {.begin = priced_begin, .delivery = priced_delivery};

@@ -98,7 +98,7 @@ static char *put_requests(char *at, const struct model_delivery *delivery)
 static void append_times(struct buf *out, const struct model_delivery *delivery)
 {
     bool precise = delivery->precise;
-    char *at = begin_fields(out, 13);
+    char *at = begin_fields(out, 14);
 
     if (at == NULL)
         return;
@@ -115,6 +115,8 @@ static void append_times(struct buf *out, const struct model_delivery *delivery)
     at = put_double(put(at, ",\"instructions\":"), delivery->instructions);
     if (!isnan(delivery->block_cost))
         at = put_double(put(at, ",\"blockCost\":"), delivery->block_cost);
+    if (!isnan(delivery->gas))
+        at = put_double(put(at, ",\"gas\":"), delivery->gas);
     end_fields(out, at);
 }
 

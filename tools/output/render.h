@@ -25,5 +25,6 @@ extern const struct render_ops render_text;        /* for people, delivery by de
 extern const struct render_ops render_json;        /* one JSON object a line */
 extern const struct render_ops render_json_causes; /* the same with what caused each */
 extern const struct render_ops render_csv;         /* RFC 4180, one row a delivery */
+extern const struct render_ops render_csv_priced;  /* the same with its gas */
 
 #endif

@@ -2,6 +2,7 @@
 #include "tools/output/render.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/json/json_text.h"
 
@@ -198,6 +199,8 @@ static void append_total(struct buf *out, const struct model_delivery *delivery)
     buf_append_string(out, "    total  (k->k ");
     append_seconds(out, delivery->total);
     buf_append_byte(out, ')');
+    if (!isnan(delivery->gas))
+        buf_printf(out, "  gas %.0f", delivery->gas);
     end_line(out, delivery->clock_changed);
 }
 

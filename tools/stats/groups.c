@@ -14,6 +14,7 @@ static const char *const kind_names[GROUP_KINDS] = {
     [GROUP_ALL] = "all",       [GROUP_REPLAY] = "replay",   [GROUP_VAT] = "vat",
     [GROUP_KIND] = "kind",     [GROUP_SYSCALL] = "syscall", [GROUP_BLOCK] = "block",
     [GROUP_METHOD] = "method", [GROUP_RUN] = "run",         [GROUP_PHASE] = "phase",
+    [GROUP_GROWTH] = "growth",
 };
 
 static const char *const column_names[GROUP_COLUMNS] = {
@@ -28,6 +29,8 @@ static const char *const column_names[GROUP_COLUMNS] = {
     [COLUMN_INSTRUCTIONS] = "instructions",
     [COLUMN_BLOCK_COST] = "blockCost",
     [COLUMN_QUEUED] = "queued",
+    [COLUMN_GAS] = "gas",
+    [COLUMN_RATIO] = "instructionsPerComputron",
 };
 
 const char *group_kind_name(enum group_kind kind)
@@ -38,6 +41,17 @@ const char *group_kind_name(enum group_kind kind)
 const char *group_column_name(enum group_column column)
 {
     return column_names[column];
+}
+
+double group_ratio(const struct group *group)
+{
+    const struct histogram *ratio = &group->columns[COLUMN_RATIO];
+    const struct histogram *compute = &group->columns[COLUMN_COMPUTE];
+    const struct histogram *instructions = &group->columns[COLUMN_INSTRUCTIONS];
+
+    if (ratio->count == 0 || ratio->count != compute->count || ratio->count != instructions->count)
+        return NAN;
+    return (double)instructions->total / (double)compute->total;
 }
 
 static int init_group(struct group *group, enum group_kind kind, const char *name)
@@ -129,6 +143,13 @@ static int64_t whole_number(double number)
     return isnan(number) || number < 0 || number >= 0x1p63 ? MODEL_NONE : (int64_t)number;
 }
 
+static int64_t ratio_of(const struct model_delivery *delivery)
+{
+    if (!(delivery->compute > 0))
+        return MODEL_NONE;
+    return whole_number(round(delivery->instructions / delivery->compute * GROUP_RATIO_SCALE));
+}
+
 static void sum_pipe(const struct model_delivery *delivery, struct values *values)
 {
     int64_t up = 0, down = 0;
@@ -161,6 +182,8 @@ static struct values values_of(const struct model_delivery *delivery)
         [COLUMN_INSTRUCTIONS] = whole_number(delivery->instructions),
         [COLUMN_BLOCK_COST] = whole_number(delivery->block_cost),
         [COLUMN_QUEUED] = delivery->queued,
+        [COLUMN_GAS] = whole_number(delivery->gas),
+        [COLUMN_RATIO] = ratio_of(delivery),
     }};
 
     sum_pipe(delivery, &values);

@@ -32,6 +32,7 @@ enum group_kind {
     GROUP_METHOD,
     GROUP_RUN,
     GROUP_PHASE,
+    GROUP_GROWTH, /* no group: tools/stats/growth.h */
     GROUP_KINDS,
 };
 
@@ -47,8 +48,13 @@ enum group_column {
     COLUMN_INSTRUCTIONS,
     COLUMN_BLOCK_COST, /* units of the compiled-in meter */
     COLUMN_QUEUED,     /* nanoseconds from send to delivery, where the model has labels */
+    COLUMN_GAS,        /* by the model's gas model */
+    COLUMN_RATIO,      /* thousandths of an instruction for a computron */
     GROUP_COLUMNS,
 };
+
+/* What COLUMN_RATIO is multiplied by, since histograms are of whole numbers. */
+enum { GROUP_RATIO_SCALE = 1000 };
 
 struct group {
     enum group_kind kind;
@@ -69,6 +75,12 @@ struct groups {
 /* As they are called in options and files: "all", "vat", …; "total", "up", … */
 const char *group_kind_name(enum group_kind kind);
 const char *group_column_name(enum group_column column);
+
+/*
+ * Instructions for a computron in all the group's deliveries that say both; NAN where some say but
+ * one of them.
+ */
+double group_ratio(const struct group *group);
 
 /*
  * The group of this name, made when it is new; NULL when memory ran out. One that has

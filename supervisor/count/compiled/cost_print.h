@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "supervisor/count/compiled/cost_run.h"
-#include "supervisor/count/gas_model.h"
+#include "gas/gas_model.h"
 
 /* What `gaspipe count --counter compiled` found, for people and for programs. */
 struct cost_findings {

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "supervisor/count/count_options.h"
-#include "supervisor/count/gas_model.h"
+#include "gas/gas_model.h"
 
 /*
  * `gaspipe count --counter compiled`: runs the program as often as it is asked for and writes what

@@ -59,14 +59,16 @@ struct delivery_report {
     /* It is one of computrons, instructions or units, and stands below for what was used: more is
      * not known. */
     bool at_least;
-    int64_t compute;      /* computrons */
-    int64_t instructions; /* machine instructions */
-    int64_t block_cost;   /* units of the compiled-in meter */
-    int64_t total;        /* nanoseconds, from sending to result */
-    int64_t pipe;         /* of the total: in the pipe, */
-    int64_t worker;       /* in the worker, */
-    int64_t kernel;       /* in the supervisor */
-    int64_t processor;    /* nanoseconds of processor time that the worker used */
+    int64_t compute;                   /* computrons */
+    int64_t instructions;              /* machine instructions */
+    int64_t block_cost;                /* units of the compiled-in meter */
+    int64_t bytes_read, bytes_written; /* where instructions are counted */
+    int64_t syscalls;                  /* that the vat made */
+    int64_t total;                     /* nanoseconds, from sending to result */
+    int64_t pipe;                      /* of the total: in the pipe, */
+    int64_t worker;                    /* in the worker, */
+    int64_t kernel;                    /* in the supervisor */
+    int64_t processor;                 /* nanoseconds of processor time that the worker used */
     /* Nanoseconds of CLOCK_MONOTONIC: when the worker had it and had done it; 0: not known. */
     int64_t worker_began, worker_ended;
     struct iovec profile; /* of the meter; no bytes: none was taken */

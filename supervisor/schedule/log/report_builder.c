@@ -10,6 +10,7 @@
 
 static void clear_builder(struct report_builder *builder)
 {
+    builder->syscalls = 0;
     buf_clear(&builder->description);
     buf_clear(&builder->method);
     builder->vat_promise = NULL;
@@ -104,6 +105,7 @@ void report_builder_take_syscall(struct report_builder *builder, const struct va
     const json_t *resolution;
     size_t i;
 
+    builder->syscalls++;
     if (syscall->resolutions == NULL || builder->vat_promise == NULL)
         return;
     json_array_foreach(syscall->resolutions, i, resolution)
@@ -133,8 +135,11 @@ static void fill_meter(struct delivery_report *report, const struct meter *meter
     if (meter == NULL)
         return;
     report->compute = (int64_t)meter->compute;
-    if (meter->counted)
+    if (meter->counted) {
         report->instructions = (int64_t)meter->instructions;
+        report->bytes_read = (int64_t)meter->bytes_read;
+        report->bytes_written = (int64_t)meter->bytes_written;
+    }
     if (meter->cost_known)
         report->block_cost = (int64_t)meter->block_cost;
     if (meter->cpu_known)
@@ -216,6 +221,9 @@ int report_builder_finish(struct report_builder *builder, const struct delivery_
         .compute = REPORT_NONE,
         .instructions = REPORT_NONE,
         .block_cost = REPORT_NONE,
+        .bytes_read = REPORT_NONE,
+        .bytes_written = REPORT_NONE,
+        .syscalls = builder->syscalls,
         .processor = REPORT_NONE,
     };
     fill_meter(report, end->meter);

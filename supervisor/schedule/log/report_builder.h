@@ -29,6 +29,7 @@ struct report_builder {
     bool rejected;    /* and that is a rejection */
     struct buf shown; /* the result, for the report */
     struct buf words; /* the error, the same, where the limit is named that was met */
+    int64_t syscalls; /* so far */
     struct delivery_times times;
 };
 

@@ -23,7 +23,7 @@ static size_t longest(struct output_layout layout, bool costs)
 
 static void test_without_a_terminal_nothing_is_cut(void **state)
 {
-    const struct output_layout layout = output_layout(0, true);
+    const struct output_layout layout = output_layout(0, 15);
 
     (void)state;
     assert_true(layout.parts);
@@ -35,20 +35,20 @@ static void test_lines_fit_into_every_terminal_that_is_not_too_narrow(void **sta
 {
     (void)state;
     for (size_t width = 74; width < 300; width++)
-        assert_true(longest(output_layout(width, false), false) <= width);
+        assert_true(longest(output_layout(width, 0), false) <= width);
     for (size_t width = 89; width < 300; width++)
-        assert_true(longest(output_layout(width, true), true) <= width);
+        assert_true(longest(output_layout(width, 15), true) <= width);
 }
 
 static void test_columns_come_with_the_width(void **state)
 {
     (void)state;
-    assert_false(output_layout(80, false).parts);
-    assert_true(output_layout(80, false).result_below);
-    assert_true(output_layout(122, false).parts);
-    assert_false(output_layout(121, false).parts);
-    assert_false(output_layout(160, false).result_below);
-    assert_int_equal(output_layout(300, false).result_width, 70);
+    assert_false(output_layout(80, 0).parts);
+    assert_true(output_layout(80, 0).result_below);
+    assert_true(output_layout(122, 0).parts);
+    assert_false(output_layout(121, 0).parts);
+    assert_false(output_layout(160, 0).result_below);
+    assert_int_equal(output_layout(300, 0).result_width, 70);
 }
 
 int main(void)

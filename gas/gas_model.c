@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/count/gas_model.h"
+#include "gas/gas_model.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -10,15 +10,15 @@
 #include "base/io.h"
 #include "base/json/json_value.h"
 
-static const char *const names[] = {"instruction", "byteRead", "byteWritten", "syscall",
-                                    "blockCost"};
+static const char *const names[] = {"instruction", "byteRead",  "byteWritten",
+                                    "syscall",     "blockCost", "computron"};
 
 #define NAMES (sizeof names / sizeof *names)
 
 static double *weight_of(struct gas_model *model, size_t name)
 {
-    double *const weights[NAMES] = {&model->instruction, &model->byte_read, &model->byte_written,
-                                    &model->syscall, &model->block_cost};
+    double *const weights[NAMES] = {&model->instruction, &model->byte_read,  &model->byte_written,
+                                    &model->syscall,     &model->block_cost, &model->computron};
 
     return weights[name];
 }
@@ -39,7 +39,7 @@ static int take_member(struct gas_model *model, const char *path, const char *na
     }
     return error_set(error, ERROR_INPUT,
                      "%s: \"%s\" is not a weight; there are instruction, byteRead, byteWritten, "
-                     "syscall and blockCost",
+                     "syscall, blockCost and computron",
                      path, name);
 }
 
@@ -90,4 +90,20 @@ double gas_model_price(const struct gas_model *model, uint64_t instructions, uin
 double gas_model_price_cost(const struct gas_model *model, uint64_t units)
 {
     return ceil(model->block_cost * (double)units);
+}
+
+/* What costs nothing need not be known. */
+static double part_of(double weight, double amount)
+{
+    return weight > 0 ? weight * amount : 0;
+}
+
+double gas_model_price_delivery(const struct gas_model *model, const struct gas_usage *usage)
+{
+    return ceil(part_of(model->computron, usage->computrons) +
+                part_of(model->instruction, usage->instructions) +
+                part_of(model->byte_read, usage->bytes_read) +
+                part_of(model->byte_written, usage->bytes_written) +
+                part_of(model->syscall, usage->syscalls) +
+                part_of(model->block_cost, usage->block_cost));
 }

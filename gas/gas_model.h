@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_COUNT_GAS_MODEL_H
-#define GASPIPE_SUPERVISOR_COUNT_GAS_MODEL_H
+#ifndef GASPIPE_GAS_GAS_MODEL_H
+#define GASPIPE_GAS_GAS_MODEL_H
 
 #include <stdint.h>
 
@@ -14,13 +14,14 @@ struct gas_model {
     double instruction;
     double byte_read;
     double byte_written;
-    double syscall;
+    double syscall;    /* of a counted program; of a vat where deliveries are priced */
     double block_cost; /* for a unit of the compiled-in meter */
+    double computron;  /* of the engine; programs have none */
 };
 
 /*
- * Reads a JSON object with the members instruction, byteRead, byteWritten,
- * syscall and blockCost, each a number of zero or more, 0 where it is missing; name and
+ * Reads a JSON object with the members instruction, byteRead, byteWritten, syscall, blockCost
+ * and computron, each a number of zero or more, 0 where it is missing; name and
  * source may be there for people. 0, or -1 with ERROR_INPUT and file and line.
  */
 int gas_model_read(struct gas_model *model, const char *path, struct error *error);
@@ -31,5 +32,16 @@ double gas_model_price(const struct gas_model *model, uint64_t instructions, uin
 
 /* The same for units of block cost. */
 double gas_model_price_cost(const struct gas_model *model, uint64_t units);
+
+/* What a delivery used; NAN where it is not known. */
+struct gas_usage {
+    double computrons, instructions, bytes_read, bytes_written, syscalls, block_cost;
+};
+
+/*
+ * A delivery's gas, rounded to the next whole unit above. NAN where something that costs gas is
+ * not known: part of a price is not a price.
+ */
+double gas_model_price_delivery(const struct gas_model *model, const struct gas_usage *usage);
 
 #endif
