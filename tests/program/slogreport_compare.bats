@@ -100,12 +100,60 @@ v3 3 result"
     assert_equal "$(jq -c 'select(.kind == "comparison") | [.slower, (.total.ratio * 100 | round), (.kernel.ratio * 100 | round)]' <<< "$output")" '[0,200,200]'
 }
 
-@test "replays are not compared, and there must be two files" {
+@test "replays are not compared, and there must be two files at least" {
     run slogreport compare "$DATA/shapes/replay.slog" "$DATA/shapes/replay.slog"
     assert_output_has '0 deliveries in both'
     assert_output_lacks 'no divergence'
     run --separate-stderr slogreport compare "$DATA/small.slog.gz"
     assert_bad_input 2 'two slogfiles'
-    run --separate-stderr slogreport compare a b c
-    assert_bad_input 2 'two slogfiles'
+}
+
+# a, and as many files beside it, each changed by a jq program: b, c, …
+make_files() {
+    local name=b program
+
+    cd "$BATS_TEST_TMPDIR"
+    zcat "$DATA/small.slog.gz" > a
+    for program in "$@"; do
+        jq -c "$program" a > $name
+        name=$(tr a-y b-z <<< $name)
+    done
+}
+
+@test "of several files, each outcome is compared with that of most" {
+    make_files . . 'if .type == "deliver-result" and .vatID == "v3" and .deliveryNum == 3 then .dr[2].compute += 1
+        elif .type == "deliver-result" and .vatID == "v1" and .deliveryNum == 8 then .dr[0:2] = ["error", "no"] else . end
+        | select(.vatID != "v4" or .deliveryNum != 6)'
+    # The odd one comes first, so it is not what the others are measured by.
+    run --separate-stderr slogreport compare d a b c
+    assert_status 1
+    assert_output_has 'A: d: 29 deliveries, 1 of others missing, 2 unlike most'
+    assert_output_has '29 deliveries in all'
+    assert_output_has 'they part in 2 deliveries'
+    assert_equal "$(grep -A 1 DIVERGENCE <<< "$output" | grep -o 'A: other.*' | sort | paste -sd ' ')" \
+        'A: other computrons A: other result'
+    run --separate-stderr slogreport compare --json d a b c
+    assert_equal "$(jq -c 'select(.kind == "divergence") | [.vatID, .deliveryNum, .unlike]' <<< "$output" | sort)" \
+        '["v1",8,[{"number":1,"differs":["result"]}]]
+["v3",3,[{"number":1,"differs":["compute"]}]]'
+    run slogreport compare a b c
+    assert_status 0
+    assert_output_has 'no divergence'
+}
+
+@test "of several files, clocks are aligned and the slow one is found with the part that makes it so" {
+    # b's clock is an hour ahead; c takes three times as long, and so comes later and later.
+    make_files '.time += 3600 | if .dr[2].timestamps then .dr[2].timestamps |= map(. + 3600) else . end' \
+        '1795219393.6 as $zero | def slow: $zero + (. - $zero) * 3;
+         .time |= slow | if .dr[2].timestamps then .dr[2].timestamps |= map(slow) else . end'
+    run slogreport compare --json a b c
+    assert_status 0
+    assert_equal "$(jq -c 'select(.kind == "file") | [.rank, .file, (.ratio * 100 | round)]' <<< "$output")" \
+        $'[1,"c",300]\n[2,"a",100]\n[3,"b",100]'
+    jq -se 'map(select(.kind == "file")) | (.[2] | (.clock - 3600 | fabs) < 1e-3 and (.lateLast | fabs) < 1e-3)
+        and (.[0] | .lateFirst < -0.1 and .lateLast > 0.1 and .where == "pipe")' <<< "$output"
+    jq -se 'map(select(.kind == "comparison"))[0] | .files == 3 and .inAll == 30 and .timedInAll == 20' <<< "$output"
+    run slogreport compare a b c
+    assert_output_has 'the slowest first'
+    assert_output_has '+3600 s'
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "tools/command/compare/compare_many.h"
 #include "tools/command/compare/compare_render.h"
 #include "tools/input/feed.h"
 #include "tools/output/explain_runs.h"
@@ -126,6 +127,8 @@ int compare_run(const struct options *options, struct error *error)
     struct pairs pairs = {0};
     int result = -1;
 
+    if (options->files[2] != NULL)
+        return compare_many_run(options, error);
     if (read_side(options, &pairs, 0, error) == 0 && read_side(options, &pairs, 1, error) == 0 &&
         pairs_compute(&pairs, error) == 0)
         result = compare_sides(options, &pairs, error);

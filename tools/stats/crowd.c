@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/stats/crowd.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "slog/model/digest.h"
+
+/* ---- taking in ---------------------------------------------------------- */
+
+struct key {
+    uint32_t vat;
+    int64_t delivery_num;
+};
+
+static uint32_t number_of(struct crowd *crowd, const struct model_delivery *delivery)
+{
+    struct key key;
+
+    memset(&key, 0, sizeof key); /* its padding is compared too */
+    key.vat = names_intern(&crowd->vats, delivery->vat_id, strlen(delivery->vat_id));
+    key.delivery_num = delivery->delivery_num;
+    return key.vat == NAMES_NONE ? NAMES_NONE
+                                 : names_intern(&crowd->keys, (const char *)&key, sizeof key);
+}
+
+static int reserve(struct crowd *crowd)
+{
+    struct crowd_delivery *deliveries =
+        array_reserve(crowd->deliveries, &crowd->capacity, crowd->count + 1, sizeof *deliveries);
+    struct crowd_side *sides;
+
+    if (deliveries == NULL)
+        return -1;
+    crowd->deliveries = deliveries;
+    sides = array_reserve(crowd->sides, &crowd->side_capacity,
+                          (crowd->count + 1) * crowd->file_count, sizeof *sides);
+    if (sides == NULL)
+        return -1;
+    crowd->sides = sides;
+    return 0;
+}
+
+static int add_entry(struct crowd *crowd, const struct model_delivery *delivery)
+{
+    if (reserve(crowd) != 0)
+        return -1;
+    memset(&crowd->sides[crowd->count * crowd->file_count], 0,
+           crowd->file_count * sizeof *crowd->sides);
+    crowd->deliveries[crowd->count] = (struct crowd_delivery){
+        .vat = names_intern(&crowd->vats, delivery->vat_id, strlen(delivery->vat_id)),
+        .description = crowd->words.length,
+        .delivery_num = delivery->delivery_num};
+    buf_append(&crowd->words, delivery->description, strlen(delivery->description) + 1);
+    crowd->count++;
+    return buf_failed(&crowd->words) ? -1 : 0;
+}
+
+static uint32_t fold(uint64_t digest)
+{
+    return (uint32_t)(digest ^ digest >> 32);
+}
+
+static float part_of(int64_t nanoseconds)
+{
+    return nanoseconds == MODEL_NONE ? 0 : (float)nanoseconds;
+}
+
+static struct crowd_side side_of(const struct model_delivery *delivery)
+{
+    const char *description = delivery->description;
+    uint64_t compute;
+
+    memcpy(&compute, &delivery->compute, sizeof compute);
+    return (struct crowd_side){
+        .present = true,
+        .timed = delivery->pipe != MODEL_NONE && !delivery->clock_changed,
+        .input = fold(digest_add(DIGEST_START, description, strlen(description))),
+        .result = fold(delivery->result_digest) ^ (delivery->status == MODEL_OK),
+        .syscalls = fold(delivery->syscall_digest),
+        .compute = isnan(delivery->compute) ? 0 : fold(compute) | 1,
+        .parts = {[PAIR_TOTAL] = part_of(delivery->total),
+                  [PAIR_PIPE] = part_of(delivery->pipe),
+                  [PAIR_WORKER] = part_of(delivery->worker),
+                  [PAIR_KERNEL] = part_of(delivery->kernel)},
+        .start = delivery->start};
+}
+
+int crowd_add(struct crowd *crowd, size_t file, const struct model_delivery *delivery,
+              struct error *error)
+{
+    uint32_t number;
+
+    /* A replayed delivery, or one that is not whole, is not the one that was done. */
+    if (delivery->replay || delivery->total == MODEL_NONE || delivery->delivery_num == MODEL_NONE)
+        return 0;
+    number = number_of(crowd, delivery);
+    if (number == NAMES_NONE || (number == crowd->count && add_entry(crowd, delivery) != 0))
+        return error_memory(error, "the deliveries to compare");
+    crowd->sides[number * crowd->file_count + file] = side_of(delivery);
+    return 0;
+}
+
+/* ---- reading out -------------------------------------------------------- */
+
+const struct crowd_side *crowd_sides(const struct crowd *crowd, size_t delivery)
+{
+    return &crowd->sides[delivery * crowd->file_count];
+}
+
+const char *crowd_vat(const struct crowd *crowd, size_t delivery)
+{
+    return names_text(&crowd->vats, crowd->deliveries[delivery].vat);
+}
+
+const char *crowd_description(const struct crowd *crowd, size_t delivery)
+{
+    return crowd->words.data + crowd->deliveries[delivery].description;
+}
+
+/* Computrons that one of them does not say are no difference. */
+static unsigned differences_of(const struct crowd_side *a, const struct crowd_side *b)
+{
+    unsigned differences = 0;
+
+    differences |= a->input != b->input ? PAIR_INPUT : 0;
+    differences |= a->result != b->result ? PAIR_RESULT : 0;
+    differences |= a->syscalls != b->syscalls ? PAIR_SYSCALLS : 0;
+    differences |=
+        a->compute != b->compute && a->compute != 0 && b->compute != 0 ? PAIR_COMPUTE : 0;
+    return differences;
+}
+
+static size_t count_alike(const struct crowd *crowd, const struct crowd_side *sides, size_t file)
+{
+    size_t alike = 0;
+
+    for (size_t i = 0; i < crowd->file_count; i++)
+        alike += sides[i].present && differences_of(&sides[i], &sides[file]) == 0;
+    return alike;
+}
+
+/* The file whose outcome most files have; the first of those that have it. */
+static size_t model_file(const struct crowd *crowd, const struct crowd_side *sides)
+{
+    size_t best = 0, most = 0;
+
+    for (size_t i = 0; i < crowd->file_count; i++) {
+        size_t alike = sides[i].present ? count_alike(crowd, sides, i) : 0;
+
+        if (alike > most) {
+            most = alike;
+            best = i;
+        }
+        /* More than half: as it is nearly always, with the first. */
+        if (2 * most > crowd->file_count)
+            break;
+    }
+    return best;
+}
+
+unsigned crowd_differences(const struct crowd *crowd, size_t delivery, size_t file)
+{
+    const struct crowd_side *sides = crowd_sides(crowd, delivery);
+
+    if (!sides[file].present)
+        return 0;
+    return differences_of(&sides[file], &sides[model_file(crowd, sides)]);
+}
+
+static bool timed_in_all(const struct crowd *crowd, const struct crowd_side *sides)
+{
+    for (size_t i = 0; i < crowd->file_count; i++) {
+        if (!sides[i].timed)
+            return false;
+    }
+    return true;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+
+    return left < right ? -1 : left > right;
+}
+
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof values[0], compare_doubles);
+    return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static double median_total(const struct crowd *crowd, const struct crowd_side *sides)
+{
+    double totals[CROWD_MOST];
+
+    for (size_t i = 0; i < crowd->file_count; i++)
+        totals[i] = (double)sides[i].parts[PAIR_TOTAL];
+    return median(totals, crowd->file_count);
+}
+
+double crowd_excess(const struct crowd *crowd, size_t delivery, size_t file)
+{
+    const struct crowd_side *sides = crowd_sides(crowd, delivery);
+
+    if (!timed_in_all(crowd, sides))
+        return 0;
+    return (double)sides[file].parts[PAIR_TOTAL] -
+           median_total(crowd, sides) * crowd->files[file].ratio;
+}
+
+/* ---- the whole ---------------------------------------------------------- */
+
+static void count_delivery(struct crowd *crowd, size_t delivery)
+{
+    const struct crowd_side *sides = crowd_sides(crowd, delivery);
+    bool timed = timed_in_all(crowd, sides);
+    size_t present = 0;
+
+    for (size_t i = 0; i < crowd->file_count; i++) {
+        struct crowd_file *file = &crowd->files[i];
+
+        present += sides[i].present;
+        file->deliveries += sides[i].present;
+        file->missing += !sides[i].present;
+        file->differing += crowd_differences(crowd, delivery, i) != 0;
+        for (int part = 0; timed && part < PAIR_PARTS; part++)
+            file->sums[part] += (double)sides[i].parts[part];
+    }
+    crowd->in_all += present == crowd->file_count;
+    crowd->timed_in_all += timed;
+}
+
+static double usual_ratio(const struct crowd *crowd, size_t file, double *values)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < crowd->count; i++) {
+        const struct crowd_side *sides = crowd_sides(crowd, i);
+        double usual;
+
+        if (!timed_in_all(crowd, sides))
+            continue;
+        usual = median_total(crowd, sides);
+        if (usual > 0)
+            values[count++] = (double)sides[file].parts[PAIR_TOTAL] / usual;
+    }
+    return count > 0 ? median(values, count) : 1;
+}
+
+/*
+ * Nobody knows what a clock says where nothing happens at the same time on both: the median of
+ * what lies between the starts of one delivery is taken for the clocks' difference, and what is
+ * more for being late.
+ */
+static void align_clock(struct crowd *crowd, size_t number, double *values)
+{
+    struct crowd_file *file = &crowd->files[number];
+    int64_t zero = 0, first = 0, last = 0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < crowd->count; i++) {
+        const struct crowd_side *sides = crowd_sides(crowd, i);
+        int64_t ahead;
+
+        if (!sides[0].present || !sides[number].present ||
+            __builtin_sub_overflow(sides[number].start, sides[0].start, &ahead))
+            continue;
+        if (count == 0)
+            zero = first = ahead;
+        /* From the first on, so that a double has the nanoseconds. */
+        values[count++] = (double)ahead - (double)zero;
+        last = ahead;
+    }
+    file->aligned = count > 0;
+    if (count == 0)
+        return;
+    file->clock = zero + (int64_t)median(values, count);
+    file->behind_first = first - file->clock;
+    file->behind_last = last - file->clock;
+}
+
+/* The part whose sum is most above the median of the files' sums. */
+static enum pair_part find_where(const struct crowd *crowd, size_t file)
+{
+    enum pair_part most = PAIR_PIPE;
+    double most_above = -INFINITY;
+
+    for (int part = PAIR_PIPE; part < PAIR_PARTS; part++) {
+        double sums[CROWD_MOST], above;
+
+        for (size_t i = 0; i < crowd->file_count; i++)
+            sums[i] = crowd->files[i].sums[part];
+        above = crowd->files[file].sums[part] - median(sums, crowd->file_count);
+        if (above > most_above) {
+            most_above = above;
+            most = (enum pair_part)part;
+        }
+    }
+    return most;
+}
+
+int crowd_compute(struct crowd *crowd, struct error *error)
+{
+    double *values = calloc(crowd->count + 1, sizeof *values);
+
+    if (values == NULL)
+        return error_memory(error, "the deliveries to compare");
+    for (size_t i = 0; i < crowd->count; i++)
+        count_delivery(crowd, i);
+    for (size_t i = 0; i < crowd->file_count; i++) {
+        crowd->files[i].ratio = usual_ratio(crowd, i, values);
+        crowd->files[i].where = find_where(crowd, i);
+        align_clock(crowd, i, values);
+    }
+    free(values);
+    return 0;
+}
+
+void crowd_free(struct crowd *crowd)
+{
+    free(crowd->deliveries);
+    free(crowd->sides);
+    names_free(&crowd->vats);
+    names_free(&crowd->keys);
+    buf_free(&crowd->words);
+    *crowd = (struct crowd){0};
+}
