@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 #include "base/buf.h"
-#include "supervisor/count/count_run.h"
 #include "gas/gas_model.h"
+#include "supervisor/count/count_run.h"
 #include "supervisor/process/fingerprint.h"
 
 /* What `gaspipe count` found, for people and for programs. */

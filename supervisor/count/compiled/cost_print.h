@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 #include "base/buf.h"
-#include "supervisor/count/compiled/cost_run.h"
 #include "gas/gas_model.h"
+#include "supervisor/count/compiled/cost_run.h"
 
 /* What `gaspipe count --counter compiled` found, for people and for programs. */
 struct cost_findings {

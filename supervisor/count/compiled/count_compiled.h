@@ -3,8 +3,8 @@
 #define GASPIPE_SUPERVISOR_COUNT_COMPILED_COUNT_COMPILED_H
 
 #include "base/error.h"
-#include "supervisor/count/count_options.h"
 #include "gas/gas_model.h"
+#include "supervisor/count/count_options.h"
 
 /*
  * `gaspipe count --counter compiled`: runs the program as often as it is asked for and writes what
