@@ -276,7 +276,7 @@ INCLUDEDIR := $(DESTDIR)$(PREFIX)/include/gaspipe
 MANDIR := $(DESTDIR)$(PREFIX)/share/man/man1
 DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/gaspipe
 COMPLETIONDIR := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-DOCUMENTS := $(wildcard docs/*.md) docs/gas-near.json
+DOCUMENTS := $(wildcard docs/*.md docs/*.json)
 
 # gaspipe looks for the plugin beside itself and in ../lib/gaspipe.
 install: all
