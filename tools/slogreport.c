@@ -4,6 +4,7 @@
 #include "tools/command/compare/compare.h"
 #include "tools/command/extract.h"
 #include "tools/command/options.h"
+#include "tools/command/profile/profile_report.h"
 #include "tools/command/report.h"
 #include "tools/command/rows.h"
 #include "tools/command/runs.h"
@@ -11,9 +12,15 @@
 #include "tools/command/summary.h"
 
 static int (*const commands[COMMAND_COUNT])(const struct options *, struct error *) = {
-    [COMMAND_REPORT] = report_run,   [COMMAND_SUMMARY] = summary_run, [COMMAND_MERGE] = merge_run,
-    [COMMAND_COMPARE] = compare_run, [COMMAND_STALLS] = stalls_run,   [COMMAND_RUNS] = runs_run,
-    [COMMAND_EXTRACT] = extract_run, [COMMAND_ROWS] = rows_run,
+    [COMMAND_REPORT] = report_run,
+    [COMMAND_SUMMARY] = summary_run,
+    [COMMAND_MERGE] = merge_run,
+    [COMMAND_COMPARE] = compare_run,
+    [COMMAND_STALLS] = stalls_run,
+    [COMMAND_RUNS] = runs_run,
+    [COMMAND_EXTRACT] = extract_run,
+    [COMMAND_ROWS] = rows_run,
+    [COMMAND_PROFILE] = profile_report_run,
 };
 
 int main(int argc, char **argv)

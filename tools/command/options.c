@@ -10,9 +10,9 @@
 #include "tools/command/outputs.h"
 
 static const char *const command_names[COMMAND_COUNT] = {
-    [COMMAND_SUMMARY] = "summary", [COMMAND_MERGE] = "merge", [COMMAND_COMPARE] = "compare",
-    [COMMAND_STALLS] = "stalls",   [COMMAND_RUNS] = "runs",   [COMMAND_EXTRACT] = "extract",
-    [COMMAND_ROWS] = "rows",
+    [COMMAND_SUMMARY] = "summary", [COMMAND_MERGE] = "merge",     [COMMAND_COMPARE] = "compare",
+    [COMMAND_STALLS] = "stalls",   [COMMAND_RUNS] = "runs",       [COMMAND_EXTRACT] = "extract",
+    [COMMAND_ROWS] = "rows",       [COMMAND_PROFILE] = "profile",
 };
 
 /* Which commands an option is for: bits by enum command. */
@@ -21,7 +21,8 @@ enum {
     SUMS = 1 << COMMAND_SUMMARY | 1 << COMMAND_MERGE,
     LISTS = REPORT | 1 << COMMAND_COMPARE | 1 << COMMAND_STALLS | 1 << COMMAND_RUNS,
     READERS = LISTS | 1 << COMMAND_SUMMARY | 1 << COMMAND_EXTRACT | 1 << COMMAND_ROWS,
-    PRINTERS = LISTS | SUMS,
+    PROFILE = 1 << COMMAND_PROFILE,
+    PRINTERS = LISTS | SUMS | PROFILE,
 };
 
 static int take_sort(void *place, const char *option, char *value, struct error *error)
@@ -39,16 +40,33 @@ static int take_sort(void *place, const char *option, char *value, struct error 
     return -1;
 }
 
-static const char *const by_words[] = {"all",   "replay", "vat",   "kind",   "method", "syscall",
-                                       "block", "run",    "phase", "growth", NULL};
+static const char *const by_words[] = {"all",      "replay", "vat",      "kind",  "method",
+                                       "syscall",  "block",  "run",      "phase", "growth",
+                                       "function", "line",   "delivery", NULL};
+
+static int take_cost_by(struct options *options, const char *option, const char *value,
+                        struct error *error)
+{
+    for (int i = 0; cost_by_names[i] != NULL; i++)
+        if (strcmp(value, cost_by_names[i]) == 0) {
+            options->cost_by = (enum cost_by)i;
+            return 0;
+        }
+    return error_set(error, ERROR_USAGE,
+                     "%s of a profile is function, line, vat, method or delivery, not '%s'", option,
+                     value);
+}
 
 /* Words with commas between. */
 static int take_by(void *place, const char *option, char *value, struct error *error)
 {
-    bool *by = place;
+    struct options *options = place;
+    bool *by = options->by;
     const char *word = value;
 
-    memset(by, 0, GROUP_KINDS * sizeof *by);
+    if (options->command == COMMAND_PROFILE)
+        return take_cost_by(options, option, value, error);
+    memset(by, 0, sizeof options->by);
     for (;;) {
         size_t length = strcspn(word, ",");
         int kind = 0;
@@ -113,10 +131,12 @@ static const struct option_row rows[] = {
     {"Selecting (RANGE is 5, 5-9, 5- or -9; --vat and --kind may be repeated)",
      .kind = OPTION_HEADING},
     {"vat", "ID|NAME", "deliveries to this vat", OPTION_IS_LIST(struct options, selection.vats),
-     .commands = READERS},
+     .commands = READERS | PROFILE},
     {"kind", "KIND|METHOD", "of this kind (message, notify, ...) or method",
-     OPTION_IS_LIST(struct options, selection.kinds), .commands = READERS},
-    {"crank", "RANGE", "in these cranks", SELECTION_RANGE(cranks)},
+     OPTION_IS_LIST(struct options, selection.kinds), .commands = READERS | PROFILE},
+    {"crank", "RANGE", "in these cranks",
+     OPTION_IS_OTHER(struct options, selection.cranks, selection_take_range),
+     .commands = READERS | PROFILE},
     {"block", "RANGE", "in these blocks", SELECTION_RANGE(blocks)},
     {"run", "RANGE", "in these runs of the kernel, from 1", SELECTION_RANGE(runs)},
     {"since", "TIME", "from this time on: 1795219394.5 or 2026-11-21T00:03:14Z",
@@ -138,18 +158,26 @@ static const struct option_row rows[] = {
     {"reverse", .help = "reverse the order", OPTION_IS_FLAG(struct options, reverse),
      .commands = REPORT},
     {"top", "N",
-     "only the first N, by total if --sort is not given; for compare, stalls and runs, how many to "
-     "list "
-     "(20)",
-     OPTION_IS_NUMBER(struct options, top, 1, SIZE_MAX), .commands = LISTS},
+     "only the first N, by total if --sort is not given; for compare, stalls, runs and profile, "
+     "how "
+     "many to list (20)",
+     OPTION_IS_NUMBER(struct options, top, 1, SIZE_MAX), .commands = LISTS | PROFILE},
 
     {"Sums", .kind = OPTION_HEADING},
     {"by", "GROUPS",
      "of all, replay, vat, kind, method, syscall, block, run, phase, growth (default: all but "
-     "block and run)",
-     OPTION_IS_OTHER(struct options, by, take_by), .commands = SUMS, .words = by_words},
+     "block and run); of a profile: function (default), line, vat, method or delivery",
+     .kind = OPTION_OTHER, .take = take_by, .commands = SUMS | PROFILE, .words = by_words},
     {"histograms", "FILE", "write what `slogreport merge` can combine",
      OPTION_IS_TEXT(struct options, histograms), .commands = SUMS},
+
+    {"Profiles", .kind = OPTION_HEADING},
+    {"against", "FILE", "what changed since this profile", OPTION_IS_TEXT(struct options, against),
+     .commands = PROFILE},
+    {"folded", .help = "print the sums of folded stacks; with --against before and now",
+     OPTION_IS_FLAG(struct options, folded), .commands = PROFILE},
+    {"flame", "FILE", "draw a flame graph of folded stacks, SVG; with --against the difference",
+     OPTION_IS_TEXT(struct options, flame), .commands = PROFILE},
 
     {"Help", .kind = OPTION_HEADING},
 };
@@ -165,6 +193,7 @@ const struct option_table options_table = {
         "       slogreport runs [options] FILE|- ...       what one thing from outside caused\n"
         "       slogreport extract [options] FILE|- ...    a smaller slogfile\n"
         "       slogreport rows --out DIR FILE|- ...       tables for databases\n"
+        "       slogreport profile [options] PROFILE ...   sums of gaspipe's profiles\n"
         "       slogreport --completion bash               a completion script\n"
         "\n"
         "Shows where the time of deliveries in slogfiles, SwingSet's or gaspipe's, went: the "
@@ -224,6 +253,8 @@ static int check(struct options *options, struct error *error)
         return error_set(error, ERROR_USAGE, "compare takes two slogfiles or more");
     if (options->command == COMMAND_ROWS && options->out == NULL)
         return error_set(error, ERROR_USAGE, "rows needs --out DIR, the folder for the tables");
+    if (options->json && options->folded)
+        return error_set(error, ERROR_USAGE, "--json and --folded exclude each other");
     if (options->json && options->csv)
         return error_set(error, ERROR_USAGE, "--json and --csv exclude each other");
     if (options->follow && sorted)

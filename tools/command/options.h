@@ -7,6 +7,7 @@
 
 #include "base/option/option.h"
 #include "gas/gas_model.h"
+#include "tools/command/profile/cost_groups.h"
 #include "tools/input/selection.h"
 #include "tools/output/render.h"
 #include "tools/stats/groups.h"
@@ -23,6 +24,7 @@ enum command {
     COMMAND_RUNS,
     COMMAND_EXTRACT,
     COMMAND_ROWS,
+    COMMAND_PROFILE,
     COMMAND_COUNT,
 };
 
@@ -47,6 +49,10 @@ struct options {
     const struct rank_column *sort; /* NULL: as they come */
     bool by[GROUP_KINDS];           /* which groups to show */
     const char *histograms;         /* where to write them; NULL: nowhere */
+    enum cost_by cost_by;           /* of a profile */
+    const char *against;            /* the profile to compare with; NULL: none */
+    const char *flame;              /* where to write a flame graph; NULL: nowhere */
+    bool folded;                    /* print folded stacks */
     char **files;                   /* borrowed from argv; ended by NULL, at least one */
 };
 

@@ -7,7 +7,7 @@
 #include "base/output_file.h"
 #include "tools/otlp/otlp_batch.h"
 
-enum { OUTPUTS = 4 };
+enum { OUTPUTS = 5 };
 
 /* A file that comes from standard input can be looked at under this name. */
 static const char *input_path(const char *file)
@@ -22,6 +22,15 @@ static int check_against_inputs(const struct output_wanted *output, char *const 
         if (output_file_check(output->path, output->what, input_path(*file), error) != 0)
             return -1;
     }
+    return 0;
+}
+
+static int check_outputs(const struct output_wanted outputs[OUTPUTS], char *const *files,
+                         struct error *error)
+{
+    for (size_t i = 0; i < OUTPUTS; i++)
+        if (outputs[i].path != NULL && check_against_inputs(&outputs[i], files, error) != 0)
+            return -1;
     return 0;
 }
 
@@ -43,13 +52,15 @@ int outputs_check(const struct options *options, struct error *error)
         {options->html, "--html"},
         {to_collector ? NULL : options->otlp, "--otlp"},
         {options->histograms, "--histograms"},
+        {options->flame, "--flame"},
     };
 
-    for (size_t i = 0; i < OUTPUTS; i++)
-        if (outputs[i].path != NULL &&
-            check_against_inputs(&outputs[i], options->files, error) != 0)
-            return -1;
+    if (check_outputs(outputs, options->files, error) != 0)
+        return -1;
     if (output_file_check_all_apart(outputs, OUTPUTS, error) != 0)
+        return -1;
+    if (options->against != NULL &&
+        check_outputs(outputs, (char *const[]){(char *)options->against, NULL}, error) != 0)
         return -1;
     return check_standard_output(options->files, error);
 }
