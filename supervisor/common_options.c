@@ -51,3 +51,21 @@ int common_options_check_limits(uint64_t instructions, uint64_t cost, struct cou
         return error_set(error, ERROR_USAGE, "--max-cost needs --counter compiled");
     return 0;
 }
+
+int common_options_check_profile(const char *worker, bool profiled, struct error *error)
+{
+    if (worker == NULL || !profiled)
+        return 0;
+    return error_set(error, ERROR_USAGE,
+                     "--worker and --profile do not go together: profiles need gaspipe's own "
+                     "worker");
+}
+
+int common_options_check_trace(const char *trace, struct counters counters, struct error *error)
+{
+    if (trace == NULL || !counters.qemu)
+        return 0;
+    return error_set(error, ERROR_USAGE,
+                     "--trace-functions needs --counter none or compiled: under QEMU it would be "
+                     "counted, too");
+}

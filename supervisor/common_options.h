@@ -43,6 +43,19 @@
 #define COMMON_OPTION_PLACEMENT(type, member, help_text)                                           \
     "placement", "auto|none|same|spread", help_text, OPTION_IS_CHOICE(type, member, placement_names)
 
+#define COMMON_OPTION_PROFILE(type, member)                                                        \
+    "profile", "FILE", "write what each delivery cost by function and line, JSON lines",           \
+        OPTION_IS_TEXT(type, member)
+
+#define COMMON_OPTION_PROFILE_FOLDED(type, member)                                                 \
+    "profile-folded", "FILE", "the same as folded stacks, for flame graphs",                       \
+        OPTION_IS_TEXT(type, member)
+
+#define COMMON_OPTION_TRACE_FUNCTIONS(type, member)                                                \
+    "trace-functions", "FILE",                                                                     \
+        "write which functions workers execute and when, for gaspipe trace; without the counter",  \
+        OPTION_IS_TEXT(type, member)
+
 #define COMMON_OPTION_JSON(type, member)                                                           \
     "json", .help = "print JSON lines", OPTION_IS_FLAG(type, member)
 
@@ -61,6 +74,12 @@ int common_options_take_counter(void *place, const char *option, char *value, st
 
 /* -1 with ERROR_USAGE: a worker that is not ours runs without the counter. */
 int common_options_check_worker(const char *worker, struct counters counters, struct error *error);
+
+/* -1 with ERROR_USAGE: profiles need our worker. */
+int common_options_check_profile(const char *worker, bool profiled, struct error *error);
+
+/* -1 with ERROR_USAGE: what counts instructions would count the trace, too. NULL: no trace. */
+int common_options_check_trace(const char *trace, struct counters counters, struct error *error);
 
 /* -1 with ERROR_USAGE: only what is counted can be limited; 0: no limit. */
 int common_options_check_limits(uint64_t instructions, uint64_t cost, struct counters counters,

@@ -255,6 +255,14 @@ static void append_list(struct scan_span list, struct buf *text)
     }
 }
 
+void describe_delivered_method(struct scan_span vd, struct buf *text)
+{
+    const struct object object = open_object(vd);
+
+    if (scan_is(object.kind, "message"))
+        describe_method(object.second, text);
+}
+
 void describe_delivery(struct scan_span vd, struct buf *text)
 {
     struct object object = open_object(vd);

@@ -35,6 +35,9 @@ void describe_syscall(struct scan_span vsc, struct buf *text);
  */
 void describe_method(struct scan_span message, struct buf *text);
 
+/* The same of a VatDeliveryObject; nothing when it is no message. */
+void describe_delivered_method(struct scan_span vd, struct buf *text);
+
 /* The same from a body that has been read from its JSON string already. */
 void describe_method_in_body(const char *body, size_t length, struct buf *text);
 

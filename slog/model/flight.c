@@ -50,20 +50,6 @@ static size_t end_word(struct buf *words, size_t start)
     return start;
 }
 
-static struct scan_span message_of(struct scan_span vd)
-{
-    struct scan_span element = {0};
-    struct scan_cursor cursor;
-
-    if (!scan_open(vd, '[', &cursor))
-        return element;
-    for (int i = 0; i < 3; i++) {
-        if (scan_element(&cursor, &element) != SCAN_FOUND)
-            return (struct scan_span){0};
-    }
-    return element;
-}
-
 int flight_describe(struct flight *flight, const struct record *record, struct error *error)
 {
     struct scan_span vd = vat_side(record->vd, record->kd);
@@ -78,8 +64,7 @@ int flight_describe(struct flight *flight, const struct record *record, struct e
     describe_string(kind, words);
     flight->kind = end_word(words, start);
     start = words->length;
-    if (scan_is(kind, "message"))
-        describe_method(message_of(vd), words);
+    describe_delivered_method(vd, words);
     flight->method = end_word(words, start);
     start = words->length;
     if (vd.at != NULL)

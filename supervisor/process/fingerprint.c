@@ -217,8 +217,10 @@ int fingerprint_take_launcher(struct fingerprint *fingerprint, const struct laun
     *fingerprint = (struct fingerprint){0};
     if (launcher->cost_limit > 0)
         snprintf(cost, sizeof cost, " --max-cost %" PRIu64, launcher->cost_limit);
-    snprintf(options, sizeof options, "gaspipe %s -l %" PRIu32 " --max-instructions %" PRIu64 "%s",
-             GASPIPE_VERSION, launcher->compute_limit, launcher->instruction_limit, cost);
+    snprintf(options, sizeof options,
+             "gaspipe %s -l %" PRIu32 " --max-instructions %" PRIu64 "%s%s", GASPIPE_VERSION,
+             launcher->compute_limit, launcher->instruction_limit, cost,
+             launcher->profile ? " --profile" : "");
     if (add_file(fingerprint, launcher->tools.qemu, error) == 0 &&
         add_file(fingerprint, launcher->tools.plugin, error) == 0 &&
         add_file(fingerprint, launcher->worker, error) == 0 &&

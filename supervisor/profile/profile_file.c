@@ -39,7 +39,8 @@ static void put_head(struct buf *line, const char *kind, const struct profiled_d
     buf_printf(line, "{\"kind\":\"%s\"", kind);
     put_text(line, "vatID", delivery->vat_id);
     put_text(line, "vat", delivery->vat);
-    put_count(line, "crankNum", delivery->crank_num, true);
+    put_text(line, "method", delivery->method);
+    put_count(line, "crankNum", delivery->crank_num, delivery->crank_num != PROFILE_NO_CRANK);
     put_count(line, "deliveryNum", delivery->delivery_num, true);
 }
 

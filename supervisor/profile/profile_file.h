@@ -22,6 +22,9 @@ struct profile_file {
     struct buf gathered; /* lines that are not written yet */
 };
 
+/* A crank whose number is not known. */
+#define PROFILE_NO_CRANK INT64_MIN
+
 /* A delivery with its profile. Texts are borrowed. */
 struct profiled_delivery {
     const char *vat_id, *vat, *method;

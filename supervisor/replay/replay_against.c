@@ -15,6 +15,7 @@ int replay_against_open(struct replay_against *against, const struct replay_opti
     against->context = *first;
     against->context.runtime = &against->runtime;
     against->context.notes = &against->notes;
+    against->context.probes = NULL;
     against->context.host.launcher = &against->launcher;
     against->context.host.runtimes = &against->runtime.runtimes;
     against->context.host.warm = &against->runtime.warm;

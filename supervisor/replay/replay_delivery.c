@@ -177,6 +177,17 @@ static int stop(struct replay_vat *vat, const struct source_event *event,
     return 0;
 }
 
+/* What the delivery used is known of one that was stopped, too. */
+static int probe(struct replay_vat *vat, const struct source_event *event,
+                 const struct delivery_outcome *outcome, struct error *error)
+{
+    const struct meter *meter = outcome->metered ? &outcome->meter : &vat->worker.used;
+
+    if (vat->context->probes == NULL || (!outcome->metered && !vat->worker.stopped))
+        return 0;
+    return replay_probes_note(vat->context->probes, &vat->result, event, meter, error);
+}
+
 static int finish(struct replay_vat *vat, const struct source_event *event,
                   const struct session_news *news, struct delivery_compare *compare,
                   struct error *error)
@@ -184,6 +195,8 @@ static int finish(struct replay_vat *vat, const struct source_event *event,
     struct delivery_outcome outcome = {0};
     int result = read_outcome(vat, news, &outcome, error);
 
+    if (result == 0)
+        result = probe(vat, event, &outcome, error);
     if (result == 0) {
         enum compare_result compared = delivery_compare_outcome(compare, &outcome);
 

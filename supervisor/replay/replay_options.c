@@ -144,6 +144,9 @@ static const struct option_row rows[] = {
      OPTION_IS_NUMBER(struct replay_options, jobs, 1, JOBS_MAX)},
     {"deliveries", .help = "with --json: print a line for each delivery",
      OPTION_IS_FLAG(struct replay_options, deliveries)},
+    {COMMON_OPTION_PROFILE(struct replay_options, profile)},
+    {COMMON_OPTION_PROFILE_FOLDED(struct replay_options, profile_folded)},
+    {COMMON_OPTION_TRACE_FUNCTIONS(struct replay_options, trace_functions)},
     /* What a replay gives its own children (replay_children.h); not for users. */
     {"part", "I/N", .kind = OPTION_OTHER, .take = take_part},
     {"only", "VAT:START", .kind = OPTION_OTHER, .take = take_only},
@@ -234,9 +237,30 @@ static void select_part(struct replay_options *options)
     options->selection.span = options->only_span;
 }
 
+/* Their files are written by one process, delivery by delivery. */
+static int check_probes(const struct replay_options *options, struct error *error)
+{
+    const bool profiled = options->profile != NULL || options->profile_folded != NULL;
+
+    if (common_options_check_profile(options->worker, profiled, error) != 0 ||
+        common_options_check_trace(options->trace_functions, options->counters, error) != 0)
+        return -1;
+    if (!profiled && options->trace_functions == NULL)
+        return 0;
+    if (options->jobs > 1)
+        return error_set(error, ERROR_USAGE,
+                         "--profile and --trace-functions do not go together with --parallel");
+    if (options->list || options->export != NULL)
+        return error_set(error, ERROR_USAGE,
+                         "--list and --export replay nothing that could be profiled or traced");
+    return 0;
+}
+
 static int check(struct replay_options *options, char **operands, struct error *error)
 {
     select_part(options);
+    if (check_probes(options, error) != 0)
+        return -1;
     if (common_options_check_worker(options->worker, options->counters, error) != 0 ||
         common_options_check_limits(options->instruction_limit, options->cost_limit,
                                     options->counters, error) != 0)

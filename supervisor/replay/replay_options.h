@@ -40,10 +40,12 @@ struct replay_options {
     uint64_t jobs;              /* vats or spans that are replayed at the same time; at least 1 */
     unsigned tolerated;         /* 1 << COMPARE_...: what may differ */
     bool compares_allocation;
-    bool tolerates_gc;         /* so may the reads of supervisor/transcript/gc_reads.h */
-    bool deliveries;           /* with `json`: a line for each delivery */
-    char *only;                /* the one vat of a part that is a span; NULL: none */
-    int64_t only_span;         /* with `only`: where that span begins */
+    bool tolerates_gc;                    /* so may the reads of supervisor/transcript/gc_reads.h */
+    bool deliveries;                      /* with `json`: a line for each delivery */
+    const char *profile, *profile_folded; /* files; NULL: none */
+    const char *trace_functions;          /* likewise */
+    char *only;                           /* the one vat of a part that is a span; NULL: none */
+    int64_t only_span;                    /* with `only`: where that span begins */
     bool is_part;              /* of the work of another gaspipe replay; replay_children.h */
     uint64_t part, part_count; /* which, from 0, and of how many; 0 of 1: all */
 };

@@ -29,6 +29,7 @@ struct replay_run {
     struct replay_context context;
     struct replay_notes notes;
     struct replay_against against;
+    struct replay_probes probes;
     struct replay_vat **vats;
     struct replay_result **results; /* of the part's vats */
     size_t vat_count, vat_capacity, result_count;
@@ -236,6 +237,8 @@ static int open_launcher(struct replay_run *run, struct error *error)
     run->launcher.confinement = &run->confinement;
     run->launcher.instruction_limit = options->instruction_limit;
     run->launcher.cost_limit = options->cost_limit;
+    if (replay_probes_open(&run->probes, options, &run->launcher, error) != 0)
+        return -1;
     if (!options->counters.qemu)
         return 0;
     return fingerprint_take_launcher(&run->fingerprint, &run->launcher, error);
@@ -265,6 +268,7 @@ static int open_all(struct replay_run *run, struct error *error)
     run->context.runtime = &run->runtime;
     run->context.snapshots = options->snapshots;
     run->context.notes = &run->notes;
+    run->context.probes = &run->probes;
     run->context.rules.tolerated = options->tolerated;
     run->context.rules.tolerates_gc = options->tolerates_gc;
     run->context.rules.compares_allocation = options->compares_allocation;
@@ -281,6 +285,14 @@ static int open_all(struct replay_run *run, struct error *error)
     if (run->context.source == NULL)
         return -1;
     return replay_against_open(&run->against, options, &run->context, error);
+}
+
+/* Workers write into a trace until they end. */
+static int close_probes(struct replay_run *run, struct error *error)
+{
+    for (size_t i = 0; i < run->vat_count; i++)
+        replay_vat_close(run->vats[i]);
+    return replay_probes_close(&run->probes, error);
 }
 
 /* The results of the vats that were this part's to replay. */
@@ -312,7 +324,8 @@ struct replay_run *replay_run_new(const struct replay_options *options, struct e
 int replay_run(struct replay_run *run, struct error *error)
 {
     run->began = run->shown = uv_hrtime();
-    if (open_all(run, error) != 0 || take_events(run, error) != 0 || check_vats(run, error) != 0)
+    if (open_all(run, error) != 0 || take_events(run, error) != 0 || check_vats(run, error) != 0 ||
+        close_probes(run, error) != 0)
         return -1;
     return gather_results(run, error);
 }
@@ -330,8 +343,11 @@ uint64_t replay_run_line(const struct replay_run *run)
 
 void replay_run_free(struct replay_run *run)
 {
+    struct error error;
+
     if (run == NULL)
         return;
+    (void)close_probes(run, &error); /* open only after another failure, which was reported */
     for (size_t i = 0; i < run->vat_count; i++)
         replay_vat_free(run->vats[i]);
     free(run->vats);

@@ -11,6 +11,7 @@
 #include "supervisor/replay/bundle/replay_bundles.h"
 #include "supervisor/replay/output/replay_note.h"
 #include "supervisor/replay/output/replay_result.h"
+#include "supervisor/replay/replay_probes.h"
 #include "supervisor/replay/replay_worker.h"
 #include "supervisor/replay/source/source.h"
 #include "supervisor/runtime/warm_start.h"
@@ -37,6 +38,7 @@ struct replay_context {
     struct replay_bundles bundles; /* that the source names and does not hold */
     struct compare_rules rules;
     struct replay_notes *notes;
+    struct replay_probes *probes; /* NULL: none */
 };
 
 /* Where a vat's replay stands. */

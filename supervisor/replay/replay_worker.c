@@ -71,11 +71,14 @@ static const char *answer_to_console(const struct replay_worker *worker, struct 
 
 static int note_stop(struct replay_worker *worker, struct iovec frame, struct error *error)
 {
+    struct meter meter;
+
     meter_free(&worker->used);
-    worker->stopped =
-        meter_decode(&worker->used, (char *)frame.iov_base + 1, frame.iov_len - 1, error) == 0;
-    worker->used.profile = worker->used.text = (struct iovec){0}; /* they lie in the frame */
-    return worker->stopped ? 0 : -1;
+    if (meter_decode(&meter, (char *)frame.iov_base + 1, frame.iov_len - 1, error) != 0)
+        return -1;
+    worker->stopped = meter_copy(&worker->used, &meter) == 0;
+    meter_free(&meter);
+    return worker->stopped ? 0 : error_memory(error, "a meter record");
 }
 
 int replay_worker_wait(struct replay_worker *worker, struct session_news *news, struct error *error)

@@ -32,7 +32,7 @@ struct run {
     uv_timer_t progress;
     bool handles_open;
     struct confinement confinement;
-    struct run_profiles profiles;
+    struct profile_files profiles;
     struct trace_session *trace; /* NULL: functions are not traced */
     struct launcher launcher;
     struct placement placement;
@@ -66,7 +66,7 @@ static void end_run(struct run *run, bool drop)
     }
     scheduler_close(run->scheduler, drop);
     output_drop(&run->output); /* what was committed is printed */
-    run_profiles_drop(&run->profiles);
+    profile_files_drop(&run->profiles);
 }
 
 /* The error's kind becomes the exit status. */
@@ -199,7 +199,7 @@ static void run_on_committed(void *context)
     struct run *run = context;
     struct error error;
 
-    if (output_flush(&run->output, &error) != 0 || run_profiles_flush(&run->profiles, &error) != 0)
+    if (output_flush(&run->output, &error) != 0 || profile_files_flush(&run->profiles, &error) != 0)
         fail_run(run, &error);
     else
         run_lines_printed(&run->lines);
@@ -473,7 +473,7 @@ static void close_run(struct run *run)
     scheduler_free(run->scheduler);
     run_lines_free(&run->lines);
     /* A disk that failed the run fails again here, and was reported before. */
-    if (run_profiles_close(&run->profiles, &error) != 0 && run->status != ERROR_SYSTEM) {
+    if (profile_files_close(&run->profiles, &error) != 0 && run->status != ERROR_SYSTEM) {
         log_line("%s", error.text);
         run->status = ERROR_SYSTEM;
     }

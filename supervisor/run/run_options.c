@@ -143,13 +143,9 @@ static const struct option_row rows[] = {
      "syscall, byteRead, byteWritten and blockCost",
      OPTION_IS_OTHER(struct run_options, gas, take_gas),
      .given = offsetof(struct run_options, priced)},
-    {"profile", "FILE", "write what each delivery cost by function and line, JSON lines",
-     OPTION_IS_TEXT(struct run_options, profile)},
-    {"profile-folded", "FILE", "the same as folded stacks, for flame graphs",
-     OPTION_IS_TEXT(struct run_options, profile_folded)},
-    {"trace-functions", "FILE",
-     "write which functions workers execute and when, for gaspipe trace; without the counter",
-     OPTION_IS_TEXT(struct run_options, trace_functions)},
+    {COMMON_OPTION_PROFILE(struct run_options, profile)},
+    {COMMON_OPTION_PROFILE_FOLDED(struct run_options, profile_folded)},
+    {COMMON_OPTION_TRACE_FUNCTIONS(struct run_options, trace_functions)},
     {COMMON_OPTION_JSON(struct run_options, json)},
 };
 
@@ -190,14 +186,11 @@ static int check_combination(struct run_options *options, char **operands, struc
         return -1;
     if (options->slog == NULL && (options->rotation.bytes > 0 || options->rotation.blocks > 0))
         return error_set(error, ERROR_USAGE, "--slog-rotate needs --slog FILE");
-    if (options->worker != NULL && (options->profile != NULL || options->profile_folded != NULL))
-        return error_set(
-            error, ERROR_USAGE,
-            "--worker and --profile do not go together: profiles need gaspipe's own worker");
-    if (options->trace_functions != NULL && options->counters.qemu)
-        return error_set(error, ERROR_USAGE,
-                         "--trace-functions needs --counter none or compiled: under QEMU it would "
-                         "be counted, too");
+    if (common_options_check_profile(options->worker,
+                                     options->profile != NULL || options->profile_folded != NULL,
+                                     error) != 0 ||
+        common_options_check_trace(options->trace_functions, options->counters, error) != 0)
+        return -1;
     options->deliveries = operands[0];
     return 0;
 }

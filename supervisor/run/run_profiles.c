@@ -3,38 +3,20 @@
 
 #include <string.h>
 
-static int check_inputs(const char *path, const struct run_options *options, struct error *error)
-{
-    if (output_file_check(path, "the profile", options->deliveries, error) != 0)
-        return -1;
-    for (size_t i = 0; i < options->vats.count; i++)
-        if (output_file_check(path, "the profile", strchr(options->vats.items[i], '=') + 1,
-                              error) != 0)
-            return -1;
-    return 0;
-}
-
-static int open_one(struct run_profiles *profiles, const char *path, enum profile_format format,
-                    const struct run_options *options, struct error *error)
-{
-    if (path == NULL)
-        return 0;
-    if (check_inputs(path, options, error) != 0 ||
-        profile_file_open(&profiles->files[profiles->count], path, format, error) != 0)
-        return -1;
-    profiles->count++;
-    return 0;
-}
-
-int run_profiles_open(struct run_profiles *profiles, const struct run_options *options,
+int run_profiles_open(struct profile_files *profiles, const struct run_options *options,
                       struct error *error)
 {
-    if (open_one(profiles, options->profile, PROFILE_JSON, options, error) != 0)
+    const struct profile_paths paths = {options->profile, options->profile_folded};
+
+    if (profile_files_check_input(paths, options->deliveries, error) != 0)
         return -1;
-    return open_one(profiles, options->profile_folded, PROFILE_FOLDED, options, error);
+    for (size_t i = 0; i < options->vats.count; i++)
+        if (profile_files_check_input(paths, strchr(options->vats.items[i], '=') + 1, error) != 0)
+            return -1;
+    return profile_files_open(profiles, paths, error);
 }
 
-int run_profiles_add(struct run_profiles *profiles, const struct delivery_report *report,
+int run_profiles_add(struct profile_files *profiles, const struct delivery_report *report,
                      struct error *error)
 {
     const struct profiled_delivery delivery = {
@@ -48,35 +30,5 @@ int run_profiles_add(struct run_profiles *profiles, const struct delivery_report
         .instructions = (uint64_t)report->instructions,
     };
 
-    if (report->profile.iov_len == 0)
-        return 0;
-    for (size_t i = 0; i < profiles->count; i++)
-        if (profile_file_add(&profiles->files[i], &delivery, error) != 0)
-            return -1;
-    return 0;
-}
-
-int run_profiles_flush(struct run_profiles *profiles, struct error *error)
-{
-    for (size_t i = 0; i < profiles->count; i++)
-        if (profile_file_flush(&profiles->files[i], error) != 0)
-            return -1;
-    return 0;
-}
-
-void run_profiles_drop(struct run_profiles *profiles)
-{
-    for (size_t i = 0; i < profiles->count; i++)
-        profile_file_drop(&profiles->files[i]);
-}
-
-int run_profiles_close(struct run_profiles *profiles, struct error *error)
-{
-    int result = 0;
-
-    for (size_t i = 0; i < profiles->count; i++)
-        if (profile_file_close(&profiles->files[i], error) != 0)
-            result = -1;
-    profiles->count = 0;
-    return result;
+    return profile_files_add(profiles, &delivery, error);
 }

@@ -96,6 +96,31 @@ END
     cmp profile.1 profile.2
 }
 
+@test "profile: a replay splits what a recording's deliveries cost, also of one that was stopped" {
+    "$BUILD/gaspipe" replay --json --deliveries --profile profile --profile-folded folded \
+        "$ROOT/tests/data/swingset.slog.zst" > out
+    # Every delivery has one, and costs what SwingSet's own worker recorded.
+    jq -r 'select(.kind == "delivery") | "\(.vatID) \(.deliveryNum) \(.compute)"' out | sort > compute
+    jq -e -s 'map(select(.kind == "delivery" and .recordedCompute != null and .recordedCompute != .compute)) ==
+        []' out
+    for kind in function line; do
+        jq -r -s --arg kind $kind 'map(select(.kind == $kind)) | group_by(.vatID, .deliveryNum)[] |
+            "\(.[0].vatID) \(.[0].deliveryNum) \(map(.self) | add)"' profile | sort > sums
+        cmp compute sums
+    done
+    assert_equal "$(awk '{ sum += $NF } END { print sum }' folded)" \
+        "$(awk '{ sum += $NF } END { print sum }' compute)"
+}
+
+@test "profile: instructions of a profiled run are compared with those of a profiled replay only" {
+    profiled --counter qemu --slog slog
+    "$BUILD/gaspipe" replay --json --counter qemu --profile again slog > same
+    assert_equal "$(jq 'select(.kind == "summary") | .counted' same)" 7
+    "$BUILD/gaspipe" replay --json --counter qemu --vat v1 slog > plain
+    assert_equal "$(jq 'select(.kind == "summary") | .counted' plain)" 0
+    jq -c 'del(.crankNum)' profile | cmp - <(jq -c 'del(.crankNum)' again)
+}
+
 @test "profile: what is wrong is said, and nothing is written over" {
     echo 'export const f = () => 1;' > contract.js
     run "$BUILD/gaspipe" run --counter none --profile contract.js --vat v=contract.js - <<< ''
@@ -105,4 +130,12 @@ END
     assert_status 4
     run "$BUILD/gaspipe" run --worker /bin/true --profile p --vat v=contract.js - <<< ''
     assert_status 2
+    run "$BUILD/gaspipe" replay --profile p --parallel 2 "$ROOT/tests/data/swingset.slog.zst"
+    assert_status 2
+    run "$BUILD/gaspipe" replay --trace-functions t --counter qemu "$ROOT/tests/data/swingset.slog.zst"
+    assert_status 2
+    cp "$ROOT/tests/data/swingset.slog.zst" slog.zst
+    run "$BUILD/gaspipe" replay --profile slog.zst slog.zst
+    assert_status 2
+    cmp slog.zst "$ROOT/tests/data/swingset.slog.zst"
 }

@@ -275,6 +275,16 @@ run_vats() {
     diff expected printed
 }
 
+@test "replay --trace-functions: the same in everything, and the functions of each delivery" {
+    two_vats
+    run_vats --slog slog > printed
+    "$BUILD/gaspipe" replay --json --trace-functions replay.trace slog > same
+    assert_equal "$(jq -c 'select(.kind == "summary") | [.differ, .deliveries]' same)" '[0,11]'
+    "$BUILD/gaspipe" trace --json --report report --read replay.trace
+    assert_equal "$(jq -r 'select(.function == "fxRunID") | .delivery' report | sort | head -n 4 | paste -sd ,)" \
+        'v1 fails #3,v1 fails #5,v1 fails #7,v1 startVat #1'
+}
+
 @test "run --trace-functions: bad input, one line each" {
     two_vats
     run --separate-stderr "$BUILD/gaspipe" run --trace-functions f --vat one=v.js deliveries

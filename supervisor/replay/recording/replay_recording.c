@@ -292,8 +292,15 @@ int replay_recording(const struct replay_options *options, struct error *error)
 {
     struct playback playback = {.options = options,
                                 .launcher = {.program_fd = -1, .wasm_program_fd = -1}};
-    int status = uv_loop_init(&playback.loop);
+    int status;
 
+    if (options->profile != NULL || options->profile_folded != NULL ||
+        options->trace_functions != NULL)
+        return error_set(error, ERROR_USAGE,
+                         "--profile and --trace-functions are for deliveries, and %s is a recorded "
+                         "session of frames",
+                         options->sources[0]);
+    status = uv_loop_init(&playback.loop);
     if (status != 0)
         return error_set(error, ERROR_SYSTEM, "cannot start the event loop: %s",
                          uv_strerror(status));

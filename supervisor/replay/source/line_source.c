@@ -73,6 +73,7 @@ static int take_entry(struct line_source *lines, const struct reader_line *line,
         .line = line->number,
         .vat_id = {lines->vat_id.data, lines->vat_id.length},
         .delivery_num = lines->delivery_num++,
+        .crank_num = RECORDED_NONE,
     };
     if (lines->vat_id.length == 0)
         return refuse(lines, line->number,

@@ -132,7 +132,9 @@ int slog_event_read(struct slog_event *event, struct scan_span line, const char 
     if (!record_read(line.at, line.length, &record, why))
         return -1;
     *event = (struct slog_event){
-        .event = {.vat_id = record.vat_id, .delivery_num = record.delivery_num},
+        .event = {.vat_id = record.vat_id,
+                  .delivery_num = record.delivery_num,
+                  .crank_num = record.crank_num},
     };
     *why = "a line of its type has fields that this one has not, or of another kind";
     return take_record(event, &record, line);

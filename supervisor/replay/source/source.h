@@ -31,6 +31,7 @@ struct source_event {
     uint64_t line; /* of the file, or the place in the transcript, for messages */
     struct scan_span vat_id;
     int64_t delivery_num; /* RECORDED_NONE where there is none */
+    int64_t crank_num;    /* of SOURCE_DELIVERY in a slogfile; else RECORDED_NONE */
 
     struct scan_span name;         /* of SOURCE_CREATE; none: not said */
     struct scan_span manager_type; /* of SOURCE_CREATE */

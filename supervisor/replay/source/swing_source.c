@@ -247,7 +247,8 @@ static int swing_source_next(struct replay_source *source, struct source_event *
 
     if (span == NULL)
         return 0;
-    *event = (struct source_event){.vat_id = span_of(span->vat_id), .delivery_num = RECORDED_NONE};
+    *event = (struct source_event){
+        .vat_id = span_of(span->vat_id), .delivery_num = RECORDED_NONE, .crank_num = RECORDED_NONE};
     if (swing->created == NULL || strcmp(swing->created, span->vat_id) != 0)
         put_create(swing, span, event);
     else if (put_item(swing, span, event, error) != 0)

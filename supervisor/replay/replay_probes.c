@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/replay/replay_probes.h"
+
+#include <string.h>
+
+#include "slog/model/describe.h"
+
+static struct profile_paths paths_of(const struct replay_options *options)
+{
+    return (struct profile_paths){options->profile, options->profile_folded};
+}
+
+static int check_sources(const struct replay_options *options, struct error *error)
+{
+    for (size_t i = 0; i < options->source_count; i++) {
+        const char *source = options->sources[i];
+
+        if (profile_files_check_input(paths_of(options), source, error) != 0 ||
+            (options->trace_functions != NULL &&
+             output_file_check(options->trace_functions, "the trace", source, error) != 0))
+            return -1;
+    }
+    return 0;
+}
+
+int replay_probes_open(struct replay_probes *probes, const struct replay_options *options,
+                       struct launcher *launcher, struct error *error)
+{
+    if (check_sources(options, error) != 0 ||
+        profile_files_open(&probes->profiles, paths_of(options), error) != 0)
+        return -1;
+    launcher->profile = probes->profiles.count > 0;
+    if (options->trace_functions == NULL)
+        return 0;
+    probes->trace = trace_session_open(options->trace_functions, error);
+    if (probes->trace == NULL)
+        return -1;
+    launcher->trace = trace_session_launcher(probes->trace);
+    return 0;
+}
+
+static int note_profile(struct replay_probes *probes, const struct profiled_delivery *delivery,
+                        struct error *error)
+{
+    if (profile_files_add(&probes->profiles, delivery, error) != 0)
+        return -1;
+    return profile_files_flush(&probes->profiles, error);
+}
+
+static int note_trace(struct replay_probes *probes, const struct profiled_delivery *of,
+                      const struct meter *meter, struct error *error)
+{
+    struct trace_delivery delivery = {
+        .vat_id = of->vat_id,
+        .vat = of->vat,
+        .method = of->method,
+        .crank_num = of->crank_num,
+        .delivery_num = of->delivery_num,
+    };
+
+    if (probes->trace == NULL || meter->stamp_count == 0)
+        return 0;
+    delivery.begin = meter->stamps[0].mono;
+    delivery.end = meter->stamps[meter->stamp_count - 1].mono;
+    return trace_session_delivery(probes->trace, &delivery, error);
+}
+
+static int describe(struct replay_probes *probes, struct scan_span delivery, struct error *error)
+{
+    const struct scan_span kind = describe_kind(delivery);
+
+    buf_clear(&probes->method);
+    if (scan_is(kind, "message"))
+        describe_delivered_method(delivery, &probes->method);
+    else
+        describe_string(kind, &probes->method);
+    return buf_string(&probes->method) != NULL ? 0 : error_memory(error, "a delivery");
+}
+
+int replay_probes_note(struct replay_probes *probes, const struct replay_result *vat,
+                       const struct source_event *event, const struct meter *meter,
+                       struct error *error)
+{
+    struct profiled_delivery delivery = {
+        .vat_id = vat->id,
+        .vat = vat->name,
+        .crank_num = event->crank_num,
+        .delivery_num = event->delivery_num,
+        .profile = meter->profile,
+        .counted = meter->counted,
+        .instructions = meter->instructions,
+    };
+
+    if (probes->profiles.count == 0 && probes->trace == NULL)
+        return 0;
+    if (describe(probes, event->delivery->delivery, error) != 0)
+        return -1;
+    delivery.method = probes->method.data;
+    if (note_profile(probes, &delivery, error) != 0)
+        return -1;
+    return note_trace(probes, &delivery, meter, error);
+}
+
+int replay_probes_close(struct replay_probes *probes, struct error *error)
+{
+    int result = profile_files_close(&probes->profiles, error);
+
+    if (trace_session_close(probes->trace, error) != 0)
+        result = -1;
+    probes->trace = NULL;
+    buf_free(&probes->method);
+    return result;
+}
