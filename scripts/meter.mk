@@ -82,10 +82,12 @@ METERED_CC = $(CURDIR)/build/gaspipe-cc --target=$(call metered_target,$(1)) \
 	$(call metered_option,$(1)) -D_GNU_SOURCE \
 	-include $(CURDIR)/$(METER_PARTS)/include/one_jump.h
 # Variants for bench/meter: x86_64-linux-gnu-plain has no meter, -counting has one without budgets,
-# -naive a call for each block.
+# -naive a call for each block. Those of -profile, for both machines, say which function the units
+# of a worker go to, if it runs with GASMETER_PROFILE=FILE.
 METERED_VARIANTS := plain counting naive
-metered_target = $(firstword $(foreach variant,$(METERED_VARIANTS),$(patsubst %-$(variant),%,$(filter %-$(variant),$(1)))) $(1))
-metered_option = $(if $(filter %-plain,$(1)),--unmetered)$(if $(filter %-counting,$(1)),--meter=--no-budgets)$(if $(filter %-naive,$(1)),--meter=--naive)
+METERED_ALL := $(METER_MACHINES) $(METER_MACHINES:%=%-profile) $(METERED_VARIANTS:%=x86_64-linux-gnu-%)
+metered_target = $(firstword $(foreach variant,$(METERED_VARIANTS) profile,$(patsubst %-$(variant),%,$(filter %-$(variant),$(1)))) $(1))
+metered_option = $(if $(filter %-plain,$(1)),--unmetered)$(if $(filter %-counting,$(1)),--meter=--no-budgets)$(if $(filter %-naive,$(1)),--meter=--naive)$(if $(filter %-profile,$(1)),--meter=--profile)
 METERED_XS_MAKE = xsnap-native/xsnap/makefiles/lin
 METERED_XS_TMP = xsnap-native/xsnap/build/tmp/lin/release/xsnap-worker
 
@@ -124,7 +126,7 @@ endif
 ifeq ($(METERED_WORKER_OF),)
 .PHONY: metered-variants
 metered-variants: $(METERED_VARIANTS:%=build/metered/x86_64-linux-gnu-%/gaspipe-worker)
-$(foreach machine,$(METER_MACHINES) $(METERED_VARIANTS:%=x86_64-linux-gnu-%),$(eval $(call metered_worker_rules,$(machine))))
+$(foreach machine,$(METERED_ALL),$(eval $(call metered_worker_rules,$(machine))))
 
 $(METERED_WORKER): build/metered/x86_64-linux-gnu/gaspipe-worker
 	$(Q)cp $< $@

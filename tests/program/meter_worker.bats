@@ -29,6 +29,19 @@ costs() {
     [ "$(jq -s -c 'map(select(.kind == "delivery") | .instructions > 1000) | all' out)" = true ]
 }
 
+@test "a timer costs the same wherever the machine puts the worker's memory" {
+    local under native
+
+    frames() { printf '%s' '26:esetImmediate(() => {}); 1,' '2:e1,'; }
+    for under in '' qemu-x86_64; do
+        run bash -c 'exec $0 "$1" 3<&0 4>&1' "$under" "$BUILD/gaspipe-worker-metered" < <(frames)
+        assert_status 0
+        output=$(grep -ao '"blockCost":[0-9]*' <<< "$output")
+        assert_equal "$(wc -l <<< "$output")" 2
+        assert_equal "$output" "${native:=$output}"
+    done
+}
+
 @test "run: the other worker has no block cost, and the same computrons" {
     assert_equal "$(costs --counter none | jq -c '.[1]')" "$(costs --counter compiled | jq -c '.[1]')"
     assert_equal "$(costs --counter none | jq -c '.[2]' | sort -u)" null

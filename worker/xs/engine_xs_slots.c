@@ -2,8 +2,9 @@
 
 /*
  * In the metered worker: XS's slots stand at addresses of their own, the same on every machine. XS
- * hashes the addresses of objects that are keys of a Map or Set, so what looking one up costs
- * depends on them. The Makefile links with --wrap for both functions.
+ * hashes the addresses of objects that are keys of a Map or Set, and compares those of timers with
+ * the ends of its heap: what this costs depends on them. The Makefile links with --wrap for both
+ * functions.
  */
 #ifdef __GASPIPE_METER__
 
@@ -17,8 +18,9 @@ void *__real_fxAllocateSlots(void *machine, int32_t count);
 void __wrap_fxFreeSlots(void *machine, void *slots);
 void __real_fxFreeSlots(void *machine, void *slots);
 
-/* Far from where Linux puts anything by itself, on x86-64 and aarch64. */
-static uintptr_t next = (uintptr_t)0x100000000000;
+/* Below all that Linux and QEMU place by themselves, on x86-64 and aarch64: memory of malloc() is
+ * above it on every machine. */
+static uintptr_t next = (uintptr_t)0x1000000000;
 
 /* Of a page on either machine, at least. */
 enum { PAGE = 65536 };
