@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +6,8 @@
 
 #include "base/buf.h"
 #include "base/io.h"
+#include "base/log.h"
+#include "base/option/option.h"
 #include "meter/backend.h"
 #include "meter/pass/alignment.h"
 #include "meter/pass/attributes.h"
@@ -18,58 +19,59 @@
 
 #define TABLE_MAX (1024 * 1024)
 
+enum level { LEVEL_0, LEVEL_1, LEVEL_2, LEVEL_3, LEVEL_S, LEVEL_Z, LEVEL_NONE };
+
 struct options {
     const char *input;
     const char *output;
-    const char *passes;
+    enum level level;
     const char *table; /* NULL: the built-in one */
     bool naive;
-    bool budgets;
+    bool no_budgets;
     bool strict;
     bool profile;
+    bool print_costs;
 };
 
-static const char usage_text[] =
-    "usage: gaspipe-meter [options] -o OUTPUT MODULE.bc|MODULE.ll|-\n"
-    "Adds to each block of a module what counts it; see gaspipe-meter(1).\n"
-    "  -o, --output FILE   .bc bitcode, .ll text, .s assembly, else an object file\n"
-    "  -O LEVEL            optimise after it: 0, 1, 2 (default), 3, s or z; none: not at all\n"
-    "      --costs FILE    another cost table; --print-costs prints the built-in one\n"
-    "      --strict        refuse what cannot be counted: inline assembly, long double, unknown\n"
-    "                      intrinsics\n"
-    "      --no-budgets    count only\n"
-    "      --naive         a call for each block, to check the other way of counting\n"
-    "      --profile       the program can tell its cost by function and line\n"
-    "      --version, --help\n";
+static const char *const levels[] = {
+    [LEVEL_0] = "0", [LEVEL_1] = "1", [LEVEL_2] = "2",       [LEVEL_3] = "3",
+    [LEVEL_S] = "s", [LEVEL_Z] = "z", [LEVEL_NONE] = "none", NULL,
+};
 
-static int complain(const struct error *error)
-{
-    fprintf(stderr, "gaspipe-meter: %s\n", error->text);
-    return (int)error->kind;
-}
+/* LLVM's names of them. */
+static const char *const passes[] = {
+    [LEVEL_0] = "default<O0>", [LEVEL_1] = "default<O1>", [LEVEL_2] = "default<O2>",
+    [LEVEL_3] = "default<O3>", [LEVEL_S] = "default<Os>", [LEVEL_Z] = "default<Oz>",
+};
 
-static int usage(void)
-{
-    fputs(usage_text, stderr);
-    return ERROR_USAGE;
-}
+static const struct option_row rows[] = {
+    {"output", "FILE", ".bc bitcode, .ll text, .s assembly, else an object file", .letter = 'o',
+     OPTION_IS_TEXT(struct options, output)},
+    {"optimise", NULL, "how much, after metering (default: 2); none: not at all", .letter = 'O',
+     OPTION_IS_CHOICE(struct options, level, levels)},
+    {"costs", "FILE", "another cost table", OPTION_IS_TEXT(struct options, table)},
+    {"print-costs", .help = "print the built-in cost table and exit",
+     OPTION_IS_FLAG(struct options, print_costs)},
+    {"strict",
+     .help = "refuse what cannot be counted: inline assembly, long double, unknown intrinsics",
+     OPTION_IS_FLAG(struct options, strict)},
+    {"no-budgets", .help = "count only", OPTION_IS_FLAG(struct options, no_budgets)},
+    {"naive", .help = "a call for each block, to check the other way of counting",
+     OPTION_IS_FLAG(struct options, naive)},
+    {"profile", .help = "the program can tell its cost by function and line",
+     OPTION_IS_FLAG(struct options, profile)},
+};
 
-/* NULL: LEVEL is none of LLVM's. */
-static const char *passes_of(const char *level)
-{
-    static const struct {
-        const char *level;
-        const char *passes;
-    } levels[] = {
-        {"0", "default<O0>"}, {"1", "default<O1>"}, {"2", "default<O2>"}, {"3", "default<O3>"},
-        {"s", "default<Os>"}, {"z", "default<Oz>"}, {"none", ""},
-    };
-
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
-        if (strcmp(level, levels[i].level) == 0)
-            return levels[i].passes;
-    return NULL;
-}
+static const struct option_table command_line = {
+    .program = "gaspipe-meter",
+    .usage = "usage: gaspipe-meter [options] -o OUTPUT MODULE.bc|MODULE.ll|-\n"
+             "\n"
+             "Adds to each block of a module what counts it; see gaspipe-meter(1).\n",
+    .ending = "Exit status: 0 written, 2 usage, 3 the module or table is wrong or refused, 4 it "
+              "could not be written.",
+    .rows = rows,
+    .row_count = sizeof rows / sizeof *rows,
+};
 
 static int load_table(const char *path, struct cost_table *table, struct error *error)
 {
@@ -121,7 +123,7 @@ static int meter(const struct options *options, const struct ir *ir, struct erro
     buf_free(&notes);
     attributes_prepare(ir);
     alignment_raise(ir);
-    support_make(&support, ir, options->budgets && !options->naive, options->profile);
+    support_make(&support, ir, !options->no_budgets && !options->naive, options->profile);
     if (last)
         meter_functions(&support, last, options->naive);
     return 0;
@@ -138,7 +140,7 @@ static int run(const struct options *options, struct backend *backend, struct er
     ir_init(&ir, backend->module, backend->layout, &table);
     if (meter(options, &ir, error) || backend_verify(backend, error))
         goto out;
-    if (*options->passes && backend_optimize(backend, options->passes, error))
+    if (options->level != LEVEL_NONE && backend_optimize(backend, passes[options->level], error))
         goto out;
     banks_spread(&ir);
     result = backend_write(backend, options->output, error);
@@ -147,86 +149,44 @@ out:
     return result;
 }
 
-enum {
-    OPTION_COSTS = 256,
-    OPTION_STRICT,
-    OPTION_NO_BUDGETS,
-    OPTION_NAIVE,
-    OPTION_PROFILE,
-    OPTION_PRINT
-};
-
-static const struct option long_options[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"costs", required_argument, NULL, OPTION_COSTS},
-    {"strict", no_argument, NULL, OPTION_STRICT},
-    {"no-budgets", no_argument, NULL, OPTION_NO_BUDGETS},
-    {"naive", no_argument, NULL, OPTION_NAIVE},
-    {"profile", no_argument, NULL, OPTION_PROFILE},
-    {"print-costs", no_argument, NULL, OPTION_PRINT},
-    {"version", no_argument, NULL, 'V'},
-    {"help", no_argument, NULL, 'h'},
-    {0},
-};
-
-/* 0 to go on; otherwise the program ends with *status. */
-static int take_option(struct options *options, int option, int *status)
+static enum option_result take_command_line(struct options *options, int argc, char **argv,
+                                            struct error *error)
 {
-    *status = 0;
-    switch (option) {
-    case 'o':
-        options->output = optarg;
-        return 0;
-    case 'O':
-        options->passes = passes_of(optarg);
-        *status = options->passes ? 0 : usage();
-        return options->passes ? 0 : -1;
-    case OPTION_COSTS:
-        options->table = optarg;
-        return 0;
-    case OPTION_STRICT:
-        options->strict = true;
-        return 0;
-    case OPTION_NO_BUDGETS:
-        options->budgets = false;
-        return 0;
-    case OPTION_NAIVE:
-        options->naive = true;
-        return 0;
-    case OPTION_PROFILE:
-        options->profile = true;
-        return 0;
-    case OPTION_PRINT:
-        fwrite(cost_table_builtin, 1, cost_table_builtin_length, stdout);
-        return -1;
-    case 'V':
-        puts("gaspipe-meter " GASPIPE_VERSION);
-        return -1;
-    case 'h':
-        fputs(usage_text, stdout);
-        return -1;
-    default:
-        *status = usage();
-        return -1;
-    }
+    char **operands;
+    enum option_result result = option_parse(&command_line, argc, argv, options, &operands, error);
+
+    if (result != OPTION_TAKEN || options->print_costs)
+        return result;
+    if (operands[0] == NULL || operands[1] != NULL)
+        return error_set(error, ERROR_USAGE, "give one module, or - for stdin");
+    if (options->output == NULL)
+        return error_set(error, ERROR_USAGE, "-o OUTPUT is missing");
+    options->input = operands[0];
+    return OPTION_TAKEN;
 }
 
 int main(int argc, char **argv)
 {
-    struct options options = {.passes = passes_of("2"), .budgets = true};
+    struct options options = {.level = LEVEL_2};
     struct backend backend;
     struct error error;
-    int option, status;
+    enum option_result result;
+    int status;
 
-    while ((option = getopt_long(argc, argv, "o:O:h", long_options, NULL)) != -1)
-        if (take_option(&options, option, &status))
-            return status;
-    if (optind + 1 != argc || !options.output)
-        return usage();
-    options.input = argv[optind];
+    log_name("gaspipe-meter");
+    result = take_command_line(&options, argc, argv, &error);
+    if (result != OPTION_TAKEN)
+        return option_end(&command_line, result, &error);
+    if (options.print_costs)
+        return fwrite(cost_table_builtin, 1, cost_table_builtin_length, stdout) ==
+                           cost_table_builtin_length &&
+                       fflush(stdout) == 0
+                   ? EXIT_SUCCESS
+                   : ERROR_SYSTEM;
     if (backend_open(&backend, options.input, &error))
-        return complain(&error);
-    status = run(&options, &backend, &error) ? complain(&error) : 0;
+        return option_end(&command_line, OPTION_FAILED, &error);
+    status = run(&options, &backend, &error) ? option_end(&command_line, OPTION_FAILED, &error)
+                                             : EXIT_SUCCESS;
     backend_close(&backend);
     return status;
 }

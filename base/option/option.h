@@ -10,7 +10,7 @@
 
 /*
  * A command line as a table: each command lists its options in rows, and one parser reads the
- * arguments, checks them and prints --help and --version. A value goes straight into the
+ * arguments, checks them and prints --help (or -h) and --version. A value goes straight into the
  * command's own struct, which is called `options` here and holds the defaults before.
  */
 
@@ -42,7 +42,7 @@ struct option_row {
     const char *metavariable; /* what --help and errors call the value; choices: NULL, the words */
     const char *help;         /* NULL: --help is silent about it */
     enum option_kind kind;
-    char letter;  /* a short name, or 0 */
+    char letter;  /* a short name, but not 'h', or 0 */
     size_t place; /* offset in the options */
     size_t given; /* offset of a bool there that becomes true too; 0: none */
     uint64_t min, max;

@@ -130,7 +130,7 @@ static int make_known(struct known *known, const struct option_table *table, str
     *known = (struct known){.names = calloc(table->row_count + 3, sizeof *known->names)};
     if ((name = known->names) == NULL)
         return error_memory(error, "the command line");
-    buf_printf(&known->letters, "%s:", table->ends_at_operand ? "+" : "");
+    buf_printf(&known->letters, "%s:h", table->ends_at_operand ? "+" : "");
     *name++ = (struct option){"help", no_argument, NULL, HELP};
     *name++ = (struct option){"version", no_argument, NULL, VERSION};
     for (size_t i = 0; i < table->row_count; i++) {
@@ -195,8 +195,8 @@ static int take_all(const struct option_table *table, struct known *known, int a
            -1) {
         if (option == ':' || option == '?')
             return complain(known, option, argv[optind - 1], error);
-        if (option == HELP || option == VERSION) {
-            *shown = option;
+        if (option == 'h' || option == HELP || option == VERSION) {
+            *shown = option == VERSION ? VERSION : HELP;
             continue;
         }
         if (take_row(table,
