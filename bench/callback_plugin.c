@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "counter/qemu/qemu_plugin_api.h"
+#include "counter/qemu/emulator/qemu_plugin_api.h"
 
 int qemu_plugin_version = 1;
 

@@ -13,21 +13,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "counter/qemu/aborts.h"
 #include "counter/qemu/code/blocks.h"
 #include "counter/qemu/code/profile.h"
+#include "counter/qemu/emulator/aborts.h"
+#include "counter/qemu/emulator/host.h"
+#include "counter/qemu/emulator/interpose.h"
+#include "counter/qemu/emulator/qemu_plugin_api.h"
 #include "counter/qemu/guest/address_space.h"
 #include "counter/qemu/guest/ended_threads.h"
 #include "counter/qemu/guest/follow.h"
 #include "counter/qemu/guest/guest_memory.h"
 #include "counter/qemu/guest/randomness.h"
 #include "counter/qemu/guest/syscalls.h"
-#include "counter/qemu/host.h"
-#include "counter/qemu/interpose.h"
 #include "counter/qemu/marks.h"
 #include "counter/qemu/options.h"
 #include "counter/qemu/precision.h"
-#include "counter/qemu/qemu_plugin_api.h"
 #include "counter/qemu/reporter.h"
 #include "counter/qemu/tally.h"
 

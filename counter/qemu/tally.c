@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "counter/qemu/code/profile.h"
-#include "counter/qemu/host.h"
+#include "counter/qemu/emulator/host.h"
 
 /* A cache line pair for each thread, so that threads do not slow each other. */
 struct slot {

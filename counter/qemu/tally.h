@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "counter/kind.h"
-#include "counter/qemu/aborts.h"
 #include "counter/qemu/code/stretch.h"
-#include "counter/qemu/qemu_plugin_api.h"
+#include "counter/qemu/emulator/aborts.h"
+#include "counter/qemu/emulator/qemu_plugin_api.h"
 
 /*
  * What each guest thread has done since it began.

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "counter/gasmark.h"
-#include "counter/qemu/qemu_plugin_api.h"
+#include "counter/qemu/emulator/qemu_plugin_api.h"
 #include "counter/qemu/reporter.h"
 
 /*

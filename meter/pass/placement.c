@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "meter/pass/charge.h"
-#include "meter/pass/loops.h"
+#include "meter/pass/flow/loops.h"
 #include "meter/pass/placement.h"
 #include "meter/pass/profile.h"
 

@@ -23,7 +23,7 @@ extern const struct iovec zstd_tail_end;
 
 /*
  * -1 with ERROR_INPUT when the file, `path` in words, is no such file, is damaged,
- * or ends in an unfinished frame that base/packer.h did not make: finishing that
+ * or ends in an unfinished frame that base/output/packer.h did not make: finishing that
  * would want more than an empty block. Else ERROR_SYSTEM.
  */
 int zstd_tail_find(int fd, const char *path, int64_t size, struct zstd_tail *tail,

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/packer.h"
+#include "base/output/packer.h"
 #include "slog/read/zstd_tail.h"
 
 struct slog_file {

@@ -11,7 +11,7 @@
 
 #include "base/hex.h"
 #include "base/io.h"
-#include "base/packer.h"
+#include "base/output/packer.h"
 
 enum { CHUNK = 256 * 1024 };
 

@@ -14,8 +14,9 @@
 #include "supervisor/count/count_options.h"
 #include "supervisor/count/count_outputs.h"
 #include "supervisor/count/count_print.h"
-#include "supervisor/count/count_profile.h"
 #include "supervisor/count/count_run.h"
+#include "supervisor/count/count_text.h"
+#include "supervisor/count/profile/count_profile.h"
 
 /* All that a whole command holds. */
 struct count {
@@ -115,7 +116,7 @@ static int check_ends(const struct count *count, struct error *error)
 
         if (WIFEXITED(run->status) && WEXITSTATUS(run->status) == 0 && !run->total.over_limit)
             continue;
-        count_print_end(&words, run->status, run->total.over_limit ? "instruction" : NULL);
+        count_text_end(&words, run->status, run->total.over_limit ? "instruction" : NULL);
         error_set(error, ERROR_DELIVERY, "%s: %s", count->options.arguments[0],
                   buf_string(&words) != NULL ? buf_string(&words) : "failed");
         buf_free(&words);

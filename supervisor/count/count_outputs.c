@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/output_file.h"
+#include "base/output/output_file.h"
 #include "base/visible.h"
 #include "supervisor/process/guest.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "supervisor/count/count_options.h"
-#include "supervisor/count/count_profile.h"
+#include "supervisor/count/profile/count_profile.h"
 
 /*
  * Refuses, with ERROR_USAGE, files to write (--output, --profile, --profile-json,

@@ -4,15 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
-#include "base/json/json_text.h"
 #include "counter/gasmark.h"
 #include "supervisor/count/count_calls.h"
+#include "supervisor/count/count_text.h"
 #include "supervisor/count/syscall_name.h"
-
-/* In the table no more of them than this; in JSON all that there are. */
-#define REGIONS_SHOWN 20
 
 /* Those whose answer depends on more than the program, and what it is, in words. */
 static const struct {
@@ -57,49 +53,23 @@ static double price(const struct count_findings *findings, const struct count_to
                            total->bytes_written, total->syscalls);
 }
 
-void count_print_end(struct buf *out, int status, const char *over_limit)
-{
-    if (over_limit != NULL)
-        buf_printf(out, "over the %s limit", over_limit);
-    else if (WIFSIGNALED(status))
-        buf_printf(out, "ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
-    else
-        buf_printf(out, "exit status %d", WEXITSTATUS(status));
-}
-
 /* ---- for people ---- */
-
-void count_print_number(struct buf *out, uint64_t number, const char *what)
-{
-    char text[32];
-    size_t at = sizeof text - 1, digits = 0;
-
-    text[at] = '\0';
-    do {
-        if (digits > 0 && digits % 3 == 0)
-            text[--at] = ',';
-        text[--at] = (char)('0' + number % 10);
-        digits++;
-        number /= 10;
-    } while (number > 0);
-    buf_printf(out, "%22s  %s\n", text + at, what);
-}
 
 static void put_total(struct buf *out, const struct count_findings *findings,
                       const struct count_run *run)
 {
     const struct count_total *total = &run->total;
 
-    count_print_number(out, total->instructions,
-                       total->exact ? "instructions"
-                                    : "instructions, about (use --precision instruction)");
-    count_print_number(out, total->syscalls, "syscalls");
-    count_print_number(out, total->bytes_read, "bytes read");
-    count_print_number(out, total->bytes_written, "bytes written");
+    count_text_number(out, total->instructions,
+                      total->exact ? "instructions"
+                                   : "instructions, about (use --precision instruction)");
+    count_text_number(out, total->syscalls, "syscalls");
+    count_text_number(out, total->bytes_read, "bytes read");
+    count_text_number(out, total->bytes_written, "bytes written");
     if (total->processes > 1)
-        count_print_number(out, total->processes, "programs");
+        count_text_number(out, total->processes, "programs");
     if (total->faults > 0)
-        count_print_number(out, total->faults, "faults");
+        count_text_number(out, total->faults, "faults");
     if (findings->gas != NULL)
         buf_printf(out, "%22.0f  gas\n", price(findings, total));
     if (!total->complete)
@@ -112,7 +82,7 @@ static void put_kind(struct buf *out, uint64_t number, uint64_t all, const char 
     char text[64];
 
     snprintf(text, sizeof text, "%6.2f %%  %s", share, what);
-    count_print_number(out, number, text);
+    count_text_number(out, number, text);
 }
 
 /* Each list adds up to the instructions. */
@@ -141,7 +111,7 @@ static void put_calls(struct buf *out, const uint64_t calls[REPORT_SYSCALLS])
 
     buf_append_byte(out, '\n');
     while (count_calls_next(calls, &place, &call))
-        count_print_number(out, call.times, call.name);
+        count_text_number(out, call.times, call.name);
 }
 
 /* "read 3, write 1", in the columns of a region. */
@@ -167,7 +137,7 @@ static void put_regions(struct buf *out, const struct count_run *run, bool kinds
         return;
     buf_printf(out, "\n%22s  %14s %14s %10s\n", "instructions", "bytes read", "bytes written",
                "syscalls");
-    for (size_t i = 0; i < count && i < REGIONS_SHOWN; i++) {
+    for (size_t i = 0; i < count && i < COUNT_REGIONS_SHOWN; i++) {
         const struct report_region *region = &run->report->region[i];
 
         buf_printf(out, "%22llu  %14llu %14llu %10llu  region %zu\n",
@@ -177,9 +147,7 @@ static void put_regions(struct buf *out, const struct count_run *run, bool kinds
         if (kinds)
             put_region_calls(out, region);
     }
-    if (run->report->regions > REGIONS_SHOWN)
-        buf_printf(out, "%22s  and %zu more, see --json\n", "...",
-                   (size_t)run->report->regions - REGIONS_SHOWN);
+    count_text_more_regions(out, (size_t)run->report->regions);
 }
 
 static void find_extremes(const struct count_findings *findings, size_t *least, size_t *most)
@@ -252,12 +220,8 @@ void count_print_table(struct buf *out, const struct count_findings *findings)
 {
     const struct count_run *first = &findings->runs[0];
 
-    buf_append_string(out, "\ncounted:");
-    for (size_t i = 0; findings->arguments[i] != NULL; i++)
-        buf_printf(out, " %s", findings->arguments[i]);
-    buf_append_string(out, " (");
-    count_print_end(out, first->status, first->total.over_limit ? "instruction" : NULL);
-    buf_append_string(out, ")\n\n");
+    count_text_heading(out, findings->arguments, first->status,
+                       first->total.over_limit ? "instruction" : NULL);
     put_total(out, findings, first);
     if (findings->kinds) {
         put_kinds(out, &first->total);
@@ -274,11 +238,6 @@ void count_print_table(struct buf *out, const struct count_findings *findings)
 static void put_member(struct buf *out, const char *name, uint64_t number)
 {
     buf_printf(out, ",\"%s\":%llu", name, (unsigned long long)number);
-}
-
-static void put_string(struct buf *out, const char *string)
-{
-    json_text_string(out, string, strlen(string));
 }
 
 /* ,"NAME":{"move":1,...}: all that there are, so that readers find them. */
@@ -359,11 +318,7 @@ static void put_run(struct buf *out, const struct count_findings *findings, size
     const struct count_run *run = &findings->runs[index];
     const struct count_total *total = &run->total;
 
-    buf_printf(out, "{\"kind\":\"run\",\"run\":%zu", index + 1);
-    if (WIFSIGNALED(run->status))
-        buf_printf(out, ",\"status\":null,\"signal\":%d", WTERMSIG(run->status));
-    else
-        buf_printf(out, ",\"status\":%d,\"signal\":null", WEXITSTATUS(run->status));
+    count_text_run(out, index, run->status);
     put_member(out, "instructions", total->instructions);
     put_member(out, "syscalls", total->syscalls);
     put_member(out, "bytesRead", total->bytes_read);
@@ -388,10 +343,10 @@ static void put_fingerprint(struct buf *out, const struct fingerprint *fingerpri
     for (size_t i = 0; i < fingerprint->count; i++) {
         if (i > 0)
             buf_append_byte(out, ',');
-        put_string(out, fingerprint->files[i].path);
+        count_text_string(out, fingerprint->files[i].path);
         buf_append_byte(out, ':');
         if (fingerprint->files[i].hash[0] != '\0')
-            put_string(out, fingerprint->files[i].hash);
+            count_text_string(out, fingerprint->files[i].hash);
         else
             buf_append_string(out, "null");
     }
@@ -405,14 +360,8 @@ void count_print_json(struct buf *out, const struct count_findings *findings)
     for (size_t i = 0; i < findings->run_count; i++)
         put_run(out, findings, i);
     find_extremes(findings, &least, &most);
-    buf_append_string(out, "{\"kind\":\"summary\",\"program\":[");
-    for (size_t i = 0; findings->arguments[i] != NULL; i++) {
-        if (i > 0)
-            buf_append_byte(out, ',');
-        put_string(out, findings->arguments[i]);
-    }
-    buf_printf(out, "],\"runs\":%zu,\"agree\":%s", findings->run_count,
-               count_findings_agree(findings) ? "true" : "false");
+    count_text_summary(out, findings->arguments, findings->run_count,
+                       count_findings_agree(findings));
     put_member(out, "least", findings->runs[least].total.instructions);
     put_member(out, "most", findings->runs[most].total.instructions);
     put_fingerprint(out, findings->fingerprint);

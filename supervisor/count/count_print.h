@@ -29,11 +29,4 @@ void count_print_table(struct buf *out, const struct count_findings *findings);
 /* One object for each run, {"kind":"run",...}, then {"kind":"summary",...}. */
 void count_print_json(struct buf *out, const struct count_findings *findings);
 
-/* In words how a run ended, as `status` of waitpid(2) says: "exit status 1", ... `over_limit` is
- * which limit ended it, or NULL. */
-void count_print_end(struct buf *out, int status, const char *over_limit);
-
-/* A line of the table: the number with commas, right-aligned, and what it is. */
-void count_print_number(struct buf *out, uint64_t number, const char *what);
-
 #endif

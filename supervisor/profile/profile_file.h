@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/output_file.h"
+#include "base/output/output_file.h"
 
 /*
  * What deliveries cost by function and by line of their contracts, as files: JSON lines, or

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/output_file.h"
+#include "base/output/output_file.h"
 #include "base/visible.h"
 
 static int write_one(const char *path, const char *what, const struct trace_profile *profile,

@@ -124,7 +124,7 @@ same_as_stepped() {
 
 @test "a call made while QEMU's function is being interposed reaches the original" {
     ${CC:-gcc} -std=gnu17 -I"$ROOT" -D_GNU_SOURCE -O1 -fno-builtin -Wl,-z,relro,-z,now \
-        "$BATS_TEST_DIRNAME/counter_interpose.c" "$ROOT/counter/qemu/interpose.c" \
+        "$BATS_TEST_DIRNAME/counter_interpose.c" "$ROOT/counter/qemu/emulator/interpose.c" \
         -o "$BATS_TEST_TMPDIR/interpose"
     run "$BATS_TEST_TMPDIR/interpose"
     assert_equal "$output" $'in the middle 1, calls 0\nafterwards 1, calls 1\nno such function 0'

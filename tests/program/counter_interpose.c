@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "counter/qemu/interpose.h"
+#include "counter/qemu/emulator/interpose.h"
 
 #define PAGE 4096
 

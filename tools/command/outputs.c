@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/output_file.h"
+#include "base/output/output_file.h"
 #include "tools/otlp/otlp_batch.h"
 
 enum { OUTPUTS = 5 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/output_file.h"
+#include "base/output/output_file.h"
 
 #define CARRY(name, path)                                                                          \
     __asm__(".pushsection .rodata\n" #name "_begin:\n"                                             \

@@ -10,7 +10,7 @@
  * scripts beside it take the places of the comments named after them. All of
  * these files are carried inside the program.
  *
- * It is written as base/output_file.h says, so that a failure leaves what was
+ * It is written as base/output/output_file.h says, so that a failure leaves what was
  * there before.
  */
 struct page_file;

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/json/json_text.h"
-#include "base/output_file.h"
+#include "base/output/output_file.h"
 #include "tools/otlp/otlp_post.h"
 
 /* Collectors take some megabytes at once; the OpenTelemetry SDKs send 512 spans. */

@@ -18,11 +18,10 @@ struct otlp_batch;
 bool otlp_batch_is_url(const char *where);
 
 /*
- * `where` is as otlp_batch_is_url() takes it; a file is written anew, as of base/output_file.h,
- * or, if `growing`, for one who reads it meanwhile.
- * The resource's service.name is "kernel", or what the environment's
- * OTEL_SERVICE_NAME says. NULL with ERROR_USAGE (a URL or environment that
- * makes no sense) or ERROR_SYSTEM.
+ * `where` is as otlp_batch_is_url() takes it; a file is written anew, as of
+ * base/output/output_file.h, or, if `growing`, for one who reads it meanwhile. The resource's
+ * service.name is "kernel", or what the environment's OTEL_SERVICE_NAME says. NULL with ERROR_USAGE
+ * (a URL or environment that makes no sense) or ERROR_SYSTEM.
  */
 struct otlp_batch *otlp_batch_open(const char *where, bool growing, struct error *error);
 

@@ -5,7 +5,7 @@
 
 #include <zlib.h>
 
-#include "base/output_file.h"
+#include "base/output/output_file.h"
 
 enum {
     GZIP_WINDOW = 15 + 16, /* the largest window, with gzip's header */

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* A file that is written compressed with gzip, whole or not at all (base/output_file.h). */
+/* A file that is written compressed with gzip, whole or not at all (base/output/output_file.h). */
 struct gzip_file;
 
 /* `what` is borrowed, for messages. NULL with ERROR_SYSTEM. */

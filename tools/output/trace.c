@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/json/json_text.h"
-#include "base/output_file.h"
+#include "base/output/output_file.h"
 #include "slog/read/names.h"
 #include "tools/output/trace_lanes.h"
 

@@ -19,7 +19,7 @@
  */
 struct trace;
 
-/* Begins a trace in a file as of base/output_file.h. NULL with ERROR_SYSTEM. */
+/* Begins a trace in a file as of base/output/output_file.h. NULL with ERROR_SYSTEM. */
 struct trace *trace_open(const char *path, struct error *error);
 
 /*

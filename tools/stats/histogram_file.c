@@ -10,7 +10,7 @@
 #include "base/json/json_text.h"
 #include "base/json/scan.h"
 #include "base/number.h"
-#include "base/output_file.h"
+#include "base/output/output_file.h"
 #include "slog/read/reader.h"
 
 enum { VERSION = 1 };

@@ -15,7 +15,7 @@
  * in nanoseconds, computrons or instructions.
  */
 
-/* Writes them into a file as of base/output_file.h. -1 with ERROR_SYSTEM. */
+/* Writes them into a file as of base/output/output_file.h. -1 with ERROR_SYSTEM. */
 int histogram_file_write(const char *path, const struct groups *groups, struct error *error);
 
 /*

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/output_file.h"
+#include "base/output/output_file.h"
 #include "trace/patch/patch_plan.h"
 #include "trace/read/trace_clock.h"
 #include "trace/read/trace_sums.h"

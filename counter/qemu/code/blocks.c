@@ -5,7 +5,7 @@
 #include "counter/qemu/code/instruction.h"
 #include "counter/qemu/code/profile.h"
 #include "counter/qemu/code/stretch.h"
-#include "counter/qemu/host.h"
+#include "counter/qemu/emulator/host.h"
 #include "counter/qemu/tally.h"
 
 #define GUEST_PAGE_SIZE 4096

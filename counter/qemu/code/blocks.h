@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "counter/gasmark.h"
-#include "counter/qemu/qemu_plugin_api.h"
+#include "counter/qemu/emulator/qemu_plugin_api.h"
 
 /* How the blocks that are translated from now on are to be counted. */
 struct blocks_manner {

@@ -7,7 +7,7 @@
 
 #include "counter/opcode.h"
 #include "counter/qemu/code/stretch.h"
-#include "counter/qemu/qemu_plugin_api.h"
+#include "counter/qemu/emulator/qemu_plugin_api.h"
 
 /*
  * Where the instructions are that were executed, and who called them

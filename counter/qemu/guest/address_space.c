@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 
+#include "counter/qemu/emulator/interpose.h"
 #include "counter/qemu/guest/guest_memory.h"
-#include "counter/qemu/interpose.h"
 
 /* Where QEMU 7.2 begins to look, in a 64-bit guest on a 64-bit host. */
 #define FIRST_ADDRESS ((uintptr_t)1 << 38)

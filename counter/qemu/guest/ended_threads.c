@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "counter/qemu/interpose.h"
+#include "counter/qemu/emulator/interpose.h"
 #include "counter/qemu/tally.h"
 
 typedef void release_function(void *object, const char *name, void *opaque);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "counter/qemu/qemu_plugin_api.h"
+#include "counter/qemu/emulator/qemu_plugin_api.h"
 
 /*
  * The guest's memory as it lies in QEMU's: at a constant distance, QEMU's

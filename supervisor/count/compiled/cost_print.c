@@ -4,13 +4,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
-#include "base/json/json_text.h"
-#include "supervisor/count/count_print.h"
+#include "supervisor/count/count_text.h"
 
 /* In the table no more of them than this; in JSON all that there are. */
-enum { REGIONS_SHOWN = 20, NAMES_SHOWN = 12 };
+enum { NAMES_SHOWN = 12 };
 
 bool cost_findings_agree(const struct cost_findings *findings)
 {
@@ -44,13 +42,12 @@ static void put_regions(struct buf *out, const struct cost_run *run)
         {
             if (count++ == 0)
                 buf_printf(out, "\n%22s\n", "units of block cost");
-            if (count <= REGIONS_SHOWN)
+            if (count <= COUNT_REGIONS_SHOWN)
                 buf_printf(out, "%22" JSON_INTEGER_FORMAT "  region %zu\n",
                            json_integer_value(region), count);
         }
     }
-    if (count > REGIONS_SHOWN)
-        buf_printf(out, "%22s  and %zu more, see --json\n", "...", count - REGIONS_SHOWN);
+    count_text_more_regions(out, count);
 }
 
 /* What the processes list under that name, each once; of the first, where they are many. */
@@ -108,15 +105,10 @@ void cost_print_table(struct buf *out, const struct cost_findings *findings)
 {
     const struct cost_run *first = &findings->runs[0];
 
-    buf_append_string(out, "\ncounted:");
-    for (size_t i = 0; findings->arguments[i] != NULL; i++)
-        buf_printf(out, " %s", findings->arguments[i]);
-    buf_append_string(out, " (");
-    count_print_end(out, first->status, first->over_limit ? "cost" : NULL);
-    buf_append_string(out, ")\n\n");
-    count_print_number(out, first->cost, "units of block cost");
+    count_text_heading(out, findings->arguments, first->status, first->over_limit ? "cost" : NULL);
+    count_text_number(out, first->cost, "units of block cost");
     if (json_array_size(first->processes) > 1)
-        count_print_number(out, json_array_size(first->processes), "processes");
+        count_text_number(out, json_array_size(first->processes), "processes");
     if (findings->gas != NULL)
         buf_printf(out, "%22.0f  gas\n", gas_model_price_cost(findings->gas, first->cost));
     put_regions(out, first);
@@ -128,11 +120,6 @@ void cost_print_table(struct buf *out, const struct cost_findings *findings)
 }
 
 /* ---- for programs ---- */
-
-static void put_string(struct buf *out, const char *string)
-{
-    json_text_string(out, string, strlen(string));
-}
 
 static void put_process(struct buf *out, const json_t *process)
 {
@@ -161,11 +148,7 @@ static void put_run(struct buf *out, const struct cost_findings *findings, size_
     const json_t *process;
     size_t i;
 
-    buf_printf(out, "{\"kind\":\"run\",\"run\":%zu", index + 1);
-    if (WIFSIGNALED(run->status))
-        buf_printf(out, ",\"status\":null,\"signal\":%d", WTERMSIG(run->status));
-    else
-        buf_printf(out, ",\"status\":%d,\"signal\":null", WEXITSTATUS(run->status));
+    count_text_run(out, index, run->status);
     buf_printf(out, ",\"blockCost\":%" PRIu64, run->cost);
     if (findings->gas != NULL)
         buf_printf(out, ",\"gas\":%.0f", gas_model_price_cost(findings->gas, run->cost));
@@ -186,15 +169,9 @@ void cost_print_json(struct buf *out, const struct cost_findings *findings)
     for (size_t i = 0; i < findings->run_count; i++)
         put_run(out, findings, i);
     find_extremes(findings, &least, &most);
-    buf_append_string(out, "{\"kind\":\"summary\",\"program\":[");
-    for (size_t i = 0; findings->arguments[i] != NULL; i++) {
-        if (i > 0)
-            buf_append_byte(out, ',');
-        put_string(out, findings->arguments[i]);
-    }
-    buf_printf(out, "],\"runs\":%zu,\"agree\":%s,\"least\":%" PRIu64 ",\"most\":%" PRIu64,
-               findings->run_count, cost_findings_agree(findings) ? "true" : "false", least, most);
-    buf_append_string(out, ",\"costTable\":");
-    put_string(out, cost_table(&findings->runs[0]));
+    count_text_summary(out, findings->arguments, findings->run_count,
+                       cost_findings_agree(findings));
+    buf_printf(out, ",\"least\":%" PRIu64 ",\"most\":%" PRIu64 ",\"costTable\":", least, most);
+    count_text_string(out, cost_table(&findings->runs[0]));
     buf_append_string(out, "}\n");
 }

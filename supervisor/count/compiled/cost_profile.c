@@ -6,36 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/io.h"
 #include "base/number.h"
-#include "counter/pair_table.h"
+#include "supervisor/count/profile/profile_builder.h"
 
 #define PROFILE_BYTES_MAX ((size_t)1 << 32)
 
 /* While a profile is read. A process numbers its own functions and stacks, from 1. */
 struct reading {
-    struct count_profile *profile;
-    const char *object; /* of the process at hand */
-    size_t *functions;  /* of the process, from number to index */
-    size_t function_count, function_room;
-    size_t *stacks;
-    size_t stack_count, stack_room;
-    struct pair_table children; /* from (stack, function) to stack */
-    size_t all_functions_room, all_stacks_room, places_room;
-    uint64_t cost, found; /* of the process: what it costs, and the sum of its stacks */
+    struct profile_builder builder;
+    const char *object;                       /* of the process at hand */
+    struct profile_numbers functions, stacks; /* of the process */
+    uint64_t cost, found;                     /* of the process, and the sum of its stacks */
 };
-
-static bool append(size_t **items, size_t *count, size_t *room, size_t item)
-{
-    size_t *larger = array_reserve(*items, room, *count + 1, sizeof *larger);
-
-    if (larger == NULL)
-        return false;
-    *items = larger;
-    larger[(*count)++] = item;
-    return true;
-}
 
 /* "12 34 ": `count` numbers, each with the blank behind it. */
 static bool take_numbers(const char **at, uint64_t *numbers, size_t count)
@@ -64,7 +47,7 @@ static bool is_function(const struct profile_function *function, const char *obj
 static size_t find_function(const struct reading *reading, const char *name, const char *source,
                             int line)
 {
-    const struct count_profile *profile = reading->profile;
+    const struct count_profile *profile = reading->builder.profile;
     size_t i = 0;
 
     while (i < profile->function_count &&
@@ -75,16 +58,10 @@ static size_t find_function(const struct reading *reading, const char *name, con
 
 static bool add_function(struct reading *reading, const char *name, const char *source, int line)
 {
-    struct count_profile *profile = reading->profile;
-    struct profile_function *larger =
-        array_reserve(profile->functions, &reading->all_functions_room, profile->function_count + 1,
-                      sizeof *larger);
-    struct profile_function *added;
+    struct profile_function *added = profile_builder_add_function(&reading->builder);
 
-    if (larger == NULL)
+    if (added == NULL)
         return false;
-    profile->functions = larger;
-    added = &larger[profile->function_count++];
     *added = (struct profile_function){
         .object = strdup(reading->object), .name = count_profile_fit_name(name), .line = line};
     if (strcmp(source, "-") != 0)
@@ -101,85 +78,63 @@ static bool take_function(struct reading *reading, char *text)
     char *file;
     size_t index;
 
-    if (!take_numbers(&at, numbers, 2) || numbers[0] != reading->function_count + 1)
+    if (!take_numbers(&at, numbers, 2) || numbers[0] != reading->functions.count + 1)
         return false;
     file = strchr(at, ' ');
     if (file == NULL)
         return false;
     *file++ = '\0';
     index = find_function(reading, at, file, fit_line(numbers[1]));
-    if (index == reading->profile->function_count &&
+    if (index == reading->builder.profile->function_count &&
         !add_function(reading, at, file, fit_line(numbers[1])))
         return false;
-    return append(&reading->functions, &reading->function_count, &reading->function_room, index);
+    return profile_numbers_add(&reading->functions, index);
 }
 
 /* ---- stacks ---- */
 
-static bool add_stack(struct reading *reading, struct profile_stack stack)
-{
-    struct count_profile *profile = reading->profile;
-    struct profile_stack *larger = array_reserve(profile->stacks, &reading->all_stacks_room,
-                                                 profile->stack_count + 1, sizeof *larger);
-
-    if (larger == NULL)
-        return false;
-    profile->stacks = larger;
-    larger[profile->stack_count++] = stack;
-    return true;
-}
-
 /* stack NUMBER PARENT FUNCTION CALLS UNITS; what follows the last number is the line's end. */
 static bool take_stack(struct reading *reading, const char *text)
 {
-    struct count_profile *profile = reading->profile;
+    struct profile_stack *stacks;
     uint64_t numbers[4], units;
-    size_t parent, function;
-    struct pair *child;
+    size_t parent, stack;
 
     if (!take_numbers(&text, numbers, 4) || !number_take(&text, &units) || *text != '\0' ||
-        numbers[0] != reading->stack_count + 1 || numbers[1] >= numbers[0] || numbers[2] == 0 ||
-        numbers[2] > reading->function_count)
+        numbers[0] != reading->stacks.count + 1 || numbers[1] >= numbers[0] || numbers[2] == 0 ||
+        numbers[2] > reading->functions.count)
         return false;
-    parent = numbers[1] == 0 ? 0 : reading->stacks[numbers[1] - 1];
-    function = reading->functions[numbers[2] - 1];
-    child = pair_table_find(&reading->children, parent, function);
-    if (child == NULL)
+    parent = numbers[1] == 0 ? 0 : reading->stacks.items[numbers[1] - 1];
+    stack =
+        profile_builder_child(&reading->builder, parent, reading->functions.items[numbers[2] - 1]);
+    if (stack == 0)
         return false;
-    if (child->value == 0) {
-        child->value = profile->stack_count;
-        if (!add_stack(reading, (struct profile_stack){.parent = parent, .function = function}))
-            return false;
-    }
-    profile->stacks[child->value].self += units;
-    profile->stacks[child->value].calls += numbers[3];
+    stacks = reading->builder.profile->stacks;
+    stacks[stack].self += units;
+    stacks[stack].calls += numbers[3];
     reading->found += units;
-    return append(&reading->stacks, &reading->stack_count, &reading->stack_room, child->value);
+    return profile_numbers_add(&reading->stacks, stack);
 }
 
 /* line FUNCTION LINE UNITS FILE */
 static bool take_place(struct reading *reading, const char *text)
 {
-    struct count_profile *profile = reading->profile;
-    struct profile_place *larger;
+    struct profile_place *added;
     uint64_t numbers[3];
-    const char *source;
 
-    if (!take_numbers(&text, numbers, 3) || numbers[0] == 0 || numbers[0] > reading->function_count)
+    if (!take_numbers(&text, numbers, 3) || numbers[0] == 0 ||
+        numbers[0] > reading->functions.count)
         return false;
-    larger = array_reserve(profile->places, &reading->places_room, profile->place_count + 1,
-                           sizeof *larger);
-    if (larger == NULL)
+    added = profile_builder_add_place(&reading->builder);
+    if (added == NULL)
         return false;
-    profile->places = larger;
-    source = strcmp(text, "-") != 0 ? text : "[unknown]";
-    larger[profile->place_count] = (struct profile_place){
-        .function = reading->functions[numbers[0] - 1],
-        .source = count_profile_fit_name(source),
+    *added = (struct profile_place){
+        .function = reading->functions.items[numbers[0] - 1],
+        .source = count_profile_fit_name(strcmp(text, "-") != 0 ? text : "[unknown]"),
         .line = fit_line(numbers[1]),
         .self = numbers[2],
     };
-    return larger[profile->place_count++].source != NULL;
+    return added->source != NULL;
 }
 
 /* ---- all of it ---- */
@@ -193,9 +148,11 @@ static bool finish_process(struct reading *reading)
     if (reading->object == NULL || reading->cost <= reading->found)
         return true;
     index = find_function(reading, name, "-", 0);
-    return (index < reading->profile->function_count || add_function(reading, name, "-", 0)) &&
-           add_stack(reading, (struct profile_stack){.function = index,
-                                                     .self = reading->cost - reading->found});
+    return (index < reading->builder.profile->function_count ||
+            add_function(reading, name, "-", 0)) &&
+           profile_builder_add_stack(
+               &reading->builder,
+               (struct profile_stack){.function = index, .self = reading->cost - reading->found});
 }
 
 /* process COST PROGRAM */
@@ -204,7 +161,7 @@ static bool take_process(struct reading *reading, const char *text)
     if (!finish_process(reading) || !take_numbers(&text, &reading->cost, 1) || *text == '\0')
         return false;
     reading->object = text;
-    reading->function_count = reading->stack_count = 0;
+    reading->functions.count = reading->stacks.count = 0;
     reading->found = 0;
     return true;
 }
@@ -254,11 +211,10 @@ static void merge_places(struct count_profile *profile)
 
 static int take_text(struct reading *reading, char *text, struct error *error)
 {
+    struct count_profile *profile = reading->builder.profile;
     size_t number = 0;
     char *end;
 
-    if (!add_stack(reading, (struct profile_stack){0}))
-        return error_memory(error, "the profile");
     for (char *line = text; (end = strchr(line, '\n')) != NULL; line = end + 1) {
         *end = '\0';
         number++;
@@ -266,33 +222,33 @@ static int take_text(struct reading *reading, char *text, struct error *error)
             return error_set(error, ERROR_INPUT,
                              "line %zu of the program's profile cannot be taken", number);
     }
-    if (reading->profile->place_count == 0)
+    if (profile->place_count == 0)
         return error_set(
             error, ERROR_INPUT,
             "the program has no profile: compile it with gaspipe-cc --meter=--profile");
     if (!finish_process(reading))
         return error_memory(error, "the profile");
-    merge_places(reading->profile);
-    return count_profile_sum(reading->profile, error);
+    merge_places(profile);
+    return count_profile_sum(profile, error);
 }
 
 int cost_profile_read(struct count_profile *profile, const char *path, struct error *error)
 {
-    struct reading reading = {.profile = profile};
+    struct reading reading = {0};
     struct buf text = {0};
     int result = -1;
 
     *profile = (struct count_profile){.unit = "blockCost"};
     if (io_read_file(path, PROFILE_BYTES_MAX, &text, error) == 0) {
-        if (buf_string(&text) == NULL)
+        if (buf_string(&text) == NULL || !profile_builder_start(&reading.builder, profile))
             error_memory(error, "the profile");
         else
             result = take_text(&reading, text.data, error);
     }
     buf_free(&text);
-    free(reading.functions);
-    free(reading.stacks);
-    pair_table_free(&reading.children);
+    free(reading.functions.items);
+    free(reading.stacks.items);
+    profile_builder_free(&reading.builder);
     if (result != 0)
         count_profile_free(profile);
     return result;

@@ -3,7 +3,7 @@
 #define GASPIPE_SUPERVISOR_COUNT_COMPILED_COST_PROFILE_H
 
 #include "base/error.h"
-#include "supervisor/count/count_profile.h"
+#include "supervisor/count/profile/count_profile.h"
 
 /*
  * Reads what processes of a program compiled with --meter=--profile have appended to

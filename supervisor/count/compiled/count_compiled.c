@@ -13,7 +13,7 @@
 #include "supervisor/count/compiled/cost_profile.h"
 #include "supervisor/count/compiled/cost_run.h"
 #include "supervisor/count/count_outputs.h"
-#include "supervisor/count/count_print.h"
+#include "supervisor/count/count_text.h"
 
 /* All that the command holds. */
 struct work {
@@ -103,7 +103,7 @@ static int check_ends(const struct work *work, struct error *error)
 
         if (WIFEXITED(run->status) && WEXITSTATUS(run->status) == 0 && !run->over_limit)
             continue;
-        count_print_end(&words, run->status, run->over_limit ? "cost" : NULL);
+        count_text_end(&words, run->status, run->over_limit ? "cost" : NULL);
         error_set(error, ERROR_DELIVERY, "%s: %s", work->options->arguments[0],
                   buf_string(&words) != NULL ? buf_string(&words) : "failed");
         buf_free(&words);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/json/json_text.h"
-#include "base/output_file.h"
+#include "base/output/output_file.h"
 #include "kernel/kernel.h"
 #include "store/integrity/check.h"
 #include "store/store.h"

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/io.h"
-#include "base/output_file.h"
+#include "base/output/output_file.h"
 
 /* A folder of each test's own, which is the working directory meanwhile. */
 static int enter_folder(void **state)

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "supervisor/count/count_profile.h"
-#include "supervisor/count/elf_symbols.h"
+#include "supervisor/count/profile/count_profile.h"
+#include "supervisor/count/profile/elf_symbols.h"
 
 static char folder[] = "/tmp/test_count_profile.XXXXXX";
 static char path[sizeof folder + 8];

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "base/output_file.h"
+#include "base/output/output_file.h"
 #include "tools/command/profile/cost_groups.h"
 #include "tools/command/profile/cost_render.h"
 #include "tools/command/profile/cost_stacks.h"

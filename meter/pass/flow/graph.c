@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "meter/pass/graph.h"
+#include "meter/pass/flow/graph.h"
 
 static size_t successor(const struct graph *graph, size_t block, unsigned which)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_METER_PASS_LOOPS_H
-#define GASPIPE_METER_PASS_LOOPS_H
+#ifndef GASPIPE_METER_PASS_FLOW_LOOPS_H
+#define GASPIPE_METER_PASS_FLOW_LOOPS_H
 
-#include "meter/pass/graph.h"
+#include "meter/pass/flow/graph.h"
 #include "meter/pass/support.h"
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/packer.h"
+#include "base/output/packer.h"
 
 #include <stdlib.h>
 #include <zstd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "counter/qemu/interpose.h"
+#include "counter/qemu/emulator/interpose.h"
 
 #include <elf.h>
 #include <link.h>

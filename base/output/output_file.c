@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/output_file.h"
+#include "base/output/output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_METER_PASS_GRAPH_H
-#define GASPIPE_METER_PASS_GRAPH_H
+#ifndef GASPIPE_METER_PASS_FLOW_GRAPH_H
+#define GASPIPE_METER_PASS_FLOW_GRAPH_H
 
 #include "meter/pass/charge.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/count/count_profile.h"
+#include "supervisor/count/profile/count_profile.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

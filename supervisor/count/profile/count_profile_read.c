@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/count/count_profile.h"
+#include "supervisor/count/profile/count_profile.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -9,8 +9,8 @@
 #include "base/array.h"
 #include "base/io.h"
 #include "base/number.h"
-#include "counter/pair_table.h"
-#include "supervisor/count/elf_symbols.h"
+#include "supervisor/count/profile/elf_symbols.h"
+#include "supervisor/count/profile/profile_builder.h"
 
 #define PROFILE_BYTES_MAX ((size_t)1 << 32)
 
@@ -37,10 +37,8 @@ struct reading {
     size_t sorted_count;
     struct elf_symbols **files;
     size_t file_count, file_room;
-    struct pair_table children; /* from (stack, function) to stack */
-    size_t *chains;             /* of the process that is being read, from ID to stack */
-    size_t chain_count, chain_room;
-    size_t stack_room;
+    struct profile_builder builder;
+    struct profile_numbers chains; /* of the process that is being read, from ID to stack */
 };
 
 /* ---- lines ---- */
@@ -170,19 +168,15 @@ static int compare_names(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->found.name, y->found.name);
 }
 
-static bool add_function(struct count_profile *profile, size_t *room, const struct line *line)
+static bool add_function(struct profile_builder *builder, const struct line *line)
 {
-    struct profile_function *functions = array_reserve(
-        profile->functions, room, profile->function_count + 1, sizeof *profile->functions);
-    struct profile_function *added;
+    struct profile_function *added = profile_builder_add_function(builder);
     const char *source = NULL;
 
-    if (functions == NULL)
+    if (added == NULL)
         return false;
-    profile->functions = functions;
-    added = &functions[profile->function_count++];
-    *added = (struct profile_function){.object = count_profile_fit_name(line->object),
-                                       .name = count_profile_fit_name(line->found.name)};
+    added->object = count_profile_fit_name(line->object);
+    added->name = count_profile_fit_name(line->found.name);
     if (line->file != NULL)
         source = elf_symbols_source(line->file, &line->found, &added->line);
     if (source != NULL)
@@ -191,93 +185,46 @@ static bool add_function(struct count_profile *profile, size_t *room, const stru
            (source == NULL) == (added->source == NULL);
 }
 
-static int make_functions(struct count_profile *profile, struct reading *reading,
-                          struct error *error)
+static int make_functions(struct reading *reading, struct error *error)
 {
     struct line **sorted = reading->sorted;
-    size_t room = 0;
 
     qsort(sorted, reading->sorted_count, sizeof(struct line *), compare_names);
     for (size_t i = 0; i < reading->sorted_count; i++) {
         if ((i == 0 || compare_names(&sorted[i - 1], &sorted[i]) != 0) &&
-            !add_function(profile, &room, sorted[i]))
+            !add_function(&reading->builder, sorted[i]))
             return error_memory(error, "the profile");
-        sorted[i]->function = profile->function_count - 1;
+        sorted[i]->function = reading->builder.profile->function_count - 1;
     }
     return 0;
 }
 
 /* ---- stacks ---- */
 
-static bool add_stack(struct count_profile *profile, struct reading *reading,
-                      struct profile_stack stack)
-{
-    struct profile_stack *stacks = array_reserve(profile->stacks, &reading->stack_room,
-                                                 profile->stack_count + 1, sizeof *stacks);
-
-    if (stacks == NULL)
-        return false;
-    profile->stacks = stacks;
-    stacks[profile->stack_count++] = stack;
-    return true;
-}
-
-/* The stack of that function, called by that one; 0 without memory. */
-static size_t find_stack(struct count_profile *profile, struct reading *reading, size_t parent,
-                         size_t function)
-{
-    struct pair *child = pair_table_find(&reading->children, parent, function);
-
-    if (child == NULL)
-        return 0;
-    if (child->value == 0) {
-        child->value = profile->stack_count;
-        if (!add_stack(profile, reading,
-                       (struct profile_stack){.parent = parent, .function = function}))
-            return 0;
-    }
-    return child->value;
-}
-
 /* IDs of chains come in order, from 1. */
-static bool keep_chain(struct reading *reading, size_t stack)
+static int take_line(struct reading *reading, const struct line *line, struct error *error)
 {
-    size_t *chains = array_reserve(reading->chains, &reading->chain_room, reading->chain_count + 1,
-                                   sizeof *chains);
-
-    if (chains == NULL)
-        return false;
-    reading->chains = chains;
-    chains[reading->chain_count++] = stack;
-    return true;
-}
-
-static int take_line(struct count_profile *profile, struct reading *reading,
-                     const struct line *line, struct error *error)
-{
+    struct profile_numbers *chains = &reading->chains;
     size_t stack;
 
     if (line->type == LINE_PROCESS) {
-        reading->chain_count = 0;
-        return keep_chain(reading, 0) ? 0 : error_memory(error, "the profile");
+        chains->count = 0;
+        return profile_numbers_add(chains, 0) ? 0 : error_memory(error, "the profile");
     }
-    if (line->chain >= reading->chain_count ||
-        (line->type == LINE_CALL && line->number != reading->chain_count))
+    if (line->chain >= chains->count || (line->type == LINE_CALL && line->number != chains->count))
         return error_set(error, ERROR_INPUT, "the profile names a call that it does not have");
-    stack = find_stack(profile, reading, reading->chains[line->chain], line->function);
-    if (stack == 0 || (line->type == LINE_CALL && !keep_chain(reading, stack)))
+    stack = profile_builder_child(&reading->builder, chains->items[line->chain], line->function);
+    if (stack == 0 || (line->type == LINE_CALL && !profile_numbers_add(chains, stack)))
         return error_memory(error, "the profile");
     if (line->type == LINE_COUNT)
-        profile->stacks[stack].self += line->number;
+        reading->builder.profile->stacks[stack].self += line->number;
     return 0;
 }
 
-static int make_stacks(struct count_profile *profile, struct reading *reading, struct error *error)
+static int make_stacks(struct reading *reading, struct error *error)
 {
-    if (!add_stack(profile, reading, (struct profile_stack){0}))
-        return error_memory(error, "the profile");
     for (size_t i = 0; i < reading->line_count; i++)
-        if (take_line(profile, reading, &reading->lines[i], error) != 0)
+        if (take_line(reading, &reading->lines[i], error) != 0)
             return -1;
     return 0;
 }
@@ -289,8 +236,8 @@ static void reading_free(struct reading *reading)
     free(reading->files);
     free(reading->lines);
     free(reading->sorted);
-    free(reading->chains);
-    pair_table_free(&reading->children);
+    free(reading->chains.items);
+    profile_builder_free(&reading->builder);
 }
 
 static int read_text(struct count_profile *profile, char *text, const char *path,
@@ -299,12 +246,14 @@ static int read_text(struct count_profile *profile, char *text, const char *path
     struct reading reading = {0};
     int result = parse_text(&reading, text, path, error);
 
+    if (result == 0 && !profile_builder_start(&reading.builder, profile))
+        result = error_memory(error, "the profile");
     if (result == 0)
         result = name_lines(&reading, error);
     if (result == 0)
-        result = make_functions(profile, &reading, error);
+        result = make_functions(&reading, error);
     if (result == 0)
-        result = make_stacks(profile, &reading, error);
+        result = make_stacks(&reading, error);
     if (result == 0)
         result = count_profile_sum(profile, error);
     reading_free(&reading);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/count/elf_symbols.h"
+#include "supervisor/count/profile/elf_symbols.h"
 
 #include <elfutils/libdwfl.h>
 #include <gelf.h>

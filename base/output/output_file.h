@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_BASE_OUTPUT_FILE_H
-#define GASPIPE_BASE_OUTPUT_FILE_H
+#ifndef GASPIPE_BASE_OUTPUT_OUTPUT_FILE_H
+#define GASPIPE_BASE_OUTPUT_OUTPUT_FILE_H
 
 #include "base/buf.h"
 #include "base/error.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "counter/qemu/aborts.h"
+#include "counter/qemu/emulator/aborts.h"
 
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 
-#include "counter/qemu/interpose.h"
+#include "counter/qemu/emulator/interpose.h"
 
 /*
  * One guest thread is one host thread. This model keeps the first access from

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "counter/qemu/host.h"
+#include "counter/qemu/emulator/host.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

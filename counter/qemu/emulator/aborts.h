@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_QEMU_ABORTS_H
-#define GASPIPE_COUNTER_QEMU_ABORTS_H
+#ifndef GASPIPE_COUNTER_QEMU_EMULATOR_ABORTS_H
+#define GASPIPE_COUNTER_QEMU_EMULATOR_ABORTS_H
 
 #include <stdbool.h>
 

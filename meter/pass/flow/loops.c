@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "meter/pass/loops.h"
+#include "meter/pass/flow/loops.h"
 
 /* One loop while it is cut. */
 struct cut {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_BASE_PACKER_H
-#define GASPIPE_BASE_PACKER_H
+#ifndef GASPIPE_BASE_OUTPUT_PACKER_H
+#define GASPIPE_BASE_OUTPUT_PACKER_H
 
 #include <stddef.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_QEMU_HOST_H
-#define GASPIPE_COUNTER_QEMU_HOST_H
+#ifndef GASPIPE_COUNTER_QEMU_EMULATOR_HOST_H
+#define GASPIPE_COUNTER_QEMU_EMULATOR_HOST_H
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "counter/qemu/qemu_plugin_api.h"
+#include "counter/qemu/emulator/qemu_plugin_api.h"
 
 /*
  * The QEMU that has loaded the counter, as far as QEMUs differ: those up to 8.2

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_COUNTER_QEMU_QEMU_PLUGIN_API_H
-#define GASPIPE_COUNTER_QEMU_QEMU_PLUGIN_API_H
+#ifndef GASPIPE_COUNTER_QEMU_EMULATOR_QEMU_PLUGIN_API_H
+#define GASPIPE_COUNTER_QEMU_EMULATOR_QEMU_PLUGIN_API_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_COUNT_COUNT_TEXT_H
+#define GASPIPE_SUPERVISOR_COUNT_COUNT_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/* What the reports of all counters have in common. `status` is waitpid(2)'s; `over_limit` says
+ * which limit ended the run, or is NULL. */
+
+/* In a table no more regions than this; in JSON all that there are. */
+enum { COUNT_REGIONS_SHOWN = 20 };
+
+/* In words how a run ended: "exit status 1", ... */
+void count_text_end(struct buf *out, int status, const char *over_limit);
+
+/* The first lines of a table: what was counted, and how it ended. `arguments` ends with NULL. */
+void count_text_heading(struct buf *out, const char *const *arguments, int status,
+                        const char *over_limit);
+
+/* A line of a table: the number with commas, right-aligned, and what it is. */
+void count_text_number(struct buf *out, uint64_t number, const char *what);
+
+/* The line that stands for the regions that are not shown, if there are any. */
+void count_text_more_regions(struct buf *out, size_t count);
+
+/* {"kind":"run","run":N,"status":N,"signal":N: run `index` from 0, as JSON, to be continued. */
+void count_text_run(struct buf *out, size_t index, int status);
+
+/* {"kind":"summary","program":[...],"runs":N,"agree":B, to be continued. */
+void count_text_summary(struct buf *out, const char *const *arguments, size_t runs, bool agree);
+
+/* A string of JSON. */
+void count_text_string(struct buf *out, const char *string);
+
+#endif
