@@ -13,17 +13,15 @@ have_browser() {
     command -v chromium > /dev/null && command -v chromedriver > /dev/null && command -v curl > /dev/null
 }
 
-# webdriver METHOD PATH [BODY]: the answer's value as JSON; fails when it is an error.
-webdriver() {
-    local answer
+# What an answer of the driver holds, in jq; an error ends jq with its words.
+DRIVER_VALUE='.value | if type == "object" and has("error") then .error + ": " + .message | halt_error(1) else . end'
 
-    answer=$(curl -sS --noproxy '*' --max-time 100 -X "$1" -H 'Content-Type: application/json' \
-        ${3:+--data-binary "$3"} "$DRIVER${2:+/$2}") || return
-    if jq -e '.value | type == "object" and has("error")' <<< "$answer" > /dev/null; then
-        jq -r '.value | .error + ": " + .message' <<< "$answer" >&2
-        return 1
-    fi
-    jq -c .value <<< "$answer"
+# webdriver METHOD PATH [BODY [FILTER]]: the answer's value as JSON, or what jq's FILTER makes of it;
+# fails when it is an error.
+webdriver() {
+    curl -sS --noproxy '*' --max-time 100 -X "$1" -H 'Content-Type: application/json' \
+        ${3:+--data-binary "$3"} "$DRIVER${2:+/$2}" > "$BROWSER_FOLDER/answer" &&
+        jq -rc "$DRIVER_VALUE | ${4:-tojson}" "$BROWSER_FOLDER/answer"
 }
 
 driver_port() {
@@ -44,7 +42,7 @@ start_browser() {
             "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
             "--force-prefers-reduced-motion", "--window-size=1400,1100", "--user-data-dir=" + $folder]}}}}')
-    DRIVER=$DRIVER/session/$(set -o pipefail && webdriver POST session "$options" | jq -r .sessionId)
+    DRIVER=$DRIVER/session/$(webdriver POST session "$options" .sessionId)
     [[ $DRIVER != */ ]]
 }
 
@@ -62,14 +60,13 @@ open_page() {
 
 # script JAVASCRIPT: what it returns, as text; a promise is waited for.
 script() {
-    webdriver POST execute/sync "$(jq -n --arg script "$1" '{script: $script, args: []}')" |
-        jq -r 'if type == "string" then . else tojson end'
+    webdriver POST execute/sync "$(jq -n --arg script "$1" '{script: $script, args: []}')" \
+        'if type == "string" then . else tojson end'
 }
 
 # element SELECTOR: the driver's name for it.
 element() {
-    webdriver POST element "$(jq -n --arg css "$1" '{using: "css selector", value: $css}')" |
-        jq -r '.[]'
+    webdriver POST element "$(jq -n --arg css "$1" '{using: "css selector", value: $css}')" '.[]'
 }
 
 # As a user does: the mouse, and keys into what has the focus.
@@ -87,7 +84,7 @@ press() {
 
 # What the page wrote on the console, and the errors of its scripts.
 console() {
-    webdriver POST se/log '{"type":"browser"}' | jq -r '.[].message'
+    webdriver POST se/log '{"type":"browser"}' '.[].message'
 }
 
 # colour_scheme light|dark
@@ -98,5 +95,5 @@ colour_scheme() {
 
 # screenshot FILE
 screenshot() {
-    webdriver GET screenshot | jq -r . | base64 -d > "$1"
+    webdriver GET screenshot '' . | base64 -d > "$1"
 }

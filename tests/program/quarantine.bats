@@ -5,8 +5,23 @@
 
 load common
 
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return 1
+    prepare
+    quarantined_lines > lines
+    runs "${vats[@]}" --slog slog lines
+    printf '%s\n' "$output" > out
+    printf '%s\n' "$stderr" > err
+    assert_status 5
+}
+
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
+    prepare
+}
+
+# The contract, and the vats that are run of it.
+prepare() {
     cat > hostile.js << 'EOF'
 export const set = value => { store.set('value', value); return value; };
 export const get = () => store.get('value');
@@ -40,11 +55,16 @@ summary() {
     jq -c 'select(.kind == "summary") | [.deliveries, .failed, .unresolved, .quarantined]' <<< "$output"
 }
 
-# A store whose vat `bad` is in quarantine, for the second of four deliveries.
+quarantined_lines() {
+    line bad set '"kept"'; line bad spin ''; line bad get ''; line good set '"on"'
+}
+
+# A store whose vat `bad` is in quarantine, for the second of four deliveries, with what the run
+# of setup_file() printed.
 quarantine() {
-    { line bad set '"kept"'; line bad spin ''; line bad get ''; line good set '"on"'; } > lines
-    runs "${vats[@]}" lines
-    assert_status 5
+    cp -r "$BATS_FILE_TMPDIR"/{store,lines} .
+    output=$(cat "$BATS_FILE_TMPDIR/out")
+    stderr=$(cat "$BATS_FILE_TMPDIR/err")
 }
 
 replays() {
@@ -133,7 +153,8 @@ replays() {
 
     for jobs in 1 3; do
         rm -rf store
-        quarantine
+        quarantined_lines > lines
+        if [ $jobs -eq 1 ]; then quarantine; else runs --jobs $jobs "${vats[@]}" lines; fi
         runs --jobs "$jobs" --skip-delivery bad
         { line bad set '"a"'; line good set '"b"'; } > more
         runs --jobs "$jobs" "${vats[@]}" more
@@ -144,7 +165,7 @@ replays() {
 }
 
 @test "several jobs: a vat in quarantine gets nothing before its turn either" {
-    { line bad set '"kept"'; line bad spin ''; line bad get ''; line good set '"on"'; } > lines
+    quarantined_lines > lines
     runs --jobs 3 --queue-lines 4 "${vats[@]}" lines
     assert_status 5
     assert_equal "$(deliveries)" $'["bad","ok","kept"]\n["good","ok","on"]'
@@ -175,7 +196,7 @@ replays() {
     done > lines
     line good set '"on"' >> lines
     run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --store store --max-heap 200M \
-        --delivery-timeout 2 --retries 0 "${options[@]}" --vat good=hostile.js lines
+        --delivery-timeout 1 --retries 0 "${options[@]}" --vat good=hostile.js lines
     ends=$status
     assert_output_has '"vat":"good"'
     assert_equal "$(deliveries | tail -n 1)" '["good","ok","on"]'
@@ -196,7 +217,7 @@ replays() {
     done > lines
     for round in 1 2; do
         run --separate-stderr "$BUILD/gaspipe" run --json --counter qemu --max-heap 200M \
-            --max-instructions 300000000 --retries 0 "${options[@]}" lines
+            --max-instructions 60000000 --retries 0 "${options[@]}" lines
         assert_status 1
         jq -c 'select(.kind == "delivery") | [.vat, .status, .error, .result, .compute, .instructions]' \
             <<< "$output" > "round.$round"
@@ -218,10 +239,8 @@ replays() {
 }
 
 @test "the slogfile of a run with a vat in quarantine is replayed without what was abandoned" {
-    { line bad set '"kept"'; line bad spin ''; line good set '"on"'; } > lines
-    runs "${vats[@]}" --slog slog lines
-    assert_status 5
-    grep -q '"type":"gaspipe-trouble"' slog
-    run --separate-stderr timeout 60 "$NATIVE/gaspipe" replay --counter none --compute-limit 0 slog
+    grep -q '"type":"gaspipe-trouble"' "$BATS_FILE_TMPDIR/slog"
+    run --separate-stderr timeout 60 "$NATIVE/gaspipe" replay --counter none --compute-limit 0 \
+        "$BATS_FILE_TMPDIR/slog"
     assert_status 0
 }

@@ -13,43 +13,48 @@ setup() {
 }
 
 @test "a run that is stopped again and again has the outcome of one that never was" {
-    lines 6 > input
+    lines 4 > input
     vats_run --counter none --snapshot-interval 7 --store whole input
     assert_status 0
     stopped input pieces --counter none --snapshot-interval 7
     assert_equal "$(outcome pieces.out)" "$(outcome <<< "$output")" "what was printed"
-    assert_equal "$(dump pieces)" "$(dump whole)" "stores"
+    assert_same_dump pieces whole
 }
 
-@test "the same under the counter, to the instruction" {
-    local gaspipe=$BUILD/gaspipe
+@test "under the counter: stopped, or with fewer workers than vats, the same to the instruction" {
+    local gaspipe=$BUILD/gaspipe all
 
     lines 2 > input
-    run --separate-stderr "$gaspipe" run --json "${vats[@]}" --snapshot-interval 5 --store whole \
-        input
+    run --separate-stderr "$gaspipe" run --json "${vats[@]}" --snapshot-interval 12 --store whole input
     assert_status 0
-    stopped input pieces --snapshot-interval 5
-    assert_equal "$(outcome pieces.out)" "$(outcome <<< "$output")" "what was printed"
-    assert_equal "$(dump pieces)" "$(dump whole)" "stores"
+    all=$(outcome <<< "$output")
+    run --separate-stderr "$gaspipe" run --json "${vats[@]}" --snapshot-interval 12 --store few \
+        --max-workers 2 input
+    assert_status 0
+    assert_equal "$(outcome <<< "$output")" "$all" "what was printed"
+    assert_same_dump few whole
+    first=1 at='"place":"input:[13]"' stopped input pieces --snapshot-interval 12
+    assert_equal "$(outcome pieces.out)" "$all" "what was printed"
+    assert_same_dump pieces whole
 }
 
 @test "committing cranks together does not change the outcome" {
-    lines 4 > input
+    lines 3 > input
     vats_run --counter none --store one input
     local one
     one=$(outcome <<< "$output")
     vats_run --counter none --store many --cranks-per-commit 1000 input
     assert_equal "$(outcome <<< "$output")" "$one"
-    assert_equal "$(dump many)" "$(dump one)"
+    assert_same_dump many one
     stopped input pieces --counter none --cranks-per-commit 5
     assert_equal "$(outcome pieces.out)" "$one"
-    assert_equal "$(dump pieces)" "$(dump one)"
+    assert_same_dump pieces one
 }
 
 @test "with fewer workers than vats: the same results, counts, hashes and store" {
     local workers all
 
-    lines 4 > input
+    lines 3 > input
     vats_run --counter none --snapshot-interval 5 --store all --slog slog input
     assert_status 0
     all=$(outcome <<< "$output")
@@ -58,37 +63,23 @@ setup() {
             --slog slog$workers input
         assert_status 0
         assert_equal "$(outcome <<< "$output")" "$all" "what was printed with $workers"
-        assert_equal "$(dump few$workers)" "$(dump all)" "stores with $workers"
+        assert_same_dump few$workers all
         [ "$(grep -c '"start-replay"' slog$workers)" -gt "$(grep -c '"start-replay"' slog)" ] ||
             fail "no vat came back"
-        run --separate-stderr "$NATIVE/gaspipe" replay --counter none --json slog$workers
-        assert_status 0
-        assert_equal "$(jq -c 'select(.kind == "vat") | [.vat, .status]' <<< "$output")" \
-            $'["here","same"]\n["there","same"]\n["token","same"]'
     done
-}
-
-@test "with fewer workers than vats, under the counter: the same to the instruction" {
-    local gaspipe=$BUILD/gaspipe all
-
-    lines 2 > input
-    run --separate-stderr "$gaspipe" run --json "${vats[@]}" --snapshot-interval 5 --store all input
+    run --separate-stderr "$NATIVE/gaspipe" replay --counter none --json slog1
     assert_status 0
-    all=$(outcome <<< "$output")
-    run --separate-stderr "$gaspipe" run --json "${vats[@]}" --snapshot-interval 5 --store few \
-        --max-workers 2 input
-    assert_status 0
-    assert_equal "$(outcome <<< "$output")" "$all" "what was printed"
-    assert_equal "$(dump few)" "$(dump all)" "stores"
+    assert_equal "$(jq -c 'select(.kind == "vat") | [.vat, .status]' <<< "$output")" \
+        $'["here","same"]\n["there","same"]\n["token","same"]'
 }
 
 @test "a run with fewer workers than vats may be stopped again and again" {
-    lines 3 > input
+    lines 2 > input
     vats_run --counter none --snapshot-interval 5 --store all input
     assert_status 0
     stopped input pieces --counter none --snapshot-interval 5 --max-workers 2 --cranks-per-commit 3
     assert_equal "$(outcome pieces.out)" "$(outcome <<< "$output")" "what was printed"
-    assert_equal "$(dump pieces)" "$(dump all)" "stores"
+    assert_same_dump pieces all
 }
 
 # two_tokens: the array `vats` has two small vats, and the file `input` many lines for them.

@@ -30,3 +30,9 @@ vats_run() {
 dump() {
     sqlite3 "$1/gaspipe.sqlite" .dump
 }
+
+# assert_same_dump FOUND EXPECTED: the stores hold the same, to the byte.
+assert_same_dump() {
+    cmp -s <(dump "$1") <(dump "$2") || fail "the stores $1 and $2 differ:" \
+        "$(diff <(dump "$1") <(dump "$2") | cut -c 1-300 | head -n 5)"
+}
