@@ -12,19 +12,19 @@ campaign() {
 }
 
 @test "killing supervisor and workers does not change the outcome" {
-    campaign -n 12 calls
+    campaign -n 8 calls
 }
 
 @test "nor while vats are created, upgraded and terminated" {
-    campaign -n 6 upgrades
+    campaign -n 3 upgrades
 }
 
 @test "nor while eight vats trade" {
-    campaign -n 3 exchange --max-workers 6
+    campaign -n 1 exchange --max-workers 6
 }
 
 @test "nor under the counter, with the same instructions" {
-    NATIVE=$BUILD campaign -n 4 -c qemu calls
+    NATIVE=$BUILD campaign -n 2 -c qemu calls
 }
 
 # ---- other kinds ----
