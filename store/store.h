@@ -13,8 +13,7 @@
 /*
  * What outlives a run: the kernel's keys, each vat's own store, transcripts,
  * snapshots of workers, bundles. SQLite, in the file gaspipe.sqlite of a folder,
- * in WAL mode with synchronous=FULL: what was committed is there after a power
- * cut. Rows and pages have checksums, and each vat a hash of all its rows
+ * in WAL mode: what was committed and synced is there after a power cut. Rows and pages have checksums, and each vat a hash of all its rows
  * (store/integrity/): what was changed by a disk or another program is damage, not data.
  *
  * Changes are made within a transaction, which is committed as a whole or not at
@@ -57,6 +56,14 @@ int store_transaction_begin(struct store *store, struct error *error);
 
 /* All changes since the beginning are durable when it returns. No savepoint may be open. */
 int store_transaction_commit(struct store *store, struct error *error);
+
+/*
+ * The same in two steps. After the first, others see the changes, and they outlive this process;
+ * after store_sync(), which waits for the disk, they outlive a power cut, too. store_sync() may run
+ * in another thread while the store is used; it covers the commits before its call.
+ */
+int store_transaction_commit_unsynced(struct store *store, struct error *error);
+int store_sync(const struct store *store, struct error *error);
 
 /* Drops all since the beginning, and every savepoint; does nothing when no transaction is open. */
 void store_transaction_rollback(struct store *store);

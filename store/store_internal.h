@@ -47,6 +47,7 @@ struct store {
     int bind_result; /* SQLITE_OK, or why a value could not be bound since the last step */
     char *path;      /* for words */
     int folder_fd;   /* holds the lock; -1: none */
+    int log_fd;      /* of the write-ahead log, to sync it; -1: SQLite syncs each commit */
     bool reads_only;
     struct key_cache cache;
     struct running_sums sums;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <unistd.h>
+
 #include "store/integrity/running_sums.h"
 #include "store/store_error.h"
 #include "store/store_internal.h"
@@ -29,7 +32,7 @@ static int commit_marked(struct store *store, struct error *error)
     return commit_mark_still_there(&store->mark, store->path, error);
 }
 
-int store_transaction_commit(struct store *store, struct error *error)
+int store_transaction_commit_unsynced(struct store *store, struct error *error)
 {
     if (!in_transaction(store))
         return 0;
@@ -41,6 +44,22 @@ int store_transaction_commit(struct store *store, struct error *error)
     if (store->cache.bytes > CACHE_BYTES_MAX)
         key_cache_clear(&store->cache);
     return 0;
+}
+
+int store_sync(const struct store *store, struct error *error)
+{
+    if (store->log_fd < 0 || fdatasync(store->log_fd) == 0)
+        return 0;
+    return error_system(error, errno, "%s: cannot sync the last commit", store->path);
+}
+
+int store_transaction_commit(struct store *store, struct error *error)
+{
+    if (!in_transaction(store))
+        return 0;
+    if (store_transaction_commit_unsynced(store, error) != 0)
+        return -1;
+    return store_sync(store, error);
 }
 
 void store_transaction_rollback(struct store *store)

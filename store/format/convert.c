@@ -149,22 +149,6 @@ static int open_new(struct store *store, struct error *error)
     return database_set_up(store, state, error);
 }
 
-/* Makes names in the folder durable. 0, or -1 with errno. */
-static int sync_folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
-    const int fd = folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    int result = -1;
-
-    if (fd >= 0) {
-        result = fsync(fd);
-        (void)close(fd); /* of a folder that was only read */
-    }
-    free(folder);
-    return result;
-}
-
 static int convert(struct store *old, struct store *store, struct error *error)
 {
     if (open_old(old, error) != 0 || open_new(store, error) != 0 ||
@@ -172,9 +156,9 @@ static int convert(struct store *old, struct store *store, struct error *error)
         return -1;
     database_close(old);
     database_close(store); /* which empties its write-ahead log */
-    if (rename(store->path, old->path) != 0 || sync_folder_of(old->path) != 0)
+    if (rename(store->path, old->path) != 0)
         return error_system(error, errno, "%s: cannot take its new form", old->path);
-    return 0;
+    return database_sync_folder(old, error);
 }
 
 int convert_store(const char *path, struct error *error)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/format/database.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,7 @@ struct store *database_new(const char *path, struct error *error)
         error_memory(error, "the store");
         return NULL;
     }
-    store->folder_fd = -1;
+    store->folder_fd = store->log_fd = -1;
     /* All, where it is not told. */
     if (sched_getaffinity(0, sizeof store->processors, &store->processors) != 0)
         memset(&store->processors, 0xff, sizeof store->processors);
@@ -59,6 +61,48 @@ static int create_tables(struct store *store, struct error *error)
     return statements_execute(store, "COMMIT", error);
 }
 
+int database_sync_folder(const struct store *store, struct error *error)
+{
+    const char *slash = strrchr(store->path, '/');
+    char *folder =
+        slash == NULL ? strdup(".") : strndup(store->path, (size_t)(slash - store->path) + 1);
+    const int fd = folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int result = -1;
+
+    free(folder);
+    if (fd >= 0)
+        result = fsync(fd);
+    if (result != 0)
+        error_system(error, errno, "%s: cannot sync its folder", store->path);
+    if (fd >= 0)
+        (void)close(fd); /* of a folder that was only read */
+    return result;
+}
+
+/*
+ * From here on SQLite syncs its log before a checkpoint only, and store_sync() after a commit. The
+ * log's name has to be durable, too; SQLite removes it when the last connection is closed, never
+ * before. A store without a log (in memory, or where SQLite cannot have one) leaves all to SQLite.
+ */
+static int open_log(struct store *store, struct error *error)
+{
+    struct buf path = {0};
+
+    buf_printf(&path, "%s-wal", store->path);
+    if (buf_string(&path) == NULL) {
+        buf_free(&path);
+        return error_memory(error, "the store");
+    }
+    store->log_fd = open(path.data, O_RDONLY | O_CLOEXEC);
+    buf_free(&path);
+    if (store->log_fd < 0)
+        return errno == ENOENT ? 0
+                               : error_system(error, errno, "%s-wal: cannot open it", store->path);
+    if (database_sync_folder(store, error) != 0)
+        return -1;
+    return statements_execute(store, "PRAGMA synchronous=NORMAL", error);
+}
+
 int database_set_up(struct store *store, enum schema_state state, struct error *error)
 {
     if (state == SCHEMA_EMPTY && page_vfs_reserve(store->database, error) != 0)
@@ -71,6 +115,8 @@ int database_set_up(struct store *store, enum schema_state state, struct error *
         return -1;
     if (state == SCHEMA_EMPTY && create_tables(store, error) != 0)
         return -1;
+    if (open_log(store, error) != 0)
+        return -1;
     return statements_prepare(store, error);
 }
 
@@ -79,6 +125,9 @@ void database_close(struct store *store)
     statements_finalize(store);
     (void)sqlite3_close(store->database); /* fails only while statements are left */
     store->database = NULL;
+    if (store->log_fd >= 0)
+        (void)close(store->log_fd); /* it was only synced */
+    store->log_fd = -1;
 }
 
 void database_free(struct store *store)

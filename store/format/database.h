@@ -21,6 +21,9 @@ int database_open(struct store *store, int flags, enum schema_state *state, stru
 /* For writing: creates the tables in an empty one, and prepares the statements. */
 int database_set_up(struct store *store, enum schema_state state, struct error *error);
 
+/* Makes the names of files in its folder durable. */
+int database_sync_folder(const struct store *store, struct error *error);
+
 /* Closes the database; the store can be opened again. */
 void database_close(struct store *store);
 

@@ -145,7 +145,8 @@ void line_results_free(struct line_results *results)
     results->count = results->capacity = 0;
     free(results->told);
     results->told = NULL;
-    results->told_count = results->told_capacity = results->printed = 0;
+    results->told_count = results->told_capacity = 0;
+    memset(results->reached, 0, sizeof results->reached);
 }
 
 /* ---- names ---- */
@@ -355,30 +356,39 @@ int line_results_tell_again(struct line_results *results,
                             void (*told)(void *context, const struct line_outcome *outcome),
                             void *context, struct error *error)
 {
-    for (size_t i = results->printed; i < results->told_count; i++)
+    for (size_t i = results->reached[RESULTS_PRINTED]; i < results->told_count; i++)
         if (tell_again(results, results->told[i], told, context, error) != 0)
             return -1;
     return 0;
 }
 
-void line_results_printed(struct line_results *results)
+void line_results_advance(struct line_results *results, enum results_stage stage)
 {
-    results->printed = results->told_count;
+    results->reached[stage] =
+        stage == RESULTS_COMMITTED ? results->told_count : results->reached[stage - 1];
+}
+
+static void advance_all(struct line_results *results)
+{
+    for (int stage = 0; stage < RESULTS_STAGES; stage++)
+        line_results_advance(results, stage);
 }
 
 int line_results_forget_printed(struct line_results *results, struct error *error)
 {
+    const size_t printed = results->reached[RESULTS_PRINTED];
     char key[RESULT_KEY_SIZE];
 
-    for (size_t i = 0; i < results->printed; i++) {
+    for (size_t i = 0; i < printed; i++) {
         make_told_key(key, results->told[i]);
         if (store_key_delete(results->store, key, error) != 0)
             return -1;
     }
-    for (size_t i = results->printed; i < results->told_count; i++)
-        results->told[i - results->printed] = results->told[i];
-    results->told_count -= results->printed;
-    results->printed = 0;
+    for (size_t i = printed; i < results->told_count; i++)
+        results->told[i - printed] = results->told[i];
+    results->told_count -= printed;
+    for (int stage = 0; stage < RESULTS_STAGES; stage++)
+        results->reached[stage] -= printed;
     return 0;
 }
 
@@ -399,7 +409,7 @@ int line_results_clear(struct line_results *results, struct error *error)
         if (end_waiting(results, &results->waiting[i], error) != 0)
             return -1;
     results->count = 0;
-    line_results_printed(results);
+    advance_all(results);
     if (line_results_forget_printed(results, error) != 0)
         return -1;
     return for_each_key(results, id_prefix, forget_name, error);

@@ -26,6 +26,9 @@ struct line_result {
     bool open;  /* it was told to be unresolved */
 };
 
+/* How far outcomes have come: on their way to stdout, where they are printed when durable. */
+enum results_stage { RESULTS_COMMITTED, RESULTS_SYNCING, RESULTS_PRINTED, RESULTS_STAGES };
+
 struct line_results {
     const char *input; /* its name, for people */
     struct store *store;
@@ -34,7 +37,7 @@ struct line_results {
     size_t count, capacity;
     int64_t *told; /* lines whose outcome is in the store */
     size_t told_count, told_capacity;
-    size_t printed; /* how many of these, from the first, are printed */
+    size_t reached[RESULTS_STAGES]; /* how many of these, from the first, came to each stage */
 };
 
 /* The outcome of a line. Texts are borrowed for the call. */
@@ -82,8 +85,8 @@ int line_results_tell_again(struct line_results *results,
                             void (*told)(void *context, const struct line_outcome *outcome),
                             void *context, struct error *error);
 
-/* All outcomes so far are printed and durable. */
-void line_results_printed(struct line_results *results);
+/* The outcomes at the stage before are at this one now; at the first: all outcomes so far. */
+void line_results_advance(struct line_results *results, enum results_stage stage);
 
 /* Forgets the printed outcomes. Within a transaction. */
 int line_results_forget_printed(struct line_results *results, struct error *error);

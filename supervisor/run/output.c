@@ -33,36 +33,48 @@ void output_init(struct output *output, bool json, bool costs, const struct gas_
     output->colour = !json && isatty(STDOUT_FILENO) && (no_colour == NULL || no_colour[0] == '\0');
 }
 
-void output_keep(struct output *output)
+void output_advance(struct output *output, enum output_stage stage)
 {
-    output->kept = output->gathered.length;
-    output->keeps = output->sums;
+    if (stage == OUTPUT_KEPT)
+        output->marks[stage] = (struct output_mark){output->gathered.length, output->sums};
+    else
+        output->marks[stage] = output->marks[stage - 1];
 }
 
 void output_undo(struct output *output)
 {
-    output->gathered.length = output->kept;
-    output->sums = output->keeps;
+    output->gathered.length = output->marks[OUTPUT_KEPT].bytes;
+    output->sums = output->marks[OUTPUT_KEPT].sums;
 }
 
 int output_flush(struct output *output, struct error *error)
 {
     struct buf *gathered = &output->gathered;
+    const struct output_mark durable = output->marks[OUTPUT_SYNCING];
     int result = 0;
 
-    if (output->kept > 0 && visible_write(STDOUT_FILENO, gathered->data, output->kept) != 0)
+    if (durable.bytes > 0 && visible_write(STDOUT_FILENO, gathered->data, durable.bytes) != 0)
         result = error_system(error, errno, "cannot write the results to stdout");
-    buf_consume(gathered, output->kept);
-    output->kept = 0;
-    output->printed = output->keeps;
+    buf_consume(gathered, durable.bytes);
+    for (int stage = 0; stage < OUTPUT_STAGES; stage++)
+        output->marks[stage].bytes -= durable.bytes;
+    output->printed = durable.sums;
     return result;
+}
+
+int output_flush_all(struct output *output, struct error *error)
+{
+    for (int stage = 0; stage < OUTPUT_STAGES; stage++)
+        output_advance(output, stage);
+    return output_flush(output, error);
 }
 
 void output_drop(struct output *output)
 {
     buf_clear(&output->gathered);
-    output->kept = 0;
-    output->sums = output->keeps = output->printed;
+    output->sums = output->printed;
+    for (int stage = 0; stage < OUTPUT_STAGES; stage++)
+        output->marks[stage] = (struct output_mark){0, output->printed};
 }
 
 void output_free(struct output *output)
@@ -542,6 +554,5 @@ int output_summary(struct output *output, double seconds, struct error *error)
         put_text_summary(output, &output->gathered, seconds);
     if (gathered(output, error) != 0)
         return -1;
-    output_keep(output);
-    return output_flush(output, error);
+    return output_flush_all(output, error);
 }

@@ -25,6 +25,19 @@ struct output_sums {
     int64_t unresolved;     /* not among the results */
 };
 
+/* How far lines have come on their way to stdout: up to a line, and the sums up to it. */
+struct output_mark {
+    size_t bytes; /* of the lines that are gathered */
+    struct output_sums sums;
+};
+
+enum output_stage {
+    OUTPUT_KEPT,      /* their cranks have ended and will not be undone */
+    OUTPUT_COMMITTED, /* ... and are committed */
+    OUTPUT_SYNCING,   /* ... and are being made durable */
+    OUTPUT_STAGES,
+};
+
 /* What gaspipe run prints on stdout: columns for people, JSON lines for programs. */
 struct output {
     bool json;
@@ -37,10 +50,9 @@ struct output {
     int64_t quarantined; /* vats, at the run's end */
     const char *sandbox; /* how workers are confined, for the summary; borrowed */
 
-    struct buf gathered;        /* lines that are not printed yet */
-    struct output_sums sums;    /* up to the last of these */
-    size_t kept;                /* bytes of them whose cranks have ended */
-    struct output_sums keeps;   /* up to the last of those */
+    struct buf gathered;     /* lines that are not printed yet */
+    struct output_sums sums; /* up to the last of these */
+    struct output_mark marks[OUTPUT_STAGES];
     struct output_sums printed; /* up to the last line printed */
 };
 
@@ -65,14 +77,18 @@ int output_result(struct output *output, const struct output_result *result, str
  * may have said so. */
 int output_unresolved(struct output *output, const char *place, bool again, struct error *error);
 
-/* The lines so far are valid: their cranks have ended and will not be undone. */
-void output_keep(struct output *output);
+/* The lines at the stage before are at this one now; at OUTPUT_KEPT: all lines. */
+void output_advance(struct output *output, enum output_stage stage);
 
-/* Takes back the lines since output_keep(): their crank is undone. */
+/* Takes back the lines that are not kept: their crank is undone. */
 void output_undo(struct output *output);
 
-/* Prints the lines that were kept. 0, or -1 with ERROR_SYSTEM when stdout cannot be written. */
+/* Prints the lines up to OUTPUT_SYNCING, which are durable. 0, or -1 with ERROR_SYSTEM when stdout
+ * cannot be written. */
 int output_flush(struct output *output, struct error *error);
+
+/* Prints all lines. The same. */
+int output_flush_all(struct output *output, struct error *error);
 
 /* Drops the lines that are not printed: what they report is not committed. */
 void output_drop(struct output *output);

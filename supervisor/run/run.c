@@ -100,7 +100,7 @@ static void print_rejected(struct run *run, const struct delivery_report *report
     if (!run->options.json)
         return;
     if (output_delivery(&run->output, report, &error) != 0 ||
-        (output_keep(&run->output), output_flush(&run->output, &error)) != 0)
+        output_flush_all(&run->output, &error) != 0)
         log_line("%s", error.text);
 }
 
@@ -177,7 +177,7 @@ static void run_on_delivered(void *context, const struct delivery_report *report
             0)
         fail_run(run, &error);
     else if (report->crank_ended)
-        output_keep(&run->output);
+        output_advance(&run->output, OUTPUT_KEPT);
 }
 
 static void run_on_undone(void *context)
@@ -199,10 +199,29 @@ static void run_on_committed(void *context)
     struct run *run = context;
     struct error error;
 
-    if (output_flush(&run->output, &error) != 0 || profile_files_flush(&run->profiles, &error) != 0)
+    output_advance(&run->output, OUTPUT_COMMITTED);
+    run_lines_advance(&run->lines, RESULTS_COMMITTED);
+    if (profile_files_flush(&run->profiles, &error) != 0)
         fail_run(run, &error);
-    else
-        run_lines_printed(&run->lines);
+}
+
+static void run_on_syncing(void *context)
+{
+    struct run *run = context;
+
+    output_advance(&run->output, OUTPUT_SYNCING);
+    run_lines_advance(&run->lines, RESULTS_SYNCING);
+}
+
+static void run_on_durable(void *context)
+{
+    struct run *run = context;
+    struct error error;
+
+    if (output_flush(&run->output, &error) == 0)
+        run_lines_advance(&run->lines, RESULTS_PRINTED);
+    else if (run->status != ERROR_SYSTEM) /* told before */
+        fail_run(run, &error);
 }
 
 static void run_on_failed(void *context, const struct error *error)
@@ -412,6 +431,8 @@ static int open_scheduler(struct run *run, struct error *error)
         .undone = run_on_undone,
         .idle = run_on_idle,
         .committed = run_on_committed,
+        .syncing = run_on_syncing,
+        .durable = run_on_durable,
         .failed = run_on_failed,
         .closed = run_on_closed,
     };

@@ -97,7 +97,7 @@ static int report_refused(struct run_lines *lines, const struct delivery_line *l
     result = report.error != NULL && report.description != NULL
                  ? output_delivery(lines->output, &report, error)
                  : error_memory(error, "a delivery");
-    output_keep(lines->output);
+    output_advance(lines->output, OUTPUT_KEPT);
     report_message_failed(lines);
     buf_free(&words);
     buf_free(&description);
@@ -253,7 +253,7 @@ static int print_unresolved(struct run_lines *lines, struct error *error)
     lines->output->sums.unresolved = (int64_t)lines->results.count;
     if (line_results_leave_open(&lines->results, print_outcome, lines, error) != 0)
         return -1;
-    output_keep(lines->output);
+    output_advance(lines->output, OUTPUT_KEPT);
     return 0;
 }
 
@@ -361,7 +361,7 @@ void run_lines_go_on(struct run_lines *lines)
         fail_lines(lines, &error);
         return;
     }
-    output_keep(lines->output);
+    output_advance(lines->output, OUTPUT_KEPT);
     if (lines->input == NULL)
         lines->listener.ended(lines->listener.context);
     else if (lines->input_ended)
@@ -376,14 +376,14 @@ void run_lines_shown(struct run_lines *lines, const struct delivery_report *repo
         line_results_shown(&lines->results, report->promise);
 }
 
-void run_lines_printed(struct run_lines *lines)
+void run_lines_advance(struct run_lines *lines, enum results_stage stage)
 {
-    line_results_printed(&lines->results);
+    line_results_advance(&lines->results, stage);
 }
 
 int run_lines_forget_printed(struct run_lines *lines, struct error *error)
 {
-    if (lines->results.printed == 0)
+    if (lines->results.reached[RESULTS_PRINTED] == 0)
         return 0;
     if (store_transaction_begin(lines->store, error) != 0 ||
         line_results_forget_printed(&lines->results, error) != 0)
@@ -398,10 +398,10 @@ static int print_old_results(struct run_lines *lines, struct error *error)
 {
     if (line_results_tell_again(&lines->results, print_outcome, lines, error) != 0)
         return -1;
-    output_keep(lines->output);
-    if (output_flush(lines->output, error) != 0)
+    if (output_flush_all(lines->output, error) != 0)
         return -1;
-    line_results_printed(&lines->results);
+    for (int stage = 0; stage < RESULTS_STAGES; stage++)
+        line_results_advance(&lines->results, stage);
     return 0;
 }
 

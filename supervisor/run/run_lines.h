@@ -86,8 +86,8 @@ void run_lines_free(struct run_lines *lines);
 /* A delivery ended. Its result was printed with it, and need not be again. */
 void run_lines_shown(struct run_lines *lines, const struct delivery_report *report);
 
-/* All output so far is printed. */
-void run_lines_printed(struct run_lines *lines);
+/* Output has come further: see line_results_advance(). */
+void run_lines_advance(struct run_lines *lines, enum results_stage stage);
 
 /* After the last commit: takes the results that were printed out of the store. */
 int run_lines_forget_printed(struct run_lines *lines, struct error *error);

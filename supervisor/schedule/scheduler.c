@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "supervisor/process/worker_exit.h"
 #include "supervisor/schedule/active_crank.h"
+#include "supervisor/schedule/commit_sync.h"
 #include "supervisor/schedule/retry.h"
 #include "supervisor/schedule/speculation/speculation.h"
 #include "supervisor/schedule/startup.h"
@@ -26,6 +27,7 @@ struct scheduler {
     struct speculation *speculation; /* NULL: one job */
     struct active_crank crank;
     struct startup startup;
+    struct commit_sync sync;
 
     bool idle_first; /* of scheduler_start() */
     bool new_vats;   /* nothing is committed before the new vats have started */
@@ -62,9 +64,12 @@ int scheduler_open_transaction(struct scheduler *scheduler, struct error *error)
 static int commit_cranks(struct scheduler *scheduler, struct error *error)
 {
     scheduler->uncommitted_cranks = 0;
-    if (store_transaction_commit(scheduler->options.store, error) != 0)
+    if (store_transaction_commit_unsynced(scheduler->options.store, error) != 0)
         return -1;
-    return scheduler->options.slog != NULL ? slog_writer_flush(scheduler->options.slog, error) : 0;
+    if (scheduler->options.slog != NULL && slog_writer_flush(scheduler->options.slog, error) != 0)
+        return -1;
+    scheduler->listener.committed(scheduler->listener.context);
+    return commit_sync_request(&scheduler->sync, error);
 }
 
 int scheduler_commit(struct scheduler *scheduler)
@@ -75,8 +80,26 @@ int scheduler_commit(struct scheduler *scheduler)
         fail_scheduler(scheduler, &error);
         return -1;
     }
-    scheduler->listener.committed(scheduler->listener.context);
     return scheduler->failed ? -1 : 0;
+}
+
+static void scheduler_on_sync_begins(void *context)
+{
+    struct scheduler *scheduler = context;
+
+    scheduler->listener.syncing(scheduler->listener.context);
+}
+
+static void scheduler_on_sync_over(void *context, int result, const struct error *error)
+{
+    struct scheduler *scheduler = context;
+
+    if (result == 0)
+        scheduler->listener.durable(scheduler->listener.context);
+    else if (scheduler->closing)
+        log_line("the last cranks may be lost: %s", error->text);
+    else
+        fail_scheduler(scheduler, error);
 }
 
 /* ---- steps ---- */
@@ -643,6 +666,13 @@ struct scheduler *scheduler_new(const struct scheduler_options *options,
         .few_workers = options->max_workers > 0,
         .at_once = options->slog != NULL ? options->jobs : 0,
     };
+    scheduler->sync = (struct commit_sync){
+        .loop = options->loop,
+        .store = options->store,
+        .context = scheduler,
+        .begins = scheduler_on_sync_begins,
+        .over = scheduler_on_sync_over,
+    };
     if (open_parts(scheduler, error) == 0)
         return scheduler;
     scheduler_free(scheduler);
@@ -665,10 +695,9 @@ void scheduler_close(struct scheduler *scheduler, bool drop)
     active_crank_close(&scheduler->crank);
     if (scheduler->failed || scheduler->new_vats || drop)
         store_transaction_rollback(scheduler->options.store);
-    else if (commit_cranks(scheduler, &error) == 0)
-        scheduler->listener.committed(scheduler->listener.context);
-    else
+    else if (commit_cranks(scheduler, &error) != 0)
         log_line("the last cranks are lost: %s", error.text);
+    commit_sync_settle(&scheduler->sync);
     warehouse_close(scheduler->warehouse);
 }
 

@@ -19,7 +19,7 @@ struct speculation_source;
  * Decides what runs next: takes cranks from the kernel one after the other, has their
  * deliveries made by the vats' workers, retries after host failures, has snapshots
  * written when they are due, and commits every so many cranks. Lives on a loop and reports
- * to its owner.
+ * to its owner, who prints what is durable.
  */
 struct scheduler;
 
@@ -54,8 +54,12 @@ struct scheduler_listener {
     void (*undone)(void *context);
     /* The kernel has nothing to do and nothing is under way. Call scheduler_go() when it has. */
     void (*idle)(void *context);
-    /* All that was reported so far is durable. */
+    /* All that was reported so far is committed. It outlives this process, not yet a power cut. */
     void (*committed)(void *context);
+    /* What is committed by now is being made durable, while cranks go on; */
+    void (*syncing)(void *context);
+    /* ... now it is. */
+    void (*durable)(void *context);
     /* The system failed: the scheduler has stopped, and drops what is not committed. */
     void (*failed)(void *context, const struct error *error);
     /* After scheduler_close(): all workers are gone. */
@@ -85,7 +89,8 @@ void scheduler_start(struct scheduler *scheduler, bool idle_first);
 /* Runs cranks until the kernel has nothing to do: then idle() is called, or failed(). */
 void scheduler_go(struct scheduler *scheduler);
 
-/* Commits the cranks so far; call it before waiting for input. -1 after failed() was called. */
+/* Commits the cranks so far, and durable() will follow; call it before waiting for input. -1 after
+ * failed() was called. */
 int scheduler_commit(struct scheduler *scheduler);
 
 /*

@@ -20,7 +20,8 @@ struct world {
     struct launcher launcher;
     struct store *store;
     struct scheduler *scheduler;
-    struct buf reports; /* since the test looked last */
+    struct buf reports;              /* since the test looked last */
+    int committed, syncing, durable; /* commits that came to each stage */
 };
 
 static inline void note_delivered(void *context, const struct delivery_report *report)
@@ -54,6 +55,23 @@ static inline void note_committed(void *context)
     struct world *world = context;
 
     buf_append_string(&world->reports, "committed\n");
+    world->committed++;
+}
+
+static inline void note_syncing(void *context)
+{
+    struct world *world = context;
+
+    assert_int_equal(world->syncing, world->durable); /* one at a time */
+    world->syncing = world->committed;
+}
+
+static inline void note_durable(void *context)
+{
+    struct world *world = context;
+
+    assert_true(world->durable < world->syncing);
+    world->durable = world->syncing;
 }
 
 static inline void note_failed(void *context, const struct error *error)
@@ -85,6 +103,8 @@ static inline void world_open(struct world *world, struct scheduler_options opti
         .undone = note_undone,
         .idle = note_idle,
         .committed = note_committed,
+        .syncing = note_syncing,
+        .durable = note_durable,
         .failed = note_failed,
         .closed = note_closed,
     };
@@ -109,6 +129,7 @@ static inline void world_open(struct world *world, struct scheduler_options opti
 static inline void world_close(struct world *world)
 {
     scheduler_close(world->scheduler, false);
+    assert_int_equal(world->durable, world->committed);
     assert_int_equal(uv_run(&world->loop, UV_RUN_DEFAULT), 0);
     scheduler_free(world->scheduler);
     assert_int_equal(uv_loop_close(&world->loop), 0);
@@ -147,6 +168,8 @@ static inline void world_queue(struct world *world, const char *name)
 /* Waits for the pause after trouble to end. */
 static inline void world_wait(struct world *world)
 {
+    while (world->durable < world->committed)
+        (void)uv_run(&world->loop, UV_RUN_ONCE);
     (void)uv_run(&world->loop, UV_RUN_ONCE);
 }
 

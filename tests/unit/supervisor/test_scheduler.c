@@ -100,6 +100,28 @@ static void cranks_are_committed_every_so_many(void **state)
     world_close(&world);
 }
 
+/* The harness checks that one sync is under way at a time, and at the end that none is missing. */
+static void cranks_go_on_while_a_commit_is_synced(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open_started(&world, (struct scheduler_options){.cranks_per_commit = 1});
+    assert_int_equal(world.durable, 0); /* nothing is before the loop runs */
+    assert_int_equal(world.syncing, 1);
+    for (int i = 0; i < 2; i++) {
+        world_queue(&world, "v1");
+        scheduler_go(world.scheduler);
+        world_play(1);
+    }
+    assert_int_equal(world.committed, 3);
+    assert_int_equal(world.syncing, 1);
+    while (world.durable < 3)
+        (void)uv_run(&world.loop, UV_RUN_ONCE);
+    assert_int_equal(world.syncing, 3);
+    world_close(&world);
+}
+
 static void closing_commits_whole_cranks_alone(void **state)
 {
     struct world world;
@@ -332,6 +354,7 @@ int main(void)
         cmocka_unit_test(several_vats_start_side_by_side),
         cmocka_unit_test(with_few_workers_none_is_started_to_wait),
         cmocka_unit_test(cranks_are_committed_every_so_many),
+        cmocka_unit_test(cranks_go_on_while_a_commit_is_synced),
         cmocka_unit_test(closing_commits_whole_cranks_alone),
         cmocka_unit_test(trouble_is_retried_up_to_the_limit),
         cmocka_unit_test(a_crank_that_ends_forgives_the_trouble_before),
