@@ -13,8 +13,9 @@
 /*
  * What outlives a run: the kernel's keys, each vat's own store, transcripts,
  * snapshots of workers, bundles. SQLite, in the file gaspipe.sqlite of a folder,
- * in WAL mode: what was committed and synced is there after a power cut. Rows and pages have checksums, and each vat a hash of all its rows
- * (store/integrity/): what was changed by a disk or another program is damage, not data.
+ * in WAL mode: what was committed and synced is there after a power cut. Rows and pages have
+ * checksums, and each vat a hash of all its rows (store/integrity/): what was changed by a disk or
+ * another program is damage, not data.
  *
  * Changes are made within a transaction, which is committed as a whole or not at
  * all. A change outside of a transaction is a transaction of its own. Within one,
