@@ -27,7 +27,8 @@ static int set_savepoint(struct kernel *kernel, struct error *error)
 
     if (store_savepoint_set(kernel->store, error) != 0)
         return -1;
-    crank->changes_before[crank->savepoints++] = kernel->changes.length;
+    crank->changes_before[crank->savepoints] = kernel->changes.length;
+    crank->state_before[crank->savepoints++] = kernel->state;
     return 0;
 }
 
@@ -39,6 +40,7 @@ static int undo_savepoint(struct kernel *kernel, struct error *error)
     if (store_savepoint_undo(kernel->store, error) != 0)
         return -1;
     kernel->changes.length = crank->changes_before[--crank->savepoints];
+    kernel->state = crank->state_before[crank->savepoints];
     return 0;
 }
 
@@ -216,7 +218,7 @@ static int route(struct kernel *kernel, struct kernel_step *step, struct error *
 
 static bool is_held_back(enum crank_kind kind)
 {
-    return kind != CRANK_CLEAN_UP && kind != CRANK_CREATE_VAT && kind < CRANK_QUARANTINE;
+    return kind != CRANK_CLEAN_UP && kind < CRANK_QUARANTINE;
 }
 
 /* The work, or what keeps it for later: its vat is in quarantine. */

@@ -68,7 +68,8 @@ struct kernel *kernel_open(struct store *store, const struct kernel_options *opt
     kernel->listener = options->listener;
     kernel->limits = options->limits;
     crank_hash_watch(kernel);
-    if (crank_hash_outside(kernel, open_records(kernel, options, error), error) != 0) {
+    if (crank_hash_open(kernel, error) != 0 ||
+        crank_hash_outside(kernel, open_records(kernel, options, error), error) != 0) {
         kernel_close(kernel);
         return NULL;
     }

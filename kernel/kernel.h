@@ -455,6 +455,12 @@ int kernel_predict_unqueued(struct kernel *kernel, const struct kernel_predictio
 int kernel_predict_syscall(struct overlay *overlay, const struct vat_syscall *syscall,
                            struct buf *answer, bool *found, struct error *error);
 
+/*
+ * Reads all of the state and compares it with the running hash that the last crank left
+ * (kernel/records/crank_hash.h). *whole is true also where the store has none yet.
+ */
+int kernel_check_state(struct kernel *kernel, bool *whole, struct error *error);
+
 /* The number of the next crank, and the chain of hashes up to it. */
 int kernel_position(struct kernel *kernel, int64_t *crank_num, char activityhash[KERNEL_HASH_SIZE],
                     struct error *error);

@@ -62,6 +62,12 @@ struct crank_results {
     int64_t compute;      /* computrons of all deliveries */
 };
 
+/* The running hash of the whole state; see crank_hash.h. */
+struct state_sum {
+    bool known; /* else to be added up from the store's rows */
+    uint64_t sum;
+};
+
 struct crank_state {
     bool under_way;
     int savepoints; /* of the store, that this crank has set: 1 for all of it, 2 for its delivery */
@@ -69,10 +75,11 @@ struct crank_state {
     json_t *message; /* the work, owned */
     struct buf message_text;
     struct kernel_crank view;
-    int64_t vat;              /* that is or would be delivered to; 0: none */
-    size_t changes_before[2]; /* length of kernel->changes when each savepoint was set */
-    int64_t cleaned_up;       /* a vat, of which nothing is left now; else 0 */
-    int64_t *stopped;         /* vats whose workers must end */
+    int64_t vat;                      /* that is or would be delivered to; 0: none */
+    size_t changes_before[2];         /* length of kernel->changes when each savepoint was set */
+    struct state_sum state_before[2]; /* ... and kernel->state */
+    int64_t cleaned_up;               /* a vat, of which nothing is left now; else 0 */
+    int64_t *stopped;                 /* vats whose workers must end */
     size_t stopped_count, stopped_capacity;
     struct crank_results results;
     struct delivery_state delivery;
@@ -84,8 +91,9 @@ struct kernel {
     struct kernel_limits limits;     /* of vats that are made */
     struct reference_set maybe_free; /* krefs that lost a reference; see collect.h */
     struct buf changes;              /* what the crank hash is made of; see crank_hash.h */
-    struct buf value;                /* for keys.c alone */
-    struct buf vsc, ksc, ksr, vsr;   /* the texts of the last syscall */
+    struct state_sum state;
+    struct buf value;              /* for keys.c alone */
+    struct buf vsc, ksc, ksr, vsr; /* the texts of the last syscall */
     struct crank_state crank;
     /* Known to be absent, so that no crank looks for them: see held.h and operate.h. False: look.
      */

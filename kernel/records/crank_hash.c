@@ -2,16 +2,22 @@
 #include "kernel/records/crank_hash.h"
 
 #include <endian.h>
+#include <inttypes.h>
 #include <openssl/evp.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hex.h"
+#include "base/number.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/limits.h"
 #include "kernel/state.h"
+#include "store/integrity/check.h"
 #include "store/store.h"
 
 enum { HASH_BYTES = 32 };
+
+static const char activity_key[] = "activityhash", state_key[] = "statehash";
 
 static void append_piece(struct buf *changes, const void *bytes, size_t length)
 {
@@ -30,12 +36,27 @@ static bool is_callers(struct iovec key)
            memcmp(key.iov_base, callers, sizeof callers - 1) == 0;
 }
 
+static bool is_hash(struct iovec key)
+{
+    return (key.iov_len == sizeof activity_key - 1 &&
+            memcmp(key.iov_base, activity_key, key.iov_len) == 0) ||
+           (key.iov_len == sizeof state_key - 1 &&
+            memcmp(key.iov_base, state_key, key.iov_len) == 0);
+}
+
+/* Of the kernel's keys. */
+static bool is_state(struct iovec key)
+{
+    return !is_callers(key) && !limits_is_record(key) && !is_hash(key);
+}
+
 static void changed(void *context, const struct store_changed *change)
 {
     struct kernel *kernel = context;
 
-    if (is_callers(change->key) || limits_is_record(change->key))
+    if (!is_state(change->key))
         return;
+    kernel->state.sum += change->after - change->before;
     buf_append_byte(&kernel->changes, change->what);
     append_piece(&kernel->changes, change->key.iov_base, change->key.iov_len);
     append_piece(&kernel->changes, change->value.iov_base, change->value.iov_len);
@@ -76,6 +97,71 @@ static int hash(const struct buf *bytes, char hex[KERNEL_HASH_SIZE], struct erro
     return 0;
 }
 
+/* ---- the running hash of the state ---- */
+
+/* Whether the text is a running hash, and belongs to this activity hash. */
+static bool take_state(const char *text, const char *activityhash, uint64_t *sum)
+{
+    return number_take(&text, sum) && *text == ' ' && strcmp(text + 1, activityhash) == 0;
+}
+
+int crank_hash_open(struct kernel *kernel, struct error *error)
+{
+    struct buf activity = {0}, state = {0};
+    bool found;
+    int result = -1;
+
+    if (keys_get(kernel, activity_key, &activity, &found, error) != 0 ||
+        keys_get(kernel, state_key, &state, &found, error) != 0)
+        goto out;
+    if (buf_string(&activity) == NULL || buf_string(&state) == NULL) {
+        error_memory(error, "the hash of the state");
+        goto out;
+    }
+    kernel->state.known = take_state(state.data, activity.data, &kernel->state.sum);
+    result = 0;
+out:
+    buf_free(&activity);
+    buf_free(&state);
+    return result;
+}
+
+int kernel_check_state(struct kernel *kernel, bool *whole, struct error *error)
+{
+    uint64_t sum;
+
+    *whole = true;
+    if (!kernel->state.known)
+        return 0;
+    if (store_sum_state(kernel->store, is_state, &sum, error) != 0)
+        return -1;
+    *whole = sum == kernel->state.sum;
+    return 0;
+}
+
+static int note_state(struct kernel *kernel, struct error *error)
+{
+    struct state_sum *state = &kernel->state;
+    uint64_t little_endian;
+
+    if (!state->known && store_sum_state(kernel->store, is_state, &state->sum, error) != 0)
+        return -1;
+    state->known = true;
+    little_endian = htole64(state->sum);
+    crank_hash_note(kernel, 'h', (const char *)&little_endian, sizeof little_endian);
+    return 0;
+}
+
+static int keep_state(struct kernel *kernel, const char *activityhash, struct error *error)
+{
+    char text[32 + KERNEL_HASH_SIZE];
+
+    snprintf(text, sizeof text, "%" PRIu64 " %s", kernel->state.sum, activityhash);
+    return keys_set(kernel, state_key, text, error);
+}
+
+/* ---- the crank's ---- */
+
 /* Puts the hash of the changes behind the activity hash, which then is the hash of both. */
 static int chain_changes(struct kernel *kernel, char crankhash[KERNEL_HASH_SIZE],
                          char activityhash[KERNEL_HASH_SIZE], struct error *error)
@@ -84,13 +170,15 @@ static int chain_changes(struct kernel *kernel, char crankhash[KERNEL_HASH_SIZE]
     bool found;
     int result = -1;
 
-    if (hash(&kernel->changes, crankhash, error) != 0 ||
-        keys_get(kernel, "activityhash", &chain, &found, error) != 0)
+    if (note_state(kernel, error) != 0 || hash(&kernel->changes, crankhash, error) != 0 ||
+        keys_get(kernel, activity_key, &chain, &found, error) != 0)
         goto out;
     buf_append(&chain, crankhash, KERNEL_HASH_SIZE - 1);
     if (hash(&chain, activityhash, error) != 0)
         goto out;
-    result = keys_set(kernel, "activityhash", activityhash, error);
+    result = keys_set(kernel, activity_key, activityhash, error) == 0
+                 ? keep_state(kernel, activityhash, error)
+                 : -1;
     buf_clear(&kernel->changes);
 out:
     buf_free(&chain);

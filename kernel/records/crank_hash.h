@@ -6,13 +6,19 @@
 #include "kernel/kernel.h"
 
 /*
- * What a crank did, as a hash. It is SHA-256 over its changes, one after the
- * other, in kernel->changes: of the kernel's keys and the vats' stores as
- * store_watch() tells them, and (what 'd') the delivery and (what 'c') each syscall
- * as the vat has it. Each is `what`, then twice a length of 8 bytes, little endian,
- * and that many bytes: a key and a value. What was undone is not in it, nor is
- * anything that depends on time, host or counter; nor are keys that begin with
+ * What a crank did, and the state that it left, as a hash. It is SHA-256 over kernel->changes:
+ * the crank's changes, one after the other, of the kernel's keys and the vats' stores as
+ * store_watch() tells them; (what 'd') the delivery and (what 'c') each syscall as the vat has
+ * it; last (what 'h') the running hash of the state. Each is `what`, then twice a length of
+ * 8 bytes, little endian, and that many bytes: a key and a value. What was undone is not in it,
+ * nor is anything that depends on time, host or counter; nor are keys that begin with
  * "input.", the caller's, nor the records of vats' limits.
+ *
+ * The running hash of the state is the sum modulo 2^64, as 8 bytes, little endian, of the
+ * checksums (store/integrity/row.h) of all rows that can be in a crank's changes, but for
+ * `activityhash` and `statehash`. It follows each change without reading other rows. So two
+ * stores with the same activity hash agree in every key and value, also in those that somebody
+ * has edited since they were written.
  *
  * The activity hash is SHA-256 over the text of the activity hash before (empty
  * for the first) and the text of the crank hash; it is kept in the key
@@ -20,10 +26,17 @@
  * by work from outside, has a hash of its own, which goes into the activity hash in
  * the same way: so that it comes out the same when the kernel is closed and opened
  * in between.
+ *
+ * `statehash` holds the running hash as a number and, behind a blank, the activity hash that it
+ * belongs to. Where it is missing or belongs to another one, the store was written by a
+ * gaspipe that knew no such key: then all rows are added up once.
  */
 
 /* Notes each change of the store from now on. */
 void crank_hash_watch(struct kernel *kernel);
+
+/* Reads the running hash of the state, where the store has it. */
+int crank_hash_open(struct kernel *kernel, struct error *error);
 
 /* Notes the delivery or a syscall. */
 void crank_hash_note(struct kernel *kernel, char what, const char *bytes, size_t length);

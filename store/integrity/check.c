@@ -127,6 +127,40 @@ static int read_table(struct store *store, struct store_check *check, struct fou
     return result;
 }
 
+/* ---- the state ---- */
+
+static int sum_table(struct store *store, size_t table, bool (*counts)(struct iovec key),
+                     uint64_t *sum, struct error *error)
+{
+    sqlite3_stmt *statement;
+    struct row row;
+    int result = 0, code;
+
+    if (sqlite3_prepare_v2(store->database, tables[table].query, -1, &statement, NULL) != SQLITE_OK)
+        return store_error(store, error);
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        read_row(statement, table, &row);
+        if (row.table != ROW_KEY || counts(row.key))
+            *sum += row_checksum(&row);
+    }
+    if (code != SQLITE_DONE)
+        result = store_error(store, error);
+    sqlite3_finalize(statement);
+    return result;
+}
+
+int store_sum_state(struct store *store, bool (*counts)(struct iovec key), uint64_t *sum,
+                    struct error *error)
+{
+    *sum = 0;
+    for (size_t table = 0; table < sizeof tables / sizeof *tables; table++) {
+        if ((tables[table].table == ROW_KEY || tables[table].table == ROW_VATSTORE) &&
+            sum_table(store, table, counts, sum, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* ---- the running hashes ---- */
 
 static void report_sum(struct store *store, struct store_check *check, const struct vat_sum *found,

@@ -2,7 +2,9 @@
 #ifndef GASPIPE_STORE_INTEGRITY_CHECK_H
 #define GASPIPE_STORE_INTEGRITY_CHECK_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "base/error.h"
 #include "store/store.h"
@@ -24,6 +26,11 @@ struct store_check {
 
 /* Each row and each vat's running hash. */
 int store_check_rows(struct store *store, struct store_check *check, struct error *error);
+
+/* *sum: of the checksums that all rows of vats' stores should have, and those of the kernel's keys
+ * that counts() is true for, modulo 2^64. */
+int store_sum_state(struct store *store, bool (*counts)(struct iovec key), uint64_t *sum,
+                    struct error *error);
 
 /* The structure of the file and its tables, as SQLite's integrity_check does. */
 int store_check_file(struct store *store, struct store_check *check, struct error *error);

@@ -3,7 +3,8 @@
  * usage: store_edit FILE SQL
  * Executes SQL on a store's file with right checksums of its pages, as somebody would who hides
  * an edit: what then is found was found by the rows. To hide it from these too there is the
- * function checksum(TABLE, NUMBER, NUMBER, NUMBER, KEY, VALUE) of store/integrity/row.h.
+ * function checksum(TABLE, NUMBER, NUMBER, NUMBER, KEY, VALUE) of store/integrity/row.h, and
+ * plus(A, B), which adds modulo 2^64.
  */
 #include <stdio.h>
 #include <xxhash.h>
@@ -26,6 +27,15 @@ static void checksum(sqlite3_context *context, int count, sqlite3_value **argume
     sqlite3_result_int64(context, (int64_t)hash);
 }
 
+static void plus(sqlite3_context *context, int count, sqlite3_value **arguments)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < count; i++)
+        sum += (uint64_t)sqlite3_value_int64(arguments[i]);
+    sqlite3_result_int64(context, (int64_t)sum);
+}
+
 int main(int argc, char **argv)
 {
     struct error error;
@@ -35,6 +45,8 @@ int main(int argc, char **argv)
     if (argc != 3 || page_vfs_register(&error) != 0 ||
         sqlite3_open_v2(argv[1], &database, SQLITE_OPEN_READWRITE, PAGE_VFS_NAME) != SQLITE_OK ||
         sqlite3_create_function(database, "checksum", 6, SQLITE_UTF8, NULL, checksum, NULL, NULL) !=
+            SQLITE_OK ||
+        sqlite3_create_function(database, "plus", 2, SQLITE_UTF8, NULL, plus, NULL, NULL) !=
             SQLITE_OK)
         return 1;
     page_vfs_check(database);

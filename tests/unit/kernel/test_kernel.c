@@ -616,6 +616,124 @@ static void vats_are_reaped_when_they_had_enough(void **state)
     harness_close(&harness);
 }
 
+/* ---- the hashes ---- */
+
+static void store_value(struct harness *harness, const char *value)
+{
+    char word[] = "key";
+
+    harness_ok(store_vat_set(harness->store, 1, (struct iovec){word, 3},
+                             (struct iovec){(char *)(uintptr_t)value, strlen(value)},
+                             &harness->error),
+               &harness->error);
+}
+
+static bool is_whole(struct harness *harness)
+{
+    bool whole;
+
+    harness_ok(kernel_check_state(harness->kernel, &whole, &harness->error), &harness->error);
+    return whole;
+}
+
+static void close_kernel(struct harness *harness)
+{
+    kernel_close(harness->kernel);
+    harness->kernel = NULL;
+}
+
+static void open_kernel_again(struct harness *harness)
+{
+    const struct kernel_options options = {0};
+
+    close_kernel(harness);
+    harness->kernel = kernel_open(harness->store, &options, &harness->error);
+    assert_non_null(harness->kernel);
+}
+
+/* Two deliveries; in between a value of the vat's is replaced by `edit` while no kernel looks.
+ * The second delivery does not touch it. */
+static void hash_with_edit(const char *edit, bool has_state, char activity[KERNEL_HASH_SIZE],
+                           bool *whole)
+{
+    char root[KERNEL_REF_SIZE];
+    struct harness harness;
+    int64_t crank_num;
+
+    harness_open(&harness, 0);
+    harness_vat(&harness, "alice", KERNEL_VAT_PLAIN);
+    harness_root(&harness, "alice", root);
+    assert_true(harness_next(&harness));
+    harness_does(&harness, "[\"vatstoreSet\",\"key\",\"one\"]", "[\"ok\",null]");
+    harness_end(&harness);
+    assert_true(is_whole(&harness));
+    close_kernel(&harness);
+    store_value(&harness, edit);
+    if (!has_state)
+        harness_ok(store_key_delete(harness.store, "statehash", &harness.error), &harness.error);
+    open_kernel_again(&harness);
+    *whole = is_whole(&harness);
+    harness_queue(&harness, root, hello, NULL);
+    assert_true(harness_next(&harness));
+    harness_end(&harness);
+    harness_ok(kernel_position(harness.kernel, &crank_num, activity, &harness.error),
+               &harness.error);
+    harness_close(&harness);
+}
+
+static void an_edit_behind_the_kernels_back_is_found(void **state)
+{
+    char same[KERNEL_HASH_SIZE], edited[KERNEL_HASH_SIZE];
+    bool whole;
+
+    (void)state;
+    hash_with_edit("one", true, same, &whole);
+    assert_true(whole);
+    hash_with_edit("two", true, edited, &whole);
+    assert_false(whole);
+}
+
+/* Who edits the hash of the state along cannot keep the activity hash. */
+static void an_edit_is_in_the_activity_hash_of_what_follows(void **state)
+{
+    char same[KERNEL_HASH_SIZE], added_up[KERNEL_HASH_SIZE], edited[KERNEL_HASH_SIZE];
+    bool whole;
+
+    (void)state;
+    hash_with_edit("one", true, same, &whole);
+    hash_with_edit("one", false, added_up, &whole);
+    assert_string_equal(added_up, same);
+    hash_with_edit("two", false, edited, &whole);
+    assert_string_not_equal(edited, same);
+}
+
+static void what_is_undone_leaves_the_hash_of_the_state(void **state)
+{
+    char root[KERNEL_REF_SIZE];
+    struct harness harness;
+
+    (void)state;
+    harness_open(&harness, 0);
+    harness_vat(&harness, "alice", KERNEL_VAT_PLAIN);
+    harness_root(&harness, "alice", root);
+    harness_idle(&harness);
+    for (int i = 0; i < 3; i++) {
+        harness_queue(&harness, root, hello, NULL);
+        assert_true(harness_next(&harness));
+        harness_does(&harness, "[\"vatstoreSet\",\"key\",\"lost\"]", "[\"ok\",null]");
+        if (i == 0)
+            kernel_abandon_crank(harness.kernel);
+        else if (i == 1)
+            harness_end_as(&harness, KERNEL_CAME_ERROR, "no", 100);
+        else
+            harness_end_as(&harness, KERNEL_CAME_DEAD, "it died", 100);
+        assert_true(is_whole(&harness));
+    }
+    harness_idle(&harness); /* the vat's rows are deleted all at once */
+    assert_true(is_whole(&harness));
+    harness_close(&harness);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -636,6 +754,9 @@ int main(void)
         cmocka_unit_test(long_chains_of_promises_are_told_at_once),
         cmocka_unit_test(garbage_is_told_to_those_who_made_it),
         cmocka_unit_test(vats_are_reaped_when_they_had_enough),
+        cmocka_unit_test(an_edit_behind_the_kernels_back_is_found),
+        cmocka_unit_test(an_edit_is_in_the_activity_hash_of_what_follows),
+        cmocka_unit_test(what_is_undone_leaves_the_hash_of_the_state),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
