@@ -203,11 +203,13 @@ static int work_start_vat(struct kernel *kernel, struct error *error)
     return vat == 0 ? 0 : deliver_start(kernel, vat, error);
 }
 
+/* It is there already if its first delivery was in quarantine. */
 static int work_create_vat(struct kernel *kernel, struct error *error)
 {
     int64_t vat = 0;
 
-    if (dynamic_vat_create(kernel, kernel->crank.message, &vat, error) != 0)
+    if (living_vat(kernel, &vat, error) != 0 ||
+        (vat == 0 && dynamic_vat_create(kernel, kernel->crank.message, &vat, error) != 0))
         return -1;
     return deliver_start(kernel, vat, error);
 }

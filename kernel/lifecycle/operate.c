@@ -7,6 +7,7 @@
 #include "kernel/graph/held.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
+#include "kernel/lifecycle/dynamic_vat.h"
 #include "kernel/lifecycle/terminate.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/keys.h"
@@ -217,6 +218,57 @@ int operate_next(struct kernel *kernel, json_t **item, struct error *error)
     return result;
 }
 
+static bool makes(const json_t *item, int64_t vat)
+{
+    const char *type = json_string_value(json_object_get(item, "type"));
+    const char *vat_id = json_string_value(json_object_get(item, "vatID"));
+    int64_t made;
+
+    return type != NULL && strcmp(type, "create-vat") == 0 && vat_id != NULL &&
+           reference_read_number(vat_id, 'v', &made) && made == vat;
+}
+
+/* A vat that the next work would make: it is made without its first delivery, which is held. */
+static int hold_creation(struct kernel *kernel, int64_t vat, const char *reason,
+                         struct error *error)
+{
+    json_t *next;
+    int64_t made;
+    int result;
+
+    if (queue_look(kernel, QUEUE_RUN, 0, &next, error) != 0)
+        return -1;
+    if (!makes(next, vat)) {
+        json_decref(next);
+        return 0;
+    }
+    result = dynamic_vat_create(kernel, next, &made, error);
+    json_decref(next);
+    return result == 0 ? held_begin(kernel, vat, reason, error) : -1;
+}
+
+/* Else the vat would be made again after its end. */
+static int drop_creation(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    json_t *first = NULL;
+    bool is;
+    int result;
+
+    if (held_is(kernel, vat, &is, error) != 0 || (is && held_look(kernel, vat, &first, error) != 0))
+        return -1;
+    if (!makes(first, vat)) {
+        json_decref(first);
+        return 0;
+    }
+    json_decref(first);
+    if (held_take(kernel, vat, &first, error) != 0)
+        return -1;
+    result = refcount_decrement_all(
+        kernel, json_object_get(json_object_get(first, "vatParameters"), "slots"), error);
+    json_decref(first);
+    return result;
+}
+
 static int terminate(struct kernel *kernel, int64_t vat, struct error *error)
 {
     json_t *info = capdata_error("terminated by the operator");
@@ -226,6 +278,8 @@ static int terminate(struct kernel *kernel, int64_t vat, struct error *error)
         info != NULL ? keys_json_text(&text, info, error) : error_memory(error, "a reason");
 
     termination.info = buf_string(&text);
+    if (result == 0)
+        result = drop_creation(kernel, vat, error);
     if (result == 0 && kernel->listener.vat_terminated != NULL && termination.info != NULL)
         kernel->listener.vat_terminated(kernel->listener.context, &termination);
     if (result == 0)
@@ -283,6 +337,7 @@ static int set_limit(struct kernel *kernel, int64_t vat, struct error *error)
 int operate_work(struct kernel *kernel, struct error *error)
 {
     const json_t *item = kernel->crank.message;
+    const char *reason = json_string_value(json_object_get(item, "reason"));
     int64_t vat = 0;
     bool lives;
 
@@ -290,10 +345,11 @@ int operate_work(struct kernel *kernel, struct error *error)
     if (vat_record_lives(kernel, vat, &lives, error) != 0)
         return -1;
     if (!lives)
-        return 0;
+        return kernel->crank.kind == CRANK_QUARANTINE ? hold_creation(kernel, vat, reason, error)
+                                                      : 0;
     switch (kernel->crank.kind) {
     case CRANK_QUARANTINE:
-        return held_begin(kernel, vat, json_string_value(json_object_get(item, "reason")), error);
+        return held_begin(kernel, vat, reason, error);
     case CRANK_RELEASE:
         return held_release(kernel, vat, error);
     case CRANK_TERMINATE:

@@ -371,13 +371,6 @@ static int quarantine(struct scheduler *scheduler, int64_t vat, const char *work
     return kernel_quarantine(scheduler->registrar.kernel, vat, reason, error);
 }
 
-/* A vat that its crank was to make is not there any more. */
-static bool can_be_quarantined(const struct scheduler *scheduler, const struct warehouse_loss *loss,
-                               enum retry_work work)
-{
-    return loss->suspect && work == RETRY_DELIVERY && !scheduler->crank.delivery.creates_vat;
-}
-
 static void retry_after_loss(struct scheduler *scheduler, int64_t vat,
                              const struct warehouse_loss *loss)
 {
@@ -385,7 +378,7 @@ static void retry_after_loss(struct scheduler *scheduler, int64_t vat,
     const enum retry_work work = interrupted_work(scheduler);
     const unsigned tries = ++scheduler->tries;
     const struct retry retry = retry_decide(work, tries, scheduler->options.retries);
-    const bool suspect = can_be_quarantined(scheduler, loss, work);
+    const bool suspect = loss->suspect && work == RETRY_DELIVERY;
     char text[128];
     struct error error;
 

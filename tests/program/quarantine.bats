@@ -148,6 +148,27 @@ replays() {
     assert_status 0
 }
 
+@test "a vat whose first delivery hangs: others go on, and the operator decides" {
+    echo 'for (;;); export const get = () => 1;' > hang.js
+    { line hang get ''; line good set '"on"'; } > lines
+    runs --vat hang=hang.js --vat good=hostile.js lines
+    assert_status 5
+    assert_equal "$(deliveries)" '["good","ok","on"]'
+    [[ $stderr == *'vat hang is in quarantine: it took longer than 1 s; run with --release'* ]] || fail "$stderr"
+    runs --skip-delivery hang
+    assert_bad_input 3 'only a message, a notification or bringOutYourDead can be skipped'
+    cp -r store ended
+    runs --set-limit hang=compute:100000
+    assert_status 1
+    [[ $output == *'"hang"'*'more than the 100000 computrons'* ]] || fail "$output"
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --store ended --terminate hang
+    assert_status 1
+    assert_equal "$(jq -c 'select(.kind == "result") | [.status, .value."#error"]' <<< "$output")" \
+        '["rejected","vat terminated"]'
+    run "$NATIVE/gaspipe" verify --replay --store ended
+    assert_status 0
+}
+
 @test "what is decided is part of the hashes: the same again gives the same" {
     local hashes=() jobs
 

@@ -360,6 +360,64 @@ static void a_vat_is_made_and_ends_when_its_meter_is_empty(void **state)
     harness_close(&harness);
 }
 
+/* A vat that was to be made, whose first delivery hangs; it is v3. */
+static void quarantine_new_vat(struct harness *harness)
+{
+    open_with(harness, "vatAdmin");
+    harness_ok(store_bundle_put(harness->store, BUNDLE, (struct iovec){"{}", 2}, &harness->error),
+               &harness->error);
+    call(harness, "createByBundleID", "#[\"" BUNDLE "\",{\"vatParameters\":[\"$0\"]}]", "[\"o+5\"]",
+         "[\"ok\",{\"body\":\"#\\\"v3\\\"\",\"slots\":[]}]");
+    harness_end(harness);
+    assert_true(harness_next(harness));
+    assert_true(harness->step.delivery.vat == 3 && harness->step.delivery.creates_vat);
+    kernel_abandon_crank(harness->kernel);
+    harness_ok(kernel_quarantine(harness->kernel, 3, "\"it hangs\"", &harness->error),
+               &harness->error);
+    assert_false(harness_next(harness));
+    assert_true(harness_lives(harness, 3));
+}
+
+static void a_vat_whose_first_delivery_hangs_waits_for_the_operator(void **state)
+{
+    struct harness harness;
+
+    (void)state;
+    quarantine_new_vat(&harness);
+    assert_int_equal(kernel_skip_delivery(harness.kernel, 3, &harness.error), -1);
+    harness_ok(kernel_release(harness.kernel, 3, &harness.error), &harness.error);
+    harness_expect(&harness, 3,
+                   "[\"startVat\",{\"body\":\"#[\\\"$0.Alleged: undefined\\\"]\","
+                   "\"slots\":[\"o-50\"]}]");
+    assert_true(harness.step.delivery.creates_vat);
+    harness_end(&harness);
+    assert_true(harness_next(&harness));
+    assert_non_null(strstr(harness.step.delivery.vd, "newVatCallback"));
+    harness_end(&harness);
+    assert_false(harness_next(&harness));
+    harness_close(&harness);
+}
+
+static void a_vat_that_never_started_can_be_terminated(void **state)
+{
+    struct harness harness;
+    struct buf records;
+
+    (void)state;
+    quarantine_new_vat(&harness);
+    harness_ok(kernel_terminate(harness.kernel, 3, &harness.error), &harness.error);
+    assert_true(harness_next(&harness));
+    assert_non_null(strstr(harness.step.delivery.vd, "[\\\"v3\\\",true,"));
+    assert_non_null(strstr(harness.step.delivery.vd, "vatTerminated"));
+    harness_end(&harness);
+    harness_idle(&harness);
+    assert_false(harness_lives(&harness, 3));
+    records = harness_records(&harness, "v3.");
+    assert_int_equal(records.length, 0);
+    buf_free(&records);
+    harness_close(&harness);
+}
+
 static void an_upgrade_that_fails_leaves_the_vat_as_it_was(void **state)
 {
     struct harness harness;
@@ -423,6 +481,8 @@ int main(void)
         cmocka_unit_test(vat_admin_refuses_what_cannot_be),
         cmocka_unit_test(bundles_are_given_out_as_nodes),
         cmocka_unit_test(a_vat_is_made_and_ends_when_its_meter_is_empty),
+        cmocka_unit_test(a_vat_whose_first_delivery_hangs_waits_for_the_operator),
+        cmocka_unit_test(a_vat_that_never_started_can_be_terminated),
         cmocka_unit_test(an_upgrade_that_fails_leaves_the_vat_as_it_was),
         cmocka_unit_test(a_vat_can_end_itself_by_the_device),
     };
