@@ -157,11 +157,26 @@ static int replay_vat(struct verify *verify, int64_t vat, struct error *error)
     return result;
 }
 
+/* *any: there are deliveries since the vat's last snapshot. */
+static int look_for_deliveries(struct store *store, const struct kernel_vat *vat, bool *any,
+                               struct error *error)
+{
+    struct store_snapshot snapshot;
+    int64_t position = 0;
+    bool found;
+
+    if (store_snapshot_last(store, vat->id, vat->incarnation, &position, &snapshot, &found,
+                            error) != 0)
+        return -1;
+    *any = vat->deliveries > (found ? position : 0);
+    return 0;
+}
+
 static int check_vat(struct verify *verify, struct store *store, struct kernel *kernel, int64_t id,
                      struct error *error)
 {
     struct kernel_vat vat;
-    bool found;
+    bool found, any = false;
     int result;
 
     if (kernel_vat_get(kernel, id, &vat, &found, error) != 0)
@@ -170,6 +185,8 @@ static int check_vat(struct verify *verify, struct store *store, struct kernel *
         return 0;
     result = check_transcript(verify, store, &vat, error);
     if (result == 0 && verify->options->replay && verify->check.problems == 0)
+        result = look_for_deliveries(store, &vat, &any, error);
+    if (result == 0 && any)
         result = replay_vat(verify, id, error);
     kernel_vat_free(&vat);
     return result;

@@ -260,6 +260,14 @@ taken_in() {
         '["summary","st",7,0,false]'
 }
 
+@test "verify replays no vat that had no delivery since its snapshot" {
+    head -n 2 deliveries | "$NATIVE/gaspipe" run --counter none --store st --vat "$token" \
+        --snapshot-initial 1 --snapshot-interval 1 -
+    run --separate-stderr "$NATIVE/gaspipe" verify --store st --replay
+    assert_status 0
+    assert_output_has ', 0 vats replayed: whole'
+}
+
 @test "verify names each damage" {
     token_run 3
     store_edit st "UPDATE vatstore SET value = x'31'; DELETE FROM transcript WHERE position = 5;
