@@ -215,6 +215,22 @@ static int finish(struct replay_vat *vat, const struct source_event *event,
     return result;
 }
 
+/* What the worker had used by then is not known here, and not compared. */
+static int finish_refused(struct replay_vat *vat, const struct delivery_compare *compare,
+                          struct error *error)
+{
+    struct recorded_result result = compare->recorded->result;
+
+    result.compute = result.allocate = result.instructions = RECORDED_NONE;
+    if (vat->made != NULL && recorded_delivery_add_result(vat->made, &result) != 0)
+        return error_memory(error, "a delivery");
+    vat->result.counts.deliveries++;
+    vat->result.counts.syscalls += (int64_t)compare->made;
+    note(vat, "same", compare, NULL);
+    replay_vat_close(vat);
+    return 0;
+}
+
 /* ---- the delivery ---- */
 
 static int send_delivery(struct replay_vat *vat, struct scan_span vd, struct error *error)
@@ -244,6 +260,8 @@ static int exchange(struct replay_vat *vat, const struct source_event *event,
             return finish(vat, event, &news, compare, error);
         message = (struct scan_span){(char *)news.frame.iov_base + 1, news.frame.iov_len - 1};
         compared = delivery_compare_syscall(compare, message, &answer);
+        if (compared == COMPARE_REFUSED)
+            return finish_refused(vat, compare, error);
         if (compared != COMPARE_SAME)
             return stop(vat, event, compared, compare, error);
         if (keep_syscall(vat, delivery_compare_syscall_of(message), answer, error) != 0 ||

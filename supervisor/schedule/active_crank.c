@@ -168,6 +168,7 @@ void active_crank_asked(struct active_crank *crank, const struct vat_syscall *sy
         answer_vat(crank, &texts);
         break;
     case KERNEL_ILLEGAL:
+        delivery_log_refused(&crank->log, texts.vsc);
         crank->route.condemn(crank->route.context, crank->delivery.vat, problem.text);
         break;
     case KERNEL_BROKEN:

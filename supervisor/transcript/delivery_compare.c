@@ -115,6 +115,18 @@ static bool recall_gc_read(struct delivery_compare *compare, struct scan_span ma
     return tolerate(compare, true);
 }
 
+/* Of a syscall that got no answer. */
+static enum compare_result compare_beyond(struct delivery_compare *compare, struct scan_span made)
+{
+    const struct recorded_result *result = &compare->recorded->result;
+
+    if (!compare->recorded->finished)
+        return COMPARE_CUT;
+    if (result->refused.at != NULL && json_same(result->refused, made))
+        return COMPARE_REFUSED;
+    return differ_in_syscall(compare, result->line, result->refused, made);
+}
+
 enum compare_result delivery_compare_syscall(struct delivery_compare *compare,
                                              struct scan_span message, struct scan_span *answer)
 {
@@ -130,9 +142,7 @@ enum compare_result delivery_compare_syscall(struct delivery_compare *compare,
         !json_same(recorded->syscalls[compare->made].made, made))
         skip_gc_reads(compare);
     if (compare->made >= recorded->syscall_count)
-        return recorded->finished
-                   ? differ_in_syscall(compare, recorded->result.line, (struct scan_span){0}, made)
-                   : COMPARE_CUT;
+        return compare_beyond(compare, made);
     syscall = &recorded->syscalls[compare->made];
     if (!json_same(syscall->made, made))
         return differ_in_syscall(compare, syscall->line, syscall->made, made);
@@ -235,6 +245,8 @@ enum compare_result delivery_compare_outcome(struct delivery_compare *compare,
                                  recorded->syscalls[compare->made].made, (struct scan_span){0});
     if (!recorded->finished)
         return COMPARE_CUT;
+    if (result->refused.at != NULL)
+        return differ_in_syscall(compare, result->line, result->refused, (struct scan_span){0});
     if (!same_result(result, outcome))
         return differ_in_result(compare, outcome);
     return outcome->metered && !result->limited ? compare_meter(compare, &outcome->meter)

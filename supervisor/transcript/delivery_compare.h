@@ -40,6 +40,7 @@ enum compare_result {
     COMPARE_SAME,
     COMPARE_DIFFERS, /* `difference` says where */
     COMPARE_CUT,     /* the recording ends here, in mid-delivery */
+    COMPARE_REFUSED, /* the same up to the syscall that the kernel refused: the worker's end */
 };
 
 /* What is compared. All zeros: all of it, but for instructions and allocation. */

@@ -62,6 +62,7 @@ static void move_spans(struct recorded_delivery *recorded, const char *from, con
     }
     move(&recorded->result.status, from, to);
     move(&recorded->result.problem, from, to);
+    move(&recorded->result.refused, from, to);
     move(&recorded->result.fingerprint, from, to);
 }
 
@@ -232,7 +233,8 @@ int recorded_delivery_add_result(struct recorded_delivery *recorded,
     kept->limited = result->limited;
     kept->line = result->line;
     if (keep(recorded, result->status, &kept->status) != 0 ||
-        keep(recorded, result->problem, &kept->problem) != 0)
+        keep(recorded, result->problem, &kept->problem) != 0 ||
+        keep(recorded, result->refused, &kept->refused) != 0)
         return -1;
     return keep(recorded, result->fingerprint, &kept->fingerprint);
 }

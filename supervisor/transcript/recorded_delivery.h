@@ -31,6 +31,7 @@ struct recorded_result {
     int64_t compute;          /* computrons */
     int64_t allocate;         /* bytes */
     int64_t instructions;
+    struct scan_span refused; /* VatSyscallObject at which the kernel ended it; none: it did not */
     bool limited; /* one of them is the limit that stopped the delivery, and not what it used */
     struct scan_span fingerprint; /* of what counted them; none: the session's */
     uint64_t line;

@@ -84,6 +84,7 @@ static bool take_part(struct slog_event *event, const struct record *record, str
         return event->json.at != NULL;
     default:
         event->part = SLOG_EVENT_RESULT;
+        event->result.refused = scan_get(line, "refused");
         return take_result(record->dr, &event->result);
     }
 }

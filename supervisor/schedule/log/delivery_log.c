@@ -20,6 +20,7 @@ void delivery_log_free(struct delivery_log *log)
 {
     report_builder_free(&log->report);
     buf_free(&log->dr);
+    buf_free(&log->refused);
 }
 
 int delivery_log_check(const struct delivery_log *log, struct error *error)
@@ -151,6 +152,7 @@ void delivery_log_begin(struct delivery_log *log, const struct kernel_delivery *
     if (has_failed(log) || report_builder_begin(&log->report, delivery, vat_name, &log->error) != 0)
         return;
     log->syscall_num = 0;
+    buf_clear(&log->refused);
     log->common = (struct slog_delivery){
         .crank_num = delivery->crank_num,
         .vat_id = log->report.vat_id,
@@ -201,6 +203,13 @@ void delivery_log_answered(struct delivery_log *log, const struct vat_syscall *s
         finish_log_line(log, come, answered);
     }
     log->syscall_num++;
+}
+
+void delivery_log_refused(struct delivery_log *log, const char *vsc)
+{
+    buf_clear(&log->refused);
+    if (!has_failed(log) && buf_append_string(&log->refused, vsc) != 0)
+        error_memory(&log->error, "a line of the slog");
 }
 
 /* SwingSet's slog has another name for liveslots' own console. */
@@ -277,6 +286,8 @@ static void write_result(struct delivery_log *log, const struct delivery_end *en
     }
     slog_line_delivery(slog, "deliver-result", &log->common);
     slog_field_raw(slog, "dr", log->dr.data, log->dr.length);
+    if (log->refused.length > 0)
+        slog_field_raw(slog, "refused", log->refused.data, log->refused.length);
     finish_log_line(log, log->report.times.sent, end->returned);
 }
 

@@ -29,7 +29,8 @@ struct delivery_log {
     struct slog_delivery common; /* of the delivery's lines */
     struct report_builder report;
     int64_t syscall_num;
-    struct buf dr; /* the value of that name in a deliver-result line */
+    struct buf dr;      /* the value of that name in a deliver-result line */
+    struct buf refused; /* the syscall that the kernel refused, as the vat has it; empty: none */
 };
 
 void delivery_log_init(struct delivery_log *log, struct slog_writer *slog);
@@ -69,6 +70,9 @@ void delivery_log_syscall(struct delivery_log *log, const struct vat_syscall *sy
 void delivery_log_answered(struct delivery_log *log, const struct vat_syscall *syscall,
                            const struct kernel_syscall_texts *texts, struct stamp come,
                            struct stamp answered);
+
+/* The kernel refused a syscall, which ends the delivery; `vsc` as the vat has it. */
+void delivery_log_refused(struct delivery_log *log, const char *vsc);
 
 /* The vat called the console. */
 void delivery_log_console(struct delivery_log *log, const struct vat_console *console,

@@ -120,6 +120,28 @@ static void one_more_and_one_less_differ(void **state)
     difference_free(&compare.difference);
 }
 
+/* The slogfile has the syscall at which the kernel ended the delivery. */
+static void a_syscall_that_was_refused_is_the_end(void **state)
+{
+    struct recorded_result refused = {.status = {"error", 5}, .line = 7};
+    char text[sizeof SET + SCAN_PADDING] = SET;
+    struct scan_span answer;
+
+    (void)state;
+    refused.refused = (struct scan_span){text, strlen(text)};
+    begin(PAIR(GET, "[\"ok\",\"v\"]"), OK_RESULT);
+    assert_int_equal(recorded_delivery_add_result(&recorded, &refused), 0);
+    assert_int_equal(makes(GET, &answer), COMPARE_SAME);
+    assert_int_equal(makes(SET, &answer), COMPARE_REFUSED);
+    assert_int_equal(makes(GET, &answer), COMPARE_DIFFERS);
+    side_is(&compare.difference.recorded, SET);
+    side_is(&compare.difference.replayed, GET);
+    assert_int_equal(ends("[\"error\",\"no\"]"), COMPARE_DIFFERS);
+    side_is(&compare.difference.recorded, SET);
+    assert_int_equal(compare.difference.replayed.length, 0);
+    difference_free(&compare.difference);
+}
+
 static void results_and_computrons_are_compared(void **state)
 {
     (void)state;
@@ -268,6 +290,7 @@ int main(void)
         TEST(what_was_recorded_is_the_same),
         TEST(a_syscall_that_differs_is_told_with_both_sides),
         TEST(one_more_and_one_less_differ),
+        TEST(a_syscall_that_was_refused_is_the_end),
         TEST(results_and_computrons_are_compared),
         TEST(instructions_are_compared_under_the_same_fingerprint),
         TEST(reads_of_gc_are_tolerated_when_asked_for),
