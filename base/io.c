@@ -3,12 +3,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { READ_STEP = 64 * 1024 };
+
+static volatile sig_atomic_t abandoned;
+
+void io_abandon_waits(void)
+{
+    abandoned = 1;
+}
+
+bool io_waits_are_abandoned(void)
+{
+    return abandoned != 0;
+}
 
 int io_open_standard(void)
 {
@@ -37,7 +50,7 @@ int io_writev_all(int fd, struct iovec *pieces, int count)
             count == 1 ? write(fd, pieces->iov_base, pieces->iov_len) : writev(fd, pieces, count);
 
         if (written < 0) {
-            if (errno == EINTR)
+            if (errno == EINTR && !abandoned)
                 continue;
             return -1;
         }

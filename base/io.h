@@ -2,6 +2,7 @@
 #ifndef GASPIPE_BASE_IO_H
 #define GASPIPE_BASE_IO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/uio.h>
 
@@ -16,6 +17,13 @@
  * terminal. 0, or -1 with errno.
  */
 int io_open_standard(void);
+
+/*
+ * From now on a write that would wait fails with EINTR once a signal interrupts it: the process is
+ * to end, and who should read does not. May be called by a signal's handler.
+ */
+void io_abandon_waits(void);
+bool io_waits_are_abandoned(void);
 
 /* 0 when every byte was written, else -1 with errno. */
 int io_write_all(int fd, const void *bytes, size_t length);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/io.h"
 #include "base/output/packer.h"
 #include "slog/read/zstd_tail.h"
 
@@ -33,7 +34,7 @@ static size_t write_what_fits(int fd, const char *bytes, size_t length)
 
         if (written > 0)
             done += (size_t)written;
-        else if (errno != EINTR)
+        else if (errno != EINTR || io_waits_are_abandoned())
             break;
     }
     return done;

@@ -6,14 +6,16 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "store/integrity/page_vfs.h"
 #include "store/store_error.h"
 #include "store/store_internal.h"
 
 /* A reader and a writer lock each other out for moments only. */
-enum { BUSY_MS = 5000 };
+enum { BUSY_MS = 5000, BUSY_STEP_MS = 10 };
 
 struct store *database_new(const char *path, struct error *error)
 {
@@ -33,6 +35,18 @@ struct store *database_new(const char *path, struct error *error)
     return store;
 }
 
+/* Called the `count`th time for one lock. 0: it is waited for no longer. */
+static int wait_for_lock(void *context, int count)
+{
+    const struct timespec step = {.tv_nsec = BUSY_STEP_MS * 1000000L};
+
+    (void)context;
+    if (count >= BUSY_MS / BUSY_STEP_MS || io_waits_are_abandoned())
+        return 0;
+    (void)nanosleep(&step, NULL); /* a signal that cuts it short costs nothing */
+    return 1;
+}
+
 static int open_file(struct store *store, int flags, struct error *error)
 {
     int code;
@@ -44,7 +58,8 @@ static int open_file(struct store *store, int flags, struct error *error)
         return store_error_set(store, error, ERROR_SYSTEM, "cannot open the store: %s",
                                store->database == NULL ? sqlite3_errstr(code)
                                                        : sqlite3_errmsg(store->database));
-    (void)sqlite3_busy_timeout(store->database, BUSY_MS); /* cannot fail on an open database */
+    /* Cannot fail on an open database. */
+    (void)sqlite3_busy_handler(store->database, wait_for_lock, NULL);
     return 0;
 }
 

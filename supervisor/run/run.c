@@ -2,12 +2,12 @@
 #include "supervisor/run/run.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/json/json_value.h"
 #include "base/log.h"
 #include "supervisor/process/fingerprint.h"
@@ -17,10 +17,11 @@
 #include "supervisor/run/run_placement.h"
 #include "supervisor/run/run_profiles.h"
 #include "supervisor/run/run_vats.h"
+#include "supervisor/run/stop_signals.h"
 #include "supervisor/schedule/scheduler.h"
 #include "supervisor/trace/trace_session.h"
 
-enum { PROGRESS_MS = 5000, RUN_SIGNALS = 3 };
+enum { PROGRESS_MS = 5000 };
 
 /* Beside 128 and a signal, and the kinds of errors. */
 enum { RUN_QUARANTINE = 5 };
@@ -28,9 +29,9 @@ enum { RUN_QUARANTINE = 5 };
 struct run {
     struct run_options options;
     uv_loop_t loop;
-    uv_signal_t signals[RUN_SIGNALS];
+    struct stop_signals signals;
     uv_timer_t progress;
-    bool handles_open;
+    bool progress_open;
     struct confinement confinement;
     struct profile_files profiles;
     struct trace_session *trace; /* NULL: functions are not traced */
@@ -49,9 +50,16 @@ struct run {
     uint64_t began; /* nanoseconds, uv_hrtime() */
 };
 
-static const int ending_signals[RUN_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
-
 /* ---- ending ---- */
+
+/* The error's kind becomes the exit status; or the signal for which something was given up. */
+static void report_error(struct run *run, const struct error *error)
+{
+    log_line("%s", error->text);
+    run->status = (int)error->kind;
+    if (error->kind == ERROR_SYSTEM && io_waits_are_abandoned())
+        run->status = 128 + stop_signals_number();
+}
 
 /* `drop`: without committing. */
 static void end_run(struct run *run, bool drop)
@@ -60,8 +68,7 @@ static void end_run(struct run *run, bool drop)
 
     run->ending = true;
     if (run_lines_stop(&run->lines, !drop, &error) != 0) {
-        log_line("%s", error.text);
-        run->status = ERROR_SYSTEM;
+        report_error(run, &error);
         drop = true;
     }
     scheduler_close(run->scheduler, drop);
@@ -69,17 +76,15 @@ static void end_run(struct run *run, bool drop)
     profile_files_drop(&run->profiles);
 }
 
-/* The error's kind becomes the exit status. */
 static void fail_run(struct run *run, const struct error *error)
 {
-    log_line("%s", error->text);
-    run->status = (int)error->kind;
+    report_error(run, error);
     end_run(run, error->kind == ERROR_SYSTEM);
 }
 
-static void run_on_signal(uv_signal_t *handle, int number)
+static void run_on_signal(struct stop_signals *signals, int number)
 {
-    struct run *run = handle->data;
+    struct run *run = signals->context;
 
     /* The work is done; another status would have the run started again for nothing. */
     if (run->ending)
@@ -258,24 +263,15 @@ static void run_on_message_failed(void *context)
 /* ---- when the scheduler has closed ---- */
 
 /*
- * What remains takes no time. A signal that ended the process now would give a finished run
- * the exit status of one that must be started again.
+ * A signal that comes now changes nothing, unless the last lines cannot be written: the status
+ * of a finished run must not be that of one that is to be started again.
  */
-static void ignore_ending_signals(void)
-{
-    for (int i = 0; i < RUN_SIGNALS; i++)
-        (void)signal(ending_signals[i], SIG_IGN); /* cannot fail for these signals */
-}
-
 static void close_handles(struct run *run)
 {
-    if (!run->handles_open)
-        return;
-    run->handles_open = false;
-    for (int i = 0; i < RUN_SIGNALS; i++)
-        uv_close((uv_handle_t *)&run->signals[i], NULL);
-    ignore_ending_signals();
-    uv_close((uv_handle_t *)&run->progress, NULL);
+    stop_signals_close(&run->signals);
+    if (run->progress_open)
+        uv_close((uv_handle_t *)&run->progress, NULL);
+    run->progress_open = false;
 }
 
 static void run_on_closed(void *context)
@@ -285,8 +281,7 @@ static void run_on_closed(void *context)
 
     close_handles(run);
     if (run_lines_forget_printed(&run->lines, &error) != 0 && run->status != ERROR_SYSTEM) {
-        log_line("%s", error.text);
-        run->status = ERROR_SYSTEM;
+        report_error(run, &error);
     }
     run_lines_close(&run->lines);
 }
@@ -301,25 +296,18 @@ static void show_run_progress(uv_timer_t *timer)
 
 /* ---- setting up, and the way back ---- */
 
+/* Until then a signal ends the process, wherever it waits: nothing was done yet. */
 static int open_run_handles(struct run *run, struct error *error)
 {
-    int result = 0;
-
-    for (int i = 0; i < RUN_SIGNALS; i++) {
-        (void)uv_signal_init(&run->loop, &run->signals[i]); /* fails only without memory, */
-        run->signals[i].data = run;
-        if (result == 0) /* and then this fails too */
-            result = uv_signal_start(&run->signals[i], run_on_signal, ending_signals[i]);
-    }
     (void)uv_timer_init(&run->loop, &run->progress); /* cannot fail in any libuv 1 */
     run->progress.data = run;
-    run->handles_open = true;
+    run->progress_open = true;
     /* At a terminal the lines themselves show the progress. */
     if (!isatty(STDOUT_FILENO))
         (void)uv_timer_start(&run->progress, show_run_progress, PROGRESS_MS, PROGRESS_MS);
-    if (result != 0)
-        return error_set(error, ERROR_SYSTEM, "cannot wait for signals: %s", uv_strerror(result));
-    return 0;
+    run->signals.came = run_on_signal;
+    run->signals.context = run;
+    return stop_signals_open(&run->signals, &run->loop, error);
 }
 
 static int open_slog(struct run *run, struct error *error)
@@ -494,18 +482,12 @@ static void close_run(struct run *run)
     scheduler_free(run->scheduler);
     run_lines_free(&run->lines);
     /* A disk that failed the run fails again here, and was reported before. */
-    if (profile_files_close(&run->profiles, &error) != 0 && run->status != ERROR_SYSTEM) {
-        log_line("%s", error.text);
-        run->status = ERROR_SYSTEM;
-    }
-    if (trace_session_close(run->trace, &error) != 0 && run->status != ERROR_SYSTEM) {
-        log_line("%s", error.text);
-        run->status = ERROR_SYSTEM;
-    }
-    if (slog_writer_close(run->slog, &error) != 0 && run->status != ERROR_SYSTEM) {
-        log_line("%s", error.text);
-        run->status = ERROR_SYSTEM;
-    }
+    if (profile_files_close(&run->profiles, &error) != 0 && run->status != ERROR_SYSTEM)
+        report_error(run, &error);
+    if (trace_session_close(run->trace, &error) != 0 && run->status != ERROR_SYSTEM)
+        report_error(run, &error);
+    if (slog_writer_close(run->slog, &error) != 0 && run->status != ERROR_SYSTEM)
+        report_error(run, &error);
     store_close(run->store);
     launcher_close(&run->launcher);
     fingerprint_free(&run->fingerprint);
@@ -541,8 +523,6 @@ static void run_and_close(struct run *run)
     if (result == 0)
         result = open_files(run, &error);
     if (result == 0)
-        result = open_run_handles(run, &error);
-    if (result == 0)
         result = open_scheduler(run, &error);
     if (result == 0)
         result = open_lines(run, &error);
@@ -551,11 +531,12 @@ static void run_and_close(struct run *run)
     if (result == 0)
         result = operations_queue(&run->options.operations, run->store,
                                   scheduler_kernel(run->scheduler), &error);
+    if (result == 0)
+        result = open_run_handles(run, &error);
     run_loop(run, result, &error);
     if (run->output.begun &&
         output_summary(&run->output, (double)(uv_hrtime() - run->began) / 1e9, &error) != 0) {
-        log_line("%s", error.text);
-        run->status = ERROR_SYSTEM;
+        report_error(run, &error);
     }
     close_run(run);
 }

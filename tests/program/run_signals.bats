@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# There is no place where a run waits and does not hear a signal: for somebody who writes or reads
+# a pipe, for another program that has the store locked, for a worker that hangs. Each of these
+# would last for ever, or until another status.
+
+load common
+
+setup_file() {
+    export FAULTY=$BATS_FILE_TMPDIR/faulty
+    ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -I"$ROOT" "$ROOT/tests/program/faulty_worker.c" \
+        "$ROOT/proto/netstring.c" "$ROOT"/base/{buf,error,io}.c -o "$FAULTY"
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    cp "$FAULTY" worker
+    ln -s "$NATIVE/gaspipe-worker" real
+    true > tally
+    cat > keeper.js << 'END'
+export const get = name => store.get(name);
+export const big = () => 'x'.repeat(300000);
+export const say = () => { for (let i = 0; i < 3000; i += 1) console.log('x'.repeat(90)); };
+END
+    line get > lines
+}
+
+line() {
+    printf '{"vat":"keeper","method":"%s","args":["%s"]}\n' "$1" "${2:-}"
+}
+
+# start OPTION...: with deliveries that never time out; the pid in $pid.
+start() {
+    timeout -k 5 100 "$NATIVE/gaspipe" run --json --counter none --delivery-timeout 1000 \
+        --vat keeper=keeper.js "$@" > "${out:-out}" 2> "${err:-err}" &
+    pid=$!
+    wait_for 60 pgrep -P "$pid" -x gaspipe
+}
+
+# ends SIGNAL STATUS: the run that was started does, by that signal. timeout(1) passes it on; were
+# it not heard, it would kill, with another status.
+ends() {
+    status=0
+    kill -s "$1" "$pid"
+    wait "$pid" || status=$?
+    assert_equal "$status" "$2" "exit status; it said: $(head -c 500 err)"
+}
+
+@test "nobody writes the contract, the lines, or the bundle" {
+    mkfifo fifo
+    start --store one fifo
+    wait_for 60 test -s one/gaspipe.sqlite
+    ends TERM 143
+    start --store two --vat other=fifo lines
+    wait_for 60 test -s two/gaspipe.sqlite
+    ends INT 130
+    start --store three --bundle other=fifo lines
+    wait_for 60 test -s three/gaspipe.sqlite
+    ends HUP 129
+}
+
+@test "nobody reads the results, the slogfile, or what it says" {
+    local pipe
+
+    line big > lines
+    mkfifo fifo
+    exec {pipe}<> fifo
+    out=fifo start --store one lines
+    head -c 1 <&"$pipe" > first # the rest of the result has no room
+    ends TERM 143
+    exec {pipe}<&-
+    rm fifo
+    # The next run prints what this one could not.
+    "$NATIVE/gaspipe" run --json --counter none --vat keeper=keeper.js --store one lines > out
+    assert_equal "$(jq -c 'select(.kind == "result").value | length' out)" 300000
+
+    mkfifo fifo
+    exec {pipe}<> fifo
+    start --store two --slog fifo lines
+    head -c 70000 <&"$pipe" > first
+    ends TERM 143
+    exec {pipe}<&-
+    rm fifo
+
+    line say > lines
+    mkfifo fifo
+    exec {pipe}<> fifo
+    err=fifo start --store three lines
+    head -c 1 <&"$pipe" > first
+    true > err
+    ends INT 130
+}
+
+@test "another program has the store locked" {
+    local locker to
+
+    "$NATIVE/gaspipe" run --counter none --store store --vat keeper=keeper.js lines
+    mkfifo sql
+    sqlite3 store/gaspipe.sqlite < sql > told &
+    locker=$!
+    exec {to}> sql
+    printf '%s\n' 'BEGIN IMMEDIATE;' "SELECT 'locked';" >&"$to"
+    wait_for 60 test -s told
+    start --new-input --store store lines
+    ends TERM 143
+    exec {to}>&-
+    wait "$locker"
+}
+
+# hangs FRAME: in the place of that frame of the worker's, behind the delivery that tells it to.
+hangs() {
+    line get "faulty:hang:$1:tally" > lines
+    start --sandbox off --worker ./worker "${@:2}" lines
+    wait_for 60 test ! -s tally
+    ends TERM 143
+}
+
+@test "a worker hangs: in a delivery, while its snapshot is written, while it is restored" {
+    printf 1 > tally
+    hangs 1 --store delivery
+    printf 1 > tally
+    hangs 3 --store snapshot --snapshot-initial 2 --snapshot-interval 1
+    # Without a snapshot the next run makes the delivery again.
+    "$NATIVE/gaspipe" run --counter none --sandbox off --worker ./worker --store again \
+        --snapshot-initial 1000 --vat keeper=keeper.js lines
+    printf 1 > tally
+    start --sandbox off --worker ./worker --store again --snapshot-initial 1000 --new-input lines
+    wait_for 60 test ! -s tally
+    ends TERM 143
+}
+
+@test "a worker hangs: as it starts, and as it ends" {
+    local started
+
+    mkfifo starts
+    printf '#!/bin/sh\ncd "${0%%/*}"; echo started > starts; exec sleep 1000\n' > worker
+    start --sandbox off --worker ./worker lines
+    read -r started < starts
+    assert_equal "$started" started
+    ends TERM 143
+    # The work is done by then: another status would have it done again.
+    printf '#!/bin/sh\ncd "${0%%/*}"; ./real "$@"; echo ended > starts; exec sleep 1000\n' > worker
+    start --sandbox off --worker ./worker --snapshot-initial 1000 lines
+    for _ in 1 2; do # the one that makes the first heap, and the vat's
+        read -r started < starts
+        assert_equal "$started" ended
+    done
+    ends TERM 0
+}
