@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "store/integrity/check.h"
 #include "store/integrity/page_vfs.h"
+#include "store/store_error.h"
 #include "store/store_internal.h"
 
 static void keep_line(void *context, const char *line)
@@ -65,7 +66,8 @@ static int inspect(struct store *store, struct error *error)
 
     if (running_sums_read_total(store, &store->sums.total, error) != 0 ||
         commit_mark_check(store->path, store->sums.total, &untouched, error) != 0 ||
-        (!untouched && inspect_pages(store, &checkable, error) != 0))
+        ((!untouched || page_vfs_is_suspect(store->database)) &&
+         inspect_pages(store, &checkable, error) != 0))
         return -1;
     if (checkable)
         page_vfs_check(store->database);
@@ -97,6 +99,12 @@ int inspect_reader(struct store *store, const char *folder, struct error *error)
 {
     if (is_in_use(folder)) {
         page_vfs_check(store->database);
+        /* The run that has it has checked all pages, or mended them. */
+        if (page_vfs_is_suspect(store->database))
+            return store_error_set(store, error, ERROR_SYSTEM,
+                                   "the store is damaged: page %" PRId64
+                                   " does not match its checksum",
+                                   page_vfs_damaged());
         return 0;
     }
     if (inspect(store, error) == 0)

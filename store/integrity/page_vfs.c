@@ -17,7 +17,7 @@ enum {
 };
 
 /* Operations of ours for sqlite3_file_control(); SQLite's own end below 100. */
-enum { CONTROL_CHECK = 0x67617370, CONTROL_SCAN };
+enum { CONTROL_CHECK = 0x67617370, CONTROL_SCAN, CONTROL_SUSPECT };
 
 struct scan {
     bool repair;
@@ -28,8 +28,8 @@ struct scan {
 struct page_file {
     sqlite3_file base;
     bool stamps;         /* the file has room for checksums */
-    bool checks;         /* all its pages have them, */
-    bool surely;         /* ... as is known from elsewhere than its first page */
+    bool checks;         /* all its pages have them */
+    bool suspect;        /* a page that was read before that had no right one */
     char *page;          /* the page that is being written, with its checksum */
     sqlite3_file *inner; /* behind this struct */
 };
@@ -80,9 +80,12 @@ static int read_checked(sqlite3_file *file, void *bytes, int length, sqlite3_int
     if (code != SQLITE_OK)
         return code;
     look_at_header(own, bytes, length, offset);
-    if (!own->checks || !is_page(length, offset) || is_sound(bytes, length, offset))
+    if (!is_page(length, offset) || is_sound(bytes, length, offset))
         return SQLITE_OK;
     damaged_page = offset / length + 1;
+    own->suspect = true;
+    if (!own->checks)
+        return SQLITE_OK;
     return SQLITE_IOERR_DATA;
 }
 
@@ -201,6 +204,10 @@ static int control_file(sqlite3_file *file, int what, void *argument)
         own->checks = true;
         return SQLITE_OK;
     }
+    if (what == CONTROL_SUSPECT) {
+        *(bool *)argument = own->suspect;
+        return SQLITE_OK;
+    }
     if (what == CONTROL_SCAN)
         return scan_file(own, argument);
     return inner_of(file)->pMethods->xFileControl(inner_of(file), what, argument);
@@ -309,6 +316,14 @@ void page_vfs_check(sqlite3 *database)
 {
     /* A database in memory has no file to check. */
     (void)sqlite3_file_control(database, NULL, CONTROL_CHECK, NULL);
+}
+
+bool page_vfs_is_suspect(sqlite3 *database)
+{
+    bool suspect = false;
+
+    (void)sqlite3_file_control(database, NULL, CONTROL_SUSPECT, &suspect);
+    return suspect;
 }
 
 int page_vfs_scan(sqlite3 *database, bool repair, int64_t *damaged, struct error *error)

@@ -31,6 +31,10 @@ int page_vfs_reserve(sqlite3 *database, struct error *error);
 /* From now on each page that is read is checked. */
 void page_vfs_check(sqlite3 *database);
 
+/* Whether a page that was read without being checked, as the first is to open the file, has no
+ * right checksum. */
+bool page_vfs_is_suspect(sqlite3 *database);
+
 /*
  * Reads all pages of the file as they are on the disk; *damaged: how many do not match. With
  * `repair` these get the checksums that they should have, on the disk when it returns.
