@@ -24,7 +24,14 @@
 #include "base/io.h"
 #include "proto/netstring.h"
 
-enum { FROM_SUPERVISOR = 3, TO_SUPERVISOR = 4, CAP = 64 << 20, CHUNK = 64 << 10, NAME_SIZE = 32 };
+enum {
+    FROM_SUPERVISOR = 3,
+    TO_SUPERVISOR = 4,
+    SAVED = 7,
+    CAP = 64 << 20,
+    CHUNK = 64 << 10,
+    NAME_SIZE = 32
+};
 
 /* One direction of the pipe. */
 struct way {
@@ -173,6 +180,24 @@ static void send_lists(struct iovec frame)
     free(bytes);
 }
 
+/* The snapshot that the real worker just wrote, replaced by as many bytes of nothing. */
+static void spoil_snapshot(struct iovec frame)
+{
+    static const char bytes[4096];
+    struct stat status;
+
+    if (fstat(SAVED, &status) != 0)
+        give_up("fstat");
+    for (off_t at = 0; at < status.st_size; at += (off_t)sizeof bytes) {
+        const off_t left = status.st_size - at;
+        const size_t length = left < (off_t)sizeof bytes ? (size_t)left : sizeof bytes;
+
+        if (pwrite(SAVED, bytes, length, at) != (ssize_t)length)
+            give_up("pwrite");
+    }
+    send_frame(TO_SUPERVISOR, frame);
+}
+
 static const struct {
     const char *kind;
     void (*happen)(struct iovec frame);
@@ -181,6 +206,7 @@ static const struct {
     {"half", send_half},       {"twice", send_twice},  {"kill", be_killed},
     {"stop", be_stopped},      {"hang", hang},         {"exit", leave},
     {"lists", send_lists},     {"print", print_lines}, {"flood", print_without_end},
+    {"spoil", spoil_snapshot},
 };
 
 /* Results that cannot be read, sent in a frame's place. */
