@@ -116,15 +116,7 @@ void kernel_close(struct kernel *kernel)
 int kernel_position(struct kernel *kernel, int64_t *crank_num, char activityhash[KERNEL_HASH_SIZE],
                     struct error *error)
 {
-    struct buf hash = {0};
-    bool found;
-    int result = keys_get_number(kernel, "crankNumber", crank_num, error);
-
-    if (result == 0)
-        result = keys_get(kernel, "activityhash", &hash, &found, error);
-    memset(activityhash, 0, KERNEL_HASH_SIZE);
-    if (result == 0 && hash.length < KERNEL_HASH_SIZE)
-        memcpy(activityhash, buf_string(&hash), hash.length);
-    buf_free(&hash);
-    return result;
+    if (keys_get_number(kernel, "crankNumber", crank_num, error) != 0)
+        return -1;
+    return crank_hash_activity(kernel, activityhash, error);
 }

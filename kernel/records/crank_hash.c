@@ -17,7 +17,7 @@
 
 enum { HASH_BYTES = 32 };
 
-static const char activity_key[] = "activityhash", state_key[] = "statehash";
+static const char activity_key[] = "activityhash";
 
 static void append_piece(struct buf *changes, const void *bytes, size_t length)
 {
@@ -38,10 +38,8 @@ static bool is_callers(struct iovec key)
 
 static bool is_hash(struct iovec key)
 {
-    return (key.iov_len == sizeof activity_key - 1 &&
-            memcmp(key.iov_base, activity_key, key.iov_len) == 0) ||
-           (key.iov_len == sizeof state_key - 1 &&
-            memcmp(key.iov_base, state_key, key.iov_len) == 0);
+    return key.iov_len == sizeof activity_key - 1 &&
+           memcmp(key.iov_base, activity_key, key.iov_len) == 0;
 }
 
 /* Of the kernel's keys. */
@@ -99,31 +97,43 @@ static int hash(const struct buf *bytes, char hex[KERNEL_HASH_SIZE], struct erro
 
 /* ---- the running hash of the state ---- */
 
-/* Whether the text is a running hash, and belongs to this activity hash. */
-static bool take_state(const char *text, const char *activityhash, uint64_t *sum)
+/* The record of the end of the last crank: the activity hash, "" before the first; and the running
+ * hash of the state, where it is known. */
+static int read_end(struct kernel *kernel, char activityhash[KERNEL_HASH_SIZE],
+                    struct state_sum *state, struct error *error)
 {
-    return number_take(&text, sum) && *text == ' ' && strcmp(text + 1, activityhash) == 0;
+    struct buf record = {0};
+    const char *text;
+    bool found;
+    int result = keys_get(kernel, activity_key, &record, &found, error);
+
+    *state = (struct state_sum){0};
+    memset(activityhash, 0, KERNEL_HASH_SIZE);
+    text = buf_string(&record);
+    if (result == 0 && text == NULL)
+        result = error_memory(error, "the activity hash");
+    if (result == 0 && record.length >= KERNEL_HASH_SIZE - 1) {
+        memcpy(activityhash, text, KERNEL_HASH_SIZE - 1);
+        text += KERNEL_HASH_SIZE - 1;
+        state->known = *text++ == ' ' && number_read(text, UINT64_MAX, &state->sum);
+    }
+    buf_free(&record);
+    return result;
+}
+
+int crank_hash_activity(struct kernel *kernel, char activityhash[KERNEL_HASH_SIZE],
+                        struct error *error)
+{
+    struct state_sum ignored;
+
+    return read_end(kernel, activityhash, &ignored, error);
 }
 
 int crank_hash_open(struct kernel *kernel, struct error *error)
 {
-    struct buf activity = {0}, state = {0};
-    bool found;
-    int result = -1;
+    char ignored[KERNEL_HASH_SIZE];
 
-    if (keys_get(kernel, activity_key, &activity, &found, error) != 0 ||
-        keys_get(kernel, state_key, &state, &found, error) != 0)
-        goto out;
-    if (buf_string(&activity) == NULL || buf_string(&state) == NULL) {
-        error_memory(error, "the hash of the state");
-        goto out;
-    }
-    kernel->state.known = take_state(state.data, activity.data, &kernel->state.sum);
-    result = 0;
-out:
-    buf_free(&activity);
-    buf_free(&state);
-    return result;
+    return read_end(kernel, ignored, &kernel->state, error);
 }
 
 int kernel_check_state(struct kernel *kernel, bool *whole, struct error *error)
@@ -152,33 +162,30 @@ static int note_state(struct kernel *kernel, struct error *error)
     return 0;
 }
 
-static int keep_state(struct kernel *kernel, const char *activityhash, struct error *error)
-{
-    char text[32 + KERNEL_HASH_SIZE];
-
-    snprintf(text, sizeof text, "%" PRIu64 " %s", kernel->state.sum, activityhash);
-    return keys_set(kernel, state_key, text, error);
-}
-
 /* ---- the crank's ---- */
+
+static int keep_end(struct kernel *kernel, const char *activityhash, struct error *error)
+{
+    char text[KERNEL_HASH_SIZE + 24];
+
+    snprintf(text, sizeof text, "%s %" PRIu64, activityhash, kernel->state.sum);
+    return keys_set(kernel, activity_key, text, error);
+}
 
 /* Puts the hash of the changes behind the activity hash, which then is the hash of both. */
 static int chain_changes(struct kernel *kernel, char crankhash[KERNEL_HASH_SIZE],
                          char activityhash[KERNEL_HASH_SIZE], struct error *error)
 {
     struct buf chain = {0};
-    bool found;
     int result = -1;
 
     if (note_state(kernel, error) != 0 || hash(&kernel->changes, crankhash, error) != 0 ||
-        keys_get(kernel, activity_key, &chain, &found, error) != 0)
+        crank_hash_activity(kernel, activityhash, error) != 0)
         goto out;
-    buf_append(&chain, crankhash, KERNEL_HASH_SIZE - 1);
+    buf_printf(&chain, "%s%s", activityhash, crankhash);
     if (hash(&chain, activityhash, error) != 0)
         goto out;
-    result = keys_set(kernel, activity_key, activityhash, error) == 0
-                 ? keep_state(kernel, activityhash, error)
-                 : -1;
+    result = keep_end(kernel, activityhash, error);
     buf_clear(&kernel->changes);
 out:
     buf_free(&chain);

@@ -16,7 +16,7 @@
  *
  * The running hash of the state is the sum modulo 2^64, as 8 bytes, little endian, of the
  * checksums (store/integrity/row.h) of all rows that can be in a crank's changes, but for
- * `activityhash` and `statehash`. It follows each change without reading other rows. So two
+ * `activityhash`. It follows each change without reading other rows. So two
  * stores with the same activity hash agree in every key and value, also in those that somebody
  * has edited since they were written.
  *
@@ -27,9 +27,8 @@
  * the same way: so that it comes out the same when the kernel is closed and opened
  * in between.
  *
- * `statehash` holds the running hash as a number and, behind a blank, the activity hash that it
- * belongs to. Where it is missing or belongs to another one, the store was written by a
- * gaspipe that knew no such key: then all rows are added up once.
+ * Behind the activity hash and a blank, `activityhash` has the running hash as a number. A gaspipe
+ * that knew no such thing left it out: then all rows are added up once.
  */
 
 /* Notes each change of the store from now on. */
@@ -37,6 +36,10 @@ void crank_hash_watch(struct kernel *kernel);
 
 /* Reads the running hash of the state, where the store has it. */
 int crank_hash_open(struct kernel *kernel, struct error *error);
+
+/* The chain of hashes up to the last crank; "": there was none. */
+int crank_hash_activity(struct kernel *kernel, char activityhash[KERNEL_HASH_SIZE],
+                        struct error *error);
 
 /* Notes the delivery or a syscall. */
 void crank_hash_note(struct kernel *kernel, char what, const char *bytes, size_t length);

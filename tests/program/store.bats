@@ -311,7 +311,8 @@ make_old() {
             bytes BLOB NOT NULL) STRICT;
         CREATE TABLE bundle (id TEXT PRIMARY KEY, json BLOB NOT NULL) STRICT;
         ATTACH 'st/gaspipe.sqlite' AS st;
-        INSERT INTO key SELECT name, value FROM st.key WHERE name <> 'statehash';
+        INSERT INTO key SELECT name, value FROM st.key;
+        UPDATE key SET value = substr(value, 1, 64) WHERE name = 'activityhash';
         INSERT INTO vatstore SELECT vat, key, value FROM st.vatstore;
         INSERT INTO transcript SELECT vat, incarnation, position, item FROM st.transcript;
         INSERT INTO snapshot SELECT vat, incarnation, position, hash FROM st.snapshot;
