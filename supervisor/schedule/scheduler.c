@@ -32,6 +32,7 @@ struct scheduler {
     bool idle_first; /* of scheduler_start() */
     bool new_vats;   /* nothing is committed before the new vats have started */
     bool saving;     /* the snapshot after the last crank is being written */
+    bool unproven;   /* a snapshot is not committed, and no worker has started from it yet */
     bool failed, closing;
     bool going, more; /* scheduler_go() is running, and has another step to do */
     unsigned tries;   /* that failed in a row, of the crank, a snapshot or a vat's start */
@@ -64,6 +65,7 @@ int scheduler_open_transaction(struct scheduler *scheduler, struct error *error)
 static int commit_cranks(struct scheduler *scheduler, struct error *error)
 {
     scheduler->uncommitted_cranks = 0;
+    scheduler->unproven = false;
     if (store_transaction_commit_unsynced(scheduler->options.store, error) != 0)
         return -1;
     if (scheduler->options.slog != NULL && slog_writer_flush(scheduler->options.slog, error) != 0)
@@ -234,6 +236,7 @@ static void scheduler_on_saved(void *context, int64_t vat)
     struct scheduler *scheduler = context;
     struct error error;
 
+    scheduler->unproven = true;
     if (vat_registrar_update(&scheduler->registrar, vat, &error) != 0)
         fail_scheduler(scheduler, &error);
 }
@@ -281,7 +284,7 @@ static void scheduler_on_ready(void *context, int64_t vat)
         scheduler->tries = 0;
         vat_arrived(scheduler, vat);
     } else if (scheduler->saving) {
-        scheduler->saving = false;
+        scheduler->saving = scheduler->unproven = false;
         go_when_committed(scheduler);
     }
 }
@@ -349,7 +352,8 @@ static void describe_work(const struct scheduler *scheduler, enum retry_work wor
         snprintf(text, size, "vat %s, its %s", name, work == RETRY_SNAPSHOT ? "snapshot" : "start");
 }
 
-/* Commits the whole cranks before this one, unless new vats have not all started yet. */
+/* Commits the whole cranks before this one, unless new vats have not all started yet, or no worker
+ * ever could start from the snapshot that would be committed: no later run could go on. */
 static void give_up(struct scheduler *scheduler, const char *work, const char *reason,
                     unsigned tries)
 {
@@ -357,7 +361,7 @@ static void give_up(struct scheduler *scheduler, const char *work, const char *r
 
     error_set(&error, ERROR_SYSTEM, "%s: %s; given up after %u %s", work, reason, tries,
               tries == 1 ? "try" : "tries");
-    if (scheduler->new_vats || scheduler_commit(scheduler) == 0)
+    if (scheduler->new_vats || scheduler->unproven || scheduler_commit(scheduler) == 0)
         fail_scheduler(scheduler, &error);
 }
 

@@ -172,6 +172,22 @@ END
     assert_status 0
 }
 
+@test "a snapshot that no worker can start from is not committed, also where the run gives up" {
+    local options=(--snapshot-initial 3 --snapshot-interval 2 --retries 1)
+
+    keep faulty:spoil:6:tally > deliveries
+    keeper undisturbed "${options[@]}"
+    assert_status 0
+    printf 1 > tally
+    keeper spoilt "${options[@]}"
+    assert_status 4
+    assert_equal "$(wc -c < tally)" 0 "what is left of the tally"
+    said 'vat keeper, its snapshot' 'cannot read snapshot' 'given up after 2 tries'
+    keeper spoilt "${options[@]}"
+    assert_status 0
+    assert_same_store undisturbed spoilt
+}
+
 @test "a worker that exits" {
     trouble exit:1 'exit status 7'
 }

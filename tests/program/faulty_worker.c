@@ -184,17 +184,22 @@ static void send_lists(struct iovec frame)
 static void spoil_snapshot(struct iovec frame)
 {
     static const char bytes[4096];
+    char path[32];
     struct stat status;
+    int fd;
 
-    if (fstat(SAVED, &status) != 0)
-        give_up("fstat");
+    snprintf(path, sizeof path, "/proc/self/fd/%d", SAVED);
+    fd = open(path, O_WRONLY | O_CLOEXEC); /* that one only appends */
+    if (fd < 0 || fstat(fd, &status) != 0)
+        give_up("the snapshot");
     for (off_t at = 0; at < status.st_size; at += (off_t)sizeof bytes) {
         const off_t left = status.st_size - at;
         const size_t length = left < (off_t)sizeof bytes ? (size_t)left : sizeof bytes;
 
-        if (pwrite(SAVED, bytes, length, at) != (ssize_t)length)
+        if (pwrite(fd, bytes, length, at) != (ssize_t)length)
             give_up("pwrite");
     }
+    close(fd);
     send_frame(TO_SUPERVISOR, frame);
 }
 
