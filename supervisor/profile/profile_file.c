@@ -148,14 +148,26 @@ int profile_file_add(struct profile_file *file, const struct profiled_delivery *
     return result;
 }
 
+void profile_file_keep(struct profile_file *file)
+{
+    file->kept = file->gathered.length;
+}
+
+void profile_file_undo(struct profile_file *file)
+{
+    file->gathered.length = file->kept;
+}
+
 int profile_file_flush(struct profile_file *file, struct error *error)
 {
+    file->kept = 0;
     return output_file_write(&file->file, &file->gathered, error);
 }
 
 void profile_file_drop(struct profile_file *file)
 {
     buf_clear(&file->gathered);
+    file->kept = 0;
 }
 
 int profile_file_close(struct profile_file *file, struct error *error)

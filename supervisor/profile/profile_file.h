@@ -20,6 +20,7 @@ struct profile_file {
     enum profile_format format;
     struct output_file file;
     struct buf gathered; /* lines that are not written yet */
+    size_t kept;         /* how much of it is not undone with a crank */
 };
 
 /* A crank whose number is not known. */
@@ -41,6 +42,10 @@ int profile_file_open(struct profile_file *file, const char *path, enum profile_
 /* Gathers the delivery's lines. -1 with ERROR_INPUT when the worker's profile is none. */
 int profile_file_add(struct profile_file *file, const struct profiled_delivery *delivery,
                      struct error *error);
+
+/* What was gathered stays; what was gathered since then is dropped: its crank is undone. */
+void profile_file_keep(struct profile_file *file);
+void profile_file_undo(struct profile_file *file);
 
 /* Writes what was gathered; drops it. */
 int profile_file_flush(struct profile_file *file, struct error *error);

@@ -40,6 +40,18 @@ int profile_files_add(struct profile_files *files, const struct profiled_deliver
     return 0;
 }
 
+void profile_files_keep(struct profile_files *files)
+{
+    for (size_t i = 0; i < files->count; i++)
+        profile_file_keep(&files->files[i]);
+}
+
+void profile_files_undo(struct profile_files *files)
+{
+    for (size_t i = 0; i < files->count; i++)
+        profile_file_undo(&files->files[i]);
+}
+
 int profile_files_flush(struct profile_files *files, struct error *error)
 {
     for (size_t i = 0; i < files->count; i++)

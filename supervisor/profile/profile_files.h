@@ -25,6 +25,8 @@ int profile_files_check_input(struct profile_paths paths, const char *input, str
 /* As the functions of profile_file.h. A delivery without a profile adds nothing. */
 int profile_files_add(struct profile_files *files, const struct profiled_delivery *delivery,
                       struct error *error);
+void profile_files_keep(struct profile_files *files);
+void profile_files_undo(struct profile_files *files);
 int profile_files_flush(struct profile_files *files, struct error *error);
 void profile_files_drop(struct profile_files *files);
 int profile_files_close(struct profile_files *files, struct error *error);

@@ -156,6 +156,12 @@ static int note_trace(const struct run *run, const struct delivery_report *repor
     return trace_session_delivery(run->trace, &delivery, error);
 }
 
+static void keep_crank(struct run *run)
+{
+    output_advance(&run->output, OUTPUT_KEPT);
+    profile_files_keep(&run->profiles);
+}
+
 static void run_on_delivered(void *context, const struct delivery_report *report)
 {
     struct run *run = context;
@@ -182,7 +188,7 @@ static void run_on_delivered(void *context, const struct delivery_report *report
             0)
         fail_run(run, &error);
     else if (report->crank_ended)
-        output_advance(&run->output, OUTPUT_KEPT);
+        keep_crank(run);
 }
 
 static void run_on_undone(void *context)
@@ -190,6 +196,7 @@ static void run_on_undone(void *context)
     struct run *run = context;
 
     output_undo(&run->output);
+    profile_files_undo(&run->profiles);
 }
 
 static void run_on_idle(void *context)
@@ -225,7 +232,7 @@ static void run_on_durable(void *context)
 
     if (output_flush(&run->output, &error) == 0)
         run_lines_advance(&run->lines, RESULTS_PRINTED);
-    else if (run->status != ERROR_SYSTEM) /* told before */
+    else if (run->status != ERROR_SYSTEM && run->status < 128) /* told before */
         fail_run(run, &error);
 }
 
