@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -87,6 +88,54 @@ static long pair_of_sockets(void)
     int pair[2];
 
     return socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+}
+
+/* Of whatever family the kernel knows. */
+static long any_socket(void)
+{
+    static const int types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET};
+    long made = -1;
+    int problem = 0;
+
+    for (int family = 0; family < 64 && made < 0; family++) {
+        for (size_t i = 0; i < sizeof types / sizeof *types && made < 0; i++)
+            made = socket_of(family, types[i]);
+        problem = errno;
+    }
+    errno = problem;
+    return made;
+}
+
+static long abstract_socket(void)
+{
+    const struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "\0gaspipe-escape"};
+    const long fd = socket_of(AF_UNIX, SOCK_DGRAM);
+
+    return fd < 0 ? -1 : bind((int)fd, (const struct sockaddr *)&address, sizeof address);
+}
+
+/* Anything that could be filled. */
+static long fill_disk(void)
+{
+    static const char *const folders[] = {".", "/", "/tmp", "/var/tmp", "/dev/shm", "/run"};
+    long made = syscall(SYS_memfd_create, "gaspipe-escape", 0);
+
+    for (size_t i = 0; i < sizeof folders / sizeof *folders && made < 0; i++)
+        made = open(folders[i], O_TMPFILE | O_RDWR, 0600);
+    return made;
+}
+
+/* By the system calls that the C library does not make. */
+static long fork_bomb(void)
+{
+    const struct clone_args arguments = {.exit_signal = SIGCHLD};
+    long made = syscall(SYS_fork);
+
+    if (made < 0)
+        made = syscall(SYS_clone3, &arguments, sizeof arguments);
+    if (made == 0)
+        _exit(0);
+    return made;
 }
 
 static long execute_shell(void)
@@ -237,6 +286,10 @@ static const struct {
     {"netlink-socket", netlink_socket},
     {"packet-socket", packet_socket},
     {"pair-of-sockets", pair_of_sockets},
+    {"any-socket", any_socket},
+    {"abstract-socket", abstract_socket},
+    {"fill-disk", fill_disk},
+    {"fork-bomb", fork_bomb},
     {"execute-shell", execute_shell},
     {"execute-memory", execute_memory},
     {"make-process", make_process},

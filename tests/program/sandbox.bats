@@ -46,12 +46,13 @@ refused_all() {
 @test "sandbox: the attempts do get out without it" {
     local attempt found=0
 
-    for attempt in read-passwords unix-socket execute-shell make-process map-executable; do
+    for attempt in read-passwords unix-socket execute-shell make-process map-executable any-socket \
+        fill-disk fork-bomb; do
         "$ESCAPE" "$attempt" > output || found=$((found + 1))
         grep 'got out' output
     done
     # execute-shell becomes the shell, whose exit status is 0.
-    assert_equal $found 4 "attempts that say that they got out"
+    assert_equal $found 7 "attempts that say that they got out"
 }
 
 @test "sandbox: a worker that starts gets nowhere" {
@@ -88,16 +89,34 @@ refused_all() {
     assert_status 159
 }
 
+as_nobody() {
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
+nobody_is_refused() {
+    refused_all as_nobody "$1/gaspipe-sandbox" --program "$1/escape" -- "$1/escape" "${@:2}"
+}
+
+nobody_is_refused_under_qemu() {
+    refused_all as_nobody "$1/gaspipe-sandbox" --program "$1/escape" \
+        --program "$1/libgascount.so" -- "$(command -v qemu-x86_64)" -plugin "$1/libgascount.so" \
+        "$1/escape" "${@:2}"
+}
+
 @test "sandbox: as nobody it holds as well" {
     [ "$(id -u)" -eq 0 ] || skip 'only root can become nobody'
     [ -z "$(setpriv --reuid=65534 --regid=65534 --clear-groups "$BUILD/gaspipe-sandbox" --strict -- "$(type -P true)" 2>&1)" ] ||
         skip "nobody lacks something here"
     # In a folder that nobody can read; neither may the build folder's parents be.
     open=$(mktemp -d)
-    cp "$ESCAPE" "$BUILD/gaspipe-sandbox" "$open"
+    cp "$ESCAPE" "$BUILD/gaspipe-sandbox" "$BUILD/libgascount.so" "$open"
     chmod 755 "$open"
-    if refused_all setpriv --reuid=65534 --regid=65534 --clear-groups "$open/gaspipe-sandbox" -- \
-        "$open/escape"; then status=0; else status=1; fi
+    if nobody_is_refused "$open" && nobody_is_refused "$open" --confined &&
+        nobody_is_refused_under_qemu "$open" && nobody_is_refused_under_qemu "$open" --confined; then
+        status=0
+    else
+        status=1
+    fi
     rm -rf "$open"
     assert_status 0
 }
