@@ -6,6 +6,7 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/IRReader.h>
+#include <llvm-c/Support.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include "meter/backend.h"
@@ -78,9 +79,22 @@ static int read_module(struct backend *backend, const char *path, struct error *
     return 0;
 }
 
+/*
+ * A metered loop ends where the first of two numbers of turns is reached. By its own measure LLVM
+ * finds that too dear for working out beforehand what is pending behind the loop, and a sum
+ * of 64 bits within it makes its vectors half as wide.
+ */
+static void allow_dear_exits(void)
+{
+    static const char *const arguments[] = {"gaspipe-meter", "-scev-cheap-expansion-budget=12"};
+
+    LLVMParseCommandLineOptions(2, arguments, "");
+}
+
 int backend_open(struct backend *backend, const char *path, struct error *error)
 {
     initialize_targets();
+    allow_dear_exits();
     *backend = (struct backend){.context = LLVMContextCreate()};
     if (read_module(backend, path, error) || make_machine(backend, path, error)) {
         backend_close(backend);

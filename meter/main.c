@@ -95,7 +95,10 @@ static void meter_functions(const struct support *support, LLVMValueRef last, bo
          function = LLVMGetNextFunction(function)) {
         if (ir_has_body(function)) {
             support_mark_function(support, function);
-            (naive ? placement_naive : placement_fast)(support, function);
+            if (pointer_set_find(&support->bounded->outers, function, NULL))
+                placement_outer(support, function);
+            else
+                (naive ? placement_naive : placement_fast)(support, function);
         }
         if (function == last)
             break;
@@ -104,7 +107,8 @@ static void meter_functions(const struct support *support, LLVMValueRef last, bo
 
 static int meter(const struct options *options, const struct ir *ir, struct error *error)
 {
-    LLVMValueRef last = LLVMGetLastFunction(ir->module);
+    struct bounded bounded = {0};
+    LLVMValueRef last;
     struct support support;
     struct buf notes = {0};
     const char *trouble;
@@ -123,9 +127,14 @@ static int meter(const struct options *options, const struct ir *ir, struct erro
     buf_free(&notes);
     attributes_prepare(ir);
     alignment_raise(ir);
-    support_make(&support, ir, !options->no_budgets && !options->naive, options->profile);
+    /* A profile has each function by itself, and the naive way has nothing to carry. */
+    if (!options->naive && !options->profile)
+        bounded_split(&bounded, ir);
+    last = LLVMGetLastFunction(ir->module);
+    support_make(&support, ir, &bounded, !options->no_budgets && !options->naive, options->profile);
     if (last)
         meter_functions(&support, last, options->naive);
+    bounded_free(&bounded);
     return 0;
 }
 

@@ -2,9 +2,10 @@
 #include "meter/pass/charge.h"
 #include "meter/pass/ir/opcode_name.h"
 
-void charge_init(struct charge *charge, const struct ir *ir, LLVMValueRef function)
+void charge_init(struct charge *charge, const struct ir *ir, const struct pointer_set *bounded,
+                 LLVMValueRef function)
 {
-    *charge = (struct charge){.ir = ir};
+    *charge = (struct charge){.ir = ir, .bounded = bounded};
     convention_find(&charge->convention, ir, function);
 }
 
@@ -173,5 +174,12 @@ bool charge_leaves(const struct charge *charge, LLVMValueRef instruction)
                ir_starts_with(name, "llvm.ubsantrap") || ir_starts_with(name, "llvm.debugtrap");
     if (LLVMIsAInlineAsm(LLVMGetCalledValue(instruction)))
         return false;
-    return !ir_libc_call(charge->ir, instruction);
+    return !ir_libc_call(charge->ir, instruction) && !charge_carries(charge, instruction);
+}
+
+bool charge_carries(const struct charge *charge, LLVMValueRef instruction)
+{
+    LLVMValueRef callee = ir_callee_here(instruction);
+
+    return charge->bounded && callee && pointer_set_find(charge->bounded, callee, NULL);
 }

@@ -10,11 +10,13 @@
  */
 struct charge {
     const struct ir *ir;
+    const struct pointer_set *bounded; /* functions (bounded.h); NULL: not known yet */
     struct convention convention;
 };
 
-/* charge_free() is the caller's to call. */
-void charge_init(struct charge *charge, const struct ir *ir, LLVMValueRef function);
+/* charge_free() is the caller's to call; `bounded` is borrowed. */
+void charge_init(struct charge *charge, const struct ir *ir, const struct pointer_set *bounded,
+                 LLVMValueRef function);
 
 void charge_free(struct charge *charge);
 
@@ -30,5 +32,8 @@ LLVMValueRef charge_after(struct charge *charge, LLVMBuilderRef builder, LLVMVal
 
 /* Can others run, or this function be left, in this instruction? Then the count has to be right. */
 bool charge_leaves(const struct charge *charge, LLVMValueRef instruction);
+
+/* Does it call a bounded function, which leaves its cost in the carry? */
+bool charge_carries(const struct charge *charge, LLVMValueRef instruction);
 
 #endif

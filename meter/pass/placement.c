@@ -12,6 +12,8 @@ struct placement {
     struct charge charge;
     LLVMBuilderRef builder;
     LLVMValueRef pending; /* the local variable; NULL: the naive way */
+    bool bounded;         /* the function is: what it uses goes to the carry */
+    bool carries;         /* it calls such functions */
     bool profiled;
     struct profile profile;
 };
@@ -52,6 +54,20 @@ static uint64_t fixed_of_block(const struct placement *placement, LLVMBasicBlock
     return sum;
 }
 
+/* Brings units to memory: to a bank, with what bounded functions have left, or to the carry. */
+static void bring(struct placement *placement, LLVMValueRef units)
+{
+    LLVMBuilderRef builder = placement->builder;
+
+    if (placement->bounded) {
+        support_build_carry(placement->support, builder, units);
+        return;
+    }
+    if (placement->carries)
+        units = LLVMBuildAdd(builder, units, support_build_take(placement->support, builder), "");
+    support_build_flush(placement->support, builder, units);
+}
+
 static void flush(struct placement *placement, struct progress *progress)
 {
     const struct ir *ir = placement->support->ir;
@@ -61,7 +77,7 @@ static void flush(struct placement *placement, struct progress *progress)
         return;
     if (!progress->empty)
         units = LLVMBuildAdd(placement->builder, load_pending(placement), units, "");
-    support_build_flush(placement->support, placement->builder, units);
+    bring(placement, units);
     LLVMBuildStore(placement->builder, ir_number(ir, 0), placement->pending);
     *progress = (struct progress){.empty = true};
 }
@@ -125,6 +141,8 @@ static void meter_instruction(struct placement *placement, struct progress *prog
         flush(placement, progress);
     else if (!next && progress->fixed > 0)
         add_pending(placement, ir_number(placement->support->ir, progress->fixed));
+    if (charge_carries(&placement->charge, instruction))
+        progress->empty = false;
 }
 
 static void meter_block(struct placement *placement, LLVMBasicBlockRef block, LLVMValueRef first)
@@ -149,7 +167,8 @@ static void begin(struct placement *placement, const struct support *support, LL
     *placement = (struct placement){.support = support, .profiled = support->profile};
     placement->builder = LLVMCreateBuilderInContext(support->ir->context);
     profile_init(&placement->profile, support->ir, placement->builder, function);
-    charge_init(&placement->charge, support->ir, function);
+    charge_init(&placement->charge, support->ir, &support->bounded->functions, function);
+    placement->bounded = pointer_set_find(&support->bounded->functions, function, NULL);
 }
 
 static void end(struct placement *placement)
@@ -164,7 +183,7 @@ static void meter_blocks(struct placement *placement, const struct graph *graph,
                          const LLVMValueRef *firsts)
 {
     for (size_t i = 0; i < graph->count; i++)
-        meter_block(placement, graph->blocks[i], firsts[i]);
+        meter_block(placement, graph->blocks[i].block, firsts[i]);
 }
 
 /* Where each block's own code begins, before anything is put there. */
@@ -173,7 +192,7 @@ static LLVMValueRef *find_firsts(const struct graph *graph)
     LLVMValueRef *firsts = pass_allocate(graph->count, sizeof *firsts);
 
     for (size_t i = 0; i < graph->count; i++)
-        firsts[i] = ir_first_in_block(graph->blocks[i]);
+        firsts[i] = ir_first_in_block(graph->blocks[i].block);
     return firsts;
 }
 
@@ -186,6 +205,16 @@ static void make_pending(struct placement *placement, LLVMValueRef first)
     LLVMBuildStore(placement->builder, ir_number(ir, 0), placement->pending);
 }
 
+void placement_outer(const struct support *support, LLVMValueRef function)
+{
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(support->ir->context);
+
+    LLVMPositionBuilderBefore(builder,
+                              LLVMGetBasicBlockTerminator(LLVMGetEntryBasicBlock(function)));
+    support_build_flush(support, builder, support_build_take(support, builder));
+    LLVMDisposeBuilder(builder);
+}
+
 void placement_fast(const struct support *support, LLVMValueRef function)
 {
     struct placement placement;
@@ -195,6 +224,7 @@ void placement_fast(const struct support *support, LLVMValueRef function)
     begin(&placement, support, function);
     graph_find(&graph, function, &placement.charge);
     firsts = find_firsts(&graph);
+    placement.carries = graph.carries;
     make_pending(&placement, firsts[0]);
     meter_blocks(&placement, &graph, firsts);
     if (support->budgets)

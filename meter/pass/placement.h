@@ -12,12 +12,15 @@
  * keeps in a register, adds up and moves out of loops; it is flushed before whatever lets
  * others run or leaves the function, so that longjmp, exceptions and signals find an exact
  * count. A block that leaves flushes all of its cost at once, so that a function that ends
- * right after a call has nothing left to flush.
+ * right after a call has nothing left to flush. Calls of bounded functions are no reason to flush.
  *
  * A loop that can go round without a flush becomes two: the inner one does at most
  * SUPPORT_TURNS, so that LLVM can still work out how often it turns, and vectorise it.
  */
 void placement_fast(const struct support *support, LLVMValueRef function);
+
+/* What is left of a bounded function for calls from elsewhere (bounded.h): it flushes. */
+void placement_outer(const struct support *support, LLVMValueRef function);
 
 /* The naive way: a call for each block. It proves the other. */
 void placement_naive(const struct support *support, LLVMValueRef function);

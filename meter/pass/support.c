@@ -40,6 +40,8 @@ static void declare_banks(struct support *support)
         LLVMAddGlobal(ir->module, LLVMArrayType2(ir->i64, SUPPORT_BANKS), "gasmeter_banks");
     LLVMSetThreadLocalMode(support->banks, thread_local_mode(ir));
     LLVMSetAlignment(support->banks, 64);
+    support->carry = LLVMAddGlobal(ir->module, ir->i64, "gasmeter_carry");
+    LLVMSetThreadLocalMode(support->carry, thread_local_mode(ir));
 }
 
 static LLVMValueRef declare_rare(const struct ir *ir, const char *name, LLVMTypeRef type)
@@ -204,11 +206,13 @@ void support_mark_function(const struct support *support, LLVMValueRef function)
 
 /* ---- all of it ------------------------------------------------------------------ */
 
-void support_make(struct support *support, const struct ir *ir, bool budgets, bool profile)
+void support_make(struct support *support, const struct ir *ir, const struct bounded *bounded,
+                  bool budgets, bool profile)
 {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(ir->context);
 
-    *support = (struct support){.ir = ir, .budgets = budgets, .profile = profile};
+    *support =
+        (struct support){.ir = ir, .bounded = bounded, .budgets = budgets, .profile = profile};
     declare_banks(support);
     make_scope(support);
     make_flush(support, builder);
@@ -216,6 +220,29 @@ void support_make(struct support *support, const struct ir *ir, bool budgets, bo
     support->block = LLVMAddFunction(ir->module, "gasmeter_block", support->flush_type);
     add_attribute(ir, support->block, "nounwind");
     LLVMDisposeBuilder(builder);
+}
+
+static LLVMValueRef load_carry(const struct support *support, LLVMBuilderRef builder)
+{
+    return with_scope(support, LLVMBuildLoad2(builder, support->ir->i64, support->carry, ""));
+}
+
+static void store_carry(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units)
+{
+    with_scope(support, LLVMBuildStore(builder, units, support->carry));
+}
+
+void support_build_carry(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units)
+{
+    store_carry(support, builder, LLVMBuildAdd(builder, load_carry(support, builder), units, ""));
+}
+
+LLVMValueRef support_build_take(const struct support *support, LLVMBuilderRef builder)
+{
+    LLVMValueRef units = load_carry(support, builder);
+
+    store_carry(support, builder, ir_number(support->ir, 0));
+    return units;
 }
 
 void support_build_flush(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units)

@@ -2,7 +2,7 @@
 #ifndef GASPIPE_METER_PASS_SUPPORT_H
 #define GASPIPE_METER_PASS_SUPPORT_H
 
-#include "meter/pass/ir/ir.h"
+#include "meter/pass/bounded.h"
 
 /*
  * What metered code uses: the banks and functions of the run-time part, and small functions
@@ -21,9 +21,11 @@
 
 struct support {
     const struct ir *ir;
+    const struct bounded *bounded;
     bool budgets;       /* each flush looks whether a budget is spent */
     bool profile;       /* units are told by function and line as well (profile.h) */
     LLVMValueRef banks; /* i64 thread-local; all flushes name the first, see banks.h */
+    LLVMValueRef carry; /* i64 thread-local: what bounded functions used and nobody has flushed */
     LLVMValueRef flush; /* void (i64): adds to the banks */
     LLVMTypeRef flush_type;
     LLVMValueRef look; /* i64 (i64): what is pending, before and after a look at it */
@@ -34,11 +36,17 @@ struct support {
     LLVMValueRef scope;
 };
 
-/* Declares and makes all of it; to be called before functions are metered. */
-void support_make(struct support *support, const struct ir *ir, bool budgets, bool profile);
+/* Declares and makes all of it; to be called before functions are metered. `bounded` is borrowed.
+ */
+void support_make(struct support *support, const struct ir *ir, const struct bounded *bounded,
+                  bool budgets, bool profile);
 
 /* Says of the function's own loads, stores and copies that they never touch the banks. */
 void support_mark_function(const struct support *support, LLVMValueRef function);
+
+/* Adds to the carry; takes all of it, and returns how much that is. */
+void support_build_carry(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units);
+LLVMValueRef support_build_take(const struct support *support, LLVMBuilderRef builder);
 
 void support_build_flush(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units);
 void support_build_block(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units);

@@ -21,6 +21,7 @@ void gasmeter_block(uint64_t units);
 #define SHARE_MAX (INT64_C(1) << 55)
 
 _Thread_local int64_t gasmeter_banks[GASMETER_BANKS] __attribute__((aligned(64)));
+_Thread_local uint64_t gasmeter_carry;
 _Thread_local struct thread_count thread_count;
 
 static struct thread_count *threads;
@@ -33,9 +34,9 @@ static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 
-static uint64_t sum_of(const struct thread_count *count, const int64_t *banks)
+static uint64_t sum_of(const struct thread_count *count, const int64_t *banks, uint64_t carry)
 {
-    uint64_t sum = count->counted;
+    uint64_t sum = count->counted + carry;
 
     for (int i = 0; i < GASMETER_BANKS; i++)
         sum += (uint64_t)(banks[i] - count->share);
@@ -44,7 +45,7 @@ static uint64_t sum_of(const struct thread_count *count, const int64_t *banks)
 
 uint64_t count_of_thread(void)
 {
-    return sum_of(&thread_count, gasmeter_banks);
+    return sum_of(&thread_count, gasmeter_banks, gasmeter_carry);
 }
 
 /* ---- threads ---------------------------------------------------------------- */
@@ -82,6 +83,7 @@ static void forget_thread(void *unused)
     }
     unlock(&before);
     memset(gasmeter_banks, 0, sizeof gasmeter_banks);
+    gasmeter_carry = 0;
     memset(&thread_count, 0, sizeof thread_count);
 }
 
@@ -97,6 +99,7 @@ static void know_thread(void)
 
     pthread_once(&key_once, make_key);
     thread_count.banks = gasmeter_banks;
+    thread_count.carry = &gasmeter_carry;
     thread_count.limit = GASMETER_UNLIMITED;
     pthread_setspecific(key, &thread_count);
     lock(&before);
@@ -116,7 +119,7 @@ uint64_t count_of_process(void)
     lock(&before);
     sum = ended;
     for (const struct thread_count *count = threads; count; count = count->next)
-        sum += sum_of(count, count->banks);
+        sum += sum_of(count, count->banks, *count->carry);
     unlock(&before);
     return sum;
 }
@@ -146,6 +149,7 @@ static void share_out(void)
     uint64_t share = left_of(counted) / GASMETER_BANKS;
 
     thread_count.counted = counted;
+    gasmeter_carry = 0;
     thread_count.share = -(int64_t)(share < SHARE_MAX ? share : SHARE_MAX);
     for (int i = 0; i < GASMETER_BANKS; i++)
         gasmeter_banks[i] = thread_count.share;
@@ -177,7 +181,8 @@ void gasmeter_refill(void)
 
 void gasmeter_flush(uint64_t units)
 {
-    gasmeter_banks[0] += (int64_t)units;
+    gasmeter_banks[0] += (int64_t)(units + gasmeter_carry);
+    gasmeter_carry = 0;
     if (gasmeter_banks[0] >= 0)
         gasmeter_refill();
 }
@@ -221,6 +226,7 @@ void count_restart(void)
     ended = 0;
     thread_count.next = NULL;
     thread_count.counted = 0;
+    gasmeter_carry = 0;
     for (int i = 0; i < GASMETER_BANKS; i++)
         gasmeter_banks[i] = thread_count.share;
     if (self)
@@ -230,6 +236,7 @@ void count_restart(void)
 void count_save(struct count_saved *saved)
 {
     memcpy(saved->banks, gasmeter_banks, sizeof saved->banks);
+    saved->carry = gasmeter_carry;
     saved->share = thread_count.share;
 }
 
@@ -243,6 +250,7 @@ void count_restore(const struct count_saved *saved)
     uint64_t counted = count_of_thread();
 
     memcpy(gasmeter_banks, saved->banks, sizeof saved->banks);
+    gasmeter_carry = saved->carry;
     thread_count.share = saved->share;
     thread_count.counted = 0;
     thread_count.counted = counted - count_of_thread();

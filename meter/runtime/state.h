@@ -21,6 +21,10 @@
 
 extern _Thread_local int64_t gasmeter_banks[GASMETER_BANKS];
 
+/* What bounded functions (meter/pass/bounded.h) used and no flush has added to a bank yet. It is
+ * zero whenever code that is not metered runs, but for signal handlers. */
+extern _Thread_local uint64_t gasmeter_carry;
+
 #define GASMETER_UNLIMITED UINT64_MAX
 
 /* One thread's count, without its banks. */
@@ -30,7 +34,8 @@ struct thread_count {
     uint64_t limit;   /* a count of this thread past which it stops, or GASMETER_UNLIMITED */
     void (*spent)(void *argument);
     void *argument;
-    int64_t *banks; /* NULL: the thread is not known yet */
+    int64_t *banks;  /* NULL: the thread is not known yet */
+    uint64_t *carry; /* of the same thread */
     struct thread_count *next;
 };
 
@@ -61,6 +66,7 @@ void count_restart(void);
 /* While a signal handler runs, the banks of what it interrupted are kept as they were. */
 struct count_saved {
     int64_t banks[GASMETER_BANKS];
+    uint64_t carry;
     int64_t share;
 };
 

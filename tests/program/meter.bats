@@ -75,6 +75,7 @@ one_number() {
     one_number loops calls 18
     one_number loops copies 2000
     one_number loops sort 2
+    one_number loops small 5000
 }
 
 @test "one number: longjmp, signals raised, threads, C++ exceptions" {
@@ -148,19 +149,28 @@ int main(void) { return twice(0) != 0 || id() == 0; }\n' > unsure.c
     assert_output_has 'long double in twice cannot be counted'
 }
 
+# stops_alike BUDGET COMMAND [ARGUMENT...]: at one place past the budget in all builds.
+stops_alike() {
+    local number name=$2
+
+    export GASMETER_BUDGET=$1
+    shift 2
+    number=$(cost "$OUT/$name" "$@")
+    [ "$number" -gt "$GASMETER_BUDGET" ] || fail "$GASMETER_BUDGET: stopped at $number"
+    metered "$OUT/$name-O0" "$@"
+    assert_equal "$ended $(jq -c '[.cost, .ended]' line)" "30 [$number,\"budget\"]"
+    if has_arm; then
+        # shellcheck disable=SC2086 # several words
+        assert_equal "$(cost $ARM "$OUT/$name-arm" "$@")" "$number"
+    fi
+}
+
 @test "a budget stops every build at the same place" {
-    local budget number build
+    local budget
 
     for budget in 0 1 50000 50001 100000; do
-        export GASMETER_BUDGET=$budget
-        number=$(cost "$OUT/loops" collatz 1000)
-        [ "$number" -gt "$budget" ] || fail "$budget: stopped at $number"
-        metered "$OUT/loops-O0" collatz 1000
-        assert_equal "$ended $(jq -c '[.cost, .ended]' line)" "30 [$number,\"budget\"]"
-        if has_arm; then
-            # shellcheck disable=SC2086 # several words
-            assert_equal "$(cost $ARM "$OUT/loops-arm" collatz 1000)" "$number"
-        fi
+        stops_alike $budget loops collatz 1000
+        stops_alike $budget loops small 10000
     done
     metered "$OUT/loops-naive" collatz 1000
     assert_equal "$ended" 30
@@ -170,7 +180,7 @@ int main(void) { return twice(0) != 0 || id() == 0; }\n' > unsure.c
     local what number
 
     export GASMETER_BUDGET=1000000
-    for what in forever quiet deep; do
+    for what in forever quiet deep smallforever; do
         number=$(cost "$OUT/loops" $what 1)
         [ "$number" -gt 1000000 ] && [ "$number" -lt 1500000 ] || fail "$what: $number"
         assert_equal "$(cost "$OUT/loops-O0" $what 1)" "$number" "$what"
@@ -212,9 +222,14 @@ int main(void) { int sum = 0; gasmark_start(); for (int i = 0; i < 100; i++) sum
     assert_equal "$(cost ./marks-O0)" "$(jq .cost line)"
 }
 
-@test "a counted loop stays vectorised" {
+@test "a counted loop stays vectorised, also one that sums up" {
+    local function
+
     "$CC" -O3 -S "$SOURCES/vector.c" -o vector.s
-    grep -E 'paddd|pmull|pmuludq' vector.s > /dev/null || fail "no vectors in:" "$(cat vector.s)"
+    for function in scale sum; do
+        sed -n "/^$function:/,/cfi_endproc/p" vector.s > body
+        grep -qE 'paddd|pmull|pmuludq' body || fail "no vectors in:" "$(cat body)"
+    done
 }
 
 @test "make, configure and CMake's way of calling a compiler work" {

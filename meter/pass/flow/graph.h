@@ -5,19 +5,28 @@
 #include "meter/pass/charge.h"
 
 /*
- * The blocks of one function and its loops: which edges lead back, and which of them can
- * be gone round without the count ever being brought to memory.
+ * The blocks of one function as they are before it is metered, and its loops: which edges lead
+ * back, and which of them can be gone round without the count ever being brought to memory.
  */
 struct graph_edge {
     size_t from; /* index into blocks */
     size_t to;
 };
 
+struct graph_block {
+    LLVMBasicBlockRef block;
+    size_t *successors; /* indices, in the order of the terminator's */
+    unsigned successor_count;
+    bool leaves;     /* it has an instruction that charge_leaves() */
+    bool repeatable; /* to run it twice does what to run it once does */
+    uint64_t units;  /* that it costs each time */
+};
+
 struct graph {
-    LLVMBasicBlockRef *blocks;
+    struct graph_block *blocks;
     size_t count;
     struct pointer_set index; /* of a block */
-    bool *leaves;             /* this block has an instruction that charge_leaves() */
+    bool carries;             /* it calls bounded functions */
     struct graph_edge *back;  /* edges back that need a check of their own */
     size_t back_count;
     size_t back_capacity;
@@ -27,5 +36,11 @@ struct graph {
 void graph_find(struct graph *graph, LLVMValueRef function, const struct charge *charge);
 
 void graph_free(struct graph *graph);
+
+/* Is this one of the edges back? The block may be one that was added since: then it is not. */
+bool graph_is_back(const struct graph *graph, LLVMBasicBlockRef from, size_t to);
+
+/* Is there a way from one block to the other that does not lead through `barrier`? */
+bool graph_leads(const struct graph *graph, size_t from, size_t to, size_t barrier);
 
 #endif

@@ -3,6 +3,13 @@
 
 #include "meter/pass/flow/loops.h"
 
+/* Where a loop ends: a branch that leads on to another turn, or out. */
+struct end {
+    LLVMValueRef branch; /* NULL: there is no such place */
+    unsigned on;         /* which successor leads on */
+    uint64_t repeated;   /* units of the block, if it runs once more after a look */
+};
+
 /* One loop while it is cut. */
 struct cut {
     const struct support *support;
@@ -10,9 +17,84 @@ struct cut {
     LLVMValueRef pending;
     LLVMBuilderRef builder;
     size_t head; /* index of its block */
+    struct end end;
+    LLVMValueRef left; /* the local variable */
     LLVMBasicBlockRef outer;
-    LLVMBasicBlockRef next;
+    LLVMBasicBlockRef next; /* NULL: the loop's end counts its turns */
 };
+
+/* ---- where a loop ends --------------------------------------------------------------- */
+
+static bool begins_with_phi(LLVMBasicBlockRef block)
+{
+    return LLVMIsAPHINode(LLVMGetFirstInstruction(block));
+}
+
+/* The loop ends at this block, if its other successor can be given another predecessor. */
+static bool take_end(struct cut *cut, size_t block, unsigned on)
+{
+    const struct graph_block *last = &cut->graph->blocks[block];
+    size_t out = last->successors[!on];
+
+    if (begins_with_phi(cut->graph->blocks[out].block) ||
+        graph_is_back(cut->graph, last->block, out))
+        return false;
+    cut->end = (struct end){
+        .branch = LLVMGetBasicBlockTerminator(last->block),
+        .on = on,
+        .repeated = block == cut->head ? last->units : 0,
+    };
+    return true;
+}
+
+static bool is_two_ways(const struct graph_block *block)
+{
+    return LLVMIsABranchInst(LLVMGetBasicBlockTerminator(block->block)) &&
+           block->successor_count == 2 && block->successors[0] != block->successors[1];
+}
+
+/* At the bottom: the loop's one edge back is one way of a branch. */
+static bool find_end_at_bottom(struct cut *cut)
+{
+    size_t from = SIZE_MAX;
+
+    for (size_t i = 0; i < cut->graph->back_count; i++) {
+        if (cut->graph->back[i].to != cut->head)
+            continue;
+        if (from != SIZE_MAX)
+            return false;
+        from = cut->graph->back[i].from;
+    }
+    const struct graph_block *bottom = &cut->graph->blocks[from];
+    return from != cut->head && is_two_ways(bottom) &&
+           take_end(cut, from, bottom->successors[0] == cut->head ? 0 : 1);
+}
+
+/* Does a way lead from here to an edge back, and not through the head first? */
+static bool leads_back(const struct cut *cut, size_t from)
+{
+    for (size_t i = 0; i < cut->graph->back_count; i++)
+        if (cut->graph->back[i].to == cut->head &&
+            graph_leads(cut->graph, from, cut->graph->back[i].from, cut->head))
+            return true;
+    return false;
+}
+
+/* At the top: in a head that only looks whether there is another turn. */
+static bool find_end_at_top(struct cut *cut)
+{
+    const struct graph_block *head = &cut->graph->blocks[cut->head];
+
+    /* A profile would have the units of the block twice. */
+    if (cut->support->profile || !is_two_ways(head) || !head->repeatable)
+        return false;
+    for (unsigned i = 0; i < 2; i++)
+        if (!leads_back(cut, head->successors[!i]))
+            return take_end(cut, cut->head, i);
+    return false;
+}
+
+/* ---- cutting --------------------------------------------------------------------------- */
 
 static bool can_lead_elsewhere(LLVMValueRef user)
 {
@@ -42,87 +124,156 @@ static bool can_be_cut(LLVMBasicBlockRef head)
     return true;
 }
 
+static LLVMBasicBlockRef append_block(const struct cut *cut, const char *name)
+{
+    LLVMBasicBlockRef head = cut->graph->blocks[cut->head].block;
+
+    return LLVMAppendBasicBlockInContext(cut->support->ir->context, LLVMGetBasicBlockParent(head),
+                                         name);
+}
+
+static LLVMValueRef load(const struct cut *cut, LLVMValueRef variable)
+{
+    return LLVMBuildLoad2(cut->builder, cut->support->ir->i64, variable, "");
+}
+
+/* Returns what is left of the variable. */
+static LLVMValueRef take_away(const struct cut *cut, LLVMValueRef variable, uint64_t number)
+{
+    LLVMValueRef rest =
+        LLVMBuildSub(cut->builder, load(cut, variable), ir_number(cut->support->ir, number), "");
+
+    LLVMBuildStore(cut->builder, rest, variable);
+    return rest;
+}
+
 static void build_look(const struct cut *cut)
 {
-    LLVMValueRef pending = LLVMBuildLoad2(cut->builder, cut->support->ir->i64, cut->pending, "");
+    LLVMValueRef pending = load(cut, cut->pending);
 
+    if (cut->graph->carries)
+        pending =
+            LLVMBuildAdd(cut->builder, pending, support_build_take(cut->support, cut->builder), "");
     LLVMBuildStore(cut->builder, support_build_look(cut->support, cut->builder, pending),
                    cut->pending);
 }
 
-static LLVMValueRef make_variable(const struct cut *cut)
+static void make_variable(struct cut *cut)
 {
     LLVMPositionBuilderBefore(cut->builder, cut->pending);
-    return LLVMBuildAlloca(cut->builder, cut->support->ir->i64, "gasmeter.left");
+    cut->left = LLVMBuildAlloca(cut->builder, cut->support->ir->i64, "gasmeter.left");
 }
 
-static void build_outer(const struct cut *cut, LLVMValueRef left)
+static void build_outer(const struct cut *cut)
 {
     LLVMPositionBuilderAtEnd(cut->builder, cut->outer);
     build_look(cut);
-    LLVMBuildStore(cut->builder, ir_number(cut->support->ir, SUPPORT_TURNS), left);
-    LLVMBuildBr(cut->builder, cut->graph->blocks[cut->head]);
+    LLVMBuildStore(cut->builder, ir_number(cut->support->ir, SUPPORT_TURNS), cut->left);
+    LLVMBuildBr(cut->builder, cut->graph->blocks[cut->head].block);
 }
 
-static LLVMValueRef build_next(const struct cut *cut, LLVMValueRef left)
+static LLVMValueRef build_next(const struct cut *cut)
 {
     const struct ir *ir = cut->support->ir;
-    LLVMValueRef rest, none, branch;
+    LLVMValueRef none, branch;
 
     LLVMPositionBuilderAtEnd(cut->builder, cut->next);
-    rest = LLVMBuildSub(cut->builder, LLVMBuildLoad2(cut->builder, ir->i64, left, ""),
-                        ir_number(ir, 1), "");
-    LLVMBuildStore(cut->builder, rest, left);
-    none = LLVMBuildICmp(cut->builder, LLVMIntEQ, rest, ir_number(ir, 0), "");
-    branch = LLVMBuildCondBr(cut->builder, none, cut->outer, cut->graph->blocks[cut->head]);
+    none =
+        LLVMBuildICmp(cut->builder, LLVMIntEQ, take_away(cut, cut->left, 1), ir_number(ir, 0), "");
+    branch = LLVMBuildCondBr(cut->builder, none, cut->outer, cut->graph->blocks[cut->head].block);
     support_mark_rare(ir, branch);
     return branch;
 }
 
-static bool is_back_edge(const struct cut *cut, LLVMBasicBlockRef from)
+/* The block of the end has been charged for the turn that does not come: it runs once more. */
+static LLVMBasicBlockRef build_again(const struct cut *cut)
 {
-    for (size_t i = 0; i < cut->graph->back_count; i++)
-        if (cut->graph->back[i].to == cut->head &&
-            cut->graph->blocks[cut->graph->back[i].from] == from)
-            return true;
-    return false;
+    LLVMBasicBlockRef again;
+
+    if (cut->end.repeated == 0)
+        return cut->outer;
+    again = append_block(cut, "gasmeter.again");
+    LLVMPositionBuilderAtEnd(cut->builder, again);
+    (void)take_away(cut, cut->pending, cut->end.repeated);
+    LLVMBuildBr(cut->builder, cut->outer);
+    return again;
 }
 
-/* Leads a block's edges to the head elsewhere; what was said of the loop goes with them. */
-static void redirect(const struct cut *cut, LLVMValueRef last, LLVMValueRef branch)
+/* The branch keeps its order, so that another loop which ends here as well can be cut after it. */
+static LLVMValueRef build_condition(const struct cut *cut, LLVMValueRef condition)
 {
-    LLVMBasicBlockRef head = cut->graph->blocks[cut->head];
-    bool back = is_back_edge(cut, LLVMGetInstructionParent(last));
+    LLVMValueRef left = take_away(cut, cut->left, 1), none = ir_number(cut->support->ir, 0);
+
+    if (cut->end.on == 0)
+        return LLVMBuildAnd(cut->builder, condition,
+                            LLVMBuildICmp(cut->builder, LLVMIntNE, left, none, ""), "");
+    return LLVMBuildOr(cut->builder, condition,
+                       LLVMBuildICmp(cut->builder, LLVMIntEQ, left, none, ""), "");
+}
+
+static void count_at_end(const struct cut *cut)
+{
+    LLVMValueRef branch = cut->end.branch, condition = LLVMGetCondition(branch);
+    LLVMBasicBlockRef out = LLVMGetSuccessor(branch, !cut->end.on),
+                      rest = append_block(cut, "gasmeter.rest"), again = build_again(cut);
+
+    LLVMPositionBuilderBefore(cut->builder, branch);
+    LLVMSetCondition(branch, build_condition(cut, condition));
+    LLVMSetSuccessor(branch, !cut->end.on, rest);
+    LLVMPositionBuilderAtEnd(cut->builder, rest);
+    LLVMBuildCondBr(cut->builder, condition, cut->end.on == 0 ? again : out,
+                    cut->end.on == 0 ? out : again);
+}
+
+/* Leads a block's edges to the head elsewhere; `next` goes to the head for those that lead back,
+ * and what was said of the loop goes with them. */
+static void redirect(const struct cut *cut, LLVMValueRef last, LLVMValueRef next)
+{
+    LLVMBasicBlockRef head = cut->graph->blocks[cut->head].block;
+    bool back = graph_is_back(cut->graph, LLVMGetInstructionParent(last), cut->head);
     unsigned kind = LLVMGetMDKindIDInContext(cut->support->ir->context, "llvm.loop", 9);
 
+    if (last == next || (back && !next))
+        return;
     for (unsigned i = 0; i < LLVMGetNumSuccessors(last); i++)
         if (LLVMGetSuccessor(last, i) == head)
             LLVMSetSuccessor(last, i, back ? cut->next : cut->outer);
     if (back && LLVMGetMetadata(last, kind)) {
-        LLVMSetMetadata(branch, kind, LLVMGetMetadata(last, kind));
+        LLVMSetMetadata(next, kind, LLVMGetMetadata(last, kind));
         LLVMSetMetadata(last, kind, NULL);
     }
 }
 
+/* Of the blocks that stand there now, also those that came with the cut of another loop. */
+static void redirect_all(const struct cut *cut, LLVMValueRef next)
+{
+    LLVMBasicBlockRef head = cut->graph->blocks[cut->head].block;
+
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(LLVMGetBasicBlockParent(head)); block;
+         block = LLVMGetNextBasicBlock(block))
+        if (LLVMGetBasicBlockTerminator(block))
+            redirect(cut, LLVMGetBasicBlockTerminator(block), next);
+}
+
 static void cut_in_two(struct cut *cut)
 {
-    LLVMContextRef context = cut->support->ir->context;
-    LLVMBasicBlockRef head = cut->graph->blocks[cut->head];
-    LLVMValueRef left = make_variable(cut);
-    LLVMValueRef branch;
+    LLVMBasicBlockRef head = cut->graph->blocks[cut->head].block;
 
-    cut->outer = LLVMInsertBasicBlockInContext(context, head, "gasmeter.outer");
-    cut->next =
-        LLVMAppendBasicBlockInContext(context, LLVMGetBasicBlockParent(head), "gasmeter.next");
-    branch = build_next(cut, left);
-    for (size_t i = 0; i < cut->graph->count; i++)
-        redirect(cut, LLVMGetBasicBlockTerminator(cut->graph->blocks[i]), branch);
-    build_outer(cut, left);
+    make_variable(cut);
+    cut->outer = LLVMInsertBasicBlockInContext(cut->support->ir->context, head, "gasmeter.outer");
+    if (find_end_at_bottom(cut) || find_end_at_top(cut)) {
+        redirect_all(cut, NULL);
+        count_at_end(cut);
+    } else {
+        cut->next = append_block(cut, "gasmeter.next");
+        redirect_all(cut, build_next(cut));
+    }
+    build_outer(cut);
 }
 
 static void look_each_time(struct cut *cut)
 {
-    LLVMPositionBuilderBefore(cut->builder, ir_first_in_block(cut->graph->blocks[cut->head]));
+    LLVMPositionBuilderBefore(cut->builder, ir_first_in_block(cut->graph->blocks[cut->head].block));
     build_look(cut);
 }
 
@@ -149,7 +300,7 @@ void loops_cut(const struct support *support, const struct graph *graph, LLVMVal
 
         if (!is_first_edge_to(graph, i))
             continue;
-        if (can_be_cut(graph->blocks[cut.head]))
+        if (can_be_cut(graph->blocks[cut.head].block))
             cut_in_two(&cut);
         else
             look_each_time(&cut);

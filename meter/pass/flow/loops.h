@@ -8,13 +8,18 @@
 /*
  * Sees to it that no loop runs for long without a look at what is pending.
  *
- *     head ... latch -> head    becomes    outer: look; left = SUPPORT_TURNS
- *                                          head ... latch -> next
- *                                          next: --left ? head : outer
+ *     block: br more, in, out   becomes   outer: look; left = SUPPORT_TURNS; br head
+ *                                         block: --left; br more & left > 0, in, rest
+ *                                         rest:  br more, outer, out
  *
- * Both ends of the inner loop can be worked out beforehand where its own end can, so LLVM
- * vectorises it still. Where a head cannot be given other predecessors (phis, exceptions,
- * computed gotos) it looks each time.
+ * where `block` is where the loop ends, its head or its bottom. A loop of one end stays one of
+ * one end, whose turns can be worked out beforehand if they could before: LLVM vectorises it as
+ * before. Where a loop ends in the middle or at several places, its edges back count the turns:
+ *
+ *     latch -> head             becomes   latch -> next; next: --left ? head : outer
+ *
+ * Where a head cannot be given other predecessors (phis, exceptions, computed gotos) it looks
+ * each time.
  */
 void loops_cut(const struct support *support, const struct graph *graph, LLVMValueRef pending);
 

@@ -53,6 +53,16 @@ bool ir_has_body(LLVMValueRef function)
     return LLVMIsAFunction(function) && LLVMCountBasicBlocks(function) > 0;
 }
 
+LLVMValueRef ir_callee_here(LLVMValueRef instruction)
+{
+    LLVMValueRef callee = ir_is_call(instruction) ? LLVMGetCalledValue(instruction) : NULL;
+
+    if (!callee || !ir_has_body(callee) ||
+        LLVMGetCalledFunctionType(instruction) != LLVMGlobalGetValueType(callee))
+        return NULL;
+    return callee;
+}
+
 unsigned ir_attribute_kind(const char *name)
 {
     return LLVMGetEnumAttributeKindForName(name, strlen(name));

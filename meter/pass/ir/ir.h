@@ -37,6 +37,9 @@ bool ir_is_intrinsic_call(LLVMValueRef instruction);
 
 bool ir_has_body(LLVMValueRef function);
 
+/* The function with a body that a call names, by the type that it has; NULL: none. */
+LLVMValueRef ir_callee_here(LLVMValueRef instruction);
+
 /*
  * The function of libc that the table charges at this call; NULL: none. One that the module
  * itself has a body of, or that must not be taken for libc's (-fno-builtin), is none.

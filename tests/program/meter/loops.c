@@ -105,15 +105,62 @@ static long sorted(long count)
     return numbers[17];
 }
 
+/* Functions that end soon, which their callers count on across; the last is called by its
+ * address as well. */
+static inline long clamp(long number, long most)
+{
+    return number > most ? most : number;
+}
+
+long mix(long number);
+__attribute__((noinline)) long mix(long number)
+{
+    return (number * 33 ^ number >> 7) & 0xffff;
+}
+
+long step(long number);
+long step(long number)
+{
+    return clamp(mix(number) + 1, 50000);
+}
+
+static long small_calls(long count)
+{
+    long (*volatile by_address)(long) = step;
+    long sum = 0;
+
+    for (long i = 0; i < count; i++) {
+        sum = step(sum + i);
+        if (sum % 8 == 0)
+            sum += by_address(i);
+    }
+    return sum;
+}
+
+static long small_forever(long start)
+{
+    while (start >= 0)
+        start = step(start);
+    return start;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         long (*function)(long);
     } kinds[] = {
-        {"sum", sum_all},           {"collatz", collatz},      {"goto", interpret},
-        {"calls", fibonacci},       {"copies", copies},        {"forever", forever},
-        {"quiet", quietly_forever}, {"deep", recurse_forever}, {"sort", sorted},
+        {"sum", sum_all},
+        {"collatz", collatz},
+        {"goto", interpret},
+        {"calls", fibonacci},
+        {"copies", copies},
+        {"forever", forever},
+        {"quiet", quietly_forever},
+        {"deep", recurse_forever},
+        {"sort", sorted},
+        {"small", small_calls},
+        {"smallforever", small_forever},
     };
 
     for (int k = 0; k < SIZE; k++)
