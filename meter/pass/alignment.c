@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "meter/pass/alignment.h"
 
-/* Bytes: from this size on, and to this. */
-enum { LARGE_ARRAY = 16 };
+/* Bytes: a whole word, and for what is as large two of them. */
+enum { WORD = 8, TWO_WORDS = 16 };
 
-static bool is_large_array(const struct ir *ir, LLVMTypeRef type)
+static void raise(const struct ir *ir, LLVMValueRef variable, LLVMTypeRef type)
 {
-    return LLVMGetTypeKind(type) == LLVMArrayTypeKind &&
-           LLVMABISizeOfType(ir->layout, type) >= LARGE_ARRAY;
-}
+    unsigned wanted = LLVMABISizeOfType(ir->layout, type) < TWO_WORDS ? WORD : TWO_WORDS;
 
-static void raise(LLVMValueRef variable)
-{
-    if (LLVMGetAlignment(variable) < LARGE_ARRAY)
-        LLVMSetAlignment(variable, LARGE_ARRAY);
+    if (LLVMGetTypeKind(type) == LLVMArrayTypeKind && LLVMGetAlignment(variable) < wanted)
+        LLVMSetAlignment(variable, wanted);
 }
 
 static void raise_locals(const struct ir *ir, LLVMValueRef function)
@@ -22,9 +18,8 @@ static void raise_locals(const struct ir *ir, LLVMValueRef function)
          block = LLVMGetNextBasicBlock(block))
         for (LLVMValueRef instruction = LLVMGetFirstInstruction(block); instruction;
              instruction = LLVMGetNextInstruction(instruction))
-            if (LLVMIsAAllocaInst(instruction) &&
-                is_large_array(ir, LLVMGetAllocatedType(instruction)))
-                raise(instruction);
+            if (LLVMIsAAllocaInst(instruction))
+                raise(ir, instruction, LLVMGetAllocatedType(instruction));
 }
 
 /* What a linker or a loop over a section puts in a row has no room for gaps. */
@@ -40,9 +35,8 @@ void alignment_raise(const struct ir *ir)
     for (LLVMValueRef global = LLVMGetFirstGlobal(ir->module); global;
          global = LLVMGetNextGlobal(global))
         if (!LLVMIsDeclaration(global) && !is_in_section(global) &&
-            LLVMGetLinkage(global) != LLVMAppendingLinkage &&
-            is_large_array(ir, LLVMGlobalGetValueType(global)))
-            raise(global);
+            LLVMGetLinkage(global) != LLVMAppendingLinkage)
+            raise(ir, global, LLVMGlobalGetValueType(global));
     for (LLVMValueRef function = LLVMGetFirstFunction(ir->module); function;
          function = LLVMGetNextFunction(function))
         raise_locals(ir, function);

@@ -66,6 +66,8 @@ one_number() {
 
 @test "one number: arguments of all kinds, by value and variable" {
     one_number conventions
+    run "$OUT/conventions"
+    assert_status 0
 }
 
 @test "one number: loops, calls, computed goto, copies, callbacks out of libc" {

@@ -13,6 +13,7 @@
 struct Shape {
     virtual ~Shape() = default;
     virtual long area() const = 0;
+    long twice() const { return 2 * area(); }
 };
 struct Square : Shape {
     long side;
@@ -59,6 +60,38 @@ static long once(long number)
     return (long)seen.size();
 }
 
+// Each machine marks virtual functions by a bit in another place.
+static long equal_members()
+{
+    long (Shape::*members[])() const = {&Shape::area, &Shape::twice, nullptr};
+    long sum = 0;
+    for (long i = 0; i < 300; i++)
+        sum += members[i % 3] == members[i % 2];
+    return sum;
+}
+
+// A result that one machine writes where it is to be, and another returns in registers.
+struct Place {
+    double x, y, z;
+};
+struct Token {
+    const char *text;
+    int length;
+};
+__attribute__((noinline)) static Place place_of(long i) { return {double(i), double(i + 1), 2}; }
+__attribute__((noinline)) static Token token_of(long i) { return {"text", int(i)}; }
+
+static long made_in_place()
+{
+    double sum = 0;
+    for (long i = 0; i < 100; i++) {
+        std::unique_ptr<Place> place(new Place(place_of(i)));
+        std::unique_ptr<Token> token(new Token(token_of(i)));
+        sum += place->y + token->length;
+    }
+    return long(sum);
+}
+
 static long containers()
 {
     std::map<std::string, long> words;
@@ -85,6 +118,7 @@ int main()
     long (Shape::*member)() const = &Shape::area;
     for (const auto &shape : shapes)
         sum += shape->area() + ((*shape).*member)();
+    sum += equal_members() + made_in_place();
     std::thread thread([&sum] { sum += containers(); });
     thread.join();
     std::printf("%ld %ld\n", sum, exceptions());
