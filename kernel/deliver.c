@@ -223,7 +223,7 @@ static int deliver_reap(struct kernel *kernel, int64_t vat, struct error *error)
     return 0;
 }
 
-/* Of a vat that may have ended; an upgrade begins with it. */
+/* Of a vat that may have ended. */
 static int work_reap(struct kernel *kernel, struct error *error)
 {
     int64_t vat;
@@ -250,6 +250,27 @@ int deliver_upgraded(struct kernel *kernel, struct error *error)
         return -1;
     kernel->crank.delivery.is_upgrade_end = true;
     return 0;
+}
+
+/* A vat of bundles is first asked to bring out its dead; a plain one does not know how. */
+static int work_upgrade(struct kernel *kernel, struct error *error)
+{
+    struct vat_reading reading;
+    int64_t vat;
+    bool plain;
+
+    if (living_vat(kernel, &vat, error) != 0)
+        return -1;
+    if (vat == 0)
+        return 0;
+    if (vat_record_read(kernel, vat, &reading, error) != 0)
+        return -1;
+    plain = reading.record.runtime == KERNEL_VAT_PLAIN;
+    vat_record_free(&reading);
+    if (!plain)
+        return deliver_reap(kernel, vat, error);
+    kernel->crank.vat = vat;
+    return deliver_upgraded(kernel, error);
 }
 
 static int work_change_options(struct kernel *kernel, struct error *error)
@@ -334,6 +355,7 @@ int deliver_work(struct kernel *kernel, struct error *error)
     case CRANK_CREATE_VAT:
         return work_create_vat(kernel, error);
     case CRANK_UPGRADE_VAT:
+        return work_upgrade(kernel, error);
     case CRANK_REAP:
         return work_reap(kernel, error);
     case CRANK_CHANGE_OPTIONS:

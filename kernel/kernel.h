@@ -171,6 +171,20 @@ struct kernel_vat_setup {
 int kernel_provide_vat(struct kernel *kernel, const struct kernel_vat_setup *setup, int64_t *vat,
                        struct error *error);
 
+/* Calls take() with the name of each static vat that lives, in the order in which they were made.
+ */
+int kernel_vat_names(struct kernel *kernel, void (*take)(void *context, const char *name),
+                     void *context, struct error *error);
+
+/*
+ * Queues the upgrade of a living vat to another source, which the caller has put into the store's
+ * bundles, as vatAdmin queues one: the vat's next incarnation starts with it and keeps the vat's
+ * store. An upgrade that fails leaves the vat as it was. ERROR_INPUT if the vat has another
+ * runtime. *same: it has this source already, and nothing is queued.
+ */
+int kernel_upgrade(struct kernel *kernel, int64_t vat, const char *bundle_id,
+                   enum kernel_vat_runtime runtime, bool *same, struct error *error);
+
 /* The name under which vats ask the vatAdmin device for a bundle. */
 int kernel_name_bundle(struct kernel *kernel, const char *name, const char *bundle_id,
                        struct error *error);

@@ -81,21 +81,29 @@ static int check_setup(const struct kernel_vat_setup *setup, struct error *error
     return 0;
 }
 
+/* Takes the item over; NULL: there was no memory for it. */
+static int queue_item(struct kernel *kernel, json_t *item, struct error *error)
+{
+    int result = item != NULL ? queue_add(kernel, QUEUE_ACCEPTANCE, item, error)
+                              : error_memory(error, "a vat");
+
+    json_decref(item);
+    return result;
+}
+
 static int queue_start(struct kernel *kernel, int64_t vat, const char *parameters,
                        struct error *error)
 {
     const char *text = parameters != NULL ? parameters : "{}";
-    json_t *tree = json_value_read(text, strlen(text), JSON_DECODE_ANY, NULL), *item;
-    int result;
+    json_t *tree = json_value_read(text, strlen(text), JSON_DECODE_ANY, NULL);
 
     if (tree == NULL)
         return error_set(error, ERROR_INPUT, "the parameters of a vat are no JSON");
-    item = json_pack("{s:s,s:o,s:o}", "type", "startVat", "vatID", json_sprintf("v%" PRId64, vat),
-                     "vatParameters", capdata_make(tree, json_array()));
-    result = item != NULL ? queue_add(kernel, QUEUE_ACCEPTANCE, item, error)
-                          : error_memory(error, "a vat");
-    json_decref(item);
-    return result;
+    return queue_item(kernel,
+                      json_pack("{s:s,s:o,s:o}", "type", "startVat", "vatID",
+                                json_sprintf("v%" PRId64, vat), "vatParameters",
+                                capdata_make(tree, json_array())),
+                      error);
 }
 
 static int create_static(struct kernel *kernel, const struct kernel_vat_setup *setup, int64_t *vat,
@@ -123,8 +131,9 @@ static int compare_setup(const struct kernel_vat_setup *setup, const char *bundl
     if (strcmp(setup->bundle_id, bundle_id) == 0 && setup->runtime == runtime)
         return 0;
     return error_set(error, ERROR_INPUT,
-                     "vat %s has another source in the store (%.80s) than now (%.80s)", setup->name,
-                     bundle_id, setup->bundle_id);
+                     "vat %s has another source in the store (%.80s) than now (%.80s); to replace "
+                     "it, give --upgrade %s=FILE",
+                     setup->name, bundle_id, setup->bundle_id, setup->name);
 }
 
 static int compare_ended(struct kernel *kernel, const struct kernel_vat_setup *setup, int64_t *vat,
@@ -171,6 +180,38 @@ int kernel_provide_vat(struct kernel *kernel, const struct kernel_vat_setup *set
     if (compare_ended(kernel, setup, vat, &found, error) != 0)
         return -1;
     return found ? 0 : crank_hash_outside(kernel, create_static(kernel, setup, vat, error), error);
+}
+
+/* Without an upgradeID: the vatAdmin vat did not ask for it, and is not told. */
+static int queue_upgrade(struct kernel *kernel, int64_t vat, const char *bundle_id,
+                         struct error *error)
+{
+    return queue_item(kernel,
+                      json_pack("{s:s,s:o,s:s,s:s,s:o,s:s}", "type", "upgrade-vat", "vatID",
+                                json_sprintf("v%" PRId64, vat), "upgradeID", "", "bundleID",
+                                bundle_id, "vatParameters",
+                                capdata_make(json_object(), json_array()), "upgradeMessage",
+                                "upgraded by the operator"),
+                      error);
+}
+
+int kernel_upgrade(struct kernel *kernel, int64_t vat, const char *bundle_id,
+                   enum kernel_vat_runtime runtime, bool *same, struct error *error)
+{
+    struct vat_reading reading;
+    int result = 0;
+
+    if (vat_record_read(kernel, vat, &reading, error) != 0)
+        return -1;
+    *same = strcmp(reading.record.bundle_id, bundle_id) == 0;
+    if (reading.record.runtime != runtime)
+        result = error_set(error, ERROR_INPUT, "the vat is %s, and cannot become %s",
+                           runtime == KERNEL_VAT_PLAIN ? "a bundle" : "a plain contract",
+                           runtime == KERNEL_VAT_PLAIN ? "a plain contract" : "a bundle");
+    vat_record_free(&reading);
+    if (result != 0 || *same)
+        return result;
+    return crank_hash_outside(kernel, queue_upgrade(kernel, vat, bundle_id, error), error);
 }
 
 /* ---- looking at vats ---- */
@@ -222,6 +263,24 @@ int kernel_vat_next(struct kernel *kernel, int64_t after, int64_t *vat, bool *fo
                     struct error *error)
 {
     return vat_record_next(kernel, after, vat, found, error);
+}
+
+int kernel_vat_names(struct kernel *kernel, void (*take)(void *context, const char *name),
+                     void *context, struct error *error)
+{
+    json_t *names;
+    const json_t *name;
+    size_t i;
+
+    if (keys_get_json(kernel, "vat.names", &names, error) != 0)
+        return -1;
+    json_array_foreach(names, i, name)
+    {
+        if (json_is_string(name))
+            take(context, json_string_value(name));
+    }
+    json_decref(names);
+    return 0;
 }
 
 int kernel_vat_named(struct kernel *kernel, const char *name, int64_t *vat, bool *found,

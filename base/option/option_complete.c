@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/option/option_file.h"
 
 /*
  * bash makes a word of each '=', so that the value of --option=VALUE, and the file of
@@ -104,16 +105,14 @@ static void print_options(const char *program, const struct option_command *comm
 /* "words a b", "file", "folder" or "none". */
 static void print_kind(const struct option_row *row)
 {
-    const char *value = row->metavariable != NULL ? row->metavariable : "";
-
     if (row->words != NULL) {
         printf("words");
         for (size_t i = 0; row->words[i] != NULL; i++)
             printf(" %s", row->words[i]);
-    } else if (strstr(value, "FILE") != NULL || strstr(value, "PATH") != NULL) {
-        printf("file");
+    } else if (!option_takes_path(row)) {
+        printf("none");
     } else {
-        printf(strstr(value, "DIR") != NULL ? "folder" : "none");
+        printf(strcmp(row->metavariable, "DIR") == 0 ? "folder" : "file");
     }
 }
 

@@ -13,9 +13,9 @@ struct option_command {
 
 /*
  * Prints a completion script for bash. What is completed as the value of an option follows from
- * its row: its words, if it has any; otherwise files if its metavariable contains FILE or PATH,
- * folders for DIR, and nothing for anything else. `commands` ends with a member that is all zeros.
- * -1: stdout cannot be written to.
+ * its row: its words, if it has any; otherwise folders if its metavariable is DIR,
+ * files if it contains FILE, PATH or DIR, and nothing for anything else. `commands` ends with a
+ * member that is all zeros. -1: stdout cannot be written to.
  */
 int option_complete(const char *program, const struct option_command *commands);
 

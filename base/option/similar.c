@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Names are short; a longer word is a typo of none. */
-enum { LENGTH_MAX = 64 };
+enum { LENGTH_MAX = 63 };
 
 static size_t least(size_t a, size_t b)
 {
@@ -45,16 +45,16 @@ void similar_try(struct similar *similar, const char *name)
     if (length == 0 || length > LENGTH_MAX || strlen(name) > LENGTH_MAX)
         return;
     found = strncmp(name, similar->word, length) == 0 ? 1 : distance(similar->word, name);
-    if (found > limit || (similar->best != NULL && found >= similar->distance))
+    if (found > limit || (similar->best[0] != '\0' && found >= similar->distance))
         return;
-    similar->best = name;
+    memcpy(similar->best, name, strlen(name) + 1);
     similar->distance = found;
 }
 
 const char *similar_hint(struct similar *similar, const char *before)
 {
     similar->hint[0] = '\0';
-    if (similar->best != NULL)
+    if (similar->best[0] != '\0')
         snprintf(similar->hint, sizeof similar->hint, "; did you mean %s%s?", before,
                  similar->best);
     return similar->hint;

@@ -10,8 +10,8 @@
  */
 struct similar {
     const char *word;
-    const char *best; /* borrowed from similar_try(); NULL: no name is close */
-    size_t distance;  /* of best */
+    char best[64];   /* "": no name is close */
+    size_t distance; /* of best */
     char hint[128];
 };
 

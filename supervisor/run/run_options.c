@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/option/option_file.h"
 #include "supervisor/common_options.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/schedule/scheduler.h"
@@ -57,6 +58,19 @@ static const struct option_row rows[] = {
      "a contract and the name of its vat; FILE is its source, a module of WebAssembly, or a bundle "
      "made by @endo/bundle-source",
      OPTION_IS_OTHER(struct run_options, vats, take_file)},
+    {"new-vat", "NAME=FILE",
+     "the same for a vat that a store with other vats does not have yet; once it has it, the "
+     "option "
+     "changes nothing",
+     OPTION_IS_OTHER(struct run_options, new_vats, take_file)},
+    {"upgrade", "NAME=FILE",
+     "another contract for a vat of the store: its next incarnation starts with it and keeps the "
+     "vat's store",
+     OPTION_IS_OTHER(struct run_options, upgrades, take_file)},
+    {"config", "FILE",
+     "read options from a JSON object, {\"vat\":{\"NAME\":\"FILE\"},\"max-syscalls\":1000}; those "
+     "of the command line come after them",
+     OPTION_IS_TEXT(struct run_options, config)},
     {"bundle", "NAME=FILE", "a bundle, under this name, from which vats can create vats",
      OPTION_IS_OTHER(struct run_options, bundles, take_file)},
     {COMMON_OPTION_COUNTER(struct run_options, counters, "qemu"),
@@ -152,12 +166,15 @@ static const struct option_row rows[] = {
 const struct option_table run_options_table = {
     .program = "gaspipe",
     .command = "run",
-    .usage = "usage: gaspipe run [options] --vat NAME=FILE ... DELIVERIES|-\n"
-             "\n"
-             "Delivers the JSON lines of the file DELIVERIES (or stdin) to contracts, each in its "
-             "own worker process, and prints what each delivery cost and where its time went. A "
-             "line: {\"vat\":\"bank\",\"method\":\"transfer\",\"args\":[\"alice\",\"bob\",10]}\n"
-             "A run with a store resumes where the previous one stopped.\n",
+    .usage =
+        "usage: gaspipe run [options] --vat NAME=FILE ... DELIVERIES|-\n"
+        "       gaspipe run [options] --store DIR DELIVERIES|-\n"
+        "\n"
+        "Delivers the JSON lines of the file DELIVERIES (or stdin) to contracts, each in its "
+        "own worker process, and prints what each delivery cost and where its time went. A "
+        "line: {\"vat\":\"bank\",\"method\":\"transfer\",\"args\":[\"alice\",\"bob\",10]}\n"
+        "A run with a store resumes where the previous one stopped, with the vats that the store "
+        "has.\n",
     .ending = "Exit status: 0 success, 1 a delivery failed, 2 usage, 3 bad input, 4 system "
               "failure, 5 a vat is in quarantine, 128+N ended by signal N.",
     .rows = rows,
@@ -172,9 +189,13 @@ static int check_combination(struct run_options *options, char **operands, struc
         return error_set(
             error, ERROR_USAGE,
             "--set-limit, --skip-delivery, --release and --terminate need --store DIR");
-    if (options->vats.count == 0 && !operates)
-        return error_set(error, ERROR_USAGE, "no vat: give at least one --vat NAME=FILE");
-    if ((operands[0] == NULL && !operates) || (operands[0] != NULL && operands[1] != NULL))
+    if (options->vats.count + options->new_vats.count == 0 && options->store == NULL)
+        return error_set(error, ERROR_USAGE,
+                         "no vat: give at least one --vat NAME=FILE, or a --store that has vats");
+    if (options->upgrades.count > 0 && options->store == NULL)
+        return error_set(error, ERROR_USAGE, "--upgrade needs --store DIR");
+    if ((operands[0] == NULL && !operates && options->upgrades.count == 0) ||
+        (operands[0] != NULL && operands[1] != NULL))
         return error_set(error, ERROR_USAGE, "give one file of deliveries, or - for stdin");
     if (options->new_input && options->resume)
         return error_set(error, ERROR_USAGE, "--new-input and --resume do not go together");
@@ -195,12 +216,8 @@ static int check_combination(struct run_options *options, char **operands, struc
     return 0;
 }
 
-enum option_result run_options_parse(struct run_options *options, int argc, char **argv,
-                                     struct error *error)
+static void set_defaults(struct run_options *options)
 {
-    enum option_result result;
-    char **operands;
-
     *options = (struct run_options){
         .counters = {.qemu = true},
         .compute_limit = LAUNCHER_COMPUTE_LIMIT_DEFAULT,
@@ -214,15 +231,61 @@ enum option_result run_options_parse(struct run_options *options, int argc, char
         .jobs = 1,
         .retries = RETRIES_DEFAULT,
     };
-    result = option_parse(&run_options_table, argc, argv, options, &operands, error);
-    if (result == OPTION_TAKEN && check_combination(options, operands, error) != 0)
+}
+
+/* argv[0], the options of the file, and the rest of argv: what comes later wins. */
+static int join_arguments(struct option_list *joined, const struct option_list *configured,
+                          int argc, char **argv, struct error *error)
+{
+    int result = option_list_add(joined, argv[0], error);
+
+    for (size_t i = 0; i < configured->count && result == 0; i++)
+        result = option_list_add(joined, configured->items[i], error);
+    for (int i = 1; i < argc && result == 0; i++)
+        result = option_list_add(joined, argv[i], error);
+    return result == 0 ? option_list_add(joined, NULL, error) : -1;
+}
+
+/* joined: is given back by the caller, who uses the operands before. */
+static enum option_result parse_configured(struct run_options *options, struct option_list *joined,
+                                           int argc, char **argv, char ***operands,
+                                           struct error *error)
+{
+    struct option_list configured = {0};
+    int result = option_file_read(&configured, &run_options_table, options->config, error);
+
+    run_options_free(options);
+    set_defaults(options);
+    options->configured = configured;
+    if (result != 0 || join_arguments(joined, &configured, argc, argv, error) != 0)
         return OPTION_FAILED;
+    return option_parse(&run_options_table, (int)joined->count - 1, joined->items, options,
+                        operands, error);
+}
+
+enum option_result run_options_parse(struct run_options *options, int argc, char **argv,
+                                     struct error *error)
+{
+    struct option_list joined = {0};
+    enum option_result result;
+    char **operands;
+
+    set_defaults(options);
+    result = option_parse(&run_options_table, argc, argv, options, &operands, error);
+    if (result == OPTION_TAKEN && options->config != NULL)
+        result = parse_configured(options, &joined, argc, argv, &operands, error);
+    if (result == OPTION_TAKEN && check_combination(options, operands, error) != 0)
+        result = OPTION_FAILED;
+    option_list_free(&joined);
     return result;
 }
 
 void run_options_free(struct run_options *options)
 {
     option_list_free(&options->vats);
+    option_list_free(&options->new_vats);
+    option_list_free(&options->upgrades);
     option_list_free(&options->bundles);
     operations_free(&options->operations);
+    option_file_free(&options->configured);
 }

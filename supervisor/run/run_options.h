@@ -21,13 +21,16 @@
  */
 #define RUN_COUNTED_INSTRUCTIONS INT64_C(50000000000)
 
-/* The command line of `gaspipe run`. Strings are borrowed from argv. */
+/* The command line of `gaspipe run`. Strings are borrowed from argv and `configured`. */
 struct run_options {
-    struct option_list vats;    /* "NAME=FILE" */
-    struct option_list bundles; /* the same */
-    const char *deliveries;     /* path, or "-"; NULL: none, only operations */
-    const char *store;          /* folder; NULL: in memory */
-    const char *slog;           /* path; NULL: none */
+    struct option_list vats;     /* "NAME=FILE" */
+    struct option_list new_vats; /* the same, of vats that a store need not have yet */
+    struct option_list upgrades; /* the same: vats that continue with another contract */
+    struct option_list bundles;  /* the same */
+    const char *config;          /* file with options; NULL: none */
+    const char *deliveries;      /* path, or "-"; NULL: none, only operations */
+    const char *store;           /* folder; NULL: in memory */
+    const char *slog;            /* path; NULL: none */
     struct slog_rotation rotation;
     struct counters counters;
     bool counter_given; /* --counter */
@@ -59,7 +62,8 @@ struct run_options {
     uint64_t jobs;              /* deliveries under way at a time; at least 1 */
     bool new_input;             /* the store forgets the input before */
     struct operations operations;
-    bool resume; /* skip the lines that the store has, even all of them */
+    bool resume;                   /* skip the lines that the store has, even all of them */
+    struct option_list configured; /* the options of --config, owned, which others point into */
 };
 
 extern const struct option_table run_options_table;

@@ -7,12 +7,16 @@ int run_profiles_open(struct profile_files *profiles, const struct run_options *
                       struct error *error)
 {
     const struct profile_paths paths = {options->profile, options->profile_folded};
+    const struct option_list *const lists[] = {&options->vats, &options->new_vats,
+                                               &options->upgrades};
 
     if (profile_files_check_input(paths, options->deliveries, error) != 0)
         return -1;
-    for (size_t i = 0; i < options->vats.count; i++)
-        if (profile_files_check_input(paths, strchr(options->vats.items[i], '=') + 1, error) != 0)
-            return -1;
+    for (size_t list = 0; list < sizeof lists / sizeof *lists; list++)
+        for (size_t i = 0; i < lists[list]->count; i++)
+            if (profile_files_check_input(paths, strchr(lists[list]->items[i], '=') + 1, error) !=
+                0)
+                return -1;
     return profile_files_open(profiles, paths, error);
 }
 

@@ -7,12 +7,13 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/option/similar.h"
 #include "supervisor/runtime/contract_file.h"
 
-static int check_name(const struct run_options *options, size_t index, const char *name,
-                      struct error *error)
+/* index: of the name in the list; the names before it are cut from their files already. */
+static int check_name(const struct option_list *vats, size_t index, struct error *error)
 {
-    const char *at = name;
+    const char *name = vats->items[index], *at = name;
 
     while (isalnum((unsigned char)*at) || *at == '_' || *at == '-' || *at == '.')
         at++;
@@ -21,7 +22,7 @@ static int check_name(const struct run_options *options, size_t index, const cha
                          "a vat's name is made of letters, digits, '_', '-' and '.', not '%s'",
                          name);
     for (size_t i = 0; i < index; i++)
-        if (strcmp(options->vats.items[i], name) == 0)
+        if (strcmp(vats->items[i], name) == 0)
             return error_set(error, ERROR_USAGE, "there are two vats called '%s'", name);
     return 0;
 }
@@ -116,35 +117,141 @@ static const char *cut_option(char *option)
     return equals + 1;
 }
 
+/* ---- what the store has ---- */
+
+struct stored {
+    struct similar similar; /* to the name in question */
+    bool any, same;
+};
+
+static void take_name(void *context, const char *name)
+{
+    struct stored *stored = context;
+
+    stored->any = true;
+    stored->same |= strcmp(name, stored->similar.word) == 0;
+    similar_try(&stored->similar, name);
+}
+
+/* In a store with other vats, a name that it does not know is taken for a typo: the vat that it
+ * would make would be there for good. */
+static int check_known(struct store *store, struct kernel *kernel, const char *name,
+                       struct error *error)
+{
+    struct stored stored = {.similar = {.word = name}};
+    struct buf reason = {0};
+    bool ended;
+    int result;
+
+    if (kernel_vat_names(kernel, take_name, &stored, error) != 0)
+        return -1;
+    if (!stored.any || stored.same)
+        return 0;
+    result = run_vats_why_ended(store, name, &reason, &ended, error);
+    buf_free(&reason);
+    if (result != 0 || ended)
+        return result;
+    return error_set(error, ERROR_USAGE,
+                     "--vat %s: the store has no such vat%s (to make one, give --new-vat %s=FILE)",
+                     name, similar_hint(&stored.similar, ""), name);
+}
+
+/* The names of --vat, before any vat of --new-vat is there. */
+static int check_vats(const struct run_options *options, struct store *store, struct kernel *kernel,
+                      struct error *error)
+{
+    struct stored stored = {.similar = {.word = ""}};
+
+    for (size_t i = 0; i < options->vats.count; i++) {
+        char *const item = options->vats.items[i];
+        int result;
+
+        item[strcspn(item, "=")] = '\0';
+        result = check_known(store, kernel, item, error);
+        item[strlen(item)] = '=';
+        if (result != 0)
+            return -1;
+    }
+    if (options->vats.count + options->new_vats.count > 0)
+        return 0;
+    if (kernel_vat_names(kernel, take_name, &stored, error) != 0)
+        return -1;
+    return stored.any ? 0
+                      : error_set(error, ERROR_USAGE,
+                                  "the store has no vat: give at least one --vat NAME=FILE");
+}
+
+/* ---- adding and upgrading ---- */
+
+static int add_contracts(const struct run_options *options, const struct option_list *vats,
+                         struct store *store, struct kernel *kernel, struct error *error)
+{
+    for (size_t i = 0; i < vats->count; i++) {
+        const char *path = cut_option(vats->items[i]);
+
+        if (check_name(vats, i, error) != 0 ||
+            add_contract(options, store, kernel, vats->items[i], path, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int upgrade(struct store *store, struct kernel *kernel, const char *name, const char *path,
+                   struct error *error)
+{
+    struct contract_file contract = {0};
+    int64_t vat;
+    bool lives, same = false;
+    int result = keep_contract(store, path, &contract, error);
+
+    if (result == 0)
+        result = kernel_vat_named(kernel, name, &vat, &lives, error);
+    if (result == 0 && !lives)
+        result = error_set(error, ERROR_INPUT, "no vat of this name lives");
+    if (result == 0)
+        result = kernel_upgrade(kernel, vat, contract.id,
+                                contract.is_plain ? KERNEL_VAT_PLAIN : KERNEL_VAT_LIVESLOTS, &same,
+                                error);
+    buf_free(&contract.bundle);
+    if (result != 0)
+        return error_prefix(error, "--upgrade %s", name);
+    if (same)
+        log_line("vat %s has the contract of --upgrade already", name);
+    return 0;
+}
+
 int run_vats_add(const struct run_options *options, struct store *store, struct kernel *kernel,
                  struct error *error)
 {
+    if (check_vats(options, store, kernel, error) != 0)
+        return -1;
     for (size_t i = 0; i < options->bundles.count; i++) {
         const char *path = cut_option(options->bundles.items[i]);
 
         if (add_named_bundle(store, kernel, options->bundles.items[i], path, error) != 0)
             return -1;
     }
-    for (size_t i = 0; i < options->vats.count; i++) {
-        const char *path = cut_option(options->vats.items[i]);
+    if (add_contracts(options, &options->vats, store, kernel, error) != 0 ||
+        add_contracts(options, &options->new_vats, store, kernel, error) != 0)
+        return -1;
+    for (size_t i = 0; i < options->upgrades.count; i++) {
+        const char *path = cut_option(options->upgrades.items[i]);
 
-        if (check_name(options, i, options->vats.items[i], error) != 0 ||
-            add_contract(options, store, kernel, options->vats.items[i], path, error) != 0)
+        if (upgrade(store, kernel, options->upgrades.items[i], path, error) != 0)
             return -1;
     }
     return 0;
 }
 
-int run_vats_any_new(const struct run_options *options, struct kernel *kernel, bool *any,
-                     struct error *error)
+static int any_new(const struct option_list *vats, struct kernel *kernel, bool *any,
+                   struct error *error)
 {
-    *any = false;
-    for (size_t i = 0; i < options->vats.count && !*any; i++) {
+    for (size_t i = 0; i < vats->count && !*any; i++) {
         struct kernel_vat vat;
         int64_t number;
         bool lives;
 
-        if (kernel_vat_named(kernel, options->vats.items[i], &number, &lives, error) != 0)
+        if (kernel_vat_named(kernel, vats->items[i], &number, &lives, error) != 0)
             return -1;
         if (!lives)
             continue;
@@ -157,12 +264,30 @@ int run_vats_any_new(const struct run_options *options, struct kernel *kernel, b
     return 0;
 }
 
+int run_vats_any_new(const struct run_options *options, struct kernel *kernel, bool *any,
+                     struct error *error)
+{
+    *any = options->upgrades.count > 0;
+    if (any_new(&options->vats, kernel, any, error) != 0)
+        return -1;
+    return any_new(&options->new_vats, kernel, any, error);
+}
+
+static const char *path_of(const struct option_list *vats, const char *name)
+{
+    for (size_t i = 0; i < vats->count; i++)
+        if (strcmp(vats->items[i], name) == 0)
+            return vats->items[i] + strlen(name) + 1;
+    return NULL;
+}
+
 const char *run_vats_path(const struct run_options *options, const char *name)
 {
-    for (size_t i = 0; i < options->vats.count; i++)
-        if (strcmp(options->vats.items[i], name) == 0)
-            return options->vats.items[i] + strlen(name) + 1;
-    return NULL;
+    const char *path = path_of(&options->upgrades, name);
+
+    if (path == NULL)
+        path = path_of(&options->vats, name);
+    return path != NULL ? path : path_of(&options->new_vats, name);
 }
 
 /* ---- terminated vats ---- */

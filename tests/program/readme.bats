@@ -69,6 +69,25 @@ like_a_checkout() {
     assert_status 0
 }
 
+@test "docs/tutorial.md" {
+    mkdir bin
+    # What npm would fetch is there already, with all that has the same versions.
+    cat > bin/npm << END
+#!/bin/sh
+[ "\$*" = 'install --silent --save-exact @endo/bundle-source@4.3.2 @endo/far@1.1.14' ] || exit 1
+cp '$ROOT/examples/package.json' . && ln -s '$ROOT/build/vats/node_modules' .
+END
+    chmod +x bin/npm
+    PATH=$PWD/bin:$BUILD:$PATH run "$ROOT/tests/program/check-document" "$ROOT/docs/tutorial.md"
+    assert_equal "$output" ""
+    assert_status 0
+}
+
+@test "check-document runs a here-document" {
+    document $'$ cat << END' '> a' '>' '> b' '> END' a '' b
+    assert_status 0
+}
+
 @test "docs/contracts.md" {
     like_a_checkout
     # The first contract in the document.

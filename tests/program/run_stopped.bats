@@ -135,7 +135,7 @@ stopped_in_batch() {
     two_tokens
     stopped_in_batch input pieces --counter none --queue-lines 1000
     vats_run --counter none --queue-lines 1000 --store pieces \
-        --vat late="$ROOT/examples/token/contract.js" input
+        --new-vat late="$ROOT/examples/token/contract.js" input
     assert_status 0
     assert_equal "$(jq -r 'select(.kind == "delivery") | .vat' <<< "$output" | grep -c late)" 1
     assert_equal "$(sqlite3 pieces/gaspipe.sqlite \

@@ -4,23 +4,34 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/option/similar.h"
+
 /* Where the names in a line are looked up. */
 struct scope {
     struct line_results *results;
     struct kernel *kernel;
 };
 
+static void try_name(void *context, const char *name)
+{
+    similar_try(context, name);
+}
+
 static int find_vat_root(const struct scope *scope, const char *name,
                          char reference[KERNEL_REF_SIZE], struct error *error)
 {
+    struct similar similar = {.word = name};
     bool found = false;
 
     if (kernel_root(scope->kernel, name, reference, &found, error) != 0)
         return -1;
     if (found)
         return 0;
+    if (kernel_vat_names(scope->kernel, try_name, &similar, error) != 0)
+        return -1;
     return error_set(error, ERROR_INPUT,
-                     "there is no vat \"%s\"; name its contract with --vat %s=FILE", name, name);
+                     "there is no vat \"%s\"%s; name its contract with --vat %s=FILE", name,
+                     similar_hint(&similar, ""), name);
 }
 
 static int find_result(const struct scope *scope, const char *id, char reference[KERNEL_REF_SIZE],

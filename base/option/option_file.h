@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_BASE_OPTION_OPTION_FILE_H
+#define GASPIPE_BASE_OPTION_OPTION_FILE_H
+
+#include "base/option/option.h"
+
+/*
+ * A file of options: a JSON object whose members are long options without "--". A flag is true or
+ * false; a value is a string or a number; of an option that may be repeated it is an array, or, of
+ * NAME=VALUE, an object:
+ *
+ *     {"vat": {"bank": "bank.js"}, "max-syscalls": 1000, "json": true}
+ *
+ * Files and folders are relative to the file's folder.
+ */
+
+/*
+ * Appends the options as arguments, "--vat=bank=dir/bank.js", which option_file_free() gives back,
+ * also on failure. ERROR_INPUT names the file and the member.
+ */
+int option_file_read(struct option_list *arguments, const struct option_table *table,
+                     const char *path, struct error *error);
+void option_file_free(struct option_list *arguments);
+
+/* Whether values of the option are names of files or folders. */
+bool option_takes_path(const struct option_row *row);
+
+#endif
