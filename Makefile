@@ -60,7 +60,7 @@ ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/lib/$(room).a)
 PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm $(BUILD)/gaspipe-sandbox $(BUILD)/slogreport $(BUILD)/libgascount.so \
 	$(BUILD)/libgastrace.so
 
-.PHONY: all setup demo install uninstall clean help
+.PHONY: all setup demo install uninstall deb clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
 all: $(PROGRAMS) $(SWINGSET_BUNDLES)
@@ -84,6 +84,7 @@ help:
 	@echo 'make golden     update the expected outputs of the tests'
 	@echo 'make bench      run the benchmarks of docs/benchmarks.md'
 	@echo 'make install    install into PREFIX=/usr/local; make uninstall removes it'
+	@echo 'make deb        make a Debian package, build/gaspipe_VERSION_ARCHITECTURE.deb'
 	@echo 'SAN=address,undefined CC=clang OPTIMIZE=-O3 V=1 change the build'
 
 Q := $(if $(V),,@)
@@ -228,12 +229,12 @@ include scripts/meter.mk
 include scripts/node.mk
 
 # Only slogreport speaks HTTP.
-CURL_LIBS = $(shell pkg-config --libs libcurl)
+HTTP_LIBS = $(shell pkg-config --libs libcurl libmicrohttpd)
 $(BUILD)/obj/tools/otlp/otlp_post.%: ROOM_CFLAGS = $(shell pkg-config --cflags libcurl)
 
 $(BUILD)/slogreport: $(BUILD)/obj/tools/slogreport.o $(call lib,tools slog gas base)
 	$(call say,link,$@)
-	$(link) $(PACKAGE_LIBS) $(CURL_LIBS) -lm -lpthread -o $@
+	$(link) $(PACKAGE_LIBS) $(HTTP_LIBS) -lm -lpthread -o $@
 
 # Not sanitized, because it is loaded into QEMU, which is not.
 $(BUILD)/libgascount.so: $(call sources_below,counter) sandbox/tight_filter.c sandbox/filter_program.c $(FILTERS) $(wildcard sandbox/*.h counter/*.h counter/qemu/*.h counter/qemu/*/*.h) $(FLAGS_FILE)
@@ -278,6 +279,11 @@ DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/gaspipe
 COMPLETIONDIR := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 DOCUMENTS := $(wildcard docs/*.md docs/*.json)
 
+# What git has of the examples: the programs that people run, not what they leave behind.
+EXAMPLES := $(wildcard examples/*.json examples/*/*.js examples/*/*.jsonl examples/*/*.md \
+	examples/*/*.mjs examples/*/*.c examples/*/*.cc examples/*/*.h examples/*/run)
+WITH_METER ?= $(wildcard build/gaspipe-meter)
+
 # gaspipe looks for the plugin beside itself and in ../lib/gaspipe.
 install: all
 	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR) $(DOCDIR) $(COMPLETIONDIR)
@@ -285,9 +291,12 @@ install: all
 	install -m 755 $(BUILD)/libgascount.so $(BUILD)/libgastrace.so $(BUILD)/gaspipe-sandbox $(LIBDIR)
 	install -m 644 $(SWINGSET_BUNDLES) $(LIBDIR)
 	install -m 644 counter/gasmark.h $(INCLUDEDIR)
-	$(if $(wildcard build/gaspipe-meter),@$(MAKE) --no-print-directory install-meter)
+	$(if $(WITH_METER),@$(MAKE) --no-print-directory install-meter)
 	install -m 644 $(wildcard docs/*.1) $(MANDIR)
 	install -m 644 $(DOCUMENTS) $(DOCDIR)
+	for example in $(EXAMPLES); do \
+		install -D -m "$$([ -x $$example ] && echo 755 || echo 644)" $$example $(DOCDIR)/$$example || exit; \
+	done
 	$(BUILD)/gaspipe --completion bash > $(COMPLETIONDIR)/gaspipe
 	$(BUILD)/slogreport --completion bash > $(COMPLETIONDIR)/slogreport
 
@@ -305,6 +314,10 @@ uninstall:
 	rm -f $(addprefix $(MANDIR)/,$(notdir $(wildcard docs/*.1)))
 	rm -f $(COMPLETIONDIR)/gaspipe $(COMPLETIONDIR)/slogreport
 	rm -rf $(LIBDIR) $(INCLUDEDIR) $(DOCDIR)
+
+deb: all
+	@scripts/setup --deb
+	@BUILD=$(BUILD) scripts/make-deb
 
 clean:
 	rm -rf build
