@@ -15,11 +15,12 @@
  * process becomes by execve(2).
  */
 
-#define REPORT_VERSION       3
+#define REPORT_VERSION       4
 #define REPORT_PROCESSES_MAX 256
 #define REPORT_REGIONS_MAX   4096
 #define REPORT_SYSCALLS      512
 #define REPORT_WORDS         16 /* TALLY_WORDS */
+#define REPORT_NAME_SIZE     64
 #define REPORT_OBJECTS_SIZE  65536
 #define REPORT_PAGE          8192 /* the size of a record; a multiple of the host's page */
 
@@ -42,6 +43,7 @@ struct report_process {
     uint64_t kinds[KIND_COUNT]; /* beside kind_words, of what completed */
     uint64_t kinds_inherited[KIND_COUNT];
     uint64_t by_number[REPORT_SYSCALLS]; /* syscalls, by report_call() */
+    char program[REPORT_NAME_SIZE];      /* its name, without a folder; terminated, may be cut */
 };
 
 _Static_assert(sizeof(struct report_process) <= REPORT_PAGE, "a record has outgrown its page");

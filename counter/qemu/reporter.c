@@ -16,6 +16,7 @@
 static char report_path[PATH_MAX];
 static struct report *report;
 static struct report_process *record;
+static char program_name[REPORT_NAME_SIZE];
 
 /* Without a report, or when there are too many processes, this is the record. */
 static union {
@@ -38,8 +39,31 @@ static bool map_record(int fd, uint32_t index)
     return true;
 }
 
+/* argv[0] of the program, which stands behind "-0" in QEMU's own command line. */
+static void read_program_name(void)
+{
+    FILE *file = fopen("/proc/self/cmdline", "re");
+    char *word = NULL;
+    size_t room = 0;
+    bool found = false;
+
+    while (file != NULL && getdelim(&word, &room, '\0', file) > 0) {
+        const char *slash = strrchr(word, '/');
+
+        if (found) {
+            snprintf(program_name, sizeof program_name, "%s", slash != NULL ? slash + 1 : word);
+            break;
+        }
+        found = strcmp(word, "-0") == 0;
+    }
+    free(word);
+    if (file != NULL)
+        fclose(file);
+}
+
 static void fill_record(void)
 {
+    memcpy(record->program, program_name, sizeof record->program);
     record->pid = getpid();
     record->parent = getppid();
 }
@@ -106,6 +130,7 @@ bool reporter_open(const char *path)
     if (record == NULL)
         record = &private_record.process;
     close(fd);
+    read_program_name();
     fill_record();
     pthread_atfork(NULL, NULL, reporter_in_child);
     return true;

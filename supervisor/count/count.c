@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "supervisor/count/compare/baseline.h"
+#include "supervisor/count/compare/compare.h"
 #include "supervisor/count/compiled/count_compiled.h"
 #include "supervisor/count/count_options.h"
 #include "supervisor/count/count_outputs.h"
@@ -27,7 +29,12 @@ struct count {
     int profile_fd; /* what the counter says of places, in memory; -1 when not asked for */
     struct count_run *runs;
     size_t run_count;
+    struct baseline baseline; /* of --against */
+    bool exceeds;             /* the count does, by more than is allowed */
 };
+
+/* The exit status for a count that exceeds its baseline. */
+enum { OVER_BASELINE = 6 };
 
 static void show_progress(const struct count *count)
 {
@@ -58,7 +65,7 @@ static int run_all(struct count *count, struct error *error)
                             count->runs[0].report, error);
 }
 
-static int print(const struct count *count, struct error *error)
+static int print(struct count *count, struct error *error)
 {
     const struct count_findings findings = {
         .arguments = count->options.arguments,
@@ -72,6 +79,9 @@ static int print(const struct count *count, struct error *error)
     int result;
 
     (count->options.json ? count_print_json : count_print_table)(&out, &findings);
+    if (count->options.against != NULL)
+        baseline_compare(&count->baseline, &count->runs[0].total, count->fingerprint.hash,
+                         count->options.allow, count->options.json, &out, &count->exceeds);
     result = buf_failed(&out) ? error_memory(error, "the result")
                               : count_outputs_write(&count->options, &out, error);
     buf_free(&out);
@@ -127,7 +137,10 @@ static int check_ends(const struct count *count, struct error *error)
 
 static int carry_out(struct count *count, struct error *error)
 {
-    if (count_outputs_check(&count->options, error) != 0)
+    const struct count_options *options = &count->options;
+
+    if (count_outputs_check(options, error) != 0 ||
+        (options->against != NULL && baseline_read(&count->baseline, options->against, error) != 0))
         return -1;
     if (count->options.gas != NULL && gas_model_read(&count->gas, count->options.gas, error) != 0)
         return -1;
@@ -136,15 +149,20 @@ static int carry_out(struct count *count, struct error *error)
                               error);
     if (guest_find_tools(&count->tools, error) != 0 || guest_pin_layout(&count->tools, error) != 0)
         return -1;
+    if (options->versus.count > 0 || options->timed > 0)
+        return compare_commands(options, &count->tools, error);
     if (count_outputs_want_profile(&count->options) && open_profile(count, error) != 0)
         return -1;
     if (run_all(count, error) != 0)
         return -1;
     if (write_profiles(count, error) != 0)
         return -1;
-    if (print(count, error) != 0)
+    if (print(count, error) != 0 || check_ends(count, error) != 0)
         return -1;
-    return check_ends(count, error);
+    if (options->save == NULL || count->exceeds)
+        return 0;
+    return baseline_save(options->save, options->arguments, &count->runs[0].total,
+                         count->fingerprint.hash, error);
 }
 
 static void count_free(struct count *count)
@@ -170,6 +188,9 @@ int count_command(int argc, char **argv)
     } else if (carry_out(&count, &error) != 0) {
         log_line("%s", error.text);
         status = (int)error.kind;
+    } else if (count.exceeds) {
+        log_line("more instructions than %s allows", count.options.against);
+        status = OVER_BASELINE;
     }
     count_free(&count);
     return status;

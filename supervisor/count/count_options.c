@@ -2,6 +2,7 @@
 #include "supervisor/count/count_options.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +10,27 @@
 #include "supervisor/common_options.h"
 #include "supervisor/process/guest.h"
 
-enum { REPEAT_MAX = 100000 };
+enum { REPEAT_MAX = 100000, TIMED_DEFAULT = 10 };
 
 static const char *const precisions[] = {"auto", "block", "instruction", NULL};
 static const char *const reps[] = {"iterations", "once", NULL};
 static const char *const randoms[] = {"pinned", "host", NULL};
 
 static const char *const counters[] = {[COUNT_QEMU] = "qemu", [COUNT_COMPILED] = "compiled", NULL};
+
+/* "1", "0.5%" */
+static int take_percent(void *place, const char *option, char *value, struct error *error)
+{
+    char *end;
+    double percent = strtod(value, &end);
+
+    if (end == value || !(percent >= 0) || !isfinite(percent) ||
+        (strcmp(end, "") != 0 && strcmp(end, "%") != 0))
+        return error_set(error, ERROR_USAGE, "%s needs a percentage, such as 0.5%%, not '%s'",
+                         option, value);
+    *(double *)place = percent;
+    return 0;
+}
 
 static const struct option_row rows[] = {
     {"repeat", "N", "run it N times and report whether the counts agree (default: 1)",
@@ -34,6 +49,23 @@ static const struct option_row rows[] = {
      OPTION_IS_PAIRS(struct count_options, variables)},
     {"directory", "DIR", "run the program in this directory",
      OPTION_IS_TEXT(struct count_options, directory)},
+    {"versus", "COMMAND",
+     "also count this command (program and arguments in one word), and compare; may be repeated",
+     OPTION_IS_LIST(struct count_options, versus)},
+    {"time", "N",
+     "run each command N times without the counter, too, in turns, for its wall and processor time "
+     "(default: 10 with --versus, else 0); its input is empty and its output dropped",
+     OPTION_IS_NUMBER(struct count_options, timed, 0, REPEAT_MAX),
+     .given = offsetof(struct count_options, timed_given)},
+    {"export-markdown", "FILE", "with --versus or --time: write a table",
+     OPTION_IS_TEXT(struct count_options, markdown)},
+    {"export-csv", "FILE", "the same as comma-separated values",
+     OPTION_IS_TEXT(struct count_options, csv)},
+    {"save", "FILE", "keep the count as a baseline", OPTION_IS_TEXT(struct count_options, save)},
+    {"against", "FILE", "compare the count with a baseline",
+     OPTION_IS_TEXT(struct count_options, against)},
+    {"allow", "PERCENT", "how much more than the baseline is no failure, such as 0.5% (default: 0)",
+     OPTION_IS_OTHER(struct count_options, allow, take_percent)},
     {"gas", "FILE", "compute a price by this gas model", OPTION_IS_TEXT(struct count_options, gas)},
     {"kinds",
      .help = "also count instructions by kind: by class (moves, branches, ...) and by what they do "
@@ -68,7 +100,7 @@ const struct option_table count_options_table = {
              "input and output are unchanged.\n",
     .ending =
         "Exit status: 0 all runs succeeded and agree, 1 otherwise, 2 usage, 3 no such program "
-        "or bad gas model, 4 system failure.",
+        "or bad gas model, 4 system failure, 6 more instructions than --against allows.",
     .rows = rows,
     .row_count = sizeof rows / sizeof *rows,
     .ends_at_operand = true,
@@ -153,6 +185,30 @@ static int check_counter(const struct count_options *options, struct error *erro
     return 0;
 }
 
+/* Comparisons and baselines. */
+static int check_comparison(struct count_options *options, struct error *error)
+{
+    const bool compares = options->versus.count > 0 || options->timed > 0;
+    const bool keeps = options->save != NULL || options->against != NULL;
+
+    if (options->versus.count > 0 && !options->timed_given)
+        options->timed = TIMED_DEFAULT;
+    if ((compares || keeps) && options->counter == COUNT_COMPILED)
+        return error_set(error, ERROR_USAGE,
+                         "--versus, --time, --save and --against need --counter qemu");
+    if (compares && (keeps || options->kinds || options->gas != NULL || options->profile != NULL ||
+                     options->profile_json != NULL || options->profile_callgrind != NULL))
+        return error_set(error, ERROR_USAGE,
+                         "--versus and --time go with neither baselines, --gas, --kinds nor "
+                         "profiles");
+    if (!compares && (options->markdown != NULL || options->csv != NULL))
+        return error_set(error, ERROR_USAGE,
+                         "--export-markdown and --export-csv need --versus or --time");
+    if (options->allow > 0 && options->against == NULL)
+        return error_set(error, ERROR_USAGE, "--allow needs --against FILE");
+    return 0;
+}
+
 enum option_result count_options_parse(struct count_options *options, int argc, char **argv,
                                        struct error *error)
 {
@@ -166,7 +222,7 @@ enum option_result count_options_parse(struct count_options *options, int argc, 
     if (operands[0] == NULL)
         return error_set(error, ERROR_USAGE, "give a program to count");
     options->arguments = (const char *const *)operands;
-    if (check_counter(options, error) != 0)
+    if (check_counter(options, error) != 0 || check_comparison(options, error) != 0)
         return OPTION_FAILED;
     return set_environment(options, error) != 0 || set_plugin(options, error) != 0 ? OPTION_FAILED
                                                                                    : OPTION_TAKEN;
@@ -176,6 +232,7 @@ void count_options_free(struct count_options *options)
 {
     buf_free(&options->plugin);
     option_list_free(&options->variables);
+    option_list_free(&options->versus);
     free(options->environment);
     *options = (struct count_options){0};
 }

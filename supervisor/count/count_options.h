@@ -23,10 +23,16 @@ struct count_options {
     const char *profile_callgrind; /* a file for the same as callgrind has it, or NULL */
     int counter;                   /* enum count_counter */
     uint64_t cost_limit;           /* units of block cost of a process; 0: none */
-    const char *gas;               /* a file with a gas model, or NULL */
-    struct buf plugin;             /* options for libgascount.so */
-    const char **environment;      /* owned array: the pinned one, then --env; ends with NULL */
-    const char *const *arguments;  /* the program and its arguments; ends with NULL */
+    struct option_list versus;     /* commands to compare with, as a shell would take them */
+    uint64_t timed;                /* runs of each without the counter, for their times */
+    bool timed_given;
+    const char *markdown, *csv;   /* files for the comparison, or NULL */
+    const char *save, *against;   /* files of baselines, or NULL */
+    double allow;                 /* percent above the baseline */
+    const char *gas;              /* a file with a gas model, or NULL */
+    struct buf plugin;            /* options for libgascount.so */
+    const char **environment;     /* owned array: the pinned one, then --env; ends with NULL */
+    const char *const *arguments; /* the program and its arguments; ends with NULL */
 };
 
 /* What counts: QEMU, or the meter that is compiled into the program. */

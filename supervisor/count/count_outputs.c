@@ -11,7 +11,7 @@
 #include "base/visible.h"
 #include "supervisor/process/guest.h"
 
-enum { OUTPUTS = 4 };
+enum { OUTPUTS = 7 };
 
 /* An argument may be a file, seen from the folder that the program runs in. */
 static int check_argument(const struct output_wanted *output, const char *directory,
@@ -50,6 +50,9 @@ int count_outputs_check(const struct count_options *options, struct error *error
         {options->profile, "--profile"},
         {options->profile_json, "--profile-json"},
         {options->profile_callgrind, "--profile-callgrind"},
+        {options->markdown, "--export-markdown"},
+        {options->csv, "--export-csv"},
+        {options->save, "--save"},
     };
     char program[PATH_MAX];
 

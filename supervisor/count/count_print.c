@@ -10,6 +10,9 @@
 #include "supervisor/count/count_text.h"
 #include "supervisor/count/syscall_name.h"
 
+/* In the table no more of them than this; in JSON all that there are. */
+#define PROCESSES_SHOWN 20
+
 /* Those whose answer depends on more than the program, and what it is, in words. */
 static const struct {
     size_t number;
@@ -51,6 +54,13 @@ static double price(const struct count_findings *findings, const struct count_to
 {
     return gas_model_price(findings->gas, total->instructions, total->bytes_read,
                            total->bytes_written, total->syscalls);
+}
+
+/* The record is shared with processes that may go on, so it need not be terminated. */
+static void process_name(const struct report_process *process, char name[REPORT_NAME_SIZE])
+{
+    memcpy(name, process->program, REPORT_NAME_SIZE);
+    name[REPORT_NAME_SIZE - 1] = '\0';
 }
 
 /* ---- for people ---- */
@@ -150,6 +160,29 @@ static void put_regions(struct buf *out, const struct count_run *run, bool kinds
     count_text_more_regions(out, (size_t)run->report->regions);
 }
 
+/* What each process executed, in the order in which they began. */
+static void put_process_table(struct buf *out, const struct count_run *run)
+{
+    if (run->total.processes < 2)
+        return;
+    buf_printf(out, "\n%22s  %14s %14s %10s\n", "instructions", "bytes read", "bytes written",
+               "syscalls");
+    for (size_t i = 0; i < run->total.processes && i < PROCESSES_SHOWN; i++) {
+        const struct report_process *process = count_run_process(run, i);
+        char name[REPORT_NAME_SIZE];
+
+        process_name(process, name);
+        buf_printf(out, "%22llu  %14llu %14llu %10llu  %s, process %d\n",
+                   (unsigned long long)report_instructions(process),
+                   (unsigned long long)process->bytes_read,
+                   (unsigned long long)process->bytes_written,
+                   (unsigned long long)process->syscalls, name, (int)process->pid);
+    }
+    if (run->total.processes > PROCESSES_SHOWN)
+        buf_printf(out, "%22s  and %zu more, see --json\n", "...",
+                   (size_t)run->total.processes - PROCESSES_SHOWN);
+}
+
 static void find_extremes(const struct count_findings *findings, size_t *least, size_t *most)
 {
     *least = *most = 0;
@@ -227,6 +260,7 @@ void count_print_table(struct buf *out, const struct count_findings *findings)
         put_kinds(out, &first->total);
         put_calls(out, first->total.calls);
     }
+    put_process_table(out, first);
     put_regions(out, first, findings->kinds);
     put_agreement(out, findings);
     buf_printf(out, "\nfingerprint %.16s\n", findings->fingerprint->hash);
@@ -300,6 +334,7 @@ static void put_processes(struct buf *out, const struct count_run *run)
     buf_append_string(out, ",\"processes\":[");
     for (size_t i = 0; i < run->total.processes; i++) {
         const struct report_process *process = count_run_process(run, i);
+        char name[REPORT_NAME_SIZE];
 
         buf_printf(out, "%s{\"pid\":%d,\"parent\":%d", i > 0 ? "," : "", (int)process->pid,
                    (int)process->parent);
@@ -307,6 +342,9 @@ static void put_processes(struct buf *out, const struct count_run *run)
         put_member(out, "syscalls", process->syscalls);
         put_member(out, "bytesRead", process->bytes_read);
         put_member(out, "bytesWritten", process->bytes_written);
+        process_name(process, name);
+        buf_append_string(out, ",\"program\":");
+        count_text_string(out, name);
         buf_printf(out, ",\"precision\":\"%s\"}",
                    process->precision == GASMARK_INSTRUCTION ? "instruction" : "block");
     }

@@ -3,7 +3,13 @@
 
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "trace/patch/unwind_starts.h"
 
 struct elf_symbols {
     Dwfl *dwfl;
@@ -11,6 +17,11 @@ struct elf_symbols {
     /* Found last: libdwfl looks through all symbols each time. */
     struct elf_function last;
     GElf_Addr last_end;
+    struct unwind_start *starts; /* by address; owned */
+    size_t start_count;
+    bool starts_read;
+    char **names; /* of functions without a symbol; owned, and each of them */
+    size_t name_count, name_room;
 };
 
 struct elf_symbols *elf_symbols_open(const char *path)
@@ -26,16 +37,14 @@ struct elf_symbols *elf_symbols_open(const char *path)
     symbols->dwfl = dwfl_begin(&callbacks);
     if (symbols->dwfl != NULL) {
         symbols->module = dwfl_report_offline(symbols->dwfl, "", path, -1);
-        /* The first symbol of any table is empty. */
-        if (symbols->module != NULL && dwfl_report_end(symbols->dwfl, NULL, NULL) == 0 &&
-            dwfl_module_getsymtab(symbols->module) > 1)
+        if (symbols->module != NULL && dwfl_report_end(symbols->dwfl, NULL, NULL) == 0)
             return symbols;
     }
     elf_symbols_close(symbols);
     return NULL;
 }
 
-/* From an offset in the file to an address as libdwfl has it; false: not in a segment. */
+/* From an offset in the file to an address as libdwfl has it; false: not in a segment of code. */
 static bool address_of(const struct elf_symbols *symbols, uint64_t offset, GElf_Addr *address)
 {
     GElf_Addr bias;
@@ -43,8 +52,8 @@ static bool address_of(const struct elf_symbols *symbols, uint64_t offset, GElf_
     GElf_Phdr segment;
 
     for (int i = 0; elf != NULL && gelf_getphdr(elf, i, &segment) != NULL; i++) {
-        if (segment.p_type == PT_LOAD && offset >= segment.p_offset &&
-            offset - segment.p_offset < segment.p_filesz) {
+        if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 &&
+            offset >= segment.p_offset && offset - segment.p_offset < segment.p_filesz) {
             *address = offset - segment.p_offset + segment.p_vaddr + bias;
             return true;
         }
@@ -58,6 +67,106 @@ static bool is_function(const GElf_Sym *symbol)
            GELF_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC;
 }
 
+/* ---- functions without symbols ---- */
+
+static Elf_Data *find_eh_frame(Elf *elf, GElf_Addr *address)
+{
+    Elf_Scn *section = NULL;
+    size_t names;
+
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return NULL;
+    while ((section = elf_nextscn(elf, section)) != NULL) {
+        GElf_Shdr head;
+        const char *name;
+
+        if (gelf_getshdr(section, &head) == NULL || head.sh_type == SHT_NOBITS)
+            continue;
+        name = elf_strptr(elf, names, head.sh_name);
+        if (name == NULL || strcmp(name, ".eh_frame") != 0)
+            continue;
+        *address = head.sh_addr;
+        return elf_rawdata(section, NULL);
+    }
+    return NULL;
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+    const struct unwind_start *x = a, *y = b;
+
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+/* A stripped file still says how to unwind its functions, and so where they begin. */
+static void read_starts(struct elf_symbols *symbols)
+{
+    GElf_Addr bias, address;
+    Elf *elf = dwfl_module_getelf(symbols->module, &bias);
+    const Elf_Data *data = elf != NULL ? find_eh_frame(elf, &address) : NULL;
+    struct error ignored;
+
+    symbols->starts_read = true;
+    if (data == NULL || data->d_buf == NULL ||
+        unwind_starts_read(data->d_buf, data->d_size, address, &symbols->starts,
+                           &symbols->start_count, &ignored) != 0) {
+        symbols->start_count = 0;
+        return;
+    }
+    qsort(symbols->starts, symbols->start_count, sizeof *symbols->starts, compare_starts);
+}
+
+/* The range that holds the address; NULL: none does. */
+static const struct unwind_start *find_start(const struct elf_symbols *symbols, GElf_Addr address)
+{
+    size_t from = 0, to = symbols->start_count;
+
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+
+        if (symbols->starts[middle].address <= address)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from > 0 && address - symbols->starts[from - 1].address < symbols->starts[from - 1].size
+               ? &symbols->starts[from - 1]
+               : NULL;
+}
+
+static const char *keep_name(struct elf_symbols *symbols, GElf_Addr address)
+{
+    char **names =
+        array_reserve(symbols->names, &symbols->name_room, symbols->name_count + 1, sizeof *names);
+
+    if (names == NULL)
+        return NULL;
+    symbols->names = names;
+    if (asprintf(&names[symbols->name_count], "0x%" PRIx64, (uint64_t)address) < 0)
+        return NULL;
+    return names[symbols->name_count++];
+}
+
+/* The address in the file, which libdwfl has moved by its bias. */
+static bool name_by_address(struct elf_symbols *symbols, GElf_Addr address)
+{
+    const struct unwind_start *start;
+    GElf_Addr bias = 0, found;
+    const char *name;
+
+    (void)dwfl_module_getelf(symbols->module, &bias);
+    if (!symbols->starts_read)
+        read_starts(symbols);
+    start = find_start(symbols, address - bias);
+    found = start != NULL ? start->address : address - bias;
+    name = keep_name(symbols, found);
+    if (name == NULL)
+        return false;
+    symbols->last = (struct elf_function){.name = name, .address = found + bias};
+    symbols->last_end = found + bias + (start != NULL ? start->size : 1);
+    return true;
+}
+
 bool elf_symbols_find(struct elf_symbols *symbols, uint64_t offset, struct elf_function *function)
 {
     GElf_Addr address;
@@ -69,10 +178,12 @@ bool elf_symbols_find(struct elf_symbols *symbols, uint64_t offset, struct elf_f
         return false;
     if (address < symbols->last.address || address >= symbols->last_end) {
         name = dwfl_module_addrinfo(symbols->module, address, &within, &symbol, NULL, NULL, NULL);
-        if (name == NULL || !is_function(&symbol))
+        if (name != NULL && is_function(&symbol)) {
+            symbols->last = (struct elf_function){.name = name, .address = address - within};
+            symbols->last_end = symbols->last.address + symbol.st_size;
+        } else if (!name_by_address(symbols, address)) {
             return false;
-        symbols->last = (struct elf_function){.name = name, .address = address - within};
-        symbols->last_end = symbols->last.address + symbol.st_size;
+        }
     }
     *function = symbols->last;
     return true;
@@ -91,5 +202,9 @@ void elf_symbols_close(struct elf_symbols *symbols)
     if (symbols == NULL)
         return;
     dwfl_end(symbols->dwfl);
+    for (size_t i = 0; i < symbols->name_count; i++)
+        free(symbols->names[i]);
+    free(symbols->names);
+    free(symbols->starts);
     free(symbols);
 }

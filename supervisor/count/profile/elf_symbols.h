@@ -12,7 +12,7 @@
  */
 struct elf_symbols;
 
-/* NULL when the file cannot be read, is no ELF file or names no functions. */
+/* NULL when the file cannot be read or is no ELF file. */
 struct elf_symbols *elf_symbols_open(const char *path);
 
 struct elf_function {
@@ -20,7 +20,10 @@ struct elf_function {
     uint64_t address; /* of its first byte, for elf_symbols_source() */
 };
 
-/* The function that holds the byte at that offset of the file. False: none does. Fastest in order.
+/*
+ * The function that holds the byte at that offset of the file. One without a symbol has its address
+ * as name, "0x1150", as addr2line(1) takes it: that of its first byte where the file says how to
+ * unwind it, else that of the byte. False: there is no code. Fastest in order.
  */
 bool elf_symbols_find(struct elf_symbols *symbols, uint64_t offset, struct elf_function *function);
 
