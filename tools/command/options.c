@@ -110,6 +110,12 @@ static const struct option_row rows[] = {
      "send OpenTelemetry spans to a collector, or write the requests to a file to be sent later; "
      "with any of these three, nothing is printed unless --json or --csv is given",
      OPTION_IS_TEXT(struct options, otlp), .commands = REPORT},
+    {"metrics", "FILE",
+     "write metrics for Prometheus, as node_exporter's textfile collector reads them",
+     OPTION_IS_TEXT(struct options, metrics), .commands = REPORT},
+    {"listen", "[ADDRESS:]PORT",
+     "with --follow: serve these metrics at http://127.0.0.1:PORT/metrics",
+     OPTION_IS_TEXT(struct options, listen), .commands = REPORT},
     {"follow", .help = "keep reading the last file as it grows",
      OPTION_IS_FLAG(struct options, follow), .commands = REPORT},
     {"jobs", "N", "read with N threads (default: one for each core, at most four)",
@@ -263,6 +269,8 @@ static int check(struct options *options, struct error *error)
     if (options->follow && options->html != NULL)
         return error_set(error, ERROR_USAGE,
                          "--follow has no end, and --html is written at the end");
+    if (options->listen != NULL && !options->follow)
+        return error_set(error, ERROR_USAGE, "--listen needs --follow");
     if (options->reverse && !sorted)
         return error_set(error, ERROR_USAGE, "--reverse goes with --sort or --top");
     if (outputs_check(options, error) != 0)

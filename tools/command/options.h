@@ -38,6 +38,8 @@ struct options {
     const char *otlp;     /* a URL or file for spans; NULL: none are wanted */
     bool priced;          /* deliveries get their gas by: */
     struct gas_model gas; /* --gas */
+    const char *metrics;  /* a file for metrics; NULL: none */
+    const char *listen;   /* [ADDRESS:]PORT to serve them at; NULL: nowhere */
     bool strict;          /* a line that is no slog line is an error */
     bool follow;
     bool bundles;    /* of vats, in an extract */

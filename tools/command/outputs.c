@@ -7,7 +7,7 @@
 #include "base/output/output_file.h"
 #include "tools/otlp/otlp_batch.h"
 
-enum { OUTPUTS = 5 };
+enum { OUTPUTS = 6 };
 
 /* A file that comes from standard input can be looked at under this name. */
 static const char *input_path(const char *file)
@@ -53,6 +53,7 @@ int outputs_check(const struct options *options, struct error *error)
         {to_collector ? NULL : options->otlp, "--otlp"},
         {options->histograms, "--histograms"},
         {options->flame, "--flame"},
+        {options->metrics, "--metrics"},
     };
 
     if (check_outputs(outputs, options->files, error) != 0)

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "tools/html/page.h"
 #include "tools/input/feed.h"
+#include "tools/metrics/metrics_sink.h"
 #include "tools/otlp/otlp.h"
 #include "tools/output/output.h"
 #include "tools/output/trace.h"
@@ -13,14 +14,28 @@
 struct report {
     const struct options *options;
     const struct render_ops *render;
-    struct rank rank;    /* its column is NULL when deliveries are given as they come */
-    struct trace *trace; /* NULL: none is asked for */
-    struct page *page;   /* the same */
-    struct otlp *otlp;   /* NULL: no spans are asked for */
+    struct rank rank;             /* its column is NULL when deliveries are given as they come */
+    struct trace *trace;          /* NULL: none is asked for */
+    struct page *page;            /* the same */
+    struct otlp *otlp;            /* NULL: no spans are asked for */
+    struct metrics_sink *metrics; /* NULL: none are asked for */
     struct buf out;
     uint64_t deliveries;
     uint64_t run; /* of the kernel, as of a delivery */
 };
+
+/* A long slog is seen growing. */
+static int add_metrics(struct report *report, const struct model_delivery *delivery,
+                       struct error *error)
+{
+    enum { LOOK_AT_CLOCK_EACH = 256 };
+
+    if (metrics_add(metrics_sink_metrics(report->metrics), delivery, error) != 0)
+        return -1;
+    return report->deliveries % LOOK_AT_CLOCK_EACH == 0
+               ? metrics_sink_flush(report->metrics, false, error)
+               : 0;
+}
 
 static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
 {
@@ -36,6 +51,8 @@ static int on_delivery(void *context, const struct model_delivery *delivery, str
     if (!wanted)
         return 0;
     report->deliveries++;
+    if (report->metrics != NULL && add_metrics(report, delivery, error) != 0)
+        return -1;
     if (report->trace != NULL && trace_add(report->trace, delivery, error) != 0)
         return -1;
     if (report->render->delivery == NULL)
@@ -61,6 +78,8 @@ static void on_note(void *context, const struct model_note *note)
         page_note(report->page, note);
     if (report->otlp != NULL)
         otlp_note(report->otlp, note);
+    if (report->metrics != NULL)
+        metrics_note(metrics_sink_metrics(report->metrics), note);
     if (report->render->note != NULL)
         report->render->note(&report->out, note);
 }
@@ -92,6 +111,8 @@ static void on_phase(void *context, const struct phase_span *span)
         page_add_phase(report->page, span);
     if (report->otlp != NULL)
         otlp_add_phase(report->otlp, span);
+    if (report->metrics != NULL)
+        metrics_add_phase(metrics_sink_metrics(report->metrics), span);
     if (report->render->phase != NULL && shows_phases(report))
         report->render->phase(&report->out, span);
 }
@@ -100,8 +121,11 @@ static void on_block(void *context, const struct phase_block *block)
 {
     struct report *report = context;
 
-    if (report->render->block != NULL && shows_phases(report) &&
-        selection_takes_block(&report->options->selection, block, report->run))
+    if (!selection_takes_block(&report->options->selection, block, report->run))
+        return;
+    if (report->metrics != NULL)
+        metrics_add_block(metrics_sink_metrics(report->metrics), block);
+    if (report->render->block != NULL && shows_phases(report))
         report->render->block(&report->out, block);
 }
 
@@ -118,6 +142,8 @@ static int on_idle(void *context, struct error *error)
     struct report *report = context;
 
     if (report->otlp != NULL && otlp_flush(report->otlp, error) != 0)
+        return -1;
+    if (report->metrics != NULL && metrics_sink_flush(report->metrics, true, error) != 0)
         return -1;
     return output_flush(&report->out, error);
 }
@@ -161,6 +187,8 @@ static int write_end(struct report *report, const struct tally *tally, struct er
     selection_explain_none(report->deliveries, tally->deliveries);
     if (report->page != NULL && page_finish(report->page, tally, error) != 0)
         return -1;
+    if (report->metrics != NULL && metrics_sink_flush(report->metrics, true, error) != 0)
+        return -1;
     if (report->render->end != NULL)
         report->render->end(&report->out, tally, report->deliveries);
     return output_flush(&report->out, error);
@@ -203,7 +231,8 @@ static const struct render_ops *find_render(const struct options *options)
         return options->causes ? &render_json_causes : &render_json;
     if (options->csv)
         return options->priced ? &render_csv_priced : &render_csv;
-    if (options->trace != NULL || options->html != NULL || options->otlp != NULL)
+    if (options->trace != NULL || options->html != NULL || options->otlp != NULL ||
+        options->metrics != NULL || options->listen != NULL)
         return &nothing;
     return &render_text;
 }
@@ -215,6 +244,11 @@ static int open_trace_and_spans(struct report *report, struct error *error)
     if (options->trace != NULL) {
         report->trace = trace_open(options->trace, error);
         if (report->trace == NULL)
+            return -1;
+    }
+    if (options->metrics != NULL || options->listen != NULL) {
+        report->metrics = metrics_sink_open(options->metrics, options->listen, error);
+        if (report->metrics == NULL)
             return -1;
     }
     if (options->otlp != NULL) {
@@ -246,6 +280,7 @@ static int write_report_and_trace(struct report *report, struct error *error)
 
     if (result == 0)
         result = write_report(report, error);
+    metrics_sink_close(report->metrics);
     result = join_failures(result, trace_close(report->trace, &second), &second, error);
     return join_failures(result, otlp_close(report->otlp, &second), &second, error);
 }

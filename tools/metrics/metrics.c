@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/metrics/metrics.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "tools/stats/outliers.h"
+
+/* Upper bounds, in seconds: from an empty delivery to a slow block. */
+static const double bounds[] = {0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30};
+
+enum { BOUNDS = sizeof bounds / sizeof *bounds };
+
+struct times {
+    uint64_t buckets[BOUNDS]; /* each without those below it */
+    uint64_t count;
+    double sum; /* seconds */
+};
+
+enum part { PART_TOTAL, PART_PIPE, PART_WORKER, PART_KERNEL, PART_UNATTRIBUTED, PARTS };
+
+static const char *const part_names[PARTS] = {"total", "pipe", "worker", "kernel", "unattributed"};
+
+enum kind { KIND_MESSAGE, KIND_NOTIFY, KIND_START, KIND_REAP, KIND_OTHER, KINDS };
+
+static const char *const kind_names[KINDS] = {"message", "notify", "startVat", "bringOutYourDead",
+                                              "other"};
+
+struct vat {
+    char id[32], name[64];
+    uint64_t deliveries[KINDS][2]; /* [1]: failed */
+    struct times parts[PARTS];
+    double computrons, instructions;
+    double snapshot_bytes; /* the latest; NAN: none yet */
+};
+
+struct metrics {
+    struct vat *vats; /* the last one stands for all others if there are METRICS_VATS + 1 */
+    size_t vat_count, vat_room;
+    struct outliers outliers;
+    struct times blocks, block_phases[PHASES];
+    double phases[PHASES]; /* own seconds */
+    int64_t height;        /* MODEL_NONE: no block yet */
+    int64_t latest;        /* when the latest delivery began, nanoseconds since the epoch */
+    uint64_t kernels;
+    bool failed; /* memory ran out while a phase was added */
+};
+
+struct metrics *metrics_new(struct error *error)
+{
+    struct metrics *metrics = calloc(1, sizeof *metrics);
+
+    if (metrics == NULL) {
+        error_memory(error, "the metrics");
+        return NULL;
+    }
+    metrics->height = MODEL_NONE;
+    metrics->latest = MODEL_NONE;
+    metrics->kernels = 1;
+    metrics->outliers.keep = 1;
+    return metrics;
+}
+
+void metrics_free(struct metrics *metrics)
+{
+    if (metrics == NULL)
+        return;
+    outliers_free(&metrics->outliers);
+    free(metrics->vats);
+    free(metrics);
+}
+
+/* ---- gathering ---- */
+
+static void add_time(struct times *times, int64_t nanoseconds)
+{
+    const double seconds = (double)nanoseconds / 1e9;
+    size_t bucket = 0;
+
+    if (nanoseconds == MODEL_NONE || nanoseconds < 0)
+        return;
+    while (bucket < BOUNDS && seconds > bounds[bucket])
+        bucket++;
+    if (bucket < BOUNDS)
+        times->buckets[bucket]++;
+    times->count++;
+    times->sum += seconds;
+}
+
+static struct vat *add_vat(struct metrics *metrics, const char *id)
+{
+    struct vat *vats =
+        array_reserve(metrics->vats, &metrics->vat_room, metrics->vat_count + 1, sizeof *vats);
+    struct vat *vat;
+
+    if (vats == NULL)
+        return NULL;
+    metrics->vats = vats;
+    vat = &vats[metrics->vat_count++];
+    *vat = (struct vat){.snapshot_bytes = NAN};
+    snprintf(vat->id, sizeof vat->id, "%s", id);
+    return vat;
+}
+
+/* NULL: memory ran out. `name` may be "", which does not replace one. */
+static struct vat *find_vat(struct metrics *metrics, const char *id, const char *name)
+{
+    struct vat *vat = NULL;
+
+    for (size_t i = 0; i < metrics->vat_count && vat == NULL; i++)
+        if (strcmp(metrics->vats[i].id, id) == 0)
+            vat = &metrics->vats[i];
+    if (vat == NULL && metrics->vat_count > METRICS_VATS)
+        return &metrics->vats[METRICS_VATS];
+    if (vat == NULL)
+        vat = add_vat(metrics, metrics->vat_count < METRICS_VATS ? id : "others");
+    if (vat != NULL && name[0] != '\0' && strcmp(vat->id, "others") != 0)
+        snprintf(vat->name, sizeof vat->name, "%s", name);
+    return vat;
+}
+
+static enum kind kind_of(const char *name)
+{
+    int kind = 0;
+
+    while (kind < KIND_OTHER && strcmp(name, kind_names[kind]) != 0)
+        kind++;
+    return (enum kind)kind;
+}
+
+static void add_number(double *sum, double number)
+{
+    if (!isnan(number))
+        *sum += number;
+}
+
+int metrics_add(struct metrics *metrics, const struct model_delivery *delivery, struct error *error)
+{
+    struct vat *vat;
+
+    if (delivery->replay)
+        return 0;
+    vat = find_vat(metrics, delivery->vat_id, delivery->vat_name);
+    if (vat == NULL || metrics->failed)
+        return error_memory(error, "the metrics");
+    vat->deliveries[kind_of(delivery->kind)][delivery->status == MODEL_ERROR]++;
+    if (!delivery->clock_changed) {
+        add_time(&vat->parts[PART_TOTAL], delivery->total);
+        add_time(&vat->parts[PART_PIPE], delivery->pipe);
+        add_time(&vat->parts[PART_WORKER], delivery->worker);
+        add_time(&vat->parts[PART_KERNEL], delivery->kernel);
+        add_time(&vat->parts[PART_UNATTRIBUTED], delivery->unattributed);
+    }
+    add_number(&vat->computrons, delivery->compute);
+    add_number(&vat->instructions, delivery->instructions);
+    if (delivery->start != MODEL_NONE)
+        metrics->latest = delivery->start;
+    return outliers_add(&metrics->outliers, delivery, true, error);
+}
+
+void metrics_add_phase(struct metrics *metrics, const struct phase_span *span)
+{
+    struct vat *vat;
+
+    metrics->phases[span->phase] += (double)span->own / 1e9;
+    if (span->phase != PHASE_SNAPSHOT_SAVE || isnan(span->bytes))
+        return;
+    vat = find_vat(metrics, span->vat_id, "");
+    if (vat == NULL)
+        metrics->failed = true;
+    else if (strcmp(vat->id, "others") != 0)
+        vat->snapshot_bytes = span->bytes;
+}
+
+void metrics_add_block(struct metrics *metrics, const struct phase_block *block)
+{
+    metrics->height = block->height;
+    add_time(&metrics->blocks, block->total);
+    for (int phase = 0; phase < PHASES; phase++)
+        if (block->own[phase] > 0)
+            add_time(&metrics->block_phases[phase], block->own[phase]);
+}
+
+void metrics_note(struct metrics *metrics, const struct model_note *note)
+{
+    metrics->kernels += note->kind == MODEL_NOTE_KERNEL;
+}
+
+/* ---- giving them ---- */
+
+struct output {
+    struct buf *out;
+    enum metrics_format format;
+};
+
+/* In OpenMetrics a counter's family has no "_total", which its samples have. */
+static void put_family(const struct output *output, const char *name, const char *type,
+                       const char *help)
+{
+    const bool suffixed = strcmp(type, "counter") == 0 && output->format == METRICS_PROMETHEUS;
+
+    buf_printf(output->out, "# HELP %s%s %s\n# TYPE %s%s %s\n", name, suffixed ? "_total" : "",
+               help, name, suffixed ? "_total" : "", type);
+}
+
+static void put_label(struct buf *out, const char *name, const char *value)
+{
+    buf_printf(out, "%s=\"", name);
+    for (; *value != '\0'; value++) {
+        if (*value == '"' || *value == '\\')
+            buf_append_byte(out, '\\');
+        buf_append_byte(out, *value == '\n' ? ' ' : *value);
+    }
+    buf_append_byte(out, '"');
+}
+
+static void put_vat(struct buf *out, const struct vat *vat)
+{
+    put_label(out, "vat", vat->id);
+    buf_append_byte(out, ',');
+    put_label(out, "name", vat->name);
+}
+
+/* labels: "" or what stands between the braces. */
+static void put_times(struct buf *out, const char *name, const char *labels,
+                      const struct times *times)
+{
+    const char *comma = labels[0] != '\0' ? "," : "";
+    uint64_t below = 0;
+
+    for (int i = 0; i < BOUNDS; i++) {
+        below += times->buckets[i];
+        buf_printf(out, "%s_bucket{%s%sle=\"%g\"} %" PRIu64 "\n", name, labels, comma, bounds[i],
+                   below);
+    }
+    buf_printf(out, "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n", name, labels, comma, times->count);
+    buf_printf(out, "%s_sum{%s} %.9f\n%s_count{%s} %" PRIu64 "\n", name, labels, times->sum, name,
+               labels, times->count);
+}
+
+static void put_deliveries(const struct output *output, const struct metrics *metrics)
+{
+    struct buf *out = output->out;
+
+    put_family(output, "slog_deliveries", "counter", "Deliveries that were not replayed.");
+    for (size_t i = 0; i < metrics->vat_count; i++) {
+        for (int each = 0; each < KINDS * 2; each++) {
+            const uint64_t number = metrics->vats[i].deliveries[each / 2][each % 2];
+
+            if (number == 0)
+                continue;
+            buf_append_string(out, "slog_deliveries_total{");
+            put_vat(out, &metrics->vats[i]);
+            buf_printf(out, ",kind=\"%s\",status=\"%s\"} %" PRIu64 "\n", kind_names[each / 2],
+                       each % 2 == 1 ? "error" : "ok", number);
+        }
+    }
+}
+
+static void put_parts(const struct output *output, const struct metrics *metrics)
+{
+    struct buf labels = {0};
+
+    put_family(output, "slog_delivery_seconds", "histogram",
+               "Time of deliveries by part: total is the sum of the others.");
+    for (size_t i = 0; i < metrics->vat_count; i++) {
+        for (int part = 0; part < PARTS; part++) {
+            const struct times *times = &metrics->vats[i].parts[part];
+
+            if (times->count == 0)
+                continue;
+            buf_clear(&labels);
+            put_vat(&labels, &metrics->vats[i]);
+            buf_printf(&labels, ",part=\"%s\"", part_names[part]);
+            if (buf_string(&labels) == NULL)
+                output->out->failed = true;
+            else
+                put_times(output->out, "slog_delivery_seconds", labels.data, times);
+        }
+    }
+    buf_free(&labels);
+}
+
+/* A number for each vat that has one. */
+static void put_vats(const struct output *output, const struct metrics *metrics, const char *name,
+                     const char *type, const char *help, size_t place)
+{
+    struct buf *out = output->out;
+
+    put_family(output, name, type, help);
+    for (size_t i = 0; i < metrics->vat_count; i++) {
+        double number;
+
+        memcpy(&number, (const char *)&metrics->vats[i] + place, sizeof number);
+        if (isnan(number) || number == 0)
+            continue;
+        buf_printf(out, "%s%s{", name, strcmp(type, "counter") == 0 ? "_total" : "");
+        put_vat(out, &metrics->vats[i]);
+        buf_printf(out, "} %.0f\n", number);
+    }
+}
+
+static void put_phases(const struct output *output, const struct metrics *metrics)
+{
+    struct buf *out = output->out;
+
+    put_family(output, "slog_phase_seconds", "counter",
+               "Time of each phase of the kernel, without the phases within it.");
+    for (int phase = 0; phase < PHASES; phase++)
+        buf_printf(out, "slog_phase_seconds_total{phase=\"%s\"} %.9f\n",
+                   phase_name((enum phase)phase), metrics->phases[phase]);
+}
+
+static void put_blocks(const struct output *output, const struct metrics *metrics)
+{
+    struct buf *out = output->out;
+    char label[64];
+
+    if (metrics->height == MODEL_NONE)
+        return;
+    put_family(output, "slog_block_height", "gauge", "Height of the latest block that has ended.");
+    buf_printf(out, "slog_block_height %" PRId64 "\n", metrics->height);
+    put_family(output, "slog_block_seconds", "histogram", "Time from a block to the next one.");
+    put_times(out, "slog_block_seconds", "", &metrics->blocks);
+    put_family(output, "slog_block_phase_seconds", "histogram",
+               "Time of each phase in a block, without the phases within it.");
+    for (int phase = 0; phase < PHASES; phase++) {
+        if (metrics->block_phases[phase].count == 0)
+            continue;
+        snprintf(label, sizeof label, "phase=\"%s\"", phase_name((enum phase)phase));
+        put_times(out, "slog_block_phase_seconds", label, &metrics->block_phases[phase]);
+    }
+}
+
+static int put_stalls(const struct output *output, struct metrics *metrics, struct error *error)
+{
+    enum { LEAST_NS = 1000000 }; /* as slogreport stalls */
+    size_t count;
+    uint64_t all;
+    struct outlier **found = outliers_find(&metrics->outliers, LEAST_NS, &count, &all, error);
+
+    if (found == NULL)
+        return -1;
+    free(found);
+    put_family(output, "slog_stalls", "gauge",
+               "Spans so far that took at least 1 ms longer than their like.");
+    buf_printf(output->out, "slog_stalls %" PRIu64 "\n", all);
+    return 0;
+}
+
+static void put_reading(const struct output *output, const struct metrics *metrics)
+{
+    struct buf *out = output->out;
+
+    put_family(output, "slog_kernels", "counter", "Processes of the kernel in the slog.");
+    buf_printf(out, "slog_kernels_total %" PRIu64 "\n", metrics->kernels);
+    if (metrics->latest == MODEL_NONE)
+        return;
+    put_family(output, "slog_latest_delivery_timestamp_seconds", "gauge",
+               "When the latest delivery began, since the epoch.");
+    buf_printf(out, "slog_latest_delivery_timestamp_seconds %.6f\n", (double)metrics->latest / 1e9);
+}
+
+int metrics_put(struct metrics *metrics, enum metrics_format format, struct buf *out,
+                struct error *error)
+{
+    const struct output output = {out, format};
+
+    put_deliveries(&output, metrics);
+    put_parts(&output, metrics);
+    put_vats(&output, metrics, "slog_computrons", "counter", "Computrons of deliveries.",
+             offsetof(struct vat, computrons));
+    put_vats(&output, metrics, "slog_instructions", "counter",
+             "Machine instructions of deliveries, where they are counted.",
+             offsetof(struct vat, instructions));
+    put_vats(&output, metrics, "slog_heap_snapshot_bytes", "gauge",
+             "Size of the latest heap snapshot, not compressed.",
+             offsetof(struct vat, snapshot_bytes));
+    put_phases(&output, metrics);
+    put_blocks(&output, metrics);
+    if (put_stalls(&output, metrics, error) != 0)
+        return -1;
+    put_reading(&output, metrics);
+    if (format == METRICS_OPENMETRICS)
+        buf_append_string(out, "# EOF\n");
+    return 0;
+}
