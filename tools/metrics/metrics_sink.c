@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "base/output_file.h"
+#include "base/output/output_file.h"
 #include "base/stamp.h"
 #include "tools/metrics/metrics_server.h"
 

@@ -8,7 +8,7 @@
 #include "base/io.h"
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
-#include "base/output_file.h"
+#include "base/output/output_file.h"
 
 enum { VERSION = 1, FILE_SIZE_MAX = 1 << 20 };
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/output_file.h"
+#include "base/output/output_file.h"
 #include "supervisor/count/compare/compare_command.h"
 #include "supervisor/count/compare/compare_print.h"
 #include "supervisor/count/count_outputs.h"
