@@ -35,7 +35,8 @@ struct vat {
     uint64_t deliveries[KINDS][2]; /* [1]: failed */
     struct times parts[PARTS];
     double computrons, instructions;
-    double snapshot_bytes; /* the latest; NAN: none yet */
+    /* The latest; NAN: none yet. */
+    double snapshot_bytes, heap_slots, heap_bytes;
 };
 
 struct metrics {
@@ -101,7 +102,7 @@ static struct vat *add_vat(struct metrics *metrics, const char *id)
         return NULL;
     metrics->vats = vats;
     vat = &vats[metrics->vat_count++];
-    *vat = (struct vat){.snapshot_bytes = NAN};
+    *vat = (struct vat){.snapshot_bytes = NAN, .heap_slots = NAN, .heap_bytes = NAN};
     snprintf(vat->id, sizeof vat->id, "%s", id);
     return vat;
 }
@@ -138,6 +139,13 @@ static void add_number(double *sum, double number)
         *sum += number;
 }
 
+/* What is the latest of many vats together is no vat's. */
+static void set_number(const struct vat *vat, double *latest, double number)
+{
+    if (!isnan(number) && strcmp(vat->id, "others") != 0)
+        *latest = number;
+}
+
 int metrics_add(struct metrics *metrics, const struct model_delivery *delivery, struct error *error)
 {
     struct vat *vat;
@@ -155,6 +163,8 @@ int metrics_add(struct metrics *metrics, const struct model_delivery *delivery, 
         add_time(&vat->parts[PART_KERNEL], delivery->kernel);
         add_time(&vat->parts[PART_UNATTRIBUTED], delivery->unattributed);
     }
+    set_number(vat, &vat->heap_slots, delivery->heap_slots);
+    set_number(vat, &vat->heap_bytes, delivery->allocated);
     add_number(&vat->computrons, delivery->compute);
     add_number(&vat->instructions, delivery->instructions);
     if (delivery->start != MODEL_NONE)
@@ -167,13 +177,13 @@ void metrics_add_phase(struct metrics *metrics, const struct phase_span *span)
     struct vat *vat;
 
     metrics->phases[span->phase] += (double)span->own / 1e9;
-    if (span->phase != PHASE_SNAPSHOT_SAVE || isnan(span->bytes))
+    if (span->phase != PHASE_SNAPSHOT_SAVE)
         return;
     vat = find_vat(metrics, span->vat_id, "");
     if (vat == NULL)
         metrics->failed = true;
-    else if (strcmp(vat->id, "others") != 0)
-        vat->snapshot_bytes = span->bytes;
+    else
+        set_number(vat, &vat->snapshot_bytes, span->bytes);
 }
 
 void metrics_add_block(struct metrics *metrics, const struct phase_block *block)
@@ -377,6 +387,12 @@ int metrics_put(struct metrics *metrics, enum metrics_format format, struct buf 
     put_vats(&output, metrics, "slog_instructions", "counter",
              "Machine instructions of deliveries, where they are counted.",
              offsetof(struct vat, instructions));
+    put_vats(&output, metrics, "slog_heap_bytes", "gauge",
+             "What the engine took for heap and chunks, at the latest delivery.",
+             offsetof(struct vat, heap_bytes));
+    put_vats(&output, metrics, "slog_heap_slots", "gauge",
+             "Slots in use in the engine's heap, at the latest delivery.",
+             offsetof(struct vat, heap_slots));
     put_vats(&output, metrics, "slog_heap_snapshot_bytes", "gauge",
              "Size of the latest heap snapshot, not compressed.",
              offsetof(struct vat, snapshot_bytes));
