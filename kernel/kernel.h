@@ -471,9 +471,10 @@ int kernel_predict_syscall(struct overlay *overlay, const struct vat_syscall *sy
 
 /*
  * Reads all of the state and compares it with the running hash that the last crank left
- * (kernel/records/crank_hash.h). *whole is true also where the store has none yet.
+ * (kernel/records/crank_hash.h). -1 with ERROR_SYSTEM if it is another one. 0 also where the store
+ * has no such hash yet.
  */
-int kernel_check_state(struct kernel *kernel, bool *whole, struct error *error);
+int kernel_require_state(struct kernel *kernel, struct error *error);
 
 /* The number of the next crank, and the chain of hashes up to it. */
 int kernel_position(struct kernel *kernel, int64_t *crank_num, char activityhash[KERNEL_HASH_SIZE],

@@ -136,17 +136,11 @@ int crank_hash_open(struct kernel *kernel, struct error *error)
     return read_end(kernel, ignored, &kernel->state, error);
 }
 
-int kernel_check_state(struct kernel *kernel, bool *whole, struct error *error)
+int kernel_require_state(struct kernel *kernel, struct error *error)
 {
-    uint64_t sum;
-
-    *whole = true;
     if (!kernel->state.known)
         return 0;
-    if (store_sum_state(kernel->store, is_state, &sum, error) != 0)
-        return -1;
-    *whole = sum == kernel->state.sum;
-    return 0;
+    return store_require_state(kernel->store, is_state, kernel->state.sum, error);
 }
 
 static int note_state(struct kernel *kernel, struct error *error)

@@ -161,6 +161,21 @@ int store_sum_state(struct store *store, bool (*counts)(struct iovec key), uint6
     return 0;
 }
 
+/* An edit that brought its own checksums along still is not what the cranks did. */
+int store_require_state(struct store *store, bool (*counts)(struct iovec key), uint64_t sum,
+                        struct error *error)
+{
+    uint64_t found;
+
+    if (store_sum_state(store, counts, &found, error) != 0)
+        return -1;
+    return found == sum ? 0
+                        : store_error_set(store, error, ERROR_SYSTEM,
+                                          "the store is damaged: its keys and values are not those "
+                                          "that its cranks left: somebody edited them, and the "
+                                          "checksums");
+}
+
 /* ---- the running hashes ---- */
 
 static void report_sum(struct store *store, struct store_check *check, const struct vat_sum *found,

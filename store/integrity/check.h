@@ -32,6 +32,10 @@ int store_check_rows(struct store *store, struct store_check *check, struct erro
 int store_sum_state(struct store *store, bool (*counts)(struct iovec key), uint64_t *sum,
                     struct error *error);
 
+/* -1 with ERROR_SYSTEM if it is not this sum, which the last crank left. */
+int store_require_state(struct store *store, bool (*counts)(struct iovec key), uint64_t sum,
+                        struct error *error);
+
 /* The structure of the file and its tables, as SQLite's integrity_check does. */
 int store_check_file(struct store *store, struct store_check *check, struct error *error);
 

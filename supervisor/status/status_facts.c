@@ -61,7 +61,9 @@ static int read_kernel(struct status_facts *facts, struct store *store, struct e
 
     if (kernel == NULL)
         return -1;
-    result = read_vats(facts, kernel, store, error);
+    result = kernel_require_state(kernel, error);
+    if (result == 0)
+        result = read_vats(facts, kernel, store, error);
     if (result == 0)
         result = kernel_queues(kernel, &facts->queues, error);
     if (result == 0)

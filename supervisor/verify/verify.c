@@ -192,22 +192,12 @@ static int check_vat(struct verify *verify, struct store *store, struct kernel *
     return result;
 }
 
-/* An edit that brought its own checksums along still is not what the cranks did. */
-static int check_state(struct verify *verify, struct kernel *kernel, struct error *error)
+static void check_state(struct verify *verify, struct kernel *kernel)
 {
     struct error problem;
-    bool whole;
 
-    if (kernel_check_state(kernel, &whole, error) != 0)
-        return -1;
-    if (!whole) {
-        error_set(&problem, ERROR_SYSTEM,
-                  "%s: the store is damaged: its keys and values are not those that its cranks "
-                  "left: somebody edited them, and the checksums",
-                  verify->options->store);
+    if (kernel_require_state(kernel, &problem) != 0)
         add_problem(verify, &problem);
-    }
-    return 0;
 }
 
 static int check_vats(struct verify *verify, struct store *store, struct error *error)
@@ -216,8 +206,10 @@ static int check_vats(struct verify *verify, struct store *store, struct error *
     struct kernel *kernel = kernel_open(store, &options, error);
     int64_t id = 0;
     bool found = true;
-    int result = kernel != NULL ? check_state(verify, kernel, error) : -1;
+    int result = kernel != NULL ? 0 : -1;
 
+    if (kernel != NULL)
+        check_state(verify, kernel);
     while (result == 0 && found) {
         result = kernel_vat_next(kernel, id, &id, &found, error);
         if (result == 0 && found)

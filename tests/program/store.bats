@@ -154,6 +154,8 @@ taken_in() {
 
 # An edit for which the checksum of the row and the vat's running hash were computed, too.
 @test "an edit that brings all checksums along is found by the hash of the state" {
+    local command
+
     token_run 0
     store_edit st "
         CREATE TEMP TABLE edit AS SELECT checksum(2, vat, 0, 0, key, x'39') AS new, checksum AS old
@@ -164,10 +166,14 @@ taken_in() {
             WHERE vat = 1;
         UPDATE running_sum SET checksum = checksum(8, vat, items, sum, '', '') WHERE vat = 1"
     rm st/gaspipe.mark
-    "$NATIVE/gaspipe" status --store st
+    for command in 'status --store st' 'replay --store st token'; do
+        # shellcheck disable=SC2086 # several words
+        run --separate-stderr "$NATIVE/gaspipe" $command
+        assert_bad_input 4 'st/gaspipe.sqlite: the store is damaged: its keys and values are not those'
+    done
     run --separate-stderr "$NATIVE/gaspipe" verify --store st
     assert_status 4
-    assert_output_has 'st: the store is damaged: its keys and values are not those that its cranks left'
+    assert_output_has 'st/gaspipe.sqlite: the store is damaged: its keys and values are not those that its cranks left'
     assert_output_has 'damaged in 1 places'
 }
 

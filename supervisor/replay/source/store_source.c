@@ -101,12 +101,14 @@ static int load_vat(struct store_source *stored, const char *name, struct error 
 {
     const struct kernel_options options = {0};
     struct kernel *kernel = kernel_open(stored->store, &options, error);
-    bool found;
+    bool found = false;
     int result;
 
     if (kernel == NULL)
         return -1;
-    result = find_vat(kernel, name, &stored->vat, &found, error);
+    result = kernel_require_state(kernel, error);
+    if (result == 0)
+        result = find_vat(kernel, name, &stored->vat, &found, error);
     kernel_close(kernel);
     if (result == 0 && !found)
         result = error_set(error, ERROR_INPUT,

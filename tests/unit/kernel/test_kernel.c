@@ -630,10 +630,7 @@ static void store_value(struct harness *harness, const char *value)
 
 static bool is_whole(struct harness *harness)
 {
-    bool whole;
-
-    harness_ok(kernel_check_state(harness->kernel, &whole, &harness->error), &harness->error);
-    return whole;
+    return kernel_require_state(harness->kernel, &harness->error) == 0;
 }
 
 static void close_kernel(struct harness *harness)
