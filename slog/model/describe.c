@@ -263,6 +263,33 @@ void describe_delivered_method(struct scan_span vd, struct buf *text)
         describe_method(object.second, text);
 }
 
+/* What an array says behind its first element. */
+static struct scan_span rest_of(struct scan_span array)
+{
+    struct scan_span element, rest = {0};
+    struct scan_cursor cursor;
+    const char *end;
+
+    if (!scan_open(array, '[', &cursor) || scan_element(&cursor, &element) != SCAN_FOUND)
+        return rest;
+    rest.at = element.at + element.length;
+    end = array.at + array.length - 1;
+    while (rest.at < end && (*rest.at == ',' || *rest.at == ' '))
+        rest.at++;
+    rest.length = rest.at < end ? (size_t)(end - rest.at) : 0;
+    return rest;
+}
+
+struct scan_span describe_words(struct scan_span object)
+{
+    const struct object open = open_object(object);
+    struct scan_span body = {0};
+
+    if (scan_is(open.kind, "message") || scan_is(open.kind, "send"))
+        body = scan_string(scan_get(scan_get(open.second, "methargs"), "body"));
+    return body.at != NULL ? body : rest_of(object);
+}
+
 void describe_delivery(struct scan_span vd, struct buf *text)
 {
     struct object object = open_object(vd);

@@ -41,6 +41,12 @@ void describe_delivered_method(struct scan_span vd, struct buf *text);
 /* The same from a body that has been read from its JSON string already. */
 void describe_method_in_body(const char *body, size_t length, struct buf *text);
 
+/*
+ * What a VatDeliveryObject, a VatSyscallObject or its answer says, as text of the line: the body of
+ * a message or send, where its arguments are; of others all that stands behind the kind.
+ */
+struct scan_span describe_words(struct scan_span object);
+
 /* Appends a string (as scan_string() gives it) made fit for a terminal. */
 void describe_string(struct scan_span string, struct buf *text);
 

@@ -50,6 +50,27 @@ static size_t end_word(struct buf *words, size_t start)
     return start;
 }
 
+const char *flight_word(const struct flight *flight, size_t place)
+{
+    return place == FLIGHT_NO_WORD ? "" : flight->words.data + place;
+}
+
+/* The beginning of a text; that a character or an escape is cut at its end does no harm. */
+static size_t add_clipped(struct flight *flight, struct scan_span text)
+{
+    size_t start = flight->words.length;
+    bool cut = text.length > MODEL_WORDS;
+
+    if (text.at == NULL)
+        return FLIGHT_NO_WORD;
+    if (cut)
+        text.length = MODEL_WORDS;
+    describe_string(text, &flight->words);
+    if (cut)
+        buf_append_string(&flight->words, "…");
+    return end_word(&flight->words, start);
+}
+
 int flight_describe(struct flight *flight, const struct record *record, struct error *error)
 {
     struct scan_span vd = vat_side(record->vd, record->kd);
@@ -72,6 +93,7 @@ int flight_describe(struct flight *flight, const struct record *record, struct e
     else
         describe_string(kind, words);
     flight->description = end_word(words, start);
+    flight->arguments = flight->wordy ? add_clipped(flight, describe_words(vd)) : FLIGHT_NO_WORD;
     return buf_failed(words) ? error_memory(error, "a delivery's description") : 0;
 }
 
@@ -112,11 +134,21 @@ static size_t add_label(struct flight *flight, const struct record *record)
     return end_word(&flight->words, start);
 }
 
+static size_t add_said(struct flight *flight, const struct record *record)
+{
+    if (!flight->wordy)
+        return FLIGHT_NO_WORD;
+    if (record->type == RECORD_CONSOLE)
+        return add_clipped(flight, record_member(record, "args"));
+    return add_clipped(flight, describe_words(vat_side(record->vsc, record->ksc)));
+}
+
 /* What only some reports want to know of a request. */
 static int add_words(struct flight *flight, struct request *request, const struct record *record,
                      struct error *error)
 {
     request->label = add_label(flight, record);
+    request->said = add_said(flight, record);
     request->message = message_sent(record->ksc);
     request->promises = flight->promises.count;
     if (message_resolved(record->ksc, &flight->promises, error) != 0)
@@ -140,7 +172,9 @@ int flight_add_request(struct flight *flight, const struct record *record, struc
                                 .answered = arrived,
                                 .syscall_num = record->syscall_num,
                                 .request_bytes = vat_side(record->vsc, record->ksc).length,
-                                .kind = kind};
+                                .kind = kind,
+                                .said = FLIGHT_NO_WORD,
+                                .answer = FLIGHT_NO_WORD};
     flight->changed = false;
     flight->consoles += console;
     if (!console)
@@ -148,6 +182,13 @@ int flight_add_request(struct flight *flight, const struct record *record, struc
     if (labelled && add_words(flight, request, record, error) != 0)
         return -1;
     return buf_failed(&flight->words) ? error_memory(error, "a syscall's description") : 0;
+}
+
+/* Most say that all went well, and nothing else. */
+static size_t add_answer(struct flight *flight, struct scan_span answer)
+{
+    return scan_is(answer, "[\"ok\",null]") ? FLIGHT_NO_WORD
+                                            : add_clipped(flight, describe_words(answer));
 }
 
 void flight_answer(struct flight *flight, const struct record *record, struct moment answered)
@@ -160,6 +201,8 @@ void flight_answer(struct flight *flight, const struct record *record, struct mo
         if (request->answered.real == MODEL_NONE && request->syscall_num == record->syscall_num) {
             request->answered = answered;
             request->answer_bytes = vat_side(record->vsr, record->ksr).length;
+            if (flight->wordy)
+                request->answer = add_answer(flight, vat_side(record->vsr, record->ksr));
             request->changed_within = flight->changed;
             flight->changed = false;
         }

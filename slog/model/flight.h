@@ -18,12 +18,16 @@ struct moment {
     int64_t real, mono;
 };
 
+/* Where no word is. */
+#define FLIGHT_NO_WORD SIZE_MAX
+
 struct request {
     bool console, changed_before, changed_within;
     struct moment arrived, answered;
     int64_t syscall_num;
-    uint32_t kind; /* its number in the model's names */
-    size_t label;  /* where in the flight's words */
+    uint32_t kind;       /* its number in the model's names */
+    size_t label;        /* where in the flight's words */
+    size_t said, answer; /* the same, or FLIGHT_NO_WORD */
     size_t request_bytes, answer_bytes;
     struct model_message message;
     size_t promises, promise_count; /* where in the flight's promises */
@@ -35,10 +39,12 @@ struct flight {
     uint64_t line;
     int64_t crank_num, delivery_num, block_height, between;
     bool replay;
+    bool wordy;   /* what it and its requests say is kept */
     bool changed; /* the clock was set since the kernel's last moment */
     struct moment sent;
     struct buf words;                 /* each ended by '\0' */
     size_t kind, method, description; /* where in words */
+    size_t arguments;                 /* the same, or FLIGHT_NO_WORD */
     struct request *requests;         /* owned */
     size_t request_count, request_capacity;
     size_t consoles, bytes;
@@ -57,6 +63,9 @@ void flight_reset(struct flight *flight);
 
 /* Takes what the deliver line says into the words. */
 int flight_describe(struct flight *flight, const struct record *record, struct error *error);
+
+/* The word that is there, or "". */
+const char *flight_word(const struct flight *flight, size_t place);
 
 /* Takes what tells which send or resolve the delivery comes of. -1 when memory ran out. */
 int flight_add_causes(struct flight *flight, const struct record *record, struct error *error);

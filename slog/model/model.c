@@ -33,7 +33,7 @@ struct vat {
 
 struct model {
     struct model_sink sink;
-    bool labels;
+    bool labels, words;
     const struct gas_model *gas; /* NULL: none */
     const char *file;            /* as model_begin_file() */
     struct names vat_ids, kinds, sessions;
@@ -121,6 +121,11 @@ void model_free(struct model *model)
     free(model->events);
     buf_free(&model->problem);
     free(model);
+}
+
+void model_set_words(struct model *model)
+{
+    model->words = true;
 }
 
 void model_set_gas(struct model *model, const struct gas_model *gas)
@@ -401,6 +406,7 @@ static int begin_delivery(struct model *model, const struct record *record, uint
     flight->delivery_num = record->delivery_num;
     flight->block_height = model->block_height;
     flight->replay = record->replay;
+    flight->wordy = model->words;
     flight->sent = moment_of(model, record);
     flight->between = between_of(model, flight->sent);
     model->vats[vat].flight = flight;
@@ -486,6 +492,8 @@ static int make_events(struct model *model, const struct flight *flight, bool pr
             .answer_bytes = request->answer_bytes,
             .kind = names_text(&model->kinds, request->kind),
             .label = model->labels ? flight->words.data + request->label : "",
+            .said = flight_word(flight, request->said),
+            .answered_by = flight_word(flight, request->answer),
             .message = request->message,
             .promises = request->promise_count > 0 ? flight->promises.at + request->promises : NULL,
             .promise_count = request->promise_count,
@@ -535,6 +543,7 @@ static void fill_words(const struct flight *flight, struct model_delivery *deliv
     delivery->kind = words + flight->kind;
     delivery->method = words + flight->method;
     delivery->description = words + flight->description;
+    delivery->arguments = flight_word(flight, flight->arguments);
     delivery->block_height = flight->block_height;
     delivery->syscall_digest = flight->syscall_digest;
     delivery->message = flight->message;
@@ -589,6 +598,7 @@ static int give_unstarted(struct model *model, const struct record *record,
     describe_string(record->dispatch, &kind);
     delivery->kind = delivery->description = buf_string(&kind);
     delivery->method = "";
+    delivery->arguments = "";
     delivery->coverage = MODEL_BARE;
     if (delivery->kind == NULL)
         result = error_memory(error, "a delivery's description");
@@ -659,6 +669,8 @@ static int end_delivery(struct model *model, const struct record *record, uint64
     model->changed_since_return = false;
     if (flight == NULL)
         return give_unstarted(model, record, &delivery, vat, error);
+    if (buf_failed(&flight->words))
+        return error_memory(error, "a delivery's words");
     fill_words(flight, &delivery);
     result = fill_times(model, flight, returned, &delivery, error);
     fill_gas(model, &delivery);

@@ -33,6 +33,9 @@
  * and each kind of syscall that was ever seen.
  */
 
+/* Of what deliveries, requests and answers say. */
+enum { MODEL_WORDS = 240 };
+
 /* A time that the file does not say. */
 #define MODEL_NONE INT64_MIN
 
@@ -74,9 +77,11 @@ struct model_event {
     int64_t arrived;     /* at the kernel; on the delivery's clock */
     int64_t answered;    /* MODEL_NONE: its syscall-result is missing */
     size_t request_bytes, answer_bytes; /* of a syscall's JSON, as the vat sees it */
-    const char *kind;             /* "vatstoreGet", …, "console"; lives as long as the model */
-    const char *label;            /* as describe_syscall(); "" without model_new()'s labels */
-    struct model_message message; /* of a send; none without model_new()'s labels */
+    const char *kind;               /* "vatstoreGet", …, "console"; lives as long as the model */
+    const char *label;              /* as describe_syscall(); "" without model_new()'s labels */
+    const char *said, *answered_by; /* with model_set_words(): beginnings of what it says and of
+                                       the answer's text; else "" */
+    struct model_message message;   /* of a send; none without model_new()'s labels */
     /* Of a resolve, with labels: which promises of the kernel's it settles; never 0. */
     const uint64_t *promises;
     size_t promise_count;
@@ -103,6 +108,7 @@ struct model_delivery {
     const char *kind;             /* "message", "notify", … */
     const char *method;           /* of a message, else "" */
     const char *description;      /* as describe_delivery() */
+    const char *arguments;        /* with model_set_words(): the beginning of what it says; "" */
     struct model_message message; /* that it brings; none in replays or without labels */
     /* Which promises a notify tells of, as those of an event; none as `message`. */
     const uint64_t *promises;
@@ -215,6 +221,9 @@ struct model;
 
 /* `labels`: whether requests get theirs, which costs reading all of each syscall. */
 struct model *model_new(const struct model_sink *sink, bool labels, struct error *error);
+
+/* Deliveries and requests get their words, MODEL_WORDS bytes of each at most and "…". */
+void model_set_words(struct model *model);
 
 /* Deliveries get their gas by this model, which is borrowed. Without one they have none. */
 void model_set_gas(struct model *model, const struct gas_model *gas);

@@ -80,6 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = calloc(1, size + SCAN_PADDING);
 
     check(model != NULL && text != NULL);
+    model_set_words(model);
     if (size > 0)
         memcpy(text, data, size);
     feed_lines(model, text, size);

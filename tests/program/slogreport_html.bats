@@ -150,6 +150,83 @@ as_the_page() {
     assert_equal "$(console)" ''
 }
 
+@test "the panel tells all of the chosen delivery, and the address leads back to it" {
+    local chosen
+
+    needs_browser
+    show "$DATA/variety.slog.gz"
+    # A message with a cause, effects and keys of the vat's store.
+    chosen=$(script 'return Array.from(deliveries.order).find(i => causeOf(i) >= 0 && effectsOf(i).length &&
+        kindName(deliveries.kind[i]).startsWith("message") && spansOf(i).requests.some(({ type }) => type === "vatstoreGet"))')
+    script "timeline.show($chosen)" > /dev/null
+    slogreport --json --causes "$DATA/variety.slog.gz" > all.json
+    script "return deliveries.ordinal[$chosen]" > ordinal
+    jq -r --argjson number "$(cat ordinal)" 'select(.number == $number).cause' all.json > expected
+    script "return deliveries.ordinal[causeOf($chosen)]" | diff expected -
+    jq -c --argjson number "$(cat ordinal)" 'select(.cause == $number).number' all.json | sort > expected
+    script "return effectsOf($chosen).map(i => deliveries.ordinal[i])" | jq '.[]' | sort | diff expected -
+    script 'return document.querySelectorAll("#effects button").length' | diff <(wc -l < expected) -
+    # What it says, straight from the lines.
+    script "return [deliveries.crank[$chosen], vatName(deliveries.vat[$chosen]).split(' ')[0]]" > where
+    zcat "$DATA/variety.slog.gz" | jq -r --argjson where "$(cat where)" 'select(.crankNum == $where[0] and .vatID == $where[1])
+        | if .type == "deliver" then (.vd[2].methargs.body // empty)
+          elif .type == "console" then (.args | tojson | .[:240])
+          elif .type == "syscall" and .syscall == "vatstoreGet" then .vsc[1] else empty end' > expected
+    [ "$(wc -l < expected)" -ge 2 ]
+    script 'return document.getElementById("selected").textContent' > panel
+    while IFS= read -r line; do
+        grep -qF -- "$line" panel || fail 'not in the panel:' "$line"
+    done < <(sed 's/\\//g' expected)
+    # The panel is in view wherever the page is.
+    script 'document.getElementById("growth-part").scrollIntoView({behavior: "instant"});
+        const { top, bottom } = document.getElementById("panel").getBoundingClientRect();
+        return top >= 0 && bottom <= innerHeight' > inside
+    assert_equal "$(cat inside)" true
+    # Rows of vats with nothing in view are low, that of the chosen delivery is not.
+    script "return [timeline.idle.filter(is => is).length > 3, timeline.idle[timeline.rowOfVat[deliveries.vat[$chosen]]]]" > idle
+    assert_equal "$(cat idle)" '[true,false]'
+    before=$(timeline from)
+    script 'return new Promise(done => setTimeout(() => done(location.hash), 600))' > hash
+    script "location.hash = '#view=0,1000'" > /dev/null
+    assert_equal "$(timeline selected)" -1
+    script "location.hash = '$(cat hash)'" > /dev/null
+    assert_equal "$(timeline selected)" "$chosen"
+    [ "$(jq -n "($(timeline from) - $before | fabs) < 1000")" = true ] || fail 'the address leads elsewhere'
+    script "for (const hash of ['#view=x,y', '#view=9,1', '#view=0,9e99&at=-5,1e9', '#at=1', '#view=0,5000&at=1e99,7']) {
+        location.hash = hash; readAddress(); }" > /dev/null
+    press "$KEY_ESCAPE"
+    assert_equal "$(console)" ''
+}
+
+@test "instructions, prices and growth are those of the other reports, and nothing is cut at 420 pixels" {
+    needs_browser
+    echo '{"computron": 2, "syscall": 100}' > model
+    jq -nc '[range(1; 41) | . as $i | (1795219400 + $i / 10) as $t
+        | {type: "deliver", crankNum: $i, vatID: "v1", deliveryNum: $i, replay: false, kd: ["bringOutYourDead"], vd: ["bringOutYourDead"], time: $t, monotime: ($i / 10)},
+          {type: "deliver-result", crankNum: $i, vatID: "v1", deliveryNum: $i, replay: false, time: ($t + 0.01), monotime: ($i / 10 + 0.01),
+           dr: ["ok", null, {currentHeapCount: (1000 + $i), compute: ($i * 1000), instructions: ($i * 80000 * (if $i == 7 then 5 else 1 end)), allocate: 1,
+                timestamps: [$t + 0.001, $t + 0.008]}]}][]' > priced.slog
+    slogreport --html page.html --gas model priced.slog
+    console > /dev/null
+    open_page "$PWD/page.html"
+    # The one that lies off the line, and only that.
+    assert_equal "$(script 'return [...document.querySelectorAll("#prices-off tbody tr")].map(row => [...row.cells].slice(2).map(cell => cell.textContent))')" \
+        '[["7,000","2,800,000","5.00"]]'
+    assert_equal "$(script 'return deliveries.gas[0]')" 2000
+    assert_equal "$(script 'return document.querySelector("#work div").entry.time')" "$(jq -s 'map(.dr[2].instructions // 0) | add' priced.slog)"
+    slogreport summary --json --by growth priced.slog | jq -c '[.heapSlots | .first, .last, .most]' > expected
+    script 'const [row] = growthRows(1); return [row.first, row.last, row.most]' | diff expected -
+    # The axis is in UTC.
+    assert_equal "$(script 'return Timeline.utcText(0, 1e9)')" 00:03:20
+    webdriver POST goog/cdp/execute '{"cmd":"Emulation.setDeviceMetricsOverride","params":{"width":420,"height":900,"deviceScaleFactor":1,"mobile":false}}' > /dev/null
+    script 'timeline.show(3)' > /dev/null
+    timeline drawn > /dev/null
+    assert_equal "$(script 'return [...document.querySelectorAll("body *")].filter(element =>
+        element.getBoundingClientRect().right > innerWidth && !element.closest(".scroll")).map(({ id, tagName }) => tagName + id)')" '[]'
+    webdriver POST goog/cdp/execute '{"cmd":"Emulation.clearDeviceMetricsOverride","params":{}}' > /dev/null
+    assert_equal "$(console)" ''
+}
+
 @test "sums and stalls are those of summary and stalls" {
     needs_browser
     show "$DATA/variety.slog.gz"
@@ -196,7 +273,7 @@ cells() {
     show "$DATA/small.slog.gz"
     script 'document.getElementById("timeline").focus()' > /dev/null
     # The tenth delivery in time, its second request.
-    press n n n n n n n n n n s s
+    press n n n n n n n n n n . .
     timeline selected > /dev/null
     press "$KEY_ENTER"
     assert_equal "$(timeline request)" 1
@@ -215,6 +292,12 @@ cells() {
     before=$(timeline from)
     press "$KEY_LEFT"
     [ "$(jq -n "$(timeline from) < $before")" = true ] || fail 'the left arrow did not move'
+    # As in Perfetto: a second W undoes an S, a D an A.
+    before=$(timeline from)
+    press a
+    [ "$(jq -n "$(timeline from) < $before")" = true ] || fail 'A did not move'
+    press d s w
+    [ "$(jq -n "($(timeline from) - $before | fabs) < 1000")" = true ] || fail 'D, S and W did not lead back'
     press - - 0
     assert_equal "$(timeline count)" "$(slogreport --json "$DATA/small.slog.gz" | jq -s 'map(select(.kind == "delivery")) | length')"
     assert_equal "$(console)" ''

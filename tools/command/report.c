@@ -200,6 +200,7 @@ static int write_report(struct report *report, struct error *error)
     struct feed feed = {.files = options->files,
                         .strict = options->strict,
                         .jobs = options->jobs,
+                        .words = report->page != NULL,
                         .gas = options->priced ? &options->gas : NULL,
                         .follow = options->follow,
                         .progress = !options->follow && !shows_each(report),

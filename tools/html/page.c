@@ -12,6 +12,7 @@
 #include "tools/html/page_sums.h"
 #include "tools/html/page_tree.h"
 #include "tools/stats/groups.h"
+#include "tools/stats/growth.h"
 #include "tools/stats/outliers.h"
 
 enum { STALL_LOST = 1000 * 1000 }; /* as `slogreport stalls` */
@@ -27,9 +28,11 @@ struct page {
     struct page_deliveries deliveries;
     uint64_t shown, hidden, placeless; /* on the timeline; beyond its end; without a place */
     uint64_t detail_bytes, detailed;   /* `detailed` of the shown had room for their syscalls */
+    uint64_t said_bytes;               /* of what is said, but for the deliveries above */
     struct names vats, kinds;          /* of a vat: id, '\0', name */
     struct page_tree tree;
     struct groups groups;
+    struct growth growth;
     struct page_phases phases;
     struct outliers outliers;
     struct buf notes;
@@ -87,6 +90,7 @@ static int flush_deliveries(struct page *page, struct error *error)
     struct buf json = {0};
     int result;
 
+    page->said_bytes += page->deliveries.said.length;
     page_deliveries_append(&page->deliveries, &json);
     result = page_file_add(page->file, "deliveries", &json, error);
     buf_clear(&json);
@@ -125,8 +129,8 @@ static int show(struct page *page, const struct model_delivery *delivery, uint32
     }
     page->shown++;
     page->detailed += detail;
-    page->detail_bytes +=
-        page_deliveries_add(&page->deliveries, delivery, start, vat, kind, detail);
+    page->detail_bytes += page_deliveries_add(&page->deliveries, delivery, start, vat, kind, detail,
+                                              page->said_bytes < page->limits.said_bytes);
     return page_deliveries_full(&page->deliveries) ? flush_deliveries(page, error) : 0;
 }
 
@@ -142,7 +146,8 @@ int page_add(struct page *page, const struct model_delivery *delivery, bool want
     if (find_names(page, delivery, &vat, &kind) != 0 ||
         page_tree_add(&page->tree, delivery, vat, kind) != 0)
         return error_memory(error, "the page");
-    if (groups_add(&page->groups, delivery, error) != 0)
+    if (groups_add(&page->groups, delivery, error) != 0 ||
+        growth_add(&page->growth, delivery, error) != 0)
         return -1;
     return show(page, delivery, vat, kind, error);
 }
@@ -150,6 +155,7 @@ int page_add(struct page *page, const struct model_delivery *delivery, bool want
 void page_add_phase(struct page *page, const struct phase_span *span)
 {
     groups_add_phase(&page->groups, span);
+    growth_add_phase(&page->growth, span);
     if (page_phases_add(&page->phases, span, PAGE_PHASES) != 0)
         page->notes.failed = true;
 }
@@ -193,6 +199,29 @@ static void append_names(struct buf *json, const char *name, const struct names 
             json_text_string(json, text + first + 1, names->names[i].length - first - 1);
         }
         buf_append_byte(json, ']');
+    }
+    buf_append_byte(json, ']');
+}
+
+/* By vat, as text that names it. */
+static void append_growth(struct buf *json, const struct page *page)
+{
+    int64_t zero = page->zero != MODEL_NONE && page->zero != 0 ? page->zero : 1;
+
+    buf_append_string(json, ",\"growth\":[");
+    for (size_t i = 0; i < page->growth.vat_count; i++) {
+        struct buf name = {0};
+
+        buf_printf(&name, "%s %s", growth_vat_id(&page->growth, i),
+                   growth_vat_name(&page->growth, i));
+        buf_append_string(json, i > 0 ? ",[" : "[");
+        json->failed |= buf_failed(&name);
+        if (!buf_failed(&name))
+            json_text_string(json, name.data, name.length);
+        buf_append_byte(json, ',');
+        growth_append_points(&page->growth, i, zero, json);
+        buf_append_byte(json, ']');
+        buf_free(&name);
     }
     buf_append_byte(json, ']');
 }
@@ -246,6 +275,7 @@ static int append_overall(struct buf *json, struct page *page, const struct tall
     append_counts(json, page, tally);
     append_names(json, "vats", &page->vats);
     append_names(json, "kinds", &page->kinds);
+    append_growth(json, page);
     buf_append_string(json, ",\"notes\":[");
     json->failed |= buf_failed(&page->notes);
     if (page->note_count > 0)
@@ -289,6 +319,7 @@ void page_free(struct page *page)
     names_free(&page->kinds);
     page_tree_free(&page->tree);
     groups_free(&page->groups);
+    growth_free(&page->growth);
     outliers_free(&page->outliers);
     page_phases_free(&page->phases);
     buf_free(&page->notes);

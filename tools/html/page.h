@@ -11,8 +11,8 @@
 
 /*
  * Deliveries as one HTML page for a browser, which needs nothing else: sums,
- * a timeline down to single syscalls, distributions, stalls, an icicle of
- * vats, methods and syscalls.
+ * a timeline down to single syscalls, what they say, growth, prices, distributions, stalls, an
+ * icicle of vats, methods and syscalls.
  *
  * The page is written while the deliveries come; memory is what summary and
  * stalls need, and a megabyte or two of deliveries. How many of
@@ -22,9 +22,10 @@
 struct page_limits {
     uint64_t deliveries;   /* on the timeline: the first ones */
     uint64_t detail_bytes; /* of their syscalls */
+    uint64_t said_bytes;   /* of what they and their syscalls say */
 };
 
-#define PAGE_LIMITS ((struct page_limits){1000 * 1000, 64 * 1024 * 1024})
+#define PAGE_LIMITS ((struct page_limits){1000 * 1000, 64 * 1024 * 1024, 64 * 1024 * 1024})
 
 enum { PAGE_STALLS = 200, PAGE_NOTES = 1000, PAGE_PHASES = 100 * 1000 };
 

@@ -40,6 +40,7 @@ static const char *const column_names[PAGE_COLUMNS] = {
     [PAGE_CAUSE] = "cause",
     [PAGE_CHAIN] = "chain",
     [PAGE_QUEUED] = "queued",
+    [PAGE_GAS] = "gas",
 };
 
 static struct buf *next_item(struct page_deliveries *deliveries, enum page_column column)
@@ -226,11 +227,34 @@ static void add_columns(struct page_deliveries *deliveries, const struct model_d
     add_integer(deliveries, PAGE_CAUSE, (int64_t)delivery->cause);
     add_integer(deliveries, PAGE_CHAIN, (int64_t)delivery->chain);
     add_integer(deliveries, PAGE_QUEUED, delivery->queued);
+    add_number(deliveries, PAGE_GAS, delivery->gas);
+}
+
+static void add_said(struct page_deliveries *deliveries, const struct model_delivery *delivery)
+{
+    struct buf *json = &deliveries->said, text = {0};
+
+    json_text_string(json, delivery->arguments, strlen(delivery->arguments));
+    for (size_t i = 0; i < delivery->event_count; i++) {
+        const struct model_event *event = &delivery->events[i];
+
+        buf_clear(&text);
+        buf_append_string(&text, event->said);
+        if (event->answered_by[0] != '\0') {
+            buf_append_byte(&text, '\n');
+            buf_append_string(&text, event->answered_by);
+        }
+        buf_append_byte(json, ',');
+        json->failed |= buf_failed(&text);
+        json_text_string(json, buf_failed(&text) ? "" : text.data,
+                         buf_failed(&text) ? 0 : text.length);
+    }
+    buf_free(&text);
 }
 
 size_t page_deliveries_add(struct page_deliveries *deliveries,
                            const struct model_delivery *delivery, int64_t start, uint32_t vat,
-                           uint32_t kind, bool detail)
+                           uint32_t kind, bool detail, bool said)
 {
     size_t taken = 0;
 
@@ -241,6 +265,10 @@ size_t page_deliveries_add(struct page_deliveries *deliveries,
     deliveries->before = start;
     if (detail && delivery->span_count + delivery->event_count > 0 && fits_page(delivery))
         taken = add_detail(deliveries, delivery);
+    buf_append_string(&deliveries->said, deliveries->count > 0 ? ",[" : "[");
+    if (said)
+        add_said(deliveries, delivery);
+    buf_append_byte(&deliveries->said, ']');
     buf_printf(&deliveries->lengths, "%s%zu", deliveries->count > 0 ? "," : "", taken);
     deliveries->count++;
     return taken;
@@ -249,6 +277,7 @@ size_t page_deliveries_add(struct page_deliveries *deliveries,
 bool page_deliveries_full(const struct page_deliveries *deliveries)
 {
     return deliveries->count >= FULL_AT || deliveries->bytes.length >= FULL_AT_BYTES ||
+           deliveries->said.length >= FULL_AT_BYTES ||
            deliveries->columns[PAGE_TEXT].length >= FULL_AT_BYTES ||
            deliveries->columns[PAGE_PROBLEM].length >= FULL_AT_BYTES;
 }
@@ -294,6 +323,8 @@ void page_deliveries_append_detail(const struct page_deliveries *deliveries, str
     }
     buf_append_string(json, "],\"lengths\":[");
     append_buf(json, &deliveries->lengths);
+    buf_append_string(json, "],\"said\":[");
+    append_buf(json, &deliveries->said);
     buf_append_string(json, "],\"bytes\":\"");
     json->failed |= buf_failed(&deliveries->bytes);
     if (deliveries->bytes.length > 0)
@@ -308,5 +339,6 @@ void page_deliveries_free(struct page_deliveries *deliveries)
     names_free(&deliveries->labels);
     buf_free(&deliveries->lengths);
     buf_free(&deliveries->bytes);
+    buf_free(&deliveries->said);
     *deliveries = (struct page_deliveries){0};
 }

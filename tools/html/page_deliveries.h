@@ -20,11 +20,14 @@
  * number, block, compute, instructions, blockCost, line, syscalls, consoles, flags (bits
  * of enum page_flag), ordinal (among all deliveries of the file, from 1), cause
  * (the ordinal of the one whose send or resolve it comes of, 0: not known), chain
- * (slog/model/causes/causes.h) and queued (nanoseconds since it was sent, null: not known).
+ * (slog/model/causes/causes.h), queued (nanoseconds since it was sent, null: not known) and
+ * gas (null: not known).
  *
  * `detail` has the spans of these deliveries: labels, pairs of a request's kind
  * and words; lengths, of each delivery's bytes (0: it has no detail); and bytes
- * in base64. A delivery's bytes are numbers, seven bits to a byte, the lowest
+ * in base64; said, for each delivery an array of what it says and for each of its requests,
+ * in order, of what that said, behind "\n" what it was answered (empty: there was no room).
+ * A delivery's bytes are numbers, seven bits to a byte, the lowest
  * first, the top bit set on all bytes of a number but the last. The first is the
  * unit in nanoseconds. Then come the requests that the worker noted nothing of,
  * since its stamps overran or it has none: how many, and for each its arrival at
@@ -64,6 +67,7 @@ enum page_column {
     PAGE_CAUSE,
     PAGE_CHAIN,
     PAGE_QUEUED,
+    PAGE_GAS,
     PAGE_COLUMNS,
 };
 
@@ -73,17 +77,17 @@ struct page_deliveries {
     int64_t before; /* the start of the one before */
     struct buf columns[PAGE_COLUMNS];
     struct names labels; /* kind, '\0', words */
-    struct buf lengths, bytes;
+    struct buf lengths, bytes, said;
 };
 
 /*
  * Adds a delivery, whose start is so many nanoseconds after the page's zero.
- * `detail`: whether with its spans. Gives the bytes that these took. Failure
- * of memory shows in page_deliveries_append().
+ * `detail`: whether with its spans, `said`: and with what it says. Gives the bytes that the spans
+ * took. Failure of memory shows in page_deliveries_append().
  */
 size_t page_deliveries_add(struct page_deliveries *deliveries,
                            const struct model_delivery *delivery, int64_t start, uint32_t vat,
-                           uint32_t kind, bool detail);
+                           uint32_t kind, bool detail, bool said);
 
 /* Whether it is time to write them out. */
 bool page_deliveries_full(const struct page_deliveries *deliveries);

@@ -2,6 +2,7 @@
 #include "tools/html/page_tree.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 struct page_branch {
     uint64_t count;
     uint64_t times[MODEL_SPAN_KINDS];
+    double compute, instructions;
 };
 
 /* What a branch's key begins with; the kind of syscall follows, or nothing. */
@@ -67,6 +69,8 @@ int page_tree_add(struct page_tree *tree, const struct model_delivery *delivery,
     if (branch == NULL)
         return -1;
     branch->count++;
+    branch->compute += isnan(delivery->compute) ? 0 : delivery->compute;
+    branch->instructions += isnan(delivery->instructions) ? 0 : delivery->instructions;
     if (delivery->span_count == 0)
         branch->times[MODEL_UNKNOWN] += (uint64_t)delivery->total;
     for (size_t i = 0; i < delivery->span_count; i++) {
@@ -92,7 +96,7 @@ void page_tree_append(const struct page_tree *tree, struct buf *json)
         buf_printf(json, ",%" PRIu64 ",[", branch->count);
         for (int kind = 0; kind < MODEL_SPAN_KINDS; kind++)
             buf_printf(json, "%s%" PRIu64, kind > 0 ? "," : "", branch->times[kind]);
-        buf_append_string(json, "]]");
+        buf_printf(json, "],%.17g,%.17g]", branch->compute, branch->instructions);
     }
     buf_append_string(json, tree->count > 0 ? "]" : "[]");
 }

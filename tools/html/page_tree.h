@@ -26,8 +26,8 @@ int page_tree_add(struct page_tree *tree, const struct model_delivery *delivery,
 
 /*
  * Appends a JSON array of branches: [vat, kind, syscall or null, count,
- * nanoseconds of each enum model_span_kind]. With null it is what is of no
- * syscall, and the count is one of deliveries.
+ * nanoseconds of each enum model_span_kind, computrons, instructions]. With null it is what is of
+ * no syscall, and the count is one of deliveries.
  */
 void page_tree_append(const struct page_tree *tree, struct buf *json);
 

@@ -309,6 +309,8 @@ int feed_run(const struct feed *feed, struct tally *tally, struct error *error)
     if (feeding.model == NULL)
         return -1;
     model_set_gas(feeding.model, feed->gas);
+    if (feed->words)
+        model_set_words(feeding.model);
     progress_begin(&feeding.progress, feed->progress);
     result = read_files(&feeding, error);
     if (tally->bad_lines > NAMED_BAD_LINES)

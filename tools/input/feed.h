@@ -33,6 +33,7 @@ struct feed {
     bool strict;                 /* a bad line is an error */
     bool follow;                 /* go on when the last file grows */
     bool labels;                 /* as model_new() */
+    bool words;                  /* as model_set_words() */
     const struct gas_model *gas; /* as model_set_gas(); NULL: none */
     bool progress;               /* said on stderr, if that is a terminal: nothing else shows it */
     unsigned jobs;               /* as decoder_open() */

@@ -96,6 +96,24 @@ static void describes_syscalls(void **state)
     expect(describe_syscall, "[\"exit\",false,{}]", "exit");
 }
 
+static void append_words(struct scan_span object, struct buf *text)
+{
+    describe_string(describe_words(object), text);
+}
+
+static void gives_what_is_said(void **state)
+{
+    (void)state;
+    expect(append_words,
+           "[\"message\",\"o+0\",{\"methargs\":{\"body\":\"#[\\\"get\\\",[1]]\",\"slots\":[]}}]",
+           "#[\"get\",[1]]");
+    expect(append_words, "[\"vatstoreSet\",\"key\",\"value\"]", "\"key\",\"value\"");
+    expect(append_words, "[\"send\",\"o-5\",{\"method\":\"get\"}]", "\"o-5\",{\"method\":\"get\"}");
+    expect(append_words, "[\"bringOutYourDead\"]", "");
+    expect(append_words, "[\"ok\", \"a\"]", "\"a\"");
+    expect(append_words, "{}", "");
+}
+
 static void lets_no_control_characters_through(void **state)
 {
     (void)state;
@@ -113,6 +131,7 @@ int main(void)
         cmocka_unit_test(describes_methods_that_are_no_names),
         cmocka_unit_test(describes_deliveries),
         cmocka_unit_test(describes_syscalls),
+        cmocka_unit_test(gives_what_is_said),
         cmocka_unit_test(lets_no_control_characters_through),
     };
 

@@ -16,7 +16,7 @@ const FLAG = { replay: 1, error: 2, clock: 4, overrun: 8 };
 
 const NUMBERS = [
   'start', 'total', 'pipe', 'worker', 'kernel', 'crank', 'number', 'block', 'compute',
-  'instructions', 'blockCost', 'line', 'syscalls', 'consoles',
+  'instructions', 'blockCost', 'line', 'syscalls', 'consoles', 'ordinal', 'cause', 'chain', 'queued', 'gas',
 ];
 const COUNTS = ['vat', 'kind', 'flags'];
 const WORDS = ['text', 'problem'];
@@ -81,11 +81,12 @@ const pieceOf = i => {
 // A piece's detail is unpacked when it is first looked at.
 const unpack = piece => {
   if (piece.bytes) return;
-  const { labels, lengths, bytes } = JSON.parse(piece.element.textContent);
+  const { labels, lengths, said, bytes } = JSON.parse(piece.element.textContent);
   const binary = atob(bytes);
   piece.element.remove();
   piece.element = null;
   piece.labels = labels;
+  piece.said = said;
   piece.bytes = Uint8Array.from({ length: binary.length }, (_, j) => binary.charCodeAt(j));
   piece.ends = new Uint32Array(lengths.length + 1);
   lengths.forEach((length, j) => (piece.ends[j + 1] = piece.ends[j] + length));
@@ -153,6 +154,43 @@ const spansOf = i => {
   }
   return found;
 };
+
+// What it said, and its requests in order: { args, requests: [{ said, answer }] }.
+const saidOf = i => {
+  const piece = pieceOf(i);
+  unpack(piece);
+  const [args = '', ...requests] = piece.said[i - piece.first];
+  return {
+    args,
+    requests: requests.map(text => {
+      const [said, answer = ''] = text.split('\n');
+      return { said, answer };
+    }),
+  };
+};
+
+// ---- causes ----
+
+// By ordinal, when somebody asks: where each delivery is, and what it caused.
+const causes = (() => {
+  let found = null;
+  return () => {
+    if (found) return found;
+    found = { places: new Map(), effects: new Map() };
+    for (let i = 0; i < deliveries.count; i++) {
+      const cause = deliveries.cause[i];
+      found.places.set(deliveries.ordinal[i], i);
+      if (!(cause > 0)) continue;
+      if (!found.effects.has(cause)) found.effects.set(cause, []);
+      found.effects.get(cause).push(i);
+    }
+    return found;
+  };
+})();
+
+// -1: it is not known, or not on the page.
+const causeOf = i => causes().places.get(deliveries.cause[i]) ?? -1;
+const effectsOf = i => causes().effects.get(deliveries.ordinal[i]) ?? [];
 
 // ---- blocks ----
 

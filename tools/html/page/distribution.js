@@ -13,10 +13,16 @@ const MEASURES = [
   ['compute', 'computrons', 'worker'],
   ['instructions', 'instructions', 'worker'],
   ['blockCost', 'block cost', 'worker'],
+  ['queued', 'waited in the queue', 'dim'],
+  ['gas', 'gas', 'worker'],
+  ['instructionsPerComputron', 'instructions for a computron', 'worker'],
 ];
 
-const isTime = measure => !['compute', 'instructions', 'blockCost'].includes(measure);
-const measureText = (measure, value) => (isTime(measure) ? timeText(value) : countText(value));
+const isTime = measure => !['compute', 'instructions', 'blockCost', 'gas', 'instructionsPerComputron'].includes(measure);
+// The page has thousandths of this one.
+const isRatio = measure => measure === 'instructionsPerComputron';
+const measureText = (measure, value) =>
+  isTime(measure) ? timeText(value) : isRatio(measure) ? (value == null ? '' : threeDigits(value / 1000)) : countText(value);
 
 // histogram_lowest() of tools/stats/histogram.c, of every eighth bucket: 64 to each doubling.
 const lowestOf = number => {
@@ -32,7 +38,7 @@ const svg = (tag, attributes, ...children) => {
   return element;
 };
 
-const CHART = { width: 360, height: 110, bottom: 92, top: 14 };
+const CHART = { width: 360, height: 124, bottom: 92, top: 14, left: 46 };
 const ZERO_WIDTH = 16;
 const MARK_WIDTH = 28;
 
@@ -72,20 +78,30 @@ const chartMarks = ([, , median, p90, p99], scale) => {
   });
 };
 
-const chart = (measure, words, colour, column) => {
+// How many the highest bar has, and what they are.
+const chartCounts = (highest, what) => [
+  svg('line', { class: 'axis', x1: 0, x2: CHART.width, y1: CHART.top, y2: CHART.top }),
+  svg('text', { x: -4, y: CHART.top + 4, 'text-anchor': 'end' }, shortText(highest)),
+  svg('text', { x: -4, y: CHART.bottom, 'text-anchor': 'end' }, '0'),
+  svg('text', { x: 0, y: 0, 'text-anchor': 'middle', transform: `translate(${-CHART.left + 9} ${(CHART.top + CHART.bottom) / 2}) rotate(-90)` }, what),
+];
+
+const chart = (measure, words, colour, column, what) => {
   const [count, , median, p90, p99, max, buckets] = column;
   const scale = scaleOf(buckets);
   const text = `median ${measureText(measure, median)}, 90 % ${measureText(measure, p90)}, 99 % ${measureText(measure, p99)}, greatest ${measureText(measure, max)}`;
   return make('figure', {},
     make('figcaption', {}, make('strong', {}, words), ` of ${countText(count)}: ${text}`),
-    svg('svg', { viewBox: `0 0 ${CHART.width} ${CHART.height}`, role: 'img', 'aria-label': `${words}: ${text}` },
+    svg('svg', { viewBox: `${-CHART.left} 0 ${CHART.width + CHART.left + 4} ${CHART.height}`, role: 'img', 'aria-label': `${words}: ${text}` },
       svg('line', { class: 'axis', x1: 0, x2: CHART.width, y1: CHART.bottom, y2: CHART.bottom }),
       ...chartBars(buckets, scale, colour),
       ...chartMarks(column, scale),
-      svg('text', { x: 0, y: CHART.height - 5 }, measureText(measure, lowestOf(buckets[0][0]))),
-      svg('text', { x: CHART.width, y: CHART.height - 5, 'text-anchor': 'end' }, measureText(measure, lowestOf(buckets[buckets.length - 1][0] + 1)))));
+      ...chartCounts(Math.max(...buckets.map(([, values]) => values)), what),
+      svg('text', { x: CHART.width / 2, y: CHART.height - 3, 'text-anchor': 'middle' }, `${words}, logarithmic`),
+      svg('text', { x: 0, y: CHART.bottom + 13 }, measureText(measure, lowestOf(buckets[0][0]))),
+      svg('text', { x: CHART.width, y: CHART.bottom + 13, 'text-anchor': 'end' }, measureText(measure, lowestOf(buckets[buckets.length - 1][0] + 1)))));
 };
 
 const showDistributions = (container, group) =>
   container.replaceChildren(...MEASURES.filter(([name]) => group.columns[name]).map(
-    ([name, words, colour]) => chart(name, words, colour, group.columns[name])));
+    ([name, words, colour]) => chart(name, words, colour, group.columns[name], group.by === 'syscall' ? 'syscalls' : 'deliveries')));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The icicle: all live deliveries' time by vat, kind, and what of it was the worker,
-// the pipe, or which syscall with its ways and the kernel. Bars narrower than two
-// pixels are left out; zooming shows them.
+// The icicles: all live deliveries' time by vat, kind, and what of it was the worker,
+// the pipe, or which syscall with its ways and the kernel; and their instructions, or where
+// nobody counted them their computrons, by vat and kind. Bars narrower than two
+// pixels are left out; zooming shows them. A node's `time` is what its width stands for.
 
 const ICICLE_ROW = 27;
 
@@ -45,10 +46,23 @@ const growTree = () => {
   return root;
 };
 
+// [words, root] of the second icicle; no root where there is nothing.
+const growWork = () => {
+  const [at, words] = overall.tree.some(branch => branch[6] > 0) ? [6, 'instructions'] : [5, 'computrons'];
+  const root = node('all live deliveries', '');
+  for (const branch of overall.tree) {
+    const [vat, kind, syscall, count] = branch;
+    if (syscall !== null || !(branch[at] > 0)) continue;
+    const of = childOf(root, vatName(vat), '');
+    addLeaf(of, kindName(kind), 'worker', branch[at]);
+    for (let above = childOf(of, kindName(kind), 'worker'); above; above = above.parent) above.count += count;
+  }
+  return [words, root.time > 0 ? root : null];
+};
+
 class Icicle {
-  constructor(container, path) {
-    Object.assign(this, { container, path });
-    this.root = growTree();
+  constructor(container, path, root, text) {
+    Object.assign(this, { container, path, root, text });
     this.top = this.root;
     container.addEventListener('keydown', event => this.key(event));
     // Drawing changes the height, which an observer must not do before it returns.
@@ -82,11 +96,11 @@ class Icicle {
 
   bar(entry, left, width, level) {
     const count = entry.count ? `, ${countText(entry.count)} times` : '';
-    const words = `${entry.name}: ${timeText(entry.time)}, ${shareText(entry.time / this.root.time)} of all${count}`;
+    const words = `${entry.name}: ${this.text(entry.time)}, ${shareText(entry.time / this.root.time)} of all${count}`;
     const element = make('div', {
       role: 'treeitem', tabindex: '-1', 'aria-level': level + 1, 'aria-label': words, title: words,
       class: entry.colour ? '' : 'neutral', onclick: () => this.enter(entry),
-    }, width > 24 ? `${entry.name}  ${timeText(entry.time)}` : '');
+    }, width > 24 ? `${entry.name}  ${this.text(entry.time)}` : '');
     element.style.left = `${left}px`;
     element.style.width = `${width}px`;
     element.style.top = `${level * ICICLE_ROW}px`;

@@ -62,38 +62,30 @@ const showNotices = () => {
 
 // ---- timeline ----
 
+// Going to another delivery from the panel leaves the page where it is.
+const goWithin = i => {
+  timeline.select(i);
+  timeline.reveal();
+};
+
 const showSelected = (i, request) => {
   const panel = byId('selected');
+  byId('panel').hidden = i < 0;
+  document.body.classList.toggle('with-panel', i >= 0);
   if (i < 0) {
     panel.replaceChildren();
     return;
   }
-  const facts = [
-    ['vat', vatName(deliveries.vat[i])],
-    ['crank', countText(deliveries.crank[i])],
-    ['delivery', countText(deliveries.number[i])],
-    ['block', countText(deliveries.block[i])],
-    ['began', clockText(deliveries.start[i])],
-    ['total', timeText(deliveries.total[i])],
-    ['worker', timeText(deliveries.worker[i])],
-    ['pipe', timeText(deliveries.pipe[i])],
-    ['kernel', timeText(deliveries.kernel[i])],
-    ['unattributed', restOf(i) > 0 ? timeText(restOf(i)) : ''],
-    ['computrons', countText(deliveries.compute[i])],
-    ['instructions', countText(deliveries.instructions[i])],
-    ['block cost', countText(deliveries.blockCost[i])],
-    ['line', countText(deliveries.line[i])],
-    ['failed', deliveries.problem[i]],
-  ].filter(([, value]) => value);
   panel.replaceChildren(
     make('h3', {}, deliveries.text[i]),
-    make('dl', {}, ...facts.map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, value)))));
-  panel.append(...requestsOf(i, request));
+    make('dl', {}, ...factsOf(i).map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, value)))),
+    ...wordsOf(i, goWithin), ...requestsOf(i, request));
 };
 
 const REQUEST_COLUMNS = [
   { label: '#', number: true, value: row => row.place + 1 },
   { label: 'syscall', value: row => row.words, show: row => make('button', { type: 'button', onclick: () => timeline.show(row.delivery, row.place) }, row.words) },
+  { label: 'says', value: row => row.said, show: row => [row.said, row.answer].filter(Boolean).join(' → ') },
   { label: 'at', number: true, value: row => row.from, show: row => timeText(row.from) },
   { label: 'pipe up', number: true, value: row => row.times[0], show: row => timeText(row.times[0]) },
   { label: 'kernel', number: true, value: row => row.times[1], show: row => timeText(row.times[1]) },
@@ -101,7 +93,8 @@ const REQUEST_COLUMNS = [
 ];
 
 const requestsOf = (i, request) => {
-  const rows = spansOf(i).requests.map((entry, place) => ({ ...entry, place, delivery: i }));
+  const said = saidOf(i).requests;
+  const rows = spansOf(i).requests.map((entry, place) => ({ ...entry, said: '', answer: '', ...said[place], place, delivery: i }));
   if (!rows.length) {
     const made = deliveries.syscalls[i] + deliveries.consoles[i];
     return made > 0 ? [make('p', { class: 'hint' }, `It made ${countText(made)} requests, whose times are not here.`)] : [];
@@ -129,7 +122,50 @@ const timeline = new Timeline({
   tip: byId('tip'),
   range: byId('range'),
   onSelect: showSelected,
+  onView: () => keepAddress(),
 });
+
+// The address says what is in view and selected, so that it can be handed on: a moment after
+// the last change, since browsers allow few changes a second.
+const keepAddress = (() => {
+  let waiting = null;
+  return () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      const { from, to, selected, request, axis } = timeline;
+      const words = [`view=${Math.round(from)},${Math.round(to)}`];
+      if (axis !== 'clock') words.push(`axis=${axis}`);
+      if (selected >= 0) words.push(`at=${deliveries.ordinal[selected]}${request >= 0 ? `,${request}` : ''}`);
+      const hash = `#${words.join('&')}`;
+      if (location.hash !== hash) history.replaceState(null, '', hash);
+    }, 300);
+  };
+})();
+
+// Numbers that are none, or far outside, are somebody's own: they choose nothing.
+const readAddress = () => {
+  const words = new Map(location.hash.slice(1).split('&').map(word => word.split('=')));
+  const numbers = name => (words.get(name) ?? '').split(',').map(Number);
+  const [from, to] = numbers('view');
+  if (!Number.isFinite(from) || !(to > from)) return;
+  byId('axis').value = words.get('axis') === 'packed' ? 'packed' : 'clock';
+  if (timeline.axis !== byId('axis').value) timeline.setAxis(byId('axis').value);
+  const [ordinal, request = -1] = words.has('at') ? numbers('at') : [NaN];
+  const i = causes().places.get(ordinal) ?? -1;
+  timeline.select(i, i >= 0 && spansOf(i).requests[request] ? request : -1);
+  timeline.setView(from, to);
+};
+addEventListener('hashchange', readAddress);
+
+// The parts of the page are gone to without being put into the address.
+for (const link of document.querySelectorAll('nav a')) {
+  link.addEventListener('click', event => {
+    event.preventDefault();
+    document.querySelector(link.getAttribute('href')).scrollIntoView();
+  });
+}
+byId('panel-close').addEventListener('click', () => timeline.select(-1));
+byId('panel').addEventListener('keydown', event => event.key === 'Escape' && timeline.select(-1));
 
 const goTo = (i, request = -1) => {
   byId('timeline-part').scrollIntoView();
@@ -165,6 +201,10 @@ const deliveryTable = new Table(byId('deliveries'), [
   { label: 'kernel', number: true, value: i => deliveries.kernel[i], show: i => timeText(deliveries.kernel[i]) },
   { label: 'syscalls', number: true, value: i => deliveries.syscalls[i], show: i => countText(deliveries.syscalls[i]) },
   { label: 'computrons', number: true, value: i => deliveries.compute[i], show: i => countText(deliveries.compute[i]) },
+  ...[['instructions', 'instructions'], ['gas', 'gas'], ['block cost', 'blockCost']]
+    .filter(([, name]) => deliveries[name].some(value => !Number.isNaN(value)))
+    .map(([label, name]) => ({ label, number: true, value: i => deliveries[name][i], show: i => countText(deliveries[name][i]) })),
+  { label: 'waited', number: true, value: i => deliveries.queued[i], show: i => timeText(deliveries.queued[i]) },
   { label: 'status', value: i => statusOf(i) },
 ], { sort: 3, label: 'Deliveries' });
 
@@ -224,7 +264,7 @@ const stallLink = stall => {
   return i < 0 ? words : make('button', { type: 'button', onclick: () => showStall(stall, i) }, words);
 };
 
-const causeOf = ({ kind, cpu, took }) => {
+const stallCause = ({ kind, cpu, took }) => {
   if (kind !== SPAN.worker || cpu == null) return '';
   return cpu < took / 2 ? `, was not let run (ran ${timeText(cpu)})` : `, computed (ran ${timeText(cpu)})`;
 };
@@ -234,7 +274,7 @@ const stallTable = new Table(byId('stalls'), [
   { label: 'took', number: true, value: row => row.took, show: row => timeText(row.took) },
   { label: 'usual', number: true, value: row => row.usual, show: row => timeText(row.usual) },
   { label: 'times', number: true, value: row => row.took / Math.max(row.usual, 1), show: row => (row.took / Math.max(row.usual, 1)).toFixed(1) },
-  { label: 'what was late', value: row => STALL_WORDS[row.kind] + causeOf(row) },
+  { label: 'what was late', value: row => STALL_WORDS[row.kind] + stallCause(row) },
   { label: 'of', value: row => row.text, show: row => stallLink(row) },
   { label: 'vat', value: row => row.vat },
   { label: 'size', number: true, value: row => row.size, show: row => (row.size == null ? '' : `${countText(row.size)} ${row.work}`) },
@@ -271,8 +311,9 @@ const sumColumns = measure => {
   return [
     { label: 'name', value: groupName },
     { label: 'count', number: true, value: row => column(row)?.[0], show: row => countText(column(row)?.[0]) },
-    item('sum', 1),
-    { label: 'share', number: true, value: row => column(row)?.[1], show: row => shareText(column(row)?.[1] / allOf(measure, row)) },
+    // Of ratios neither sum nor share says anything.
+    ...(isRatio(measure) ? [] : [item('sum', 1),
+      { label: 'share', number: true, value: row => column(row)?.[1], show: row => shareText(column(row)?.[1] / allOf(measure, row)) }]),
     { label: 'split', number: true, value: row => sumOf(row, 'worker') / (sumOf(row, 'total') || 1), show: row => splitBar(timesOf(row)) },
     item('median', 2), item('90 %', 3), item('99 %', 4), item('greatest', 5),
   ];
@@ -313,7 +354,7 @@ const showSums = () => {
   if (there.some(([name]) => name === before)) measures.value = before;
   const measure = measures.value;
   const rows = groups.filter(group => group.columns[measure]);
-  new Table(byId('sums'), sumColumns(measure), { sort: 2, label: `Sums by ${BY[by]}` }).setRows(rows);
+  new Table(byId('sums'), sumColumns(measure), { sort: isRatio(measure) ? 3 : 2, label: `Sums by ${BY[by]}` }).setRows(rows);
 };
 
 // ---- distributions ----
@@ -351,5 +392,43 @@ showSums();
 fillDistributions();
 byId('distribution-of').addEventListener('change', showDistribution);
 showDistribution();
-new Icicle(byId('icicle'), byId('icicle-path'));
+new Icicle(byId('icicle'), byId('icicle-path'), growTree(), timeText);
+
+// Parts that have nothing to show are not there.
+const hidePart = name => {
+  byId(`${name}-part`).remove();
+  byId(`${name}-link`).remove();
+};
+
+const [workWords, workRoot] = growWork();
+if (workRoot) {
+  byId('work-words').textContent = workWords;
+  byId('work-link').textContent = workWords.replace(/^./, letter => letter.toUpperCase());
+  new Icicle(byId('work'), byId('work-path'), workRoot, countText);
+} else {
+  hidePart('work');
+}
+
+const prices = new Prices({
+  canvas: byId('prices'), by: byId('prices-by'), table: byId('prices-off'), words: byId('prices-words'),
+  onChoose: i => goTo(i),
+});
+if (prices.kinds.length) {
+  fill(byId('prices-by'), prices.kinds.map(([value, words]) => [value, words]));
+  prices.show();
+} else {
+  hidePart('prices');
+}
+
+const growths = GROWTH.filter(([at]) => growthRows(at).length);
+if (growths.length) {
+  fill(byId('growth-of'), growths);
+  byId('growth-of').addEventListener('change', event => showGrowth(byId('growth'), Number(event.target.value)));
+  showGrowth(byId('growth'), growths[0][0]);
+  addEventListener('resize', () => showGrowth(byId('growth'), Number(byId('growth-of').value)));
+} else {
+  hidePart('growth');
+}
+
+readAddress();
 document.documentElement.dataset.ready = performance.now().toFixed(0);

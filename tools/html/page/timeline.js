@@ -9,13 +9,17 @@
 const ROWS_MOST = 40; // the vats with most time have a row each, the others one together
 const DETAIL_FROM = 6; // pixels from which on a delivery shows its spans
 const NARROWEST = 0.7; // pixels of a span that is drawn by itself
-const NAMES_WIDTH = 130;
+let NAMES_WIDTH = 130; // less where there is little room
+const NARROW = 600;
 const AXIS_HEIGHT = 22;
 const GROUP_HEIGHT = 20;
 const ALL_HEIGHT = 54;
 const ROW_HEIGHT = 38;
+const IDLE_HEIGHT = 13; // of a row with nothing in view
+const ARROWS_MOST = 300;
 const HEAD_HEIGHT = 14; // of a row, above its bars: deliveries' names
 const BAR_HEIGHT = 20;
+const FONT = '11px system-ui, "DejaVu Sans", sans-serif';
 const SHORTEST_VIEW = 100; // nanoseconds
 const NOTE_WIDTH = 120;
 const NOTE_WORDS = { kernel: 'new kernel process', clock: 'clock was set' };
@@ -46,8 +50,8 @@ class Bins {
 }
 
 class Timeline {
-  constructor({ canvas, overview, tip, range, onSelect }) {
-    Object.assign(this, { canvas, overview, tip, range, onSelect });
+  constructor({ canvas, overview, tip, range, onSelect, onView }) {
+    Object.assign(this, { canvas, overview, tip, range, onSelect, onView });
     this.selected = -1;
     this.request = -1;
     overall.phases.sort((a, b) => b[3] - a[3]);
@@ -79,7 +83,43 @@ class Timeline {
     if (overall.phases.length) this.groups.unshift({ name: 'phases', phases: true });
     this.allTop = AXIS_HEIGHT + GROUP_HEIGHT * this.groups.length;
     this.rowsTop = this.allTop + ALL_HEIGHT + 8;
-    this.canvas.style.height = `${this.rowsTop + ROW_HEIGHT * this.rowNames.length + 4}px`;
+    this.placeRows(this.rowNames.map(() => true));
+  }
+
+  // As wide as the longest name needs, within reason.
+  namesWidth() {
+    const context = this.canvas.getContext('2d');
+    context.font = FONT;
+    const longest = Math.max(0, ...this.rowNames.map(name => context.measureText(name).width));
+    return Math.min(Math.max(Math.ceil(longest) + 8, 130), 240);
+  }
+
+  // Rows in which nothing is in view are low, so that the others come together.
+  placeRows(busy) {
+    let top = this.rowsTop;
+    this.idle = busy.map(is => !is);
+    this.rowTops = busy.map(is => {
+      const at = top;
+      top += is ? ROW_HEIGHT : IDLE_HEIGHT;
+      return at;
+    });
+    const height = `${top + 4}px`;
+    if (this.canvas.style.height !== height) this.canvas.style.height = height;
+  }
+
+  collapse(first, end) {
+    const busy = this.rowNames.map(() => false);
+    for (let position = first; position < end; position++) {
+      const i = deliveries.order[position];
+      if (this.at[i] + deliveries.total[i] >= this.from) busy[this.rowOfVat[deliveries.vat[i]]] = true;
+    }
+    if (this.selected >= 0) busy[this.rowOfVat[deliveries.vat[this.selected]]] = true;
+    this.placeRows(busy);
+  }
+
+  // The row at a height; -1: none, or above the rows.
+  rowAt(y) {
+    return this.rowTops.findIndex((top, row) => y >= top && y < top + (this.idle[row] ? IDLE_HEIGHT : ROW_HEIGHT));
   }
 
   // 'clock': deliveries stand where the clock says; 'packed': each behind the one before.
@@ -239,7 +279,7 @@ class Timeline {
     canvas.height = Math.round(clientHeight * ratio);
     const context = canvas.getContext('2d');
     context.scale(ratio, ratio);
-    context.font = '11px system-ui, "DejaVu Sans", sans-serif';
+    context.font = FONT;
     context.textBaseline = 'middle';
     return context;
   }
@@ -247,10 +287,13 @@ class Timeline {
   draw() {
     const started = performance.now();
     this.readColours();
+    NAMES_WIDTH = this.canvas.clientWidth < NARROW ? 92 : this.namesWidth();
+    const [first, end] = this.visible(this.from, this.to);
+    // Not under a mouse that holds something.
+    if (!this.drag) this.collapse(first, end);
     this.context = Timeline.prepare(this.canvas);
     this.width = Math.max(this.canvas.clientWidth - NAMES_WIDTH, 50);
     this.scale = this.width / (this.to - this.from);
-    const [first, end] = this.visible(this.from, this.to);
 
     this.drawFrame();
     this.context.save();
@@ -260,10 +303,12 @@ class Timeline {
     this.drawGroups(first, end);
     this.drawDeliveries(first, end);
     this.drawNotes();
+    this.drawArrows();
     this.drawSelected();
     this.context.restore();
     this.drawOverview();
     this.tell();
+    this.onView();
     this.canvas.dataset.drawn = (performance.now() - started).toFixed(1);
   }
 
@@ -277,7 +322,7 @@ class Timeline {
   }
 
   rowTop(row) {
-    return this.rowsTop + row * ROW_HEIGHT;
+    return this.rowTops[row];
   }
 
   write(text, x, y, width, colour) {
@@ -297,28 +342,70 @@ class Timeline {
     const { context, colours } = this;
     const height = this.canvas.clientHeight;
     const right = NAMES_WIDTH + this.width;
-    const step = Timeline.tickStep((this.to - this.from) / (this.width / 110));
+    const utc = this.axis === 'clock';
+    const step = Timeline.tickStep((this.to - this.from) / (this.width / (utc ? 125 : 110)), utc);
+    // Ticks of the clock are at its round times, not at those since the first delivery.
+    const phase = utc ? Number(BigInt(overall.zero) % BigInt(step)) : 0;
     context.textAlign = 'left';
-    for (let tick = Math.ceil(this.from / step) * step; tick <= this.to; tick += step) {
+    for (let tick = Math.ceil((this.from + phase) / step) * step - phase; tick <= this.to; tick += step) {
       const x = this.x(tick);
       context.fillStyle = colours.line;
       context.fillRect(x, 0, 1, height);
-      this.write(Timeline.tickText(tick, step), x + 4, AXIS_HEIGHT / 2, right - x - 4, colours.dim);
+      if (x + 24 < right) this.write(utc ? Timeline.utcText(tick, step) : Timeline.tickText(tick, step), x + 4, AXIS_HEIGHT / 2, right - x - 4, colours.dim);
     }
+    const day = clockText(Math.max(this.from, 0)).slice(NAMES_WIDTH < 100 ? 5 : 0, 10);
+    if (utc) this.write(`${day} UTC`, 2, AXIS_HEIGHT / 2, NAMES_WIDTH - 4, colours.dim);
     const names = [
       ...this.groups.map((group, i) => [group.name, AXIS_HEIGHT + GROUP_HEIGHT * (i + 0.5)]),
       ['all deliveries', this.allTop + ALL_HEIGHT / 2],
-      ...this.rowNames.map((name, row) => [name, this.rowTop(row) + HEAD_HEIGHT + BAR_HEIGHT / 2]),
     ];
-    for (const [name, y] of names) this.write(name, 2, y, NAMES_WIDTH - 10, colours.text);
+    for (const [name, y] of names) this.write(name, 2, y, NAMES_WIDTH - 4, colours.text);
+    this.rowNames.forEach((name, row) => this.writeRowName(name, row));
     context.fillStyle = colours.line;
     context.fillRect(0, this.rowsTop - 5, right, 1);
   }
 
-  // 1, 2 or 5 times a power of ten.
-  static tickStep(least) {
+  // In two lines where one is too short: the vat's number and its name.
+  writeRowName(name, row) {
+    const { context, colours } = this;
+    const width = NAMES_WIDTH - 4;
+    const top = this.rowTop(row);
+    // Nothing else is in an idle row, so its name has all of it.
+    if (this.idle[row]) {
+      this.write(name, 2, top + IDLE_HEIGHT / 2, NAMES_WIDTH + this.width, colours.dim);
+      return;
+    }
+    context.fillStyle = colours.text;
+    if (context.measureText(name).width > width && name.includes(' ')) {
+      const space = name.indexOf(' ');
+      context.fillText(name.slice(0, space), 2, top + HEAD_HEIGHT + 3, width);
+      context.fillText(name.slice(space + 1), 2, top + HEAD_HEIGHT + 16, width);
+    } else {
+      context.fillText(name, 2, top + HEAD_HEIGHT + BAR_HEIGHT / 2, width);
+    }
+  }
+
+  // 1, 2 or 5 times a power of ten; of the clock from a minute on what divides its hours and days.
+  static tickStep(least, utc) {
+    const MINUTE = 6e10;
+    if (utc && least > 3e10) {
+      return [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440].map(minutes => minutes * MINUTE).find(step => step >= least) ??
+        Math.ceil(least / (1440 * MINUTE)) * 1440 * MINUTE;
+    }
+    if (utc && least > 2e10) return 3e10;
     const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
     return power * [1, 2, 5, 10].find(factor => factor * power >= least);
+  }
+
+  // "00:03:41", with as many decimals as the step needs; below a microsecond only the decimals.
+  static utcText(time, step) {
+    const moment = BigInt(overall.zero) + BigInt(Math.round(time));
+    const clock = clockText(time).slice(11, 19);
+    if (step >= 1440 * 6e10) return clockText(time).slice(0, 10);
+    if (step >= 1e9) return clock;
+    const decimals = (moment % 1000000000n).toString().padStart(9, '0');
+    if (step >= 1e6) return `${clock}.${decimals.slice(0, 3)}`;
+    return `${clock.slice(6)}.${decimals.slice(0, 3)} ${decimals.slice(3, 6)}${step < 1e3 ? ` ${decimals.slice(6)}` : ''}`;
   }
 
   static tickText(time, step) {
@@ -408,7 +495,7 @@ class Timeline {
     }
     this.paintBins(bins, 0, this.allTop + ALL_HEIGHT, ALL_HEIGHT);
     for (let row = 0; row < rows; row++) {
-      this.paintBins(bins, row + 1, this.rowTop(row) + HEAD_HEIGHT + BAR_HEIGHT, BAR_HEIGHT);
+      if (!this.idle[row]) this.paintBins(bins, row + 1, this.rowTop(row) + HEAD_HEIGHT + BAR_HEIGHT, BAR_HEIGHT);
     }
     for (const i of wide) this.drawWide(i);
     this.sums = bins.sums;
@@ -519,6 +606,40 @@ class Timeline {
     });
   }
 
+  // From the send that caused the chosen delivery to it, and from it to what it caused.
+  drawArrows() {
+    const i = this.selected;
+    if (i < 0) return;
+    const cause = causeOf(i);
+    this.context.strokeStyle = this.context.fillStyle = this.colours.accent;
+    if (cause >= 0) this.drawArrow(cause, i);
+    for (const effect of effectsOf(i).slice(0, ARROWS_MOST)) this.drawArrow(i, effect);
+  }
+
+  // The send was that long before the delivery as it waited; on the packed axis, at its sender's end.
+  drawArrow(from, to) {
+    const { context } = this;
+    const queued = deliveries.queued[to];
+    const sent = this.axis === 'clock' && !Number.isNaN(queued) ? this.at[to] - queued : this.at[from] + deliveries.total[from];
+    const middle = i => {
+      const row = this.rowOfVat[deliveries.vat[i]];
+      return this.rowTop(row) + (this.idle[row] ? IDLE_HEIGHT / 2 : HEAD_HEIGHT + BAR_HEIGHT / 2);
+    };
+    const [x1, y1, x2, y2] = [this.x(sent), middle(from), this.x(this.at[to]), middle(to)];
+    const bend = Math.max((x2 - x1) / 2, 14);
+    context.lineWidth = 1.5;
+    context.beginPath();
+    context.moveTo(x1, y1);
+    context.bezierCurveTo(x1 + bend, y1, x2 - bend, y2, x2 - 4, y2);
+    context.stroke();
+    context.beginPath();
+    context.moveTo(x2, y2);
+    context.lineTo(x2 - 7, y2 - 4);
+    context.lineTo(x2 - 7, y2 + 4);
+    context.fill();
+    context.lineWidth = 1;
+  }
+
   drawSelected() {
     const i = this.selected;
     if (i < 0) return;
@@ -587,7 +708,10 @@ class Timeline {
     canvas.addEventListener('pointermove', event => (this.drag ? this.dragTo(event) : this.hover(event)));
     canvas.addEventListener('pointerup', event => this.release(event));
     canvas.addEventListener('pointercancel', () => (this.drag = null));
-    canvas.addEventListener('pointerleave', () => (this.tip.hidden = true));
+    canvas.addEventListener('pointerleave', () => {
+      this.tip.hidden = true;
+      this.over = -1;
+    });
     canvas.addEventListener('dblclick', event => {
       const { i, request } = this.under(event);
       if (i >= 0) this.zoomTo(i, request);
@@ -607,7 +731,7 @@ class Timeline {
 
   // The delivery and request at the pointer; -1: none.
   under({ offsetX, offsetY }) {
-    const row = Math.floor((offsetY - this.rowsTop) / ROW_HEIGHT);
+    const row = this.rowAt(offsetY);
     const time = this.timeAt(offsetX);
     if (offsetX < NAMES_WIDTH || offsetY < this.allTop) return { i: -1, request: -1 };
     const i = this.deliveryAt(time, row >= 0 ? row : undefined);
@@ -673,13 +797,23 @@ class Timeline {
       0: () => this.whole(),
       n: () => this.stepDelivery(1),
       p: () => this.stepDelivery(-1),
-      s: () => this.stepRequest(1),
-      r: () => this.stepRequest(-1),
+      '.': () => this.stepRequest(1),
+      ',': () => this.stepRequest(-1),
+      w: () => this.zoom(0.7, this.pointed()),
+      s: () => this.zoom(1 / 0.7, this.pointed()),
+      a: () => this.move(-0.2),
+      d: () => this.move(0.2),
+      Escape: () => this.select(-1),
       Enter: () => this.selected >= 0 && this.zoomTo(this.selected, this.request),
     }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!act) return;
     event.preventDefault();
     act();
+  }
+
+  // What the mouse is over, as Perfetto zooms; without one, the middle.
+  pointed() {
+    return this.over >= NAMES_WIDTH ? this.timeAt(this.over) : undefined;
   }
 
   whole() {
@@ -688,6 +822,7 @@ class Timeline {
   }
 
   hover(event) {
+    this.over = event.offsetX;
     const { i, request } = this.under(event);
     this.tip.hidden = i < 0;
     if (i < 0) return;

@@ -17,6 +17,13 @@ const timeText = nanoseconds => {
 const countText = number =>
   number == null || Number.isNaN(number) ? '' : Math.round(number).toLocaleString('en-US');
 
+// 1,234 as 1.23 k: on an axis.
+const shortText = number => {
+  const units = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']];
+  const unit = units.find(([size]) => Math.abs(number) >= size);
+  return unit ? `${Number((number / unit[0]).toPrecision(3))} ${unit[1]}` : String(Number(number.toPrecision(3)));
+};
+
 const shareText = share => (Number.isFinite(share) ? `${(share * 100).toFixed(1)} %` : '');
 
 const requestText = ({ words, times, unseen }) =>
