@@ -7,6 +7,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "base/buf.h"
 #include "base/io.h"
 
@@ -89,9 +93,42 @@ static size_t skip_layout(const char *at, const char *end)
     return 0;
 }
 
+/*
+ * How many of 16 bytes may be passed over: up to the first that is no letter of ASCII. All output
+ * of a report goes through here, so bytes are looked at together where the processor can.
+ */
+static size_t plain_of_16(const char *at)
+{
+#ifdef __SSE2__
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+    /* As signed numbers, what is above ASCII is below it, too. */
+    const __m128i odd = _mm_or_si128(_mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20)),
+                                     _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f)));
+    const unsigned mask = (unsigned)_mm_movemask_epi8(odd);
+
+    return mask == 0 ? 16 : (size_t)__builtin_ctz(mask);
+#else
+    size_t plain = 0;
+
+    while (plain < 16 && at[plain] >= 0x20 && at[plain] < 0x7f)
+        plain++;
+    return plain;
+#endif
+}
+
 /* Up to the next byte that may need a look: no letter of ASCII, and no newline. */
 static const char *skip_plain(const char *at, const char *end)
 {
+    while (end - at >= 16) {
+        const size_t plain = plain_of_16(at);
+
+        at += plain;
+        if (plain == 16)
+            continue;
+        if (*at != '\n')
+            return at;
+        at++;
+    }
     while (at < end && ((*at >= 0x20 && *at < 0x7f) || *at == '\n'))
         at++;
     return at;

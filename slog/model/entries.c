@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "slog/model/entries.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,14 +38,30 @@ static int reserve(struct entries *entries, uint32_t number)
     return 0;
 }
 
-int entries_add(struct entries *entries, struct scan_span type)
+/* The types of nearly all lines, which have one name each. */
+static const bool has_one_name[RECORD_TYPES] = {
+    [RECORD_SYSCALL] = true,     [RECORD_SYSCALL_RESULT] = true, [RECORD_CLIST] = true,
+    [RECORD_DELIVER] = true,     [RECORD_DELIVER_RESULT] = true, [RECORD_CONSOLE] = true,
+    [RECORD_CRANK_START] = true, [RECORD_CRANK_FINISH] = true,
+};
+
+int entries_add(struct entries *entries, const struct record *record)
 {
-    uint32_t number = names_recall(&entries->types, type.at, type.length);
+    struct scan_span type = record->type_name;
+    uint32_t number;
+
+    if (entries->known[record->type] > 0) {
+        entries->counts[entries->known[record->type] - 1]++;
+        return 0;
+    }
+    number = names_recall(&entries->types, type.at, type.length);
 
     if (number == NAMES_NONE)
         number = find_type(entries, type);
     if (number == NAMES_NONE || reserve(entries, number) != 0)
         return -1;
+    if (has_one_name[record->type])
+        entries->known[record->type] = number + 1;
     entries->counts[number]++;
     return 0;
 }

@@ -880,7 +880,7 @@ static int note_too_big(struct model *model, const struct record *record, uint64
 
 int model_feed(struct model *model, const struct record *record, uint64_t line, struct error *error)
 {
-    if (entries_add(&model->entries, record->type_name) != 0)
+    if (entries_add(&model->entries, record) != 0)
         return error_memory(error, "types of entries");
     if (record->type == RECORD_TOO_BIG)
         return note_too_big(model, record, line, error);

@@ -83,16 +83,16 @@ static int label_group(struct group *group, const char *label)
 static int number_of(struct groups *groups, enum group_kind kind, const char *name,
                      const char *label, uint32_t *number)
 {
-    struct buf key = {0};
+    struct buf *key = &groups->key;
 
-    buf_append_byte(&key, (char)('a' + kind));
-    buf_append_string(&key, name);
+    buf_clear(key);
+    buf_append_byte(key, (char)('a' + kind));
+    buf_append_string(key, name);
     if (label != NULL) {
-        buf_append_byte(&key, '\0');
-        buf_append_string(&key, label);
+        buf_append_byte(key, '\0');
+        buf_append_string(key, label);
     }
-    *number = buf_failed(&key) ? NAMES_NONE : names_intern(&groups->keys, key.data, key.length);
-    buf_free(&key);
+    *number = buf_failed(key) ? NAMES_NONE : names_intern(&groups->keys, key->data, key->length);
     return *number == NAMES_NONE ? -1 : 0;
 }
 
@@ -210,54 +210,48 @@ static int add_to(struct groups *groups, enum group_kind kind, const char *name,
     return group == NULL ? -1 : add_values(group, values);
 }
 
+/* One or two words as a name, until the next one is made; NULL when memory ran out. */
+static const char *name_of(struct groups *groups, const char *first, const char *second)
+{
+    struct buf *name = &groups->name;
+
+    buf_clear(name);
+    buf_append_string(name, first);
+    if (second[0] != '\0') {
+        buf_append_byte(name, ' ');
+        buf_append_string(name, second);
+    }
+    return buf_string(name);
+}
+
 static int add_to_kind(struct groups *groups, const struct model_delivery *delivery,
                        const struct values *values)
 {
-    struct buf name = {0};
-    int result;
+    const char *name = name_of(groups, delivery->kind, delivery->method);
 
-    buf_append_string(&name, delivery->kind);
-    if (delivery->method[0] != '\0')
-        buf_printf(&name, " %s", delivery->method);
-    result = buf_string(&name) == NULL ? -1 : add_to(groups, GROUP_KIND, name.data, "", values);
-    buf_free(&name);
-    return result;
+    return name == NULL ? -1 : add_to(groups, GROUP_KIND, name, "", values);
 }
 
 static int add_to_method(struct groups *groups, const struct model_delivery *delivery,
                          const struct values *values)
 {
-    struct buf name = {0};
-    int result;
+    const char *name;
 
     if (delivery->method[0] == '\0')
         return 0;
-    buf_printf(&name, "%s %s", delivery->vat_id, delivery->method);
-    result = buf_string(&name) == NULL
-                 ? -1
-                 : add_to(groups, GROUP_METHOD, name.data, delivery->vat_name, values);
-    buf_free(&name);
-    return result;
+    name = name_of(groups, delivery->vat_id, delivery->method);
+    return name == NULL ? -1 : add_to(groups, GROUP_METHOD, name, delivery->vat_name, values);
 }
 
-static int add_to_run(struct groups *groups, const struct model_delivery *delivery,
-                      const struct values *values)
+static int add_to_number(struct groups *groups, enum group_kind kind, int64_t number,
+                         const struct values *values)
 {
     char name[24];
 
-    snprintf(name, sizeof name, "%" PRIu64, delivery->run);
-    return add_to(groups, GROUP_RUN, name, "", values);
-}
-
-static int add_to_block(struct groups *groups, const struct model_delivery *delivery,
-                        const struct values *values)
-{
-    char name[24];
-
-    if (delivery->block_height == MODEL_NONE)
+    if (!groups->wanted[kind] || number == MODEL_NONE)
         return 0;
-    snprintf(name, sizeof name, "%" PRId64, delivery->block_height);
-    return add_to(groups, GROUP_BLOCK, name, "", values);
+    snprintf(name, sizeof name, "%" PRId64, number);
+    return add_to(groups, kind, name, "", values);
 }
 
 /* One span of a syscall's into its kind's group. */
@@ -291,8 +285,9 @@ static int add_live(struct groups *groups, const struct model_delivery *delivery
     if (add_to(groups, GROUP_ALL, "", "", values) != 0 ||
         add_to(groups, GROUP_VAT, delivery->vat_id, delivery->vat_name, values) != 0 ||
         add_to_kind(groups, delivery, values) != 0 ||
-        add_to_method(groups, delivery, values) != 0 || add_to_run(groups, delivery, values) != 0 ||
-        add_to_block(groups, delivery, values) != 0)
+        add_to_method(groups, delivery, values) != 0 ||
+        add_to_number(groups, GROUP_RUN, (int64_t)delivery->run, values) != 0 ||
+        add_to_number(groups, GROUP_BLOCK, delivery->block_height, values) != 0)
         return -1;
     return add_syscalls(groups, delivery);
 }
@@ -316,19 +311,10 @@ int groups_add(struct groups *groups, const struct model_delivery *delivery, str
 /* "run leftover": what it ran tells runs apart. */
 static int add_phase(struct groups *groups, const struct phase_span *span)
 {
-    struct group *group;
-    struct buf name = {0};
-    int result = -1;
+    const char *name = name_of(groups, phase_name(span->phase), span->name);
+    struct group *group = name == NULL ? NULL : groups_find(groups, GROUP_PHASE, name, "");
 
-    buf_printf(&name, "%s%s%s", phase_name(span->phase), span->name[0] != '\0' ? " " : "",
-               span->name);
-    if (buf_string(&name) != NULL) {
-        group = groups_find(groups, GROUP_PHASE, name.data, "");
-        if (group != NULL)
-            result = histogram_add(&group->columns[COLUMN_TOTAL], (uint64_t)span->own);
-    }
-    buf_free(&name);
-    return result;
+    return group == NULL ? -1 : histogram_add(&group->columns[COLUMN_TOTAL], (uint64_t)span->own);
 }
 
 void groups_add_phase(struct groups *groups, const struct phase_span *span)
@@ -352,5 +338,7 @@ void groups_free(struct groups *groups)
     }
     free(groups->groups);
     names_free(&groups->keys);
+    buf_free(&groups->key);
+    buf_free(&groups->name);
     *groups = (struct groups){0};
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "slog/model/model.h"
 #include "slog/read/names.h"
@@ -66,6 +67,7 @@ struct group {
 struct groups {
     bool wanted[GROUP_KINDS];
     struct names keys;    /* kind and name */
+    struct buf key, name; /* to look one up, with their memory kept */
     struct group *groups; /* by number in keys; owned */
     size_t count, capacity;
     uint64_t spoiled; /* deliveries left out */

@@ -105,13 +105,13 @@ static struct growth_vat *vat_of_key(struct growth *growth, uint32_t number)
 
 static struct growth_vat *find_vat(struct growth *growth, const char *id, const char *name)
 {
-    struct buf key = {0};
+    struct buf *key = &growth->key;
     uint32_t number;
 
-    buf_append(&key, id, strlen(id) + 1);
-    buf_append_string(&key, name);
-    number = buf_failed(&key) ? NAMES_NONE : names_intern(&growth->keys, key.data, key.length);
-    buf_free(&key);
+    buf_clear(key);
+    buf_append(key, id, strlen(id) + 1);
+    buf_append_string(key, name);
+    number = buf_failed(key) ? NAMES_NONE : names_intern(&growth->keys, key->data, key->length);
     return number == NAMES_NONE ? NULL : vat_of_key(growth, number);
 }
 
@@ -226,5 +226,6 @@ void growth_free(struct growth *growth)
         free(growth->vats[i].points);
     free(growth->vats);
     names_free(&growth->keys);
+    buf_free(&growth->key);
     *growth = (struct growth){0};
 }

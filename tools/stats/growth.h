@@ -57,6 +57,7 @@ struct growth_vat {
 
 struct growth {
     struct names keys; /* id, '\0', name */
+    struct buf key;    /* to look one up, with its memory kept */
     struct growth_vat *vats;
     size_t vat_count, vat_capacity;
     bool failed; /* memory ran out while a phase was added */
