@@ -91,6 +91,31 @@ static void lines_show_what_is_invisible_as_escapes(void **state)
     is_written("\2331m\302", "\\ufffd1m\\ufffd");
 }
 
+/* Lines are looked at many bytes at a time: each place among these, and at the end. */
+static void what_is_invisible_is_found_at_each_place(void **state)
+{
+    static const struct {
+        char byte;
+        const char *escape;
+    } bytes[] = {{'\033', "\\u001b"}, {'\177', "\\u007f"}, {'\237', "\\ufffd"}, {'\n', "\n"}};
+
+    (void)state;
+    for (size_t length = 1; length < 50; length++) {
+        for (size_t at = 0; at < length; at++) {
+            for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+                char line[64] = {0}, expected[64] = {0};
+
+                memset(line, 'a', length);
+                line[at] = bytes[i].byte;
+                memset(expected, 'a', at);
+                strcat(expected, bytes[i].escape);
+                memset(expected + strlen(expected), 'a', length - at - 1);
+                is_written(line, expected);
+            }
+        }
+    }
+}
+
 static void lines_that_cannot_be_written_say_so(void **state)
 {
     (void)state;
@@ -107,6 +132,7 @@ int main(void)
         cmocka_unit_test(bytes_that_are_not_utf_8_become_blanks),
         cmocka_unit_test(lines_keep_their_layout),
         cmocka_unit_test(lines_show_what_is_invisible_as_escapes),
+        cmocka_unit_test(what_is_invisible_is_found_at_each_place),
         cmocka_unit_test(lines_that_cannot_be_written_say_so),
     };
 

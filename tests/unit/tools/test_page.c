@@ -31,7 +31,7 @@ static struct model_delivery delivery_at(int64_t start)
                                    .method = "",
                                    .description = "notify p+1",
                                    .problem = "",
-                                   .arguments = "",
+                                   .arguments = "p+1",
                                    .heap_slots = NAN,
                                    .allocated = NAN,
                                    .gas = NAN,
@@ -93,7 +93,7 @@ static void what_is_beyond_the_limits_is_counted(void **state)
     assert_has(&text, "\"counts\":{\"shown\":2,\"hidden\":1,\"placeless\":0,\"detailed\":1,");
     assert_has(&text, "{\"start\":[0,4000000],\"total\":[3000000,3000000],");
     /* Two bytes of unit, one of unseen requests, two for each span; the second has none. */
-    assert_has(&text, "\"lengths\":[9,0]");
+    assert_has(&text, "\"lengths\":[9,0],\"said\":[[],[]]");
     /* Sums are of all three. */
     assert_has(&text,
                "{\"by\":\"all\",\"name\":\"\",\"label\":\"\",\"columns\":{\"total\":[3,9000000,");
@@ -117,7 +117,7 @@ static void spans_are_packed_as_the_header_says(void **state)
     struct buf text = page_of(starts, 1, PAGE_LIMITS);
 
     (void)state;
-    assert_has(&text, "\"lengths\":[9],\"bytes\":\"6AcAwD7BPsU+\"");
+    assert_has(&text, "\"lengths\":[9],\"said\":[[\"p+1\"]],\"bytes\":\"6AcAwD7BPsU+\"");
     buf_free(&text);
 }
 
