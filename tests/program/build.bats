@@ -69,24 +69,24 @@ sources() {
 }
 
 @test "the Debian package has all parts, and says what it depends on" {
-    local root=$BATS_TEST_TMPDIR/root copy=$BATS_TEST_TMPDIR/copy deb package
+    local folder=$BATS_TEST_TMPDIR/root copy=$BATS_TEST_TMPDIR/copy deb package
 
     run env BUILD="$BUILD" scripts/make-deb
     assert_status 0
     deb=${lines[-1]}
-    dpkg-deb -x "$deb" "$root"
+    dpkg-deb -x "$deb" "$folder"
     dpkg-deb -e "$deb" "$copy"
-    (cd "$root" && md5sum --quiet -c "$copy/md5sums")
+    (cd "$folder" && md5sum --quiet -c "$copy/md5sums")
     for package in libuv1 libjansson4 libsqlite3-0 libcurl4 qemu-user; do
         grep -q "^Depends:.*\b$package\b" "$copy/control" || fail "does not depend on $package"
     done
-    run "$root/usr/bin/gaspipe" run --counter none --vat token="$root/usr/share/doc/gaspipe/examples/token/contract.js" \
-        "$root/usr/share/doc/gaspipe/examples/token/deliveries.jsonl"
+    run "$folder/usr/bin/gaspipe" run --counter none --vat token="$folder/usr/share/doc/gaspipe/examples/token/contract.js" \
+        "$folder/usr/share/doc/gaspipe/examples/token/deliveries.jsonl"
     assert_status 1
     assert_output_has '7 deliveries, 1 failed'
-    zcat "$root/usr/share/man/man1/slogreport.1.gz" | grep -q '^.Nm slogreport'
-    [ -s "$root/usr/share/bash-completion/completions/gaspipe" ]
-    [ -s "$root/usr/share/doc/gaspipe/copyright" ]
+    zcat "$folder/usr/share/man/man1/slogreport.1.gz" | grep -q '^.Nm slogreport'
+    [ -s "$folder/usr/share/bash-completion/completions/gaspipe" ]
+    [ -s "$folder/usr/share/doc/gaspipe/copyright" ]
 }
 
 # XS's asserts contain file names: with the name of the folder in them, the length of that

@@ -115,8 +115,8 @@ make_files() {
     cd "$BATS_TEST_TMPDIR"
     zcat "$DATA/small.slog.gz" > a
     for program in "$@"; do
-        jq -c "$program" a > $name
-        name=$(tr a-y b-z <<< $name)
+        jq -c "$program" a > "$name"
+        name=$(tr a-y b-z <<< "$name")
     done
 }
 
