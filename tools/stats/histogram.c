@@ -38,20 +38,24 @@ static uint64_t middle_of(uint32_t index)
     return histogram_lowest(index) + (width - 1) / 2;
 }
 
-/* Where the bucket is, or where it belongs. */
+/*
+ * Where the bucket is, or where it belongs. Without branches on what it compares, which the
+ * processor would guess wrong every second time: it is done for each value.
+ */
 static size_t find_bucket(const struct histogram *histogram, uint32_t index)
 {
-    size_t low = 0, high = histogram->bucket_count;
+    const struct histogram_bucket *from = histogram->buckets;
+    size_t left = histogram->bucket_count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
+    if (left == 0)
+        return 0;
+    while (left > 1) {
+        const size_t half = left / 2;
 
-        if (histogram->buckets[middle].index < index)
-            low = middle + 1;
-        else
-            high = middle;
+        from += half * (from[half - 1].index < index);
+        left -= half;
     }
-    return low;
+    return (size_t)(from - histogram->buckets) + (from->index < index);
 }
 
 int histogram_add_bucket(struct histogram *histogram, uint32_t index, uint64_t count)
