@@ -160,6 +160,8 @@ struct kernel_vat_setup {
     enum kernel_vat_runtime runtime;
     /* vatParameters, smallcaps JSON without the '#' and without references; NULL: {} */
     const char *parameters;
+    /* A device that is "$0" in these; NULL: none is. One of kernel_device(). */
+    const char *device;
 };
 
 /*
@@ -222,8 +224,9 @@ int kernel_root(struct kernel *kernel, const char *vat_name, char kref[KERNEL_RE
                 bool *found, struct error *error);
 
 /*
- * Devices that are built in: "clock" (SwingSet's timer device), "echo",
- * "vatAdmin". *found is false for another name. The first time makes the device.
+ * Devices that are built in: "clock" (SwingSet's timer device), "echo", "vatAdmin", and
+ * "accounts", which gives contracts of NEAR the root objects of vats by their names. *found is
+ * false for another name. The first time makes the device.
  */
 int kernel_device(struct kernel *kernel, const char *device_name, char kref[KERNEL_REF_SIZE],
                   bool *found, struct error *error);

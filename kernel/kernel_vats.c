@@ -8,26 +8,14 @@
 #include "kernel/devices/device.h"
 #include "kernel/devices/device_call.h"
 #include "kernel/graph/clist.h"
-#include "kernel/graph/object.h"
 #include "kernel/graph/queue.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/crank_hash.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/limits.h"
-#include "kernel/records/reference.h"
+#include "kernel/records/refcount.h"
 #include "kernel/records/vat_record.h"
 #include "kernel/state.h"
-
-static int export_root(struct kernel *kernel, int64_t vat, char kref[KERNEL_REF_SIZE],
-                       struct error *error)
-{
-    struct vref root;
-
-    (void)reference_read_vref(&root, "o+0", 3);
-    if (clist_to_kernel(kernel, vat, &root, kref, error) != 0)
-        return -1;
-    return object_pin(kernel, kref, error);
-}
 
 int kernel_root(struct kernel *kernel, const char *vat_name, char kref[KERNEL_REF_SIZE],
                 bool *found, struct error *error)
@@ -36,7 +24,8 @@ int kernel_root(struct kernel *kernel, const char *vat_name, char kref[KERNEL_RE
 
     if (vat_record_named(kernel, vat_name, &vat, found, error) != 0)
         return -1;
-    return *found ? crank_hash_outside(kernel, export_root(kernel, vat, kref, error), error) : 0;
+    return *found ? crank_hash_outside(kernel, clist_export_root(kernel, vat, kref, error), error)
+                  : 0;
 }
 
 int kernel_device(struct kernel *kernel, const char *device_name, char kref[KERNEL_REF_SIZE],
@@ -91,18 +80,39 @@ static int queue_item(struct kernel *kernel, json_t *item, struct error *error)
     return result;
 }
 
-static int queue_start(struct kernel *kernel, int64_t vat, const char *parameters,
+/* The references that a vat's parameters hold, counted; the caller's. */
+static int parameter_slots(struct kernel *kernel, const struct kernel_vat_setup *setup,
+                           json_t **slots, struct error *error)
+{
+    char kref[KERNEL_REF_SIZE];
+    int64_t device;
+
+    *slots = json_array();
+    if (setup->device == NULL)
+        return 0;
+    if (device_root(kernel, setup->device, &device, kref, error) != 0 ||
+        refcount_increment(kernel, kref, REFCOUNT_KERNEL, error) != 0)
+        return -1;
+    return json_array_append_new(*slots, json_string(kref)) == 0 ? 0 : error_memory(error, "a vat");
+}
+
+static int queue_start(struct kernel *kernel, int64_t vat, const struct kernel_vat_setup *setup,
                        struct error *error)
 {
-    const char *text = parameters != NULL ? parameters : "{}";
-    json_t *tree = json_value_read(text, strlen(text), JSON_DECODE_ANY, NULL);
+    const char *text = setup->parameters != NULL ? setup->parameters : "{}";
+    json_t *tree = json_value_read(text, strlen(text), JSON_DECODE_ANY, NULL), *slots;
 
     if (tree == NULL)
         return error_set(error, ERROR_INPUT, "the parameters of a vat are no JSON");
+    if (parameter_slots(kernel, setup, &slots, error) != 0) {
+        json_decref(tree);
+        json_decref(slots);
+        return -1;
+    }
     return queue_item(kernel,
                       json_pack("{s:s,s:o,s:o}", "type", "startVat", "vatID",
                                 json_sprintf("v%" PRId64, vat), "vatParameters",
-                                capdata_make(tree, json_array())),
+                                capdata_make(tree, slots)),
                       error);
 }
 
@@ -116,11 +126,11 @@ static int create_static(struct kernel *kernel, const struct kernel_vat_setup *s
     if (vat_record_take_number(kernel, vat, error) != 0 ||
         vat_record_name(kernel, setup->name, *vat, error) != 0 ||
         vat_record_create(kernel, *vat, &record, error) != 0 ||
-        queue_start(kernel, *vat, setup->parameters, error) != 0)
+        queue_start(kernel, *vat, setup, error) != 0)
         return -1;
     if (strcmp(setup->name, "vatAdmin") != 0)
         return 0;
-    if (export_root(kernel, *vat, kref, error) != 0)
+    if (clist_export_root(kernel, *vat, kref, error) != 0)
         return -1;
     return keys_set(kernel, "vatAdminRootKref", kref, error);
 }

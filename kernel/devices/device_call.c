@@ -16,6 +16,7 @@ static const struct {
     const char *name;
     device_method method;
 } devices[] = {
+    {"accounts", device_accounts},
     {"clock", device_clock},
     {"echo", device_echo},
     {"vatAdmin", device_vat_admin},

@@ -207,6 +207,17 @@ static int look_up_vref(struct kernel *kernel, int64_t vat, const struct vref *v
     return 0;
 }
 
+int clist_export_root(struct kernel *kernel, int64_t vat, char kref[KERNEL_REF_SIZE],
+                      struct error *error)
+{
+    struct vref root;
+
+    (void)reference_read_vref(&root, "o+0", 3);
+    if (clist_to_kernel(kernel, vat, &root, kref, error) != 0)
+        return -1;
+    return object_pin(kernel, kref, error);
+}
+
 int clist_knows(struct kernel *kernel, int64_t vat, const struct vref *vref, bool *knows,
                 struct error *error)
 {

@@ -48,6 +48,10 @@ int clist_to_kernel(struct kernel *kernel, int64_t vat, const struct vref *vref,
 int clist_known(struct kernel *kernel, int64_t vat, const struct vref *vref,
                 char kref[KERNEL_REF_SIZE], struct error *error);
 
+/* The vat's root object, which is held reachable for good from then on. */
+int clist_export_root(struct kernel *kernel, int64_t vat, char kref[KERNEL_REF_SIZE],
+                      struct error *error);
+
 /* Whether it is in the table. */
 int clist_knows(struct kernel *kernel, int64_t vat, const struct vref *vref, bool *knows,
                 struct error *error);
