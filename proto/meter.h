@@ -49,6 +49,11 @@ struct meter {
     bool cost_known; /* the compiled-in meter (docs/compiled-meter.md) ran */
     uint64_t block_cost;
 
+    bool gas_known;     /* the engine charges gas */
+    uint64_t gas_burnt; /* by NEAR's costs (docs/wasm.md) */
+    struct iovec
+        gas_profile; /* the same by cost: a JSON object of numbers, borrowed as `profile` */
+
     bool cpu_known;
     struct meter_cpu cpu;
 };

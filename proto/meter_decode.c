@@ -244,8 +244,36 @@ static bool read_profile(struct scan_span value, struct meter *meter, size_t off
     return true;
 }
 
+/* Plain names and numbers: it is printed as it came. */
+static bool is_plain_object(struct scan_span value)
+{
+    for (size_t i = 0; i < value.length; i++)
+        if (strchr("abcdefghijklmnopqrstuvwxyz0123456789_\":,{}", value.at[i]) == NULL ||
+            value.at[i] == '\0')
+            return false;
+    return true;
+}
+
+/* An object of counts. */
+static bool read_gas_profile(struct scan_span value, struct meter *meter, size_t offset)
+{
+    struct scan_cursor cursor;
+    struct scan_span name, count;
+    enum scan_step step;
+    uint64_t number;
+
+    (void)offset;
+    if (!is_plain_object(value) || !scan_open(value, '{', &cursor))
+        return false;
+    while ((step = scan_member(&cursor, &name, &count)) == SCAN_FOUND)
+        if (!read_digits(count, INT64_MAX, &number))
+            return false;
+    meter->gas_profile = (struct iovec){(char *)value.at, value.length};
+    return step == SCAN_END;
+}
+
 /* Places in record_fields. */
-enum { REQUIRED_END = 4, COUNTED = 5, COUNTED_END = 8, COST = 10 };
+enum { REQUIRED_END = 4, COUNTED = 5, COUNTED_END = 8, COST = 10, GAS = 11 };
 
 static const struct field record_fields[] = {
     {NAMED("currentHeapCount"), read_count, offsetof(struct meter, heap_count)},
@@ -259,6 +287,8 @@ static const struct field record_fields[] = {
     {NAMED("cpu"), read_cpu, 0},
     {NAMED("profile"), read_profile, 0},
     {NAMED("blockCost"), read_count, offsetof(struct meter, block_cost)},
+    {NAMED("gasBurnt"), read_count, offsetof(struct meter, gas_burnt)},
+    {NAMED("gasProfile"), read_gas_profile, 0},
     {0},
 };
 
@@ -270,6 +300,7 @@ static int read_record(struct scan_span text, struct meter *meter, struct error 
         require(record_fields, 0, REQUIRED_END, seen, error) != 0)
         return -1;
     meter->cost_known = (seen & 1U << COST) != 0;
+    meter->gas_known = (seen & 1U << GAS) != 0;
     meter->counted = (seen & 1U << COUNTED) != 0;
     if (!meter->counted)
         return 0;
@@ -285,6 +316,13 @@ static bool has_blanks(const char *json, size_t length)
     return false;
 }
 
+/* The same place in another copy of the text. */
+static void move_to(struct iovec *part, const char *from, const char *to)
+{
+    if (part->iov_len > 0)
+        part->iov_base = (char *)to + ((char *)part->iov_base - from);
+}
+
 int meter_decode(struct meter *meter, const char *json, size_t length, struct error *error)
 {
     char *padded = malloc(length + SCAN_PADDING);
@@ -298,8 +336,8 @@ int meter_decode(struct meter *meter, const char *json, size_t length, struct er
     memcpy(padded, json, length);
     memset(padded + length, 0, SCAN_PADDING);
     result = read_record((struct scan_span){padded, length}, meter, error);
-    if (meter->profile.iov_len > 0)
-        meter->profile.iov_base = (char *)json + ((char *)meter->profile.iov_base - padded);
+    move_to(&meter->profile, padded, json);
+    move_to(&meter->gas_profile, padded, json);
     free(padded);
     if (result == 0)
         return 0;
@@ -323,20 +361,27 @@ int meter_split(struct iovec frame, struct meter *meter, struct iovec *result, s
     return meter_decode(meter, bytes, (size_t)(end - bytes), error);
 }
 
+/* The place behind it. */
+static char *copy_part(struct iovec *copy, const struct iovec *part, char *place)
+{
+    copy->iov_base = place;
+    return part->iov_len > 0 ? mempcpy(place, part->iov_base, part->iov_len) : place;
+}
+
 int meter_copy(struct meter *copy, const struct meter *meter)
 {
+    char *place;
+
     *copy = *meter;
     copy->stamps = malloc((meter->stamp_count + 1) * sizeof *copy->stamps + meter->profile.iov_len +
-                          meter->text.iov_len);
+                          meter->gas_profile.iov_len + meter->text.iov_len);
     if (copy->stamps == NULL)
         return -1;
-    /* The copy's profile and text lie behind its stamps. */
-    copy->profile.iov_base = copy->stamps + meter->stamp_count + 1;
-    if (meter->profile.iov_len > 0)
-        memcpy(copy->profile.iov_base, meter->profile.iov_base, meter->profile.iov_len);
-    copy->text.iov_base = (char *)copy->profile.iov_base + meter->profile.iov_len;
-    if (meter->text.iov_len > 0)
-        memcpy(copy->text.iov_base, meter->text.iov_base, meter->text.iov_len);
+    /* The copy's texts lie behind its stamps. */
+    place = (char *)(copy->stamps + meter->stamp_count + 1);
+    place = copy_part(&copy->profile, &meter->profile, place);
+    place = copy_part(&copy->gas_profile, &meter->gas_profile, place);
+    (void)copy_part(&copy->text, &meter->text, place);
     if (meter->stamp_count > 0)
         memcpy(copy->stamps, meter->stamps, meter->stamp_count * sizeof *copy->stamps);
     return 0;

@@ -60,8 +60,8 @@ void meter_encode(struct buf *buf, const struct meter *meter)
 {
     char *at;
 
-    if (buf_reserve(buf, FIXED_SIZE + meter->stamp_count * STAMP_SIZE + meter->profile.iov_len) !=
-        0)
+    if (buf_reserve(buf, FIXED_SIZE + meter->stamp_count * STAMP_SIZE + meter->profile.iov_len +
+                             meter->gas_profile.iov_len) != 0)
         return;
     at = buf->data + buf->length;
     at = put_field(at, "{\"currentHeapCount\":", meter->heap_count);
@@ -75,6 +75,11 @@ void meter_encode(struct buf *buf, const struct meter *meter)
     }
     if (meter->cost_known)
         at = put_field(at, ",\"blockCost\":", meter->block_cost);
+    if (meter->gas_known)
+        at = put_field(at, ",\"gasBurnt\":", meter->gas_burnt);
+    if (meter->gas_profile.iov_len > 0)
+        at = mempcpy(put_text(at, ",\"gasProfile\":"), meter->gas_profile.iov_base,
+                     meter->gas_profile.iov_len);
     if (meter->cpu_known)
         at = put_cpu(at, &meter->cpu);
     if (meter->profile.iov_len > 0)

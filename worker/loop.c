@@ -207,6 +207,10 @@ static int make_record(struct worker *worker, struct meter *meter)
     meter->heap_count = usage.heap_count;
     if (usage.profile != NULL)
         meter->profile = (struct iovec){usage.profile->data, usage.profile->length};
+    meter->gas_known = usage.gas_known;
+    meter->gas_burnt = usage.gas_burnt;
+    if (usage.gas_known)
+        meter->gas_profile = (struct iovec){usage.gas_profile->data, usage.gas_profile->length};
     meter->stamps = worker->stamps.items;
     meter->stamp_count = worker->stamps.count;
     cpu_usage_take(&worker->cpu_usage, stamps_last(&worker->stamps).mono, meter);

@@ -576,6 +576,7 @@ static int fill_result(struct model *model, const struct record *record, uint32_
     delivery->compute = outcome->compute;
     delivery->instructions = outcome->instructions;
     delivery->block_cost = outcome->block_cost;
+    delivery->gas_burnt = outcome->gas_burnt;
     delivery->cpu_user = outcome->cpu_user;
     delivery->cpu_sys = outcome->cpu_sys;
     delivery->switched_out = outcome->switched_out;

@@ -149,6 +149,7 @@ struct model_delivery {
     int overrun;
     double compute, instructions; /* NAN: not said */
     double block_cost;            /* units of the compiled-in meter; NAN: not said */
+    double gas_burnt;             /* by NEAR's costs; NAN: not said */
     double gas;                   /* by model_set_gas(); NAN: not known */
     double heap_slots, allocated; /* as struct outcome */
     int64_t clist_entries; /* that the vat has gained since the first line, less those it lost */

@@ -128,6 +128,8 @@ static int read_meter(struct scan_span meter, struct outcome *outcome, struct er
             read_double(value, &outcome->instructions);
         else if (scan_is(key, "blockCost"))
             read_double(value, &outcome->block_cost);
+        else if (scan_is(key, "gasBurnt"))
+            read_double(value, &outcome->gas_burnt);
         else if (scan_is(key, "cpu"))
             read_cpu(value, outcome);
         else
@@ -149,6 +151,7 @@ static void reset(struct outcome *outcome)
     *outcome = (struct outcome){.compute = NAN,
                                 .instructions = NAN,
                                 .block_cost = NAN,
+                                .gas_burnt = NAN,
                                 .bytes_read = NAN,
                                 .bytes_written = NAN,
                                 .heap_slots = NAN,

@@ -26,6 +26,7 @@ struct outcome {
     double compute;           /* computrons; NAN: not said */
     double instructions;      /* NAN: not said */
     double block_cost;        /* units of the compiled-in meter; NAN: not said */
+    double gas_burnt;         /* by NEAR's costs; NAN: not said */
     double bytes_read, bytes_written; /* in the counted region; NAN: not said */
     double heap_slots;                /* in use in the engine's heap; NAN: not said */
     double allocated;         /* bytes that the engine took for heap and chunks; NAN: not said */

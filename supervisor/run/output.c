@@ -124,6 +124,8 @@ static void add_up(struct output *output, const struct delivery_report *report)
     add_known(&output->sums.instructions, report->instructions);
     output->sums.cost_known = output->sums.cost_known || report->block_cost != REPORT_NONE;
     add_known(&output->sums.block_cost, report->block_cost);
+    output->sums.gas_known = output->sums.gas_known || report->gas_burnt != REPORT_NONE;
+    add_known(&output->sums.gas_burnt, report->gas_burnt);
     add_known(&output->sums.total, report->total);
     add_known(&output->sums.pipe, report->pipe);
     add_known(&output->sums.worker, report->worker);
@@ -205,6 +207,11 @@ static void put_json_delivery(const struct output *output, struct buf *line,
         buf_append_string(line, ",\"atLeast\":true");
     if (report->block_cost != REPORT_NONE)
         put_integer(line, "blockCost", report->block_cost);
+    if (report->gas_burnt != REPORT_NONE)
+        put_integer(line, "gasBurnt", report->gas_burnt);
+    if (report->gas_profile.iov_len > 0)
+        buf_printf(line, ",\"gasProfile\":%.*s", (int)report->gas_profile.iov_len,
+                   (const char *)report->gas_profile.iov_base);
     put_gas(output, line, gas_of(output, report));
     put_time(line, "total", report->total);
     put_time(line, "pipe", report->pipe);
@@ -232,6 +239,8 @@ static void put_json_summary(const struct output *output, struct buf *line, doub
     put_integer(line, "instructions", sums->counted ? sums->instructions : REPORT_NONE);
     if (sums->cost_known)
         put_integer(line, "blockCost", sums->block_cost);
+    if (sums->gas_known)
+        put_integer(line, "gasBurnt", sums->gas_burnt);
     put_gas(output, line, sums->gas);
     put_time(line, "total", sums->total);
     put_time(line, "pipe", sums->pipe);
@@ -257,6 +266,8 @@ static void put_heading(const struct output *output, struct buf *line)
                layout->method_width, "method", "status", "computrons", "instructions");
     if (output->costs)
         buf_printf(line, " %14s", "block cost");
+    if (output->burns)
+        buf_printf(line, " %*s", GAS_WIDTH, "gas burnt");
     if (output->gas != NULL)
         buf_printf(line, " %*s", GAS_WIDTH, "gas");
     buf_printf(line, " %11s", "total ms");
@@ -421,6 +432,8 @@ static void put_text_delivery(const struct output *output, struct buf *line,
     put_used(line, 14, report->instructions, is_least(report, "instructions"));
     if (output->costs)
         put_used(line, 14, report->block_cost, is_least(report, "units"));
+    if (output->burns)
+        put_count(line, GAS_WIDTH, report->gas_burnt);
     if (output->gas != NULL)
         put_count(line, GAS_WIDTH, whole_gas(gas_of(output, report)));
     put_milliseconds(line, report->total);
@@ -484,6 +497,11 @@ static void put_text_summary(const struct output *output, struct buf *line, doub
         buf_append_byte(line, ',');
         put_count(line, 0, sums->block_cost);
         buf_append_string(line, " units of block cost");
+    }
+    if (sums->gas_known) {
+        buf_append_byte(line, ',');
+        put_count(line, 0, sums->gas_burnt);
+        buf_append_string(line, " gas burnt");
     }
     if (output->gas != NULL) {
         buf_append_byte(line, ',');

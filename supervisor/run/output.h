@@ -18,6 +18,8 @@ struct output_sums {
     bool counted;                  /* some reported instructions */
     int64_t block_cost;            /* likewise */
     bool cost_known;
+    int64_t gas_burnt; /* likewise */
+    bool gas_known;
     double gas; /* of the deliveries whose gas is known */
     int64_t total, pipe, worker, kernel;
     int64_t results, rejected;
@@ -44,6 +46,7 @@ struct output {
     bool colour;                 /* people at a terminal, without NO_COLOR */
     bool costs;                  /* workers have the meter: a column of block cost */
     const struct gas_model *gas; /* prices deliveries; borrowed; NULL: nothing does */
+    bool burns;                  /* there are contracts in WebAssembly: a column of gas burnt */
     struct output_layout layout;
     bool begun; /* the columns have their headings */
 

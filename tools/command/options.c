@@ -157,7 +157,8 @@ static const struct option_row rows[] = {
     {"Each delivery", .kind = OPTION_HEADING},
     {"sort", "COLUMN",
      "in descending order: total, pipe, worker, kernel, unattributed, between, compute, "
-     "instructions, blockCost, gas, syscalls, consoles, start, crank, delivery, block, replay, "
+     "instructions, blockCost, gasBurnt, gas, syscalls, consoles, start, crank, delivery, block, "
+     "replay, "
      "overrun, "
      "queued; in ascending order: vat, name, kind, method, description, status",
      OPTION_IS_OTHER(struct options, sort, take_sort), .commands = REPORT},

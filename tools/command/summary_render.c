@@ -23,6 +23,7 @@ struct summary_totals summary_totals(const struct groups *groups)
             .compute = (double)columns[COLUMN_COMPUTE].total,
             .instructions = (double)columns[COLUMN_INSTRUCTIONS].total,
             .block_cost = (double)columns[COLUMN_BLOCK_COST].total,
+            .gas_burnt = (double)columns[COLUMN_GAS_BURNT].total,
             .queued = (double)columns[COLUMN_QUEUED].total,
             .gas = (double)columns[COLUMN_GAS].total,
         };
@@ -49,7 +50,8 @@ uint64_t summary_time(const struct group *group)
 static bool is_time(enum group_column column)
 {
     return column != COLUMN_COMPUTE && column != COLUMN_INSTRUCTIONS &&
-           column != COLUMN_BLOCK_COST && column != COLUMN_GAS && column != COLUMN_RATIO;
+           column != COLUMN_BLOCK_COST && column != COLUMN_GAS && column != COLUMN_GAS_BURNT &&
+           column != COLUMN_RATIO;
 }
 
 /* A column's part of all that there is of its kind, 0 to 1. */
@@ -63,6 +65,7 @@ static double share_of(const struct group *group, enum group_column column,
                  : column == COLUMN_INSTRUCTIONS ? whole->instructions
                  : column == COLUMN_QUEUED       ? whole->queued
                  : column == COLUMN_BLOCK_COST   ? whole->block_cost
+                 : column == COLUMN_GAS_BURNT    ? whole->gas_burnt
                  : column == COLUMN_GAS          ? whole->gas
                  : column == COLUMN_BETWEEN      ? whole->time + whole->between
                                                  : whole->time;
@@ -83,6 +86,7 @@ static const char *const titles[GROUP_COLUMNS] = {
     [COLUMN_COMPUTE] = "computrons",
     [COLUMN_INSTRUCTIONS] = "instructions",
     [COLUMN_BLOCK_COST] = "block cost",
+    [COLUMN_GAS_BURNT] = "gas burnt",
     [COLUMN_QUEUED] = "queued",
     [COLUMN_GAS] = "gas",
     [COLUMN_RATIO] = "instr/computron",

@@ -14,7 +14,7 @@
  */
 struct summary_totals {
     struct summary_whole {
-        double time, between, compute, instructions, block_cost, queued, gas;
+        double time, between, compute, instructions, block_cost, gas_burnt, queued, gas;
     } live, replayed, phases;
 };
 

@@ -32,6 +32,7 @@ static const char *const column_names[PAGE_COLUMNS] = {
     [PAGE_COMPUTE] = "compute",
     [PAGE_INSTRUCTIONS] = "instructions",
     [PAGE_BLOCK_COST] = "blockCost",
+    [PAGE_GAS_BURNT] = "gasBurnt",
     [PAGE_LINE] = "line",
     [PAGE_SYSCALLS] = "syscalls",
     [PAGE_CONSOLES] = "consoles",
@@ -219,6 +220,7 @@ static void add_columns(struct page_deliveries *deliveries, const struct model_d
     add_number(deliveries, PAGE_COMPUTE, delivery->compute);
     add_number(deliveries, PAGE_INSTRUCTIONS, delivery->instructions);
     add_number(deliveries, PAGE_BLOCK_COST, delivery->block_cost);
+    add_number(deliveries, PAGE_GAS_BURNT, delivery->gas_burnt);
     add_integer(deliveries, PAGE_LINE, (int64_t)delivery->line);
     add_integer(deliveries, PAGE_SYSCALLS, (int64_t)delivery->syscalls);
     add_integer(deliveries, PAGE_CONSOLES, (int64_t)delivery->consoles);

@@ -17,8 +17,8 @@
  * start (nanoseconds after the one before it; the first, after the page's
  * zero), total, pipe, worker, kernel (nanoseconds, null: not known), vat and
  * kind (numbers in the page's tables), text (its description), problem, crank,
- * number, block, compute, instructions, blockCost, line, syscalls, consoles, flags (bits
- * of enum page_flag), ordinal (among all deliveries of the file, from 1), cause
+ * number, block, compute, instructions, blockCost, gasBurnt, line, syscalls, consoles, flags
+ * (bits of enum page_flag), ordinal (among all deliveries of the file, from 1), cause
  * (the ordinal of the one whose send or resolve it comes of, 0: not known), chain
  * (slog/model/causes/causes.h), queued (nanoseconds since it was sent, null: not known) and
  * gas (null: not known).
@@ -59,6 +59,7 @@ enum page_column {
     PAGE_COMPUTE,
     PAGE_INSTRUCTIONS,
     PAGE_BLOCK_COST,
+    PAGE_GAS_BURNT,
     PAGE_LINE,
     PAGE_SYSCALLS,
     PAGE_CONSOLES,

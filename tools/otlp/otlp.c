@@ -211,6 +211,7 @@ static void append_attributes(struct buf *out, const struct model_delivery *deli
     append_number(out, "swingset.computrons", delivery->compute);
     append_number(out, "swingset.instructions", delivery->instructions);
     append_number(out, "swingset.blockCost", delivery->block_cost);
+    append_number(out, "swingset.gasBurnt", delivery->gas_burnt);
     if (delivery->overrun > 0)
         otlp_attribute_bool(out, "swingset.overrun", true);
     if (delivery->clock_changed)

@@ -115,6 +115,8 @@ static void append_times(struct buf *out, const struct model_delivery *delivery)
     at = put_double(put(at, ",\"instructions\":"), delivery->instructions);
     if (!isnan(delivery->block_cost))
         at = put_double(put(at, ",\"blockCost\":"), delivery->block_cost);
+    if (!isnan(delivery->gas_burnt))
+        at = put_double(put(at, ",\"gasBurnt\":"), delivery->gas_burnt);
     if (!isnan(delivery->gas))
         at = put_double(put(at, ",\"gas\":"), delivery->gas);
     end_fields(out, at);

@@ -147,6 +147,7 @@ static void append_arguments(struct buf *out, const struct model_delivery *deliv
     append_number(out, "computrons", delivery->compute);
     append_number(out, "instructions", delivery->instructions);
     append_number(out, "blockCost", delivery->block_cost);
+    append_number(out, "gasBurnt", delivery->gas_burnt);
     buf_append_string(out, "}}");
 }
 

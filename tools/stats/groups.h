@@ -48,6 +48,7 @@ enum group_column {
     COLUMN_COMPUTE, /* computrons */
     COLUMN_INSTRUCTIONS,
     COLUMN_BLOCK_COST, /* units of the compiled-in meter */
+    COLUMN_GAS_BURNT,  /* by NEAR's costs */
     COLUMN_QUEUED,     /* nanoseconds from send to delivery, where the model has labels */
     COLUMN_GAS,        /* by the model's gas model */
     COLUMN_RATIO,      /* thousandths of an instruction for a computron */

@@ -36,6 +36,7 @@ COLUMN_OF_TIME(block_height)
 COLUMN_OF_COUNT(compute)
 COLUMN_OF_COUNT(instructions)
 COLUMN_OF_COUNT(block_cost)
+COLUMN_OF_COUNT(gas_burnt)
 COLUMN_OF_COUNT(gas)
 COLUMN_OF_COUNT(syscalls)
 COLUMN_OF_COUNT(consoles)
@@ -79,6 +80,7 @@ static const struct rank_column columns[] = {
     {"compute", compute_of, NULL},
     {"instructions", instructions_of, NULL},
     {"blockCost", block_cost_of, NULL},
+    {"gasBurnt", gas_burnt_of, NULL},
     {"gas", gas_of, NULL},
     {"syscalls", syscalls_of, NULL},
     {"consoles", consoles_of, NULL},

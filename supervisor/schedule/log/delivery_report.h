@@ -62,6 +62,7 @@ struct delivery_report {
     int64_t compute;                   /* computrons */
     int64_t instructions;              /* machine instructions */
     int64_t block_cost;                /* units of the compiled-in meter */
+    int64_t gas_burnt;                 /* by NEAR's costs */
     int64_t bytes_read, bytes_written; /* where instructions are counted */
     int64_t syscalls;                  /* that the vat made */
     int64_t total;                     /* nanoseconds, from sending to result */
@@ -71,8 +72,9 @@ struct delivery_report {
     int64_t processor;                 /* nanoseconds of processor time that the worker used */
     /* Nanoseconds of CLOCK_MONOTONIC: when the worker had it and had done it; 0: not known. */
     int64_t worker_began, worker_ended;
-    struct iovec profile; /* of the meter; no bytes: none was taken */
-    int64_t frames;       /* both ways; 0: the worker reported none */
+    struct iovec profile;     /* of the meter; no bytes: none was taken */
+    struct iovec gas_profile; /* likewise, gas by cost */
+    int64_t frames;           /* both ways; 0: the worker reported none */
 };
 
 #endif

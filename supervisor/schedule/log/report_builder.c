@@ -142,6 +142,9 @@ static void fill_meter(struct delivery_report *report, const struct meter *meter
     }
     if (meter->cost_known)
         report->block_cost = (int64_t)meter->block_cost;
+    if (meter->gas_known)
+        report->gas_burnt = (int64_t)meter->gas_burnt;
+    report->gas_profile = meter->gas_profile;
     if (meter->cpu_known)
         report->processor = (meter->cpu.user + meter->cpu.system) * 1000;
     report->frames = (int64_t)meter->stamp_count;
@@ -221,6 +224,7 @@ int report_builder_finish(struct report_builder *builder, const struct delivery_
         .compute = REPORT_NONE,
         .instructions = REPORT_NONE,
         .block_cost = REPORT_NONE,
+        .gas_burnt = REPORT_NONE,
         .bytes_read = REPORT_NONE,
         .bytes_written = REPORT_NONE,
         .syscalls = builder->syscalls,

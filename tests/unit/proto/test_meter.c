@@ -204,6 +204,33 @@ static void what_is_no_record_is_refused_with_its_field(void **state)
     }
 }
 
+/* It is printed as it came, so nothing else may stand in it. */
+static void gas_is_read_with_its_parts(void **state)
+{
+    static const char good[] = HEAD TIMES ",\"gasBurnt\":7,\"gasProfile\":{\"base\":3}}";
+    static const char *const bad[] = {
+        "7", "[]", "{\"base\":-1}", "{\"base\":{}}", "{\"ba\\nse\":1}", "{\"base\":1\n}"};
+    struct meter meter, copy;
+    struct buf text = {0};
+    struct error error = {0};
+
+    (void)state;
+    assert_int_equal(decode(&meter, good, &error), 0);
+    assert_true(meter.gas_known);
+    assert_int_equal(meter.gas_burnt, 7);
+    assert_int_equal(meter_copy(&copy, &meter), 0);
+    meter_free(&meter);
+    meter_encode(&text, &copy);
+    assert_non_null(strstr(buf_string(&text), ",\"gasBurnt\":7,\"gasProfile\":{\"base\":3}"));
+    meter_free(&copy);
+    buf_free(&text);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        buf_printf(&text, HEAD TIMES ",\"gasBurnt\":7,\"gasProfile\":%s}", bad[i]);
+        assert_int_equal(decode(&meter, buf_string(&text), &error), -1);
+        buf_free(&text);
+    }
+}
+
 /* What a slogfile may have as it came: no line breaks, nothing that is not known. */
 static void the_text_is_handed_on_only_if_all_of_it_is_known(void **state)
 {
@@ -214,6 +241,7 @@ static void the_text_is_handed_on_only_if_all_of_it_is_known(void **state)
         {HEAD TIMES "}", true},
         {HEAD TIMES ",\"cpu\":{\"user\":1,\"sys\":2,\"nvcsw\":3,\"nivcsw\":4,\"majflt\":5}}", true},
         {HEAD TIMES ",\"blockCost\":7}", true},
+        {HEAD TIMES ",\"gasBurnt\":7,\"gasProfile\":{\"base\":3,\"wasm_instruction\":4}}", true},
         {HEAD TIMES ",\"new\":1}", false},
         {HEAD TIMES ",\"profile\":{}}", false},
         {HEAD TIMES "\n}", false},
@@ -244,6 +272,7 @@ int main(void)
         cmocka_unit_test(a_record_of_xsnaps_is_read),
         cmocka_unit_test(what_is_encoded_is_read_again),
         cmocka_unit_test(what_is_not_known_is_passed_over),
+        cmocka_unit_test(gas_is_read_with_its_parts),
         cmocka_unit_test(the_text_is_handed_on_only_if_all_of_it_is_known),
         cmocka_unit_test(a_result_is_split_behind_its_meter),
         cmocka_unit_test(the_text_has_xsnaps_fields_first),

@@ -16,7 +16,7 @@ const FLAG = { replay: 1, error: 2, clock: 4, overrun: 8 };
 
 const NUMBERS = [
   'start', 'total', 'pipe', 'worker', 'kernel', 'crank', 'number', 'block', 'compute',
-  'instructions', 'blockCost', 'line', 'syscalls', 'consoles', 'ordinal', 'cause', 'chain', 'queued', 'gas',
+  'instructions', 'blockCost', 'gasBurnt', 'line', 'syscalls', 'consoles', 'ordinal', 'cause', 'chain', 'queued', 'gas',
 ];
 const COUNTS = ['vat', 'kind', 'flags'];
 const WORDS = ['text', 'problem'];

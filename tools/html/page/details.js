@@ -35,6 +35,7 @@ const factsOf = i => {
     ['instructions', countText(deliveries.instructions[i])],
     ['instructions for a computron', Number.isFinite(ratio) ? threeDigits(ratio) : ''],
     ['block cost', countText(deliveries.blockCost[i])],
+    ['gas burnt', countText(deliveries.gasBurnt[i])],
     ['gas', countText(deliveries.gas[i])],
     ['line', countText(deliveries.line[i])],
     ['failed', deliveries.problem[i]],

@@ -13,12 +13,13 @@ const MEASURES = [
   ['compute', 'computrons', 'worker'],
   ['instructions', 'instructions', 'worker'],
   ['blockCost', 'block cost', 'worker'],
+  ['gasBurnt', 'gas burnt', 'worker'],
   ['queued', 'waited in the queue', 'dim'],
   ['gas', 'gas', 'worker'],
   ['instructionsPerComputron', 'instructions for a computron', 'worker'],
 ];
 
-const isTime = measure => !['compute', 'instructions', 'blockCost', 'gas', 'instructionsPerComputron'].includes(measure);
+const isTime = measure => !['compute', 'instructions', 'blockCost', 'gasBurnt', 'gas', 'instructionsPerComputron'].includes(measure);
 // The page has thousandths of this one.
 const isRatio = measure => measure === 'instructionsPerComputron';
 const measureText = (measure, value) =>

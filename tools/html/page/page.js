@@ -26,6 +26,7 @@ const showCards = () => {
   if (sumOf(all, 'compute')) cards.push(['computrons', countText(sumOf(all, 'compute'))]);
   if (sumOf(all, 'instructions')) cards.push(['instructions', countText(sumOf(all, 'instructions'))]);
   if (sumOf(all, 'blockCost')) cards.push(['block cost', countText(sumOf(all, 'blockCost'))]);
+  if (sumOf(all, 'gasBurnt')) cards.push(['gas burnt', countText(sumOf(all, 'gasBurnt'))]);
   byId('cards').replaceChildren(...cards.map(([words, value]) =>
     make('div', {}, make('strong', {}, value), make('span', {}, words))));
 };
