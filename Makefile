@@ -136,7 +136,7 @@ $(BUILD)/obj/tools/html/page_file.o: $(wildcard tools/html/page/*)
 $(BUILD)/obj/worker/wasm/run/interpreter.o: ROOM_CFLAGS = $(if $(findstring clang,$(CC))$(findstring gaspipe-cc,$(CC)),,-fno-gcse -fno-crossjumping)
 $(BUILD)/obj/worker/wasm/run/interpreter.o: $(wildcard worker/wasm/run/*.inc)
 
-$(BUILD)/obj/worker/near/parameters.o: worker/near/parameters.txt
+$(BUILD)/obj/worker/near/call/parameters.o: worker/near/call/parameters.txt
 
 # The filters of system calls, compiled here from their rules. The same for every build: a metered
 # or sanitized one does not compile the compiler, too.
@@ -196,7 +196,7 @@ NATIVE_WASM_WORKER := $(BUILD)$(if $(SAN),/native)/gaspipe-worker-wasm
 $(NATIVE_WASM_WORKER): $(BUILD)/obj/worker/main_wasm.o $(call lib,worker sandbox proto base)
 	@mkdir -p $(@D)
 	$(call say,link,$@)
-	$(link) -ljansson -lcrypto -lm -ldl -lpthread -o $@
+	$(link) -ljansson -lcrypto -lsodium -lsecp256k1 -lm -ldl -lpthread -o $@
 
 # Static: each start of a worker goes through it, and would wait for the dynamic linker twice.
 $(BUILD)/gaspipe-sandbox: $(BUILD)/obj/sandbox/main.o $(call lib,sandbox base)

@@ -457,7 +457,7 @@ static int add_vats(struct run *run, struct error *error)
     struct kernel *kernel = scheduler_kernel(run->scheduler);
     bool any;
 
-    if (run_vats_add(&run->options, run->store, kernel, error) != 0)
+    if (run_vats_add(&run->options, run->store, kernel, &run->output.gas, error) != 0)
         return -1;
     if (!run_lines_in_batch(&run->lines))
         return 0;

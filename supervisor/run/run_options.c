@@ -90,6 +90,10 @@ static const struct option_row rows[] = {
      "what a vat sends or stores at a time (default: no limit); a vat that exceeds one of these "
      "limits is terminated, in every run; the store keeps them with the vat",
      OPTION_IS_BYTES(struct run_options, message_limit)},
+    {"near-protocol", "N",
+     "NEAR's protocol version whose costs and limits new contracts in WebAssembly have, 62 to 84 "
+     "(default: 84)",
+     RUN_NUMBER(near_protocol, RUN_NEAR_FIRST, RUN_NEAR_NEWEST)},
     {COMMON_OPTION_WORKER(struct run_options, worker)},
     {COMMON_OPTION_SANDBOX(struct run_options, sandbox)},
     {COMMON_OPTION_PLACEMENT(
@@ -221,6 +225,7 @@ static void set_defaults(struct run_options *options)
     *options = (struct run_options){
         .counters = {.qemu = true},
         .compute_limit = LAUNCHER_COMPUTE_LIMIT_DEFAULT,
+        .near_protocol = RUN_NEAR_NEWEST,
         .timeout_ms = COMMON_OPTIONS_TIMEOUT_MS,
         .placement = PLACEMENT_AUTO,
         .snapshot_interval = SCHEDULER_SNAPSHOT_INTERVAL,

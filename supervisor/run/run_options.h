@@ -21,6 +21,9 @@
  */
 #define RUN_COUNTED_INSTRUCTIONS INT64_C(50000000000)
 
+/* NEAR's protocol versions that worker/near/call/parameters.txt has parameters of. */
+enum { RUN_NEAR_FIRST = 62, RUN_NEAR_NEWEST = 84 };
+
 /* The command line of `gaspipe run`. Strings are borrowed from argv and `configured`. */
 struct run_options {
     struct option_list vats;     /* "NAME=FILE" */
@@ -60,6 +63,7 @@ struct run_options {
     uint64_t queue_lines;       /* that are queued together; at least 1 */
     uint64_t max_workers;       /* at a time; 0: one for each vat */
     uint64_t jobs;              /* deliveries under way at a time; at least 1 */
+    uint64_t near_protocol;     /* whose parameters new contracts of NEAR have */
     bool new_input;             /* the store forgets the input before */
     struct operations operations;
     bool resume;                   /* skip the lines that the store has, even all of them */

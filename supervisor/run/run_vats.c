@@ -76,20 +76,36 @@ static int tell_kept_limits(const struct run_options *options, struct kernel *ke
     return 0;
 }
 
-static int add_contract(const struct run_options *options, struct store *store,
-                        struct kernel *kernel, const char *name, const char *path,
-                        struct error *error)
+/* What a contract of NEAR is told when it starts. */
+static int tell_identity(const struct run_options *options, struct kernel_vat_setup *setup,
+                         struct buf *parameters, struct error *error)
 {
+    buf_printf(parameters, "{\"account\":\"%s\",\"accounts\":\"$0\",\"protocol\":\"%" PRIu64 "\"}",
+               setup->name, options->near_protocol);
+    setup->parameters = buf_string(parameters);
+    setup->device = "accounts";
+    return setup->parameters != NULL ? 0 : error_memory(error, "a vat");
+}
+
+static int add_contract(const struct run_options *options, struct store *store,
+                        struct kernel *kernel, const char *name, bool *is_wasm, struct error *error)
+{
+    const char *path = name + strlen(name) + 1; /* cut_option() has cut it off */
     struct contract_file contract = {0};
     struct kernel_vat_setup setup = {.name = name, .bundle_id = contract.id};
+    struct buf parameters = {0};
     int64_t vat;
     int result = keep_contract(store, path, &contract, error);
 
+    *is_wasm = contract.is_wasm;
     setup.runtime = contract.is_plain ? KERNEL_VAT_PLAIN : KERNEL_VAT_LIVESLOTS;
+    if (result == 0 && contract.is_wasm)
+        result = tell_identity(options, &setup, &parameters, error);
     if (result == 0)
         result = kernel_provide_vat(kernel, &setup, &vat, error);
     if (result == 0)
         result = tell_kept_limits(options, kernel, vat, error);
+    buf_free(&parameters);
     buf_free(&contract.bundle);
     return result;
 }
@@ -184,14 +200,17 @@ static int check_vats(const struct run_options *options, struct store *store, st
 /* ---- adding and upgrading ---- */
 
 static int add_contracts(const struct run_options *options, const struct option_list *vats,
-                         struct store *store, struct kernel *kernel, struct error *error)
+                         struct store *store, struct kernel *kernel, bool *any_wasm,
+                         struct error *error)
 {
     for (size_t i = 0; i < vats->count; i++) {
-        const char *path = cut_option(vats->items[i]);
+        bool is_wasm;
 
+        (void)cut_option(vats->items[i]);
         if (check_name(vats, i, error) != 0 ||
-            add_contract(options, store, kernel, vats->items[i], path, error) != 0)
+            add_contract(options, store, kernel, vats->items[i], &is_wasm, error) != 0)
             return -1;
+        *any_wasm = *any_wasm || is_wasm;
     }
     return 0;
 }
@@ -221,8 +240,9 @@ static int upgrade(struct store *store, struct kernel *kernel, const char *name,
 }
 
 int run_vats_add(const struct run_options *options, struct store *store, struct kernel *kernel,
-                 struct error *error)
+                 bool *any_wasm, struct error *error)
 {
+    *any_wasm = false;
     if (check_vats(options, store, kernel, error) != 0)
         return -1;
     for (size_t i = 0; i < options->bundles.count; i++) {
@@ -231,8 +251,8 @@ int run_vats_add(const struct run_options *options, struct store *store, struct 
         if (add_named_bundle(store, kernel, options->bundles.items[i], path, error) != 0)
             return -1;
     }
-    if (add_contracts(options, &options->vats, store, kernel, error) != 0 ||
-        add_contracts(options, &options->new_vats, store, kernel, error) != 0)
+    if (add_contracts(options, &options->vats, store, kernel, any_wasm, error) != 0 ||
+        add_contracts(options, &options->new_vats, store, kernel, any_wasm, error) != 0)
         return -1;
     for (size_t i = 0; i < options->upgrades.count; i++) {
         const char *path = cut_option(options->upgrades.items[i]);

@@ -18,10 +18,10 @@
 /*
  * Puts the contracts and bundles into the store and provides them to the kernel, and queues
  * upgrades. Cuts NAME=FILE in the options in two. ERROR_USAGE for a vat of --vat that a store with
- * other vats does not have.
+ * other vats does not have. *any_wasm: one of the contracts is in WebAssembly.
  */
 int run_vats_add(const struct run_options *options, struct store *store, struct kernel *kernel,
-                 struct error *error);
+                 bool *any_wasm, struct error *error);
 
 /* After run_vats_add(): whether the startVat of one of them, new or upgraded, is still to come. */
 int run_vats_any_new(const struct run_options *options, struct kernel *kernel, bool *any,

@@ -103,7 +103,7 @@ static int make_wasm(struct contract_file *contract, const struct buf *module, s
     if (text == NULL)
         return error_memory(error, "a contract");
     EVP_EncodeBlock(text, (const unsigned char *)module->data, (int)module->length);
-    contract->is_plain = true;
+    contract->is_plain = contract->is_wasm = true;
     buf_append_string(&contract->bundle, "{\"moduleFormat\":\"gaspipeWasm\",\"source\":\"");
     buf_append_string(&contract->bundle, (const char *)text);
     buf_append_string(&contract->bundle, "\"}");

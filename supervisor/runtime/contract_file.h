@@ -14,6 +14,7 @@
 struct contract_file {
     struct buf bundle; /* JSON, terminated; SCAN_PADDING bytes behind it are readable */
     bool is_plain;     /* for the kernel it is a plain contract: source or module */
+    bool is_wasm;      /* a module of WebAssembly */
     char id[160];      /* "b1-HASH" as SwingSet names bundles of endoZipBase64; else "b0-HASH" */
 };
 

@@ -101,13 +101,69 @@ calls() {
     assert_output_has 'PrepareError: Error happened while deserializing the module.'
 }
 
-@test "a host function that is not there yet is named" {
-    calls '(import "env" "promise_create" (func $p (param i64 i64 i64 i64 i64 i64 i64 i64)
-            (result i64))) (func (export "main") (drop (call $p (i64.const 0) (i64.const 0)
-            (i64.const 0) (i64.const 0) (i64.const 0) (i64.const 0) (i64.const 0) (i64.const 0))))' \
+@test "a host function that gaspipe does not have is named" {
+    calls '(import "env" "alt_bn128_pairing_check" (func $p (param i64 i64) (result i64)))
+        (func (export "main") (drop (call $p (i64.const 0) (i64.const 0))))' \
         '{"vat":"m","method":"main","args":[]}'
     assert_status 1
-    [[ $(column error) == *'gaspipe has no promise_create yet'* ]]
+    [[ $(column error) == *'gaspipe has no alt_bn128_pairing_check'* ]]
+}
+
+@test "an empty value in the storage is a value" {
+    calls '(import "env" "storage_write" (func $w (param i64 i64 i64 i64 i64) (result i64)))
+        (import "env" "storage_has_key" (func $h (param i64 i64) (result i64)))
+        (import "env" "value_return" (func $v (param i64 i64))) (memory 1)
+        (func (export "write") (drop (call $w (i64.const 1) (i64.const 0) (i64.const 0)
+            (i64.const 0) (i64.const 0))))
+        (func (export "has") (i32.store8 (i32.const 8)
+                (i32.add (i32.const 48) (i32.wrap_i64 (call $h (i64.const 1) (i64.const 0)))))
+            (call $v (i64.const 1) (i64.const 8)))' \
+        '{"vat":"m","method":"has","args":[]}' '{"vat":"m","method":"write","args":[]}' \
+        '{"vat":"m","method":"has","args":[]}'
+    assert_status 0
+    [ "$(column result | tr '\n' ' ')" = 'null 0 null 1 ' ]
+}
+
+@test "gas burnt is in results, with its parts, in the table, the summary, the slog and its report" {
+    local parts sums
+
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --slog "$BATS_TEST_TMPDIR/s.slog" \
+        --vat "ft=$TOKEN" "$LINES"
+    assert_status 1
+    parts=$(jq -c 'select(.kind == "delivery") | [.gasProfile[]] | add // 0' <<< "$output")
+    [ "$parts" = "$(column gasBurnt)" ]
+    [ "$(column gasBurnt | sort -n | tail -n 1)" -gt 100000000000 ]
+    [ "$(column 'gasProfile | .wasm_instruction // 0')" = "$(column 'compute * 822756')" ]
+    sums=$(jq 'select(.kind == "summary").gasBurnt' <<< "$output")
+    [ "$(column gasBurnt | paste -sd+ | bc)" = "$sums" ]
+    [ "$(jq -c 'select(.type == "deliver-result") | .dr[2].gasBurnt' "$BATS_TEST_TMPDIR/s.slog")" = "$(column gasBurnt)" ]
+    parts=$(column gasBurnt)
+    run "$NATIVE/slogreport" --json "$BATS_TEST_TMPDIR/s.slog"
+    [ "$(column gasBurnt)" = "$parts" ]
+    run "$NATIVE/slogreport" summary "$BATS_TEST_TMPDIR/s.slog"
+    assert_output_has ' gas '
+    run "$NATIVE/gaspipe" run --counter none --vat "ft=$TOKEN" "$LINES"
+    assert_output_has "$(sed ':a;s/\B[0-9]\{3\}\>/,&/;ta' <<< "$sums") gas"
+}
+
+@test "--near-protocol chooses what new contracts cost; a store keeps it" {
+    local costs store=$BATS_TEST_TMPDIR/store
+
+    head -n 1 "$LINES" > "$BATS_TEST_TMPDIR/lines"
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --near-protocol 62 --store "$store" --vat "ft=$TOKEN" "$BATS_TEST_TMPDIR/lines"
+    assert_status 0
+    costs=$(column gasProfile.contract_loading_bytes | tail -n 1)
+    [ "$costs" = $((216750 * $(stat -c %s "$TOKEN"))) ]
+    sed -n 2p "$LINES" > "$BATS_TEST_TMPDIR/more"
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --store "$store" --vat "ft=$TOKEN" "$BATS_TEST_TMPDIR/more"
+    assert_status 0
+    [ "$(column gasProfile.contract_loading_bytes)" = "$costs" ]
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --near-protocol 66 --vat "ft=$TOKEN" "$BATS_TEST_TMPDIR/lines"
+    [ "$(column gasProfile.contract_loading_bytes | tail -n 1)" = $((1089295 * $(stat -c %s "$TOKEN"))) ]
+    for version in 61 85; do
+        run "$NATIVE/gaspipe" run --near-protocol $version --vat "ft=$TOKEN" "$LINES"
+        assert_status 2
+    done
 }
 
 @test "hashes are those of OpenSSL, and Keccak's known answers" {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "worker/near/host.h"
+#include "worker/near/host/host.h"
 #include "worker/wasm/compile/compile.h"
 
 struct near_contract {
@@ -162,10 +162,7 @@ static void fail_for_trap(struct near_call *call, enum wasm_trap trap)
             near_fail(call, "more operations than the limit");
             return;
         }
-        call->is_out_of_gas = true;
-        near_fail(call, call->gas_limit < call->context->prepaid_gas
-                            ? "Exceeded the maximum amount of gas allowed to burn per contract."
-                            : "Exceeded the prepaid gas.");
+        near_exhaust(call);
         return;
     case WASM_TRAP_NO_MEMORY:
         call->is_lost = true;
@@ -209,10 +206,14 @@ static void begin(struct near_contract *contract, const struct near_context *con
         .machine = &contract->machine,
         .instance = contract->instance,
         .storage_usage = context->storage_usage,
-        .gas_limit = context->prepaid_gas < contract->parameters.max_gas_burnt
-                         ? context->prepaid_gas
-                         : contract->parameters.max_gas_burnt,
+        .balance = context->balance + context->deposit,
+        .burnt_limit = context->is_view ? contract->parameters.max_gas_burnt_view
+                                        : contract->parameters.max_gas_burnt,
+        /* Who only looks has not paid. */
+        .prepaid_gas = context->is_view ? UINT64_MAX : context->prepaid_gas,
+        .returned_receipt = NEAR_NO_RECEIPT,
     };
+    call->gas_limit = call->prepaid_gas < call->burnt_limit ? call->prepaid_gas : call->burnt_limit;
     wasm_machine_begin(&contract->machine, 0);
     near_grant(call);
 }
@@ -234,18 +235,55 @@ static uint32_t find_method(struct near_contract *contract, const char *method)
     return UINT32_MAX;
 }
 
-static struct near_outcome outcome(const struct near_call *call, bool is_free)
+static struct near_outcome outcome(struct near_call *call, bool is_free)
 {
+    if (is_free)
+        call->profile = (struct near_profile){0};
     return (struct near_outcome){
         .burnt_gas = is_free ? 0 : near_burnt(call),
+        .used_gas = is_free ? 0 : near_used(call),
+        .profile = call->profile,
         .operations = is_free ? 0 : near_operations(call),
         .storage_usage = call->storage_usage,
+        .balance = call->balance,
         .has_result = call->has_result && call->error[0] == '\0',
         .is_lost = call->is_lost,
         .is_over_limit = call->is_over_limit,
         .result = &call->result,
+        .receipts = &call->receipts,
+        .returned_receipt = call->returned_receipt,
         .error = call->error[0] != '\0' ? call->error : NULL,
     };
+}
+
+/* As nearcore does with receipts that a contract made. */
+static void check_receipts(struct near_call *call)
+{
+    const struct near_parameters *limits = call->parameters;
+
+    for (uint32_t i = 0; i < call->receipts.count; i++) {
+        const struct near_receipt *receipt = &call->receipts.receipts[i];
+
+        if (receipt->action_count > limits->max_actions_per_receipt)
+            near_fail(call, "The number of actions %u exceeded the given limit %llu",
+                      receipt->action_count, (unsigned long long)limits->max_actions_per_receipt);
+        for (uint32_t k = 0; k < receipt->action_count; k++)
+            if (receipt->actions[k].method.length > limits->max_length_method_name)
+                near_fail(call,
+                          "The length of the method name %zu exceeds the maximum allowed length "
+                          "%llu in a FunctionCall action",
+                          receipt->actions[k].method.length,
+                          (unsigned long long)limits->max_length_method_name);
+    }
+}
+
+/* Gas that is left is given to the function calls that have a weight; then it is used. */
+static void distribute(struct near_call *call)
+{
+    const uint64_t left = call->prepaid_gas - near_used(call);
+
+    if (near_receipts_distribute(&call->receipts, left))
+        call->promises_gas += left;
 }
 
 static void run(struct near_contract *contract, uint32_t function)
@@ -258,6 +296,10 @@ static void run(struct near_contract *contract, uint32_t function)
     if (trap == WASM_TRAP_NONE)
         trap = wasm_call(&contract->machine, contract->instance, function, NULL);
     fail_for_trap(call, trap);
+    if (call->error[0] == '\0' && !call->is_lost)
+        check_receipts(call);
+    if (call->error[0] == '\0')
+        distribute(call);
 }
 
 struct near_outcome near_contract_call(struct near_contract *contract, const char *method,
@@ -274,8 +316,8 @@ struct near_outcome near_contract_call(struct near_contract *contract, const cha
         near_fail(call, "%s", contract->refused);
     if (call->error[0] != '\0')
         return outcome(call, true);
-    if (!near_pay(call, contract->parameters.wasm_contract_loading_base) ||
-        !near_pay_each(call, contract->parameters.wasm_contract_loading_bytes, contract->length))
+    if (!near_pay_each(call, NEAR_COST_contract_loading_bytes, contract->length) ||
+        !near_pay(call, NEAR_COST_contract_loading_base))
         return outcome(call, false);
     function = find_method(contract, method);
     if (function == UINT32_MAX)

@@ -2,7 +2,7 @@
 #ifndef GASPIPE_WORKER_NEAR_CONTRACT_H
 #define GASPIPE_WORKER_NEAR_CONTRACT_H
 
-#include "worker/near/call.h"
+#include "worker/near/call/call.h"
 
 /*
  * A contract, loaded once and called many times. Each call begins with fresh memory, globals

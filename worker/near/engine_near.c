@@ -6,152 +6,68 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hex.h"
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "worker/near/contract.h"
+#include "worker/near/identity.h"
 #include "worker/near/json_arena.h"
 #include "worker/near/message.h"
+#include "worker/near/outbox.h"
+#include "worker/near/profile.h"
+#include "worker/near/value.h"
+#include "worker/near/vat.h"
 #include "worker/snapshot_place.h"
 
 struct engine {
     struct engine_options options;
+    struct near_identity identity;
     struct buf module; /* of the contract; empty: none was set yet */
     struct near_contract *contract;
-    struct buf request; /* the request at hand */
-    struct buf reply;   /* the result of the last command */
-    bool pipe_lost;
-    uint64_t operations; /* of the last command */
+    struct near_vat vat;
+    struct buf reply; /* the result of the last command */
+    /* Of the last command. */
+    uint64_t operations;
+    uint64_t gas_burnt;
+    struct near_profile gas_profile;
+    struct buf profile_text;
 };
 
-static const char version_of_costs[] = "newest";
+/* ---- what the vat keeps of its account ---- */
 
-/* ---- the contract's storage: the vat's store, where keys are texts ---- */
+static const char account_key[] = "near.account";
+#define FIRST_BALANCE ((unsigned __int128)UINT64_C(1000000000000000000) * 1000000000)
 
-enum { HEX_BYTE = 2 };
+struct holdings {
+    uint64_t usage; /* bytes that its records take */
+    unsigned __int128 balance;
+};
 
-static void put_hex(struct buf *buf, const void *bytes, size_t length)
+static struct holdings read_holdings(struct engine *engine)
 {
-    if (buf_reserve(buf, length * HEX_BYTE + 1) != 0)
-        return;
-    hex_write(buf->data + buf->length, bytes, length);
-    buf->length += length * HEX_BYTE;
-}
+    struct holdings holdings = {.usage = near_contract_size(engine->contract),
+                                .balance = FIRST_BALANCE};
+    json_t *kept = near_vat_get(&engine->vat, account_key);
 
-/* The answer's second element, the caller's as long as *root is; NULL without one. */
-static json_t *ask(struct engine *engine, json_t **root)
-{
-    const struct engine_host *host = &engine->options.host;
-    struct iovec answer = {0};
-
-    *root = NULL;
-    if (!engine->pipe_lost && !buf_failed(&engine->request))
-        answer = host->request(host->context,
-                               (struct iovec){engine->request.data, engine->request.length});
-    if (answer.iov_base != NULL)
-        *root = json_value_read(answer.iov_base, answer.iov_len, JSON_ALLOW_NUL, NULL);
-    if (*root == NULL)
-        engine->pipe_lost = true;
-    return json_array_get(*root, 1);
-}
-
-static int ask_plainly(struct engine *engine)
-{
-    json_t *root;
-
-    (void)ask(engine, &root);
-    json_decref(root);
-    return engine->pipe_lost ? -1 : 0;
-}
-
-static void begin_syscall(struct engine *engine, const char *name, struct wasm_bytes key)
-{
-    buf_clear(&engine->request);
-    buf_printf(&engine->request, "[\"syscall\",[\"%s\",\"s.", name);
-    put_hex(&engine->request, key.data, key.length);
-}
-
-static int take_hex(struct buf *value, const char *text, size_t length)
-{
-    buf_clear(value);
-    for (size_t i = 0; i + 1 < length; i += HEX_BYTE) {
-        const char digits[] = {text[i], text[i + 1], '\0'};
-
-        if (buf_append_byte(value, (char)strtoul(digits, NULL, 16)) != 0)
-            return -1;
+    if (kept != NULL) {
+        holdings.usage = (uint64_t)json_integer_value(json_object_get(kept, "usage"));
+        (void)near_amount_read(json_object_get(kept, "balance"), &holdings.balance);
     }
-    return 0;
+    json_decref(kept);
+    return holdings;
 }
 
-static int storage_get(void *context, struct wasm_bytes key, struct buf *value, bool *found)
+static void write_holdings(struct engine *engine, const struct holdings *before,
+                           const struct holdings *after)
 {
-    struct engine *engine = context;
-    json_t *root;
-    const json_t *answer;
-    int result = 0;
+    char text[NEAR_AMOUNT_SIZE];
+    json_t *kept;
 
-    begin_syscall(engine, "vatstoreGet", key);
-    buf_append_string(&engine->request, "\"]]");
-    answer = ask(engine, &root);
-    *found = json_is_string(answer);
-    if (*found)
-        result = take_hex(value, json_string_value(answer), json_string_length(answer));
-    json_decref(root);
-    return engine->pipe_lost ? -1 : result;
-}
-
-static int storage_set(void *context, struct wasm_bytes key, struct wasm_bytes value)
-{
-    struct engine *engine = context;
-
-    begin_syscall(engine, "vatstoreSet", key);
-    buf_append_string(&engine->request, "\",\"");
-    put_hex(&engine->request, value.data, value.length);
-    buf_append_string(&engine->request, "\"]]");
-    return ask_plainly(engine);
-}
-
-static int storage_remove(void *context, struct wasm_bytes key)
-{
-    struct engine *engine = context;
-
-    begin_syscall(engine, "vatstoreDelete", key);
-    buf_append_string(&engine->request, "\"]]");
-    return ask_plainly(engine);
-}
-
-static int storage_log(void *context, const char *text, size_t length)
-{
-    struct engine *engine = context;
-
-    buf_clear(&engine->request);
-    buf_append_string(&engine->request, "[\"sourcedConsole\",\"vat\",\"log\",");
-    json_text_string(&engine->request, text, length);
-    buf_append_byte(&engine->request, ']');
-    return ask_plainly(engine);
-}
-
-/* The bytes that the contract's records take, kept beside them. */
-static uint64_t read_usage(struct engine *engine)
-{
-    json_t *root;
-    const char *text;
-    uint64_t usage;
-
-    buf_clear(&engine->request);
-    buf_append_string(&engine->request, "[\"syscall\",[\"vatstoreGet\",\"usage\"]]");
-    text = json_string_value(ask(engine, &root));
-    usage = text != NULL ? strtoull(text, NULL, 10) : near_contract_size(engine->contract);
-    json_decref(root);
-    return usage;
-}
-
-static void write_usage(struct engine *engine, uint64_t usage)
-{
-    buf_clear(&engine->request);
-    buf_printf(&engine->request, "[\"syscall\",[\"vatstoreSet\",\"usage\",\"%llu\"]]",
-               (unsigned long long)usage);
-    (void)ask_plainly(engine);
+    if (before->usage == after->usage && before->balance == after->balance)
+        return;
+    kept = json_pack("{s:I,s:s}", "usage", (json_int_t)after->usage, "balance",
+                     near_amount_text(after->balance, text));
+    near_vat_set(&engine->vat, account_key, kept);
+    json_decref(kept);
 }
 
 /* ---- results of commands ---- */
@@ -200,7 +116,7 @@ static int load_contract(struct engine *engine, struct error *error)
 {
     near_contract_close(engine->contract);
     engine->contract = near_contract_open((const uint8_t *)engine->module.data,
-                                          engine->module.length, version_of_costs, error);
+                                          engine->module.length, engine->identity.protocol, error);
     return engine->contract != NULL ? 0 : -1;
 }
 
@@ -220,40 +136,113 @@ static struct engine_result set_bundle(struct engine *engine, const json_t *bund
     return reply_text(engine, "[\"dispatchReady\"]");
 }
 
-static void resolve(struct engine *engine, const char *promise, const struct near_outcome *outcome)
+/* ---- deliveries ---- */
+
+/* How a step of a message ended; ENGINE_OK: the next may be done. */
+static struct engine_result judge(struct engine *engine, const struct near_outcome *outcome)
 {
-    buf_clear(&engine->request);
-    near_message_resolve(&engine->request, promise, outcome->has_result ? outcome->result : NULL);
-    (void)ask_plainly(engine);
+    if (outcome->is_over_limit)
+        return stopped("too much computation", WORKER_EXIT_COMPUTATION);
+    if (outcome->is_lost && !engine->vat.is_lost)
+        return no_memory();
+    if (outcome->error != NULL)
+        return reply_error(engine, outcome->error);
+    return ok_with(engine);
 }
 
-static struct engine_result call_contract(struct engine *engine, struct near_message *message)
-{
-    const struct near_storage storage = {
-        .context = engine,
-        .get = storage_get,
-        .set = storage_set,
-        .remove = storage_remove,
-        .log = storage_log,
-    };
-    struct near_outcome outcome;
+/* A message under way. */
+struct work {
+    struct near_message *message;
+    struct holdings holdings;
+    struct near_outbox outbox;
+    struct near_outcome outcome; /* of the last function call */
+    bool has_outcome;            /* the last step was one */
+};
 
-    message->context.storage_usage = read_usage(engine);
-    if (engine->pipe_lost)
-        return stopped("the pipe is lost", WORKER_EXIT_IO);
-    message->context.operation_limit = engine->options.compute_limit;
-    outcome = near_contract_call(engine->contract, message->method, &message->context, &storage);
-    engine->operations = outcome.operations;
-    if (outcome.is_over_limit)
-        return stopped("too much computation", WORKER_EXIT_COMPUTATION);
-    if (outcome.is_lost && !engine->pipe_lost)
-        return no_memory();
-    if (outcome.error != NULL)
-        return reply_error(engine, outcome.error);
-    if (outcome.storage_usage != message->context.storage_usage)
-        write_usage(engine, outcome.storage_usage);
-    if (message->result != NULL)
-        resolve(engine, message->result, &outcome);
+static void add_up(struct engine *engine, const struct near_outcome *outcome)
+{
+    engine->operations += outcome->operations;
+    engine->gas_burnt += outcome->burnt_gas;
+    near_profile_add(&engine->gas_profile, &outcome->profile);
+}
+
+static struct engine_result do_call(struct engine *engine, struct work *work,
+                                    const struct near_step *step)
+{
+    const struct near_storage storage = near_vat_storage(&engine->vat);
+    struct near_context *context = &work->message->context;
+    const uint64_t limit = engine->options.compute_limit;
+    struct engine_result result;
+
+    if (context->current_account == NULL)
+        context->current_account = engine->identity.account;
+    context->input =
+        (struct wasm_bytes){(const uint8_t *)step->input.data, (uint32_t)step->input.length};
+    context->deposit = step->deposit;
+    context->balance = work->holdings.balance;
+    context->storage_usage = work->holdings.usage;
+    context->prepaid_gas = step->gas;
+    context->operation_limit = limit > engine->operations ? limit - engine->operations : limit != 0;
+    work->outcome = near_contract_call(engine->contract, step->method, context, &storage);
+    work->has_outcome = true;
+    add_up(engine, &work->outcome);
+    result = judge(engine, &work->outcome);
+    if (result.outcome != ENGINE_OK || work->outcome.error != NULL)
+        return result;
+    work->holdings.balance = work->outcome.balance;
+    work->holdings.usage = work->outcome.storage_usage;
+    return result;
+}
+
+static struct engine_result do_step(struct engine *engine, struct work *work, size_t index)
+{
+    const struct near_step *step = &work->message->steps[index];
+    const bool is_last = index + 1 == work->message->step_count;
+    struct engine_result result = ok_with(engine);
+
+    work->has_outcome = false;
+    if (step->is_transfer) {
+        work->holdings.balance += step->deposit;
+        return result;
+    }
+    result = do_call(engine, work, step);
+    if (result.outcome == ENGINE_OK && work->outcome.error == NULL)
+        near_outbox_take(&work->outbox, work->outcome.receipts, work->message,
+                         is_last ? work->outcome.returned_receipt : NEAR_NO_RECEIPT);
+    return result;
+}
+
+/* Unless the result is that of another receipt. */
+static void resolve(struct work *work)
+{
+    static const struct buf nothing;
+    const struct near_outcome *outcome = &work->outcome;
+    const bool has_result = work->has_outcome && outcome->has_result;
+
+    if (!work->has_outcome || outcome->returned_receipt == NEAR_NO_RECEIPT)
+        near_outbox_resolve(&work->outbox, work->message, has_result ? outcome->result : &nothing);
+}
+
+static struct engine_result do_message(struct engine *engine, struct near_message *message)
+{
+    const struct holdings before = read_holdings(engine);
+    struct work work = {.message = message, .holdings = before};
+
+    work.outbox = (struct near_outbox){.vat = &engine->vat,
+                                       .accounts = near_identity_accounts(&engine->identity),
+                                       .account = engine->identity.account,
+                                       .balance = &work.holdings.balance};
+    if (message->tells_balance)
+        work.holdings.balance = message->context.balance;
+    for (size_t i = 0; i < message->step_count && !engine->vat.is_lost; i++) {
+        const struct engine_result result = do_step(engine, &work, i);
+
+        if (result.outcome != ENGINE_OK || (work.has_outcome && work.outcome.error != NULL))
+            return result;
+    }
+    resolve(&work);
+    if (!message->context.is_view)
+        write_holdings(engine, &before, &work.holdings);
     return reply_text(engine, "[\"ok\",null]");
 }
 
@@ -268,9 +257,40 @@ static struct engine_result take_message(struct engine *engine, const json_t *de
     if (near_message_read(&message, delivery, &error) != 0)
         result = reply_error(engine, error.text);
     else
-        result = call_contract(engine, &message);
+        result = do_message(engine, &message);
     near_message_free(&message);
     return result;
+}
+
+/* Promises of ours that are settled: ["notify", [[promise, how], ..]]. */
+static struct engine_result take_notify(struct engine *engine, const json_t *delivery)
+{
+    const struct holdings before = read_holdings(engine);
+    struct holdings after = before;
+    struct near_outbox outbox = {.vat = &engine->vat,
+                                 .accounts = near_identity_accounts(&engine->identity),
+                                 .account = engine->identity.account,
+                                 .balance = &after.balance};
+    const json_t *resolution;
+    size_t i;
+
+    json_array_foreach(json_array_get(delivery, 1), i, resolution)
+    {
+        near_outbox_settled(&outbox, resolution);
+    }
+    write_holdings(engine, &before, &after);
+    return reply_text(engine, "[\"ok\",null]");
+}
+
+/* Who the vat is: ["startVat", capdata]. */
+static struct engine_result take_start(struct engine *engine, const json_t *delivery)
+{
+    struct error error;
+
+    if (near_identity_read(&engine->identity, json_array_get(delivery, 1), &error) != 0 ||
+        (engine->contract != NULL && load_contract(engine, &error) != 0))
+        return reply_error(engine, error.text);
+    return reply_text(engine, "[\"ok\",null]");
 }
 
 static struct engine_result handle(struct engine *engine, const json_t *command)
@@ -284,10 +304,20 @@ static struct engine_result handle(struct engine *engine, const json_t *command)
     if (tag == NULL || strcmp(tag, "deliver") != 0 || kind == NULL)
         return reply_error(engine, "no such command");
     if (strcmp(kind, "startVat") == 0)
-        return reply_text(engine, "[\"ok\",null]");
+        return take_start(engine, delivery);
     if (strcmp(kind, "message") == 0)
         return take_message(engine, delivery);
+    if (strcmp(kind, "notify") == 0 && engine->contract != NULL)
+        return take_notify(engine, delivery);
     return reply_error(engine, "a contract knows no such delivery");
+}
+
+static void begin_command(struct engine *engine)
+{
+    engine->operations = 0;
+    engine->gas_burnt = 0;
+    engine->gas_profile = (struct near_profile){0};
+    buf_clear(&engine->reply);
 }
 
 static struct engine_result deliver(struct engine *engine, struct iovec message)
@@ -297,11 +327,11 @@ static struct engine_result deliver(struct engine *engine, struct iovec message)
 
     json_arena_reset();
     command = json_value_read(message.iov_base, message.iov_len, JSON_ALLOW_NUL, NULL);
-    engine->operations = 0;
-    buf_clear(&engine->reply);
+    begin_command(engine);
     result = handle(engine, command);
     json_decref(command);
-    return engine->pipe_lost ? stopped("the pipe is lost", WORKER_EXIT_IO) : result;
+    near_profile_write(&engine->profile_text, &engine->gas_profile, engine->gas_burnt);
+    return engine->vat.is_lost ? stopped("the pipe is lost", WORKER_EXIT_IO) : result;
 }
 
 static struct engine_result no_program(struct engine *engine, struct iovec source)
@@ -319,19 +349,20 @@ static struct engine_result no_file(struct engine *engine, const char *path)
 
 /* ---- snapshots ---- */
 
-static const char snapshot_head[] = "gaspipe wasm 1\n";
+static const char snapshot_head[] = "gaspipe wasm 2\n";
 
 static struct engine_result write_snapshot(struct engine *engine, const char *place)
 {
     FILE *file = snapshot_place_open(place, "wb", "wb");
     bool is_written;
 
-    engine->operations = 0;
-    buf_clear(&engine->reply);
+    begin_command(engine);
+    near_profile_write(&engine->profile_text, &engine->gas_profile, 0);
     if (file == NULL)
         return threw("a snapshot cannot be opened");
     is_written =
         fputs(snapshot_head, file) >= 0 &&
+        fwrite(&engine->identity, sizeof engine->identity, 1, file) == 1 &&
         (engine->module.length == 0 ||
          fwrite(engine->module.data, 1, engine->module.length, file) == engine->module.length);
     if (fclose(file) != 0 || !is_written)
@@ -364,7 +395,10 @@ static int read_snapshot(struct engine *engine, const char *place, struct error 
         return error_system(error, errno, "cannot read the snapshot %s", place);
     if (engine->module.length < head || memcmp(engine->module.data, snapshot_head, head) != 0)
         return error_set(error, ERROR_INPUT, "%s is not a snapshot of gaspipe-worker-wasm", place);
-    buf_consume(&engine->module, head);
+    if (engine->module.length < head + sizeof engine->identity ||
+        near_identity_take(&engine->identity, engine->module.data + head) != 0)
+        return error_set(error, ERROR_INPUT, "%s is a damaged snapshot", place);
+    buf_consume(&engine->module, head + sizeof engine->identity);
     return engine->module.length == 0 ? 0 : load_contract(engine, error);
 }
 
@@ -383,7 +417,10 @@ static struct engine *open_engine(const struct engine_options *options, struct e
     if (engine == NULL)
         error_memory(error, "an engine");
     else
-        engine->options = *options;
+        *engine = (struct engine){
+            .options = *options, .identity = near_identity_unknown, .vat = {.host = options->host}};
+    if (engine != NULL)
+        near_profile_write(&engine->profile_text, &engine->gas_profile, 0);
     return engine;
 }
 
@@ -391,8 +428,9 @@ static void close_engine(struct engine *engine)
 {
     near_contract_close(engine->contract);
     buf_free(&engine->module);
-    buf_free(&engine->request);
+    buf_free(&engine->vat.request);
     buf_free(&engine->reply);
+    buf_free(&engine->profile_text);
     free(engine);
 }
 
@@ -418,6 +456,9 @@ static struct engine_usage usage(const struct engine *engine)
     return (struct engine_usage){
         .compute = engine->operations,
         .allocate = engine->contract != NULL ? near_contract_memory(engine->contract) : 0,
+        .gas_known = true,
+        .gas_burnt = engine->gas_burnt,
+        .gas_profile = &engine->profile_text,
     };
 }
 

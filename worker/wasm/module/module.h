@@ -101,7 +101,7 @@ struct wasm_data_segment {
 
 /*
  * What a module may have, past which it is refused with WASM_FAULT_LIMIT. UINT32_MAX or
- * SIZE_MAX: no limit. NEAR's are in worker/near/parameters/.
+ * SIZE_MAX: no limit. NEAR's are in worker/near/call/parameters/.
  */
 struct wasm_limits {
     uint32_t functions; /* with the imported ones */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/near/host.h"
+#include "worker/near/host/host.h"
 
 #include <string.h>
 
-#include "worker/near/host_functions.h"
+#include "worker/near/host/host_functions.h"
 
 /* Nobody but the host's own functions has an abort() of four numbers of 32 bits. */
 static const uint8_t words_64[] = {WASM_I64, WASM_I64, WASM_I64, WASM_I64, WASM_I64,
@@ -27,6 +27,7 @@ static enum wasm_trap enter(void *context, near_function *function, uint64_t *va
     }
 NEAR_CONTEXT_FUNCTIONS(X)
 NEAR_OTHER_FUNCTIONS(X)
+NEAR_PROMISE_FUNCTIONS(X)
 #undef X
 
 #define X(name, ...)                                                                               \
@@ -36,7 +37,7 @@ NEAR_OTHER_FUNCTIONS(X)
         (void)machine;                                                                             \
         (void)caller;                                                                              \
         (void)values;                                                                              \
-        near_fail(context, "gaspipe has no " #name " yet");                                        \
+        near_fail(context, "gaspipe has no " #name);                                               \
         return WASM_TRAP_HOST;                                                                     \
     }
 NEAR_MISSING_FUNCTIONS(X)
@@ -48,7 +49,8 @@ static const struct {
     uint32_t parameters, results;
 } functions[] = {
 #define X(name, parameters, results) {#name, call_##name, parameters, results},
-    NEAR_CONTEXT_FUNCTIONS(X) NEAR_OTHER_FUNCTIONS(X) NEAR_MISSING_FUNCTIONS(X)
+    NEAR_CONTEXT_FUNCTIONS(X) NEAR_OTHER_FUNCTIONS(X) NEAR_PROMISE_FUNCTIONS(X)
+        NEAR_MISSING_FUNCTIONS(X)
 #undef X
 };
 

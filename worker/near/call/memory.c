@@ -3,14 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "worker/near/call.h"
+#include "worker/near/call/call.h"
 
 static bool violation(struct near_call *call)
 {
     return near_fail(call, "Accessed memory outside the bounds.");
 }
 
-static bool pay_both(struct near_call *call, uint64_t base, uint64_t each, uint64_t count)
+static bool pay_both(struct near_call *call, enum near_cost base, enum near_cost each,
+                     uint64_t count)
 {
     return near_pay(call, base) && near_pay_each(call, each, count);
 }
@@ -19,8 +20,7 @@ bool near_view(struct near_call *call, uint64_t at, uint64_t length, struct wasm
 {
     const struct wasm_memory *memory = call->instance->memory;
 
-    if (!pay_both(call, call->parameters->wasm_read_memory_base,
-                  call->parameters->wasm_read_memory_byte, length))
+    if (!pay_both(call, NEAR_COST_read_memory_base, NEAR_COST_read_memory_byte, length))
         return false;
     if (!wasm_memory_has(memory, at, length)) {
         (void)violation(call);
@@ -34,8 +34,7 @@ bool near_put(struct near_call *call, uint64_t at, const void *bytes, uint64_t l
 {
     const struct wasm_memory *memory = call->instance->memory;
 
-    if (!pay_both(call, call->parameters->wasm_write_memory_base,
-                  call->parameters->wasm_write_memory_byte, length))
+    if (!pay_both(call, NEAR_COST_write_memory_base, NEAR_COST_write_memory_byte, length))
         return false;
     if (!wasm_memory_has(memory, at, length))
         return violation(call);
@@ -75,21 +74,17 @@ bool near_register_get(struct near_call *call, uint64_t id, struct wasm_bytes *b
         return near_fail(call, "Accessed invalid register id: %llu", (unsigned long long)id);
     *bytes = (struct wasm_bytes){.data = (const uint8_t *)found->bytes.data,
                                  .length = (uint32_t)found->bytes.length};
-    return pay_both(call, call->parameters->wasm_read_register_base,
-                    call->parameters->wasm_read_register_byte, found->bytes.length);
+    return pay_both(call, NEAR_COST_read_register_base, NEAR_COST_read_register_byte,
+                    found->bytes.length);
 }
 
 static struct near_register *add_register(struct near_call *call, uint64_t id)
 {
-    struct near_register *grown;
+    struct near_register *grown =
+        reallocarray(call->registers, call->register_count + 1u, sizeof *grown);
 
-    if (call->register_count >= call->parameters->max_number_registers) {
-        violation(call);
-        return NULL;
-    }
-    grown = reallocarray(call->registers, call->register_count + 1u, sizeof *grown);
     if (grown == NULL) {
-        call->is_lost = true;
+        (void)near_no_memory(call);
         return NULL;
     }
     call->registers = grown;
@@ -97,18 +92,30 @@ static struct near_register *add_register(struct near_call *call, uint64_t id)
     return &grown[call->register_count++];
 }
 
-bool near_register_set(struct near_call *call, uint64_t id, const void *bytes, uint64_t length)
+/* Also where a register is only replaced, there must be room for one more: so it is on NEAR. */
+static bool check_limits(struct near_call *call, const struct near_register *entry, uint64_t length)
+{
+    enum { OVERHEAD = 8 };
+    const uint64_t before = entry != NULL ? entry->bytes.length + OVERHEAD : 0;
+    const struct near_parameters *limits = call->parameters;
+    uint64_t usage;
+
+    if (length > limits->max_register_size || call->register_count >= limits->max_number_registers)
+        return violation(call);
+    usage = call->register_bytes - before + length + OVERHEAD;
+    if (usage > limits->registers_memory_limit)
+        return violation(call);
+    call->register_bytes = usage;
+    return true;
+}
+
+static bool set_register(struct near_call *call, uint64_t id, const void *bytes, uint64_t length)
 {
     struct near_register *entry = find_register(call, id);
     struct buf copy = {0};
-    const uint64_t before = entry != NULL ? entry->bytes.length : 0;
 
-    if (!pay_both(call, call->parameters->wasm_write_register_base,
-                  call->parameters->wasm_write_register_byte, length))
+    if (!check_limits(call, entry, length))
         return false;
-    if (length > call->parameters->max_register_size ||
-        call->register_bytes - before + length > call->parameters->registers_memory_limit)
-        return violation(call);
     if (entry == NULL)
         entry = add_register(call, id);
     if (entry == NULL)
@@ -118,55 +125,43 @@ bool near_register_set(struct near_call *call, uint64_t id, const void *bytes, u
         call->is_lost = true;
     buf_free(&entry->bytes);
     entry->bytes = copy;
-    call->register_bytes += length - before;
     return !call->is_lost;
 }
 
-/* ---- texts ---- */
-
-static bool too_long(struct near_call *call, uint64_t length)
+bool near_register_set(struct near_call *call, uint64_t id, const void *bytes, uint64_t length)
 {
-    return near_fail(call, "The length of a log message %llu exceeds the limit %llu",
-                     (unsigned long long)call->log_bytes + length,
-                     (unsigned long long)call->parameters->max_total_log_length);
+    return pay_both(call, NEAR_COST_write_register_base, NEAR_COST_write_register_byte, length) &&
+           set_register(call, id, bytes, length);
 }
 
-/* Each byte up to the zero is read and paid by itself. */
-static bool terminated_text(struct near_call *call, uint64_t at, uint64_t most,
-                            struct wasm_bytes *text)
+bool near_register_share(struct near_call *call, uint64_t id, const void *bytes, uint64_t length)
 {
-    struct wasm_bytes byte;
-    uint32_t length = 0;
+    if (!call->parameters->deterministic_account_ids)
+        return near_register_set(call, id, bytes, length);
+    return near_pay(call, NEAR_COST_write_register_base) && set_register(call, id, bytes, length);
+}
 
-    for (;; length++) {
-        if (!near_view(call, at + length, 1, &byte))
-            return false;
-        if (length == 0)
-            text->data = byte.data;
-        if (byte.data[0] == 0)
-            break;
-        if (length == most)
-            return too_long(call, most + 1);
-    }
-    text->length = length;
+bool near_take_amount(struct near_call *call, uint64_t at, unsigned __int128 *amount)
+{
+    struct wasm_bytes bytes;
+
+    if (!near_view(call, at, sizeof *amount, &bytes))
+        return false;
+    memcpy(amount, bytes.data, sizeof *amount);
     return true;
 }
 
-bool near_text(struct near_call *call, uint64_t length, uint64_t at, struct wasm_bytes *text)
+bool near_take_account(struct near_call *call, uint64_t length, uint64_t at,
+                       struct wasm_bytes *account)
 {
-    const uint64_t most = call->parameters->max_total_log_length - call->log_bytes;
-
-    if (!near_pay(call, call->parameters->wasm_utf8_decoding_base))
+    if (!near_take(call, length, at, account) ||
+        !pay_both(call, NEAR_COST_utf8_decoding_base, NEAR_COST_utf8_decoding_byte,
+                  account->length))
         return false;
-    if (length != UINT64_MAX && length > most)
-        return too_long(call, length);
-    if (!(length == UINT64_MAX ? terminated_text(call, at, most, text)
-                               : near_view(call, at, length, text)) ||
-        !near_pay_each(call, call->parameters->wasm_utf8_decoding_byte, text->length))
-        return false;
-    if (!wasm_is_utf8(text->data, text->length))
+    if (!wasm_is_utf8(account->data, account->length))
         return near_fail(call, "String encoding is bad UTF-8 sequence.");
-    return true;
+    return near_is_account(account->data, account->length) ||
+           near_fail(call, "VM Logic returned an invalid account id");
 }
 
 void near_call_free(struct near_call *call)
@@ -176,6 +171,7 @@ void near_call_free(struct near_call *call)
     free(call->registers);
     call->registers = NULL;
     call->register_count = 0;
+    near_receipts_free(&call->receipts);
     buf_free(&call->old_value);
     buf_free(&call->result);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/near/keccak.h"
+#include "worker/near/host/keccak.h"
 
 #include <string.h>
 

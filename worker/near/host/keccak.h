@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_WORKER_NEAR_KECCAK_H
-#define GASPIPE_WORKER_NEAR_KECCAK_H
+#ifndef GASPIPE_WORKER_NEAR_HOST_KECCAK_H
+#define GASPIPE_WORKER_NEAR_HOST_KECCAK_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,16 +2,11 @@
 /* Registers, and what a call is told of itself and of the chain. */
 #include <string.h>
 
-#include "worker/near/host_functions.h"
+#include "worker/near/host/host_functions.h"
 
 static bool pay_base(struct near_call *call)
 {
-    return near_pay(call, call->parameters->wasm_base);
-}
-
-static bool not_in_view(struct near_call *call, const char *name)
-{
-    return !call->context->is_view || near_fail(call, "%s is not allowed in view calls", name);
+    return near_pay(call, NEAR_COST_base);
 }
 
 /* ---- registers ---- */
@@ -57,7 +52,7 @@ bool near_host_current_account_id(struct near_call *call, uint64_t *a)
 
 bool near_host_signer_account_id(struct near_call *call, uint64_t *a)
 {
-    return pay_base(call) && not_in_view(call, "signer_account_id") &&
+    return pay_base(call) && near_not_in_view(call, "signer_account_id") &&
            give_text(call, a[0], call->context->signer_account);
 }
 
@@ -65,28 +60,31 @@ bool near_host_signer_account_pk(struct near_call *call, uint64_t *a)
 {
     const struct wasm_bytes *key = &call->context->signer_key;
 
-    return pay_base(call) && not_in_view(call, "signer_account_pk") &&
+    return pay_base(call) && near_not_in_view(call, "signer_account_pk") &&
            near_register_set(call, a[0], key->data, key->length);
 }
 
 bool near_host_predecessor_account_id(struct near_call *call, uint64_t *a)
 {
-    return pay_base(call) && not_in_view(call, "predecessor_account_id") &&
+    return pay_base(call) && near_not_in_view(call, "predecessor_account_id") &&
            give_text(call, a[0], call->context->predecessor_account);
 }
 
-/* Nobody has said otherwise: what is refunded goes to the predecessor. */
 bool near_host_refund_to_account_id(struct near_call *call, uint64_t *a)
 {
-    return pay_base(call) && not_in_view(call, "refund_to_account_id") &&
-           give_text(call, a[0], call->context->predecessor_account);
+    const struct near_context *context = call->context;
+
+    return pay_base(call) && near_not_in_view(call, "refund_to_account_id") &&
+           give_text(call, a[0],
+                     context->refund_account != NULL ? context->refund_account
+                                                     : context->predecessor_account);
 }
 
 bool near_host_input(struct near_call *call, uint64_t *a)
 {
     const struct wasm_bytes *input = &call->context->input;
 
-    return pay_base(call) && near_register_set(call, a[0], input->data, input->length);
+    return pay_base(call) && near_register_share(call, a[0], input->data, input->length);
 }
 
 bool near_host_random_seed(struct near_call *call, uint64_t *a)
@@ -126,20 +124,15 @@ bool near_host_storage_usage(struct near_call *call, uint64_t *a)
 
 bool near_host_prepaid_gas(struct near_call *call, uint64_t *a)
 {
-    return not_in_view(call, "prepaid_gas") && give(call, a, call->context->prepaid_gas);
+    return give(call, a, call->context->prepaid_gas) && near_not_in_view(call, "prepaid_gas");
 }
 
 bool near_host_used_gas(struct near_call *call, uint64_t *a)
 {
-    if (!pay_base(call) || !not_in_view(call, "used_gas"))
+    if (!pay_base(call) || !near_not_in_view(call, "used_gas"))
         return false;
-    a[0] = near_burnt(call);
+    a[0] = near_used(call);
     return true;
-}
-
-bool near_host_promise_results_count(struct near_call *call, uint64_t *a)
-{
-    return not_in_view(call, "promise_results_count") && give(call, a, 0);
 }
 
 static bool put_amount(struct near_call *call, uint64_t at, unsigned __int128 amount)
@@ -149,8 +142,7 @@ static bool put_amount(struct near_call *call, uint64_t at, unsigned __int128 am
 
 bool near_host_account_balance(struct near_call *call, uint64_t *a)
 {
-    return pay_base(call) &&
-           put_amount(call, a[0], call->context->balance + call->context->deposit);
+    return pay_base(call) && put_amount(call, a[0], call->balance);
 }
 
 bool near_host_account_locked_balance(struct near_call *call, uint64_t *a)
@@ -161,4 +153,20 @@ bool near_host_account_locked_balance(struct near_call *call, uint64_t *a)
 bool near_host_attached_deposit(struct near_call *call, uint64_t *a)
 {
     return pay_base(call) && put_amount(call, a[0], call->context->deposit);
+}
+
+/* ---- validators: there are none without a chain ---- */
+
+bool near_host_validator_stake(struct near_call *call, uint64_t *a)
+{
+    struct wasm_bytes account;
+
+    return pay_base(call) && near_take_account(call, a[0], a[1], &account) &&
+           near_pay(call, NEAR_COST_validator_stake_base) && put_amount(call, a[2], 0);
+}
+
+bool near_host_validator_total_stake(struct near_call *call, uint64_t *a)
+{
+    return pay_base(call) && near_pay(call, NEAR_COST_validator_total_stake_base) &&
+           put_amount(call, a[0], 0);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_WORKER_NEAR_HOST_FUNCTIONS_H
-#define GASPIPE_WORKER_NEAR_HOST_FUNCTIONS_H
+#ifndef GASPIPE_WORKER_NEAR_HOST_HOST_FUNCTIONS_H
+#define GASPIPE_WORKER_NEAR_HOST_HOST_FUNCTIONS_H
 
-#include "worker/near/call.h"
+#include "worker/near/call/call.h"
 
 /*
  * A host function: its arguments are in a[0], a[1], .., its result, if it has one, goes to
@@ -31,37 +31,40 @@ typedef bool near_function(struct near_call *call, uint64_t *a);
     X(prepaid_gas, 0, 1)                                                                           \
     X(used_gas, 0, 1)                                                                              \
     X(random_seed, 1, 0)                                                                           \
-    X(promise_results_count, 0, 1)
+    X(validator_stake, 3, 0)                                                                       \
+    X(validator_total_stake, 1, 0)
 
 #define NEAR_OTHER_FUNCTIONS(X)                                                                    \
     X(sha256, 3, 0)                                                                                \
     X(keccak256, 3, 0)                                                                             \
     X(keccak512, 3, 0)                                                                             \
     X(ripemd160, 3, 0)                                                                             \
+    X(ecrecover, 7, 1)                                                                             \
+    X(ed25519_verify, 6, 1)                                                                        \
+    X(p256_verify, 6, 1)                                                                           \
     X(value_return, 2, 0)                                                                          \
     X(panic, 0, 0)                                                                                 \
     X(panic_utf8, 2, 0)                                                                            \
     X(log_utf8, 2, 0)                                                                              \
+    X(log_utf16, 2, 0)                                                                             \
     X(abort, 4, 0)                                                                                 \
     X(storage_write, 5, 1)                                                                         \
     X(storage_read, 3, 1)                                                                          \
     X(storage_remove, 3, 1)                                                                        \
-    X(storage_has_key, 2, 1)
+    X(storage_has_key, 2, 1)                                                                       \
+    X(storage_iter_prefix, 2, 1)                                                                   \
+    X(storage_iter_range, 4, 1)                                                                    \
+    X(storage_iter_next, 3, 1)
 
-/* Known by name and refused when called. */
-#define NEAR_MISSING_FUNCTIONS(X)                                                                  \
-    X(log_utf16, 2, 0)                                                                             \
-    X(ecrecover, 7, 1)                                                                             \
-    X(ed25519_verify, 6, 1)                                                                        \
-    X(p256_verify, 6, 1)                                                                           \
-    X(validator_stake, 3, 0)                                                                       \
-    X(validator_total_stake, 1, 0)                                                                 \
+#define NEAR_PROMISE_FUNCTIONS(X)                                                                  \
     X(promise_create, 8, 1)                                                                        \
     X(promise_then, 9, 1)                                                                          \
     X(promise_and, 2, 1)                                                                           \
     X(promise_batch_create, 2, 1)                                                                  \
     X(promise_batch_then, 3, 1)                                                                    \
-    X(promise_set_refund_to, 3, 0)                                                                 \
+    X(promise_results_count, 0, 1)                                                                 \
+    X(promise_result, 2, 1)                                                                        \
+    X(promise_return, 1, 0)                                                                        \
     X(promise_batch_action_create_account, 1, 0)                                                   \
     X(promise_batch_action_deploy_contract, 3, 0)                                                  \
     X(promise_batch_action_function_call, 7, 0)                                                    \
@@ -71,18 +74,21 @@ typedef bool near_function(struct near_call *call, uint64_t *a);
     X(promise_batch_action_add_key_with_full_access, 4, 0)                                         \
     X(promise_batch_action_add_key_with_function_call, 9, 0)                                       \
     X(promise_batch_action_delete_key, 3, 0)                                                       \
-    X(promise_batch_action_delete_account, 3, 0)                                                   \
+    X(promise_batch_action_delete_account, 3, 0)
+
+/* Known by name and refused when called. */
+#define NEAR_MISSING_FUNCTIONS(X)                                                                  \
+    X(promise_set_refund_to, 3, 0)                                                                 \
     X(promise_batch_action_deploy_global_contract, 3, 0)                                           \
     X(promise_batch_action_deploy_global_contract_by_account_id, 3, 0)                             \
     X(promise_batch_action_use_global_contract, 3, 0)                                              \
     X(promise_batch_action_use_global_contract_by_account_id, 3, 0)                                \
+    X(promise_batch_action_state_init, 4, 1)                                                       \
+    X(promise_batch_action_state_init_by_account_id, 4, 1)                                         \
+    X(set_state_init_data_entry, 6, 0)                                                             \
+    X(current_contract_code, 1, 1)                                                                 \
     X(promise_yield_create, 7, 1)                                                                  \
     X(promise_yield_resume, 4, 1)                                                                  \
-    X(promise_result, 2, 1)                                                                        \
-    X(promise_return, 1, 0)                                                                        \
-    X(storage_iter_prefix, 2, 1)                                                                   \
-    X(storage_iter_range, 4, 1)                                                                    \
-    X(storage_iter_next, 3, 1)                                                                     \
     X(alt_bn128_g1_multiexp, 3, 0)                                                                 \
     X(alt_bn128_g1_sum, 3, 0)                                                                      \
     X(alt_bn128_pairing_check, 2, 1)                                                               \
@@ -99,6 +105,7 @@ typedef bool near_function(struct near_call *call, uint64_t *a);
 #define X(name, ...) near_function near_host_##name;
 NEAR_CONTEXT_FUNCTIONS(X)
 NEAR_OTHER_FUNCTIONS(X)
+NEAR_PROMISE_FUNCTIONS(X)
 #undef X
 
 #endif

@@ -1,0 +1,161 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016 # the dollars are names of WebAssembly
+# Promises between contracts of NEAR, through gaspipe's kernel.
+
+load common
+
+# Two accounts with one contract: echo gives its input back, fail panics, back gives the result it
+# is told or "failed".
+setup_file() {
+    wat2wasm - -o "$BATS_FILE_TMPDIR/ab.wasm" << 'EOF'
+(module
+    (import "env" "promise_create" (func $create (param i64 i64 i64 i64 i64 i64 i64 i64) (result i64)))
+    (import "env" "promise_then" (func $then (param i64 i64 i64 i64 i64 i64 i64 i64 i64) (result i64)))
+    (import "env" "promise_and" (func $and (param i64 i64) (result i64)))
+    (import "env" "promise_batch_create" (func $batch (param i64 i64) (result i64)))
+    (import "env" "promise_batch_action_transfer" (func $transfer (param i64 i64)))
+    (import "env" "promise_batch_action_function_call_weight" (func $weighted (param i64 i64 i64 i64 i64 i64 i64 i64)))
+    (import "env" "promise_return" (func $return (param i64)))
+    (import "env" "promise_results_count" (func $count (result i64)))
+    (import "env" "promise_result" (func $result (param i64 i64) (result i64)))
+    (import "env" "account_balance" (func $balance (param i64)))
+    (import "env" "prepaid_gas" (func $gas (result i64)))
+    (import "env" "value_return" (func $value (param i64 i64)))
+    (import "env" "input" (func $input (param i64)))
+    (import "env" "panic" (func $panic))
+    (memory 1)
+    (data (i32.const 0) "b.near") (data (i32.const 16) "echo") (data (i32.const 26) "c.near")
+    (data (i32.const 32) "a.near") (data (i32.const 48) "back") (data (i32.const 64) "fail")
+    (data (i32.const 80) "{\"x\": 1}") (data (i32.const 96) "failed") (data (i32.const 112) "\64")
+    (data (i32.const 160) "money") (data (i32.const 176) "start") (data (i32.const 192) "gas")
+    (global $Tgas10 i64 (i64.const 10000000000000))
+    (func $call (param $account i64) (param $length i64) (param $method i64) (param $deposit i64) (result i64)
+        (call $create (i64.const 6) (local.get $account) (local.get $length) (local.get $method)
+            (i64.const 8) (i64.const 80) (local.get $deposit) (global.get $Tgas10)))
+    (func $back (param i64)
+        (call $return (call $then (local.get 0) (i64.const 6) (i64.const 32) (i64.const 4) (i64.const 48)
+            (i64.const 0) (i64.const 0) (i64.const 128) (global.get $Tgas10))))
+    (func (export "start") (call $back (call $call (i64.const 0) (i64.const 4) (i64.const 16) (i64.const 112))))
+    (func (export "start_fail") (call $back (call $call (i64.const 0) (i64.const 4) (i64.const 64) (i64.const 112))))
+    (func (export "start_nobody") (call $back (call $call (i64.const 26) (i64.const 4) (i64.const 16) (i64.const 112))))
+    (func (export "start_and")
+        (i64.store (i32.const 256) (call $call (i64.const 0) (i64.const 4) (i64.const 16) (i64.const 128)))
+        (i64.store (i32.const 264) (call $call (i64.const 0) (i64.const 4) (i64.const 64) (i64.const 128)))
+        (i64.store (i32.const 272) (call $call (i64.const 26) (i64.const 4) (i64.const 64) (i64.const 128)))
+        (call $back (call $and (i64.const 256) (i64.const 3))))
+    (func (export "chain") (call $return (call $create (i64.const 6) (i64.const 32) (i64.const 5) (i64.const 176)
+        (i64.const 0) (i64.const 0) (i64.const 128) (i64.const 60000000000000))))
+    (func (export "and_panic") (drop (call $call (i64.const 0) (i64.const 4) (i64.const 16) (i64.const 112))) (call $panic))
+    (func (export "transfer") (call $transfer (call $batch (i64.const 6) (i64.const 0)) (i64.const 112))
+        (call $transfer (call $batch (i64.const 6) (i64.const 26)) (i64.const 112)))
+    (func (export "weights") (local i64) (local.set 0 (call $batch (i64.const 6) (i64.const 0)))
+        (call $weighted (local.get 0) (i64.const 3) (i64.const 192) (i64.const 0) (i64.const 0) (i64.const 128) (i64.const 0) (i64.const 1))
+        (call $return (local.get 0)))
+    (func (export "echo") (call $input (i64.const 0)) (call $value (i64.const -1) (i64.const 0)))
+    (func (export "fail") (call $panic))
+    (func (export "money") (call $balance (i64.const 512)) (call $value (i64.const 16) (i64.const 512)))
+    (func (export "gas") (i64.store (i32.const 512) (call $gas)) (call $value (i64.const 8) (i64.const 512)))
+    (func (export "back")
+        (if (i64.eq (call $result (i64.const 0) (i64.const 0)) (i64.const 1))
+            (then (call $value (i64.const -1) (i64.const 0)))
+            (else (call $value (i64.const 6) (i64.const 96))))))
+EOF
+    export AB=$BATS_FILE_TMPDIR/ab.wasm
+}
+
+# calls OPTION... -- METHOD...: of a.near.
+calls() {
+    local options=() method
+
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    for method; do
+        printf '{"vat":"%s","method":"%s","args":[]}\n' "${ON-a.near}" "$method"
+    done > "$BATS_TEST_TMPDIR/lines"
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none "${options[@]}" \
+        --vat "a.near=$AB" --vat "b.near=$AB" "$BATS_TEST_TMPDIR/lines"
+}
+
+# results: of the lines.
+results() {
+    jq -c 'select(.kind == "result").value' <<< "$output" | tr '\n' ' '
+}
+
+# order: who did what.
+order() {
+    jq -r 'select(.kind == "delivery" and .description != "startVat") | .vat[0:1] + ":" +
+        (.description | capture("\\.(?<method>[a-z_]+)").method // "notify")' <<< "$output" | tr '\n' ' '
+}
+
+@test "A calls B, and the callback is told the result, or that it failed" {
+    calls -- start start_fail start_nobody
+    assert_status 1 # fail does
+    [ "$(results)" = '{"x":1} "failed" "failed" ' ]
+    [[ $(order) == 'a:start b:echo a:notify a:back a:start_fail b:fail a:notify a:back a:start_nobody a:back '* ]] ||
+        fail "$(order)"
+}
+
+@test "joined promises, returned promises and what they return" {
+    calls -- start_and chain
+    [ "$(results)" = '{"x":1} {"x":1} ' ] || fail "$(results)"
+}
+
+@test "the exact fees of a promise are burnt, and its gas is used" {
+    calls -- start
+    # nearcore: send and execution fees of 84, of two receipts with a function call each of which
+    # the second has one data dependency on another account.
+    [ "$(jq -c 'select(.description | test("start ")).gasProfile | [.new_action_receipt, .function_call_base, .function_call_byte]' <<< "$output")" = \
+        "[$((2 * 108059500000 + 2 * 36486732312)),400000000000,$((12 * 47683715 + 4 * 2235934))]" ]
+}
+
+@test "a panic undoes the promises that came before it" {
+    calls -- and_panic
+    assert_status 1
+    [ "$(order)" = 'a:and_panic ' ]
+}
+
+@test "money goes with a call, and comes back when that fails" {
+    local amounts
+
+    calls -- money start money start_fail money transfer money
+    amounts=$(jq -r 'select(.kind == "delivery" and (.description | test("a?money"))).result' <<< "$output" |
+        while read -r line; do base64 -d <<< "$line" | od -An -tu8 | awk '{ print $1 }'; done | tr '\n' ' ')
+    # 10^27 without what is left of it: 100 for start, nothing for start_fail, 200 for the transfers.
+    read -r one two three four <<< "$amounts"
+    ((one - two == 100 && two == three && three - four == 200)) || fail "$amounts"
+    # shellcheck disable=SC2154 # run --separate-stderr sets it
+    [[ $stderr == *'a.near: action on c.near: transfer 100'* ]]
+    ON=b.near calls -- money
+    [ -n "$output" ]
+}
+
+@test "weights share out the gas that is left" {
+    local gas used
+
+    calls --slog "$BATS_TEST_TMPDIR/s.slog" -- weights
+    gas=$(jq -r 'select(.type == "deliver" and .vatID == "v2" and .dispatch == "message").vd[2].methargs.body[1:] |
+        fromjson | .[1][1].gas' "$BATS_TEST_TMPDIR/s.slog")
+    used=$(jq 'select(.kind == "delivery" and (.description | test("weights"))).gasBurnt' <<< "$output")
+    # What is burnt and what is reserved for execution is missing: 108059500000, 780000000000 and
+    # 2235934 for each byte of the method.
+    [ "$((gas + used + 108059500000 + 780000000000 + 3 * 2235934))" = 300000000000000 ]
+}
+
+@test "a run that is stopped between the call and its callback goes on; replays are the same" {
+    local whole store=$BATS_TEST_TMPDIR/store
+
+    calls --store "$BATS_TEST_TMPDIR/whole" -- start start_and
+    whole=$(results)
+    calls --store "$store" --max-workers 1 --jobs 2 -- start start_and
+    [ "$(results)" = "$whole" ]
+    for vat in a.near b.near; do
+        run "$NATIVE/gaspipe" replay --counter none --from-start --store "$store" $vat
+        assert_status 0
+    done
+    run "$NATIVE/gaspipe" verify --store "$store"
+    assert_status 0
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_WORKER_NEAR_CALL_CALL_H
+#define GASPIPE_WORKER_NEAR_CALL_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "worker/near/call/parameters.h"
+#include "worker/near/call/receipt.h"
+#include "worker/wasm/run/instance.h"
+
+/* A call of a contract's method, and what its host functions share. */
+
+/* The result of a receipt that the call waited for. */
+struct near_promise_result {
+    bool is_failed;
+    struct wasm_bytes bytes; /* of one that is not; borrowed */
+};
+
+/* What a call is told of the world; texts are borrowed. */
+struct near_context {
+    const char *current_account, *signer_account, *predecessor_account;
+    const char *refund_account; /* NULL: the predecessor */
+    struct wasm_bytes signer_key, random_seed, input;
+    uint64_t block_height, block_timestamp, epoch_height;
+    unsigned __int128 balance, locked_balance, deposit; /* balance: without the deposit */
+    uint64_t storage_usage;
+    uint64_t prepaid_gas;
+    uint64_t operation_limit; /* of the host's, whatever gas there is; 0: none */
+    bool is_view;
+    const struct near_promise_result *results; /* of what it waited for */
+    uint32_t result_count;
+    const char *const *receivers; /* accounts that wait for its own result */
+    uint32_t receiver_count;
+};
+
+/*
+ * Where the contract's storage is. Each is 0, or -1 when the storage cannot be had any more: the
+ * call ends at once. `value` is replaced.
+ */
+struct near_storage {
+    void *context;
+    int (*get)(void *context, struct wasm_bytes key, struct buf *value, bool *found);
+    int (*set)(void *context, struct wasm_bytes key, struct wasm_bytes value);
+    int (*remove)(void *context, struct wasm_bytes key);
+    int (*log)(void *context, const char *text, size_t length);
+};
+
+struct near_register {
+    uint64_t id;
+    struct buf bytes;
+    bool is_set;
+};
+
+enum { NEAR_ERROR_SIZE = 1024 };
+
+/* No receipt. */
+#define NEAR_NO_RECEIPT UINT32_MAX
+
+/* Gas burnt by cost; operations are the rest of what was burnt. */
+struct near_profile {
+    uint64_t cost[NEAR_COST_COUNT];
+    uint64_t fee[NEAR_FEE_COUNT];
+};
+
+struct near_call {
+    const struct near_parameters *parameters;
+    const struct near_context *context;
+    const struct near_storage *storage;
+    struct wasm_machine *machine;
+    struct wasm_instance *instance;
+    uint64_t burnt_limit;     /* of all gas that the call may burn */
+    uint64_t prepaid_gas;     /* for what it burns and what it attaches to promises */
+    uint64_t gas_limit;       /* the least of what these two leave for burning */
+    uint64_t promises_gas;    /* attached to promises, or reserved for their execution */
+    uint64_t host_gas;        /* burnt by other than operations */
+    uint64_t exhausted_burnt; /* burnt in all, of a call that ran out of gas */
+    struct near_profile profile;
+    int64_t granted;    /* operations that machine->left began with */
+    bool is_out_of_gas; /* exhausted_burnt is burnt */
+    bool is_over_limit; /* of operations */
+    bool is_lost;       /* the storage is */
+    struct near_register *registers;
+    uint32_t register_count;
+    uint64_t register_bytes; /* as nearcore counts them, with 8 for each register */
+    uint64_t storage_usage;
+    uint64_t log_count, log_bytes;
+    unsigned __int128 balance; /* with the deposit, without what went to promises */
+    struct buf old_value;      /* what storage gave last */
+    struct buf result;
+    bool has_result;
+    struct near_receipts receipts;
+    uint32_t returned_receipt;   /* whose result is the call's; NEAR_NO_RECEIPT: of none */
+    char error[NEAR_ERROR_SIZE]; /* empty: all is well */
+};
+
+/* How a call went. What buffers hold is the engine's until the next call. */
+struct near_outcome {
+    uint64_t burnt_gas;
+    uint64_t used_gas; /* with what was attached to promises */
+    struct near_profile profile;
+    uint64_t operations;
+    uint64_t storage_usage;
+    unsigned __int128 balance;
+    bool has_result;
+    bool is_lost;
+    bool is_over_limit; /* more operations than the context allows */
+    const struct buf *result;
+    struct near_receipts *receipts; /* to be made when it went well */
+    uint32_t returned_receipt;
+    const char *error; /* NULL: it went well */
+};
+
+/* ---- gas; false, with the call's error, when it cannot be paid ---- */
+bool near_pay(struct near_call *call, enum near_cost cost);
+bool near_pay_each(struct near_call *call, enum near_cost cost, uint64_t count);
+
+/* Burns gas for a fee, and reserves more of it for what happens later. */
+bool near_pay_fee(struct near_call *call, enum near_fee_kind fee, uint64_t burnt,
+                  uint64_t reserved);
+
+/* The fee of an action: sending is burnt, execution reserved. */
+bool near_pay_action(struct near_call *call, enum near_fee_kind fee, uint64_t count, bool is_own);
+
+uint64_t near_burnt(const struct near_call *call);
+uint64_t near_used(const struct near_call *call);
+uint64_t near_operations(const struct near_call *call);
+
+/* Gives out what is left of the gas as operations. */
+void near_grant(struct near_call *call);
+
+/* All gas is burnt: operations ran out. */
+void near_exhaust(struct near_call *call);
+
+/* Says why the call ends, unless that has been said. Always false. */
+bool near_fail(struct near_call *call, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* False, with the error, in a view call, where this host function is refused. */
+bool near_not_in_view(struct near_call *call, const char *name);
+
+/* False: the host has no memory, and the call ends. */
+bool near_no_memory(struct near_call *call);
+
+/* ---- memory and registers, with their gas ---- */
+
+/* Bytes of the contract's memory, until it runs again. */
+bool near_view(struct near_call *call, uint64_t at, uint64_t length, struct wasm_bytes *bytes);
+bool near_put(struct near_call *call, uint64_t at, const void *bytes, uint64_t length);
+
+/* The same, or of a register when the length is UINT64_MAX. */
+bool near_take(struct near_call *call, uint64_t length, uint64_t at, struct wasm_bytes *bytes);
+
+bool near_take_amount(struct near_call *call, uint64_t at, unsigned __int128 *amount);
+
+/* As near_take(): the name of an account. */
+bool near_take_account(struct near_call *call, uint64_t length, uint64_t at,
+                       struct wasm_bytes *account);
+
+bool near_register_get(struct near_call *call, uint64_t id, struct wasm_bytes *bytes);
+bool near_register_set(struct near_call *call, uint64_t id, const void *bytes, uint64_t length);
+
+/* The same for what the chain holds anyway: newer versions charge nothing for its bytes. */
+bool near_register_share(struct near_call *call, uint64_t id, const void *bytes, uint64_t length);
+bool near_register_length(const struct near_call *call, uint64_t id, uint64_t *length);
+
+/* ---- texts ---- */
+
+/* UTF-8 text; a length of UINT64_MAX: up to its zero byte. */
+bool near_text(struct near_call *call, uint64_t length, uint64_t at, struct wasm_bytes *text);
+
+/* UTF-16 text, appended as UTF-8; likewise. */
+bool near_text_16(struct near_call *call, uint64_t length, uint64_t at, struct buf *text);
+
+/* Whether there may be one more log. */
+bool near_may_log(struct near_call *call);
+
+/* Pays for a log, and makes it. */
+bool near_log_pay(struct near_call *call, size_t length);
+bool near_log_push(struct near_call *call, const char *text, size_t length);
+
+void near_call_free(struct near_call *call);
+
+#endif

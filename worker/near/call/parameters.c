@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/near/call/parameters.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+__asm__(".pushsection .rodata\n"
+        "near_parameters_text:\n"
+        ".incbin \"worker/near/call/parameters.txt\"\n"
+        ".byte 0\n"
+        ".popsection\n");
+
+extern const char near_parameters_text[];
+
+static const char *const cost_names[] = {
+#define X(name) #name,
+    NEAR_COSTS(X)
+#undef X
+};
+
+static const char *const fee_names[] = {
+#define X(name, parameter) #name,
+    NEAR_FEES(X)
+#undef X
+};
+
+const char *near_cost_name(enum near_cost cost)
+{
+    return cost_names[cost];
+}
+
+const char *near_fee_name(enum near_fee_kind fee)
+{
+    return fee_names[fee];
+}
+
+/* What stands behind a name in its line, or NULL. */
+static const char *find_line(const char *name)
+{
+    const size_t length = strlen(name);
+    const char *line = near_parameters_text;
+
+    while (line != NULL && (strncmp(line, name, length) != 0 || line[length] != ' ')) {
+        line = strchr(line, '\n');
+        if (line != NULL)
+            line++;
+    }
+    return line != NULL ? line + length : NULL;
+}
+
+/* The value of the last change up to that version. */
+static int read_one(uint64_t *value, const char *name, unsigned version, struct error *error)
+{
+    const char *line = find_line(name);
+    char *at;
+    bool found = false;
+
+    while (line != NULL && *line == ' ') {
+        const bool counts = strtoul(line, &at, 10) <= version;
+        const uint64_t number = strtoull(at, &at, 10);
+
+        if (counts)
+            *value = number;
+        found = found || counts;
+        line = at;
+    }
+    return found ? 0 : error_set(error, ERROR_SYSTEM, "NEAR's parameters lack %s", name);
+}
+
+static int read_fee(struct near_fee *fee, const char *const names[3], unsigned version,
+                    struct error *error)
+{
+    return read_one(&fee->send_sir, names[0], version, error) == 0 &&
+                   read_one(&fee->send_not_sir, names[1], version, error) == 0 &&
+                   read_one(&fee->execution, names[2], version, error) == 0
+               ? 0
+               : -1;
+}
+
+static int read_costs(struct near_parameters *parameters, unsigned version, struct error *error)
+{
+    static const char *const names[] = {
+#define X(name) "wasm_" #name,
+        NEAR_COSTS(X)
+#undef X
+    };
+    static const char *const fees[][3] = {
+#define X(name, parameter)                                                                         \
+    {#parameter "_send_sir", #parameter "_send_not_sir", #parameter "_execution"},
+        NEAR_FEES(X)
+#undef X
+    };
+
+    for (size_t i = 0; i < NEAR_COST_COUNT; i++)
+        if (read_one(&parameters->cost[i], names[i], version, error) != 0)
+            return -1;
+    for (size_t i = 0; i < NEAR_FEE_COUNT; i++)
+        if (read_fee(&parameters->fee[i], fees[i], version, error) != 0)
+            return -1;
+    return 0;
+}
+
+/* 0 for none that there are parameters of. */
+static unsigned version_of(const char *text)
+{
+    char *end;
+    const unsigned long number = strtoul(text, &end, 10);
+
+    if (strcmp(text, "newest") == 0)
+        return NEAR_PROTOCOL_NEWEST;
+    return *end == '\0' && number >= NEAR_PROTOCOL_FIRST && number <= NEAR_PROTOCOL_NEWEST
+               ? (unsigned)number
+               : 0;
+}
+
+int near_parameters_read(struct near_parameters *parameters, const char *version,
+                         struct error *error)
+{
+    const unsigned number = version_of(version);
+
+    if (number == 0)
+        return error_set(error, ERROR_USAGE, "no parameters of protocol version '%.32s': %d to %d",
+                         version, NEAR_PROTOCOL_FIRST, NEAR_PROTOCOL_NEWEST);
+    if (read_costs(parameters, number, error) != 0)
+        return -1;
+#define X(name)                                                                                    \
+    if (read_one(&parameters->name, #name, number, error) != 0)                                    \
+        return -1;
+    NEAR_SETTINGS(X)
+#undef X
+    return 0;
+}
+
+static uint32_t limit(uint64_t value)
+{
+    return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+struct wasm_limits near_module_limits(const struct near_parameters *parameters)
+{
+    /* All costs of operations are multiples of a regular one's. */
+    const uint64_t regular = parameters->wasm_regular_op_cost;
+
+    return (struct wasm_limits){
+        .functions = limit(parameters->max_functions_number_per_contract),
+        .locals = limit(parameters->max_locals_per_contract),
+        .tables = limit(parameters->max_tables_per_contract),
+        .table_elements = limit(parameters->max_elements_per_contract_table),
+        .types = limit(parameters->max_types_per_contract),
+        .parameters = limit(parameters->max_params_per_function),
+        .function_body_bytes = limit(parameters->max_function_body_size),
+        .function_blocks = limit(parameters->max_blocks_per_function),
+        .module_blocks = limit(parameters->max_blocks_per_contract),
+        .linear_base = (uint32_t)(parameters->wasm_linear_op_base_cost / regular),
+        .linear_unit = (uint32_t)(parameters->wasm_linear_op_unit_cost / regular),
+        .only_env_functions = true,
+        .no_bulk_or_references = parameters->reftypes_bulk_memory == 0,
+    };
+}

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/near/outbox.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "worker/near/value.h"
+
+static const char next_key[] = "near.next";
+enum { KEY_SIZE = 40, TARGET_SIZE = 32 };
+
+static const char *key_of(json_int_t number, char key[KEY_SIZE])
+{
+    snprintf(key, KEY_SIZE, "near.r.%" JSON_INTEGER_FORMAT, number);
+    return key;
+}
+
+static json_t *read_record(const struct near_outbox *outbox, json_int_t number)
+{
+    char key[KEY_SIZE];
+
+    return near_vat_get(outbox->vat, key_of(number, key));
+}
+
+static void write_record(const struct near_outbox *outbox, json_int_t number, const json_t *record)
+{
+    char key[KEY_SIZE];
+
+    near_vat_set(outbox->vat, key_of(number, key), record);
+}
+
+static void forget_record(const struct near_outbox *outbox, json_int_t number)
+{
+    char key[KEY_SIZE];
+
+    near_vat_delete(outbox->vat, key_of(number, key));
+}
+
+/* ---- what a receipt becomes when it is made ---- */
+
+static json_t *text_of(const struct buf *bytes)
+{
+    return json_stringn(bytes->length > 0 ? bytes->data : "", bytes->length);
+}
+
+static json_t *amount_of(unsigned __int128 amount)
+{
+    char text[NEAR_AMOUNT_SIZE];
+
+    return json_string(near_amount_text(amount, text));
+}
+
+static json_t *number_of(uint64_t number)
+{
+    return amount_of(number);
+}
+
+static json_t *input_of(const struct near_action *action)
+{
+    return near_value_exact(action->arguments.data, action->arguments.length);
+}
+
+/* What only a chain can do is not in the message. */
+static bool is_sent(const struct near_action *action)
+{
+    return action->kind == NEAR_ACTION_FUNCTION_CALL || action->kind == NEAR_ACTION_TRANSFER;
+}
+
+static json_t *actions_of(const struct near_receipt *receipt)
+{
+    json_t *actions = json_array();
+
+    for (uint32_t i = 0; i < receipt->action_count; i++) {
+        const struct near_action *action = &receipt->actions[i];
+
+        if (action->kind == NEAR_ACTION_TRANSFER)
+            json_array_append_new(actions,
+                                  json_pack("{s:o}", "transfer", amount_of(action->amount)));
+        else if (action->kind == NEAR_ACTION_FUNCTION_CALL)
+            json_array_append_new(
+                actions, json_pack("{s:o,s:o,s:o,s:I}", "method", text_of(&action->method), "input",
+                                   input_of(action), "deposit", amount_of(action->amount), "gas",
+                                   (json_int_t)action->gas));
+    }
+    return actions;
+}
+
+/* What all receipts of a call are told of the world. */
+static json_t *told_of(const struct near_outbox *outbox, const struct near_context *context)
+{
+    return json_pack("{s:s,s:s,s:o,s:o,s:o}", "predecessor", outbox->account, "signer",
+                     context->signer_account, "blockHeight", number_of(context->block_height),
+                     "blockTimestamp", number_of(context->block_timestamp), "epochHeight",
+                     number_of(context->epoch_height));
+}
+
+/* One function call is the message's own; anything else is a batch. */
+static json_t *methargs_of(const struct near_outbox *outbox, const struct near_receipt *receipt,
+                           const struct near_context *context)
+{
+    json_t *told = told_of(outbox, context);
+    const struct near_action *only = receipt->actions;
+
+    if (receipt->action_count == 1 && only->kind == NEAR_ACTION_FUNCTION_CALL) {
+        json_object_set_new(told, "deposit", amount_of(only->amount));
+        json_object_set_new(told, "gas", json_integer((json_int_t)only->gas));
+        return json_pack("[o,[o,o]]", text_of(&only->method), input_of(only), told);
+    }
+    json_object_set_new(told, "actions", actions_of(receipt));
+    return json_pack("[s,[n,o]]", "(batch)", told);
+}
+
+static unsigned __int128 deposits_of(const struct near_receipt *receipt)
+{
+    unsigned __int128 sum = 0;
+
+    for (uint32_t i = 0; i < receipt->action_count; i++)
+        if (is_sent(&receipt->actions[i]))
+            sum += receipt->actions[i].amount;
+    return sum;
+}
+
+static const char *words_of(enum near_action_kind kind)
+{
+    static const char *const words[] = {
+        [NEAR_ACTION_FUNCTION_CALL] = "function call",
+        [NEAR_ACTION_TRANSFER] = "transfer",
+        [NEAR_ACTION_CREATE_ACCOUNT] = "create account",
+        [NEAR_ACTION_DEPLOY_CONTRACT] = "deploy contract",
+        [NEAR_ACTION_STAKE] = "stake",
+        [NEAR_ACTION_ADD_FULL_ACCESS_KEY] = "add full access key",
+        [NEAR_ACTION_ADD_FUNCTION_CALL_KEY] = "add function call key",
+        [NEAR_ACTION_DELETE_KEY] = "delete key",
+        [NEAR_ACTION_DELETE_ACCOUNT] = "delete account",
+    };
+
+    return words[kind];
+}
+
+/* Nothing comes of such an action here: it is told on the console. */
+static void tell_action(const struct near_outbox *outbox, const struct near_receipt *receipt,
+                        const struct near_action *action)
+{
+    char amount[NEAR_AMOUNT_SIZE];
+    struct buf line = {0};
+
+    buf_printf(&line, "action on %.*s: %s", (int)receipt->receiver.length, receipt->receiver.data,
+               words_of(action->kind));
+    if (action->kind == NEAR_ACTION_STAKE)
+        buf_printf(&line, " %s", near_amount_text(action->amount, amount));
+    if (action->kind == NEAR_ACTION_DEPLOY_CONTRACT)
+        buf_printf(&line, " of %zu bytes", action->arguments.length);
+    if (action->kind == NEAR_ACTION_DELETE_ACCOUNT)
+        buf_printf(&line, ", the rest to %.*s", (int)action->arguments.length,
+                   action->arguments.data);
+    if (buf_string(&line) != NULL)
+        near_vat_log(outbox->vat, line.data, line.length);
+    buf_free(&line);
+}
+
+/* ---- settled receipts ---- */
+
+/* How a receipt ended. */
+struct ending {
+    bool is_failed;
+    const json_t *reason; /* capdata, of one that failed */
+    struct buf bytes;     /* of one that did not */
+};
+
+static void send_record(const struct near_outbox *outbox, json_int_t number, json_t *record);
+
+static void tell_waiting(const struct near_outbox *outbox, const json_t *place,
+                         const struct ending *ending)
+{
+    const json_int_t number = json_integer_value(json_array_get(place, 0));
+    json_t *record = read_record(outbox, number);
+    const json_int_t missing = json_integer_value(json_object_get(record, "wait")) - 1;
+    json_t *result =
+        ending->is_failed
+            ? json_pack("{s:b}", "failed", 1)
+            : json_pack("{s:o}", "ok", near_value_exact(ending->bytes.data, ending->bytes.length));
+
+    json_array_set_new(json_object_get(record, "results"),
+                       (size_t)json_integer_value(json_array_get(place, 1)), result);
+    json_object_set_new(record, "wait", json_integer(missing));
+    if (missing > 0)
+        write_record(outbox, number, record);
+    else if (record != NULL)
+        send_record(outbox, number, record);
+    json_decref(record);
+}
+
+static void settle(const struct near_outbox *outbox, json_int_t number, const json_t *record,
+                   const struct ending *ending);
+
+/* The kernel does not tell a vat what the vat itself resolves. */
+static void settle_own(const struct near_outbox *outbox, const char *promise,
+                       const struct ending *ending)
+{
+    json_int_t number;
+    json_t *record;
+
+    if (strncmp(promise, "p+", 2) != 0)
+        return;
+    number = strtoll(promise + 2, NULL, 10);
+    record = read_record(outbox, number);
+    if (record != NULL)
+        settle(outbox, number, record, ending);
+    json_decref(record);
+}
+
+static void resolve(const struct near_outbox *outbox, const char *promise, bool is_exact,
+                    const struct ending *ending)
+{
+    json_t *value;
+
+    if (ending->is_failed) {
+        near_vat_reject(outbox->vat, promise, ending->reason);
+    } else {
+        value = near_value_of_result(&ending->bytes, is_exact);
+        near_vat_resolve(outbox->vat, promise, value);
+        json_decref(value);
+    }
+    settle_own(outbox, promise, ending);
+}
+
+static void settle(const struct near_outbox *outbox, json_int_t number, const json_t *record,
+                   const struct ending *ending)
+{
+    unsigned __int128 refund;
+    const char *promise;
+    const json_t *place;
+    size_t i;
+
+    forget_record(outbox, number);
+    if (ending->is_failed && near_amount_read(json_object_get(record, "refund"), &refund))
+        *outbox->balance += refund;
+    json_array_foreach(json_object_get(record, "then"), i, place)
+    {
+        tell_waiting(outbox, place, ending);
+    }
+    promise = json_string_value(json_array_get(json_object_get(record, "resolve"), 0));
+    if (promise != NULL)
+        resolve(outbox, promise,
+                json_is_true(json_array_get(json_object_get(record, "resolve"), 1)), ending);
+}
+
+static bool has_call(const json_t *told)
+{
+    const json_t *action;
+    size_t i;
+
+    if (json_object_get(told, "actions") == NULL)
+        return true;
+    json_array_foreach(json_object_get(told, "actions"), i, action)
+    {
+        if (json_object_get(action, "method") != NULL)
+            return true;
+    }
+    return false;
+}
+
+static void tell_transfers(const struct near_outbox *outbox, const json_t *told,
+                           const char *account)
+{
+    struct buf line = {0};
+    const json_t *action;
+    size_t i;
+
+    json_array_foreach(json_object_get(told, "actions"), i, action)
+    {
+        buf_clear(&line);
+        buf_printf(&line, "action on %s: transfer %s", account,
+                   json_string_value(json_object_get(action, "transfer")));
+        if (buf_string(&line) != NULL)
+            near_vat_log(outbox->vat, line.data, line.length);
+    }
+    buf_free(&line);
+}
+
+static void settle_without_vat(const struct near_outbox *outbox, json_int_t number,
+                               const json_t *record, const char *account, const json_t *told)
+{
+    struct ending ending = {.is_failed = has_call(told)};
+    json_t *reason = NULL, *capdata = NULL;
+
+    if (!ending.is_failed) {
+        tell_transfers(outbox, told, account);
+    } else {
+        reason = json_sprintf("#{\"#error\":\"Can't complete the action because account \\\"%s\\\" "
+                              "doesn't exist\",\"name\":\"Error\"}",
+                              account);
+        capdata = json_pack("{s:o,s:[]}", "body", reason, "slots");
+        ending.reason = capdata;
+    }
+    settle(outbox, number, record, &ending);
+    json_decref(capdata);
+}
+
+/* ---- sending ---- */
+
+/* Whether somebody must hear how it ends. */
+static bool is_awaited(const json_t *record)
+{
+    return json_object_get(record, "then") != NULL || json_object_get(record, "resolve") != NULL ||
+           json_object_get(record, "refund") != NULL;
+}
+
+static bool find_target(const struct near_outbox *outbox, const char *account,
+                        char target[TARGET_SIZE])
+{
+    if (strcmp(account, outbox->account) == 0) {
+        strcpy(target, "o+0");
+        return true;
+    }
+    return outbox->accounts != NULL &&
+           near_vat_find(outbox->vat, outbox->accounts, account, target);
+}
+
+static void send_methargs(const struct near_outbox *outbox, json_int_t number, json_t *record,
+                          const char *target, json_t *methargs)
+{
+    const bool awaited = is_awaited(record);
+    char promise[TARGET_SIZE];
+
+    json_object_del(record, "send");
+    json_object_del(record, "wait");
+    json_object_del(record, "results");
+    snprintf(promise, sizeof promise, "p+%" JSON_INTEGER_FORMAT, number);
+    if (awaited)
+        write_record(outbox, number, record);
+    else
+        forget_record(outbox, number);
+    near_vat_send(outbox->vat, target, methargs, awaited ? promise : NULL);
+}
+
+static void send_record(const struct near_outbox *outbox, json_int_t number, json_t *record)
+{
+    json_t *send = json_incref(json_object_get(record, "send"));
+    const char *account = json_string_value(json_object_get(send, "to"));
+    json_t *methargs = json_object_get(send, "methargs");
+    json_t *told = json_array_get(json_array_get(methargs, 1), 1);
+    json_t *results = json_object_get(record, "results");
+    char target[TARGET_SIZE];
+
+    if (account != NULL && json_array_size(results) > 0)
+        json_object_set(told, "results", results);
+    if (account != NULL && find_target(outbox, account, target))
+        send_methargs(outbox, number, record, target, methargs);
+    else if (account != NULL)
+        settle_without_vat(outbox, number, record, account, told);
+    json_decref(send);
+}
+
+/* ---- a call's receipts ---- */
+
+/* Where the records of a call's receipts are until they are sent or written. */
+struct batch {
+    struct near_outbox *outbox;
+    const struct near_receipts *receipts;
+    const struct near_message *message;
+    uint32_t returned;
+    json_int_t first; /* the number of the first */
+    json_t **records;
+};
+
+static json_t *make_record(const struct batch *batch, uint32_t index)
+{
+    const struct near_receipt *receipt = &batch->receipts->receipts[index];
+    const unsigned __int128 deposit = deposits_of(receipt);
+    json_t *record =
+        json_pack("{s:{s:o,s:o}}", "send", "to", text_of(&receipt->receiver), "methargs",
+                  methargs_of(batch->outbox, receipt, &batch->message->context));
+
+    if (receipt->wait_count > 0) {
+        json_object_set_new(record, "wait", json_integer(receipt->wait_count));
+        json_object_set_new(record, "results", json_array());
+        for (uint32_t i = 0; i < receipt->wait_count; i++)
+            json_array_append_new(json_object_get(record, "results"), json_null());
+    }
+    if (deposit > 0)
+        json_object_set_new(record, "refund", amount_of(deposit));
+    for (uint32_t i = 0; i < receipt->action_count; i++)
+        if (!is_sent(&receipt->actions[i]))
+            tell_action(batch->outbox, receipt, &receipt->actions[i]);
+    return record;
+}
+
+static json_t *told_in(const struct batch *batch, uint32_t index)
+{
+    const json_t *send = json_object_get(batch->records[index], "send");
+
+    return json_array_get(json_array_get(json_object_get(send, "methargs"), 1), 1);
+}
+
+static void add_receiver(const struct batch *batch, uint32_t index, json_t *account)
+{
+    json_t *told = told_in(batch, index);
+
+    if (json_object_get(told, "receivers") == NULL)
+        json_object_set_new(told, "receivers", json_array());
+    json_array_append_new(json_object_get(told, "receivers"), account);
+    json_object_set_new(told, "exact", json_true());
+}
+
+/* `index` waits for what it waits for. */
+static void link_up(const struct batch *batch, uint32_t index)
+{
+    const struct near_receipt *receipt = &batch->receipts->receipts[index];
+
+    for (uint32_t i = 0; i < receipt->wait_count; i++) {
+        json_t *record = batch->records[receipt->waits_for[i]];
+
+        if (json_object_get(record, "then") == NULL)
+            json_object_set_new(record, "then", json_array());
+        json_array_append_new(json_object_get(record, "then"),
+                              json_pack("[I,I]", batch->first + index, (json_int_t)i));
+        add_receiver(batch, receipt->waits_for[i], text_of(&receipt->receiver));
+    }
+}
+
+/* Its result is that of the message, and goes to whoever waits for that. */
+static void return_result(const struct batch *batch)
+{
+    const struct near_message *message = batch->message;
+    json_t *told;
+
+    if (batch->returned == NEAR_NO_RECEIPT || message->result == NULL)
+        return;
+    json_object_set_new(batch->records[batch->returned], "resolve",
+                        json_pack("[s,b]", message->result, message->is_exact));
+    told = told_in(batch, batch->returned);
+    json_object_set_new(told, "exact", json_true());
+    for (uint32_t i = 0; i < message->context.receiver_count; i++)
+        add_receiver(batch, batch->returned, json_string(message->context.receivers[i]));
+}
+
+/* All are written before one is sent: that may settle it at once. */
+static void dispatch(const struct batch *batch)
+{
+    for (uint32_t i = 0; i < batch->receipts->count; i++)
+        if (batch->receipts->receipts[i].wait_count > 0)
+            write_record(batch->outbox, batch->first + i, batch->records[i]);
+    for (uint32_t i = 0; i < batch->receipts->count; i++)
+        if (batch->receipts->receipts[i].wait_count == 0)
+            send_record(batch->outbox, batch->first + i, batch->records[i]);
+}
+
+static json_int_t take_numbers(const struct near_outbox *outbox, uint32_t count)
+{
+    json_t *kept = near_vat_get(outbox->vat, next_key);
+    const json_int_t first = kept != NULL ? json_integer_value(kept) : 1;
+    json_t *next = json_integer(first + count);
+
+    near_vat_set(outbox->vat, next_key, next);
+    json_decref(next);
+    json_decref(kept);
+    return first;
+}
+
+void near_outbox_take(struct near_outbox *outbox, const struct near_receipts *receipts,
+                      const struct near_message *message, uint32_t returned)
+{
+    struct batch batch = {
+        .outbox = outbox, .receipts = receipts, .message = message, .returned = returned};
+
+    if (receipts->count == 0)
+        return;
+    batch.records = calloc(receipts->count, sizeof *batch.records);
+    if (batch.records == NULL) {
+        outbox->vat->is_lost = true;
+        return;
+    }
+    batch.first = take_numbers(outbox, receipts->count);
+    for (uint32_t i = 0; i < receipts->count; i++)
+        batch.records[i] = make_record(&batch, i);
+    for (uint32_t i = 0; i < receipts->count; i++)
+        link_up(&batch, i);
+    return_result(&batch);
+    dispatch(&batch);
+    for (uint32_t i = 0; i < receipts->count; i++)
+        json_decref(batch.records[i]);
+    free(batch.records);
+}
+
+/* ---- what the kernel tells ---- */
+
+void near_outbox_settled(struct near_outbox *outbox, const json_t *resolution)
+{
+    const char *promise = json_string_value(json_array_get(resolution, 0));
+    const json_t *data = json_array_get(resolution, 2);
+    struct ending ending = {.is_failed = json_is_true(json_array_get(resolution, 1)),
+                            .reason = data};
+    json_t *value = ending.is_failed ? NULL : near_value_read(data);
+
+    if (!ending.is_failed && near_value_bytes(&ending.bytes, value) != 0)
+        ending.is_failed = true;
+    if (promise != NULL)
+        settle_own(outbox, promise, &ending);
+    buf_free(&ending.bytes);
+    json_decref(value);
+}
+
+void near_outbox_resolve(struct near_outbox *outbox, const struct near_message *message,
+                         const struct buf *result)
+{
+    const struct ending ending = {.bytes = *result};
+
+    if (message->result != NULL)
+        resolve(outbox, message->result, message->is_exact, &ending);
+}
