@@ -19,18 +19,31 @@
 /* Of columns that not every run has; with the blank before it, the first. */
 enum { COST_COLUMN = 15, GAS_WIDTH = 20 };
 
+static struct output_layout layout_for(const struct output *output)
+{
+    const size_t gas_columns = (output->gas != NULL) + (size_t)output->burns;
+
+    return output_layout(visible_width(STDOUT_FILENO),
+                         (output->costs ? COST_COLUMN : 0) + gas_columns * (1 + GAS_WIDTH));
+}
+
 void output_init(struct output *output, bool json, bool costs, const struct gas_model *gas)
 {
-    const size_t more = (costs ? COST_COLUMN : 0) + (gas != NULL ? 1 + GAS_WIDTH : 0);
     const char *no_colour = getenv("NO_COLOR");
 
     *output = (struct output){
         .json = json,
         .costs = costs,
-        .layout = output_layout(visible_width(STDOUT_FILENO), more),
         .gas = gas,
     };
+    output->layout = layout_for(output);
     output->colour = !json && isatty(STDOUT_FILENO) && (no_colour == NULL || no_colour[0] == '\0');
+}
+
+void output_show_burnt(struct output *output)
+{
+    output->burns = true;
+    output->layout = layout_for(output);
 }
 
 void output_advance(struct output *output, enum output_stage stage)

@@ -72,6 +72,9 @@ struct output_result {
 /* gas: prices deliveries; borrowed; NULL: nothing does. */
 void output_init(struct output *output, bool json, bool costs, const struct gas_model *gas);
 
+/* Adds the column of gas burnt, before anything is printed. */
+void output_show_burnt(struct output *output);
+
 /* Each adds lines. 0, or -1 with ERROR_SYSTEM when memory ran out. */
 int output_delivery(struct output *output, const struct delivery_report *report,
                     struct error *error);

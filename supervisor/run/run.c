@@ -457,8 +457,10 @@ static int add_vats(struct run *run, struct error *error)
     struct kernel *kernel = scheduler_kernel(run->scheduler);
     bool any;
 
-    if (run_vats_add(&run->options, run->store, kernel, &run->output.gas, error) != 0)
+    if (run_vats_add(&run->options, run->store, kernel, &any, error) != 0)
         return -1;
+    if (any)
+        output_show_burnt(&run->output);
     if (!run_lines_in_batch(&run->lines))
         return 0;
     if (run_vats_any_new(&run->options, kernel, &any, error) != 0)

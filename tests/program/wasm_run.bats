@@ -143,7 +143,7 @@ calls() {
     run "$NATIVE/slogreport" summary "$BATS_TEST_TMPDIR/s.slog"
     assert_output_has ' gas '
     run "$NATIVE/gaspipe" run --counter none --vat "ft=$TOKEN" "$LINES"
-    assert_output_has "$(sed ':a;s/\B[0-9]\{3\}\>/,&/;ta' <<< "$sums") gas"
+    assert_output_has "$(sed ':a;s/\B[0-9]\{3\}\>/,&/;ta' <<< "$sums") gas burnt"
 }
 
 @test "--near-protocol chooses what new contracts cost; a store keeps it" {
