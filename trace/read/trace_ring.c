@@ -188,11 +188,6 @@ static void answer(struct trace_ring *ring)
     wake(&head->state);
 }
 
-bool trace_ring_is_running(const struct trace_ring *ring)
-{
-    return ring->planned && atomic_load(&head_of(ring)->state) == TRACE_RUNNING;
-}
-
 const char *trace_ring_refusal(struct trace_ring *ring)
 {
     struct trace_head *const head = head_of(ring);
@@ -328,23 +323,9 @@ void trace_ring_let_go(struct trace_ring *ring)
 
 /* ---- figures ---- */
 
-uint32_t trace_ring_process(const struct trace_ring *ring)
-{
-    return head_of(ring)->process;
-}
-
 const struct patch_plan *trace_ring_plan(const struct trace_ring *ring)
 {
     return ring->planned ? &ring->plan : NULL;
-}
-
-uint64_t trace_ring_lost(const struct trace_ring *ring)
-{
-    uint64_t lost = 0;
-
-    for (unsigned i = 0; i < ring->layout.lanes; i++)
-        lost += atomic_load(&lane_of(ring, i)->lost_events);
-    return lost;
 }
 
 uint64_t trace_ring_threads_left_out(const struct trace_ring *ring)

@@ -56,12 +56,9 @@ int trace_ring_step(struct trace_ring *ring, const struct trace_sink *sink, bool
 /* Takes what is left, once the process has ended or nothing in it is traced any more. */
 int trace_ring_finish(struct trace_ring *ring, const struct trace_sink *sink, struct error *error);
 
-/* Whether functions are being traced; otherwise why not: "" if the agent was never heard of. */
-bool trace_ring_is_running(const struct trace_ring *ring);
+/* Why no functions are traced: "" if the agent was never heard of. */
 const char *trace_ring_refusal(struct trace_ring *ring);
 
-/* The process's id as it sees itself; 0: not known yet. */
-uint32_t trace_ring_process(const struct trace_ring *ring);
 const struct patch_plan *trace_ring_plan(const struct trace_ring *ring);
 struct trace_head *trace_ring_head(const struct trace_ring *ring);
 /* The same as it was made: for offsets, which the process could have changed. */
@@ -71,7 +68,6 @@ size_t trace_ring_patches(const struct trace_ring *ring);
 size_t trace_ring_calls(const struct trace_ring *ring);
 
 /* Until now. */
-uint64_t trace_ring_lost(const struct trace_ring *ring);
 uint64_t trace_ring_threads_left_out(const struct trace_ring *ring);
 
 /* Nobody reads any more: threads do not wait. */
