@@ -454,22 +454,31 @@ static int compare_numbers(const void *a, const void *b)
 
 static void sorting(void)
 {
-    static unsigned numbers[200];
+    static unsigned numbers[100];
     unsigned next = 1;
 
-    for (size_t i = 0; i < 200; i++)
+    for (size_t i = 0; i < 100; i++)
         numbers[i] = next = next * 1103515245 + 12345;
-    qsort(numbers, 200, sizeof *numbers, compare_numbers);
-    sink = numbers[100];
+    qsort(numbers, 100, sizeof *numbers, compare_numbers);
+    sink = numbers[50];
 }
 
-static void compression(void)
-{
-    unsigned long size = sizeof bytes_b;
+static unsigned long compressed_size;
 
+static void compress_some(void)
+{
+    compressed_size = sizeof bytes_b;
     for (size_t i = 0; i < 500; i++)
         bytes_a[i] = (unsigned char)(i * i >> 7);
-    if (compress2(bytes_b, &size, bytes_a, 500, 6) != Z_OK)
+    if (compress2(bytes_b, &compressed_size, bytes_a, 500, 6) != Z_OK)
+        abort();
+}
+
+static void decompression(void)
+{
+    unsigned long size = sizeof bytes_a;
+
+    if (uncompress(bytes_a, &size, bytes_b, compressed_size) != Z_OK)
         abort();
     sink = size;
 }
@@ -497,9 +506,9 @@ static void expressions(void)
 {
     regex_t expression;
 
-    if (regcomp(&expression, "(a|b)*c([0-9]+)x", REG_EXTENDED) != 0)
+    if (regcomp(&expression, "(a|b)*c[0-9]", REG_EXTENDED) != 0)
         abort();
-    sink = (unsigned long)regexec(&expression, "zzabababc12345x", 0, NULL, 0);
+    sink = (unsigned long)regexec(&expression, "zababc1", 0, NULL, 0);
     regfree(&expression);
 }
 
@@ -530,7 +539,7 @@ static void beside_threads(void)
 {
     volatile unsigned own = 0;
 
-    for (unsigned i = 0; i < 3000; i++)
+    for (unsigned i = 0; i < 1000; i++)
         own += i;
     (void)own;
 }
@@ -580,7 +589,8 @@ static void prepare_open_page(void)
 static void prepare_libraries(void)
 {
     allocation();
-    compression();
+    compress_some();
+    decompression();
     hashing();
     printing();
     expressions();
@@ -624,7 +634,7 @@ static const struct {
     {"strings", strings, NULL},
     {"malloc", allocation, prepare_libraries},
     {"qsort", sorting, prepare_libraries},
-    {"zlib", compression, prepare_libraries},
+    {"zlib", decompression, prepare_libraries},
     {"sha256", hashing, prepare_libraries},
     {"printf", printing, prepare_libraries},
     {"regex", expressions, prepare_libraries},

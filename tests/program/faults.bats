@@ -271,7 +271,7 @@ END
 }
 
 @test "a worker that prints without end" {
-    trouble flood:1 'longer than 2 s' --delivery-timeout 2
+    trouble flood:1 'longer than 0.7 s' --delivery-timeout 0.7
 }
 
 @test "a worker that prints a lot, and then answers" {

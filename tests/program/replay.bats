@@ -375,16 +375,15 @@ END
     zstd -dcq "$DATA/swingset.slog.zst" > slog
     # One vat differs, and the message says where.
     sed '0,/"vsc":\["vatstoreSet","[^"]*","/s//&changed/' slog > changed.slog
-    for jobs in 1 2 3; do
+    for jobs in 1 2; do
         run --separate-stderr "$BUILD/gaspipe" replay --json --jobs $jobs slog
         assert_status 0
         echo "$output" > same.$jobs
-        run --separate-stderr "$BUILD/gaspipe" replay --json --jobs $jobs changed.slog
+        run --separate-stderr "$BUILD/gaspipe" replay --json --jobs $((jobs * 2 - 1)) changed.slog
         assert_status 1
         echo "$output" > changed.$jobs
     done
     cmp same.1 same.2
-    cmp same.1 same.3
     cmp changed.1 changed.2
     assert_equal "$(jq -s 'map(select(.kind == "difference")) | length' changed.1)" 1
 }
@@ -402,13 +401,13 @@ END
 
     zstd -dcq "$DATA/swingset.slog.zst" |
         sed -E '/"deliver-result".*"deliveryNum":3,/s/"compute":[0-9]+/"compute":1/' > changed.slog
-    run --separate-stderr "$BUILD/gaspipe" replay changed.slog
+    run --separate-stderr "$BUILD/gaspipe" replay --vat v4 changed.slog
     assert_status 1
+    run --separate-stderr "$BUILD/gaspipe" replay --vat v4 --tolerate computrons changed.slog
+    assert_status 0
+    assert_output_has 'v4 producer: delivery 3, (o+0).makeThings -> p-61: tolerated: computrons, recorded 1, replayed 31670'
+    assert_output_has 'same; 1 tolerated'
     for jobs in 1 2; do
-        run --separate-stderr "$BUILD/gaspipe" replay --jobs $jobs --tolerate computrons changed.slog
-        assert_status 0
-        assert_output_has 'v4 producer: delivery 3, (o+0).makeThings -> p-61: tolerated: computrons, recorded 1, replayed 31670'
-        assert_output_has 'same; 1 tolerated'
         run --separate-stderr "$BUILD/gaspipe" replay --json --jobs $jobs --tolerate computrons changed.slog
         assert_equal "$(field tolerated '"\(.vatID) \(.deliveryNum) \(.aspect) \(.recorded)"')" \
             $'v4 3 computrons 1\nv14 3 computrons 1'
@@ -419,9 +418,8 @@ END
     assert_status 1
     assert_equal "$(field difference '"\(.vatID) \(.deliveryNum) \(.aspect)"' | head -n 1)" 'v4 2 allocation'
     sed -i 's/"snapshotID":"74/"snapshotID":"75/' changed.slog
-    run --separate-stderr "$BUILD/gaspipe" replay --tolerate computrons changed.slog
-    assert_status 1
-    run --separate-stderr "$BUILD/gaspipe" replay --tolerate computrons --tolerate instructions changed.slog
+    run --separate-stderr "$BUILD/gaspipe" replay --vat v14 --tolerate computrons \
+        --tolerate instructions changed.slog
     assert_status 1
     run --separate-stderr "$BUILD/gaspipe" replay --tolerate everything changed.slog
     assert_bad_input 2 '--tolerate takes gc, computrons, instructions, snapshots or allocation'

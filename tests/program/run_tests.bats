@@ -120,7 +120,7 @@ last_line_is() {
     unit slow 'sleep 0.3; echo 1..1; echo ok 1 - b'
     printf '@test "one" { sleep 0.5; }\n@test "the slow one" { sleep 0.7; }\n' > "$BATS_TEST_TMPDIR/tests/x.bats"
     JOBS=1 run_tests
-    assert_equal "$(grep ^pass <<< "$output" | cut -d ' ' -f 6 | tr '\n' ' ')" 'test_quick test_slow x '
+    assert_equal "$(grep ^pass <<< "$output" | cut -d ' ' -f 6 | tr '\n' ' ')" 'x test_quick test_slow '
     assert_equal "$(grep -A 3 '^slowest' <<< "$output" | sed -E 's/^ +[0-9.]+ +[0-9.]+  //; s/[0-9.]+ s/N s/' | tail -n 3)" \
         $'x; N s of them: the slow one\ntest_slow\ntest_quick'
     unit unknown 'echo 1..1; echo ok 1 - c'

@@ -6,6 +6,22 @@ load common
 
 DATA=$ROOT/tests/data
 
+# spans/NAME: the spans of each file, one a line.
+setup_file() {
+    local file
+
+    mkdir "$BATS_FILE_TMPDIR/spans"
+    for file in "$DATA"/*.slog.gz "$DATA"/shapes/*.slog; do
+        slogreport --otlp "$BATS_FILE_TMPDIR/spans/otlp" "$file" 2> /dev/null
+        all_spans "$BATS_FILE_TMPDIR/spans/otlp" > "$(spans_of "$file")"
+    done
+}
+
+# spans_of FILE: where setup_file() has put its spans.
+spans_of() {
+    echo "$BATS_FILE_TMPDIR/spans/$(basename "$1")"
+}
+
 setup() {
     unset OTEL_SERVICE_NAME OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TIMEOUT
     # Nothing between slogreport and the collector of the test.
@@ -40,16 +56,16 @@ start_collector() {
 
 # jq's numbers end at 2^53: nanoseconds since the epoch lose five digits, which all
 # of a file's must have in common.
-JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
+JQ=$JQ_INDEX'
+    def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
     def number($key): (attribute($key) | tonumber) // null;
     def took: (.endTimeUnixNano[5:] | tonumber) - (.startTimeUnixNano[5:] | tonumber);
     def is_delivery: .kind == 5;'
 
 @test "each span lies within its parent, and each trace is one block, crank, replay or phase" {
     for file in "$DATA"/*.slog.gz "$DATA"/shapes/*.slog; do
-        slogreport --otlp spans "$file" 2> /dev/null
-        all_spans spans | jq -se '
-            (INDEX("\(.traceId) \(.spanId)")) as $by_id
+        jq -se "$JQ"'
+            (index_by("\(.traceId) \(.spanId)")) as $by_id
             | ($by_id | length) == length
             and all(.[]; (.startTimeUnixNano | length) == 19 and .startTimeUnixNano <= .endTimeUnixNano)
             and all(.[] | select(.parentSpanId);
@@ -61,39 +77,37 @@ JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
                 | length == 1 and (.[0].name | IN("block", "crank", "replay", "idle", "bootstrap", "upgrade",
                     "kernel-start", "kernel-start bundle", "kernel-start import", "run forced", "vat-start",
                     "snapshot-save", "snapshot-load", "vat-cleanup"))))' \
-            > /dev/null || fail "$file: spans that do not fit together"
+            "$(spans_of "$file")" > /dev/null || fail "$file: spans that do not fit together"
     done
 }
 
 @test "each delivery is there with the times that --json gives" {
     for file in "$DATA"/*.slog.gz "$DATA"/shapes/*.slog; do
-        slogreport --otlp spans --json "$file" 2> /dev/null | jq -c 'select(.kind == "delivery" and .total)
+        slogreport --json "$file" 2> /dev/null | jq -c 'select(.kind == "delivery" and .total)
             | def nanoseconds: if . then . * 1e9 | round else null end;
             [.vatID, .crankNum, .deliveryNum, .description, .status, ([.total, 0] | max | nanoseconds),
              (.pipe, .worker, .kernel, .unattributed | nanoseconds), .compute]' > expected
-        all_spans spans | jq -c "$JQ"'select(is_delivery)
+        jq -c "$JQ"'select(is_delivery)
             | [attribute("swingset.vat_id"), number("swingset.crank_num"), number("swingset.delivery_num"),
                attribute("swingset.description"), (if .status.code == 2 then "error" else "ok" end), took,
                number("swingset.pipe_ns"), number("swingset.worker_ns"), number("swingset.kernel_ns"),
-               number("swingset.unattributed_ns"), number("swingset.computrons")]' > found
+               number("swingset.unattributed_ns"), number("swingset.computrons")]' "$(spans_of "$file")" > found
         diff expected found || fail "$file: other deliveries than those of --json"
     done
 }
 
 @test "the rest of a delivery, without transfers and requests, is the worker's" {
-    slogreport --otlp spans "$DATA/variety.slog.gz"
-    assert_equal "$(all_spans spans | jq -s "$JQ"'
-        group_by(.parentSpanId) | INDEX(.[0].parentSpanId) as $children
+    # And a request is its way up, the kernel and the way down, and nothing besides.
+    assert_equal "$(jq -sc "$JQ"'
+        group_by(.parentSpanId) | index_by(.[0].parentSpanId) as $children
         | [.[][] | select(is_delivery) | select([attribute("swingset.overrun")] == [])
             | select([attribute("swingset.worker_ns")] != [])
-            | took - ([$children[.spanId][] | took] | add) - number("swingset.worker_ns")]
-        | [(length > 100), all(.[]; . == 0)] | tostring')" '"[true,true]"'
-    # A request is its way up, the kernel and the way down, and nothing besides.
-    assert_equal "$(all_spans spans | jq -s "$JQ"'
-        group_by(.parentSpanId) | INDEX(.[0].parentSpanId) as $children
+            | took - ([$children[.spanId][] | took] | add) - number("swingset.worker_ns")] as $deliveries
         | [.[][] | select(.kind == 3 or .kind == 4) | select($children[.spanId])
-            | took - ([$children[.spanId][] | took] | add)]
-        | [(length > 1000), all(.[]; . == 0)] | tostring')" '"[true,true]"'
+            | took - ([$children[.spanId][] | took] | add)] as $requests
+        | [($deliveries | (length > 100), all(.[]; . == 0)),
+            ($requests | (length > 1000), all(.[]; . == 0))]' "$(spans_of "$DATA/variety.slog.gz")")" \
+        '[true,true,true,true]'
 }
 
 @test "a delivery has a link to the send that caused it" {
@@ -110,13 +124,12 @@ JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
                   elif (.waiting[$message] // []) == [] then .
                   else .links += [[.waiting[$message][0], $delivery]] | .waiting[$message] |= .[1:] end)
             | .links[]' | sort > expected
-        slogreport --otlp spans "$file"
-        all_spans spans | jq -sc "$JQ"'
-            INDEX(.spanId) as $by_id
+        jq -sc "$JQ"'
+            index_by(.spanId) as $by_id
             | def name: [attribute("swingset.vat_id"), number("swingset.delivery_num")];
             .[] | select(.links) | . as $to | .links[]
             | $by_id[.spanId] | select(.kind == 4 and .name == "send")
-            | [($by_id[.parentSpanId] | name), ($to | name)]' | sort > found
+            | [($by_id[.parentSpanId] | name), ($to | name)]' "$(spans_of "$file")" | sort > found
         diff expected found
         [ "$(wc -l < found)" -ge 3 ]
     done
@@ -140,13 +153,12 @@ JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
                       | .links += ([$line.kd[1][] | $resolved[.[0]] | select(.)[0] | [., $delivery]] | unique)
                   else . end)
             | .links[]' | sort > expected
-        slogreport --otlp spans "$file"
-        all_spans spans | jq -sc "$JQ"'
-            INDEX(.spanId) as $by_id
+        jq -sc "$JQ"'
+            index_by(.spanId) as $by_id
             | def name: [attribute("swingset.vat_id"), number("swingset.delivery_num")];
             .[] | select(.links) | . as $to | .links[]
             | $by_id[.spanId] | select(.name == "resolve")
-            | [($by_id[.parentSpanId] | name), ($to | name)]' | sort > found
+            | [($by_id[.parentSpanId] | name), ($to | name)]' "$(spans_of "$file")" | sort > found
         diff expected found
         [ "$(wc -l < found)" -ge 3 ]
     done
@@ -159,7 +171,7 @@ JQ='def attribute($key): .attributes[] | select(.key == $key) | .value | .[];
         slogreport --json "$DATA/shapes/blocks.slog" | jq -s 'map(select(.kind == "delivery"))[2] | .start + .total - 1795219394.374865
             | . * 1e6 | round * 1000'
     )"']]'
-    assert_equal "$(all_spans spans | jq -sc "$JQ"'INDEX(.spanId) as $by_id
+    assert_equal "$(all_spans spans | jq -sc "$JQ"'index_by(.spanId) as $by_id
         | map(select(.name == "crank") | [number("swingset.crank_num"),
             ($by_id[.parentSpanId] | number("swingset.block_height"))])')" '[[40,5],[41,5],[49,6]]'
 }
