@@ -46,4 +46,3 @@ uint64_t trace_clock_ticks(const struct trace_clock *clock, int64_t mono)
                : clock->first.ticks +
                      (uint64_t)(int64_t)((double)(mono - clock->first.mono) / nanoseconds);
 }
-
