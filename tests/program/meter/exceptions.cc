@@ -2,6 +2,7 @@
 // What C++ adds: exceptions, destructors, virtual and member pointers, static variables, templates
 // of the library.
 #include <algorithm>
+#include <cstdarg>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -92,6 +93,24 @@ static long made_in_place()
     return long(sum);
 }
 
+// A list of arguments is a structure on one machine, and an array on the other.
+__attribute__((noinline)) static long sum_list(int count, va_list list)
+{
+    long sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += va_arg(list, int);
+    return sum;
+}
+
+static long sum_of(int count, ...)
+{
+    va_list list;
+    va_start(list, count);
+    long sum = sum_list(count, list);
+    va_end(list);
+    return sum;
+}
+
 static long containers()
 {
     std::map<std::string, long> words;
@@ -119,6 +138,8 @@ int main()
     for (const auto &shape : shapes)
         sum += shape->area() + ((*shape).*member)();
     sum += equal_members() + made_in_place();
+    for (int i = 0; i < 100; i++)
+        sum += sum_of(3, i, 2, 3);
     std::thread thread([&sum] { sum += containers(); });
     thread.join();
     std::printf("%ld %ld\n", sum, exceptions());
