@@ -22,21 +22,14 @@ static bool add_promise(struct near_call *call, uint64_t *a, bool is_joint,
     return true;
 }
 
-static bool is_own(const struct near_call *call, const void *account, size_t length)
-{
-    const char *own = call->context->current_account;
-
-    return strlen(own) == length && memcmp(own, account, length) == 0;
-}
-
 /* Of a receipt to that account that waits for `promise`, NULL: for none. */
 static bool pay_receipt(struct near_call *call, const struct wasm_bytes *account,
                         const struct near_promise *promise)
 {
     const struct near_fee *receipt = &call->parameters->fee[NEAR_FEE_new_action_receipt];
     const struct near_fee *data = &call->parameters->fee[NEAR_FEE_new_data_receipt_base];
-    uint64_t burnt =
-        is_own(call, account->data, account->length) ? receipt->send_sir : receipt->send_not_sir;
+    uint64_t burnt = near_is_own(call, account->data, account->length) ? receipt->send_sir
+                                                                       : receipt->send_not_sir;
 
     for (uint32_t i = 0; promise != NULL && i < promise->receipt_count; i++) {
         const struct buf *from = &call->receipts.receipts[promise->receipts[i]].receiver;
@@ -71,15 +64,6 @@ bool near_host_promise_batch_create(struct near_call *call, uint64_t *a)
            near_take_account(call, a[0], a[1], &account) && add_receipt(call, a, account, NULL);
 }
 
-/* NULL, with the error: there is none of that number. */
-static const struct near_promise *find_promise(struct near_call *call, uint64_t index)
-{
-    if (index < call->receipts.promise_count)
-        return &call->receipts.promises[index];
-    near_fail(call, "%llu does not correspond to existing promises", (unsigned long long)index);
-    return NULL;
-}
-
 bool near_host_promise_batch_then(struct near_call *call, uint64_t *a)
 {
     const struct near_promise *promise;
@@ -88,7 +72,7 @@ bool near_host_promise_batch_then(struct near_call *call, uint64_t *a)
     if (!near_pay(call, NEAR_COST_base) || !near_not_in_view(call, "promise_batch_then") ||
         !near_take_account(call, a[1], a[2], &account))
         return false;
-    promise = find_promise(call, a[0]);
+    promise = near_promise_find(call, a[0]);
     return promise != NULL && add_receipt(call, a, account, promise);
 }
 
@@ -130,7 +114,7 @@ static bool join(struct near_call *call, struct wasm_bytes indices, uint32_t *jo
         uint64_t index;
 
         memcpy(&index, indices.data + at, sizeof index);
-        promise = find_promise(call, index);
+        promise = near_promise_find(call, index);
         if (promise == NULL)
             return false;
         if (*count + promise->receipt_count > limit)
@@ -168,7 +152,7 @@ bool near_host_promise_return(struct near_call *call, uint64_t *a)
     if (!near_pay(call, NEAR_COST_base) || !near_pay(call, NEAR_COST_promise_return) ||
         !near_not_in_view(call, "promise_return"))
         return false;
-    promise = find_promise(call, a[0]);
+    promise = near_promise_find(call, a[0]);
     if (promise == NULL)
         return false;
     if (promise->is_joint)
@@ -201,20 +185,4 @@ bool near_host_promise_result(struct near_call *call, uint64_t *a)
     a[0] = result->is_failed ? FAILED : SUCCESSFUL;
     return result->is_failed ||
            near_register_share(call, id, result->bytes.data, result->bytes.length);
-}
-
-/* ---- for the actions ---- */
-
-bool near_promise_receipt(struct near_call *call, uint64_t index, struct near_receipt **receipt,
-                          bool *own)
-{
-    const struct near_promise *promise = find_promise(call, index);
-
-    if (promise == NULL)
-        return false;
-    if (promise->is_joint)
-        return near_fail(call, "Actions can only be appended to non-joint promise.");
-    *receipt = &call->receipts.receipts[promise->receipts[0]];
-    *own = is_own(call, (*receipt)->receiver.data, (*receipt)->receiver.length);
-    return true;
 }
