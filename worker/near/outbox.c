@@ -312,7 +312,7 @@ static bool find_target(const struct near_outbox *outbox, const char *account,
                         char target[TARGET_SIZE])
 {
     if (strcmp(account, outbox->account) == 0) {
-        strcpy(target, "o+0");
+        snprintf(target, TARGET_SIZE, "%s", "o+0");
         return true;
     }
     return outbox->accounts != NULL &&

@@ -197,7 +197,7 @@ bool near_vat_find(struct near_vat *vat, const char *accounts, const char *accou
     slot = json_string_value(json_array_get(json_object_get(answer, "slots"), 0));
     found = slot != NULL && strlen(slot) < 32;
     if (found)
-        strcpy(target, slot);
+        memcpy(target, slot, strlen(slot) + 1);
     json_decref(root);
     return found;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What nearcore's libraries take for a signature: worker/near/host/ed25519.h, p256.h. */
 #include <openssl/ec.h>
 #include <openssl/evp.h>
-#include <string.h>
-
-/* cmocka.h needs these before it. */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
 
 #include "worker/near/host/ed25519.h"
 #include "worker/near/host/p256.h"
