@@ -174,7 +174,7 @@ link = $(Q)$(CC) $(GASPIPE_CFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(filte
 
 $(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor trace kernel store counter sandbox proto slog gas base)
 	$(call say,link,$@)
-	$(link) $(PACKAGE_LIBS) -lZydis -lm -o $@
+	$(link) $(PACKAGE_LIBS) -lZydis -lnats -lm -o $@
 
 # Functions called by XS that worker/xs/engine_xs_platform.c, engine_xs_zeros.c, engine_xs_slots.c and
 # xs_profile.c replace. Sanitizers have their own memset.

@@ -14,7 +14,7 @@ define link_all_rooms
 @mkdir -p $(@D)
 $(call say,link,$@)
 $(link) -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(XS_ARCHIVE) \
-	$(PACKAGE_LIBS) -lZydis -lsodium -lsecp256k1 $(1) -lm -ldl -lpthread -o $@
+	$(PACKAGE_LIBS) -lZydis -lnats -lsodium -lsecp256k1 $(1) -lm -ldl -lpthread -o $@
 endef
 
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES) $(XS_ARCHIVE)

@@ -13,6 +13,7 @@
 #include "base/option/similar.h"
 #include "supervisor/count/count.h"
 #include "supervisor/count/count_options.h"
+#include "supervisor/fleet/fleet.h"
 #include "supervisor/ping/ping.h"
 #include "supervisor/ping/ping_options.h"
 #include "supervisor/replay/replay.h"
@@ -31,6 +32,7 @@ static const char usage[] =
     "  count   count the machine instructions of any program\n"
     "  ping    measure the pipe to a worker\n"
     "  replay  deliver again what was recorded, and compare\n"
+    "  fleet   replay on many machines\n"
     "  status  say what a store holds\n"
     "  verify  check that a store is whole\n"
     "  trace   trace the functions of a running program\n"
@@ -45,7 +47,7 @@ static const struct {
 } commands[] = {
     {"run", run_command},       {"count", count_command},   {"ping", ping_command},
     {"replay", replay_command}, {"status", status_command}, {"trace", trace_command},
-    {"verify", verify_command},
+    {"verify", verify_command}, {"fleet", fleet_command},
 };
 
 static const struct option_command completed[] = {
@@ -56,6 +58,7 @@ static const struct option_command completed[] = {
     {"status", &status_options_table, 0},
     {"trace", &trace_options_table, 0},
     {"verify", &verify_options_table, 0},
+    {"fleet", NULL, 0},
     {"help", NULL, 0},
     {0},
 };

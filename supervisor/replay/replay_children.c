@@ -18,7 +18,7 @@
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "supervisor/process/child_process.h"
-#include "supervisor/replay/output/replay_note.h"
+#include "supervisor/replay/output/replay_part.h"
 
 /* In a child: the folder that it works in, since children start in "/". */
 enum { FOLDER_FD = 3, CHILD_FDS };
@@ -31,9 +31,7 @@ struct child {
     bool started;
     int output; /* a file in memory, its stdout; -1: none */
     int exit_status, signal_number;
-    struct replay_result **results; /* owned */
-    size_t count, capacity;
-    struct buf notes; /* its lines that are no results */
+    struct replay_part part;
 };
 
 struct runner {
@@ -143,92 +141,17 @@ static int compare_weights(const void *left, const void *right)
 
 /* ---- what they printed ---- */
 
-static int add_result(struct child *child, struct replay_result *result)
+static int read_output(struct child *child, struct error *error)
 {
-    struct replay_result **results =
-        array_reserve(child->results, &child->capacity, child->count + 1, sizeof *results);
-    struct replay_result *added = malloc(sizeof *added);
-
-    if (results != NULL)
-        child->results = results;
-    if (results == NULL || added == NULL) {
-        free(added);
-        return -1;
-    }
-    *added = *result;
-    *result = (struct replay_result){0};
-    results[child->count++] = added;
-    return 0;
-}
-
-/* Notes the error of a job, unless one failed further up in the source. */
-static int take_error(const json_t *line, uint64_t *first, struct error *error)
-{
-    const uint64_t number = (uint64_t)json_integer_value(json_object_get(line, "line"));
-    const char *text = json_string_value(json_object_get(line, "text"));
-
-    if (*first == 0 || number < *first) {
-        *first = number > 0 ? number : 1;
-        error_set(error, (enum error_kind)json_integer_value(json_object_get(line, "status")), "%s",
-                  text != NULL ? text : "a part of the replay failed");
-    }
-    return 0;
-}
-
-/* As it is, or for people, who are not told of each delivery. */
-static void take_note(struct child *child, const json_t *line, const char *kind, const char *text,
-                      size_t length)
-{
-    if (!child->runner->children->json) {
-        if (strcmp(kind, "tolerated") == 0)
-            replay_note_put_text(&child->notes, line);
-        return;
-    }
-    buf_append(&child->notes, text, length);
-    buf_append_byte(&child->notes, '\n');
-}
-
-/* `result` is what the lines before have begun. */
-static int take_line(struct child *child, const char *text, size_t length,
-                     struct replay_result *result, uint64_t *first, struct error *failure,
-                     struct error *error)
-{
-    json_t *line = json_value_read(text, length, JSON_ALLOW_NUL, NULL);
-    const char *kind = json_string_value(json_object_get(line, "kind"));
-    int taken = 0;
-
-    if (kind != NULL && strcmp(kind, "error") == 0)
-        taken = take_error(line, first, failure);
-    else if (kind != NULL && (strcmp(kind, "delivery") == 0 || strcmp(kind, "tolerated") == 0))
-        take_note(child, line, kind, text, length);
-    else
-        taken = replay_result_take(result, line, error);
-    if (taken == 0 && kind != NULL && strcmp(kind, "vat") == 0 && add_result(child, result) != 0)
-        taken = error_memory(error, "the results");
-    json_decref(line);
-    return taken;
-}
-
-static int read_output(struct child *child, uint64_t *first, struct error *failure,
-                       struct error *error)
-{
-    struct replay_result result = {0};
     struct buf output = {0};
-    size_t place = 0;
     char path[32];
     int status;
 
     snprintf(path, sizeof path, "/proc/self/fd/%d", child->output);
     status = io_read_file(path, SIZE_MAX, &output, error);
-    while (status == 0 && place < output.length) {
-        const char *text = output.data + place;
-        const char *end = memchr(text, '\n', output.length - place);
-        size_t length = end != NULL ? (size_t)(end - text) : output.length - place;
-
-        status = take_line(child, text, length, &result, first, failure, error);
-        place += length + 1;
-    }
-    replay_result_free(&result);
+    if (status == 0)
+        status = replay_part_read(&child->part, output.data, output.length,
+                                  child->runner->children->json, error);
     buf_free(&output);
     return status;
 }
@@ -253,15 +176,15 @@ static int order_results(struct runner *runner, struct replay_parts *parts, stru
             struct child *child = &runner->processes[i];
             struct replay_result **results;
 
-            if (rank >= child->count)
+            if (rank >= child->part.count)
                 continue;
             results =
                 array_reserve(parts->results, &parts->capacity, parts->count + 1, sizeof *results);
             if (results == NULL)
                 return error_memory(error, "the results");
             parts->results = results;
-            results[parts->count++] = child->results[rank];
-            child->results[rank] = NULL;
+            results[parts->count++] = child->part.results[rank];
+            child->part.results[rank] = NULL;
             more = true;
         }
     }
@@ -271,7 +194,7 @@ static int order_results(struct runner *runner, struct replay_parts *parts, stru
 static int print_notes(struct runner *runner, struct error *error)
 {
     for (size_t i = 0; i < runner->children->job_count; i++) {
-        const struct buf *notes = &runner->processes[i].notes;
+        const struct buf *notes = &runner->processes[i].part.notes;
 
         if (buf_failed(notes))
             return error_memory(error, "the output");
@@ -283,16 +206,20 @@ static int print_notes(struct runner *runner, struct error *error)
 
 static int gather(struct runner *runner, struct replay_parts *parts, struct error *error)
 {
-    struct error failure;
-    uint64_t first = 0; /* line at which a job failed; 0: none did */
+    const struct replay_part *first = NULL; /* of those that failed, the one furthest up */
 
-    for (size_t i = 0; i < runner->children->job_count; i++)
-        if (check_end(&runner->processes[i], error) != 0 ||
-            read_output(&runner->processes[i], &first, &failure, error) != 0)
+    for (size_t i = 0; i < runner->children->job_count; i++) {
+        struct child *child = &runner->processes[i];
+
+        if (check_end(child, error) != 0 || read_output(child, error) != 0)
             return -1;
-    if (first == 0)
+        if (child->part.failed_line > 0 &&
+            (first == NULL || child->part.failed_line < first->failed_line))
+            first = &child->part;
+    }
+    if (first == NULL)
         return print_notes(runner, error) == 0 ? order_results(runner, parts, error) : -1;
-    *error = failure;
+    *error = first->failure;
     return -1;
 }
 
@@ -300,13 +227,7 @@ static int gather(struct runner *runner, struct replay_parts *parts, struct erro
 
 static void free_child(struct child *child)
 {
-    for (size_t i = 0; i < child->count; i++)
-        if (child->results[i] != NULL) {
-            replay_result_free(child->results[i]);
-            free(child->results[i]);
-        }
-    free(child->results);
-    buf_free(&child->notes);
+    replay_part_free(&child->part);
     if (child->output >= 0)
         close(child->output);
 }

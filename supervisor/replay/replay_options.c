@@ -57,7 +57,7 @@ static int aspect_named(const char *name)
     return -1;
 }
 
-static int take_tolerance(void *place, const char *option, char *value, struct error *error)
+int replay_options_take_tolerance(void *place, const char *option, char *value, struct error *error)
 {
     struct replay_options *options = place;
     const int aspect = aspect_named(value);
@@ -76,7 +76,7 @@ static int take_tolerance(void *place, const char *option, char *value, struct e
 }
 
 /* All but allocation is compared strictly anyway. */
-static int take_strict(void *place, const char *option, char *value, struct error *error)
+int replay_options_take_strict(void *place, const char *option, char *value, struct error *error)
 {
     struct replay_options *options = place;
     const int aspect = aspect_named(value);
@@ -125,11 +125,11 @@ static const struct option_row rows[] = {
     {"tolerate", "WHAT",
      "list and count differences in WHAT, and go on: gc (reads that depend on garbage "
      "collection), computrons, instructions, snapshots or allocation (may be repeated)",
-     .kind = OPTION_OTHER, .take = take_tolerance},
+     .kind = OPTION_OTHER, .take = replay_options_take_tolerance},
     {"strict", "WHAT",
      "differences in WHAT end the replay of the vat: computrons, instructions and snapshots, as "
      "without this option, or allocation, which is not compared otherwise (may be repeated)",
-     .kind = OPTION_OTHER, .take = take_strict},
+     .kind = OPTION_OTHER, .take = replay_options_take_strict},
     {COMMON_OPTION_COUNTER(struct replay_options, counters, "none")},
     {COMMON_OPTION_COMPUTE_LIMIT(struct replay_options, compute_limit)},
     {COMMON_OPTION_MAX_INSTRUCTIONS(struct replay_options, instruction_limit)},
@@ -256,7 +256,7 @@ static int check_probes(const struct replay_options *options, struct error *erro
     return 0;
 }
 
-static int check(struct replay_options *options, char **operands, struct error *error)
+int replay_options_check(struct replay_options *options, char **operands, struct error *error)
 {
     select_part(options);
     if (check_probes(options, error) != 0)
@@ -277,21 +277,26 @@ static int check(struct replay_options *options, char **operands, struct error *
     return check_sources(options, error) == 0 ? take_archive(options, error) : -1;
 }
 
-enum option_result replay_options_parse(struct replay_options *options, int argc, char **argv,
-                                        struct error *error)
+struct replay_options replay_options_defaults(void)
 {
-    enum option_result result;
-    char **operands;
-
-    *options = (struct replay_options){
+    return (struct replay_options){
         .compute_limit = LAUNCHER_COMPUTE_LIMIT_DEFAULT,
         .timeout_ms = COMMON_OPTIONS_TIMEOUT_MS,
         .jobs = 1,
         .part_count = 1,
         .selection = {.span = -1, .to = INT64_MAX},
     };
+}
+
+enum option_result replay_options_parse(struct replay_options *options, int argc, char **argv,
+                                        struct error *error)
+{
+    enum option_result result;
+    char **operands;
+
+    *options = replay_options_defaults();
     result = option_parse(&replay_options_table, argc, argv, options, &operands, error);
-    if (result == OPTION_TAKEN && check(options, operands, error) != 0)
+    if (result == OPTION_TAKEN && replay_options_check(options, operands, error) != 0)
         return OPTION_FAILED;
     return result;
 }

@@ -52,6 +52,19 @@ struct replay_options {
 
 extern const struct option_table replay_options_table;
 
+/* ---- for commands that have options of replay's: what replay_options_parse() does ---- */
+
+struct replay_options replay_options_defaults(void);
+
+/* After the command line was read; `operands` ends with NULL. -1 with ERROR_USAGE, ERROR_INPUT or
+ * ERROR_SYSTEM. */
+int replay_options_check(struct replay_options *options, char **operands, struct error *error);
+
+/* Of option rows; `place` is the struct replay_options. */
+int replay_options_take_tolerance(void *place, const char *option, char *value,
+                                  struct error *error);
+int replay_options_take_strict(void *place, const char *option, char *value, struct error *error);
+
 /* argv[0] is "replay". The caller calls replay_options_free() in any case. */
 enum option_result replay_options_parse(struct replay_options *options, int argc, char **argv,
                                         struct error *error);

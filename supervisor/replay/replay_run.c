@@ -76,17 +76,6 @@ static struct replay_vat *add_vat(struct replay_run *run, struct scan_span id, s
     return replay_against_join(&run->against, vat, error) == 0 ? vat : NULL;
 }
 
-static bool is_wanted(const struct replay_run *run, const struct source_event *event)
-{
-    const struct source_selection *selection = &run->options->selection;
-
-    for (size_t i = 0; i < selection->vat_count; i++)
-        if (scan_is(event->vat_id, selection->vats[i]) ||
-            (event->kind == SOURCE_CREATE && scan_is(event->name, selection->vats[i])))
-            return true;
-    return selection->vat_count == 0;
-}
-
 static bool is_there(const struct replay_run *run, const char *name)
 {
     for (size_t i = 0; i < run->vat_count; i++)
@@ -182,7 +171,7 @@ static int take_event(struct replay_run *run, const struct source_event *event, 
         vat = NULL;
     }
     if (vat == NULL) {
-        if (!is_wanted(run, event))
+        if (!source_event_is_wanted(event, &run->options->selection))
             return 0;
         index = run->vat_count;
         vat = add_vat(run, event->vat_id, error);

@@ -148,6 +148,8 @@ static void take_result(struct recorded_delivery *recorded, struct scan_span res
     recorded->finished = true;
     recorded->result.line = line;
     recorded->result.status = scan_string(scan_get(result, "status"));
+    recorded->result.problem = scan_get(result, "problem");
+    recorded->result.limited = scan_is(scan_get(result, "limited"), "true");
     recorded->result.compute = recorded_integer(metering, "computrons");
     recorded->result.allocate = recorded_integer(metering, "allocate");
     recorded->result.instructions = recorded_integer(result, "instructions");

@@ -153,7 +153,7 @@ change() {
     zstd -dcq packed | head -c 100000 > "by-hash/$hash"
     rm "by-hash/$hash.gz"
     replay --span "$second" --snapshots by-hash swing
-    assert_bad_input 3 "by-hash/$hash: the snapshot's SHA-256 is"
+    assert_bad_input 3 "by-hash/$hash: the SHA-256 of what it holds is"
 }
 
 @test "a changed item, count or snapshot is found and named" {
@@ -203,6 +203,25 @@ change() {
     mkdir empty
     replay empty
     assert_bad_input 3 'empty: it holds no swingstore.sqlite and no transcript.VAT.FIRST.END'
+}
+
+@test "a fleet replays its spans one by one, with the same results" {
+    replay --json --parallel 2 swing
+    echo "$output" > local
+    "$BUILD/gaspipe" fleet submit --to fleet swing
+    [ "$(find fleet/waiting -type f | wc -l)" -eq 2 ]
+    "$BUILD/gaspipe" fleet work --from fleet --slots 2 2> err
+    run --separate-stderr "$BUILD/gaspipe" fleet collect --json --spans --from fleet
+    assert_status 0
+    assert_equal "$output" "$(cat local)"
+    # A wrong bit in the snapshot, which the second span begins with.
+    dd if=/dev/zero of="fleet/objects/$hash.zst" bs=1 seek=5000 count=1 conv=notrunc status=none
+    rm fleet/results/*
+    "$BUILD/gaspipe" fleet submit --to fleet --run again swing
+    "$BUILD/gaspipe" fleet work --from fleet 2> err
+    run --separate-stderr "$BUILD/gaspipe" fleet collect --json --spans --from fleet --run again
+    assert_status 4
+    [[ $stderr == *"set aside: $vat: $vat, deliveries $((second + 1)) to "*": the snapshot: "* ]] || fail "$stderr"
 }
 
 @test "--against compares two workers with each other" {

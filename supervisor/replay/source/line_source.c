@@ -63,6 +63,20 @@ static int keep_vat(struct line_source *lines, struct scan_span vat_id, int64_t 
     return buf_failed(&lines->vat_id) ? error_memory(error, "a vat's name") : 0;
 }
 
+/* The number that an entry may have itself, and whether it brought a worker back. */
+static void take_number(struct line_source *lines, struct source_event *event)
+{
+    const struct buf *text = &lines->delivery.text;
+    const struct scan_span entry = {text->data, text->length};
+    const int64_t number = recorded_integer(entry, "deliveryNum");
+
+    event->replay = scan_is(scan_get(entry, "replay"), "true");
+    if (number == RECORDED_NONE)
+        return;
+    event->delivery_num = number;
+    lines->delivery_num = number < INT64_MAX ? number + 1 : number;
+}
+
 static int take_entry(struct line_source *lines, const struct reader_line *line,
                       struct source_event *event, struct error *error)
 {
@@ -87,6 +101,7 @@ static int take_entry(struct line_source *lines, const struct reader_line *line,
         return problem.kind == ERROR_INPUT ? refuse(lines, line->number, problem.text, error) : -1;
     }
     source_event_of_entry(event, &lines->delivery);
+    take_number(lines, event);
     return 1;
 }
 

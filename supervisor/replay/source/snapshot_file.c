@@ -51,8 +51,8 @@ static int copy_as(const char *path, const char *name, struct scan_span hash, in
     else if (source != NULL)
         result = copy(source, fd, digest, hex, error);
     if (result == 0 && !scan_is(hash, hex))
-        result = error_set(error, ERROR_INPUT, "%s: the snapshot's SHA-256 is %s, not %.*s", name,
-                           hex, (int)(hash.length < 64 ? hash.length : 64), hash.at);
+        result = error_set(error, ERROR_INPUT, "%s: the SHA-256 of what it holds is %s, not %.*s",
+                           name, hex, (int)(hash.length < 64 ? hash.length : 64), hash.at);
     if (source != NULL)
         source_close(source);
     EVP_MD_CTX_free(digest);

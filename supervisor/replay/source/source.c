@@ -2,6 +2,7 @@
 #include "supervisor/replay/source/source.h"
 
 #include "slog/model/describe.h"
+#include "supervisor/replay/source/selection.h"
 
 /* The snapshot's hash: ["load-snapshot",{"snapshotID"}], or in the result of a saving. */
 static struct scan_span snapshot_of(struct scan_span delivery, struct scan_span result)
@@ -46,4 +47,14 @@ void source_event_of_entry(struct source_event *event, const struct recorded_del
         event->kind = SOURCE_DELIVERY;
         event->delivery = recorded;
     }
+}
+
+bool source_event_is_wanted(const struct source_event *event,
+                            const struct source_selection *selection)
+{
+    for (size_t i = 0; i < selection->vat_count; i++)
+        if (scan_is(event->vat_id, selection->vats[i]) ||
+            (event->kind == SOURCE_CREATE && scan_is(event->name, selection->vats[i])))
+            return true;
+    return selection->vat_count == 0;
 }

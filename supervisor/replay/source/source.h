@@ -78,6 +78,12 @@ struct replay_source {
     bool torn;        /* it ended in the midst of a line or of compressed data */
 };
 
+struct source_selection;
+
+/* Whether the event is of a vat that is wanted: names are told by SOURCE_CREATE only. */
+bool source_event_is_wanted(const struct source_event *event,
+                            const struct source_selection *selection);
+
 /* Fills in what kind of event an entry of a transcript is. It is borrowed. */
 void source_event_of_entry(struct source_event *event, const struct recorded_delivery *recorded);
 

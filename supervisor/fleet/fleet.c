@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/fleet/fleet.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "supervisor/fleet/fleet_collect.h"
+#include "supervisor/fleet/fleet_options.h"
+#include "supervisor/fleet/fleet_status.h"
+#include "supervisor/fleet/fleet_submit.h"
+#include "supervisor/fleet/fleet_work.h"
+#include "supervisor/fleet/transport/folder_transport.h"
+#include "supervisor/fleet/transport/nats_transport.h"
+
+static const char usage[] = "usage: gaspipe fleet COMMAND [options]\n"
+                            "\n"
+                            "  submit   cut a source into spans, and make a job of each\n"
+                            "  work     take jobs, replay them, store their results\n"
+                            "  status   say how far the runs are\n"
+                            "  collect  print the results of a run\n"
+                            "  cancel   take the jobs of a run back\n"
+                            "\n"
+                            "gaspipe fleet COMMAND --help says more of each.\n";
+
+/* In the order of fleet_options_tables. */
+static const struct {
+    const char *name;
+    int (*run)(const struct fleet_options *options, struct fleet_transport *transport,
+               struct error *error);
+} commands[] = {{"submit", fleet_submit},
+                {"work", fleet_work},
+                {"status", fleet_status},
+                {"collect", fleet_collect},
+                {"cancel", fleet_cancel}};
+
+static struct fleet_transport *open_transport(const struct fleet_options *options, bool make,
+                                              struct error *error)
+{
+    if (options->nats.url != NULL)
+        return nats_transport_open(&options->nats, make ? (int)options->replicas : 0,
+                                   options->lease_ms, error);
+    return folder_transport_open(options->folder, make, options->lease_ms, error);
+}
+
+static int run(size_t command, const struct fleet_options *options, struct error *error)
+{
+    struct fleet_transport *transport =
+        open_transport(options, fleet_options_tables[command].command_bit == FLEET_SUBMIT, error);
+    int status;
+
+    if (transport == NULL)
+        return -1;
+    status = commands[command].run(options, transport, error);
+    transport->operations->close(transport);
+    return status;
+}
+
+static int parse_and_run(size_t command, int argc, char **argv)
+{
+    const struct option_table *table = &fleet_options_tables[command];
+    struct fleet_options options;
+    struct error error;
+    enum option_result parsed = fleet_options_parse(&options, table, argc, argv, &error);
+    int status;
+
+    if (parsed != OPTION_TAKEN) {
+        status = option_end(table, parsed, &error);
+    } else {
+        if (options.is_slot)
+            fleet_work_join();
+        if (options.slots > 1 && !options.is_slot)
+            status = fleet_work_slots(&options, argc, argv, &error);
+        else
+            status = run(command, &options, &error);
+        if (status < 0) {
+            log_line("%s", error.text);
+            status = (int)error.kind;
+        }
+    }
+    fleet_options_free(&options);
+    return status;
+}
+
+int fleet_command(int argc, char **argv)
+{
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        fputs(usage, argc < 2 ? stderr : stdout);
+        return argc < 2 ? ERROR_USAGE : 0;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return parse_and_run(i, argc - 1, argv + 1);
+    log_line("unknown command 'fleet %s' (see gaspipe fleet --help)", argv[1]);
+    return ERROR_USAGE;
+}

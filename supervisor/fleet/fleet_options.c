@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/fleet/fleet_options.h"
+
+#include "supervisor/common_options.h"
+
+enum { SLOTS_MAX = 1024, REPLICAS_MAX = 5, LEASE_SECONDS_MAX = 86400, LEASE_MS = 30000 };
+
+static const struct option_row rows[] = {
+    {"to", "DIR", "the fleet's folder, which is made if it is not there", .commands = FLEET_SUBMIT,
+     OPTION_IS_TEXT(struct fleet_options, folder)},
+    {"from", "DIR", "the fleet's folder",
+     .commands = FLEET_WORK | FLEET_STATUS | FLEET_COLLECT | FLEET_CANCEL,
+     OPTION_IS_TEXT(struct fleet_options, folder)},
+    {"nats", "URL", "instead of a folder: NATS servers with JetStream, several with commas between",
+     OPTION_IS_TEXT(struct fleet_options, nats.url)},
+    {"creds", "FILE", "NATS credentials (JWT and seed)",
+     OPTION_IS_TEXT(struct fleet_options, nats.credentials)},
+    {"tls-ca", "FILE", "connect with TLS; certificates that the server's is checked with",
+     OPTION_IS_TEXT(struct fleet_options, nats.ca)},
+    {"tls-cert", "FILE", "our certificate; goes with --tls-key",
+     OPTION_IS_TEXT(struct fleet_options, nats.certificate)},
+    {"tls-key", "FILE", "its key; goes with --tls-cert",
+     OPTION_IS_TEXT(struct fleet_options, nats.key)},
+    {"replicas", "N", "of the streams that are made in NATS (default: 1)", .commands = FLEET_SUBMIT,
+     OPTION_IS_NUMBER(struct fleet_options, replicas, 1, REPLICAS_MAX)},
+    {"run", "NAME", "the run; submit prints its name",
+     .commands = FLEET_SUBMIT | FLEET_STATUS | FLEET_COLLECT | FLEET_CANCEL,
+     OPTION_IS_TEXT(struct fleet_options, run)},
+    {"slots", "N", "replay N spans at the same time (default: 1)", .commands = FLEET_WORK,
+     OPTION_IS_NUMBER(struct fleet_options, slots, 1, SLOTS_MAX)},
+    {"job", "FILE", "do only this job, a file of DIR/jobs", .commands = FLEET_WORK,
+     OPTION_IS_TEXT(struct fleet_options, job)},
+    {"stay", .help = "wait for more jobs when all are done", .commands = FLEET_WORK,
+     OPTION_IS_FLAG(struct fleet_options, stay)},
+    {"lease", "SECS", "a worker that is silent for longer loses its job (default: 30)",
+     .commands = FLEET_WORK, OPTION_IS_SECONDS(struct fleet_options, lease_ms, LEASE_SECONDS_MAX)},
+    /* What work gives its own processes; not for users. */
+    {"slot", .commands = FLEET_WORK, OPTION_IS_FLAG(struct fleet_options, is_slot)},
+    {"spans", .help = "with a line for each span, not for each vat", .commands = FLEET_COLLECT,
+     OPTION_IS_FLAG(struct fleet_options, spans)},
+    {"partial", .help = "also while spans are waiting or at work", .commands = FLEET_COLLECT,
+     OPTION_IS_FLAG(struct fleet_options, partial)},
+    {"vat", "VAT", "only this vat, by ID or name (may be repeated)", .commands = FLEET_SUBMIT,
+     OPTION_IS_LIST(struct fleet_options, replay.vats)},
+    {"span", "N", "only the spans that begin at position N", .commands = FLEET_SUBMIT,
+     OPTION_IS_PLACE(struct fleet_options, replay.selection.span)},
+    {"bundle", "[VAT=]FILE|DIR", "as of gaspipe replay", .commands = FLEET_SUBMIT,
+     OPTION_IS_LIST(struct fleet_options, replay.bundles)},
+    {"snapshots", "DIR", "as of gaspipe replay", .commands = FLEET_SUBMIT,
+     OPTION_IS_TEXT(struct fleet_options, replay.snapshots)},
+    {"store", "DIR", "as of gaspipe replay", .commands = FLEET_SUBMIT,
+     OPTION_IS_TEXT(struct fleet_options, replay.store)},
+    {"from-start", .help = "as of gaspipe replay", .commands = FLEET_SUBMIT,
+     OPTION_IS_FLAG(struct fleet_options, replay.from_start)},
+    {"worker", "PATH", "another worker, such as xsnap-worker; the same for submit and work",
+     .commands = FLEET_SUBMIT | FLEET_WORK, OPTION_IS_TEXT(struct fleet_options, replay.worker)},
+    {"tolerate", "WHAT", "as of gaspipe replay", .commands = FLEET_SUBMIT, .kind = OPTION_OTHER,
+     .take = replay_options_take_tolerance},
+    {"strict", "WHAT", "as of gaspipe replay", .commands = FLEET_SUBMIT, .kind = OPTION_OTHER,
+     .take = replay_options_take_strict},
+    {COMMON_OPTION_COUNTER(struct fleet_options, replay.counters, "none"),
+     .commands = FLEET_SUBMIT},
+    {COMMON_OPTION_COMPUTE_LIMIT(struct fleet_options, replay.compute_limit),
+     .commands = FLEET_SUBMIT},
+    {COMMON_OPTION_MAX_INSTRUCTIONS(struct fleet_options, replay.instruction_limit),
+     .commands = FLEET_SUBMIT},
+    {COMMON_OPTION_DELIVERY_TIMEOUT(struct fleet_options, replay.timeout_ms,
+                                    "as of gaspipe replay"),
+     .commands = FLEET_SUBMIT},
+    {"deliveries", .help = "keep a line for each delivery", .commands = FLEET_SUBMIT,
+     OPTION_IS_FLAG(struct fleet_options, replay.deliveries)},
+    {COMMON_OPTION_SANDBOX(struct fleet_options, replay.sandbox), .commands = FLEET_WORK},
+    {COMMON_OPTION_JSON(struct fleet_options, replay.json),
+     .commands = FLEET_SUBMIT | FLEET_STATUS | FLEET_COLLECT},
+};
+
+#define TABLE(name, bit, usage_text, ending_text)                                                  \
+    {                                                                                              \
+        .program = "gaspipe", .command = "fleet " name, .usage = usage_text,                       \
+        .ending = ending_text, .rows = rows, .row_count = sizeof rows / sizeof *rows,              \
+        .command_bit = bit, .command_title = "fleet " name                                         \
+    }
+
+const struct option_table fleet_options_tables[] = {
+    TABLE("submit", FLEET_SUBMIT,
+          "usage: gaspipe fleet submit [options] --to DIR|--nats URL SOURCE...\n"
+          "       gaspipe fleet submit [options] --to DIR|--nats URL --store DIR VAT\n"
+          "\n"
+          "Cuts the transcripts of a source of gaspipe replay into spans, each of which can be "
+          "replayed by itself, and puts into a folder or NATS what their replay needs, and a job "
+          "for each. "
+          "What was submitted before is not submitted again.\n",
+          "Exit status: 0 submitted, 2 usage, 3 bad input, 4 system failure."),
+    TABLE("work", FLEET_WORK,
+          "usage: gaspipe fleet work [options] --from DIR|--nats URL\n"
+          "\n"
+          "Takes jobs of a fleet, replays their spans and stores the results, until no "
+          "job is left. Any number of workers, on any number of machines that reach the folder or "
+          "the servers, "
+          "share the jobs; they may come, go and be killed at any time.\n",
+          "Exit status: 0 no job is left, 2 usage, 3 a job is for another worker, or bad input, "
+          "4 system failure."),
+    TABLE("status", FLEET_STATUS,
+          "usage: gaspipe fleet status [options] --from DIR|--nats URL\n"
+          "\n"
+          "Prints how far each run is: spans, deliveries, deliveries a second, and the time that "
+          "is left at that rate.\n",
+          "Exit status: 0, 2 usage, 3 bad input, 4 system failure."),
+    TABLE("collect", FLEET_COLLECT,
+          "usage: gaspipe fleet collect [options] --from DIR|--nats URL\n"
+          "\n"
+          "Prints the results of a run as gaspipe replay does, in the order of the source: the "
+          "first difference of each vat, a line for each vat, a sum.\n",
+          "Exit status: 0 all the same, 1 something differs, 2 usage, 3 bad input or spans that "
+          "are not done, 4 system failure, or a span that was set aside."),
+    TABLE("cancel", FLEET_CANCEL,
+          "usage: gaspipe fleet cancel [options] --from DIR|--nats URL\n"
+          "\n"
+          "Takes the jobs of a run back that are not done. Submitting the run again brings them "
+          "back.\n",
+          "Exit status: 0, 2 usage, 3 bad input, 4 system failure."),
+};
+
+static int check(struct fleet_options *options, unsigned command, char **operands,
+                 struct error *error)
+{
+    if ((options->folder == NULL) == (options->nats.url == NULL))
+        return error_set(error, ERROR_USAGE, "give the fleet's folder with %s DIR, or --nats URL",
+                         command == FLEET_SUBMIT ? "--to" : "--from");
+    if (options->job != NULL && options->folder == NULL)
+        return error_set(error, ERROR_USAGE, "--job goes with --from DIR");
+    if ((options->nats.certificate == NULL) != (options->nats.key == NULL))
+        return error_set(error, ERROR_USAGE, "--tls-cert and --tls-key go together");
+    if (command == FLEET_SUBMIT)
+        return replay_options_check(&options->replay, operands, error);
+    if (operands[0] != NULL)
+        return error_set(error, ERROR_USAGE, "'%s' is no option", operands[0]);
+    return 0;
+}
+
+enum option_result fleet_options_parse(struct fleet_options *options,
+                                       const struct option_table *table, int argc, char **argv,
+                                       struct error *error)
+{
+    enum option_result result;
+    char **operands;
+
+    *options = (struct fleet_options){
+        .replay = replay_options_defaults(), .slots = 1, .replicas = 1, .lease_ms = LEASE_MS};
+    result = option_parse(table, argc, argv, options, &operands, error);
+    if (result == OPTION_TAKEN && check(options, table->command_bit, operands, error) != 0)
+        return OPTION_FAILED;
+    return result;
+}
+
+void fleet_options_free(struct fleet_options *options)
+{
+    replay_options_free(&options->replay);
+}

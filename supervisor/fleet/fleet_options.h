@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_FLEET_FLEET_OPTIONS_H
+#define GASPIPE_SUPERVISOR_FLEET_FLEET_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/option/option.h"
+#include "supervisor/fleet/transport/nats_link.h"
+#include "supervisor/replay/replay_options.h"
+
+/* The commands of gaspipe fleet, as bits for option rows. */
+enum {
+    FLEET_SUBMIT = 1,
+    FLEET_WORK = 2,
+    FLEET_STATUS = 4,
+    FLEET_COLLECT = 8,
+    FLEET_CANCEL = 16,
+};
+
+/* Their command line. Strings are borrowed from argv. */
+struct fleet_options {
+    struct replay_options replay; /* of submit: the source and how to replay it. First: option
+                                   * rows of replay's set it by its place */
+    const char *folder;           /* of the fleet; NULL: it is over NATS, */
+    struct nats_access nats;      /* like this */
+    uint64_t replicas;            /* of submit: of each stream that it makes */
+    const char *run;              /* its name; NULL: the only one, or one of submit's choice */
+    const char *job;              /* of work: the file of the one job to do; NULL: all */
+    uint64_t slots;               /* of work: jobs at the same time */
+    uint64_t lease_ms;            /* how long a worker may be silent */
+    bool is_slot;                 /* of work: one of several processes */
+    bool stay;                    /* of work: wait for more jobs */
+    bool spans;                   /* of collect: a line for each span */
+    bool partial;                 /* of collect: those that are done */
+};
+
+extern const struct option_table fleet_options_tables[5];
+
+/* argv[0] is "submit" or another command. fleet_options_free() in any case. */
+enum option_result fleet_options_parse(struct fleet_options *options,
+                                       const struct option_table *table, int argc, char **argv,
+                                       struct error *error);
+void fleet_options_free(struct fleet_options *options);
+
+#endif

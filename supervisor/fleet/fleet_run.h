@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_FLEET_FLEET_RUN_H
+#define GASPIPE_SUPERVISOR_FLEET_FLEET_RUN_H
+
+#include "supervisor/fleet/transport/transport.h"
+
+/* A run: the jobs of one submission, in the order of vats and deliveries. */
+
+enum { FLEET_RUN_NAME_SIZE = 65 };
+
+struct fleet_run_job {
+    char id[FLEET_HASH_SIZE];
+    char *vat_id; /* owned */
+    int64_t first, end, deliveries;
+};
+
+struct fleet_run {
+    char name[FLEET_RUN_NAME_SIZE];
+    struct fleet_run_job *jobs; /* owned */
+    size_t count, capacity;
+};
+
+/* Letters, digits, '-' and '_'. -1 with ERROR_USAGE: it is no name of a run. */
+int fleet_run_check_name(const char *name, struct error *error);
+
+/* Copies the job. -1 with ERROR_SYSTEM. */
+int fleet_run_add(struct fleet_run *run, const struct fleet_run_job *job, struct error *error);
+
+/* Puts the jobs in order and keeps the run, under the name, or one that follows from its jobs
+ * where it is NULL. */
+int fleet_run_put(struct fleet_run *run, const char *name, struct fleet_transport *transport,
+                  struct error *error);
+
+/*
+ * Reads a run into one that is all zeros: that of this name; NULL: the only one. -1 with
+ * ERROR_USAGE: there is none, or several. fleet_run_free() in any case.
+ */
+int fleet_run_get(struct fleet_run *run, const char *name, struct fleet_transport *transport,
+                  struct error *error);
+
+void fleet_run_free(struct fleet_run *run);
+
+#endif

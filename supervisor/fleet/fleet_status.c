@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/fleet/fleet_status.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/json/json_value.h"
+#include "base/log.h"
+#include "base/stamp.h"
+#include "supervisor/fleet/fleet_run.h"
+
+/* The rate is that of the last minutes. */
+static const double WINDOW_SECONDS = 600;
+
+struct progress {
+    size_t spans[FLEET_CANCELLED + 1]; /* by state */
+    int64_t deliveries, done;
+    int64_t recent; /* deliveries of spans that were finished within the window, */
+    double since;   /* the beginning of the first of these, seconds since the epoch; 0: none */
+};
+
+/* ---- one run ---- */
+
+/* The first line of a result says when it came and how long it took. */
+static int take_result(struct progress *progress, struct fleet_transport *transport,
+                       const struct fleet_run_job *job, double now, struct error *error)
+{
+    struct buf text = {0};
+    double finished, began;
+    json_t *head;
+
+    if (transport->operations->get_result(transport, job->id, &text, error) != 0) {
+        buf_free(&text);
+        return -1;
+    }
+    head = json_value_read(text.data, strcspn(buf_string(&text) != NULL ? text.data : "", "\n"), 0,
+                           NULL);
+    finished = json_number_value(json_object_get(head, "finished"));
+    began = finished - json_number_value(json_object_get(head, "seconds"));
+    json_decref(head);
+    buf_free(&text);
+    progress->done += job->deliveries;
+    if (now - finished > WINDOW_SECONDS)
+        return 0;
+    progress->recent += job->deliveries;
+    if (progress->since <= 0 || began < progress->since)
+        progress->since = began;
+    return 0;
+}
+
+static int measure(struct progress *progress, const struct fleet_run *run,
+                   struct fleet_transport *transport, double now, struct error *error)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        enum fleet_state state;
+
+        if (transport->operations->state(transport, run->jobs[i].id, &state, error) != 0)
+            return -1;
+        progress->spans[state]++;
+        progress->deliveries += run->jobs[i].deliveries;
+        if (state == FLEET_DONE && take_result(progress, transport, &run->jobs[i], now, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void put_json(struct buf *out, const struct fleet_run *run, const struct progress *progress,
+                     double rate, double left)
+{
+    buf_printf(out,
+               "{\"kind\":\"run\",\"run\":\"%s\",\"spans\":%zu,\"done\":%zu,\"taken\":%zu,"
+               "\"waiting\":%zu,\"aside\":%zu,\"cancelled\":%zu,\"deliveries\":%" PRId64
+               ",\"deliveriesDone\":%" PRId64 ",\"perSecond\":%.3f,\"secondsLeft\":",
+               run->name, run->count, progress->spans[FLEET_DONE], progress->spans[FLEET_TAKEN],
+               progress->spans[FLEET_WAITING] + progress->spans[FLEET_UNKNOWN],
+               progress->spans[FLEET_ASIDE], progress->spans[FLEET_CANCELLED], progress->deliveries,
+               progress->done, rate);
+    if (rate > 0)
+        buf_printf(out, "%.0f}\n", left);
+    else
+        buf_append_string(out, "null}\n");
+}
+
+static void put_text(struct buf *out, const struct fleet_run *run, const struct progress *progress,
+                     double rate, double left)
+{
+    buf_printf(out, "run %s: %zu of %zu spans done, %zu at work, %zu waiting", run->name,
+               progress->spans[FLEET_DONE], run->count, progress->spans[FLEET_TAKEN],
+               progress->spans[FLEET_WAITING] + progress->spans[FLEET_UNKNOWN]);
+    if (progress->spans[FLEET_ASIDE] > 0)
+        buf_printf(out, ", %zu set aside", progress->spans[FLEET_ASIDE]);
+    if (progress->spans[FLEET_CANCELLED] > 0)
+        buf_printf(out, ", %zu cancelled", progress->spans[FLEET_CANCELLED]);
+    buf_printf(out, "; %" PRId64 " of %" PRId64 " deliveries", progress->done,
+               progress->deliveries);
+    if (rate > 0 && progress->done < progress->deliveries)
+        buf_printf(out, ", %.1f a second, %.0f:%02.0f minutes left", rate,
+                   (double)((int64_t)left / 60), (double)((int64_t)left % 60));
+    buf_append_byte(out, '\n');
+}
+
+struct telling {
+    const struct fleet_options *options;
+    struct fleet_transport *transport;
+    struct buf out;
+};
+
+static int tell_run(void *context, const char *name, struct error *error)
+{
+    struct telling *telling = context;
+    const double now = (double)stamp_now().real / 1e6;
+    struct progress progress = {0};
+    struct fleet_run run = {0};
+    double rate = 0, left = 0;
+    int result = fleet_run_get(&run, name, telling->transport, error);
+
+    if (result == 0)
+        result = measure(&progress, &run, telling->transport, now, error);
+    if (progress.since > 0 && now > progress.since)
+        rate = (double)progress.recent / (now - progress.since);
+    if (rate > 0)
+        left = (double)(progress.deliveries - progress.done) / rate;
+    if (result == 0 && telling->options->replay.json)
+        put_json(&telling->out, &run, &progress, rate, left);
+    else if (result == 0)
+        put_text(&telling->out, &run, &progress, rate, left);
+    fleet_run_free(&run);
+    return result;
+}
+
+int fleet_status(const struct fleet_options *options, struct fleet_transport *transport,
+                 struct error *error)
+{
+    struct telling telling = {.options = options, .transport = transport};
+    int result;
+
+    if (options->run != NULL)
+        result = tell_run(&telling, options->run, error);
+    else
+        result = transport->operations->list_runs(transport, tell_run, &telling, error);
+    if (result == 0 && buf_failed(&telling.out))
+        result = error_memory(error, "the output");
+    if (result == 0 && io_write_all(STDOUT_FILENO, telling.out.data, telling.out.length) != 0)
+        result = error_system(error, errno, "cannot write to stdout");
+    buf_free(&telling.out);
+    return result;
+}
+
+int fleet_cancel(const struct fleet_options *options, struct fleet_transport *transport,
+                 struct error *error)
+{
+    struct fleet_run run = {0};
+    int result = fleet_run_get(&run, options->run, transport, error);
+
+    for (size_t i = 0; result == 0 && i < run.count; i++)
+        result = transport->operations->cancel(transport, run.jobs[i].id, error);
+    fleet_run_free(&run);
+    return result;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/fleet/fleet_work.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/json/json_text.h"
+#include "base/log.h"
+#include "base/stamp.h"
+#include "supervisor/common_options.h"
+#include "supervisor/fleet/fleet_job.h"
+#include "supervisor/fleet/fleet_replay.h"
+#include "supervisor/fleet/span/fleet_fingerprint.h"
+#include "supervisor/process/child_process.h"
+
+enum { JOB_SIZE_MAX = 16 << 20, PAUSE_MS = 500 };
+
+struct work {
+    struct fleet_replay replay;
+    struct fleet_transport *transport;
+    char wanted[FLEET_HASH_SIZE]; /* the one job; "": all */
+    char folder[PATH_MAX];
+    char worker[PATH_MAX]; /* of the options, absolute */
+    char host[64];
+    struct counters counters; /* that `fingerprint` is of */
+    char fingerprint[FLEET_HASH_SIZE];
+    int64_t done, failed;
+};
+
+/* ---- whether the job is for a worker like ours ---- */
+
+static int read_counters(const struct fleet_job *job, struct counters *counters,
+                         struct error *error)
+{
+    static const char option[] = "--counter=";
+    const json_t *arguments = json_object_get(job->json, "arguments"), *argument;
+    size_t index;
+
+    *counters = (struct counters){0};
+    json_array_foreach(arguments, index, argument)
+    {
+        const char *text = json_string_value(argument);
+        char value[64];
+
+        if (strncmp(text, option, sizeof option - 1) != 0)
+            continue;
+        snprintf(value, sizeof value, "%s", text + sizeof option - 1);
+        if (common_options_take_counter(counters, "--counter", value, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int check_fingerprint(struct work *work, const struct fleet_job *job, struct error *error)
+{
+    const char *wanted = fleet_job_text(job, "fingerprint");
+    struct counters counters;
+    struct buf span = {0};
+
+    if (read_counters(job, &counters, error) != 0)
+        return -1;
+    if (work->fingerprint[0] == '\0' || counters.qemu != work->counters.qemu ||
+        counters.compiled != work->counters.compiled) {
+        work->counters = counters;
+        if (fleet_fingerprint(work->replay.options->replay.worker, counters, work->fingerprint,
+                              error) != 0)
+            return -1;
+    }
+    if (strcmp(wanted, work->fingerprint) == 0)
+        return 0;
+    fleet_job_describe(job, &span);
+    error_set(error, ERROR_INPUT,
+              "%s: %s: submitted for another build of the worker or its runtimes (%.12s, here "
+              "%.12s)",
+              work->transport->name, buf_string(&span), wanted, work->fingerprint);
+    buf_free(&span);
+    return -1;
+}
+
+/* ---- one job ---- */
+
+static int put_result(struct work *work, struct fleet_lease *lease, const struct fleet_job *job,
+                      int64_t began, const struct buf *output, struct error *error)
+{
+    const struct stamp now = stamp_now();
+    struct buf result = {0};
+    int status;
+
+    buf_printf(&result,
+               "{\"kind\":\"span\",\"job\":\"%s\",\"vatID\":\"%s\",\"first\":%" PRId64
+               ",\"end\":%" PRId64 ",\"deliveries\":%" PRId64 ",\"worker\":",
+               lease->id, fleet_job_text(job, "vatID"), fleet_job_number(job, "first"),
+               fleet_job_number(job, "end"), fleet_job_number(job, "deliveries"));
+    json_text_string(&result, work->host, strlen(work->host));
+    buf_printf(&result, ",\"fingerprint\":\"%s\",\"seconds\":%.3f,\"finished\":%.3f}\n",
+               work->fingerprint, (double)(now.mono - began) / 1e9, (double)now.real / 1e6);
+    buf_append(&result, output->data, output->length);
+    status = work->transport->operations->finish(work->transport, lease, &result, error);
+    buf_free(&result);
+    work->done += status == 0;
+    return status;
+}
+
+static int put_failure(struct work *work, struct fleet_lease *lease, const struct fleet_job *job,
+                       const char *why, struct error *error)
+{
+    struct buf words = {0};
+    int status;
+
+    work->failed++;
+    if (job->json != NULL)
+        fleet_job_describe(job, &words);
+    buf_printf(&words, "%s%s (on %s)", words.length > 0 ? ": " : "", why, work->host);
+    if (buf_string(&words) == NULL)
+        status = error_memory(error, "a message");
+    else
+        status = work->transport->operations->fail(work->transport, lease, words.data, error);
+    if (status == 0)
+        log_line("%s", words.data);
+    buf_free(&words);
+    return status;
+}
+
+/* When something is wrong here, others may have the job. */
+static int give_back(struct work *work, struct fleet_lease *lease)
+{
+    struct error ignored;
+
+    /* If that fails, the job is free when its lease ends. */
+    (void)work->transport->operations->release(work->transport, lease, &ignored);
+    return -1;
+}
+
+static int do_job(struct work *work, struct fleet_lease *lease, struct error *error)
+{
+    const int64_t began = stamp_now().mono;
+    struct fleet_job job = {0};
+    struct buf output = {0};
+    struct error words;
+    int result =
+        fleet_job_read(&job, lease->id, lease->job.data, lease->job.length, lease->id, error);
+
+    if (result != 0 && error->kind == ERROR_INPUT) {
+        result = put_failure(work, lease, &job, error->text, error);
+    } else if (result != 0 || check_fingerprint(work, &job, error) != 0) {
+        result = give_back(work, lease);
+    } else {
+        result = fleet_replay(&work->replay, lease, &job, &output, &words, error);
+        if (result == FLEET_REPLAYED)
+            result = put_result(work, lease, &job, began, &output, error);
+        else if (result == FLEET_FAILED)
+            result = put_failure(work, lease, &job, words.text, error);
+        else
+            result = result == FLEET_LOST ? 0 : give_back(work, lease);
+    }
+    fleet_job_free(&job);
+    buf_free(&output);
+    return result;
+}
+
+/* ---- all of them ---- */
+
+static void pause_work(void)
+{
+    const struct timespec time = {0, PAUSE_MS * 1000000L};
+
+    (void)nanosleep(&time, NULL); /* a signal may cut it short */
+}
+
+static int take_all(struct work *work, struct error *error)
+{
+    const char *wanted = work->wanted[0] != '\0' ? work->wanted : NULL;
+    struct fleet_lease lease = {0};
+    bool left = false;
+    int taken;
+
+    for (;;) {
+        taken = work->transport->operations->take(work->transport, wanted, &lease, &left, error);
+        if (taken < 0 || (taken == 1 && do_job(work, &lease, error) != 0))
+            return -1;
+        if (taken == 1 && wanted != NULL)
+            return 0;
+        if (taken == 0 && (wanted != NULL || (!left && !work->replay.options->stay)))
+            return 0;
+        if (taken == 0)
+            pause_work();
+    }
+}
+
+static int read_wanted(struct work *work, const char *path, struct error *error)
+{
+    struct fleet_job job = {0};
+    struct buf text = {0};
+    int result = io_read_file(path, JOB_SIZE_MAX, &text, error);
+
+    if (result == 0)
+        result = fleet_job_read(&job, path, text.data, text.length, NULL, error);
+    memcpy(work->wanted, job.id, sizeof work->wanted);
+    fleet_job_free(&job);
+    buf_free(&text);
+    return result;
+}
+
+static int make_folder(struct work *work, struct error *error)
+{
+    const char *place = getenv("TMPDIR");
+
+    snprintf(work->folder, sizeof work->folder, "%s/gaspipe-fleet-XXXXXX",
+             place != NULL && place[0] != '\0' ? place : "/tmp");
+    if (mkdtemp(work->folder) != NULL)
+        return 0;
+    work->folder[0] = '\0';
+    return error_system(error, errno, "cannot make a folder in %s", place != NULL ? place : "/tmp");
+}
+
+int fleet_work(const struct fleet_options *options, struct fleet_transport *transport,
+               struct error *error)
+{
+    struct fleet_options here = *options; /* the worker's path is absolute */
+    struct work work = {.transport = transport,
+                        .replay = {.options = &here, .transport = transport}};
+    int result = 0;
+
+    (void)gethostname(work.host, sizeof work.host - 1);
+    if (options->replay.worker != NULL) {
+        if (realpath(options->replay.worker, work.worker) == NULL)
+            return error_set(error, ERROR_INPUT, "%s: %s", options->replay.worker, strerror(errno));
+        here.replay.worker = work.worker;
+    }
+    if (options->job != NULL)
+        result = read_wanted(&work, options->job, error);
+    if (result == 0)
+        result = make_folder(&work, error);
+    work.replay.folder = work.folder;
+    if (result == 0)
+        result = take_all(&work, error);
+    if (work.folder[0] != '\0')
+        (void)rmdir(work.folder); /* it is empty, or somebody else's as well */
+    if (work.done + work.failed > 0)
+        log_line("%" PRId64 " spans replayed, %" PRId64 " failed", work.done, work.failed);
+    return result;
+}
+
+/* ---- several slots ---- */
+
+static int start_slot(int argc, char **argv, pid_t *pid, struct error *error)
+{
+    const int fds[] = {-1, STDOUT_FILENO, STDERR_FILENO};
+    char **arguments = calloc((size_t)argc + 5, sizeof *arguments);
+    static char program[] = "gaspipe", fleet[] = "fleet", work[] = "work", one[] = "--slot";
+    const struct child_launch launch = {
+        .path = "/proc/self/exe",
+        .arguments = arguments,
+        .environment = environ,
+        .fds = fds,
+        .fd_count = 3,
+        .in_our_group = true,
+    };
+    int count = 0, result;
+
+    if (arguments == NULL)
+        return error_memory(error, "a command line");
+    arguments[count++] = program;
+    arguments[count++] = fleet;
+    arguments[count++] = work;
+    arguments[count++] = one;
+    for (int i = 1; i < argc; i++)
+        arguments[count++] = argv[i];
+    result = child_process_spawn(&launch, pid, error);
+    free(arguments);
+    return result;
+}
+
+int fleet_work_slots(const struct fleet_options *options, int argc, char **argv,
+                     struct error *error)
+{
+    pid_t *pids = calloc(options->slots, sizeof *pids);
+    size_t started = 0;
+    int result = pids != NULL ? 0 : error_memory(error, "the slots");
+
+    while (result == 0 && started < options->slots)
+        if ((result = start_slot(argc, argv, &pids[started], error)) == 0)
+            started++;
+    for (size_t i = 0; i < started; i++) {
+        struct error reaping;
+        int status = 0;
+
+        if (result < 0)
+            (void)kill(pids[i], SIGTERM); /* it may just have ended */
+        if (child_process_reap(pids[i], &status, &reaping) != 0 && result >= 0) {
+            *error = reaping;
+            result = -1;
+        }
+        if (result >= 0 && WIFEXITED(status) && WEXITSTATUS(status) > result)
+            result = WEXITSTATUS(status);
+        else if (result >= 0 && !WIFEXITED(status))
+            result = ERROR_SYSTEM;
+    }
+    free(pids);
+    return result;
+}
+
+void fleet_work_join(void)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+}

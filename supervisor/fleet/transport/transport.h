@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_FLEET_TRANSPORT_TRANSPORT_H
+#define GASPIPE_SUPERVISOR_FLEET_TRANSPORT_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/*
+ * How a fleet's machines exchange what they work on: objects by their hash, jobs that one worker
+ * at a time has, results by job, and runs, each of which is the list of the jobs of a submission.
+ *
+ * A job is taken under a lease, which its worker extends; if it does not, another gets the job.
+ * So a job may be done twice, but its result is stored once, and before the job is given up.
+ *
+ * All calls block, and are made where nothing else waits. Errors are ERROR_INPUT (what is there is
+ * not what it should be, or missing) or ERROR_SYSTEM (it cannot be reached, or has no room).
+ */
+
+#define FLEET_HASH_SIZE 65 /* a SHA-256 in hexadecimal, and '\0' */
+
+/* A span that fails this often is set aside; so is one that loses this many workers. */
+enum { FLEET_FAILURES_MAX = 3, FLEET_LOSSES_MAX = 20 };
+
+enum fleet_state {
+    FLEET_UNKNOWN,
+    FLEET_WAITING,
+    FLEET_TAKEN,
+    FLEET_DONE,
+    FLEET_ASIDE, /* it failed too often */
+    FLEET_CANCELLED,
+};
+
+/* A job that this worker has. */
+struct fleet_lease {
+    char id[FLEET_HASH_SIZE];
+    struct buf job; /* its text */
+    void *hold;     /* the transport's own */
+};
+
+/* Called for each name of a list; -1 ends it. */
+typedef int fleet_each(void *context, const char *name, struct error *error);
+
+struct fleet_transport;
+
+struct fleet_operations {
+    /* ---- objects: compressed, under the hash of what they hold ---- */
+    int (*has_object)(struct fleet_transport *transport, const char *hash, bool *found,
+                      struct error *error);
+    int (*put_object)(struct fleet_transport *transport, const char *hash, const struct buf *packed,
+                      struct error *error);
+    int (*get_object)(struct fleet_transport *transport, const char *hash, struct buf *packed,
+                      struct error *error);
+
+    /* ---- jobs ---- */
+
+    /* Adds a job, unless it waits, is taken or done already. Heavy jobs are taken first. */
+    int (*put_job)(struct fleet_transport *transport, const char *id, const struct buf *job,
+                   int64_t weight, bool *added, struct error *error);
+    int (*get_job)(struct fleet_transport *transport, const char *id, struct buf *job,
+                   struct error *error);
+
+    /* 1 with a job, or the one of this ID; 0: there is none at present, *left says whether jobs
+     * are still taken by others. */
+    int (*take)(struct fleet_transport *transport, const char *id, struct fleet_lease *lease,
+                bool *left, struct error *error);
+
+    /* Every fleet_transport.beat_ms. *lost: the job is no longer this worker's. */
+    int (*extend)(struct fleet_transport *transport, struct fleet_lease *lease, bool *lost,
+                  struct error *error);
+
+    /* Each ends the lease, also where it fails: done, with its result; failed, with one line of
+     * why; or given back as if it had not been taken. */
+    int (*finish)(struct fleet_transport *transport, struct fleet_lease *lease,
+                  const struct buf *result, struct error *error);
+    int (*fail)(struct fleet_transport *transport, struct fleet_lease *lease, const char *words,
+                struct error *error);
+    int (*release)(struct fleet_transport *transport, struct fleet_lease *lease,
+                   struct error *error);
+
+    /* ---- what became of them ---- */
+    int (*state)(struct fleet_transport *transport, const char *id, enum fleet_state *state,
+                 struct error *error);
+
+    /* Appends the result of a job that is done. */
+    int (*get_result)(struct fleet_transport *transport, const char *id, struct buf *result,
+                      struct error *error);
+
+    /* Appends lines about why it failed, if it did. */
+    int (*get_words)(struct fleet_transport *transport, const char *id, struct buf *words,
+                     struct error *error);
+    int (*cancel)(struct fleet_transport *transport, const char *id, struct error *error);
+
+    /* ---- runs ---- */
+    int (*put_run)(struct fleet_transport *transport, const char *name, const struct buf *jobs,
+                   struct error *error);
+    int (*get_run)(struct fleet_transport *transport, const char *name, struct buf *jobs,
+                   struct error *error);
+    int (*list_runs)(struct fleet_transport *transport, fleet_each *each, void *context,
+                     struct error *error);
+
+    void (*close)(struct fleet_transport *transport);
+};
+
+/* The head of each transport. */
+struct fleet_transport {
+    const struct fleet_operations *operations;
+    const char *name; /* for messages, without secrets; owned by the transport */
+    uint64_t beat_ms; /* how often leases are extended */
+};
+
+#endif

@@ -1,0 +1,159 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe fleet: spans of a recording, replayed by workers that come, go and are killed.
+
+load common
+
+DATA=$ROOT/tests/data
+
+# A slogfile of a SwingSet kernel, as a run of a fleet in $BATS_FILE_TMPDIR/fleet, and its local
+# replay.
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return 1
+    "$BUILD/gaspipe" fleet submit --json --to fleet --run swingset "$DATA/swingset.slog.zst" > submitted
+    "$BUILD/gaspipe" replay --json "$DATA/swingset.slog.zst" > local
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    cp -r "$BATS_FILE_TMPDIR/fleet" .
+}
+
+# files FOLDER...: how many files are in them.
+files() {
+    find "$@" -type f | wc -l
+}
+
+# field KIND EXPRESSION: jq's answer for the object of that kind in $output.
+field() {
+    jq -r "select(.kind == \"$1\") | $2" <<< "$output"
+}
+
+fleet() {
+    run --separate-stderr "$BUILD/gaspipe" fleet "$@"
+}
+
+work() {
+    fleet work --from fleet --lease 3 "$@"
+}
+
+@test "a killed worker's span is replayed by others, each result is stored once, and equals a local replay" {
+    local jobs
+
+    jobs=$(files fleet/jobs)
+    "$BUILD/gaspipe" fleet work --from fleet --lease 3 2> first &
+    local first=$!
+    until [ "$(files fleet/taken)" -gt 0 ] || ! kill -0 $first; do sleep 0.02; done
+    kill -9 $first
+    wait $first || true
+    [ "$(files fleet/taken)" -gt 0 ] || skip "the worker had finished before it was killed"
+    fleet status --json --from fleet
+    assert_equal "$(field run '"\(.spans) \(.done + .taken + .waiting)"')" "$jobs $jobs"
+    work --slots 2
+    assert_status 0
+    [ "$(files fleet/results)" -eq "$jobs" ]
+    [ "$(files fleet/taken fleet/waiting fleet/unfinished)" -eq 0 ]
+    fleet collect --json --from fleet
+    assert_status 0
+    assert_equal "$output" "$(cat "$BATS_FILE_TMPDIR/local")"
+    fleet status --json --from fleet
+    assert_equal "$(field run '.done == .spans and .deliveries == .deliveriesDone')" true
+    # What was submitted once is not done again.
+    fleet submit --json --to fleet --run again "$DATA/swingset.slog.zst"
+    assert_equal "$(field run .added)" 0
+    fleet collect --from fleet
+    assert_bad_input 2 'there are several runs in it'
+    fleet collect --json --from fleet --run again
+    assert_equal "$output" "$(cat "$BATS_FILE_TMPDIR/local")"
+}
+
+@test "a span whose transcript has a wrong bit fails three times, is set aside and named" {
+    local object
+
+    object=$(jq -r 'select(.vatID == "v4").transcript' fleet/jobs/*)
+    printf 'X' | dd of="fleet/objects/$object.zst" bs=1 seek=300 conv=notrunc status=none
+    work
+    assert_status 0
+    assert_equal "$(files fleet/aside)" 1
+    fleet collect --from fleet
+    assert_status 4
+    [[ $stderr == *'set aside: v4: v4, deliveries 1 to 8: '* ]] || fail "$stderr"
+    assert_output_has 'v14    widgets'
+    # Submitted again, it waits again.
+    fleet submit --json --to fleet --run again "$DATA/swingset.slog.zst"
+    assert_equal "$(field run .added)" 1
+}
+
+@test "what differs is found with vat and delivery, and the first difference of a vat is shown" {
+    zstd -dcq "$DATA/swingset.slog.zst" |
+        sed -E '/"deliver-result".*"deliveryNum":3,/s/"compute":[0-9]+/"compute":1/' > changed.slog
+    fleet submit --to other changed.slog
+    assert_status 0
+    fleet work --from other
+    assert_status 0
+    fleet collect --json --from other
+    assert_status 1
+    assert_equal "$(field difference '"\(.vatID) \(.deliveryNum) \(.aspect) \(.recorded)"')" \
+        $'v4 3 computrons 1\nv14 3 computrons 1'
+}
+
+@test "a worker of another build leaves the jobs to others" {
+    local theirs=$ROOT/build/xs/package/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker
+
+    work --worker "$theirs"
+    assert_bad_input 3 'submitted for another build of the worker'
+    [[ $stderr == *': v'*', deliveries '* ]] || fail "$stderr"
+    [ "$(files fleet/taken)" -eq 0 ]
+    assert_equal "$(files fleet/waiting)" "$(files fleet/jobs)"
+}
+
+@test "bad input is one line" {
+    local job
+
+    mkdir empty
+    fleet work --from empty
+    assert_bad_input 3 "empty: it is no fleet's folder"
+    fleet status --from absent
+    assert_bad_input 3 'absent: No such file'
+    fleet work
+    assert_bad_input 2 'give the fleet'
+    fleet collect --from fleet
+    assert_bad_input 3 'spans are not done; --partial'
+    fleet submit --to fleet absent.slog
+    assert_bad_input 3 'absent.slog'
+    job=$(find fleet/jobs -name '*.json' | head -n 1)
+    jq -c '.arguments = ["--worker=/bin/sh"]' "$job" > job
+    fleet work --from fleet --job job
+    assert_bad_input 3 'job: it is no job of a fleet'
+    jq -c '.version = 2' "$job" > job
+    fleet work --from fleet --job job
+    assert_bad_input 3 'a job of version 2'
+    echo '{"version":2}' > fleet/fleet.json
+    fleet work --from fleet
+    assert_bad_input 3 'of version 2'
+}
+
+@test "one job by its file, cancelled ones, and a missing object" {
+    local job
+
+    job=$(find fleet/jobs -name '*.json' | head -n 1)
+    work --job "$job"
+    assert_status 0
+    assert_equal "$(ls fleet/results)" "$(basename "$job" .json).jsonl"
+    fleet cancel --from fleet
+    assert_status 0
+    work
+    assert_status 0
+    assert_equal "$(files fleet/results)" 1
+    fleet collect --from fleet
+    assert_status 3
+    [[ $stderr == *'cancelled'* ]] || fail "$stderr"
+    fleet submit --to fleet --run swingset "$DATA/swingset.slog.zst"
+    assert_status 0
+    rm fleet/objects/*
+    work
+    assert_status 0
+    fleet collect --from fleet
+    assert_status 4
+    [[ $stderr == *'the transcript: '*'it is missing'* ]] || fail "$stderr"
+}

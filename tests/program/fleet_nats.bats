@@ -1,0 +1,101 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe fleet over NATS: a cluster of three servers on the loopback, of which one is killed.
+
+load common
+
+DATA=$ROOT/tests/data
+
+# free_port: a port that nothing listens on now.
+free_port() {
+    local port
+
+    while :; do
+        port=$((20000 + RANDOM % 12000))
+        (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null || break
+    done
+    echo $port
+}
+
+# start_server NUMBER: the pid goes to servers[NUMBER].
+start_server() {
+    nats-server -js -sd "$BATS_FILE_TMPDIR/js$1" -n "server$1" -a 127.0.0.1 -p "${ports[$1]}" \
+        --cluster_name test --cluster "nats://127.0.0.1:${routes[$1]}" \
+        --routes "nats://127.0.0.1:${routes[0]},nats://127.0.0.1:${routes[1]},nats://127.0.0.1:${routes[2]}" \
+        > "$BATS_FILE_TMPDIR/server$1.log" 2>&1 3>&- &
+    servers[$1]=$!
+}
+
+setup_file() {
+    local i
+
+    cd "$BATS_FILE_TMPDIR" || return 1
+    ports=() routes=() servers=()
+    for i in 0 1 2; do ports[i]=$(free_port); routes[i]=$(free_port); done
+    for i in 0 1 2; do start_server $i; done
+    echo "nats://127.0.0.1:${ports[0]},nats://127.0.0.1:${ports[1]},nats://127.0.0.1:${ports[2]}" > url
+    echo "${servers[@]}" > servers
+    "$BUILD/gaspipe" replay --json "$DATA/swingset.slog.zst" > local
+}
+
+teardown_file() {
+    # shellcheck disable=SC2046 # several
+    kill -9 $(cat "$BATS_FILE_TMPDIR/servers") 2> /dev/null || true
+}
+
+setup() {
+    cd "$BATS_FILE_TMPDIR" || return 1
+    url=$(cat url)
+}
+
+field() {
+    jq -r "select(.kind == \"$1\") | $2" <<< "$output"
+}
+
+fleet() {
+    run --separate-stderr "$BUILD/gaspipe" fleet "$@"
+}
+
+@test "a worker and a server are killed: each result is there once, and equals a local replay" {
+    local worker first
+
+    fleet submit --json --nats "$url" --replicas 3 "$DATA/swingset.slog.zst"
+    assert_status 0
+    assert_equal "$(field run '"\(.spans) \(.added)"')" '2 2'
+    fleet submit --json --nats "$url" --run again "$DATA/swingset.slog.zst"
+    assert_equal "$(field run '"\(.spans) \(.added)"')" '2 0'
+    "$BUILD/gaspipe" fleet work --nats "$url" --lease 4 2> first.log 3>&- &
+    worker=$!
+    # Its replay is a process of its own: it has a job then.
+    until pgrep -P $worker > /dev/null || ! kill -0 $worker; do sleep 0.05; done
+    kill -9 $worker
+    wait $worker || true
+    read -r first _ < servers
+    kill -9 "$first"
+    fleet work --nats "$url" --lease 4 --slots 2
+    assert_status 0
+    fleet collect --json --nats "$url" --run again
+    assert_status 0
+    assert_equal "$output" "$(cat local)"
+    fleet status --json --nats "$url"
+    assert_equal "$(field run '"\(.done) \(.spans)"')" $'2 2\n2 2'
+}
+
+@test "servers that cannot be reached, that refuse, or have other streams: one line, without secrets" {
+    fleet status --nats "nats://me:secret@127.0.0.1:1"
+    assert_bad_input 4 'nats://127.0.0.1:1: no server can be reached'
+    [[ $stderr != *secret* ]] || fail "$stderr"
+    port=$(free_port)
+    nats-server -js -sd refusing -a 127.0.0.1 -p "$port" --user me --pass right > refusing.log 2>&1 3>&- &
+    echo $! >> servers
+    until grep -q 'Server is ready' refusing.log; do sleep 0.05; done
+    fleet status --nats "nats://me:wrong@127.0.0.1:$port"
+    assert_bad_input 3 'not authorized'
+    [[ $stderr != *wrong* ]] || fail "$stderr"
+    fleet status --nats "nats://me:right@127.0.0.1:$port"
+    assert_bad_input 3 'it has no stream GASPIPE_OBJECTS, which gaspipe fleet submit makes'
+    fleet status --nats "$url" --creds absent
+    assert_bad_input 3 'credentials'
+    fleet status --nats "$url" --from somewhere
+    assert_bad_input 2 'give the fleet'
+}
