@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
+enum { OVERHEAD_MOST = 1000 }; /* percent */
+
 const char *const common_options_sandbox_levels[] = {
     [CONFINEMENT_BASIC] = "basic",
     [CONFINEMENT_STRICT] = "strict",
@@ -61,11 +65,27 @@ int common_options_check_profile(const char *worker, bool profiled, struct error
                      "worker");
 }
 
-int common_options_check_trace(const char *trace, struct counters counters, struct error *error)
+int common_options_check_trace(const char *trace, uint64_t overhead, struct counters counters,
+                               struct error *error)
 {
+    if (trace == NULL && overhead != 0)
+        return error_set(error, ERROR_USAGE, "--overhead needs --trace-functions FILE");
     if (trace == NULL || !counters.qemu)
         return 0;
     return error_set(error, ERROR_USAGE,
                      "--trace-functions needs --counter none or compiled: under QEMU it would be "
                      "counted, too");
+}
+
+int common_options_take_overhead(void *place, const char *option, char *value, struct error *error)
+{
+    const char *at = value;
+    uint64_t *percent = place;
+
+    if (number_take(&at, percent) && *at == '%')
+        at++;
+    if (at > value && *at == '\0' && *percent >= 1 && *percent <= OVERHEAD_MOST)
+        return 0;
+    return error_set(error, ERROR_USAGE, "%s needs a share of 1%% to %d%%, not '%s'", option,
+                     OVERHEAD_MOST, value);
 }

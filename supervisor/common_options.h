@@ -56,6 +56,12 @@
         "write which functions workers execute and when, for gaspipe trace; without the counter",  \
         OPTION_IS_TEXT(type, member)
 
+#define COMMON_OPTION_OVERHEAD(type, member)                                                       \
+    "overhead", "PERCENT",                                                                         \
+        "leave out the functions that are called most while tracing takes more than this share "   \
+        "of the time",                                                                             \
+        OPTION_IS_OTHER(type, member, common_options_take_overhead)
+
 #define COMMON_OPTION_JSON(type, member)                                                           \
     "json", .help = "print JSON lines", OPTION_IS_FLAG(type, member)
 
@@ -72,14 +78,19 @@ extern const char *const common_options_counters[];
 /* `place` is a struct counters. */
 int common_options_take_counter(void *place, const char *option, char *value, struct error *error);
 
+/* `place` is a uint64_t: "5%" or "5". */
+int common_options_take_overhead(void *place, const char *option, char *value, struct error *error);
+
 /* -1 with ERROR_USAGE: a worker that is not ours runs without the counter. */
 int common_options_check_worker(const char *worker, struct counters counters, struct error *error);
 
 /* -1 with ERROR_USAGE: profiles need our worker. */
 int common_options_check_profile(const char *worker, bool profiled, struct error *error);
 
-/* -1 with ERROR_USAGE: what counts instructions would count the trace, too. NULL: no trace. */
-int common_options_check_trace(const char *trace, struct counters counters, struct error *error);
+/* -1 with ERROR_USAGE: what counts instructions would count the trace, too. NULL: no trace, which
+ * cannot have an overhead (0: none given). */
+int common_options_check_trace(const char *trace, uint64_t overhead, struct counters counters,
+                               struct error *error);
 
 /* -1 with ERROR_USAGE: only what is counted can be limited; 0: no limit. */
 int common_options_check_limits(uint64_t instructions, uint64_t cost, struct counters counters,

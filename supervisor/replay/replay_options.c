@@ -147,6 +147,7 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_PROFILE(struct replay_options, profile)},
     {COMMON_OPTION_PROFILE_FOLDED(struct replay_options, profile_folded)},
     {COMMON_OPTION_TRACE_FUNCTIONS(struct replay_options, trace_functions)},
+    {COMMON_OPTION_OVERHEAD(struct replay_options, overhead)},
     /* What a replay gives its own children (replay_children.h); not for users. */
     {"part", "I/N", .kind = OPTION_OTHER, .take = take_part},
     {"only", "VAT:START", .kind = OPTION_OTHER, .take = take_only},
@@ -243,7 +244,8 @@ static int check_probes(const struct replay_options *options, struct error *erro
     const bool profiled = options->profile != NULL || options->profile_folded != NULL;
 
     if (common_options_check_profile(options->worker, profiled, error) != 0 ||
-        common_options_check_trace(options->trace_functions, options->counters, error) != 0)
+        common_options_check_trace(options->trace_functions, options->overhead, options->counters,
+                                   error) != 0)
         return -1;
     if (!profiled && options->trace_functions == NULL)
         return 0;

@@ -44,6 +44,7 @@ struct replay_options {
     bool deliveries;                      /* with `json`: a line for each delivery */
     const char *profile, *profile_folded; /* files; NULL: none */
     const char *trace_functions;          /* likewise */
+    uint64_t overhead;                    /* of the trace, percent; 0: no budget */
     char *only;                           /* the one vat of a part that is a span; NULL: none */
     int64_t only_span;                    /* with `only`: where that span begins */
     bool is_part;              /* of the work of another gaspipe replay; replay_children.h */

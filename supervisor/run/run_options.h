@@ -42,6 +42,7 @@ struct run_options {
     enum confinement_level sandbox;
     const char *profile, *profile_folded; /* files; NULL: none */
     const char *trace_functions;          /* likewise */
+    uint64_t overhead;                    /* of the trace, percent; 0: no budget */
     bool json;
     bool priced;                /* deliveries have a price, by: */
     struct gas_model gas;       /* --gas */

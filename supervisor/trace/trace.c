@@ -21,6 +21,7 @@
 #include "trace/read/trace_file.h"
 #include "trace/read/trace_ring.h"
 #include "trace/read/trace_sums.h"
+#include "trace/read/trace_throttle.h"
 
 enum { GATHERED_MOST = 1 << 18 }; /* bytes that are not written yet */
 
@@ -29,6 +30,7 @@ struct trace {
     struct trace_options options;
     char program[PATH_MAX];
     struct trace_ring *ring;
+    struct trace_throttle throttle;
     struct trace_sums *sums;
     struct trace_clock clock;
     struct profile_function *functions;
@@ -39,6 +41,11 @@ struct trace {
 
 /* ---- what is read ---- */
 
+static int open_throttle(struct trace *trace, struct error *error)
+{
+    return trace_throttle_open(&trace->throttle, trace->ring, trace->options.overhead, error);
+}
+
 static int on_begun(void *context, uint32_t process, const struct patch_plan *plan,
                     struct error *error)
 {
@@ -48,6 +55,8 @@ static int on_begun(void *context, uint32_t process, const struct patch_plan *pl
         trace_file_process(&trace->file, 0, process, trace->program, plan, error) != 0)
         return -1;
     trace->plan = plan;
+    if (trace->ring != NULL && open_throttle(trace, error) != 0)
+        return -1;
     trace->functions = calloc(plan->count, sizeof *trace->functions);
     if (trace->functions == NULL)
         return error_memory(error, "the functions of a program");
@@ -65,6 +74,7 @@ static int on_events(void *context, unsigned lane, uint32_t thread, const uint64
 {
     struct trace *const trace = context;
 
+    trace_throttle_add(&trace->throttle, events, count);
     if (trace->options.output != NULL &&
         trace_file_events(&trace->file, 0, lane, thread, events, count, error) != 0)
         return -1;
@@ -133,8 +143,17 @@ static void put_counts(struct buf *out, const struct trace_counts *counts, uint6
     buf_append_byte(out, '\n');
 }
 
+static void put_left_out(struct buf *out, struct trace *trace)
+{
+    const size_t before = out->length;
+
+    trace_throttle_put(&trace->throttle, out);
+    if (out->length > before)
+        buf_append_byte(out, '\n');
+}
+
 /* `plan` NULL: it is not known. */
-static int put_report(const struct trace *trace, const struct trace_profile *profile,
+static int put_report(struct trace *trace, const struct trace_profile *profile,
                       const struct patch_plan *plan, const struct trace_counts *counts,
                       struct error *error)
 {
@@ -149,6 +168,7 @@ static int put_report(const struct trace *trace, const struct trace_profile *pro
             put_fates(&text, plan);
         put_counts(&text, counts,
                    trace->ring != NULL ? trace_ring_threads_left_out(trace->ring) : 0);
+        put_left_out(&text, trace);
     }
     if (result == 0)
         result = trace_outputs_report(&trace->options, &text, error);
@@ -298,6 +318,8 @@ static int attach_to(struct trace *trace, struct error *error)
     result = trace_attach(&attached, (pid_t)trace->options.process, &options, &sink, error);
     trace->ring = attached.ring;
     if (result == 0)
+        result = open_throttle(trace, error);
+    if (result == 0)
         result = follow_attached(trace, &sink, &attached, error);
     if (attached.pidfd >= 0)
         close(attached.pidfd);
@@ -349,6 +371,7 @@ static void close_trace(struct trace *trace)
         trace_sums_close(trace->sums);
     free(trace->sums);
     free(trace->functions);
+    trace_throttle_close(&trace->throttle);
     trace_ring_free(trace->ring);
     trace_file_drop(&trace->file);
     trace_options_free(&trace->options);

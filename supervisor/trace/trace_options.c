@@ -28,6 +28,7 @@ static const struct option_row rows[] = {
      "what the program does when it is faster than the reader: wait, or go on and lose events, "
      "which are counted (default: wait)",
      OPTION_IS_CHOICE(struct trace_options, policy, policies)},
+    {COMMON_OPTION_OVERHEAD(struct trace_options, overhead)},
     {"top", "N", "functions in the report, 0: all (default: 30)",
      OPTION_IS_NUMBER(struct trace_options, top, 0, TRACE_FUNCTIONS_MAX)},
     {"output", "FILE", "write the trace itself, for --read",
@@ -91,6 +92,8 @@ enum option_result trace_options_parse(struct trace_options *options, int argc, 
         return error_set(error, ERROR_USAGE, "--read and a program do not go together");
     if (options->process != 0 && (options->arguments[0] != NULL || options->read != NULL))
         return error_set(error, ERROR_USAGE, "--process goes with neither a program nor --read");
+    if (options->overhead != 0 && options->read != NULL)
+        return error_set(error, ERROR_USAGE, "--overhead does not go with --read");
     if (options->milliseconds != 0 && options->process == 0)
         return error_set(error, ERROR_USAGE, "--seconds needs --process");
     if (options->read == NULL && options->process == 0 && options->arguments[0] == NULL)

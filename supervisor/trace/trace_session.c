@@ -14,6 +14,7 @@
 #include "base/stamp.h"
 #include "supervisor/process/locate.h"
 #include "trace/read/trace_ring.h"
+#include "trace/read/trace_throttle.h"
 
 enum {
     WORKER_LANES = 8, /* workers have one thread, or few */
@@ -27,6 +28,7 @@ struct traced {
     struct traced *next;
     struct trace_session *session;
     struct trace_ring *ring;
+    struct trace_throttle throttle;
     uint32_t number; /* in the file */
     pid_t pid;       /* 0: not known yet */
     char program[PATH_MAX];
@@ -41,7 +43,8 @@ struct trace_session {
     bool closing, failed;
     struct error error; /* when failed */
     struct trace_file file;
-    int64_t flushed; /* nanoseconds of CLOCK_MONOTONIC */
+    int64_t flushed;   /* nanoseconds of CLOCK_MONOTONIC */
+    uint64_t overhead; /* percent; 0: no budget */
     uint32_t count;
     struct traced *traced;
     char agent[PATH_MAX];
@@ -56,6 +59,8 @@ static int on_begun(void *context, uint32_t process, const struct patch_plan *pl
     struct traced *const traced = context;
 
     traced->pid = (pid_t)process;
+    if (trace_throttle_open(&traced->throttle, traced->ring, traced->session->overhead, error) != 0)
+        return -1;
     return trace_file_process(&traced->session->file, traced->number, process, traced->name, plan,
                               error);
 }
@@ -63,8 +68,9 @@ static int on_begun(void *context, uint32_t process, const struct patch_plan *pl
 static int on_events(void *context, unsigned lane, uint32_t thread, const uint64_t *events,
                      size_t count, struct error *error)
 {
-    const struct traced *const traced = context;
+    struct traced *const traced = context;
 
+    trace_throttle_add(&traced->throttle, events, count);
     return trace_file_events(&traced->session->file, traced->number, lane, thread, events, count,
                              error);
 }
@@ -104,6 +110,7 @@ static void drop(struct traced **link)
     struct traced *const traced = *link;
 
     *link = traced->next;
+    trace_throttle_close(&traced->throttle);
     trace_ring_free(traced->ring);
     free(traced);
 }
@@ -115,9 +122,21 @@ static int step_one(struct traced *traced, bool *busy, struct error *error)
     return trace_ring_step(traced->ring, &sink, busy, error);
 }
 
+static void tell_left_out(struct traced *traced)
+{
+    struct buf words = {0};
+
+    trace_throttle_put(&traced->throttle, &words);
+    if (words.length > 0 && buf_string(&words) != NULL)
+        log_line("%s: %s", traced->name, words.data);
+    buf_free(&words);
+}
+
 static int finish_one(struct traced *traced, struct error *error)
 {
     const struct trace_sink sink = sink_of(traced);
+
+    tell_left_out(traced);
 
     if (trace_ring_refusal(traced->ring)[0] != '\0')
         log_line("%s is not traced: %s", traced->name, trace_ring_refusal(traced->ring));
@@ -249,7 +268,7 @@ static int start(struct trace_session *session, struct error *error)
     return result == 0 ? 0 : error_system(error, result, "cannot start a thread for a trace");
 }
 
-struct trace_session *trace_session_open(const char *path, struct error *error)
+struct trace_session *trace_session_open(const char *path, uint64_t overhead, struct error *error)
 {
     struct trace_session *const session = calloc(1, sizeof *session);
 
@@ -257,6 +276,7 @@ struct trace_session *trace_session_open(const char *path, struct error *error)
         error_memory(error, "a trace");
         return NULL;
     }
+    session->overhead = overhead;
     session->launcher =
         (struct launcher_trace){.agent = session->agent, .begin = on_worker, .context = session};
     if (locate("libgastrace.so", session->agent, error) == 0 &&

@@ -9,8 +9,9 @@
 /* Traces all workers of a command into one file. A thread of its own reads what they write. */
 struct trace_session;
 
-/* NULL with ERROR_SYSTEM. */
-struct trace_session *trace_session_open(const char *path, struct error *error);
+/* `overhead`: percent of each worker's time that tracing may cost it; 0: no limit. NULL with
+ * ERROR_SYSTEM. */
+struct trace_session *trace_session_open(const char *path, uint64_t overhead, struct error *error);
 
 /* For launchers; borrowed from the session. */
 const struct launcher_trace *trace_session_launcher(struct trace_session *session);

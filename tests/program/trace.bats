@@ -128,6 +128,16 @@ summary() {
     assert_output_has '1 too short, 1 with a branch into the first five bytes'
 }
 
+@test "trace: --overhead leaves out what is called most, and says so" {
+    traces tail --overhead 1%
+    [ $(($(calls t_ping) + $(calls t_pong))) -lt 3000002 ]
+    run summary tail --overhead 1
+    assert_output_has 'functions left out to keep the overhead, the most called: t_p'
+    assert_output_lacks unmatched
+    traces calls --overhead 1000
+    assert_equal "$(calls t_fib)" 1973 'calls within the budget'
+}
+
 @test "trace: calls of libraries" {
     traces calls --calls
     assert_equal "$(calls printf@plt)" 1 calls
@@ -273,6 +283,8 @@ run_vats() {
     done
     run_vats --jobs 2 --max-workers 1 --trace-functions run.trace > printed
     diff expected printed
+    run_vats --trace-functions run.trace --overhead 5% > printed
+    diff expected printed
 }
 
 @test "replay --trace-functions: the same in everything, and the functions of each delivery" {
@@ -293,6 +305,10 @@ run_vats() {
     assert_bad_input 2 'deliveries'
     run --separate-stderr "$BUILD/gaspipe" run --counter none --trace-functions /nowhere/f --vat one=v.js deliveries
     assert_bad_input 4 '/nowhere/f'
+    run --separate-stderr "$BUILD/gaspipe" run --counter none --overhead 5% --vat one=v.js deliveries
+    assert_bad_input 2 '--trace-functions'
+    run --separate-stderr "$BUILD/gaspipe" trace --overhead little -- true
+    assert_bad_input 2 '1% to 1000%'
 }
 
 # begins WHAT: traced WHAT runs as $target, reads `lines` from descriptor 7, and is ready.

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TRACE_READ_TRACE_BUDGET_H
+#define GASPIPE_TRACE_READ_TRACE_BUDGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "trace/patch/patch_plan.h"
+
+/*
+ * Keeps what tracing costs a process below a share of its own time: where it is more, the
+ * functions that are called most are left out from then on. It does no I/O.
+ */
+
+/*
+ * Nanoseconds of the process for an event, at least: bench/trace has 46 to 50 ticks for the two of
+ * a call, which is 10 ns at 2.4 GHz. Where the reader takes longer, that counts: a process that is
+ * faster waits for it.
+ */
+enum { TRACE_BUDGET_EVENT_NS = 10 };
+
+struct trace_budget {
+    double share;    /* of the process's own time: 0.05 */
+    uint64_t *calls; /* owned; by number, since the last decision */
+    uint64_t *all;   /* owned; by number, since the beginning */
+    bool *left_out;  /* owned; by number */
+    uint32_t *order; /* owned; room to sort numbers */
+    size_t count;    /* of numbers */
+    uint64_t events; /* since the last decision */
+    size_t left_out_count;
+};
+
+/* For the functions of a plan. -1 with ERROR_SYSTEM. trace_budget_close() in any case. */
+int trace_budget_open(struct trace_budget *budget, double share, size_t functions,
+                      struct error *error);
+void trace_budget_close(struct trace_budget *budget);
+
+/* Counts events, as trace/memory.h has them. */
+void trace_budget_add(struct trace_budget *budget, const uint64_t *events, size_t count);
+
+/* What was used since the last decision, in nanoseconds. */
+struct trace_spent {
+    int64_t process; /* by the traced process, tracing included */
+    int64_t reader;  /* by the reader */
+};
+
+/*
+ * Decides anew: *chosen gets the numbers to be left out from now on, borrowed until the next
+ * call; how many is returned.
+ */
+size_t trace_budget_decide(struct trace_budget *budget, struct trace_spent spent,
+                           const uint32_t **chosen);
+
+/* Whether trace_budget_decide() should be called. */
+bool trace_budget_is_due(const struct trace_budget *budget);
+
+/* Appends which functions were left out, the most called first, and after how many calls, on one
+ * line; nothing when there are none. */
+void trace_budget_put(struct trace_budget *budget, const struct patch_plan *plan, struct buf *out);
+
+#endif
