@@ -113,6 +113,11 @@ summary() {
     assert_equal "$(calls t_turn)" 100 calls
 }
 
+@test "trace: a program comes back to any number of frames on other stacks" {
+    traces sleepers
+    assert_equal "$(calls t_sleeps)" $((300 * 41)) calls
+}
+
 @test "trace: a child process is not traced, and unharmed" {
     traces fork
     assert_equal "$(calls t_forks) $(calls t_fib)" '1 0' calls

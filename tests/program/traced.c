@@ -363,6 +363,55 @@ static int do_coroutines(void)
     return 0;
 }
 
+/* ---- more frames on other stacks than an agent keeps without asking for memory ---- */
+
+enum { SLEEPERS = 300, SLEEPER_DEPTH = 40, SLEEPER_ROOM = 65536 };
+
+static ucontext_t sleepers[SLEEPERS], waker;
+
+APART long t_sleeps(long which, long depth)
+{
+    long result;
+
+    if (depth == 0) {
+        /* cppcheck-suppress swapcontextCalled */
+        return swapcontext(&sleepers[which], &waker) == 0 ? 0 : -1;
+    }
+    result = t_sleeps(which, depth - 1) + 1;
+    __asm__ volatile("" : "+r"(result));
+    return result;
+}
+
+static void begin_sleeper(int which)
+{
+    turns += t_sleeps(which, SLEEPER_DEPTH);
+}
+
+static int do_sleepers(void)
+{
+    char *const rooms = malloc((size_t)SLEEPERS * SLEEPER_ROOM);
+
+    for (int i = 0; rooms != NULL && i < SLEEPERS; i++) {
+        /* cppcheck-suppress getcontextCalled */
+        if (getcontext(&sleepers[i]) != 0)
+            return 1;
+        sleepers[i].uc_stack =
+            (stack_t){.ss_sp = rooms + (size_t)i * SLEEPER_ROOM, .ss_size = SLEEPER_ROOM};
+        sleepers[i].uc_link = &waker;
+        makecontext(&sleepers[i], (void (*)(void))begin_sleeper, 1, i);
+    }
+    for (int round = 0; rooms != NULL && round < 2; round++)
+        for (int i = 0; i < SLEEPERS; i++) {
+            /* cppcheck-suppress swapcontextCalled */
+            if (swapcontext(&waker, &sleepers[i]) != 0)
+                return 1;
+            turns += t_leaf(0);
+        }
+    free(rooms);
+    printf("%ld\n", turns);
+    return 0;
+}
+
 APART long t_forks(long number)
 {
     const pid_t child = fork();
@@ -483,6 +532,7 @@ int main(int argc, char **argv)
         {"unwind", do_unwind},
         {"backtrace", do_backtrace},
         {"coroutines", do_coroutines},
+        {"sleepers", do_sleepers},
         {"fork", do_fork},
         {"shapes", do_shapes},
         {"killed", do_killed},

@@ -2,6 +2,10 @@
 #ifndef GASPIPE_TRACE_AGENT_SYSTEM_CALL_H
 #define GASPIPE_TRACE_AGENT_SYSTEM_CALL_H
 
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
 /*
  * System calls without the C library: what runs inside of traced functions may be inside of the C
  * library's locks too, and must leave errno alone. The result is the kernel's: -errno on failure.
@@ -16,6 +20,22 @@ static inline long system_call(long number, long a, long b, long c, long d)
                      : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth)
                      : "rcx", "r11", "memory");
     return result;
+}
+
+/* Private memory, all zeros; NULL: there is none. */
+static inline void *system_map(unsigned long size)
+{
+    register long flags __asm__("r10") = MAP_PRIVATE | MAP_ANONYMOUS;
+    register long fd __asm__("r8") = -1;
+    register long offset __asm__("r9") = 0;
+    long result;
+
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"((long)SYS_mmap), "D"(0L), "S"(size), "d"((long)(PROT_READ | PROT_WRITE)),
+                       "r"(flags), "r"(fd), "r"(offset)
+                     : "rcx", "r11", "memory");
+    return result < 0 && result > -4096 ? NULL : (void *)result;
 }
 
 #endif
