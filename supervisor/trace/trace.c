@@ -22,6 +22,7 @@
 #include "trace/read/trace_ring.h"
 #include "trace/read/trace_sums.h"
 #include "trace/read/trace_throttle.h"
+#include "trace/report/perfetto.h"
 
 enum { GATHERED_MOST = 1 << 18 }; /* bytes that are not written yet */
 
@@ -225,6 +226,8 @@ static int read_trace(struct trace *trace, struct error *error)
                                           : error_memory(error, "a trace");
     }
     archive_free(&archive);
+    if (result == 0 && trace->options.perfetto != NULL)
+        result = perfetto_write(trace->options.read, trace->options.perfetto, error);
     return result;
 }
 

@@ -37,6 +37,8 @@ static const struct option_row rows[] = {
      OPTION_IS_TEXT(struct trace_options, read)},
     {"folded", "FILE", "write folded stacks, for flame graphs",
      OPTION_IS_TEXT(struct trace_options, folded)},
+    {"perfetto", "FILE", "write a trace for Perfetto, protobuf; with --read",
+     OPTION_IS_TEXT(struct trace_options, perfetto)},
     {"callgrind", "FILE", "write callgrind.out, for kcachegrind",
      OPTION_IS_TEXT(struct trace_options, callgrind)},
     {"report", "FILE", "write the report to FILE instead of stderr",
@@ -92,6 +94,10 @@ enum option_result trace_options_parse(struct trace_options *options, int argc, 
         return error_set(error, ERROR_USAGE, "--read and a program do not go together");
     if (options->process != 0 && (options->arguments[0] != NULL || options->read != NULL))
         return error_set(error, ERROR_USAGE, "--process goes with neither a program nor --read");
+    if (options->perfetto != NULL && options->read == NULL)
+        return error_set(error, ERROR_USAGE,
+                         "--perfetto needs --read FILE, a trace that --output or gaspipe run "
+                         "--trace-functions wrote");
     if (options->overhead != 0 && options->read != NULL)
         return error_set(error, ERROR_USAGE, "--overhead does not go with --read");
     if (options->milliseconds != 0 && options->process == 0)

@@ -240,6 +240,24 @@ summary() {
     assert_output_lacks unmatched
 }
 
+@test "trace: Perfetto's file has every slice, under its function and in order" {
+    command -v node > /dev/null || skip 'needs node'
+    traces calls --output kept
+    "$BUILD/gaspipe" trace --json --report again --read kept --perfetto slices
+    node "$BATS_TEST_DIRNAME/perfetto_decode.mjs" slices > names
+    jq -r '"\(.function) \(.calls)"' again | LC_ALL=C sort | cmp - names
+    two_vats
+    run_vats --trace-functions run.trace > printed
+    "$BUILD/gaspipe" trace --json --report again --read run.trace --perfetto slices
+    node "$BATS_TEST_DIRNAME/perfetto_decode.mjs" slices > names
+    assert_equal "$(grep -c '^work #' names)" 4 'numbers of deliveries of work'
+    grep -qx "fxRunID $(jq -s 'map(select(.function == "fxRunID").calls) | add' again)" names
+    run --separate-stderr "$BUILD/gaspipe" trace --perfetto slices -- true
+    assert_bad_input 2 '--read'
+    run --separate-stderr "$BUILD/gaspipe" trace --read kept --perfetto kept
+    assert_bad_input 2 kept
+}
+
 @test "trace: a file that is torn, damaged, or none" {
     "$BUILD/gaspipe" trace --report live --output whole.trace -- "$TRACED" many > /dev/null
     head -c "$(($(stat -c %s whole.trace) - 1000))" whole.trace > torn.trace
