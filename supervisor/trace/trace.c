@@ -218,16 +218,18 @@ static int report_archive(struct trace *trace, const struct archive *archive, st
 static int read_trace(struct trace *trace, struct error *error)
 {
     struct archive archive;
-    int result = archive_read(&archive, trace->options.read, error);
+    int result;
 
+    if (trace->options.perfetto != NULL &&
+        perfetto_write(trace->options.read, trace->options.perfetto, error) != 0)
+        return -1;
+    result = archive_read(&archive, trace->options.read, error);
     if (result == 0) {
         trace->functions = calloc(archive.function_count + 1, sizeof *trace->functions);
         result = trace->functions != NULL ? report_archive(trace, &archive, error)
                                           : error_memory(error, "a trace");
     }
     archive_free(&archive);
-    if (result == 0 && trace->options.perfetto != NULL)
-        result = perfetto_write(trace->options.read, trace->options.perfetto, error);
     return result;
 }
 
