@@ -46,3 +46,9 @@ uint64_t trace_clock_ticks(const struct trace_clock *clock, int64_t mono)
                : clock->first.ticks +
                      (uint64_t)(int64_t)((double)(mono - clock->first.mono) / nanoseconds);
 }
+
+int64_t trace_clock_mono(const struct trace_clock *clock, uint64_t ticks)
+{
+    return clock->first.mono +
+           (int64_t)((double)(int64_t)(ticks - clock->first.ticks) * pace(clock));
+}

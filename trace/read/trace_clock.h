@@ -23,7 +23,8 @@ struct trace_clock {
 /* Nanoseconds that so many ticks take. */
 double trace_clock_duration(const struct trace_clock *clock, uint64_t ticks);
 
-/* The ticks at a moment of CLOCK_MONOTONIC. */
+/* The ticks at a moment of CLOCK_MONOTONIC, and the other way round. */
 uint64_t trace_clock_ticks(const struct trace_clock *clock, int64_t mono);
+int64_t trace_clock_mono(const struct trace_clock *clock, uint64_t ticks);
 
 #endif

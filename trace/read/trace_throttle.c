@@ -22,7 +22,7 @@ int trace_throttle_open(struct trace_throttle *throttle, struct trace_ring *ring
         return -1;
     throttle->ring = ring;
     /* Where a process's own time cannot be had, what has passed stands for it. */
-    if (clock_getcpuclockid((pid_t)trace_ring_process(ring), &throttle->clock) != 0)
+    if (clock_getcpuclockid((pid_t)trace_ring_head(ring)->process, &throttle->clock) != 0)
         throttle->clock = CLOCK_MONOTONIC;
     throttle->process = nanoseconds_of(throttle->clock);
     throttle->reader = nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
