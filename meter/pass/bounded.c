@@ -234,7 +234,7 @@ static void redirect_calls(LLVMValueRef function, LLVMValueRef inner)
     for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
         LLVMValueRef user = LLVMGetUser(use);
 
-        if (!LLVMIsAInstruction(user) || ir_callee_here(user) != function)
+        if (!LLVMIsACallInst(user) || ir_callee_here(user) != function)
             continue;
         calls = array_reserve(calls, &capacity, count + 1, sizeof(LLVMValueRef));
         if (!calls)
@@ -291,7 +291,7 @@ static struct users users_of(LLVMValueRef function)
 
     for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
         LLVMValueRef user = LLVMGetUser(use);
-        bool is_call = LLVMIsAInstruction(user) && ir_callee_here(user) == function;
+        bool is_call = LLVMIsACallInst(user) && ir_callee_here(user) == function;
 
         users.calls |= is_call;
         users.others |= !is_call;

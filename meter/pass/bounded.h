@@ -8,8 +8,9 @@
 /*
  * Functions that end soon and let nobody else run: without loops, and with calls of their own
  * kind only. A caller goes on counting across such a call as if the body stood there: it
- * flushes nothing before it, and no budget is looked at within. What the function costs it adds
- * to the carry (support.h), which the caller's next flush takes along.
+ * flushes nothing before it, and no budget is looked at within. What the function costs it leaves
+ * in the carry (support.h), where the caller takes it at once. A call that may be unwound (invoke)
+ * is no such call.
  *
  * Which functions these are must not depend on the machine or on optimisation, since the
  * places where budgets stop depend on it.

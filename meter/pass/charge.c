@@ -179,7 +179,7 @@ bool charge_leaves(const struct charge *charge, LLVMValueRef instruction)
 
 bool charge_carries(const struct charge *charge, LLVMValueRef instruction)
 {
-    LLVMValueRef callee = ir_callee_here(instruction);
+    LLVMValueRef callee = LLVMIsACallInst(instruction) ? ir_callee_here(instruction) : NULL;
 
     return charge->bounded && callee && pointer_set_find(charge->bounded, callee, NULL);
 }

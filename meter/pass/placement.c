@@ -13,7 +13,6 @@ struct placement {
     LLVMBuilderRef builder;
     LLVMValueRef pending; /* the local variable; NULL: the naive way */
     bool bounded;         /* the function is: what it uses goes to the carry */
-    bool carries;         /* it calls such functions */
     bool profiled;
     struct profile profile;
 };
@@ -54,18 +53,15 @@ static uint64_t fixed_of_block(const struct placement *placement, LLVMBasicBlock
     return sum;
 }
 
-/* Brings units to memory: to a bank, with what bounded functions have left, or to the carry. */
+/* Brings units to memory: to a bank, or to the carry for the caller. */
 static void bring(struct placement *placement, LLVMValueRef units)
 {
     LLVMBuilderRef builder = placement->builder;
 
-    if (placement->bounded) {
+    if (placement->bounded)
         support_build_carry(placement->support, builder, units);
-        return;
-    }
-    if (placement->carries)
-        units = LLVMBuildAdd(builder, units, support_build_take(placement->support, builder), "");
-    support_build_flush(placement->support, builder, units);
+    else
+        support_build_flush(placement->support, builder, units);
 }
 
 static void flush(struct placement *placement, struct progress *progress)
@@ -141,8 +137,11 @@ static void meter_instruction(struct placement *placement, struct progress *prog
         flush(placement, progress);
     else if (!next && progress->fixed > 0)
         add_pending(placement, ir_number(placement->support->ir, progress->fixed));
-    if (charge_carries(&placement->charge, instruction))
+    if (charge_carries(&placement->charge, instruction)) {
+        LLVMPositionBuilderBefore(placement->builder, next);
+        add_pending(placement, support_build_take(placement->support, placement->builder));
         progress->empty = false;
+    }
 }
 
 static void meter_block(struct placement *placement, LLVMBasicBlockRef block, LLVMValueRef first)
@@ -224,7 +223,6 @@ void placement_fast(const struct support *support, LLVMValueRef function)
     begin(&placement, support, function);
     graph_find(&graph, function, &placement.charge);
     firsts = find_firsts(&graph);
-    placement.carries = graph.carries;
     make_pending(&placement, firsts[0]);
     meter_blocks(&placement, &graph, firsts);
     if (support->budgets)

@@ -222,27 +222,14 @@ void support_make(struct support *support, const struct ir *ir, const struct bou
     LLVMDisposeBuilder(builder);
 }
 
-static LLVMValueRef load_carry(const struct support *support, LLVMBuilderRef builder)
-{
-    return with_scope(support, LLVMBuildLoad2(builder, support->ir->i64, support->carry, ""));
-}
-
-static void store_carry(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units)
+void support_build_carry(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units)
 {
     with_scope(support, LLVMBuildStore(builder, units, support->carry));
 }
 
-void support_build_carry(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units)
-{
-    store_carry(support, builder, LLVMBuildAdd(builder, load_carry(support, builder), units, ""));
-}
-
 LLVMValueRef support_build_take(const struct support *support, LLVMBuilderRef builder)
 {
-    LLVMValueRef units = load_carry(support, builder);
-
-    store_carry(support, builder, ir_number(support->ir, 0));
-    return units;
+    return with_scope(support, LLVMBuildLoad2(builder, support->ir->i64, support->carry, ""));
 }
 
 void support_build_flush(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units)

@@ -25,7 +25,8 @@ struct support {
     bool budgets;       /* each flush looks whether a budget is spent */
     bool profile;       /* units are told by function and line as well (profile.h) */
     LLVMValueRef banks; /* i64 thread-local; all flushes name the first, see banks.h */
-    LLVMValueRef carry; /* i64 thread-local: what bounded functions used and nobody has flushed */
+    LLVMValueRef
+        carry; /* i64 thread-local: what the bounded function used that has just returned */
     LLVMValueRef flush; /* void (i64): adds to the banks */
     LLVMTypeRef flush_type;
     LLVMValueRef look; /* i64 (i64): what is pending, before and after a look at it */
@@ -44,7 +45,7 @@ void support_make(struct support *support, const struct ir *ir, const struct bou
 /* Says of the function's own loads, stores and copies that they never touch the banks. */
 void support_mark_function(const struct support *support, LLVMValueRef function);
 
-/* Adds to the carry; takes all of it, and returns how much that is. */
+/* What a bounded function leaves when it returns, and its caller takes at once. */
 void support_build_carry(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units);
 LLVMValueRef support_build_take(const struct support *support, LLVMBuilderRef builder);
 

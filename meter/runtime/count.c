@@ -34,9 +34,9 @@ static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 
-static uint64_t sum_of(const struct thread_count *count, const int64_t *banks, uint64_t carry)
+static uint64_t sum_of(const struct thread_count *count, const int64_t *banks)
 {
-    uint64_t sum = count->counted + carry;
+    uint64_t sum = count->counted;
 
     for (int i = 0; i < GASMETER_BANKS; i++)
         sum += (uint64_t)(banks[i] - count->share);
@@ -45,7 +45,7 @@ static uint64_t sum_of(const struct thread_count *count, const int64_t *banks, u
 
 uint64_t count_of_thread(void)
 {
-    return sum_of(&thread_count, gasmeter_banks, gasmeter_carry);
+    return sum_of(&thread_count, gasmeter_banks);
 }
 
 /* ---- threads ---------------------------------------------------------------- */
@@ -83,7 +83,6 @@ static void forget_thread(void *unused)
     }
     unlock(&before);
     memset(gasmeter_banks, 0, sizeof gasmeter_banks);
-    gasmeter_carry = 0;
     memset(&thread_count, 0, sizeof thread_count);
 }
 
@@ -99,7 +98,6 @@ static void know_thread(void)
 
     pthread_once(&key_once, make_key);
     thread_count.banks = gasmeter_banks;
-    thread_count.carry = &gasmeter_carry;
     thread_count.limit = GASMETER_UNLIMITED;
     pthread_setspecific(key, &thread_count);
     lock(&before);
@@ -119,7 +117,7 @@ uint64_t count_of_process(void)
     lock(&before);
     sum = ended;
     for (const struct thread_count *count = threads; count; count = count->next)
-        sum += sum_of(count, count->banks, *count->carry);
+        sum += sum_of(count, count->banks);
     unlock(&before);
     return sum;
 }
@@ -149,7 +147,6 @@ static void share_out(void)
     uint64_t share = left_of(counted) / GASMETER_BANKS;
 
     thread_count.counted = counted;
-    gasmeter_carry = 0;
     thread_count.share = -(int64_t)(share < SHARE_MAX ? share : SHARE_MAX);
     for (int i = 0; i < GASMETER_BANKS; i++)
         gasmeter_banks[i] = thread_count.share;
@@ -181,8 +178,7 @@ void gasmeter_refill(void)
 
 void gasmeter_flush(uint64_t units)
 {
-    gasmeter_banks[0] += (int64_t)(units + gasmeter_carry);
-    gasmeter_carry = 0;
+    gasmeter_banks[0] += (int64_t)units;
     if (gasmeter_banks[0] >= 0)
         gasmeter_refill();
 }
@@ -226,7 +222,6 @@ void count_restart(void)
     ended = 0;
     thread_count.next = NULL;
     thread_count.counted = 0;
-    gasmeter_carry = 0;
     for (int i = 0; i < GASMETER_BANKS; i++)
         gasmeter_banks[i] = thread_count.share;
     if (self)

@@ -21,8 +21,8 @@
 
 extern _Thread_local int64_t gasmeter_banks[GASMETER_BANKS];
 
-/* What bounded functions (meter/pass/bounded.h) used and no flush has added to a bank yet. It is
- * zero whenever code that is not metered runs, but for signal handlers. */
+/* What the bounded function (meter/pass/bounded.h) used that has just returned; its caller takes it
+ * at once, unless a signal comes in between. */
 extern _Thread_local uint64_t gasmeter_carry;
 
 #define GASMETER_UNLIMITED UINT64_MAX
@@ -34,8 +34,7 @@ struct thread_count {
     uint64_t limit;   /* a count of this thread past which it stops, or GASMETER_UNLIMITED */
     void (*spent)(void *argument);
     void *argument;
-    int64_t *banks;  /* NULL: the thread is not known yet */
-    uint64_t *carry; /* of the same thread */
+    int64_t *banks; /* NULL: the thread is not known yet */
     struct thread_count *next;
 };
 

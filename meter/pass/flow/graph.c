@@ -151,13 +151,11 @@ static bool is_repeatable(LLVMValueRef instruction)
            LLVMIsABranchInst(instruction);
 }
 
-static void look_at_block(struct graph *graph, struct graph_block *block,
-                          const struct charge *charge)
+static void look_at_block(struct graph_block *block, const struct charge *charge)
 {
     block->repeatable = true;
     for (LLVMValueRef instruction = LLVMGetFirstInstruction(block->block); instruction;
          instruction = LLVMGetNextInstruction(instruction)) {
-        graph->carries |= charge_carries(charge, instruction);
         block->leaves |= charge_leaves(charge, instruction);
         block->repeatable &= is_repeatable(instruction);
         block->units += charge_fixed(charge, instruction);
@@ -183,7 +181,7 @@ void graph_find(struct graph *graph, LLVMValueRef function, const struct charge 
     for (size_t i = 0; i < graph->count; i++, block = LLVMGetNextBasicBlock(block)) {
         graph->blocks[i].block = block;
         pointer_set_add(&graph->index, block, i);
-        look_at_block(graph, &graph->blocks[i], charge);
+        look_at_block(&graph->blocks[i], charge);
     }
     for (size_t i = 0; i < graph->count; i++)
         find_successors(graph, &graph->blocks[i]);

@@ -26,7 +26,6 @@ struct graph {
     struct graph_block *blocks;
     size_t count;
     struct pointer_set index; /* of a block */
-    bool carries;             /* it calls bounded functions */
     struct graph_edge *back;  /* edges back that need a check of their own */
     size_t back_count;
     size_t back_capacity;

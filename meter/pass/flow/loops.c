@@ -151,9 +151,6 @@ static void build_look(const struct cut *cut)
 {
     LLVMValueRef pending = load(cut, cut->pending);
 
-    if (cut->graph->carries)
-        pending =
-            LLVMBuildAdd(cut->builder, pending, support_build_take(cut->support, cut->builder), "");
     LLVMBuildStore(cut->builder, support_build_look(cut->support, cut->builder, pending),
                    cut->pending);
 }
