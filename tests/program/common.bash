@@ -76,6 +76,7 @@ wait_for() {
 
 # For jq: an array as an object, by what f makes of each. jq 1.6's own INDEX(f) takes a time that
 # grows with the square of their number.
+# shellcheck disable=SC2016 # the dollars are names of jq
 JQ_INDEX='def index_by(f): reduce .[] as $one ({}; .[$one | f | tostring] = $one);'
 export JQ_INDEX
 
