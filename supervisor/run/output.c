@@ -66,8 +66,11 @@ int output_flush(struct output *output, struct error *error)
     const struct output_mark durable = output->marks[OUTPUT_SYNCING];
     int result = 0;
 
+    if (output->broken)
+        return error_set(error, ERROR_SYSTEM, "cannot write the results to stdout");
     if (durable.bytes > 0 && visible_write(STDOUT_FILENO, gathered->data, durable.bytes) != 0)
         result = error_system(error, errno, "cannot write the results to stdout");
+    output->broken = result != 0;
     buf_consume(gathered, durable.bytes);
     for (int stage = 0; stage < OUTPUT_STAGES; stage++)
         output->marks[stage].bytes -= durable.bytes;
@@ -377,7 +380,7 @@ static void put_result(struct buf *line, const char *before, const char *result,
 }
 
 /* A name in a column; one that is too long moves what follows, or is cut. */
-static void put_name(struct buf *line, const char *name, int width, bool cuts)
+static void output_put_name(struct buf *line, const char *name, int width, bool cuts)
 {
     const size_t start = line->length;
 
@@ -438,8 +441,8 @@ static void put_text_delivery(const struct output *output, struct buf *line,
     else
         buf_printf(line, "%6" PRId64, report->crank_num);
     buf_append_byte(line, ' ');
-    put_name(line, report->vat, layout->vat_width, layout->cuts);
-    put_name(line, report->method, layout->method_width, layout->cuts);
+    output_put_name(line, report->vat, layout->vat_width, layout->cuts);
+    output_put_name(line, report->method, layout->method_width, layout->cuts);
     buf_printf(line, " %s%-6s%s", red, report->ok ? "ok" : "error", plain);
     put_used(line, 12, report->compute, is_least(report, "computrons"));
     put_used(line, 14, report->instructions, is_least(report, "instructions"));

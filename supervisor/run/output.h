@@ -48,7 +48,8 @@ struct output {
     const struct gas_model *gas; /* prices deliveries; borrowed; NULL: nothing does */
     bool burns;                  /* there are contracts in WebAssembly: a column of gas burnt */
     struct output_layout layout;
-    bool begun; /* the columns have their headings */
+    bool begun;  /* the columns have their headings */
+    bool broken; /* stdout could not be written: nothing more is */
 
     int64_t quarantined; /* vats, at the run's end */
     const char *sandbox; /* how workers are confined, for the summary; borrowed */

@@ -285,8 +285,8 @@ interrupted() {
         echo "{\"vat\":\"token\",\"method\":\"mint\",\"args\":[\"a\",$line]}"
     done > input
     echo '{"vat":"token","method":"transfer","args":["b","a",1]}' >> input
-    # The vat starts, the first line is done, the second is: a commit and a failure each.
-    for _ in 1 2 3; do
+    # Each run fails at its first output; how many cranks are committed by then depends on the disk.
+    for _ in 1 2 3 4 5; do
         status=0
         "$NATIVE/gaspipe" run "${options[@]}" > /dev/full 2> err || status=$?
         assert_equal "$status" 4
@@ -294,10 +294,10 @@ interrupted() {
     done
     run --separate-stderr "$NATIVE/gaspipe" run "${options[@]}"
     assert_status 1
-    assert_equal "$(jq -c 'select(.kind == "result") | [.place, .status, .value // .value["#error"], .again]' \
-        <<< "$output" | cut -c1-40)" '["input:1","fulfilled","5",true]
-["input:2","fulfilled","11",null]
-["input:3","fulfilled","18",null]
+    assert_equal "$(jq -c 'select(.kind == "result") | [.place, .status, .value // .value["#error"]]' \
+        <<< "$output" | cut -c1-40)" '["input:1","fulfilled","5"]
+["input:2","fulfilled","11"]
+["input:3","fulfilled","18"]
 ["input:4","rejected",{"#error":"RangeEr'
     run --separate-stderr "$NATIVE/gaspipe" run "${options[@]}"
     assert_status 0
