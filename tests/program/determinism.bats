@@ -44,7 +44,7 @@ run_example() {
             LOGNAME=somebody MALLOC_ARENA_MAX=1 X="$(seq -s ' ' 9999)" "${command[@]}")" \
             "$expected" "a long environment"
         assert_equal "$(cd "$long" && ulimit -s 1024 && ulimit -n 64 &&
-            costs nice -n 5 "${command[@]}" --store store --slog slog)" "$expected" \
+            costs nice -n 5 "${command[@]}" --store "store-$name" --slog slog)" "$expected" \
             "other limits, a store, a slogfile"
     done
 }
