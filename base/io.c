@@ -75,8 +75,8 @@ static int unreadable(const char *path, struct error *error)
     return error_set(error, host ? ERROR_SYSTEM : ERROR_INPUT, "%s: %m", path);
 }
 
-static int read_all(int fd, const char *path, size_t limit, struct buf *content,
-                    struct error *error)
+static int io_read_all(int fd, const char *path, size_t limit, struct buf *content,
+                       struct error *error)
 {
     size_t start = content->length;
 
@@ -113,7 +113,7 @@ int io_read_file(const char *path, size_t limit, struct buf *content, struct err
     else if (S_ISREG(status.st_mode) && (uintmax_t)status.st_size > limit)
         result = error_set(error, ERROR_INPUT, "%s: longer than %zu bytes", path, limit);
     else
-        result = read_all(fd, path, limit, content, error);
+        result = io_read_all(fd, path, limit, content, error);
     close(fd);
     return result;
 }

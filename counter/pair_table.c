@@ -17,7 +17,7 @@ static uint64_t hash(uint64_t a, uint64_t b)
 }
 
 /* Where the pair is, or would be: there is always an empty slot. */
-static size_t place_of(const struct pair_table *pairs, uint64_t a, uint64_t b)
+static size_t pair_table_place_of(const struct pair_table *pairs, uint64_t a, uint64_t b)
 {
     size_t at = hash(a, b) & (pairs->room - 1);
 
@@ -50,7 +50,7 @@ static bool grow_table(struct pair_table *pairs)
 
         if (!old.is_used[from])
             continue;
-        to = place_of(&larger, old.slots[from].a, old.slots[from].b);
+        to = pair_table_place_of(&larger, old.slots[from].a, old.slots[from].b);
         larger.slots[to] = old.slots[from];
         larger.is_used[to] = 1;
         larger.count++;
@@ -67,7 +67,7 @@ struct pair *pair_table_find(struct pair_table *pairs, uint64_t a, uint64_t b)
     /* Never more than three quarters full. */
     if (4 * pairs->count >= 3 * pairs->room && !grow_table(pairs))
         return NULL;
-    at = place_of(pairs, a, b);
+    at = pair_table_place_of(pairs, a, b);
     if (!pairs->is_used[at]) {
         pairs->is_used[at] = 1;
         pairs->slots[at] = (struct pair){a, b, 0};

@@ -23,8 +23,8 @@ static double *weight_of(struct gas_model *model, size_t name)
     return weights[name];
 }
 
-static int take_member(struct gas_model *model, const char *path, const char *name,
-                       const json_t *value, struct error *error)
+static int gas_model_take_member(struct gas_model *model, const char *path, const char *name,
+                                 const json_t *value, struct error *error)
 {
     if (strcmp(name, "name") == 0 || strcmp(name, "source") == 0)
         return 0;
@@ -74,7 +74,7 @@ int gas_model_read(struct gas_model *model, const char *path, struct error *erro
     json_object_foreach(object, name, value)
     {
         if (result == 0)
-            result = take_member(model, path, name, value, error);
+            result = gas_model_take_member(model, path, name, value, error);
     }
     json_decref(object);
     return result;

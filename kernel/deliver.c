@@ -96,7 +96,7 @@ static int begin_delivery(struct kernel *kernel, int64_t vat, const char *dispat
     return result;
 }
 
-static const char *text_of(const json_t *message, const char *name)
+static const char *deliver_text_of(const json_t *message, const char *name)
 {
     return json_string_value(json_object_get(message, name));
 }
@@ -106,7 +106,7 @@ static int living_vat(struct kernel *kernel, int64_t *vat, struct error *error)
 {
     bool lives;
 
-    (void)reference_read_number(text_of(kernel->crank.message, "vatID"), 'v', vat);
+    (void)reference_read_number(deliver_text_of(kernel->crank.message, "vatID"), 'v', vat);
     if (vat_record_lives(kernel, *vat, &lives, error) != 0)
         return -1;
     if (!lives)
@@ -163,7 +163,7 @@ static int deliver_notify(struct kernel *kernel, int64_t vat, const char *kpid, 
 /* The vat may have ended, or have heard of the promise together with another. */
 static int work_notify(struct kernel *kernel, struct error *error)
 {
-    const char *kpid = text_of(kernel->crank.message, "kpid");
+    const char *kpid = deliver_text_of(kernel->crank.message, "kpid");
     int64_t vat;
     bool knows;
 
@@ -339,7 +339,7 @@ static int work_clean_up(struct kernel *kernel, struct error *error)
 {
     int64_t vat;
 
-    (void)reference_read_number(text_of(kernel->crank.message, "vatID"), 'v', &vat);
+    (void)reference_read_number(deliver_text_of(kernel->crank.message, "vatID"), 'v', &vat);
     return terminate_clean_up(kernel, vat, error);
 }
 

@@ -82,7 +82,8 @@ static void take_exit(struct delivery_state *delivery, struct crank_results *res
 }
 
 /* What is worst comes first. */
-static int judge(struct kernel *kernel, const struct kernel_outcome *outcome, struct error *error)
+static int end_delivery_judge(struct kernel *kernel, const struct kernel_outcome *outcome,
+                              struct error *error)
 {
     struct delivery_state *delivery = &kernel->crank.delivery;
     struct crank_results *results = &kernel->crank.results;
@@ -125,7 +126,8 @@ static int advance(struct kernel *kernel, struct error *error)
     return vat_record_set_position(kernel, delivery->view.vat, &position, error);
 }
 
-static int keep(struct kernel *kernel, const struct kernel_outcome *outcome, struct error *error)
+static int end_delivery_keep(struct kernel *kernel, const struct kernel_outcome *outcome,
+                             struct error *error)
 {
     if (transcript_item_keep(kernel, outcome, error) != 0 || advance(kernel, error) != 0)
         return -1;
@@ -173,7 +175,7 @@ static int reject_message(struct kernel *kernel, const struct kernel_outcome *ou
     const char *result = json_string_value(json_object_get(message, "result"));
     const char *problem = outcome->problem != NULL ? outcome->problem : "it failed";
 
-    if (keep(kernel, outcome, error) != 0)
+    if (end_delivery_keep(kernel, outcome, error) != 0)
         return -1;
     if (kernel->crank.kind == CRANK_NOTIFY)
         return refcount_decrement(kernel,
@@ -311,9 +313,9 @@ int kernel_end_delivery(struct kernel *kernel, const struct kernel_outcome *outc
     memset(end, 0, sizeof *end);
     if (!kernel->crank.delivery.under_way)
         return error_set(error, ERROR_SYSTEM, "no delivery is under way");
-    if (judge(kernel, outcome, error) != 0)
+    if (end_delivery_judge(kernel, outcome, error) != 0)
         return -1;
-    if (!kernel->crank.results.undo && keep(kernel, outcome, error) != 0)
+    if (!kernel->crank.results.undo && end_delivery_keep(kernel, outcome, error) != 0)
         return -1;
     if (go_on(kernel, outcome, &end->again, error) != 0)
         return -1;

@@ -7,7 +7,7 @@
 #include "kernel/syscall.h"
 #include "store/store.h"
 
-static int no_memory(struct error *error)
+static int syscall_perform_no_memory(struct error *error)
 {
     return error_memory(error, "an answer");
 }
@@ -28,7 +28,7 @@ int syscall_answer_text(const struct buf *text, bool found, json_t **answer, str
         *answer = json_pack("[s,s%]", "ok", text->data, text->length);
     else
         *answer = json_pack("[s,n]", "ok");
-    return *answer != NULL ? 0 : no_memory(error);
+    return *answer != NULL ? 0 : syscall_perform_no_memory(error);
 }
 
 static int perform_read(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
@@ -190,5 +190,5 @@ int syscall_perform(struct kernel *kernel, int64_t vat, const struct vat_syscall
         return -1;
     if (*answer == NULL)
         *answer = json_pack("[s,n]", "ok");
-    return *answer != NULL ? 0 : no_memory(error);
+    return *answer != NULL ? 0 : syscall_perform_no_memory(error);
 }

@@ -8,7 +8,7 @@
 #include "kernel/records/reference_set.h"
 #include "kernel/syscall.h"
 
-static int no_memory(struct error *error)
+static int syscall_translate_no_memory(struct error *error)
 {
     return error_memory(error, "a syscall");
 }
@@ -38,7 +38,9 @@ static int slot_to_kernel(struct kernel *kernel, int64_t vat, const json_t *slot
 
     if (text_to_kernel(kernel, vat, text, kref, error) != 0)
         return -1;
-    return json_array_append_new(krefs, json_string(kref)) == 0 ? 0 : no_memory(error);
+    return json_array_append_new(krefs, json_string(kref)) == 0
+               ? 0
+               : syscall_translate_no_memory(error);
 }
 
 static int capdata_to_kernel(struct kernel *kernel, int64_t vat, const json_t *capdata,
@@ -50,7 +52,7 @@ static int capdata_to_kernel(struct kernel *kernel, int64_t vat, const json_t *c
 
     *translated = json_pack("{s:O,s:o}", "body", json_object_get(capdata, "body"), "slots", krefs);
     if (*translated == NULL)
-        return no_memory(error);
+        return syscall_translate_no_memory(error);
     json_array_foreach(json_object_get(capdata, "slots"), i, slot)
     {
         if (slot_to_kernel(kernel, vat, slot, krefs, error) != 0) {
@@ -66,14 +68,15 @@ static int capdata_to_kernel(struct kernel *kernel, int64_t vat, const json_t *c
 static int give(json_t **ksc, json_t *made, struct error *error)
 {
     *ksc = made;
-    return made != NULL ? 0 : no_memory(error);
+    return made != NULL ? 0 : syscall_translate_no_memory(error);
 }
 
 /* ---- send ---- */
 
 /* A promise that the vat decides; from then on nobody does until the message is delivered. */
-static int take_result(struct kernel *kernel, int64_t vat, const struct vref *vref,
-                       char kpid[KERNEL_REF_SIZE], struct error *error)
+static int syscall_translate_take_result(struct kernel *kernel, int64_t vat,
+                                         const struct vref *vref, char kpid[KERNEL_REF_SIZE],
+                                         struct error *error)
 {
     bool known, decides;
 
@@ -108,7 +111,7 @@ static int translate_send(struct kernel *kernel, int64_t vat, const struct vat_s
         return -1;
     if (wants_result &&
         (read_reference(&vref, syscall->result.bytes, syscall->result.length, error) != 0 ||
-         take_result(kernel, vat, &vref, kpid, error) != 0)) {
+         syscall_translate_take_result(kernel, vat, &vref, kpid, error) != 0)) {
         json_decref(methargs);
         return -1;
     }
@@ -235,7 +238,7 @@ static int translate_resolution(struct kernel *kernel, int64_t vat, const json_t
         capdata_to_kernel(kernel, vat, data, &translated, error) != 0)
         return -1;
     if (json_array_append_new(resolutions, json_pack("[s,O,o]", kpid, rejected, translated)) != 0)
-        return no_memory(error);
+        return syscall_translate_no_memory(error);
     return 0;
 }
 
@@ -303,7 +306,9 @@ static int translate_garbage_one(struct kernel *kernel, int64_t vat,
     if (clist_known(kernel, vat, &vref, kref, error) != 0 ||
         change_entry(kernel, vat, syscall->kind, &vref, kref, error) != 0)
         return -1;
-    return json_array_append_new(krefs, json_string(kref)) == 0 ? 0 : no_memory(error);
+    return json_array_append_new(krefs, json_string(kref)) == 0
+               ? 0
+               : syscall_translate_no_memory(error);
 }
 
 static int translate_garbage(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,

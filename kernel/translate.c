@@ -7,7 +7,7 @@
 #include "kernel/graph/promise.h"
 #include "kernel/state.h"
 
-static int no_memory(struct error *error)
+static int translate_no_memory(struct error *error)
 {
     return error_memory(error, "a delivery");
 }
@@ -30,7 +30,7 @@ static int translate_slots(struct kernel *kernel, int64_t vat, const json_t *kre
         if (clist_to_vat(kernel, vat, json_string_value(kref), vref, error) != 0)
             return -1;
         if (json_array_append_new(vrefs, json_string(vref)) != 0)
-            return no_memory(error);
+            return translate_no_memory(error);
     }
     return 0;
 }
@@ -42,7 +42,7 @@ int translate_capdata(struct kernel *kernel, int64_t vat, const json_t *capdata,
 
     *translated = json_pack("{s:O,s:o}", "body", json_object_get(capdata, "body"), "slots", vrefs);
     if (*translated == NULL)
-        return no_memory(error);
+        return translate_no_memory(error);
     if (translate_slots(kernel, vat, json_object_get(capdata, "slots"), vrefs, error) == 0)
         return 0;
     json_decref(*translated);
@@ -64,8 +64,8 @@ static int check_target(struct kernel *kernel, int64_t vat, const char *target,
 }
 
 /* The result's promise, which nobody decides while its message is queued, is the vat's now. */
-static int take_result(struct kernel *kernel, int64_t vat, const char *kpid, char vref[VREF_SIZE],
-                       struct error *error)
+static int translate_take_result(struct kernel *kernel, int64_t vat, const char *kpid,
+                                 char vref[VREF_SIZE], struct error *error)
 {
     bool free;
 
@@ -88,13 +88,13 @@ int translate_message(struct kernel *kernel, int64_t vat, const char *target, co
     if (check_target(kernel, vat, target, target_vref, error) != 0 ||
         translate_capdata(kernel, vat, json_object_get(message, "methargs"), &methargs, error) != 0)
         return -1;
-    if (kpid != NULL && take_result(kernel, vat, kpid, result_vref, error) != 0) {
+    if (kpid != NULL && translate_take_result(kernel, vat, kpid, result_vref, error) != 0) {
         json_decref(methargs);
         return -1;
     }
     *vd = json_pack("[s,s,{s:o,s:s?}]", "message", target_vref, "methargs", methargs, "result",
                     kpid != NULL ? result_vref : NULL);
-    return *vd != NULL ? 0 : no_memory(error);
+    return *vd != NULL ? 0 : translate_no_memory(error);
 }
 
 static int translate_settled(struct kernel *kernel, int64_t vat, const char *kpid,
@@ -117,7 +117,7 @@ static int translate_settled(struct kernel *kernel, int64_t vat, const char *kpi
                                         "data", data)) != 0 ||
         json_array_append_new(vat_side, json_pack("[s,b,O]", vpid, state == KERNEL_PROMISE_REJECTED,
                                                   translated)) != 0) {
-        no_memory(error);
+        translate_no_memory(error);
         goto out;
     }
     result = 0;
@@ -140,7 +140,7 @@ int translate_notify(struct kernel *kernel, int64_t vat, const struct reference_
     *kd = json_pack("[s,o]", "notify", kernel_side);
     *vd = json_pack("[s,o]", "notify", vat_side);
     if (result == 0 && (*kd == NULL || *vd == NULL))
-        result = no_memory(error);
+        result = translate_no_memory(error);
     return result;
 }
 
@@ -152,7 +152,7 @@ int translate_start(struct kernel *kernel, int64_t vat, const json_t *parameters
     if (translate_capdata(kernel, vat, parameters, &translated, error) != 0)
         return -1;
     *vd = json_pack("[s,o]", "startVat", translated);
-    return *vd != NULL ? 0 : no_memory(error);
+    return *vd != NULL ? 0 : translate_no_memory(error);
 }
 
 static int translate_garbage_one(struct kernel *kernel, int64_t vat, bool drops, const char *kref,
@@ -166,7 +166,7 @@ static int translate_garbage_one(struct kernel *kernel, int64_t vat, bool drops,
     if (!found)
         return wrong("garbage that the vat does not know:", kref, error);
     if (json_array_append_new(vrefs, json_string(entry.vref.text)) != 0)
-        return no_memory(error);
+        return translate_no_memory(error);
     return drops ? clist_clear_reachable(kernel, vat, kref, error)
                  : clist_delete(kernel, vat, kref, error);
 }
@@ -181,7 +181,7 @@ int translate_garbage(struct kernel *kernel, int64_t vat, const char *type, cons
 
     *vd = json_pack("[s,o]", type, vrefs);
     if (*vd == NULL)
-        return no_memory(error);
+        return translate_no_memory(error);
     json_array_foreach(krefs, i, kref)
     {
         if (translate_garbage_one(kernel, vat, drops, json_string_value(kref), vrefs, error) != 0) {

@@ -12,7 +12,8 @@
 #include "meter/backend.h"
 
 /* Takes LLVM's message, which it gives back. */
-static int refuse(enum error_kind kind, const char *what, char *message, struct error *error)
+static int backend_refuse(enum error_kind kind, const char *what, char *message,
+                          struct error *error)
 {
     if (message)
         message[strcspn(message, "\n")] = '\0';
@@ -58,7 +59,7 @@ static int make_machine(struct backend *backend, const char *path, struct error 
         return error_set(error, ERROR_INPUT,
                          "%s: it is for '%s'; x86-64 and aarch64 can be metered", path, triple);
     if (LLVMGetTargetFromTriple(triple, &target, &message))
-        return refuse(ERROR_INPUT, path, message, error);
+        return backend_refuse(ERROR_INPUT, path, message, error);
     backend->machine =
         LLVMCreateTargetMachine(target, triple, "generic", "", LLVMCodeGenLevelDefault,
                                 relocation_of(backend->module), LLVMCodeModelDefault);
@@ -73,9 +74,9 @@ static int read_module(struct backend *backend, const char *path, struct error *
 
     if (strcmp(path, "-") == 0 ? LLVMCreateMemoryBufferWithSTDIN(&buffer, &message)
                                : LLVMCreateMemoryBufferWithContentsOfFile(path, &buffer, &message))
-        return refuse(ERROR_INPUT, path, message, error);
+        return backend_refuse(ERROR_INPUT, path, message, error);
     if (LLVMParseIRInContext(backend->context, buffer, &backend->module, &message))
-        return refuse(ERROR_INPUT, path, message, error);
+        return backend_refuse(ERROR_INPUT, path, message, error);
     return 0;
 }
 
@@ -141,7 +142,7 @@ int backend_verify(struct backend *backend, struct error *error)
     char *message = NULL;
 
     if (LLVMVerifyModule(backend->module, LLVMReturnStatusAction, &message))
-        return refuse(ERROR_SYSTEM, "the metered module is not sound", message, error);
+        return backend_refuse(ERROR_SYSTEM, "the metered module is not sound", message, error);
     LLVMDisposeMessage(message);
     return 0;
 }
@@ -166,5 +167,5 @@ int backend_write(struct backend *backend, const char *path, struct error *error
         failed = LLVMTargetMachineEmitToFile(
             backend->machine, backend->module, path,
             ends_with(path, ".s") ? LLVMAssemblyFile : LLVMObjectFile, &message);
-    return failed ? refuse(ERROR_SYSTEM, path, message, error) : 0;
+    return failed ? backend_refuse(ERROR_SYSTEM, path, message, error) : 0;
 }

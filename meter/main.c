@@ -138,7 +138,7 @@ static int meter(const struct options *options, const struct ir *ir, struct erro
     return 0;
 }
 
-static int run(const struct options *options, struct backend *backend, struct error *error)
+static int main_run(const struct options *options, struct backend *backend, struct error *error)
 {
     struct cost_table table;
     struct ir ir;
@@ -194,8 +194,8 @@ int main(int argc, char **argv)
                    : ERROR_SYSTEM;
     if (backend_open(&backend, options.input, &error))
         return option_end(&command_line, OPTION_FAILED, &error);
-    status = run(&options, &backend, &error) ? option_end(&command_line, OPTION_FAILED, &error)
-                                             : EXIT_SUCCESS;
+    status = main_run(&options, &backend, &error) ? option_end(&command_line, OPTION_FAILED, &error)
+                                                  : EXIT_SUCCESS;
     backend_close(&backend);
     return status;
 }

@@ -13,19 +13,19 @@ enum {
     STAMP_SIZE = 2 * (JSON_TEXT_NUMBER_MAX + 1),
 };
 
-static inline char *put_text(char *at, const char *text)
+static inline char *meter_encode_put_text(char *at, const char *text)
 {
     return mempcpy(at, text, strlen(text));
 }
 
 static inline char *put_field(char *at, const char *name_and_colon, uint64_t value)
 {
-    return json_text_put_unsigned(put_text(at, name_and_colon), value);
+    return json_text_put_unsigned(meter_encode_put_text(at, name_and_colon), value);
 }
 
 static char *put_stamps(char *at, const struct meter *meter)
 {
-    at = put_text(at, ",\"timestamps\":[");
+    at = meter_encode_put_text(at, ",\"timestamps\":[");
     for (size_t i = 0; i < meter->stamp_count; i++) {
         if (i > 0)
             *at++ = ',';
@@ -35,7 +35,7 @@ static char *put_stamps(char *at, const struct meter *meter)
     /* A record of xsnap-worker's, which is written again into a slogfile, has none. */
     if (meter->stamp_count > 0 && meter->stamps[meter->stamp_count - 1].mono == 0)
         return at;
-    at = put_text(at, ",\"monotimes\":[");
+    at = meter_encode_put_text(at, ",\"monotimes\":[");
     for (size_t i = 0; i < meter->stamp_count; i++) {
         if (i > 0)
             *at++ = ',';
@@ -78,13 +78,13 @@ void meter_encode(struct buf *buf, const struct meter *meter)
     if (meter->gas_known)
         at = put_field(at, ",\"gasBurnt\":", meter->gas_burnt);
     if (meter->gas_profile.iov_len > 0)
-        at = mempcpy(put_text(at, ",\"gasProfile\":"), meter->gas_profile.iov_base,
+        at = mempcpy(meter_encode_put_text(at, ",\"gasProfile\":"), meter->gas_profile.iov_base,
                      meter->gas_profile.iov_len);
     if (meter->cpu_known)
         at = put_cpu(at, &meter->cpu);
     if (meter->profile.iov_len > 0)
-        at =
-            mempcpy(put_text(at, ",\"profile\":"), meter->profile.iov_base, meter->profile.iov_len);
+        at = mempcpy(meter_encode_put_text(at, ",\"profile\":"), meter->profile.iov_base,
+                     meter->profile.iov_len);
     *at++ = '}';
     buf->length = (size_t)(at - buf->data);
 }

@@ -31,8 +31,8 @@ size_t recording_put_prefix(char at[RECORDING_PREFIX_SIZE], enum recording_direc
 }
 
 /* A number up to max and the byte after it; where the next one begins, or NULL. */
-static const char *take_number(const char *at, const char *end, uint64_t max, char after,
-                               uint64_t *number)
+static const char *recording_take_number(const char *at, const char *end, uint64_t max, char after,
+                                         uint64_t *number)
 {
     const char *first = at;
 
@@ -78,7 +78,7 @@ int recording_take_head(struct recording_head *head, struct iovec payload, struc
         return error_set(error, ERROR_INPUT, "not a recorded session");
     at += sizeof magic - 1;
     for (int i = 0; i < 5; i++) {
-        at = take_number(at, end, most[i], after[i], &numbers[i]);
+        at = recording_take_number(at, end, most[i], after[i], &numbers[i]);
         if (i == 0 && at != NULL && numbers[0] != RECORDING_VERSION)
             return error_set(error, ERROR_INPUT,
                              "a recorded session of version %" PRIu64 "; version %d can be read",
@@ -103,9 +103,9 @@ int recording_take_frame(struct recorded_frame *frame, struct iovec payload, str
     if (payload.iov_len < 2 || (at[0] != RECORDING_DOWN && at[0] != RECORDING_UP) || at[1] != ' ')
         return error_set(error, ERROR_INPUT, "a record that is not a frame");
     frame->direction = (enum recording_direction)at[0];
-    at = take_number(at + 2, end, INT64_MAX, ' ', &mono);
+    at = recording_take_number(at + 2, end, INT64_MAX, ' ', &mono);
     if (at != NULL)
-        at = take_number(at, end, INT64_MAX, ' ', &real);
+        at = recording_take_number(at, end, INT64_MAX, ' ', &real);
     if (at == NULL)
         return error_set(error, ERROR_INPUT, "a frame without its times");
     frame->stamp = (struct stamp){.real = (int64_t)real, .mono = (int64_t)mono};

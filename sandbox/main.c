@@ -31,7 +31,7 @@ static void note_failure(char *missing, int result, const struct error *error)
 }
 
 /* As much as can be had; what is missing, in words. */
-static void enter(const struct request *request, char missing[SANDBOX_MISSING_SIZE])
+static void main_enter(const struct request *request, char missing[SANDBOX_MISSING_SIZE])
 {
     struct error error;
     unsigned namespaces;
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
         return option_end(&table, result, &error) == 0 ? EXIT_SUCCESS
                : error.kind == ERROR_USAGE             ? EXIT_USAGE
                                                        : EXIT_CANNOT_EXECUTE;
-    enter(&request, missing);
+    main_enter(&request, missing);
     if (request.strict && missing[0] != '\0') {
         log_line("--strict: this system lacks: %s", missing);
         return EXIT_MISSING;

@@ -12,7 +12,7 @@ static const struct sock_filter program[] = {
 #include <tight_filter.inc> /* compiled from sandbox/filters/tight_rules.c */
 };
 
-static int enter(bool whole_process)
+static int tight_filter_enter(bool whole_process)
 {
     return filter_program_enter(program, sizeof program / sizeof *program, whole_process);
 }
@@ -32,5 +32,5 @@ int sandbox_enter_tight_filter(bool whole_process)
     /* Executing a program made it dumpable again: the sandbox's start could not do this. */
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
         return errno;
-    return enter(whole_process);
+    return tight_filter_enter(whole_process);
 }

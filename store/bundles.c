@@ -4,12 +4,12 @@
 #include "store/integrity/rows.h"
 #include "store/store.h"
 
-static struct row row_of(const char *id)
+static struct row bundles_row_of(const char *id)
 {
     return (struct row){.table = ROW_BUNDLE, .key = {(void *)(uintptr_t)id, strlen(id)}};
 }
 
-static int put(struct store *store, const struct row *row, struct error *error)
+static int bundles_put(struct store *store, const struct row *row, struct error *error)
 {
     struct row_change change;
 
@@ -20,19 +20,19 @@ static int put(struct store *store, const struct row *row, struct error *error)
 
 int store_bundle_put(struct store *store, const char *id, struct iovec json, struct error *error)
 {
-    struct row row = row_of(id);
+    struct row row = bundles_row_of(id);
     bool own;
 
     row.value = json;
     if (rows_enter(store, &own, error) != 0)
         return -1;
-    return rows_leave(store, own, put(store, &row, error), error);
+    return rows_leave(store, own, bundles_put(store, &row, error), error);
 }
 
 int store_bundle_get(struct store *store, const char *id, struct buf *json, bool *found,
                      struct error *error)
 {
-    const struct row row = row_of(id);
+    const struct row row = bundles_row_of(id);
 
     return rows_get(store, &row, json, found, error);
 }

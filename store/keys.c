@@ -4,7 +4,7 @@
 #include "store/integrity/rows.h"
 #include "store/store_internal.h"
 
-static struct row row_of(const char *key, const struct iovec *value)
+static struct row keys_row_of(const char *key, const struct iovec *value)
 {
     return (struct row){.table = ROW_KEY,
                         .key = {(void *)(uintptr_t)key, strlen(key)},
@@ -38,7 +38,7 @@ int store_key_get(struct store *store, const char *key, struct buf *value, bool 
 {
     const struct key_cache_entry *entry = key_cache_find(&store->cache, key);
     size_t before = value->length;
-    struct row row = row_of(key, NULL);
+    struct row row = keys_row_of(key, NULL);
 
     if (entry != NULL)
         return give(entry, value, found, error);
@@ -78,7 +78,7 @@ static int change_row(struct store *store, const char *key, const struct iovec *
                       struct error *error)
 {
     const struct key_cache_entry *entry = key_cache_find(&store->cache, key);
-    const struct row row = row_of(key, value);
+    const struct row row = keys_row_of(key, value);
     struct row_change change;
 
     if (look(store, entry, &row, &change, error) != 0)

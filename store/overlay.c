@@ -13,7 +13,7 @@ struct overlay_entry {
     bool deleted;
 };
 
-static int no_memory(struct error *error)
+static int overlay_no_memory(struct error *error)
 {
     return error_memory(error, "what a vat stores");
 }
@@ -35,7 +35,7 @@ void overlay_free(struct overlay *overlay)
 }
 
 /* In the order of bytes, as the store has it. */
-static int compare(const struct buf *a, struct iovec b)
+static int overlay_compare(const struct buf *a, struct iovec b)
 {
     const size_t shorter = a->length < b.iov_len ? a->length : b.iov_len;
     const int difference = shorter > 0 ? memcmp(a->data, b.iov_base, shorter) : 0;
@@ -46,14 +46,14 @@ static int compare(const struct buf *a, struct iovec b)
 }
 
 /* The place of the key, or of the first one behind it. */
-static size_t place_of(const struct overlay *overlay, struct iovec key)
+static size_t overlay_place_of(const struct overlay *overlay, struct iovec key)
 {
     size_t low = 0, high = overlay->count;
 
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
 
-        if (compare(&overlay->entries[middle].key, key) < 0)
+        if (overlay_compare(&overlay->entries[middle].key, key) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -64,16 +64,16 @@ static size_t place_of(const struct overlay *overlay, struct iovec key)
 /* NULL: the key was not changed. */
 static struct overlay_entry *find_overlay_entry(const struct overlay *overlay, struct iovec key)
 {
-    const size_t place = place_of(overlay, key);
+    const size_t place = overlay_place_of(overlay, key);
 
-    if (place == overlay->count || compare(&overlay->entries[place].key, key) != 0)
+    if (place == overlay->count || overlay_compare(&overlay->entries[place].key, key) != 0)
         return NULL;
     return &overlay->entries[place];
 }
 
 static struct overlay_entry *provide(struct overlay *overlay, struct iovec key)
 {
-    const size_t place = place_of(overlay, key);
+    const size_t place = overlay_place_of(overlay, key);
     struct overlay_entry *entry = find_overlay_entry(overlay, key), *entries;
     struct buf copy = {0};
 
@@ -102,7 +102,7 @@ int overlay_get(const struct overlay *overlay, struct iovec key, struct buf *val
         return store_vat_get(overlay->store, overlay->vat, key, value, found, error);
     *found = !entry->deleted;
     if (*found && buf_append(value, entry->value.data, entry->value.length) != 0)
-        return no_memory(error);
+        return overlay_no_memory(error);
     return 0;
 }
 
@@ -122,7 +122,7 @@ static int next_stored(const struct overlay *overlay, struct iovec key, struct b
         entry = find_overlay_entry(overlay, (struct iovec){next->data, next->length});
         buf_clear(&after);
         if (buf_append(&after, next->data, next->length) != 0)
-            result = no_memory(error);
+            result = overlay_no_memory(error);
         key = (struct iovec){after.data, after.length};
     } while (result == 0 && entry != NULL && entry->deleted);
     buf_free(&after);
@@ -132,9 +132,9 @@ static int next_stored(const struct overlay *overlay, struct iovec key, struct b
 /* The first key behind `key` that was set here; NULL: none. */
 static const struct overlay_entry *next_set(const struct overlay *overlay, struct iovec key)
 {
-    size_t place = place_of(overlay, key);
+    size_t place = overlay_place_of(overlay, key);
 
-    if (place < overlay->count && compare(&overlay->entries[place].key, key) == 0)
+    if (place < overlay->count && overlay_compare(&overlay->entries[place].key, key) == 0)
         place++;
     while (place < overlay->count && overlay->entries[place].deleted)
         place++;
@@ -149,15 +149,15 @@ int overlay_next_key(const struct overlay *overlay, struct iovec key, struct buf
     int result = next_stored(overlay, key, &stored, found, error);
 
     if (result == 0 && set != NULL &&
-        (!*found || compare(&set->key, (struct iovec){stored.data, stored.length}) < 0)) {
+        (!*found || overlay_compare(&set->key, (struct iovec){stored.data, stored.length}) < 0)) {
         buf_clear(&stored);
         buf_append(&stored, set->key.data, set->key.length);
         *found = true;
     }
     if (result == 0 && *found && buf_append(next, stored.data, stored.length) != 0)
-        result = no_memory(error);
+        result = overlay_no_memory(error);
     if (result == 0 && buf_failed(&stored))
-        result = no_memory(error);
+        result = overlay_no_memory(error);
     buf_free(&stored);
     return result;
 }
@@ -167,10 +167,11 @@ int overlay_set(struct overlay *overlay, struct iovec key, struct iovec value, s
     struct overlay_entry *entry = provide(overlay, key);
 
     if (entry == NULL)
-        return no_memory(error);
+        return overlay_no_memory(error);
     entry->deleted = false;
     buf_clear(&entry->value);
-    return buf_append(&entry->value, value.iov_base, value.iov_len) == 0 ? 0 : no_memory(error);
+    return buf_append(&entry->value, value.iov_base, value.iov_len) == 0 ? 0
+                                                                         : overlay_no_memory(error);
 }
 
 int overlay_delete(struct overlay *overlay, struct iovec key, struct error *error)
@@ -178,7 +179,7 @@ int overlay_delete(struct overlay *overlay, struct iovec key, struct error *erro
     struct overlay_entry *entry = provide(overlay, key);
 
     if (entry == NULL)
-        return no_memory(error);
+        return overlay_no_memory(error);
     entry->deleted = true;
     return 0;
 }

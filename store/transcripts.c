@@ -3,7 +3,7 @@
 #include "store/statements.h"
 #include "store/store.h"
 
-static struct row row_of(int64_t vat, int64_t incarnation, int64_t position)
+static struct row transcripts_row_of(int64_t vat, int64_t incarnation, int64_t position)
 {
     return (struct row){.table = ROW_TRANSCRIPT, .numbers = {vat, incarnation, position}};
 }
@@ -11,7 +11,7 @@ static struct row row_of(int64_t vat, int64_t incarnation, int64_t position)
 int store_transcript_add(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
                          struct iovec item, struct error *error)
 {
-    struct row row = row_of(vat, incarnation, position);
+    struct row row = transcripts_row_of(vat, incarnation, position);
     struct row_change change = {0}; /* a second item in its place is refused by the table */
     bool own;
 
@@ -24,7 +24,7 @@ int store_transcript_add(struct store *store, int64_t vat, int64_t incarnation, 
 int store_transcript_get(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
                          struct buf *item, bool *found, struct error *error)
 {
-    const struct row row = row_of(vat, incarnation, position);
+    const struct row row = transcripts_row_of(vat, incarnation, position);
 
     return rows_get(store, &row, item, found, error);
 }

@@ -4,7 +4,7 @@
 #include "store/integrity/rows.h"
 #include "store/store_internal.h"
 
-static struct row row_of(int64_t vat, struct iovec key, struct iovec value)
+static struct row vatstores_row_of(int64_t vat, struct iovec key, struct iovec value)
 {
     return (struct row){.table = ROW_VATSTORE, .numbers = {vat}, .key = key, .value = value};
 }
@@ -30,7 +30,7 @@ static int report_vat_change(struct store *store, char what, const struct row *r
 int store_vat_get(struct store *store, int64_t vat, struct iovec key, struct buf *value,
                   bool *found, struct error *error)
 {
-    const struct row row = row_of(vat, key, (struct iovec){0});
+    const struct row row = vatstores_row_of(vat, key, (struct iovec){0});
 
     return rows_get(store, &row, value, found, error);
 }
@@ -50,7 +50,7 @@ static int change_row(struct store *store, const struct row *row, char what, str
 int store_vat_set(struct store *store, int64_t vat, struct iovec key, struct iovec value,
                   struct error *error)
 {
-    const struct row row = row_of(vat, key, value);
+    const struct row row = vatstores_row_of(vat, key, value);
     bool own;
 
     if (rows_enter(store, &own, error) != 0)
@@ -60,7 +60,7 @@ int store_vat_set(struct store *store, int64_t vat, struct iovec key, struct iov
 
 int store_vat_delete(struct store *store, int64_t vat, struct iovec key, struct error *error)
 {
-    const struct row row = row_of(vat, key, (struct iovec){0});
+    const struct row row = vatstores_row_of(vat, key, (struct iovec){0});
     bool own;
 
     if (rows_enter(store, &own, error) != 0)
@@ -71,7 +71,7 @@ int store_vat_delete(struct store *store, int64_t vat, struct iovec key, struct 
 int store_vat_next_key(struct store *store, int64_t vat, struct iovec key, struct buf *next,
                        bool *found, struct error *error)
 {
-    struct row row = row_of(vat, (struct iovec){0}, (struct iovec){0});
+    struct row row = vatstores_row_of(vat, (struct iovec){0}, (struct iovec){0});
 
     statement_bind_integer(store, STATEMENT_VAT_NEXT_KEY, 1, vat);
     statement_bind_blob(store, STATEMENT_VAT_NEXT_KEY, 2, key);
@@ -80,7 +80,7 @@ int store_vat_next_key(struct store *store, int64_t vat, struct iovec key, struc
 
 static int empty(struct store *store, int64_t vat, struct error *error)
 {
-    const struct row row = row_of(vat, (struct iovec){0}, (struct iovec){0});
+    const struct row row = vatstores_row_of(vat, (struct iovec){0}, (struct iovec){0});
     struct row_change change = {0};
 
     statement_bind_integer(store, STATEMENT_VAT_LOOK_ALL, 1, vat);

@@ -81,7 +81,7 @@ static const struct option long_options[] = {
 };
 
 /* Whether optarg is a number from 0 to max; what was wrong has been said. */
-static bool take_number(const char *option, uint64_t max, uint64_t *number)
+static bool command_line_take_number(const char *option, uint64_t max, uint64_t *number)
 {
     struct error error;
 
@@ -95,7 +95,7 @@ static bool take_u32(const char *option, uint32_t max, uint32_t *number)
 {
     uint64_t value;
 
-    if (!take_number(option, max, &value))
+    if (!command_line_take_number(option, max, &value))
         return false;
     *number = (uint32_t)value;
     return true;
@@ -158,17 +158,18 @@ static bool take_option(struct loop_options *options, int option)
         options->engine.print_compute = true;
         return true;
     case OPTION_MAX_FRAME:
-        if (!take_number("--max-frame", INT32_MAX, &number))
+        if (!command_line_take_number("--max-frame", INT32_MAX, &number))
             return false;
         options->frame_cap = number;
         return true;
     case OPTION_MAX_INSTRUCTIONS:
-        return take_number("--max-instructions", INT64_MAX, &options->instruction_limit);
+        return command_line_take_number("--max-instructions", INT64_MAX,
+                                        &options->instruction_limit);
     case OPTION_MAX_COST:
         options->engine.cost_limited = true;
-        return take_number("--max-cost", INT64_MAX, &options->cost_limit);
+        return command_line_take_number("--max-cost", INT64_MAX, &options->cost_limit);
     case OPTION_MAX_HEAP:
-        return take_number("--max-heap", INT64_MAX, &options->engine.heap_limit);
+        return command_line_take_number("--max-heap", INT64_MAX, &options->engine.heap_limit);
     case OPTION_DIE_WITH_PARENT:
         return die_with_parent() == 0;
     case OPTION_PROFILE:

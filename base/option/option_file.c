@@ -26,14 +26,14 @@ bool option_takes_path(const struct option_row *row)
            strstr(value, "DIR") != NULL;
 }
 
-static int refuse(const struct reading *reading, const struct option_row *row, const char *what,
-                  struct error *error)
+static int option_file_refuse(const struct reading *reading, const struct option_row *row,
+                              const char *what, struct error *error)
 {
     return error_set(error, ERROR_INPUT, "%s: \"%s\" must be %s", reading->path, row->name, what);
 }
 
 /* Takes over what is in the buffer. */
-static int add(const struct reading *reading, struct buf *argument, struct error *error)
+static int option_file_add(const struct reading *reading, struct buf *argument, struct error *error)
 {
     if (buf_string(argument) == NULL) {
         buf_free(argument);
@@ -54,7 +54,7 @@ static int add_value(const struct reading *reading, const struct option_row *row
     struct buf argument = {0};
 
     if (text == NULL && !json_is_number(value))
-        return refuse(reading, row, "text or a number", error);
+        return option_file_refuse(reading, row, "text or a number", error);
     buf_printf(&argument, "--%s=", row->name);
     if (name != NULL)
         buf_printf(&argument, "%s=", name);
@@ -64,7 +64,7 @@ static int add_value(const struct reading *reading, const struct option_row *row
         buf_printf(&argument, "%.*s%s", (int)reading->folder, reading->path, text);
     else
         buf_append_string(&argument, text);
-    return add(reading, &argument, error);
+    return option_file_add(reading, &argument, error);
 }
 
 static int add_flag(const struct reading *reading, const struct option_row *row,
@@ -73,11 +73,11 @@ static int add_flag(const struct reading *reading, const struct option_row *row,
     struct buf argument = {0};
 
     if (!json_is_boolean(value))
-        return refuse(reading, row, "true or false", error);
+        return option_file_refuse(reading, row, "true or false", error);
     if (json_is_false(value))
         return 0;
     buf_printf(&argument, "--%s", row->name);
-    return add(reading, &argument, error);
+    return option_file_add(reading, &argument, error);
 }
 
 static int add_member(const struct reading *reading, const struct option_row *row, json_t *value,
@@ -108,8 +108,8 @@ static int add_member(const struct reading *reading, const struct option_row *ro
     return result;
 }
 
-static int take_member(const struct reading *reading, const char *name, json_t *value,
-                       struct error *error)
+static int option_file_take_member(const struct reading *reading, const char *name, json_t *value,
+                                   struct error *error)
 {
     struct similar similar = {.word = name};
 
@@ -137,7 +137,7 @@ static int take_object(const struct reading *reading, json_t *object, struct err
     json_object_foreach(object, name, value)
     {
         if (result == 0)
-            result = take_member(reading, name, value, error);
+            result = option_file_take_member(reading, name, value, error);
     }
     return result;
 }

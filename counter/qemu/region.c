@@ -6,7 +6,7 @@ void region_start(struct region *region, struct tally now, uint64_t limit)
     *region = (struct region){.state = REGION_RUNNING, .entered = now, .limit = limit};
 }
 
-static void leave(struct region *region, struct tally now)
+static void region_leave(struct region *region, struct tally now)
 {
     region->kept = tally_sum(region->kept, tally_difference(now, region->entered));
 }
@@ -14,7 +14,7 @@ static void leave(struct region *region, struct tally now)
 void region_stop(struct region *region, struct tally now)
 {
     if (region->state == REGION_RUNNING)
-        leave(region, now);
+        region_leave(region, now);
     region->state = REGION_CLOSED;
 }
 
@@ -22,7 +22,7 @@ void region_pause(struct region *region, struct tally now)
 {
     if (region->state != REGION_RUNNING)
         return;
-    leave(region, now);
+    region_leave(region, now);
     region->state = REGION_PAUSED;
 }
 

@@ -190,7 +190,7 @@ static void add_kinds(unsigned thread, const struct stretch *stretch)
         kinds[kind] += stretch->kinds[kind];
 }
 
-static void note(unsigned thread, const struct stretch *stretch)
+static void tally_note(unsigned thread, const struct stretch *stretch)
 {
     slots[thread].last = stretch;
     if (alone_kinds != NULL)
@@ -208,19 +208,19 @@ static void note_plain(unsigned thread, void *stretch_of)
         begin_instructions(thread, stretch->length);
     else
         alone_words[0] += stretch->length;
-    note(thread, stretch);
+    tally_note(thread, stretch);
 }
 
 static void note_raising(unsigned thread, void *stretch)
 {
     add_raising(thread, NULL);
-    note(thread, stretch);
+    tally_note(thread, stretch);
 }
 
 static void note_atomic(unsigned thread, void *stretch)
 {
     add_atomic(thread, NULL);
-    note(thread, stretch);
+    tally_note(thread, stretch);
 }
 
 static void note_repeated(unsigned thread, void *stretch_of)
@@ -229,7 +229,7 @@ static void note_repeated(unsigned thread, void *stretch_of)
 
     if (begins_again(thread, stretch->address))
         return;
-    note(thread, stretch);
+    tally_note(thread, stretch);
     add_repeated(thread, (void *)(uintptr_t)stretch->address);
 }
 

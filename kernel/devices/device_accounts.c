@@ -10,7 +10,8 @@
 #include "kernel/records/capdata.h"
 #include "kernel/records/vat_record.h"
 
-static int find(struct kernel *kernel, struct device_call *call, struct error *error)
+static int device_accounts_find(struct kernel *kernel, struct device_call *call,
+                                struct error *error)
 {
     const char *name = capdata_text(json_array_get(call->arguments, 0));
     char kref[KERNEL_REF_SIZE];
@@ -35,6 +36,6 @@ static int find(struct kernel *kernel, struct device_call *call, struct error *e
 int device_accounts(struct kernel *kernel, struct device_call *call, struct error *error)
 {
     if (strcmp(call->method, "find") == 0)
-        return find(kernel, call, error);
+        return device_accounts_find(kernel, call, error);
     return device_refuse(call, error, "it has no such method");
 }

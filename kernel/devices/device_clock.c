@@ -75,7 +75,7 @@ static int get_state(struct kernel *kernel, int64_t device, json_t **state, stru
     return error_set(error, ERROR_SYSTEM, "the store is damaged: the clock's deviceState");
 }
 
-static int64_t number_of(const json_t *object, const char *name)
+static int64_t device_clock_number_of(const json_t *object, const char *name)
 {
     return json_integer_value(json_object_get(object, name));
 }
@@ -93,9 +93,9 @@ static json_t *event_at(json_t *deadlines, int64_t time)
 
     for (i = 0; i < json_array_size(deadlines); i++) {
         event = json_array_get(deadlines, i);
-        if (number_of(event, "time") == time)
+        if (device_clock_number_of(event, "time") == time)
             return event;
-        if (number_of(event, "time") > time)
+        if (device_clock_number_of(event, "time") > time)
             break;
     }
     event = json_pack("{s:I,s:[]}", "time", (json_int_t)time, "handlers");
@@ -119,7 +119,8 @@ static int add_handler(json_t *state, int64_t time, const char *handler, int64_t
 /* The first of startTime + N * interval behind `after`. */
 static bool next_time(const json_t *repeater, int64_t after, int64_t *time)
 {
-    int64_t start = number_of(repeater, "startTime"), interval = number_of(repeater, "interval");
+    int64_t start = device_clock_number_of(repeater, "startTime"),
+            interval = device_clock_number_of(repeater, "interval");
 
     return interval > 0 && !__builtin_sub_overflow(interval, (after - start) % interval, time) &&
            !__builtin_add_overflow(*time, after, time);
@@ -165,7 +166,7 @@ static int remove_from(json_t *event, const char *handler, json_t *times, struct
         if (strcmp(json_string_value(json_object_get(entry, "handler")), handler) != 0)
             continue;
         json_array_remove(handlers, i - 1);
-        if (json_array_append_new(times, time_value(number_of(event, "time"))) != 0)
+        if (json_array_append_new(times, time_value(device_clock_number_of(event, "time"))) != 0)
             return error_memory(error, "the clock");
     }
     return 0;
@@ -198,7 +199,7 @@ static int get_last_polled(struct kernel *kernel, struct device_call *call, json
                            struct error *error)
 {
     (void)kernel;
-    call->result = time_value(number_of(state, "lastPolled"));
+    call->result = time_value(device_clock_number_of(state, "lastPolled"));
     return call->result != NULL ? 0 : error_memory(error, "the clock");
 }
 
@@ -253,7 +254,7 @@ static int schedule(struct kernel *kernel, struct device_call *call, json_t *sta
 
     (void)kernel;
     if (repeater == NULL || handler == NULL ||
-        !next_time(repeater, number_of(state, "lastPolled"), &time))
+        !next_time(repeater, device_clock_number_of(state, "lastPolled"), &time))
         return device_refuse(call, error, "schedule needs the number of a repeater and an object");
     call->result = time_value(time);
     return add_handler(state, time, handler, index, error);
@@ -300,7 +301,7 @@ static int wake(struct kernel *kernel, json_t *state, const json_t *event, const
 {
     const char *handler = json_string_value(json_object_get(entry, "handler"));
     const json_t *index = json_object_get(entry, "index");
-    json_t *arguments = json_pack("[o]", time_value(number_of(event, "time")));
+    json_t *arguments = json_pack("[o]", time_value(device_clock_number_of(event, "time")));
     int64_t next;
 
     if (device_send(kernel, handler, "wake", arguments, error) != 0)
@@ -310,7 +311,8 @@ static int wake(struct kernel *kernel, json_t *state, const json_t *event, const
     const json_t *repeater =
         json_array_get(json_object_get(state, "repeaters"), (size_t)json_integer_value(index));
 
-    if (!json_is_object(repeater) || !next_time(repeater, number_of(state, "lastPolled"), &next))
+    if (!json_is_object(repeater) ||
+        !next_time(repeater, device_clock_number_of(state, "lastPolled"), &next))
         return 0;
     return add_handler(state, next, handler, json_integer_value(index), error);
 }
@@ -321,7 +323,7 @@ static json_t *take_due(json_t *deadlines, int64_t now)
     json_t *due = json_array();
 
     while (json_array_size(deadlines) > 0 &&
-           number_of(json_array_get(deadlines, 0), "time") <= now) {
+           device_clock_number_of(json_array_get(deadlines, 0), "time") <= now) {
         if (json_array_append(due, json_array_get(deadlines, 0)) != 0)
             break;
         json_array_remove(deadlines, 0);
@@ -353,10 +355,10 @@ static int wake_due(struct kernel *kernel, json_t *state, int64_t now, bool *wok
 static int set_time(struct kernel *kernel, int64_t device, json_t *state, int64_t now, bool *woken,
                     struct error *error)
 {
-    if (now < number_of(state, "lastPolled"))
+    if (now < device_clock_number_of(state, "lastPolled"))
         return error_set(error, ERROR_INPUT,
                          "the clock cannot go back from %" PRId64 " to %" PRId64,
-                         number_of(state, "lastPolled"), now);
+                         device_clock_number_of(state, "lastPolled"), now);
     json_object_set_new(state, "lastPolled", json_integer(now));
     if (wake_due(kernel, state, now, woken, error) != 0)
         return -1;

@@ -59,7 +59,7 @@ static int add_values(struct kernel *kernel, struct device_call *call, struct er
     return call->result != NULL ? 0 : device_refuse(call, error, "cannot add these");
 }
 
-static int fail(struct kernel *kernel, struct device_call *call, struct error *error)
+static int device_echo_fail(struct kernel *kernel, struct device_call *call, struct error *error)
 {
     const char *why = json_string_value(json_array_get(call->arguments, 0));
 
@@ -136,7 +136,8 @@ int device_echo(struct kernel *kernel, struct device_call *call, struct error *e
     static const struct {
         const char *name;
         device_method method;
-    } methods[] = {{"echo", echo}, {"add", add_values}, {"fail", fail}, {"subscribe", subscribe}};
+    } methods[] = {
+        {"echo", echo}, {"add", add_values}, {"fail", device_echo_fail}, {"subscribe", subscribe}};
 
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         if (strcmp(call->method, methods[i].name) == 0)

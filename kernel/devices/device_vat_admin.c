@@ -317,8 +317,8 @@ static int upgrade_vat(struct kernel *kernel, struct device_call *call, struct e
 }
 
 /* Its vatID where the first argument is one of a vat that was ever made. */
-static int find_vat(struct kernel *kernel, const struct device_call *call, int64_t *vat,
-                    bool *found, struct error *error)
+static int device_vat_admin_find_vat(struct kernel *kernel, const struct device_call *call,
+                                     int64_t *vat, bool *found, struct error *error)
 {
     const char *vat_id = text_argument(call, 0);
     int64_t end;
@@ -341,7 +341,7 @@ static int terminate_with_failure(struct kernel *kernel, struct device_call *cal
     bool found;
     int result;
 
-    if (find_vat(kernel, call, &vat, &found, error) != 0)
+    if (device_vat_admin_find_vat(kernel, call, &vat, &found, error) != 0)
         return -1;
     if (!found || json_array_size(call->arguments) != 2)
         return device_refuse(call, error, "terminateWithFailure needs a vat and a reason");
@@ -364,7 +364,7 @@ static int change_options(struct kernel *kernel, struct device_call *call, struc
     int64_t vat;
     bool found;
 
-    if (find_vat(kernel, call, &vat, &found, error) != 0)
+    if (device_vat_admin_find_vat(kernel, call, &vat, &found, error) != 0)
         return -1;
     if (!found || !json_is_object(argument(call, 1)) || json_array_size(call->slots) > 0)
         return device_refuse(call, error, "changeOptions needs a vat and options");

@@ -16,7 +16,7 @@
 #include "kernel/state.h"
 #include "store/store.h"
 
-static const char *text_of(const json_t *object, const char *name)
+static const char *dynamic_vat_text_of(const json_t *object, const char *name)
 {
     return json_string_value(json_object_get(object, name));
 }
@@ -33,20 +33,21 @@ int dynamic_vat_create(struct kernel *kernel, const json_t *item, int64_t *vat, 
 {
     const json_t *options = json_object_get(item, "dynamicOptions");
     json_t *threshold = threshold_of(options);
-    const char *name = text_of(options, "name");
+    const char *name = dynamic_vat_text_of(options, "name");
     struct vat_record record = {
         .name = name != NULL ? name : "",
-        .bundle_id = text_of(json_object_get(item, "source"), "bundleID"),
+        .bundle_id = dynamic_vat_text_of(json_object_get(item, "source"), "bundleID"),
         .runtime = KERNEL_VAT_LIVESLOTS,
         .reap_threshold = threshold,
-        .meter_id = text_of(options, "meterID"),
+        .meter_id = dynamic_vat_text_of(options, "meterID"),
         .critical = json_is_true(json_object_get(options, "critical")),
     };
     int result = -1;
 
     if (threshold == NULL)
         return error_memory(error, "a vat's options");
-    if (record.bundle_id == NULL || !reference_read_number(text_of(item, "vatID"), 'v', vat))
+    if (record.bundle_id == NULL ||
+        !reference_read_number(dynamic_vat_text_of(item, "vatID"), 'v', vat))
         error_set(error, ERROR_SYSTEM, "the store is damaged: create-vat without a bundle");
     else if (vat_record_add_dynamic(kernel, *vat, error) == 0)
         result = vat_record_create(kernel, *vat, &record, error);
@@ -57,9 +58,9 @@ int dynamic_vat_create(struct kernel *kernel, const json_t *item, int64_t *vat, 
 /* What awaits a promise of the old incarnation hears that it is gone. */
 static json_t *disconnection(const json_t *item, int64_t incarnation)
 {
-    json_t *tree =
-        json_pack("{s:I,s:s,s:o}", "incarnationNumber", (json_int_t)incarnation, "name",
-                  "vatUpgraded", "upgradeMessage", capdata_string(text_of(item, "upgradeMessage")));
+    json_t *tree = json_pack("{s:I,s:s,s:o}", "incarnationNumber", (json_int_t)incarnation, "name",
+                             "vatUpgraded", "upgradeMessage",
+                             capdata_string(dynamic_vat_text_of(item, "upgradeMessage")));
 
     return capdata_make(tree, json_array());
 }
@@ -149,13 +150,13 @@ int dynamic_vat_begin_incarnation(struct kernel *kernel, int64_t vat, const json
     if (result != 0 || orphan_exports(kernel, vat, error) != 0 ||
         advance_incarnation(kernel, vat, &position, error) != 0)
         return -1;
-    return vat_record_set_bundle(kernel, vat, text_of(item, "bundleID"), error);
+    return vat_record_set_bundle(kernel, vat, dynamic_vat_text_of(item, "bundleID"), error);
 }
 
 int dynamic_vat_tell_upgraded(struct kernel *kernel, int64_t vat, const json_t *item, bool well,
                               struct error *error)
 {
-    const char *upgrade = text_of(item, "upgradeID");
+    const char *upgrade = dynamic_vat_text_of(item, "upgradeID");
     struct vat_position position;
     json_t *arguments;
 

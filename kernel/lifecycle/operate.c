@@ -23,7 +23,7 @@ static const char queue_key[] = "operatorQueue";
 /* ---- asking for it ---- */
 
 /* Takes the item over. */
-static int add(struct kernel *kernel, json_t *item, struct error *error)
+static int operate_add(struct kernel *kernel, json_t *item, struct error *error)
 {
     json_t *queue = NULL;
     bool exists = false;
@@ -57,7 +57,7 @@ int kernel_quarantine(struct kernel *kernel, int64_t vat, const char *reason, st
         json_decref(item);
         item = NULL;
     }
-    return add(kernel, item, error);
+    return operate_add(kernel, item, error);
 }
 
 int kernel_quarantine_reason(struct kernel *kernel, int64_t vat, bool *quarantined,
@@ -79,12 +79,12 @@ int kernel_release(struct kernel *kernel, int64_t vat, struct error *error)
 {
     if (require_quarantine(kernel, vat, error) != 0)
         return -1;
-    return add(kernel, item_for("release-vat", vat), error);
+    return operate_add(kernel, item_for("release-vat", vat), error);
 }
 
 int kernel_terminate(struct kernel *kernel, int64_t vat, struct error *error)
 {
-    return add(kernel, item_for("terminate-vat", vat), error);
+    return operate_add(kernel, item_for("terminate-vat", vat), error);
 }
 
 /* A message, a notification or bringOutYourDead can be left out; the vat would not be the same
@@ -110,7 +110,7 @@ int kernel_skip_delivery(struct kernel *kernel, int64_t vat, struct error *error
         return error_set(error, ERROR_INPUT,
                          "only a message, a notification or bringOutYourDead can be skipped: raise "
                          "the vat's limits, or terminate it");
-    return add(kernel, item_for("skip-delivery", vat), error);
+    return operate_add(kernel, item_for("skip-delivery", vat), error);
 }
 
 /* ---- limits ---- */
@@ -189,7 +189,7 @@ int kernel_set_limit(struct kernel *kernel, int64_t vat, const char *name, int64
         json_decref(item);
         item = NULL;
     }
-    return add(kernel, item, error);
+    return operate_add(kernel, item, error);
 }
 
 /* ---- doing it ---- */

@@ -98,7 +98,8 @@ static int add_cost(struct cost_list *list, const struct line *line, struct erro
     return 0;
 }
 
-static int take_line(struct cost_table *table, const struct line *line, struct error *error)
+static int cost_table_take_line(struct cost_table *table, const struct line *line,
+                                struct error *error)
 {
     const char *word = line->words[0];
 
@@ -138,7 +139,7 @@ static int take_lines(struct cost_table *table, const char *name, struct error *
         line.number++;
         if (split_line(&line, text, error))
             return -1;
-        if (line.count > 0 && take_line(table, &line, error))
+        if (line.count > 0 && cost_table_take_line(table, &line, error))
             return -1;
     }
     if (table->version == 0 || table->bytes_per_unit == 0)
@@ -177,7 +178,7 @@ void cost_table_free(struct cost_table *table)
     memset(table, 0, sizeof *table);
 }
 
-static const struct cost *find(const struct cost_list *list, const char *name)
+static const struct cost *cost_table_find(const struct cost_list *list, const char *name)
 {
     for (size_t i = 0; i < list->count; i++)
         if (strcmp(list->costs[i].name, name) == 0)
@@ -187,10 +188,10 @@ static const struct cost *find(const struct cost_list *list, const char *name)
 
 uint32_t cost_of_instruction(const struct cost_table *table, const char *name)
 {
-    const struct cost *cost = find(&table->instructions, name);
+    const struct cost *cost = cost_table_find(&table->instructions, name);
 
     if (!cost)
-        cost = find(&table->instructions, "default");
+        cost = cost_table_find(&table->instructions, "default");
     return cost ? cost->fixed : 1;
 }
 
@@ -211,5 +212,5 @@ const struct cost *cost_of_intrinsic(const struct cost_table *table, const char 
 
 const struct cost *cost_of_call(const struct cost_table *table, const char *name)
 {
-    return find(&table->calls, name);
+    return cost_table_find(&table->calls, name);
 }

@@ -301,7 +301,7 @@ static struct users users_of(LLVMValueRef function)
     return users;
 }
 
-static void take(struct bounded *bounded, const struct ir *ir, LLVMValueRef function)
+static void bounded_take(struct bounded *bounded, const struct ir *ir, LLVMValueRef function)
 {
     struct users users = users_of(function);
 
@@ -327,7 +327,7 @@ void bounded_split(struct bounded *bounded, const struct ir *ir)
         size_t known;
 
         if (pointer_set_find(&search.functions, function, &known) && known >= SEEN_UNITS)
-            take(bounded, ir, function);
+            bounded_take(bounded, ir, function);
         if (function == last)
             break;
     }

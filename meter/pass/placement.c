@@ -161,7 +161,8 @@ static void meter_block(struct placement *placement, LLVMBasicBlockRef block, LL
     }
 }
 
-static void begin(struct placement *placement, const struct support *support, LLVMValueRef function)
+static void placement_begin(struct placement *placement, const struct support *support,
+                            LLVMValueRef function)
 {
     *placement = (struct placement){.support = support, .profiled = support->profile};
     placement->builder = LLVMCreateBuilderInContext(support->ir->context);
@@ -220,7 +221,7 @@ void placement_fast(const struct support *support, LLVMValueRef function)
     struct graph graph;
     LLVMValueRef *firsts;
 
-    begin(&placement, support, function);
+    placement_begin(&placement, support, function);
     graph_find(&graph, function, &placement.charge);
     firsts = find_firsts(&graph);
     make_pending(&placement, firsts[0]);
@@ -238,7 +239,7 @@ void placement_naive(const struct support *support, LLVMValueRef function)
     struct graph graph;
     LLVMValueRef *firsts;
 
-    begin(&placement, support, function);
+    placement_begin(&placement, support, function);
     graph_find(&graph, function, &placement.charge);
     firsts = find_firsts(&graph);
     meter_blocks(&placement, &graph, firsts);

@@ -108,7 +108,7 @@ static size_t find_line(struct profile *profile, LLVMValueRef place)
 }
 
 /* What says no line belongs to the one before it. */
-static void take_line(struct profile *profile, LLVMValueRef instruction)
+static void profile_take_line(struct profile *profile, LLVMValueRef instruction)
 {
     if (LLVMGetDebugLocLine(instruction) > 0)
         profile->present = find_line(profile, instruction);
@@ -167,7 +167,7 @@ static void sum_up(struct profile *profile, const struct charge *charge, LLVMBas
         profile->lines[i].units = 0;
     for (LLVMValueRef instruction = LLVMGetFirstInstruction(block); instruction;
          instruction = LLVMGetNextInstruction(instruction)) {
-        take_line(profile, instruction);
+        profile_take_line(profile, instruction);
         profile->lines[profile->present].units += charge_fixed(charge, instruction);
     }
 }
@@ -187,7 +187,7 @@ void profile_block(struct profile *profile, const struct charge *charge, LLVMBas
 
 void profile_units(struct profile *profile, LLVMValueRef instruction, LLVMValueRef units)
 {
-    take_line(profile, instruction);
+    profile_take_line(profile, instruction);
     build_add(profile, profile->lines[profile->present].record, units);
 }
 

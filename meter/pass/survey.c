@@ -5,7 +5,7 @@
 #include "meter/pass/ir/pointer_set.h"
 #include "meter/pass/survey.h"
 
-static void note(struct buf *notes, char kind, const char *text)
+static void survey_note(struct buf *notes, char kind, const char *text)
 {
     buf_append_byte(notes, kind);
     buf_append_byte(notes, ' ');
@@ -92,24 +92,24 @@ void survey(const struct ir *ir, struct buf *notes)
     buf_printf(notes, "T %u/%.16s", ir->costs->version, ir->costs->hash);
     buf_append_byte(notes, '\0');
     if (*LLVMGetModuleInlineAsm(ir->module, &length))
-        note(notes, 'X', "assembly outside of functions");
+        survey_note(notes, 'X', "assembly outside of functions");
     for (LLVMValueRef function = LLVMGetFirstFunction(ir->module); function;
          function = LLVMGetNextFunction(function)) {
         const char *name = LLVMGetValueName2(function, &length);
 
         if (ir_has_body(function)) {
             if (LLVMGetLinkage(function) != LLVMInternalLinkage)
-                note(notes, 'D', name);
+                survey_note(notes, 'D', name);
             survey_function(ir, function, notes);
         } else if (!ir_starts_with(name, "llvm.") && LLVMGetFirstUse(function) &&
                    !cost_of_call(ir->costs, name)) {
-            note(notes, 'C', name);
+            survey_note(notes, 'C', name);
         }
     }
 }
 
 /* llvm.used keeps the notes in the object and, with the linker's help, in the program. */
-static void keep(const struct ir *ir, LLVMValueRef global)
+static void survey_keep(const struct ir *ir, LLVMValueRef global)
 {
     LLVMValueRef old = LLVMGetNamedGlobal(ir->module, "llvm.used");
     LLVMValueRef initializer = old ? LLVMGetInitializer(old) : NULL;
@@ -139,7 +139,7 @@ void survey_attach(const struct ir *ir, const struct buf *notes)
     LLVMSetLinkage(global, LLVMPrivateLinkage);
     LLVMSetSection(global, "gasmeter_notes");
     LLVMSetAlignment(global, 1);
-    keep(ir, global);
+    survey_keep(ir, global);
 }
 
 const char *survey_next(const struct buf *notes, char kind, const char *from)

@@ -208,13 +208,13 @@ static void put_byte(char byte)
     out.bytes[out.length++] = byte;
 }
 
-static void put_text(const char *text)
+static void profile_put_text(const char *text)
 {
     for (; *text; text++)
         put_byte(*text);
 }
 
-static void put_number(uint64_t number, char end)
+static void profile_put_number(uint64_t number, char end)
 {
     char digits[24];
     size_t at = sizeof digits;
@@ -234,7 +234,7 @@ static void put_word(const char *word, char end)
     put_byte(end);
 }
 
-static uint64_t number_of(const struct profile_function *function)
+static uint64_t profile_number_of(const struct profile_function *function)
 {
     return function->number & ~FUNCTION_TOLD;
 }
@@ -243,10 +243,10 @@ static void put_function(struct profile_function *function)
 {
     if (function->number & FUNCTION_TOLD)
         return;
-    put_text("function ");
-    put_number(function->number, ' ');
+    profile_put_text("function ");
+    profile_put_number(function->number, ' ');
     function->number |= FUNCTION_TOLD;
-    put_number(function->line, ' ');
+    profile_put_number(function->line, ' ');
     put_word(function->name, ' ');
     put_word(function->file, '\n');
 }
@@ -259,24 +259,24 @@ static void put_nodes(void)
         const struct profile_node *node = &all[i];
 
         put_function(node->function);
-        put_text("stack ");
-        put_number(i + 1, ' ');
-        put_number(node->parent == &root ? 0 : (uint64_t)(node->parent - all) + 1, ' ');
-        put_number(number_of(node->function), ' ');
-        put_number(atomic_load(&node->calls), ' ');
-        put_number(atomic_load(&node->units), '\n');
+        profile_put_text("stack ");
+        profile_put_number(i + 1, ' ');
+        profile_put_number(node->parent == &root ? 0 : (uint64_t)(node->parent - all) + 1, ' ');
+        profile_put_number(profile_number_of(node->function), ' ');
+        profile_put_number(atomic_load(&node->calls), ' ');
+        profile_put_number(atomic_load(&node->units), '\n');
     }
 }
 
 static void put_lines(void)
 {
     for (struct profile_line *line = atomic_load(&lines); line; line = line_behind(line)) {
-        if (number_of(line->function) == 0 || line->units == 0)
+        if (profile_number_of(line->function) == 0 || line->units == 0)
             continue;
-        put_text("line ");
-        put_number(number_of(line->function), ' ');
-        put_number(line->line, ' ');
-        put_number(line->units, ' ');
+        profile_put_text("line ");
+        profile_put_number(profile_number_of(line->function), ' ');
+        profile_put_number(line->line, ' ');
+        profile_put_number(line->units, ' ');
         put_word(line->file, '\n');
     }
 }
@@ -293,8 +293,8 @@ void profile_write(uint64_t cost)
     if (!out.failed && flock(out.fd, LOCK_EX)) {
         /* A file that cannot be locked is written all the same. */
     }
-    put_text("process ");
-    put_number(cost, ' ');
+    profile_put_text("process ");
+    profile_put_number(cost, ' ');
     put_word(program_invocation_short_name, '\n');
     put_nodes();
     put_lines();

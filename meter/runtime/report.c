@@ -51,7 +51,7 @@ void report_region(uint64_t units)
         regions[index] = units;
 }
 
-static void put(const char *text)
+static void report_put(const char *text)
 {
     const char *end = text + strlen(text);
 
@@ -61,7 +61,7 @@ static void put(const char *text)
         line[line_length++] = *text++;
 }
 
-static void put_number(uint64_t number)
+static void report_put_number(uint64_t number)
 {
     char digits[24];
     char *digit = digits + sizeof digits;
@@ -70,7 +70,7 @@ static void put_number(uint64_t number)
     do
         *--digit = (char)('0' + number % 10);
     while ((number /= 10) > 0);
-    put(digit);
+    report_put(digit);
 }
 
 static void put_byte(unsigned char byte)
@@ -79,15 +79,15 @@ static void put_byte(unsigned char byte)
     char escaped[] = {'\\', 'u', '0', '0', hex[byte >> 4], hex[byte & 15], '\0'};
     char plain[] = {(char)byte, '\0'};
 
-    put(byte < ' ' || byte >= 0x7f || byte == '"' || byte == '\\' ? escaped : plain);
+    report_put(byte < ' ' || byte >= 0x7f || byte == '"' || byte == '\\' ? escaped : plain);
 }
 
 static void put_string(const char *text)
 {
-    put("\"");
+    report_put("\"");
     for (; *text; text++)
         put_byte((unsigned char)*text);
-    put("\"");
+    report_put("\"");
 }
 
 static void put_member(const char *text, void *first)
@@ -97,7 +97,7 @@ static void put_member(const char *text, void *first)
     if (line_length + strlen(text) * 6 + LINE_RESERVE > LINE_MAX_BYTES)
         return;
     if (!*is_first)
-        put(",");
+        report_put(",");
     *is_first = false;
     put_string(text);
 }
@@ -109,8 +109,8 @@ static void put_table(const char *text, void *before)
 
     if (*last && strcmp(*last, text) == 0)
         return;
-    put(*last ? "+" : "");
-    put(text);
+    report_put(*last ? "+" : "");
+    report_put(text);
     *last = text;
 }
 
@@ -118,13 +118,13 @@ static void put_regions(void)
 {
     size_t count = atomic_load(&region_count);
 
-    put(",\"regions\":[");
+    report_put(",\"regions\":[");
     for (size_t i = 0; i < count && i < REGIONS_MAX && line_length < LINE_MAX_BYTES / 2; i++) {
-        put(i > 0 ? "," : "");
-        put_number(regions[i]);
+        report_put(i > 0 ? "," : "");
+        report_put_number(regions[i]);
     }
-    put("],\"regionCount\":");
-    put_number(count);
+    report_put("],\"regionCount\":");
+    report_put_number(count);
 }
 
 static void put_notes(void)
@@ -132,31 +132,31 @@ static void put_notes(void)
     const char *table = NULL;
     bool first = true;
 
-    put(",\"costTable\":\"");
+    report_put(",\"costTable\":\"");
     notes_each('T', put_table, &table);
-    put("\",\"unsure\":[");
+    report_put("\",\"unsure\":[");
     notes_each('X', put_member, &first);
-    put("],\"uncounted\":[");
+    report_put("],\"uncounted\":[");
     first = true;
     notes_uncounted(put_member, &first);
-    put("]");
+    report_put("]");
 }
 
 static void make_line(const char *how, int number)
 {
-    put("{\"cost\":");
-    put_number(count_of_process());
-    put(",\"ended\":\"");
-    put(how);
-    put(strcmp(how, "signal") == 0 ? "\",\"signal\":" : "\",\"status\":");
-    put_number((uint64_t)(unsigned)number);
-    put(",\"pid\":");
-    put_number((uint64_t)getpid());
-    put(",\"program\":");
+    report_put("{\"cost\":");
+    report_put_number(count_of_process());
+    report_put(",\"ended\":\"");
+    report_put(how);
+    report_put(strcmp(how, "signal") == 0 ? "\",\"signal\":" : "\",\"status\":");
+    report_put_number((uint64_t)(unsigned)number);
+    report_put(",\"pid\":");
+    report_put_number((uint64_t)getpid());
+    report_put(",\"program\":");
     put_string(program_invocation_short_name);
     put_regions();
     put_notes();
-    put("}\n");
+    report_put("}\n");
 }
 
 /* All at once, so that lines of several processes do not mix. */

@@ -138,7 +138,8 @@ void model_begin_file(struct model *model, const char *file)
     model->file = file;
 }
 
-static void note(struct model *model, enum model_note_kind kind, uint64_t line, int64_t amount)
+static void note_model(struct model *model, enum model_note_kind kind, uint64_t line,
+                       int64_t amount)
 {
     struct model_note words = {.kind = kind,
                                .file = model->file,
@@ -221,8 +222,8 @@ static int reserve_vats(struct model *model, struct error *error)
 }
 
 /* The number of the line's vat; a line without one belongs to none (*vat == NAMES_NONE). */
-static int find_vat(struct model *model, const struct record *record, uint32_t *vat,
-                    struct error *error)
+static int model_find_vat(struct model *model, const struct record *record, uint32_t *vat,
+                          struct error *error)
 {
     *vat = NAMES_NONE;
     if (record->vat_id.at == NULL)
@@ -298,7 +299,7 @@ static void begin_kernel(struct model *model, uint64_t line)
     end_process(model);
     if (model->any_line) {
         model->run++;
-        note(model, MODEL_NOTE_KERNEL, line, 0);
+        note_model(model, MODEL_NOTE_KERNEL, line, 0);
     }
     model->at_work = false;
     causes_block(&model->causes);
@@ -349,7 +350,7 @@ static bool is_new_kernel(const struct model *model, const struct record *record
 
 static void clock_was_set(struct model *model, uint64_t line, int64_t step)
 {
-    note(model, MODEL_NOTE_CLOCK, line, step);
+    note_model(model, MODEL_NOTE_CLOCK, line, step);
     model->changed_since_return = true;
     for (uint32_t vat = 0; vat < model->vat_count; vat++) {
         if (model->vats[vat].flight != NULL)
@@ -713,7 +714,7 @@ static int feed_vat_line(struct model *model, const struct record *record, uint6
 {
     uint32_t vat;
 
-    if (find_vat(model, record, &vat, error) != 0)
+    if (model_find_vat(model, record, &vat, error) != 0)
         return -1;
     switch (record->type) {
     case RECORD_DELIVER:
@@ -757,7 +758,7 @@ static int feed_replay_line(struct model *model, const struct record *record, st
     bool begins = record->type == RECORD_START_REPLAY;
     uint32_t vat;
 
-    if (find_vat(model, record, &vat, error) != 0)
+    if (model_find_vat(model, record, &vat, error) != 0)
         return -1;
     if (vat != NAMES_NONE)
         give_frame(model, record, MODEL_FRAME_REPLAY, begins, names_text(&model->vat_ids, vat));
@@ -851,7 +852,7 @@ static int feed_phases(struct model *model, const struct record *record, struct 
 
     if (!phases_want(&model->phases, record->type))
         return 0;
-    if (find_vat(model, record, &vat, error) != 0)
+    if (model_find_vat(model, record, &vat, error) != 0)
         return -1;
     phases_line(&model->phases, record, vat != NAMES_NONE ? names_text(&model->vat_ids, vat) : "",
                 model->last_line.real, model->last_line.mono);

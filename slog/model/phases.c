@@ -77,7 +77,7 @@ static void set_word(char word[PHASE_NAME_SIZE], const char *text, size_t length
     word[length] = '\0';
 }
 
-static struct phase_frame *begin(struct phases *phases, enum phase phase, const char *vat_id)
+static struct phase_frame *phases_begin(struct phases *phases, enum phase phase, const char *vat_id)
 {
     struct phase_frame *frame;
 
@@ -135,7 +135,7 @@ static void end_at(struct phases *phases, size_t index, const struct record *rec
 }
 
 /* The innermost frame of this phase, and of this vat where one is given; 0: none. */
-static size_t find(const struct phases *phases, enum phase phase, const char *vat_id)
+static size_t phases_find(const struct phases *phases, enum phase phase, const char *vat_id)
 {
     size_t index = phases->depth - 1;
 
@@ -149,7 +149,7 @@ static size_t find(const struct phases *phases, enum phase phase, const char *va
 static void end(struct phases *phases, enum phase phase, const char *vat_id,
                 const struct record *record)
 {
-    size_t index = find(phases, phase, vat_id);
+    size_t index = phases_find(phases, phase, vat_id);
 
     if (index > 0)
         end_at(phases, index, record);
@@ -173,7 +173,7 @@ static void end_block(struct phases *phases)
 /* After the commit without a line of what came after it, the process was idle from there on. */
 static void begin_block(struct phases *phases, const struct record *record)
 {
-    size_t after = find(phases, PHASE_AFTER_COMMIT, "");
+    size_t after = phases_find(phases, PHASE_AFTER_COMMIT, "");
 
     if (after > 0)
         phases->frames[after].phase = PHASE_IDLE;
@@ -184,12 +184,12 @@ static void begin_block(struct phases *phases, const struct record *record)
     end_block(phases);
     phases->in_block = true;
     phases->block = (struct phase_block){.height = record->block_height, .start = record->time};
-    begin(phases, PHASE_BEGIN_BLOCK, "");
+    phases_begin(phases, PHASE_BEGIN_BLOCK, "");
 }
 
 static void begin_run(struct phases *phases, const struct record *record)
 {
-    struct phase_frame *frame = begin(phases, PHASE_RUN, "");
+    struct phase_frame *frame = phases_begin(phases, PHASE_RUN, "");
     struct scan_span name = scan_string(record_member(record, "phase"));
 
     if (frame == NULL || name.at == NULL)
@@ -229,7 +229,7 @@ static void add_past(struct phases *phases, enum phase phase, const struct recor
 static void begin_load(struct phases *phases, const char *vat_id)
 {
     if (phases->last_type != RECORD_SNAPSHOT_SAVE)
-        phases->until_next = begin(phases, PHASE_SNAPSHOT_LOAD, vat_id) != NULL;
+        phases->until_next = phases_begin(phases, PHASE_SNAPSHOT_LOAD, vat_id) != NULL;
 }
 
 /* Lines that begin or end a phase by themselves: which phase, and whether it begins. */
@@ -277,15 +277,15 @@ static void take_edge(struct phases *phases, const struct record *record, const 
     if (edge.kind == EDGE_BEGIN && edge.phase == PHASE_CRANK)
         end(phases, PHASE_CRANK, "", NULL);
     if (edge.kind == EDGE_BEGIN)
-        begin(phases, edge.phase, vat);
+        phases_begin(phases, edge.phase, vat);
     else
         end(phases, edge.phase, vat, record);
     phases->block.deliveries += edge.kind == EDGE_END && edge.phase == PHASE_DELIVERY;
 }
 
 /* What a line means besides being an edge. */
-static void take_line(struct phases *phases, const struct record *record, const char *vat_id,
-                      int64_t passed)
+static void phases_take_line(struct phases *phases, const struct record *record, const char *vat_id,
+                             int64_t passed)
 {
     switch (record->type) {
     case RECORD_BEGIN_BLOCK:
@@ -318,9 +318,9 @@ static void take_line(struct phases *phases, const struct record *record, const 
     if (record->type == RECORD_KERNEL_START)
         name_kernel_start(phases, record);
     if (record->type == RECORD_COMMIT_FINISH)
-        begin(phases, PHASE_AFTER_COMMIT, "");
+        phases_begin(phases, PHASE_AFTER_COMMIT, "");
     if (record->type == RECORD_AFTER_COMMIT && phases->depth == 1)
-        begin(phases, PHASE_IDLE, "");
+        phases_begin(phases, PHASE_IDLE, "");
 }
 
 static void begin_process(struct phases *phases, const struct record *record)
@@ -328,7 +328,7 @@ static void begin_process(struct phases *phases, const struct record *record)
     phases->now = clock_of(record->time, record->monotime);
     phases->real = record->time;
     phases->last_type = RECORD_OTHER;
-    begin(phases, PHASE_OTHER, "");
+    phases_begin(phases, PHASE_OTHER, "");
 }
 
 void phases_line(struct phases *phases, const struct record *record, const char *vat_id,
@@ -347,7 +347,7 @@ void phases_line(struct phases *phases, const struct record *record, const char 
         phases->until_next = false;
         before = phases->now;
     }
-    take_line(phases, record, vat_id, phases->now - before);
+    phases_take_line(phases, record, vat_id, phases->now - before);
     phases->last_type = record->type;
 }
 

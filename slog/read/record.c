@@ -436,7 +436,7 @@ static inline void clear(struct record *record)
 }
 
 /* Takes what comes where it is not expected. As scan_member(). */
-static enum scan_step take_member(struct scan_cursor *cursor, struct record *record)
+static enum scan_step record_take_member(struct scan_cursor *cursor, struct record *record)
 {
     const struct field *field;
     struct scan_span key, value;
@@ -468,12 +468,12 @@ static bool take_members(struct scan_cursor *cursor, struct record *record)
     cursor->at = take_type(cursor->at, cursor->end, &record->type_name);
     record->type = find_type(record->type_name);
     if (record->type_name.at == NULL)
-        step = take_member(cursor, record);
+        step = record_take_member(cursor, record);
     while (step == SCAN_FOUND) {
         cursor->at = take_expected(cursor->at, cursor->end, record);
         if (is_last_bracket(cursor))
             return true;
-        step = take_member(cursor, record);
+        step = record_take_member(cursor, record);
     }
     return step == SCAN_END && scan_at_end(cursor);
 }

@@ -14,14 +14,14 @@ struct running_sum {
     bool changed; /* since it was read or written */
 };
 
-static int no_memory(struct error *error)
+static int running_sums_no_memory(struct error *error)
 {
     return error_memory(error, "the running hashes of the store");
 }
 
 /* ---- in the table ---- */
 
-static struct row row_of(const struct vat_sum *sum)
+static struct row running_sums_row_of(const struct vat_sum *sum)
 {
     return (struct row){.table = ROW_SUM, .numbers = {sum->vat, sum->rows, (int64_t)sum->sum}};
 }
@@ -34,7 +34,7 @@ static int take_sum(struct store *store, enum statement which, struct vat_sum *s
     *sum = (struct vat_sum){.vat = statement_integer(store, which, 0),
                             .rows = statement_integer(store, which, 1),
                             .sum = (uint64_t)statement_integer(store, which, 2)};
-    row = row_of(sum);
+    row = running_sums_row_of(sum);
     return row_check(store, &row, (uint64_t)statement_integer(store, which, 3), error);
 }
 
@@ -69,7 +69,7 @@ int running_sums_read_total(struct store *store, uint64_t *total, struct error *
 /* A vat without rows has no sum either: so a store's rows alone say what its sums are. */
 static int write_sum(struct store *store, const struct vat_sum *sum, struct error *error)
 {
-    const struct row row = row_of(sum);
+    const struct row row = running_sums_row_of(sum);
 
     if (sum->rows == 0) {
         statement_bind_integer(store, STATEMENT_SUM_DELETE, 1, sum->vat);
@@ -84,7 +84,7 @@ static int write_sum(struct store *store, const struct vat_sum *sum, struct erro
 /* ---- in memory ---- */
 
 /* The place of the vat's, or of the first one behind it. */
-static size_t place_of(const struct running_sums *sums, int64_t vat)
+static size_t running_sums_place_of(const struct running_sums *sums, int64_t vat)
 {
     size_t low = 0, high = sums->count;
 
@@ -103,7 +103,7 @@ static size_t place_of(const struct running_sums *sums, int64_t vat)
 static struct running_sum *provide(struct store *store, int64_t vat, struct error *error)
 {
     struct running_sums *sums = &store->sums;
-    const size_t place = place_of(sums, vat);
+    const size_t place = running_sums_place_of(sums, vat);
     struct running_sum *array;
     struct vat_sum sum;
 
@@ -113,7 +113,7 @@ static struct running_sum *provide(struct store *store, int64_t vat, struct erro
         return NULL;
     array = array_reserve(sums->sums, &sums->capacity, sums->count + 1, sizeof *array);
     if (array == NULL) {
-        no_memory(error);
+        running_sums_no_memory(error);
         return NULL;
     }
     sums->sums = array;
@@ -141,7 +141,7 @@ static int note_change(struct running_sums *sums, const struct vat_sum *change, 
     changes = array_reserve(sums->changes, &sums->change_capacity, sums->change_count + 1,
                             sizeof *changes);
     if (changes == NULL)
-        return no_memory(error);
+        return running_sums_no_memory(error);
     sums->changes = changes;
     changes[sums->change_count++] = *change;
     return 0;
@@ -163,7 +163,7 @@ int running_sums_savepoint(struct running_sums *sums, struct error *error)
                                        sums->savepoint_count + 1, sizeof *savepoints);
 
     if (savepoints == NULL)
-        return no_memory(error);
+        return running_sums_no_memory(error);
     sums->savepoints = savepoints;
     savepoints[sums->savepoint_count++] = sums->change_count;
     return 0;
@@ -176,7 +176,8 @@ void running_sums_undo(struct running_sums *sums)
     while (sums->change_count > then) {
         const struct vat_sum *change = &sums->changes[--sums->change_count];
 
-        change_sum(sums, &sums->sums[place_of(sums, change->vat)], -change->rows, -change->sum);
+        change_sum(sums, &sums->sums[running_sums_place_of(sums, change->vat)], -change->rows,
+                   -change->sum);
     }
 }
 

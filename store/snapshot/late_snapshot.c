@@ -124,7 +124,8 @@ static int end_packing(struct late_snapshot *late, struct error *error)
     return late->listener.kept(late->listener.context, &late->snapshot, error);
 }
 
-static int put(struct store *store, const struct late_snapshot *late, struct error *error)
+static int late_snapshot_put(struct store *store, const struct late_snapshot *late,
+                             struct error *error)
 {
     const struct row row = {
         .table = ROW_SNAPSHOT,
@@ -148,7 +149,7 @@ int store_snapshot_settle(struct store *store, struct error *error)
         return -1;
     if (late->state != LATE_PACKED)
         return 0;
-    if (put(store, late, error) != 0)
+    if (late_snapshot_put(store, late, error) != 0)
         return -1;
     late->state = LATE_PUT;
     late->savepoints = store->cache.savepoint_count;

@@ -8,7 +8,7 @@
 #include "store/store.h"
 #include "store/store_error.h"
 
-static struct iovec text_of(const char *text)
+static struct iovec snapshots_text_of(const char *text)
 {
     return (struct iovec){(void *)(uintptr_t)text, strlen(text)};
 }
@@ -32,7 +32,7 @@ static int put_snapshot(struct store *store, struct row *row, int fd,
 {
     if (put_content(store, fd, snapshot, error) != 0)
         return -1;
-    row->value = text_of(snapshot->hash);
+    row->value = snapshots_text_of(snapshot->hash);
     return snapshot_record_put(store, row, error) == 0 ? snapshot_sweep(store, error) : -1;
 }
 
@@ -50,7 +50,7 @@ int store_snapshot_put(struct store *store, int64_t vat, int64_t incarnation, in
 int store_snapshot_put_named(struct store *store, const char *name, int fd,
                              struct store_snapshot *snapshot, struct error *error)
 {
-    struct row row = {.table = ROW_NAMED, .key = text_of(name)};
+    struct row row = {.table = ROW_NAMED, .key = snapshots_text_of(name)};
     bool own;
 
     if (rows_enter(store, &own, error) != 0)
@@ -93,7 +93,7 @@ static int find_sizes(struct store *store, struct store_snapshot *snapshot, stru
     int result;
     bool found;
 
-    statement_bind_text(store, STATEMENT_CONTENT_SIZES, 1, text_of(snapshot->hash));
+    statement_bind_text(store, STATEMENT_CONTENT_SIZES, 1, snapshots_text_of(snapshot->hash));
     result = statement_step(store, STATEMENT_CONTENT_SIZES, &found, error);
     if (found)
         result = take_sizes(store, snapshot, error);
@@ -139,7 +139,7 @@ int store_snapshot_last(struct store *store, int64_t vat, int64_t incarnation, i
 int store_snapshot_named(struct store *store, const char *name, struct store_snapshot *snapshot,
                          bool *found, struct error *error)
 {
-    const struct row row = {.table = ROW_NAMED, .key = text_of(name)};
+    const struct row row = {.table = ROW_NAMED, .key = snapshots_text_of(name)};
     struct buf hash = {0};
     int result = rows_get(store, &row, &hash, found, error);
 
@@ -177,7 +177,7 @@ int store_snapshot_read(struct store *store, const char *hash, int fd, struct er
     bool found;
     int result;
 
-    statement_bind_text(store, STATEMENT_CONTENT_GET, 1, text_of(hash));
+    statement_bind_text(store, STATEMENT_CONTENT_GET, 1, snapshots_text_of(hash));
     result = statement_step(store, STATEMENT_CONTENT_GET, &found, error);
     if (found) {
         result = snapshot_bytes_unpack(statement_bytes(store, STATEMENT_CONTENT_GET, 0), hash, fd,

@@ -43,7 +43,7 @@ static struct fleet_transport *open_transport(const struct fleet_options *option
     return folder_transport_open(options->folder, make, options->lease_ms, error);
 }
 
-static int run(size_t command, const struct fleet_options *options, struct error *error)
+static int run_fleet(size_t command, const struct fleet_options *options, struct error *error)
 {
     struct fleet_transport *transport =
         open_transport(options, fleet_options_tables[command].command_bit == FLEET_SUBMIT, error);
@@ -72,7 +72,7 @@ static int parse_and_run(size_t command, int argc, char **argv)
         if (options.slots > 1 && !options.is_slot)
             status = fleet_work_slots(&options, argc, argv, &error);
         else
-            status = run(command, &options, &error);
+            status = run_fleet(command, &options, &error);
         if (status < 0) {
             log_line("%s", error.text);
             status = (int)error.kind;

@@ -25,7 +25,8 @@ struct collection {
 
 /* ---- results ---- */
 
-static int add(struct collection *collection, struct replay_result *result, struct error *error)
+static int fleet_collect_add(struct collection *collection, struct replay_result *result,
+                             struct error *error)
 {
     struct replay_result **results = array_reserve(collection->results, &collection->capacity,
                                                    collection->count + 1, sizeof *results);
@@ -72,8 +73,8 @@ static void merge(struct replay_result *into, struct replay_result *from)
 }
 
 /* Takes the result over where it is kept, and leaves NULL. */
-static int take_result(struct collection *collection, struct replay_result **result,
-                       struct error *error)
+static int fleet_collect_take_result(struct collection *collection, struct replay_result **result,
+                                     struct error *error)
 {
     struct replay_result *last =
         collection->count > 0 ? collection->results[collection->count - 1] : NULL;
@@ -83,7 +84,7 @@ static int take_result(struct collection *collection, struct replay_result **res
         merge(last, *result);
         return 0;
     }
-    if (add(collection, *result, error) != 0)
+    if (fleet_collect_add(collection, *result, error) != 0)
         return -1;
     *result = NULL;
     return 0;
@@ -110,7 +111,7 @@ static int take_done(struct collection *collection, const struct fleet_run_job *
     if (result == 0)
         result = print_notes(&part.notes, error);
     for (size_t i = 0; result == 0 && i < part.count; i++)
-        result = take_result(collection, &part.results[i], error);
+        result = fleet_collect_take_result(collection, &part.results[i], error);
     replay_part_free(&part);
     buf_free(&text);
     return result;

@@ -87,10 +87,10 @@ static void clear_folder(const char *path)
 
 /* ---- the process ---- */
 
-static void add(char **arguments, size_t *count, const char *format, ...)
+static void fleet_replay_add(char **arguments, size_t *count, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void add(char **arguments, size_t *count, const char *format, ...)
+static void fleet_replay_add(char **arguments, size_t *count, const char *format, ...)
 {
     va_list args;
 
@@ -115,27 +115,28 @@ static char **make_arguments(const struct fleet_replay *replay, const struct fle
     *count = 0;
     if (arguments == NULL)
         return NULL;
-    add(arguments, count, "gaspipe");
-    add(arguments, count, "replay");
-    add(arguments, count, "--json");
-    add(arguments, count, "--part=0/1");
-    add(arguments, count, "--snapshots=.");
-    add(arguments, count, "--sandbox=%s",
-        common_options_sandbox_levels[replay->options->replay.sandbox]);
+    fleet_replay_add(arguments, count, "gaspipe");
+    fleet_replay_add(arguments, count, "replay");
+    fleet_replay_add(arguments, count, "--json");
+    fleet_replay_add(arguments, count, "--part=0/1");
+    fleet_replay_add(arguments, count, "--snapshots=.");
+    fleet_replay_add(arguments, count, "--sandbox=%s",
+                     common_options_sandbox_levels[replay->options->replay.sandbox]);
     if (replay->options->replay.worker != NULL)
-        add(arguments, count, "--worker=%s", replay->options->replay.worker);
+        fleet_replay_add(arguments, count, "--worker=%s", replay->options->replay.worker);
     json_array_foreach(given, index, item)
     {
-        add(arguments, count, "%s", json_string_value(item));
+        fleet_replay_add(arguments, count, "%s", json_string_value(item));
     }
     json_array_foreach(bundles, index, item)
     {
         const char *vat = json_string_value(json_object_get(item, "vat"));
 
-        add(arguments, count, "--bundle=%s%sbundle-%zu", vat, vat[0] != '\0' ? "=" : "", index);
+        fleet_replay_add(arguments, count, "--bundle=%s%sbundle-%zu", vat,
+                         vat[0] != '\0' ? "=" : "", index);
     }
     name_transcript(job, transcript);
-    add(arguments, count, "%s", transcript);
+    fleet_replay_add(arguments, count, "%s", transcript);
     return arguments;
 }
 
@@ -146,8 +147,8 @@ static void free_arguments(char **arguments, size_t count)
     free(arguments);
 }
 
-static int start(const struct fleet_replay *replay, const struct fleet_job *job, int output,
-                 pid_t *pid, struct error *error)
+static int fleet_replay_start(const struct fleet_replay *replay, const struct fleet_job *job,
+                              int output, pid_t *pid, struct error *error)
 {
     const int folder = open(replay->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     const int fds[] = {-1, output, STDERR_FILENO, folder};
@@ -211,7 +212,8 @@ static int read_output(int fd, struct buf *output, struct error *error)
 }
 
 /* Whether it came to a result, the same or not. */
-static int judge(int status, const struct buf *output, struct error *words, struct error *error)
+static int fleet_replay_judge(int status, const struct buf *output, struct error *words,
+                              struct error *error)
 {
     struct replay_part part = {0};
     int result = FLEET_REPLAYED;
@@ -232,9 +234,9 @@ static int judge(int status, const struct buf *output, struct error *words, stru
     return result;
 }
 
-static int run(const struct fleet_replay *replay, struct fleet_lease *lease,
-               const struct fleet_job *job, struct buf *output, struct error *words,
-               struct error *error)
+static int fleet_replay_run(const struct fleet_replay *replay, struct fleet_lease *lease,
+                            const struct fleet_job *job, struct buf *output, struct error *words,
+                            struct error *error)
 {
     const int fd = memfd_create("gaspipe-fleet", MFD_CLOEXEC);
     bool lost = false;
@@ -243,7 +245,7 @@ static int run(const struct fleet_replay *replay, struct fleet_lease *lease,
 
     if (fd < 0)
         return error_system(error, errno, "cannot make a file for a replay");
-    result = start(replay, job, fd, &pid, error);
+    result = fleet_replay_start(replay, job, fd, &pid, error);
     if (result == 0) {
         struct error reaping;
 
@@ -256,7 +258,7 @@ static int run(const struct fleet_replay *replay, struct fleet_lease *lease,
     if (result == 0 && lost)
         result = FLEET_LOST;
     else if (result == 0 && read_output(fd, output, error) == 0)
-        result = judge(status, output, words, error);
+        result = fleet_replay_judge(status, output, words, error);
     else
         result = -1;
     close(fd);
@@ -270,7 +272,7 @@ int fleet_replay(const struct fleet_replay *replay, struct fleet_lease *lease,
     int result;
 
     if (get_objects(replay, job, error) == 0) {
-        result = run(replay, lease, job, output, words, error);
+        result = fleet_replay_run(replay, lease, job, output, words, error);
     } else if (error->kind == ERROR_INPUT) {
         *words = *error;
         result = FLEET_FAILED;

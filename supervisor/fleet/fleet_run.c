@@ -38,7 +38,7 @@ int fleet_run_add(struct fleet_run *run, const struct fleet_run_job *job, struct
     return jobs[run->count++].vat_id != NULL ? 0 : error_memory(error, "a run");
 }
 
-static int compare(const void *left, const void *right)
+static int fleet_run_compare(const void *left, const void *right)
 {
     const struct fleet_run_job *a = left, *b = right;
     const long long vats[] = {atoll(a->vat_id + 1), atoll(b->vat_id + 1)};
@@ -72,7 +72,7 @@ int fleet_run_put(struct fleet_run *run, const char *name, struct fleet_transpor
     struct buf text = {0};
     int result;
 
-    qsort(run->jobs, run->count, sizeof *run->jobs, compare);
+    qsort(run->jobs, run->count, sizeof *run->jobs, fleet_run_compare);
     for (size_t i = 0; i < run->count; i++)
         buf_printf(&text,
                    "{\"id\":\"%s\",\"vatID\":\"%s\",\"first\":%" PRId64 ",\"end\":%" PRId64
@@ -88,7 +88,8 @@ int fleet_run_put(struct fleet_run *run, const char *name, struct fleet_transpor
 
 /* ---- reading ---- */
 
-static int take_line(struct fleet_run *run, const char *text, size_t length, struct error *error)
+static int fleet_run_take_line(struct fleet_run *run, const char *text, size_t length,
+                               struct error *error)
 {
     json_t *line = json_value_read(text, length, 0, NULL);
     const char *id = json_string_value(json_object_get(line, "id")),
@@ -123,7 +124,7 @@ static int read_lines(struct fleet_run *run, struct fleet_transport *transport, 
         const char *end = memchr(text.data + place, '\n', text.length - place);
         const size_t length = (end != NULL ? (size_t)(end - text.data) : text.length) - place;
 
-        result = take_line(run, text.data + place, length, error);
+        result = fleet_run_take_line(run, text.data + place, length, error);
         place += length + 1;
     }
     buf_free(&text);

@@ -26,8 +26,9 @@ struct progress {
 /* ---- one run ---- */
 
 /* The first line of a result says when it came and how long it took. */
-static int take_result(struct progress *progress, struct fleet_transport *transport,
-                       const struct fleet_run_job *job, double now, struct error *error)
+static int fleet_status_take_result(struct progress *progress, struct fleet_transport *transport,
+                                    const struct fleet_run_job *job, double now,
+                                    struct error *error)
 {
     struct buf text = {0};
     double finished, began;
@@ -62,7 +63,8 @@ static int measure(struct progress *progress, const struct fleet_run *run,
             return -1;
         progress->spans[state]++;
         progress->deliveries += run->jobs[i].deliveries;
-        if (state == FLEET_DONE && take_result(progress, transport, &run->jobs[i], now, error) != 0)
+        if (state == FLEET_DONE &&
+            fleet_status_take_result(progress, transport, &run->jobs[i], now, error) != 0)
             return -1;
     }
     return 0;
@@ -85,8 +87,8 @@ static void put_json(struct buf *out, const struct fleet_run *run, const struct 
         buf_append_string(out, "null}\n");
 }
 
-static void put_text(struct buf *out, const struct fleet_run *run, const struct progress *progress,
-                     double rate, double left)
+static void fleet_status_put_text(struct buf *out, const struct fleet_run *run,
+                                  const struct progress *progress, double rate, double left)
 {
     buf_printf(out, "run %s: %zu of %zu spans done, %zu at work, %zu waiting", run->name,
                progress->spans[FLEET_DONE], run->count, progress->spans[FLEET_TAKEN],
@@ -127,7 +129,7 @@ static int tell_run(void *context, const char *name, struct error *error)
     if (result == 0 && telling->options->replay.json)
         put_json(&telling->out, &run, &progress, rate, left);
     else if (result == 0)
-        put_text(&telling->out, &run, &progress, rate, left);
+        fleet_status_put_text(&telling->out, &run, &progress, rate, left);
     fleet_run_free(&run);
     return result;
 }

@@ -31,7 +31,7 @@ static void add_text(json_t *arguments, const char *format, const char *text)
     (void)json_array_append_new(arguments, json_sprintf(format, text));
 }
 
-static void add_number(json_t *arguments, const char *option, uint64_t number)
+static void fleet_submit_add_number(json_t *arguments, const char *option, uint64_t number)
 {
     (void)json_array_append_new(arguments, json_sprintf("--%s=%" PRIu64, option, number));
 }
@@ -61,10 +61,10 @@ static json_t *make_arguments(const struct replay_options *options)
                  !counters.compiled ? "qemu"
                  : counters.qemu    ? "qemu,compiled"
                                     : "compiled");
-    add_number(arguments, "compute-limit", options->compute_limit);
-    add_number(arguments, "delivery-timeout", (options->timeout_ms + 999) / 1000);
+    fleet_submit_add_number(arguments, "compute-limit", options->compute_limit);
+    fleet_submit_add_number(arguments, "delivery-timeout", (options->timeout_ms + 999) / 1000);
     if (options->instruction_limit > 0)
-        add_number(arguments, "max-instructions", options->instruction_limit);
+        fleet_submit_add_number(arguments, "max-instructions", options->instruction_limit);
     if (options->deliveries)
         add_text(arguments, "%s", "--deliveries");
     return arguments;
@@ -92,7 +92,8 @@ static int put_job(struct submission *submission, const struct fleet_job *job,
     return fleet_run_add(&submission->run, &entry, error);
 }
 
-static int add_span(void *context, const struct fleet_cut_span *span, struct error *error)
+static int fleet_submit_add_span(void *context, const struct fleet_cut_span *span,
+                                 struct error *error)
 {
     struct submission *submission = context;
     struct fleet_job job = {0};
@@ -139,7 +140,7 @@ int fleet_submit(const struct fleet_options *options, struct fleet_transport *tr
     struct submission submission = {
         .options = options, .transport = transport, .arguments = make_arguments(&options->replay)};
     const struct fleet_cut_target target = {
-        .transport = transport, .add = add_span, .context = &submission};
+        .transport = transport, .add = fleet_submit_add_span, .context = &submission};
     int result = 0;
 
     if (submission.arguments == NULL)

@@ -82,7 +82,7 @@ static int run_blocks(struct ping *ping, size_t count, struct error *error)
     return 0;
 }
 
-static int print(struct ping *ping, struct error *error)
+static int ping_print(struct ping *ping, struct error *error)
 {
     const struct ping_report report = {
         .options = &ping->options,
@@ -134,7 +134,7 @@ static int measure_size(struct ping *ping, struct error *error)
     if (result != 0)
         return -1;
     sort_samples(ping);
-    return print(ping, error);
+    return ping_print(ping, error);
 }
 
 static int measure(struct ping *ping, size_t size, struct error *error)
@@ -179,7 +179,7 @@ static int measure_all(struct ping *ping, struct error *error)
     return 0;
 }
 
-static int run(struct ping *ping, struct error *error)
+static int ping_run(struct ping *ping, struct error *error)
 {
     int result = uv_loop_init(&ping->loop);
 
@@ -205,7 +205,7 @@ int ping_command(int argc, char **argv)
     parsed = ping_options_parse(&ping.options, argc, argv, &error);
     if (parsed != OPTION_TAKEN)
         return option_end(&ping_options_table, parsed, &error);
-    if (run(&ping, &error) == 0)
+    if (ping_run(&ping, &error) == 0)
         return 0;
     log_line("%s", error.text);
     return (int)error.kind;

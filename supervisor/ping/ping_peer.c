@@ -12,7 +12,7 @@
 static const char echo[] = "globalThis.handleCommand = bytes => ({ result: bytes });";
 
 /* What goes wrong in a callback ends the run of round trips. */
-static void fail(struct ping_peer *peer, const struct error *error)
+static void ping_peer_fail(struct ping_peer *peer, const struct error *error)
 {
     if (peer->error.kind == ERROR_NONE)
         peer->error = *error;
@@ -25,7 +25,7 @@ static void send_parts(struct ping_peer *peer, char command, struct iovec text)
     struct error error;
 
     if (worker_process_send(peer->process, parts, 2, &peer->sent, &error) != 0)
-        fail(peer, &error);
+        ping_peer_fail(peer, &error);
 }
 
 /* Where a round trip's time went, in nanoseconds. */
@@ -111,7 +111,7 @@ static void got_frame(void *context, struct iovec frame, struct stamp come)
     struct error error;
 
     if (take_answer(peer, frame, come, &error) != 0) {
-        fail(peer, &error);
+        ping_peer_fail(peer, &error);
         return;
     }
     peer->left--;
@@ -125,7 +125,7 @@ static void got_frame(void *context, struct iovec frame, struct stamp come)
 
 static void got_bad_frame(void *context, const struct error *error)
 {
-    fail(context, error);
+    ping_peer_fail(context, error);
 }
 
 static void got_stderr_line(void *context, const char *line)
@@ -147,7 +147,7 @@ static void gone(void *context, int exit_status, int signal_number)
     else
         error_set(&error, ERROR_SYSTEM, "the worker ended with exit status %d%s", exit_status,
                   peer->stderr_text);
-    fail(peer, &error);
+    ping_peer_fail(peer, &error);
 }
 
 /* Until the round trips are made or something goes wrong. */

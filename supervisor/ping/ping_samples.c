@@ -21,7 +21,7 @@ void ping_samples_free(struct ping_samples *samples)
     *samples = (struct ping_samples){0};
 }
 
-static int compare(const void *left, const void *right)
+static int ping_samples_compare(const void *left, const void *right)
 {
     int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
 
@@ -30,7 +30,7 @@ static int compare(const void *left, const void *right)
 
 void ping_samples_sort(struct ping_samples *samples)
 {
-    qsort(samples->items, samples->count, sizeof *samples->items, compare);
+    qsort(samples->items, samples->count, sizeof *samples->items, ping_samples_compare);
 }
 
 int64_t ping_samples_percentile(const struct ping_samples *samples, double share)

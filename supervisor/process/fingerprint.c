@@ -17,7 +17,7 @@
 #define HASH_SIZE 32
 #define READ_SIZE 16384
 
-static bool finish(EVP_MD_CTX *context, char hex[FINGERPRINT_HEX_SIZE])
+static bool fingerprint_finish(EVP_MD_CTX *context, char hex[FINGERPRINT_HEX_SIZE])
 {
     unsigned char hash[HASH_SIZE];
 
@@ -41,7 +41,7 @@ static bool hash_descriptor(EVP_MD_CTX *context, int fd, char hex[FINGERPRINT_HE
         if (length > 0 && EVP_DigestUpdate(context, bytes, (size_t)length) != 1)
             return false;
     }
-    return finish(context, hex);
+    return fingerprint_finish(context, hex);
 }
 
 int fingerprint_hash(const char *path, char hex[FINGERPRINT_HEX_SIZE], struct error *error)
@@ -69,7 +69,7 @@ int fingerprint_hash_parts(const struct iovec *parts, int count, char hex[FINGER
 
     for (int i = 0; done && i < count; i++)
         done = EVP_DigestUpdate(context, parts[i].iov_base, parts[i].iov_len) == 1;
-    done = done && finish(context, hex);
+    done = done && fingerprint_finish(context, hex);
     EVP_MD_CTX_free(context);
     return done ? 0 : error_memory(error, "a hash");
 }
@@ -164,7 +164,7 @@ static int hash_all(struct fingerprint *fingerprint, const char *options, struct
     for (size_t i = 0; done && i < fingerprint->count; i++)
         if (fingerprint->files[i].hash[0] != '\0')
             done = EVP_DigestUpdate(context, fingerprint->files[i].hash, FINGERPRINT_HEX_SIZE) == 1;
-    done = done && finish(context, fingerprint->hash);
+    done = done && fingerprint_finish(context, fingerprint->hash);
     EVP_MD_CTX_free(context);
     return done ? 0 : error_memory(error, "the fingerprint");
 }

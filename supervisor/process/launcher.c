@@ -151,9 +151,10 @@ static bool is_confined(const struct launcher *launcher)
 }
 
 /* As the launch has it, or in the sandbox. */
-static struct worker_process *start(const struct launcher *launcher, uv_loop_t *loop,
-                                    const struct worker_launch *launch,
-                                    const struct worker_listener *listener, struct error *error)
+static struct worker_process *start_launcher(const struct launcher *launcher, uv_loop_t *loop,
+                                             const struct worker_launch *launch,
+                                             const struct worker_listener *listener,
+                                             struct error *error)
 {
     const char *const programs[] = {launcher->worker,
                                     launcher->counted ? launcher->tools.plugin : NULL, NULL};
@@ -195,7 +196,7 @@ static struct worker_process *start_traced(const struct launcher *launcher, uv_l
     traced.environment = (const char *const *)environment;
     traced.trace_fd = trace->begin(trace->context, launcher->worker, name, error);
     if (traced.trace_fd >= 0)
-        process = start(launcher, loop, &traced, listener, error);
+        process = start_launcher(launcher, loop, &traced, listener, error);
     free(environment);
     return process;
 }
@@ -221,7 +222,7 @@ static struct worker_process *start_native(const struct launcher *launcher, uv_l
     *arguments = (char *)name;
     if (launcher->trace != NULL)
         return start_traced(launcher, loop, &launch, name, listener, error);
-    return start(launcher, loop, &launch, listener, error);
+    return start_launcher(launcher, loop, &launch, listener, error);
 }
 
 /* The name does not reach the guest, where it would shift the stack: it stands
@@ -251,7 +252,7 @@ static struct worker_process *start_counted(const struct launcher *launcher, uv_
     };
     argument0 = command.arguments[0];
     command.arguments[0] = (char *)name;
-    process = start(launcher, loop, &launch, listener, error);
+    process = start_launcher(launcher, loop, &launch, listener, error);
     command.arguments[0] = argument0;
     guest_command_free(&command);
     return process;
@@ -287,7 +288,8 @@ static int rewind_snapshot(int fd, struct error *error)
 }
 
 /* An option with its number, unless that is 0; how many arguments it took. */
-static size_t put_number(char **arguments, const char *option, char text[16], uint32_t number)
+static size_t launcher_put_number(char **arguments, const char *option, char text[16],
+                                  uint32_t number)
 {
     if (number == 0)
         return 0;
@@ -325,8 +327,8 @@ struct worker_process *launcher_start_from(const struct launcher *launcher, uv_l
     }
     if (rewind_snapshot(snapshot_fd, error) != 0)
         return NULL;
-    count += put_number(arguments + count, "-i", interval, launcher->compute_interval);
-    count += put_number(arguments + count, "-s", parser, launcher->parser_kb);
+    count += launcher_put_number(arguments + count, "-i", interval, launcher->compute_interval);
+    count += launcher_put_number(arguments + count, "-s", parser, launcher->parser_kb);
     if (snapshot_fd >= 0) {
         memcpy(arguments + count, from, sizeof from);
         count += sizeof from / sizeof from[0];

@@ -85,7 +85,7 @@ static int read_rows(struct cost_tree *tree, struct error *error)
     return 0;
 }
 
-static void add(struct cost_sums *sums, struct cost_sums more)
+static void cost_tree_add(struct cost_sums *sums, struct cost_sums more)
 {
     /* A hostile worker's numbers may wrap around, and harm nobody. */
     (void)__builtin_add_overflow(sums->computrons, more.computrons, &sums->computrons);
@@ -100,8 +100,8 @@ static void give_rest_to_engine(struct cost_tree *tree, int64_t instructions)
     for (size_t i = 0; i < tree->node_count; i++)
         (void)__builtin_sub_overflow(rest.instructions, tree->nodes[i].self.instructions,
                                      &rest.instructions);
-    add(&tree->nodes[0].self, rest);
-    add(&tree->lines[0].self, rest);
+    cost_tree_add(&tree->nodes[0].self, rest);
+    cost_tree_add(&tree->lines[0].self, rest);
 }
 
 static bool is_called_by_itself(const struct cost_tree *tree, size_t index)
@@ -123,13 +123,13 @@ static void add_up(struct cost_tree *tree)
         struct cost_node *node = &tree->nodes[i];
         struct cost_function *function = &tree->functions[node->function];
 
-        add(&node->total, node->self);
+        cost_tree_add(&node->total, node->self);
         if (i > 0)
-            add(&tree->nodes[node->caller].total, node->total);
+            cost_tree_add(&tree->nodes[node->caller].total, node->total);
         (void)__builtin_add_overflow(function->calls, node->calls, &function->calls);
-        add(&function->self, node->self);
+        cost_tree_add(&function->self, node->self);
         if (!is_called_by_itself(tree, i))
-            add(&function->total, node->total);
+            cost_tree_add(&function->total, node->total);
     }
 }
 

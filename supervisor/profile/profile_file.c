@@ -17,7 +17,7 @@ int profile_file_open(struct profile_file *file, const char *path, enum profile_
 
 /* ---- JSON lines ---- */
 
-static void put_text(struct buf *line, const char *name, const char *text)
+static void profile_file_put_text(struct buf *line, const char *name, const char *text)
 {
     buf_printf(line, ",\"%s\":", name);
     if (text == NULL)
@@ -37,9 +37,9 @@ static void put_count(struct buf *line, const char *name, int64_t number, bool k
 static void put_head(struct buf *line, const char *kind, const struct profiled_delivery *delivery)
 {
     buf_printf(line, "{\"kind\":\"%s\"", kind);
-    put_text(line, "vatID", delivery->vat_id);
-    put_text(line, "vat", delivery->vat);
-    put_text(line, "method", delivery->method);
+    profile_file_put_text(line, "vatID", delivery->vat_id);
+    profile_file_put_text(line, "vat", delivery->vat);
+    profile_file_put_text(line, "method", delivery->method);
     put_count(line, "crankNum", delivery->crank_num, delivery->crank_num != PROFILE_NO_CRANK);
     put_count(line, "deliveryNum", delivery->delivery_num, true);
 }
@@ -48,8 +48,8 @@ static void put_function(struct buf *lines, const struct cost_function *function
                          const struct profiled_delivery *delivery)
 {
     put_head(lines, "function", delivery);
-    put_text(lines, "function", function->name);
-    put_text(lines, "file", function->file);
+    profile_file_put_text(lines, "function", function->name);
+    profile_file_put_text(lines, "file", function->file);
     put_count(lines, "line", function->line, function->file != NULL);
     put_count(lines, "calls", function->calls, true);
     put_count(lines, "self", function->self.computrons, true);
@@ -63,7 +63,7 @@ static void put_line(struct buf *lines, const struct cost_line *line,
                      const struct profiled_delivery *delivery)
 {
     put_head(lines, "line", delivery);
-    put_text(lines, "file", line->file);
+    profile_file_put_text(lines, "file", line->file);
     put_count(lines, "line", line->line, line->file != NULL);
     put_count(lines, "self", line->self.computrons, true);
     put_count(lines, "selfInstructions", line->self.instructions, delivery->counted);

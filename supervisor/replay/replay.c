@@ -30,8 +30,8 @@ static int exit_status(struct replay_result *const *results, size_t count)
     return replayed ? 0 : ERROR_INPUT;
 }
 
-static int print(const struct replay_options *options, struct replay_result *const *results,
-                 size_t count, struct error *error)
+static int replay_print(const struct replay_options *options, struct replay_result *const *results,
+                        size_t count, struct error *error)
 {
     int result = options->is_part ? replay_output_part(results, count, error)
                                   : replay_output(results, count, options->json, error);
@@ -52,7 +52,7 @@ static int replay_here(const struct replay_options *options, struct error *error
         return -1;
     if (replay_run(run, error) == 0) {
         results = replay_run_results(run, &count);
-        status = print(options, results, count, error);
+        status = replay_print(options, results, count, error);
     }
     if (status < 0 && options->is_part) {
         replay_children_print_error(error, replay_run_line(run));
@@ -162,7 +162,7 @@ static int replay_in_parts(const struct replay_options *options, int argc, char 
         status = replay_children_run(&parts, &children, error);
     }
     if (status == 0)
-        status = print(options, parts.results, parts.count, error);
+        status = replay_print(options, parts.results, parts.count, error);
     replay_parts_free(&parts);
     free(jobs.jobs);
     free(jobs.names);

@@ -47,7 +47,7 @@ int replay_against_join(struct replay_against *against, struct replay_vat *vat, 
 }
 
 /* What became of the second worker is the vat's result, too. */
-static int judge(struct replay_vat *vat, struct error *error)
+static int replay_against_judge(struct replay_vat *vat, struct error *error)
 {
     struct replay_result *result = &vat->result, *second = &vat->against->result;
 
@@ -78,7 +78,7 @@ int replay_against_take(struct replay_vat *vat, const struct source_event *event
         return -1;
     if (!goes_on(vat))
         return 0;
-    return replay_vat_take(vat->against, event, error) == 0 ? judge(vat, error) : -1;
+    return replay_vat_take(vat->against, event, error) == 0 ? replay_against_judge(vat, error) : -1;
 }
 
 int replay_against_deliver(struct replay_vat *vat, const struct source_event *event,
@@ -102,7 +102,7 @@ int replay_against_deliver(struct replay_vat *vat, const struct source_event *ev
     if (replay_delivery(vat->against, &made, error) != 0)
         return -1;
     vat->result.counts.against += vat->against->result.counts.deliveries - same;
-    return judge(vat, error);
+    return replay_against_judge(vat, error);
 }
 
 void replay_against_close(struct replay_against *against)

@@ -87,7 +87,7 @@ static const char **make_arguments(const struct replay_children *children,
     return arguments;
 }
 
-static int start(struct runner *runner, struct child *child, struct error *error)
+static int replay_children_start(struct runner *runner, struct child *child, struct error *error)
 {
     const char **arguments = make_arguments(runner->children, child->job);
     int fds[CHILD_FDS] = {-1, -1, STDERR_FILENO, runner->folder};
@@ -119,7 +119,7 @@ static void start_more(struct runner *runner)
 
     while (runner->failed == 0 && runner->next < children->job_count &&
            runner->running < children->at_once) {
-        runner->failed = start(runner, runner->order[runner->next], runner->error);
+        runner->failed = replay_children_start(runner, runner->order[runner->next], runner->error);
         if (runner->failed == 0) {
             runner->next++;
             runner->running++;

@@ -113,8 +113,9 @@ static void tolerate(void *context, const struct difference *difference)
     replay_note_tolerated(vat->context->notes, &vat->result, difference);
 }
 
-static void note(struct replay_vat *vat, const char *status, const struct delivery_compare *compare,
-                 const struct delivery_outcome *outcome)
+static void replay_delivery_note(struct replay_vat *vat, const char *status,
+                                 const struct delivery_compare *compare,
+                                 const struct delivery_outcome *outcome)
 {
     const struct replay_note_delivery delivery = {
         .status = status,
@@ -160,7 +161,7 @@ static int keep_outcome(struct replay_vat *vat, const struct recorded_result *re
 static int stop(struct replay_vat *vat, const struct source_event *event,
                 enum compare_result compared, struct delivery_compare *compare, struct error *error)
 {
-    note(vat, compared == COMPARE_DIFFERS ? "differs" : "cut", compare, NULL);
+    replay_delivery_note(vat, compared == COMPARE_DIFFERS ? "differs" : "cut", compare, NULL);
     if (compared == COMPARE_DIFFERS) {
         vat->result.difference = compare->difference;
         compare->difference = (struct difference){0};
@@ -188,9 +189,9 @@ static int probe(struct replay_vat *vat, const struct source_event *event,
     return replay_probes_note(vat->context->probes, &vat->result, event, meter, error);
 }
 
-static int finish(struct replay_vat *vat, const struct source_event *event,
-                  const struct session_news *news, struct delivery_compare *compare,
-                  struct error *error)
+static int replay_delivery_finish(struct replay_vat *vat, const struct source_event *event,
+                                  const struct session_news *news, struct delivery_compare *compare,
+                                  struct error *error)
 {
     struct delivery_outcome outcome = {0};
     int result = read_outcome(vat, news, &outcome, error);
@@ -205,7 +206,7 @@ static int finish(struct replay_vat *vat, const struct source_event *event,
         } else {
             replay_bundle_settle(&vat->bundle, scan_is(compare->recorded->result.status, "ok"));
             count(vat, compare, &outcome);
-            note(vat, "same", compare, &outcome);
+            replay_delivery_note(vat, "same", compare, &outcome);
             result = keep_outcome(vat, &compare->recorded->result, &outcome, error);
             if (outcome.died)
                 replay_vat_close(vat);
@@ -226,7 +227,7 @@ static int finish_refused(struct replay_vat *vat, const struct delivery_compare 
         return error_memory(error, "a delivery");
     vat->result.counts.deliveries++;
     vat->result.counts.syscalls += (int64_t)compare->made;
-    note(vat, "same", compare, NULL);
+    replay_delivery_note(vat, "same", compare, NULL);
     replay_vat_close(vat);
     return 0;
 }
@@ -257,7 +258,7 @@ static int exchange(struct replay_vat *vat, const struct source_event *event,
         if (replay_worker_wait(&vat->worker, &news, error) != 0)
             return -1;
         if (replay_worker_command(&news) != COMMAND_REQUEST)
-            return finish(vat, event, &news, compare, error);
+            return replay_delivery_finish(vat, event, &news, compare, error);
         message = (struct scan_span){(char *)news.frame.iov_base + 1, news.frame.iov_len - 1};
         compared = delivery_compare_syscall(compare, message, &answer);
         if (compared == COMPARE_REFUSED)

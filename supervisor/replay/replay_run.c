@@ -41,7 +41,8 @@ struct replay_run {
 /* ---- which vats ---- */
 
 /* The last one of that ID: runs of gaspipe without a store begin anew with v1. */
-static struct replay_vat *find_vat(const struct replay_run *run, struct scan_span id, size_t *index)
+static struct replay_vat *replay_run_find_vat(const struct replay_run *run, struct scan_span id,
+                                              size_t *index)
 {
     for (*index = run->vat_count; *index > 0;)
         if (scan_is(id, run->vats[--*index]->result.id))
@@ -58,7 +59,8 @@ static bool takes_over(const struct source_event *event, const struct replay_vat
            !scan_is(event->name, name);
 }
 
-static struct replay_vat *add_vat(struct replay_run *run, struct scan_span id, struct error *error)
+static struct replay_vat *replay_run_add_vat(struct replay_run *run, struct scan_span id,
+                                             struct error *error)
 {
     struct replay_vat **vats =
         array_reserve(run->vats, &run->vat_capacity, run->vat_count + 1, sizeof *vats);
@@ -159,7 +161,7 @@ static int take_vat_event(struct replay_run *run, struct replay_vat *vat, size_t
 static int take_event(struct replay_run *run, const struct source_event *event, struct error *error)
 {
     size_t index;
-    struct replay_vat *vat = find_vat(run, event->vat_id, &index);
+    struct replay_vat *vat = replay_run_find_vat(run, event->vat_id, &index);
 
     run->line = event->line;
     if (event->kind == SOURCE_SESSION) {
@@ -174,7 +176,7 @@ static int take_event(struct replay_run *run, const struct source_event *event, 
         if (!source_event_is_wanted(event, &run->options->selection))
             return 0;
         index = run->vat_count;
-        vat = add_vat(run, event->vat_id, error);
+        vat = replay_run_add_vat(run, event->vat_id, error);
     }
     return vat == NULL ? -1 : take_vat_event(run, vat, index, event, error);
 }

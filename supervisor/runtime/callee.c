@@ -59,7 +59,7 @@ static bool has_name(const struct buf *names, size_t start, const char *name, si
     return false;
 }
 
-static void add(struct buf *callee, size_t start, const char *name, size_t length)
+static void callee_add(struct buf *callee, size_t start, const char *name, size_t length)
 {
     if (is_keyword(name, length) || has_name(callee, start, name, length))
         return;
@@ -76,7 +76,7 @@ static const char *take_name(const char *at, bool defined, struct buf *callee, s
     while (*next == ' ')
         next++;
     if (*next == '(' && !defined)
-        add(callee, start, at, (size_t)(end - at));
+        callee_add(callee, start, at, (size_t)(end - at));
     return end;
 }
 

@@ -19,7 +19,7 @@ static int read_vat(struct status_vat *status, struct store *store, struct error
                                &status->snapshot, &status->has_snapshot, error);
 }
 
-static struct status_vat *add_vat(struct status_facts *facts, struct error *error)
+static struct status_vat *status_facts_add_vat(struct status_facts *facts, struct error *error)
 {
     struct status_vat *vats =
         array_reserve(facts->vats, &facts->vat_capacity, facts->vat_count + 1, sizeof *facts->vats);
@@ -44,7 +44,7 @@ static int read_vats(struct status_facts *facts, struct kernel *kernel, struct s
 
         if (!found)
             return 0;
-        vat = add_vat(facts, error);
+        vat = status_facts_add_vat(facts, error);
         if (vat == NULL || kernel_vat_get(kernel, id, &vat->vat, &found, error) != 0 ||
             kernel_quarantine_reason(kernel, id, &vat->quarantined, &vat->quarantine, error) != 0 ||
             read_vat(vat, store, error) != 0)
@@ -73,7 +73,8 @@ static int read_kernel(struct status_facts *facts, struct store *store, struct e
 }
 
 /* All in one transaction, so that every figure is of the same moment. */
-static int read_all(struct status_facts *facts, struct store *store, struct error *error)
+static int status_facts_read_all(struct status_facts *facts, struct store *store,
+                                 struct error *error)
 {
     if (store_transaction_begin(store, error) != 0 || store_require_whole(store, error) != 0 ||
         read_kernel(facts, store, error) != 0 || input_place_open(&facts->input, store, error) != 0)
@@ -89,7 +90,7 @@ int status_facts_read(struct status_facts *facts, const char *folder, struct err
     *facts = (struct status_facts){0};
     if (store == NULL)
         return -1;
-    result = read_all(facts, store, error);
+    result = status_facts_read_all(facts, store, error);
     store_close(store);
     return result;
 }

@@ -40,7 +40,7 @@ static const char *runtime_name(const struct kernel_vat *vat)
 
 /* ---- JSON lines ---- */
 
-static void put_text(struct buf *out, const char *name, const char *text)
+static void status_output_put_text(struct buf *out, const char *name, const char *text)
 {
     buf_printf(out, ",\"%s\":", name);
     json_value_write_string(out, text, strlen(text));
@@ -59,7 +59,7 @@ static void put_json_snapshot(struct buf *out, const struct status_vat *status)
         return;
     }
     buf_printf(out, "{\"position\":%" PRId64, status->snapshot_position);
-    put_text(out, "hash", status->snapshot.hash);
+    status_output_put_text(out, "hash", status->snapshot.hash);
     put_integer(out, "size", status->snapshot.size);
     put_integer(out, "compressedSize", status->snapshot.compressed_size);
     buf_append_byte(out, '}');
@@ -70,8 +70,8 @@ static void put_json_vat(struct buf *out, const struct status_vat *status)
     const struct kernel_vat *vat = &status->vat;
 
     buf_printf(out, "{\"kind\":\"vat\",\"vatID\":\"v%" PRId64 "\"", vat->id);
-    put_text(out, "vat", vat->name);
-    put_text(out, "runtime", runtime_name(vat));
+    status_output_put_text(out, "vat", vat->name);
+    status_output_put_text(out, "runtime", runtime_name(vat));
     buf_printf(out, ",\"dynamic\":%s", vat->dynamic ? "true" : "false");
     put_integer(out, "incarnation", vat->incarnation);
     put_integer(out, "deliveries", vat->deliveries);
@@ -79,7 +79,7 @@ static void put_json_vat(struct buf *out, const struct status_vat *status)
     put_json_snapshot(out, status);
     put_integer(out, "keys", status->vatstore.items);
     put_integer(out, "bytes", status->vatstore.bytes);
-    put_text(out, "bundle", vat->bundle_id);
+    status_output_put_text(out, "bundle", vat->bundle_id);
     if (status->quarantined) {
         buf_append_string(out, ",\"quarantine\":");
         json_value_write_string(out, status->quarantine.data, status->quarantine.length);
@@ -100,9 +100,9 @@ static void put_json_parts(struct buf *out, const struct store_sums *sums)
 static void put_json_store(struct buf *out, const struct status_facts *facts, const char *folder)
 {
     buf_append_string(out, "{\"kind\":\"store\"");
-    put_text(out, "store", folder);
+    status_output_put_text(out, "store", folder);
     put_integer(out, "cranks", facts->cranks);
-    put_text(out, "activityHash", facts->activityhash);
+    status_output_put_text(out, "activityHash", facts->activityhash);
     put_integer(out, "ready", facts->queues.ready);
     put_integer(out, "waiting", facts->queues.waiting);
     put_integer(out, "inputLines", facts->input.lines);

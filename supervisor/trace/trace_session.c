@@ -90,7 +90,7 @@ static struct trace_sink sink_of(struct traced *traced)
 
 /* ---- the thread ---- */
 
-static void fail(struct trace_session *session, const struct error *error)
+static void trace_session_fail(struct trace_session *session, const struct error *error)
 {
     if (!session->failed)
         session->error = *error;
@@ -183,7 +183,7 @@ static void wait_a_moment(struct trace_session *session)
     (void)pthread_cond_timedwait(&session->wake, &session->lock, &until);
 }
 
-static void *read_all(void *context)
+static void *trace_session_read_all(void *context)
 {
     struct trace_session *const session = context;
     struct error error;
@@ -194,7 +194,7 @@ static void *read_all(void *context)
         bool busy = false;
 
         if (step(session, &busy, &error) != 0)
-            fail(session, &error);
+            trace_session_fail(session, &error);
         if (closing)
             break;
         if (!busy) {
@@ -253,7 +253,7 @@ static int on_worker(void *context, const char *program, const char *name, struc
     return trace_ring_fd(traced->ring);
 }
 
-static int start(struct trace_session *session, struct error *error)
+static int trace_session_start(struct trace_session *session, struct error *error)
 {
     pthread_condattr_t attributes;
     int result;
@@ -264,7 +264,7 @@ static int start(struct trace_session *session, struct error *error)
     result = pthread_cond_init(&session->wake, &attributes);
     (void)pthread_condattr_destroy(&attributes);
     if (result == 0)
-        result = pthread_create(&session->thread, NULL, read_all, session);
+        result = pthread_create(&session->thread, NULL, trace_session_read_all, session);
     return result == 0 ? 0 : error_system(error, result, "cannot start a thread for a trace");
 }
 
@@ -282,7 +282,7 @@ struct trace_session *trace_session_open(const char *path, uint64_t overhead, st
     if (locate("libgastrace.so", session->agent, error) == 0 &&
         trace_file_open(&session->file, path, error) == 0) {
         if (trace_file_clock(&session->file, trace_moment_now(), error) == 0 &&
-            start(session, error) == 0)
+            trace_session_start(session, error) == 0)
             return session;
         trace_file_drop(&session->file);
     }

@@ -32,7 +32,7 @@ static bool is_known(const struct trace_threads *threads, pid_t id)
     return false;
 }
 
-static int refuse(pid_t process, int errnum, struct error *error)
+static int trace_threads_refuse(pid_t process, int errnum, struct error *error)
 {
     if (errnum == ESRCH)
         return error_set(error, ERROR_INPUT, "there is no process %d", process);
@@ -62,8 +62,9 @@ static int stop_one(struct trace_threads *threads, pid_t id, struct error *error
         return error_memory(error, "a process's threads");
     threads->ids = ids;
     if (ptrace(PTRACE_SEIZE, id, NULL, NULL) != 0)
-        return errno == ESRCH && id != threads->process ? 0
-                                                        : refuse(threads->process, errno, error);
+        return errno == ESRCH && id != threads->process
+                   ? 0
+                   : trace_threads_refuse(threads->process, errno, error);
     if (ptrace(PTRACE_INTERRUPT, id, NULL, NULL) == 0 && wait_for_stop(id) == 0)
         ids[threads->count++] = id;
     return 0;
@@ -80,7 +81,7 @@ static int stop_listed(struct trace_threads *threads, bool *more, struct error *
     snprintf(path, sizeof path, "/proc/%d/task", threads->process);
     folder = opendir(path);
     if (folder == NULL)
-        return refuse(threads->process, ESRCH, error);
+        return trace_threads_refuse(threads->process, ESRCH, error);
     /* cppcheck-suppress readdirCalled ; nobody else reads this folder */
     while (result == 0 && (entry = readdir(folder)) != NULL) {
         const pid_t id = (pid_t)strtol(entry->d_name, NULL, 10);
@@ -108,7 +109,7 @@ int trace_threads_stop(struct trace_threads *threads, pid_t process, struct erro
             return -1;
         }
     }
-    return threads->count > 0 ? 0 : refuse(process, ESRCH, error);
+    return threads->count > 0 ? 0 : trace_threads_refuse(process, ESRCH, error);
 }
 
 void trace_threads_release(struct trace_threads *threads)

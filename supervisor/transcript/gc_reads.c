@@ -77,7 +77,7 @@ static json_t *following_keys(const json_t *known, struct scan_span collection)
 }
 
 /* What is not remembered, for want of memory, is a difference later on. */
-static void keep(json_t *object, struct scan_span key, const char *answer, size_t length)
+static void gc_reads_keep(json_t *object, struct scan_span key, const char *answer, size_t length)
 {
     (void)json_object_setn_new(object, key.at, key.length, json_stringn(answer, length));
 }
@@ -93,7 +93,7 @@ static void keep_following(json_t *known, const struct record_access *access,
             0)
             return;
     }
-    keep(keys, access->key, answer.at, answer.length);
+    gc_reads_keep(keys, access->key, answer.at, answer.length);
 }
 
 static void keep_written(json_t *known, const struct record_access *access)
@@ -109,7 +109,7 @@ static void keep_written(json_t *known, const struct record_access *access)
     if (buf_failed(&answer))
         (void)json_object_deln(known, access->key.at, access->key.length); /* nor is it stale */
     else
-        keep(known, access->key, answer.data, answer.length);
+        gc_reads_keep(known, access->key, answer.data, answer.length);
     buf_free(&answer);
     /* Which key follows which may have changed. */
     (void)json_object_deln(known, access->collection.at, access->collection.length);
@@ -120,7 +120,7 @@ void gc_reads_remember(json_t *known, struct scan_span syscall, struct scan_span
     const struct record_access access = access_of(syscall);
 
     if (access.access == ACCESS_GET)
-        keep(known, access.key, answer.at, answer.length);
+        gc_reads_keep(known, access.key, answer.at, answer.length);
     else if (access.access == ACCESS_NEXT)
         keep_following(known, &access, answer);
     else if (access.access != ACCESS_NONE)

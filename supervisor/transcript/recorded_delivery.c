@@ -67,7 +67,8 @@ static void move_spans(struct recorded_delivery *recorded, const char *from, con
 }
 
 /* A copy of the span in `text`. */
-static int keep(struct recorded_delivery *recorded, struct scan_span span, struct scan_span *kept)
+static int recorded_delivery_keep(struct recorded_delivery *recorded, struct scan_span span,
+                                  struct scan_span *kept)
 {
     struct buf *text = &recorded->text;
     const char *before = text->data;
@@ -133,7 +134,8 @@ static int complete_answers(struct recorded_delivery *recorded)
         buf_printf(&text, "[\"ok\",%.*s]", (int)bare.length, bare.at);
         result = buf_failed(&text)
                      ? -1
-                     : keep(recorded, (struct scan_span){text.data, text.length}, answer);
+                     : recorded_delivery_keep(recorded, (struct scan_span){text.data, text.length},
+                                              answer);
         buf_free(&text);
         if (result != 0)
             return -1;
@@ -141,7 +143,8 @@ static int complete_answers(struct recorded_delivery *recorded)
     return 0;
 }
 
-static void take_result(struct recorded_delivery *recorded, struct scan_span result, uint64_t line)
+static void recorded_delivery_take_result(struct recorded_delivery *recorded,
+                                          struct scan_span result, uint64_t line)
 {
     struct scan_span metering = scan_get(result, "metering");
 
@@ -177,7 +180,7 @@ int recorded_delivery_parse(struct recorded_delivery *recorded, uint64_t line, s
     if (taken == 0 || !scan_open(recorded->delivery, '[', &cursor) || (now && result.at == NULL))
         return error_set(error, ERROR_INPUT,
                          "not {\"d\":[...],\"sc\":[{\"s\":[...],\"r\":[...]},...],\"r\":{...}}");
-    take_result(recorded, result, line);
+    recorded_delivery_take_result(recorded, result, line);
     if (!now && complete_answers(recorded) != 0)
         return error_memory(error, "a transcript");
     return 0;
@@ -207,7 +210,7 @@ int recorded_delivery_begin(struct recorded_delivery *recorded, struct scan_span
 {
     clear(recorded);
     buf_clear(&recorded->text);
-    return keep(recorded, delivery, &recorded->delivery);
+    return recorded_delivery_keep(recorded, delivery, &recorded->delivery);
 }
 
 int recorded_delivery_add_syscall(struct recorded_delivery *recorded, struct scan_span made,
@@ -215,12 +218,13 @@ int recorded_delivery_add_syscall(struct recorded_delivery *recorded, struct sca
 {
     struct recorded_syscall *syscall = add_syscall(recorded, line);
 
-    return syscall != NULL ? keep(recorded, made, &syscall->made) : -1;
+    return syscall != NULL ? recorded_delivery_keep(recorded, made, &syscall->made) : -1;
 }
 
 int recorded_delivery_add_answer(struct recorded_delivery *recorded, struct scan_span answer)
 {
-    return keep(recorded, answer, &recorded->syscalls[recorded->syscall_count - 1].answer);
+    return recorded_delivery_keep(recorded, answer,
+                                  &recorded->syscalls[recorded->syscall_count - 1].answer);
 }
 
 int recorded_delivery_add_result(struct recorded_delivery *recorded,
@@ -234,11 +238,11 @@ int recorded_delivery_add_result(struct recorded_delivery *recorded,
     kept->instructions = result->instructions;
     kept->limited = result->limited;
     kept->line = result->line;
-    if (keep(recorded, result->status, &kept->status) != 0 ||
-        keep(recorded, result->problem, &kept->problem) != 0 ||
-        keep(recorded, result->refused, &kept->refused) != 0)
+    if (recorded_delivery_keep(recorded, result->status, &kept->status) != 0 ||
+        recorded_delivery_keep(recorded, result->problem, &kept->problem) != 0 ||
+        recorded_delivery_keep(recorded, result->refused, &kept->refused) != 0)
         return -1;
-    return keep(recorded, result->fingerprint, &kept->fingerprint);
+    return recorded_delivery_keep(recorded, result->fingerprint, &kept->fingerprint);
 }
 
 void recorded_delivery_free(struct recorded_delivery *recorded)

@@ -12,7 +12,8 @@ static void put_span(struct buf *out, const char *before, struct scan_span span,
     buf_append_string(out, after);
 }
 
-static void put_number(struct buf *out, const char *name, int64_t number, const char *after)
+static void recorded_entry_put_number(struct buf *out, const char *name, int64_t number,
+                                      const char *after)
 {
     if (number != RECORDED_NONE)
         buf_printf(out, "\"%s\":%" PRId64 "%s", name, number, after);
@@ -29,12 +30,12 @@ static void put_result(struct buf *out, const struct recorded_result *result,
     put_span(out, "\"problem\":", result->problem, ",");
     if (metered) {
         buf_append_string(out, "\"metering\":{");
-        put_number(out, "computrons", result->compute,
-                   result->allocate != RECORDED_NONE ? "," : "");
-        put_number(out, "allocate", result->allocate, "");
+        recorded_entry_put_number(out, "computrons", result->compute,
+                                  result->allocate != RECORDED_NONE ? "," : "");
+        recorded_entry_put_number(out, "allocate", result->allocate, "");
         buf_append_string(out, "},");
     }
-    put_number(out, "instructions", result->instructions, ",");
+    recorded_entry_put_number(out, "instructions", result->instructions, ",");
     put_span(out, "\"fingerprint\":\"",
              result->fingerprint.at != NULL ? result->fingerprint : fingerprint, "\",");
     buf_printf(out, "\"limited\":%s}", result->limited ? "true" : "false");
@@ -44,7 +45,7 @@ void recorded_entry_put(struct buf *out, const struct recorded_delivery *recorde
                         const struct recorded_entry *entry)
 {
     buf_append_string(out, "{");
-    put_number(out, "deliveryNum", entry->delivery_num, ",");
+    recorded_entry_put_number(out, "deliveryNum", entry->delivery_num, ",");
     if (entry->replay)
         buf_append_string(out, "\"replay\":true,");
     put_span(out, "\"d\":", recorded->delivery, ",\"sc\":[");

@@ -50,7 +50,7 @@ static void share_out(struct warehouse *warehouse)
 
 /* ---- vats by number ---- */
 
-static struct vat *find_vat(const struct warehouse *warehouse, int64_t id)
+static struct vat *warehouse_find_vat(const struct warehouse *warehouse, int64_t id)
 {
     return (uint64_t)id < warehouse->vat_count ? warehouse->vats[id] : NULL;
 }
@@ -74,7 +74,7 @@ static int reserve_number(struct warehouse *warehouse, int64_t id, struct error 
 /* It has no worker. Does nothing the second time: a vat may be removed while its end is told. */
 static void discard_vat(struct warehouse *warehouse, struct vat *vat)
 {
-    if (find_vat(warehouse, vat->id) != vat)
+    if (warehouse_find_vat(warehouse, vat->id) != vat)
         return;
     warehouse->vats[vat->id] = NULL;
     vat_close(vat);
@@ -94,8 +94,8 @@ static int find_saved(const struct warehouse *warehouse, struct vat *vat, struct
     return 0;
 }
 
-static int add_vat(struct warehouse *warehouse, const struct warehouse_vat *described,
-                   struct error *error)
+static int warehouse_add_vat(struct warehouse *warehouse, const struct warehouse_vat *described,
+                             struct error *error)
 {
     struct vat *vat;
 
@@ -139,9 +139,9 @@ static int renew_vat(struct vat *vat, const struct warehouse_vat *described, str
 int warehouse_provide(struct warehouse *warehouse, const struct warehouse_vat *vat,
                       struct error *error)
 {
-    struct vat *known = find_vat(warehouse, vat->id);
+    struct vat *known = warehouse_find_vat(warehouse, vat->id);
 
-    return known != NULL ? renew_vat(known, vat, error) : add_vat(warehouse, vat, error);
+    return known != NULL ? renew_vat(known, vat, error) : warehouse_add_vat(warehouse, vat, error);
 }
 
 /* ---- work for them ---- */
@@ -155,13 +155,13 @@ static void want_worker(struct warehouse *warehouse, struct vat *vat)
 
 void warehouse_bring(struct warehouse *warehouse, int64_t vat)
 {
-    want_worker(warehouse, find_vat(warehouse, vat));
+    want_worker(warehouse, warehouse_find_vat(warehouse, vat));
 }
 
 int warehouse_log_aside(struct warehouse *warehouse, int64_t vat, struct error *error)
 {
     struct slog_writer *slog = warehouse->options.slog;
-    struct vat *known = find_vat(warehouse, vat);
+    struct vat *known = warehouse_find_vat(warehouse, vat);
 
     if (slog == NULL)
         return 0;
@@ -171,7 +171,7 @@ int warehouse_log_aside(struct warehouse *warehouse, int64_t vat, struct error *
 
 int warehouse_log_join(struct warehouse *warehouse, int64_t vat, struct error *error)
 {
-    struct vat *known = find_vat(warehouse, vat);
+    struct vat *known = warehouse_find_vat(warehouse, vat);
     struct slog_writer *aside = known->log.aside;
 
     known->log.aside = NULL;
@@ -189,7 +189,7 @@ static void hand_over(struct vat *vat, const char *vd)
 
 void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd)
 {
-    struct vat *vat = find_vat(warehouse, id);
+    struct vat *vat = warehouse_find_vat(warehouse, id);
 
     hand_over(vat, vd);
     if (vat->state == VAT_IDLE) {
@@ -202,7 +202,7 @@ void warehouse_deliver(struct warehouse *warehouse, int64_t id, const char *vd)
 
 void warehouse_deliver_speculatively(struct warehouse *warehouse, int64_t id, const char *vd)
 {
-    struct vat *vat = find_vat(warehouse, id);
+    struct vat *vat = warehouse_find_vat(warehouse, id);
 
     hand_over(vat, vd);
     vat->speculative = true;
@@ -211,14 +211,14 @@ void warehouse_deliver_speculatively(struct warehouse *warehouse, int64_t id, co
 
 bool warehouse_is_speculative(const struct warehouse *warehouse, int64_t id)
 {
-    const struct vat *vat = find_vat(warehouse, id);
+    const struct vat *vat = warehouse_find_vat(warehouse, id);
 
     return vat != NULL && vat_is_speculative(vat);
 }
 
 void warehouse_confirm(struct warehouse *warehouse, int64_t id)
 {
-    struct vat *vat = find_vat(warehouse, id);
+    struct vat *vat = warehouse_find_vat(warehouse, id);
 
     vat->speculative = false;
     vat->wanted_at = ++warehouse->wants;
@@ -226,7 +226,7 @@ void warehouse_confirm(struct warehouse *warehouse, int64_t id)
 
 void warehouse_discard_speculation(struct warehouse *warehouse, int64_t id)
 {
-    struct vat *vat = find_vat(warehouse, id);
+    struct vat *vat = warehouse_find_vat(warehouse, id);
     const bool was_speculative = vat != NULL && vat->speculative;
 
     warehouse_put_away(warehouse, id);
@@ -237,67 +237,67 @@ void warehouse_discard_speculation(struct warehouse *warehouse, int64_t id)
 void warehouse_redeliver(struct warehouse *warehouse, int64_t id, const char *vd)
 {
     warehouse_put_away(warehouse, id);
-    find_vat(warehouse, id)->log.quiet = true;
+    warehouse_find_vat(warehouse, id)->log.quiet = true;
     warehouse_deliver(warehouse, id, vd);
 }
 
 struct stamp warehouse_reply(struct warehouse *warehouse, int64_t vat, struct iovec answer)
 {
-    return vat_reply(find_vat(warehouse, vat), answer);
+    return vat_reply(warehouse_find_vat(warehouse, vat), answer);
 }
 
 void warehouse_hold(struct warehouse *warehouse, int64_t vat)
 {
-    vat_timer_stop(&find_vat(warehouse, vat)->timer);
+    vat_timer_stop(&warehouse_find_vat(warehouse, vat)->timer);
 }
 
 void warehouse_let_go(struct warehouse *warehouse, int64_t vat)
 {
-    vat_timer_start(&find_vat(warehouse, vat)->timer, warehouse->options.timeout_ms);
+    vat_timer_start(&warehouse_find_vat(warehouse, vat)->timer, warehouse->options.timeout_ms);
 }
 
 void warehouse_condemn(struct warehouse *warehouse, int64_t vat, const char *reason)
 {
-    vat_refuse(find_vat(warehouse, vat), reason);
+    vat_refuse(warehouse_find_vat(warehouse, vat), reason);
 }
 
 int64_t warehouse_saved_at(const struct warehouse *warehouse, int64_t vat)
 {
-    return find_vat(warehouse, vat)->saved_at;
+    return warehouse_find_vat(warehouse, vat)->saved_at;
 }
 
 bool warehouse_waits(const struct warehouse *warehouse, int64_t id)
 {
-    const struct vat *vat = find_vat(warehouse, id);
+    const struct vat *vat = warehouse_find_vat(warehouse, id);
 
     return vat != NULL && vat->state == VAT_IDLE;
 }
 
 bool warehouse_knows(const struct warehouse *warehouse, int64_t vat)
 {
-    return find_vat(warehouse, vat) != NULL;
+    return warehouse_find_vat(warehouse, vat) != NULL;
 }
 
 const char *warehouse_name(const struct warehouse *warehouse, int64_t vat)
 {
-    return vat_name(find_vat(warehouse, vat));
+    return vat_name(warehouse_find_vat(warehouse, vat));
 }
 
 const struct kernel_limits *warehouse_limits(const struct warehouse *warehouse, int64_t id)
 {
-    const struct vat *vat = find_vat(warehouse, id);
+    const struct vat *vat = warehouse_find_vat(warehouse, id);
 
     return vat != NULL ? &vat->limits : NULL;
 }
 
 void warehouse_save(struct warehouse *warehouse, int64_t vat)
 {
-    vat_happen(find_vat(warehouse, vat), VAT_EVENT_SAVE);
+    vat_happen(warehouse_find_vat(warehouse, vat), VAT_EVENT_SAVE);
 }
 
 void warehouse_put_away(struct warehouse *warehouse, int64_t id)
 {
-    struct vat *vat = find_vat(warehouse, id);
+    struct vat *vat = warehouse_find_vat(warehouse, id);
 
     if (vat == NULL)
         return;
@@ -308,7 +308,7 @@ void warehouse_put_away(struct warehouse *warehouse, int64_t id)
 
 void warehouse_remove(struct warehouse *warehouse, int64_t id)
 {
-    struct vat *vat = find_vat(warehouse, id);
+    struct vat *vat = warehouse_find_vat(warehouse, id);
 
     if (vat == NULL)
         return;

@@ -19,7 +19,8 @@ static int on_line(void *context, const struct record *record, struct error *err
     return output_flush_if_much(&extract->out, error);
 }
 
-static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
+static int extract_on_delivery(void *context, const struct model_delivery *delivery,
+                               struct error *error)
 {
     (void)context;
     (void)delivery;
@@ -38,7 +39,7 @@ int extract_run(const struct options *options, struct error *error)
                         .jobs = options->jobs,
                         .progress = true,
                         .line = on_line,
-                        .delivery = on_delivery,
+                        .delivery = extract_on_delivery,
                         .context = &extract};
     struct tally tally;
     int result = feed_run(&feed, &tally, error);

@@ -37,7 +37,8 @@ static int add_metrics(struct report *report, const struct model_delivery *deliv
                : 0;
 }
 
-static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
+static int report_on_delivery(void *context, const struct model_delivery *delivery,
+                              struct error *error)
 {
     struct report *report = context;
     struct buf *text = &report->out;
@@ -207,7 +208,7 @@ static int write_report(struct report *report, struct error *error)
                         .labels = report->render->labels || options->causes ||
                                   report->trace != NULL || report->page != NULL ||
                                   report->otlp != NULL,
-                        .delivery = on_delivery,
+                        .delivery = report_on_delivery,
                         .note = on_note,
                         .frame = on_frame,
                         .inbound = on_inbound,

@@ -26,7 +26,7 @@ static void append_field(struct buf *out, int64_t number)
         json_text_integer(out, number);
 }
 
-static void append_time(struct buf *out, int64_t nanoseconds)
+static void rows_append_time(struct buf *out, int64_t nanoseconds)
 {
     buf_append_byte(out, ',');
     if (nanoseconds != MODEL_NONE)
@@ -46,7 +46,7 @@ static void append_delivery(struct buf *out, const struct model_delivery *delive
     append_field(out, known(delivery->number));
     append_field(out, known(delivery->cause));
     append_field(out, known(delivery->chain));
-    append_time(out, delivery->queued);
+    rows_append_time(out, delivery->queued);
     buf_append(out, "\r\n", 2);
 }
 
@@ -66,9 +66,9 @@ static void append_request(struct buf *out, const struct model_delivery *deliver
     units_csv_text(out, event->kind);
     buf_append_byte(out, ',');
     units_csv_text(out, event->label);
-    append_time(out, times[MODEL_UP]);
-    append_time(out, times[MODEL_KERNEL] != MODEL_NONE ? times[MODEL_KERNEL] : kernel);
-    append_time(out, times[MODEL_DOWN]);
+    rows_append_time(out, times[MODEL_UP]);
+    rows_append_time(out, times[MODEL_KERNEL] != MODEL_NONE ? times[MODEL_KERNEL] : kernel);
+    rows_append_time(out, times[MODEL_DOWN]);
     append_field(out, event->console ? MODEL_NONE : (int64_t)event->request_bytes);
     append_field(out, event->console ? MODEL_NONE : (int64_t)event->answer_bytes);
     buf_append(out, "\r\n", 2);
@@ -101,7 +101,8 @@ static int add_requests(struct rows *rows, const struct model_delivery *delivery
     return gzip_file_write(rows->requests, &rows->out, error);
 }
 
-static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
+static int rows_on_delivery(void *context, const struct model_delivery *delivery,
+                            struct error *error)
 {
     struct rows *rows = context;
 
@@ -161,7 +162,7 @@ static int write_tables(struct rows *rows, struct error *error)
                         .jobs = options->jobs,
                         .progress = true,
                         .labels = true,
-                        .delivery = on_delivery,
+                        .delivery = rows_on_delivery,
                         .context = rows};
     struct tally tally;
     int result = feed_run(&feed, &tally, error);

@@ -20,7 +20,8 @@ struct runs_report {
     uint64_t chosen; /* deliveries */
 };
 
-static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
+static int runs_on_delivery(void *context, const struct model_delivery *delivery,
+                            struct error *error)
 {
     struct runs_report *runs = context;
     bool wanted = selection_takes(&runs->options->selection, delivery);
@@ -95,7 +96,7 @@ int runs_run(const struct options *options, struct error *error)
                         .jobs = options->jobs,
                         .progress = true,
                         .labels = true,
-                        .delivery = on_delivery,
+                        .delivery = runs_on_delivery,
                         .inbound = on_inbound,
                         .context = &runs};
     struct tally tally;

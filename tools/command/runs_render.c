@@ -40,7 +40,7 @@ static const char *word_of(const char *words, int which)
 
 /* ---- text ---- */
 
-static void append_time(struct buf *out, int64_t time)
+static void runs_render_append_time(struct buf *out, int64_t time)
 {
     char text[UNITS_SIZE];
 
@@ -76,12 +76,12 @@ static void append_sums(struct buf *out, const struct chains *chains, const stru
     char text[UNITS_SIZE];
 
     buf_append_string(out, "   ended after ");
-    append_time(out, chain->end - chain->start);
+    runs_render_append_time(out, chain->end - chain->start);
     buf_printf(out, ": %" PRIu64 " %s, vats: %zu; in them ", chain->deliveries,
                chain->deliveries == 1 ? "delivery" : "deliveries", chains_vats(chains, chain));
-    append_time(out, chain->total);
+    runs_render_append_time(out, chain->total);
     buf_append_string(out, "; the longest wait was ");
-    append_time(out, chain->most_queued);
+    runs_render_append_time(out, chain->most_queued);
     if (chain->compute > 0) {
         units_count(text, (uint64_t)chain->compute);
         buf_printf(out, "; %s computrons", text);

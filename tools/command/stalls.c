@@ -37,7 +37,7 @@ static const char *cause_of(const struct outlier *outlier)
 
 /* ---- text --------------------------------------------------------------- */
 
-static void append_time(struct buf *out, double nanoseconds, size_t width)
+static void stalls_append_time(struct buf *out, double nanoseconds, size_t width)
 {
     char text[UNITS_SIZE];
 
@@ -66,7 +66,7 @@ static void append_worker(struct buf *out, const struct outlier *outlier)
         return;
     buf_append_string(out, strcmp(cause, "computed") == 0 ? ", it computed (ran "
                                                           : ", it was not let run (ran ");
-    append_time(out, outlier->cpu, 0);
+    stalls_append_time(out, outlier->cpu, 0);
     if (!isnan(outlier->switched_out))
         buf_printf(out, ", switched out %.0f times", outlier->switched_out);
     buf_append_byte(out, ')');
@@ -74,8 +74,8 @@ static void append_worker(struct buf *out, const struct outlier *outlier)
 
 static void text_stall(struct buf *out, const struct outlier *outlier)
 {
-    append_time(out, (double)outlier->took, 10);
-    append_time(out, (double)outlier->usual, 10);
+    stalls_append_time(out, (double)outlier->took, 10);
+    stalls_append_time(out, (double)outlier->usual, 10);
     buf_printf(out, "%9.1f x  ", (double)outlier->took / fmax((double)outlier->usual, 1));
     units_append_moment(out, outlier->start);
     if (outlier->crank_num != MODEL_NONE)
@@ -165,7 +165,8 @@ struct stalls {
     struct outliers outliers;
 };
 
-static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
+static int stalls_on_delivery(void *context, const struct model_delivery *delivery,
+                              struct error *error)
 {
     struct stalls *stalls = context;
 
@@ -203,7 +204,7 @@ int stalls_run(const struct options *options, struct error *error)
                         .jobs = options->jobs,
                         .progress = true,
                         .labels = true,
-                        .delivery = on_delivery,
+                        .delivery = stalls_on_delivery,
                         .context = &stalls};
     struct tally tally;
     int result;

@@ -22,7 +22,8 @@ struct summary {
     uint64_t run;    /* of the kernel, as of a delivery */
 };
 
-static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
+static int summary_on_delivery(void *context, const struct model_delivery *delivery,
+                               struct error *error)
 {
     struct summary *summary = context;
 
@@ -117,7 +118,7 @@ static void want_groups(struct summary *summary)
         summary->groups.wanted[kind] = kind == GROUP_ALL || summary->options->by[kind];
 }
 
-static int finish(struct summary *summary, struct error *error)
+static int summary_finish(struct summary *summary, struct error *error)
 {
     const char *path = summary->options->histograms;
 
@@ -137,7 +138,7 @@ int summary_run(const struct options *options, struct error *error)
                         .labels = options->causes,
                         .gas = options->priced ? &options->gas : NULL,
                         .progress = true,
-                        .delivery = on_delivery,
+                        .delivery = summary_on_delivery,
                         .note = on_note,
                         .phase = on_phase,
                         .context = &summary};
@@ -147,7 +148,7 @@ int summary_run(const struct options *options, struct error *error)
     want_groups(&summary);
     result = feed_run(&feed, &tally, error);
     if (result == 0)
-        result = finish(&summary, error);
+        result = summary_finish(&summary, error);
     if (result == 0)
         selection_explain_none(summary.chosen, tally.deliveries);
     if (result == 0 && !options->selection.runs.set && !options->by[GROUP_RUN])
@@ -167,7 +168,7 @@ int merge_run(const struct options *options, struct error *error)
     for (char **file = options->files; *file != NULL && result == 0; file++)
         result = histogram_file_read(*file, &summary.groups, error);
     if (result == 0)
-        result = finish(&summary, error);
+        result = summary_finish(&summary, error);
     groups_free(&summary.groups);
     return result;
 }

@@ -63,7 +63,8 @@ static void add_integer(struct page_deliveries *deliveries, enum page_column col
         json_text_integer(items, number);
 }
 
-static void add_number(struct page_deliveries *deliveries, enum page_column column, double number)
+static void page_deliveries_add_number(struct page_deliveries *deliveries, enum page_column column,
+                                       double number)
 {
     struct buf *items = next_item(deliveries, column);
 
@@ -217,10 +218,10 @@ static void add_columns(struct page_deliveries *deliveries, const struct model_d
     add_integer(deliveries, PAGE_CRANK, delivery->crank_num);
     add_integer(deliveries, PAGE_NUMBER, delivery->delivery_num);
     add_integer(deliveries, PAGE_BLOCK, delivery->block_height);
-    add_number(deliveries, PAGE_COMPUTE, delivery->compute);
-    add_number(deliveries, PAGE_INSTRUCTIONS, delivery->instructions);
-    add_number(deliveries, PAGE_BLOCK_COST, delivery->block_cost);
-    add_number(deliveries, PAGE_GAS_BURNT, delivery->gas_burnt);
+    page_deliveries_add_number(deliveries, PAGE_COMPUTE, delivery->compute);
+    page_deliveries_add_number(deliveries, PAGE_INSTRUCTIONS, delivery->instructions);
+    page_deliveries_add_number(deliveries, PAGE_BLOCK_COST, delivery->block_cost);
+    page_deliveries_add_number(deliveries, PAGE_GAS_BURNT, delivery->gas_burnt);
     add_integer(deliveries, PAGE_LINE, (int64_t)delivery->line);
     add_integer(deliveries, PAGE_SYSCALLS, (int64_t)delivery->syscalls);
     add_integer(deliveries, PAGE_CONSOLES, (int64_t)delivery->consoles);
@@ -229,7 +230,7 @@ static void add_columns(struct page_deliveries *deliveries, const struct model_d
     add_integer(deliveries, PAGE_CAUSE, (int64_t)delivery->cause);
     add_integer(deliveries, PAGE_CHAIN, (int64_t)delivery->chain);
     add_integer(deliveries, PAGE_QUEUED, delivery->queued);
-    add_number(deliveries, PAGE_GAS, delivery->gas);
+    page_deliveries_add_number(deliveries, PAGE_GAS, delivery->gas);
 }
 
 static void add_said(struct page_deliveries *deliveries, const struct model_delivery *delivery)

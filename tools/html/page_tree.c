@@ -44,8 +44,8 @@ static struct page_branch *find_branch(struct page_tree *tree, struct key_head h
     return &branches[tree->count++];
 }
 
-static int add_span(struct page_tree *tree, struct key_head head,
-                    const struct model_delivery *delivery, const struct model_span *span)
+static int page_tree_add_span(struct page_tree *tree, struct key_head head,
+                              const struct model_delivery *delivery, const struct model_span *span)
 {
     const char *syscall = span->event != UINT32_MAX ? delivery->events[span->event].kind : "";
     struct page_branch *branch = find_branch(tree, head, syscall);
@@ -74,7 +74,7 @@ int page_tree_add(struct page_tree *tree, const struct model_delivery *delivery,
     if (delivery->span_count == 0)
         branch->times[MODEL_UNKNOWN] += (uint64_t)delivery->total;
     for (size_t i = 0; i < delivery->span_count; i++) {
-        if (add_span(tree, head, delivery, &delivery->spans[i]) != 0)
+        if (page_tree_add_span(tree, head, delivery, &delivery->spans[i]) != 0)
             return -1;
     }
     return 0;

@@ -180,7 +180,7 @@ static int take_other(struct excerpt *excerpt, const struct record *record, stru
 }
 
 /* Begins a level, which ends those within it. */
-static void begin(struct excerpt *excerpt, int level, const struct record *record)
+static void excerpt_begin(struct excerpt *excerpt, int level, const struct record *record)
 {
     for (int within = level; within < LEVELS; within++) {
         buf_clear(&excerpt->waiting[within]);
@@ -251,7 +251,7 @@ static int take_by_type(struct excerpt *excerpt, const struct record *record, st
     note_place(excerpt, record);
     if (level != LEVELS) {
         if (begins)
-            begin(excerpt, level, record);
+            excerpt_begin(excerpt, level, record);
         if (begins)
             give_chosen(excerpt, level, record, out);
         else

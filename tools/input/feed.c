@@ -92,7 +92,8 @@ static int good_beginning(struct feeding *feeding, struct error *error)
 
 /* ---- reading ------------------------------------------------------------ */
 
-static int take_line(struct feeding *feeding, const struct decoder_line *line, struct error *error)
+static int feed_take_line(struct feeding *feeding, const struct decoder_line *line,
+                          struct error *error)
 {
     feeding->tally->lines++;
     feeding->number++;
@@ -117,7 +118,7 @@ static int read_lines(struct feeding *feeding, bool follow, struct error *error)
 
     while ((got = decoder_next(feeding->decoder, follow, &batch, error)) > 0) {
         for (size_t i = 0; i < batch.count; i++) {
-            if (take_line(feeding, &batch.lines[i], error) != 0)
+            if (feed_take_line(feeding, &batch.lines[i], error) != 0)
                 return -1;
         }
         progress_show(&feeding->progress, feeding->path, batch.position,
@@ -283,7 +284,8 @@ static void on_block(void *context, const struct phase_block *block)
         feed->block(feed->context, block);
 }
 
-static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
+static int feed_on_delivery(void *context, const struct model_delivery *delivery,
+                            struct error *error)
 {
     struct feeding *feeding = context;
     const struct feed *feed = feeding->feed;
@@ -295,7 +297,7 @@ static int on_delivery(void *context, const struct model_delivery *delivery, str
 int feed_run(const struct feed *feed, struct tally *tally, struct error *error)
 {
     struct feeding feeding = {.feed = feed, .tally = tally};
-    struct model_sink sink = {.delivery = on_delivery,
+    struct model_sink sink = {.delivery = feed_on_delivery,
                               .note = on_note,
                               .frame = on_frame,
                               .inbound = on_inbound,

@@ -13,7 +13,7 @@
 enum { NANOSECONDS = 1000000000 };
 
 /* A number at *text up to `end`; *number stays when there is none. */
-static bool take_number(const char **text, int64_t *number)
+static bool selection_take_number(const char **text, int64_t *number)
 {
     uint64_t taken;
 
@@ -31,14 +31,14 @@ int selection_take_range(void *place, const char *option, char *value, struct er
     const char *at = value;
 
     *range = (struct range){0, INT64_MAX, true};
-    if (!take_number(&at, &range->first))
+    if (!selection_take_number(&at, &range->first))
         goto wrong;
     if (*at == '\0' && at != value) {
         range->last = range->first;
         return 0;
     }
-    if (*at++ == '-' && take_number(&at, &range->last) && *at == '\0' && value[1] != '\0' &&
-        range->first <= range->last)
+    if (*at++ == '-' && selection_take_number(&at, &range->last) && *at == '\0' &&
+        value[1] != '\0' && range->first <= range->last)
         return 0;
 wrong:
     return error_set(error, ERROR_USAGE, "%s needs a range, such as 5, 5-9, 5- or -9, not '%s'",

@@ -92,7 +92,7 @@ static void add_time(struct times *times, int64_t nanoseconds)
     times->sum += seconds;
 }
 
-static struct vat *add_vat(struct metrics *metrics, const char *id)
+static struct vat *metrics_add_vat(struct metrics *metrics, const char *id)
 {
     struct vat *vats =
         array_reserve(metrics->vats, &metrics->vat_room, metrics->vat_count + 1, sizeof *vats);
@@ -108,7 +108,7 @@ static struct vat *add_vat(struct metrics *metrics, const char *id)
 }
 
 /* NULL: memory ran out. `name` may be "", which does not replace one. */
-static struct vat *find_vat(struct metrics *metrics, const char *id, const char *name)
+static struct vat *metrics_find_vat(struct metrics *metrics, const char *id, const char *name)
 {
     struct vat *vat = NULL;
 
@@ -118,7 +118,7 @@ static struct vat *find_vat(struct metrics *metrics, const char *id, const char 
     if (vat == NULL && metrics->vat_count > METRICS_VATS)
         return &metrics->vats[METRICS_VATS];
     if (vat == NULL)
-        vat = add_vat(metrics, metrics->vat_count < METRICS_VATS ? id : "others");
+        vat = metrics_add_vat(metrics, metrics->vat_count < METRICS_VATS ? id : "others");
     if (vat != NULL && name[0] != '\0' && strcmp(vat->id, "others") != 0)
         snprintf(vat->name, sizeof vat->name, "%s", name);
     return vat;
@@ -133,7 +133,7 @@ static enum kind kind_of(const char *name)
     return (enum kind)kind;
 }
 
-static void add_number(double *sum, double number)
+static void metrics_add_number(double *sum, double number)
 {
     if (!isnan(number))
         *sum += number;
@@ -152,7 +152,7 @@ int metrics_add(struct metrics *metrics, const struct model_delivery *delivery, 
 
     if (delivery->replay)
         return 0;
-    vat = find_vat(metrics, delivery->vat_id, delivery->vat_name);
+    vat = metrics_find_vat(metrics, delivery->vat_id, delivery->vat_name);
     if (vat == NULL || metrics->failed)
         return error_memory(error, "the metrics");
     vat->deliveries[kind_of(delivery->kind)][delivery->status == MODEL_ERROR]++;
@@ -165,8 +165,8 @@ int metrics_add(struct metrics *metrics, const struct model_delivery *delivery, 
     }
     set_number(vat, &vat->heap_slots, delivery->heap_slots);
     set_number(vat, &vat->heap_bytes, delivery->allocated);
-    add_number(&vat->computrons, delivery->compute);
-    add_number(&vat->instructions, delivery->instructions);
+    metrics_add_number(&vat->computrons, delivery->compute);
+    metrics_add_number(&vat->instructions, delivery->instructions);
     if (delivery->start != MODEL_NONE)
         metrics->latest = delivery->start;
     return outliers_add(&metrics->outliers, delivery, true, error);
@@ -179,7 +179,7 @@ void metrics_add_phase(struct metrics *metrics, const struct phase_span *span)
     metrics->phases[span->phase] += (double)span->own / 1e9;
     if (span->phase != PHASE_SNAPSHOT_SAVE)
         return;
-    vat = find_vat(metrics, span->vat_id, "");
+    vat = metrics_find_vat(metrics, span->vat_id, "");
     if (vat == NULL)
         metrics->failed = true;
     else

@@ -135,7 +135,8 @@ static int read_where(const char *where, char host[64], union address *address, 
 /* ---- the server ---- */
 
 /* The thread has all signals blocked: SIGTERM is for the one that follows the file. */
-static struct MHD_Daemon *start(struct metrics_server *server, const union address *address)
+static struct MHD_Daemon *metrics_server_start(struct metrics_server *server,
+                                               const union address *address)
 {
     const unsigned flags =
         MHD_USE_INTERNAL_POLLING_THREAD | (address->any.sa_family == AF_INET6 ? MHD_USE_IPv6 : 0U);
@@ -167,7 +168,7 @@ struct metrics_server *metrics_server_open(const char *where, struct error *erro
         return NULL;
     }
     pthread_mutex_init(&server->lock, NULL); /* cannot fail with default attributes */
-    server->daemon = start(server, &address);
+    server->daemon = metrics_server_start(server, &address);
     info = server->daemon != NULL ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT)
                                   : NULL;
     if (info == NULL) {

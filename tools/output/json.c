@@ -219,7 +219,7 @@ static void json_note(struct buf *out, const struct model_note *note)
     buf_append_string(out, "}\n");
 }
 
-static void append_time(struct buf *out, const char *name, int64_t nanoseconds)
+static void json_append_time(struct buf *out, const char *name, int64_t nanoseconds)
 {
     char *at = begin_fields(out, 1);
 
@@ -244,9 +244,9 @@ static void json_phase(struct buf *out, const struct phase_span *span)
     append_words(out, ",\"name\":", span->name);
     append_words(out, ",\"vatID\":", span->vat_id);
     append_integer(out, ",\"blockHeight\":", span->block_height);
-    append_time(out, ",\"start\":", span->start);
-    append_time(out, ",\"total\":", span->total);
-    append_time(out, ",\"own\":", span->own);
+    json_append_time(out, ",\"start\":", span->start);
+    json_append_time(out, ",\"total\":", span->total);
+    json_append_time(out, ",\"own\":", span->own);
     append_number(out, ",\"beans\":", span->beans);
     append_number(out, ",\"bytes\":", span->bytes);
     append_number(out, ",\"storedBytes\":", span->stored);
@@ -259,7 +259,7 @@ static void json_inbound(struct buf *out, const struct model_inbound *inbound)
     append_words(out, ",\"inboundNum\":", inbound->number);
     append_words(out, ",\"source\":", inbound->source);
     append_integer(out, ",\"blockHeight\":", inbound->block_height);
-    append_time(out, ",\"time\":", inbound->time);
+    json_append_time(out, ",\"time\":", inbound->time);
     append_integer(out, ",\"run\":", (int64_t)inbound->run);
     buf_append_string(out, "}\n");
 }
@@ -283,8 +283,8 @@ static void json_block(struct buf *out, const struct phase_block *block)
 {
     buf_append_string(out, "{\"kind\":\"block\"");
     append_integer(out, ",\"blockHeight\":", block->height);
-    append_time(out, ",\"start\":", block->start);
-    append_time(out, ",\"total\":", block->total);
+    json_append_time(out, ",\"start\":", block->start);
+    json_append_time(out, ",\"total\":", block->total);
     append_integer(out, ",\"deliveries\":", (int64_t)block->deliveries);
     append_phases(out, block->own);
     buf_append_string(out, "}\n");

@@ -116,8 +116,8 @@ static void close_span(struct trace *trace, uint32_t track, const char *name, in
 }
 
 /* A span that holds none; one of no length is left out, since nothing can show it. */
-static void add_span(struct trace *trace, uint32_t track, const char *category, const char *name,
-                     int64_t from, int64_t length)
+static void trace_add_span(struct trace *trace, uint32_t track, const char *category,
+                           const char *name, int64_t from, int64_t length)
 {
     if (length <= 0)
         return;
@@ -258,7 +258,8 @@ static void add_kernel_span(struct trace *trace, const struct placed *placed,
     if (length <= 0)
         return;
     shown = place_span(trace, KERNEL_TRACK, placed->delivery, &from, length);
-    add_span(trace, shown, "kernel", placed->delivery->events[span->event].label, from, length);
+    trace_add_span(trace, shown, "kernel", placed->delivery->events[span->event].label, from,
+                   length);
 }
 
 static void add_inner_span(struct trace *trace, const struct placed *placed,
@@ -275,8 +276,8 @@ static void add_inner_span(struct trace *trace, const struct placed *placed,
                                  [MODEL_UNKNOWN] = {"unattributed", "unattributed"}};
 
     if (kinds[span->kind].name != NULL)
-        add_span(trace, placed->track, kinds[span->kind].category, kinds[span->kind].name,
-                 moment_of(placed, span->from), span->to - span->from);
+        trace_add_span(trace, placed->track, kinds[span->kind].category, kinds[span->kind].name,
+                       moment_of(placed, span->from), span->to - span->from);
     if (span->kind == MODEL_KERNEL)
         add_kernel_span(trace, placed, span);
 }
@@ -408,7 +409,7 @@ void trace_add_phase(struct trace *trace, const struct phase_span *span)
         return;
     }
     track = place_span(trace, track_of(trace, &phases), &phases, &from, span->total);
-    add_span(trace, track, "phase", name.data, from, span->total);
+    trace_add_span(trace, track, "phase", name.data, from, span->total);
     buf_free(&name);
 }
 
@@ -441,7 +442,7 @@ void trace_new_kernel(struct trace *trace)
     begin_kernel(trace);
 }
 
-static int finish(struct trace *trace, struct error *error)
+static int trace_finish(struct trace *trace, struct error *error)
 {
     buf_append_string(&trace->out, "\n]}\n");
     if (output_file_write(&trace->file, &trace->out, error) != 0)
@@ -455,7 +456,7 @@ int trace_close(struct trace *trace, struct error *error)
 
     if (trace == NULL)
         return 0;
-    result = trace->unwritten ? 0 : finish(trace, error);
+    result = trace->unwritten ? 0 : trace_finish(trace, error);
     output_file_discard(&trace->file);
     names_free(&trace->vats);
     trace_lanes_free(&trace->lanes);

@@ -72,7 +72,7 @@ static struct chain_link *link_of(struct chains *chains, uint64_t number)
     return &links[number - 1];
 }
 
-static void add_number(double *sum, double number)
+static void chains_add_number(double *sum, double number)
 {
     if (isfinite(number) && *sum + number < 0x1p63)
         *sum += number;
@@ -100,8 +100,8 @@ static void add_to_chain(struct chain *chain, const struct model_delivery *deliv
         if (delivery->queued > chain->most_queued)
             chain->most_queued = delivery->queued;
     }
-    add_number(&chain->compute, delivery->compute);
-    add_number(&chain->instructions, delivery->instructions);
+    chains_add_number(&chain->compute, delivery->compute);
+    chains_add_number(&chain->instructions, delivery->instructions);
 }
 
 int chains_add(struct chains *chains, const struct model_delivery *delivery, bool wanted,

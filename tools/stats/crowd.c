@@ -15,7 +15,7 @@ struct key {
     int64_t delivery_num;
 };
 
-static uint32_t number_of(struct crowd *crowd, const struct model_delivery *delivery)
+static uint32_t crowd_number_of(struct crowd *crowd, const struct model_delivery *delivery)
 {
     struct key key;
 
@@ -96,7 +96,7 @@ int crowd_add(struct crowd *crowd, size_t file, const struct model_delivery *del
     /* A replayed delivery, or one that is not whole, is not the one that was done. */
     if (delivery->replay || delivery->total == MODEL_NONE || delivery->delivery_num == MODEL_NONE)
         return 0;
-    number = number_of(crowd, delivery);
+    number = crowd_number_of(crowd, delivery);
     if (number == NAMES_NONE || (number == crowd->count && add_entry(crowd, delivery) != 0))
         return error_memory(error, "the deliveries to compare");
     crowd->sides[number * crowd->file_count + file] = side_of(delivery);

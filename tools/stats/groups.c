@@ -81,8 +81,8 @@ static int label_group(struct group *group, const char *label)
 }
 
 /* `label` NULL: without one in the key. */
-static int number_of(struct groups *groups, enum group_kind kind, const char *name,
-                     const char *label, uint32_t *number)
+static int groups_number_of(struct groups *groups, enum group_kind kind, const char *name,
+                            const char *label, uint32_t *number)
 {
     struct buf *key = &groups->key;
 
@@ -121,13 +121,13 @@ struct group *groups_find(struct groups *groups, enum group_kind kind, const cha
     struct group *group;
     uint32_t number;
 
-    if (number_of(groups, kind, name, NULL, &number) != 0)
+    if (groups_number_of(groups, kind, name, NULL, &number) != 0)
         return NULL;
     group = group_of(groups, number, kind, name);
     if (group == NULL)
         return NULL;
     if (label[0] != '\0' && group->label[0] != '\0' && strcmp(group->label, label) != 0) {
-        if (number_of(groups, kind, name, label, &number) != 0)
+        if (groups_number_of(groups, kind, name, label, &number) != 0)
             return NULL;
         group = group_of(groups, number, kind, name);
     }
@@ -257,8 +257,8 @@ static int add_to_number(struct groups *groups, enum group_kind kind, int64_t nu
 }
 
 /* One span of a syscall's into its kind's group. */
-static int add_span(struct groups *groups, const struct model_delivery *delivery,
-                    const struct model_span *span)
+static int groups_add_span(struct groups *groups, const struct model_delivery *delivery,
+                           const struct model_span *span)
 {
     static const enum group_column columns[MODEL_SPAN_KINDS] = {
         [MODEL_UP] = COLUMN_UP, [MODEL_KERNEL] = COLUMN_KERNEL, [MODEL_DOWN] = COLUMN_DOWN};
@@ -275,7 +275,7 @@ static int add_span(struct groups *groups, const struct model_delivery *delivery
 static int add_syscalls(struct groups *groups, const struct model_delivery *delivery)
 {
     for (size_t i = 0; groups->wanted[GROUP_SYSCALL] && i < delivery->span_count; i++) {
-        if (add_span(groups, delivery, &delivery->spans[i]) != 0)
+        if (groups_add_span(groups, delivery, &delivery->spans[i]) != 0)
             return -1;
     }
     return 0;

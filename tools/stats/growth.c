@@ -52,7 +52,7 @@ static void range_add(struct growth_range *range, double value)
     range->count++;
 }
 
-static void note(struct growth_vat *vat, enum growth_measure measure, double value)
+static void growth_note(struct growth_vat *vat, enum growth_measure measure, double value)
 {
     if (isnan(value))
         return;
@@ -103,7 +103,7 @@ static struct growth_vat *vat_of_key(struct growth *growth, uint32_t number)
     return &vats[growth->vat_count++];
 }
 
-static struct growth_vat *find_vat(struct growth *growth, const char *id, const char *name)
+static struct growth_vat *growth_find_vat(struct growth *growth, const char *id, const char *name)
 {
     struct buf *key = &growth->key;
     uint32_t number;
@@ -133,8 +133,8 @@ static void note_collection(struct growth_vat *vat, const struct model_delivery 
 
     for (size_t i = 0; i < delivery->event_count; i++)
         released += releases(delivery->events[i].kind);
-    note(vat, GROWTH_COLLECTIONS, vat->latest.values[GROWTH_COLLECTIONS] + 1);
-    note(vat, GROWTH_RELEASED, released);
+    growth_note(vat, GROWTH_COLLECTIONS, vat->latest.values[GROWTH_COLLECTIONS] + 1);
+    growth_note(vat, GROWTH_RELEASED, released);
     if (delivery->total > 0 && !delivery->clock_changed)
         vat->collecting += (uint64_t)delivery->total;
 }
@@ -145,12 +145,12 @@ int growth_add(struct growth *growth, const struct model_delivery *delivery, str
 
     if (delivery->replay || delivery->start == MODEL_NONE)
         return 0;
-    vat = find_vat(growth, delivery->vat_id, delivery->vat_name);
+    vat = growth_find_vat(growth, delivery->vat_id, delivery->vat_name);
     if (vat == NULL || growth->failed)
         return error_memory(error, "how vats grow");
-    note(vat, GROWTH_HEAP, delivery->heap_slots);
-    note(vat, GROWTH_ALLOCATED, delivery->allocated);
-    note(vat, GROWTH_CLIST, (double)delivery->clist_entries);
+    growth_note(vat, GROWTH_HEAP, delivery->heap_slots);
+    growth_note(vat, GROWTH_ALLOCATED, delivery->allocated);
+    growth_note(vat, GROWTH_CLIST, (double)delivery->clist_entries);
     if (strcmp(delivery->kind, "bringOutYourDead") == 0)
         note_collection(vat, delivery);
     vat->latest.time = delivery->start;
@@ -176,7 +176,7 @@ void growth_add_phase(struct growth *growth, const struct phase_span *span)
     vat = last_of_id(growth, span->vat_id);
     if (vat == NULL)
         return;
-    note(vat, GROWTH_SNAPSHOT, span->bytes);
+    growth_note(vat, GROWTH_SNAPSHOT, span->bytes);
     vat->latest.time = span->start;
     if (keep_point(vat) != 0)
         growth->failed = true;

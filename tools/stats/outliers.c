@@ -276,8 +276,8 @@ static int add_worker(struct outliers *outliers, const struct model_delivery *de
     return add_candidate(outliers, &candidate);
 }
 
-static int add_span(struct outliers *outliers, const struct model_delivery *delivery,
-                    const struct model_span *span, bool wanted)
+static int outliers_add_span(struct outliers *outliers, const struct model_delivery *delivery,
+                             const struct model_span *span, bool wanted)
 {
     struct candidate candidate = {.delivery = delivery,
                                   .kind = span->kind,
@@ -301,7 +301,7 @@ int outliers_add(struct outliers *outliers, const struct model_delivery *deliver
     if (delivery->replay || delivery->span_count == 0)
         return 0;
     for (size_t i = 0; i < delivery->span_count && result == 0; i++)
-        result = add_span(outliers, delivery, &delivery->spans[i], wanted);
+        result = outliers_add_span(outliers, delivery, &delivery->spans[i], wanted);
     if (result == 0 && delivery->coverage == MODEL_FULL && !delivery->clock_changed)
         result = add_worker(outliers, delivery, wanted);
     return result == 0 ? 0 : error_memory(error, "what spans usually take");
@@ -344,8 +344,8 @@ struct verdict {
 };
 
 /* Whether anything could stand out. */
-static bool judge(const struct outliers *outliers, const struct outliers_class *narrowest,
-                  int64_t least, struct verdict *verdict)
+static bool outliers_judge(const struct outliers *outliers, const struct outliers_class *narrowest,
+                           int64_t least, struct verdict *verdict)
 {
     const struct outliers_class *class = narrowest;
     double usual, bound;
@@ -376,7 +376,7 @@ static uint64_t count_from(const struct histogram *histogram, uint32_t index)
     return count;
 }
 
-static int compare(const void *a, const void *b)
+static int outliers_compare(const void *a, const void *b)
 {
     const struct outlier *left = *(struct outlier *const *)a;
     const struct outlier *right = *(struct outlier *const *)b;
@@ -425,13 +425,13 @@ struct outlier **outliers_find(struct outliers *outliers, int64_t least, size_t 
         struct outliers_class *class = &outliers->classes[i];
         struct verdict verdict;
 
-        if (class->count == 0 || !judge(outliers, class, least, &verdict))
+        if (class->count == 0 || !outliers_judge(outliers, class, least, &verdict))
             continue;
         *all += count_from(&class->wanted, verdict.index);
         *count += find_in_class(class, &verdict, found + *count);
     }
     if (*count > 0)
-        qsort(found, *count, sizeof(struct outlier *), compare);
+        qsort(found, *count, sizeof(struct outlier *), outliers_compare);
     if (*count > outliers->keep)
         *count = outliers->keep;
     return found;

@@ -223,7 +223,7 @@ int rank_add(struct rank *rank, const struct model_delivery *delivery, struct bu
     return 1;
 }
 
-static int compare(const void *a, const void *b)
+static int rank_compare(const void *a, const void *b)
 {
     return before(a, b) ? -1 : before(b, a);
 }
@@ -231,7 +231,7 @@ static int compare(const void *a, const void *b)
 void rank_sort(struct rank *rank)
 {
     if (rank->count > 1)
-        qsort(rank->entries, rank->count, sizeof rank->entries[0], compare);
+        qsort(rank->entries, rank->count, sizeof rank->entries[0], rank_compare);
 }
 
 void rank_free(struct rank *rank)

@@ -200,7 +200,7 @@ static int put_into_force(int fd)
     return 0;
 }
 
-static int start(int fd)
+static int agent_start(int fd)
 {
     int result;
 
@@ -246,7 +246,7 @@ __attribute__((constructor)) static void begin(void)
     if (dladdr((void *)describe, &self) != 0)
         clean_environment(self.dli_fname);
     patched_here = true;
-    (void)start((int)fd);
+    (void)agent_start((int)fd);
     close((int)fd);
 }
 
@@ -263,7 +263,7 @@ int gastrace_memory(void)
 /* 0 when the tracer may patch functions. */
 int gastrace_start(int fd)
 {
-    const int result = start(fd);
+    const int result = agent_start(fd);
 
     close(fd);
     return result;

@@ -13,7 +13,7 @@
 
 enum { PAGE = 4096, PATCH_BYTES = 5 };
 
-static int refuse(struct trace_head *head, const char *words)
+static int apply_refuse(struct trace_head *head, const char *words)
 {
     snprintf(head->refusal, sizeof head->refusal, "%s: %s", words, strerror(errno));
     return -1;
@@ -39,7 +39,7 @@ int apply_regions(struct trace_head *head, int fd)
             if (!map_at(module->region, code, PROT_READ | PROT_EXEC, fd, offset) ||
                 /* cppcheck-suppress leakReturnValNotUsed ; at a fixed address */
                 !map_at(module->region + code, data, PROT_READ | PROT_WRITE, fd, offset + code))
-                return refuse(head, "cannot map memory that can be executed");
+                return apply_refuse(head, "cannot map memory that can be executed");
             lanes_add_region(module->region, module->region + code);
         }
         offset += module->region_size;
@@ -134,7 +134,7 @@ static int write_text(struct trace_head *head, bool undo)
     for (uint32_t i = 0; i < head->patch_count; i = stretch.behind) {
         stretch = stretch_from(head, patches, i);
         if (!protect(&stretch, PROT_READ | PROT_WRITE | PROT_EXEC))
-            return refuse(head, "the program's text cannot be written to");
+            return apply_refuse(head, "the program's text cannot be written to");
         for (uint32_t k = stretch.first; k < stretch.behind; k++)
             memcpy((void *)patches[k].address, undo ? patches[k].before : patches[k].after,
                    PATCH_BYTES);

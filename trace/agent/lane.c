@@ -100,7 +100,7 @@ static uint64_t *take_place(void)
     return at;
 }
 
-static void put(uint64_t event)
+static void lane_put(uint64_t event)
 {
     uint64_t *const at = take_place();
 
@@ -115,7 +115,7 @@ static uint64_t control(enum trace_number number, uint64_t argument)
     return argument << TRACE_TIME_SHIFT | (uint64_t)number << 1;
 }
 
-static unsigned number_of(uint64_t event)
+static unsigned lane_number_of(uint64_t event)
 {
     return event >> 1 & 0x7fff;
 }
@@ -167,7 +167,7 @@ static uint64_t *begin_anew(struct lane *lane, uint64_t event)
 {
     volatile uint64_t *at = lane->chunk + CHUNK_FIRST;
     /* The frame of a function that is being entered is there already. */
-    const bool entry = (event & 1) == 0 && number_of(event) < TRACE_CONTROL;
+    const bool entry = (event & 1) == 0 && lane_number_of(event) < TRACE_CONTROL;
     const uint64_t depth = (uint64_t)(trace_top - lane->frames - 1 - entry);
     const uint64_t first = depth > RESTATED_MAX ? depth - RESTATED_MAX : 0;
 
@@ -220,7 +220,7 @@ void lanes_slow_event(uint64_t event)
     if (!is_in_chunk(lane))
         trace_event = next_chunk(lane, event);
     /* What was unwound has left the stack, and is not on the one that was restated. */
-    if (lane->restated == 0 || number_of(event) != TRACE_UNWOUND) {
+    if (lane->restated == 0 || lane_number_of(event) != TRACE_UNWOUND) {
         *(volatile uint64_t *)trace_event = event;
         trace_event++;
     }
@@ -388,10 +388,10 @@ bool lanes_slow_entry(uint64_t *slot)
         count++;
     }
     if (count > 0)
-        put(control(TRACE_UNWOUND, count));
+        lane_put(control(TRACE_UNWOUND, count));
     if (trace_top[-1].slot == (uint64_t)slot) {
         /* A tail call: the caller is over, and its caller is whom this function returns to. */
-        put(clock_now() << TRACE_TIME_SHIFT | trace_top[-1].function << 1 | 1);
+        lane_put(clock_now() << TRACE_TIME_SHIFT | trace_top[-1].function << 1 | 1);
         *slot = trace_top[-1].return_address;
         trace_top--;
     }
@@ -440,11 +440,11 @@ void lanes_slow_exit(uint64_t *slot)
     while (frame > lane->frames && frame->slot != (uint64_t)slot)
         frame--;
     if (frame > lane->frames) {
-        put(control(TRACE_UNWOUND, park_above(lane, frame)));
+        lane_put(control(TRACE_UNWOUND, park_above(lane, frame)));
         return;
     }
     if (!parked_take(&lane->parked, (uint64_t)slot, &address))
         give_up();
-    put(control(TRACE_ORPHAN, 0));
+    lane_put(control(TRACE_ORPHAN, 0));
     push_again(slot, address);
 }

@@ -30,7 +30,7 @@ static struct parked_frame *probe(struct table table, uint64_t slot, size_t step
 }
 
 /* The frame of that place on the stack, else a free one; NULL: there is neither. */
-static struct parked_frame *find(struct table table, uint64_t slot)
+static struct parked_frame *parked_find(struct table table, uint64_t slot)
 {
     struct parked_frame *unused = NULL;
 
@@ -52,7 +52,7 @@ static bool move(struct table from, struct table to)
 
         if (from.frames[i].slot == 0)
             continue;
-        place = find(to, from.frames[i].slot);
+        place = parked_find(to, from.frames[i].slot);
         if (place == NULL)
             return false;
         place->slot = from.frames[i].slot;
@@ -102,10 +102,10 @@ static struct parked_frame *find_lowest(struct table table, uint64_t slot)
 
 void parked_put(struct parked *parked, uint64_t slot, uint64_t return_address)
 {
-    struct parked_frame *place = find(table_of(parked), slot);
+    struct parked_frame *place = parked_find(table_of(parked), slot);
 
     while (place == NULL && grow(parked))
-        place = find(table_of(parked), slot);
+        place = parked_find(table_of(parked), slot);
     if (place == NULL)
         place = find_lowest(table_of(parked), slot);
     place->slot = slot;
@@ -114,7 +114,7 @@ void parked_put(struct parked *parked, uint64_t slot, uint64_t return_address)
 
 bool parked_take(struct parked *parked, uint64_t slot, uint64_t *return_address)
 {
-    struct parked_frame *const frame = find(table_of(parked), slot);
+    struct parked_frame *const frame = parked_find(table_of(parked), slot);
 
     if (frame == NULL || frame->slot != slot)
         return false;

@@ -19,7 +19,7 @@ struct module_code_file {
     char *made_names;
 };
 
-static int refuse(const char *path, const char *words, struct error *error)
+static int module_code_refuse(const char *path, const char *words, struct error *error)
 {
     return error_set(error, ERROR_INPUT, "%s: %s", path, words);
 }
@@ -286,18 +286,18 @@ static void take_extent(struct module_code *code)
     }
 }
 
-static int read_all(struct module_code *code, const char *path, struct error *error)
+static int module_code_read_all(struct module_code *code, const char *path, struct error *error)
 {
     GElf_Ehdr head;
 
     if (code->file->elf == NULL || elf_kind(code->file->elf) != ELF_K_ELF ||
         gelf_getehdr(code->file->elf, &head) == NULL || head.e_machine != EM_X86_64)
-        return refuse(path, "is not a program for x86-64", error);
+        return module_code_refuse(path, "is not a program for x86-64", error);
     take_extent(code);
     take_build_id(code);
     if (take_functions(code, error) != 0 || take_calls(code, error) != 0)
         return -1;
-    return code->function_count == 0 ? refuse(path, "names no functions", error) : 0;
+    return code->function_count == 0 ? module_code_refuse(path, "names no functions", error) : 0;
 }
 
 int module_code_open(struct module_code *code, const char *path, struct error *error)
@@ -313,7 +313,7 @@ int module_code_open(struct module_code *code, const char *path, struct error *e
         return -1;
     }
     code->file->elf = elf_begin(code->file->fd, ELF_C_READ_MMAP, NULL);
-    if (read_all(code, path, error) == 0)
+    if (module_code_read_all(code, path, error) == 0)
         return 0;
     module_code_close(code);
     return -1;

@@ -52,7 +52,7 @@ static uint64_t take_leb(struct cursor *cursor)
     return value;
 }
 
-static uint64_t place_of(const struct cursor *cursor)
+static uint64_t unwind_starts_place_of(const struct cursor *cursor)
 {
     return cursor->address + (uint64_t)(cursor->at - cursor->begin);
 }
@@ -60,7 +60,7 @@ static uint64_t place_of(const struct cursor *cursor)
 /* The forms that compilers for x86-64 use. */
 static uint64_t take_encoded(struct cursor *cursor, uint8_t encoding)
 {
-    const uint64_t place = place_of(cursor);
+    const uint64_t place = unwind_starts_place_of(cursor);
     uint64_t value;
 
     switch (encoding & 0x0f) {

@@ -31,7 +31,7 @@ void call_tree_close(struct call_tree *tree)
 }
 
 /* Where the node is in the index, or where it would be. 0 stands for none: the root is no child. */
-static size_t place_of(const struct call_tree *tree, size_t parent, uint32_t function)
+static size_t call_tree_place_of(const struct call_tree *tree, size_t parent, uint32_t function)
 {
     const uint64_t key = (uint64_t)parent << 32 | function;
     size_t place = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) % tree->index_size;
@@ -56,14 +56,15 @@ static int grow_index(struct call_tree *tree)
     tree->index = larger;
     tree->index_size *= 2;
     for (size_t i = 1; i < tree->count; i++)
-        tree->index[place_of(tree, tree->nodes[i].parent, tree->nodes[i].function)] = (uint32_t)i;
+        tree->index[call_tree_place_of(tree, tree->nodes[i].parent, tree->nodes[i].function)] =
+            (uint32_t)i;
     return 0;
 }
 
 size_t call_tree_child(struct call_tree *tree, size_t parent, uint32_t function,
                        struct error *error)
 {
-    size_t place = place_of(tree, parent, function);
+    size_t place = call_tree_place_of(tree, parent, function);
     struct call_node *nodes;
 
     if (tree->index[place] != 0)
@@ -77,7 +78,7 @@ size_t call_tree_child(struct call_tree *tree, size_t parent, uint32_t function,
         return SIZE_MAX;
     }
     tree->nodes = nodes;
-    place = place_of(tree, parent, function);
+    place = call_tree_place_of(tree, parent, function);
     tree->index[place] = (uint32_t)tree->count;
     nodes[tree->count] = (struct call_node){.parent = (uint32_t)parent, .function = function};
     return tree->count++;

@@ -18,7 +18,7 @@ struct open_calls {
     uint64_t time;
 };
 
-static void enter(struct open_calls *calls, uint32_t function)
+static void event_code_enter(struct open_calls *calls, uint32_t function)
 {
     if (calls->depth < DEPTH_MAX)
         calls->functions[calls->depth] = function;
@@ -31,7 +31,7 @@ static bool is_last(const struct open_calls *calls, uint32_t function)
            calls->functions[calls->depth - 1] == function;
 }
 
-static void leave(struct open_calls *calls)
+static void event_code_leave(struct open_calls *calls)
 {
     calls->depth -= calls->depth > 0;
 }
@@ -83,14 +83,14 @@ static void write_call(struct buf *out, struct open_calls *calls, uint64_t event
     if ((event & 1) == 0) {
         event_code_put(out, passed | ENTERED);
         event_code_put(out, function);
-        enter(calls, function);
+        event_code_enter(calls, function);
     } else if (is_last(calls, function)) {
         event_code_put(out, passed | LEFT_LAST);
-        leave(calls);
+        event_code_leave(calls);
     } else {
         event_code_put(out, passed | LEFT);
         event_code_put(out, function);
-        leave(calls);
+        event_code_leave(calls);
     }
 }
 
@@ -135,9 +135,9 @@ static bool read_one(const uint8_t **at, const uint8_t *end, struct open_calls *
     calls->time = (calls->time + unzigzag(first >> 2)) & TRACE_TIME_MASK;
     *event = calls->time << TRACE_TIME_SHIFT | function << 1 | left;
     if (left)
-        leave(calls);
+        event_code_leave(calls);
     else
-        enter(calls, (uint32_t)function);
+        event_code_enter(calls, (uint32_t)function);
     return true;
 }
 

@@ -21,8 +21,8 @@ static size_t top(const struct thread_stack *stack)
     return stack->depth > 0 ? stack->nodes[stack->depth - 1] : stack->root;
 }
 
-static int push(struct thread_stack *stack, struct call_tree *tree, uint32_t function,
-                struct error *error)
+static int thread_stack_push(struct thread_stack *stack, struct call_tree *tree, uint32_t function,
+                             struct error *error)
 {
     const size_t node = call_tree_child(tree, top(stack), function, error);
     size_t *const nodes =
@@ -107,7 +107,7 @@ static int add_control(struct thread_stack *stack, struct call_tree *tree, enum 
         stack->last = 0; /* whose the time was is not known */
         return 0;
     case TRACE_OPEN:
-        return push(stack, tree, (uint32_t)argument & 0x7fff, error);
+        return thread_stack_push(stack, tree, (uint32_t)argument & 0x7fff, error);
     case TRACE_DEEP:
         stack->deep = argument;
         return 0;
@@ -118,7 +118,8 @@ static int add_control(struct thread_stack *stack, struct call_tree *tree, enum 
 
 /* A function that is left without being on top is looked for below: the events of a signal's
  * handler may be missing. */
-static void leave(struct thread_stack *stack, const struct call_tree *tree, uint32_t function)
+static void thread_stack_leave(struct thread_stack *stack, const struct call_tree *tree,
+                               uint32_t function)
 {
     size_t depth = stack->depth;
 
@@ -153,10 +154,10 @@ static int add_one(struct thread_stack *stack, struct call_tree *tree, struct ca
     pop(stack, stack->ending);
     stack->ending = 0;
     if ((event & 1) != 0) {
-        leave(stack, tree, function);
+        thread_stack_leave(stack, tree, function);
         return 0;
     }
-    if (push(stack, tree, function, error) != 0)
+    if (thread_stack_push(stack, tree, function, error) != 0)
         return -1;
     tree->nodes[top(stack)].calls++;
     return 0;

@@ -65,7 +65,7 @@ static int put_block(struct trace_file *file, enum trace_block_kind kind, uint32
     return result == 0 ? 0 : out_of_memory(error);
 }
 
-static void put_text(struct buf *out, const char *text)
+static void trace_file_write_put_text(struct buf *out, const char *text)
 {
     json_text_string(out, text, strlen(text));
 }
@@ -78,7 +78,7 @@ static int put_functions(struct trace_file *file, uint32_t process, const struct
     for (size_t i = 0; i < plan->count; i++) {
         buf_append_byte(&content, i == 0 ? '[' : ',');
         buf_append_byte(&content, '[');
-        put_text(&content, plan->functions[i].name);
+        trace_file_write_put_text(&content, plan->functions[i].name);
         buf_printf(&content, ",%u,%" PRIu64 "]", plan->functions[i].module,
                    plan->functions[i].address);
     }
@@ -92,13 +92,13 @@ int trace_file_process(struct trace_file *file, uint32_t process, uint32_t pid, 
     struct buf content = {0};
 
     buf_printf(&content, "{\"pid\":%" PRIu32 ",\"name\":", pid);
-    put_text(&content, name);
+    trace_file_write_put_text(&content, name);
     buf_append_string(&content, ",\"modules\":[");
     for (unsigned i = 0; i < plan->module_count; i++) {
         buf_append_string(&content, i == 0 ? "{\"path\":" : ",{\"path\":");
-        put_text(&content, plan->modules[i] != NULL ? plan->modules[i] : "");
+        trace_file_write_put_text(&content, plan->modules[i] != NULL ? plan->modules[i] : "");
         buf_append_string(&content, ",\"buildId\":");
-        put_text(&content, plan->build_ids[i]);
+        trace_file_write_put_text(&content, plan->build_ids[i]);
         buf_append_byte(&content, '}');
     }
     buf_append_string(&content, "]}");
@@ -143,11 +143,11 @@ int trace_file_delivery(struct trace_file *file, const struct trace_delivery *de
     struct buf content = {0};
 
     buf_append_string(&content, "{\"vatID\":");
-    put_text(&content, delivery->vat_id);
+    trace_file_write_put_text(&content, delivery->vat_id);
     buf_append_string(&content, ",\"vat\":");
-    put_text(&content, delivery->vat);
+    trace_file_write_put_text(&content, delivery->vat);
     buf_append_string(&content, ",\"method\":");
-    put_text(&content, delivery->method);
+    trace_file_write_put_text(&content, delivery->method);
     buf_printf(&content,
                ",\"crankNum\":%" PRId64 ",\"deliveryNum\":%" PRId64 ",\"begin\":%" PRId64
                ",\"end\":%" PRId64 "}",

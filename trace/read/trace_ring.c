@@ -275,7 +275,8 @@ static int step_lane(struct trace_ring *ring, unsigned number, const struct trac
     }
 }
 
-static int begin(struct trace_ring *ring, const struct trace_sink *sink, struct error *error)
+static int trace_ring_begin(struct trace_ring *ring, const struct trace_sink *sink,
+                            struct error *error)
 {
     if (ring->begun || !ring->planned)
         return 0;
@@ -291,7 +292,7 @@ int trace_ring_step(struct trace_ring *ring, const struct trace_sink *sink, bool
     atomic_fetch_add(&head->heartbeat, 1);
     if (!ring->planned && !ring->refused && atomic_load(&head->state) == TRACE_ASKED)
         answer(ring);
-    if (begin(ring, sink, error) != 0)
+    if (trace_ring_begin(ring, sink, error) != 0)
         return -1;
     for (unsigned i = 0; ring->begun && i < ring->layout.lanes; i++)
         if (step_lane(ring, i, sink, busy, error) != 0)

@@ -96,8 +96,8 @@ static int keep_functions(struct conversion *conversion, struct process *process
     return 0;
 }
 
-static int keep(struct conversion *conversion, const struct trace_block *block, json_t *content,
-                struct error *error)
+static int perfetto_keep(struct conversion *conversion, const struct trace_block *block,
+                         json_t *content, struct error *error)
 {
     struct process *process;
 
@@ -134,7 +134,7 @@ static int on_first(void *context, const struct trace_block *block, const uint8_
     json = json_loadb((const char *)content, block->length, 0, NULL);
     if (json == NULL)
         return bad(conversion, "JSON", error);
-    result = keep(conversion, block, json, error);
+    result = perfetto_keep(conversion, block, json, error);
     json_decref(json);
     return result;
 }

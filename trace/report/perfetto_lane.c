@@ -34,8 +34,9 @@ static void pop(struct perfetto_lane *lane, struct buf *out, int64_t time)
     perfetto_packet_end(out, lane->sequence, pass(lane, time));
 }
 
-static int push(struct perfetto_lane *lane, struct buf *out, struct perfetto_names names,
-                uint32_t function, int64_t time, struct error *error)
+static int perfetto_lane_push(struct perfetto_lane *lane, struct buf *out,
+                              struct perfetto_names names, uint32_t function, int64_t time,
+                              struct error *error)
 {
     uint32_t *functions =
         array_reserve(lane->functions, &lane->capacity, lane->depth + 1, sizeof *functions);
@@ -60,7 +61,8 @@ void perfetto_lane_close(struct perfetto_lane *lane, struct buf *out)
 }
 
 /* What is left without being on top is looked for below, as in thread_stack.c. */
-static void leave(struct perfetto_lane *lane, struct buf *out, uint32_t function, int64_t time)
+static void perfetto_lane_leave(struct perfetto_lane *lane, struct buf *out, uint32_t function,
+                                int64_t time)
 {
     size_t depth = lane->depth;
 
@@ -92,7 +94,7 @@ static int add_control(struct perfetto_lane *lane, struct buf *out, struct perfe
     case TRACE_OPEN:
         if ((argument & 0x7fff) >= TRACE_CONTROL)
             return 0;
-        return push(lane, out, names, (uint32_t)argument & 0x7fff, lane->time, error);
+        return perfetto_lane_push(lane, out, names, (uint32_t)argument & 0x7fff, lane->time, error);
     default:
         return 0;
     }
@@ -111,8 +113,8 @@ static int add_one(struct perfetto_lane *lane, struct buf *out, const struct tra
         pop(lane, out, time);
     lane->ending = 0;
     if ((event & 1) == 0)
-        return push(lane, out, names, function, time, error);
-    leave(lane, out, function, time);
+        return perfetto_lane_push(lane, out, names, function, time, error);
+    perfetto_lane_leave(lane, out, function, time);
     return 0;
 }
 

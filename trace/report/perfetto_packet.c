@@ -45,7 +45,7 @@ enum { MONOTONIC_CLOCK = 3, OWN_CLOCK = 64 };
 
 enum { WIRE_NUMBER = 0, WIRE_BYTES = 2 };
 
-static void put_number(struct buf *out, unsigned field, uint64_t number)
+static void perfetto_packet_put_number(struct buf *out, unsigned field, uint64_t number)
 {
     event_code_put(out, field << 3 | WIRE_NUMBER);
     event_code_put(out, number);
@@ -72,10 +72,10 @@ static void put_clock(struct buf *snapshot, unsigned id, int64_t time)
 {
     struct buf clock = {0};
 
-    put_number(&clock, CLOCK_ID, id);
-    put_number(&clock, CLOCK_TIMESTAMP, (uint64_t)time);
+    perfetto_packet_put_number(&clock, CLOCK_ID, id);
+    perfetto_packet_put_number(&clock, CLOCK_TIMESTAMP, (uint64_t)time);
     if (id == OWN_CLOCK)
-        put_number(&clock, CLOCK_IS_INCREMENTAL, 1);
+        perfetto_packet_put_number(&clock, CLOCK_IS_INCREMENTAL, 1);
     put_message(snapshot, SNAPSHOT_CLOCKS, &clock);
 }
 
@@ -83,12 +83,12 @@ static void put_descriptor(struct buf *packet, const struct perfetto_track *trac
 {
     struct buf descriptor = {0}, thread = {0};
 
-    put_number(&descriptor, DESCRIPTOR_TRACK, track->sequence);
+    perfetto_packet_put_number(&descriptor, DESCRIPTOR_TRACK, track->sequence);
     if (track->process == 0) {
         put_bytes(&descriptor, DESCRIPTOR_NAME, track->name, strlen(track->name));
     } else {
-        put_number(&thread, THREAD_PROCESS, track->process);
-        put_number(&thread, THREAD_ID, track->thread);
+        perfetto_packet_put_number(&thread, THREAD_PROCESS, track->process);
+        perfetto_packet_put_number(&thread, THREAD_ID, track->thread);
         put_bytes(&thread, THREAD_NAME, track->name, strlen(track->name));
         put_message(&descriptor, DESCRIPTOR_THREAD, &thread);
     }
@@ -99,8 +99,8 @@ static void put_defaults(struct buf *packet, uint32_t sequence)
 {
     struct buf defaults = {0}, event = {0};
 
-    put_number(&defaults, PACKET_TIMESTAMP_CLOCK, OWN_CLOCK);
-    put_number(&event, EVENT_TRACK, sequence);
+    perfetto_packet_put_number(&defaults, PACKET_TIMESTAMP_CLOCK, OWN_CLOCK);
+    perfetto_packet_put_number(&event, EVENT_TRACK, sequence);
     put_message(&defaults, DEFAULTS_TRACK_EVENT, &event);
     put_message(packet, PACKET_DEFAULTS, &defaults);
 }
@@ -111,22 +111,22 @@ void perfetto_packet_track(struct buf *out, const struct perfetto_track *track)
 
     put_clock(&snapshot, MONOTONIC_CLOCK, track->start);
     put_clock(&snapshot, OWN_CLOCK, track->start);
-    put_number(&snapshot, SNAPSHOT_PRIMARY_CLOCK, MONOTONIC_CLOCK);
-    put_number(&packet, PACKET_SEQUENCE, track->sequence);
-    put_number(&packet, PACKET_SEQUENCE_FLAGS, STATE_CLEARED);
+    perfetto_packet_put_number(&snapshot, SNAPSHOT_PRIMARY_CLOCK, MONOTONIC_CLOCK);
+    perfetto_packet_put_number(&packet, PACKET_SEQUENCE, track->sequence);
+    perfetto_packet_put_number(&packet, PACKET_SEQUENCE_FLAGS, STATE_CLEARED);
     put_message(&packet, PACKET_CLOCK_SNAPSHOT, &snapshot);
     put_defaults(&packet, track->sequence);
     put_message(out, TRACE_PACKET, &packet);
-    put_number(&packet, PACKET_SEQUENCE, track->sequence);
+    perfetto_packet_put_number(&packet, PACKET_SEQUENCE, track->sequence);
     put_descriptor(&packet, track);
     put_message(out, TRACE_PACKET, &packet);
 }
 
-static void put_name(struct buf *packet, uint32_t number, const char *name)
+static void perfetto_packet_put_name(struct buf *packet, uint32_t number, const char *name)
 {
     struct buf data = {0}, entry = {0};
 
-    put_number(&entry, NAME_NUMBER, number);
+    perfetto_packet_put_number(&entry, NAME_NUMBER, number);
     put_bytes(&entry, NAME_TEXT, name, strlen(name));
     put_message(&data, INTERNED_EVENT_NAMES, &entry);
     put_message(packet, PACKET_INTERNED_DATA, &data);
@@ -138,14 +138,14 @@ static void put_event(struct buf *out, uint32_t sequence, uint64_t after, uint32
 {
     struct buf packet = {0}, event = {0};
 
-    put_number(&packet, PACKET_TIMESTAMP, after);
-    put_number(&packet, PACKET_SEQUENCE, sequence);
-    put_number(&packet, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
+    perfetto_packet_put_number(&packet, PACKET_TIMESTAMP, after);
+    perfetto_packet_put_number(&packet, PACKET_SEQUENCE, sequence);
+    perfetto_packet_put_number(&packet, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
     if (name != NULL)
-        put_name(&packet, number, name);
-    put_number(&event, EVENT_TYPE, number != 0 ? SLICE_BEGIN : SLICE_END);
+        perfetto_packet_put_name(&packet, number, name);
+    perfetto_packet_put_number(&event, EVENT_TYPE, number != 0 ? SLICE_BEGIN : SLICE_END);
     if (number != 0)
-        put_number(&event, EVENT_NAME_NUMBER, number);
+        perfetto_packet_put_number(&event, EVENT_NAME_NUMBER, number);
     put_message(&packet, PACKET_TRACK_EVENT, &event);
     put_message(out, TRACE_PACKET, &packet);
 }

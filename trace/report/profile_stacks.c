@@ -87,8 +87,8 @@ static struct arc *make_arcs(const struct call_tree *tree, size_t *count)
 }
 
 /* A name is written once; then its number is enough. */
-static void put_name(struct buf *out, const struct trace_profile *profile, const char *key,
-                     uint32_t function, unsigned char *named)
+static void profile_stacks_put_name(struct buf *out, const struct trace_profile *profile,
+                                    const char *key, uint32_t function, unsigned char *named)
 {
     buf_printf(out, "%s=(%u)", key, function);
     if (!named[function]) {
@@ -102,10 +102,10 @@ static void put_name(struct buf *out, const struct trace_profile *profile, const
 static void put_function(struct buf *out, const struct trace_profile *profile, uint32_t function,
                          uint64_t self, const struct arc *arcs, size_t count, unsigned char *named)
 {
-    put_name(out, profile, "fn", function, named);
+    profile_stacks_put_name(out, profile, "fn", function, named);
     buf_printf(out, "0 %" PRIu64 "\n", nanoseconds(profile, self));
     for (size_t i = 0; i < count; i++) {
-        put_name(out, profile, "cfn", arcs[i].callee, named);
+        profile_stacks_put_name(out, profile, "cfn", arcs[i].callee, named);
         buf_printf(out, "calls=%" PRIu64 " 0\n0 %" PRIu64 "\n", arcs[i].calls,
                    nanoseconds(profile, arcs[i].total));
     }

@@ -57,7 +57,7 @@ int profile_put_table(struct buf *out, const struct trace_profile *profile, size
     return buf_failed(out) ? error_memory(error, "a report") : 0;
 }
 
-static void put_text(struct buf *out, const char *name, const char *text)
+static void profile_table_put_text(struct buf *out, const char *name, const char *text)
 {
     buf_printf(out, ",\"%s\":", name);
     json_text_string(out, text, strlen(text));
@@ -80,10 +80,11 @@ static int put_sums(struct buf *out, const struct trace_profile *profile, size_t
 
         buf_append_string(out, "{\"kind\":\"native\"");
         if (root != 0)
-            put_text(out, "delivery", profile_name(profile, profile->tree->nodes[root].function));
-        put_text(out, "function", profile_name(profile, sum->function));
+            profile_table_put_text(out, "delivery",
+                                   profile_name(profile, profile->tree->nodes[root].function));
+        profile_table_put_text(out, "function", profile_name(profile, sum->function));
         if (function != NULL) {
-            put_text(out, "module", function->module);
+            profile_table_put_text(out, "module", function->module);
             buf_printf(out, ",\"address\":%" PRIu64, function->address);
         }
         buf_printf(out, ",\"calls\":%" PRIu64 ",\"self\":%.9f,\"total\":%.9f}\n", sum->calls,

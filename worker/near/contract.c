@@ -44,7 +44,8 @@ static const char *preparation_words(enum wasm_fault fault)
     }
 }
 
-static void refuse(struct near_contract *contract, enum wasm_fault fault, const struct error *error)
+static void contract_refuse(struct near_contract *contract, enum wasm_fault fault,
+                            const struct error *error)
 {
     snprintf(contract->refused, sizeof contract->refused, "PrepareError: %s (%.500s)",
              preparation_words(fault), error->text);
@@ -61,7 +62,7 @@ static int prepare(struct near_contract *contract, const uint8_t *bytes, struct 
     if (fault == WASM_FAULT_NO_MEMORY)
         return -1;
     if (fault != WASM_FAULT_NONE)
-        refuse(contract, fault, error);
+        contract_refuse(contract, fault, error);
     return 0;
 }
 
@@ -193,8 +194,8 @@ static void fail_for_trap(struct near_call *call, enum wasm_trap trap)
     }
 }
 
-static void begin(struct near_contract *contract, const struct near_context *context,
-                  const struct near_storage *storage)
+static void contract_begin(struct near_contract *contract, const struct near_context *context,
+                           const struct near_storage *storage)
 {
     struct near_call *call = &contract->call;
 
@@ -286,7 +287,7 @@ static void distribute(struct near_call *call)
         call->promises_gas += left;
 }
 
-static void run(struct near_contract *contract, uint32_t function)
+static void contract_run(struct near_contract *contract, uint32_t function)
 {
     struct near_call *call = &contract->call;
     enum wasm_trap trap = wasm_instance_reset(contract->instance);
@@ -309,7 +310,7 @@ struct near_outcome near_contract_call(struct near_contract *contract, const cha
     struct near_call *call = &contract->call;
     uint32_t function;
 
-    begin(contract, context, storage);
+    contract_begin(contract, context, storage);
     if (method[0] == '\0')
         near_fail(call, "MethodEmptyName");
     else if (contract->refused[0] != '\0')
@@ -325,6 +326,6 @@ struct near_outcome near_contract_call(struct near_contract *contract, const cha
     if (contract->unlinkable[0] != '\0')
         near_fail(call, "%s", contract->unlinkable);
     else
-        run(contract, function);
+        contract_run(contract, function);
     return outcome(call, false);
 }

@@ -90,7 +90,7 @@ static struct engine_result stopped(const char *words, int exit_status)
                                   .exit_status = exit_status};
 }
 
-static struct engine_result no_memory(void)
+static struct engine_result engine_near_no_memory(void)
 {
     return stopped("out of memory for a contract", WORKER_EXIT_HOST_MEMORY);
 }
@@ -100,13 +100,13 @@ static struct engine_result reply_error(struct engine *engine, const char *words
     buf_append_string(&engine->reply, "[\"error\",");
     json_text_string(&engine->reply, words, strlen(words));
     buf_append_byte(&engine->reply, ']');
-    return buf_failed(&engine->reply) ? no_memory() : ok_with(engine);
+    return buf_failed(&engine->reply) ? engine_near_no_memory() : ok_with(engine);
 }
 
 static struct engine_result reply_text(struct engine *engine, const char *text)
 {
     buf_append_string(&engine->reply, text);
-    return buf_failed(&engine->reply) ? no_memory() : ok_with(engine);
+    return buf_failed(&engine->reply) ? engine_near_no_memory() : ok_with(engine);
 }
 
 /* ---- commands ---- */
@@ -130,7 +130,7 @@ static struct engine_result set_bundle(struct engine *engine, const json_t *bund
                                                       json_string_length(source)) != 0)
         return reply_error(engine, "the bundle is not a module in base64");
     if (load_contract(engine, &error) != 0)
-        return no_memory();
+        return engine_near_no_memory();
     if (near_contract_refusal(engine->contract) != NULL)
         return reply_error(engine, near_contract_refusal(engine->contract));
     return reply_text(engine, "[\"dispatchReady\"]");
@@ -139,12 +139,13 @@ static struct engine_result set_bundle(struct engine *engine, const json_t *bund
 /* ---- deliveries ---- */
 
 /* How a step of a message ended; ENGINE_OK: the next may be done. */
-static struct engine_result judge(struct engine *engine, const struct near_outcome *outcome)
+static struct engine_result engine_near_judge(struct engine *engine,
+                                              const struct near_outcome *outcome)
 {
     if (outcome->is_over_limit)
         return stopped("too much computation", WORKER_EXIT_COMPUTATION);
     if (outcome->is_lost && !engine->vat.is_lost)
-        return no_memory();
+        return engine_near_no_memory();
     if (outcome->error != NULL)
         return reply_error(engine, outcome->error);
     return ok_with(engine);
@@ -186,7 +187,7 @@ static struct engine_result do_call(struct engine *engine, struct work *work,
     work->outcome = near_contract_call(engine->contract, step->method, context, &storage);
     work->has_outcome = true;
     add_up(engine, &work->outcome);
-    result = judge(engine, &work->outcome);
+    result = engine_near_judge(engine, &work->outcome);
     if (result.outcome != ENGINE_OK || work->outcome.error != NULL)
         return result;
     work->holdings.balance = work->outcome.balance;
@@ -370,7 +371,7 @@ static struct engine_result write_snapshot(struct engine *engine, const char *pl
     return ok_with(engine);
 }
 
-static int read_all(FILE *file, struct buf *bytes)
+static int engine_near_read_all(FILE *file, struct buf *bytes)
 {
     char part[16384];
     size_t length;
@@ -389,7 +390,7 @@ static int read_snapshot(struct engine *engine, const char *place, struct error 
 
     if (file == NULL)
         return error_system(error, errno, "cannot open the snapshot %s", place);
-    result = read_all(file, &engine->module);
+    result = engine_near_read_all(file, &engine->module);
     (void)fclose(file); /* it was only read */
     if (result != 0)
         return error_system(error, errno, "cannot read the snapshot %s", place);

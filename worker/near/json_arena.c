@@ -11,7 +11,7 @@ enum { ARENA_SIZE = 4 << 20, ALIGNMENT = 16 };
 static _Alignas(ALIGNMENT) unsigned char arena[ARENA_SIZE];
 static size_t used;
 
-static void *take(size_t size)
+static void *json_arena_take(size_t size)
 {
     const size_t rounded = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
     void *place = arena + used;
@@ -30,7 +30,7 @@ static void give_back(void *place)
 
 void json_arena_install(void)
 {
-    json_set_alloc_funcs(take, give_back);
+    json_set_alloc_funcs(json_arena_take, give_back);
     /* A seed by chance would show, too. */
     json_object_seed(1);
 }

@@ -14,7 +14,7 @@ enum { BLOCK_HEIGHT = 1, SEED_SIZE = 32, KEY_SIZE = 33 };
 
 static const uint8_t zeros[KEY_SIZE];
 
-static int no_memory(struct error *error)
+static int message_no_memory(struct error *error)
 {
     return error_memory(error, "a message");
 }
@@ -48,7 +48,7 @@ const char *near_amount_text(unsigned __int128 amount, char text[NEAR_AMOUNT_SIZ
     return at;
 }
 
-static bool take_number(const json_t *value, uint64_t *number)
+static bool message_take_number(const json_t *value, uint64_t *number)
 {
     unsigned __int128 amount;
 
@@ -111,7 +111,7 @@ static bool take_receivers(struct near_message *message, const json_t *list)
     return true;
 }
 
-static bool take_member(struct near_message *message, const char *name, const json_t *value)
+static bool message_take_member(struct near_message *message, const char *name, const json_t *value)
 {
     struct near_context *context = &message->context;
 
@@ -126,13 +126,13 @@ static bool take_member(struct near_message *message, const char *name, const js
     if (strcmp(name, "balance") == 0)
         return message->tells_balance = true, near_amount_read(value, &context->balance);
     if (strcmp(name, "gas") == 0)
-        return take_number(value, &context->prepaid_gas);
+        return message_take_number(value, &context->prepaid_gas);
     if (strcmp(name, "blockHeight") == 0)
-        return take_number(value, &context->block_height);
+        return message_take_number(value, &context->block_height);
     if (strcmp(name, "blockTimestamp") == 0)
-        return take_number(value, &context->block_timestamp);
+        return message_take_number(value, &context->block_timestamp);
     if (strcmp(name, "epochHeight") == 0)
-        return take_number(value, &context->epoch_height);
+        return message_take_number(value, &context->epoch_height);
     if (strcmp(name, "results") == 0)
         return take_results(message, value);
     if (strcmp(name, "receivers") == 0)
@@ -163,7 +163,7 @@ static int read_context(struct near_message *message, json_t *told, struct error
         return error_set(error, ERROR_INPUT, "what a call is told must be an object");
     json_object_foreach(told, name, value)
     {
-        if (!take_member(message, name, value))
+        if (!message_take_member(message, name, value))
             return error_set(error, ERROR_INPUT, "a call cannot be told this %.64s", name);
     }
     if (context->predecessor_account == NULL)
@@ -178,7 +178,7 @@ static int add_step(struct near_message *message, struct near_step **step, struc
     struct near_step *grown = reallocarray(message->steps, message->step_count + 1, sizeof *grown);
 
     if (grown == NULL)
-        return no_memory(error);
+        return message_no_memory(error);
     message->steps = grown;
     *step = &grown[message->step_count++];
     **step = (struct near_step){.deposit = 0};
@@ -212,7 +212,7 @@ static int add_action(struct near_message *message, const json_t *action, struct
         return error_set(error, ERROR_INPUT, "an action has no such amount");
     if (step->is_transfer)
         return 0;
-    if (!take_number(json_object_get(action, "gas"), &step->gas))
+    if (!message_take_number(json_object_get(action, "gas"), &step->gas))
         return error_set(error, ERROR_INPUT, "a function call has gas");
     return set_call(step, json_object_get(action, "method"), json_object_get(action, "input"),
                     error);

@@ -40,7 +40,7 @@ static void forget_record(const struct near_outbox *outbox, json_int_t number)
 
 /* ---- what a receipt becomes when it is made ---- */
 
-static json_t *text_of(const struct buf *bytes)
+static json_t *outbox_text_of(const struct buf *bytes)
 {
     return json_stringn(bytes->length > 0 ? bytes->data : "", bytes->length);
 }
@@ -52,7 +52,7 @@ static json_t *amount_of(unsigned __int128 amount)
     return json_string(near_amount_text(amount, text));
 }
 
-static json_t *number_of(uint64_t number)
+static json_t *outbox_number_of(uint64_t number)
 {
     return amount_of(number);
 }
@@ -80,9 +80,9 @@ static json_t *actions_of(const struct near_receipt *receipt)
                                   json_pack("{s:o}", "transfer", amount_of(action->amount)));
         else if (action->kind == NEAR_ACTION_FUNCTION_CALL)
             json_array_append_new(
-                actions, json_pack("{s:o,s:o,s:o,s:I}", "method", text_of(&action->method), "input",
-                                   input_of(action), "deposit", amount_of(action->amount), "gas",
-                                   (json_int_t)action->gas));
+                actions, json_pack("{s:o,s:o,s:o,s:I}", "method", outbox_text_of(&action->method),
+                                   "input", input_of(action), "deposit", amount_of(action->amount),
+                                   "gas", (json_int_t)action->gas));
     }
     return actions;
 }
@@ -91,9 +91,10 @@ static json_t *actions_of(const struct near_receipt *receipt)
 static json_t *told_of(const struct near_outbox *outbox, const struct near_context *context)
 {
     return json_pack("{s:s,s:s,s:o,s:o,s:o}", "predecessor", outbox->account, "signer",
-                     context->signer_account, "blockHeight", number_of(context->block_height),
-                     "blockTimestamp", number_of(context->block_timestamp), "epochHeight",
-                     number_of(context->epoch_height));
+                     context->signer_account, "blockHeight",
+                     outbox_number_of(context->block_height), "blockTimestamp",
+                     outbox_number_of(context->block_timestamp), "epochHeight",
+                     outbox_number_of(context->epoch_height));
 }
 
 /* One function call is the message's own; anything else is a batch. */
@@ -106,7 +107,7 @@ static json_t *methargs_of(const struct near_outbox *outbox, const struct near_r
     if (receipt->action_count == 1 && only->kind == NEAR_ACTION_FUNCTION_CALL) {
         json_object_set_new(told, "deposit", amount_of(only->amount));
         json_object_set_new(told, "gas", json_integer((json_int_t)only->gas));
-        return json_pack("[o,[o,o]]", text_of(&only->method), input_of(only), told);
+        return json_pack("[o,[o,o]]", outbox_text_of(&only->method), input_of(only), told);
     }
     json_object_set_new(told, "actions", actions_of(receipt));
     return json_pack("[s,[n,o]]", "(batch)", told);
@@ -371,7 +372,7 @@ static json_t *make_record(const struct batch *batch, uint32_t index)
     const struct near_receipt *receipt = &batch->receipts->receipts[index];
     const unsigned __int128 deposit = deposits_of(receipt);
     json_t *record =
-        json_pack("{s:{s:o,s:o}}", "send", "to", text_of(&receipt->receiver), "methargs",
+        json_pack("{s:{s:o,s:o}}", "send", "to", outbox_text_of(&receipt->receiver), "methargs",
                   methargs_of(batch->outbox, receipt, &batch->message->context));
 
     if (receipt->wait_count > 0) {
@@ -417,7 +418,7 @@ static void link_up(const struct batch *batch, uint32_t index)
             json_object_set_new(record, "then", json_array());
         json_array_append_new(json_object_get(record, "then"),
                               json_pack("[I,I]", batch->first + index, (json_int_t)i));
-        add_receiver(batch, receipt->waits_for[i], text_of(&receipt->receiver));
+        add_receiver(batch, receipt->waits_for[i], outbox_text_of(&receipt->receiver));
     }
 }
 

@@ -11,7 +11,7 @@ void near_profile_add(struct near_profile *sum, const struct near_profile *part)
         sum->fee[i] += part->fee[i];
 }
 
-static void put(struct buf *text, const char *name, uint64_t gas, uint64_t *rest)
+static void profile_put(struct buf *text, const char *name, uint64_t gas, uint64_t *rest)
 {
     if (gas == 0)
         return;
@@ -29,9 +29,9 @@ void near_profile_write(struct buf *text, const struct near_profile *profile, ui
     buf_clear(text);
     buf_append_byte(text, '{');
     for (size_t i = 0; i < NEAR_COST_COUNT; i++)
-        put(text, near_cost_name((enum near_cost)i), profile->cost[i], &rest);
+        profile_put(text, near_cost_name((enum near_cost)i), profile->cost[i], &rest);
     for (size_t i = 0; i < NEAR_FEE_COUNT; i++)
-        put(text, near_fee_name((enum near_fee_kind)i), profile->fee[i], &rest);
-    put(text, "wasm_instruction", rest, &rest);
+        profile_put(text, near_fee_name((enum near_fee_kind)i), profile->fee[i], &rest);
+    profile_put(text, "wasm_instruction", rest, &rest);
     buf_append_byte(text, '}');
 }

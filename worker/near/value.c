@@ -167,7 +167,7 @@ static json_t *base64_of(const void *bytes, size_t length)
 }
 
 /* NULL for what is no text. U+FFFE has a meaning of its own in json_value.h. */
-static json_t *text_of(const void *bytes, size_t length)
+static json_t *value_text_of(const void *bytes, size_t length)
 {
     if (length > 0 && memmem(bytes, length, "\xef\xbf\xbe", 3) != NULL)
         return NULL;
@@ -176,7 +176,7 @@ static json_t *text_of(const void *bytes, size_t length)
 
 json_t *near_value_exact(const void *bytes, size_t length)
 {
-    json_t *text = text_of(bytes, length);
+    json_t *text = value_text_of(bytes, length);
 
     return text != NULL ? text : json_pack("{s:o}", "base64", base64_of(bytes, length));
 }
@@ -186,7 +186,7 @@ json_t *near_value_shown(const void *bytes, size_t length)
     json_t *value = json_value_read(bytes, length, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 
     if (value == NULL)
-        value = text_of(bytes, length);
+        value = value_text_of(bytes, length);
     return value != NULL ? value : base64_of(bytes, length);
 }
 

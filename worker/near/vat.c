@@ -37,7 +37,7 @@ static int ask_plainly(struct near_vat *vat)
     return vat->is_lost ? -1 : 0;
 }
 
-static void begin(struct near_vat *vat, const char *text)
+static void vat_begin(struct near_vat *vat, const char *text)
 {
     buf_clear(&vat->request);
     buf_append_string(&vat->request, text);
@@ -173,7 +173,7 @@ void near_vat_delete(struct near_vat *vat, const char *key)
 
 void near_vat_log(struct near_vat *vat, const char *text, size_t length)
 {
-    begin(vat, "[\"sourcedConsole\",\"vat\",\"log\",");
+    vat_begin(vat, "[\"sourcedConsole\",\"vat\",\"log\",");
     json_text_string(&vat->request, text, length);
     buf_append_byte(&vat->request, ']');
     (void)ask_plainly(vat);
@@ -187,7 +187,7 @@ bool near_vat_find(struct near_vat *vat, const char *accounts, const char *accou
     json_t *root;
     bool found;
 
-    begin(vat, "[\"syscall\",[\"callNow\",");
+    vat_begin(vat, "[\"syscall\",[\"callNow\",");
     json_text_string(&vat->request, accounts, strlen(accounts));
     buf_append_string(&vat->request, ",\"find\",{\"body\":");
     near_value_write_body(&vat->request, arguments);
@@ -223,7 +223,7 @@ void near_vat_send(struct near_vat *vat, const char *target, json_t *methargs, c
 
 static void begin_resolve(struct near_vat *vat, const char *promise, bool is_rejected)
 {
-    begin(vat, "[\"syscall\",[\"resolve\",[[");
+    vat_begin(vat, "[\"syscall\",[\"resolve\",[[");
     json_text_string(&vat->request, promise, strlen(promise));
     buf_append_string(&vat->request, is_rejected ? ",true," : ",false,");
 }

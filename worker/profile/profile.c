@@ -88,8 +88,8 @@ void profile_free(struct profile *profile)
 }
 
 /* The number behind a pair, which is kept one higher: 0 is new. NULL without memory. */
-static uint64_t *number_of(struct profile *profile, struct pair_table *numbers, uint64_t a,
-                           uint64_t b)
+static uint64_t *number_of_profile(struct profile *profile, struct pair_table *numbers, uint64_t a,
+                                   uint64_t b)
 {
     struct pair *pair = pair_table_find(numbers, a, b);
 
@@ -138,7 +138,7 @@ void profile_begin(struct profile *profile)
 
 uint32_t profile_function(struct profile *profile, struct profile_key key, bool *known)
 {
-    uint64_t *number = number_of(profile, &profile->function_numbers, key.a, key.b);
+    uint64_t *number = number_of_profile(profile, &profile->function_numbers, key.a, key.b);
 
     *known = true;
     if (number == NULL)
@@ -170,7 +170,7 @@ void profile_name_function(struct profile *profile, uint32_t function, const cha
 
 uint32_t profile_call(struct profile *profile, uint32_t caller, uint32_t function)
 {
-    uint64_t *number = number_of(profile, &profile->node_numbers, caller, function);
+    uint64_t *number = number_of_profile(profile, &profile->node_numbers, caller, function);
 
     if (number == NULL)
         return 0;
@@ -182,7 +182,7 @@ uint32_t profile_call(struct profile *profile, uint32_t caller, uint32_t functio
 
 uint32_t profile_line(struct profile *profile, uint32_t file, uint32_t line)
 {
-    uint64_t *number = number_of(profile, &profile->line_numbers, file, line);
+    uint64_t *number = number_of_profile(profile, &profile->line_numbers, file, line);
 
     if (number == NULL)
         return 0;
@@ -239,7 +239,7 @@ int64_t profile_charged(const struct profile *profile)
 
 /* ---- as JSON ---- */
 
-static void put_text(struct buf *json, const char *text)
+static void put_text_profile(struct buf *json, const char *text)
 {
     if (text == NULL)
         buf_append_string(json, "null");
@@ -261,9 +261,9 @@ static void put_functions(const struct profile *profile, struct buf *json, uint3
             continue;
         numbers[at] = ++count;
         buf_append_string(json, count > 1 ? ",[" : "[");
-        put_text(json, function->name);
+        put_text_profile(json, function->name);
         buf_append_byte(json, ',');
-        put_text(json, function->file);
+        put_text_profile(json, function->file);
         buf_printf(json, ",%u]", function->line);
     }
 }
@@ -294,7 +294,8 @@ static void put_lines(const struct profile *profile, struct buf *json)
         const struct line *line = &profile->lines[i];
 
         buf_append_string(json, i > 0 ? ",[" : "[");
-        put_text(json, profile_knows_file(profile, line->file) ? profile->files[line->file] : NULL);
+        put_text_profile(json, profile_knows_file(profile, line->file) ? profile->files[line->file]
+                                                                       : NULL);
         buf_printf(json, ",%u", line->line);
         put_cost(json, &line->cost);
     }

@@ -181,7 +181,7 @@ static void move_to_line(txMachine *the)
         top()->line = line;
 }
 
-static void push(txMachine *the, txSlot *frame)
+static void xs_profile_push(txMachine *the, txSlot *frame)
 {
     struct live *live =
         array_reserve(state.live, &state.capacity, state.depth + 1, sizeof *state.live);
@@ -229,7 +229,7 @@ static void align(txMachine *the, txSlot *frame, bool entry)
     while (entry && state.depth > 1 && top()->frame <= frame)
         state.depth--;
     for (size_t count = compare_stacks(frame); count > 0; count--)
-        push(the, state.entered[count - 1]);
+        xs_profile_push(the, state.entered[count - 1]);
     move_to_line(the);
 }
 

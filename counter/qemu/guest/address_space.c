@@ -81,7 +81,7 @@ static void release(struct range range)
 }
 
 /* The lowest released range with that much room, no longer released; 0: none. */
-static uintptr_t take(size_t size)
+static uintptr_t address_space_take(size_t size)
 {
     for (size_t index = 0; index < released_count; index++) {
         struct range *range = &released[index];
@@ -104,7 +104,7 @@ static uintptr_t take(size_t size)
 static void *find_room(size_t size)
 {
     for (;;) {
-        uintptr_t start = take(size);
+        uintptr_t start = address_space_take(size);
         uintptr_t address = start != 0 ? start : end_of_all;
         void *room =
             real_mmap((void *)address, size, PROT_NONE, ASKING_FLAGS | MAP_FIXED_NOREPLACE, -1, 0);

@@ -19,7 +19,8 @@ void *pass_allocate(size_t count, size_t size)
 }
 
 /* Where the pointer is, or the free place where it would be. */
-static struct pointer_set_entry *place_of(const struct pointer_set *set, const void *pointer)
+static struct pointer_set_entry *pointer_set_place_of(const struct pointer_set *set,
+                                                      const void *pointer)
 {
     uint64_t hash = ((uintptr_t)pointer >> 4) * UINT64_C(0x9e3779b97f4a7c15);
     size_t i = (size_t)(hash >> 32) & (set->capacity - 1);
@@ -37,7 +38,7 @@ static void grow(struct pointer_set *set)
     set->entries = pass_allocate(set->capacity, sizeof *set->entries);
     for (size_t i = 0; i < old.capacity; i++)
         if (old.entries[i].pointer)
-            *place_of(set, old.entries[i].pointer) = old.entries[i];
+            *pointer_set_place_of(set, old.entries[i].pointer) = old.entries[i];
     free(old.entries);
 }
 
@@ -47,7 +48,7 @@ void pointer_set_add(struct pointer_set *set, const void *pointer, size_t number
 
     if (2 * (set->count + 1) > set->capacity)
         grow(set);
-    entry = place_of(set, pointer);
+    entry = pointer_set_place_of(set, pointer);
     if (!entry->pointer)
         set->count++;
     *entry = (struct pointer_set_entry){pointer, number};
@@ -59,7 +60,7 @@ bool pointer_set_find(const struct pointer_set *set, const void *pointer, size_t
 
     if (set->capacity == 0)
         return false;
-    entry = place_of(set, pointer);
+    entry = pointer_set_place_of(set, pointer);
     if (number && entry->pointer)
         *number = entry->number;
     return entry->pointer != NULL;

@@ -35,8 +35,8 @@ int baseline_save(const char *path, const char *const *arguments, const struct c
     return result;
 }
 
-static int take(struct baseline *baseline, const json_t *object, const char *path,
-                struct error *error)
+static int baseline_take(struct baseline *baseline, const json_t *object, const char *path,
+                         struct error *error)
 {
     const char *kind = json_string_value(json_object_get(object, "kind"));
     const char *fingerprint = json_string_value(json_object_get(object, "fingerprint"));
@@ -65,7 +65,7 @@ int baseline_read(struct baseline *baseline, const char *path, struct error *err
     if (result == 0) {
         object = json_value_read(text.data, text.length, 0, &problem);
         result = object != NULL
-                     ? take(baseline, object, path, error)
+                     ? baseline_take(baseline, object, path, error)
                      : error_set(error, ERROR_INPUT, "%s:%d: %s", path, problem.line, problem.text);
     }
     json_decref(object);

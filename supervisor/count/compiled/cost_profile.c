@@ -166,7 +166,7 @@ static bool take_process(struct reading *reading, const char *text)
     return true;
 }
 
-static bool take_line(struct reading *reading, char *line)
+static bool cost_profile_take_line(struct reading *reading, char *line)
 {
     if (strncmp(line, "process ", 8) == 0)
         return take_process(reading, line + 8);
@@ -218,7 +218,7 @@ static int take_text(struct reading *reading, char *text, struct error *error)
     for (char *line = text; (end = strchr(line, '\n')) != NULL; line = end + 1) {
         *end = '\0';
         number++;
-        if (!take_line(reading, line))
+        if (!cost_profile_take_line(reading, line))
             return error_set(error, ERROR_INPUT,
                              "line %zu of the program's profile cannot be taken", number);
     }

@@ -20,7 +20,8 @@
 
 /* ---- what the processes said ---- */
 
-static int take_line(struct cost_run *run, const char *text, size_t length, struct error *error)
+static int cost_run_take_line(struct cost_run *run, const char *text, size_t length,
+                              struct error *error)
 {
     json_error_t fault;
     json_t *line = json_loadb(text, length, 0, &fault);
@@ -46,7 +47,7 @@ static int take_lines(struct cost_run *run, const char *path, struct error *erro
         const char *newline = memchr(text.data + at, '\n', text.length - at);
 
         end = newline != NULL ? (size_t)(newline - text.data) : text.length;
-        result = take_line(run, text.data + at, end - at, error);
+        result = cost_run_take_line(run, text.data + at, end - at, error);
     }
     buf_free(&text);
     return result;

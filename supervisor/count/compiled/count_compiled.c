@@ -73,7 +73,7 @@ static int write_profile(const struct work *work, struct error *error)
     return result;
 }
 
-static int print(const struct work *work, struct error *error)
+static int count_compiled_print(const struct work *work, struct error *error)
 {
     const struct cost_findings findings = {
         .arguments = work->options->arguments,
@@ -123,7 +123,7 @@ int count_compiled(const struct count_options *options, const struct gas_model *
     if (result == 0)
         result = write_profile(&work, error);
     if (result == 0)
-        result = print(&work, error);
+        result = count_compiled_print(&work, error);
     if (result == 0)
         result = check_ends(&work, error);
     for (size_t i = 0; i < work.run_count; i++)

@@ -44,7 +44,7 @@ struct reading {
 /* ---- lines ---- */
 
 /* "123 ": moves on behind it. */
-static bool take_number(const char **at, uint64_t *number)
+static bool count_profile_read_take_number(const char **at, uint64_t *number)
 {
     return number_take(at, number) && *(*at)++ == ' ';
 }
@@ -62,8 +62,9 @@ static bool parse_line(const char *text, struct line *line)
     else
         return false;
     text += line->type == LINE_CALL ? 5 : 6;
-    if (!take_number(&text, &line->number) || !take_number(&text, &line->chain) ||
-        !take_number(&text, &line->offset))
+    if (!count_profile_read_take_number(&text, &line->number) ||
+        !count_profile_read_take_number(&text, &line->chain) ||
+        !count_profile_read_take_number(&text, &line->offset))
         return false;
     line->path = text;
     return *text != '\0';
@@ -202,7 +203,8 @@ static int make_functions(struct reading *reading, struct error *error)
 /* ---- stacks ---- */
 
 /* IDs of chains come in order, from 1. */
-static int take_line(struct reading *reading, const struct line *line, struct error *error)
+static int count_profile_read_take_line(struct reading *reading, const struct line *line,
+                                        struct error *error)
 {
     struct profile_numbers *chains = &reading->chains;
     size_t stack;
@@ -224,7 +226,7 @@ static int take_line(struct reading *reading, const struct line *line, struct er
 static int make_stacks(struct reading *reading, struct error *error)
 {
     for (size_t i = 0; i < reading->line_count; i++)
-        if (take_line(reading, &reading->lines[i], error) != 0)
+        if (count_profile_read_take_line(reading, &reading->lines[i], error) != 0)
             return -1;
     return 0;
 }

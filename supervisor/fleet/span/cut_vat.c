@@ -32,7 +32,7 @@ void cut_vat_free(struct cut_vat *vat)
     free(vat);
 }
 
-static int begin(struct cut_vat *vat, struct error *error)
+static int cut_vat_begin(struct cut_vat *vat, struct error *error)
 {
     vat->is_open = true;
     vat->first = vat->last = vat->deliveries = 0;
@@ -47,7 +47,7 @@ int cut_vat_put(struct cut_vat *vat, const struct buf *lines, struct error *erro
 {
     if (buf_failed(lines) || buf_failed(&vat->create))
         return error_memory(error, "a span");
-    if (!vat->is_open && begin(vat, error) != 0)
+    if (!vat->is_open && cut_vat_begin(vat, error) != 0)
         return -1;
     return object_writer_add(&vat->writer, lines->data, lines->length, error);
 }

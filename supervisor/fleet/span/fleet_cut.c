@@ -30,7 +30,7 @@ struct cutter {
     int64_t unfinished; /* deliveries that the recording does not finish */
 };
 
-static struct cut_vat *find_vat(struct cutter *cutter, struct scan_span id)
+static struct cut_vat *fleet_cut_find_vat(struct cutter *cutter, struct scan_span id)
 {
     for (size_t i = 0; i < cutter->vat_count; i++)
         if (scan_is(id, cutter->vats[i]->id))
@@ -38,7 +38,8 @@ static struct cut_vat *find_vat(struct cutter *cutter, struct scan_span id)
     return NULL;
 }
 
-static struct cut_vat *add_vat(struct cutter *cutter, struct scan_span id, struct error *error)
+static struct cut_vat *fleet_cut_add_vat(struct cutter *cutter, struct scan_span id,
+                                         struct error *error)
 {
     struct cut_vat **vats = array_reserve(cutter->vats, &cutter->vat_capacity,
                                           cutter->vat_count + 1, sizeof(struct cut_vat *));
@@ -322,11 +323,11 @@ static int take_event(struct cutter *cutter, const struct source_event *event, s
             buf_append(&cutter->fingerprint, event->fingerprint.at, event->fingerprint.length);
         return buf_failed(&cutter->fingerprint) ? error_memory(error, "a fingerprint") : 0;
     }
-    vat = find_vat(cutter, event->vat_id);
+    vat = fleet_cut_find_vat(cutter, event->vat_id);
     if (vat == NULL && !source_event_is_wanted(event, &cutter->options->selection))
         return 0;
     if (vat == NULL)
-        vat = add_vat(cutter, event->vat_id, error);
+        vat = fleet_cut_add_vat(cutter, event->vat_id, error);
     return vat != NULL ? take_vat_event(cutter, vat, event, error) : -1;
 }
 

@@ -12,8 +12,8 @@
 
 enum { PATH_SIZE = 256 };
 
-static int fail(const struct folder_files *files, const char *what, const char *path,
-                struct error *error)
+static int folder_files_fail(const struct folder_files *files, const char *what, const char *path,
+                             struct error *error)
 {
     return error_system(error, errno, "cannot %s %s/%s", what, files->name, path);
 }
@@ -22,10 +22,10 @@ int folder_files_exist(const struct folder_files *files, const char *path, bool 
                        struct error *error)
 {
     *found = faccessat(files->fd, path, F_OK, 0) == 0;
-    return *found || errno == ENOENT ? 0 : fail(files, "look for", path, error);
+    return *found || errno == ENOENT ? 0 : folder_files_fail(files, "look for", path, error);
 }
 
-static int read_all(int fd, struct buf *content)
+static int folder_files_read_all(int fd, struct buf *content)
 {
     enum { PIECE = 256 * 1024 };
     ssize_t length;
@@ -49,9 +49,9 @@ int folder_files_read(const struct folder_files *files, const char *path, struct
 
     *found = fd >= 0;
     if (fd < 0)
-        return errno == ENOENT ? 0 : fail(files, "read", path, error);
-    if (read_all(fd, content) != 0)
-        result = fail(files, "read", path, error);
+        return errno == ENOENT ? 0 : folder_files_fail(files, "read", path, error);
+    if (folder_files_read_all(fd, content) != 0)
+        result = folder_files_fail(files, "read", path, error);
     close(fd);
     return result;
 }
@@ -109,14 +109,14 @@ int folder_files_add(const struct folder_files *files, const char *path, const s
     cause = errno;
     (void)unlinkat(files->fd, temporary, 0); /* the next one is written over it */
     errno = cause;
-    return result == 0 ? 0 : fail(files, "write", path, error);
+    return result == 0 ? 0 : folder_files_fail(files, "write", path, error);
 }
 
 int folder_files_remove(const struct folder_files *files, const char *path, struct error *error)
 {
     return unlinkat(files->fd, path, 0) == 0 || errno == ENOENT
                ? 0
-               : fail(files, "remove", path, error);
+               : folder_files_fail(files, "remove", path, error);
 }
 
 int folder_files_list(const struct folder_files *files, const char *path, fleet_each *each,
@@ -128,7 +128,7 @@ int folder_files_list(const struct folder_files *files, const char *path, fleet_
     int result = 0;
 
     if (folder == NULL) {
-        result = fail(files, "read", path, error);
+        result = folder_files_fail(files, "read", path, error);
         if (fd >= 0)
             close(fd);
         return result;
@@ -138,7 +138,7 @@ int folder_files_list(const struct folder_files *files, const char *path, fleet_
         if (entry->d_name[0] != '.')
             result = each(context, entry->d_name, error);
     if (result == 0 && errno != 0)
-        result = fail(files, "read", path, error);
+        result = folder_files_fail(files, "read", path, error);
     (void)closedir(folder); /* was only read */
     return result;
 }

@@ -40,8 +40,8 @@ static struct folder_transport *of(struct fleet_transport *transport)
     return (struct folder_transport *)transport;
 }
 
-static int fail(const struct folder_transport *folder, const char *what, const char *path,
-                struct error *error)
+static int folder_transport_fail(const struct folder_transport *folder, const char *what,
+                                 const char *path, struct error *error)
 {
     return error_system(error, errno, "cannot %s %s/%s", what, folder->path, path);
 }
@@ -203,7 +203,7 @@ static int server_time(struct folder_transport *folder, int64_t *ms, struct erro
 
     if (utimensat(folder->files.fd, folder->clock, NULL, 0) != 0 ||
         fstatat(folder->files.fd, folder->clock, &status, 0) != 0)
-        return fail(folder, "touch", folder->clock, error);
+        return folder_transport_fail(folder, "touch", folder->clock, error);
     *ms = (int64_t)status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1000000;
     return 0;
 }
@@ -229,7 +229,7 @@ static int add_words(struct folder_transport *folder, const char *id, const char
     fd = openat(folder->files.fd, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     result = fd >= 0 && !buf_failed(&line) && write(fd, line.data, line.length) >= 0 ? 0 : -1;
     if (result != 0)
-        fail(folder, "write", path, error);
+        folder_transport_fail(folder, "write", path, error);
     if (fd >= 0)
         close(fd);
     buf_free(&line);
@@ -241,7 +241,7 @@ static int move(struct folder_transport *folder, const char *from, const char *t
                 struct error *error)
 {
     *moved = renameat(folder->files.fd, from, folder->files.fd, to) == 0;
-    return *moved || errno == ENOENT ? 0 : fail(folder, "rename", from, error);
+    return *moved || errno == ENOENT ? 0 : folder_transport_fail(folder, "rename", from, error);
 }
 
 struct search {
@@ -323,7 +323,7 @@ static int claim(struct folder_transport *folder, const struct marker *marker,
     marker_path(&taken, "taken", to);
     /* Else it would look as if it had been taken when it was submitted. */
     if (utimensat(folder->files.fd, from, NULL, 0) != 0 && errno != ENOENT)
-        return fail(folder, "touch", from, error);
+        return folder_transport_fail(folder, "touch", from, error);
     if (move(folder, from, to, &moved, error) != 0)
         return -1;
     if (!moved)
@@ -356,8 +356,8 @@ static int claim_next(struct folder_transport *folder, const char *id, struct fl
     return claimed;
 }
 
-static int take(struct fleet_transport *transport, const char *id, struct fleet_lease *lease,
-                bool *left, struct error *error)
+static int folder_transport_take(struct fleet_transport *transport, const char *id,
+                                 struct fleet_lease *lease, bool *left, struct error *error)
 {
     struct folder_transport *folder = of(transport);
     int claimed = claim_next(folder, id, lease, error);
@@ -381,7 +381,7 @@ static int extend(struct fleet_transport *transport, struct fleet_lease *lease, 
         return 0;
     marker_path(lease->hold, "taken", path);
     *lost = utimensat(folder->files.fd, path, NULL, 0) != 0;
-    return !*lost || errno == ENOENT ? 0 : fail(folder, "touch", path, error);
+    return !*lost || errno == ENOENT ? 0 : folder_transport_fail(folder, "touch", path, error);
 }
 
 static void free_lease(struct fleet_lease *lease)
@@ -391,8 +391,8 @@ static void free_lease(struct fleet_lease *lease)
     *lease = (struct fleet_lease){0};
 }
 
-static int finish(struct fleet_transport *transport, struct fleet_lease *lease,
-                  const struct buf *result, struct error *error)
+static int folder_transport_finish(struct fleet_transport *transport, struct fleet_lease *lease,
+                                   const struct buf *result, struct error *error)
 {
     struct folder_transport *folder = of(transport);
     char path[MARKER_SIZE];
@@ -571,7 +571,7 @@ static int make_folders(struct folder_transport *folder, struct error *error)
 
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (mkdirat(folder->files.fd, folders[i], 0777) != 0 && errno != EEXIST)
-            return fail(folder, "make", folders[i], error);
+            return folder_transport_fail(folder, "make", folders[i], error);
     buf_printf(&version, "{\"version\":%d}\n", FLEET_VERSION);
     result = folder_files_add(&folder->files, "fleet.json", &version, &added, error);
     buf_free(&version);
@@ -628,9 +628,9 @@ struct fleet_transport *folder_transport_open(const char *path, bool make, uint6
         .get_object = get_object,
         .put_job = put_job,
         .get_job = get_job,
-        .take = take,
+        .take = folder_transport_take,
         .extend = extend,
-        .finish = finish,
+        .finish = folder_transport_finish,
         .fail = fail_job,
         .release = release,
         .state = state_of,

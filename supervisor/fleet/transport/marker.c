@@ -8,7 +8,7 @@
 #include "base/number.h"
 
 /* A number and the character behind it. */
-static bool take(const char **at, char behind, uint64_t *number)
+static bool marker_take(const char **at, char behind, uint64_t *number)
 {
     return number_take(at, number) && *(*at)++ == behind;
 }
@@ -19,12 +19,12 @@ bool marker_read(struct marker *marker, const char *name)
     const char *at = name;
 
     *marker = (struct marker){0};
-    if (!take(&at, '-', &weight) || weight > INT64_MAX ||
+    if (!marker_take(&at, '-', &weight) || weight > INT64_MAX ||
         strspn(at, "0123456789abcdef") != FLEET_HASH_SIZE - 1)
         return false;
     memcpy(marker->id, at, FLEET_HASH_SIZE - 1);
     at += FLEET_HASH_SIZE - 1;
-    if (*at++ != '.' || !take(&at, '.', &failures) || failures > UINT32_MAX ||
+    if (*at++ != '.' || !marker_take(&at, '.', &failures) || failures > UINT32_MAX ||
         !number_take(&at, &losses) || losses > UINT32_MAX)
         return false;
     marker->weight = (int64_t)weight;

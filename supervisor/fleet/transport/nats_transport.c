@@ -277,7 +277,8 @@ static int was_lost_often(struct nats_transport *nats, const char *id, natsMsg *
 }
 
 /* 1: it is this worker's; 0: it needs no work any more; -1. */
-static int judge(struct nats_transport *nats, natsMsg *message, const char *id, struct error *error)
+static int nats_transport_judge(struct nats_transport *nats, natsMsg *message, const char *id,
+                                struct error *error)
 {
     enum fleet_state state;
     bool often;
@@ -306,8 +307,8 @@ static int make_lease(struct fleet_lease *lease, const char *id, natsMsg *messag
     return error_memory(error, "a job");
 }
 
-static int take(struct fleet_transport *transport, const char *id, struct fleet_lease *lease,
-                bool *left, struct error *error)
+static int nats_transport_take(struct fleet_transport *transport, const char *id,
+                               struct fleet_lease *lease, bool *left, struct error *error)
 {
     static const char head[] = "gaspipe.job.";
     struct nats_transport *nats = of(transport);
@@ -327,7 +328,7 @@ static int take(struct fleet_transport *transport, const char *id, struct fleet_
         subject = natsMsg_GetSubject(message);
         judged = strncmp(subject, head, sizeof head - 1) == 0 &&
                          strlen(subject) == sizeof head - 1 + FLEET_HASH_SIZE - 1
-                     ? judge(nats, message, subject + sizeof head - 1, error)
+                     ? nats_transport_judge(nats, message, subject + sizeof head - 1, error)
                      : error_set(error, ERROR_INPUT,
                                  "%s: its stream %s has a message that is no "
                                  "job",
@@ -364,8 +365,8 @@ static void free_lease(struct fleet_lease *lease)
     *lease = (struct fleet_lease){0};
 }
 
-static int finish(struct fleet_transport *transport, struct fleet_lease *lease,
-                  const struct buf *result, struct error *error)
+static int nats_transport_finish(struct fleet_transport *transport, struct fleet_lease *lease,
+                                 const struct buf *result, struct error *error)
 {
     bool added;
     int status = nats_record_put(&of(transport)->link, "result", lease->id, result, &added, error);
@@ -507,9 +508,9 @@ struct fleet_transport *nats_transport_open(const struct nats_access *access, in
         .get_object = get_object,
         .put_job = put_job,
         .get_job = get_job,
-        .take = take,
+        .take = nats_transport_take,
         .extend = extend,
-        .finish = finish,
+        .finish = nats_transport_finish,
         .fail = fail_job,
         .release = release,
         .state = state_of,

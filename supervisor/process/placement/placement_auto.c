@@ -50,7 +50,8 @@ static bool part_for_delay(struct placement_auto *state, int64_t now, const char
 }
 
 /* A window together has ended. */
-static bool judge(struct placement_auto *state, double frame, int64_t now, const char **reason)
+static bool placement_auto_judge(struct placement_auto *state, double frame, int64_t now,
+                                 const char **reason)
 {
     double apart = state->apart_frame > 0 ? state->apart_frame : APART_FRAME_ASSUMED;
 
@@ -95,7 +96,7 @@ bool placement_auto_observe(struct placement_auto *state, const struct placement
     if (!end_window(state, seen, &frame))
         return false;
     if (!apart)
-        return judge(state, frame, seen->now, reason);
+        return placement_auto_judge(state, frame, seen->now, reason);
     state->apart_frame = state->apart_frame > 0 ? (state->apart_frame + frame) / 2 : frame;
     return false;
 }

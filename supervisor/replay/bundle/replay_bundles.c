@@ -75,7 +75,8 @@ static int add_folder(struct replay_bundles *bundles, const char *folder, struct
 }
 
 /* FILE, VAT=FILE or DIR. */
-static int add(struct replay_bundles *bundles, const char *value, struct error *error)
+static int replay_bundles_add(struct replay_bundles *bundles, const char *value,
+                              struct error *error)
 {
     const char *sign = strchr(value, '=');
     struct stat status;
@@ -91,7 +92,7 @@ int replay_bundles_read(struct replay_bundles *bundles, char *const *values, siz
                         struct error *error)
 {
     for (size_t i = 0; i < count; i++)
-        if (add(bundles, values[i], error) != 0)
+        if (replay_bundles_add(bundles, values[i], error) != 0)
             return -1;
     return 0;
 }

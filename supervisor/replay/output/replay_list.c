@@ -44,7 +44,7 @@ static struct row *add_row(struct list *list)
     return &rows[list->count++];
 }
 
-static void put(struct buf *text, const char *words)
+static void replay_list_put(struct buf *text, const char *words)
 {
     if (words != NULL)
         describe_string((struct scan_span){words, strlen(words)}, text);
@@ -58,9 +58,9 @@ static int gather_spans(struct list *list, const struct swing_spans *spans)
 
         if (row == NULL)
             return -1;
-        put(&row->vat_id, span->vat_id);
-        put(&row->name, span->name);
-        put(&row->beginning, span->snapshot);
+        replay_list_put(&row->vat_id, span->vat_id);
+        replay_list_put(&row->name, span->name);
+        replay_list_put(&row->beginning, span->snapshot);
         row->incarnation = span->incarnation;
         row->from = span->start;
         row->to = span->end;
@@ -148,7 +148,7 @@ static int gather_events(struct list *list, struct replay_source *source, struct
 /* ---- printing ---- */
 
 /* Below 0: it is not known. */
-static void put_number(struct buf *out, const char *name, int64_t number)
+static void replay_list_put_number(struct buf *out, const char *name, int64_t number)
 {
     buf_printf(out, ",\"%s\":", name);
     if (number >= 0)
@@ -172,10 +172,10 @@ static void put_json_row(struct buf *out, struct row *row)
         else
             buf_append_string(out, "null");
     }
-    put_number(out, "incarnation", row->incarnation);
-    put_number(out, "from", row->from);
-    put_number(out, "to", row->from >= 0 ? row->to : -1);
-    put_number(out, "items", row->items);
+    replay_list_put_number(out, "incarnation", row->incarnation);
+    replay_list_put_number(out, "from", row->from);
+    replay_list_put_number(out, "to", row->from >= 0 ? row->to : -1);
+    replay_list_put_number(out, "items", row->items);
     buf_printf(out, ",\"current\":%s,\"missing\":%s}\n", row->current ? "true" : "false",
                row->missing ? "true" : "false");
 }
@@ -219,7 +219,7 @@ static void put_bundle(void *context, const char *id, int64_t size)
         buf_printf(sink->out, "bundle %.160s is missing\n", id);
 }
 
-static int print(struct buf *out, struct list *list, bool json, struct error *error)
+static int replay_list_print(struct buf *out, struct list *list, bool json, struct error *error)
 {
     struct buf rows = {0};
     int result = 0;
@@ -254,7 +254,7 @@ static int list_source(const struct replay_options *options, struct list *list, 
     else
         result = swing_source_bundles(source, put_bundle, &sink, error);
     if (result == 0)
-        result = print(&bundles, list, options->json, error);
+        result = replay_list_print(&bundles, list, options->json, error);
     buf_free(&bundles);
     source->operations->close(source);
     return result;

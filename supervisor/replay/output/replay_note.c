@@ -9,7 +9,7 @@
 
 enum { SIDE_SHOWN = 120 };
 
-static const char *text_of(const json_t *line, const char *name)
+static const char *replay_note_text_of(const json_t *line, const char *name)
 {
     const char *text = json_string_value(json_object_get(line, name));
 
@@ -18,12 +18,12 @@ static const char *text_of(const json_t *line, const char *name)
 
 void replay_note_put_text(struct buf *out, const json_t *line)
 {
-    buf_printf(out,
-               "%s %s: delivery %" PRIi64 ", %s: tolerated: %s, recorded %.*s, replayed %.*s\n",
-               text_of(line, "vatID"), text_of(line, "vat"),
-               (int64_t)json_integer_value(json_object_get(line, "deliveryNum")),
-               text_of(line, "description"), text_of(line, "aspect"), SIDE_SHOWN,
-               text_of(line, "recorded"), SIDE_SHOWN, text_of(line, "replayed"));
+    buf_printf(
+        out, "%s %s: delivery %" PRIi64 ", %s: tolerated: %s, recorded %.*s, replayed %.*s\n",
+        replay_note_text_of(line, "vatID"), replay_note_text_of(line, "vat"),
+        (int64_t)json_integer_value(json_object_get(line, "deliveryNum")),
+        replay_note_text_of(line, "description"), replay_note_text_of(line, "aspect"), SIDE_SHOWN,
+        replay_note_text_of(line, "recorded"), SIDE_SHOWN, replay_note_text_of(line, "replayed"));
 }
 
 void replay_note_tolerated(struct replay_notes *notes, struct replay_result *result,
@@ -43,7 +43,7 @@ void replay_note_tolerated(struct replay_notes *notes, struct replay_result *res
     buf_free(&line);
 }
 
-static void put_number(struct buf *out, const char *name, bool known, int64_t number)
+static void replay_note_put_number(struct buf *out, const char *name, bool known, int64_t number)
 {
     buf_printf(out, ",\"%s\":", name);
     if (known)
@@ -69,12 +69,15 @@ void replay_note_delivery(struct replay_notes *notes, struct replay_result *resu
     buf_printf(out, ",\"deliveryNum\":%" PRId64 ",\"description\":", result->delivery_num);
     json_text_string(out, description, description != NULL ? strlen(description) : 0);
     buf_printf(out, ",\"status\":\"%s\",\"syscalls\":%zu", delivery->status, delivery->syscalls);
-    put_number(out, "compute", meter != NULL, meter != NULL ? (int64_t)meter->compute : 0);
-    put_number(out, "instructions", meter != NULL && meter->counted,
-               meter != NULL ? (int64_t)meter->instructions : 0);
-    put_number(out, "allocate", meter != NULL, meter != NULL ? (int64_t)meter->allocate : 0);
-    put_number(out, "recordedCompute", recorded->compute != RECORDED_NONE, recorded->compute);
-    put_number(out, "recordedInstructions", recorded->instructions != RECORDED_NONE,
-               recorded->instructions);
+    replay_note_put_number(out, "compute", meter != NULL,
+                           meter != NULL ? (int64_t)meter->compute : 0);
+    replay_note_put_number(out, "instructions", meter != NULL && meter->counted,
+                           meter != NULL ? (int64_t)meter->instructions : 0);
+    replay_note_put_number(out, "allocate", meter != NULL,
+                           meter != NULL ? (int64_t)meter->allocate : 0);
+    replay_note_put_number(out, "recordedCompute", recorded->compute != RECORDED_NONE,
+                           recorded->compute);
+    replay_note_put_number(out, "recordedInstructions", recorded->instructions != RECORDED_NONE,
+                           recorded->instructions);
     buf_append_string(out, "}\n");
 }

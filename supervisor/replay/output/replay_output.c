@@ -55,7 +55,7 @@ static void put_difference(struct buf *out, struct replay_result *vat)
 }
 
 /* A sum, or nothing when it is of no deliveries. */
-static void put_number(struct buf *out, int width, int64_t number, int64_t deliveries)
+static void replay_output_put_number(struct buf *out, int width, int64_t number, int64_t deliveries)
 {
     if (deliveries > 0)
         buf_printf(out, " %*" PRId64, width, number);
@@ -70,8 +70,8 @@ static void put_vat(struct buf *out, const struct replay_result *vat, bool is_sp
 
     buf_printf(out, "%-6s %-*s %10" PRId64 " %9" PRId64, vat->id, NAME_WIDTH, vat->name,
                counts->deliveries, counts->syscalls);
-    put_number(out, 14, counts->computrons, counts->computed);
-    put_number(out, 15, counts->instructions, counts->counted);
+    replay_output_put_number(out, 14, counts->computrons, counts->computed);
+    replay_output_put_number(out, 15, counts->instructions, counts->counted);
     buf_append_string(out, "  ");
     if (vat->status == REPLAY_DIFFERS)
         buf_printf(out, "differs at delivery %" PRId64, vat->delivery_num);
@@ -135,7 +135,8 @@ static void put_sum(struct buf *out, const struct sum *sum)
     buf_append_byte(out, '\n');
 }
 
-static void put_text(struct buf *out, struct replay_result *const *results, size_t count)
+static void replay_output_put_text(struct buf *out, struct replay_result *const *results,
+                                   size_t count)
 {
     struct sum sum = sum_up(results, count);
 
@@ -165,7 +166,7 @@ static void put_json(struct buf *out, struct replay_result *const *results, size
     buf_append_string(out, "}\n");
 }
 
-static int print(struct buf *out, struct error *error)
+static int replay_output_print(struct buf *out, struct error *error)
 {
     int result = 0;
 
@@ -185,8 +186,8 @@ int replay_output(struct replay_result *const *results, size_t count, bool json,
     if (json)
         put_json(&out, results, count);
     else
-        put_text(&out, results, count);
-    return print(&out, error);
+        replay_output_put_text(&out, results, count);
+    return replay_output_print(&out, error);
 }
 
 int replay_output_part(struct replay_result *const *results, size_t count, struct error *error)
@@ -198,5 +199,5 @@ int replay_output_part(struct replay_result *const *results, size_t count, struc
             replay_result_put_difference(&out, "difference", results[i], &results[i]->difference);
         replay_result_put_vat(&out, results[i]);
     }
-    return print(&out, error);
+    return replay_output_print(&out, error);
 }

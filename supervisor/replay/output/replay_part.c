@@ -52,8 +52,8 @@ static void take_note(struct replay_part *part, const json_t *line, struct scan_
 }
 
 /* `result` is what the lines before have begun. */
-static int take_line(struct replay_part *part, struct scan_span text, bool json,
-                     struct replay_result *result, struct error *error)
+static int replay_part_take_line(struct replay_part *part, struct scan_span text, bool json,
+                                 struct replay_result *result, struct error *error)
 {
     json_t *line = json_value_read(text.at, text.length, JSON_ALLOW_NUL, NULL);
     const char *kind = json_string_value(json_object_get(line, "kind"));
@@ -83,7 +83,7 @@ int replay_part_read(struct replay_part *part, const char *text, size_t length, 
         const struct scan_span line = {text + place,
                                        end != NULL ? (size_t)(end - text) - place : length - place};
 
-        status = take_line(part, line, json, &result, error);
+        status = replay_part_take_line(part, line, json, &result, error);
         place += line.length + 1;
     }
     replay_result_free(&result);

@@ -48,7 +48,7 @@ void replay_counts_add(struct replay_counts *sum, const struct replay_counts *co
 
 /* ---- as JSON ---- */
 
-static void put_text(struct buf *out, const char *name, const char *text)
+static void replay_result_put_text(struct buf *out, const char *name, const char *text)
 {
     buf_printf(out, ",\"%s\":", name);
     json_text_string(out, text, strlen(text));
@@ -75,16 +75,16 @@ void replay_result_put_difference(struct buf *out, const char *kind, struct repl
                                   const struct difference *difference)
 {
     buf_printf(out, "{\"kind\":\"%s\"", kind);
-    put_text(out, "vatID", result->id);
-    put_text(out, "vat", result->name);
+    replay_result_put_text(out, "vatID", result->id);
+    replay_result_put_text(out, "vat", result->name);
     buf_printf(out, ",\"deliveryNum\":%" PRId64, result->delivery_num);
     if (difference->aspect == COMPARE_SYSCALL)
         buf_printf(out, ",\"syscallNum\":%" PRId64, difference->syscall_num);
     else
         buf_append_string(out, ",\"syscallNum\":null");
-    put_text(out, "description", buf_string(&result->description));
-    put_text(out, "aspect", compare_aspect_names[difference->aspect]);
-    put_text(out, "file", result->file != NULL ? result->file : "");
+    replay_result_put_text(out, "description", buf_string(&result->description));
+    replay_result_put_text(out, "aspect", compare_aspect_names[difference->aspect]);
+    replay_result_put_text(out, "file", result->file != NULL ? result->file : "");
     buf_printf(out, ",\"line\":%" PRIu64, difference->line);
     put_side(out, "recorded", &difference->recorded);
     put_side(out, "replayed", &difference->replayed);
@@ -94,10 +94,10 @@ void replay_result_put_difference(struct buf *out, const char *kind, struct repl
 void replay_result_put_vat(struct buf *out, const struct replay_result *result)
 {
     buf_append_string(out, "{\"kind\":\"vat\"");
-    put_text(out, "vatID", result->id);
-    put_text(out, "vat", result->name);
-    put_text(out, "status", status_names[result->status]);
-    put_text(out, "why", result->status == REPLAY_SKIPPED ? result->why : "");
+    replay_result_put_text(out, "vatID", result->id);
+    replay_result_put_text(out, "vat", result->name);
+    replay_result_put_text(out, "status", status_names[result->status]);
+    replay_result_put_text(out, "why", result->status == REPLAY_SKIPPED ? result->why : "");
     replay_counts_put(out, &result->counts);
     buf_printf(out, ",\"from\":%" PRId64 ",\"to\":%" PRId64 "}\n", result->first_num,
                result->delivery_num);

@@ -182,7 +182,7 @@ static void put_side(struct buf *out, const char *name, struct buf *side)
     buf_append_string(out, side->length > length ? " ...\n" : "\n");
 }
 
-static void put_text(struct buf *out, struct playback *playback)
+static void replay_recording_put_text(struct buf *out, struct playback *playback)
 {
     buf_printf(out, "%" PRId64 " commands, %" PRId64 " requests, %" PRId64 " frames",
                playback->commands, playback->requests, playback->frames);
@@ -213,7 +213,7 @@ static void put_json(struct buf *out, const struct playback *playback)
     buf_append_string(out, "}\n");
 }
 
-static int print(struct playback *playback, struct error *error)
+static int replay_recording_print(struct playback *playback, struct error *error)
 {
     struct buf out = {0};
     int result = 0;
@@ -224,7 +224,7 @@ static int print(struct playback *playback, struct error *error)
     if (playback->options->json)
         put_json(&out, playback);
     else
-        put_text(&out, playback);
+        replay_recording_put_text(&out, playback);
     if (buf_failed(&out) || buf_failed(&playback->recorded) || buf_failed(&playback->replayed))
         result = error_memory(error, "the results");
     else if (visible_write(STDOUT_FILENO, out.data, out.length) != 0)
@@ -277,7 +277,7 @@ static int play_all(struct playback *playback, struct error *error)
 {
     playback->file = recording_file_open(playback->options->sources[0], &playback->head, error);
     if (playback->file == NULL || start_worker(playback, error) != 0 ||
-        play(playback, error) != 0 || print(playback, error) != 0)
+        play(playback, error) != 0 || replay_recording_print(playback, error) != 0)
         return -1;
     if (playback->aspect != NULL)
         return ERROR_DELIVERY;

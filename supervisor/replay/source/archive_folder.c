@@ -36,7 +36,7 @@ static void free_file(struct archive_file *file)
 }
 
 /* Takes the file over. */
-static int add(struct archive_files *files, struct archive_file *file)
+static int archive_folder_add(struct archive_files *files, struct archive_file *file)
 {
     struct archive_file *all =
         array_reserve(files->files, &files->capacity, files->count + 1, sizeof *all);
@@ -70,12 +70,12 @@ static int take_entry(struct archive_files *files, const char *folder, const cha
     }
     file.size = stat(file.path, &status) == 0 ? status.st_size : 0;
     if (is_wanted(selection, &file))
-        return add(files, &file) == 0 ? 1 : -1;
+        return archive_folder_add(files, &file) == 0 ? 1 : -1;
     free_file(&file);
     return 1;
 }
 
-static int compare(const void *left, const void *right)
+static int archive_folder_compare(const void *left, const void *right)
 {
     const struct archive_file *a = left, *b = right;
     const long long vats[] = {atoll(a->vat_id + 1), atoll(b->vat_id + 1)};
@@ -111,7 +111,7 @@ int archive_folder_read(struct archive_files *files, const char *path,
     else if (files->count == before)
         taken = error_set(error, ERROR_INPUT, "%s: there is no such span in it", path);
     (void)closedir(folder); /* was only read */
-    qsort(files->files, files->count, sizeof *files->files, compare);
+    qsort(files->files, files->count, sizeof *files->files, archive_folder_compare);
     return taken < 0 ? -1 : 0;
 }
 

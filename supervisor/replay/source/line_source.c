@@ -24,8 +24,8 @@ struct line_source {
     int64_t delivery_num; /* of the next entry */
 };
 
-static int refuse(const struct line_source *lines, uint64_t line, const char *why,
-                  struct error *error)
+static int line_source_refuse(const struct line_source *lines, uint64_t line, const char *why,
+                              struct error *error)
 {
     return error_set(error, ERROR_INPUT, "%s:%" PRIu64 ": %s", lines->source.name, line, why);
 }
@@ -64,7 +64,7 @@ static int keep_vat(struct line_source *lines, struct scan_span vat_id, int64_t 
 }
 
 /* The number that an entry may have itself, and whether it brought a worker back. */
-static void take_number(struct line_source *lines, struct source_event *event)
+static void line_source_take_number(struct line_source *lines, struct source_event *event)
 {
     const struct buf *text = &lines->delivery.text;
     const struct scan_span entry = {text->data, text->length};
@@ -90,18 +90,20 @@ static int take_entry(struct line_source *lines, const struct reader_line *line,
         .crank_num = RECORDED_NONE,
     };
     if (lines->vat_id.length == 0)
-        return refuse(lines, line->number,
-                      "no line of a transcript before one of type create-vat, which names the vat",
-                      error);
+        return line_source_refuse(
+            lines, line->number,
+            "no line of a transcript before one of type create-vat, which names the vat", error);
     buf_clear(text);
     if (buf_append(text, line->bytes, line->length) != 0)
         return error_memory(error, "a transcript");
     if (recorded_delivery_parse(&lines->delivery, line->number, &problem) != 0) {
         *error = problem;
-        return problem.kind == ERROR_INPUT ? refuse(lines, line->number, problem.text, error) : -1;
+        return problem.kind == ERROR_INPUT
+                   ? line_source_refuse(lines, line->number, problem.text, error)
+                   : -1;
     }
     source_event_of_entry(event, &lines->delivery);
-    take_number(lines, event);
+    line_source_take_number(lines, event);
     return 1;
 }
 
@@ -140,7 +142,8 @@ static int next_line(struct line_source *lines, struct reader_line *line, struct
 }
 
 /* 1 with the line's event, or 0: it is of no interest. */
-static int take_line(struct line_source *lines, const struct reader_line *line, struct error *error)
+static int line_source_take_line(struct line_source *lines, const struct reader_line *line,
+                                 struct error *error)
 {
     const struct scan_span text = {line->bytes, line->length};
     struct slog_event *event = &lines->event;
@@ -148,7 +151,7 @@ static int take_line(struct line_source *lines, const struct reader_line *line, 
     int result;
 
     if (line->too_long)
-        return refuse(lines, line->number, why, error);
+        return line_source_refuse(lines, line->number, why, error);
     if (scan_get(text, "d").at != NULL) {
         event->part = SLOG_EVENT_WHOLE;
         return take_entry(lines, line, &event->event, error);
@@ -156,7 +159,7 @@ static int take_line(struct line_source *lines, const struct reader_line *line, 
     result = slog_event_read(event, text, &why);
     event->event.line = event->result.line = line->number;
     if (result < 0)
-        return refuse(lines, line->number, why, error);
+        return line_source_refuse(lines, line->number, why, error);
     if (result == 1 && event->part == SLOG_EVENT_WHOLE && event->event.kind == SOURCE_CREATE &&
         keep_vat(lines, event->event.vat_id, event->event.delivery_num, error) != 0)
         return -1;
@@ -177,7 +180,7 @@ static int next_event(struct line_source *lines, struct error *error)
         result = next_line(lines, &line, error);
         if (result <= 0)
             return result;
-        result = take_line(lines, &line, error);
+        result = line_source_take_line(lines, &line, error);
         if (result < 0 && line.torn) {
             lines->source.torn = true;
             return 0;

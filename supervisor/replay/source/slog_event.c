@@ -4,7 +4,7 @@
 #include "slog/read/record.h"
 
 /* ["ok",null,METER], ["error",WORDS,METER], ["error",WORDS,null] */
-static bool take_result(struct scan_span dr, struct recorded_result *result)
+static bool slog_event_take_result(struct scan_span dr, struct recorded_result *result)
 {
     struct scan_span status, meter;
     struct scan_cursor cursor;
@@ -85,7 +85,7 @@ static bool take_part(struct slog_event *event, const struct record *record, str
     default:
         event->part = SLOG_EVENT_RESULT;
         event->result.refused = scan_get(line, "refused");
-        return take_result(record->dr, &event->result);
+        return slog_event_take_result(record->dr, &event->result);
     }
 }
 

@@ -81,8 +81,8 @@ static int find_named(struct kernel *kernel, const char *name, int64_t *vat, boo
 }
 
 /* By its ID, or among all that live by its name: a static one before others. */
-static int find_vat(struct kernel *kernel, const char *name, struct kernel_vat *vat, bool *found,
-                    struct error *error)
+static int store_source_find_vat(struct kernel *kernel, const char *name, struct kernel_vat *vat,
+                                 bool *found, struct error *error)
 {
     int64_t id;
 
@@ -108,7 +108,7 @@ static int load_vat(struct store_source *stored, const char *name, struct error 
         return -1;
     result = kernel_require_state(kernel, error);
     if (result == 0)
-        result = find_vat(kernel, name, &stored->vat, &found, error);
+        result = store_source_find_vat(kernel, name, &stored->vat, &found, error);
     kernel_close(kernel);
     if (result == 0 && !found)
         result = error_set(error, ERROR_INPUT,

@@ -31,7 +31,7 @@ struct swing_source {
 
 /* ---- SQL ---- */
 
-static int fail(const struct swing_source *swing, struct error *error)
+static int swing_source_fail(const struct swing_source *swing, struct error *error)
 {
     return error_set(error, ERROR_INPUT, "%s: %s", swing->source.name,
                      sqlite3_errmsg(swing->database));
@@ -47,7 +47,7 @@ static sqlite3_stmt *prepare(struct swing_source *swing, const char *sql, const 
         (text == NULL ||
          sqlite3_bind_text(statement, 1, text, (int)length, SQLITE_TRANSIENT) == SQLITE_OK))
         return statement;
-    fail(swing, error);
+    swing_source_fail(swing, error);
     sqlite3_finalize(statement);
     return NULL;
 }
@@ -64,7 +64,7 @@ static int read_value(struct swing_source *swing, const char *sql, const char *k
     step = sqlite3_step(statement);
     *found = step == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL;
     if (step != SQLITE_ROW && step != SQLITE_DONE)
-        result = fail(swing, error);
+        result = swing_source_fail(swing, error);
     else if (*found && buf_append(value, sqlite3_column_blob(statement, 0),
                                   (size_t)sqlite3_column_bytes(statement, 0)) != 0)
         result = error_memory(error, "a row of a swing-store");
@@ -157,7 +157,7 @@ static int read_spans(struct swing_source *swing, struct error *error)
     if (result != 0)
         error_memory(error, "the spans of a swing-store");
     else if (step != SQLITE_DONE)
-        result = fail(swing, error);
+        result = swing_source_fail(swing, error);
     sqlite3_finalize(rows);
     return result;
 }
@@ -187,7 +187,7 @@ static int read_item(struct swing_source *swing, const struct swing_span *span, 
     sqlite3_reset(swing->item);
     if (sqlite3_bind_text(swing->item, 1, span->vat_id, -1, SQLITE_STATIC) != SQLITE_OK ||
         sqlite3_bind_int64(swing->item, 2, swing->position) != SQLITE_OK)
-        return fail(swing, error);
+        return swing_source_fail(swing, error);
     switch (sqlite3_step(swing->item)) {
     case SQLITE_ROW:
         if (buf_append(text, sqlite3_column_blob(swing->item, 0),
@@ -199,7 +199,7 @@ static int read_item(struct swing_source *swing, const struct swing_span *span, 
                            swing->source.name, span->vat_id, swing->position);
         break;
     default:
-        result = fail(swing, error);
+        result = swing_source_fail(swing, error);
     }
     /* So that no lock is held between two items. */
     sqlite3_reset(swing->item);
@@ -340,7 +340,7 @@ static int open_database(struct swing_source *swing, struct error *error)
     if (sqlite3_open_v2(swing->source.name, &swing->database, SQLITE_OPEN_READONLY, NULL) !=
             SQLITE_OK ||
         sqlite3_busy_timeout(swing->database, BUSY_MS) != SQLITE_OK)
-        return fail(swing, error);
+        return swing_source_fail(swing, error);
     if (read_spans(swing, error) != 0)
         return -1;
     swing->item = prepare(
@@ -413,7 +413,7 @@ int swing_source_bundles(struct replay_source *source,
     while ((step = sqlite3_step(rows)) == SQLITE_ROW)
         each(context, (const char *)sqlite3_column_text(rows, 0), sqlite3_column_int64(rows, 1));
     if (step != SQLITE_DONE)
-        fail(swing, error);
+        swing_source_fail(swing, error);
     sqlite3_finalize(rows);
     return step == SQLITE_DONE ? 0 : -1;
 }

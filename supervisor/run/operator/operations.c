@@ -27,7 +27,7 @@ void operations_free(struct operations *operations)
 /* ---- vats by what people call them ---- */
 
 /* The number of "v7"; 0: it is another text. */
-static int64_t number_of(const char *name)
+static int64_t operations_number_of(const char *name)
 {
     uint64_t number = 0;
 
@@ -37,8 +37,8 @@ static int64_t number_of(const char *name)
 }
 
 /* The caller frees the vat. */
-static int find_vat(struct kernel *kernel, const char *name, struct kernel_vat *vat,
-                    struct error *error)
+static int operations_find_vat(struct kernel *kernel, const char *name, struct kernel_vat *vat,
+                               struct error *error)
 {
     int64_t id = 0;
     bool found = false;
@@ -46,7 +46,7 @@ static int find_vat(struct kernel *kernel, const char *name, struct kernel_vat *
     if (kernel_vat_named(kernel, name, &id, &found, error) != 0)
         return -1;
     if (!found)
-        id = number_of(name);
+        id = operations_number_of(name);
     if (id != 0 && kernel_vat_get(kernel, id, vat, &found, error) != 0)
         return -1;
     return found ? 0 : error_set(error, ERROR_INPUT, "no vat '%s' lives", name);
@@ -62,7 +62,7 @@ struct operation {
 static int queue_one(struct kernel *kernel, const struct operation *operation, const char *name,
                      struct kernel_vat *vat, struct error *error)
 {
-    if (find_vat(kernel, name, vat, error) != 0)
+    if (operations_find_vat(kernel, name, vat, error) != 0)
         return -1;
     return operation->queue(kernel, vat->id, error);
 }
@@ -113,7 +113,7 @@ static int set_one_limit(struct kernel *kernel, int64_t vat, char *text, char **
 static int set_limits(struct kernel *kernel, const char *name, char *text, struct error *error)
 {
     struct kernel_vat vat = {0};
-    int result = find_vat(kernel, name, &vat, error);
+    int result = operations_find_vat(kernel, name, &vat, error);
 
     do {
         if (result == 0)

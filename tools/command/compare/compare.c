@@ -20,7 +20,8 @@ struct reading {
     int side;
 };
 
-static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
+static int compare_on_delivery(void *context, const struct model_delivery *delivery,
+                               struct error *error)
 {
     struct reading *reading = context;
 
@@ -39,7 +40,7 @@ static int read_side(const struct options *options, struct pairs *pairs, int sid
                         .jobs = options->jobs,
                         .progress = true,
                         .labels = true, /* with them comes the digest of all syscalls */
-                        .delivery = on_delivery,
+                        .delivery = compare_on_delivery,
                         .context = &reading};
     struct tally tally;
     int result = feed_run(&feed, &tally, error);

@@ -18,7 +18,8 @@ struct reading {
     size_t file;
 };
 
-static int on_delivery(void *context, const struct model_delivery *delivery, struct error *error)
+static int compare_many_on_delivery(void *context, const struct model_delivery *delivery,
+                                    struct error *error)
 {
     struct reading *reading = context;
 
@@ -37,7 +38,7 @@ static int read_file(const struct options *options, struct crowd *crowd, size_t 
                         .jobs = options->jobs,
                         .progress = true,
                         .labels = true, /* with them comes the digest of all syscalls */
-                        .delivery = on_delivery,
+                        .delivery = compare_many_on_delivery,
                         .context = &reading};
     struct tally tally;
     int result = feed_run(&feed, &tally, error);
@@ -134,7 +135,8 @@ static int write_report(struct crowd_report *report, bool json, struct error *er
     return result;
 }
 
-static int read_all(const struct options *options, struct crowd *crowd, struct error *error)
+static int compare_many_read_all(const struct options *options, struct crowd *crowd,
+                                 struct error *error)
 {
     while (options->files[crowd->file_count] != NULL)
         crowd->file_count++;
@@ -154,7 +156,7 @@ int compare_many_run(const struct options *options, struct error *error)
     struct crowd_report report = {.crowd = &crowd,
                                   .names = options->files,
                                   .slow_most = options->top > 0 ? options->top : SLOW_SHOWN};
-    int result = read_all(options, &crowd, error);
+    int result = compare_many_read_all(options, &crowd, error);
 
     if (result == 0)
         result = write_report(&report, options->json, error);

@@ -32,7 +32,7 @@ static void append_letter(struct buf *out, size_t file)
         buf_printf(out, "%zu", file + 1);
 }
 
-static void append_time(struct buf *out, double nanoseconds)
+static void compare_many_render_append_time(struct buf *out, double nanoseconds)
 {
     char text[UNITS_SIZE];
 
@@ -69,7 +69,7 @@ static void append_file(struct buf *out, const struct crowd_report *report, size
     append_letter(out, number);
     buf_append_string(out, number < 26 ? "   " : "  ");
     for (int part = 0; part < PAIR_PARTS; part++)
-        append_time(out, file->sums[part]);
+        compare_many_render_append_time(out, file->sums[part]);
     buf_printf(out, "%*.3f  %-7s", COLUMN, file->ratio, pair_part_name(file->where));
     if (file->aligned) {
         append_change(out, file->clock);
@@ -168,7 +168,7 @@ static void append_slow(struct buf *out, const struct crowd_report *report)
 
         buf_append_string(out, "  ");
         append_letter(out, slow->file);
-        append_time(out, (double)side->parts[PAIR_TOTAL]);
+        compare_many_render_append_time(out, (double)side->parts[PAIR_TOTAL]);
         append_change(out, (int64_t)slow->excess);
         buf_append_string(out, "  ");
         append_delivery(out, report->crowd, slow->delivery);

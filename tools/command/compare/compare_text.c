@@ -9,7 +9,7 @@
 
 enum { ONLY_SHOWN = 10, COLUMN = 12 };
 
-static void append_time(struct buf *out, int64_t nanoseconds)
+static void compare_text_append_time(struct buf *out, int64_t nanoseconds)
 {
     char text[UNITS_SIZE];
 
@@ -108,8 +108,8 @@ static void append_usual(struct buf *out, const struct pairs *pairs)
         const struct pair_usual *usual = &pairs->usual[part];
 
         buf_printf(out, "%-8s", pair_part_name((enum pair_part)part));
-        append_time(out, usual->sums[0]);
-        append_time(out, usual->sums[1]);
+        compare_text_append_time(out, usual->sums[0]);
+        compare_text_append_time(out, usual->sums[1]);
         if (usual->sums[0] > 0)
             buf_printf(out, "%*.3f", COLUMN, (double)usual->sums[1] / (double)usual->sums[0]);
         else
@@ -123,8 +123,8 @@ static void append_slower(struct buf *out, const struct pairs *pairs, const stru
 {
     enum pair_part where = pair_where(pairs, pair);
 
-    append_time(out, pair->sides[0].parts[PAIR_TOTAL]);
-    append_time(out, pair->sides[1].parts[PAIR_TOTAL]);
+    compare_text_append_time(out, pair->sides[0].parts[PAIR_TOTAL]);
+    compare_text_append_time(out, pair->sides[1].parts[PAIR_TOTAL]);
     buf_printf(out, "%9.2f x  ", pair_ratio(pair));
     append_change(out, pair_excess(pairs, pair));
     buf_printf(out, ", %s ", pair_part_name(where));

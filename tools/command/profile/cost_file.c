@@ -59,7 +59,7 @@ static bool take_text(struct parts *parts, enum text which, struct scan_span val
     return true;
 }
 
-static bool take_member(struct parts *parts, struct scan_span key, struct scan_span value)
+static bool cost_file_take_member(struct parts *parts, struct scan_span key, struct scan_span value)
 {
     for (int i = 0; i < TEXTS; i++)
         if (scan_is(key, text_names[i]))
@@ -84,7 +84,7 @@ static bool take_apart(struct parts *parts, struct scan_span line)
     if (!scan_open(line, '{', &cursor))
         return false;
     while ((step = scan_member(&cursor, &key, &value)) == SCAN_FOUND)
-        if (!take_member(parts, key, value))
+        if (!cost_file_take_member(parts, key, value))
             return false;
     return step == SCAN_END && scan_at_end(&cursor) && parts->numbers[NUMBER_SELF] != COST_NONE;
 }

@@ -40,7 +40,7 @@ static double wider(const int64_t costs[COST_SIDES])
 }
 
 /* Where the next frame upon this one begins. */
-static int push(struct flame *flame, const char *name, size_t length, double begin)
+static int cost_flame_push(struct flame *flame, const char *name, size_t length, double begin)
 {
     struct frame *frames =
         array_reserve(flame->frames, &flame->capacity, flame->count + 1, sizeof *frames);
@@ -85,7 +85,7 @@ static int add_stack(struct flame *flame, const struct cost_stack *stack, double
         same = same && is_open(flame, depth, at, length);
         if (!same) {
             flame->depth = depth;
-            if (push(flame, at, length, begin) != 0)
+            if (cost_flame_push(flame, at, length, begin) != 0)
                 return -1;
         }
         depth++;
@@ -107,7 +107,7 @@ static int build(struct flame *flame, const struct cost_stack *stacks, size_t co
 {
     double begin = 0;
 
-    if (push(flame, "all", 3, 0) != 0)
+    if (cost_flame_push(flame, "all", 3, 0) != 0)
         return -1;
     for (size_t i = 0; i < count; i++) {
         if (add_stack(flame, &stacks[i], begin) != 0)
@@ -119,7 +119,7 @@ static int build(struct flame *flame, const struct cost_stack *stacks, size_t co
 
 /* ---- SVG ---- */
 
-static void put_text(struct buf *svg, const char *text, size_t length)
+static void cost_flame_put_text(struct buf *svg, const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
         const char byte = text[i];
@@ -136,14 +136,14 @@ static void put_text(struct buf *svg, const char *text, size_t length)
 }
 
 /* What a file holds may be no text. */
-static int put_name(struct buf *svg, const struct frame *frame)
+static int cost_flame_put_name(struct buf *svg, const struct frame *frame)
 {
     char *name = strndup(frame->name, frame->length);
 
     if (name == NULL)
         return -1;
     visible_bytes(name, frame->length);
-    put_text(svg, name, frame->length);
+    cost_flame_put_text(svg, name, frame->length);
     free(name);
     return 0;
 }
@@ -186,7 +186,7 @@ static int put_frame(struct buf *svg, const struct flame *flame, const struct fr
     if (width < NARROWEST)
         return 0;
     buf_printf(svg, "<g><title>");
-    if (put_name(svg, frame) != 0)
+    if (cost_flame_put_name(svg, frame) != 0)
         return -1;
     buf_printf(svg, ": %" PRId64 " computrons, %.2f %%", frame->costs[COST_NOW],
                100 * frame->width / flame->frames[0].width);
@@ -202,7 +202,7 @@ static int put_frame(struct buf *svg, const struct flame *flame, const struct fr
                                     .length = letters < frame->length ? letters : frame->length};
 
         buf_printf(svg, "<text x=\"%.2f\" y=\"%zu\">", x + 2, y + ROW - 5);
-        if (put_name(svg, &shown) != 0)
+        if (cost_flame_put_name(svg, &shown) != 0)
             return -1;
         buf_append_string(svg, "</text>");
     }

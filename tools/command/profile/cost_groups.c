@@ -13,7 +13,7 @@ const char *const cost_by_names[] = {
     [COST_BY_FUNCTION] = "function", [COST_BY_LINE] = "line",         [COST_BY_VAT] = "vat",
     [COST_BY_METHOD] = "method",     [COST_BY_DELIVERY] = "delivery", NULL};
 
-static void add_number(int64_t *sum, int64_t number, bool *has)
+static void cost_groups_add_number(int64_t *sum, int64_t number, bool *has)
 {
     if (number == COST_NONE)
         return;
@@ -25,11 +25,13 @@ static void add_costs(struct cost_sums *sums, const struct cost_record *record)
 {
     bool always = true;
 
-    add_number(&sums->calls, record->calls, &sums->has_calls);
-    add_number(&sums->self, record->self, &always);
-    add_number(&sums->total, record->total, &sums->has_total);
-    add_number(&sums->self_instructions, record->self_instructions, &sums->has_instructions);
-    add_number(&sums->total_instructions, record->total_instructions, &sums->has_instructions);
+    cost_groups_add_number(&sums->calls, record->calls, &sums->has_calls);
+    cost_groups_add_number(&sums->self, record->self, &always);
+    cost_groups_add_number(&sums->total, record->total, &sums->has_total);
+    cost_groups_add_number(&sums->self_instructions, record->self_instructions,
+                           &sums->has_instructions);
+    cost_groups_add_number(&sums->total_instructions, record->total_instructions,
+                           &sums->has_instructions);
 }
 
 /* ---- keys ---- */
@@ -39,7 +41,7 @@ static void put_word(struct buf *key, const char *word)
     buf_append(key, word, strlen(word) + 1);
 }
 
-static void put_number(struct buf *key, int64_t number)
+static void cost_groups_put_number(struct buf *key, int64_t number)
 {
     buf_append(key, &number, sizeof number);
 }
@@ -52,9 +54,9 @@ static void put_key(const struct cost_groups *groups, const struct cost_record *
         groups->by == COST_BY_LINE || (groups->by == COST_BY_FUNCTION && !groups->compared);
 
     buf_clear(key);
-    put_number(key, by_line ? record->line : COST_NONE);
-    put_number(key, groups->by == COST_BY_DELIVERY ? record->crank_num : COST_NONE);
-    put_number(key, groups->by == COST_BY_DELIVERY ? record->delivery_num : COST_NONE);
+    cost_groups_put_number(key, by_line ? record->line : COST_NONE);
+    cost_groups_put_number(key, groups->by == COST_BY_DELIVERY ? record->crank_num : COST_NONE);
+    cost_groups_put_number(key, groups->by == COST_BY_DELIVERY ? record->delivery_num : COST_NONE);
     put_word(key, groups->by >= COST_BY_VAT ? record->vat_id : "");
     put_word(key, groups->by >= COST_BY_VAT ? record->vat : "");
     put_word(key, groups->by >= COST_BY_METHOD ? record->method : "");
@@ -62,7 +64,7 @@ static void put_key(const struct cost_groups *groups, const struct cost_record *
     put_word(key, groups->by <= COST_BY_LINE ? record->file : "");
 }
 
-static int64_t take_number(const char **key)
+static int64_t cost_groups_take_number(const char **key)
 {
     int64_t number;
 
@@ -83,9 +85,9 @@ static struct cost_group group_of_key(const char *key)
 {
     struct cost_group group = {0};
 
-    group.line = take_number(&key);
-    group.crank_num = take_number(&key);
-    group.delivery_num = take_number(&key);
+    group.line = cost_groups_take_number(&key);
+    group.crank_num = cost_groups_take_number(&key);
+    group.delivery_num = cost_groups_take_number(&key);
     group.vat_id = take_word(&key);
     group.vat = take_word(&key);
     group.method = take_word(&key);
@@ -96,7 +98,8 @@ static struct cost_group group_of_key(const char *key)
 
 /* ---- groups ---- */
 
-static struct cost_group *find(struct cost_groups *groups, const struct cost_record *record)
+static struct cost_group *cost_groups_find(struct cost_groups *groups,
+                                           const struct cost_record *record)
 {
     struct buf key = {0};
     struct cost_group *more;
@@ -120,7 +123,7 @@ static struct cost_group *find(struct cost_groups *groups, const struct cost_rec
 static int add_record(struct cost_groups *groups, enum cost_side side,
                       const struct cost_record *record, struct error *error)
 {
-    struct cost_group *group = find(groups, record);
+    struct cost_group *group = cost_groups_find(groups, record);
 
     if (group == NULL)
         return error_memory(error, "the sums of a profile");

@@ -5,7 +5,7 @@
 #include "base/json/json_text.h"
 #include "tools/command/profile/cost_render.h"
 
-static void put_text(struct buf *out, const char *name, const char *text)
+static void cost_json_put_text(struct buf *out, const char *name, const char *text)
 {
     buf_printf(out, ",\"%s\":", name);
     if (text[0] == '\0')
@@ -14,8 +14,8 @@ static void put_text(struct buf *out, const char *name, const char *text)
         json_text_string(out, text, strlen(text));
 }
 
-static void put_number(struct buf *out, const char *name, const char *suffix, int64_t number,
-                       bool known)
+static void cost_json_put_number(struct buf *out, const char *name, const char *suffix,
+                                 int64_t number, bool known)
 {
     buf_printf(out, ",\"%s%s\":", name, suffix);
     if (known)
@@ -26,31 +26,33 @@ static void put_number(struct buf *out, const char *name, const char *suffix, in
 
 static void put_sums(struct buf *out, const struct cost_sums *sums, const char *suffix)
 {
-    put_number(out, "calls", suffix, sums->calls, sums->has_calls);
-    put_number(out, "self", suffix, sums->self, true);
-    put_number(out, "total", suffix, sums->total, sums->has_total);
-    put_number(out, "selfInstructions", suffix, sums->self_instructions, sums->has_instructions);
-    put_number(out, "totalInstructions", suffix, sums->total_instructions,
-               sums->has_instructions && sums->has_total);
+    cost_json_put_number(out, "calls", suffix, sums->calls, sums->has_calls);
+    cost_json_put_number(out, "self", suffix, sums->self, true);
+    cost_json_put_number(out, "total", suffix, sums->total, sums->has_total);
+    cost_json_put_number(out, "selfInstructions", suffix, sums->self_instructions,
+                         sums->has_instructions);
+    cost_json_put_number(out, "totalInstructions", suffix, sums->total_instructions,
+                         sums->has_instructions && sums->has_total);
 }
 
 static void put_who(struct buf *out, const struct cost_group *group, enum cost_by by)
 {
     if (by >= COST_BY_VAT) {
-        put_text(out, "vatID", group->vat_id);
-        put_text(out, "vat", group->vat);
+        cost_json_put_text(out, "vatID", group->vat_id);
+        cost_json_put_text(out, "vat", group->vat);
     }
     if (by >= COST_BY_METHOD)
-        put_text(out, "method", group->method);
+        cost_json_put_text(out, "method", group->method);
     if (by == COST_BY_DELIVERY) {
-        put_number(out, "crankNum", "", group->crank_num, group->crank_num != COST_NONE);
-        put_number(out, "deliveryNum", "", group->delivery_num, group->delivery_num != COST_NONE);
+        cost_json_put_number(out, "crankNum", "", group->crank_num, group->crank_num != COST_NONE);
+        cost_json_put_number(out, "deliveryNum", "", group->delivery_num,
+                             group->delivery_num != COST_NONE);
     }
     if (by == COST_BY_FUNCTION)
-        put_text(out, "function", group->function);
+        cost_json_put_text(out, "function", group->function);
     if (by <= COST_BY_LINE) {
-        put_text(out, "file", group->file);
-        put_number(out, "line", "", group->line, group->line != COST_NONE);
+        cost_json_put_text(out, "file", group->file);
+        cost_json_put_number(out, "line", "", group->line, group->line != COST_NONE);
     }
 }
 
@@ -64,7 +66,7 @@ void cost_render_json(struct buf *out, const struct cost_groups *groups, size_t 
         put_sums(out, &group->sides[COST_NOW], "");
         if (groups->compared) {
             put_sums(out, &group->sides[COST_BEFORE], "Before");
-            put_number(out, "difference", "", cost_group_difference(group), true);
+            cost_json_put_number(out, "difference", "", cost_group_difference(group), true);
         }
         buf_append_string(out, "}\n");
     }

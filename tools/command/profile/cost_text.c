@@ -26,7 +26,7 @@ static void format_number(char text[NUMBER_SIZE], int64_t number, bool is_signed
     *at = '\0';
 }
 
-static void put_number(struct buf *out, int64_t number, bool known, bool is_signed)
+static void cost_text_put_number(struct buf *out, int64_t number, bool known, bool is_signed)
 {
     char text[NUMBER_SIZE] = "-";
 
@@ -74,7 +74,7 @@ static void put_place(struct buf *out, const struct cost_group *group)
         buf_append_byte(out, ')');
 }
 
-static void put_name(struct buf *out, const struct cost_group *group, enum cost_by by)
+static void cost_text_put_name(struct buf *out, const struct cost_group *group, enum cost_by by)
 {
     const char *vat = group->vat[0] != '\0' ? group->vat : group->vat_id;
 
@@ -111,15 +111,15 @@ static void put_group(struct buf *out, const struct cost_groups *groups, struct 
 {
     const struct cost_sums *sums = &group->sides[COST_NOW];
 
-    put_number(out, sums->self, true, false);
+    cost_text_put_number(out, sums->self, true, false);
     put_share(out, sums->self, groups->all[COST_NOW].self);
     if (columns.total)
-        put_number(out, sums->total, sums->has_total, false);
+        cost_text_put_number(out, sums->total, sums->has_total, false);
     if (columns.instructions)
-        put_number(out, sums->self_instructions, sums->has_instructions, false);
+        cost_text_put_number(out, sums->self_instructions, sums->has_instructions, false);
     if (columns.calls)
-        put_number(out, sums->calls, sums->has_calls, false);
-    put_name(out, group, groups->by);
+        cost_text_put_number(out, sums->calls, sums->has_calls, false);
+    cost_text_put_name(out, group, groups->by);
 }
 
 static void put_heading(struct buf *out, const struct cost_groups *groups, struct columns columns)
@@ -142,10 +142,10 @@ static void put_difference(struct buf *out, const struct cost_groups *groups,
 {
     const struct cost_sums *now = &group->sides[COST_NOW], *before = &group->sides[COST_BEFORE];
 
-    put_number(out, cost_group_difference(group), true, true);
-    put_number(out, before->self, true, false);
-    put_number(out, now->self, true, false);
-    put_name(out, group, groups->by);
+    cost_text_put_number(out, cost_group_difference(group), true, true);
+    cost_text_put_number(out, before->self, true, false);
+    cost_text_put_number(out, now->self, true, false);
+    cost_text_put_name(out, group, groups->by);
 }
 
 static void put_comparison_heading(struct buf *out, const struct cost_groups *groups)

@@ -49,7 +49,7 @@ static int on_record(void *context, const struct cost_record *record, struct err
     return cost_stacks_add(&report->stacks, report->side, record, error);
 }
 
-static int read_all(struct profile_report *report, struct error *error)
+static int profile_report_read_all(struct profile_report *report, struct error *error)
 {
     const struct options *options = report->options;
 
@@ -94,7 +94,7 @@ static int write_flame(const struct profile_report *report, struct error *error)
     return result;
 }
 
-static int print(struct profile_report *report, struct error *error)
+static int profile_report_print(struct profile_report *report, struct error *error)
 {
     const struct options *options = report->options;
     const size_t most = options->top > 0 ? options->top : options->json ? SIZE_MAX : SHOWN;
@@ -122,14 +122,14 @@ int profile_report_run(const struct options *options, struct error *error)
         .groups = {.by = options->cost_by, .compared = compared},
         .stacks = {.compared = compared},
     };
-    int result = read_all(&report, error);
+    int result = profile_report_read_all(&report, error);
 
     if (result == 0)
         result = check(&report, error);
     if (result == 0 && options->flame != NULL)
         result = write_flame(&report, error);
     if (result == 0)
-        result = print(&report, error);
+        result = profile_report_print(&report, error);
     if (result == 0)
         selection_explain_none(report.chosen, report.records);
     cost_groups_free(&report.groups);

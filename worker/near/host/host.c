@@ -10,7 +10,7 @@ static const uint8_t words_64[] = {WASM_I64, WASM_I64, WASM_I64, WASM_I64, WASM_
                                    WASM_I64, WASM_I64, WASM_I64, WASM_I64};
 static const uint8_t words_32[] = {WASM_I32, WASM_I32, WASM_I32, WASM_I32};
 
-static enum wasm_trap enter(void *context, near_function *function, uint64_t *values)
+static enum wasm_trap host_enter(void *context, near_function *function, uint64_t *values)
 {
     struct near_call *call = context;
 
@@ -23,7 +23,7 @@ static enum wasm_trap enter(void *context, near_function *function, uint64_t *va
     {                                                                                              \
         (void)machine;                                                                             \
         (void)caller;                                                                              \
-        return enter(context, near_host_##name, values);                                           \
+        return host_enter(context, near_host_##name, values);                                      \
     }
 NEAR_CONTEXT_FUNCTIONS(X)
 NEAR_OTHER_FUNCTIONS(X)

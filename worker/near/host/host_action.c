@@ -5,7 +5,7 @@
 #include "worker/near/host/host_functions.h"
 #include "worker/near/host/promises.h"
 
-static bool begin(struct near_call *call, const char *name)
+static bool host_action_begin(struct near_call *call, const char *name)
 {
     return near_pay(call, NEAR_COST_base) && near_not_in_view(call, name);
 }
@@ -18,8 +18,9 @@ static bool deduct(struct near_call *call, unsigned __int128 amount)
     return true;
 }
 
-static bool add(struct near_call *call, struct near_receipt *receipt, enum near_action_kind kind,
-                struct wasm_bytes bytes, unsigned __int128 amount)
+static bool host_action_add(struct near_call *call, struct near_receipt *receipt,
+                            enum near_action_kind kind, struct wasm_bytes bytes,
+                            unsigned __int128 amount)
 {
     struct near_action *action = near_receipt_add_action(receipt, kind);
 
@@ -43,7 +44,7 @@ static bool add_call(struct near_call *call, struct near_receipt *receipt,
 {
     struct near_action *action;
 
-    if (!add(call, receipt, NEAR_ACTION_FUNCTION_CALL, made->arguments, made->amount))
+    if (!host_action_add(call, receipt, NEAR_ACTION_FUNCTION_CALL, made->arguments, made->amount))
         return false;
     action = &receipt->actions[receipt->action_count - 1];
     action->gas = made->gas;
@@ -68,8 +69,8 @@ static bool function_call(struct near_call *call, const uint64_t *a, uint64_t we
     struct near_receipt *receipt;
     bool own;
 
-    return begin(call, "promise_batch_action_function_call") && take_call(call, a, &made) &&
-           near_promise_receipt(call, a[0], &receipt, &own) &&
+    return host_action_begin(call, "promise_batch_action_function_call") &&
+           take_call(call, a, &made) && near_promise_receipt(call, a[0], &receipt, &own) &&
            near_pay_action(call, NEAR_FEE_function_call_base, 1, own) &&
            near_pay_action(call, NEAR_FEE_function_call_byte,
                            (uint64_t)made.method.length + made.arguments.length, own) &&
@@ -132,9 +133,11 @@ bool near_host_promise_batch_action_transfer(struct near_call *call, uint64_t *a
     unsigned __int128 amount;
     bool own;
 
-    return begin(call, "promise_batch_action_transfer") && near_take_amount(call, a[1], &amount) &&
+    return host_action_begin(call, "promise_batch_action_transfer") &&
+           near_take_amount(call, a[1], &amount) &&
            near_promise_receipt(call, a[0], &receipt, &own) && pay_transfer(call, receipt, own) &&
-           deduct(call, amount) && add(call, receipt, NEAR_ACTION_TRANSFER, nothing, amount);
+           deduct(call, amount) &&
+           host_action_add(call, receipt, NEAR_ACTION_TRANSFER, nothing, amount);
 }
 
 /* ---- what only a chain can do: it is recorded ---- */
@@ -145,10 +148,10 @@ bool near_host_promise_batch_action_create_account(struct near_call *call, uint6
     struct near_receipt *receipt;
     bool own;
 
-    return begin(call, "promise_batch_action_create_account") &&
+    return host_action_begin(call, "promise_batch_action_create_account") &&
            near_promise_receipt(call, a[0], &receipt, &own) &&
            near_pay_action(call, NEAR_FEE_create_account, 1, own) &&
-           add(call, receipt, NEAR_ACTION_CREATE_ACCOUNT, nothing, 0);
+           host_action_add(call, receipt, NEAR_ACTION_CREATE_ACCOUNT, nothing, 0);
 }
 
 bool near_host_promise_batch_action_deploy_contract(struct near_call *call, uint64_t *a)
@@ -158,7 +161,8 @@ bool near_host_promise_batch_action_deploy_contract(struct near_call *call, uint
     struct wasm_bytes code;
     bool own;
 
-    if (!begin(call, "promise_batch_action_deploy_contract") || !near_take(call, a[1], a[2], &code))
+    if (!host_action_begin(call, "promise_batch_action_deploy_contract") ||
+        !near_take(call, a[1], a[2], &code))
         return false;
     if (code.length > limit)
         return near_fail(
@@ -167,7 +171,7 @@ bool near_host_promise_batch_action_deploy_contract(struct near_call *call, uint
     return near_promise_receipt(call, a[0], &receipt, &own) &&
            near_pay_action(call, NEAR_FEE_deploy_contract_base, 1, own) &&
            near_pay_action(call, NEAR_FEE_deploy_contract_byte, code.length, own) &&
-           add(call, receipt, NEAR_ACTION_DEPLOY_CONTRACT, code, 0);
+           host_action_add(call, receipt, NEAR_ACTION_DEPLOY_CONTRACT, code, 0);
 }
 
 /* Borsh: the kind of the curve, and the key. */
@@ -187,10 +191,11 @@ bool near_host_promise_batch_action_stake(struct near_call *call, uint64_t *a)
     struct wasm_bytes key;
     bool own;
 
-    return begin(call, "promise_batch_action_stake") && near_take_amount(call, a[1], &amount) &&
-           near_take(call, a[2], a[3], &key) && near_promise_receipt(call, a[0], &receipt, &own) &&
+    return host_action_begin(call, "promise_batch_action_stake") &&
+           near_take_amount(call, a[1], &amount) && near_take(call, a[2], a[3], &key) &&
+           near_promise_receipt(call, a[0], &receipt, &own) &&
            near_pay_action(call, NEAR_FEE_stake, 1, own) && is_key(call, key) &&
-           add(call, receipt, NEAR_ACTION_STAKE, key, amount);
+           host_action_add(call, receipt, NEAR_ACTION_STAKE, key, amount);
 }
 
 static bool change_key(struct near_call *call, const uint64_t *a, enum near_fee_kind fee,
@@ -202,18 +207,18 @@ static bool change_key(struct near_call *call, const uint64_t *a, enum near_fee_
 
     return near_take(call, a[1], a[2], &key) && near_promise_receipt(call, a[0], &receipt, &own) &&
            near_pay_action(call, fee, 1, own) && is_key(call, key) &&
-           add(call, receipt, kind, key, 0);
+           host_action_add(call, receipt, kind, key, 0);
 }
 
 bool near_host_promise_batch_action_add_key_with_full_access(struct near_call *call, uint64_t *a)
 {
-    return begin(call, "promise_batch_action_add_key_with_full_access") &&
+    return host_action_begin(call, "promise_batch_action_add_key_with_full_access") &&
            change_key(call, a, NEAR_FEE_add_full_access_key, NEAR_ACTION_ADD_FULL_ACCESS_KEY);
 }
 
 bool near_host_promise_batch_action_delete_key(struct near_call *call, uint64_t *a)
 {
-    return begin(call, "promise_batch_action_delete_key") &&
+    return host_action_begin(call, "promise_batch_action_delete_key") &&
            change_key(call, a, NEAR_FEE_delete_key, NEAR_ACTION_DELETE_KEY);
 }
 
@@ -235,14 +240,14 @@ bool near_host_promise_batch_action_add_key_with_function_call(struct near_call 
     uint64_t bytes;
     bool own;
 
-    return begin(call, "promise_batch_action_add_key_with_function_call") &&
+    return host_action_begin(call, "promise_batch_action_add_key_with_function_call") &&
            near_take(call, a[1], a[2], &key) && near_take_amount(call, a[4], &allowance) &&
            near_take_account(call, a[5], a[6], &receiver) && near_take(call, a[7], a[8], &names) &&
            count_names(call, names, &bytes) && near_promise_receipt(call, a[0], &receipt, &own) &&
            near_pay_action(call, NEAR_FEE_add_function_call_key_base, 1, own) &&
            near_pay_action(call, NEAR_FEE_add_function_call_key_byte, bytes, own) &&
            is_key(call, key) &&
-           add(call, receipt, NEAR_ACTION_ADD_FUNCTION_CALL_KEY, key, allowance);
+           host_action_add(call, receipt, NEAR_ACTION_ADD_FUNCTION_CALL_KEY, key, allowance);
 }
 
 bool near_host_promise_batch_action_delete_account(struct near_call *call, uint64_t *a)
@@ -251,9 +256,9 @@ bool near_host_promise_batch_action_delete_account(struct near_call *call, uint6
     struct near_receipt *receipt;
     bool own;
 
-    return begin(call, "promise_batch_action_delete_account") &&
+    return host_action_begin(call, "promise_batch_action_delete_account") &&
            near_take_account(call, a[1], a[2], &beneficiary) &&
            near_promise_receipt(call, a[0], &receipt, &own) &&
            near_pay_action(call, NEAR_FEE_delete_account, 1, own) &&
-           add(call, receipt, NEAR_ACTION_DELETE_ACCOUNT, beneficiary, 0);
+           host_action_add(call, receipt, NEAR_ACTION_DELETE_ACCOUNT, beneficiary, 0);
 }

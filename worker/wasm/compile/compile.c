@@ -105,7 +105,8 @@ static uint64_t frame_bytes(const struct wasm_compiler *compiler)
 }
 
 /* A copy of the cells or places, of their size exactly. */
-static void *keep(struct wasm_compiler *compiler, const void *items, uint32_t count, size_t size)
+static void *compile_keep(struct wasm_compiler *compiler, const void *items, uint32_t count,
+                          size_t size)
 {
     void *copy = malloc(count * size + 1);
 
@@ -116,7 +117,7 @@ static void *keep(struct wasm_compiler *compiler, const void *items, uint32_t co
     return copy;
 }
 
-static void finish(struct wasm_compiler *compiler, struct wasm_code *code)
+static void compile_finish(struct wasm_compiler *compiler, struct wasm_code *code)
 {
     const uint64_t bytes = frame_bytes(compiler);
 
@@ -128,9 +129,11 @@ static void finish(struct wasm_compiler *compiler, struct wasm_code *code)
     };
     if (compiler->is_too_large || compiler->reader.fault != NULL)
         return;
-    code->cells = keep(compiler, compiler->cells, compiler->cell_count, sizeof *code->cells);
+    code->cells =
+        compile_keep(compiler, compiler->cells, compiler->cell_count, sizeof *code->cells);
     code->cell_count = compiler->cell_count;
-    code->traps = keep(compiler, compiler->traps, compiler->trap_count, sizeof *code->traps);
+    code->traps =
+        compile_keep(compiler, compiler->traps, compiler->trap_count, sizeof *code->traps);
     code->trap_count = compiler->trap_count;
 }
 
@@ -151,7 +154,7 @@ static void compile_function(struct wasm_compiler *compiler, uint32_t function,
         compile_instruction(compiler);
     if (compiler->reader.fault == NULL && compiler->reader.at != compiler->reader.end)
         wasm_compile_fail(compiler, "operators remaining after end of function");
-    finish(compiler, code);
+    compile_finish(compiler, code);
 }
 
 static void release(struct wasm_compiler *compiler)

@@ -375,7 +375,7 @@ static void count_block(struct wasm_compiler *compiler)
         wasm_compile_stop(compiler, WASM_FAULT_BLOCKS, "more blocks than are allowed");
 }
 
-static void enter(struct wasm_compiler *compiler, struct wasm_control control)
+static void control_enter(struct wasm_compiler *compiler, struct wasm_control control)
 {
     if (control.kind != WASM_CONTROL_LOOP)
         control.start = 0;
@@ -394,8 +394,8 @@ static void enter(struct wasm_compiler *compiler, struct wasm_control control)
 
 void wasm_enter_function(struct wasm_compiler *compiler)
 {
-    enter(compiler,
-          (struct wasm_control){.kind = WASM_CONTROL_BLOCK, .results = compiler->type->results});
+    control_enter(compiler, (struct wasm_control){.kind = WASM_CONTROL_BLOCK,
+                                                  .results = compiler->type->results});
     if (compiler->control_count != 0)
         wasm_gas_begin(compiler);
 }
@@ -417,13 +417,13 @@ static void enter_block(struct wasm_compiler *compiler, enum wasm_control_kind k
     if (kind == WASM_CONTROL_IF)
         control.else_jump = emit_jump(compiler, condition, false);
     control.start = compiler->cell_count;
-    enter(compiler, control);
+    control_enter(compiler, control);
     if (kind != WASM_CONTROL_BLOCK)
         wasm_gas_begin(compiler);
 }
 
 /* Checks the results, which end up in their own slots. */
-static void leave(struct wasm_compiler *compiler)
+static void control_leave(struct wasm_compiler *compiler)
 {
     const struct wasm_control *control = wasm_top_control(compiler);
 
@@ -441,7 +441,7 @@ static void enter_else(struct wasm_compiler *compiler)
         wasm_compile_fail(compiler, "else without if");
         return;
     }
-    leave(compiler);
+    control_leave(compiler);
     if (wasm_is_emitting(compiler)) {
         wasm_gas_end(compiler);
         wasm_emit(compiler, WASM_OP_JUMP);
@@ -494,7 +494,7 @@ static void end_block(struct wasm_compiler *compiler)
     const struct wasm_bytes results = control->results;
     bool is_going_on;
 
-    leave(compiler);
+    control_leave(compiler);
     if (control->kind == WASM_CONTROL_IF && !same_types(control->parameters, results))
         wasm_compile_fail(compiler, "type mismatch");
     if (compiler->control_count == 1) {

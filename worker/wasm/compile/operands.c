@@ -72,7 +72,7 @@ static void note_height(struct wasm_compiler *compiler)
         compiler->is_too_large = true;
 }
 
-static void push(struct wasm_compiler *compiler, struct wasm_operand operand)
+static void operands_push(struct wasm_compiler *compiler, struct wasm_operand operand)
 {
     if (!wasm_compile_room(compiler, &compiler->operands, compiler->operand_count,
                            &compiler->operand_capacity, sizeof *compiler->operands))
@@ -89,7 +89,7 @@ static void push(struct wasm_compiler *compiler, struct wasm_operand operand)
 
 void wasm_push(struct wasm_compiler *compiler, uint8_t type)
 {
-    push(compiler, (struct wasm_operand){.type = type, .place = WASM_PLACE_SLOT});
+    operands_push(compiler, (struct wasm_operand){.type = type, .place = WASM_PLACE_SLOT});
 }
 
 /* In code that is never reached nothing is emitted, so nothing may lie elsewhere. */
@@ -101,7 +101,7 @@ void wasm_push_local(struct wasm_compiler *compiler, uint32_t local)
         operand.place = WASM_PLACE_LOCAL;
         operand.local = local;
     }
-    push(compiler, operand);
+    operands_push(compiler, operand);
 }
 
 void wasm_push_constant(struct wasm_compiler *compiler, uint8_t type, uint64_t bits)
@@ -112,7 +112,7 @@ void wasm_push_constant(struct wasm_compiler *compiler, uint8_t type, uint64_t b
         operand.place = WASM_PLACE_CONSTANT;
         operand.bits = bits;
     }
-    push(compiler, operand);
+    operands_push(compiler, operand);
 }
 
 void wasm_push_all(struct wasm_compiler *compiler, struct wasm_bytes types)
