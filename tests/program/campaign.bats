@@ -12,11 +12,11 @@ campaign() {
 }
 
 @test "killing supervisor and workers does not change the outcome" {
-    campaign -n 8 calls
+    campaign -n 4 calls
 }
 
 @test "nor while vats are created, upgraded and terminated" {
-    campaign -n 3 upgrades
+    campaign -n 1 upgrades
 }
 
 @test "nor while eight vats trade" {
@@ -24,7 +24,7 @@ campaign() {
 }
 
 @test "nor under the counter, with the same instructions" {
-    NATIVE=$BUILD campaign -n 2 -c qemu calls
+    NATIVE=$BUILD campaign -n 1 -c qemu calls
 }
 
 # ---- other kinds ----
