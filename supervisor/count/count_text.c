@@ -27,7 +27,7 @@ void count_text_heading(struct buf *out, const char *const *arguments, int statu
     buf_append_string(out, ")\n\n");
 }
 
-void count_text_number(struct buf *out, uint64_t number, const char *what)
+void count_text_grouped(struct buf *out, int width, uint64_t number)
 {
     char text[32];
     size_t at = sizeof text - 1, digits = 0;
@@ -40,7 +40,13 @@ void count_text_number(struct buf *out, uint64_t number, const char *what)
         digits++;
         number /= 10;
     } while (number > 0);
-    buf_printf(out, "%22s  %s\n", text + at, what);
+    buf_printf(out, "%*s", width, text + at);
+}
+
+void count_text_number(struct buf *out, uint64_t number, const char *what)
+{
+    count_text_grouped(out, 22, number);
+    buf_printf(out, "  %s\n", what);
 }
 
 void count_text_more_regions(struct buf *out, size_t count)

@@ -21,6 +21,9 @@ void count_text_end(struct buf *out, int status, const char *over_limit);
 void count_text_heading(struct buf *out, const char *const *arguments, int status,
                         const char *over_limit);
 
+/* The number with commas, right-aligned in `width` columns. */
+void count_text_grouped(struct buf *out, int width, uint64_t number);
+
 /* A line of a table: the number with commas, right-aligned, and what it is. */
 void count_text_number(struct buf *out, uint64_t number, const char *what);
 

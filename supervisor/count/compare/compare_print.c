@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json/json_text.h"
+#include "supervisor/count/count_text.h"
 
 static double ratio(uint64_t number, uint64_t least)
 {
@@ -23,23 +24,6 @@ static const struct compare_command *least_of(const struct compare_command *comm
 
 /* ---- for people ---- */
 
-/* Digits in groups of three. */
-static void put_grouped(struct buf *out, int width, uint64_t number)
-{
-    char text[32];
-    size_t at = sizeof text - 1, digits = 0;
-
-    text[at] = '\0';
-    do {
-        if (digits > 0 && digits % 3 == 0)
-            text[--at] = ',';
-        text[--at] = (char)('0' + number % 10);
-        digits++;
-        number /= 10;
-    } while (number > 0);
-    buf_printf(out, "%*s", width, text + at);
-}
-
 static void put_times(struct buf *out, const char *name, const struct compare_times *times)
 {
     const struct compare_summary summary = compare_summarise(times);
@@ -52,13 +36,13 @@ static void put_command(struct buf *out, const struct compare_command *command)
 {
     buf_printf(out, "\n%s%s%s\n", command->text.data, command->failed ? "  FAILED" : "",
                command->agrees ? "" : "  NOT the same in all runs");
-    put_grouped(out, 18, command->total.instructions);
-    buf_append_string(out, " instructions,");
-    put_grouped(out, 0, command->total.syscalls);
-    buf_append_string(out, " syscalls,");
-    put_grouped(out, 0, command->total.bytes_read);
-    buf_append_string(out, " bytes read,");
-    put_grouped(out, 0, command->total.bytes_written);
+    count_text_grouped(out, 18, command->total.instructions);
+    buf_append_string(out, " instructions, ");
+    count_text_grouped(out, 0, command->total.syscalls);
+    buf_append_string(out, " syscalls, ");
+    count_text_grouped(out, 0, command->total.bytes_read);
+    buf_append_string(out, " bytes read, ");
+    count_text_grouped(out, 0, command->total.bytes_written);
     buf_append_string(out, " written\n");
     if (command->wall.count == 0)
         return;
@@ -170,7 +154,7 @@ void compare_print_markdown(struct buf *out, const struct compare_command *comma
         buf_append_string(out, "| ");
         put_code(out, commands[i].text.data);
         buf_append_string(out, " | ");
-        put_grouped(out, 0, commands[i].total.instructions);
+        count_text_grouped(out, 0, commands[i].total.instructions);
         buf_printf(out, " | %.4f |",
                    ratio(commands[i].total.instructions, least->total.instructions));
         put_markdown_times(out, &commands[i].wall);
