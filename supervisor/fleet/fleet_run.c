@@ -41,10 +41,10 @@ int fleet_run_add(struct fleet_run *run, const struct fleet_run_job *job, struct
 static int fleet_run_compare(const void *left, const void *right)
 {
     const struct fleet_run_job *a = left, *b = right;
-    const long long vats[] = {atoll(a->vat_id + 1), atoll(b->vat_id + 1)};
+    const int vats = strverscmp(a->vat_id, b->vat_id);
 
-    if (vats[0] != vats[1])
-        return vats[0] < vats[1] ? -1 : 1;
+    if (vats != 0)
+        return vats;
     if (a->first != b->first)
         return a->first < b->first ? -1 : 1;
     return strcmp(a->id, b->id);

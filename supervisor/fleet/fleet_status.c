@@ -100,8 +100,8 @@ static void fleet_status_put_text(struct buf *out, const struct fleet_run *run,
     buf_printf(out, "; %" PRId64 " of %" PRId64 " deliveries", progress->done,
                progress->deliveries);
     if (rate > 0 && progress->done < progress->deliveries)
-        buf_printf(out, ", %.1f a second, %.0f:%02.0f minutes left", rate,
-                   (double)((int64_t)left / 60), (double)((int64_t)left % 60));
+        buf_printf(out, ", %.1f a second, %" PRId64 ":%02" PRId64 " minutes left", rate,
+                   (int64_t)left / 60, (int64_t)left % 60);
     buf_append_byte(out, '\n');
 }
 

@@ -393,8 +393,10 @@ static int do_sleepers(void)
 
     for (int i = 0; rooms != NULL && i < SLEEPERS; i++) {
         /* cppcheck-suppress getcontextCalled */
-        if (getcontext(&sleepers[i]) != 0)
+        if (getcontext(&sleepers[i]) != 0) {
+            free(rooms);
             return 1;
+        }
         sleepers[i].uc_stack =
             (stack_t){.ss_sp = rooms + (size_t)i * SLEEPER_ROOM, .ss_size = SLEEPER_ROOM};
         sleepers[i].uc_link = &waker;

@@ -296,9 +296,10 @@ static int publish(struct nats_link *link, const char *stream, const char *subje
 {
     jsErrCode code = 0;
     jsPubOptions options;
-    natsStatus status = jsPubOptions_Init(&options);
+    natsStatus status;
     int tries = 0;
 
+    (void)jsPubOptions_Init(&options); /* fails without its argument only */
     options.ExpectStream = stream;
     options.ExpectNoMessage = once;
     do {

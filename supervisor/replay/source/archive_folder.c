@@ -78,10 +78,10 @@ static int take_entry(struct archive_files *files, const char *folder, const cha
 static int archive_folder_compare(const void *left, const void *right)
 {
     const struct archive_file *a = left, *b = right;
-    const long long vats[] = {atoll(a->vat_id + 1), atoll(b->vat_id + 1)};
+    const int vats = strverscmp(a->vat_id, b->vat_id);
 
-    if (vats[0] != vats[1])
-        return vats[0] < vats[1] ? -1 : 1;
+    if (vats != 0)
+        return vats;
     return (a->first > b->first) - (a->first < b->first);
 }
 

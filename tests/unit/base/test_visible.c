@@ -108,7 +108,7 @@ static void what_is_invisible_is_found_at_each_place(void **state)
                 memset(line, 'a', length);
                 line[at] = bytes[i].byte;
                 memset(expected, 'a', at);
-                strcat(expected, bytes[i].escape);
+                memcpy(expected + at, bytes[i].escape, strlen(bytes[i].escape));
                 memset(expected + strlen(expected), 'a', length - at - 1);
                 is_written(line, expected);
             }

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "base/io.h"
+#include "base/number.h"
 #include "store/integrity/check.h"
 #include "store/store.h"
 #include "tests/unit/store/store_check.h"
@@ -246,7 +247,10 @@ static size_t step(void)
 {
     const char *text = getenv("FLIP_STEP");
 
-    return text != NULL && atoi(text) > 0 ? (size_t)atoi(text) : DEFAULT_STEP;
+    uint64_t number;
+
+    return text != NULL && number_read(text, 1000000, &number) && number > 0 ? (size_t)number
+                                                                             : DEFAULT_STEP;
 }
 
 struct outcome {
