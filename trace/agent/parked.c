@@ -26,6 +26,7 @@ static struct parked_frame *probe(struct table table, uint64_t slot, size_t step
     const uint64_t mixed = (slot >> 3) * UINT64_C(0x9e3779b97f4a7c15);
     const size_t first = (size_t)(mixed >> (64 - table.bits));
 
+    /* cppcheck-suppress returnDanglingLifetime ; the frames outlive this copy of where they are */
     return &table.frames[(first + step) & (((size_t)1 << table.bits) - 1)];
 }
 

@@ -39,7 +39,7 @@ bool near_amount_read(const json_t *value, unsigned __int128 *amount)
 
 const char *near_amount_text(unsigned __int128 amount, char text[NEAR_AMOUNT_SIZE])
 {
-    char *at = text + NEAR_AMOUNT_SIZE - 1;
+    char *at = &text[NEAR_AMOUNT_SIZE - 1];
 
     *at = '\0';
     do

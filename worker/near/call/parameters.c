@@ -53,17 +53,17 @@ static const char *find_line(const char *name)
 static int read_one(uint64_t *value, const char *name, unsigned version, struct error *error)
 {
     const char *line = find_line(name);
-    char *at;
     bool found = false;
 
     while (line != NULL && *line == ' ') {
+        char *at, *behind;
         const bool counts = strtoul(line, &at, 10) <= version;
-        const uint64_t number = strtoull(at, &at, 10);
+        const uint64_t number = strtoull(at, &behind, 10);
 
         if (counts)
             *value = number;
         found = found || counts;
-        line = at;
+        line = behind;
     }
     return found ? 0 : error_set(error, ERROR_SYSTEM, "NEAR's parameters lack %s", name);
 }
