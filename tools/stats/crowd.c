@@ -194,7 +194,7 @@ static double median(double *values, size_t count)
 
 static double median_total(const struct crowd *crowd, const struct crowd_side *sides)
 {
-    double totals[CROWD_MOST] = {0};
+    double totals[CROWD_MOST];
 
     for (size_t i = 0; i < crowd->file_count; i++)
         totals[i] = (double)sides[i].parts[PAIR_TOTAL];
@@ -289,7 +289,7 @@ static enum pair_part find_where(const struct crowd *crowd, size_t file)
     double most_above = -INFINITY;
 
     for (int part = PAIR_PIPE; part < PAIR_PARTS; part++) {
-        double sums[CROWD_MOST], above;
+        double sums[CROWD_MOST] = {0}, above;
 
         for (size_t i = 0; i < crowd->file_count; i++)
             sums[i] = crowd->files[i].sums[part];
