@@ -194,7 +194,7 @@ static double median(double *values, size_t count)
 
 static double median_total(const struct crowd *crowd, const struct crowd_side *sides)
 {
-    double totals[CROWD_MOST];
+    double totals[CROWD_MOST] = {0};
 
     for (size_t i = 0; i < crowd->file_count; i++)
         totals[i] = (double)sides[i].parts[PAIR_TOTAL];
