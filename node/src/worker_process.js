@@ -52,23 +52,29 @@ export const startWorker = options => {
   const stdio = ['ignore', options.stdout, options.stderr, ...theirs, 'ignore', 'ignore'];
   stdio[SAVE_FD] = options.savesThroughPipe ? 'pipe' : 'ignore';
   stdio[LOAD_FD] = options.loadsThroughPipe ? 'pipe' : 'ignore';
+  let channel;
   let child;
   try {
+    channel = openChannel(ours, options.cap, options.patience);
     child = options.spawn(command, args, { stdio });
   } catch (error) {
-    ours.forEach(fd => fs.closeSync(fd));
+    if (channel) channel.close();
+    else ours.forEach(fd => fs.closeSync(fd));
     throw error;
   } finally {
     theirs.forEach(fd => fs.closeSync(fd));
   }
-  const channel = openChannel(ours, options.cap, options.patience);
   if (options.follows && child.pid !== undefined) channel.follow(child.pid);
   const exit = exitOf(child, options.name);
   exit.catch(() => {}); // whoever waits for it is told too
   return {
     channel,
     exit,
-    kill: () => child.kill(),
+    kill: () => {
+      // One that could not be started has the number 0 within Node until its error has been told,
+      // and kill(2) would take that for this process and its whole group.
+      if (child.pid !== undefined) child.kill();
+    },
     savePipe: child.stdio[SAVE_FD],
     loadPipe: child.stdio[LOAD_FD],
   };

@@ -18,7 +18,7 @@ struct metrics_server {
     struct MHD_Daemon *daemon;
     pthread_mutex_t lock; /* of the two texts */
     struct buf prometheus, openmetrics;
-    char url[80];
+    char url[96];
 };
 
 /* ---- answering ---- */

@@ -52,7 +52,7 @@ static int snapshot_file(void)
 
 static void write_vat(struct store *store, int64_t vat)
 {
-    char name[32], value[64];
+    char name[40], value[96];
 
     for (int i = 0; i < KEYS; i++) {
         snprintf(name, sizeof name, "v%lld.key%d", (long long)vat, i);
