@@ -72,7 +72,8 @@ int fleet_run_put(struct fleet_run *run, const char *name, struct fleet_transpor
     struct buf text = {0};
     int result;
 
-    qsort(run->jobs, run->count, sizeof *run->jobs, fleet_run_compare);
+    if (run->count > 0) /* qsort(3) may not be given NULL */
+        qsort(run->jobs, run->count, sizeof *run->jobs, fleet_run_compare);
     for (size_t i = 0; i < run->count; i++)
         buf_printf(&text,
                    "{\"id\":\"%s\",\"vatID\":\"%s\",\"first\":%" PRId64 ",\"end\":%" PRId64

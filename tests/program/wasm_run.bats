@@ -138,9 +138,9 @@ calls() {
     [ "$(column gasBurnt | paste -sd+ | bc)" = "$sums" ]
     [ "$(jq -c 'select(.type == "deliver-result") | .dr[2].gasBurnt' "$BATS_TEST_TMPDIR/s.slog")" = "$(column gasBurnt)" ]
     parts=$(column gasBurnt)
-    run "$NATIVE/slogreport" --json "$BATS_TEST_TMPDIR/s.slog"
+    run "$BUILD/slogreport" --json "$BATS_TEST_TMPDIR/s.slog"
     [ "$(column gasBurnt)" = "$parts" ]
-    run "$NATIVE/slogreport" summary "$BATS_TEST_TMPDIR/s.slog"
+    run "$BUILD/slogreport" summary "$BATS_TEST_TMPDIR/s.slog"
     assert_output_has ' gas '
     run "$NATIVE/gaspipe" run --counter none --vat "ft=$TOKEN" "$LINES"
     assert_output_has "$(sed ':a;s/\B[0-9]\{3\}\>/,&/;ta' <<< "$sums") gas burnt"

@@ -113,7 +113,8 @@ static void read_starts(struct elf_symbols *symbols)
         symbols->start_count = 0;
         return;
     }
-    qsort(symbols->starts, symbols->start_count, sizeof *symbols->starts, compare_starts);
+    if (symbols->start_count > 0) /* qsort(3) may not be given NULL */
+        qsort(symbols->starts, symbols->start_count, sizeof *symbols->starts, compare_starts);
 }
 
 /* The range that holds the address; NULL: none does. */
