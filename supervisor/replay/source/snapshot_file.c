@@ -105,8 +105,9 @@ int snapshot_archive_copy(const char *folder, const struct source_event *event, 
     char path[PATH_MAX], name[128];
 
     snprintf(name, sizeof name, "snapshot.%.*s.%" PRId64,
-             (int)(vat_id.length < 40 ? vat_id.length : 40), vat_id.at, event->delivery_num - 1);
-    *found = find_file(folder, name, path);
+             (int)(vat_id.length < 40 ? vat_id.length : 40), vat_id.at,
+             event->delivery_num > 0 ? event->delivery_num - 1 : 0);
+    *found = event->delivery_num > 0 && find_file(folder, name, path);
     if (!*found) {
         snprintf(name, sizeof name, "%.*s", (int)(hash.length < 64 ? hash.length : 64), hash.at);
         *found = find_file(folder, name, path);
