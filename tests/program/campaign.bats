@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A short campaign of kills; `make campaign` runs a long one.
+# A short campaign; `make campaign` runs a long one, with upgrades, vats that trade, and the counter
+# as well.
 
 load common
 
@@ -12,19 +13,7 @@ campaign() {
 }
 
 @test "killing supervisor and workers does not change the outcome" {
-    campaign -n 4 calls
-}
-
-@test "nor while vats are created, upgraded and terminated" {
-    campaign -n 1 upgrades
-}
-
-@test "nor while eight vats trade" {
-    campaign -n 1 exchange --max-workers 6
-}
-
-@test "nor under the counter, with the same instructions" {
-    NATIVE=$BUILD campaign -n 1 -c qemu calls
+    campaign -n 2 calls
 }
 
 # ---- other kinds ----
