@@ -216,13 +216,13 @@ for rounds in (100, 100, 10000):
 }
 
 @test "memory stays flat while threads start and end" {
-    run --separate-stderr counted "" "$TESTS_BIN/marks" thread-cycles 10000
+    run --separate-stderr counted "" "$TESTS_BIN/marks" thread-cycles 4000
     assert_equal "$output" flat "$stderr"
-    run --separate-stderr counted "" "$TESTS_BIN/marks" crowd-cycles 300
+    run --separate-stderr counted "" "$TESTS_BIN/marks" crowd-cycles 120
     assert_equal "$output" flat "$stderr"
 }
 
 @test "memory stays flat while libraries are opened and closed" {
-    run --separate-stderr counted "" "$TESTS_BIN/marks" dlopen-cycles 25000
+    run --separate-stderr counted "" "$TESTS_BIN/marks" dlopen-cycles 10000
     assert_equal "$output" flat "$stderr"
 }

@@ -243,7 +243,7 @@ static void thread_cycles(unsigned cycles)
             abort();
         pthread_join(thread, NULL);
     }
-    say_whether_flat(60000);
+    say_whether_flat(34000);
 }
 
 static void open_and_close(void)
@@ -259,7 +259,7 @@ static void dlopen_cycles(unsigned cycles)
 {
     for (unsigned i = 0; i < cycles; i++)
         open_and_close();
-    say_whether_flat(100000);
+    say_whether_flat(75000);
 }
 
 static void *open_some(void *argument)
@@ -281,7 +281,7 @@ static void crowd_cycles(unsigned cycles)
         for (size_t t = 0; t < 4; t++)
             pthread_join(threads[t], NULL);
     }
-    say_whether_flat(100000);
+    say_whether_flat(57000);
 }
 
 static void map_cycles(unsigned cycles)

@@ -40,14 +40,14 @@ deliver() {
     contract 'export const keep = text => store.set("text", text);
         export const length = () => store.get("text").length;
         export const join = more => more + store.get("text");'
-    text=$(head -c 6000000 /dev/zero | tr '\0' a)b
+    text=$(head -c 2000000 /dev/zero | tr '\0' a)b
     deliver "{\"vat\":\"it\",\"method\":\"keep\",\"args\":[\"$text\"]}" \
         '{"vat":"it","method":"length"}' \
         "{\"vat\":\"it\",\"method\":\"join\",\"args\":[\"$text\"]}"
     assert_status 0
     assert_equal "$(jq -c 'select(.kind == "delivery") | .result |
         if type == "string" then [length, .[-2:]] else . end' <<< "$output")" \
-        $'null\nnull\n6000001\n[12000002,"ab"]'
+        $'null\nnull\n2000001\n[4000002,"ab"]'
 }
 
 @test "a worker that is sent its next deliveries while it answers does not lock up" {
