@@ -394,7 +394,8 @@ static int read_snapshot(struct engine *engine, const char *place, struct error 
     (void)fclose(file); /* it was only read */
     if (result != 0)
         return error_system(error, errno, "cannot read the snapshot %s", place);
-    if (engine->module.length < head || memcmp(engine->module.data, snapshot_head, head) != 0)
+    if (engine->module.data == NULL || engine->module.length < head ||
+        memcmp(engine->module.data, snapshot_head, head) != 0)
         return error_set(error, ERROR_INPUT, "%s is not a snapshot of gaspipe-worker-wasm", place);
     if (engine->module.length < head + sizeof engine->identity ||
         near_identity_take(&engine->identity, engine->module.data + head) != 0)

@@ -112,7 +112,7 @@ int archive_folder_read(struct archive_files *files, const char *path,
     else if (files->count == before)
         taken = error_set(error, ERROR_INPUT, "%s: there is no such span in it", path);
     (void)closedir(folder); /* was only read */
-    if (files->count > 0) /* qsort(3) may not be given NULL */
+    if (files->count > 0)   /* qsort(3) may not be given NULL */
         qsort(files->files, files->count, sizeof *files->files, archive_folder_compare);
     return taken < 0 ? -1 : 0;
 }
