@@ -51,6 +51,10 @@ static int open_file(struct store *store, int flags, struct error *error)
 {
     int code;
 
+    /* One thread uses SQLite: what the others do with a store is in their functions' contracts.
+     * With locks, a commit's sync in another thread would cost each statement more. Refused once
+     * SQLite is in use, and then as it was. */
+    (void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
     if (page_vfs_register(error) != 0)
         return -1;
     code = sqlite3_open_v2(store->path, &store->database, flags, PAGE_VFS_NAME);
