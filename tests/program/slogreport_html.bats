@@ -96,7 +96,7 @@ as_the_page() {
     local file
 
     needs_browser
-    for file in "$DATA"/small.slog.gz "$DATA"/shapes/*.slog; do
+    for file in "$DATA"/*.slog.gz "$DATA"/shapes/*.slog; do
         show "$file" 2> /dev/null
         timeline drawn > /dev/null
         assert_equal "$(console)" '' "$file"
