@@ -34,6 +34,8 @@ struct scheduler {
     bool saving;     /* the snapshot after the last crank is being written */
     bool unproven;   /* a snapshot is not committed, and no worker has started from it yet */
     bool failed, closing;
+    bool lost; /* cranks that could not be committed while closing, with the reason: */
+    struct error loss;
     bool going, more; /* scheduler_go() is running, and has another step to do */
     unsigned tries;   /* that failed in a row, of the crank, a snapshot or a vat's start */
     uv_timer_t pause; /* until the crank is tried again */
@@ -85,6 +87,13 @@ int scheduler_commit(struct scheduler *scheduler)
     return scheduler->failed ? -1 : 0;
 }
 
+/* While closing. Told once what is durable has been printed, which the owner drops then. */
+static void lose_cranks(struct scheduler *scheduler, const struct error *error)
+{
+    scheduler->lost = true;
+    error_set(&scheduler->loss, ERROR_SYSTEM, "the last cranks are lost: %s", error->text);
+}
+
 static void scheduler_on_sync_begins(void *context)
 {
     struct scheduler *scheduler = context;
@@ -99,7 +108,7 @@ static void scheduler_on_sync_over(void *context, int result, const struct error
     if (result == 0)
         scheduler->listener.durable(scheduler->listener.context);
     else if (scheduler->closing)
-        log_line("the last cranks may be lost: %s", error->text);
+        lose_cranks(scheduler, error);
     else
         fail_scheduler(scheduler, error);
 }
@@ -693,8 +702,10 @@ void scheduler_close(struct scheduler *scheduler, bool drop)
     if (scheduler->failed || scheduler->new_vats || drop)
         store_transaction_rollback(scheduler->options.store);
     else if (commit_cranks(scheduler, &error) != 0)
-        log_line("the last cranks are lost: %s", error.text);
+        lose_cranks(scheduler, &error);
     commit_sync_settle(&scheduler->sync);
+    if (scheduler->lost)
+        scheduler->listener.failed(scheduler->listener.context, &scheduler->loss);
     warehouse_close(scheduler->warehouse);
 }
 

@@ -95,7 +95,7 @@ int scheduler_commit(struct scheduler *scheduler);
 
 /*
  * Ends all workers. Drops the crank under way and commits the whole cranks before it; drops
- * these too with `drop`, and after a failure.
+ * these too with `drop`, and after a failure. failed() may be called from within.
  */
 void scheduler_close(struct scheduler *scheduler, bool drop);
 

@@ -294,6 +294,8 @@ interrupted() {
     done
     run --separate-stderr "$NATIVE/gaspipe" run "${options[@]}"
     assert_status 1
+    # The first was told before for certain.
+    assert_equal "$(jq -c 'select(.place == "input:1") | .again' <<< "$output")" true
     assert_equal "$(jq -c 'select(.kind == "result") | [.place, .status, .value // .value["#error"]]' \
         <<< "$output" | cut -c1-40)" '["input:1","fulfilled","5"]
 ["input:2","fulfilled","11"]
@@ -385,4 +387,20 @@ END
     [ "$(cost_of_refused)" -gt $((2 * few)) ] || fail "$(cost_of_refused) for 60 syscalls, $few for 20"
     refused fill --max-store-bytes 3000
     refused fill --max-message-bytes 90
+}
+
+@test "a last commit that fails is an error, and the next run does its cranks again" {
+    local options=(--json --counter none --store store --cranks-per-commit 1000 --vat it=big.js --resume input)
+
+    echo 'export const put = name => { store.set(name, "x".repeat(200000)); return name; };' > big.js
+    for name in {a..z}; do
+        echo "{\"vat\":\"it\",\"method\":\"put\",\"args\":[\"$name\"]}"
+    done > input
+    run --separate-stderr bash -c 'ulimit -f 2048; exec "$@"' run "$NATIVE/gaspipe" run "${options[@]}"
+    assert_status 4
+    [[ $stderr == *'the last cranks are lost: '* ]] || fail "$stderr"
+    [ "$(jq -c 'select(.kind == "result")' <<< "$output")" = '' ]
+    run --separate-stderr "$NATIVE/gaspipe" run "${options[@]}"
+    assert_status 0
+    assert_equal "$(jq -c 'select(.kind == "result")' <<< "$output" | wc -l)" 26
 }
