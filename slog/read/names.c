@@ -63,6 +63,13 @@ static bool grow_names(struct names *names)
     return true;
 }
 
+/* An empty string may have no address, which memcmp() must not be given. */
+static bool is_named(const struct name *name, const char *text, size_t length, uint32_t hash)
+{
+    return name->hash == hash && name->length == length &&
+           (length == 0 || memcmp(name->text, text, length) == 0);
+}
+
 static uint32_t add_name(struct names *names, const char *text, size_t length, uint32_t hash)
 {
     uint32_t number = (uint32_t)names->count;
@@ -74,7 +81,8 @@ static uint32_t add_name(struct names *names, const char *text, size_t length, u
     name->text = malloc(length + 1);
     if (name->text == NULL)
         return NAMES_NONE;
-    memcpy(name->text, text, length);
+    if (length > 0)
+        memcpy(name->text, text, length);
     name->text[length] = '\0';
     name->length = length;
     name->hash = hash;
@@ -91,10 +99,10 @@ uint32_t names_intern(struct names *names, const char *text, size_t length)
     if (names->slot_count == 0)
         return add_name(names, text, length, hash);
     for (size_t slot = hash & mask; names->slots[slot] != 0; slot = (slot + 1) & mask) {
-        const struct name *name = &names->names[names->slots[slot] - 1];
+        uint32_t number = names->slots[slot] - 1;
 
-        if (name->hash == hash && name->length == length && memcmp(name->text, text, length) == 0)
-            return names->slots[slot] - 1;
+        if (is_named(&names->names[number], text, length, hash))
+            return number;
     }
     return add_name(names, text, length, hash);
 }

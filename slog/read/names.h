@@ -42,7 +42,7 @@ struct name {
 /* What names_intern() returns when memory ran out. */
 #define NAMES_NONE UINT32_MAX
 
-/* The number of a string, a new one when it is new. */
+/* The number of a string, a new one when it is new. Of an empty one, text may be NULL. */
 uint32_t names_intern(struct names *names, const char *text, size_t length);
 
 /* Up to 8 bytes, as a number. */
