@@ -194,31 +194,6 @@ static void fail_for_trap(struct near_call *call, enum wasm_trap trap)
     }
 }
 
-static void contract_begin(struct near_contract *contract, const struct near_context *context,
-                           const struct near_storage *storage)
-{
-    struct near_call *call = &contract->call;
-
-    near_call_free(call);
-    *call = (struct near_call){
-        .parameters = &contract->parameters,
-        .context = context,
-        .storage = storage,
-        .machine = &contract->machine,
-        .instance = contract->instance,
-        .storage_usage = context->storage_usage,
-        .balance = context->balance + context->deposit,
-        .burnt_limit = context->is_view ? contract->parameters.max_gas_burnt_view
-                                        : contract->parameters.max_gas_burnt,
-        /* Who only looks has not paid. */
-        .prepaid_gas = context->is_view ? UINT64_MAX : context->prepaid_gas,
-        .returned_receipt = NEAR_NO_RECEIPT,
-    };
-    call->gas_limit = call->prepaid_gas < call->burnt_limit ? call->prepaid_gas : call->burnt_limit;
-    wasm_machine_begin(&contract->machine, 0);
-    near_grant(call);
-}
-
 /* The method's function; UINT32_MAX with the call's error. */
 static uint32_t find_method(struct near_contract *contract, const char *method)
 {
@@ -310,7 +285,10 @@ struct near_outcome near_contract_call(struct near_contract *contract, const cha
     struct near_call *call = &contract->call;
     uint32_t function;
 
-    contract_begin(contract, context, storage);
+    call->parameters = &contract->parameters;
+    call->machine = &contract->machine;
+    call->instance = contract->instance;
+    near_call_begin(call, context, storage);
     if (method[0] == '\0')
         near_fail(call, "MethodEmptyName");
     else if (contract->refused[0] != '\0')

@@ -180,6 +180,12 @@ bool near_may_log(struct near_call *call);
 bool near_log_pay(struct near_call *call, size_t length);
 bool near_log_push(struct near_call *call, const char *text, size_t length);
 
+/*
+ * Begins a call with `parameters`, `machine` and `instance` as they are set, and with what it may
+ * burn; what is left of the call before is freed. Context and storage are borrowed.
+ */
+void near_call_begin(struct near_call *call, const struct near_context *context,
+                     const struct near_storage *storage);
 void near_call_free(struct near_call *call);
 
 #endif

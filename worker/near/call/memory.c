@@ -163,15 +163,3 @@ bool near_take_account(struct near_call *call, uint64_t length, uint64_t at,
     return near_is_account(account->data, account->length) ||
            near_fail(call, "VM Logic returned an invalid account id");
 }
-
-void near_call_free(struct near_call *call)
-{
-    for (uint32_t i = 0; i < call->register_count; i++)
-        buf_free(&call->registers[i].bytes);
-    free(call->registers);
-    call->registers = NULL;
-    call->register_count = 0;
-    near_receipts_free(&call->receipts);
-    buf_free(&call->old_value);
-    buf_free(&call->result);
-}

@@ -35,29 +35,46 @@ const char *near_fee_name(enum near_fee_kind fee)
     return fee_names[fee];
 }
 
+/* Of a version's parameters, most of which are read in the order in which they stand. */
+struct reading {
+    unsigned version;
+    const char *line; /* behind the one that was read last */
+};
+
+static const char *next_line(const char *line)
+{
+    line = strchr(line, '\n') + 1;
+    return *line != '\0' ? line : near_parameters_text;
+}
+
 /* What stands behind a name in its line, or NULL. */
-static const char *find_line(const char *name)
+static const char *find_line(struct reading *reading, const char *name)
 {
     const size_t length = strlen(name);
-    const char *line = near_parameters_text;
+    const char *line = reading->line;
 
-    while (line != NULL && (strncmp(line, name, length) != 0 || line[length] != ' ')) {
-        line = strchr(line, '\n');
-        if (line != NULL)
-            line++;
-    }
-    return line != NULL ? line + length : NULL;
+    do {
+        const bool found = strncmp(line, name, length) == 0 && line[length] == ' ';
+        const char *values = line + length;
+
+        line = next_line(line);
+        if (found) {
+            reading->line = line;
+            return values;
+        }
+    } while (line != reading->line);
+    return NULL;
 }
 
 /* The value of the last change up to that version. */
-static int read_one(uint64_t *value, const char *name, unsigned version, struct error *error)
+static int read_one(uint64_t *value, const char *name, struct reading *reading, struct error *error)
 {
-    const char *line = find_line(name);
+    const char *line = find_line(reading, name);
     bool found = false;
 
     while (line != NULL && *line == ' ') {
         char *at, *behind;
-        const bool counts = strtoul(line, &at, 10) <= version;
+        const bool counts = strtoul(line, &at, 10) <= reading->version;
         const uint64_t number = strtoull(at, &behind, 10);
 
         if (counts)
@@ -68,17 +85,18 @@ static int read_one(uint64_t *value, const char *name, unsigned version, struct 
     return found ? 0 : error_set(error, ERROR_SYSTEM, "NEAR's parameters lack %s", name);
 }
 
-static int read_fee(struct near_fee *fee, const char *const names[3], unsigned version,
+static int read_fee(struct near_fee *fee, const char *const names[3], struct reading *reading,
                     struct error *error)
 {
-    return read_one(&fee->send_sir, names[0], version, error) == 0 &&
-                   read_one(&fee->send_not_sir, names[1], version, error) == 0 &&
-                   read_one(&fee->execution, names[2], version, error) == 0
+    return read_one(&fee->send_sir, names[0], reading, error) == 0 &&
+                   read_one(&fee->send_not_sir, names[1], reading, error) == 0 &&
+                   read_one(&fee->execution, names[2], reading, error) == 0
                ? 0
                : -1;
 }
 
-static int read_costs(struct near_parameters *parameters, unsigned version, struct error *error)
+static int read_costs(struct near_parameters *parameters, struct reading *reading,
+                      struct error *error)
 {
     static const char *const names[] = {
 #define X(name) "wasm_" #name,
@@ -93,10 +111,10 @@ static int read_costs(struct near_parameters *parameters, unsigned version, stru
     };
 
     for (size_t i = 0; i < NEAR_COST_COUNT; i++)
-        if (read_one(&parameters->cost[i], names[i], version, error) != 0)
+        if (read_one(&parameters->cost[i], names[i], reading, error) != 0)
             return -1;
     for (size_t i = 0; i < NEAR_FEE_COUNT; i++)
-        if (read_fee(&parameters->fee[i], fees[i], version, error) != 0)
+        if (read_fee(&parameters->fee[i], fees[i], reading, error) != 0)
             return -1;
     return 0;
 }
@@ -117,15 +135,15 @@ static unsigned version_of(const char *text)
 int near_parameters_read(struct near_parameters *parameters, const char *version,
                          struct error *error)
 {
-    const unsigned number = version_of(version);
+    struct reading reading = {version_of(version), near_parameters_text};
 
-    if (number == 0)
+    if (reading.version == 0)
         return error_set(error, ERROR_USAGE, "no parameters of protocol version '%.32s': %d to %d",
                          version, NEAR_PROTOCOL_FIRST, NEAR_PROTOCOL_NEWEST);
-    if (read_costs(parameters, number, error) != 0)
+    if (read_costs(parameters, &reading, error) != 0)
         return -1;
 #define X(name)                                                                                    \
-    if (read_one(&parameters->name, #name, number, error) != 0)                                    \
+    if (read_one(&parameters->name, #name, &reading, error) != 0)                                  \
         return -1;
     NEAR_SETTINGS(X)
 #undef X
