@@ -51,7 +51,7 @@ name_section() {
 burns() {
     local module=$BATS_TEST_TMPDIR/m.wasm
 
-    wat2wasm - -o "$module" <<< "(module $5)"
+    wat2wasm --no-check - -o "$module" <<< "(module $5)"
     [ -z "${FUNCTIONS-}${TYPES-}" ] || name_section "${FUNCTIONS-}" "${TYPES-}" >> "$module"
     run "$BUILD/tests/wasm_near" 62 "$2" "$module" "${METHOD-main}"
     assert_status 0
@@ -146,6 +146,12 @@ plenty=100000000000000
         '(import "env" "panic" (func $panic)) (export "main" (func $panic))'
 }
 
+@test "a memory's size" {
+    # regression_tests.rs, commit 133ee1c9
+    METHOD=foo burns memory_size_alignment_issue $plenty 52993773 '' \
+        '(func (export "foo") memory.size drop) (memory 1 1024)'
+}
+
 @test "what is not a method, or cannot be prepared or linked" {
     METHOD='' burns test_empty_method $plenty 0 MethodEmptyName '(func (export "main"))'
     METHOD=no-such-method burns test_export_not_found $plenty 0 MethodNotFound \
@@ -166,4 +172,27 @@ plenty=100000000000000
         '(import "env" "no-such-fn" (func $f)) (export "main" (func $f))'
     burns test_bad_many_imports $plenty 299447463 'Link Error' \
         "$(for i in {0..99}; do echo "(import \"env\" \"wtf$i\" (func))"; done) (export \"main\" (func 0))"
+    burns test_fn_loading_gas_protocol_upgrade_fail_preparing $plenty 0 \
+        'PrepareError: Error happened while deserializing the module.' '(export "main" (func 0))'
+    burns test_multiple_memories $plenty 0 PrepareError '(memory 1 2) (memory 3 4)'
+    burns test_imported_memory $plenty 0 PrepareError \
+        '(import "env" "" (memory 239 248)) (table 0 524431 funcref)'
+}
+
+# functions COUNT LOCALS IMPORTS: as near-test-contracts' LargeContract has them.
+functions() {
+    local locals
+
+    # shellcheck disable=SC2046,SC2183 # as often as there are numbers
+    locals=$(printf ' i32%.0s' $(seq "$2"))
+    yes '(import "env" "panic" (func))' | head -n "$3"
+    yes "(func (local$locals))" | head -n "$1"
+    echo '(func (export "main"))'
+}
+
+@test "modules with too much of something" {
+    burns 'test_fn_loading_gas_protocol_upgrade_fail_preparing, locals' $plenty 0 \
+        'PrepareError: Too many locals declared in the contract.' "$(functions 101 9901 0)"
+    burns 'test_fn_loading_gas_protocol_upgrade_fail_preparing, functions' $plenty 0 \
+        'PrepareError: Too many functions in contract.' "$(functions 5000 1 5001)"
 }
