@@ -279,10 +279,10 @@ static struct worker_process *start_placed(const struct launcher *launcher, uv_l
     return process;
 }
 
-/* -1: the snapshot cannot be read from its beginning. */
+/* -1: the snapshot cannot be read from its beginning. A pipe has no other. */
 static int rewind_snapshot(int fd, struct error *error)
 {
-    if (fd < 0 || lseek(fd, 0, SEEK_SET) == 0)
+    if (fd < 0 || lseek(fd, 0, SEEK_SET) == 0 || errno == ESPIPE)
         return 0;
     return error_system(error, errno, "cannot read a snapshot");
 }

@@ -105,7 +105,7 @@ static inline uint64_t launcher_start_limit(uint64_t timeout_ms)
 
 /*
  * As launcher_start(), going on from the snapshot in this file, read from its
- * beginning; -1: afresh. The descriptor stays the caller's.
+ * beginning, or that comes through this pipe; -1: afresh. The descriptor stays the caller's.
  */
 struct worker_process *launcher_start_from(const struct launcher *launcher, uv_loop_t *loop,
                                            const char *name, int snapshot_fd,

@@ -54,11 +54,24 @@ static void unlist_running(struct worker_process *process)
         process->next->link = process->link;
 }
 
-void worker_process_place_all(const cpu_set_t *set)
+void worker_process_place(const struct worker_process *process, const cpu_set_t *set)
 {
     /* Where it is refused, the worker goes on where it is. */
-    for (struct worker_process *process = running; process != NULL; process = process->next)
+    if (!process->reaped)
         (void)sched_setaffinity(process->child.pid, sizeof *set, set);
+}
+
+void worker_process_place_all(const cpu_set_t *set)
+{
+    for (struct worker_process *process = running; process != NULL; process = process->next)
+        worker_process_place(process, set);
+}
+
+void worker_process_listen(struct worker_process *process, const struct worker_listener *listener)
+{
+    process->listener = *listener;
+    process->printed.tell = listener->stderr_line;
+    process->printed.context = listener->context;
 }
 
 /* Tells the owner when nothing more can come. */

@@ -75,6 +75,12 @@ struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker
 int worker_process_send(struct worker_process *process, const struct iovec *parts, int count,
                         struct stamp *sent, struct error *error);
 
+/* Another owner: what is told from now on is told to this one. */
+void worker_process_listen(struct worker_process *process, const struct worker_listener *listener);
+
+/* Lets it run on these processors, as far as that is allowed. */
+void worker_process_place(const struct worker_process *process, const cpu_set_t *set);
+
 /* Lets all workers that this thread has started run on these processors, as far as that is
  * allowed. */
 void worker_process_place_all(const cpu_set_t *set);

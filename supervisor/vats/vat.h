@@ -7,6 +7,8 @@
 #include "supervisor/vats/rules/vat_frame.h"
 #include "supervisor/vats/rules/vat_reason.h"
 #include "supervisor/vats/rules/vat_state.h"
+#include "supervisor/vats/succession/retired_workers.h"
+#include "supervisor/vats/succession/successor.h"
 #include "supervisor/vats/vat_log.h"
 #include "supervisor/vats/vat_replay.h"
 #include "supervisor/vats/vat_timer.h"
@@ -23,7 +25,8 @@ struct vat_owner {
     struct vat_runtimes runtimes;
     struct warm_starts warm;
     struct vat_late_lines late; /* of the store's late snapshot */
-    bool silent;                /* the listener is told nothing any more */
+    struct retired_workers retired;
+    bool silent; /* the listener is told nothing any more */
     void *context;
     /* The worker ended before its time, or none came; why is in vat->reason. */
     void (*lost)(void *context, struct vat *vat, enum vat_state before);
@@ -65,6 +68,7 @@ struct vat {
     int heap_fd;                /* of the snapshot that its worker starts from; -1: none */
     bool restored;              /* that is the vat's own */
     int fresh_fd; /* of its last snapshot, until its next worker starts; -1: it is in the store */
+    struct successor successor; /* while it saves, and until it starts again */
     int64_t saved_at; /* where its last snapshot stands in the transcript; -1: there is none */
     struct vat_replay replay;
     struct stamp replay_sent; /* when the delivery that is replayed was sent */

@@ -22,6 +22,11 @@ struct vat_input {
 /* The system failed what was under way: the owner is told. Returns VAT_EVENT_BAD. */
 enum vat_event vat_fail(struct vat *vat, const struct error *error);
 
+/* Starts one from the snapshot in this file, or that comes through this pipe; -1: afresh. It tells
+ * `listener`. NULL with ERROR_SYSTEM. */
+struct worker_process *vat_launch(const struct vat *vat, int snapshot_fd,
+                                  const struct worker_listener *listener, struct error *error);
+
 /* Sends a frame of that first byte. When it was sent. */
 struct stamp vat_send_frame(struct vat *vat, char command, struct iovec payload);
 
@@ -30,7 +35,10 @@ struct stamp vat_send_delivery(struct vat *vat, struct iovec vd);
 
 void vat_answer_console(struct vat *vat);
 
-/* Closes its worker's pipe, on which that ends, or is killed after a while. */
+/* Its worker is done: stops its clock and shows what it has printed. */
+void vat_show_last_words(struct vat *vat);
+
+/* The same, and closes its worker's pipe, on which that ends, or is killed after a while. */
 void vat_leave(struct vat *vat);
 
 /* Its worker's process is gone, or never was: gives back what it had. */
@@ -68,6 +76,22 @@ enum vat_event vat_answer(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_stop(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_note_stop(struct vat *vat, const struct vat_input *input);
 enum vat_event vat_finish(struct vat *vat, const struct vat_input *input);
+
+/* ---- vat_successor.c: the next worker, beside the present one ---- */
+
+/*
+ * Where there may be more workers, and nobody traces them: starts the vat's next one, which then
+ * waits for its snapshot. Where that fails it is started when the snapshot is there, and says why.
+ */
+void vat_start_successor(struct vat *vat);
+
+/* Has it take the snapshot in heap_fd, as the vat's worker that tells `listener`. False: there is
+ * none. */
+bool vat_take_successor(struct vat *vat, const struct worker_listener *listener);
+
+/* Nobody waits for the worker any more, which ends by itself. False: there may not be two, and it
+ * has to be waited for. */
+bool vat_retire(struct vat *vat);
 
 /* ---- vat_snapshot.c ---- */
 

@@ -16,6 +16,7 @@ enum vat_event vat_save(struct vat *vat, const struct vat_input *input)
         return vat_fail(vat, &error);
     vat_timer_start(&vat->timer, launcher_start_limit(vat->owner->options->timeout_ms));
     vat_send_frame(vat, COMMAND_SNAPSHOT, (struct iovec){place, strlen(place)});
+    vat_start_successor(vat);
     return VAT_EVENT_NONE;
 }
 
@@ -105,16 +106,19 @@ void vat_drop_fresh(struct vat *vat)
     if (vat->fresh_fd >= 0)
         close(vat->fresh_fd);
     vat->fresh_fd = -1;
+    successor_drop(&vat->successor);
 }
 
 enum vat_event vat_saved(struct vat *vat, const struct vat_input *input)
 {
     const struct vat_owner *owner = vat->owner;
+    const bool retired = vat_retire(vat);
 
     (void)input;
     vat->wanted = true;
-    vat_leave(vat);
+    if (!retired)
+        vat_leave(vat);
     if (!owner->silent)
         owner->listener->saved(owner->listener->context, vat->id);
-    return VAT_EVENT_NONE;
+    return retired ? VAT_EVENT_RETIRED : VAT_EVENT_NONE;
 }

@@ -63,6 +63,7 @@ static int open_own_snapshot(struct vat *vat, struct error *error)
     struct store *store = vat->owner->options->store;
     struct store_snapshot snapshot;
 
+    successor_drop(&vat->successor); /* it waits for another one */
     vat->saved_at = -1;
     if (store_snapshot_last(store, vat->id, vat->incarnation, &vat->replay.position, &snapshot,
                             &vat->restored, error) != 0)
@@ -137,27 +138,18 @@ enum vat_event vat_prepared(struct vat *vat, enum warm_start_result result,
 
 enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener)
 {
-    const struct warehouse_options *options = vat->owner->options;
-    struct launcher launcher = vat_runtime_launcher(&vat->runtime, options->launcher);
     struct error error;
-    char title[64];
 
-    launcher.compute_limit = (uint32_t)vat->limits.compute;
-    launcher.instruction_limit = (uint64_t)vat->limits.instructions;
-    launcher.cost_limit = (uint64_t)vat->limits.cost;
-    if (launcher.counted && launcher.instruction_limit == 0)
-        launcher.instruction_limit = (uint64_t)vat->limits.counted_instructions;
-    launcher.heap_limit = (uint64_t)vat->limits.heap_bytes;
-    snprintf(title, sizeof title, "gaspipe-worker:%.16s:%.24s", vat->log.vat_id, vat->name);
-    vat->process =
-        launcher_start_from(&launcher, options->loop, title, vat->heap_fd, listener, &error);
-    close(vat->heap_fd);
+    if (!vat_take_successor(vat, listener)) {
+        vat->process = vat_launch(vat, vat->heap_fd, listener, &error);
+        close(vat->heap_fd);
+    }
     vat->heap_fd = -1;
     if (vat->process == NULL) {
         vat_reason_set(&vat->reason, ERROR_SYSTEM, "%s", error.text);
         return VAT_EVENT_UNSTARTED;
     }
-    vat_timer_start(&vat->timer, launcher_start_limit(options->timeout_ms));
+    vat_timer_start(&vat->timer, launcher_start_limit(vat->owner->options->timeout_ms));
     vat_send_frame(vat, COMMAND_READY, (struct iovec){0});
     return VAT_EVENT_NONE;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +14,23 @@ enum vat_event vat_fail(struct vat *vat, const struct error *error)
     vat_reason_set(&vat->reason, ERROR_SYSTEM, "%s", error->text);
     vat->owner->failed(vat->owner->context, error);
     return VAT_EVENT_BAD;
+}
+
+struct worker_process *vat_launch(const struct vat *vat, int snapshot_fd,
+                                  const struct worker_listener *listener, struct error *error)
+{
+    const struct warehouse_options *options = vat->owner->options;
+    struct launcher launcher = vat_runtime_launcher(&vat->runtime, options->launcher);
+    char title[64];
+
+    launcher.compute_limit = (uint32_t)vat->limits.compute;
+    launcher.instruction_limit = (uint64_t)vat->limits.instructions;
+    launcher.cost_limit = (uint64_t)vat->limits.cost;
+    if (launcher.counted && launcher.instruction_limit == 0)
+        launcher.instruction_limit = (uint64_t)vat->limits.counted_instructions;
+    launcher.heap_limit = (uint64_t)vat->limits.heap_bytes;
+    snprintf(title, sizeof title, "gaspipe-worker:%.16s:%.24s", vat->log.vat_id, vat->name);
+    return launcher_start_from(&launcher, options->loop, title, snapshot_fd, listener, error);
 }
 
 static struct stamp send_parts(struct vat *vat, const struct iovec *parts, int count)
@@ -48,11 +66,16 @@ void vat_answer_console(struct vat *vat)
     vat_send_frame(vat, COMMAND_ANSWER, (struct iovec){(char *)answer, strlen(answer)});
 }
 
-void vat_leave(struct vat *vat)
+void vat_show_last_words(struct vat *vat)
 {
     vat_timer_stop(&vat->timer);
     worker_process_read_stderr(vat->process);
     vat_show_stderr(vat);
+}
+
+void vat_leave(struct vat *vat)
+{
+    vat_show_last_words(vat);
     vat_timer_start(&vat->timer, CLOSING_MS);
     worker_process_hang_up(vat->process);
 }

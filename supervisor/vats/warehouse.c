@@ -382,7 +382,7 @@ static bool is_empty(const struct warehouse *warehouse)
     for (size_t i = 0; i < warehouse->vat_count; i++)
         if (warehouse->vats[i] != NULL && warehouse->vats[i]->state != VAT_AWAY)
             return false;
-    return !warm_starts_are_making(&warehouse->owner.warm);
+    return warehouse->owner.retired.count == 0 && !warm_starts_are_making(&warehouse->owner.warm);
 }
 
 static void tell_when_closed(struct warehouse *warehouse)
@@ -404,6 +404,11 @@ static void on_vat_away(void *context, struct vat *vat)
         discard_vat(warehouse, vat);
     share_out(warehouse);
     tell_when_closed(warehouse);
+}
+
+static void on_retired_ended(void *context)
+{
+    tell_when_closed(context);
 }
 
 static void on_vat_idle(void *context, struct vat *vat)
@@ -452,6 +457,7 @@ struct warehouse *warehouse_new(const struct warehouse_options *options,
                 .context = warehouse,
                 .made = on_warm_start_made,
             },
+        .retired = {.loop = options->loop, .context = warehouse, .ended = on_retired_ended},
         .context = warehouse,
         .lost = on_vat_lost,
         .away = on_vat_away,

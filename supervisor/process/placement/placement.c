@@ -98,6 +98,23 @@ static void move_apart(struct placement *placement)
     placement->here = placement->there = -1;
 }
 
+void placement_set_aside(const struct placement *placement, const struct worker_process *process)
+{
+    if (placement->kind == PLACEMENT_AUTO)
+        worker_process_place(process, &placement->before);
+}
+
+void placement_bring_back(const struct placement *placement, const struct worker_process *process)
+{
+    cpu_set_t set;
+
+    if (placement->kind != PLACEMENT_AUTO || placement->there < 0)
+        return;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)placement->there, &set);
+    worker_process_place(process, &set);
+}
+
 bool placement_observe(struct placement *placement, const struct placement_observation *seen,
                        const char **reason)
 {

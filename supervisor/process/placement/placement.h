@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "supervisor/process/placement/placement_auto.h"
 
+struct worker_process;
+
 /*
  * Which processor each end of a pipe runs on. One core waking another costs
  * many times what a switch on one core does (docs/benchmarks.md), and who waits
@@ -40,6 +42,14 @@ int placement_open(struct placement *placement, enum placement_kind kind, struct
 /* What is started between these two runs where `there` says. */
 int placement_begin_start(const struct placement *placement, struct error *error);
 int placement_end_start(const struct placement *placement, struct error *error);
+
+/*
+ * Of PLACEMENT_AUTO: a worker that nobody waits for runs wherever this thread might before, so
+ * that it takes no time of one that is waited for; and one that is waited for again where that
+ * belongs.
+ */
+void placement_set_aside(const struct placement *placement, const struct worker_process *process);
+void placement_bring_back(const struct placement *placement, const struct worker_process *process);
 
 /*
  * Of PLACEMENT_AUTO: tells of a delivery, and moves this thread and the workers that it has

@@ -101,6 +101,18 @@ static void worker_save(void)
     worker_send("." METER "6");
 }
 
+/* Whether it was started from what worker_save() wrote. */
+static bool worker_has_its_heap(void)
+{
+    char bytes[16] = "";
+    size_t length = 0;
+    ssize_t more;
+
+    while ((more = read(WORKER_SNAPSHOT_FD, bytes + length, sizeof bytes - length)) > 0)
+        length += (size_t)more;
+    return more == 0 && length == 6 && memcmp(bytes, "a heap", 6) == 0;
+}
+
 /* One frame. A vat's name decides where it goes wrong. */
 static void worker_obey(const char *vat, const char *frame)
 {
@@ -111,6 +123,8 @@ static void worker_obey(const char *vat, const char *frame)
         worker_send("." METER);
         break;
     case COMMAND_READY:
+        if (strcmp(vat, "stays") == 0 && !worker_has_its_heap())
+            _exit(2);
         if (!worker_is_faulty(vat, "start"))
             worker_send(".");
         break;
@@ -171,6 +185,8 @@ static int be_worker(const char *title)
         }
     }
     (void)worker_is_faulty(vat, "leave");
+    while (strcmp(vat, "stays") == 0)
+        (void)pause();
     netstring_decoder_free(&decoder);
     return 0;
 }
@@ -427,6 +443,42 @@ static void its_past_is_delivered_again_and_a_snapshot_ends_that(void **state)
     tear_down(&hall);
 }
 
+/* How many processes this one has started and not reaped; -1 where that cannot be seen. */
+static int count_children(void)
+{
+    char path[64];
+    int count = 0, byte;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    file = fopen(path, "r");
+    if (file == NULL)
+        return -1;
+    while ((byte = fgetc(file)) != EOF)
+        count += byte == ' '; /* behind each */
+    (void)fclose(file);
+    return count;
+}
+
+static void a_vat_goes_on_while_its_last_worker_takes_long_to_end(void **state)
+{
+    struct hall hall;
+    int children;
+
+    (void)state;
+    set_up(&hall, 0);
+    add_past(&hall, 1);
+    add_vat(&hall, 1, "stays");
+    hall.save_when_ready = true;
+    warehouse_bring(hall.warehouse, 1);
+    expect(&hall, "ready1 saved1 ready1");
+    children = count_children();
+    assert_true(children == 2 || children == -1);
+    warehouse_deliver(hall.warehouse, 1, "[\"message\"]");
+    expect(&hall, "sent1 answered1");
+    tear_down(&hall);
+}
+
 static void the_longest_idle_worker_makes_room(void **state)
 {
     struct hall hall;
@@ -637,6 +689,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_vat_is_brought_delivered_to_and_put_away),
+        cmocka_unit_test(a_vat_goes_on_while_its_last_worker_takes_long_to_end),
         cmocka_unit_test(its_past_is_delivered_again_and_a_snapshot_ends_that),
         cmocka_unit_test(the_longest_idle_worker_makes_room),
         cmocka_unit_test(a_warehouse_closes_while_the_first_snapshot_is_made),

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "supervisor/runtime/heap_feed.h"
+#include "supervisor/vats/vat_actions.h"
+
+/* Two workers of one vat at a time are one more than where their number is limited. */
+static bool may_have_two(const struct vat *vat)
+{
+    return vat->owner->options->max_workers == 0;
+}
+
+static const struct launcher *launcher_of(const struct vat *vat)
+{
+    return vat->owner->options->launcher;
+}
+
+/* Its two processors' worth of work is no delivery's: it takes no time of one. */
+static void set_aside(const struct vat *vat, const struct worker_process *process)
+{
+    if (launcher_of(vat)->placement != NULL)
+        placement_set_aside(launcher_of(vat)->placement, process);
+}
+
+void vat_start_successor(struct vat *vat)
+{
+    const struct worker_listener listener = successor_listener(&vat->successor);
+    struct retirement *retirement;
+    struct worker_process *process = NULL;
+    struct error ignored; /* it is met again when the worker is started in its turn */
+    int ends[2];
+
+    successor_drop(&vat->successor);
+    if (!may_have_two(vat) || launcher_of(vat)->trace != NULL || pipe2(ends, O_CLOEXEC) != 0)
+        return;
+    retirement = retirement_new(&vat->owner->retired, vat_name(vat));
+    if (retirement != NULL)
+        process = vat_launch(vat, ends[0], &listener, &ignored);
+    close(ends[0]);
+    if (process == NULL) {
+        retirement_free(retirement);
+        close(ends[1]);
+        return;
+    }
+    successor_set(&vat->successor, process, retirement, ends[1]);
+    set_aside(vat, process);
+}
+
+bool vat_take_successor(struct vat *vat, const struct worker_listener *listener)
+{
+    struct error error;
+    int feed_fd = -1;
+
+    vat->process = successor_take(&vat->successor, listener, &feed_fd);
+    if (vat->process == NULL)
+        return false;
+    if (launcher_of(vat)->placement != NULL)
+        placement_bring_back(launcher_of(vat)->placement, vat->process);
+    /* A worker that gets no snapshot ends, and is lost like any other. */
+    if (heap_feed_start(vat->heap_fd, feed_fd, &error) != 0)
+        vat_reason_set(&vat->reason, ERROR_SYSTEM, "%s", error.text);
+    return true;
+}
+
+bool vat_retire(struct vat *vat)
+{
+    struct retirement *retirement =
+        may_have_two(vat) ? retirement_new(&vat->owner->retired, vat_name(vat)) : NULL;
+
+    if (retirement == NULL)
+        return false;
+    vat_show_last_words(vat);
+    set_aside(vat, vat->process);
+    retirement_begin(retirement, vat->process, false);
+    vat->process = NULL;
+    return true;
+}
