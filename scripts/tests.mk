@@ -28,7 +28,10 @@ $(WASM_SPEC): scripts/fetch-wasm-spec
 	@scripts/fetch-wasm-spec $(@D)
 	@touch $@
 
-$(WASM_RUNNERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/program/%.o $(ARCHIVES)
+# Makes, fills and reads streams of NATS.
+NATS_CLIENT := $(BUILD)/tests/nats_client
+
+$(WASM_RUNNERS) $(NATS_CLIENT): $(BUILD)/tests/%: $(BUILD)/obj/tests/program/%.o $(ARCHIVES)
 	$(call link_all_rooms)
 
 # Keep objects that are only intermediate files of a test.
@@ -42,7 +45,7 @@ program_tests = $(PROGRAM_TESTS) $(GOLDEN_TESTS)
 .PHONY: check-built unit-built program-built
 check-built: unit-built program-built
 unit-built: $(UNIT_TESTS)
-program-built: all $(METER_IN_TESTS) $(VAT_BUNDLES) $(WASM_SPEC) $(WASM_RUNNERS)
+program-built: all $(METER_IN_TESTS) $(VAT_BUNDLES) $(WASM_SPEC) $(WASM_RUNNERS) $(NATS_CLIENT)
 check-built unit-built program-built:
 	@:
 

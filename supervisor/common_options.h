@@ -65,6 +65,19 @@
 #define COMMON_OPTION_JSON(type, member)                                                           \
     "json", .help = "print JSON lines", OPTION_IS_FLAG(type, member)
 
+#define COMMON_OPTION_CREDS(type, member)                                                          \
+    "creds", "FILE", "NATS credentials (JWT and seed)", OPTION_IS_TEXT(type, member)
+
+#define COMMON_OPTION_TLS_CA(type, member)                                                         \
+    "tls-ca", "FILE", "connect with TLS; certificates that the server's is checked with",          \
+        OPTION_IS_TEXT(type, member)
+
+#define COMMON_OPTION_TLS_CERT(type, member)                                                       \
+    "tls-cert", "FILE", "our certificate; goes with --tls-key", OPTION_IS_TEXT(type, member)
+
+#define COMMON_OPTION_TLS_KEY(type, member)                                                        \
+    "tls-key", "FILE", "its key; goes with --tls-cert", OPTION_IS_TEXT(type, member)
+
 /* Long for any honest delivery, short for a night's run that hangs. */
 enum { COMMON_OPTIONS_TIMEOUT_MS = 600000, COMMON_OPTIONS_TIMEOUT_SECONDS_MAX = 1000000 };
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/option/option.h"
-#include "supervisor/fleet/transport/nats_link.h"
+#include "supervisor/nats/nats_link.h"
 #include "supervisor/replay/replay_options.h"
 
 /* The commands of gaspipe fleet, as bits for option rows. */

@@ -305,6 +305,21 @@ int line_results_leave_open(struct line_results *results,
     return 0;
 }
 
+int line_results_refuse(struct line_results *results, int64_t line, const char *capdata,
+                        void (*told)(void *context, const struct line_outcome *outcome),
+                        void *context, struct error *error)
+{
+    const struct line_outcome outcome = {
+        .input = results->input,
+        .line = line,
+        .state = KERNEL_PROMISE_REJECTED,
+        .capdata = capdata,
+    };
+
+    told(context, &outcome);
+    return keep_told(results, &outcome, error);
+}
+
 /* ---- outcomes in the store ---- */
 
 /* WORD "INPUT" CAPDATA; the name is kept in *input. False: it is not that. */
@@ -368,6 +383,11 @@ void line_results_advance(struct line_results *results, enum results_stage stage
         stage == RESULTS_COMMITTED ? results->told_count : results->reached[stage - 1];
 }
 
+void line_results_add_published(struct line_results *results, size_t count)
+{
+    results->reached[RESULTS_PUBLISHED] += count;
+}
+
 static void advance_all(struct line_results *results)
 {
     for (int stage = 0; stage < RESULTS_STAGES; stage++)
@@ -376,7 +396,7 @@ static void advance_all(struct line_results *results)
 
 int line_results_forget_printed(struct line_results *results, struct error *error)
 {
-    const size_t printed = results->reached[RESULTS_PRINTED];
+    const size_t printed = results->reached[RESULTS_PUBLISHED];
     char key[RESULT_KEY_SIZE];
 
     for (size_t i = 0; i < printed; i++) {

@@ -27,7 +27,13 @@ struct line_result {
 };
 
 /* How far outcomes have come: on their way to stdout, where they are printed when durable. */
-enum results_stage { RESULTS_COMMITTED, RESULTS_SYNCING, RESULTS_PRINTED, RESULTS_STAGES };
+enum results_stage {
+    RESULTS_COMMITTED,
+    RESULTS_SYNCING,
+    RESULTS_PRINTED,
+    RESULTS_PUBLISHED, /* where results are published; else the same as printed */
+    RESULTS_STAGES
+};
 
 struct line_results {
     const char *input; /* its name, for people */
@@ -88,7 +94,16 @@ int line_results_tell_again(struct line_results *results,
 /* The outcomes at the stage before are at this one now; at the first: all outcomes so far. */
 void line_results_advance(struct line_results *results, enum results_stage stage);
 
-/* Forgets the printed outcomes. Within a transaction. */
+/* As many more, in their order, were published. */
+void line_results_add_published(struct line_results *results, size_t count);
+
+/* A line that is refused has this outcome, `capdata`, at once; told() is called. Within a
+ * transaction. */
+int line_results_refuse(struct line_results *results, int64_t line, const char *capdata,
+                        void (*told)(void *context, const struct line_outcome *outcome),
+                        void *context, struct error *error);
+
+/* Forgets the outcomes that were printed and published. Within a transaction. */
 int line_results_forget_printed(struct line_results *results, struct error *error);
 
 /* Forgets all results, names and outcomes. Within a transaction. */

@@ -244,6 +244,14 @@ static void put_json_result(struct buf *line, const struct output_result *result
     buf_printf(line, ",\"value\":%s%s}\n", result->value, result->again ? ",\"again\":true" : "");
 }
 
+void output_result_write(struct buf *line, const struct output_result *result)
+{
+    const struct output_result first = {
+        .place = result->place, .fulfilled = result->fulfilled, .value = result->value};
+
+    put_json_result(line, &first);
+}
+
 static void put_json_summary(const struct output *output, struct buf *line, double seconds)
 {
     const struct output_sums *sums = &output->printed;

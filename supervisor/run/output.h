@@ -80,6 +80,8 @@ void output_show_burnt(struct output *output);
 int output_delivery(struct output *output, const struct delivery_report *report,
                     struct error *error);
 int output_result(struct output *output, const struct output_result *result, struct error *error);
+/* Appends the result as a line of JSON, which is the same whenever it is printed. */
+void output_result_write(struct buf *line, const struct output_result *result);
 /* The message of the line at `place` has no result at the end of the run; `again`: the run before
  * may have said so. */
 int output_unresolved(struct output *output, const char *place, bool again, struct error *error);

@@ -91,7 +91,9 @@ static void run_on_signal(struct stop_signals *signals, int number)
         return;
     log_line("ended by signal %d (%s); what was delivered before is kept", number,
              strsignal(number));
-    run->status = 128 + number;
+    /* A stream has no other end. */
+    if (run->options.from == NULL)
+        run->status = 128 + number;
     end_run(run, false);
 }
 
@@ -287,7 +289,7 @@ static void run_on_closed(void *context)
     struct error error;
 
     close_handles(run);
-    if (run_lines_forget_printed(&run->lines, &error) != 0 && run->status != ERROR_SYSTEM) {
+    if (run_lines_finish(&run->lines, &error) != 0 && run->status != ERROR_SYSTEM) {
         report_error(run, &error);
     }
     run_lines_close(&run->lines);

@@ -7,8 +7,10 @@
 
 #include "base/json/json_value.h"
 #include "base/log.h"
+#include "supervisor/run/input/file_input.h"
 #include "supervisor/run/input/line_message.h"
 #include "supervisor/run/run_vats.h"
+#include "supervisor/run/stream/stream_input.h"
 #include "supervisor/schedule/log/plain_value.h"
 
 static void make_place(const char *input, int64_t number, char place[RUN_LINES_PLACE_SIZE])
@@ -19,7 +21,9 @@ static void make_place(const char *input, int64_t number, char place[RUN_LINES_P
 /* For places in messages. */
 static const char *input_name(const struct run_lines *lines)
 {
-    return lines->input != NULL ? delivery_input_name(lines->input) : "input";
+    if (lines->stream != NULL)
+        return lines->stream->address.stream;
+    return lines->input != NULL ? lines->input->name : "input";
 }
 
 void run_lines_make_place(const struct run_lines *lines, char place[RUN_LINES_PLACE_SIZE])
@@ -39,8 +43,16 @@ static void report_message_failed(struct run_lines *lines)
 
 static void fail_at_line(struct run_lines *lines, struct error *error)
 {
-    error_prefix(error, "%s:%" PRId64, delivery_input_name(lines->input), lines->line_number);
+    error_prefix(error, "%s:%" PRId64, input_name(lines), lines->line_number);
     fail_lines(lines, error);
+}
+
+static bool on_input_waiting(void *context);
+
+static bool results_are_behind(const struct run_lines *lines)
+{
+    return lines->stream != NULL && lines->stream->results != NULL &&
+           stream_results_are_behind(lines->stream->results);
 }
 
 static void on_turn(uv_idle_t *turn)
@@ -48,7 +60,10 @@ static void on_turn(uv_idle_t *turn)
     struct run_lines *lines = turn->data;
 
     uv_idle_stop(turn);
-    delivery_input_next(lines->input);
+    if (!results_are_behind(lines))
+        delivery_input_next(lines->input);
+    else /* what was taken in is made durable, and so can be published */
+        lines->held = on_input_waiting(lines);
 }
 
 /* From the loop, since lines that queue nothing would otherwise make the stack grow. */
@@ -105,6 +120,42 @@ static int report_refused(struct run_lines *lines, const struct delivery_line *l
     return result;
 }
 
+/* {"body":"#\"WORDS\"","slots":[]}; the words begin with a letter, so that they need no escape of
+ * smallcaps. */
+static int write_refusal(struct buf *capdata, const char *words)
+{
+    struct buf body = {0};
+
+    buf_append_string(&body, "#");
+    json_value_write_string(&body, words, strlen(words));
+    buf_append_string(capdata, "{\"body\":");
+    if (buf_failed(&body))
+        capdata->failed = true;
+    else
+        json_value_write_string(capdata, body.data, body.length);
+    buf_append_string(capdata, ",\"slots\":[]}");
+    buf_free(&body);
+    return buf_string(capdata) != NULL ? 0 : -1;
+}
+
+static void print_outcome(void *context, const struct line_outcome *outcome);
+
+/* Whoever sent a message into a stream gets an answer. */
+static int refuse_line(struct run_lines *lines, const char *words, struct error *error)
+{
+    struct buf capdata = {0};
+    int result;
+
+    if (write_refusal(&capdata, words) != 0)
+        result = error_memory(error, "a result");
+    else
+        result = line_results_refuse(&lines->results, lines->line_number, capdata.data,
+                                     print_outcome, lines, error);
+    output_advance(lines->output, OUTPUT_KEPT);
+    buf_free(&capdata);
+    return result;
+}
+
 static int queue_line(struct run_lines *lines, const struct delivery_line *line,
                       struct error *error)
 {
@@ -131,6 +182,8 @@ static int take_in_message(struct run_lines *lines, const struct delivery_line *
     if (result == 0)
         result =
             ended ? report_refused(lines, line, &reason, error) : queue_line(lines, line, error);
+    if (result == 0 && ended && lines->stream != NULL)
+        result = refuse_line(lines, "the vat has ended", error);
     buf_free(&reason);
     return result;
 }
@@ -179,6 +232,39 @@ static int take_in_line(struct run_lines *lines, const char *text, size_t length
     return result;
 }
 
+/* A bad message must not end the run: it would end the next one, too. It is taken in, and refused.
+ */
+static int take_in_refused(struct run_lines *lines, const char *text, size_t length,
+                           const struct error *why, struct error *error)
+{
+    char words[sizeof why->text + 16];
+
+    snprintf(words, sizeof words, "refused: %s", why->text);
+    log_line("%s:%" PRId64 ": %s", input_name(lines), lines->line_number, words);
+    if (scheduler_open_transaction(lines->scheduler, error) != 0 ||
+        input_place_take(&lines->place, lines->line_number, text, length, error) != 0)
+        return -1;
+    return refuse_line(lines, words, error);
+}
+
+static int take_in_message_of_stream(struct run_lines *lines, const char *text, size_t length,
+                                     struct error *error)
+{
+    const struct input_place before = lines->place;
+    struct error why;
+
+    if (scheduler_open_transaction(lines->scheduler, error) != 0 ||
+        store_savepoint_set(lines->store, error) != 0)
+        return -1;
+    if (take_in_line(lines, text, length, &why) == 0)
+        return store_savepoint_release(lines->store, error);
+    *error = why;
+    if (why.kind != ERROR_INPUT || store_savepoint_undo(lines->store, error) != 0)
+        return -1;
+    lines->place = before;
+    return take_in_refused(lines, text, length, &why, error);
+}
+
 /* ---- lines from the input ---- */
 
 bool run_lines_in_batch(const struct run_lines *lines)
@@ -190,6 +276,12 @@ int run_lines_end_batch(struct run_lines *lines, struct error *error)
 {
     lines->queued = 0;
     return input_place_keep_batch(&lines->place, 0, error);
+}
+
+static int take_in(struct run_lines *lines, const char *text, size_t length, struct error *error)
+{
+    return lines->stream != NULL ? take_in_message_of_stream(lines, text, length, error)
+                                 : take_in_line(lines, text, length, error);
 }
 
 static void deliver_batch(struct run_lines *lines)
@@ -214,15 +306,14 @@ static void skip_line(struct run_lines *lines, const char *text, size_t length)
     struct error error;
 
     if (input_place_skip(&lines->place, lines->line_number, text, length, &error) != 0) {
-        error_prefix(&error, "%s", delivery_input_name(lines->input));
+        error_prefix(&error, "%s", lines->input->name);
         fail_lines(lines, &error);
         return;
     }
     lines->skipping = lines->line_number < lines->place.lines;
     update_upcoming(lines);
     if (!lines->skipping)
-        log_line("%s: continues after line %" PRId64, delivery_input_name(lines->input),
-                 lines->place.lines);
+        log_line("%s: continues after line %" PRId64, lines->input->name, lines->place.lines);
     ask_for_line(lines);
 }
 
@@ -237,7 +328,7 @@ static void on_line(void *context, const char *text, size_t length, int64_t numb
     upcoming_lines_pass(&lines->upcoming, number);
     if (lines->skipping) {
         skip_line(lines, text, length);
-    } else if (take_in_line(lines, text, length, &error) != 0) {
+    } else if (take_in(lines, text, length, &error) != 0) {
         fail_at_line(lines, &error);
     } else if (++lines->queued < lines->options->queue_lines) {
         ask_for_line(lines);
@@ -245,8 +336,6 @@ static void on_line(void *context, const char *text, size_t length, int64_t numb
         deliver_batch(lines);
     }
 }
-
-static void print_outcome(void *context, const struct line_outcome *outcome);
 
 /* They may still be settled by a later run on the store. */
 static int print_unresolved(struct run_lines *lines, struct error *error)
@@ -263,7 +352,7 @@ static void end_input(struct run_lines *lines)
     struct error error;
 
     if (lines->skipping && input_place_check(&lines->place, &error) != 0)
-        error_prefix(&error, "%s", delivery_input_name(lines->input));
+        error_prefix(&error, "%s", lines->input->name);
     else if (scheduler_open_transaction(lines->scheduler, &error) == 0 &&
              input_place_finish(&lines->place, &error) == 0 && print_unresolved(lines, &error) == 0)
         error.kind = ERROR_NONE;
@@ -304,6 +393,26 @@ static bool on_input_waiting(void *context)
 
 /* ---- results of messages ---- */
 
+/* Adds the result to those that are published once they are durable. */
+static void add_published(struct run_lines *lines, const struct line_outcome *outcome,
+                          const struct output_result *result)
+{
+    struct buf line = {0};
+    struct error error;
+
+    if (lines->stream == NULL || lines->stream->results == NULL)
+        return;
+    output_result_write(&line, result); /* with a newline, which a message does not need */
+    if (buf_failed(&line))
+        error_memory(&error, "a result");
+    else if (stream_results_add(lines->stream->results, outcome->line, line.data, line.length - 1,
+                                &error) == 0)
+        error.kind = ERROR_NONE;
+    if (error.kind != ERROR_NONE)
+        fail_lines(lines, &error);
+    buf_free(&line);
+}
+
 static void print_settled(struct run_lines *lines, const struct line_outcome *outcome,
                           const char *place)
 {
@@ -325,6 +434,8 @@ static void print_settled(struct run_lines *lines, const struct line_outcome *ou
         fail_lines(lines, &error);
     } else if (output_result(lines->output, &result, &error) != 0) {
         fail_lines(lines, &error);
+    } else {
+        add_published(lines, outcome, &result);
     }
     if (!result.fulfilled)
         report_message_failed(lines);
@@ -345,6 +456,22 @@ static void print_outcome(void *context, const struct line_outcome *outcome)
         fail_lines(lines, &error);
 }
 
+static void count_published(struct run_lines *lines)
+{
+    if (lines->stream != NULL && lines->stream->results != NULL)
+        line_results_add_published(&lines->results,
+                                   stream_results_take_stored(lines->stream->results));
+}
+
+/* As many more results were printed. */
+static void publish(struct run_lines *lines, size_t count)
+{
+    if (lines->stream != NULL && lines->stream->results != NULL)
+        stream_results_release(lines->stream->results, count);
+    else
+        line_results_advance(&lines->results, RESULTS_PUBLISHED);
+}
+
 void run_lines_go_on(struct run_lines *lines)
 {
     struct error error;
@@ -356,6 +483,7 @@ void run_lines_go_on(struct run_lines *lines)
         lines->queued = 0;
     lines->delivering = false;
     update_upcoming(lines);
+    count_published(lines);
     if (scheduler_open_transaction(lines->scheduler, &error) != 0 ||
         line_results_forget_printed(&lines->results, &error) != 0 ||
         line_results_settle(&lines->results, print_outcome, lines, &error) != 0) {
@@ -379,12 +507,19 @@ void run_lines_shown(struct run_lines *lines, const struct delivery_report *repo
 
 void run_lines_advance(struct run_lines *lines, enum results_stage stage)
 {
+    const size_t before = lines->results.reached[stage];
+
     line_results_advance(&lines->results, stage);
+    if (stage == RESULTS_PRINTED)
+        publish(lines, lines->results.reached[stage] - before);
 }
 
-int run_lines_forget_printed(struct run_lines *lines, struct error *error)
+int run_lines_finish(struct run_lines *lines, struct error *error)
 {
-    if (lines->results.reached[RESULTS_PRINTED] == 0)
+    if (lines->stream != NULL && lines->stream->results != NULL)
+        stream_results_finish(lines->stream->results);
+    count_published(lines);
+    if (lines->results.reached[RESULTS_PUBLISHED] == 0)
         return 0;
     if (store_transaction_begin(lines->store, error) != 0 ||
         line_results_forget_printed(&lines->results, error) != 0)
@@ -401,33 +536,98 @@ static int print_old_results(struct run_lines *lines, struct error *error)
         return -1;
     if (output_flush_all(lines->output, error) != 0)
         return -1;
-    for (int stage = 0; stage < RESULTS_STAGES; stage++)
+    for (int stage = 0; stage <= RESULTS_PRINTED; stage++)
         line_results_advance(&lines->results, stage);
     return 0;
 }
 
 /* Starts another input: the results of the one before are forgotten. */
-static int begin_new_input(struct run_lines *lines, struct error *error)
+static int begin_new_input(struct run_lines *lines, const char *stream, struct error *error)
 {
+    if (lines->stream != NULL && lines->stream->results != NULL)
+        stream_results_clear(lines->stream->results);
     if (line_results_clear(&lines->results, error) != 0)
         return -1;
-    return input_place_begin(&lines->place, error);
+    return input_place_begin(&lines->place, stream, error);
 }
 
-static int open_input(struct run_lines *lines, struct error *error)
+static struct delivery_input_listener input_listener(struct run_lines *lines)
 {
-    const struct delivery_input_listener listener = {
+    return (struct delivery_input_listener){
         .context = lines,
         .line = on_line,
         .end = on_input_end,
         .waiting = on_input_waiting,
         .failed = on_input_failed,
     };
+}
 
-    if (lines->options->deliveries == NULL)
-        return 0;
-    lines->input = delivery_input_open(lines->loop, lines->options->deliveries, &listener, error);
+static int open_file(struct run_lines *lines, struct error *error)
+{
+    const struct delivery_input_listener listener = input_listener(lines);
+
+    lines->input = file_input_open(lines->loop, lines->options->deliveries, &listener, error);
     return lines->input != NULL ? 0 : -1;
+}
+
+static void on_results_caught_up(void *context)
+{
+    struct run_lines *lines = context;
+
+    if (!lines->held || lines->stopped)
+        return;
+    lines->held = false;
+    ask_for_line(lines);
+}
+
+static int open_stream(struct run_lines *lines, struct error *error)
+{
+    const struct stream_results_listener listener = {
+        .context = lines,
+        .caught_up = on_results_caught_up,
+        .failed = on_input_failed,
+    };
+
+    lines->stream = run_stream_open(lines->options, lines->loop, &listener, error);
+    return lines->stream != NULL ? 0 : -1;
+}
+
+static int open_input(struct run_lines *lines, struct error *error)
+{
+    if (lines->options->from != NULL)
+        return open_stream(lines, error);
+    return lines->options->deliveries != NULL ? open_file(lines, error) : 0;
+}
+
+/* Where the store is in its input, or at the beginning of this one. */
+static int find_place(struct run_lines *lines, const char *stream, struct error *error)
+{
+    const bool ended = lines->place.done && (!lines->options->resume || stream[0] != '\0');
+
+    if (ended || lines->options->new_input ||
+        (stream[0] != '\0' && input_place_is_new(&lines->place)))
+        return begin_new_input(lines, stream, error);
+    if (input_place_check_stream(&lines->place, stream, error) != 0)
+        return -1;
+    lines->queued = lines->place.batch;
+    lines->skipping = stream[0] == '\0' && lines->place.lines > 0;
+    publish(lines, lines->results.reached[RESULTS_PRINTED]);
+    return 0;
+}
+
+/* The servers know nothing of our place. */
+static int start_stream(struct run_lines *lines, struct error *error)
+{
+    const struct delivery_input_listener listener = input_listener(lines);
+
+    if (find_place(lines, lines->stream->identity, error) != 0)
+        return -1;
+    lines->input = stream_input_open(lines->loop, &lines->stream->reader, lines->place.lines,
+                                     &listener, error);
+    if (lines->input == NULL)
+        return -1;
+    lines->upcoming.input = lines->input;
+    return 0;
 }
 
 int run_lines_open(struct run_lines *lines, struct error *error)
@@ -445,13 +645,9 @@ int run_lines_open(struct run_lines *lines, struct error *error)
     lines->upcoming.input = lines->input;
     lines->upcoming.kernel = kernel;
     lines->upcoming.results = &lines->results;
-    if (lines->input == NULL)
-        return 0;
-    if ((lines->place.done && !lines->options->resume) || lines->options->new_input)
-        return begin_new_input(lines, error);
-    lines->queued = lines->place.batch;
-    lines->skipping = lines->place.lines > 0;
-    return 0;
+    if (lines->stream != NULL)
+        return start_stream(lines, error);
+    return lines->input != NULL ? find_place(lines, "", error) : 0;
 }
 
 int run_lines_stop(struct run_lines *lines, bool keep, struct error *error)
@@ -469,10 +665,14 @@ void run_lines_close(struct run_lines *lines)
     lines->turn_open = false;
     delivery_input_close(lines->input);
     lines->input = NULL;
+    if (lines->stream != NULL)
+        stream_results_close(lines->stream->results);
 }
 
 void run_lines_free(struct run_lines *lines)
 {
     upcoming_lines_free(&lines->upcoming);
     line_results_free(&lines->results);
+    run_stream_free(lines->stream);
+    lines->stream = NULL;
 }

@@ -16,6 +16,7 @@
 #include "supervisor/run/line_results.h"
 #include "supervisor/run/output.h"
 #include "supervisor/run/run_options.h"
+#include "supervisor/run/run_stream.h"
 #include "supervisor/schedule/scheduler.h"
 
 /*
@@ -43,6 +44,7 @@ struct run_lines {
     struct output *output;
     struct run_lines_listener listener;
 
+    struct run_stream *stream; /* NULL: the lines are of a file */
     struct delivery_input *input;
     struct input_place place;
     struct line_results results;
@@ -54,6 +56,7 @@ struct run_lines {
     bool skipping; /* lines that the store has already */
     bool input_ended;
     bool stopped;
+    bool held;           /* no line is asked for until results are published */
     uint64_t queued;     /* lines of the batch so far */
     bool delivering;     /* the batch is complete, and the scheduler goes */
     int64_t line_number; /* of the last line */
@@ -77,6 +80,12 @@ int run_lines_end_batch(struct run_lines *lines, struct error *error);
 /* No further line is taken in. With `keep`, an unfinished batch is kept for the next run. */
 int run_lines_stop(struct run_lines *lines, bool keep, struct error *error);
 
+/*
+ * After the last commit: publishes what is durable, where results are published, and takes the
+ * outcomes that are known to others out of the store.
+ */
+int run_lines_finish(struct run_lines *lines, struct error *error);
+
 /* Closes the input and the handle on the loop; without run_lines_open() it does nothing. */
 void run_lines_close(struct run_lines *lines);
 
@@ -88,9 +97,6 @@ void run_lines_shown(struct run_lines *lines, const struct delivery_report *repo
 
 /* Output has come further: see line_results_advance(). */
 void run_lines_advance(struct run_lines *lines, enum results_stage stage);
-
-/* After the last commit: takes the results that were printed out of the store. */
-int run_lines_forget_printed(struct run_lines *lines, struct error *error);
 
 /* "FILE:LINE" of the last line. */
 void run_lines_make_place(const struct run_lines *lines, char place[RUN_LINES_PLACE_SIZE]);

@@ -6,13 +6,14 @@
 #include "base/number.h"
 #include "base/option/option_file.h"
 #include "supervisor/common_options.h"
+#include "supervisor/nats/nats_address.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/schedule/scheduler.h"
 
 /* The pause before a try doubles each time. */
 enum { RETRIES_DEFAULT = 3, RETRIES_MAX = 16 };
 
-enum { RUN_JOBS_MAX = 1024 };
+enum { RUN_JOBS_MAX = 1024, SUBJECT_MAX = 512 };
 
 static int take_rotation(void *place, const char *option, char *value, struct error *error)
 {
@@ -119,6 +120,15 @@ static const struct option_row rows[] = {
      RUN_NUMBER(retries, 0, RETRIES_MAX)},
     {"store", "DIR", "keep the store in this folder (default: in memory)",
      OPTION_IS_TEXT(struct run_options, store)},
+    {"from", "URL",
+     "take the deliveries from a stream of NATS, nats://HOST[:PORT]/STREAM, and wait for more",
+     OPTION_IS_TEXT(struct run_options, from)},
+    {"results-to", "SUBJECT", "publish the result of message N of the stream to SUBJECT.N, once",
+     OPTION_IS_TEXT(struct run_options, results_to)},
+    {COMMON_OPTION_CREDS(struct run_options, nats.credentials)},
+    {COMMON_OPTION_TLS_CA(struct run_options, nats.ca)},
+    {COMMON_OPTION_TLS_CERT(struct run_options, nats.certificate)},
+    {COMMON_OPTION_TLS_KEY(struct run_options, nats.key)},
     {"slog", "FILE", "append to a slogfile, for slogreport; compressed if FILE ends in .zst",
      OPTION_IS_TEXT(struct run_options, slog)},
     {"slog-rotate", "SIZE|blocks:N",
@@ -174,6 +184,7 @@ const struct option_table run_options_table = {
     .usage =
         "usage: gaspipe run [options] --vat NAME=FILE ... DELIVERIES|-\n"
         "       gaspipe run [options] --store DIR DELIVERIES|-\n"
+        "       gaspipe run [options] --store DIR --from nats://HOST/STREAM\n"
         "\n"
         "Delivers the JSON lines of the file DELIVERIES (or stdin) to contracts, each in its "
         "own worker process, and prints what each delivery cost and where its time went. A "
@@ -185,6 +196,37 @@ const struct option_table run_options_table = {
     .rows = rows,
     .row_count = sizeof rows / sizeof *rows,
 };
+
+/* What a server takes as a subject to publish to. */
+static bool is_subject(const char *text)
+{
+    const size_t length = strlen(text);
+
+    return length > 0 && length <= SUBJECT_MAX && strcspn(text, " \t\r\n\f*>") == length &&
+           text[0] != '.' && text[length - 1] != '.' && strstr(text, "..") == NULL;
+}
+
+static int check_stream(const struct run_options *options, char **operands, struct error *error)
+{
+    struct nats_address address;
+
+    if (options->from == NULL && options->results_to == NULL)
+        return 0;
+    if (options->from == NULL)
+        return error_set(error, ERROR_USAGE, "--results-to needs --from URL");
+    if (options->store == NULL)
+        return error_set(error, ERROR_USAGE,
+                         "--from needs --store DIR, which keeps its place in the stream");
+    if (operands[0] != NULL)
+        return error_set(error, ERROR_USAGE, "give a file of deliveries or --from, not both");
+    if (options->results_to != NULL && !is_subject(options->results_to))
+        return error_set(error, ERROR_USAGE,
+                         "--results-to needs a subject, such as results, not '%s'",
+                         options->results_to);
+    if ((options->nats.certificate == NULL) != (options->nats.key == NULL))
+        return error_set(error, ERROR_USAGE, "--tls-cert and --tls-key go together");
+    return nats_address_parse(&address, options->from, error);
+}
 
 static int check_combination(struct run_options *options, char **operands, struct error *error)
 {
@@ -199,9 +241,12 @@ static int check_combination(struct run_options *options, char **operands, struc
                          "no vat: give at least one --vat NAME=FILE, or a --store that has vats");
     if (options->upgrades.count > 0 && options->store == NULL)
         return error_set(error, ERROR_USAGE, "--upgrade needs --store DIR");
-    if ((operands[0] == NULL && !operates && options->upgrades.count == 0) ||
+    if ((operands[0] == NULL && !operates && options->upgrades.count == 0 &&
+         options->from == NULL) ||
         (operands[0] != NULL && operands[1] != NULL))
         return error_set(error, ERROR_USAGE, "give one file of deliveries, or - for stdin");
+    if (check_stream(options, operands, error) != 0)
+        return -1;
     if (options->new_input && options->resume)
         return error_set(error, ERROR_USAGE, "--new-input and --resume do not go together");
     if (options->worker != NULL && !options->counter_given)

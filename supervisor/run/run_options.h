@@ -9,6 +9,7 @@
 #include "base/option/option.h"
 #include "gas/gas_model.h"
 #include "slog/write/writer.h"
+#include "supervisor/nats/nats_link.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/placement/placement.h"
@@ -32,6 +33,9 @@ struct run_options {
     struct option_list bundles;  /* the same */
     const char *config;          /* file with options; NULL: none */
     const char *deliveries;      /* path, or "-"; NULL: none, only operations */
+    const char *from;            /* stream that has the deliveries instead; NULL: none */
+    const char *results_to;      /* subject that results are published to; NULL: they are not */
+    struct nats_access nats;     /* without its URL, which `from` has */
     const char *store;           /* folder; NULL: in memory */
     const char *slog;            /* path; NULL: none */
     struct slog_rotation rotation;

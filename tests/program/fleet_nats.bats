@@ -3,19 +3,9 @@
 # gaspipe fleet over NATS: a cluster of three servers on the loopback, of which one is killed.
 
 load common
+load nats
 
 DATA=$ROOT/tests/data
-
-# free_port: a port that nothing listens on now.
-free_port() {
-    local port
-
-    while :; do
-        port=$((20000 + RANDOM % 12000))
-        (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null || break
-    done
-    echo $port
-}
 
 # start_server NUMBER: the pid goes to servers[NUMBER].
 start_server() {
@@ -39,8 +29,7 @@ setup_file() {
 }
 
 teardown_file() {
-    # shellcheck disable=SC2046 # several
-    kill -9 $(cat "$BATS_FILE_TMPDIR/servers") 2> /dev/null || true
+    end_servers
 }
 
 setup() {

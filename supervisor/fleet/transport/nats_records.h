@@ -2,8 +2,8 @@
 #ifndef GASPIPE_SUPERVISOR_FLEET_TRANSPORT_NATS_RECORDS_H
 #define GASPIPE_SUPERVISOR_FLEET_TRANSPORT_NATS_RECORDS_H
 
-#include "supervisor/fleet/transport/nats_link.h"
 #include "supervisor/fleet/transport/transport.h"
+#include "supervisor/nats/nats_link.h"
 
 /* Values longer than a message may be, in pieces, and records that may be as long as they like. */
 

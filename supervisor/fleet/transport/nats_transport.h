@@ -2,8 +2,8 @@
 #ifndef GASPIPE_SUPERVISOR_FLEET_TRANSPORT_NATS_TRANSPORT_H
 #define GASPIPE_SUPERVISOR_FLEET_TRANSPORT_NATS_TRANSPORT_H
 
-#include "supervisor/fleet/transport/nats_link.h"
 #include "supervisor/fleet/transport/transport.h"
+#include "supervisor/nats/nats_link.h"
 
 /*
  * A fleet whose machines exchange all over NATS JetStream, in four streams of one message a

@@ -5,17 +5,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <uv.h>
 
 #include "base/error.h"
 
-/* Reads lines from a file or stdin, one at a time. For a pipe or terminal it waits on the loop. */
-struct delivery_input;
+/* Where delivery lines come from, one at a time: a file, or a stream of NATS. */
+struct delivery_input {
+    const struct delivery_input_methods *methods;
+    const char *name; /* a path, "stdin" or a stream: for messages; borrowed */
+};
 
+/* What the owner of an input is told. */
 struct delivery_input_listener {
     void *context;
-    /* The next line that is not blank, without its newline; borrowed for the call. The first
-     * line of the file has number 1. */
+    /* The next line that is not blank, without its newline; borrowed for the call. Numbers
+     * grow, from 1. */
     void (*line)(void *context, const char *text, size_t length, int64_t number);
     void (*end)(void *context);
     /* No line is available. True: wait for one. False: delivery_input_next() is called later. */
@@ -23,13 +26,12 @@ struct delivery_input_listener {
     void (*failed)(void *context, const struct error *error);
 };
 
-/* "-" is stdin. NULL with ERROR_INPUT when the file cannot be opened. */
-struct delivery_input *delivery_input_open(uv_loop_t *loop, const char *path,
-                                           const struct delivery_input_listener *listener,
-                                           struct error *error);
-
-/* The path, or "stdin": for messages. */
-const char *delivery_input_name(const struct delivery_input *input);
+/* What a kind of input does; see the functions of the same names. */
+struct delivery_input_methods {
+    void (*next)(struct delivery_input *input);
+    bool (*look)(struct delivery_input *input, int64_t *number, const char **text, size_t *length);
+    void (*close)(struct delivery_input *input);
+};
 
 /* Asks for the next line. Calls one of the listener's functions, now or from the loop. */
 void delivery_input_next(struct delivery_input *input);

@@ -11,7 +11,7 @@
 #include "supervisor/process/fingerprint.h"
 
 static const char lines_key[] = "input.lines", hash_key[] = "input.hash", done_key[] = "input.done";
-static const char batch_key[] = "input.batch";
+static const char batch_key[] = "input.batch", stream_key[] = "input.stream";
 
 static int set_place_damaged(const char *key, struct error *error)
 {
@@ -65,14 +65,16 @@ static int take_batch(struct input_place *place, const char *text, struct error 
 int input_place_open(struct input_place *place, struct store *store, struct error *error)
 {
     char lines[24], done[8], batch[24];
-    bool has_lines, has_hash, has_done, has_batch;
+    bool has_lines, has_hash, has_done, has_batch, has_stream;
 
     memset(place, 0, sizeof *place);
     place->store = store;
     if (read_place_key(store, lines_key, lines, sizeof lines, &has_lines, error) != 0 ||
         read_place_key(store, hash_key, place->hash, sizeof place->hash, &has_hash, error) != 0 ||
         read_place_key(store, done_key, done, sizeof done, &has_done, error) != 0 ||
-        read_place_key(store, batch_key, batch, sizeof batch, &has_batch, error) != 0)
+        read_place_key(store, batch_key, batch, sizeof batch, &has_batch, error) != 0 ||
+        read_place_key(store, stream_key, place->stream, sizeof place->stream, &has_stream,
+                       error) != 0)
         return -1;
     if (has_batch && take_batch(place, batch, error) != 0)
         return -1;
@@ -94,12 +96,54 @@ static int write_input_place(struct input_place *place, struct error *error)
     return write_place_key(place->store, done_key, place->done ? "true" : "false", error);
 }
 
-int input_place_begin(struct input_place *place, struct error *error)
+static int keep_stream(struct input_place *place, const char *stream, struct error *error)
+{
+    if (strcmp(place->stream, stream) == 0)
+        return 0;
+    snprintf(place->stream, sizeof place->stream, "%s", stream);
+    if (stream[0] == '\0')
+        return store_key_delete(place->store, stream_key, error);
+    return write_place_key(place->store, stream_key, stream, error);
+}
+
+bool input_place_is_new(const struct input_place *place)
+{
+    return place->lines == 0 && place->hash[0] == '\0' && place->stream[0] == '\0';
+}
+
+/* Without the time at which it was made. */
+static int stream_name_length(const char *stream)
+{
+    return (int)strcspn(stream, ".");
+}
+
+int input_place_check_stream(const struct input_place *place, const char *stream,
+                             struct error *error)
+{
+    const int length = stream_name_length(stream);
+
+    if (strcmp(place->stream, stream) == 0)
+        return 0;
+    if (place->stream[0] == '\0')
+        return error_set(error, ERROR_INPUT,
+                         "the store has not come to the end of its file of deliveries; "
+                         "--new-input begins with the stream");
+    if (stream_name_length(place->stream) == length &&
+        strncmp(place->stream, stream, (size_t)length) == 0)
+        return error_set(error, ERROR_INPUT,
+                         "the stream %.*s was deleted and made anew; --new-input begins with it",
+                         length, stream);
+    return error_set(error, ERROR_INPUT,
+                     "the store takes its deliveries from the stream %.*s; --new-input ends that",
+                     stream_name_length(place->stream), place->stream);
+}
+
+int input_place_begin(struct input_place *place, const char *stream, struct error *error)
 {
     place->lines = 0;
     place->hash[0] = '\0';
     place->done = false;
-    if (input_place_keep_batch(place, 0, error) != 0)
+    if (input_place_keep_batch(place, 0, error) != 0 || keep_stream(place, stream, error) != 0)
         return -1;
     return write_input_place(place, error);
 }

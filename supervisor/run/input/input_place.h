@@ -9,17 +9,21 @@
 #include "base/error.h"
 #include "store/store.h"
 
+enum { STREAM_IDENTITY_MAX = 320 };
+
 /*
  * How far a store has got in the input. It is kept in the store's keys input.lines,
  * input.hash and input.done, which change in the same transaction as the lines' effects.
  * The hash is a chain: SHA-256 of the previous hash and the line. input.batch is there only
- * after a run that ended before its last batch of lines was complete.
+ * after a run that ended before its last batch of lines was complete; input.stream, only if the
+ * lines are messages of a stream: its name and when it was made.
  */
 struct input_place {
     struct store *store;
     int64_t lines; /* number of the last line that the store has; 0: none */
     char hash[STORE_HASH_SIZE];
-    bool done; /* the end of the input was reached */
+    char stream[STREAM_IDENTITY_MAX]; /* that the lines are of; "": they are of a file */
+    bool done;                        /* the end of the input was reached */
     /* Lines that are queued and wait for the rest of their batch; 0: none, as usual */
     uint64_t batch;
 
@@ -32,8 +36,15 @@ struct input_place {
  */
 int input_place_open(struct input_place *place, struct store *store, struct error *error);
 
-/* Starts a new input at its first line. Within a transaction. */
-int input_place_begin(struct input_place *place, struct error *error);
+/* Starts a new input at its first line: that stream, or a file (""). Within a transaction. */
+int input_place_begin(struct input_place *place, const char *stream, struct error *error);
+
+/* Whether the store has nothing of any input. */
+bool input_place_is_new(const struct input_place *place);
+
+/* ERROR_INPUT unless the store's lines are of that stream, or of a file (""). */
+int input_place_check_stream(const struct input_place *place, const char *stream,
+                             struct error *error);
 
 /* Takes in the line of that number, `length` bytes. Within a transaction. */
 int input_place_take(struct input_place *place, int64_t number, const char *text, size_t length,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SUPERVISOR_FLEET_TRANSPORT_NATS_LINK_H
-#define GASPIPE_SUPERVISOR_FLEET_TRANSPORT_NATS_LINK_H
+#ifndef GASPIPE_SUPERVISOR_NATS_NATS_LINK_H
+#define GASPIPE_SUPERVISOR_NATS_NATS_LINK_H
 
 #include <nats/nats.h>
 #include <stdbool.h>

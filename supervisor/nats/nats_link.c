@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/fleet/transport/nats_link.h"
+#include "supervisor/nats/nats_link.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,7 +97,7 @@ static natsStatus set_options(natsOptions *options, const struct nats_access *ac
     natsStatus status = set_servers(options, access->url);
 
     if (status == NATS_OK)
-        status = natsOptions_SetName(options, "gaspipe fleet");
+        status = natsOptions_SetName(options, "gaspipe");
     if (status == NATS_OK)
         status = natsOptions_SetTimeout(options, CONNECT_MS);
     if (status == NATS_OK)
@@ -112,6 +114,22 @@ static natsStatus set_options(natsOptions *options, const struct nats_access *ac
         status = natsOptions_LoadCATrustedCertificates(options, access->ca);
     if (status == NATS_OK && access->certificate != NULL)
         status = natsOptions_LoadCertificatesChain(options, access->certificate, access->key);
+    return status;
+}
+
+/* With all signals blocked, since libnats starts threads: ours are for the thread that waits for
+ * them. */
+static natsStatus connect_quietly(struct nats_link *link, natsOptions *options)
+{
+    sigset_t all, before;
+    natsStatus status;
+
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail: the words are right */
+    status = natsConnection_Connect(&link->connection, options);
+    if (status == NATS_OK)
+        status = natsConnection_JetStream(&link->js, link->connection, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;
 }
 
@@ -135,10 +153,8 @@ int nats_link_open(struct nats_link *link, const struct nats_access *access, str
                          "%s: its URL, credentials or certificates cannot be used: %s", link->name,
                          natsStatus_GetText(status));
     }
-    status = natsConnection_Connect(&link->connection, options);
+    status = connect_quietly(link, options);
     natsOptions_Destroy(options);
-    if (status == NATS_OK)
-        status = natsConnection_JetStream(&link->js, link->connection, NULL);
     return status == NATS_OK ? 0 : nats_link_fail(link, status, 0, "connect", error);
 }
 

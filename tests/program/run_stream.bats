@@ -1,0 +1,166 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe run --from: deliveries out of a stream of NATS, each made once, whoever is killed.
+
+load common
+load nats
+
+CLIENT=$BUILD/tests/nats_client
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return 1
+    free_port > port
+    serve js "$(cat port)"
+    "$CLIENT" "nats://127.0.0.1:$(cat port)" make RESULTS 'results.>' 1
+}
+
+teardown_file() {
+    end_servers
+}
+
+# Each test has a stream of its own, S$BATS_TEST_NUMBER.
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    url=nats://127.0.0.1:$(cat "$BATS_FILE_TMPDIR/port")
+    stream=S$BATS_TEST_NUMBER
+    results=results.$stream
+    "$CLIENT" "$url" make "$stream" "$stream.>" 1
+}
+
+teardown() {
+    [ -z "${running:-}" ] || kill -9 "$running" 2> /dev/null || true
+}
+
+# lines FROM TO: transfers between few accounts, some of which fail.
+lines() {
+    local i
+
+    [ "$1" -gt 1 ] || echo '{"vat":"token","method":"mint","args":["a0",50]}'
+    for ((i = $1 > 1 ? $1 : 2; i <= $2; i++)); do
+        echo "{\"vat\":\"token\",\"method\":\"transfer\",\"args\":[\"a$((i * 7 % 5))\",\"a$((i * 3 % 5))\",$((i % 9))]}"
+    done
+}
+
+publish() {
+    "$CLIENT" "$url" publish "$stream.x" "$1"
+}
+
+# start: a service, its pid in $running.
+start() {
+    "$BUILD/gaspipe" run --json --counter none --store st --vat "token=$ROOT/examples/token/contract.js" \
+        --from "$url/$stream" --results-to "$results" >> out 2>> err 3>&- &
+    running=$!
+}
+
+# stop: ends it as systemd does; its exit status is in $status.
+stop() {
+    kill -TERM "$running"
+    status=0
+    wait "$running" || status=$?
+    running=
+}
+
+# published: the results of this stream, NUMBER STATUS VALUE, in the order of their publication.
+published() {
+    "$CLIENT" "$url" read RESULTS | sed -n "s/^$results\.//p" |
+        sed -E 's/^([0-9]+) .*"status":"([a-z]+)","value":(.*)\}$/\1 \2 \3/'
+}
+
+has_published() {
+    [ "$(published | wc -l)" -ge "$1" ]
+}
+
+activity() {
+    "$BUILD/gaspipe" status --json --store "$1" | jq -r 'select(.kind == "store") | "\(.cranks) \(.activityHash)"'
+}
+
+@test "kill -9 of the run and of the server: each message is delivered once, each result published once" {
+    local i
+
+    lines 1 60 > all
+    start
+    for i in 1 2 3; do
+        lines $((15 * i - 14)) $((15 * i)) | publish "part$i"
+        wait_for 30 has_published $((15 * i - 14))
+        kill -9 "$running"
+        wait "$running" || true
+        # The same message IDs again: the server drops them.
+        [ "$i" -gt 1 ] || lines 1 15 | publish part1
+        start
+    done
+    wait_for 30 has_published 45
+    cd "$BATS_FILE_TMPDIR"
+    kill -9 "$(cat servers)"
+    : > servers
+    serve js "$(cat port)"
+    cd "$BATS_TEST_TMPDIR"
+    lines 46 60 | publish part4
+    wait_for 60 has_published 60
+    stop
+    [[ $status -le 1 ]] || fail "status $status" "$(cat err)"
+    run -1 "$BUILD/gaspipe" run --json --counter none --store local \
+        --vat "token=$ROOT/examples/token/contract.js" all
+    jq -r 'select(.kind == "result") | "\(.place | sub(".*:"; "")) \(.status) \(.value | tojson)"' \
+        <<< "$output" > expected
+    assert_equal "$(published)" "$(cat expected)"
+    assert_equal "$(activity st)" "$(activity local)"
+}
+
+@test "messages that cannot be delivered are refused with a result, and the run goes on" {
+    printf '%s\n' '{bad' '{"vat":"nobody","method":"x"}' '{"vat":"token","method":"mint","args":["a",5],"id":"m"}' \
+        '{"vat":"token","method":"mint","args":["a",5],"id":"m"}' \
+        '{"vat":"token","method":"balance","args":["a"]}' | publish one
+    "$CLIENT" "$url" remove "$stream" 5
+    echo '{"vat":"token","method":"balance","args":["a"]}' | publish two
+    start
+    wait_for 30 has_published 5
+    stop
+    assert_equal "$status" 1
+    # The second of the same id mints nothing.
+    assert_equal "$(published | sed 's/: .*//')" '1 rejected "refused
+2 rejected "refused
+3 fulfilled "5"
+4 rejected "refused
+6 fulfilled "5"'
+    grep -q "$stream: messages 5 to 5 are not in the stream any more" err
+    [[ $(cat err) == *"$stream:1: refused: not JSON"*'ended by signal 15'* ]]
+}
+
+@test "what cannot go on is one line: streams of another shape, anew or shortened, secrets are not shown" {
+    local from=(run --json --counter none --store st --from)
+
+    lines 1 3 | publish one
+    start
+    wait_for 30 has_published 3
+    stop
+    # The message that is due is gone.
+    lines 4 6 | publish two
+    for i in 1 2 3 4; do "$CLIENT" "$url" remove "$stream" $i; done
+    run --separate-stderr "$BUILD/gaspipe" "${from[@]}" "$url/$stream"
+    assert_bad_input 3 'begins at message 5: those from 4 on are gone; --new-input'
+    # The stream is another one.
+    "$CLIENT" "$url" delete "$stream"
+    "$CLIENT" "$url" make "$stream" "$stream.>" 1
+    run --separate-stderr "$BUILD/gaspipe" "${from[@]}" "$url/$stream"
+    assert_bad_input 3 "the stream $stream was deleted and made anew; --new-input"
+    echo '{"vat":"token","method":"holders"}' > file
+    run --separate-stderr "$BUILD/gaspipe" run --store st --counter none file
+    assert_bad_input 3 "takes its deliveries from the stream $stream; --new-input"
+    run --separate-stderr "$BUILD/gaspipe" "${from[@]}" "$url/ABSENT"
+    assert_bad_input 3 'it has no stream ABSENT'
+    run --separate-stderr "$BUILD/gaspipe" "${from[@]}" "$url/$stream" --results-to nowhere
+    assert_bad_input 3 'no stream takes the subject nowhere.1'
+    run --separate-stderr "$BUILD/gaspipe" "${from[@]}" "$url/$stream" --results-to "$stream.x"
+    assert_bad_input 3 "would be lines of the stream $stream"
+    "$CLIENT" "$url" make QUEUE 'queue.>' 1 queue
+    run --separate-stderr "$BUILD/gaspipe" "${from[@]}" "$url/QUEUE"
+    assert_bad_input 3 'removes its messages when they are read'
+    run --separate-stderr "$BUILD/gaspipe" "${from[@]}" "nats://me:secret@127.0.0.1:1/$stream"
+    assert_bad_input 4 'nats://127.0.0.1:1: no server can be reached'
+    [[ $stderr != *secret* ]] || fail "$stderr"
+    run --separate-stderr "$BUILD/gaspipe" "${from[@]}" "nats://me:secret@127.0.0.1"
+    assert_bad_input 2 'needs nats://HOST[:PORT]/STREAM'
+    [[ $stderr != *secret* ]] || fail "$stderr"
+    run --separate-stderr "$BUILD/gaspipe" run --from "$url/$stream" --vat token=x
+    assert_bad_input 2 '--from needs --store'
+}
