@@ -162,6 +162,9 @@ struct kernel_vat_setup {
     const char *parameters;
     /* A device that is "$0" in these; NULL: none is. One of kernel_device(). */
     const char *device;
+    /* Its runtime holds each delivery to a limit of its own, which the delivery brings: the limit
+     * of computrons is not for it. */
+    bool brings_limit;
 };
 
 /*

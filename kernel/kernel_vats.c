@@ -119,8 +119,10 @@ static int queue_start(struct kernel *kernel, int64_t vat, const struct kernel_v
 static int create_static(struct kernel *kernel, const struct kernel_vat_setup *setup, int64_t *vat,
                          struct error *error)
 {
-    struct vat_record record = {
-        .name = setup->name, .bundle_id = setup->bundle_id, .runtime = setup->runtime};
+    struct vat_record record = {.name = setup->name,
+                                .bundle_id = setup->bundle_id,
+                                .runtime = setup->runtime,
+                                .brings_limit = setup->brings_limit};
     char kref[KERNEL_REF_SIZE];
 
     if (vat_record_take_number(kernel, vat, error) != 0 ||

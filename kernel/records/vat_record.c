@@ -82,12 +82,16 @@ int vat_record_create(struct kernel *kernel, int64_t vat, const struct vat_recor
 {
     char key[KEYS_NAME_SIZE];
     struct vat_position start = {.delivery_num = FIRST_DELIVERY};
+    struct kernel_limits limits = kernel->limits;
+
+    if (record->brings_limit)
+        limits.compute = 0;
 
     if (set_next_ids(kernel, vat, error) != 0 ||
         keys_set(kernel, field(key, vat, "reapDirt"), "{}", error) != 0 ||
         vat_record_set_bundle(kernel, vat, record->bundle_id, error) != 0 ||
         set_new_json(kernel, vat, "options", make_options(record), error) != 0 ||
-        limits_create(kernel, vat, &kernel->limits, error) != 0)
+        limits_create(kernel, vat, &limits, error) != 0)
         return -1;
     return vat_record_set_position(kernel, vat, &start, error);
 }

@@ -26,6 +26,7 @@ struct vat_record {
                                      differs; NULL: {} */
     const char *meter_id;         /* NULL: none */
     bool critical;
+    bool brings_limit; /* as in kernel_vat_setup; not read */
 };
 
 /* The records of a vat that is new. */

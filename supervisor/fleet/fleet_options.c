@@ -57,7 +57,7 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_COUNTER(struct fleet_options, replay.counters, "none"),
      .commands = FLEET_SUBMIT},
     {COMMON_OPTION_COMPUTE_LIMIT(struct fleet_options, replay.compute_limit),
-     .commands = FLEET_SUBMIT},
+     .given = offsetof(struct fleet_options, replay.compute_given), .commands = FLEET_SUBMIT},
     {COMMON_OPTION_MAX_INSTRUCTIONS(struct fleet_options, replay.instruction_limit),
      .commands = FLEET_SUBMIT},
     {COMMON_OPTION_DELIVERY_TIMEOUT(struct fleet_options, replay.timeout_ms,

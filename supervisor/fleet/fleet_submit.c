@@ -61,7 +61,8 @@ static json_t *make_arguments(const struct replay_options *options)
                  !counters.compiled ? "qemu"
                  : counters.qemu    ? "qemu,compiled"
                                     : "compiled");
-    fleet_submit_add_number(arguments, "compute-limit", options->compute_limit);
+    if (options->compute_given)
+        fleet_submit_add_number(arguments, "compute-limit", options->compute_limit);
     fleet_submit_add_number(arguments, "delivery-timeout", (options->timeout_ms + 999) / 1000);
     if (options->instruction_limit > 0)
         fleet_submit_add_number(arguments, "max-instructions", options->instruction_limit);

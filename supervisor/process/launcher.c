@@ -131,6 +131,7 @@ struct launcher launcher_for_wasm(const struct launcher *launcher)
 
     memcpy(wasm.worker, launcher->wasm_worker, sizeof wasm.worker);
     wasm.metered = false;
+    wasm.compute_limit = launcher->wasm_compute_limit;
     wasm.program_fd = launcher->wasm_program_fd;
     return wasm;
 }

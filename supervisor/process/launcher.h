@@ -36,6 +36,8 @@ struct launcher {
     bool counted;
     bool foreign;           /* it knows xsnap-worker's options only */
     uint32_t compute_limit; /* computrons for each delivery; 0: none */
+    /* The same of launcher_for_wasm()'s, which prepaid gas limits. The caller sets it. */
+    uint32_t wasm_compute_limit;
     /* Machine instructions for each delivery; 0: none. The caller sets it, when counted. */
     uint64_t instruction_limit;
     bool metered; /* the worker has the meter compiled in */

@@ -34,6 +34,7 @@ struct replay_options {
     enum confinement_level sandbox;
     bool json;
     uint64_t compute_limit;     /* computrons for each delivery; 0: none */
+    bool compute_given;         /* --compute-limit; else prepaid gas alone limits WebAssembly */
     uint64_t instruction_limit; /* machine instructions for each delivery; 0: none */
     uint64_t cost_limit;        /* units of block cost for each delivery; 0: none */
     uint64_t timeout_ms;        /* for a delivery; 0: none */

@@ -226,6 +226,8 @@ static int open_launcher(struct replay_run *run, struct error *error)
             : launcher_open(&run->launcher, options->counters, options->compute_limit, error) != 0)
         return -1;
     run->launcher.confinement = &run->confinement;
+    if (options->compute_given)
+        run->launcher.wasm_compute_limit = (uint32_t)options->compute_limit;
     run->launcher.instruction_limit = options->instruction_limit;
     run->launcher.cost_limit = options->cost_limit;
     if (replay_probes_open(&run->probes, options, &run->launcher, error) != 0)

@@ -98,6 +98,8 @@ static int add_contract(const struct run_options *options, struct store *store,
     int result = keep_contract(store, path, &contract, error);
 
     *is_wasm = contract.is_wasm;
+    /* Prepaid gas limits a contract of NEAR, unless the user says otherwise. */
+    setup.brings_limit = contract.is_wasm && !options->compute_given;
     setup.runtime = contract.is_plain ? KERNEL_VAT_PLAIN : KERNEL_VAT_LIVESLOTS;
     if (result == 0 && contract.is_wasm)
         result = tell_identity(options, &setup, &parameters, error);

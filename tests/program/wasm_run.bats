@@ -91,6 +91,27 @@ calls() {
     assert_output_has 'Compute meter exceeded'
 }
 
+@test "by default only prepaid gas limits a call, in a run and in its replay" {
+    local store=$BATS_TEST_TMPDIR/store
+
+    # Two thirds of a hundred million operations each, quickly.
+    calls '(memory 1) (func (export "long")
+            (memory.fill (i32.const 0) (i32.const 1) (i32.const 67000000))
+            (memory.fill (i32.const 0) (i32.const 0) (i32.const 67000000)))' \
+        '{"vat":"m","method":"long","args":[]}'
+    assert_status 0
+    [ "$(column compute | tail -n 1)" -gt 134000000 ]
+    [ "$(column gasBurnt | tail -n 1)" -gt 110000000000000 ]
+    run "$NATIVE/gaspipe" run --counter none --store "$store" --slog "$store.slog" \
+        --vat "m=$BATS_TEST_TMPDIR/m.wasm" "$BATS_TEST_TMPDIR/lines"
+    assert_status 0
+    run "$NATIVE/gaspipe" replay --counter none --from-start --store "$store" m
+    assert_status 0
+    run "$NATIVE/gaspipe" replay --counter none "$store.slog"
+    assert_status 0
+    run -1 "$NATIVE/gaspipe" replay --counter none --compute-limit 100000000 "$store.slog"
+}
+
 @test "a module that is not valid is refused when it is loaded" {
     wat2wasm --no-check - -o "$BATS_TEST_TMPDIR/bad.wasm" \
         <<< '(module (func (export "main") i32.add))'
