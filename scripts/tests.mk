@@ -61,7 +61,7 @@ golden: all
 
 # Tests with npm's client and SwingSet's own kernel; fetches packages that nothing else
 # needs.
-check-npm: all $(NPM_PEERS) $(VAT_BUNDLES) $(SWINGSET_KERNEL) node $(NODE_KERNEL)
+check-npm: all $(NPM_PEERS) $(WASM_PEERS) $(VAT_BUNDLES) $(SWINGSET_KERNEL) node $(NODE_KERNEL)
 	$(run_tests) $(wildcard tests/npm/*.bats)
 
 # Tests the counter under a newer QEMU, which is fetched and built first.
