@@ -74,6 +74,7 @@ help:
 	@echo 'make exchange   run a thousand lines of business between the vats of examples/exchange'
 	@echo 'make metered    build the compiled-in meter: gaspipe-cc, and a worker compiled by it'
 	@echo 'make node       build the package that replaces @agoric/xsnap under SwingSet'
+	@echo 'make suites     assemble the suites of gaspipe estimate'
 	@echo 'make vats       bundle the vats of the examples and tests'
 	@echo 'make compile-commands  write build/compile_commands.json, for editors and clang-tidy'
 	@echo 'make lint       check layout, includes, circles, clang-tidy, cppcheck, shellcheck'
@@ -266,6 +267,7 @@ setup:
 demo: all
 	@BUILD=$(BUILD) scripts/demo
 
+include scripts/suites.mk
 include scripts/tests.mk
 
 # ---- installing -------------------------------------------------------------------

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gas/gas_model.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/json/json_value.h"
+#include "gas/gas_model_json.h"
 
 static const char *const names[] = {"instruction", "byteRead",  "byteWritten",
                                     "syscall",     "blockCost", "computron"};
@@ -60,22 +60,28 @@ static json_t *read_json(const char *path, struct error *error)
     return json;
 }
 
-int gas_model_read(struct gas_model *model, const char *path, struct error *error)
+int gas_model_take(struct gas_model *model, const json_t *object, const char *path,
+                   struct error *error)
 {
-    json_t *object = read_json(path, error), *value;
     const char *name;
-    int result = 0;
+    json_t *value;
 
     *model = (struct gas_model){0};
-    if (object == NULL)
-        return -1;
     if (!json_is_object(object))
-        result = error_set(error, ERROR_INPUT, "%s: a gas model is a JSON object", path);
-    json_object_foreach(object, name, value)
+        return error_set(error, ERROR_INPUT, "%s: a gas model is a JSON object", path);
+    json_object_foreach((json_t *)object, name, value)
     {
-        if (result == 0)
-            result = gas_model_take_member(model, path, name, value, error);
+        if (gas_model_take_member(model, path, name, value, error) != 0)
+            return -1;
     }
+    return 0;
+}
+
+int gas_model_read(struct gas_model *model, const char *path, struct error *error)
+{
+    json_t *object = read_json(path, error);
+    int result = object != NULL ? gas_model_take(model, object, path, error) : -1;
+
     json_decref(object);
     return result;
 }
@@ -98,12 +104,16 @@ static double part_of(double weight, double amount)
     return weight > 0 ? weight * amount : 0;
 }
 
+double gas_model_weigh(const struct gas_model *model, const struct gas_usage *usage)
+{
+    return part_of(model->computron, usage->computrons) +
+           part_of(model->instruction, usage->instructions) +
+           part_of(model->byte_read, usage->bytes_read) +
+           part_of(model->byte_written, usage->bytes_written) +
+           part_of(model->syscall, usage->syscalls) + part_of(model->block_cost, usage->block_cost);
+}
+
 double gas_model_price_delivery(const struct gas_model *model, const struct gas_usage *usage)
 {
-    return ceil(part_of(model->computron, usage->computrons) +
-                part_of(model->instruction, usage->instructions) +
-                part_of(model->byte_read, usage->bytes_read) +
-                part_of(model->byte_written, usage->bytes_written) +
-                part_of(model->syscall, usage->syscalls) +
-                part_of(model->block_cost, usage->block_cost));
+    return ceil(gas_model_weigh(model, usage));
 }

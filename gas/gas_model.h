@@ -44,4 +44,7 @@ struct gas_usage {
  */
 double gas_model_price_delivery(const struct gas_model *model, const struct gas_usage *usage);
 
+/* The same, not rounded: for amounts that are no delivery's, but parts of one. */
+double gas_model_weigh(const struct gas_model *model, const struct gas_usage *usage);
+
 #endif

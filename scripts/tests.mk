@@ -45,7 +45,7 @@ program_tests = $(PROGRAM_TESTS) $(GOLDEN_TESTS)
 .PHONY: check-built unit-built program-built
 check-built: unit-built program-built
 unit-built: $(UNIT_TESTS)
-program-built: all $(METER_IN_TESTS) $(VAT_BUNDLES) $(WASM_SPEC) $(WASM_RUNNERS) $(NATS_CLIENT)
+program-built: all $(METER_IN_TESTS) $(VAT_BUNDLES) $(WASM_SPEC) $(WASM_RUNNERS) $(NATS_CLIENT) suites
 check-built unit-built program-built:
 	@:
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/common_options.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -88,4 +90,17 @@ int common_options_take_overhead(void *place, const char *option, char *value, s
         return 0;
     return error_set(error, ERROR_USAGE, "%s needs a share of 1%% to %d%%, not '%s'", option,
                      OVERHEAD_MOST, value);
+}
+
+int common_options_take_percent(void *place, const char *option, char *value, struct error *error)
+{
+    char *end;
+    double percent = strtod(value, &end);
+
+    if (end == value || !(percent >= 0) || !isfinite(percent) ||
+        (strcmp(end, "") != 0 && strcmp(end, "%") != 0))
+        return error_set(error, ERROR_USAGE, "%s needs a percentage, such as 0.5%%, not '%s'",
+                         option, value);
+    *(double *)place = percent;
+    return 0;
 }

@@ -94,6 +94,9 @@ int common_options_take_counter(void *place, const char *option, char *value, st
 /* `place` is a uint64_t: "5%" or "5". */
 int common_options_take_overhead(void *place, const char *option, char *value, struct error *error);
 
+/* `place` is a double: "0.5%" or "1". */
+int common_options_take_percent(void *place, const char *option, char *value, struct error *error);
+
 /* -1 with ERROR_USAGE: a worker that is not ours runs without the counter. */
 int common_options_check_worker(const char *worker, struct counters counters, struct error *error);
 

@@ -13,6 +13,8 @@
 #include "base/option/similar.h"
 #include "supervisor/count/count.h"
 #include "supervisor/count/count_options.h"
+#include "supervisor/estimate/estimate.h"
+#include "supervisor/estimate/estimate_options.h"
 #include "supervisor/fleet/fleet.h"
 #include "supervisor/ping/ping.h"
 #include "supervisor/ping/ping_options.h"
@@ -28,15 +30,16 @@
 static const char usage[] =
     "usage: gaspipe COMMAND [options]\n"
     "\n"
-    "  run     deliver to contracts in worker processes, metered\n"
-    "  count   count the machine instructions of any program\n"
-    "  ping    measure the pipe to a worker\n"
-    "  replay  deliver again what was recorded, and compare\n"
-    "  fleet   replay on many machines\n"
-    "  status  say what a store holds\n"
-    "  verify  check that a store is whole\n"
-    "  trace   trace the functions of a running program\n"
-    "  help    explain a command\n"
+    "  run       deliver to contracts in worker processes, metered\n"
+    "  count     count the machine instructions of any program\n"
+    "  estimate  estimate what operations of contracts cost, and compare with their charges\n"
+    "  ping      measure the pipe to a worker\n"
+    "  replay    deliver again what was recorded, and compare\n"
+    "  fleet     replay on many machines\n"
+    "  status    say what a store holds\n"
+    "  verify    check that a store is whole\n"
+    "  trace     trace the functions of a running program\n"
+    "  help      explain a command\n"
     "\n"
     "gaspipe help COMMAND says more of each, gaspipe --version which version this is;\n"
     "gaspipe --completion bash prints what completes all this in bash.\n";
@@ -47,12 +50,13 @@ static const struct {
 } commands[] = {
     {"run", run_command},       {"count", count_command},   {"ping", ping_command},
     {"replay", replay_command}, {"status", status_command}, {"trace", trace_command},
-    {"verify", verify_command}, {"fleet", fleet_command},
+    {"verify", verify_command}, {"fleet", fleet_command},   {"estimate", estimate_command},
 };
 
 static const struct option_command completed[] = {
     {"run", &run_options_table, 0},
     {"count", &count_options_table, 0},
+    {"estimate", &estimate_options_table, 0},
     {"ping", &ping_options_table, 0},
     {"replay", &replay_options_table, 0},
     {"status", &status_options_table, 0},

@@ -18,20 +18,6 @@ static const char *const randoms[] = {"pinned", "host", NULL};
 
 static const char *const counters[] = {[COUNT_QEMU] = "qemu", [COUNT_COMPILED] = "compiled", NULL};
 
-/* "1", "0.5%" */
-static int take_percent(void *place, const char *option, char *value, struct error *error)
-{
-    char *end;
-    double percent = strtod(value, &end);
-
-    if (end == value || !(percent >= 0) || !isfinite(percent) ||
-        (strcmp(end, "") != 0 && strcmp(end, "%") != 0))
-        return error_set(error, ERROR_USAGE, "%s needs a percentage, such as 0.5%%, not '%s'",
-                         option, value);
-    *(double *)place = percent;
-    return 0;
-}
-
 static const struct option_row rows[] = {
     {"repeat", "N", "run it N times and report whether the counts agree (default: 1)",
      OPTION_IS_NUMBER(struct count_options, repeat, 1, REPEAT_MAX)},
@@ -65,7 +51,7 @@ static const struct option_row rows[] = {
     {"against", "FILE", "compare the count with a baseline",
      OPTION_IS_TEXT(struct count_options, against)},
     {"allow", "PERCENT", "how much more than the baseline is no failure, such as 0.5% (default: 0)",
-     OPTION_IS_OTHER(struct count_options, allow, take_percent)},
+     OPTION_IS_OTHER(struct count_options, allow, common_options_take_percent)},
     {"gas", "FILE", "compute a price by this gas model", OPTION_IS_TEXT(struct count_options, gas)},
     {"kinds",
      .help = "also count instructions by kind: by class (moves, branches, ...) and by what they do "

@@ -27,7 +27,7 @@ setup() {
     run "$BUILD/gaspipe" help
     assert_status 0
     assert_equal "$output" "$("$BUILD/gaspipe" --help)"
-    for command in run count ping replay status verify trace; do
+    for command in run count estimate ping replay status verify trace; do
         assert_output_has "  $command "
         assert_equal "$("$BUILD/gaspipe" help $command)" "$("$BUILD/gaspipe" $command --help)"
     done

@@ -52,7 +52,7 @@ says_version() {
 
 @test "gaspipe: page, --help and --version" {
     # The options of each of its commands stand in a subsection of the page.
-    for command in run count ping replay status trace; do
+    for command in run count estimate ping replay status trace; do
         run "$BUILD/gaspipe" "$command" --help
         assert_equal "$(sed -n "/^\.Ss gaspipe $command/,/^\.S[sh] /{//!p}" "$ROOT/docs/gaspipe.1" |
             options_of_page)" "$(options_of_help <<< "$output")" "options of gaspipe $command"

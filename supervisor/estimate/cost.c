@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/estimate/cost.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisor/estimate/least_squares.h"
+
+static_assert(LEAST_SQUARES_ROWS >= SUITE_NUMBERS_MAX * SUITE_NUMBERS_MAX, "rows of an operation");
+
+const char *const cost_warnings[COST_WARNINGS] = {"high variance", "negative", "underflow",
+                                                  "not linear"};
+
+enum { COST_EACH, COST_BYTE, COST_PARTS };
+
+static const double doubtful = 0.05; /* from which share on there is a warning */
+
+/* A row of the system: a call, and what is compared with it. */
+struct cost_row {
+    const struct point *taken;
+    const struct point *base;    /* NULL: none */
+    const struct point *charged; /* whose gas counts */
+    double times, bytes;
+};
+
+/* An operation as a system: its rows, and the column of each of its costs. */
+struct cost_system {
+    struct cost_row rows[LEAST_SQUARES_ROWS];
+    size_t row_count;
+    size_t columns;                /* the first, of ones, is for what is the same in each call */
+    size_t columns_of[COST_PARTS]; /* in which is the cost for each time and for a byte */
+    size_t parts;                  /* 1: there is none for a byte */
+};
+
+/* ---- rows ---- */
+
+static const struct point *point_of(const struct plan *plan, size_t contract, const char *method,
+                                    uint64_t count, uint64_t size)
+{
+    const struct point like = {
+        .contract = contract, .method = method, .count = count, .size = size};
+
+    return plan_find(plan, &like);
+}
+
+static void add_loads(struct cost_system *system, const struct suite *suite,
+                      const struct suite_operation *operation, const struct plan *plan)
+{
+    for (size_t i = 0; i < operation->loads.count; i++) {
+        const size_t contract = operation->loads.values[i];
+
+        system->rows[system->row_count++] = (struct cost_row){
+            .taken = point_of(plan, contract, NULL, 0, 0),
+            .charged = point_of(plan, contract, operation->method, 1, 0),
+            .times = 1,
+            .bytes = (double)suite->contracts[contract].length,
+        };
+    }
+    /* What each start takes is the cost of a start. */
+    system->columns = 2;
+    system->columns_of[COST_EACH] = 0;
+    system->columns_of[COST_BYTE] = 1;
+    system->parts = 2;
+}
+
+static void add_call(struct cost_system *system, const struct suite_operation *operation,
+                     const struct plan *plan, uint64_t count, uint64_t size)
+{
+    struct cost_row *row = &system->rows[system->row_count++];
+
+    row->taken = row->charged = point_of(plan, operation->contract, operation->method, count, size);
+    row->base = operation->base != NULL
+                    ? point_of(plan, operation->contract, operation->base, count, size)
+                    : NULL;
+    row->times = (double)(count * operation->repeat);
+    row->bytes = row->times * (double)size;
+}
+
+static void add_calls(struct cost_system *system, const struct suite_operation *operation,
+                      const struct plan *plan)
+{
+    const size_t sizes = operation->sizes.count;
+
+    for (size_t i = 0; i < operation->counts.count; i++)
+        for (size_t j = 0; j < (sizes > 0 ? sizes : 1); j++)
+            add_call(system, operation, plan, operation->counts.values[i],
+                     sizes > 0 ? operation->sizes.values[j] : 0);
+    system->parts = sizes > 0 ? 2 : 1;
+    system->columns = 1 + system->parts;
+    system->columns_of[COST_EACH] = 1;
+    system->columns_of[COST_BYTE] = 2;
+}
+
+/* ---- fits ---- */
+
+static double cost_mean(const struct point *point, enum measure measure)
+{
+    const struct sample *sample = &point->samples[measure];
+
+    return sample->count > 0 ? sample->sum / (double)sample->count : (double)NAN;
+}
+
+/* What the row took beyond its base; NAN: not known. */
+static double net(const struct cost_row *row, enum measure measure)
+{
+    const struct point *taken = measure == MEASURE_GAS ? row->charged : row->taken;
+
+    return cost_mean(taken, measure) - (row->base != NULL ? cost_mean(row->base, measure) : 0);
+}
+
+/* -1: the rows do not tell the costs apart. *known: whether all rows were measured so. */
+static int fit_measure(const struct cost_system *system, enum measure measure,
+                       struct least_squares_fit *fit, bool *known)
+{
+    struct least_squares equations = {.rows = system->row_count, .columns = system->columns};
+
+    *known = true;
+    for (size_t i = 0; i < system->row_count; i++) {
+        const struct cost_row *row = &system->rows[i];
+        const double all[] = {1, row->times, row->bytes};
+        const double loads[] = {1, row->bytes};
+
+        memcpy(equations.x[i], system->columns_of[COST_EACH] == 0 ? loads : all,
+               system->columns * sizeof *all);
+        equations.y[i] = net(row, measure);
+        *known = *known && !isnan(equations.y[i]);
+    }
+    return *known ? least_squares_solve(&equations, fit) : 0;
+}
+
+/* ---- warnings ---- */
+
+static bool varies(const struct cost_row *row, enum measure measure)
+{
+    const struct sample *sample = &row->taken->samples[measure];
+
+    return sample->most - sample->least > doubtful * fabs(net(row, measure));
+}
+
+static unsigned warnings_of(const struct cost_system *system, enum measure measure,
+                            const struct least_squares_fit *fit)
+{
+    unsigned warnings = fit->residual > doubtful * fit->spread ? COST_NOT_LINEAR : 0;
+
+    for (size_t i = 0; i < system->row_count; i++) {
+        if (varies(&system->rows[i], measure))
+            warnings |= COST_HIGH_VARIANCE;
+        if (net(&system->rows[i], measure) < 0)
+            warnings |= COST_UNDERFLOW;
+    }
+    return warnings;
+}
+
+enum measure cost_main_measure(const struct cost *cost)
+{
+    if (!isnan(cost->amounts[MEASURE_INSTRUCTIONS]))
+        return MEASURE_INSTRUCTIONS;
+    return !isnan(cost->amounts[MEASURE_BLOCK_COST]) ? MEASURE_BLOCK_COST : MEASURE_COMPUTRONS;
+}
+
+/* ---- costs ---- */
+
+/* Without the dust of the arithmetic. */
+static double cleaned(double amount)
+{
+    static const double finest = 1e6;
+
+    return round(amount * finest) / finest + 0.0;
+}
+
+static double weigh(const struct gas_model *model, const struct cost *cost)
+{
+    const struct gas_usage usage = {.instructions = cost->amounts[MEASURE_INSTRUCTIONS],
+                                    .computrons = cost->amounts[MEASURE_COMPUTRONS],
+                                    .block_cost = cost->amounts[MEASURE_BLOCK_COST],
+                                    .bytes_read = NAN,
+                                    .bytes_written = NAN,
+                                    .syscalls = NAN};
+
+    return gas_model_weigh(model, &usage);
+}
+
+static void price(struct cost *cost, const struct cost_models *models)
+{
+    cost->gas = weigh(&models->gas, cost);
+    cost->charged =
+        models->charge != NULL ? weigh(models->charge, cost) : cost->amounts[MEASURE_GAS];
+    cost->ratio = cost->gas > 0 && cost->charged >= 0 ? cost->charged / cost->gas : (double)NAN;
+    if (cost->amounts[cost_main_measure(cost)] < 0)
+        cost->warnings |= COST_NEGATIVE;
+}
+
+static int estimate_operation(struct cost *parts, const struct cost_system *system,
+                              const struct cost_models *models)
+{
+    struct least_squares_fit fits[MEASURES] = {{.residual = 0}};
+
+    for (size_t i = 0; i < MEASURES; i++) {
+        bool known;
+
+        if (fit_measure(system, (enum measure)i, &fits[i], &known) != 0)
+            return -1;
+        for (size_t j = 0; j < system->parts; j++)
+            parts[j].amounts[i] =
+                known ? cleaned(fits[i].unknowns[system->columns_of[j]]) : (double)NAN;
+    }
+    for (size_t j = 0; j < system->parts; j++) {
+        const enum measure measure = cost_main_measure(&parts[j]);
+        const struct least_squares_fit *fit = &fits[measure];
+
+        parts[j].residual = fit->spread > 0 ? fit->residual / fit->spread : 0;
+        parts[j].warnings = warnings_of(system, measure, fit);
+        price(&parts[j], models);
+    }
+    return 0;
+}
+
+static int add_operation(struct costs *costs, const struct suite *suite,
+                         const struct suite_operation *operation, const struct plan *plan,
+                         const struct cost_models *models, struct error *error)
+{
+    struct cost *parts = &costs->items[costs->count];
+    struct cost_system system = {.row_count = 0};
+
+    if (operation->loads.count > 0)
+        add_loads(&system, suite, operation, plan);
+    else
+        add_calls(&system, operation, plan);
+    for (size_t i = 0; i < system.parts; i++)
+        parts[i] = (struct cost){.operation = operation->name,
+                                 .unit = i == COST_BYTE ? operation->unit : NULL};
+    if (estimate_operation(parts, &system, models) != 0)
+        return error_set(error, ERROR_INPUT,
+                         "operation %s: its counts and sizes do not tell its costs apart; give "
+                         "more of them that differ",
+                         operation->name);
+    costs->count += system.parts;
+    return 0;
+}
+
+/* NAN is last; what is as bad is in the order of names. */
+static int compare_costs(const void *a, const void *b)
+{
+    const struct cost *one = a, *other = b;
+    const double first = isnan(one->ratio) ? (double)INFINITY : one->ratio;
+    const double second = isnan(other->ratio) ? (double)INFINITY : other->ratio;
+    const int names = strcmp(one->operation, other->operation);
+
+    if (first < second || second < first)
+        return first < second ? -1 : 1;
+    return names != 0 ? names : (one->unit != NULL) - (other->unit != NULL);
+}
+
+int costs_estimate(struct costs *costs, const struct suite *suite, const struct plan *plan,
+                   const struct cost_models *models, struct error *error)
+{
+    *costs = (struct costs){.items = calloc(suite->operation_count + 1, 2 * sizeof *costs->items)};
+    if (costs->items == NULL)
+        return error_memory(error, "the costs");
+    for (size_t i = 0; i < suite->operation_count; i++)
+        if (add_operation(costs, suite, &suite->operations[i], plan, models, error) != 0)
+            return -1;
+    qsort(costs->items, costs->count, sizeof *costs->items, compare_costs);
+    return 0;
+}
+
+void costs_free(struct costs *costs)
+{
+    free(costs->items);
+    *costs = (struct costs){0};
+}

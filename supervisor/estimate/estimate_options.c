@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/estimate/estimate_options.h"
+
+#include "base/output/output_file.h"
+#include "supervisor/common_options.h"
+#include "supervisor/run/run_options.h"
+
+#define ESTIMATE_TEXT(member) OPTION_IS_TEXT(struct estimate_options, member)
+
+static const struct option_row rows[] = {
+    {"only", "PATTERN", "only operations whose names match, such as 'storage_*'",
+     ESTIMATE_TEXT(only)},
+    {COMMON_OPTION_COUNTER(struct estimate_options, counters, "qemu")},
+    {"near-protocol", "N",
+     "NEAR's protocol version whose charges contracts in WebAssembly have (default: 84)",
+     OPTION_IS_NUMBER(struct estimate_options, near_protocol, RUN_NEAR_FIRST, RUN_NEAR_NEWEST)},
+    {COMMON_OPTION_SANDBOX(struct estimate_options, sandbox)},
+    {"gas", "MODEL",
+     "the gas model that makes gas of what was counted (default: 125,000 gas for an instruction, "
+     "which is NEAR's)",
+     ESTIMATE_TEXT(gas)},
+    {"charge", "MODEL",
+     "the gas model by which operations are charged today (default: the suite's, or what the "
+     "engine itself charged)",
+     ESTIMATE_TEXT(charge)},
+    {"save", "FILE", "keep the costs", ESTIMATE_TEXT(save)},
+    {"compare", "FILE", "compare with costs that --save kept, or with the last line of a history",
+     ESTIMATE_TEXT(compare)},
+    {"allow", "PERCENT",
+     "how far a cost may move, up or down, with --compare, such as 0.5% (default: 0)",
+     OPTION_IS_OTHER(struct estimate_options, allow, common_options_take_percent)},
+    {"history", "FILE", "append the costs as a JSON line", ESTIMATE_TEXT(history)},
+    {"label", "TEXT",
+     "what this version is called in the history, such as its commit (default: the first twelve "
+     "characters of the fingerprint)",
+     ESTIMATE_TEXT(label)},
+    {"html", "FILE",
+     "write a page with all costs, and with --history a plot of each over the versions",
+     ESTIMATE_TEXT(html)},
+    {"counts", "FILE", "keep what the calls took, JSON lines of gaspipe run",
+     ESTIMATE_TEXT(counts)},
+    {"from", "FILE", "estimate from such a file, and make no calls", ESTIMATE_TEXT(from)},
+    {"deliveries", .help = "print the calls as lines for gaspipe run, and make none",
+     OPTION_IS_FLAG(struct estimate_options, deliveries)},
+    {COMMON_OPTION_JSON(struct estimate_options, json)},
+};
+
+const struct option_table estimate_options_table = {
+    .program = "gaspipe",
+    .command = "estimate",
+    .usage = "usage: gaspipe estimate [options] SUITE\n"
+             "\n"
+             "Calls the methods of contracts many times, and estimates what each operation in them "
+             "costs, in machine instructions and in gas, beside what is charged for it today. "
+             "SUITE is a folder with suite.json, which lists the operations.\n",
+    .ending = "Exit status: 0 success, 1 a call failed, 2 usage, 3 bad input, 4 system failure, 6 "
+              "a cost moved further than --allow.",
+    .rows = rows,
+    .row_count = sizeof rows / sizeof *rows,
+};
+
+static int estimate_options_check(const struct estimate_options *options, struct error *error)
+{
+    const struct output_wanted outputs[] = {{options->save, "--save"},
+                                            {options->history, "--history"},
+                                            {options->html, "--html"},
+                                            {options->counts, "--counts"}};
+
+    if (options->allow > 0 && options->compare == NULL)
+        return error_set(error, ERROR_USAGE, "--allow needs --compare FILE");
+    if (options->label != NULL && options->history == NULL && options->save == NULL &&
+        options->html == NULL)
+        return error_set(error, ERROR_USAGE, "--label needs --history, --save or --html");
+    if (options->from != NULL && options->counts != NULL)
+        return error_set(error, ERROR_USAGE, "--counts and --from exclude one another");
+    return output_file_check_all_apart(outputs, sizeof outputs / sizeof *outputs, error);
+}
+
+enum option_result estimate_options_parse(struct estimate_options *options, int argc, char **argv,
+                                          struct error *error)
+{
+    enum option_result result;
+    char **operands;
+
+    *options = (struct estimate_options){.counters = {.qemu = true}};
+    result = option_parse(&estimate_options_table, argc, argv, options, &operands, error);
+    if (result != OPTION_TAKEN)
+        return result;
+    if (operands[0] == NULL || operands[1] != NULL)
+        return error_set(error, ERROR_USAGE, "give the folder of a suite");
+    options->folder = operands[0];
+    return estimate_options_check(options, error) != 0 ? OPTION_FAILED : OPTION_TAKEN;
+}
