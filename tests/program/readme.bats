@@ -58,7 +58,7 @@ document() {
 # A folder like a fresh checkout after make, whose files the commands may change.
 like_a_checkout() {
     mkdir build
-    ln -s "$BUILD"/{gaspipe,gaspipe-worker,gaspipe-worker-wasm,gaspipe-sandbox,slogreport,libgascount.so} "$BUILD"/*.bundle build/
+    ln -s "$BUILD"/{gaspipe,gaspipe-worker,gaspipe-worker-wasm,gaspipe-sandbox,slogreport,libgascount.so,suites} "$BUILD"/*.bundle build/
     ln -s "$ROOT"/{examples,docs,tests} .
 }
 
@@ -107,6 +107,13 @@ END
 @test "examples/wasm/README.md" {
     like_a_checkout
     run "$ROOT/tests/program/check-document" "$ROOT/examples/wasm/README.md"
+    assert_equal "$output" ""
+    assert_status 0
+}
+
+@test "docs/estimate.md" {
+    like_a_checkout
+    run "$ROOT/tests/program/check-document" "$ROOT/docs/estimate.md"
     assert_equal "$output" ""
     assert_status 0
 }
