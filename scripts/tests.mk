@@ -22,7 +22,7 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES) $(XS_ARCHIVE)
 
 # Tests of WebAssembly's specification, and what runs them and NEAR's.
 WASM_SPEC := build/wasm-spec/fetched
-WASM_RUNNERS := $(BUILD)/tests/wasm_spec $(BUILD)/tests/wasm_near
+WASM_RUNNERS := $(addprefix $(BUILD)/tests/,wasm_spec wasm_near wasm_exports)
 
 $(WASM_SPEC): scripts/fetch-wasm-spec
 	@scripts/fetch-wasm-spec $(@D)

@@ -109,3 +109,47 @@ same_as_wabt() {
         (ulimit -v 2000000 -t 20 && exec "$BUILD/tests/wasm_spec" m.json) || fail "$name"
     done
 }
+
+# bomb LIMIT_KB: a call of main of the module on stdin ends, whatever comes of it, within seconds and so
+# much memory.
+bomb() {
+    wat2wasm --no-check - -o m.wasm
+    (ulimit -v "$1" -t 10 && exec "$BUILD/tests/wasm_near" "${VERSION-newest}" 300000000000000 m.wasm main) ||
+        fail "$(wasm-objdump -h m.wasm)"
+}
+
+@test "calls that are made to hurt end within the memory that a contract has" {
+    ldd "$BUILD/tests/wasm_near" | grep -q asan && skip "the address sanitizer reserves terabytes"
+    # The contract's memory is mapped whole, 128 MB; a table in version 62 takes 80 MB.
+    local most=200000 many
+
+    cd "$BATS_TEST_TMPDIR"
+    # Huge tables, a storm of memory.grow, recursion, segments beyond the memory.
+    bomb $most <<< '(module (table 10001 funcref) (func (export "main")))' | grep -q 'Too many table elements'
+    VERSION=62 bomb $most <<< '(module (table 4294967295 funcref) (func (export "main")))' |
+        grep -q 'Too many table elements'
+    VERSION=62 bomb $((most + 100000)) <<< '(module (table 9999999 funcref) (func (export "main")))' |
+        grep -q 'burnt 51348261'
+    bomb $most <<< '(module (memory 1) (func (export "main")
+        (loop (drop (memory.grow (i32.const 1))) (br 0))))' | grep -q 'Exceeded the prepaid gas'
+    bomb $most <<< '(module (func $f (export "main") (call $f)))' | grep -q 'Accessed memory outside the bounds'
+    bomb $most <<< '(module (memory 1) (data (i32.const 67108860) "abcdefgh") (func (export "main")))' |
+        grep -q 'Memory out of bounds'
+    # 60 KB to compile: a br_table to each of 4,900 blocks, 64 arguments 700 times, 9,999 functions.
+    # shellcheck disable=SC2183 # as often as the numbers are given
+    {
+        many=$(printf '(block %.0s' {1..4900})
+        bomb $most <<< "(module (func (export \"main\") $many (br_table $(echo {0..4899})
+            (i32.const 7))$(printf ')%.0s' {1..4900})))"
+        many="(call \$f$(printf ' (i64.const 1)%.0s' {1..64}))"
+        bomb $most <<< "(module (func \$f (param$(printf ' i64%.0s' {1..64})))
+            (func (export \"main\") $(yes "$many" | head -700)))"
+        bomb $most <<< "(module $(yes '(func (local i64 i64))' | head -9999) (func (export \"main\")))"
+    }
+}
+
+@test "random modules give the same in wabt's interpreter" {
+    run "$ROOT/tests/campaign/random-modules" -n 25 -f "$BATS_TEST_TMPDIR"
+    assert_status 0
+    [[ ${lines[-1]} == '25 modules: '*', 0 modules differ' ]]
+}
