@@ -5,6 +5,7 @@
  * its commit, and the tests there.
  */
 #include "tests/unit/worker/near_logic.h"
+#include "worker/near/host/host.h"
 
 /* ---- miscs.rs, commit 02e1c929 ---- */
 
@@ -526,6 +527,51 @@ static void test_prohibited_view_methods(void **state)
     logic_close(&logic);
 }
 
+/* ---- linking ---- */
+
+/* Each function that nearcore has is linked; those that gaspipe lacks say so when they are called.
+ */
+static void what_is_missing_says_so(void **state)
+{
+    static const struct {
+        const char *name;
+        bool is_missing;
+    } functions[] = {
+#define X(name, ...) {#name, false},
+        NEAR_CONTEXT_FUNCTIONS(X) NEAR_OTHER_FUNCTIONS(X) NEAR_PROMISE_FUNCTIONS(X)
+#undef X
+#define X(name, ...) {#name, true},
+            NEAR_MISSING_FUNCTIONS(X)
+#undef X
+                {"promise", true},
+        {"", true}};
+    struct logic logic;
+
+    (void)state;
+    logic_open(&logic);
+    logic_begin(&logic);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        const struct wasm_import import = {
+            .name = {(const uint8_t *)functions[i].name, (uint32_t)strlen(functions[i].name)}};
+        const bool is_known = i + 2 < sizeof functions / sizeof *functions;
+        uint64_t values[LOGIC_ARGUMENTS] = {0};
+        struct wasm_extern given = {0};
+        struct error error;
+
+        assert_int_equal(near_host_resolve(&logic.call, NULL, &import, &given, &error),
+                         is_known ? 0 : -1);
+        if (!is_known || !functions[i].is_missing)
+            continue;
+        logic.call.error[0] = '\0';
+        assert_int_equal(
+            given.function.call(given.function.context, &logic.machine, &logic.instance, values),
+            WASM_TRAP_HOST);
+        assert_memory_equal(logic.call.error, "gaspipe has no ", 15);
+        assert_string_equal(logic.call.error + 15, functions[i].name);
+    }
+    logic_close(&logic);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -545,6 +591,7 @@ int main(void)
         cmocka_unit_test(storage_is_counted),
         cmocka_unit_test(storage_by_registers),
         cmocka_unit_test(test_prohibited_view_methods),
+        cmocka_unit_test(what_is_missing_says_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
