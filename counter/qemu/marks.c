@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "counter/gasmark.h"
+#include "counter/qemu/code/profile.h"
 #include "counter/qemu/guest/guest_memory.h"
 #include "counter/qemu/region.h"
 #include "counter/qemu/reporter.h"
@@ -148,17 +149,21 @@ static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t si
 
     switch (mark) {
     case GASMARK_START:
+        profile_region_starts(index);
         start_region(thread, index);
         break;
     case GASMARK_STOP:
         stop_region(index, region, now);
+        profile_region_ends(index, region->kept.instructions);
         answer_totals(buffer, size, &region->kept);
         break;
     case GASMARK_PAUSE:
         region_pause(region, now);
+        profile_region_rests(index, true);
         break;
     case GASMARK_RESUME:
         region_resume(region, now);
+        profile_region_rests(index, false);
         break;
     case GASMARK_PEEK:
         answer(buffer, size, region_tally(region, now).instructions);
@@ -186,6 +191,7 @@ static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t si
         break;
     case GASMARK_CONFINE:
         watchdog_wake(); /* no thread can be made afterwards */
+        profile_sees_files();
         answer(buffer, size, (uint64_t)sandbox_enter_tight_filter(true));
         break;
     case GASMARK_COUNT:

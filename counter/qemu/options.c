@@ -2,6 +2,7 @@
 #include "counter/qemu/options.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +19,14 @@ static void set_repeat(struct options *options, bool once)
     options->repeat_each = !once;
 }
 
-static bool parse_limit(struct options *options, const char *digits)
+static bool parse_number(uint64_t *number, const char *digits)
 {
     char *end;
 
     if (*digits < '0' || *digits > '9')
         return false;
     errno = 0;
-    options->limit = strtoull(digits, &end, 10);
+    *number = strtoull(digits, &end, 10);
     return errno == 0 && *end == '\0';
 }
 
@@ -51,8 +52,10 @@ static bool parse_one(struct options *options, const char *argument)
         options->profile = argument + 8;
     else if (strncmp(argument, "report=", 7) == 0)
         options->report = argument + 7;
+    else if (strncmp(argument, "profile-fd=", 11) == 0)
+        return parse_number(&options->profile_fd, argument + 11) && options->profile_fd <= INT_MAX;
     else
-        return strncmp(argument, "limit=", 6) == 0 && parse_limit(options, argument + 6);
+        return strncmp(argument, "limit=", 6) == 0 && parse_number(&options->limit, argument + 6);
     return true;
 }
 
@@ -64,7 +67,7 @@ bool options_parse(struct options *options, int count, char **arguments)
             fprintf(stderr,
                     "gascount: '%s' is not an option; there are precision=auto|block|instruction, "
                     "rep=once|iterations, limit=N, random=pinned, kinds=on, "
-                    "follow=exec, profile=PATH, report=PATH\n",
+                    "follow=exec, profile=PATH, profile-fd=N, report=PATH\n",
                     arguments[i]);
             return false;
         }

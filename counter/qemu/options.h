@@ -18,6 +18,7 @@ struct options {
     bool follow;                      /* follow=exec: programs that the guest becomes, too */
     uint64_t limit;                   /* limit=N instructions of the whole program; 0: none */
     const char *profile;              /* profile=PATH, likewise */
+    uint64_t profile_fd;              /* profile-fd=N: of each region, to that descriptor; 0: no */
     const char *report;               /* report=PATH, borrowed from the arguments; or NULL */
 };
 

@@ -120,6 +120,8 @@ static void profile_syscall(unsigned thread, int64_t number, uint64_t a1, uint64
         profile_write();
     if (number == SYS_munmap)
         profile_unmaps(a1, a2);
+    if (number == SYS_mmap && (a3 & PROT_EXEC) != 0)
+        profile_maps_change();
     if (number == SYS_sigaltstack)
         note_alternate_stack(thread, a1);
 }
@@ -128,6 +130,7 @@ static void threads_come(void)
 {
     manner.shared = true;
     tally_threads_come();
+    profile_threads_come();
     guest_memory_is_shared();
 }
 
@@ -183,7 +186,7 @@ static void syscall_entered(qemu_plugin_id_t id, unsigned thread, int64_t number
             marks_note_call(thread, number);
     }
     reporter_add(tally_flush(thread));
-    if (options.profile != NULL)
+    if (options.profile != NULL || options.profile_fd > 0)
         profile_syscall(thread, number, a1, a2, a3);
     before_syscall(thread, number, a1, a2, a3, a4, a5);
     if (manner.precision == GASMARK_BLOCK && !options.precision_is_forced &&
@@ -263,7 +266,9 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
     tally_use_words(reporter_words());
     if (options.kinds)
         tally_use_kind_words(reporter_kind_words());
-    if (options.profile != NULL)
+    if (options.profile_fd > 0 && !profile_open_regions((int)options.profile_fd))
+        return -1;
+    if (options.profile != NULL || options.profile_fd > 0)
         tally_feed_profile();
     if (!interpose("kill", (void *)end_by_signal, (void **)&real_kill))
         fprintf(stderr,

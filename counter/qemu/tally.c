@@ -196,7 +196,7 @@ static void tally_note(unsigned thread, const struct stretch *stretch)
     if (alone_kinds != NULL)
         add_kinds(thread, stretch);
     if (feeds_profile)
-        profile_began(thread, stretch, many_threads);
+        profile_began(thread, stretch);
 }
 
 /* As quick to be seen from outside as what translated code adds by itself. */
@@ -209,6 +209,16 @@ static void note_plain(unsigned thread, void *stretch_of)
     else
         alone_words[0] += stretch->length;
     tally_note(thread, stretch);
+}
+
+/* The same while there is one thread and kinds are not asked for. */
+static void note_profiled(unsigned thread, void *stretch_of)
+{
+    const struct stretch *stretch = stretch_of;
+
+    alone_words[0] += stretch->length;
+    slots[thread].last = stretch;
+    profile_began_alone(stretch);
 }
 
 static void note_raising(unsigned thread, void *stretch)
@@ -255,7 +265,10 @@ static void note_before(struct qemu_plugin_insn *insn, const struct stretch *str
         qemu_plugin_outs("gascount: no memory for what is counted\n");
         abort();
     }
-    call_before(insn, functions[manner], kept);
+    if (manner == TALLY_PLAIN && alone_kinds == NULL && !many_threads)
+        call_before(insn, note_profiled, kept);
+    else
+        call_before(insn, functions[manner], kept);
 }
 
 static void add_to_words(struct qemu_plugin_insn *insn, uint64_t instructions)
@@ -304,7 +317,7 @@ static void take_back_kind(struct slot *slot)
         slot->kinds[slot->last->last_memory]--;
     }
     if (feeds_profile)
-        profile_aborted(thread, slot->last, many_threads);
+        profile_aborted(thread, slot->last);
 }
 
 void tally_note_abort(enum abort_reason reason)

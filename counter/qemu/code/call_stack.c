@@ -6,11 +6,6 @@
 /* A program that recurses deeper has no such stack. */
 #define CALLS_MAX ((size_t)1 << 22)
 
-uint32_t call_stack_id(const struct call_stack *stack)
-{
-    return stack->depth > 0 ? stack->calls[stack->depth - 1].id : 0;
-}
-
 static bool is_on_other(const struct call_stack *stack, uint64_t slot)
 {
     return slot >= stack->other_start && slot < stack->other_end;

@@ -24,7 +24,10 @@ struct call_stack {
 };
 
 /* Of the innermost call; 0 in none. */
-uint32_t call_stack_id(const struct call_stack *stack);
+static inline uint32_t call_stack_id(const struct call_stack *stack)
+{
+    return stack->depth > 0 ? stack->calls[stack->depth - 1].id : 0;
+}
 
 /* Ends the calls whose return address lies at or below `slot`. */
 void call_stack_leave(struct call_stack *stack, uint64_t slot);

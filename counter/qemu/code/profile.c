@@ -1,42 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "counter/qemu/code/profile.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "counter/pair_table.h"
 #include "counter/qemu/code/call_stack.h"
+#include "counter/qemu/code/chain_tree.h"
+#include "counter/qemu/code/profile_regions.h"
+#include "counter/qemu/code/profile_text.h"
 #include "counter/qemu/guest/guest_files.h"
 #include "counter/qemu/tally.h"
 
 /* Chains of calls beyond so many are not told apart from their callers' chains. */
 #define CHAINS_MAX 1000000
 
-static char profile_path[PATH_MAX];
-static bool is_open;
+/* A call instruction, by where it returns to: the same call out of the same chains comes often. */
+#define SITE_CALLERS 4
+struct call_site {
+    uint64_t return_address;
+    struct {
+        struct call_chain *caller, *chain;
+    } last[SITE_CALLERS]; /* by the caller's number; NULL: there was none yet */
+};
 
-/* From (caller's chain, return address) to the chain; and from it back. */
-static struct pair_table chains;
-static struct chain {
-    uint64_t caller, return_address;
-} * chain_of;
-static size_t chain_room;
+struct profiled_thread {
+    struct call_stack stack;
+    struct call_chain *chain; /* that of the innermost call */
+    bool counts;              /* what it executes */
+    int64_t began;            /* when its region did; 0: it has none, or none is written */
+};
 
-/* From (chain, stretch) to how many instructions of the stretch completed so. */
-static struct pair_table counts;
+static char profile_path[PATH_MAX]; /* "": only regions are written */
+static bool is_open, writes_regions;
+static bool shared;         /* there may be several threads */
+static bool maps_are_known; /* to profile_regions.h */
+static struct chain_tree tree;
+static struct pair_table sites; /* from a return address to its struct call_site */
+static struct profiled_thread threads[TALLY_THREADS_MAX];
 
-/* Of all three. Taken only where there are several threads. */
+/* Of the tree and the sites. Taken only where there are several threads, or a block is translated.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static struct call_stack stacks[TALLY_THREADS_MAX];
 
 static void take_profile_lock(void)
 {
@@ -48,14 +57,56 @@ static void leave_profile_lock(void)
     pthread_mutex_unlock(&lock);
 }
 
+static void lock_if_shared(void)
+{
+    if (shared)
+        take_profile_lock();
+}
+
+static void unlock_if_shared(void)
+{
+    if (shared)
+        leave_profile_lock();
+}
+
+static _Noreturn void out_of_memory(void)
+{
+    qemu_plugin_outs("gascount: no memory for the profile\n");
+    abort();
+}
+
+/* Threads that are in no chain yet begin in that of no calls. */
+static void visit_first(void)
+{
+    chain_tree_visit(&tree, tree.chains[0]);
+    for (unsigned thread = 0; thread < TALLY_THREADS_MAX; thread++)
+        if (threads[thread].chain != NULL)
+            chain_tree_visit(&tree, threads[thread].chain);
+}
+
+static void clear_tree(void)
+{
+    chain_tree_clear(&tree);
+    visit_first();
+}
+
 /* The counts that fork(2) has copied are the parent's. */
 static void profile_in_child(void)
 {
-    struct pair *count;
-
-    for (size_t at = 0; (count = pair_table_next(&counts, &at)) != NULL;)
-        count->value = 0;
+    clear_tree();
     leave_profile_lock();
+}
+
+static bool open_tree(void)
+{
+    if (is_open)
+        return true;
+    if (!chain_tree_open(&tree))
+        return false;
+    visit_first();
+    pthread_atfork(take_profile_lock, leave_profile_lock, profile_in_child);
+    is_open = true;
+    return true;
 }
 
 bool profile_open(const char *path)
@@ -67,124 +118,193 @@ bool profile_open(const char *path)
         return false;
     }
     memcpy(profile_path, path, size);
-    pthread_atfork(take_profile_lock, leave_profile_lock, profile_in_child);
-    is_open = true;
-    return true;
+    return open_tree();
 }
 
-static _Noreturn void out_of_memory(void)
+bool profile_open_regions(int fd)
 {
-    qemu_plugin_outs("gascount: no memory for the profile\n");
-    abort();
+    if (!profile_regions_open(fd)) {
+        fprintf(stderr, "gascount: descriptor %d is not open for profiles\n", fd);
+        return false;
+    }
+    writes_regions = true;
+    return open_tree();
 }
 
 /* ---- counting ---- */
 
-void profile_began(unsigned thread, const struct stretch *stretch, bool shared)
-{
-    struct pair *count;
+/* Nothing is found in it, so that profile_began() decides what is counted. */
+static struct call_cell nothing;
+struct profile_alone profile_alone = {.cells = &nothing};
 
-    if (shared)
-        take_profile_lock();
-    count = pair_table_find(&counts, call_stack_id(&stacks[thread]), (uintptr_t)stretch);
-    if (count == NULL)
-        out_of_memory();
-    count->value += stretch->length;
-    if (shared)
-        leave_profile_lock();
+static void set_alone(const struct profiled_thread *thread)
+{
+    if (thread != &threads[0])
+        return;
+    profile_alone.cells = thread->counts ? thread->chain->cells : &nothing;
+    profile_alone.mask = thread->counts ? thread->chain->mask : 0;
 }
 
-/* The pair is there already, so no memory is asked for: this may be a signal handler. */
-void profile_aborted(unsigned thread, const struct stretch *stretch, bool shared)
+static struct call_cell *cell_of(unsigned thread, const struct stretch *stretch)
 {
-    struct pair *count;
+    struct call_cell *cell = call_chain_cell(threads[thread].chain, stretch);
 
-    if (shared)
-        take_profile_lock();
-    count = pair_table_find(&counts, call_stack_id(&stacks[thread]), (uintptr_t)stretch);
-    if (count != NULL)
-        count->value--;
-    if (shared)
-        leave_profile_lock();
+    if (cell == NULL)
+        out_of_memory();
+    return cell;
+}
+
+void profile_began(unsigned thread, const struct stretch *stretch)
+{
+    if (!threads[thread].counts)
+        return;
+    lock_if_shared();
+    cell_of(thread, stretch)->instructions += stretch->length;
+    set_alone(&threads[thread]); /* it may have become larger */
+    unlock_if_shared();
+}
+
+/* The cell is there already, so no memory is asked for: this may be a signal handler. */
+void profile_aborted(unsigned thread, const struct stretch *stretch)
+{
+    if (!threads[thread].counts)
+        return;
+    lock_if_shared();
+    cell_of(thread, stretch)->instructions--;
+    unlock_if_shared();
 }
 
 /* ---- following calls ---- */
 
+static void enter_chain(struct profiled_thread *thread, struct call_chain *chain)
+{
+    chain_tree_visit(&tree, chain);
+    thread->chain = chain;
+    set_alone(thread);
+}
+
+static void set_counts(struct profiled_thread *thread, bool counts)
+{
+    thread->counts = counts;
+    set_alone(thread);
+}
+
+void profile_threads_come(void)
+{
+    shared = true;
+}
+
 void profile_thread_began(unsigned thread)
 {
-    call_stack_clear(&stacks[thread]);
+    if (!is_open)
+        return;
+    call_stack_clear(&threads[thread].stack);
+    lock_if_shared();
+    enter_chain(&threads[thread], tree.chains[0]);
+    unlock_if_shared();
+    threads[thread].began = 0;
+    set_counts(&threads[thread], !writes_regions);
 }
 
 void profile_alternate_stack(unsigned thread, uint64_t start, uint64_t size)
 {
-    stacks[thread].other_start = start;
-    stacks[thread].other_end = start + size;
+    threads[thread].stack.other_start = start;
+    threads[thread].stack.other_end = start + size;
 }
 
-/* Chain 0 is that of no calls. */
-static bool keep_chain(struct chain chain)
+/* Mostly it has not changed. */
+static struct call_chain *chain_of_stack(const struct profiled_thread *thread)
 {
-    if (chains.count >= chain_room) {
-        size_t room = chain_room > 0 ? 2 * chain_room : 1024;
-        struct chain *larger = reallocarray(chain_of, room, sizeof *larger);
+    const uint32_t id = call_stack_id(&thread->stack);
 
-        if (larger == NULL)
-            return false;
-        chain_of = larger;
-        chain_room = room;
-    }
-    chain_of[chains.count] = chain;
-    return true;
+    return thread->chain->id == id ? thread->chain : tree.chains[id];
 }
 
-static uint32_t chain_id(uint32_t caller, uint64_t return_address)
+/* The chain that the call makes; its caller's own where there are too many. */
+static struct call_chain *chain_of_call(const struct profiled_thread *thread,
+                                        struct call_site *site, struct call_chain *caller)
 {
-    struct pair *chain = pair_table_find(&chains, caller, return_address);
+    const uint32_t at = caller->id % SITE_CALLERS;
+    struct call_chain *chain;
 
+    if (site->last[at].caller == caller)
+        return site->last[at].chain;
+    if (thread->stack.depth >= PROFILE_DEPTH_MAX || tree.count >= CHAINS_MAX)
+        return caller;
+    chain = chain_tree_find(&tree, caller, site->return_address);
     if (chain == NULL)
         out_of_memory();
-    if (chain->value == 0) {
-        chain->value = chains.count;
-        if (!keep_chain((struct chain){caller, return_address}))
-            out_of_memory();
-    }
-    return (uint32_t)chain->value;
+    site->last[at].caller = caller;
+    site->last[at].chain = chain;
+    return chain;
 }
 
-static void called(unsigned thread, qemu_plugin_meminfo_t info, uint64_t slot, void *return_address)
+static void called(unsigned index, qemu_plugin_meminfo_t info, uint64_t slot, void *site)
 {
-    struct call_stack *stack = &stacks[thread];
-    uint32_t caller, id;
+    struct profiled_thread *thread = &threads[index];
+    struct call_chain *caller, *chain;
 
     if (!qemu_plugin_mem_is_store(info))
         return; /* of whom to call */
-    call_stack_leave(stack, slot);
-    caller = id = call_stack_id(stack);
-    take_profile_lock();
-    if (stack->depth < PROFILE_DEPTH_MAX && chains.count < CHAINS_MAX)
-        id = chain_id(caller, (uintptr_t)return_address);
-    leave_profile_lock();
-    if (!call_stack_enter(stack, slot, id))
+    call_stack_leave(&thread->stack, slot);
+    lock_if_shared();
+    caller = chain_of_stack(thread);
+    chain = chain_of_call(thread, site, caller);
+    enter_chain(thread, chain);
+    unlock_if_shared();
+    if (!call_stack_enter(&thread->stack, slot, chain->id))
         out_of_memory();
 }
 
-static void returned(unsigned thread, qemu_plugin_meminfo_t info, uint64_t slot, void *unused)
+static void returned(unsigned index, qemu_plugin_meminfo_t info, uint64_t slot, void *unused)
 {
+    struct profiled_thread *thread = &threads[index];
+
     (void)info, (void)unused;
-    call_stack_leave(&stacks[thread], slot);
+    call_stack_leave(&thread->stack, slot);
+    lock_if_shared();
+    enter_chain(thread, chain_of_stack(thread));
+    unlock_if_shared();
+}
+
+/* NULL without memory. */
+static struct call_site *find_site(uint64_t return_address)
+{
+    struct pair *pair = pair_table_find(&sites, return_address, 0);
+    struct call_site *site;
+
+    if (pair == NULL || pair->value != 0)
+        return pair == NULL ? NULL : (struct call_site *)(uintptr_t)pair->value;
+    site = malloc(sizeof *site);
+    if (site == NULL)
+        return NULL;
+    *site = (struct call_site){.return_address = return_address};
+    pair->value = (uintptr_t)site;
+    return site;
+}
+
+static struct call_site *site_of(const struct qemu_plugin_insn *insn)
+{
+    const uint64_t behind = qemu_plugin_insn_vaddr(insn) + qemu_plugin_insn_size(insn);
+    struct call_site *site;
+
+    take_profile_lock();
+    site = find_site(behind);
+    leave_profile_lock();
+    if (site == NULL)
+        out_of_memory();
+    return site;
 }
 
 /* QEMU 7.2 takes loads for stores where it is told only of one, so all are asked for. */
 void profile_watch(struct qemu_plugin_insn *insn, const struct opcode *opcode)
 {
-    uint64_t behind = qemu_plugin_insn_vaddr(insn) + qemu_plugin_insn_size(insn);
-
     if (!is_open)
         return;
     switch (kind_of(opcode).class) {
     case KIND_CALL:
         qemu_plugin_register_vcpu_mem_cb(insn, called, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
-                                         (void *)(uintptr_t)behind);
+                                         site_of(insn));
         break;
     case KIND_RETURN:
         qemu_plugin_register_vcpu_mem_cb(insn, returned, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
@@ -195,86 +315,78 @@ void profile_watch(struct qemu_plugin_insn *insn, const struct opcode *opcode)
     }
 }
 
+/* ---- regions ---- */
+
+static int64_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+void profile_maps_change(void)
+{
+    maps_are_known = false;
+}
+
+void profile_sees_files(void)
+{
+    if (!writes_regions || maps_are_known)
+        return;
+    profile_regions_mapped();
+    maps_are_known = true;
+}
+
+void profile_region_starts(unsigned thread)
+{
+    if (!writes_regions)
+        return;
+    profile_sees_files();
+    threads[thread].began = now();
+    lock_if_shared();
+    clear_tree();
+    unlock_if_shared();
+    set_counts(&threads[thread], true);
+}
+
+void profile_region_rests(unsigned thread, bool rests)
+{
+    if (threads[thread].began != 0)
+        set_counts(&threads[thread], !rests);
+}
+
+void profile_region_ends(unsigned thread, uint64_t instructions)
+{
+    if (threads[thread].began == 0)
+        return;
+    set_counts(&threads[thread], false);
+    lock_if_shared();
+    profile_regions_write(&tree, threads[thread].began, now(), instructions);
+    clear_tree();
+    unlock_if_shared();
+    threads[thread].began = 0;
+}
+
 /* ---- writing ---- */
 
-static void write_place(FILE *out, const struct guest_files *files, uint64_t address)
-{
-    uint64_t offset = 0;
-    const struct guest_file *file = guest_files_find(files, address, &offset);
-
-    fprintf(out, "%" PRIu64 " %s\n", offset, file != NULL ? file->path : "-");
-}
-
-static void write_chains(FILE *out, const struct guest_files *files)
-{
-    for (size_t id = 1; id <= chains.count; id++) {
-        fprintf(out, "call %zu %" PRIu64 " ", id, chain_of[id].caller);
-        write_place(out, files, chain_of[id].return_address);
-    }
-}
-
 /* What is written is not written again, should the process go on. */
-static void write_counts(FILE *out, const struct guest_files *files)
-{
-    struct pair *count;
-
-    for (size_t at = 0; (count = pair_table_next(&counts, &at)) != NULL;) {
-        const struct stretch *stretch = (const struct stretch *)(uintptr_t)count->b;
-
-        if (count->value == 0)
-            continue;
-        fprintf(out, "count %" PRIu64 " %" PRIu64 " ", count->value, count->a);
-        write_place(out, files, stretch->address);
-        count->value = 0;
-    }
-}
-
-/* Others may append to the same file at the same time. */
-static bool append_to_file(const char *text, size_t length)
-{
-    int fd = open(profile_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    ssize_t written = 0;
-
-    if (fd < 0)
-        return false;
-    while (flock(fd, LOCK_EX) < 0 && errno == EINTR)
-        ;
-    for (size_t at = 0; at < length && written >= 0; at += (size_t)written) {
-        written = write(fd, text + at, length - at);
-        if (written < 0 && errno == EINTR)
-            written = 0;
-    }
-    return close(fd) == 0 && written >= 0;
-}
-
 static void write_all(const struct guest_files *files)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    bool written = false;
-
-    if (out != NULL) {
-        fprintf(out, "process %d\n", (int)getpid());
-        write_chains(out, files);
-        write_counts(out, files);
-        written = fclose(out) == 0 && append_to_file(text, length);
-    }
-    if (!written)
-        fprintf(stderr, "gascount: cannot write %s: %s\n", profile_path, strerror(errno));
-    free(text);
+    take_profile_lock();
+    profile_text_append(profile_path, &tree, files);
+    clear_tree();
+    leave_profile_lock();
 }
 
 void profile_write(void)
 {
     struct guest_files files;
 
-    if (!is_open)
+    if (profile_path[0] == '\0')
         return;
     guest_files_read(&files);
-    take_profile_lock();
     write_all(&files);
-    leave_profile_lock();
     guest_files_free(&files);
 }
 
@@ -282,13 +394,10 @@ void profile_unmaps(uint64_t start, uint64_t size)
 {
     struct guest_files files;
 
-    if (!is_open)
+    if (profile_path[0] == '\0')
         return;
     guest_files_read(&files);
-    if (guest_files_touch(&files, start, size)) {
-        take_profile_lock();
+    if (guest_files_touch(&files, start, size))
         write_all(&files);
-        leave_profile_lock();
-    }
     guest_files_free(&files);
 }

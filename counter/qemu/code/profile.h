@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "counter/opcode.h"
+#include "counter/qemu/code/chain_tree.h"
 #include "counter/qemu/code/stretch.h"
 #include "counter/qemu/emulator/qemu_plugin_api.h"
 
@@ -36,6 +37,10 @@
 /* False, with words on stderr, when the path is too long. */
 bool profile_open(const char *path);
 
+/* Instead, or as well: each region of a thread is written to that descriptor, which it takes
+ * (counter/profile_stream.h). Then nothing outside of regions is counted. */
+bool profile_open_regions(int fd);
+
 /*
  * The others do nothing, or are not called, where no profile was asked for.
  *
@@ -47,11 +52,32 @@ void profile_watch(struct qemu_plugin_insn *insn, const struct opcode *opcode);
 /* A thread with this index begins; nobody has called it. */
 void profile_thread_began(unsigned thread);
 
-/* The stretch begins on that thread; `shared`: there may be others. */
-void profile_began(unsigned thread, const struct stretch *stretch, bool shared);
+/* There may be several threads from now on. */
+void profile_threads_come(void);
+
+/* The stretch begins on that thread. */
+void profile_began(unsigned thread, const struct stretch *stretch);
+
+/* Where the stretches of the first thread are counted while it is the only one. */
+extern struct profile_alone {
+    struct call_cell *cells;
+    uint32_t mask; /* as in struct call_chain */
+} profile_alone;
+
+/* The same as profile_began() while there is one thread. This is called for each stretch, so it
+ * is short enough to become part of the caller. */
+static inline void profile_began_alone(const struct stretch *stretch)
+{
+    struct call_cell *cell = &profile_alone.cells[stretch->hash & profile_alone.mask];
+
+    if (__builtin_expect(cell->stretch == stretch, 1))
+        cell->instructions += stretch->length;
+    else
+        profile_began(0, stretch);
+}
 
 /* The last instruction of the stretch, the last that began, did not complete. */
-void profile_aborted(unsigned thread, const struct stretch *stretch, bool shared);
+void profile_aborted(unsigned thread, const struct stretch *stretch);
 
 /* The thread's handlers may run on this stack from now on; size 0: not any more. */
 void profile_alternate_stack(unsigned thread, uint64_t start, uint64_t size);
@@ -61,5 +87,16 @@ void profile_write(void);
 
 /* To be called before the guest unmaps memory: afterwards nobody knows what was there. */
 void profile_unmaps(uint64_t start, uint64_t size);
+
+/* Marks of the thread (counter/gasmark.h); `instructions`: what its region came to. */
+void profile_region_starts(unsigned thread);
+void profile_region_rests(unsigned thread, bool rests);
+void profile_region_ends(unsigned thread, uint64_t instructions);
+
+/* The guest maps code. */
+void profile_maps_change(void);
+
+/* To be called before the process loses sight of its files: notes which are mapped. */
+void profile_sees_files(void);
 
 #endif

@@ -30,6 +30,17 @@ static bool is_same(const struct stretch *a, const struct stretch *b)
            a->last_memory == b->last_memory && memcmp(a->kinds, b->kinds, sizeof a->kinds) == 0;
 }
 
+static uint32_t kept_count;
+
+/*
+ * By an odd number: the lower bits differ as those of the number do, and do not stand in a row. But
+ * four stretches that were met one after the other, as they will be again, share a cache line.
+ */
+static uint32_t hash_of(uint32_t number)
+{
+    return (number / 4 * 0x9e3779b1) * 4 + number % 4;
+}
+
 static const struct stretch *find_or_add(const struct stretch *stretch)
 {
     struct kept **bucket = &buckets[(stretch->address ^ stretch->address >> 16) % BUCKETS];
@@ -42,6 +53,8 @@ static const struct stretch *find_or_add(const struct stretch *stretch)
     if (kept == NULL)
         return NULL;
     *kept = (struct kept){*stretch, *bucket};
+    kept->stretch.number = kept_count++;
+    kept->stretch.hash = hash_of(kept->stretch.number);
     *bucket = kept;
     return &kept->stretch;
 }

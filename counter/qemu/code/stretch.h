@@ -10,6 +10,8 @@
 struct stretch {
     uint64_t address; /* of the first, in the guest */
     uint64_t length;  /* instructions */
+    uint32_t number;  /* of a kept one: they are counted as they come, from 0 */
+    uint32_t hash;    /* of the number */
     /* Where somebody asked for kinds: how many of each there are. */
     uint16_t kinds[KIND_COUNT];
     uint16_t last_class, last_memory; /* indices into `kinds`, of the last instruction */

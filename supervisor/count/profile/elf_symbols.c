@@ -187,6 +187,7 @@ bool elf_symbols_find(struct elf_symbols *symbols, uint64_t offset, struct elf_f
         }
     }
     *function = symbols->last;
+    function->within = address - symbols->last.address;
     return true;
 }
 

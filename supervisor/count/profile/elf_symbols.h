@@ -18,6 +18,7 @@ struct elf_symbols *elf_symbols_open(const char *path);
 struct elf_function {
     const char *name; /* borrowed from the symbols */
     uint64_t address; /* of its first byte, for elf_symbols_source() */
+    uint64_t within;  /* how far behind that the byte is that was asked for */
 };
 
 /*

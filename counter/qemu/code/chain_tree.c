@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "counter/qemu/code/chain_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_CHAINS 1024
+#define FIRST_CELLS  8 /* a power of two, as all that follow */
+#define CACHE_LINE   64
+
+/* Of chains in which nothing was executed: many are only on the way to others. */
+static struct call_cell no_cell;
+
+static bool reserve(struct chain_tree *tree)
+{
+    const size_t room = tree->room > 0 ? 2 * tree->room : FIRST_CHAINS;
+    struct call_chain **chains;
+    uint32_t *visited;
+
+    if (tree->count < tree->room)
+        return true;
+    chains = reallocarray(tree->chains, room, sizeof *chains);
+    if (chains == NULL)
+        return false;
+    tree->chains = chains;
+    visited = reallocarray(tree->visited, room, sizeof *visited);
+    if (visited == NULL)
+        return false;
+    tree->visited = visited;
+    tree->room = room;
+    return true;
+}
+
+static struct call_chain *add_chain(struct chain_tree *tree, uint32_t caller,
+                                    uint64_t return_address)
+{
+    struct call_chain *chain = reserve(tree) ? malloc(sizeof *chain) : NULL;
+
+    if (chain == NULL)
+        return NULL;
+    *chain = (struct call_chain){
+        .cells = &no_cell,
+        .id = (uint32_t)tree->count,
+        .caller = caller,
+        .return_address = return_address,
+    };
+    tree->chains[tree->count++] = chain;
+    return chain;
+}
+
+bool chain_tree_open(struct chain_tree *tree)
+{
+    *tree = (struct chain_tree){0};
+    return add_chain(tree, 0, 0) != NULL;
+}
+
+struct call_chain *chain_tree_find(struct chain_tree *tree, const struct call_chain *caller,
+                                   uint64_t return_address)
+{
+    struct pair *id = pair_table_find(&tree->ids, caller->id, return_address);
+    struct call_chain *chain;
+
+    if (id == NULL)
+        return NULL;
+    if (id->value != 0)
+        return tree->chains[id->value];
+    chain = add_chain(tree, caller->id, return_address);
+    if (chain != NULL)
+        id->value = chain->id;
+    return chain;
+}
+
+/* Where the stretch is, or would be: there is always an empty cell. */
+static struct call_cell *place_of(struct call_cell *cells, uint32_t mask,
+                                  const struct stretch *stretch)
+{
+    uint32_t at = stretch->hash & mask;
+
+    while (cells[at].stretch != NULL && cells[at].stretch != stretch)
+        at = (at + 1) & mask;
+    return &cells[at];
+}
+
+static bool grow_chain(struct call_chain *chain)
+{
+    const uint32_t room = chain->cells == &no_cell ? FIRST_CELLS : 2 * (chain->mask + 1);
+    struct call_cell *cells = aligned_alloc(CACHE_LINE, room * sizeof *cells);
+
+    if (cells == NULL)
+        return false;
+    memset(cells, 0, room * sizeof *cells);
+    for (uint32_t i = 0; i <= chain->mask; i++)
+        if (chain->cells[i].stretch != NULL)
+            *place_of(cells, room - 1, chain->cells[i].stretch) = chain->cells[i];
+    if (chain->cells != &no_cell)
+        free(chain->cells);
+    chain->cells = cells;
+    chain->mask = room - 1;
+    return true;
+}
+
+struct call_cell *call_chain_make_cell(struct call_chain *chain, const struct stretch *stretch)
+{
+    struct call_cell *cell = place_of(chain->cells, chain->mask, stretch);
+
+    if (cell->stretch == stretch)
+        return cell;
+    /* Never more than half full, so that most are found where they are looked for first. */
+    if (2 * (chain->used + 1) > chain->mask + 1) {
+        if (!grow_chain(chain))
+            return NULL;
+        cell = place_of(chain->cells, chain->mask, stretch);
+    }
+    cell->stretch = stretch;
+    chain->used++;
+    return cell;
+}
+
+void chain_tree_clear(struct chain_tree *tree)
+{
+    for (size_t i = 0; i < tree->visited_count; i++) {
+        struct call_chain *chain = tree->chains[tree->visited[i]];
+
+        for (uint32_t at = 0; at <= chain->mask && chain->used > 0; at++)
+            chain->cells[at].instructions = 0;
+        chain->listed = false;
+    }
+    tree->visited_count = 0;
+}
+
+void chain_tree_free(struct chain_tree *tree)
+{
+    for (size_t i = 0; i < tree->count; i++) {
+        if (tree->chains[i]->cells != &no_cell)
+            free(tree->chains[i]->cells);
+        free(tree->chains[i]);
+    }
+    free(tree->chains);
+    free(tree->visited);
+    pair_table_free(&tree->ids);
+    *tree = (struct chain_tree){0};
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_COUNTER_QEMU_CODE_CHAIN_TREE_H
+#define GASPIPE_COUNTER_QEMU_CODE_CHAIN_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "counter/pair_table.h"
+#include "counter/qemu/code/stretch.h"
+
+/*
+ * Chains of calls, and how many instructions of each stretch completed in each. A chain is never
+ * forgotten, so its number and its address stay the same.
+ */
+
+/* What completed of a stretch in one chain. */
+struct call_cell {
+    const struct stretch *stretch; /* NULL: an empty cell */
+    uint64_t instructions;
+};
+
+struct call_chain {
+    struct call_cell *cells; /* owned: a hash table by the stretch's number */
+    uint32_t mask;           /* one less than the cells there is room for */
+    uint32_t used;
+    uint32_t id, caller;     /* numbers of this chain and of its caller's; 0: that of no calls */
+    uint64_t return_address; /* in the guest, of its last call */
+    bool listed;             /* among the tree's `visited` */
+};
+
+struct chain_tree {
+    struct pair_table ids;      /* from (caller, return address) to a chain's number */
+    struct call_chain **chains; /* owned, by number; [0] is that of no calls */
+    size_t count, room;
+    uint32_t *visited; /* chains that may hold something; as much room as `chains` */
+    size_t visited_count;
+};
+
+/* False without memory. */
+bool chain_tree_open(struct chain_tree *tree);
+
+/* The chain of a call out of `caller` that returns to that address. NULL without memory. */
+struct call_chain *chain_tree_find(struct chain_tree *tree, const struct call_chain *caller,
+                                   uint64_t return_address);
+
+/* To be called before a chain's cells are added to. */
+static inline void chain_tree_visit(struct chain_tree *tree, struct call_chain *chain)
+{
+    if (chain->listed)
+        return;
+    chain->listed = true;
+    tree->visited[tree->visited_count++] = chain->id;
+}
+
+/* For call_chain_cell(): also makes a cell where there is none. NULL without memory. */
+struct call_cell *call_chain_make_cell(struct call_chain *chain, const struct stretch *stretch);
+
+/* The chain's cell of the stretch, until the next one is made. NULL without memory. */
+static inline struct call_cell *call_chain_cell(struct call_chain *chain,
+                                                const struct stretch *stretch)
+{
+    struct call_cell *cell = &chain->cells[stretch->hash & chain->mask];
+
+    return cell->stretch == stretch ? cell : call_chain_make_cell(chain, stretch);
+}
+
+/* Sets all numbers of the chains that were visited to 0. */
+void chain_tree_clear(struct chain_tree *tree);
+
+void chain_tree_free(struct chain_tree *tree);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "counter/qemu/code/chain_tree.h"
+
+enum { STRETCHES = 3000, CALLS = 2000 };
+
+static void test_chains(void **state)
+{
+    struct chain_tree tree;
+    struct call_chain *last, *first;
+
+    (void)state;
+    assert_true(chain_tree_open(&tree));
+    last = first = tree.chains[0];
+    for (uint64_t i = 1; i <= CALLS; i++) {
+        last = chain_tree_find(&tree, last, 100 * i);
+        assert_non_null(last);
+        assert_int_equal(last->id, i);
+        assert_int_equal(last->caller, i - 1);
+    }
+    /* The same again; and the same return address out of another chain. */
+    assert_ptr_equal(chain_tree_find(&tree, first, 100), tree.chains[1]);
+    assert_ptr_not_equal(chain_tree_find(&tree, last, 100), tree.chains[1]);
+    assert_int_equal(tree.count, CALLS + 2);
+    chain_tree_free(&tree);
+}
+
+static const struct stretch *keep(uint64_t address)
+{
+    const struct stretch stretch = {.address = address, .length = 3};
+    const struct stretch *kept = stretch_keep(&stretch);
+
+    assert_non_null(kept);
+    assert_ptr_equal(stretch_keep(&stretch), kept);
+    return kept;
+}
+
+static void add_all(struct call_chain *chain, uint64_t step)
+{
+    for (uint64_t i = 0; i < STRETCHES; i += step) {
+        struct call_cell *cell = call_chain_cell(chain, keep(i));
+
+        assert_non_null(cell);
+        cell->instructions += i + 1;
+    }
+}
+
+static void assert_cells(const struct call_chain *chain, uint64_t step)
+{
+    uint64_t found = 0;
+
+    for (uint32_t at = 0; at <= chain->mask; at++) {
+        const struct call_cell *cell = &chain->cells[at];
+
+        if (cell->stretch == NULL)
+            continue;
+        found++;
+        assert_int_equal(cell->stretch->address % step, 0);
+        assert_int_equal(cell->instructions, cell->stretch->address + 1);
+    }
+    assert_int_equal(found, (STRETCHES + step - 1) / step);
+}
+
+static void test_cells(void **state)
+{
+    struct chain_tree tree;
+    struct call_chain *chain;
+
+    (void)state;
+    assert_true(chain_tree_open(&tree));
+    chain = chain_tree_find(&tree, tree.chains[0], 7);
+    assert_non_null(chain);
+    add_all(chain, 1);
+    add_all(tree.chains[0], 5);
+    assert_cells(chain, 1);
+    assert_cells(tree.chains[0], 5);
+    chain_tree_free(&tree);
+}
+
+static void test_only_what_was_visited_is_cleared(void **state)
+{
+    struct chain_tree tree;
+    struct call_chain *chain;
+
+    (void)state;
+    assert_true(chain_tree_open(&tree));
+    chain = chain_tree_find(&tree, tree.chains[0], 7);
+    assert_non_null(chain);
+    chain_tree_visit(&tree, chain);
+    chain_tree_visit(&tree, chain);
+    assert_int_equal(tree.visited_count, 1);
+    add_all(chain, 1);
+    add_all(tree.chains[0], 1);
+    chain_tree_clear(&tree);
+    assert_int_equal(tree.visited_count, 0);
+    for (uint32_t at = 0; at <= chain->mask; at++)
+        assert_int_equal(chain->cells[at].instructions, 0);
+    assert_cells(tree.chains[0], 1);
+    chain_tree_free(&tree);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_only_what_was_visited_is_cleared),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
