@@ -67,6 +67,16 @@ int common_options_check_profile(const char *worker, bool profiled, struct error
                      "worker");
 }
 
+int common_options_check_native(const char *profile, const char *folded, struct counters counters,
+                                struct error *error)
+{
+    if ((profile == NULL && folded == NULL) || counters.qemu)
+        return 0;
+    return error_set(error, ERROR_USAGE,
+                     "--native-profile and --native-folded need --counter qemu: it is the counter "
+                     "that sees the functions");
+}
+
 int common_options_check_trace(const char *trace, uint64_t overhead, struct counters counters,
                                struct error *error)
 {

@@ -51,6 +51,15 @@
     "profile-folded", "FILE", "the same as folded stacks, for flame graphs",                       \
         OPTION_IS_TEXT(type, member)
 
+#define COMMON_OPTION_NATIVE_PROFILE(type, member)                                                 \
+    "native-profile", "FILE",                                                                      \
+        "write each delivery's instructions by native function, JSON lines; with --counter qemu",  \
+        OPTION_IS_TEXT(type, member)
+
+#define COMMON_OPTION_NATIVE_FOLDED(type, member)                                                  \
+    "native-folded", "FILE", "the same as folded stacks, for flame graphs",                        \
+        OPTION_IS_TEXT(type, member)
+
 #define COMMON_OPTION_TRACE_FUNCTIONS(type, member)                                                \
     "trace-functions", "FILE",                                                                     \
         "write which functions workers execute and when, for gaspipe trace; without the counter",  \
@@ -102,6 +111,10 @@ int common_options_check_worker(const char *worker, struct counters counters, st
 
 /* -1 with ERROR_USAGE: profiles need our worker. */
 int common_options_check_profile(const char *worker, bool profiled, struct error *error);
+
+/* -1 with ERROR_USAGE: instructions are seen under QEMU. NULL: not asked for. */
+int common_options_check_native(const char *profile, const char *folded, struct counters counters,
+                                struct error *error);
 
 /* -1 with ERROR_USAGE: what counts instructions would count the trace, too. NULL: no trace, which
  * cannot have an overhead (0: none given). */

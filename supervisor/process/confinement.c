@@ -48,7 +48,8 @@ static size_t count_strings(const char *const *strings)
 }
 
 char **confinement_wrap(const struct confinement *confinement, const char *path,
-                        char *const *arguments, const char *const *programs, const char *preload)
+                        char *const *arguments, const char *const *programs, bool traced,
+                        const char *preload)
 {
     enum { OWN = 9 }; /* its own words at most, and the end */
     static const char descriptors[] = {'0' + WORKER_SAVE_FD + 1, '\0'};
@@ -62,7 +63,7 @@ char **confinement_wrap(const struct confinement *confinement, const char *path,
         return NULL;
     *next++ = arguments[0]; /* which the program gets as its name */
     *next++ = "--descriptors";
-    *next++ = preload != NULL ? with_trace : descriptors;
+    *next++ = traced ? with_trace : descriptors;
     if (preload != NULL) {
         *next++ = "--preload";
         *next++ = preload;

@@ -33,11 +33,12 @@ const char *confinement_description(const struct confinement *confinement);
 
 /*
  * The command line that becomes `path` with `arguments` in the sandbox, where it may read and
- * execute `programs` too; both lists end with NULL. `preload` is a library that traces it by the
- * descriptor WORKER_TRACE_FD, or NULL. The strings are borrowed, the list is to be freed. NULL when
- * memory ran out.
+ * execute `programs` too; both lists end with NULL. `traced`: it keeps the descriptor
+ * WORKER_TRACE_FD; `preload` is a library that traces it by that, or NULL. The strings are
+ * borrowed, the list is to be freed. NULL when memory ran out.
  */
 char **confinement_wrap(const struct confinement *confinement, const char *path,
-                        char *const *arguments, const char *const *programs, const char *preload);
+                        char *const *arguments, const char *const *programs, bool traced,
+                        const char *preload);
 
 #endif

@@ -118,7 +118,7 @@ struct launcher launcher_native(const struct launcher *launcher)
     struct launcher native = *launcher;
 
     native.counted = false;
-    native.trace = NULL; /* it serves to prepare others */
+    native.trace = native.native_profile = NULL; /* it serves to prepare others */
     native.instruction_limit = 0;
     native.program_fd = -1;
     native.wasm_program_fd = -1;
@@ -166,7 +166,8 @@ static struct worker_process *start_launcher(const struct launcher *launcher, uv
     if (!is_confined(launcher))
         return worker_process_start(loop, launch, listener, error);
     arguments = confinement_wrap(launcher->confinement, launch->path, launch->arguments, programs,
-                                 launch->trace_fd > 0 ? launcher->trace->agent : NULL);
+                                 launch->trace_fd > 0,
+                                 launcher->trace != NULL ? launcher->trace->agent : NULL);
     if (arguments == NULL) {
         error_memory(error, "the command line of a worker");
         return NULL;
@@ -226,6 +227,11 @@ static struct worker_process *start_native(const struct launcher *launcher, uv_l
     return start_launcher(launcher, loop, &launch, listener, error);
 }
 
+#define STRING_OF(x)        STRING_OF_TOKENS(x)
+#define STRING_OF_TOKENS(x) #x
+
+static const char profile_option[] = "profile-fd=" STRING_OF(WORKER_TRACE_FD);
+
 /* The name does not reach the guest, where it would shift the stack: it stands
  * in front of QEMU's own command line. */
 static struct worker_process *start_counted(const struct launcher *launcher, uv_loop_t *loop,
@@ -233,12 +239,20 @@ static struct worker_process *start_counted(const struct launcher *launcher, uv_
                                             const struct worker_listener *listener,
                                             struct error *error)
 {
-    struct guest_program program = {.arguments = (const char *const *)arguments};
+    const struct launcher_trace *const profile = launcher->native_profile;
+    struct guest_program program = {
+        .arguments = (const char *const *)arguments,
+        .plugin_options = profile != NULL ? profile_option : NULL,
+    };
     struct worker_process *process = NULL;
     struct guest_command command;
     struct worker_launch launch;
     char *argument0;
+    int fd = 0;
 
+    if (profile != NULL &&
+        (fd = profile->begin(profile->context, launcher->worker, name, error)) < 0)
+        return NULL;
     if (guest_command_build(&command, &launcher->tools, &program, error) != 0)
         return NULL;
     launch = (struct worker_launch){
@@ -247,6 +261,7 @@ static struct worker_process *start_counted(const struct launcher *launcher, uv_
         .environment = command.environment,
         .program_fd = launcher->program_fd,
         .snapshot_fd = snapshot_fd,
+        .trace_fd = fd,
         .frame_cap = NETSTRING_CAP_DEFAULT,
         .memory_limit = launcher->memory_limit,
         .by_turns = true,

@@ -22,9 +22,9 @@ struct counters {
     bool compiled; /* units of block cost: the worker that has the meter compiled in */
 };
 
-/* Who traces workers. */
+/* Who traces workers, or takes their counters' profiles. */
 struct launcher_trace {
-    const char *agent; /* the path of libgastrace.so */
+    const char *agent; /* the path of libgastrace.so; NULL: for a counter */
     /* A worker will execute this program under this name. The descriptor of the memory that it is
      * to share, which stays the tracer's; or -1 with the error filled. */
     int (*begin)(void *context, const char *program, const char *name, struct error *error);
@@ -58,6 +58,9 @@ struct launcher {
     const struct confinement *confinement;
     /* Traces them where they are not counted, borrowed; NULL: nobody does. The caller sets it. */
     const struct launcher_trace *trace;
+    /* Takes what their counter writes of each delivery, borrowed; NULL: nobody does. Only where
+     * they are counted. The caller sets it. */
+    const struct launcher_trace *native_profile;
     /* Where workers run, borrowed; NULL: wherever the system puts them. The caller sets it. */
     const struct placement *placement;
 };

@@ -25,7 +25,8 @@ struct worker_process;
 #define WORKER_SAVE_FD    7
 #define WORKER_SAVE_PLACE "@7"
 
-/* Where a worker that is traced finds the memory that it shares with its tracer. */
+/* Where a worker that is traced finds the memory that it shares with its tracer; where the counter
+ * of one that is profiled writes. */
 #define WORKER_TRACE_FD 8
 
 /* How to start it. Everything is borrowed for the call. */

@@ -17,7 +17,7 @@ int profile_file_open(struct profile_file *file, const char *path, enum profile_
 
 /* ---- JSON lines ---- */
 
-static void profile_file_put_text(struct buf *line, const char *name, const char *text)
+void profile_file_put_text(struct buf *line, const char *name, const char *text)
 {
     buf_printf(line, ",\"%s\":", name);
     if (text == NULL)
@@ -26,7 +26,7 @@ static void profile_file_put_text(struct buf *line, const char *name, const char
         json_text_string(line, text, strlen(text));
 }
 
-static void put_count(struct buf *line, const char *name, int64_t number, bool known)
+void profile_file_put_count(struct buf *line, const char *name, int64_t number, bool known)
 {
     if (known)
         buf_printf(line, ",\"%s\":%" PRId64, name, number);
@@ -34,39 +34,43 @@ static void put_count(struct buf *line, const char *name, int64_t number, bool k
         buf_printf(line, ",\"%s\":null", name);
 }
 
-static void put_head(struct buf *line, const char *kind, const struct profiled_delivery *delivery)
+void profile_file_put_head(struct buf *line, const char *kind,
+                           const struct profiled_delivery *delivery)
 {
     buf_printf(line, "{\"kind\":\"%s\"", kind);
     profile_file_put_text(line, "vatID", delivery->vat_id);
     profile_file_put_text(line, "vat", delivery->vat);
     profile_file_put_text(line, "method", delivery->method);
-    put_count(line, "crankNum", delivery->crank_num, delivery->crank_num != PROFILE_NO_CRANK);
-    put_count(line, "deliveryNum", delivery->delivery_num, true);
+    profile_file_put_count(line, "crankNum", delivery->crank_num,
+                           delivery->crank_num != PROFILE_NO_CRANK);
+    profile_file_put_count(line, "deliveryNum", delivery->delivery_num, true);
 }
 
 static void put_function(struct buf *lines, const struct cost_function *function,
                          const struct profiled_delivery *delivery)
 {
-    put_head(lines, "function", delivery);
+    profile_file_put_head(lines, "function", delivery);
     profile_file_put_text(lines, "function", function->name);
     profile_file_put_text(lines, "file", function->file);
-    put_count(lines, "line", function->line, function->file != NULL);
-    put_count(lines, "calls", function->calls, true);
-    put_count(lines, "self", function->self.computrons, true);
-    put_count(lines, "total", function->total.computrons, true);
-    put_count(lines, "selfInstructions", function->self.instructions, delivery->counted);
-    put_count(lines, "totalInstructions", function->total.instructions, delivery->counted);
+    profile_file_put_count(lines, "line", function->line, function->file != NULL);
+    profile_file_put_count(lines, "calls", function->calls, true);
+    profile_file_put_count(lines, "self", function->self.computrons, true);
+    profile_file_put_count(lines, "total", function->total.computrons, true);
+    profile_file_put_count(lines, "selfInstructions", function->self.instructions,
+                           delivery->counted);
+    profile_file_put_count(lines, "totalInstructions", function->total.instructions,
+                           delivery->counted);
     buf_append_string(lines, "}\n");
 }
 
 static void put_line(struct buf *lines, const struct cost_line *line,
                      const struct profiled_delivery *delivery)
 {
-    put_head(lines, "line", delivery);
+    profile_file_put_head(lines, "line", delivery);
     profile_file_put_text(lines, "file", line->file);
-    put_count(lines, "line", line->line, line->file != NULL);
-    put_count(lines, "self", line->self.computrons, true);
-    put_count(lines, "selfInstructions", line->self.instructions, delivery->counted);
+    profile_file_put_count(lines, "line", line->line, line->file != NULL);
+    profile_file_put_count(lines, "self", line->self.computrons, true);
+    profile_file_put_count(lines, "selfInstructions", line->self.instructions, delivery->counted);
     buf_append_string(lines, "}\n");
 }
 
@@ -82,7 +86,7 @@ static void put_json(struct buf *lines, const struct cost_tree *tree,
 /* ---- folded stacks ---- */
 
 /* In a stack, `;` is between frames and the end of the line is the end. */
-static void put_frame(struct buf *line, const char *text)
+void profile_file_put_frame(struct buf *line, const char *text)
 {
     for (; *text != '\0'; text++)
         buf_append_byte(line, *text == ';' || (unsigned char)*text < ' ' ? '_' : *text);
@@ -98,11 +102,11 @@ static void put_stack(struct buf *line, const struct cost_tree *tree, size_t *ch
         const struct cost_function *function = &tree->functions[chain[--depth]];
 
         buf_append_byte(line, ';');
-        put_frame(line, function->name);
+        profile_file_put_frame(line, function->name);
         if (function->file == NULL)
             continue;
         buf_append_string(line, " (");
-        put_frame(line, function->file);
+        profile_file_put_frame(line, function->file);
         buf_printf(line, ":%" PRId64 ")", function->line);
     }
 }
@@ -117,9 +121,9 @@ static int put_folded(struct buf *lines, const struct cost_tree *tree,
     for (size_t i = 0; i < tree->node_count; i++) {
         if (tree->nodes[i].self.computrons <= 0)
             continue;
-        put_frame(lines, delivery->vat);
+        profile_file_put_frame(lines, delivery->vat);
         buf_append_byte(lines, ';');
-        put_frame(lines, delivery->method);
+        profile_file_put_frame(lines, delivery->method);
         put_stack(lines, tree, chain, i);
         buf_printf(lines, " %" PRId64 "\n", tree->nodes[i].self.computrons);
     }

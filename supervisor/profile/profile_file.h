@@ -39,6 +39,16 @@ struct profiled_delivery {
 int profile_file_open(struct profile_file *file, const char *path, enum profile_format format,
                       struct error *error);
 
+/* The first members of a line about the delivery, `{"kind":KIND,...`, and one more with a text
+ * (NULL: null) or a number. */
+void profile_file_put_head(struct buf *line, const char *kind,
+                           const struct profiled_delivery *delivery);
+void profile_file_put_text(struct buf *line, const char *name, const char *text);
+void profile_file_put_count(struct buf *line, const char *name, int64_t number, bool known);
+
+/* A frame of a folded stack. */
+void profile_file_put_frame(struct buf *line, const char *text);
+
 /* Gathers the delivery's lines. -1 with ERROR_INPUT when the worker's profile is none. */
 int profile_file_add(struct profile_file *file, const struct profiled_delivery *delivery,
                      struct error *error);

@@ -147,6 +147,8 @@ static const struct option_row rows[] = {
      OPTION_IS_FLAG(struct replay_options, deliveries)},
     {COMMON_OPTION_PROFILE(struct replay_options, profile)},
     {COMMON_OPTION_PROFILE_FOLDED(struct replay_options, profile_folded)},
+    {COMMON_OPTION_NATIVE_PROFILE(struct replay_options, native_profile)},
+    {COMMON_OPTION_NATIVE_FOLDED(struct replay_options, native_folded)},
     {COMMON_OPTION_TRACE_FUNCTIONS(struct replay_options, trace_functions)},
     {COMMON_OPTION_OVERHEAD(struct replay_options, overhead)},
     /* What a replay gives its own children (replay_children.h); not for users. */
@@ -243,16 +245,20 @@ static void select_part(struct replay_options *options)
 static int check_probes(const struct replay_options *options, struct error *error)
 {
     const bool profiled = options->profile != NULL || options->profile_folded != NULL;
+    const bool native = options->native_profile != NULL || options->native_folded != NULL;
 
     if (common_options_check_profile(options->worker, profiled, error) != 0 ||
+        common_options_check_native(options->native_profile, options->native_folded,
+                                    options->counters, error) != 0 ||
         common_options_check_trace(options->trace_functions, options->overhead, options->counters,
                                    error) != 0)
         return -1;
-    if (!profiled && options->trace_functions == NULL)
+    if (!profiled && !native && options->trace_functions == NULL)
         return 0;
     if (options->jobs > 1)
         return error_set(error, ERROR_USAGE,
-                         "--profile and --trace-functions do not go together with --parallel");
+                         "--profile, --native-profile and --trace-functions do not go together "
+                         "with --parallel");
     if (options->list || options->export != NULL)
         return error_set(error, ERROR_USAGE,
                          "--list and --export replay nothing that could be profiled or traced");

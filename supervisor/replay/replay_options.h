@@ -44,10 +44,11 @@ struct replay_options {
     bool tolerates_gc;                    /* so may the reads of supervisor/transcript/gc_reads.h */
     bool deliveries;                      /* with `json`: a line for each delivery */
     const char *profile, *profile_folded; /* files; NULL: none */
-    const char *trace_functions;          /* likewise */
-    uint64_t overhead;                    /* of the trace, percent; 0: no budget */
-    char *only;                           /* the one vat of a part that is a span; NULL: none */
-    int64_t only_span;                    /* with `only`: where that span begins */
+    const char *native_profile, *native_folded; /* likewise */
+    const char *trace_functions;                /* likewise */
+    uint64_t overhead;                          /* of the trace, percent; 0: no budget */
+    char *only;                /* the one vat of a part that is a span; NULL: none */
+    int64_t only_span;         /* with `only`: where that span begins */
     bool is_part;              /* of the work of another gaspipe replay; replay_children.h */
     uint64_t part, part_count; /* which, from 0, and of how many; 0 of 1: all */
 };

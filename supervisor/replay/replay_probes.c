@@ -10,12 +10,18 @@ static struct profile_paths paths_of(const struct replay_options *options)
     return (struct profile_paths){options->profile, options->profile_folded};
 }
 
+static struct profile_paths native_paths_of(const struct replay_options *options)
+{
+    return (struct profile_paths){options->native_profile, options->native_folded};
+}
+
 static int check_sources(const struct replay_options *options, struct error *error)
 {
     for (size_t i = 0; i < options->source_count; i++) {
         const char *source = options->sources[i];
 
         if (profile_files_check_input(paths_of(options), source, error) != 0 ||
+            profile_files_check_input(native_paths_of(options), source, error) != 0 ||
             (options->trace_functions != NULL &&
              output_file_check(options->trace_functions, "the trace", source, error) != 0))
             return -1;
@@ -23,11 +29,26 @@ static int check_sources(const struct replay_options *options, struct error *err
     return 0;
 }
 
+static int open_native(struct replay_probes *probes, const struct replay_options *options,
+                       struct launcher *launcher, struct error *error)
+{
+    const struct profile_paths paths = native_paths_of(options);
+
+    if (paths.json == NULL && paths.folded == NULL)
+        return 0;
+    probes->native = native_session_open(paths, error);
+    if (probes->native == NULL)
+        return -1;
+    launcher->native_profile = native_session_launcher(probes->native);
+    return 0;
+}
+
 int replay_probes_open(struct replay_probes *probes, const struct replay_options *options,
                        struct launcher *launcher, struct error *error)
 {
     if (check_sources(options, error) != 0 ||
-        profile_files_open(&probes->profiles, paths_of(options), error) != 0)
+        profile_files_open(&probes->profiles, paths_of(options), error) != 0 ||
+        open_native(probes, options, launcher, error) != 0)
         return -1;
     launcher->profile = probes->profiles.count > 0;
     if (options->trace_functions == NULL)
@@ -45,6 +66,17 @@ static int note_profile(struct replay_probes *probes, const struct profiled_deli
     if (profile_files_add(&probes->profiles, delivery, error) != 0)
         return -1;
     return profile_files_flush(&probes->profiles, error);
+}
+
+static int note_native(struct replay_probes *probes, const struct profiled_delivery *delivery,
+                       const struct meter *meter, struct error *error)
+{
+    if (probes->native == NULL || meter->stamp_count == 0 || !meter->counted)
+        return 0;
+    if (native_session_add(probes->native, delivery, meter->stamps[0].mono,
+                           meter->stamps[meter->stamp_count - 1].mono, error) != 0)
+        return -1;
+    return profile_files_flush(native_session_files(probes->native), error);
 }
 
 static int note_trace(struct replay_probes *probes, const struct profiled_delivery *of,
@@ -91,12 +123,13 @@ int replay_probes_note(struct replay_probes *probes, const struct replay_result 
         .instructions = meter->instructions,
     };
 
-    if (probes->profiles.count == 0 && probes->trace == NULL)
+    if (probes->profiles.count == 0 && probes->native == NULL && probes->trace == NULL)
         return 0;
     if (describe(probes, event->delivery->delivery, error) != 0)
         return -1;
     delivery.method = probes->method.data;
-    if (note_profile(probes, &delivery, error) != 0)
+    if (note_profile(probes, &delivery, error) != 0 ||
+        note_native(probes, &delivery, meter, error) != 0)
         return -1;
     return note_trace(probes, &delivery, meter, error);
 }
@@ -105,6 +138,9 @@ int replay_probes_close(struct replay_probes *probes, struct error *error)
 {
     int result = profile_files_close(&probes->profiles, error);
 
+    if (native_session_close(probes->native, error) != 0)
+        result = -1;
+    probes->native = NULL;
     if (trace_session_close(probes->trace, error) != 0)
         result = -1;
     probes->trace = NULL;

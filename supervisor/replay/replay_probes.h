@@ -3,6 +3,7 @@
 #define GASPIPE_SUPERVISOR_REPLAY_REPLAY_PROBES_H
 
 #include "proto/meter.h"
+#include "supervisor/profile/native/native_session.h"
 #include "supervisor/profile/profile_files.h"
 #include "supervisor/replay/output/replay_result.h"
 #include "supervisor/replay/replay_options.h"
@@ -15,8 +16,9 @@
  */
 struct replay_probes {
     struct profile_files profiles;
-    struct trace_session *trace; /* NULL: functions are not traced */
-    struct buf method;           /* of the delivery in hand */
+    struct native_session *native; /* NULL: no profiles by native function */
+    struct trace_session *trace;   /* NULL: functions are not traced */
+    struct buf method;             /* of the delivery in hand */
 };
 
 /*

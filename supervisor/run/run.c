@@ -33,7 +33,7 @@ struct run {
     uv_timer_t progress;
     bool progress_open;
     struct confinement confinement;
-    struct profile_files profiles;
+    struct run_profiles profiles;
     struct trace_session *trace; /* NULL: functions are not traced */
     struct launcher launcher;
     struct placement placement;
@@ -73,7 +73,7 @@ static void end_run(struct run *run, bool drop)
     }
     scheduler_close(run->scheduler, drop);
     output_drop(&run->output); /* what was committed is printed */
-    profile_files_drop(&run->profiles);
+    run_profiles_drop(&run->profiles);
 }
 
 static void fail_run(struct run *run, const struct error *error)
@@ -161,7 +161,7 @@ static int note_trace(const struct run *run, const struct delivery_report *repor
 static void keep_crank(struct run *run)
 {
     output_advance(&run->output, OUTPUT_KEPT);
-    profile_files_keep(&run->profiles);
+    run_profiles_keep(&run->profiles);
 }
 
 static void run_on_delivered(void *context, const struct delivery_report *report)
@@ -198,7 +198,7 @@ static void run_on_undone(void *context)
     struct run *run = context;
 
     output_undo(&run->output);
-    profile_files_undo(&run->profiles);
+    run_profiles_undo(&run->profiles);
 }
 
 static void run_on_idle(void *context)
@@ -215,7 +215,7 @@ static void run_on_committed(void *context)
 
     output_advance(&run->output, OUTPUT_COMMITTED);
     run_lines_advance(&run->lines, RESULTS_COMMITTED);
-    if (profile_files_flush(&run->profiles, &error) != 0)
+    if (run_profiles_flush(&run->profiles, &error) != 0)
         fail_run(run, &error);
 }
 
@@ -377,7 +377,8 @@ static int open_files(struct run *run, struct error *error)
     run->lines.store = run->store = store_open(run->options.store, error);
     if (run->store == NULL)
         return -1;
-    if (run_profiles_open(&run->profiles, &run->options, error) != 0 || open_trace(run, error) != 0)
+    if (run_profiles_open(&run->profiles, &run->options, &run->launcher, error) != 0 ||
+        open_trace(run, error) != 0)
         return -1;
     return run->options.slog == NULL ? 0 : open_slog(run, error);
 }
@@ -493,7 +494,7 @@ static void close_run(struct run *run)
     scheduler_free(run->scheduler);
     run_lines_free(&run->lines);
     /* A disk that failed the run fails again here, and was reported before. */
-    if (profile_files_close(&run->profiles, &error) != 0 && run->status != ERROR_SYSTEM)
+    if (run_profiles_close(&run->profiles, &error) != 0 && run->status != ERROR_SYSTEM)
         report_error(run, &error);
     if (trace_session_close(run->trace, &error) != 0 && run->status != ERROR_SYSTEM)
         report_error(run, &error);

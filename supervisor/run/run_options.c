@@ -173,6 +173,8 @@ static const struct option_row rows[] = {
      .given = offsetof(struct run_options, priced)},
     {COMMON_OPTION_PROFILE(struct run_options, profile)},
     {COMMON_OPTION_PROFILE_FOLDED(struct run_options, profile_folded)},
+    {COMMON_OPTION_NATIVE_PROFILE(struct run_options, native_profile)},
+    {COMMON_OPTION_NATIVE_FOLDED(struct run_options, native_folded)},
     {COMMON_OPTION_TRACE_FUNCTIONS(struct run_options, trace_functions)},
     {COMMON_OPTION_OVERHEAD(struct run_options, overhead)},
     {COMMON_OPTION_JSON(struct run_options, json)},
@@ -260,6 +262,8 @@ static int check_combination(struct run_options *options, char **operands, struc
     if (common_options_check_profile(options->worker,
                                      options->profile != NULL || options->profile_folded != NULL,
                                      error) != 0 ||
+        common_options_check_native(options->native_profile, options->native_folded,
+                                    options->counters, error) != 0 ||
         common_options_check_trace(options->trace_functions, options->overhead, options->counters,
                                    error) != 0)
         return -1;

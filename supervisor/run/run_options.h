@@ -44,9 +44,10 @@ struct run_options {
     const char *worker; /* path of another worker; NULL: ours */
     enum placement_kind placement;
     enum confinement_level sandbox;
-    const char *profile, *profile_folded; /* files; NULL: none */
-    const char *trace_functions;          /* likewise */
-    uint64_t overhead;                    /* of the trace, percent; 0: no budget */
+    const char *profile, *profile_folded;       /* files; NULL: none */
+    const char *native_profile, *native_folded; /* likewise */
+    const char *trace_functions;                /* likewise */
+    uint64_t overhead;                          /* of the trace, percent; 0: no budget */
     bool json;
     bool priced;                /* deliveries have a price, by: */
     struct gas_model gas;       /* --gas */

@@ -3,10 +3,9 @@
 
 #include <string.h>
 
-int run_profiles_open(struct profile_files *profiles, const struct run_options *options,
-                      struct error *error)
+static int check_paths(const struct run_options *options, struct profile_paths paths,
+                       struct error *error)
 {
-    const struct profile_paths paths = {options->profile, options->profile_folded};
     const struct option_list *const lists[] = {&options->vats, &options->new_vats,
                                                &options->upgrades};
 
@@ -17,10 +16,28 @@ int run_profiles_open(struct profile_files *profiles, const struct run_options *
             if (profile_files_check_input(paths, strchr(lists[list]->items[i], '=') + 1, error) !=
                 0)
                 return -1;
-    return profile_files_open(profiles, paths, error);
+    return 0;
 }
 
-int run_profiles_add(struct profile_files *profiles, const struct delivery_report *report,
+int run_profiles_open(struct run_profiles *profiles, const struct run_options *options,
+                      struct launcher *launcher, struct error *error)
+{
+    const struct profile_paths paths = {options->profile, options->profile_folded};
+    const struct profile_paths native = {options->native_profile, options->native_folded};
+
+    if (check_paths(options, paths, error) != 0 || check_paths(options, native, error) != 0 ||
+        profile_files_open(&profiles->files, paths, error) != 0)
+        return -1;
+    if (native.json == NULL && native.folded == NULL)
+        return 0;
+    profiles->native = native_session_open(native, error);
+    if (profiles->native == NULL)
+        return -1;
+    launcher->native_profile = native_session_launcher(profiles->native);
+    return 0;
+}
+
+int run_profiles_add(struct run_profiles *profiles, const struct delivery_report *report,
                      struct error *error)
 {
     const struct profiled_delivery delivery = {
@@ -34,5 +51,55 @@ int run_profiles_add(struct profile_files *profiles, const struct delivery_repor
         .instructions = (uint64_t)report->instructions,
     };
 
-    return profile_files_add(profiles, &delivery, error);
+    if (profile_files_add(&profiles->files, &delivery, error) != 0)
+        return -1;
+    if (profiles->native == NULL || !delivery.counted || report->worker_began == 0)
+        return 0;
+    return native_session_add(profiles->native, &delivery, report->worker_began,
+                              report->worker_ended, error);
+}
+
+/* The files of both; a second that is not there is empty. */
+static struct profile_files *files_of(struct run_profiles *profiles, bool native)
+{
+    static struct profile_files none;
+
+    if (!native)
+        return &profiles->files;
+    return profiles->native != NULL ? native_session_files(profiles->native) : &none;
+}
+
+void run_profiles_keep(struct run_profiles *profiles)
+{
+    profile_files_keep(files_of(profiles, false));
+    profile_files_keep(files_of(profiles, true));
+}
+
+void run_profiles_undo(struct run_profiles *profiles)
+{
+    profile_files_undo(files_of(profiles, false));
+    profile_files_undo(files_of(profiles, true));
+}
+
+int run_profiles_flush(struct run_profiles *profiles, struct error *error)
+{
+    if (profile_files_flush(files_of(profiles, false), error) != 0)
+        return -1;
+    return profile_files_flush(files_of(profiles, true), error);
+}
+
+void run_profiles_drop(struct run_profiles *profiles)
+{
+    profile_files_drop(files_of(profiles, false));
+    profile_files_drop(files_of(profiles, true));
+}
+
+int run_profiles_close(struct run_profiles *profiles, struct error *error)
+{
+    int result = profile_files_close(&profiles->files, error);
+
+    if (native_session_close(profiles->native, error) != 0)
+        result = -1;
+    profiles->native = NULL;
+    return result;
 }

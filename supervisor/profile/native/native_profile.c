@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/profile/native/native_profile.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "counter/pair_table.h"
+#include "supervisor/count/profile/profile_builder.h"
+
+/* A profile in the making. */
+struct making {
+    struct region_stream *stream;
+    struct native_functions *functions;
+    struct profile_builder builder;
+    struct pair_table local;  /* from a function's number to its index in the profile and 1 */
+    struct pair_table stacks; /* from a chain to its stack */
+};
+
+/* ---- functions ---- */
+
+/* Its number; SIZE_MAX without memory. A call returns behind itself, where another function may
+ * begin. */
+static size_t number_of(const struct making *making, struct region_place *place, bool is_call)
+{
+    const char *path = place->file == REGION_NO_FILE ? NULL : making->stream->files[place->file];
+    uint64_t within;
+    size_t number;
+
+    if (place->function > 0)
+        return place->function - 1;
+    number = native_functions_find(making->functions, path,
+                                   is_call && place->offset > 0 ? place->offset - 1 : place->offset,
+                                   &within);
+    if (number == SIZE_MAX)
+        return SIZE_MAX;
+    place->function = (uint32_t)number + 1;
+    place->begins_function = within == 0;
+    return number;
+}
+
+static bool copy_function(struct making *making, size_t number)
+{
+    const struct native_function *of = &making->functions->items[number];
+    struct profile_function *copy = profile_builder_add_function(&making->builder);
+
+    if (copy == NULL)
+        return false;
+    copy->object = strdup(of->object);
+    copy->name = strdup(of->name);
+    copy->source = of->source != NULL ? strdup(of->source) : NULL;
+    copy->line = of->line;
+    return copy->object != NULL && copy->name != NULL &&
+           (of->source == NULL) == (copy->source == NULL);
+}
+
+/* Its index in the profile; SIZE_MAX without memory. */
+static size_t function_of(struct making *making, struct region_place *place, bool is_call)
+{
+    const size_t number = number_of(making, place, is_call);
+    struct pair *local = number != SIZE_MAX ? pair_table_find(&making->local, number, 0) : NULL;
+
+    if (local == NULL)
+        return SIZE_MAX;
+    if (local->value == 0) {
+        if (!copy_function(making, number))
+            return SIZE_MAX;
+        local->value = making->builder.profile->function_count;
+    }
+    return local->value - 1;
+}
+
+/* ---- stacks ---- */
+
+/* The stack of `place` as `parent` calls it; 0 without memory. */
+static size_t stack_within(struct making *making, size_t parent, struct region_place *place,
+                           bool is_call)
+{
+    const size_t function = function_of(making, place, is_call);
+
+    return function == SIZE_MAX ? 0 : profile_builder_child(&making->builder, parent, function);
+}
+
+/* That of nobody is 0; SIZE_MAX without memory. As deep as the stream lets chains be. */
+static size_t stack_of_chain(struct making *making, uint32_t chain)
+{
+    struct region_place *call;
+    struct pair *known;
+    size_t stack;
+
+    if (chain == 0)
+        return 0;
+    known = pair_table_find(&making->stacks, chain, 0);
+    if (known == NULL)
+        return SIZE_MAX;
+    if (known->value != 0)
+        return known->value;
+    call = &making->stream->chains.items[chain];
+    stack = stack_of_chain(making, call->caller);
+    if (stack == SIZE_MAX || (stack = stack_within(making, stack, call, true)) == 0)
+        return SIZE_MAX;
+    known = pair_table_find(&making->stacks, chain, 0); /* it may have moved */
+    known->value = stack;
+    return stack;
+}
+
+static bool add_cell(struct making *making, const struct profile_stream_cell *cell)
+{
+    struct region_place *place = &making->stream->stretches.items[cell->place];
+    size_t stack = stack_of_chain(making, cell->chain);
+
+    if (stack == SIZE_MAX || (stack = stack_within(making, stack, place, false)) == 0)
+        return false;
+    making->builder.profile->stacks[stack].self += cell->instructions;
+    if (place->begins_function)
+        making->builder.profile->stacks[stack].calls +=
+            (cell->instructions + place->length - 1) / place->length;
+    return true;
+}
+
+static bool add_cells(struct making *making, const struct region *region)
+{
+    for (size_t i = 0; i < region->cell_count; i++)
+        if (!add_cell(making, &region->cells[i]))
+            return false;
+    return true;
+}
+
+int native_profile_make(struct count_profile *profile, struct region_stream *stream,
+                        const struct region *region, struct native_functions *functions,
+                        struct error *error)
+{
+    struct making making = {.stream = stream, .functions = functions};
+    int result = 0;
+
+    *profile = (struct count_profile){.unit = "instructions"};
+    if (!profile_builder_start(&making.builder, profile) || !add_cells(&making, region))
+        result = error_memory(error, "a profile");
+    if (result == 0)
+        result = count_profile_sum(profile, error);
+    profile_builder_free(&making.builder);
+    pair_table_free(&making.local);
+    pair_table_free(&making.stacks);
+    if (result != 0)
+        count_profile_free(profile);
+    return result;
+}
+
+/* ---- lines ---- */
+
+struct ordered {
+    const struct profile_function *function;
+    uint64_t calls;
+};
+
+static int compare_functions(const void *a, const void *b)
+{
+    const struct profile_function *x = ((const struct ordered *)a)->function;
+    const struct profile_function *y = ((const struct ordered *)b)->function;
+    int order = strcmp(x->object, y->object);
+
+    if (order == 0)
+        order = strcmp(x->name, y->name);
+    return order != 0 ? order : (x > y) - (x < y);
+}
+
+static void put_function(struct buf *lines, const struct ordered *ordered,
+                         const struct profiled_delivery *delivery)
+{
+    const struct profile_function *function = ordered->function;
+
+    profile_file_put_head(lines, "function", delivery);
+    profile_file_put_text(lines, "function", function->name);
+    profile_file_put_text(lines, "module", function->object);
+    profile_file_put_text(lines, "file", function->source);
+    profile_file_put_count(lines, "line", function->line, function->source != NULL);
+    profile_file_put_count(lines, "calls", (int64_t)ordered->calls, true);
+    profile_file_put_count(lines, "self", 0, false);
+    profile_file_put_count(lines, "total", 0, false);
+    profile_file_put_count(lines, "selfInstructions", (int64_t)function->self, true);
+    profile_file_put_count(lines, "totalInstructions", (int64_t)function->total, true);
+    buf_append_string(lines, "}\n");
+}
+
+static int put_json(struct buf *lines, const struct count_profile *profile,
+                    const struct profiled_delivery *delivery, struct error *error)
+{
+    struct ordered *ordered = calloc(profile->function_count + 1, sizeof *ordered);
+
+    if (ordered == NULL)
+        return error_memory(error, "a profile");
+    for (size_t i = 0; i < profile->function_count; i++)
+        ordered[i].function = &profile->functions[i];
+    for (size_t i = 1; i < profile->stack_count; i++)
+        ordered[profile->stacks[i].function].calls += profile->stacks[i].calls;
+    qsort(ordered, profile->function_count, sizeof *ordered, compare_functions);
+    for (size_t i = 0; i < profile->function_count; i++)
+        put_function(lines, &ordered[i], delivery);
+    free(ordered);
+    return 0;
+}
+
+static void put_frames(struct buf *lines, const struct count_profile *profile, size_t index)
+{
+    const struct profile_stack *stack = &profile->stacks[index];
+    const struct profile_function *function = &profile->functions[stack->function];
+
+    if (stack->parent != 0)
+        put_frames(lines, profile, stack->parent);
+    buf_append_byte(lines, ';');
+    profile_file_put_frame(lines, function->object);
+    buf_append_byte(lines, '`');
+    profile_file_put_frame(lines, function->name);
+}
+
+static void put_folded(struct buf *lines, const struct count_profile *profile,
+                       const struct profiled_delivery *delivery)
+{
+    for (size_t i = 1; i < profile->stack_count; i++) {
+        if (profile->stacks[i].self == 0)
+            continue;
+        profile_file_put_frame(lines, delivery->vat);
+        buf_append_byte(lines, ';');
+        profile_file_put_frame(lines, delivery->method);
+        put_frames(lines, profile, i);
+        buf_printf(lines, " %" PRIu64 "\n", profile->stacks[i].self);
+    }
+}
+
+int native_profile_put(struct profile_file *file, const struct count_profile *profile,
+                       const struct profiled_delivery *delivery, struct error *error)
+{
+    int result = 0;
+
+    if (file->format == PROFILE_JSON)
+        result = put_json(&file->gathered, profile, delivery, error);
+    else
+        put_folded(&file->gathered, profile, delivery);
+    if (result == 0 && buf_failed(&file->gathered))
+        return error_memory(error, "a profile");
+    return result;
+}

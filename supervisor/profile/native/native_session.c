@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/profile/native/native_session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "supervisor/profile/native/native_functions.h"
+#include "supervisor/profile/native/native_profile.h"
+#include "supervisor/profile/native/region_stream.h"
+
+/*
+ * How many deliveries of others come before the file of a worker that has ended is closed. A
+ * speculative delivery of it may still wait for its turn.
+ */
+enum { DELIVERIES_KEPT = 1000, READ_SIZE = 1 << 16 };
+
+/* A worker that is profiled. */
+struct profiled_worker {
+    struct profiled_worker *next;
+    int fd;     /* of the file in memory that its counter writes to */
+    off_t read; /* how much of it was read */
+    struct region_stream stream;
+    unsigned passed; /* deliveries since it was found to have ended */
+};
+
+struct native_session {
+    struct profile_files files;
+    struct native_functions functions;
+    struct profiled_worker *workers;
+    struct launcher_trace launcher;
+};
+
+/* ---- workers ---- */
+
+static int open_memory(struct error *error)
+{
+    int fd = memfd_create("gaspipe-profile", MFD_CLOEXEC);
+
+    if (fd >= 0 && fcntl(fd, F_SETFL, O_APPEND) == 0)
+        return fd;
+    error_system(error, errno, "cannot make a file for the profile of a worker");
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static int on_worker(void *context, const char *program, const char *name, struct error *error)
+{
+    struct native_session *const session = context;
+    struct profiled_worker *const worker = calloc(1, sizeof *worker);
+
+    (void)program, (void)name;
+    if (worker == NULL)
+        return error_memory(error, "a profile");
+    worker->fd = open_memory(error);
+    if (worker->fd < 0) {
+        free(worker);
+        return -1;
+    }
+    worker->next = session->workers;
+    session->workers = worker;
+    return worker->fd;
+}
+
+/* What was read takes no more room. Where that fails, it takes some until the worker ends. */
+static void give_back(const struct profiled_worker *worker)
+{
+    (void)fallocate(worker->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, worker->read);
+}
+
+static int read_worker(struct profiled_worker *worker, struct error *error)
+{
+    static char bytes[READ_SIZE]; /* used up within each turn */
+    const off_t before = worker->read;
+    ssize_t length;
+
+    while ((length = pread(worker->fd, bytes, sizeof bytes, worker->read)) > 0 ||
+           (length < 0 && errno == EINTR)) {
+        if (length < 0)
+            continue;
+        worker->read += length;
+        if (region_stream_feed(&worker->stream, bytes, (size_t)length, error) != 0)
+            return -1;
+    }
+    if (length < 0)
+        return error_system(error, errno, "cannot read the profile of a worker");
+    if (worker->read > before)
+        give_back(worker);
+    return 0;
+}
+
+static void drop_worker(struct profiled_worker **link)
+{
+    struct profiled_worker *const worker = *link;
+
+    *link = worker->next;
+    close(worker->fd);
+    region_stream_free(&worker->stream);
+    free(worker);
+}
+
+static bool has_ended(const struct profiled_worker *worker)
+{
+    return worker->stream.process > 1 && kill(worker->stream.process, 0) != 0 && errno == ESRCH;
+}
+
+static int read_workers(struct native_session *session, struct error *error)
+{
+    struct profiled_worker **link = &session->workers;
+
+    while (*link != NULL) {
+        if (has_ended(*link))
+            (*link)->passed++;
+        if (read_worker(*link, error) != 0)
+            return -1;
+        if ((*link)->passed > DELIVERIES_KEPT)
+            drop_worker(link);
+        else
+            link = &(*link)->next;
+    }
+    return 0;
+}
+
+/* ---- deliveries ---- */
+
+struct found {
+    struct profiled_worker *worker; /* NULL: none */
+    const struct region *region;
+    int64_t slack; /* nanoseconds of the delivery before and after the region */
+};
+
+/* With several workers, a short region may lie within the time of another's delivery. */
+static void find_in_worker(struct profiled_worker *worker, uint64_t instructions, int64_t began,
+                           int64_t ended, struct found *found)
+{
+    for (const struct region *region = worker->stream.regions; region != NULL;
+         region = region->next) {
+        const struct profile_stream_region *totals = &region->totals;
+        int64_t slack;
+
+        if (totals->began < began || totals->ended > ended || totals->instructions != instructions)
+            continue;
+        slack = totals->began - began + (ended - totals->ended);
+        if (found->worker == NULL || slack < found->slack)
+            *found = (struct found){worker, region, slack};
+    }
+}
+
+static int put(struct native_session *session, const struct count_profile *profile,
+               const struct profiled_delivery *delivery, struct error *error)
+{
+    for (size_t i = 0; i < session->files.count; i++)
+        if (native_profile_put(&session->files.files[i], profile, delivery, error) != 0)
+            return -1;
+    return 0;
+}
+
+int native_session_add(struct native_session *session, const struct profiled_delivery *delivery,
+                       int64_t began, int64_t ended, struct error *error)
+{
+    struct count_profile profile;
+    struct found found = {0};
+    int result;
+
+    if (read_workers(session, error) != 0)
+        return -1;
+    for (struct profiled_worker *worker = session->workers; worker != NULL; worker = worker->next)
+        find_in_worker(worker, delivery->instructions, began, ended, &found);
+    if (found.worker == NULL) {
+        log_line("vat %s, delivery %" PRId64 ": its worker left no native profile", delivery->vat,
+                 delivery->delivery_num);
+        return 0;
+    }
+    if (native_profile_make(&profile, &found.worker->stream, found.region, &session->functions,
+                            error) != 0)
+        return -1;
+    result = put(session, &profile, delivery, error);
+    region_stream_forget(&found.worker->stream, found.region);
+    count_profile_free(&profile);
+    return result;
+}
+
+/* ---- the session ---- */
+
+struct native_session *native_session_open(struct profile_paths paths, struct error *error)
+{
+    struct native_session *const session = calloc(1, sizeof *session);
+    struct error ignored;
+
+    if (session == NULL) {
+        error_memory(error, "a profile");
+        return NULL;
+    }
+    session->launcher = (struct launcher_trace){.begin = on_worker, .context = session};
+    if (profile_files_open(&session->files, paths, error) == 0)
+        return session;
+    (void)native_session_close(session, &ignored);
+    return NULL;
+}
+
+const struct launcher_trace *native_session_launcher(struct native_session *session)
+{
+    return &session->launcher;
+}
+
+struct profile_files *native_session_files(struct native_session *session)
+{
+    return &session->files;
+}
+
+int native_session_close(struct native_session *session, struct error *error)
+{
+    int result;
+
+    if (session == NULL)
+        return 0;
+    result = profile_files_close(&session->files, error);
+    while (session->workers != NULL)
+        drop_worker(&session->workers);
+    native_functions_free(&session->functions);
+    free(session);
+    return result;
+}
