@@ -10,11 +10,26 @@
 
 /* ---- JSON lines ---- */
 
-enum text { TEXT_KIND, TEXT_VAT_ID, TEXT_VAT, TEXT_METHOD, TEXT_FUNCTION, TEXT_FILE, TEXTS };
+const char *const cost_unit_names[COST_UNITS] = {
+    [COST_COMPUTRONS] = "computrons",
+    [COST_INSTRUCTIONS] = "instructions",
+};
+
+enum text {
+    TEXT_KIND,
+    TEXT_VAT_ID,
+    TEXT_VAT,
+    TEXT_METHOD,
+    TEXT_FUNCTION,
+    TEXT_MODULE,
+    TEXT_FILE,
+    TEXTS
+};
 
 static const char *const text_names[TEXTS] = {
     [TEXT_KIND] = "kind",     [TEXT_VAT_ID] = "vatID",      [TEXT_VAT] = "vat",
-    [TEXT_METHOD] = "method", [TEXT_FUNCTION] = "function", [TEXT_FILE] = "file",
+    [TEXT_METHOD] = "method", [TEXT_FUNCTION] = "function", [TEXT_MODULE] = "module",
+    [TEXT_FILE] = "file",
 };
 
 enum number {
@@ -86,7 +101,20 @@ static bool take_apart(struct parts *parts, struct scan_span line)
     while ((step = scan_member(&cursor, &key, &value)) == SCAN_FOUND)
         if (!cost_file_take_member(parts, key, value))
             return false;
-    return step == SCAN_END && scan_at_end(&cursor) && parts->numbers[NUMBER_SELF] != COST_NONE;
+    return step == SCAN_END && scan_at_end(&cursor) &&
+           (parts->numbers[NUMBER_SELF] != COST_NONE ||
+            parts->numbers[NUMBER_SELF_INSTRUCTIONS] != COST_NONE);
+}
+
+/* A native function has no computrons. */
+static void use_instructions(const struct parts *parts, struct cost_record *record)
+{
+    record->unit = COST_INSTRUCTIONS;
+    record->self = record->self_instructions;
+    record->total = record->total_instructions;
+    record->self_instructions = record->total_instructions = COST_NONE;
+    if (record->file[0] == '\0')
+        record->file = parts->words.data + parts->texts[TEXT_MODULE];
 }
 
 /* A record of a kind of later versions is passed over: *known is false. */
@@ -117,6 +145,8 @@ static bool read_json(struct parts *parts, struct scan_span line, struct cost_re
         .self_instructions = parts->numbers[NUMBER_SELF_INSTRUCTIONS],
         .total_instructions = parts->numbers[NUMBER_TOTAL_INSTRUCTIONS],
     };
+    if (record->self == COST_NONE)
+        use_instructions(parts, record);
     return true;
 }
 
@@ -133,7 +163,15 @@ static const char *cut(char *text, char **rest)
     return text;
 }
 
-/* VAT;METHOD;FRAME;... COMPUTRONS */
+/* Frames of native functions are MODULE`FUNCTION, from the outermost on. */
+static bool is_native(const char *stack)
+{
+    const size_t length = strcspn(stack, "`; ");
+
+    return length > 0 && stack[length] == '`';
+}
+
+/* VAT;METHOD;FRAME;... COST */
 static bool read_folded(struct parts *parts, struct scan_span line, struct cost_record *record)
 {
     const char *blank = memrchr(line.at, ' ', line.length);
@@ -163,6 +201,7 @@ static bool read_folded(struct parts *parts, struct scan_span line, struct cost_
     record->vat = cut(parts->words.data, &rest);
     record->method = cut(rest, &rest);
     record->stack = rest;
+    record->unit = is_native(rest) ? COST_INSTRUCTIONS : COST_COMPUTRONS;
     return true;
 }
 

@@ -6,7 +6,8 @@
 
 #include "base/error.h"
 
-/* Files that gaspipe's --profile and --profile-folded write (docs/profile-format.md). */
+/* Files that gaspipe's --profile and --native-profile, and those of folded stacks, write
+ * (docs/profile-format.md). */
 
 enum cost_kind {
     COST_FUNCTION, /* of a delivery */
@@ -14,18 +15,26 @@ enum cost_kind {
     COST_STACK,    /* of folded stacks */
 };
 
+/* What `self` and `total` are. */
+enum cost_unit { COST_COMPUTRONS, COST_INSTRUCTIONS, COST_UNITS };
+
+/* "computrons", ... */
+extern const char *const cost_unit_names[COST_UNITS];
+
 /* A number that the file does not have. */
 #define COST_NONE INT64_MIN
 
 /* A line of a file. Texts are borrowed until the next; "" where there is none. */
 struct cost_record {
     enum cost_kind kind;
+    enum cost_unit unit;
     const char *vat_id, *vat, *method; /* vat_id: "" in folded stacks */
     int64_t crank_num, delivery_num;   /* COST_NONE: not said */
-    const char *function, *file;
-    int64_t line;      /* COST_NONE: none */
+    const char *function, *file;       /* of a native function without a source: its module */
+    int64_t line;                      /* COST_NONE: none */
     const char *stack; /* COST_STACK: frames, `;` between, the outermost first; "": the engine */
-    /* Computrons and instructions. A line and a stack have no calls and no totals. */
+    /* A line and a stack have no calls and no totals. Of a native function all is in instructions,
+     * and self_instructions are COST_NONE. */
     int64_t calls, self, total, self_instructions, total_instructions;
 };
 

@@ -27,6 +27,7 @@ struct flame {
     size_t count, capacity;
     size_t *open; /* owned; the frames of the stack before, by depth */
     size_t open_capacity, depth, deepest;
+    const char *unit; /* of the costs; borrowed */
 };
 
 /* ---- frames ---- */
@@ -188,7 +189,7 @@ static int put_frame(struct buf *svg, const struct flame *flame, const struct fr
     buf_printf(svg, "<g><title>");
     if (cost_flame_put_name(svg, frame) != 0)
         return -1;
-    buf_printf(svg, ": %" PRId64 " computrons, %.2f %%", frame->costs[COST_NOW],
+    buf_printf(svg, ": %" PRId64 " %s, %.2f %%", frame->costs[COST_NOW], flame->unit,
                100 * frame->width / flame->frames[0].width);
     if (compared)
         buf_printf(svg, "; before %" PRId64, frame->costs[COST_BEFORE]);
@@ -218,9 +219,9 @@ static int put_all(struct buf *svg, const struct flame *flame, bool compared)
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%zu\" "
                "viewBox=\"0 0 %d %zu\" font-family=\"monospace\" font-size=\"11\">\n"
                "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
-               "<text x=\"%d\" y=\"18\">%s</text>\n",
-               WIDTH, height, WIDTH, height, MARGIN,
-               compared ? "computrons: red costs more than before, blue less" : "computrons");
+               "<text x=\"%d\" y=\"18\">%s%s</text>\n",
+               WIDTH, height, WIDTH, height, MARGIN, flame->unit,
+               compared ? ": red costs more than before, blue less" : "");
     for (size_t i = 0; i < flame->count; i++)
         if (put_frame(svg, flame, &flame->frames[i], compared) != 0)
             return -1;
@@ -228,11 +229,11 @@ static int put_all(struct buf *svg, const struct flame *flame, bool compared)
     return 0;
 }
 
-int cost_flame_put(struct buf *svg, const struct cost_stack *stacks, size_t count, bool compared,
-                   struct error *error)
+int cost_flame_put(struct buf *svg, const struct cost_flame_stacks *stacks, struct error *error)
 {
-    struct flame flame = {0};
-    int result = build(&flame, stacks, count) == 0 && put_all(svg, &flame, compared) == 0
+    struct flame flame = {.unit = stacks->unit};
+    int result = build(&flame, stacks->stacks, stacks->count) == 0 &&
+                         put_all(svg, &flame, stacks->compared) == 0
                      ? 0
                      : error_memory(error, "a flame graph");
 

@@ -11,8 +11,15 @@ struct cost_stack {
     int64_t costs[COST_SIDES];
 };
 
-/* Appends stacks, which are sorted, as a flame graph. -1 with ERROR_SYSTEM. */
-int cost_flame_put(struct buf *svg, const struct cost_stack *stacks, size_t count, bool compared,
-                   struct error *error);
+/* What is drawn. Everything is borrowed. */
+struct cost_flame_stacks {
+    const struct cost_stack *stacks; /* sorted */
+    size_t count;
+    bool compared;
+    const char *unit; /* of the costs */
+};
+
+/* Appends the stacks as a flame graph. -1 with ERROR_SYSTEM. */
+int cost_flame_put(struct buf *svg, const struct cost_flame_stacks *stacks, struct error *error);
 
 #endif

@@ -33,7 +33,8 @@ struct cost_group {
 /* All zeros but for `by` and `compared` is empty. */
 struct cost_groups {
     enum cost_by by;
-    bool compared; /* functions are then told apart by name and file: a change moves lines */
+    enum cost_unit unit; /* of self and total */
+    bool compared;       /* functions are then told apart by name and file: a change moves lines */
     struct names keys;
     struct cost_group *groups; /* owned; by number of their key */
     size_t count, capacity;

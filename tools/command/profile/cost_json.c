@@ -24,15 +24,21 @@ static void cost_json_put_number(struct buf *out, const char *name, const char *
         buf_append_string(out, "null");
 }
 
-static void put_sums(struct buf *out, const struct cost_sums *sums, const char *suffix)
+/* Of native functions, as in the profile: what there is are instructions. */
+static void put_sums(struct buf *out, const struct cost_sums *sums, enum cost_unit unit,
+                     const char *suffix)
 {
+    const bool native = unit == COST_INSTRUCTIONS;
+
     cost_json_put_number(out, "calls", suffix, sums->calls, sums->has_calls);
-    cost_json_put_number(out, "self", suffix, sums->self, true);
-    cost_json_put_number(out, "total", suffix, sums->total, sums->has_total);
-    cost_json_put_number(out, "selfInstructions", suffix, sums->self_instructions,
-                         sums->has_instructions);
-    cost_json_put_number(out, "totalInstructions", suffix, sums->total_instructions,
-                         sums->has_instructions && sums->has_total);
+    cost_json_put_number(out, "self", suffix, sums->self, !native);
+    cost_json_put_number(out, "total", suffix, sums->total, sums->has_total && !native);
+    cost_json_put_number(out, "selfInstructions", suffix,
+                         native ? sums->self : sums->self_instructions,
+                         native || sums->has_instructions);
+    cost_json_put_number(out, "totalInstructions", suffix,
+                         native ? sums->total : sums->total_instructions,
+                         (native || sums->has_instructions) && sums->has_total);
 }
 
 static void put_who(struct buf *out, const struct cost_group *group, enum cost_by by)
@@ -63,9 +69,9 @@ void cost_render_json(struct buf *out, const struct cost_groups *groups, size_t 
 
         buf_printf(out, "{\"kind\":\"%s\"", cost_by_names[groups->by]);
         put_who(out, group, groups->by);
-        put_sums(out, &group->sides[COST_NOW], "");
+        put_sums(out, &group->sides[COST_NOW], groups->unit, "");
         if (groups->compared) {
-            put_sums(out, &group->sides[COST_BEFORE], "Before");
+            put_sums(out, &group->sides[COST_BEFORE], groups->unit, "Before");
             cost_json_put_number(out, "difference", "", cost_group_difference(group), true);
         }
         buf_append_string(out, "}\n");

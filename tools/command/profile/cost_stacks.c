@@ -117,7 +117,14 @@ int cost_stacks_put_flame(const struct cost_stacks *stacks, struct buf *out, str
 
     if (sorted == NULL)
         return -1;
-    result = cost_flame_put(out, sorted, stacks->count, stacks->compared, error);
+    result = cost_flame_put(out,
+                            &(const struct cost_flame_stacks){
+                                .stacks = sorted,
+                                .count = stacks->count,
+                                .compared = stacks->compared,
+                                .unit = cost_unit_names[stacks->unit],
+                            },
+                            error);
     free(sorted);
     return result;
 }

@@ -12,6 +12,7 @@
  */
 struct cost_stacks {
     bool compared;
+    enum cost_unit unit;
     struct names names;           /* the stacks, VAT;METHOD;FRAME;... */
     int64_t (*costs)[COST_SIDES]; /* owned; by number of the stack */
     size_t count, capacity;

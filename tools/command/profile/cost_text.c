@@ -124,7 +124,11 @@ static void put_group(struct buf *out, const struct cost_groups *groups, struct 
 
 static void put_heading(struct buf *out, const struct cost_groups *groups, struct columns columns)
 {
-    units_pad(out, columns.total ? "self computrons" : "computrons", COLUMN);
+    char heading[NUMBER_SIZE];
+
+    snprintf(heading, sizeof heading, "%s%s", columns.total ? "self " : "",
+             cost_unit_names[groups->unit]);
+    units_pad(out, heading, COLUMN);
     units_pad(out, "%", SHARE);
     if (columns.total)
         units_pad(out, "total", COLUMN);
@@ -175,7 +179,7 @@ static void put_sums(struct buf *out, const struct cost_groups *groups)
 
     memcpy(all.sides, groups->all, sizeof all.sides);
     format_number(text, all.sides[COST_NOW].self, false);
-    buf_printf(out, "\n%s computrons", text);
+    buf_printf(out, "\n%s %s", text, cost_unit_names[groups->unit]);
     if (all.sides[COST_NOW].has_instructions) {
         format_number(text, all.sides[COST_NOW].self_instructions, false);
         buf_printf(out, ", %s instructions", text);

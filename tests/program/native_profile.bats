@@ -1,0 +1,78 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe run --native-profile: each delivery's instructions by native function, to the last one.
+
+load common
+load vats
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# counted OPTION...: the token example under the counter, results in `out`.
+counted() {
+    "$BUILD/gaspipe" run --json "$@" --vat "token=$ROOT/examples/token/contract.js" \
+        "$ROOT/examples/token/deliveries.jsonl" > out || [ $? -eq 1 ]
+}
+
+# A line `CRANK INSTRUCTIONS` for each delivery, of the results and of a profile.
+of_deliveries() {
+    jq -r 'select(.kind == "delivery") | "\(.crankNum) \(.instructions)"' "$1"
+}
+of_functions() {
+    jq -r -s 'map(select(.kind == "function")) | group_by(.crankNum)[] |
+        "\(.[0].crankNum) \(map(.selfInstructions) | add)"' "$1"
+}
+
+@test "native profile: functions add up to each delivery's instructions, which stay the same" {
+    counted
+    of_deliveries out > plain
+    counted --native-profile profile --native-folded folded --slog slog
+    assert_equal "$(of_deliveries out)" "$(cat plain)" "counts with a profile"
+    assert_equal "$(of_functions profile)" "$(cat plain)" "sums of functions"
+    all=$(awk '{ sum += $2 } END { print sum }' plain)
+    assert_equal "$(awk '{ sum += $NF } END { print sum }' folded)" "$all" "folded"
+    # What is part of the engine's loop comes from there, in each delivery.
+    assert_equal "$(jq -r 'select(.function == "fxRunID") |
+        select(.module == "gaspipe-worker" and .calls > 0 and .totalInstructions > .selfInstructions).crankNum' \
+        profile | tr '\n' ' ')" "1 3 5 7 9 11 13 "
+    grep -q '^token;mint;gaspipe-worker`.*;gaspipe-worker`fxRunID;.* [0-9]*$' folded
+    # gaspipe replay makes the same profile of the same deliveries.
+    "$BUILD/gaspipe" replay --counter qemu --native-profile replayed slog > /dev/null
+    jq -c 'del(.crankNum, .vat)' profile > a
+    jq -c 'del(.crankNum, .vat)' replayed > b
+    cmp a b
+    # slogreport adds it up.
+    "$BUILD/slogreport" profile --top 1 profile > text
+    grep -qE '^ *self instructions  .*calls  function$' text
+    assert_equal "$(tail -n 2 text | head -n 1 | tr -d ,)" "$all instructions"
+    assert_equal "$("$BUILD/slogreport" profile --json --by method profile |
+        jq -s 'map(.selfInstructions) | add')" "$all"
+    "$BUILD/slogreport" profile --flame flame.svg folded
+    grep -q ' instructions, ' flame.svg
+    run --separate-stderr "$BUILD/slogreport" profile profile <("$BUILD/gaspipe" run --counter none \
+        --profile /dev/stdout --json --vat "token=$ROOT/examples/token/contract.js" \
+        "$ROOT/examples/token/deliveries.jsonl" | grep '"kind":"function"')
+    assert_bad_input 3 "give one kind at a time"
+}
+
+@test "native profile: it needs the counter" {
+    run --separate-stderr "$BUILD/gaspipe" run --counter none --native-profile profile \
+        --vat "token=$ROOT/examples/token/contract.js" "$ROOT/examples/token/deliveries.jsonl"
+    assert_bad_input 2 "--native-profile and --native-folded need --counter qemu"
+}
+
+@test "native profile: by function as callgrind has it" {
+    command -v valgrind gcc > /dev/null || skip "needs valgrind and gcc"
+    # Without `rep`, whose iterations callgrind counts as instructions.
+    gcc -O1 -mstringop-strategy=loop -foptimize-sibling-calls "$BATS_TEST_DIRNAME/counter_calls.c" -o calls -lpthread
+    "$BUILD/gaspipe" count --profile-json profile -- ./calls 2> /dev/null
+    valgrind --tool=callgrind --skip-plt=no --callgrind-out-file=callgrind.out ./calls 2> /dev/null
+    # Only the program's own: the library chooses other functions for another processor.
+    callgrind_annotate --threshold=100 callgrind.out |
+        sed -nE "s|^ *([0-9,]+) .*:([a-z_]+)('2)? \[.*/calls\]\$|\2 \1|p" | tr -d , |
+        awk '{ self[$1] += $2 } END { for (name in self) print name, self[name] }' | sort > wanted
+    jq -r 'select(.kind == "function" and .object == "calls") | "\(.function) \(.self)"' profile | sort > found
+    [ "$(wc -l < wanted)" -ge 12 ]
+    assert_equal "$(grep -wFf <(cut -d ' ' -f 1 wanted) found)" "$(cat wanted)"
+}
