@@ -57,7 +57,7 @@ static int read_inputs(struct work *work, struct error *error)
         work->models.charge = &work->suite.charge;
     if (options->compare == NULL)
         return 0;
-    work->before = record_read(options->compare, work->suite.name, error);
+    work->before = estimate_record_read(options->compare, work->suite.name, error);
     if (work->before == NULL)
         return -1;
     return json_array_size(work->before) > 0
@@ -141,12 +141,12 @@ static int keep(const struct work *work, struct error *error)
     int result = 0;
 
     if (options->save != NULL) {
-        record_write(&out, &work->estimate);
+        estimate_record_write(&out, &work->estimate);
         result = output_file_write_whole(options->save, "the costs", &out, error);
     }
     buf_free(&out);
     if (result == 0 && options->history != NULL)
-        result = record_append(options->history, &work->estimate, error);
+        result = estimate_record_append(options->history, &work->estimate, error);
     if (result == 0 && options->html != NULL)
         result = estimate_page_write(options->html, options->history, &work->estimate, error);
     return result;

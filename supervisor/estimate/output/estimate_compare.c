@@ -12,7 +12,7 @@ static double cost_before(const json_t *record, const struct cost *cost)
     struct buf name = {0};
     const json_t *value = NULL;
 
-    record_name(&name, cost);
+    estimate_record_name(&name, cost);
     if (buf_string(&name) != NULL)
         value = json_object_get(json_object_get(record, "costs"), buf_string(&name));
     buf_free(&name);
@@ -63,7 +63,7 @@ static bool has_cost(const struct costs *costs, const char *name)
 
     for (size_t i = 0; !found && i < costs->count; i++) {
         buf_clear(&own);
-        record_name(&own, &costs->items[i]);
+        estimate_record_name(&own, &costs->items[i]);
         found = buf_string(&own) != NULL && strcmp(buf_string(&own), name) == 0;
     }
     buf_free(&own);
@@ -99,7 +99,7 @@ size_t estimate_compare(const struct estimate *estimate, const json_t *record, d
         const double before = cost_before(record, cost);
         struct buf name = {0};
 
-        record_name(&name, cost);
+        estimate_record_name(&name, cost);
         if (buf_string(&name) != NULL && !(fabs(moved_by(before, now)) <= allow)) {
             tell(out, buf_string(&name), before, now, json);
             moved += !isnan(before);

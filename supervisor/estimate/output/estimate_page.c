@@ -143,7 +143,7 @@ static void put_cost_row(struct buf *out, const struct cost *cost, const json_t 
 {
     struct buf name = {0};
 
-    record_name(&name, cost);
+    estimate_record_name(&name, cost);
     buf_append_string(out, "<tr><td>");
     put_text(out, buf_string(&name) != NULL ? buf_string(&name) : "");
     buf_append_string(out, "</td>");
@@ -190,7 +190,7 @@ int estimate_page_write(const char *path, const char *history, const struct esti
     int result = 0;
 
     if (history != NULL) {
-        records = record_read(history, estimate->suite, error);
+        records = estimate_record_read(history, estimate->suite, error);
         result = records != NULL ? 0 : -1;
     }
     if (result == 0) {

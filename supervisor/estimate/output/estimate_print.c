@@ -74,7 +74,7 @@ static void put_row(struct buf *out, const struct cost *cost, int width)
 {
     struct buf name = {0}, ratio = {0}, warnings = {0};
 
-    record_name(&name, cost);
+    estimate_record_name(&name, cost);
     estimate_print_ratio(&ratio, cost->ratio);
     estimate_print_warnings(&warnings, cost->warnings);
     buf_printf(out, "%-*s", width, buf_string(&name) != NULL ? buf_string(&name) : "");

@@ -13,7 +13,7 @@
 
 enum { RECORD_VERSION = 1, RECORD_FILE_MAX = 256 << 20 };
 
-void record_name(struct buf *name, const struct cost *cost)
+void estimate_record_name(struct buf *name, const struct cost *cost)
 {
     buf_append_string(name, cost->operation);
     if (cost->unit != NULL)
@@ -24,7 +24,7 @@ static void write_cost(struct buf *out, const struct cost *cost)
 {
     struct buf name = {0};
 
-    record_name(&name, cost);
+    estimate_record_name(&name, cost);
     json_text_string(out, name.data, name.length);
     buf_printf(out, ":%.6f", cost->amounts[cost_main_measure(cost)]);
     if (buf_failed(&name))
@@ -32,7 +32,7 @@ static void write_cost(struct buf *out, const struct cost *cost)
     buf_free(&name);
 }
 
-void record_write(struct buf *out, const struct estimate *estimate)
+void estimate_record_write(struct buf *out, const struct estimate *estimate)
 {
     buf_printf(out, "{\"kind\":\"estimate\",\"version\":%d,\"suite\":", RECORD_VERSION);
     json_text_string(out, estimate->suite, strlen(estimate->suite));
@@ -102,7 +102,7 @@ static int read_records(json_t *records, const char *suite, const char *path,
     return 0;
 }
 
-json_t *record_read(const char *path, const char *suite, struct error *error)
+json_t *estimate_record_read(const char *path, const char *suite, struct error *error)
 {
     struct buf text = {0};
     json_t *records = json_array();
@@ -118,13 +118,13 @@ json_t *record_read(const char *path, const char *suite, struct error *error)
     return NULL;
 }
 
-int record_append(const char *path, const struct estimate *estimate, struct error *error)
+int estimate_record_append(const char *path, const struct estimate *estimate, struct error *error)
 {
     const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     struct buf line = {0};
     int result = 0;
 
-    record_write(&line, estimate);
+    estimate_record_write(&line, estimate);
     if (fd < 0)
         result = error_system(error, errno, "cannot open the history %s", path);
     else if (buf_failed(&line))

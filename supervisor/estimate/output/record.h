@@ -19,22 +19,22 @@ struct estimate {
 };
 
 /* The name of a cost: its operation's, with " per byte" or the like behind. */
-void record_name(struct buf *name, const struct cost *cost);
+void estimate_record_name(struct buf *name, const struct cost *cost);
 
 /*
  * Appends
  * {"kind":"estimate","version":1,"suite":NAME,"label":TEXT,"fingerprint":HASH,"costs":{NAME:
  * NUMBER}} as a line: the amounts of each cost's main measure. Failure stays in *out.
  */
-void record_write(struct buf *out, const struct estimate *estimate);
+void estimate_record_write(struct buf *out, const struct estimate *estimate);
 
 /*
  * The records of the suite in a file, oldest first, as an array that the caller owns. NULL with
  * ERROR_INPUT (file and line) or ERROR_SYSTEM.
  */
-json_t *record_read(const char *path, const char *suite, struct error *error);
+json_t *estimate_record_read(const char *path, const char *suite, struct error *error);
 
 /* Appends the record to a file, in one write. 0, or -1 with ERROR_SYSTEM. */
-int record_append(const char *path, const struct estimate *estimate, struct error *error);
+int estimate_record_append(const char *path, const struct estimate *estimate, struct error *error);
 
 #endif
