@@ -38,7 +38,18 @@ static void challenge(const uint8_t *signature, const uint8_t *message, size_t l
     crypto_core_ed25519_scalar_reduce(scalar, hash);
 }
 
-/* scalar times a point that may be of any order; false where the bytes are no point. */
+/* How many bits the scalar has without the zeros in front. */
+static int length_of(const uint8_t *scalar)
+{
+    int bits = 8 * SCALAR;
+
+    while (bits > 0 && (scalar[(bits - 1) / 8] >> (bits - 1) % 8 & 1) == 0)
+        bits--;
+    return bits;
+}
+
+/* scalar times a point that may be of any order; false where the bytes are no point. Doublings of
+ * zero are left out: each takes as long as any other, and a scalar of eight is the usual one. */
 static bool multiply(const uint8_t *scalar, const uint8_t *point, uint8_t product[POINT])
 {
     memset(product, 0, POINT);
@@ -47,7 +58,7 @@ static bool multiply(const uint8_t *scalar, const uint8_t *point, uint8_t produc
         return false;
     memset(product, 0, POINT);
     product[0] = 1;
-    for (int bit = 8 * SCALAR - 1; bit >= 0; bit--) {
+    for (int bit = length_of(scalar) - 1; bit >= 0; bit--) {
         (void)crypto_core_ed25519_add(product, product, product);
         if ((scalar[bit / 8] >> bit % 8 & 1) != 0)
             (void)crypto_core_ed25519_add(product, product, point);
