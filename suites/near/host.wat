@@ -77,6 +77,7 @@
   METHOD_AFTER("value_there", (call $value_return (local.get $size) DATA), )
   METHOD("value_return", (call $value_return (local.get $size) DATA))
   METHOD("storage_write", WRITE((local.get $size)))
+  METHOD("storage_write_key", (drop (call $storage_write (local.get $size) DATA KEY (i64.const 1))))
   METHOD_AFTER("storage_there", WRITE((local.get $size)), )
   METHOD_AFTER("storage_read", WRITE((local.get $size)),
     (drop (call $storage_read KEY (i64.const 1))))

@@ -128,7 +128,7 @@ static int report(struct work *work, struct error *error)
     if (work->before != NULL)
         work->moved = estimate_compare(
             &work->estimate, json_array_get(work->before, json_array_size(work->before) - 1),
-            options->allow, options->json, &out);
+            options->only, options->allow, options->json, &out);
     result = buf_failed(&out) ? error_memory(error, "the costs") : print(&out, error);
     buf_free(&out);
     return result;

@@ -87,8 +87,8 @@ static size_t compare_gone(const struct estimate *estimate, const json_t *record
     return gone;
 }
 
-size_t estimate_compare(const struct estimate *estimate, const json_t *record, double allow,
-                        bool json, struct buf *out)
+size_t estimate_compare(const struct estimate *estimate, const json_t *record, const char *only,
+                        double allow, bool json, struct buf *out)
 {
     const char *fingerprint = json_string_value(json_object_get(record, "fingerprint"));
     size_t moved = 0;
@@ -106,7 +106,8 @@ size_t estimate_compare(const struct estimate *estimate, const json_t *record, d
         }
         buf_free(&name);
     }
-    moved += compare_gone(estimate, record, json, out);
+    if (only == NULL)
+        moved += compare_gone(estimate, record, json, out);
     if (!json && moved == 0)
         buf_printf(out, "no cost moved by more than %g %%\n", allow);
     if (!json && strcmp(fingerprint, estimate->fingerprint) != 0)

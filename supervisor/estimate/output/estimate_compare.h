@@ -7,8 +7,9 @@
 /*
  * Appends which costs moved by more than `allow` percent since the record, up or down, or are gone,
  * a line for each; as JSON {"kind":"moved",...}. How many; a new cost is told, but did not move.
+ * `only`: the pattern of --only, which leaves out costs that are not gone; NULL: none.
  */
-size_t estimate_compare(const struct estimate *estimate, const json_t *record, double allow,
-                        bool json, struct buf *out);
+size_t estimate_compare(const struct estimate *estimate, const json_t *record, const char *only,
+                        double allow, bool json, struct buf *out);
 
 #endif

@@ -82,10 +82,9 @@ static void put_row(struct buf *out, const struct cost *cost, int width)
     put_grouped(out, 22, cost->gas, 0);
     put_grouped(out, 22, cost->charged, 0);
     buf_printf(out, "%18s", buf_string(&ratio) != NULL ? buf_string(&ratio) : "");
+    buf_printf(out, "%11.1f %%", 100 * cost->residual);
     if (cost->warnings != 0)
-        buf_printf(out, "  %s (%.1f %% unexplained)",
-                   buf_string(&warnings) != NULL ? buf_string(&warnings) : "",
-                   100 * cost->residual);
+        buf_printf(out, "  %s", buf_string(&warnings) != NULL ? buf_string(&warnings) : "");
     buf_append_byte(out, '\n');
     buf_free(&name);
     buf_free(&ratio);
@@ -115,8 +114,8 @@ void estimate_print_table(struct buf *out, const struct estimate *estimate)
 {
     const int width = name_width(estimate);
 
-    buf_printf(out, "%-*s%18s%22s%22s%18s\n", width, "operation", unit_of(estimate), "gas",
-               "charged today", "charged");
+    buf_printf(out, "%-*s%18s%22s%22s%18s%13s\n", width, "operation", unit_of(estimate), "gas",
+               "charged today", "charged", "unexplained");
     for (size_t i = 0; i < estimate->costs.count; i++)
         put_row(out, &estimate->costs.items[i], width);
     buf_printf(out, "\n%zu costs: %zu undercharged, %zu not\n", estimate->costs.count,
