@@ -73,7 +73,9 @@ static int find_contract(const struct suite *suite, const json_t *name, uint64_t
     const char *text = json_string_value(name);
 
     for (size_t i = 0; text != NULL && i < suite->contract_count; i++) {
-        if (strcmp(suite->contracts[i].name, text) == 0) {
+        const char *name_of = suite->contracts[i].name;
+
+        if (name_of != NULL && strcmp(name_of, text) == 0) {
             *index = i;
             return 0;
         }
