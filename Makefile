@@ -49,7 +49,7 @@ include scripts/swingset.mk
 include scripts/vats.mk
 
 # A room's archive contains the files in its folder and below, except the one with main().
-MAINS := supervisor/main.c worker/main.c worker/main_wasm.c sandbox/main.c tools/slogreport.c
+MAINS := supervisor/main.c supervisor/prepare_start.c worker/main.c worker/main_wasm.c sandbox/main.c tools/slogreport.c
 ROOMS := base gas proto sandbox store kernel slog counter worker meter/costs trace supervisor tools
 sources_below = $(sort $(shell find $(1) -name '*.c'))
 # The metered worker, which is built for other machines too, does without what needs OpenSSL.
@@ -63,7 +63,7 @@ PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-was
 .PHONY: all setup demo install uninstall deb clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
-all: $(PROGRAMS) $(SWINGSET_BUNDLES)
+all: $(PROGRAMS) $(SWINGSET_BUNDLES) $(BUILD)/prepare-start $(BUILD)/swingset-warm.heap
 
 help:
 	@echo 'make demo       install what is missing, build, run the examples and report'
@@ -177,6 +177,18 @@ $(BUILD)/gaspipe: $(BUILD)/obj/supervisor/main.o $(call lib,supervisor trace ker
 	$(call say,link,$@)
 	$(link) $(PACKAGE_LIBS) -lZydis -lnats -lm -o $@
 
+# The snapshot that vats of SwingSet start from, which each run would have to make otherwise. What it
+# is of is in its name: one that is out of date is not used.
+$(BUILD)/prepare-start: $(BUILD)/obj/supervisor/prepare_start.o $(call lib,supervisor trace kernel store counter sandbox proto slog gas base)
+	$(call say,link,$@)
+	$(link) $(PACKAGE_LIBS) -lZydis -lnats -lm -o $@
+
+ifeq ($(SAN),)
+$(BUILD)/swingset-warm.heap: $(BUILD)/gaspipe-worker $(SWINGSET_BUNDLES) | $(BUILD)/prepare-start
+	$(call say,prepare,$@)
+	$(Q)$(BUILD)/prepare-start $@
+endif
+
 # Functions called by XS that worker/xs/engine_xs_platform.c, engine_xs_zeros.c, engine_xs_slots.c and
 # xs_profile.c replace. Sanitizers have their own memset.
 XS_WRAPPED := fxRunID fxIsReadable pthread_getattr_np fxVReportError \
@@ -217,13 +229,16 @@ $(BUILD)/native/gaspipe: $(BUILD)/gaspipe $(SWINGSET_BUNDLES)
 
 .PHONY: ordinary-worker
 ordinary-worker: $(XS_ARCHIVE)
-	@$(MAKE) --no-print-directory SAN= BUILD=build build/gaspipe-worker build/gaspipe-worker-wasm
+	@$(MAKE) --no-print-directory SAN= BUILD=build build/gaspipe-worker build/gaspipe-worker-wasm build/swingset-warm.heap
 
 $(BUILD)/gaspipe-worker: ordinary-worker
 	@cmp -s build/gaspipe-worker $@ || cp build/gaspipe-worker $@
 
 $(BUILD)/gaspipe-worker-wasm: ordinary-worker
 	@cmp -s build/gaspipe-worker-wasm $@ || cp build/gaspipe-worker-wasm $@
+
+$(BUILD)/swingset-warm.heap: ordinary-worker
+	@cmp -s build/swingset-warm.heap $@ || cp build/swingset-warm.heap $@
 endif
 
 include scripts/meter.mk
@@ -291,7 +306,7 @@ install: all
 	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR) $(DOCDIR) $(COMPLETIONDIR)
 	install -m 755 $(BUILD)/gaspipe $(BUILD)/slogreport $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm $(BINDIR)
 	install -m 755 $(BUILD)/libgascount.so $(BUILD)/libgastrace.so $(BUILD)/gaspipe-sandbox $(LIBDIR)
-	install -m 644 $(SWINGSET_BUNDLES) $(LIBDIR)
+	install -m 644 $(SWINGSET_BUNDLES) $(BUILD)/swingset-warm.heap $(LIBDIR)
 	install -m 644 counter/gasmark.h $(INCLUDEDIR)
 	$(if $(WITH_METER),@$(MAKE) --no-print-directory install-meter)
 	install -m 644 $(wildcard docs/*.1) $(MANDIR)

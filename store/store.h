@@ -197,6 +197,10 @@ int store_snapshot_delete(struct store *store, int64_t vat, struct error *error)
 /* The same under a name of the caller's, for snapshots that are not of one vat. */
 int store_snapshot_put_named(struct store *store, const char *name, int fd,
                              struct store_snapshot *snapshot, struct error *error);
+/* The same of what is compressed already, as *snapshot says: the caller has seen that it is. */
+int store_snapshot_put_packed(struct store *store, const char *name,
+                              const struct store_snapshot *snapshot, struct iovec compressed,
+                              struct error *error);
 int store_snapshot_named(struct store *store, const char *name, struct store_snapshot *snapshot,
                          bool *found, struct error *error);
 

@@ -58,6 +58,28 @@ int store_snapshot_put_named(struct store *store, const char *name, int fd,
     return rows_leave(store, own, put_snapshot(store, &row, fd, snapshot, error), error);
 }
 
+static int put_packed(struct store *store, struct row *row, const struct store_snapshot *snapshot,
+                      struct iovec compressed, struct error *error)
+{
+    row->value = snapshots_text_of(snapshot->hash);
+    if (snapshot_content_put(store, snapshot, compressed, error) != 0 ||
+        snapshot_record_put(store, row, error) != 0)
+        return -1;
+    return snapshot_sweep(store, error);
+}
+
+int store_snapshot_put_packed(struct store *store, const char *name,
+                              const struct store_snapshot *snapshot, struct iovec compressed,
+                              struct error *error)
+{
+    struct row row = {.table = ROW_NAMED, .key = snapshots_text_of(name)};
+    bool own;
+
+    if (rows_enter(store, &own, error) != 0)
+        return -1;
+    return rows_leave(store, own, put_packed(store, &row, snapshot, compressed, error), error);
+}
+
 static int lost(const struct store *store, const char *hash, struct error *error)
 {
     return store_error_set(store, error, ERROR_SYSTEM, "the store is damaged: no snapshot %.64s",

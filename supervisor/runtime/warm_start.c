@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "supervisor/runtime/heap_file.h"
+#include "supervisor/runtime/prepared_start.h"
 #include "supervisor/runtime/runtime_worker.h"
 
 enum { LIMIT_MS = 300000 };
@@ -40,6 +41,30 @@ static int read_stored(const struct warm_start *start, bool *found, struct error
     if (store_snapshot_named(store, start->name, &snapshot, found, error) != 0)
         return -1;
     return *found ? store_snapshot_read(store, snapshot.hash, start->new_fd, error) : 0;
+}
+
+/* ---- as the build has prepared it ---- */
+
+/* Of SwingSet's runtime, with the parser's memory that workers have unless told otherwise. */
+static bool may_be_prepared(const struct launcher *launcher, const struct vat_runtime *runtime)
+{
+    return runtime->kind == VAT_RUNTIME_LIVESLOTS && launcher->parser_kb == 0;
+}
+
+static int read_prepared(const struct warm_start *start, bool *found, struct error *error)
+{
+    struct store *store = start->starts->store;
+    struct store_snapshot snapshot;
+    struct buf compressed = {0};
+    int result =
+        prepared_start_read(start->name, start->new_fd, &compressed, &snapshot, found, error);
+
+    if (result == 0 && *found && store != NULL)
+        result =
+            store_snapshot_put_packed(store, start->name, &snapshot,
+                                      (struct iovec){compressed.data, compressed.length}, error);
+    buf_free(&compressed);
+    return result;
 }
 
 /* ---- making one ---- */
@@ -123,10 +148,14 @@ static int find_or_make(struct warm_start *start, const struct vat_runtime *runt
 {
     const struct warm_starts *starts = start->starts;
     const struct launcher own = vat_runtime_launcher(runtime, starts->launcher);
+    const bool may = may_be_prepared(&own, runtime);
     bool found = false;
 
-    if (starts->store != NULL && (make_name(start->name, &own, runtime, error) != 0 ||
-                                  read_stored(start, &found, error) != 0))
+    if ((starts->store != NULL || may) && make_name(start->name, &own, runtime, error) != 0)
+        return WARM_START_FAILED;
+    if (starts->store != NULL && read_stored(start, &found, error) != 0)
+        return WARM_START_FAILED;
+    if (!found && may && read_prepared(start, &found, error) != 0)
         return WARM_START_FAILED;
     return found ? WARM_START_READY : start_maker(start, runtime, error);
 }

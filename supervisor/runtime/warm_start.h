@@ -63,11 +63,12 @@ struct warm_starts {
 
 /*
  * A new descriptor of this runtime's snapshot, at its beginning; the caller's to close. It comes
- * from memory or from the store. Where neither has it, a worker that writes it is started and
- * this is WARM_START_MAKING: made() follows. So it is while another runtime's is being made: one
- * at a time, so that the store gets them in an order that does not depend on their speed. Then
- * it is to be asked for again after made(). Else WARM_START_LOST or WARM_START_FAILED with the
- * error, ERROR_SYSTEM. The runtime's programs stay readable until made().
+ * from memory, from the store, or from the file that the build has prepared. Where none has it, a
+ * worker that writes it is started and this is WARM_START_MAKING: made() follows. So it is while
+ * another runtime's is being made: one at a time, so that the store gets them in an order that does
+ * not depend on their speed. Then it is to be asked for again after made(). Else WARM_START_LOST or
+ * WARM_START_FAILED with the error, ERROR_SYSTEM. The runtime's programs stay readable until
+ * made().
  */
 int warm_start_open(struct warm_starts *starts, const struct vat_runtime *runtime,
                     struct error *error);

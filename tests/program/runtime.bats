@@ -235,3 +235,22 @@ EOF
     assert_equal "$(jq -c 'select(.deliveryNum > 1) | [.error, .result]' <<< "$output")" \
         $'["Error: first",null]\n[null,[2,"2"]]'
 }
+
+@test "the snapshot that the build prepares is what a worker writes, and a damaged one is made anew" {
+    local bundle=$ROOT/build/vats/tests/shelf.bundle file=swingset-warm.heap
+
+    mkdir bare
+    cp "$BUILD"/{gaspipe,gaspipe-worker,gaspipe-sandbox,prepare-start} "$BUILD"/*.bundle bare/
+    bare/prepare-start bare/made
+    cmp bare/made "$BUILD/$file"
+    echo '{"vat":"c","method":"bootstrap","args":[{"c":{"@vat":"c"}},{}]}' > lines
+    head -c -1000 bare/made > bare/$file
+    run --separate-stderr bare/gaspipe run --counter none --vat c="$bundle" --store damaged lines
+    [[ $stderr == *"$file: it is damaged: its end is missing; the snapshot is made anew"* ]] ||
+        fail "$stderr"
+    mv bare/made bare/$file
+    run --separate-stderr bare/gaspipe run --counter none --vat c="$bundle" --store whole lines
+    [[ $stderr != *damaged* ]] || fail "$stderr"
+    assert_equal "$(sqlite3 whole/gaspipe.sqlite 'select * from snapshot_name; select * from key')" \
+        "$(sqlite3 damaged/gaspipe.sqlite 'select * from snapshot_name; select * from key')"
+}

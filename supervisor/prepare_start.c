@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes the snapshot of SwingSet's runtime that prepared_start.h reads. It runs when gaspipe is
+ * built, beside the worker and the bundles that the snapshot is of.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json/scan.h"
+#include "base/log.h"
+#include "supervisor/runtime/prepared_start.h"
+#include "supervisor/runtime/warm_start.h"
+
+static int make(struct warm_starts *starts, const char *path, struct error *error)
+{
+    static const char any[SCAN_PADDING * 2] = "{\"moduleFormat\":\"endoZipBase64\"}";
+    const struct scan_span bundle = {any, strlen(any)};
+    struct vat_runtimes runtimes = {0};
+    struct vat_runtime runtime;
+    int result = vat_runtime_choose(&runtimes, bundle, &runtime, error);
+    int fd = -1;
+
+    if (result == 0)
+        fd = warm_start_wait(starts, &runtime, error);
+    if (fd >= 0) {
+        result = prepared_start_write(path, starts->runtimes[runtime.kind].name, fd, error);
+        close(fd);
+    }
+    vat_runtimes_free(&runtimes);
+    return fd >= 0 ? result : -1;
+}
+
+static int prepare(const char *path, struct error *error)
+{
+    struct launcher launcher;
+    uv_loop_t loop;
+    struct warm_starts starts = {.loop = &loop, .launcher = &launcher};
+    int result;
+
+    if (launcher_open(&launcher, (struct counters){0}, 0, error) != 0)
+        return -1;
+    if (uv_loop_init(&loop) != 0) {
+        launcher_close(&launcher);
+        return error_set(error, ERROR_SYSTEM, "no event loop can be opened");
+    }
+    result = make(&starts, path, error);
+    warm_starts_free(&starts);
+    (void)uv_run(&loop, UV_RUN_DEFAULT);
+    (void)uv_loop_close(&loop); /* nothing is open in it */
+    launcher_close(&launcher);
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    struct error error;
+
+    log_name("prepare-start");
+    signal(SIGPIPE, SIG_IGN);
+    if (argc != 2) {
+        fprintf(stderr, "usage: prepare-start FILE\n");
+        return ERROR_USAGE;
+    }
+    if (prepare(argv[1], &error) == 0)
+        return 0;
+    log_line("%s", error.text);
+    return error.kind;
+}
