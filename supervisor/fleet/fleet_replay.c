@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/fleet/fleet_replay.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,6 +17,7 @@
 
 #include "base/io.h"
 #include "supervisor/common_options.h"
+#include "supervisor/fleet/scratch_folder.h"
 #include "supervisor/fleet/span/fleet_object.h"
 #include "supervisor/process/child_process.h"
 #include "supervisor/replay/output/replay_part.h"
@@ -68,21 +68,6 @@ static int get_objects(const struct fleet_replay *replay, const struct fleet_job
     if (snapshot[0] != '\0' && get_object(replay, snapshot, "the snapshot", snapshot, error) != 0)
         return -1;
     return get_bundles(replay, job, error);
-}
-
-/* What cannot be removed is in the way of nothing but room. */
-static void clear_folder(const char *path)
-{
-    DIR *folder = opendir(path);
-    const struct dirent *entry;
-
-    if (folder == NULL)
-        return;
-    /* cppcheck-suppress readdirCalled ; nobody else reads this folder */
-    while ((entry = readdir(folder)) != NULL)
-        if (entry->d_name[0] != '.')
-            (void)unlinkat(dirfd(folder), entry->d_name, 0);
-    (void)closedir(folder);
 }
 
 /* ---- the process ---- */
@@ -279,6 +264,6 @@ int fleet_replay(const struct fleet_replay *replay, struct fleet_lease *lease,
     } else {
         result = -1;
     }
-    clear_folder(replay->folder);
+    scratch_folder_clear(replay->folder);
     return result;
 }

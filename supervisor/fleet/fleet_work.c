@@ -20,6 +20,7 @@
 #include "supervisor/common_options.h"
 #include "supervisor/fleet/fleet_job.h"
 #include "supervisor/fleet/fleet_replay.h"
+#include "supervisor/fleet/scratch_folder.h"
 #include "supervisor/fleet/span/fleet_fingerprint.h"
 #include "supervisor/process/child_process.h"
 
@@ -29,13 +30,19 @@ struct work {
     struct fleet_replay replay;
     struct fleet_transport *transport;
     char wanted[FLEET_HASH_SIZE]; /* the one job; "": all */
-    char folder[PATH_MAX];
+    struct scratch_folder folder;
     char worker[PATH_MAX]; /* of the options, absolute */
     char host[64];
     struct counters counters; /* that `fingerprint` is of */
     char fingerprint[FLEET_HASH_SIZE];
     int64_t done, failed;
+
+    struct buf refused; /* IDs of the jobs for other builds, FLEET_HASH_SIZE bytes each */
+    char refused_for[FLEET_HASH_SIZE]; /* the build of the last one that was told of */
 };
+
+/* Beside 0 and -1: a job that is left to others, once more or for the first time. */
+enum { WORK_REFUSED = 1, WORK_REFUSED_AGAIN };
 
 /* ---- whether the job is for a worker like ours ---- */
 
@@ -61,6 +68,7 @@ static int read_counters(const struct fleet_job *job, struct counters *counters,
     return 0;
 }
 
+/* 0, or WORK_REFUSED with the error's words, or -1. */
 static int check_fingerprint(struct work *work, const struct fleet_job *job, struct error *error)
 {
     const char *wanted = fleet_job_text(job, "fingerprint");
@@ -84,7 +92,32 @@ static int check_fingerprint(struct work *work, const struct fleet_job *job, str
               "%.12s)",
               work->transport->name, buf_string(&span), wanted, work->fingerprint);
     buf_free(&span);
-    return -1;
+    return WORK_REFUSED;
+}
+
+static bool was_refused(const struct work *work, const char *id)
+{
+    for (size_t at = 0; at < work->refused.length; at += FLEET_HASH_SIZE)
+        if (strcmp(work->refused.data + at, id) == 0)
+            return true;
+    return false;
+}
+
+/* Leaves a job to workers of its build; the first of each build is told of. */
+static int refuse(struct work *work, struct fleet_lease *lease, const struct fleet_job *job,
+                  const struct error *why, struct error *error)
+{
+    const char *wanted = fleet_job_text(job, "fingerprint");
+    const bool again = was_refused(work, lease->id);
+
+    if (!again && strcmp(work->refused_for, wanted) != 0)
+        log_line("%s; it is left to others", why->text);
+    snprintf(work->refused_for, sizeof work->refused_for, "%s", wanted);
+    if (!again && buf_append(&work->refused, lease->id, FLEET_HASH_SIZE) != 0)
+        return error_memory(error, "a job");
+    if (work->transport->operations->refuse(work->transport, lease, error) != 0)
+        return -1;
+    return again ? WORK_REFUSED_AGAIN : WORK_REFUSED;
 }
 
 /* ---- one job ---- */
@@ -152,8 +185,10 @@ static int do_job(struct work *work, struct fleet_lease *lease, struct error *er
 
     if (result != 0 && error->kind == ERROR_INPUT) {
         result = put_failure(work, lease, &job, error->text, error);
-    } else if (result != 0 || check_fingerprint(work, &job, error) != 0) {
-        result = give_back(work, lease);
+    } else if (result != 0 || (result = check_fingerprint(work, &job, &words)) != 0) {
+        if (result < 0)
+            *error = words;
+        result = result > 0 ? refuse(work, lease, &job, &words, error) : give_back(work, lease);
     } else {
         result = fleet_replay(&work->replay, lease, &job, &output, &words, error);
         if (result == FLEET_REPLAYED)
@@ -177,24 +212,43 @@ static void pause_work(void)
     (void)nanosleep(&time, NULL); /* a signal may cut it short */
 }
 
-static int take_all(struct work *work, struct error *error)
+/* Nothing but jobs for other builds is left, as far as this worker has seen. */
+static int end_refused(const struct work *work, struct error *error)
+{
+    return error_set(error, ERROR_INPUT,
+                     "%s: %zu jobs were submitted for another build of the worker",
+                     work->transport->name, work->refused.length / FLEET_HASH_SIZE);
+}
+
+/* *ends: there is nothing more to do. */
+static int take_one(struct work *work, bool *ends, struct error *error)
 {
     const char *wanted = work->wanted[0] != '\0' ? work->wanted : NULL;
     struct fleet_lease lease = {0};
-    bool left = false;
-    int taken;
+    bool left = false, idle;
+    const int taken =
+        work->transport->operations->take(work->transport, wanted, &lease, &left, error);
+    const int result = taken == 1 ? do_job(work, &lease, error) : taken;
 
-    for (;;) {
-        taken = work->transport->operations->take(work->transport, wanted, &lease, &left, error);
-        if (taken < 0 || (taken == 1 && do_job(work, &lease, error) != 0))
+    if (result < 0)
+        return -1;
+    idle = taken == 0 || result == WORK_REFUSED_AGAIN;
+    *ends = wanted != NULL || (idle && !work->replay.options->stay && (!left || taken == 1));
+    if ((*ends || (idle && !work->replay.options->stay)) && work->refused.length > 0)
+        return end_refused(work, error);
+    if (idle && !*ends)
+        pause_work();
+    return 0;
+}
+
+static int take_all(struct work *work, struct error *error)
+{
+    bool ends = false;
+
+    while (!ends)
+        if (take_one(work, &ends, error) != 0)
             return -1;
-        if (taken == 1 && wanted != NULL)
-            return 0;
-        if (taken == 0 && (wanted != NULL || (!left && !work->replay.options->stay)))
-            return 0;
-        if (taken == 0)
-            pause_work();
-    }
+    return 0;
 }
 
 static int read_wanted(struct work *work, const char *path, struct error *error)
@@ -211,23 +265,12 @@ static int read_wanted(struct work *work, const char *path, struct error *error)
     return result;
 }
 
-static int make_folder(struct work *work, struct error *error)
-{
-    const char *place = getenv("TMPDIR");
-
-    snprintf(work->folder, sizeof work->folder, "%s/gaspipe-fleet-XXXXXX",
-             place != NULL && place[0] != '\0' ? place : "/tmp");
-    if (mkdtemp(work->folder) != NULL)
-        return 0;
-    work->folder[0] = '\0';
-    return error_system(error, errno, "cannot make a folder in %s", place != NULL ? place : "/tmp");
-}
-
 int fleet_work(const struct fleet_options *options, struct fleet_transport *transport,
                struct error *error)
 {
     struct fleet_options here = *options; /* the worker's path is absolute */
     struct work work = {.transport = transport,
+                        .folder = {.lock = -1},
                         .replay = {.options = &here, .transport = transport}};
     int result = 0;
 
@@ -240,12 +283,12 @@ int fleet_work(const struct fleet_options *options, struct fleet_transport *tran
     if (options->job != NULL)
         result = read_wanted(&work, options->job, error);
     if (result == 0)
-        result = make_folder(&work, error);
-    work.replay.folder = work.folder;
+        result = scratch_folder_open(&work.folder, error);
+    work.replay.folder = work.folder.path;
     if (result == 0)
         result = take_all(&work, error);
-    if (work.folder[0] != '\0')
-        (void)rmdir(work.folder); /* it is empty, or somebody else's as well */
+    scratch_folder_close(&work.folder);
+    buf_free(&work.refused);
     if (work.done + work.failed > 0)
         log_line("%" PRId64 " spans replayed, %" PRId64 " failed", work.done, work.failed);
     return result;

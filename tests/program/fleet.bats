@@ -101,10 +101,41 @@ work() {
     local theirs=$ROOT/build/xs/package/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker
 
     work --worker "$theirs"
-    assert_bad_input 3 'submitted for another build of the worker'
-    [[ $stderr == *': v'*', deliveries '* ]] || fail "$stderr"
+    assert_status 3
+    # One line for all of that build, and one at the end.
+    [[ $(complaints <<< "$stderr" | wc -l) = 2 && $stderr == *': v'*', deliveries '*'it is left to others'* &&
+        $stderr == *'2 jobs were submitted for another build of the worker' ]] || fail "$stderr"
     [ "$(files fleet/taken)" -eq 0 ]
     assert_equal "$(files fleet/waiting)" "$(files fleet/jobs)"
+    # It does what is for it, whatever lies between.
+    fleet submit --to fleet --run theirs --worker "$theirs" "$DATA/swingset.slog.zst"
+    assert_status 0
+    work --worker "$theirs"
+    assert_status 3
+    fleet collect --json --from fleet --run theirs
+    assert_status 0
+    assert_equal "$(field vat .status)" $'same\nsame'
+    assert_equal "$(files fleet/results)" 2
+    work
+    assert_status 0
+    assert_equal "$(files fleet/results)" 4
+}
+
+@test "the scratch folder of a killed worker is removed by the next one" {
+    local worker
+
+    mkdir scratch
+    TMPDIR=$PWD/scratch "$BUILD/gaspipe" fleet work --from fleet --stay 2> /dev/null 3>&- &
+    worker=$!
+    wait_for 30 eval '[ "$(files scratch)" -gt 0 ]'
+    # That of a worker that lives stays.
+    TMPDIR=$PWD/scratch work --job "$(find fleet/jobs -name '*.json' | tail -n 1)"
+    [ "$(find scratch -mindepth 1 -maxdepth 1 | wc -l)" -eq 1 ]
+    kill -9 $worker
+    wait $worker || true
+    [ "$(find scratch -mindepth 1 -maxdepth 1 | wc -l)" -eq 1 ]
+    TMPDIR=$PWD/scratch work
+    [ "$(find scratch -mindepth 1 | wc -l)" -eq 0 ]
 }
 
 @test "bad input is one line" {

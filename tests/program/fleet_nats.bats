@@ -88,3 +88,46 @@ fleet() {
     fleet status --nats "$url" --from somewhere
     assert_bad_input 2 'give the fleet'
 }
+
+@test "over NATS too, a worker leaves jobs for another build to others" {
+    local theirs=$ROOT/build/xs/package/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker
+
+    fleet submit --json --nats "$url" --run theirs --worker "$theirs" "$DATA/swingset.slog.zst"
+    assert_equal "$(field run '"\(.spans) \(.added)"')" '2 2'
+    fleet work --nats "$url" --lease 4
+    assert_status 3
+    [[ $stderr == *': v'*', deliveries '*'it is left to others'* && $stderr == *'2 jobs were submitted for another build'* ]] ||
+        fail "$stderr"
+    fleet status --json --nats "$url" --run theirs
+    assert_equal "$(field run '"\(.done) \(.spans)"')" '0 2'
+}
+
+@test "with TLS, whose certificates are checked on both sides" {
+    local port
+
+    port=$(free_port)
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=fleet \
+        -addext 'subjectAltName=IP:127.0.0.1' -keyout key.pem -out cert.pem 2> /dev/null
+    serve secure "$port" --tls --tlscert cert.pem --tlskey key.pem --tlscacert cert.pem --tlsverify
+    fleet submit --json --nats "tls://127.0.0.1:$port" --tls-ca cert.pem --tls-cert cert.pem --tls-key key.pem \
+        --vat v4 "$DATA/swingset.slog.zst"
+    assert_status 0
+    assert_equal "$(field run .added)" 1
+    # Without a certificate of ours, and with a server that none vouches for.
+    fleet status --nats "tls://127.0.0.1:$port" --tls-ca cert.pem
+    assert_bad_input 4 "tls://127.0.0.1:$port: "
+    fleet status --nats "tls://127.0.0.1:$port"
+    assert_bad_input 4 "tls://127.0.0.1:$port: "
+    fleet status --nats "tls://127.0.0.1:$port" --tls-ca absent.pem
+    assert_bad_input 3 'certificates cannot be used'
+}
+
+@test "a stream of another shape under a fleet's name is one line" {
+    local port
+
+    port=$(free_port)
+    serve shapes "$port"
+    "$BUILD/tests/nats_client" "nats://127.0.0.1:$port" make GASPIPE_OBJECTS 'things.>' 1
+    fleet submit --nats "nats://127.0.0.1:$port" "$DATA/swingset.slog.zst"
+    assert_bad_input 3 "nats://127.0.0.1:$port: its stream GASPIPE_OBJECTS is of another shape"
+}

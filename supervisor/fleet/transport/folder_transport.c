@@ -633,6 +633,7 @@ struct fleet_transport *folder_transport_open(const char *path, bool make, uint6
         .finish = folder_transport_finish,
         .fail = fail_job,
         .release = release,
+        .refuse = release, /* others are as likely to come to it next */
         .state = state_of,
         .get_result = get_result,
         .get_words = get_words,

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "supervisor/fleet/transport/nats_records.h"
 
 #define JOBS     "GASPIPE_JOBS"
 #define NOTES    "GASPIPE_NOTES"
 #define CONSUMER "workers"
 
-enum { FETCH_MS = 1000, RETRY_MS = 2000, ACKS_MAX = 100000 };
+enum { FETCH_MS = 1000, RETRY_MS = 2000, REFUSED_MS = 10000, ACKS_MAX = 100000 };
 
 struct nats_transport {
     struct fleet_transport transport;
@@ -255,6 +256,22 @@ static int set_aside(struct nats_transport *nats, const char *id, natsMsg *messa
     return 0;
 }
 
+/* How often workers of other builds left it to others. */
+static int count_refusals(struct nats_transport *nats, const char *id, uint64_t *times,
+                          struct error *error)
+{
+    struct buf text = {0};
+    int result = get_note(nats, "refused", id, &text, error);
+
+    *times = 0;
+    if (result == 0 && text.length > 0 &&
+        (buf_string(&text) == NULL || !number_read(text.data, INT32_MAX, times)))
+        result = error_set(error, ERROR_INPUT, "%s: the note of refusals of the job %s is damaged",
+                           nats->transport.name, id);
+    buf_free(&text);
+    return result;
+}
+
 /* Whether its workers were lost too often, though it never said why it failed. */
 static int was_lost_often(struct nats_transport *nats, const char *id, natsMsg *message,
                           bool *often, struct error *error)
@@ -269,6 +286,12 @@ static int was_lost_often(struct nats_transport *nats, const char *id, natsMsg *
         return 0;
     result = count_failures(nats, id, &words, &failures, error);
     *often = result == 0 && meta->NumDelivered > (uint64_t)failures + FLEET_LOSSES_MAX;
+    if (*often) {
+        uint64_t refusals;
+
+        result = count_refusals(nats, id, &refusals, error);
+        *often = result == 0 && meta->NumDelivered > failures + FLEET_LOSSES_MAX + refusals;
+    }
     jsMsgMetaData_Destroy(meta);
     buf_free(&words);
     if (*often)
@@ -410,6 +433,26 @@ static int release(struct fleet_transport *transport, struct fleet_lease *lease,
     return 0;
 }
 
+/* A job that is given back at once would be the next one that we get. Its deliveries must not pass
+ * for lost workers. */
+static int nats_transport_refuse(struct fleet_transport *transport, struct fleet_lease *lease,
+                                 struct error *error)
+{
+    struct nats_transport *nats = of(transport);
+    char text[24];
+    uint64_t times;
+    int result = count_refusals(nats, lease->id, &times, error);
+
+    if (result == 0) {
+        snprintf(text, sizeof text, "%llu", (unsigned long long)times + 1);
+        result = set_note(nats, "refused", lease->id, text, error);
+    }
+    (void)natsMsg_NakWithDelay(lease->hold, REFUSED_MS, NULL); /* else when the lease ends */
+    (void)natsConnection_FlushTimeout(nats->link.connection, RETRY_MS);
+    free_lease(lease);
+    return result;
+}
+
 /* ---- results, runs ---- */
 
 static int get_result(struct fleet_transport *transport, const char *id, struct buf *result,
@@ -513,6 +556,7 @@ struct fleet_transport *nats_transport_open(const struct nats_access *access, in
         .finish = nats_transport_finish,
         .fail = fail_job,
         .release = release,
+        .refuse = nats_transport_refuse,
         .state = state_of,
         .get_result = get_result,
         .get_words = get_words,

@@ -11,7 +11,8 @@
  *     GASPIPE_OBJECTS   gaspipe.object.HASH.N, pieces of the object; .whole, their number: last
  *     GASPIPE_JOBS      gaspipe.job.ID, a work queue; the durable consumer "workers" takes jobs
  *     GASPIPE_RECORDS   gaspipe.record.job.ID, .result.ID, .run.NAME: written once
- *     GASPIPE_NOTES     gaspipe.note.state.ID ("aside", "cancelled" or "none"), .words.ID
+ *     GASPIPE_NOTES     gaspipe.note.state.ID ("aside", "cancelled" or "none"), .words.ID,
+ *                       .refused.ID (times)
  * Streams are made where they are missing, and never deleted. Records longer than a piece are
  * objects, and "@HASH" stands for them.
  */

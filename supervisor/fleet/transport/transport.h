@@ -81,6 +81,10 @@ struct fleet_operations {
     int (*release)(struct fleet_transport *transport, struct fleet_lease *lease,
                    struct error *error);
 
+    /* The same where this worker cannot do the job, but others can: they get it first. */
+    int (*refuse)(struct fleet_transport *transport, struct fleet_lease *lease,
+                  struct error *error);
+
     /* ---- what became of them ---- */
     int (*state)(struct fleet_transport *transport, const char *id, enum fleet_state *state,
                  struct error *error);

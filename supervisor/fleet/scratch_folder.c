@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/fleet/scratch_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char scratch_name[] = "gaspipe-fleet-";
+
+enum { TRIES = 10 };
+
+static const char *temporary_place(void)
+{
+    const char *place = getenv("TMPDIR");
+
+    return place != NULL && place[0] != '\0' ? place : "/tmp";
+}
+
+void scratch_folder_clear(const char *path)
+{
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+
+    if (folder == NULL)
+        return;
+    /* cppcheck-suppress readdirCalled ; nobody else reads this folder */
+    while ((entry = readdir(folder)) != NULL)
+        if (entry->d_name[0] != '.')
+            (void)unlinkat(dirfd(folder), entry->d_name, 0);
+    (void)closedir(folder);
+}
+
+/* The lock, or -1: its owner lives, or it is none of ours. */
+static int lock_folder(const char *path)
+{
+    const int lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
+        return lock;
+    if (lock >= 0)
+        close(lock);
+    return -1;
+}
+
+static void remove_abandoned(const char *place)
+{
+    DIR *folder = opendir(place);
+    const struct dirent *entry;
+    char path[PATH_MAX];
+
+    if (folder == NULL)
+        return;
+    /* cppcheck-suppress readdirCalled ; nobody else reads this folder */
+    while ((entry = readdir(folder)) != NULL) {
+        int lock;
+
+        if (strncmp(entry->d_name, scratch_name, sizeof scratch_name - 1) != 0 ||
+            snprintf(path, sizeof path, "%s/%s", place, entry->d_name) >= (int)sizeof path)
+            continue;
+        lock = lock_folder(path);
+        if (lock < 0)
+            continue;
+        scratch_folder_clear(path);
+        (void)rmdir(path); /* or it has what is not ours */
+        close(lock);
+    }
+    (void)closedir(folder);
+}
+
+/* Another worker may have removed it before it was locked. */
+static int is_removed(int lock)
+{
+    struct stat status;
+
+    return fstat(lock, &status) != 0 || status.st_nlink == 0;
+}
+
+int scratch_folder_open(struct scratch_folder *folder, struct error *error)
+{
+    const char *place = temporary_place();
+
+    *folder = (struct scratch_folder){.lock = -1};
+    remove_abandoned(place);
+    for (int tries = 0; tries < TRIES && folder->lock < 0; tries++) {
+        snprintf(folder->path, sizeof folder->path, "%s/%sXXXXXX", place, scratch_name);
+        if (mkdtemp(folder->path) == NULL) {
+            folder->path[0] = '\0';
+            return error_system(error, errno, "cannot make a folder in %s", place);
+        }
+        folder->lock = lock_folder(folder->path);
+        if (folder->lock >= 0 && is_removed(folder->lock)) {
+            close(folder->lock);
+            folder->lock = -1;
+        }
+    }
+    return folder->lock >= 0 ? 0
+                             : error_set(error, ERROR_SYSTEM, "cannot lock a folder in %s", place);
+}
+
+void scratch_folder_close(struct scratch_folder *folder)
+{
+    if (folder->path[0] != '\0')
+        (void)rmdir(folder->path); /* it is empty, or somebody else's as well */
+    if (folder->lock >= 0)
+        close(folder->lock);
+    folder->lock = -1;
+}
