@@ -36,16 +36,32 @@ void scratch_folder_clear(const char *path)
     (void)closedir(folder);
 }
 
-/* The lock, or -1: its owner lives, or it is none of ours. */
-static int lock_folder(const char *path)
-{
-    const int lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+/* Only a folder that has this file is a worker's, whatever its name is. */
+static const char lock_name[] = ".gaspipe-worker";
 
+/* The lock of that folder, or -1: its owner lives, or it is none of ours. */
+static int lock_folder(const char *path, int flags)
+{
+    char name[PATH_MAX + sizeof lock_name + 1];
+    int lock;
+
+    snprintf(name, sizeof name, "%s/%s", path, lock_name);
+    lock = open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
     if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
         return lock;
     if (lock >= 0)
         close(lock);
     return -1;
+}
+
+static void remove_folder(const char *path)
+{
+    char name[PATH_MAX + sizeof lock_name + 1];
+
+    scratch_folder_clear(path);
+    snprintf(name, sizeof name, "%s/%s", path, lock_name);
+    (void)unlink(name);
+    (void)rmdir(path); /* or it has what is not ours */
 }
 
 static void remove_abandoned(const char *place)
@@ -63,11 +79,10 @@ static void remove_abandoned(const char *place)
         if (strncmp(entry->d_name, scratch_name, sizeof scratch_name - 1) != 0 ||
             snprintf(path, sizeof path, "%s/%s", place, entry->d_name) >= (int)sizeof path)
             continue;
-        lock = lock_folder(path);
+        lock = lock_folder(path, 0);
         if (lock < 0)
             continue;
-        scratch_folder_clear(path);
-        (void)rmdir(path); /* or it has what is not ours */
+        remove_folder(path);
         close(lock);
     }
     (void)closedir(folder);
@@ -93,7 +108,7 @@ int scratch_folder_open(struct scratch_folder *folder, struct error *error)
             folder->path[0] = '\0';
             return error_system(error, errno, "cannot make a folder in %s", place);
         }
-        folder->lock = lock_folder(folder->path);
+        folder->lock = lock_folder(folder->path, O_CREAT | O_EXCL);
         if (folder->lock >= 0 && is_removed(folder->lock)) {
             close(folder->lock);
             folder->lock = -1;
@@ -106,7 +121,7 @@ int scratch_folder_open(struct scratch_folder *folder, struct error *error)
 void scratch_folder_close(struct scratch_folder *folder)
 {
     if (folder->path[0] != '\0')
-        (void)rmdir(folder->path); /* it is empty, or somebody else's as well */
+        remove_folder(folder->path);
     if (folder->lock >= 0)
         close(folder->lock);
     folder->lock = -1;

@@ -7,8 +7,8 @@
 #include "base/error.h"
 
 /*
- * A worker's folder in TMPDIR for what its replays read. The worker has it locked as long as it
- * lives, so the next one can tell those of workers that were killed, and removes them.
+ * A worker's folder in TMPDIR for what its replays read. The worker has a file in it locked as long
+ * as it lives, so the next one can tell those of workers that were killed, and removes them.
  */
 struct scratch_folder {
     char path[PATH_MAX];

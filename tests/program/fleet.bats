@@ -124,18 +124,20 @@ work() {
 @test "the scratch folder of a killed worker is removed by the next one" {
     local worker
 
-    mkdir scratch
+    mkdir -p scratch/gaspipe-fleet-mine
+    echo kept > scratch/gaspipe-fleet-mine/file
     TMPDIR=$PWD/scratch "$BUILD/gaspipe" fleet work --from fleet --stay 2> /dev/null 3>&- &
     worker=$!
-    wait_for 30 eval '[ "$(files scratch)" -gt 0 ]'
+    wait_for 30 eval '[ "$(files scratch)" -gt 2 ]'
     # That of a worker that lives stays.
     TMPDIR=$PWD/scratch work --job "$(find fleet/jobs -name '*.json' | tail -n 1)"
-    [ "$(find scratch -mindepth 1 -maxdepth 1 | wc -l)" -eq 1 ]
+    [ "$(find scratch -mindepth 1 -maxdepth 1 | wc -l)" -eq 2 ]
     kill -9 $worker
     wait $worker || true
-    [ "$(find scratch -mindepth 1 -maxdepth 1 | wc -l)" -eq 1 ]
+    [ "$(find scratch -mindepth 1 -maxdepth 1 | wc -l)" -eq 2 ]
     TMPDIR=$PWD/scratch work
-    [ "$(find scratch -mindepth 1 | wc -l)" -eq 0 ]
+    # What only has such a name stays.
+    assert_equal "$(find scratch -mindepth 1)" $'scratch/gaspipe-fleet-mine\nscratch/gaspipe-fleet-mine/file'
 }
 
 @test "bad input is one line" {
