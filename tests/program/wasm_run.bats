@@ -91,6 +91,23 @@ calls() {
     assert_output_has 'Compute meter exceeded'
 }
 
+@test "a module with many exports loads in the sandbox, and with the same instructions each time" {
+    local counts
+
+    calls "$(for i in {1..500}; do echo "(func (export \"f$i\"))"; done)" \
+        '{"vat":"m","method":"f77","args":[]}'
+    assert_status 0
+    [ "$(column status | tr '\n' ' ')" = '"ok" "ok" ' ]
+    [ "$BUILD" = "$NATIVE" ] || skip "QEMU cannot run sanitized programs"
+    for _ in 1 2; do
+        run --separate-stderr "$BUILD/gaspipe" run --json --vat "m=$BATS_TEST_TMPDIR/m.wasm" "$BATS_TEST_TMPDIR/lines"
+        assert_status 0
+        counts+="$(column instructions | tr '\n' ' ')"$'\n'
+    done
+    [ "$(sort -u <<< "${counts%$'\n'}" | wc -l)" -eq 1 ] || fail "$counts"
+    [[ $counts != *null* ]]
+}
+
 @test "by default only prepaid gas limits a call, in a run and in its replay" {
     local store=$BATS_TEST_TMPDIR/store
 

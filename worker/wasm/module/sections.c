@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "worker/wasm/module/decoder.h"
+#include "worker/wasm/module/export_names.h"
 
 enum {
     MAX_PAGES = 65536, /* of 64 KiB: all that 32 bits can address */
@@ -295,15 +296,6 @@ static uint32_t count_of_kind(const struct wasm_module *module, enum wasm_kind k
     return 0;
 }
 
-static int compare_names(const void *left, const void *right)
-{
-    const struct wasm_bytes *a = &((const struct wasm_export *)left)->name;
-    const struct wasm_bytes *b = &((const struct wasm_export *)right)->name;
-    const int order = memcmp(a->data, b->data, a->length < b->length ? a->length : b->length);
-
-    return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
-}
-
 /* No name twice; looked for in a sorted copy, since a module may have a million. */
 static void check_names(struct wasm_decoder *decoder)
 {
@@ -313,9 +305,9 @@ static void check_names(struct wasm_decoder *decoder)
     if (!wasm_decoder_grow(decoder, &sorted, 0, count, sizeof *sorted))
         return;
     memcpy(sorted, decoder->module->exports, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, compare_names);
+    wasm_exports_sort(sorted, count);
     for (uint32_t i = 1; i < count; i++)
-        if (compare_names(&sorted[i - 1], &sorted[i]) == 0)
+        if (wasm_export_compare(&sorted[i - 1], &sorted[i]) == 0)
             wasm_reader_fail(&decoder->reader, "duplicate export name");
     free(sorted);
 }
