@@ -3,19 +3,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/array.h"
 
 enum { SLOTS_AT_FIRST = 1024 };
 
-/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/ : the keys are short. */
 static uint64_t hash_of(const char *key, size_t length)
 {
-    uint64_t hash = 0xcbf29ce484222325;
-
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)key[i]) * 0x100000001b3;
-    return hash;
+    return XXH3_64bits(key, length);
 }
 
 static struct key_cache_entry *find_cache_entry(const struct key_cache *cache, const char *key,

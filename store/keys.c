@@ -64,13 +64,16 @@ static bool is_so(const struct key_cache_entry *entry, const struct iovec *value
                               memcmp(entry->value.data, value->iov_base, value->iov_len) == 0));
 }
 
-static int look(struct store *store, const struct key_cache_entry *entry, const struct row *row,
-                struct row_change *change, struct error *error)
+/* Brings the table, which is not known to be so, to what the row says; present: it has a value. */
+static int write_key(struct store *store, const struct key_cache_entry *entry,
+                     const struct row *row, bool present, struct row_change *change,
+                     struct error *error)
 {
-    if (entry == NULL)
-        return rows_look(store, row, change, error);
-    *change = (struct row_change){.was = entry->present, .before = entry->checksum};
-    return 0;
+    if (entry == NULL && present)
+        return rows_put_key(store, row, change, error);
+    if (entry == NULL && rows_look(store, row, change, error) != 0)
+        return -1;
+    return present ? rows_put(store, row, change, error) : rows_delete(store, row, change, error);
 }
 
 /* NULL as value: the key is deleted. */
@@ -79,14 +82,13 @@ static int change_row(struct store *store, const char *key, const struct iovec *
 {
     const struct key_cache_entry *entry = key_cache_find(&store->cache, key);
     const struct row row = keys_row_of(key, value);
-    struct row_change change;
+    struct row_change change = {0};
 
-    if (look(store, entry, &row, &change, error) != 0)
-        return -1;
-    change.after = change.before;
+    if (entry != NULL)
+        change = (struct row_change){
+            .was = entry->present, .before = entry->checksum, .after = entry->checksum};
     if (!is_so(entry, value)) {
-        if ((value != NULL ? rows_put(store, &row, &change, error)
-                           : rows_delete(store, &row, &change, error)) != 0)
+        if (write_key(store, entry, &row, value != NULL, &change, error) != 0)
             return -1;
         if (key_cache_change(&store->cache, key, value, change.after) != 0)
             return error_memory(error, "the keys of the store");

@@ -176,7 +176,8 @@ static int chain_changes(struct kernel *kernel, char crankhash[KERNEL_HASH_SIZE]
     if (note_state(kernel, error) != 0 || hash(&kernel->changes, crankhash, error) != 0 ||
         crank_hash_activity(kernel, activityhash, error) != 0)
         goto out;
-    buf_printf(&chain, "%s%s", activityhash, crankhash);
+    buf_append_string(&chain, activityhash);
+    buf_append_string(&chain, crankhash);
     if (hash(&chain, activityhash, error) != 0)
         goto out;
     result = keep_end(kernel, activityhash, error);

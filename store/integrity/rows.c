@@ -89,18 +89,34 @@ int rows_look(struct store *store, const struct row *row, struct row_change *cha
     return result;
 }
 
-int rows_put_with(struct store *store, const struct row *row, struct iovec bytes,
-                  struct row_change *change, struct error *error)
+static int run_put(struct store *store, enum statement which, const struct row *row,
+                   struct iovec bytes, struct row_change *change, struct error *error)
 {
-    const enum statement which = table_statements[row->table].put;
     const int next = bind_rest(store, which, bind_place(store, which, row), row, bytes);
 
     change->is = true;
     change->after = row_checksum(row);
     statement_bind_integer(store, which, next, (int64_t)change->after);
-    if (statement_run(store, which, error) != 0)
+    return statement_run(store, which, error);
+}
+
+int rows_put_with(struct store *store, const struct row *row, struct iovec bytes,
+                  struct row_change *change, struct error *error)
+{
+    if (run_put(store, table_statements[row->table].put, row, bytes, change, error) != 0)
         return -1;
     return add_to_sum(store, row, change, error);
+}
+
+int rows_put_key(struct store *store, const struct row *row, struct row_change *change,
+                 struct error *error)
+{
+    *change = (struct row_change){0};
+    if (run_put(store, STATEMENT_KEY_ADD, row, (struct iovec){0}, change, error) != 0)
+        return -1;
+    if (sqlite3_changes(store->database) > 0)
+        return add_to_sum(store, row, change, error);
+    return rows_look(store, row, change, error) != 0 ? -1 : rows_put(store, row, change, error);
 }
 
 int rows_put(struct store *store, const struct row *row, struct row_change *change,

@@ -37,6 +37,10 @@ int rows_put(struct store *store, const struct row *row, struct row_change *chan
 int rows_put_with(struct store *store, const struct row *row, struct iovec bytes,
                   struct row_change *change, struct error *error);
 
+/* Looks for a row of the kernel's keys and writes it, in one step where it is not there yet. */
+int rows_put_key(struct store *store, const struct row *row, struct row_change *change,
+                 struct error *error);
+
 /* Deletes it, if rows_look() found it. */
 int rows_delete(struct store *store, const struct row *row, struct row_change *change,
                 struct error *error);
