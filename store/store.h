@@ -66,6 +66,9 @@ int store_transaction_commit(struct store *store, struct error *error);
 int store_transaction_commit_unsynced(struct store *store, struct error *error);
 int store_sync(const struct store *store, struct error *error);
 
+/* Whether store_sync() has anything to wait for: it has not for a store in memory. */
+bool store_needs_sync(const struct store *store);
+
 /* Drops all since the beginning, and every savepoint; does nothing when no transaction is open. */
 void store_transaction_rollback(struct store *store);
 

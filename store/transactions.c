@@ -46,9 +46,14 @@ int store_transaction_commit_unsynced(struct store *store, struct error *error)
     return 0;
 }
 
+bool store_needs_sync(const struct store *store)
+{
+    return store->log_fd >= 0;
+}
+
 int store_sync(const struct store *store, struct error *error)
 {
-    if (store->log_fd < 0 || fdatasync(store->log_fd) == 0)
+    if (!store_needs_sync(store) || fdatasync(store->log_fd) == 0)
         return 0;
     return error_system(error, errno, "%s: cannot sync the last commit", store->path);
 }

@@ -71,6 +71,11 @@ static int begin_work(struct commit_sync *sync, struct error *error)
 
 int commit_sync_request(struct commit_sync *sync, struct error *error)
 {
+    if (!store_needs_sync(sync->store)) {
+        sync->begins(sync->context);
+        sync->over(sync->context, 0, NULL);
+        return 0;
+    }
     if (sync->work == NULL)
         return begin_work(sync, error);
     sync->again = true;

@@ -10,14 +10,16 @@
 
 /*
  * Has another thread wait for the disk (store_sync()), so that cranks go on after a commit. One
- * call covers all commits that were made while the one before was under way.
+ * call covers all commits that were made while the one before was under way. Where there is nothing
+ * to wait for, it is over at once.
  */
 struct commit_sync {
     uv_loop_t *loop;           /* borrowed, like the store */
     const struct store *store; /* open until nothing is under way */
     void *context;
     void (*begins)(void *context); /* what is committed by now will be durable when it is over */
-    void (*over)(void *context, int result, const struct error *error); /* -1 with ERROR_SYSTEM */
+    /* With 0 and NULL, or -1 and ERROR_SYSTEM. */
+    void (*over)(void *context, int result, const struct error *error);
 
     struct sync_work *work; /* under way; NULL: none */
     bool again;             /* for a commit that came after its beginning */
