@@ -12,7 +12,11 @@ static const struct {
 } limits[] = {
     {RLIMIT_CORE, "core files", 0},
     {RLIMIT_NOFILE, "descriptors", 64}, /* a worker has six, QEMU some ten more */
-    {RLIMIT_FSIZE, "file sizes", (rlim_t)16 << 30},
+    {RLIMIT_FSIZE, "file sizes", (rlim_t)4 << 30},
+    /* XS's heap has 2 GiB at most, and for a moment twice that while it grows; what else a worker
+     * reserves, with QEMU, is less than 2. RLIMIT_DATA would not hold: memory that is mapped in the
+     * place of a reservation passes it. */
+    {RLIMIT_AS, "addresses", (rlim_t)16 << 30},
     {RLIMIT_MEMLOCK, "locked memory", 0},
     {RLIMIT_MSGQUEUE, "message queues", 0},
 };

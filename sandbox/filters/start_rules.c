@@ -20,7 +20,6 @@ static const char *const refused[] = {
     "pidfd_open",
     "pidfd_getfd",
     "pidfd_send_signal",
-    "kill",
     "tkill",
     "rt_sigqueueinfo",
     "rt_tgsigqueueinfo",
@@ -168,10 +167,12 @@ static int refuse_all(scmp_filter_ctx filter)
     return 0;
 }
 
-/* The counter reaches the memory of its guest, which is its own, so. */
-static int refuse_memory_of_others(scmp_filter_ctx filter)
+/* The counter reaches the memory of its guest, which is its own, so; and QEMU ends by the signal
+ * that its guest ended by, or waits for ever for the one that was refused. */
+static int refuse_others(scmp_filter_ctx filter)
 {
-    static const int calls[] = {SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev)};
+    static const int calls[] = {SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev),
+                                SCMP_SYS(kill)};
     int result = 0;
 
     for (size_t i = 0; i < sizeof calls / sizeof *calls && result == 0; i++)
@@ -196,6 +197,6 @@ int rules_start(scmp_filter_ctx filter)
     int result = refuse_all(filter);
 
     if (result == 0)
-        result = refuse_memory_of_others(filter);
+        result = refuse_others(filter);
     return result == 0 ? refuse_processes(filter) : result;
 }

@@ -38,6 +38,7 @@ static const int allowed[] = {
     SCMP_SYS(gettid),
     SCMP_SYS(getrandom),
     SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(rt_sigsuspend),
     SCMP_SYS(rt_sigprocmask),
     SCMP_SYS(rt_sigaction),
     SCMP_SYS(sigaltstack),
@@ -57,29 +58,34 @@ static const struct {
     {SCMP_SYS(clone3), ENOSYS},    {SCMP_SYS(openat2), EACCES}, {SCMP_SYS(faccessat2), EACCES},
 };
 
-/* Only where the argument compares so. */
+/* Only where the arguments compare so. */
 static int allow_some(scmp_filter_ctx filter)
 {
     const struct {
         int number;
-        struct scmp_arg_cmp argument;
+        unsigned count;
+        struct scmp_arg_cmp arguments[2];
     } some[] = {
-        {SCMP_SYS(mmap), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
-        {SCMP_SYS(mprotect), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
-        {SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_LE, F_SETFL, 0)},
-        {SCMP_SYS(newfstatat), SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH, 0)},
-        {SCMP_SYS(prlimit64), SCMP_A2(SCMP_CMP_EQ, 0, 0)}, /* it only asks */
+        /* The limit on a worker's memory does not count what is shared. */
+        {SCMP_SYS(mmap),
+         2,
+         {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0), SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_SHARED, 0)}},
+        {SCMP_SYS(mprotect), 1, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)}},
+        {SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_LE, F_SETFL, 0)}},
+        {SCMP_SYS(newfstatat), 1, {SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH, 0)}},
+        {SCMP_SYS(prlimit64), 1, {SCMP_A2(SCMP_CMP_EQ, 0, 0)}}, /* it only asks */
         /* The counter reads and writes its guest's memory so. */
-        {SCMP_SYS(process_vm_readv), SCMP_A0(SCMP_CMP_EQ, FILTER_OWN_PID, 0)},
-        {SCMP_SYS(process_vm_writev), SCMP_A0(SCMP_CMP_EQ, FILTER_OWN_PID, 0)},
-        /* abort(), and QEMU's signals among its threads */
-        {SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_EQ, FILTER_OWN_PID, 0)},
+        {SCMP_SYS(process_vm_readv), 1, {SCMP_A0(SCMP_CMP_EQ, FILTER_OWN_PID, 0)}},
+        {SCMP_SYS(process_vm_writev), 1, {SCMP_A0(SCMP_CMP_EQ, FILTER_OWN_PID, 0)}},
+        /* abort(), QEMU's signals among its threads, and its end by the guest's signal */
+        {SCMP_SYS(kill), 1, {SCMP_A0(SCMP_CMP_EQ, FILTER_OWN_PID, 0)}},
+        {SCMP_SYS(tgkill), 1, {SCMP_A0(SCMP_CMP_EQ, FILTER_OWN_PID, 0)}},
     };
     int result = 0;
 
     for (size_t i = 0; i < sizeof some / sizeof *some && result == 0; i++)
-        result =
-            seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, some[i].number, 1, &some[i].argument);
+        result = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, some[i].number, some[i].count,
+                                        some[i].arguments);
     return result;
 }
 

@@ -28,6 +28,9 @@
 #include "counter/gasmark.h"
 #include "sandbox/tight_filter.h"
 
+/* WORKER_SAVE_FD: a file that is given. */
+enum { SNAPSHOT_FD = 7 };
+
 /* Each returns -1 with errno when it was refused. */
 
 static long read_passwords(void)
@@ -257,6 +260,48 @@ static long make_executable(void)
     return mprotect(memory, 4096, PROT_READ | PROT_EXEC);
 }
 
+static long map(size_t size, int flags)
+{
+    void *memory =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return memory == MAP_FAILED ? -1 : munmap(memory, size);
+}
+
+/* In two steps, which pass RLIMIT_DATA. */
+static long fill_memory(void)
+{
+    const size_t size = (size_t)17 << 30;
+    void *place = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (place == MAP_FAILED)
+        return -1;
+    place = mmap(place, size, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    return place == MAP_FAILED ? -1 : 0;
+}
+
+static long fill_heap(void)
+{
+    const size_t piece = (size_t)64 << 20, wanted = (size_t)17 << 30;
+    size_t had = 0;
+
+    while (had <= wanted && sbrk((intptr_t)piece) != (void *)-1)
+        had += piece;
+    return had > wanted ? 0 : -1;
+}
+
+static long fill_shared_memory(void)
+{
+    return map(4096, MAP_SHARED);
+}
+
+/* The file that a worker was given for its snapshot. */
+static long fill_snapshot(void)
+{
+    return ftruncate(SNAPSHOT_FD, (off_t)5 << 30);
+}
+
 static long message_queue(void)
 {
     return syscall(SYS_mq_open, "gaspipe-escape", O_RDWR | O_CREAT, 0600, NULL);
@@ -289,6 +334,9 @@ static const struct {
     {"any-socket", any_socket},
     {"abstract-socket", abstract_socket},
     {"fill-disk", fill_disk},
+    {"fill-memory", fill_memory},
+    {"fill-heap", fill_heap},
+    {"fill-snapshot", fill_snapshot},
     {"fork-bomb", fork_bomb},
     {"execute-shell", execute_shell},
     {"execute-memory", execute_memory},
@@ -311,6 +359,7 @@ static const struct {
     /* Under the tight filter only: a worker that starts must load its libraries. */
     {"map-executable", map_executable},
     {"make-executable", make_executable},
+    {"fill-shared-memory", fill_shared_memory},
 };
 
 enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
