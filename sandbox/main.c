@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/option/option.h"
+#include "sandbox/control_group.h"
 #include "sandbox/landlock.h"
 #include "sandbox/limits.h"
 #include "sandbox/privileges.h"
@@ -21,6 +22,7 @@ struct request {
     uint64_t descriptors;        /* the first that is closed; 0: none is */
     struct option_list programs; /* the FILEs, PROGRAM, NULL */
     const char *preload;         /* NULL: none */
+    const char *group;           /* NULL: none */
 };
 
 /* Goes on to what else can be had; the error's words are kept. */
@@ -39,6 +41,8 @@ static void main_enter(const struct request *request, char missing[SANDBOX_MISSI
 
     if (request->descriptors > 0 && close_range((unsigned)request->descriptors, ~0U, 0) != 0)
         sandbox_note_missing(missing, "close_range(2)");
+    if (request->group != NULL)
+        note_failure(missing, control_group_enter(request->group, &error), &error);
     note_failure(missing, sandbox_limit_resources(&error), &error);
     sandbox_enter_namespaces(&namespaces);
     if (namespaces != SANDBOX_NAMESPACES_ALL)
@@ -59,13 +63,14 @@ static const struct option_row rows[] = {
     {"program", "FILE", "may be read and executed, too", OPTION_IS_LIST(struct request, programs)},
     {"preload", "FILE", "a library that is loaded into PROGRAM first",
      OPTION_IS_TEXT(struct request, preload)},
+    {"group", "FOLDER", "a control group that is entered", OPTION_IS_TEXT(struct request, group)},
 };
 
 static const struct option_table table = {
     .program = "gaspipe-sandbox",
     .usage = "usage: gaspipe-sandbox [--strict] [--descriptors N] [--program FILE]... [--preload "
              "FILE]\n"
-             "                       -- PROGRAM [ARG...]\n"
+             "                       [--group FOLDER] -- PROGRAM [ARG...]\n"
              "\n"
              "Executes PROGRAM so that it reaches no files but the system's libraries, PROGRAM and "
              "each FILE, no network and no other process, and has no privileges. PROGRAM's argv[0] "

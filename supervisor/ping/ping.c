@@ -190,6 +190,7 @@ static int ping_run(struct ping *ping, struct error *error)
     ping_peer_stop(&ping->peer);
     ping_load_stop(&ping->load);
     launcher_close(&ping->launcher);
+    confinement_close(&ping->confinement);
     (void)uv_loop_close(&ping->loop); /* nothing is open on it any more */
     return result;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "sandbox/control_group.h"
 #include "sandbox/probe.h"
 
 enum confinement_level {
@@ -19,6 +20,8 @@ struct confinement {
     enum confinement_level level;
     char launcher[PATH_MAX];            /* gaspipe-sandbox; "" when off */
     char missing[SANDBOX_MISSING_SIZE]; /* what this system lacks for it, in words; "": nothing */
+    struct control_groups
+        groups; /* of workers, where they are delegated; the level asks for none */
 };
 
 /*
@@ -28,17 +31,25 @@ struct confinement {
 int confinement_open(struct confinement *confinement, enum confinement_level level,
                      struct error *error);
 
+/* When its workers have ended. All zeros are allowed. */
+void confinement_close(struct confinement *confinement);
+
 /* "sandboxed", "sandboxed without WHAT", "no sandbox": for people. Good until the next call. */
 const char *confinement_description(const struct confinement *confinement);
 
+/* What is a worker's own of its sandbox. */
+struct confinement_terms {
+    const char *const *programs; /* that it may read and execute, too; ends with NULL */
+    bool traced;                 /* it keeps the descriptor WORKER_TRACE_FD */
+    const char *preload;         /* a library that traces it by that; NULL: none */
+    const char *group;           /* its control group; NULL: none */
+};
+
 /*
- * The command line that becomes `path` with `arguments` in the sandbox, where it may read and
- * execute `programs` too; both lists end with NULL. `traced`: it keeps the descriptor
- * WORKER_TRACE_FD; `preload` is a library that traces it by that, or NULL. The strings are
- * borrowed, the list is to be freed. NULL when memory ran out.
+ * The command line that becomes `path` with `arguments`, which end with NULL, in the sandbox. The
+ * strings are borrowed, the list is to be freed. NULL when memory ran out.
  */
 char **confinement_wrap(const struct confinement *confinement, const char *path,
-                        char *const *arguments, const char *const *programs, bool traced,
-                        const char *preload);
+                        char *const *arguments, const struct confinement_terms *terms);
 
 #endif

@@ -151,31 +151,62 @@ static bool is_confined(const struct launcher *launcher)
     return launcher->confinement != NULL && launcher->confinement->level != CONFINEMENT_OFF;
 }
 
-/* As the launch has it, or in the sandbox. */
-static struct worker_process *start_launcher(const struct launcher *launcher, uv_loop_t *loop,
-                                             const struct worker_launch *launch,
+/* In the sandbox, and in the control group. */
+static struct worker_process *start_confined(const struct launcher *launcher, uv_loop_t *loop,
+                                             const struct worker_launch *launch, const char *group,
                                              const struct worker_listener *listener,
                                              struct error *error)
 {
     const char *const programs[] = {launcher->worker,
                                     launcher->counted ? launcher->tools.plugin : NULL, NULL};
+    const struct confinement_terms terms = {
+        .programs = programs,
+        .traced = launch->trace_fd > 0,
+        .preload = launcher->trace != NULL ? launcher->trace->agent : NULL,
+        .group = group[0] != '\0' ? group : NULL,
+    };
     struct worker_launch wrapped = *launch;
     struct worker_process *process;
     char **arguments;
 
-    if (!is_confined(launcher))
-        return worker_process_start(loop, launch, listener, error);
-    arguments = confinement_wrap(launcher->confinement, launch->path, launch->arguments, programs,
-                                 launch->trace_fd > 0,
-                                 launcher->trace != NULL ? launcher->trace->agent : NULL);
+    arguments = confinement_wrap(launcher->confinement, launch->path, launch->arguments, &terms);
     if (arguments == NULL) {
         error_memory(error, "the command line of a worker");
         return NULL;
     }
     wrapped.path = launcher->confinement->launcher;
     wrapped.arguments = arguments;
+    wrapped.group = group;
     process = worker_process_start(loop, &wrapped, listener, error);
     free(arguments);
+    return process;
+}
+
+/*
+ * Beside what it may write to, a worker's group has the snapshot that it writes into memory, which
+ * is no larger: before it gets there, its own limit tells it.
+ */
+static uint64_t group_memory(const struct worker_launch *launch)
+{
+    return launch->memory_limit > UINT64_MAX / 2 ? 0 : 2 * launch->memory_limit;
+}
+
+/* As the launch has it, or in the sandbox. */
+static struct worker_process *start_launcher(const struct launcher *launcher, uv_loop_t *loop,
+                                             const struct worker_launch *launch,
+                                             const struct worker_listener *listener,
+                                             struct error *error)
+{
+    struct worker_process *process;
+    char group[PATH_MAX];
+
+    if (!is_confined(launcher))
+        return worker_process_start(loop, launch, listener, error);
+    if (control_group_make(&launcher->confinement->groups, group_memory(launch), group, error) != 0)
+        return NULL;
+    process = start_confined(launcher, loop, launch, group, listener, error);
+    if (process == NULL)
+        control_group_end(group);
     return process;
 }
 

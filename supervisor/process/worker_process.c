@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "sandbox/control_group.h"
 #include "supervisor/process/child_process.h"
 #include "supervisor/process/guest.h"
 #include "supervisor/process/pipe/worker_frames.h"
@@ -30,6 +33,7 @@ struct worker_process {
     struct worker_stderr printed;
     uv_pipe_t stderr_pipe;
     int save_fd; /* behind WORKER_SAVE_PLACE */
+    char group[PATH_MAX];
     int handles_open;
     bool reaped, up_ended, stderr_ended, freed;
     int exit_status, signal_number;
@@ -209,6 +213,7 @@ static void process_ended(struct child_process *child, int exit_status, int sign
     process->signal_number = signal_number;
     /* Nor do its children stay, whatever they hold. ESRCH: it had none. */
     (void)kill(-child->pid, SIGKILL);
+    control_group_end(process->group);
     worker_process_read_stderr(process);
     end_stderr(process);
     if (frames_ended)
@@ -426,6 +431,8 @@ static struct worker_process *new_process(const struct worker_launch *launch,
     process->listener = *listener;
     process->reaped = true; /* until there is one to reap */
     process->child.pidfd = process->save_fd = -1;
+    if (launch->group != NULL)
+        snprintf(process->group, sizeof process->group, "%s", launch->group);
     worker_frames_init(&process->frames, launch->frame_cap, launch->by_turns, &frames);
     worker_stderr_init(&process->printed, listener->stderr_line, listener->context);
     return process;

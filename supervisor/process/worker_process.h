@@ -39,7 +39,8 @@ struct worker_launch {
     int trace_fd;                   /* becomes WORKER_TRACE_FD in the worker; 0: none */
     size_t frame_cap;               /* bytes; a longer frame from it is bad */
     uint64_t memory_limit;          /* bytes that it may write to (RLIMIT_DATA); 0: no limit */
-    bool by_turns; /* it says one thing and waits: two frames at once are bad, both of them */
+    const char *group; /* the control group that it enters and that ends with it; NULL or "" */
+    bool by_turns;     /* it says one thing and waits: two frames at once are bad, both of them */
 };
 
 /* What it tells its owner, from within the loop. */

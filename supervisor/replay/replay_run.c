@@ -359,5 +359,6 @@ void replay_run_free(struct replay_run *run)
         (void)uv_run(&run->loop, UV_RUN_DEFAULT); /* to the end of what is closing */
         (void)uv_loop_close(&run->loop);          /* nothing is open on it any more */
     }
+    confinement_close(&run->confinement);
     free(run);
 }

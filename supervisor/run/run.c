@@ -502,6 +502,7 @@ static void close_run(struct run *run)
         report_error(run, &error);
     store_close(run->store);
     launcher_close(&run->launcher);
+    confinement_close(&run->confinement);
     fingerprint_free(&run->fingerprint);
     output_free(&run->output);
     (void)uv_loop_close(&run->loop); /* nothing is open on it */

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/control_group.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sandbox/own_group.h"
+
+/* The files of a group: Documentation/admin-guide/cgroup-v2.rst of Linux. */
+#define CONTROLLERS "cgroup.subtree_control"
+#define MEMBERS     "cgroup.procs"
+
+#define FOLDER_PREFIX "gaspipe-"
+#define OWN_PLACE     "supervisor"
+
+/* QEMU takes four threads. */
+static const char processes_max[] = "32";
+
+/* PATH/NAME. False: too long. */
+static bool join(char path[PATH_MAX], const char *folder, const char *name)
+{
+    const int length = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+
+    return length > 0 && length < PATH_MAX;
+}
+
+/* Into a file of the group. False with errno. */
+static bool set(const char *group, const char *name, const char *text)
+{
+    char path[PATH_MAX];
+    ssize_t written;
+    int fd, problem;
+
+    errno = ENAMETOOLONG;
+    fd = join(path, group, name) ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return false;
+    written = write(fd, text, strlen(text));
+    problem = errno;
+    (void)close(fd); /* what was written took effect */
+    errno = problem;
+    return written >= 0;
+}
+
+/* The whole of a file of the group, cut to the size. */
+static bool get(const char *group, const char *name, char *text, size_t size)
+{
+    char path[PATH_MAX];
+    const int fd = join(path, group, name) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    ssize_t length;
+
+    if (fd < 0)
+        return false;
+    length = read(fd, text, size - 1);
+    (void)close(fd); /* it was only read */
+    text[length > 0 ? length : 0] = '\0';
+    return length >= 0;
+}
+
+/* ---- what others left behind ---- */
+
+/* Removes the folder and the groups in it, those that have no processes. */
+static void remove_groups(const char *folder)
+{
+    DIR *entries = opendir(folder);
+    const struct dirent *entry;
+    char path[PATH_MAX];
+
+    if (entries == NULL)
+        return;
+    while ((entry = readdir(entries)) != NULL)
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && join(path, folder, entry->d_name))
+            (void)rmdir(path); /* EBUSY: it lives */
+    (void)closedir(entries);
+    (void)rmdir(folder);
+}
+
+/* Its owner holds a lock on it as long as it lives. */
+static int lock_folder(const char *folder)
+{
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    if (fd >= 0)
+        (void)close(fd); /* of a folder that was only read */
+    return -1;
+}
+
+static void remove_left(const char *own)
+{
+    DIR *entries = opendir(own);
+    const struct dirent *entry;
+    char folder[PATH_MAX];
+    int lock;
+
+    if (entries == NULL)
+        return;
+    while ((entry = readdir(entries)) != NULL) {
+        if (strncmp(entry->d_name, FOLDER_PREFIX, sizeof FOLDER_PREFIX - 1) != 0 ||
+            !join(folder, own, entry->d_name) || (lock = lock_folder(folder)) < 0)
+            continue;
+        remove_groups(folder);
+        (void)close(lock);
+    }
+    (void)closedir(entries);
+}
+
+/* ---- the folder ---- */
+
+static bool is_alone(const char *own)
+{
+    char members[64], alone[32];
+
+    snprintf(alone, sizeof alone, "%d\n", (int)getpid());
+    return get(own, MEMBERS, members, sizeof members) && strcmp(members, alone) == 0;
+}
+
+/* The hierarchy's root is not ours to change; it alone has no type. */
+static bool is_root(const char *own)
+{
+    char type[32];
+
+    return !get(own, "cgroup.type", type, sizeof type);
+}
+
+static bool move_below(struct control_groups *groups)
+{
+    char place[PATH_MAX];
+
+    if (!join(place, groups->folder, OWN_PLACE) || mkdir(place, 0755) != 0)
+        return false;
+    groups->moved = set(place, MEMBERS, "0");
+    return groups->moved;
+}
+
+/* Passes a controller on to the groups of workers, where it was passed on to us. */
+static bool pass_on(const struct control_groups *groups, const char *own, const char *controller)
+{
+    if (!is_root(own))
+        (void)set(own, CONTROLLERS, controller); /* where it failed, this does, too: */
+    return set(groups->folder, CONTROLLERS, controller);
+}
+
+static void pass_on_controllers(struct control_groups *groups, const char *own)
+{
+    if (!is_root(own) && is_alone(own) && !move_below(groups))
+        return;
+    groups->limit_memory = pass_on(groups, own, "+memory");
+    groups->limit_processes = pass_on(groups, own, "+pids");
+}
+
+/* Somebody else may remove it before it is locked, which cannot happen many times. */
+static bool make_folder(struct control_groups *groups, const char *own)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, FOLDER_PREFIX "%d", (int)getpid());
+    if (!join(groups->folder, own, name))
+        return false;
+    for (int tries = 0; tries < 10; tries++) {
+        if (mkdir(groups->folder, 0755) != 0 && errno != EEXIST)
+            return false;
+        groups->lock = lock_folder(groups->folder);
+        if (groups->lock >= 0 && access(groups->folder, F_OK) == 0)
+            return true;
+        if (groups->lock >= 0)
+            (void)close(groups->lock);
+    }
+    return false;
+}
+
+void control_groups_open(struct control_groups *groups)
+{
+    char own[PATH_MAX];
+
+    *groups = (struct control_groups){.lock = -1};
+    if (!own_group_find(own) || access(own, W_OK) != 0)
+        return;
+    remove_left(own);
+    if (make_folder(groups, own))
+        pass_on_controllers(groups, own);
+    else
+        groups->folder[0] = '\0';
+}
+
+static void move_back(struct control_groups *groups)
+{
+    char own[PATH_MAX], place[PATH_MAX];
+
+    memcpy(own, groups->folder, sizeof own);
+    *strrchr(own, '/') = '\0';
+    (void)set(groups->folder, CONTROLLERS, "-memory");
+    (void)set(groups->folder, CONTROLLERS, "-pids");
+    (void)set(own, CONTROLLERS, "-memory");
+    (void)set(own, CONTROLLERS, "-pids");
+    /* Where it stays behind, the folder is removed by the next one that opens. */
+    if (set(own, MEMBERS, "0") && join(place, groups->folder, OWN_PLACE))
+        (void)rmdir(place);
+}
+
+void control_groups_close(struct control_groups *groups)
+{
+    if (groups->folder[0] == '\0')
+        return;
+    if (groups->moved)
+        move_back(groups);
+    remove_groups(groups->folder);
+    (void)close(groups->lock);
+    groups->folder[0] = '\0';
+}
+
+/* ---- a worker's ---- */
+
+static int limit(const struct control_groups *groups, const char *path, uint64_t memory,
+                 struct error *error)
+{
+    char bytes[32];
+
+    snprintf(bytes, sizeof bytes, "%" PRIu64, memory);
+    if ((memory > 0 && groups->limit_memory && !set(path, "memory.max", bytes)) ||
+        (groups->limit_processes && !set(path, "pids.max", processes_max)))
+        return error_system(error, errno, "cannot limit the control group of a worker");
+    return 0;
+}
+
+int control_group_make(const struct control_groups *groups, uint64_t memory, char path[PATH_MAX],
+                       struct error *error)
+{
+    static atomic_uint made;
+    char name[32];
+
+    path[0] = '\0';
+    if (groups->folder[0] == '\0')
+        return 0;
+    snprintf(name, sizeof name, "worker-%u", atomic_fetch_add(&made, 1) + 1);
+    errno = ENAMETOOLONG;
+    if (!join(path, groups->folder, name) || mkdir(path, 0755) != 0) {
+        path[0] = '\0';
+        return error_system(error, errno, "cannot make a control group for a worker");
+    }
+    if (limit(groups, path, memory, error) == 0)
+        return 0;
+    control_group_end(path);
+    path[0] = '\0';
+    return -1;
+}
+
+void control_group_end(const char *path)
+{
+    if (path[0] == '\0')
+        return;
+    /* What is killed may take a moment to go; then the folder goes with all the others. */
+    (void)set(path, "cgroup.kill", "1");
+    (void)rmdir(path);
+}
+
+int control_group_enter(const char *path, struct error *error)
+{
+    return set(path, MEMBERS, "0")
+               ? 0
+               : error_system(error, errno, "cannot enter the control group %s", path);
+}
