@@ -263,6 +263,33 @@ static bool is_argument_copy(LLVMValueRef instruction)
     return is_named(to, "byval-temp") && (is_small_copy(instruction) || is_copied_again(to));
 }
 
+/* ---- temporaries ------------------------------------------------------------------ */
+
+/* Says that a temporary's life is over, and leads on. */
+static bool ends_life_only(LLVMBasicBlockRef block)
+{
+    LLVMValueRef last = LLVMGetBasicBlockTerminator(block);
+    LLVMValueRef instruction = LLVMGetFirstInstruction(block);
+
+    while (instruction != last && ir_starts_with(ir_callee_name(instruction), "llvm.lifetime.end"))
+        instruction = LLVMGetNextInstruction(instruction);
+    return instruction == last && LLVMIsABranchInst(last) && !LLVMIsConditional(last);
+}
+
+/*
+ * A structure that a function returns in a part of a condition is a temporary, where it does not
+ * come in registers: then clang keeps a flag whether its life has begun, and asks it afterwards.
+ */
+static bool is_life_branch(LLVMValueRef branch)
+{
+    if (LLVMIsConditional(branch))
+        return is_named(LLVMGetCondition(branch), "cleanup.is_active") &&
+               ends_life_only(LLVMGetSuccessor(branch, 0));
+    return ir_starts_with(LLVMGetBasicBlockName(LLVMGetInstructionParent(branch)),
+                          "cleanup.action") &&
+           ends_life_only(LLVMGetInstructionParent(branch));
+}
+
 /* aarch64 masks what x86-64 compares as it is: the guard of a static variable in C++. */
 static bool is_guard_mask(LLVMValueRef instruction)
 {
@@ -325,6 +352,8 @@ bool convention_is_free(const struct convention *convention, LLVMValueRef instru
         return is_guard_mask(instruction);
     case LLVMCall:
         return is_argument_copy(instruction);
+    case LLVMBr:
+        return is_life_branch(instruction);
     default:
         return false;
     }

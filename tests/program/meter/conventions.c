@@ -168,6 +168,54 @@ APART int take_pair(int factor, struct pair pair)
     return factor * pair.one + pair.two;
 }
 
+/* Too odd for registers of x86-64, so that it is a temporary there, and that only if it is called.
+ */
+struct __attribute__((packed)) crooked {
+    char first;
+    long number;
+    char rest[7];
+};
+
+APART struct crooked give_crooked(int value)
+{
+    struct crooked crooked = {.first = 1, .number = value};
+
+    return crooked;
+}
+
+APART int take_some_crooked(int value)
+{
+    return value > 50 && ((void)give_crooked(value), value != 70) &&
+           give_crooked(-value).rest[0] == 0;
+}
+
+/* In registers on no machine: one copies it itself, one has the code generator copy it. */
+struct three {
+    long one, two, three;
+};
+
+APART long take_three(struct three three)
+{
+    return three.one + three.three;
+}
+
+/* The same from where it is not aligned as an argument has to be. */
+struct __attribute__((packed)) shifted {
+    char first;
+    struct three three;
+    struct big big;
+};
+
+APART long take_big(struct big big)
+{
+    return big.numbers[1] + big.numbers[19];
+}
+
+APART long take_shifted(struct shifted *shifted, struct three *three)
+{
+    return take_three(*three) + take_three(shifted->three) + take_big(shifted->big);
+}
+
 /* Arrays begin at a whole word on every machine, or this takes other numbers of steps. */
 static char before = 1, array[40];
 
@@ -199,6 +247,8 @@ int main(int argc, char **argv)
     struct token token = {"abc", 3};
     long sum = 0;
     char text[32];
+    struct shifted shifted = {.first = 1, .three = {1, 2, 3}};
+    struct three three = {4, 5, 6};
 
     (void)argv;
     for (int i = 0; i < 20; i++)
@@ -206,9 +256,12 @@ int main(int argc, char **argv)
     all->token = token;
     all->floats.c = all->floats.d = 2.5;
     for (int i = 0; i < 100; i++) {
-        char local[24];
+        char local[24], odd[19], other[21];
 
         memset(local, i, sizeof local);
+        sum += steps_to_word(memset(odd, i, sizeof odd));
+        sum += steps_to_word(memset(other, i, sizeof other));
+        sum += take_some_crooked(i) + take_shifted(&shifted, &three);
         sum += touch_bits(i) + take_pair(i, *one_pair) + take_pair(i, *some_pair);
         sum += steps_to_word(array) + steps_to_word(local) + before + local[3];
         copy(&all[1], &all[0]);
