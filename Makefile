@@ -72,6 +72,7 @@ help:
 	@echo 'make check-npm  compare with npm'"'"'s client and SwingSet'"'"'s own kernel'
 	@echo 'make check-qemu test the counter under a newer QEMU, which is built first'
 	@echo 'make exchange   run a thousand lines of business between the vats of examples/exchange'
+	@echo 'make musl       build a metered C library for gaspipe-cc --musl'
 	@echo 'make metered    build the compiled-in meter: gaspipe-cc, and a worker compiled by it'
 	@echo 'make node       build the package that replaces @agoric/xsnap under SwingSet'
 	@echo 'make suites     assemble the suites of gaspipe estimate'
@@ -319,9 +320,10 @@ install: all
 
 # The compiled-in meter, where `make metered` has built it.
 .PHONY: install-meter
+METERED_MUSL = $(patsubst $(METER_PARTS)/%,%,$(foreach part,include lib costs.table,$(wildcard $(METER_PARTS)/*-musl/$(part))))
 install-meter:
 	install -m 755 build/gaspipe-meter build/gaspipe-cc build/gaspipe-c++ $(wildcard $(METERED_WORKER)) $(BINDIR)
-	cd $(METER_PARTS) && find include */libgasmeter.a */part.o -type f \
+	cd $(METER_PARTS) && find include */libgasmeter.a */part.o $(METERED_MUSL) -type f \
 		-exec install -D -m 644 {} $(abspath $(LIBDIR))/meter/{} \;
 	install -m 644 meter/gasmeter.h $(INCLUDEDIR)
 

@@ -62,19 +62,43 @@ $(METER_HEADERS):
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-# The run-time part, for each machine that there is a libc for; never metered itself.
+# The run-time part, for each machine that there is a libc for; never metered itself. Its second argument
+# are options of clang, its third what there must be before.
 define meter_runtime_rules
-$(METER_PARTS)/$(1)/%.o: meter/runtime/%.c $(wildcard meter/runtime/*.h) meter/gasmeter.h counter/gasmark.h
+$(METER_PARTS)/$(1)/%.o: meter/runtime/%.c $(wildcard meter/runtime/*.h) meter/gasmeter.h counter/gasmark.h $(3)
 	@mkdir -p $$(@D)
 	$$(call say,runtime,$$@)
-	$$(Q)$(METER_CLANG) --target=$(1) -std=gnu17 -I. $(WARNINGS) -O2 -D_GNU_SOURCE -fPIC \
-		-ftls-model=initial-exec -c $$< -o $$@
+	$$(Q)$(METER_CLANG) --target=$(1:musl=gnu) -std=gnu17 -I. $(WARNINGS) -O2 -D_GNU_SOURCE \
+		-ftls-model=initial-exec $(2) -c $$< -o $$@
 
 $(METER_PARTS)/$(1)/libgasmeter.a: $(filter-out %/part.o,$(METER_RUNTIME:meter/runtime/%.c=$(METER_PARTS)/$(1)/%.o))
 	@rm -f $$@
 	$$(Q)ar rcs $$@ $$^
 endef
-$(foreach machine,$(METER_MACHINES),$(eval $(call meter_runtime_rules,$(machine))))
+$(foreach machine,$(METER_MACHINES),$(eval $(call meter_runtime_rules,$(machine),-fPIC)))
+
+# A metered musl for gaspipe-cc --musl, which takes two minutes and is built when it is asked for.
+MUSL_SOURCES := build/meter-sources/musl-1.2.3
+MUSL_MACHINES := $(METER_MACHINES:%-gnu=%-musl)
+.PHONY: musl
+musl: $(foreach machine,$(MUSL_MACHINES),$(METER_PARTS)/$(machine)/libgasmeter.a $(METER_PARTS)/$(machine)/part.o)
+
+$(MUSL_SOURCES)/VERSION: scripts/fetch-debian
+	@scripts/fetch-debian musl 1.2.3-1 musl_1.2.3.orig.tar.gz \
+		7d5b0b6062521e4627e099e4c9dc8248d32a30285e959b7eecaa780cf8cfd4a4 build/meter-sources
+	@cd build/meter-sources && tar xzf musl_1.2.3.orig.tar.gz
+	@touch $@
+
+define musl_rules
+$(METER_PARTS)/$(1)/lib/libc.a: $(MUSL_SOURCES)/VERSION build/gaspipe-meter $(wildcard meter/musl/* meter/musl/*/*)
+	@echo 'musl     compiling it for $(1), metered'
+	@mkdir -p $$(@D)
+	@$$(MAKE) -s --no-print-directory -f meter/musl/musl.mk MUSL=$(MUSL_SOURCES) MACHINE=$(firstword $(subst -, ,$(1))) \
+		INTO=$(METER_PARTS)/$(1) METER=build/gaspipe-meter > $$(@D)/../musl.log 2>&1 || \
+		{ cat $$(@D)/../musl.log >&2; exit 1; }
+endef
+$(foreach machine,$(MUSL_MACHINES),$(eval $(call musl_rules,$(machine))) \
+	$(eval $(call meter_runtime_rules,$(machine),-nostdinc -isystem $(METER_PARTS)/$(machine)/include -isystem $$$$($(METER_CLANG) -print-resource-dir)/include -fno-pie -Xclang -mlong-double-64 $(if $(filter aarch64%,$(machine)),-mno-outline-atomics),$(METER_PARTS)/$(machine)/lib/libc.a)))
 
 # The worker and XS, from the same sources as the ordinary ones; for another machine, the name
 # of its folder: make build/metered/aarch64-linux-gnu/gaspipe-worker

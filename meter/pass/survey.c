@@ -93,6 +93,9 @@ void survey(const struct ir *ir, struct buf *notes)
     buf_append_byte(notes, '\0');
     if (*LLVMGetModuleInlineAsm(ir->module, &length))
         survey_note(notes, 'X', "assembly outside of functions");
+    for (LLVMValueRef alias = LLVMGetFirstGlobalAlias(ir->module); alias;
+         alias = LLVMGetNextGlobalAlias(alias))
+        survey_note(notes, 'D', LLVMGetValueName2(alias, &length));
     for (LLVMValueRef function = LLVMGetFirstFunction(ir->module); function;
          function = LLVMGetNextFunction(function)) {
         const char *name = LLVMGetValueName2(function, &length);

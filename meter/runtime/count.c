@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static void lock(sigset_t *before)
 {
     sigset_t all;
 
-    sigfillset(&all);
+    memset(&all, 0xff, sizeof all);
     pthread_sigmask(SIG_BLOCK, &all, before);
     pthread_mutex_lock(&threads_lock);
 }
@@ -66,13 +67,20 @@ static void unlock(const sigset_t *before)
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* What a destructor of the thread still uses after this makes it known again. */
+/*
+ * The threads library calls this in each of its rounds of destructors. What comes behind the last
+ * one counts nowhere: nobody waits for it, so that its count might come too late for the sum.
+ */
 static void forget_thread(void *unused)
 {
     struct thread_count **link = &threads;
     sigset_t before;
 
     (void)unused;
+    if (++thread_count.rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+        pthread_setspecific(key, &thread_count);
+        return;
+    }
     lock(&before);
     while (*link && *link != &thread_count)
         link = &(*link)->next;
@@ -82,8 +90,10 @@ static void forget_thread(void *unused)
         ended += count_of_thread();
     }
     unlock(&before);
-    memset(gasmeter_banks, 0, sizeof gasmeter_banks);
-    memset(&thread_count, 0, sizeof thread_count);
+    thread_count.counted = 0;
+    thread_count.share = -SHARE_MAX;
+    for (int i = 0; i < GASMETER_BANKS; i++)
+        gasmeter_banks[i] = thread_count.share;
 }
 
 static void make_key(void)
@@ -152,12 +162,20 @@ static void share_out(void)
         gasmeter_banks[i] = thread_count.share;
 }
 
+/* What still runs until the process has ended may be metered, and must not come here again. */
+static void end_all(void)
+{
+    process_limit = GASMETER_UNLIMITED;
+    count_set_limit(GASMETER_UNLIMITED);
+    end_process();
+}
+
 static void spend(void)
 {
     void (*spent)(void *argument) = thread_count.spent;
 
     if (!spent) {
-        end_process();
+        end_all();
         return;
     }
     count_set_limit(GASMETER_UNLIMITED);
@@ -169,7 +187,7 @@ void gasmeter_refill(void)
     if (!thread_count.banks)
         know_thread();
     if (process_limit != GASMETER_UNLIMITED && count_of_process() > process_limit)
-        end_process();
+        end_all();
     if (thread_count.limit != GASMETER_UNLIMITED && count_of_thread() > thread_count.limit)
         spend();
     else
@@ -208,6 +226,11 @@ void count_begin(uint64_t limit, void (*spent)(void))
     if (!thread_count.banks)
         know_thread();
     share_out();
+}
+
+void count_set(uint64_t units)
+{
+    thread_count.counted += units - count_of_thread();
 }
 
 /* ---- forks and signals ----------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Chains beyond these are added to the caller's. Memory is taken as they come. */
@@ -45,17 +46,18 @@ static struct profile_node *all_nodes(void)
 {
     struct profile_node *present = atomic_load(&nodes);
     const size_t size = NODES_MAX * sizeof *present;
-    void *made;
+    struct profile_node *made;
 
     if (present)
         return present;
-    made = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                0);
+    /* mmap() might be metered. */
+    made = (void *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (made == MAP_FAILED)
         return NULL;
     if (atomic_compare_exchange_strong(&nodes, &present, made))
         return made;
-    (void)munmap(made, size);
+    (void)syscall(SYS_munmap, made, size);
     return present;
 }
 

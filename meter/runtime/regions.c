@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "counter/gasmark.h"
@@ -80,8 +81,8 @@ uint64_t gasmeter_peek(void)
 /* QEMU's counter hears of every mark. */
 static void tell_qemu(unsigned mark, void *buffer, unsigned long size)
 {
-    /* It always fails: that is what makes a mark harmless. */
-    (void)!read((int)(0xcafebabeU + mark), buffer, size);
+    /* It always fails: that is what makes a mark harmless. read() might be metered. */
+    (void)syscall(SYS_read, (int)(0xcafebabeU + mark), buffer, size);
 }
 
 static void give(void *buffer, unsigned long size, uint64_t number)

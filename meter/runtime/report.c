@@ -142,10 +142,10 @@ static void put_notes(void)
     report_put("]");
 }
 
-static void make_line(const char *how, int number)
+static void make_line(uint64_t cost, const char *how, int number)
 {
     report_put("{\"cost\":");
-    report_put_number(count_of_process());
+    report_put_number(cost);
     report_put(",\"ended\":\"");
     report_put(how);
     report_put(strcmp(how, "signal") == 0 ? "\",\"signal\":" : "\",\"status\":");
@@ -181,8 +181,10 @@ static void append_line(const char *path)
     }
 }
 
+/* The count comes first: what is called here may be metered. */
 void report_write(const char *how, int number)
 {
+    const uint64_t cost = count_of_process();
     int nobody = atomic_load(&reporting);
     int saved = errno;
 
@@ -191,9 +193,9 @@ void report_write(const char *how, int number)
         return;
     if (is_set("GASMETER_OUT")) {
         line_length = 0;
-        make_line(how, number);
+        make_line(cost, how, number);
         append_line(getenv("GASMETER_OUT"));
     }
-    profile_write(count_of_process());
+    profile_write(cost);
     errno = saved;
 }

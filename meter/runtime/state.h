@@ -35,6 +35,7 @@ struct thread_count {
     void (*spent)(void *argument);
     void *argument;
     int64_t *banks; /* NULL: the thread is not known yet */
+    int rounds;     /* of destructors that have been called as the thread ends */
     struct thread_count *next;
 };
 
@@ -48,6 +49,9 @@ uint64_t count_of_process(void);
 
 /* Sets the thread's limit and shares out what is left. */
 void count_set_limit(uint64_t limit);
+
+/* The thread's count becomes this. */
+void count_set(uint64_t units);
 
 /* Does what a flush does that finds a limit passed, if it is. */
 void count_look(void);

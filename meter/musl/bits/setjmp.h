@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_METER_MUSL_BITS_SETJMP_H
+#define GASPIPE_METER_MUSL_BITS_SETJMP_H
+
+/* As aarch64 needs it; copies of it cost the same on each machine. */
+typedef unsigned long __jmp_buf[22];
+
+#endif
