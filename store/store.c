@@ -109,6 +109,17 @@ static int open_old(struct store *store, const char *folder, enum schema_state *
     return result;
 }
 
+/* The first run on it dropped all that it had done, so there is not even a kernel in it. */
+static int refuse_without_keys(struct store *store, struct error *error)
+{
+    int64_t any;
+
+    if (statements_query(store, "SELECT EXISTS (SELECT 1 FROM key)", &any, 1, error) != 0)
+        return -1;
+    return any != 0 ? 0
+                    : store_error_set(store, error, ERROR_INPUT, "a store that holds nothing yet");
+}
+
 static int open_reader(struct store *store, const char *folder, struct error *error)
 {
     enum schema_state state;
@@ -119,7 +130,7 @@ static int open_reader(struct store *store, const char *folder, struct error *er
         return -1;
     if (state == SCHEMA_EMPTY)
         return store_error_set(store, error, ERROR_INPUT, "a store that holds nothing yet");
-    if (statements_prepare(store, error) != 0)
+    if (refuse_without_keys(store, error) != 0 || statements_prepare(store, error) != 0)
         return -1;
     return inspect_reader(store, folder, error);
 }

@@ -84,6 +84,22 @@ work() {
     assert_equal "$(field run .added)" 1
 }
 
+@test "a span whose snapshot has a wrong bit is set aside and named" {
+    local object
+
+    "$BUILD/gaspipe" run --counter none --store st --vat "token=$ROOT/examples/token/contract.js" \
+        "$ROOT/examples/token/deliveries.jsonl" > out || [ $? -eq 1 ]
+    fleet submit --to other --store st token
+    assert_status 0
+    object=$(jq -r .snapshot other/jobs/*)
+    printf 'X' | dd of="other/objects/$object.zst" bs=1 seek=5000 conv=notrunc status=none
+    fleet work --from other
+    assert_status 0
+    fleet collect --from other
+    assert_status 4
+    [[ $stderr == *'set aside: v1: v1, deliveries 3 to 7: the snapshot: '* ]] || fail "$stderr"
+}
+
 @test "what differs is found with vat and delivery, and the first difference of a vat is shown" {
     zstd -dcq "$DATA/swingset.slog.zst" |
         sed -E '/"deliver-result".*"deliveryNum":3,/s/"compute":[0-9]+/"compute":1/' > changed.slog

@@ -89,6 +89,17 @@ taken_in() {
 
 # ---- replay ----
 
+@test "a store whose first run failed says that it holds nothing" {
+    : > empty.js
+    run "$BUILD/gaspipe" run --counter none --store st --vat token=empty.js "$ROOT/examples/token/deliveries.jsonl"
+    assert_status 3
+    for command in 'status' 'verify' 'replay token'; do
+        # shellcheck disable=SC2086 # a command and its operand
+        run --separate-stderr "$BUILD/gaspipe" ${command% *} --store st ${command#"${command% *}"}
+        assert_bad_input 3 'holds nothing yet'
+    done
+}
+
 @test "a vat is replayed from its store, from the beginning and from its last snapshot" {
     token_run 3
     whole=$(replays --store st token --from-start)
