@@ -77,7 +77,8 @@
   METHOD_AFTER("value_there", (call $value_return (local.get $size) DATA), )
   METHOD("value_return", (call $value_return (local.get $size) DATA))
   METHOD("storage_write", WRITE((local.get $size)))
-  METHOD("storage_write_key", (drop (call $storage_write (local.get $size) DATA KEY (i64.const 1))))
+  /* Other keys than those that storage_has_key and storage_remove do not find. */
+  METHOD("storage_write_key", (drop (call $storage_write (local.get $size) (i64.const 60) KEY (i64.const 1))))
   METHOD_AFTER("storage_there", WRITE((local.get $size)), )
   METHOD_AFTER("storage_read", WRITE((local.get $size)),
     (drop (call $storage_read KEY (i64.const 1))))
