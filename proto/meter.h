@@ -51,6 +51,8 @@ struct meter {
 
     bool gas_known;     /* the engine charges gas */
     uint64_t gas_burnt; /* by NEAR's costs (docs/wasm.md) */
+    bool refund_known;
+    uint64_t gas_refunded; /* of what was prepaid, to who paid */
     struct iovec
         gas_profile; /* the same by cost: a JSON object of numbers, borrowed as `profile` */
 

@@ -273,7 +273,7 @@ static bool read_gas_profile(struct scan_span value, struct meter *meter, size_t
 }
 
 /* Places in record_fields. */
-enum { REQUIRED_END = 4, COUNTED = 5, COUNTED_END = 8, COST = 10, GAS = 11 };
+enum { REQUIRED_END = 4, COUNTED = 5, COUNTED_END = 8, COST = 10, GAS = 11, REFUND = 13 };
 
 static const struct field record_fields[] = {
     {NAMED("currentHeapCount"), read_count, offsetof(struct meter, heap_count)},
@@ -289,6 +289,7 @@ static const struct field record_fields[] = {
     {NAMED("blockCost"), read_count, offsetof(struct meter, block_cost)},
     {NAMED("gasBurnt"), read_count, offsetof(struct meter, gas_burnt)},
     {NAMED("gasProfile"), read_gas_profile, 0},
+    {NAMED("gasRefunded"), read_count, offsetof(struct meter, gas_refunded)},
     {0},
 };
 
@@ -301,6 +302,7 @@ static int read_record(struct scan_span text, struct meter *meter, struct error 
         return -1;
     meter->cost_known = (seen & 1U << COST) != 0;
     meter->gas_known = (seen & 1U << GAS) != 0;
+    meter->refund_known = (seen & 1U << REFUND) != 0;
     meter->counted = (seen & 1U << COUNTED) != 0;
     if (!meter->counted)
         return 0;

@@ -9,7 +9,7 @@
  * and it is written without looking again.
  */
 enum {
-    FIXED_SIZE = 512, /* all names and numbers but those of the stamps */
+    FIXED_SIZE = 640, /* all names and numbers but those of the stamps */
     STAMP_SIZE = 2 * (JSON_TEXT_NUMBER_MAX + 1),
 };
 
@@ -77,6 +77,8 @@ void meter_encode(struct buf *buf, const struct meter *meter)
         at = put_field(at, ",\"blockCost\":", meter->block_cost);
     if (meter->gas_known)
         at = put_field(at, ",\"gasBurnt\":", meter->gas_burnt);
+    if (meter->refund_known)
+        at = put_field(at, ",\"gasRefunded\":", meter->gas_refunded);
     if (meter->gas_profile.iov_len > 0)
         at = mempcpy(meter_encode_put_text(at, ",\"gasProfile\":"), meter->gas_profile.iov_base,
                      meter->gas_profile.iov_len);

@@ -60,8 +60,9 @@ struct engine_usage {
     uint64_t allocate;         /* bytes of memory taken */
     uint64_t heap_count;       /* heap slots in use */
     const struct buf *profile; /* of the last command, JSON; NULL: none is taken */
-    bool gas_known;            /* the engine charges gas: the next two are of the last command */
+    bool gas_known;            /* the engine charges gas: the next ones are of the last command */
     uint64_t gas_burnt;
+    uint64_t gas_refunded;         /* neither burnt nor given to others, of what was prepaid */
     const struct buf *gas_profile; /* the same by cost, a JSON object of numbers */
 };
 

@@ -209,6 +209,8 @@ static int make_record(struct worker *worker, struct meter *meter)
         meter->profile = (struct iovec){usage.profile->data, usage.profile->length};
     meter->gas_known = usage.gas_known;
     meter->gas_burnt = usage.gas_burnt;
+    meter->refund_known = usage.gas_known;
+    meter->gas_refunded = usage.gas_refunded;
     if (usage.gas_known)
         meter->gas_profile = (struct iovec){usage.gas_profile->data, usage.gas_profile->length};
     meter->stamps = worker->stamps.items;

@@ -225,6 +225,8 @@ static void put_json_delivery(const struct output *output, struct buf *line,
         put_integer(line, "blockCost", report->block_cost);
     if (report->gas_burnt != REPORT_NONE)
         put_integer(line, "gasBurnt", report->gas_burnt);
+    if (report->gas_refunded != REPORT_NONE)
+        put_integer(line, "gasRefunded", report->gas_refunded);
     if (report->gas_profile.iov_len > 0)
         buf_printf(line, ",\"gasProfile\":%.*s", (int)report->gas_profile.iov_len,
                    (const char *)report->gas_profile.iov_base);

@@ -97,6 +97,7 @@ static int report_refused(struct run_lines *lines, const struct delivery_line *l
         .instructions = REPORT_NONE,
         .block_cost = REPORT_NONE,
         .gas_burnt = REPORT_NONE,
+        .gas_refunded = REPORT_NONE,
         .total = REPORT_NONE,
         .pipe = REPORT_NONE,
         .worker = REPORT_NONE,

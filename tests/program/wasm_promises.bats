@@ -143,6 +143,9 @@ order() {
     # What is burnt and what is reserved for execution is missing: 108059500000, 780000000000 and
     # 2235934 for each byte of the method.
     [ "$((gas + used + 108059500000 + 780000000000 + 3 * 2235934))" = 300000000000000 ]
+    # All of it was given away; who was called gives back what it did not burn.
+    [ "$(jq -c 'select(.kind == "delivery" and (.description | test("weights|gas"))).gasRefunded' <<< "$output" |
+        tr '\n' ' ')" = "0 $((gas - $(jq 'select(.kind == "delivery" and (.description | test("\\.gas "))).gasBurnt' <<< "$output"))) " ]
 }
 
 @test "a run that is stopped between the call and its callback goes on; replays are the same" {

@@ -28,6 +28,7 @@ struct engine {
     /* Of the last command. */
     uint64_t operations;
     uint64_t gas_burnt;
+    uint64_t gas_refunded;
     struct near_profile gas_profile;
     struct buf profile_text;
 };
@@ -160,10 +161,20 @@ struct work {
     bool has_outcome;            /* the last step was one */
 };
 
-static void add_up(struct engine *engine, const struct near_outcome *outcome)
+/* What a call leaves of its gas. One that fails makes no promises, to which gas would go. */
+static uint64_t refund(const struct near_context *context, const struct near_outcome *outcome)
+{
+    const uint64_t used = outcome->error != NULL ? outcome->burnt_gas : outcome->used_gas;
+
+    return context->is_view || used > context->prepaid_gas ? 0 : context->prepaid_gas - used;
+}
+
+static void add_up(struct engine *engine, const struct near_context *context,
+                   const struct near_outcome *outcome)
 {
     engine->operations += outcome->operations;
     engine->gas_burnt += outcome->burnt_gas;
+    engine->gas_refunded += refund(context, outcome);
     near_profile_add(&engine->gas_profile, &outcome->profile);
 }
 
@@ -186,7 +197,7 @@ static struct engine_result do_call(struct engine *engine, struct work *work,
     context->operation_limit = limit > engine->operations ? limit - engine->operations : limit != 0;
     work->outcome = near_contract_call(engine->contract, step->method, context, &storage);
     work->has_outcome = true;
-    add_up(engine, &work->outcome);
+    add_up(engine, context, &work->outcome);
     result = engine_near_judge(engine, &work->outcome);
     if (result.outcome != ENGINE_OK || work->outcome.error != NULL)
         return result;
@@ -317,6 +328,7 @@ static void begin_command(struct engine *engine)
 {
     engine->operations = 0;
     engine->gas_burnt = 0;
+    engine->gas_refunded = 0;
     engine->gas_profile = (struct near_profile){0};
     buf_clear(&engine->reply);
 }
@@ -460,6 +472,7 @@ static struct engine_usage usage(const struct engine *engine)
         .allocate = engine->contract != NULL ? near_contract_memory(engine->contract) : 0,
         .gas_known = true,
         .gas_burnt = engine->gas_burnt,
+        .gas_refunded = engine->gas_refunded,
         .gas_profile = &engine->profile_text,
     };
 }

@@ -144,6 +144,8 @@ static void fill_meter(struct delivery_report *report, const struct meter *meter
         report->block_cost = (int64_t)meter->block_cost;
     if (meter->gas_known)
         report->gas_burnt = (int64_t)meter->gas_burnt;
+    if (meter->refund_known)
+        report->gas_refunded = (int64_t)meter->gas_refunded;
     report->gas_profile = meter->gas_profile;
     if (meter->cpu_known)
         report->processor = (meter->cpu.user + meter->cpu.system) * 1000;
@@ -225,6 +227,7 @@ int report_builder_finish(struct report_builder *builder, const struct delivery_
         .instructions = REPORT_NONE,
         .block_cost = REPORT_NONE,
         .gas_burnt = REPORT_NONE,
+        .gas_refunded = REPORT_NONE,
         .bytes_read = REPORT_NONE,
         .bytes_written = REPORT_NONE,
         .syscalls = builder->syscalls,

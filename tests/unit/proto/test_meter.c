@@ -207,7 +207,8 @@ static void what_is_no_record_is_refused_with_its_field(void **state)
 /* It is printed as it came, so nothing else may stand in it. */
 static void gas_is_read_with_its_parts(void **state)
 {
-    static const char good[] = HEAD TIMES ",\"gasBurnt\":7,\"gasProfile\":{\"base\":3}}";
+    static const char good[] =
+        HEAD TIMES ",\"gasBurnt\":7,\"gasRefunded\":5,\"gasProfile\":{\"base\":3}}";
     static const char *const bad[] = {
         "7", "[]", "{\"base\":-1}", "{\"base\":{}}", "{\"ba\\nse\":1}", "{\"base\":1\n}"};
     struct meter meter, copy;
@@ -218,10 +219,13 @@ static void gas_is_read_with_its_parts(void **state)
     assert_int_equal(decode(&meter, good, &error), 0);
     assert_true(meter.gas_known);
     assert_int_equal(meter.gas_burnt, 7);
+    assert_true(meter.refund_known);
+    assert_int_equal(meter.gas_refunded, 5);
     assert_int_equal(meter_copy(&copy, &meter), 0);
     meter_free(&meter);
     meter_encode(&text, &copy);
-    assert_non_null(strstr(buf_string(&text), ",\"gasBurnt\":7,\"gasProfile\":{\"base\":3}"));
+    assert_non_null(
+        strstr(buf_string(&text), ",\"gasBurnt\":7,\"gasRefunded\":5,\"gasProfile\":{\"base\":3}"));
     meter_free(&copy);
     buf_free(&text);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
