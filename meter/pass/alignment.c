@@ -6,9 +6,13 @@ enum { WORD = 8, TWO_WORDS = 16 };
 
 static void raise(const struct ir *ir, LLVMValueRef variable, LLVMTypeRef type)
 {
-    unsigned wanted = LLVMABISizeOfType(ir->layout, type) < TWO_WORDS ? WORD : TWO_WORDS;
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    unsigned wanted;
 
-    if (LLVMGetTypeKind(type) == LLVMArrayTypeKind && LLVMGetAlignment(variable) < wanted)
+    if (kind != LLVMArrayTypeKind && kind != LLVMStructTypeKind)
+        return;
+    wanted = LLVMABISizeOfType(ir->layout, type) < TWO_WORDS ? WORD : TWO_WORDS;
+    if (LLVMGetAlignment(variable) < wanted)
         LLVMSetAlignment(variable, wanted);
 }
 

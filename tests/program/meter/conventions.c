@@ -230,6 +230,18 @@ APART int steps_to_word(const char *at)
     return steps;
 }
 
+/* A text within a structure, which by itself wants half a word. */
+struct labelled {
+    int number;
+    char text[20];
+};
+
+static void label(struct labelled *labelled, int number)
+{
+    labelled->number = number;
+    memset(labelled->text, number, sizeof labelled->text);
+}
+
 /* Texts too, short ones that a linker puts in a row. */
 static int all_on_words(void)
 {
@@ -257,6 +269,11 @@ int main(int argc, char **argv)
     all->floats.c = all->floats.d = 2.5;
     for (int i = 0; i < 100; i++) {
         char local[24], odd[19], other[21];
+        struct labelled one, two;
+
+        label(&one, i);
+        label(&two, i + 1);
+        sum += steps_to_word(one.text) + steps_to_word(two.text) + two.text[2];
 
         memset(local, i, sizeof local);
         sum += steps_to_word(memset(odd, i, sizeof odd));
