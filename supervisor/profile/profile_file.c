@@ -74,6 +74,63 @@ static void put_line(struct buf *lines, const struct cost_line *line,
     buf_append_string(lines, "}\n");
 }
 
+void profile_file_put_function(struct buf *line, const char *name, const char *file, int64_t number)
+{
+    buf_append_byte(line, '[');
+    json_text_string(line, name, strlen(name));
+    if (file == NULL) {
+        buf_append_string(line, ",null,null]");
+        return;
+    }
+    buf_append_byte(line, ',');
+    json_text_string(line, file, strlen(file));
+    if (number > 0)
+        buf_printf(line, ",%" PRId64 "]", number);
+    else
+        buf_append_string(line, ",null]");
+}
+
+void profile_file_put_node(struct buf *line, const int64_t numbers[5])
+{
+    for (int i = 0; i < 5; i++) {
+        buf_append_byte(line, i == 0 ? '[' : ',');
+        if (numbers[i] == PROFILE_NO_NUMBER)
+            buf_append_string(line, "null");
+        else
+            buf_printf(line, "%" PRId64, numbers[i]);
+    }
+    buf_append_byte(line, ']');
+}
+
+static void put_tree(struct buf *line, const struct cost_tree *tree,
+                     const struct profiled_delivery *delivery)
+{
+    profile_file_put_head(line, "tree", delivery);
+    buf_append_string(line, ",\"functions\":[");
+    for (size_t i = 0; i < tree->function_count; i++) {
+        if (i > 0)
+            buf_append_byte(line, ',');
+        profile_file_put_function(line, tree->functions[i].name, tree->functions[i].file,
+                                  tree->functions[i].line);
+    }
+    buf_append_string(line, "],\"nodes\":[");
+    for (size_t i = 0; i < tree->node_count; i++) {
+        const struct cost_node *node = &tree->nodes[i];
+
+        if (i > 0)
+            buf_append_byte(line, ',');
+        profile_file_put_node(line,
+                              (const int64_t[5]){
+                                  i > 0 ? (int64_t)node->caller : PROFILE_NO_NUMBER,
+                                  (int64_t)node->function,
+                                  node->calls,
+                                  node->self.computrons,
+                                  delivery->counted ? node->self.instructions : PROFILE_NO_NUMBER,
+                              });
+    }
+    buf_append_string(line, "]}\n");
+}
+
 static void put_json(struct buf *lines, const struct cost_tree *tree,
                      const struct profiled_delivery *delivery)
 {
@@ -81,6 +138,7 @@ static void put_json(struct buf *lines, const struct cost_tree *tree,
         put_function(lines, &tree->functions[i], delivery);
     for (size_t i = 0; i < tree->line_count; i++)
         put_line(lines, &tree->lines[i], delivery);
+    put_tree(lines, tree, delivery);
 }
 
 /* ---- folded stacks ---- */

@@ -23,8 +23,9 @@ struct profile_file {
     size_t kept;         /* how much of it is not undone with a crank */
 };
 
-/* A crank whose number is not known. */
-#define PROFILE_NO_CRANK INT64_MIN
+/* A number that is not known; that of a crank. */
+#define PROFILE_NO_NUMBER INT64_MIN
+#define PROFILE_NO_CRANK  PROFILE_NO_NUMBER
 
 /* A delivery with its profile. Texts are borrowed. */
 struct profiled_delivery {
@@ -45,6 +46,14 @@ void profile_file_put_head(struct buf *line, const char *kind,
                            const struct profiled_delivery *delivery);
 void profile_file_put_text(struct buf *line, const char *name, const char *text);
 void profile_file_put_count(struct buf *line, const char *name, int64_t number, bool known);
+
+/*
+ * Of a line about a delivery's tree of calls: [NAME,FILE,LINE] of a function, the file NULL and the
+ * line 0 where there is none; and [CALLER,FUNCTION,CALLS,COMPUTRONS,INSTRUCTIONS] of a node.
+ */
+void profile_file_put_function(struct buf *line, const char *name, const char *file,
+                               int64_t number);
+void profile_file_put_node(struct buf *line, const int64_t numbers[5]);
 
 /* A frame of a folded stack. */
 void profile_file_put_frame(struct buf *line, const char *text);

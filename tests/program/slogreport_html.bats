@@ -388,6 +388,51 @@ drag() {
     assert_equal "$(console)" ''
 }
 
+@test "a profile shows what functions took, in a delivery and in all of them" {
+    needs_browser
+    "$BUILD/gaspipe" run --json --slog run.slog --profile js.profile --native-profile native.profile \
+        --vat "token=$ROOT/examples/token/contract.js" "$ROOT/examples/token/deliveries.jsonl" > out || [ $? -eq 1 ]
+    show --profile js.profile --profile native.profile run.slog
+    assert_equal "$(script 'return costsThere.map(([name]) => name).join()')" computrons,instructions,native
+    # By each of the three, the calls of every delivery come to what it cost.
+    assert_equal "$(script 'return [...deliveries.order].every(i => costsThere.every(([name, cost]) =>
+        growCalls(treeOf(i, cost), cost, "").time ===
+            deliveries[name === "computrons" ? "compute" : "instructions"][i]))')" true
+    # The panel's icicle is that of the delivery, and can be entered.
+    script 'timeline.select(1)' > /dev/null
+    assert_equal "$(script 'return document.querySelector("#calls [aria-level=\"1\"]").entry.time === deliveries.compute[1]')" true
+    assert_equal "$(script 'return [...document.querySelectorAll("#calls [role=treeitem]")].some(bar =>
+        bar.entry.name.startsWith("sendMessage (gaspipe/plain.js:"))')" true
+    script 'const of = document.getElementById("calls-of");
+        of.value = "native";
+        of.dispatchEvent(new Event("change"))' > /dev/null
+    timeline drawn > /dev/null
+    assert_equal "$(script 'return document.querySelector("#calls [aria-level=\"1\"]").entry.time === deliveries.instructions[1]')" true
+    # The table has the sums of slogreport profile; it can be searched and follows the list.
+    assert_equal "$(script 'return functions.rows.map(({ text, calls, self, total }) => [text, calls, self, total].join()).sort().join("\n")')" \
+        "$("$BUILD/slogreport" profile --json js.profile | jq -r '[.function + (if .file then " (" + .file + ":" + (.line | tostring) + ")" else "" end),
+            .calls, .self, .total] | map(tostring) | join(",")' | LC_ALL=C sort)"
+    assert_equal "$(script 'return functions.rows.every(({ selves }) => selves.length <= 7)')" true
+    script 'const search = document.getElementById("functions-search");
+        search.value = "SENDMESSAGE";
+        search.dispatchEvent(new Event("input"))' > /dev/null
+    assert_equal "$(script 'return document.getElementById("functions").querySelectorAll("tbody tr").length')" 1
+    script 'const filter = document.getElementById("filter");
+        filter.value = "holders";
+        filter.dispatchEvent(new Event("input"))' > /dev/null
+    assert_equal "$(script 'return functions.rows.reduce((sum, { self }) => sum + self, 0)')" \
+        "$(jq -r 'select(.kind == "delivery" and (.description | contains("holders"))).compute' out)"
+    assert_equal "$(console)" ''
+    # Without one, nothing of it is there; what is none is refused in one line.
+    show run.slog
+    assert_equal "$(script 'return document.getElementById("functions-part") === null')" true
+    echo '{"kind":"tree","vatID":"v1","deliveryNum":1,"functions":[["f",null,null]],"nodes":[[0,0,1,1,null]]}' > bad
+    run --separate-stderr slogreport --html page.html --profile bad run.slog
+    assert_bad_input 3 "bad:1: not a line of a profile"
+    run --separate-stderr slogreport --profile bad run.slog
+    assert_bad_input 2 "--profile needs --html FILE"
+}
+
 @test "the contents of a slogfile cannot become part of the page" {
     local hostile='</script><script>hacked=1</script><img src=x onerror=hacked=1><!--'
 

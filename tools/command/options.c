@@ -106,6 +106,10 @@ static const struct option_row rows[] = {
      OPTION_IS_TEXT(struct options, trace), .commands = REPORT},
     {"html", "FILE", "write a page for a browser: sums, timeline, stalls",
      OPTION_IS_TEXT(struct options, html), .commands = REPORT},
+    {"profile", "FILE",
+     "show what functions took on that page, from a file of gaspipe run --profile or "
+     "--native-profile; may be given more than once",
+     OPTION_IS_LIST(struct options, profiles), .commands = REPORT},
     {"otlp", "URL|FILE",
      "send OpenTelemetry spans to a collector, or write the requests to a file to be sent later; "
      "with any of these three, nothing is printed unless --json or --csv is given",
@@ -270,6 +274,8 @@ static int check(struct options *options, struct error *error)
     if (options->follow && options->html != NULL)
         return error_set(error, ERROR_USAGE,
                          "--follow has no end, and --html is written at the end");
+    if (options->profiles.count > 0 && options->html == NULL)
+        return error_set(error, ERROR_USAGE, "--profile needs --html FILE");
     if (options->listen != NULL && !options->follow)
         return error_set(error, ERROR_USAGE, "--listen needs --follow");
     if (options->reverse && !sorted)
@@ -321,5 +327,6 @@ int options_complete(int argc, char **argv)
 
 void options_free(struct options *options)
 {
+    option_list_free(&options->profiles);
     selection_free(&options->selection);
 }

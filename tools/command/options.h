@@ -32,15 +32,16 @@ struct options {
     enum command command;
     bool json;
     bool csv;
-    uint64_t jobs;        /* from 1 */
-    const char *trace;    /* where to write one; NULL: nowhere */
-    const char *html;     /* the same */
-    const char *otlp;     /* a URL or file for spans; NULL: none are wanted */
-    bool priced;          /* deliveries get their gas by: */
-    struct gas_model gas; /* --gas */
-    const char *metrics;  /* a file for metrics; NULL: none */
-    const char *listen;   /* [ADDRESS:]PORT to serve them at; NULL: nowhere */
-    bool strict;          /* a line that is no slog line is an error */
+    uint64_t jobs;               /* from 1 */
+    const char *trace;           /* where to write one; NULL: nowhere */
+    const char *html;            /* the same */
+    struct option_list profiles; /* files, for that page */
+    const char *otlp;            /* a URL or file for spans; NULL: none are wanted */
+    bool priced;                 /* deliveries get their gas by: */
+    struct gas_model gas;        /* --gas */
+    const char *metrics;         /* a file for metrics; NULL: none */
+    const char *listen;          /* [ADDRESS:]PORT to serve them at; NULL: nowhere */
+    bool strict;                 /* a line that is no slog line is an error */
     bool follow;
     bool bundles;    /* of vats, in an extract */
     const char *out; /* the folder for rows */

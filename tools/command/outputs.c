@@ -63,5 +63,9 @@ int outputs_check(const struct options *options, struct error *error)
     if (options->against != NULL &&
         check_outputs(outputs, (char *const[]){(char *)options->against, NULL}, error) != 0)
         return -1;
+    for (size_t i = 0; i < options->profiles.count; i++)
+        if (check_outputs(outputs, (char *const[]){(char *)options->profiles.items[i], NULL},
+                          error) != 0)
+            return -1;
     return check_standard_output(options->files, error);
 }

@@ -183,10 +183,22 @@ static int read_and_write(struct report *report, const struct feed *feed, struct
     return -1;
 }
 
+static int write_page_end(struct report *report, const struct tally *tally, struct error *error)
+{
+    const struct option_list *const profiles = &report->options->profiles;
+
+    if (report->page == NULL)
+        return 0;
+    for (size_t i = 0; i < profiles->count; i++)
+        if (page_add_profile(report->page, profiles->items[i], error) != 0)
+            return -1;
+    return page_finish(report->page, tally, error);
+}
+
 static int write_end(struct report *report, const struct tally *tally, struct error *error)
 {
     selection_explain_none(report->deliveries, tally->deliveries);
-    if (report->page != NULL && page_finish(report->page, tally, error) != 0)
+    if (write_page_end(report, tally, error) != 0)
         return -1;
     if (report->metrics != NULL && metrics_sink_flush(report->metrics, true, error) != 0)
         return -1;

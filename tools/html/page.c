@@ -9,6 +9,7 @@
 #include "tools/html/page_deliveries.h"
 #include "tools/html/page_file.h"
 #include "tools/html/page_phases.h"
+#include "tools/html/page_profiles.h"
 #include "tools/html/page_sums.h"
 #include "tools/html/page_tree.h"
 #include "tools/stats/groups.h"
@@ -34,6 +35,7 @@ struct page {
     struct groups groups;
     struct growth growth;
     struct page_phases phases;
+    struct page_profiles profiles;
     struct outliers outliers;
     struct buf notes;
     uint64_t note_count;
@@ -160,6 +162,11 @@ void page_add_phase(struct page *page, const struct phase_span *span)
         page->notes.failed = true;
 }
 
+int page_add_profile(struct page *page, const char *path, struct error *error)
+{
+    return page_profiles_add(&page->profiles, page->file, path, page->limits.tree_bytes, error);
+}
+
 void page_note(struct page *page, const struct model_note *note)
 {
     if ((note->kind != MODEL_NOTE_KERNEL && note->kind != MODEL_NOTE_CLOCK) ||
@@ -237,6 +244,7 @@ static void append_counts(struct buf *json, const struct page *page, const struc
                   {"detailed", page->detailed},
                   {"spoiled", page->groups.spoiled},
                   {"hiddenPhases", page->phases.hidden},
+                  {"hiddenTrees", page->profiles.hidden},
                   {"lines", tally->lines},
                   {"badLines", tally->bad_lines},
                   {"tornLines", tally->torn_lines},

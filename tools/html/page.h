@@ -23,9 +23,11 @@ struct page_limits {
     uint64_t deliveries;   /* on the timeline: the first ones */
     uint64_t detail_bytes; /* of their syscalls */
     uint64_t said_bytes;   /* of what they and their syscalls say */
+    uint64_t tree_bytes;   /* of their calls by function */
 };
 
-#define PAGE_LIMITS ((struct page_limits){1000 * 1000, 64 * 1024 * 1024, 64 * 1024 * 1024})
+#define PAGE_LIMITS                                                                                \
+    ((struct page_limits){1000 * 1000, 64 * 1024 * 1024, 64 * 1024 * 1024, 64 * 1024 * 1024})
 
 enum { PAGE_STALLS = 200, PAGE_NOTES = 1000, PAGE_PHASES = 100 * 1000 };
 
@@ -51,6 +53,10 @@ void page_add_phase(struct page *page, const struct phase_span *span);
 
 /* A new kernel process or a change of the clock, marked before the next delivery. */
 void page_note(struct page *page, const struct model_note *note);
+
+/* Takes in the calls of deliveries by function, of a profile that gaspipe has written. -1 with
+ * ERROR_INPUT where it is none, or ERROR_SYSTEM. */
+int page_add_profile(struct page *page, const char *path, struct error *error);
 
 /* Ends the page and gives it its name. */
 int page_finish(struct page *page, const struct tally *tally, struct error *error);

@@ -182,6 +182,36 @@ static void put_function(struct buf *lines, const struct ordered *ordered,
     buf_append_string(lines, "}\n");
 }
 
+/* The first stack stands for nobody, and is no node. */
+static void put_tree(struct buf *line, const struct count_profile *profile,
+                     const struct profiled_delivery *delivery)
+{
+    profile_file_put_head(line, "tree", delivery);
+    buf_append_string(line, ",\"functions\":[");
+    for (size_t i = 0; i < profile->function_count; i++) {
+        if (i > 0)
+            buf_append_byte(line, ',');
+        profile_file_put_function(line, profile->functions[i].name, profile->functions[i].object,
+                                  0);
+    }
+    buf_append_string(line, "],\"nodes\":[");
+    for (size_t i = 1; i < profile->stack_count; i++) {
+        const struct profile_stack *stack = &profile->stacks[i];
+
+        if (i > 1)
+            buf_append_byte(line, ',');
+        profile_file_put_node(
+            line, (const int64_t[5]){
+                      stack->parent > 0 ? (int64_t)stack->parent - 1 : PROFILE_NO_NUMBER,
+                      (int64_t)stack->function,
+                      (int64_t)stack->calls,
+                      PROFILE_NO_NUMBER,
+                      (int64_t)stack->self,
+                  });
+    }
+    buf_append_string(line, "]}\n");
+}
+
 static int put_json(struct buf *lines, const struct count_profile *profile,
                     const struct profiled_delivery *delivery, struct error *error)
 {
@@ -197,6 +227,7 @@ static int put_json(struct buf *lines, const struct count_profile *profile,
     for (size_t i = 0; i < profile->function_count; i++)
         put_function(lines, &ordered[i], delivery);
     free(ordered);
+    put_tree(lines, profile, delivery);
     return 0;
 }
 

@@ -101,9 +101,7 @@ static bool take_apart(struct parts *parts, struct scan_span line)
     while ((step = scan_member(&cursor, &key, &value)) == SCAN_FOUND)
         if (!cost_file_take_member(parts, key, value))
             return false;
-    return step == SCAN_END && scan_at_end(&cursor) &&
-           (parts->numbers[NUMBER_SELF] != COST_NONE ||
-            parts->numbers[NUMBER_SELF_INSTRUCTIONS] != COST_NONE);
+    return step == SCAN_END && scan_at_end(&cursor);
 }
 
 /* A native function has no computrons. */
@@ -127,6 +125,8 @@ static bool read_json(struct parts *parts, struct scan_span line, struct cost_re
         return false;
     words = parts->words.data;
     kind = words + parts->texts[TEXT_KIND];
+    if (kind[0] == '\0')
+        return false;
     *known = strcmp(kind, "function") == 0 || strcmp(kind, "line") == 0;
     *record = (struct cost_record){
         .kind = strcmp(kind, "line") == 0 ? COST_LINE : COST_FUNCTION,
@@ -147,7 +147,7 @@ static bool read_json(struct parts *parts, struct scan_span line, struct cost_re
     };
     if (record->self == COST_NONE)
         use_instructions(parts, record);
-    return true;
+    return !*known || record->self != COST_NONE;
 }
 
 /* ---- folded stacks ---- */

@@ -69,5 +69,6 @@ const wordsOf = (i, go) => {
     ...textBlock('Result', resultOf(i, said)),
     ...textBlock('Console', consoleOf(i, said)),
     ...linksOf(i, go),
+    ...callsOf(i),
   ];
 };

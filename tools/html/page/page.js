@@ -47,6 +47,7 @@ const showNotices = () => {
   const notices = [
     [counts.hidden, `deliveries came after the first ${countText(counts.shown)}: they are in sums, distributions, stalls and icicle, not on the timeline, in the list or among the blocks. Choose with --block, --crank or --since.`],
     [counts.shown - counts.detailed, `deliveries on the timeline, the last ones, are without their syscalls, for which the page had no more room. Choose with --block, --crank or --since.`],
+    [counts.hiddenTrees, 'deliveries are in a profile, but the page had no more room for their functions.'],
     [counts.placeless, 'deliveries have no place in time (no deliver line, or a clock set back) and are not on the timeline.'],
     [counts.spoiled, 'deliveries are in no sum, since the clock was set within them.'],
     [counts.clockChanges, 'times the clock was set.'],
@@ -219,6 +220,10 @@ const statusOf = i => {
   return words.join(', ');
 };
 
+const functions = costsThere.length
+  ? new Functions({ of: byId('functions-of'), search: byId('functions-search'), found: byId('functions-found'), table: byId('functions') })
+  : null;
+
 const filterDeliveries = () => {
   const wanted = byId('filter').value.trim().toLowerCase();
   const rows = [];
@@ -229,6 +234,7 @@ const filterDeliveries = () => {
   }
   byId('filtered').value = `${countText(rows.length)} of ${countText(deliveries.count)}`;
   deliveryTable.setRows(rows);
+  functions?.choose(rows);
 };
 byId('filter').addEventListener('input', filterDeliveries);
 
@@ -400,6 +406,8 @@ const hidePart = name => {
   byId(`${name}-part`).remove();
   byId(`${name}-link`).remove();
 };
+
+if (!functions) hidePart('functions');
 
 const [workWords, workRoot] = growWork();
 if (workRoot) {

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Functions, where a profile was given: the calls of the chosen delivery as an icicle, and what
+// functions took in all deliveries of the list.
+
+// A node of a tree: [caller, function, calls, computrons, instructions]. A native profile has no
+// computrons.
+const isNative = tree => tree.nodes.length > 0 && tree.nodes[0][3] === null;
+const COSTS = {
+  computrons: { words: 'computrons', at: 3, has: tree => !isNative(tree) },
+  instructions: { words: 'instructions, by JavaScript', at: 4, has: tree => !isNative(tree) && tree.nodes[0]?.[4] !== null },
+  native: { words: 'instructions, by native function', at: 4, has: isNative },
+};
+
+const trees = (() => {
+  const found = new Map();
+  for (const element of elementsOf('profile')) {
+    const tree = JSON.parse(element.textContent);
+    element.remove();
+    const key = `${tree.vatID} ${tree.deliveryNum}`;
+    if (!found.has(key)) found.set(key, []);
+    found.get(key).push(tree);
+  }
+  return found;
+})();
+
+const allTrees = [...trees.values()].flat();
+const costsThere = Object.entries(COSTS).filter(([, { has }]) => allTrees.some(has));
+
+// A profile may be of another run, whose cranks differ; replays were not profiled.
+const treeOf = (i, { has }) => {
+  if (deliveries.flags[i] & FLAG.replay) return undefined;
+  const [id] = overall.vats[deliveries.vat[i]];
+  return trees.get(`${id} ${deliveries.number[i]}`)?.find(tree =>
+    has(tree) && (tree.crankNum === null || Number.isNaN(deliveries.crank[i]) || tree.crankNum === deliveries.crank[i]));
+};
+
+const functionText = ([name, file, line]) =>
+  [name, file && `(${file}${line ? `:${line}` : ''})`].filter(Boolean).join(' ');
+
+// Of each node: what it took with all that it called.
+const totalsOf = (tree, at) => {
+  const totals = tree.nodes.map(entry => entry[at] ?? 0);
+  for (let n = totals.length - 1; n >= 0; n--) {
+    const caller = tree.nodes[n][0];
+    if (caller !== null) totals[caller] += totals[n];
+  }
+  return totals;
+};
+
+// ---- the chosen delivery ----
+
+const growCalls = (tree, { at }, name) => {
+  const totals = totalsOf(tree, at);
+  const root = node(name, '');
+  const entries = tree.nodes.map(([caller, of, calls], n) => {
+    const entry = node(functionText(tree.functions[of]), 'worker');
+    return Object.assign(entry, { caller, time: totals[n], count: calls ?? 0 });
+  });
+  entries.forEach((entry, n) => {
+    entry.parent = entry.caller === null ? root : entries[entry.caller];
+    entry.parent.children.set(n, entry);
+    if (entry.caller === null) root.time += entry.time;
+  });
+  return root;
+};
+
+const callsOf = i => {
+  const there = costsThere.filter(([, cost]) => treeOf(i, cost));
+  if (!there.length) return allTrees.length ? [make('p', { class: 'hint' }, 'No profile that was given has this delivery.')] : [];
+  const select = make('select', { id: 'calls-of' }, ...there.map(([value, { words }]) => make('option', { value }, words)));
+  const path = make('div', { class: 'controls', id: 'calls-path' });
+  const place = make('div');
+  const show = () => {
+    const cost = COSTS[select.value];
+    const container = make('div', { id: 'calls', class: 'icicle', role: 'tree', 'aria-label': `Calls of the delivery, by ${cost.words}` });
+    place.replaceChildren(container);
+    path.replaceChildren();
+    new Icicle(container, path, growCalls(treeOf(i, cost), cost, deliveries.text[i]), countText);
+  };
+  select.addEventListener('change', show);
+  show();
+  return [make('h4', {}, 'Functions'), make('label', {}, 'Width is ', select), path, place];
+};
+
+// ---- the table ----
+
+// By function of a tree: [calls, self, total], what is called recursively in the total once.
+const functionSums = new Map();
+
+const sumFunctions = (tree, at) => {
+  const totals = totalsOf(tree, at);
+  const sums = new Map();
+  const isWithin = (of, n) => {
+    for (let above = tree.nodes[n][0]; above !== null; above = tree.nodes[above][0]) {
+      if (tree.nodes[above][1] === of) return true;
+    }
+    return false;
+  };
+  tree.nodes.forEach((entry, n) => {
+    const of = entry[1];
+    if (!sums.has(of)) sums.set(of, [0, 0, 0]);
+    const sum = sums.get(of);
+    sum[0] += entry[2] ?? 0;
+    sum[1] += entry[at] ?? 0;
+    if (!isWithin(of, n)) sum[2] += totals[n];
+  });
+  return sums;
+};
+
+const sumsOfTree = (tree, at) => {
+  if (!functionSums.has(tree)) functionSums.set(tree, []);
+  return (functionSums.get(tree)[at] ??= sumFunctions(tree, at));
+};
+
+// A row for each function that ran in these deliveries; `selves`: in each of them.
+const functionRows = (chosen, cost) => {
+  const rows = new Map();
+  let all = 0;
+  for (const i of chosen) {
+    const tree = treeOf(i, cost);
+    if (!tree) continue;
+    for (const [of, [calls, self, total]] of sumsOfTree(tree, cost.at)) {
+      const key = JSON.stringify(tree.functions[of]);
+      if (!rows.has(key)) rows.set(key, { text: functionText(tree.functions[of]), calls: 0, self: 0, total: 0, selves: [] });
+      const row = rows.get(key);
+      row.calls += calls;
+      row.self += self;
+      row.total += total;
+      // Native functions may have one name.
+      if (row.last === i) row.selves[row.selves.length - 1] += self;
+      else row.selves.push(self);
+      row.last = i;
+      all += self;
+    }
+  }
+  for (const row of rows.values()) {
+    row.selves.sort((a, b) => a - b);
+    row.share = row.self / all;
+    row.mean = row.self / row.selves.length;
+    row.most = row.selves[Math.ceil(0.99 * row.selves.length) - 1];
+  }
+  return [...rows.values()];
+};
+
+const numberColumn = (label, name, text = countText) =>
+  ({ label, number: true, value: row => row[name], show: row => text(row[name]) });
+
+const FUNCTION_COLUMNS = [
+  { label: 'function', value: row => row.text },
+  { label: 'deliveries', number: true, value: row => row.selves.length, show: row => countText(row.selves.length) },
+  numberColumn('calls', 'calls'),
+  numberColumn('self', 'self'),
+  numberColumn('share', 'share', shareText),
+  numberColumn('total', 'total'),
+  numberColumn('mean self', 'mean'),
+  numberColumn('99 % self', 'most'),
+];
+
+class Functions {
+  constructor({ of, search, found, table }) {
+    Object.assign(this, { of, search, found, chosen: [] });
+    this.table = new Table(table, FUNCTION_COLUMNS, { sort: 3, label: 'Functions' });
+    of.replaceChildren(...costsThere.map(([value, { words }]) => make('option', { value }, words)));
+    of.addEventListener('change', () => this.sum());
+    search.addEventListener('input', () => this.show());
+  }
+
+  // Of these deliveries.
+  choose(chosen) {
+    this.chosen = chosen;
+    this.sum();
+  }
+
+  sum() {
+    this.rows = functionRows(this.chosen, COSTS[this.of.value]);
+    this.show();
+  }
+
+  show() {
+    const wanted = this.search.value.trim().toLowerCase();
+    const rows = this.rows.filter(({ text }) => text.toLowerCase().includes(wanted));
+    this.found.value = `${countText(rows.length)} of ${countText(this.rows.length)}`;
+    this.table.setRows(rows);
+  }
+}
