@@ -77,6 +77,7 @@ static void remove_groups(const char *folder)
 
     if (entries == NULL)
         return;
+    /* cppcheck-suppress readdirCalled ; nobody else reads this folder */
     while ((entry = readdir(entries)) != NULL)
         if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && join(path, folder, entry->d_name))
             (void)rmdir(path); /* EBUSY: it lives */
@@ -105,6 +106,7 @@ static void remove_left(const char *own)
 
     if (entries == NULL)
         return;
+    /* cppcheck-suppress readdirCalled ; nobody else reads this folder */
     while ((entry = readdir(entries)) != NULL) {
         if (strncmp(entry->d_name, FOLDER_PREFIX, sizeof FOLDER_PREFIX - 1) != 0 ||
             !join(folder, own, entry->d_name) || (lock = lock_folder(folder)) < 0)
