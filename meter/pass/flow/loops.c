@@ -159,6 +159,8 @@ static void make_variable(struct cut *cut)
 {
     LLVMPositionBuilderBefore(cut->builder, cut->pending);
     cut->left = LLVMBuildAlloca(cut->builder, cut->support->ir->i64, "gasmeter.left");
+    /* A goto into the middle of the loop does not come by its beginning. */
+    LLVMBuildStore(cut->builder, ir_number(cut->support->ir, SUPPORT_TURNS), cut->left);
 }
 
 static void build_outer(const struct cut *cut)
