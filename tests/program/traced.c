@@ -387,31 +387,38 @@ static void begin_sleeper(int which)
     turns += t_sleeps(which, SLEEPER_DEPTH);
 }
 
+/* In a function of its own, since getcontext() may return twice. */
+static bool sleeper_prepare(int which, char *room)
+{
+    /* cppcheck-suppress getcontextCalled */
+    if (getcontext(&sleepers[which]) != 0)
+        return false;
+    sleepers[which].uc_stack = (stack_t){.ss_sp = room, .ss_size = SLEEPER_ROOM};
+    sleepers[which].uc_link = &waker;
+    makecontext(&sleepers[which], (void (*)(void))begin_sleeper, 1, which);
+    return true;
+}
+
+static bool sleeper_resume(int which)
+{
+    /* cppcheck-suppress swapcontextCalled */
+    return swapcontext(&waker, &sleepers[which]) == 0;
+}
+
 static int do_sleepers(void)
 {
     char *const rooms = malloc((size_t)SLEEPERS * SLEEPER_ROOM);
+    bool good = rooms != NULL;
 
-    for (int i = 0; rooms != NULL && i < SLEEPERS; i++) {
-        /* cppcheck-suppress getcontextCalled */
-        if (getcontext(&sleepers[i]) != 0) {
-            free(rooms);
-            return 1;
-        }
-        sleepers[i].uc_stack =
-            (stack_t){.ss_sp = rooms + (size_t)i * SLEEPER_ROOM, .ss_size = SLEEPER_ROOM};
-        sleepers[i].uc_link = &waker;
-        makecontext(&sleepers[i], (void (*)(void))begin_sleeper, 1, i);
+    for (int i = 0; good && i < SLEEPERS; i++)
+        good = sleeper_prepare(i, rooms + (size_t)i * SLEEPER_ROOM);
+    for (int i = 0; good && i < 2 * SLEEPERS; i++) {
+        good = sleeper_resume(i % SLEEPERS);
+        turns += t_leaf(0);
     }
-    for (int round = 0; rooms != NULL && round < 2; round++)
-        for (int i = 0; i < SLEEPERS; i++) {
-            /* cppcheck-suppress swapcontextCalled */
-            if (swapcontext(&waker, &sleepers[i]) != 0)
-                return 1;
-            turns += t_leaf(0);
-        }
     free(rooms);
     printf("%ld\n", turns);
-    return 0;
+    return good ? 0 : 1;
 }
 
 APART long t_forks(long number)
