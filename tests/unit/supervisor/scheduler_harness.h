@@ -94,8 +94,9 @@ static inline void world_expect(struct world *world, const char *reports)
     buf_clear(&world->reports);
 }
 
-/* The options' loop, launcher and store are the world's. */
-static inline void world_open(struct world *world, struct scheduler_options options)
+/* The options' loop, launcher and store are the world's. A folder of NULL: a store in memory. */
+static inline void world_open_in(struct world *world, const char *folder,
+                                 struct scheduler_options options)
 {
     const struct scheduler_listener listener = {
         .context = world,
@@ -113,7 +114,7 @@ static inline void world_open(struct world *world, struct scheduler_options opti
     memset(world, 0, sizeof *world);
     buf_append_string(&world->reports, "");
     assert_int_equal(uv_loop_init(&world->loop), 0);
-    world->store = store_open(NULL, &error);
+    world->store = store_open(folder, &error);
     assert_non_null(world->store);
     options.loop = &world->loop;
     options.launcher = &world->launcher;
@@ -124,6 +125,11 @@ static inline void world_open(struct world *world, struct scheduler_options opti
         options.cranks_per_commit = 100;
     world->scheduler = scheduler_new(&options, &listener, &error);
     assert_non_null(world->scheduler);
+}
+
+static inline void world_open(struct world *world, struct scheduler_options options)
+{
+    world_open_in(world, NULL, options);
 }
 
 static inline void world_close(struct world *world)
@@ -180,16 +186,22 @@ static inline void world_play(int64_t vat)
     fake_answers(vat);
 }
 
-/* A world with one plain vat, "v1", which has started; nothing is under way. */
-static inline void world_open_started(struct world *world, struct scheduler_options options)
+/* Adds a plain vat, "v1", and starts it; nothing is under way. */
+static inline void world_start(struct world *world)
 {
-    world_open(world, options);
     world_add_vat(world, "v1", KERNEL_VAT_PLAIN);
     scheduler_start(world->scheduler, false);
     fake_ready(1);
     world_play(1);
     fake_expect("bring v1\ndeliver v1 startVat\n");
     world_expect(world, "v1 startVat\ncommitted\nidle\n");
+}
+
+/* A world with that vat. */
+static inline void world_open_started(struct world *world, struct scheduler_options options)
+{
+    world_open(world, options);
+    world_start(world);
 }
 
 #endif
