@@ -107,8 +107,8 @@ static const struct option_row rows[] = {
     {"html", "FILE", "write a page for a browser: sums, timeline, stalls",
      OPTION_IS_TEXT(struct options, html), .commands = REPORT},
     {"profile", "FILE",
-     "show what functions took on that page, from a file of gaspipe run --profile or "
-     "--native-profile; may be given more than once",
+     "show what functions took on that page, from a profile of gaspipe run or replay; may be "
+     "given more than once",
      OPTION_IS_LIST(struct options, profiles), .commands = REPORT},
     {"otlp", "URL|FILE",
      "send OpenTelemetry spans to a collector, or write the requests to a file to be sent later; "
