@@ -278,7 +278,7 @@ static long fill_memory(void)
         return -1;
     place = mmap(place, size, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    return place == MAP_FAILED ? -1 : 0;
+    return place == MAP_FAILED ? -1 : munmap(place, size);
 }
 
 static long fill_heap(void)
