@@ -3,95 +3,171 @@
 
 #include <stdlib.h>
 
-struct sync_work {
-    uv_work_t request;
-    uv_sem_t ended;
-    struct commit_sync *owner; /* NULL: it was settled */
+/* fdatasync(2) needs next to nothing. */
+enum { SYNC_STACK_SIZE = 256 * 1024 };
+
+/*
+ * The loop's own threads will not do: libuv aborts where they cannot be started, which limits of
+ * memory or of processes may forbid.
+ */
+struct sync_thread {
+    uv_thread_t thread;
+    uv_sem_t wanted, ended;
+    uv_async_t call; /* tells the loop that a sync has ended; keeps it running while one is due */
+    struct commit_sync *owner;
     const struct store *store;
-    int result;
+    bool stopping;
+    int result; /* of the latest sync, with its error */
     struct error error;
 };
 
-static void run_work(uv_work_t *request)
+static void run_syncs(void *argument)
 {
-    struct sync_work *work = request->data;
+    struct sync_thread *thread = argument;
 
-    work->result = store_sync(work->store, &work->error);
-    uv_sem_post(&work->ended);
+    for (;;) {
+        uv_sem_wait(&thread->wanted);
+        if (thread->stopping)
+            return;
+        thread->result = store_sync(thread->store, &thread->error);
+        uv_sem_post(&thread->ended);
+        (void)uv_async_send(&thread->call); /* cannot fail while the handle is open */
+    }
 }
 
-static void report_work(struct commit_sync *sync)
-{
-    struct sync_work *work = sync->work;
-    const int result = work->result;
-    const struct error error = work->error;
+/* ---- its life ---- */
 
-    work->owner = NULL; /* the loop frees it */
-    sync->work = NULL;
+static void free_thread(uv_handle_t *handle)
+{
+    struct sync_thread *thread = handle->data;
+
+    uv_sem_destroy(&thread->ended);
+    uv_sem_destroy(&thread->wanted);
+    free(thread);
+}
+
+static bool init_semaphores(struct sync_thread *thread)
+{
+    if (uv_sem_init(&thread->wanted, 0) != 0)
+        return false;
+    if (uv_sem_init(&thread->ended, 0) == 0)
+        return true;
+    uv_sem_destroy(&thread->wanted);
+    return false;
+}
+
+static void on_sync_ended(uv_async_t *call);
+
+/* NULL: there can be none. */
+static struct sync_thread *start_thread(struct commit_sync *sync)
+{
+    const uv_thread_options_t options = {.flags = UV_THREAD_HAS_STACK_SIZE,
+                                         .stack_size = SYNC_STACK_SIZE};
+    struct sync_thread *thread = calloc(1, sizeof *thread);
+
+    if (thread == NULL || !init_semaphores(thread)) {
+        free(thread);
+        return NULL;
+    }
+    thread->owner = sync;
+    thread->store = sync->store;
+    if (uv_async_init(sync->loop, &thread->call, on_sync_ended) != 0) {
+        thread->call.data = thread;
+        free_thread((uv_handle_t *)&thread->call);
+        return NULL;
+    }
+    thread->call.data = thread;
+    uv_unref((uv_handle_t *)&thread->call);
+    if (uv_thread_create_ex(&thread->thread, &options, run_syncs, thread) == 0)
+        return thread;
+    uv_close((uv_handle_t *)&thread->call, free_thread);
+    return NULL;
+}
+
+static void stop_thread(struct sync_thread *thread)
+{
+    thread->stopping = true;
+    uv_sem_post(&thread->wanted);
+    (void)uv_thread_join(&thread->thread); /* cannot fail: it is joined once */
+    uv_close((uv_handle_t *)&thread->call, free_thread);
+}
+
+/* ---- syncs ---- */
+
+static void begin_sync(struct commit_sync *sync)
+{
+    sync->again = false;
+    sync->busy = true;
+    sync->begins(sync->context);
+    uv_ref((uv_handle_t *)&sync->thread->call);
+    uv_sem_post(&sync->thread->wanted);
+}
+
+/* After it has ended. */
+static void report_sync(struct commit_sync *sync)
+{
+    const int result = sync->thread->result;
+    const struct error error = sync->thread->error;
+
+    uv_unref((uv_handle_t *)&sync->thread->call);
+    sync->busy = false;
     if (result != 0)
         sync->again = false;
     sync->over(sync->context, result, &error);
 }
 
-static int begin_work(struct commit_sync *sync, struct error *error);
-
-static void work_after(uv_work_t *request, int status)
+static void on_sync_ended(uv_async_t *call)
 {
-    struct sync_work *work = request->data;
-    struct commit_sync *sync = work->owner;
-    struct error error;
+    struct sync_thread *thread = call->data;
+    struct commit_sync *sync = thread->owner;
 
-    (void)status; /* nobody cancels it */
-    if (sync != NULL)
-        report_work(sync);
-    uv_sem_destroy(&work->ended);
-    free(work);
-    if (sync != NULL && sync->again && sync->work == NULL && begin_work(sync, &error) != 0)
-        sync->over(sync->context, -1, &error);
+    if (!sync->busy || uv_sem_trywait(&thread->ended) != 0)
+        return; /* of one that was settled */
+    report_sync(sync);
+    if (sync->again && !sync->busy)
+        begin_sync(sync);
 }
 
-static int begin_work(struct commit_sync *sync, struct error *error)
+static void sync_in_place(struct commit_sync *sync)
 {
-    struct sync_work *work = calloc(1, sizeof *work);
+    struct error error = {.kind = ERROR_NONE};
+    int result;
 
-    sync->again = false;
-    if (work == NULL || uv_sem_init(&work->ended, 0) != 0) {
-        free(work);
-        return error_memory(error, "the sync of a commit");
-    }
-    work->owner = sync;
-    work->store = sync->store;
-    work->request.data = work;
-    sync->work = work;
     sync->begins(sync->context);
-    (void)uv_queue_work(sync->loop, &work->request, run_work, work_after); /* fails without a
-                                                                             function only */
-    return 0;
+    result = store_sync(sync->store, &error);
+    sync->over(sync->context, result, &error);
 }
 
-int commit_sync_request(struct commit_sync *sync, struct error *error)
+void commit_sync_request(struct commit_sync *sync)
 {
-    if (!store_needs_sync(sync->store)) {
-        sync->begins(sync->context);
-        sync->over(sync->context, 0, NULL);
-        return 0;
+    if (sync->thread == NULL && !sync->alone && store_needs_sync(sync->store)) {
+        sync->thread = start_thread(sync);
+        sync->alone = sync->thread == NULL;
     }
-    if (sync->work == NULL)
-        return begin_work(sync, error);
-    sync->again = true;
-    return 0;
+    if (sync->thread == NULL)
+        sync_in_place(sync);
+    else if (sync->busy)
+        sync->again = true;
+    else
+        begin_sync(sync);
 }
 
-void commit_sync_settle(struct commit_sync *sync)
+/* Waits until all that was requested is over. */
+static void settle_syncs(struct commit_sync *sync)
 {
-    struct error error;
-
-    while (sync->work != NULL || sync->again) {
-        if (sync->work == NULL && begin_work(sync, &error) != 0) {
-            sync->over(sync->context, -1, &error);
-            return;
-        }
-        uv_sem_wait(&sync->work->ended);
-        report_work(sync);
+    while (sync->busy || sync->again) {
+        if (!sync->busy)
+            begin_sync(sync);
+        uv_sem_wait(&sync->thread->ended);
+        report_sync(sync);
     }
+}
+
+void commit_sync_close(struct commit_sync *sync)
+{
+    settle_syncs(sync);
+    if (sync->thread != NULL)
+        stop_thread(sync->thread);
+    sync->thread = NULL;
+    sync->alone = true;
 }

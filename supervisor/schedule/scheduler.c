@@ -73,7 +73,8 @@ static int commit_cranks(struct scheduler *scheduler, struct error *error)
     if (scheduler->options.slog != NULL && slog_writer_flush(scheduler->options.slog, error) != 0)
         return -1;
     scheduler->listener.committed(scheduler->listener.context);
-    return commit_sync_request(&scheduler->sync, error);
+    commit_sync_request(&scheduler->sync);
+    return 0;
 }
 
 int scheduler_commit(struct scheduler *scheduler)
@@ -703,7 +704,7 @@ void scheduler_close(struct scheduler *scheduler, bool drop)
         store_transaction_rollback(scheduler->options.store);
     else if (commit_cranks(scheduler, &error) != 0)
         lose_cranks(scheduler, &error);
-    commit_sync_settle(&scheduler->sync);
+    commit_sync_close(&scheduler->sync);
     if (scheduler->lost)
         scheduler->listener.failed(scheduler->listener.context, &scheduler->loss);
     warehouse_close(scheduler->warehouse);

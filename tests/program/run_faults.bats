@@ -404,3 +404,14 @@ END
     assert_status 0
     assert_equal "$(jq -c 'select(.kind == "result")' <<< "$output" | wc -l)" 26
 }
+
+@test "run: where no thread can be started, commits are synced all the same" {
+    [ "$BUILD" = "$NATIVE" ] || skip 'a sanitized program takes more than the limit allows'
+    run --separate-stderr prlimit --stack=67108864 --data=200000000 \
+        setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource \
+        "$BUILD/gaspipe" run --json --counter none --store store --vat spin=spin.js - \
+        <<< '{"vat":"spin","method":"set","args":["a"]}'
+    assert_status 0
+    run "$BUILD/gaspipe" verify --store store
+    assert_status 0
+}
