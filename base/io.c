@@ -67,8 +67,7 @@ int io_writev_all(int fd, struct iovec *pieces, int count)
     return 0;
 }
 
-/* The file is at fault, unless it is the host that has run out of something. */
-static int unreadable(const char *path, struct error *error)
+int io_unreadable(const char *path, struct error *error)
 {
     const bool host = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
 
@@ -93,7 +92,7 @@ static int io_read_all(int fd, const char *path, size_t limit, struct buf *conte
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return unreadable(path, error);
+            return io_unreadable(path, error);
         content->length += (size_t)got;
     }
 }
@@ -105,7 +104,7 @@ int io_read_file(const char *path, size_t limit, struct buf *content, struct err
 
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return unreadable(path, error);
+        return io_unreadable(path, error);
     if (fstat(fd, &status) != 0)
         result = error_system(error, errno, "%s", path);
     else if (S_ISDIR(status.st_mode))

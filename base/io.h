@@ -32,6 +32,12 @@ int io_write_all(int fd, const void *bytes, size_t length);
 int io_writev_all(int fd, struct iovec *pieces, int count);
 
 /*
+ * errno of a file that cannot be opened or read, with its path: -1 with ERROR_INPUT, or
+ * ERROR_SYSTEM where the host has run out of something, which is not the file's fault.
+ */
+int io_unreadable(const char *path, struct error *error);
+
+/*
  * Appends the whole of a file to *content. Refuses, before taking memory, a
  * file longer than `limit` bytes. 0, or -1 with ERROR_INPUT (missing, not
  * readable, a folder, too long) or ERROR_SYSTEM.

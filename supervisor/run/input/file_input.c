@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/io.h"
 
 enum {
     READ_STEP = 64 * 1024,
@@ -191,7 +192,7 @@ static int open_input_file(struct file_input *input, const char *path, struct er
         input->fd = open(path, O_RDONLY | O_CLOEXEC);
     }
     if (input->fd < 0 || fstat(input->fd, &status) != 0)
-        return error_set(error, ERROR_INPUT, "%s: %m", path);
+        return io_unreadable(path, error);
     if (S_ISDIR(status.st_mode))
         return error_set(error, ERROR_INPUT, "%s: is a folder, not a file", path);
     return 0;
