@@ -270,7 +270,9 @@ $(BUILD)/libgastrace.so: $(call sources_below,trace/agent) $(wildcard trace/*.h 
 	$(Q)$(CC) -std=gnu17 -I. $(WARNINGS) -O2 -D_GNU_SOURCE $(CFLAGS) $(AGENT_CFLAGS) -shared -Wl,-z,now \
 		$(filter %.c,$^) -o $@
 
--include $(shell find $(BUILD) -path $(BUILD)/qemu -prune -o -name '*.d' -type f -print 2>/dev/null)
+# Not those of other builds, whose folders may lie in this one.
+-include $(shell find $(BUILD) \( -path $(BUILD)/qemu -o -path '$(BUILD)/san-*' -o -path $(BUILD)/fuzz -o \
+	-path '$(BUILD)/lint-*' \) -prune -o -name '*.d' -type f -print 2>/dev/null)
 
 # ---- set-up -----------------------------------------------------------------
 

@@ -39,11 +39,13 @@ endif
 # A program that came out the same stays as it is, and so does XS, which takes half a minute.
 # LLVM is linked without sanitizers, so the program that calls it is, too.
 ifeq ($(SAN),)
-build/gaspipe-meter: $(METER_OBJECTS) $(call lib,meter/costs base)
+build/gaspipe-meter: build/obj/gaspipe-meter
+	@cmp -s $< $@ || cp $< $@
+
+build/obj/gaspipe-meter: $(METER_OBJECTS) $(call lib,meter/costs base)
 	$(call say,link,$@)
 	$(link) $(shell $(LLVM_CONFIG) --ldflags --libs core irreader bitwriter passes x86 aarch64) \
-		-lcrypto -o $@.new
-	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+		-lcrypto -o $@
 else
 .PHONY: ordinary-meter
 ordinary-meter:
