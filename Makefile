@@ -190,10 +190,10 @@ $(BUILD)/swingset-warm.heap: $(BUILD)/gaspipe-worker $(SWINGSET_BUNDLES) | $(BUI
 	$(Q)$(BUILD)/prepare-start $@
 endif
 
-# Functions called by XS that worker/xs/engine_xs_platform.c, engine_xs_zeros.c, engine_xs_slots.c and
-# xs_profile.c replace. Sanitizers have their own memset.
-XS_WRAPPED := fxRunID fxIsReadable pthread_getattr_np fxVReportError \
-	$(if $(SAN),,fxAllocateChunks memset) $(if $(METERED_WORKER_OF),fxAllocateSlots fxFreeSlots)
+# Functions called by XS that worker/xs/engine_xs_platform.c, engine_xs_zeros.c, engine_xs_slots.c,
+# engine_xs_allocate.c and xs_profile.c replace. Sanitizers have their own memset.
+XS_WRAPPED := fxRunID fxIsReadable pthread_getattr_np fxVReportError malloc calloc realloc \
+	fxAllocateSlots $(if $(SAN),,fxAllocateChunks memset) $(if $(METERED_WORKER_OF),fxFreeSlots)
 XS_WRAP := $(XS_WRAPPED:%=-Wl,--wrap=%)
 
 # The worker made of these objects; see below for sanitized builds.

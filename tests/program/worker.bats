@@ -110,6 +110,25 @@ globalThis.handleCommand = bytes => {
     assert_status 33
 }
 
+@test "a worker that the system gives too little memory to start says so, and does not start otherwise" {
+    local megabytes
+
+    # A worker that XS makes a heap with in other steps would have other snapshots.
+    for megabytes in 5 10 20 33 41; do
+        run timeout 20 prlimit --data=${megabytes}000000 "$BUILD/gaspipe-worker" 4>&1 3< \
+            <(frame 'e1+1')
+        assert_status 2
+        assert_equal "$output" "gaspipe-worker: out of memory for the engine's heap"
+    done
+}
+
+@test "memory that the system refuses is no exception that a contract could catch: status 33" {
+    run prlimit --data=120000000 "$BUILD/gaspipe-worker" 4>&1 3< \
+        <(frame 'etry { JSON.stringify(Array(10).fill("x".repeat(1e7))) } catch (_error) {}')
+    assert_status 33
+    assert_output_has 'the system gave it no memory'
+}
+
 # answers BYTES: one delivery, answered with so many bytes.
 answers() {
     frame "eglobalThis.handleCommand = () => ({ result: new ArrayBuffer($1) })" '?'

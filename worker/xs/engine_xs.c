@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/xs/engine_xs.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
@@ -9,6 +8,7 @@
 #include <xsnap.h>
 
 #include "worker/cost_limit.h"
+#include "worker/xs/engine_xs_memory.h"
 #include "worker/xs/engine_xs_snapshot.h"
 #include "worker/xs/xs_profile.h"
 
@@ -89,7 +89,9 @@ static void xs_issue_command(xsMachine *the)
         xsTypeError("expected ArrayBuffer");
     message.iov_len = (size_t)xsGetArrayBufferLength(xsArg(0));
     message.iov_base = xsToArrayBuffer(xsArg(0));
+    engine_xs_memory_is_for(NULL);
     answer = host->request(host->context, message);
+    engine_xs_memory_is_for(the);
     if (answer.iov_base == NULL)
         fxExitToHost(the);
     xsResult = xsArrayBuffer(answer.iov_base, (xsIntegerValue)answer.iov_len);
@@ -126,8 +128,10 @@ static void define_function(xsMachine *the, char *name, xsCallback function, int
 }
 
 /* The order shows in the heap, and so in snapshots. */
-static void build_start_compartment(xsMachine *machine)
+static void build_start_compartment(struct engine *engine)
 {
+    xsMachine *machine = engine->machine;
+
     xsBeginHost(machine);
     xsVars(1);
     define_function(the, "setImmediate", xs_set_immediate, 1);
@@ -187,12 +191,11 @@ static void set_text(struct engine *engine, const char *words)
 
 /*
  * XS gives up in one way when its own limit is passed, which is the same on every
- * machine, and when the system gives it no memory, which is not. Only the system
- * leaves ENOMEM behind.
+ * machine, and when the system gives it no memory, which is not.
  */
 static void tell_who_refused_memory(struct engine *engine)
 {
-    if (engine->result.exit_status != WORKER_EXIT_MEMORY || errno != ENOMEM)
+    if (engine->result.exit_status != WORKER_EXIT_MEMORY || !engine_xs_memory_was_refused())
         return;
     engine->result.exit_status = WORKER_EXIT_HOST_MEMORY;
     set_text(engine, "the system gave it no memory");
@@ -231,11 +234,12 @@ static void set_stopped(struct engine *engine)
 
 /*
  * Runs a command with the place set that XS jumps to when it gives up (limits,
- * memory, stack). XS jumps to the outermost place, so there is exactly one, set
- * anew for each command.
+ * memory, stack): false. XS jumps to the outermost place, so there is exactly one,
+ * set anew for each command.
  */
-static struct engine_result run_guarded(struct engine *engine, void (*command)(struct engine *))
+static bool guard(struct engine *engine, void (*command)(struct engine *))
 {
+    bool volatile finished = false;
     xsMachine *machine = engine->machine;
     xsJump jump = {
         .nextJump = machine->firstJump,
@@ -245,23 +249,32 @@ static struct engine_result run_guarded(struct engine *engine, void (*command)(s
         .code = machine->code,
     };
 
-    engine->result = (struct engine_result){.outcome = ENGINE_OK};
-    engine->limit = engine->options.compute_limit;
-    engine->compute = 0;
-    xsSetCurrentMeter(machine, 0);
-    xs_profile_begin(machine);
+    engine_xs_memory_is_for(machine);
     machine->firstJump = &jump;
-    if (setjmp(jump.buffer) == 0)
+    if (setjmp(jump.buffer) == 0) {
         command(engine);
-    else
-        set_stopped(engine);
-    xs_profile_end(machine, engine->compute);
-    engine->limit = 0;
+        finished = true;
+    }
+    engine_xs_memory_is_for(NULL);
     machine->stack = jump.stack;
     machine->scope = jump.scope;
     machine->frame = jump.frame;
     machine->code = jump.code;
     machine->firstJump = jump.nextJump;
+    return finished;
+}
+
+static struct engine_result run_guarded(struct engine *engine, void (*command)(struct engine *))
+{
+    engine->result = (struct engine_result){.outcome = ENGINE_OK};
+    engine->limit = engine->options.compute_limit;
+    engine->compute = 0;
+    xsSetCurrentMeter(engine->machine, 0);
+    xs_profile_begin(engine->machine);
+    if (!guard(engine, command))
+        set_stopped(engine);
+    xs_profile_end(engine->machine, engine->compute);
+    engine->limit = 0;
     return engine->result;
 }
 
@@ -420,7 +433,8 @@ static void xs_version(char *line, size_t size)
     snprintf(line, size, "xsnap " XSNAP_VERSION " (XS %s)", number);
 }
 
-static xsMachine *create_machine(struct engine *engine)
+/* In engine->machine; NULL: the system has no memory for it. */
+static void create_machine(struct engine *engine)
 {
     uint32_t parser_kb = engine->options.parser_kb ? engine->options.parser_kb : 8192;
     /* xsnap-worker's sizes: they decide when the heap grows, and so `allocate`. */
@@ -437,11 +451,12 @@ static xsMachine *create_machine(struct engine *engine)
         .parserBufferSize = (xsIntegerValue)(parser_kb * 1024),
         .parserTableModulo = 1993,
     };
-    xsMachine *machine = xsCreateMachine(&creation, "xsnap", engine);
 
-    if (machine != NULL)
-        build_start_compartment(machine);
-    return machine;
+    engine->machine = xsCreateMachine(&creation, "xsnap", engine);
+    if (engine->machine == NULL || guard(engine, build_start_compartment))
+        return;
+    xsDeleteMachine(engine->machine);
+    engine->machine = NULL;
 }
 
 /* The heap at `place`, or a fresh one where that is NULL. */
@@ -464,8 +479,10 @@ static struct engine *open_at(const struct engine_options *options, const char *
     }
     xsInitializeSharedCluster();
     error_memory(error, "the engine's heap"); /* unless something better is said */
-    engine->machine = place == NULL ? create_machine(engine)
-                                    : xs_snapshot_read(snapshot_callbacks, place, engine, error);
+    if (place == NULL)
+        create_machine(engine);
+    else
+        engine->machine = xs_snapshot_read(snapshot_callbacks, place, engine, error);
     if (engine->machine == NULL) {
         fxTerminateSharedCluster();
         xs_profile_close();

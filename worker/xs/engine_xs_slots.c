@@ -13,6 +13,8 @@
 
 #include <xsnap.h>
 
+#include "worker/xs/engine_xs_memory.h"
+
 void *__wrap_fxAllocateSlots(void *machine, int32_t count);
 void *__real_fxAllocateSlots(void *machine, int32_t count);
 void __wrap_fxFreeSlots(void *machine, void *slots);
@@ -42,7 +44,9 @@ void *__wrap_fxAllocateSlots(void *machine, int32_t count)
 
     /* XS's own keeps count of the memory, and stops the engine at its limit. */
     made = __real_fxAllocateSlots(machine, count);
-    if (made == NULL || allocation_count == ALLOCATIONS_MAX)
+    if (made == NULL)
+        engine_xs_memory_refuse(machine);
+    if (allocation_count == ALLOCATIONS_MAX)
         return NULL;
     __real_fxFreeSlots(machine, made);
     made = mmap((void *)next, size, PROT_READ | PROT_WRITE,
@@ -51,7 +55,7 @@ void *__wrap_fxAllocateSlots(void *machine, int32_t count)
         /* A kernel that does not know the flag may put it elsewhere. */
         if (made != MAP_FAILED)
             (void)munmap(made, size);
-        return NULL;
+        engine_xs_memory_refuse(machine);
     }
     allocations[allocation_count++] = (struct allocation){next, size};
     next += size + PAGE;

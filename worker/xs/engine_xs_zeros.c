@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "worker/xs/engine_xs_memory.h"
 
 /*
  * What stands in place of two functions that XS calls. The Makefile links the worker with
@@ -21,7 +24,10 @@ static void *fresh_chunks;
 
 void *__wrap_fxAllocateChunks(void *machine, int32_t size)
 {
+    errno = 0; /* it stays so if the chunks are more than XS ever takes, by its own rule */
     fresh_chunks = __real_fxAllocateChunks(machine, size);
+    if (fresh_chunks == NULL && errno != 0)
+        engine_xs_memory_refuse(machine);
     return fresh_chunks;
 }
 
