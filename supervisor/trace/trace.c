@@ -16,15 +16,18 @@
 #include "supervisor/trace/trace_child.h"
 #include "supervisor/trace/trace_options.h"
 #include "supervisor/trace/trace_outputs.h"
+#include "trace/calls/trace_sums.h"
 #include "trace/read/trace_archive.h"
 #include "trace/read/trace_clock.h"
 #include "trace/read/trace_file.h"
 #include "trace/read/trace_ring.h"
-#include "trace/read/trace_sums.h"
 #include "trace/read/trace_throttle.h"
 #include "trace/report/perfetto.h"
 
-enum { GATHERED_MOST = 1 << 18 }; /* bytes that are not written yet */
+enum {
+    GATHERED_MOST = 1 << 18, /* bytes that are not written yet */
+    SPANS_MOST = 1000,       /* calls of a delivery in a profile: as many as a screen has pixels */
+};
 
 /* All that a whole command holds. */
 struct trace {
@@ -199,8 +202,9 @@ static int report_archive(struct trace *trace, const struct archive *archive, st
         .tree = &archive->tree,
         .functions = trace->functions,
         .function_count = archive->function_count,
-        .groups = (const char *const *)archive->groups,
-        .group_count = archive->group_count,
+        .deliveries = archive->deliveries,
+        .delivery_count = archive->delivery_count,
+        .spans = &archive->spans,
         .clock = archive->clock,
     };
 
@@ -223,7 +227,8 @@ static int read_trace(struct trace *trace, struct error *error)
     if (trace->options.perfetto != NULL &&
         perfetto_write(trace->options.read, trace->options.perfetto, error) != 0)
         return -1;
-    result = archive_read(&archive, trace->options.read, error);
+    result = archive_read(&archive, trace->options.read,
+                          trace->options.profile != NULL ? SPANS_MOST : 0, error);
     if (result == 0) {
         trace->functions = calloc(archive.function_count + 1, sizeof *trace->functions);
         result = trace->functions != NULL ? report_archive(trace, &archive, error)

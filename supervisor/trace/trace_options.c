@@ -39,6 +39,10 @@ static const struct option_row rows[] = {
      OPTION_IS_TEXT(struct trace_options, folded)},
     {"perfetto", "FILE", "write a trace for Perfetto, protobuf; with --read",
      OPTION_IS_TEXT(struct trace_options, perfetto)},
+    {"profile", "FILE",
+     "write what each delivery took by function, and when, for slogreport profile and slogreport "
+     "--html; with --read",
+     OPTION_IS_TEXT(struct trace_options, profile)},
     {"callgrind", "FILE", "write callgrind.out, for kcachegrind",
      OPTION_IS_TEXT(struct trace_options, callgrind)},
     {"report", "FILE", "write the report to FILE instead of stderr",
@@ -97,6 +101,10 @@ enum option_result trace_options_parse(struct trace_options *options, int argc, 
     if (options->perfetto != NULL && options->read == NULL)
         return error_set(error, ERROR_USAGE,
                          "--perfetto needs --read FILE, a trace that --output or gaspipe run "
+                         "--trace-functions wrote");
+    if (options->profile != NULL && options->read == NULL)
+        return error_set(error, ERROR_USAGE,
+                         "--profile needs --read FILE, a trace that gaspipe run or replay "
                          "--trace-functions wrote");
     if (options->overhead != 0 && options->read != NULL)
         return error_set(error, ERROR_USAGE, "--overhead does not go with --read");

@@ -20,6 +20,7 @@ struct trace_options {
     uint64_t top;                            /* functions in the table; 0: all */
     const char *folded, *callgrind, *report; /* files; NULL: none */
     const char *perfetto;                    /* a file; NULL: none */
+    const char *profile;                     /* a file; NULL: none */
     const char *output;                      /* the trace itself; NULL: not kept */
     uint64_t process;                        /* a running one; 0: a program is started */
     uint64_t milliseconds;                   /* how long it is traced; 0: until it ends */

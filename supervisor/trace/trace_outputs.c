@@ -28,6 +28,8 @@ int trace_outputs_write(const struct trace_options *options, const struct trace_
 {
     if (write_one(options->folded, "the folded stacks", profile, profile_put_folded, error) != 0)
         return -1;
+    if (write_one(options->profile, "the profile", profile, profile_put_lines, error) != 0)
+        return -1;
     return write_one(options->callgrind, "the profile for callgrind", profile,
                      profile_put_callgrind, error);
 }

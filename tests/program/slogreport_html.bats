@@ -433,6 +433,37 @@ drag() {
     assert_bad_input 2 "--profile needs --html FILE"
 }
 
+@test "functions of a trace lie under their delivery's worker, on its clock" {
+    needs_browser
+    "$BUILD/gaspipe" run --json --counter none --slog run.slog --trace-functions run.trace \
+        --vat "token=$ROOT/examples/token/contract.js" "$ROOT/examples/token/deliveries.jsonl" > out || [ $? -eq 1 ]
+    "$BUILD/gaspipe" trace --json --report report --read run.trace --profile time.profile
+    show --profile time.profile run.slog
+    assert_equal "$(script 'return costsThere.map(([name]) => name).join()')" time
+    # The worker's spans and the trace are of one clock: all calls are from the arrival to the result.
+    assert_equal "$(script 'return [...deliveries.order].every(i => {
+        const worker = spansOf(i).spans.filter(({ kind }) => kind === SPAN.worker);
+        const { spans } = callSpans(i);
+        return spans.length > 10 && spans.every(({ from, to }) =>
+            from >= worker[0].from - 1000 && to <= worker[worker.length - 1].to + 1000);
+    })')" true
+    # They are drawn where a delivery is wide, and its row makes room for them.
+    script 'timeline.show(1)' > /dev/null
+    [ "$(timeline calls)" -gt 10 ]
+    assert_equal "$(script 'return timeline.rowHeights[0] > 100 && timeline.canvas.clientHeight > timeline.rowTops[0] + 100')" true
+    assert_equal "$(script 'const call = timeline.callsIn(1).find(({ level }) => level === 2);
+        return timeline.callAt(1, 0, timeline.at[1] + (call.from + call.to) / 2,
+            timeline.rowTops[0] + 38 + 11 * 2 + 4).name === call.name')" true
+    assert_equal "$(script 'return document.getElementById("calls-hint").textContent')" \
+        "$(jq -r 'select(.kind == "tree" and .deliveryNum == 2) | "The timeline has \(.spans | length) calls of it" +
+            (if .spansLeftOut > 0 then "; \(.spansLeftOut) shorter ones were left out there" else "" end) + "."' time.profile |
+            sed -E ':a; s/([0-9])([0-9]{3})\b/\1,\2/; ta')"
+    script 'timeline.whole()' > /dev/null
+    timeline drawn > /dev/null
+    assert_equal "$(script 'return [...deliveries.order].every(i => timeline.callsIn(i).length > 0 === deliveries.total[i] * timeline.scale >= 60)')" true
+    assert_equal "$(console)" ''
+}
+
 @test "the contents of a slogfile cannot become part of the page" {
     local hostile='</script><script>hacked=1</script><img src=x onerror=hacked=1><!--'
 

@@ -312,6 +312,35 @@ run_vats() {
     diff expected printed
 }
 
+@test "trace --profile: what each delivery took by function, and when, for slogreport" {
+    two_vats
+    run_vats --slog slog --trace-functions run.trace > printed
+    "$BUILD/gaspipe" trace --json --report report --read run.trace --profile profile
+    # The same calls and times as in the report, by delivery; all nanoseconds of a tree are in its functions.
+    assert_equal "$(jq -r 'select(.kind == "function") | "\(.vatID) \(.method) #\(.deliveryNum) \(.function) \(.calls)"' profile | sort | sha256sum)" \
+        "$(jq -r '"\(.delivery) \(.function) \(.calls)"' report | sort | sha256sum)"
+    assert_equal "$(jq -n '[inputs] | group_by([.vatID, .deliveryNum]) | map(
+            (map(select(.kind == "function").selfNanoseconds) | add) as $functions |
+            (map(select(.kind == "tree").nodes[][5]) | add) as $nodes |
+            ($functions - $nodes | fabs) <= (map(select(.kind == "tree").nodes | length) | add)) |
+        [length, all]' -c profile)" '[11,true]'
+    # Calls lie within those of their callers, and within the time that the worker says it took.
+    assert_equal "$(jq -c 'select(.kind == "tree") | .nodes as $nodes |
+        [(.spans | length > 10 and length <= 1000), ([.spans[] | {key: (.[0] | tostring), value: .}] | from_entries | length > 5),
+        (.spans as $spans | all(range(1; $spans | length); $spans[. - 1][1] <= $spans[.][1])),
+        ([foreach .spans[] as $span ({}; .[$span[0] | tostring] = $span;
+            $nodes[$span[0]][0] as $caller | .[$caller | tostring] as $outer |
+            $caller == null or ($outer != null and $span[1] >= $outer[1] - 2 and
+                $span[1] + $span[2] <= $outer[1] + $outer[2] + 2))] | all)]' profile | sort -u)" '[true,true,true,true]'
+    run --separate-stderr "$BUILD/slogreport" profile --by delivery profile
+    assert_status 0
+    assert_output_has ' nanoseconds'
+    assert_equal "$("$BUILD/slogreport" profile --json --by delivery profile |
+        jq -s 'map(select(.selfNanoseconds > 0 and .self == null)) | length')" 11
+    run --separate-stderr "$BUILD/gaspipe" trace --profile profile -- true
+    assert_bad_input 2 '--profile needs --read'
+}
+
 @test "replay --trace-functions: the same in everything, and the functions of each delivery" {
     two_vats
     run_vats --slog slog > printed

@@ -13,12 +13,6 @@
 
 enum { PROCESSES_MAX = 65536 };
 
-struct archive_delivery {
-    char *vat_id; /* owned */
-    int64_t begin, end;
-    uint32_t group;
-};
-
 /* A process while its events are read. */
 struct archive_process {
     char *vat_id;      /* owned; NULL: it is nobody's worker */
@@ -36,8 +30,6 @@ struct reading {
     const char *path;
     struct archive_process *processes;
     size_t process_count, process_capacity;
-    struct archive_delivery *deliveries;
-    size_t delivery_count, delivery_capacity;
     bool clock_known;
 };
 
@@ -171,49 +163,56 @@ static int add_functions(struct reading *reading, uint32_t number, const json_t 
     return 0;
 }
 
-static int add_group(struct archive *archive, const json_t *content, const char *vat_id,
-                     struct error *error)
+/* A copy; NULL with the error filled. */
+static char *copy_member(const struct reading *reading, const json_t *content, const char *name,
+                         struct error *error)
 {
-    const char *const method = json_string_value(json_object_get(content, "method"));
-    char **const groups = reallocarray(archive->groups, archive->group_count + 1, sizeof *groups);
+    const char *const text = json_string_value(json_object_get(content, name));
+    char *const copy = text != NULL ? strdup(text) : NULL;
 
-    if (groups == NULL)
-        return out_of_memory(error);
-    archive->groups = groups;
-    if (asprintf(&groups[archive->group_count], "%s %s #%" PRId64, vat_id,
-                 method != NULL ? method : "?",
-                 (int64_t)json_integer_value(json_object_get(content, "deliveryNum"))) < 0)
-        return out_of_memory(error);
-    archive->group_count++;
-    return 0;
+    if (text == NULL)
+        bad(reading, name, error);
+    else if (copy == NULL)
+        out_of_memory(error);
+    return copy;
+}
+
+static int64_t time_in(const json_t *content, const char *name)
+{
+    return json_integer_value(json_object_get(content, name));
+}
+
+static int fill_delivery(const struct reading *reading, struct archive_delivery *delivery,
+                         const json_t *content, struct error *error)
+{
+    const json_t *const crank = json_object_get(content, "crankNum");
+
+    delivery->begin = time_in(content, "begin");
+    delivery->end = time_in(content, "end");
+    delivery->crank_num = json_is_integer(crank) ? json_integer_value(crank) : -1;
+    delivery->delivery_num = time_in(content, "deliveryNum");
+    if ((delivery->vat_id = copy_member(reading, content, "vatID", error)) == NULL ||
+        (delivery->vat = copy_member(reading, content, "vat", error)) == NULL ||
+        (delivery->method = copy_member(reading, content, "method", error)) == NULL)
+        return -1;
+    return asprintf(&delivery->name, "%s %s #%" PRId64, delivery->vat_id, delivery->method,
+                    delivery->delivery_num) < 0
+               ? out_of_memory(error)
+               : 0;
 }
 
 static int add_delivery(struct reading *reading, const json_t *content, struct error *error)
 {
-    const char *const vat_id = json_string_value(json_object_get(content, "vatID"));
+    struct archive *const archive = reading->archive;
     struct archive_delivery *const deliveries =
-        array_reserve(reading->deliveries, &reading->delivery_capacity, reading->delivery_count + 1,
+        array_reserve(archive->deliveries, &archive->delivery_capacity, archive->delivery_count + 1,
                       sizeof *deliveries);
-    struct archive_delivery *delivery;
 
     if (deliveries == NULL)
         return out_of_memory(error);
-    reading->deliveries = deliveries;
-    if (vat_id == NULL)
-        return bad(reading, "vatID", error);
-    delivery = &deliveries[reading->delivery_count];
-    *delivery = (struct archive_delivery){
-        .begin = json_integer_value(json_object_get(content, "begin")),
-        .end = json_integer_value(json_object_get(content, "end")),
-        .group = (uint32_t)(CALL_TREE_GROUPS + reading->archive->group_count),
-    };
-    if (add_group(reading->archive, content, vat_id, error) != 0)
-        return -1;
-    delivery->vat_id = strdup(vat_id);
-    if (delivery->vat_id == NULL)
-        return out_of_memory(error);
-    reading->delivery_count++;
-    return 0;
+    archive->deliveries = deliveries;
+    deliveries[archive->delivery_count] = (struct archive_delivery){0};
+    return fill_delivery(reading, &deliveries[archive->delivery_count++], content, error);
 }
 
 static int add_clock(struct reading *reading, const json_t *content, struct error *error)
@@ -277,12 +276,14 @@ static uint64_t ticks_at(const struct reading *reading, int64_t mono)
 static int cut_process(struct reading *reading, struct archive_process *process,
                        struct error *error)
 {
-    process->ticks = calloc(2 * reading->delivery_count + 1, sizeof *process->ticks);
-    process->groups = calloc(2 * reading->delivery_count + 1, sizeof *process->groups);
+    const struct archive *const archive = reading->archive;
+
+    process->ticks = calloc(2 * archive->delivery_count + 1, sizeof *process->ticks);
+    process->groups = calloc(2 * archive->delivery_count + 1, sizeof *process->groups);
     if (process->ticks == NULL || process->groups == NULL)
         return out_of_memory(error);
-    for (size_t i = 0; i < reading->delivery_count && process->vat_id != NULL; i++) {
-        const struct archive_delivery *const delivery = &reading->deliveries[i];
+    for (size_t i = 0; i < archive->delivery_count && process->vat_id != NULL; i++) {
+        const struct archive_delivery *const delivery = &archive->deliveries[i];
         const size_t at = process->cut_count;
         const uint64_t begin = ticks_at(reading, delivery->begin);
 
@@ -291,7 +292,7 @@ static int cut_process(struct reading *reading, struct archive_process *process,
             (at > 0 && begin < process->ticks[at - 1]))
             continue;
         process->ticks[at] = begin;
-        process->groups[at] = delivery->group;
+        process->groups[at] = (uint32_t)(CALL_TREE_GROUPS + i);
         process->ticks[at + 1] = ticks_at(reading, delivery->end);
         process->groups[at + 1] = 0;
         process->cut_count += 2;
@@ -332,6 +333,7 @@ static int add_events(struct reading *reading, struct archive_process *process,
     if (trace_events_decode(content, block->length, &lane, &thread, &events, &count, error) != 0)
         return error_prefix(error, "%s", reading->path);
     renumber(process, events, count);
+    process->sums->stacks[lane].spans = &reading->archive->spans;
     result = thread_stack_add(&process->sums->stacks[lane], &reading->archive->tree,
                               &process->sums->cuts[lane], events, count, error);
     free(events);
@@ -352,7 +354,7 @@ static int on_second(void *context, const struct trace_block *block, const uint8
     if (block->kind == TRACE_BLOCK_EVENTS)
         return add_events(reading, process, block, content, error);
     if (block->length > 0 && content[0] < 0x80)
-        trace_sums_end_lane(process->sums, content[0]);
+        thread_stack_end(&process->sums->stacks[content[0]], &reading->archive->tree);
     return 0;
 }
 
@@ -392,26 +394,24 @@ static void free_reading(struct reading *reading)
         free(process->ticks);
         free(process->groups);
     }
-    for (size_t i = 0; i < reading->delivery_count; i++)
-        free(reading->deliveries[i].vat_id);
     free(reading->processes);
-    free(reading->deliveries);
 }
 
-int archive_read(struct archive *archive, const char *path, struct error *error)
+int archive_read(struct archive *archive, const char *path, size_t spans, struct error *error)
 {
     struct reading reading = {.archive = archive, .path = path};
     int result;
 
-    *archive = (struct archive){0};
+    *archive = (struct archive){.spans.most = spans};
     if (call_tree_open(&archive->tree, error) != 0)
         return -1;
     result = read_twice(&reading, error);
     for (size_t i = 0; i < reading.process_count; i++)
         add_counts(archive, &reading.processes[i]);
     call_tree_settle(&archive->tree);
+    call_spans_settle(&archive->spans);
     free_reading(&reading);
-    return result;
+    return result == 0 && archive->spans.failed ? out_of_memory(error) : result;
 }
 
 void archive_free(struct archive *archive)
@@ -420,11 +420,16 @@ void archive_free(struct archive *archive)
         free(archive->functions[i].name);
     for (size_t i = 0; i < archive->module_count; i++)
         free(archive->modules[i]);
-    for (size_t i = 0; i < archive->group_count; i++)
-        free(archive->groups[i]);
+    for (size_t i = 0; i < archive->delivery_count; i++) {
+        free(archive->deliveries[i].name);
+        free(archive->deliveries[i].vat_id);
+        free(archive->deliveries[i].vat);
+        free(archive->deliveries[i].method);
+    }
     free(archive->functions);
     free(archive->modules);
-    free(archive->groups);
+    free(archive->deliveries);
     call_tree_close(&archive->tree);
+    call_spans_free(&archive->spans);
     *archive = (struct archive){0};
 }

@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "trace/calls/call_spans.h"
+#include "trace/calls/trace_sums.h"
 #include "trace/read/trace_clock.h"
-#include "trace/read/trace_sums.h"
 
 /*
  * A trace's file added up: all processes in one tree, whose groups are deliveries. What a worker
@@ -21,21 +22,33 @@ struct archive_function {
     uint64_t address;
 };
 
+/* A delivery, and when its worker had it. Texts are owned. */
+struct archive_delivery {
+    char *name; /* "v1 transfer #3" */
+    char *vat_id, *vat, *method;
+    int64_t crank_num, delivery_num; /* crank_num: -1 where it is not known */
+    int64_t begin, end;              /* nanoseconds of CLOCK_MONOTONIC */
+};
+
 struct archive {
     struct archive_function *functions; /* functions[i] has the number i + 1 */
     size_t function_count, function_capacity;
     char **modules; /* owned paths */
     size_t module_count;
-    char **groups; /* owned: "v1 transfer #3"; groups[i] has the number CALL_TREE_GROUPS + i */
-    size_t group_count;
-    struct call_tree tree; /* settled */
+    struct archive_delivery *deliveries; /* deliveries[i] is the group CALL_TREE_GROUPS + i */
+    size_t delivery_count, delivery_capacity;
+    struct call_tree tree;   /* settled */
+    struct call_spans spans; /* settled; of the deliveries */
     struct trace_counts counts;
     struct trace_clock clock;
     bool torn; /* the writer was killed: the file ends within a block */
 };
 
-/* 0, or -1 with ERROR_INPUT or ERROR_SYSTEM. To be freed in any case. */
-int archive_read(struct archive *archive, const char *path, struct error *error);
+/*
+ * Keeps `spans` calls of each delivery, the longest. 0, or -1 with ERROR_INPUT or ERROR_SYSTEM. To
+ * be freed in any case.
+ */
+int archive_read(struct archive *archive, const char *path, size_t spans, struct error *error);
 void archive_free(struct archive *archive);
 
 #endif

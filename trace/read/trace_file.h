@@ -9,9 +9,9 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/output/output_file.h"
+#include "trace/calls/trace_sums.h"
 #include "trace/patch/patch_plan.h"
 #include "trace/read/trace_clock.h"
-#include "trace/read/trace_sums.h"
 
 /* Files of traces; docs/trace-format.md describes them. */
 

@@ -8,7 +8,8 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "trace/read/call_tree.h"
+#include "trace/calls/call_tree.h"
+#include "trace/read/trace_archive.h"
 #include "trace/read/trace_clock.h"
 
 /* What is known of a function by its number. Texts are borrowed. */
@@ -23,8 +24,9 @@ struct trace_profile {
     const struct call_tree *tree;
     const struct profile_function *functions; /* functions[i] has the number i + 1 */
     size_t function_count;
-    const char *const *groups; /* groups[i] has the number CALL_TREE_GROUPS + i */
-    size_t group_count;
+    const struct archive_delivery *deliveries; /* deliveries[i] is CALL_TREE_GROUPS + i */
+    size_t delivery_count;
+    const struct call_spans *spans; /* settled, of the deliveries; NULL: none are known */
     struct trace_clock clock;
 };
 
@@ -46,5 +48,11 @@ int profile_put_folded(struct buf *out, const struct trace_profile *profile, str
 /* callgrind.out, for callgrind_annotate and kcachegrind. Times are in nanoseconds. */
 int profile_put_callgrind(struct buf *out, const struct trace_profile *profile,
                           struct error *error);
+
+/*
+ * What deliveries took by function, their calls as trees, and when the longest calls were: the
+ * lines of a profile for slogreport (docs/profile-format.md, "Time").
+ */
+int profile_put_lines(struct buf *out, const struct trace_profile *profile, struct error *error);
 
 #endif

@@ -131,7 +131,7 @@ static void put_functions(struct buf *out, const struct trace_profile *profile,
 
 int profile_put_callgrind(struct buf *out, const struct trace_profile *profile, struct error *error)
 {
-    const size_t functions = CALL_TREE_GROUPS + profile->group_count;
+    const size_t functions = CALL_TREE_GROUPS + profile->delivery_count;
     uint64_t *const self = calloc(functions, sizeof *self), sum = 0;
     unsigned char *const named = calloc(functions, 1);
     size_t arc_count = 0;

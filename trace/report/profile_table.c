@@ -11,8 +11,7 @@ const char *profile_name(const struct trace_profile *profile, uint32_t number)
     if (number >= CALL_TREE_GROUPS) {
         const uint32_t group = number - CALL_TREE_GROUPS;
 
-        return profile->groups != NULL && group < profile->group_count ? profile->groups[group]
-                                                                       : "?";
+        return group < profile->delivery_count ? profile->deliveries[group].name : "?";
     }
     if (number == 0 || number > profile->function_count || profile->functions == NULL)
         return "?";
@@ -96,7 +95,7 @@ static int put_sums(struct buf *out, const struct trace_profile *profile, size_t
 
 int profile_put_json(struct buf *out, const struct trace_profile *profile, struct error *error)
 {
-    if (profile->group_count == 0 && put_sums(out, profile, 0, error) != 0)
+    if (profile->delivery_count == 0 && put_sums(out, profile, 0, error) != 0)
         return -1;
     for (size_t i = 1; i < profile->tree->count; i++)
         if (profile->tree->nodes[i].function >= CALL_TREE_GROUPS &&

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "trace/calls/thread_stack.h"
 #include "trace/memory.h"
-#include "trace/read/thread_stack.h"
 
 enum { MAIN = 16, LEAF = 32000, OTHER = 3 };
 
@@ -176,14 +176,76 @@ static void test_cuts(void **state)
     finish(&fixture);
 }
 
+static void assert_span(const struct fixture *fixture, const struct call_span *span,
+                        uint32_t function, uint64_t begin, uint64_t length)
+{
+    assert_int_equal(fixture->tree.nodes[span->node].function, function);
+    assert_int_equal(span->begin, begin);
+    assert_int_equal(span->length, length);
+}
+
+/* Of each delivery the longest calls, those of both cut in two. */
+static void test_spans(void **state)
+{
+    static const uint64_t ticks[] = {110, 150, 160};
+    static const uint32_t groups[] = {CALL_TREE_GROUPS, 0, CALL_TREE_GROUPS + 1};
+    struct call_cuts cuts = {.ticks = ticks, .groups = groups, .count = 3};
+    struct call_spans spans = {.most = 3};
+    struct fixture fixture = {.stack.spans = &spans};
+
+    (void)state;
+    ADD(&fixture, &cuts, enter(MAIN, 100), enter(LEAF, 115), leave(LEAF, 120), enter(LEAF, 125),
+        enter(OTHER, 125), control(TRACE_UNWOUND, 2), enter(LEAF, 135), leave(LEAF, 136),
+        enter(OTHER, 141), leave(OTHER, 143), leave(MAIN, 170));
+    call_spans_settle(&spans);
+    assert_false(spans.failed);
+    assert_int_equal(spans.list_count, 2);
+    assert_int_equal(spans.lists[0].count, 3);
+    assert_int_equal(spans.lists[0].left_out, 3);
+    assert_span(&fixture, &spans.lists[0].spans[0], MAIN, 110, 40);
+    /* The call stays with its caller, which took no longer. */
+    assert_span(&fixture, &spans.lists[0].spans[1], LEAF, 125, 10);
+    assert_span(&fixture, &spans.lists[0].spans[2], OTHER, 125, 10);
+    assert_int_equal(spans.lists[1].count, 1);
+    assert_span(&fixture, &spans.lists[1].spans[0], MAIN, 160, 10);
+    call_spans_free(&spans);
+    finish(&fixture);
+}
+
+/* A caller is kept where its call took as long and there is room for one. */
+static void test_spans_keep_callers(void **state)
+{
+    static const uint64_t ticks[] = {100, 190};
+    static const uint32_t groups[] = {CALL_TREE_GROUPS, 0};
+    struct call_cuts cuts = {.ticks = ticks, .groups = groups, .count = 2};
+    struct call_spans spans = {.most = 2};
+    struct fixture fixture = {.stack.spans = &spans};
+
+    (void)state;
+    ADD(&fixture, &cuts, enter(OTHER, 100), leave(OTHER, 120), enter(MAIN, 130), enter(LEAF, 130),
+        leave(LEAF, 180), leave(MAIN, 180), enter(OTHER, 185), leave(OTHER, 189), enter(MAIN, 200));
+    call_spans_settle(&spans);
+    assert_int_equal(spans.lists[0].left_out, 2);
+    assert_span(&fixture, &spans.lists[0].spans[0], MAIN, 130, 50);
+    assert_span(&fixture, &spans.lists[0].spans[1], LEAF, 130, 50);
+    call_spans_free(&spans);
+    finish(&fixture);
+}
+
 /* What a hostile process writes is taken for calls of whatever, and does no harm. */
 static void test_nonsense(void **state)
 {
-    struct fixture fixture = {0};
+    static const uint64_t ticks[] = {110};
+    static const uint32_t groups[] = {CALL_TREE_GROUPS};
+    struct call_cuts cuts = {.ticks = ticks, .groups = groups, .count = 1};
+    struct call_spans spans = {.most = 10};
+    struct fixture fixture = {.stack.spans = &spans};
 
     (void)state;
     for (uint64_t i = 0; i < 100000; i++)
-        ADD(&fixture, NULL, i * UINT64_C(0x9e3779b97f4a7c15));
+        ADD(&fixture, &cuts, i * UINT64_C(0x9e3779b97f4a7c15));
+    call_spans_settle(&spans);
+    call_spans_free(&spans);
     finish(&fixture);
 }
 
@@ -197,6 +259,8 @@ int main(void)
         cmocka_unit_test(test_an_orphan_is_passed_over),
         cmocka_unit_test(test_the_clock_wraps_and_steps_back),
         cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_spans),
+        cmocka_unit_test(test_spans_keep_callers),
         cmocka_unit_test(test_nonsense),
     };
 

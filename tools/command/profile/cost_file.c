@@ -13,6 +13,7 @@
 const char *const cost_unit_names[COST_UNITS] = {
     [COST_COMPUTRONS] = "computrons",
     [COST_INSTRUCTIONS] = "instructions",
+    [COST_NANOSECONDS] = "nanoseconds",
 };
 
 enum text {
@@ -41,6 +42,8 @@ enum number {
     NUMBER_TOTAL,
     NUMBER_SELF_INSTRUCTIONS,
     NUMBER_TOTAL_INSTRUCTIONS,
+    NUMBER_SELF_NANOSECONDS,
+    NUMBER_TOTAL_NANOSECONDS,
     NUMBERS
 };
 
@@ -53,6 +56,8 @@ static const char *const number_names[NUMBERS] = {
     [NUMBER_TOTAL] = "total",
     [NUMBER_SELF_INSTRUCTIONS] = "selfInstructions",
     [NUMBER_TOTAL_INSTRUCTIONS] = "totalInstructions",
+    [NUMBER_SELF_NANOSECONDS] = "selfNanoseconds",
+    [NUMBER_TOTAL_NANOSECONDS] = "totalNanoseconds",
 };
 
 /* A line taken apart; texts[i] lie in `words`, each ended by '\0'. */
@@ -104,12 +109,14 @@ static bool take_apart(struct parts *parts, struct scan_span line)
     return step == SCAN_END && scan_at_end(&cursor);
 }
 
-/* A native function has no computrons. */
-static void use_instructions(const struct parts *parts, struct cost_record *record)
+/* A native function has no computrons, but instructions or times. */
+static void use_native(const struct parts *parts, struct cost_record *record)
 {
-    record->unit = COST_INSTRUCTIONS;
-    record->self = record->self_instructions;
-    record->total = record->total_instructions;
+    const bool timed = parts->numbers[NUMBER_SELF_NANOSECONDS] != COST_NONE;
+
+    record->unit = timed ? COST_NANOSECONDS : COST_INSTRUCTIONS;
+    record->self = timed ? parts->numbers[NUMBER_SELF_NANOSECONDS] : record->self_instructions;
+    record->total = timed ? parts->numbers[NUMBER_TOTAL_NANOSECONDS] : record->total_instructions;
     record->self_instructions = record->total_instructions = COST_NONE;
     if (record->file[0] == '\0')
         record->file = parts->words.data + parts->texts[TEXT_MODULE];
@@ -146,7 +153,7 @@ static bool read_json(struct parts *parts, struct scan_span line, struct cost_re
         .total_instructions = parts->numbers[NUMBER_TOTAL_INSTRUCTIONS],
     };
     if (record->self == COST_NONE)
-        use_instructions(parts, record);
+        use_native(parts, record);
     return !*known || record->self != COST_NONE;
 }
 

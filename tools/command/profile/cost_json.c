@@ -24,21 +24,25 @@ static void cost_json_put_number(struct buf *out, const char *name, const char *
         buf_append_string(out, "null");
 }
 
-/* Of native functions, as in the profile: what there is are instructions. */
+/* Of native functions, as in the profile: what there is are instructions or times. */
 static void put_sums(struct buf *out, const struct cost_sums *sums, enum cost_unit unit,
                      const char *suffix)
 {
-    const bool native = unit == COST_INSTRUCTIONS;
+    const bool native = unit == COST_INSTRUCTIONS, is_computrons = unit == COST_COMPUTRONS;
 
     cost_json_put_number(out, "calls", suffix, sums->calls, sums->has_calls);
-    cost_json_put_number(out, "self", suffix, sums->self, !native);
-    cost_json_put_number(out, "total", suffix, sums->total, sums->has_total && !native);
+    cost_json_put_number(out, "self", suffix, sums->self, is_computrons);
+    cost_json_put_number(out, "total", suffix, sums->total, sums->has_total && is_computrons);
     cost_json_put_number(out, "selfInstructions", suffix,
                          native ? sums->self : sums->self_instructions,
                          native || sums->has_instructions);
     cost_json_put_number(out, "totalInstructions", suffix,
                          native ? sums->total : sums->total_instructions,
                          (native || sums->has_instructions) && sums->has_total);
+    if (unit != COST_NANOSECONDS)
+        return;
+    cost_json_put_number(out, "selfNanoseconds", suffix, sums->self, true);
+    cost_json_put_number(out, "totalNanoseconds", suffix, sums->total, sums->has_total);
 }
 
 static void put_who(struct buf *out, const struct cost_group *group, enum cost_by by)

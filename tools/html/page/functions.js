@@ -3,13 +3,16 @@
 // Functions, where a profile was given: the calls of the chosen delivery as an icicle, and what
 // functions took in all deliveries of the list.
 
-// A node of a tree: [caller, function, calls, computrons, instructions]. A native profile has no
-// computrons.
-const isNative = tree => tree.nodes.length > 0 && tree.nodes[0][3] === null;
+// A node of a tree: [caller, function, calls, computrons, instructions, nanoseconds]. A native profile
+// has no computrons, and only a trace has nanoseconds.
+const isTimed = tree => tree.nodes[0]?.length === 6;
+const isNative = tree => tree.nodes.length > 0 && tree.nodes[0][3] === null && !isTimed(tree);
+const isScript = tree => !isNative(tree) && !isTimed(tree);
 const COSTS = {
-  computrons: { words: 'computrons', at: 3, has: tree => !isNative(tree) },
-  instructions: { words: 'instructions, by JavaScript', at: 4, has: tree => !isNative(tree) && tree.nodes[0]?.[4] !== null },
-  native: { words: 'instructions, by native function', at: 4, has: isNative },
+  computrons: { words: 'computrons', at: 3, has: isScript, text: countText },
+  instructions: { words: 'instructions, by JavaScript', at: 4, has: tree => isScript(tree) && tree.nodes[0]?.[4] !== null, text: countText },
+  native: { words: 'instructions, by native function', at: 4, has: isNative, text: countText },
+  time: { words: 'time, by native function', at: 5, has: isTimed, text: timeText },
 };
 
 const trees = (() => {
@@ -65,6 +68,12 @@ const growCalls = (tree, { at }, name) => {
   return root;
 };
 
+const spansHint = i => {
+  const { spans = [], leftOut = 0 } = callSpans(i) ?? {};
+  const shorter = leftOut ? `; ${countText(leftOut)} shorter ones were left out there` : '';
+  return make('p', { class: 'hint', id: 'calls-hint' }, `The timeline has ${countText(spans.length)} calls of it${shorter}.`);
+};
+
 const callsOf = i => {
   const there = costsThere.filter(([, cost]) => treeOf(i, cost));
   if (!there.length) return allTrees.length ? [make('p', { class: 'hint' }, 'No profile that was given has this delivery.')] : [];
@@ -74,14 +83,36 @@ const callsOf = i => {
   const show = () => {
     const cost = COSTS[select.value];
     const container = make('div', { id: 'calls', class: 'icicle', role: 'tree', 'aria-label': `Calls of the delivery, by ${cost.words}` });
-    place.replaceChildren(container);
+    place.replaceChildren(container, ...(cost === COSTS.time ? [spansHint(i)] : []));
     path.replaceChildren();
-    new Icicle(container, path, growCalls(treeOf(i, cost), cost, deliveries.text[i]), countText);
+    new Icicle(container, path, growCalls(treeOf(i, cost), cost, deliveries.text[i]), cost.text);
   };
   select.addEventListener('change', show);
   show();
   return [make('h4', {}, 'Functions'), make('label', {}, 'Width is ', select), path, place];
 };
+
+// When its longest calls were: { spans: [{ name, from, to, level }], deepest, leftOut }, in
+// nanoseconds after the delivery's start, callers before what they call; null without a trace.
+const callSpans = (() => {
+  const found = new Map();
+  const read = i => {
+    const tree = allTrees.length ? treeOf(i, COSTS.time) : undefined;
+    if (!tree?.spans?.length) return null;
+    // They are counted from when the worker had the delivery.
+    const arrived = spansOf(i).spans.find(({ kind }) => kind === SPAN.send)?.to ?? 0;
+    const levels = [];
+    tree.nodes.forEach(([caller], n) => (levels[n] = caller === null ? 0 : levels[caller] + 1));
+    const spans = tree.spans.map(([n, from, length]) => ({
+      name: tree.functions[tree.nodes[n][1]][0], from: arrived + from, to: arrived + from + length, level: levels[n],
+    }));
+    return { spans, leftOut: tree.spansLeftOut };
+  };
+  return i => {
+    if (!found.has(i)) found.set(i, read(i));
+    return found.get(i);
+  };
+})();
 
 // ---- the table ----
 
@@ -136,6 +167,7 @@ const functionRows = (chosen, cost) => {
   }
   for (const row of rows.values()) {
     row.selves.sort((a, b) => a - b);
+    row.costText = cost.text;
     row.share = row.self / all;
     row.mean = row.self / row.selves.length;
     row.most = row.selves[Math.ceil(0.99 * row.selves.length) - 1];
@@ -143,13 +175,13 @@ const functionRows = (chosen, cost) => {
   return [...rows.values()];
 };
 
-const numberColumn = (label, name, text = countText) =>
-  ({ label, number: true, value: row => row[name], show: row => text(row[name]) });
+const numberColumn = (label, name, text) =>
+  ({ label, number: true, value: row => row[name], show: row => (text ?? row.costText)(row[name]) });
 
 const FUNCTION_COLUMNS = [
   { label: 'function', value: row => row.text },
   { label: 'deliveries', number: true, value: row => row.selves.length, show: row => countText(row.selves.length) },
-  numberColumn('calls', 'calls'),
+  numberColumn('calls', 'calls', countText),
   numberColumn('self', 'self'),
   numberColumn('share', 'share', shareText),
   numberColumn('total', 'total'),

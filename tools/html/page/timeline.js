@@ -19,6 +19,9 @@ const IDLE_HEIGHT = 13; // of a row with nothing in view
 const ARROWS_MOST = 300;
 const HEAD_HEIGHT = 14; // of a row, above its bars: deliveries' names
 const BAR_HEIGHT = 20;
+const CALL_HEIGHT = 11; // of a level of functions, below a row's bars
+const CALLS_FROM = 60; // pixels from which on a delivery shows its functions
+const CALLS_MOST = 40; // levels
 const FONT = '11px system-ui, "DejaVu Sans", sans-serif';
 const SHORTEST_VIEW = 100; // nanoseconds
 const NOTE_WIDTH = 120;
@@ -98,9 +101,10 @@ class Timeline {
   placeRows(busy) {
     let top = this.rowsTop;
     this.idle = busy.map(is => !is);
-    this.rowTops = busy.map(is => {
+    this.rowHeights = busy.map((is, row) => (is ? ROW_HEIGHT + CALL_HEIGHT * (this.levels?.[row] ?? 0) : IDLE_HEIGHT));
+    this.rowTops = this.rowHeights.map(rowHeight => {
       const at = top;
-      top += is ? ROW_HEIGHT : IDLE_HEIGHT;
+      top += rowHeight;
       return at;
     });
     const height = `${top + 4}px`;
@@ -109,17 +113,32 @@ class Timeline {
 
   collapse(first, end) {
     const busy = this.rowNames.map(() => false);
+    this.levels = this.rowNames.map(() => 0);
     for (let position = first; position < end; position++) {
       const i = deliveries.order[position];
-      if (this.at[i] + deliveries.total[i] >= this.from) busy[this.rowOfVat[deliveries.vat[i]]] = true;
+      if (this.at[i] + deliveries.total[i] < this.from) continue;
+      const row = this.rowOfVat[deliveries.vat[i]];
+      busy[row] = true;
+      this.levels[row] = Math.max(this.levels[row], this.levelsOf(i));
     }
     if (this.selected >= 0) busy[this.rowOfVat[deliveries.vat[this.selected]]] = true;
     this.placeRows(busy);
   }
 
+  // The functions of a delivery that are wide enough to be drawn.
+  callsIn(i) {
+    if (deliveries.total[i] * this.scale < CALLS_FROM) return [];
+    return (callSpans(i)?.spans ?? []).filter(({ from, to, level }) =>
+      level < CALLS_MOST && (to - from) * this.scale >= NARROWEST && this.at[i] + to >= this.from && this.at[i] + from <= this.to);
+  }
+
+  levelsOf(i) {
+    return this.callsIn(i).reduce((deepest, { level }) => Math.max(deepest, level + 1), 0);
+  }
+
   // The row at a height; -1: none, or above the rows.
   rowAt(y) {
-    return this.rowTops.findIndex((top, row) => y >= top && y < top + (this.idle[row] ? IDLE_HEIGHT : ROW_HEIGHT));
+    return this.rowTops.findIndex((top, row) => y >= top && y < top + this.rowHeights[row]);
   }
 
   // 'clock': deliveries stand where the clock says; 'packed': each behind the one before.
@@ -289,11 +308,11 @@ class Timeline {
     this.readColours();
     NAMES_WIDTH = this.canvas.clientWidth < NARROW ? 92 : this.namesWidth();
     const [first, end] = this.visible(this.from, this.to);
+    this.width = Math.max(this.canvas.clientWidth - NAMES_WIDTH, 50);
+    this.scale = this.width / (this.to - this.from);
     // Not under a mouse that holds something.
     if (!this.drag) this.collapse(first, end);
     this.context = Timeline.prepare(this.canvas);
-    this.width = Math.max(this.canvas.clientWidth - NAMES_WIDTH, 50);
-    this.scale = this.width / (this.to - this.from);
 
     this.drawFrame();
     this.context.save();
@@ -497,7 +516,11 @@ class Timeline {
     for (let row = 0; row < rows; row++) {
       if (!this.idle[row]) this.paintBins(bins, row + 1, this.rowTop(row) + HEAD_HEIGHT + BAR_HEIGHT, BAR_HEIGHT);
     }
-    for (const i of wide) this.drawWide(i);
+    this.calls = 0;
+    for (const i of wide) {
+      this.drawWide(i);
+      this.drawCalls(i);
+    }
     this.sums = bins.sums;
   }
 
@@ -587,6 +610,30 @@ class Timeline {
     context.fillRect(zero, top + HEAD_HEIGHT - 2, Math.max(right - zero - 1, 1), failed ? 2 : 1);
     const x = Math.max(zero, NAMES_WIDTH) + 2;
     this.write(deliveries.text[i], x, top + HEAD_HEIGHT / 2 - 1, right - x - 4, colours.text);
+  }
+
+  // Its functions, one level below the other, under the spans of its worker.
+  drawCalls(i) {
+    const { context, colours } = this;
+    const row = this.rowOfVat[deliveries.vat[i]];
+    const zero = this.x(this.at[i]);
+    for (const { name, from, to, level } of this.callsIn(i)) {
+      const top = this.rowTop(row) + ROW_HEIGHT + CALL_HEIGHT * level - 2;
+      if (level >= this.levels[row]) continue;
+      const left = Math.max(zero + from * this.scale, NAMES_WIDTH);
+      const right = Math.min(zero + to * this.scale, NAMES_WIDTH + this.width);
+      context.fillStyle = colours.worker;
+      context.fillRect(left, top, Math.max(right - left - 0.5, NARROWEST), CALL_HEIGHT - 1);
+      this.write(name, left + 3, top + CALL_HEIGHT / 2, right - left - 6, colours['on-colour']);
+      this.calls++;
+    }
+  }
+
+  // The function at a place of a row; undefined: none.
+  callAt(i, row, time, y) {
+    const level = Math.floor((y - this.rowTop(row) - ROW_HEIGHT + 2) / CALL_HEIGHT);
+    const inside = time - this.at[i];
+    return this.callsIn(i).find(call => call.level === level && call.from <= inside && inside < call.to);
   }
 
   // Where a new kernel process began or the clock was set: a tick in the axis, and
@@ -696,7 +743,7 @@ class Timeline {
     const parts = PARTS.map(([, name], i) => `${name} ${shareText(sums[i] / sum)}`);
     this.range.value = `${timeText(this.to - this.from)} in view, deliveries ${countText(count)}: ${parts.join(', ')}`;
     Object.assign(this.canvas.dataset, {
-      from: this.from, to: this.to, count, selected: this.selected, request: this.request,
+      from: this.from, to: this.to, count, selected: this.selected, request: this.request, calls: this.calls,
     });
   }
 
@@ -834,6 +881,8 @@ class Timeline {
     if (request >= 0) {
       lines.push(requestText(spansOf(i).requests[request]));
     }
+    const call = this.callAt(i, this.rowOfVat[deliveries.vat[i]], this.timeAt(event.offsetX), event.offsetY);
+    if (call) lines.push(`${call.name}: ${timeText(call.to - call.from)}`);
     this.tip.textContent = lines.join('\n');
     const left = Math.min(event.clientX + 14, innerWidth - this.tip.offsetWidth - 8);
     this.tip.style.left = `${Math.max(left, 4)}px`;

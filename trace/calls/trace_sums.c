@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trace/read/trace_sums.h"
+#include "trace/calls/trace_sums.h"
 
 #include <string.h>
 
@@ -28,7 +28,7 @@ int trace_sums_add(struct trace_sums *sums, unsigned lane, const uint64_t *event
 void trace_sums_end_lane(struct trace_sums *sums, unsigned lane)
 {
     if (lane < TRACE_LANES_MAX)
-        thread_stack_end(&sums->stacks[lane]);
+        thread_stack_end(&sums->stacks[lane], &sums->tree);
 }
 
 struct trace_counts trace_sums_counts(const struct trace_sums *sums)

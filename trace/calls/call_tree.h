@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TRACE_READ_CALL_TREE_H
-#define GASPIPE_TRACE_READ_CALL_TREE_H
+#ifndef GASPIPE_TRACE_CALLS_CALL_TREE_H
+#define GASPIPE_TRACE_CALLS_CALL_TREE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TRACE_READ_THREAD_STACK_H
-#define GASPIPE_TRACE_READ_THREAD_STACK_H
+#ifndef GASPIPE_TRACE_CALLS_THREAD_STACK_H
+#define GASPIPE_TRACE_CALLS_THREAD_STACK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
-#include "trace/read/call_tree.h"
+#include "trace/calls/call_spans.h"
+#include "trace/calls/call_tree.h"
+
+struct stack_frame {
+    size_t node;    /* of the tree */
+    uint64_t begin; /* ticks; 0: before the first that is known */
+};
 
 /* The stack of one thread as its events leave it, which adds them to a tree. */
 struct thread_stack {
-    size_t *nodes; /* of the tree, outermost first */
+    struct stack_frame *frames; /* outermost first */
     size_t depth, capacity;
-    uint64_t deep;   /* calls below them that are not known */
-    uint64_t ending; /* calls on top of it that were unwound since the last event */
-    uint64_t last;   /* ticks of the last event, all 64 bits; 0: none yet */
-    bool orphan;     /* the next event leaves what is not on the stack */
-    uint64_t lost;   /* events, as the thread told last */
-    size_t root;     /* the node below which calls begin */
+    struct call_spans *spans; /* borrowed: gets each call that ends; NULL: none */
+    uint64_t deep;            /* calls below them that are not known */
+    uint64_t ending;          /* calls on top of it that were unwound since the last event */
+    uint64_t last;            /* ticks of the last event, all 64 bits; 0: none yet */
+    bool orphan;              /* the next event leaves what is not on the stack */
+    uint64_t lost;            /* events, as the thread told last */
+    size_t root;              /* the node below which calls begin */
     uint64_t events, unwound, unmatched; /* counts, for reports */
 };
 
@@ -38,7 +45,7 @@ int thread_stack_add(struct thread_stack *stack, struct call_tree *tree, struct 
                      const uint64_t *events, size_t count, struct error *error);
 
 /* The thread has ended, with whatever is on its stack. */
-void thread_stack_end(struct thread_stack *stack);
+void thread_stack_end(struct thread_stack *stack, const struct call_tree *tree);
 void thread_stack_free(struct thread_stack *stack);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trace/read/call_tree.h"
+#include "trace/calls/call_tree.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

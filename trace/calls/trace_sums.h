@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TRACE_READ_TRACE_SUMS_H
-#define GASPIPE_TRACE_READ_TRACE_SUMS_H
+#ifndef GASPIPE_TRACE_CALLS_TRACE_SUMS_H
+#define GASPIPE_TRACE_CALLS_TRACE_SUMS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
+#include "trace/calls/call_tree.h"
+#include "trace/calls/thread_stack.h"
 #include "trace/memory.h"
-#include "trace/read/call_tree.h"
-#include "trace/read/thread_stack.h"
 
 enum { TRACE_LANES_MAX = 256 };
 

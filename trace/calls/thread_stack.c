@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trace/read/thread_stack.h"
+#include "trace/calls/thread_stack.h"
 
 #include <stdlib.h>
 
@@ -18,23 +18,45 @@ uint64_t thread_stack_time(const struct thread_stack *stack, uint64_t event)
 
 static size_t top(const struct thread_stack *stack)
 {
-    return stack->depth > 0 ? stack->nodes[stack->depth - 1] : stack->root;
+    return stack->depth > 0 ? stack->frames[stack->depth - 1].node : stack->root;
 }
 
 static int thread_stack_push(struct thread_stack *stack, struct call_tree *tree, uint32_t function,
                              struct error *error)
 {
     const size_t node = call_tree_child(tree, top(stack), function, error);
-    size_t *const nodes =
-        array_reserve(stack->nodes, &stack->capacity, stack->depth + 1, sizeof *nodes);
+    struct stack_frame *const frames =
+        array_reserve(stack->frames, &stack->capacity, stack->depth + 1, sizeof *frames);
 
     if (node == SIZE_MAX)
         return -1;
-    if (nodes == NULL)
+    if (frames == NULL)
         return error_memory(error, "a stack of calls");
-    stack->nodes = nodes;
-    nodes[stack->depth++] = node;
+    stack->frames = frames;
+    frames[stack->depth++] = (struct stack_frame){.node = node, .begin = stack->last};
     return 0;
+}
+
+/* The call has ended now, or is cut here. */
+static void note_span(const struct thread_stack *stack, const struct call_tree *tree,
+                      const struct stack_frame *frame)
+{
+    const struct call_span span = {
+        .node = (uint32_t)frame->node,
+        .begin = frame->begin,
+        .length = stack->last - frame->begin,
+    };
+
+    if (stack->spans != NULL && frame->begin != 0 && stack->last >= frame->begin)
+        call_spans_add(stack->spans, tree->nodes[stack->root].function, span);
+}
+
+/* The calls above this depth have ended. */
+static void thread_stack_drop(struct thread_stack *stack, const struct call_tree *tree,
+                              size_t depth)
+{
+    while (stack->depth > depth)
+        note_span(stack, tree, &stack->frames[--stack->depth]);
 }
 
 /* The same chain of calls, below another root. */
@@ -47,13 +69,24 @@ static int change_root(struct thread_stack *stack, struct call_tree *tree, uint3
     if (root == SIZE_MAX)
         return -1;
     for (size_t i = 0; i < stack->depth; i++) {
-        parent = call_tree_child(tree, parent, tree->nodes[stack->nodes[i]].function, error);
+        struct stack_frame *const frame = &stack->frames[i];
+
+        note_span(stack, tree, frame);
+        parent = call_tree_child(tree, parent, tree->nodes[frame->node].function, error);
         if (parent == SIZE_MAX)
             return -1;
-        stack->nodes[i] = parent;
+        *frame = (struct stack_frame){.node = parent, .begin = stack->last};
     }
     stack->root = root;
     return 0;
+}
+
+/* Calls that were restated when no time was known begin here. */
+static void begin_frames(struct thread_stack *stack, uint64_t now)
+{
+    for (size_t i = 0; i < stack->depth; i++)
+        if (stack->frames[i].begin == 0)
+            stack->frames[i].begin = now;
 }
 
 /* What has passed is the time of the function on top. */
@@ -73,19 +106,18 @@ static int pass_time(struct thread_stack *stack, struct call_tree *tree, struct 
     /* Outside of all functions nothing is known of what happens. */
     if (stack->last != 0 && stack->depth > 0)
         tree->nodes[top(stack)].self += now - stack->last;
+    if (stack->last == 0)
+        begin_frames(stack, now);
     stack->last = now;
     return 0;
 }
 
-static void pop(struct thread_stack *stack, uint64_t count)
+static void pop(struct thread_stack *stack, const struct call_tree *tree, uint64_t count)
 {
-    if (count > stack->depth) {
-        count -= stack->depth;
-        stack->deep -= count < stack->deep ? count : stack->deep;
-        stack->depth = 0;
-    } else {
-        stack->depth -= count;
-    }
+    const uint64_t deeper = count > stack->depth ? count - stack->depth : 0;
+
+    stack->deep -= deeper < stack->deep ? deeper : stack->deep;
+    thread_stack_drop(stack, tree, stack->depth - (size_t)(count - deeper));
 }
 
 static int add_control(struct thread_stack *stack, struct call_tree *tree, enum trace_number number,
@@ -102,7 +134,7 @@ static int add_control(struct thread_stack *stack, struct call_tree *tree, enum 
     case TRACE_LOST:
         stack->lost = argument;
         stack->ending = 0;
-        stack->depth = 0;
+        thread_stack_drop(stack, tree, 0);
         stack->deep = 0;
         stack->last = 0; /* whose the time was is not known */
         return 0;
@@ -127,11 +159,11 @@ static void thread_stack_leave(struct thread_stack *stack, const struct call_tre
         stack->orphan = false;
         return;
     }
-    while (depth > 0 && tree->nodes[stack->nodes[depth - 1]].function != function)
+    while (depth > 0 && tree->nodes[stack->frames[depth - 1].node].function != function)
         depth--;
     if (depth > 0) {
         stack->unmatched += stack->depth - depth;
-        stack->depth = depth - 1;
+        thread_stack_drop(stack, tree, depth - 1);
     } else if (stack->depth == 0 && stack->deep > 0) {
         stack->deep--;
     } else {
@@ -151,7 +183,7 @@ static int add_one(struct thread_stack *stack, struct call_tree *tree, struct ca
     if (pass_time(stack, tree, cuts, thread_stack_time(stack, event), error) != 0)
         return -1;
     /* The time until here was theirs, as far as is known. */
-    pop(stack, stack->ending);
+    pop(stack, tree, stack->ending);
     stack->ending = 0;
     if ((event & 1) != 0) {
         thread_stack_leave(stack, tree, function);
@@ -172,9 +204,9 @@ int thread_stack_add(struct thread_stack *stack, struct call_tree *tree, struct 
     return 0;
 }
 
-void thread_stack_end(struct thread_stack *stack)
+void thread_stack_end(struct thread_stack *stack, const struct call_tree *tree)
 {
-    stack->depth = 0;
+    thread_stack_drop(stack, tree, 0);
     stack->deep = 0;
     stack->last = 0;
     stack->root = 0;
@@ -184,6 +216,6 @@ void thread_stack_end(struct thread_stack *stack)
 
 void thread_stack_free(struct thread_stack *stack)
 {
-    free(stack->nodes);
+    free(stack->frames);
     *stack = (struct thread_stack){0};
 }
