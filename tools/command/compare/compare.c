@@ -114,11 +114,13 @@ static int compare_sides(const struct options *options, struct pairs *pairs, str
                                     .names = {options->files[0], options->files[1]}};
     int result = -1;
 
-    if (find_differences(&comparison, options, error) == 0)
+    if (ranking_make(&comparison.ranking, pairs, error) == 0 &&
+        find_differences(&comparison, options, error) == 0)
         result = write_comparison(&comparison, options->json, error);
     if (result == 0 && comparison.diverging_count > 0)
         result = error_set(error, ERROR_DELIVERY, "%zu deliveries came out differently",
                            comparison.diverging_count);
+    ranking_free(&comparison.ranking);
     free(comparison.slower);
     return result;
 }

@@ -102,6 +102,24 @@ static void append_usual(struct buf *out, const char *name, const struct pair_us
     buf_printf(out, ",\"ratio\":%.6f,\"spread\":%.6f}", usual->ratio, usual->spread);
 }
 
+static void append_ranking(struct buf *out, const struct ranking *ranking)
+{
+    static const char *const names[RANKING_QUANTILES] = {
+        [RANKING_LEAST] = "least", [RANKING_TENTH] = "p10",       [RANKING_HALF] = "p50",
+        [RANKING_NINETY] = "p90",  [RANKING_NINETY_NINE] = "p99", [RANKING_MOST] = "most",
+    };
+
+    if (ranking->count == 0)
+        return;
+    buf_append_string(out, ",\"ratios\":{");
+    for (int i = 0; i < RANKING_QUANTILES; i++)
+        buf_printf(out, "%s\"%s\":%.6f", i > 0 ? "," : "", names[i], ranking->ratios[i]);
+    buf_printf(out,
+               "},\"ranking\":{\"correlation\":%.6f,\"top\":%zu,\"kept\":%zu,"
+               "\"largestPartChanged\":%zu}",
+               ranking->correlation, ranking->top, ranking->kept, ranking->largest_part_changed);
+}
+
 int compare_json(struct buf *out, const struct comparison *comparison, struct error *error)
 {
     const struct pairs *pairs = comparison->pairs;
@@ -123,6 +141,7 @@ int compare_json(struct buf *out, const struct comparison *comparison, struct er
                comparison->instructions_differ, comparison->slower_count);
     for (int part = 0; part < PAIR_PARTS; part++)
         append_usual(out, pair_part_name((enum pair_part)part), &pairs->usual[part]);
+    append_ranking(out, &comparison->ranking);
     buf_append(out, "}\n", 2);
     return 0;
 }

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "tools/command/compare/compare_ranking.h"
 #include "tools/stats/pairs.h"
 
 /* A delivery that got slower, by its number in the pairs. */
@@ -19,6 +20,7 @@ struct comparison {
     size_t diverging_count, instructions_differ, costs_differ;
     struct slower *slower; /* the one that lost most time first */
     size_t slower_count, slower_shown;
+    struct ranking ranking;
 };
 
 /* Each prints what it has on standard output as it grows, and leaves the rest in `out`. */

@@ -119,6 +119,49 @@ static void append_usual(struct buf *out, const struct pairs *pairs)
     }
 }
 
+static void append_ratios(struct buf *out, const struct ranking *ranking)
+{
+    buf_append_string(out, "\nof a delivery's total, B / A:");
+    for (int i = 0; i < RANKING_QUANTILES; i++)
+        buf_printf(out, "%s %s %.3f", i > 0 ? "," : "",
+                   ranking_quantile_name((enum ranking_quantile)i), ranking->ratios[i]);
+    buf_append_byte(out, '\n');
+}
+
+/* Deliveries that are among the longest in one file only. */
+static void append_moved(struct buf *out, const struct pairs *pairs, const struct ranking *ranking)
+{
+    for (size_t i = 0; i < ranking->count; i++) {
+        const struct ranked *const ranked = &ranking->deliveries[i];
+        struct pair pair;
+
+        if ((ranked->ranks[0] < ranking->top) == (ranked->ranks[1] < ranking->top))
+            continue;
+        pair = pairs_get(pairs, ranked->number);
+        buf_printf(out, "%*zu in A, %zu in B:", COLUMN, ranked->ranks[0] + 1, ranked->ranks[1] + 1);
+        compare_text_append_time(out, ranked->totals[0]);
+        compare_text_append_time(out, ranked->totals[1]);
+        buf_append_string(out, "  ");
+        append_name(out, &pair);
+        buf_append_byte(out, '\n');
+    }
+}
+
+static void append_ranking(struct buf *out, const struct pairs *pairs,
+                           const struct ranking *ranking)
+{
+    if (ranking->count == 0)
+        return;
+    append_ratios(out, ranking);
+    buf_printf(out,
+               "ranking by total: %zu of the %zu longest of A are among the %zu longest of B; "
+               "correlation of all ranks %.4f\n",
+               ranking->kept, ranking->top, ranking->top, ranking->correlation);
+    append_moved(out, pairs, ranking);
+    buf_printf(out, "another of pipe, worker and kernel takes most: in %zu of %zu deliveries\n",
+               ranking->largest_part_changed, ranking->count);
+}
+
 static void append_slower(struct buf *out, const struct pairs *pairs, const struct pair *pair)
 {
     enum pair_part where = pair_where(pairs, pair);
@@ -162,6 +205,7 @@ int compare_text(struct buf *out, const struct comparison *comparison, struct er
     if (comparison->costs_differ > 0)
         buf_printf(out, "block cost differs in %zu deliveries\n", comparison->costs_differ);
     append_usual(out, pairs);
+    append_ranking(out, pairs, &comparison->ranking);
     append_all_slower(out, comparison);
     return 0;
 }
