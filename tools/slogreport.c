@@ -10,6 +10,7 @@
 #include "tools/command/runs.h"
 #include "tools/command/stalls.h"
 #include "tools/command/summary.h"
+#include "tools/command/waits/waits.h"
 
 static int (*const commands[COMMAND_COUNT])(const struct options *, struct error *) = {
     [COMMAND_REPORT] = report_run,
@@ -21,6 +22,7 @@ static int (*const commands[COMMAND_COUNT])(const struct options *, struct error
     [COMMAND_EXTRACT] = extract_run,
     [COMMAND_ROWS] = rows_run,
     [COMMAND_PROFILE] = profile_report_run,
+    [COMMAND_WAITS] = waits_run,
 };
 
 int main(int argc, char **argv)

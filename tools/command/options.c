@@ -12,14 +12,15 @@
 static const char *const command_names[COMMAND_COUNT] = {
     [COMMAND_SUMMARY] = "summary", [COMMAND_MERGE] = "merge",     [COMMAND_COMPARE] = "compare",
     [COMMAND_STALLS] = "stalls",   [COMMAND_RUNS] = "runs",       [COMMAND_EXTRACT] = "extract",
-    [COMMAND_ROWS] = "rows",       [COMMAND_PROFILE] = "profile",
+    [COMMAND_ROWS] = "rows",       [COMMAND_PROFILE] = "profile", [COMMAND_WAITS] = "waits",
 };
 
 /* Which commands an option is for: bits by enum command. */
 enum {
     REPORT = 1 << COMMAND_REPORT,
     SUMS = 1 << COMMAND_SUMMARY | 1 << COMMAND_MERGE,
-    LISTS = REPORT | 1 << COMMAND_COMPARE | 1 << COMMAND_STALLS | 1 << COMMAND_RUNS,
+    LISTS = REPORT | 1 << COMMAND_COMPARE | 1 << COMMAND_STALLS | 1 << COMMAND_RUNS |
+            1 << COMMAND_WAITS,
     READERS = LISTS | 1 << COMMAND_SUMMARY | 1 << COMMAND_EXTRACT | 1 << COMMAND_ROWS,
     PROFILE = 1 << COMMAND_PROFILE,
     PRINTERS = LISTS | SUMS | PROFILE,
@@ -107,9 +108,9 @@ static const struct option_row rows[] = {
     {"html", "FILE", "write a page for a browser: sums, timeline, stalls",
      OPTION_IS_TEXT(struct options, html), .commands = REPORT},
     {"profile", "FILE",
-     "show what functions took on that page, from a profile of gaspipe run or replay; may be "
-     "given more than once",
-     OPTION_IS_LIST(struct options, profiles), .commands = REPORT},
+     "show what functions took on that page, or made others wait, from a profile of gaspipe run, "
+     "replay or trace; may be given more than once",
+     OPTION_IS_LIST(struct options, profiles), .commands = REPORT | 1 << COMMAND_WAITS},
     {"otlp", "URL|FILE",
      "send OpenTelemetry spans to a collector, or write the requests to a file to be sent later; "
      "with any of these three, nothing is printed unless --json or --csv is given",
@@ -202,6 +203,7 @@ const struct option_table options_table = {
         "       slogreport compare [options] A B ...       the same deliveries in several files\n"
         "       slogreport stalls [options] FILE|- ...     what took longer than its like\n"
         "       slogreport runs [options] FILE|- ...       what one thing from outside caused\n"
+        "       slogreport waits [options] FILE|- ...      who waited for whom in the queue\n"
         "       slogreport extract [options] FILE|- ...    a smaller slogfile\n"
         "       slogreport rows --out DIR FILE|- ...       tables for databases\n"
         "       slogreport profile [options] PROFILE ...   sums of gaspipe's profiles\n"
@@ -274,7 +276,7 @@ static int check(struct options *options, struct error *error)
     if (options->follow && options->html != NULL)
         return error_set(error, ERROR_USAGE,
                          "--follow has no end, and --html is written at the end");
-    if (options->profiles.count > 0 && options->html == NULL)
+    if (options->profiles.count > 0 && options->html == NULL && options->command == COMMAND_REPORT)
         return error_set(error, ERROR_USAGE, "--profile needs --html FILE");
     if (options->listen != NULL && !options->follow)
         return error_set(error, ERROR_USAGE, "--listen needs --follow");

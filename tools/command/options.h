@@ -25,6 +25,7 @@ enum command {
     COMMAND_EXTRACT,
     COMMAND_ROWS,
     COMMAND_PROFILE,
+    COMMAND_WAITS,
     COMMAND_COUNT,
 };
 
@@ -35,7 +36,7 @@ struct options {
     uint64_t jobs;               /* from 1 */
     const char *trace;           /* where to write one; NULL: nowhere */
     const char *html;            /* the same */
-    struct option_list profiles; /* files, for that page */
+    struct option_list profiles; /* files, for that page, or for waits */
     const char *otlp;            /* a URL or file for spans; NULL: none are wanted */
     bool priced;                 /* deliveries get their gas by: */
     struct gas_model gas;        /* --gas */
