@@ -16,6 +16,7 @@
 #include "supervisor/trace/trace_child.h"
 #include "supervisor/trace/trace_options.h"
 #include "supervisor/trace/trace_outputs.h"
+#include "supervisor/trace/trace_sources.h"
 #include "trace/calls/trace_sums.h"
 #include "trace/read/trace_archive.h"
 #include "trace/read/trace_clock.h"
@@ -37,7 +38,9 @@ struct trace {
     struct trace_throttle throttle;
     struct trace_sums *sums;
     struct trace_clock clock;
-    struct profile_function *functions;
+    struct profile_function *functions; /* owned */
+    size_t function_count;
+    struct trace_sources sources;
     struct trace_file file;        /* of --output */
     const struct patch_plan *plan; /* of the ring; NULL: the agent has not been heard of */
     int status;                    /* the program's */
@@ -64,11 +67,13 @@ static int on_begun(void *context, uint32_t process, const struct patch_plan *pl
     trace->functions = calloc(plan->count, sizeof *trace->functions);
     if (trace->functions == NULL)
         return error_memory(error, "the functions of a program");
+    trace->function_count = plan->count;
     for (size_t i = 0; i < plan->count; i++)
         trace->functions[i] = (struct profile_function){
             .name = plan->functions[i].name,
             .module = plan->modules[plan->functions[i].module],
             .address = plan->functions[i].address,
+            .build_id = plan->build_ids[plan->functions[i].module],
         };
     return 0;
 }
@@ -164,6 +169,8 @@ static int put_report(struct trace *trace, const struct trace_profile *profile,
     struct buf text = {0};
     int result;
 
+    if (trace_sources_fill(&trace->sources, trace->functions, trace->function_count, error) != 0)
+        return -1;
     if (trace->options.json) {
         result = profile_put_json(&text, profile, error);
     } else {
@@ -208,11 +215,13 @@ static int report_archive(struct trace *trace, const struct archive *archive, st
         .clock = archive->clock,
     };
 
+    trace->function_count = archive->function_count;
     for (size_t i = 0; i < archive->function_count; i++)
         trace->functions[i] = (struct profile_function){
             .name = archive->functions[i].name,
-            .module = archive->modules[archive->functions[i].module],
+            .module = archive->modules[archive->functions[i].module].path,
             .address = archive->functions[i].address,
+            .build_id = archive->modules[archive->functions[i].module].build_id,
         };
     if (archive->torn)
         log_line("%s ends in the middle: its writer was killed", trace->options.read);
@@ -240,8 +249,19 @@ static int read_trace(struct trace *trace, struct error *error)
 
 /* ---- the whole ---- */
 
-static struct trace_ring_options ring_options(const struct trace *trace)
+static bool is_in_sources(void *context, const char *module, uint64_t address)
 {
+    struct trace *const trace = context;
+
+    return trace_sources_match(&trace->sources, module, address, &trace->options.sources);
+}
+
+static struct trace_ring_options ring_options(struct trace *trace)
+{
+    if (trace->options.sources.count > 0) {
+        trace->options.choice.is_wanted = is_in_sources;
+        trace->options.choice.context = trace;
+    }
     return (struct trace_ring_options){
         .choice = trace->options.choice,
         .program = trace->program,
@@ -380,7 +400,10 @@ static void close_trace(struct trace *trace)
     if (trace->sums != NULL)
         trace_sums_close(trace->sums);
     free(trace->sums);
+    for (size_t i = 0; i < trace->function_count; i++)
+        free(trace->functions[i].inlined);
     free(trace->functions);
+    trace_sources_close(&trace->sources);
     trace_throttle_close(&trace->throttle);
     trace_ring_free(trace->ring);
     trace_file_drop(&trace->file);

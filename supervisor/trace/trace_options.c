@@ -19,6 +19,9 @@ static const struct option_row rows[] = {
      OPTION_IS_LIST(struct trace_options, choice.functions)},
     {"without", "PATTERN", "do not trace functions with such names",
      OPTION_IS_LIST(struct trace_options, choice.without)},
+    {"source", "PATTERN",
+     "trace only functions from such source files, by path or name; needs debug information",
+     OPTION_IS_LIST(struct trace_options, sources)},
     {"library", "PATTERN",
      "trace the functions of shared libraries, too, whose files have such names",
      OPTION_IS_LIST(struct trace_options, libraries)},
@@ -120,4 +123,5 @@ void trace_options_free(struct trace_options *options)
     option_list_free(&options->choice.functions);
     option_list_free(&options->choice.without);
     option_list_free(&options->libraries);
+    option_list_free(&options->sources);
 }

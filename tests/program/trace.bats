@@ -153,6 +153,43 @@ summary() {
     assert_equal "$(jq -r .function report | sort | paste -sd ' ')" 't_leaf t_middle' functions
 }
 
+@test "trace: source files, lines, inlined functions; modules and build-ids without symbols" {
+    mkdir one
+    cat > one/a.c <<- 'EOF'
+	#include <stdlib.h>
+	long total;
+	static inline __attribute__((always_inline)) long twice(long n) { return n * (total | 2); }
+	static inline __attribute__((always_inline)) long four_times(long n) { return twice(twice(n)); }
+	__attribute__((noinline)) long in_a(long n)
+	{
+	    total += four_times(n);
+	    return total;
+	}
+	long in_b(long n);
+	int main(void) { for (long i = 0; i < 10; i++) total += in_b(in_a(i)); return total == 0; }
+	EOF
+    printf 'extern long total;\nlong in_b(long n);\n\nlong in_b(long n) { return total += n * 3; }\n' > b.c
+    ${CC:-gcc} -g -O2 one/a.c b.c -Wl,--build-id=sha1 -o sources
+    "$BUILD/gaspipe" trace --json --report report --output kept -- ./sources
+    assert_equal "$(jq -c 'select(.function == "in_a") | [.file[-7:], .line, (.inlined | sort), .calls]' report)" '["one/a.c",5,["four_times","twice"],10]'
+    assert_equal "$(jq -c 'select(.function == "in_b") | [.file[-3:], .line, .inlined]' report)" '["b.c",4,null]'
+    assert_equal "$(jq -r 'select(.function == "in_b") | .buildId' report)" "$(readelf -n sources | sed -n 's/.*Build ID: //p')"
+    "$BUILD/gaspipe" trace --report people -- ./sources
+    grep -q '  in_b (.*b\.c:4)$' people
+    for pattern in 'b.c' 'one/*'; do
+        "$BUILD/gaspipe" trace --json --report "${pattern:0:1}.report" --source "$pattern" -- ./sources
+    done
+    assert_equal "$(jq -r .function b.report | paste -sd ,)" in_b
+    assert_equal "$(jq -r 'select(.calls > 0).function' o.report | sort | paste -sd ,)" in_a,main
+    # Debug information of another build is none.
+    ${CC:-gcc} -g -O1 one/a.c b.c -Wl,--build-id=sha1 -o sources
+    "$BUILD/gaspipe" trace --json --report report --read kept
+    assert_equal "$(jq -c 'select(.function == "in_b") | [.file, .calls]' report)" '[null,10]'
+    strip sources
+    "$BUILD/gaspipe" trace --report people -- ./sources
+    grep -qE "  0x[0-9a-f]+ in sources, build-id $(readelf -n sources | sed -n 's/.*Build ID: //p')$" people
+}
+
 @test "trace: a library's functions" {
     [ "$BUILD" = "$NATIVE" ] || skip "a sanitizer's library must be the first one"
     run --separate-stderr "$BUILD/gaspipe" trace --library 'libisal.so*' --json --report report -- \

@@ -50,6 +50,15 @@ static bool is_chosen(const struct trace_choice *choice, const char *name)
            !matches(&choice->without, name);
 }
 
+/* By where it is: the program's own path is its module's. */
+static bool is_wanted(const struct filling *filling, uint64_t address)
+{
+    const struct trace_choice *const choice = filling->choice;
+
+    return choice->is_wanted == NULL ||
+           choice->is_wanted(choice->context, filling->plan->modules[filling->module], address);
+}
+
 static int add_function(struct filling *filling, const struct planned_function *function,
                         const char *suffix, struct error *error)
 {
@@ -220,6 +229,7 @@ static int fill_region(struct filling *filling, struct error *error)
     begin_region(filling);
     for (size_t i = 0; i < code->function_count; i++)
         if (is_chosen(filling->choice, code->functions[i].name) &&
+            is_wanted(filling, code->functions[i].address) &&
             plan_function(filling, &code->functions[i], error) != 0)
             return -1;
     for (size_t i = 0; i < code->call_count && filling->choice->calls; i++)

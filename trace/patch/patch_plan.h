@@ -11,11 +11,15 @@
 #include "trace/memory.h"
 #include "trace/patch/relocate.h"
 
-/* Which functions are to be traced, by patterns of their names as in glob(7). Borrowed. */
+/* Which functions are to be traced, by patterns of their names as in glob(7), and by where they
+ * are. Borrowed. */
 struct trace_choice {
     struct option_list functions; /* these; none are given: all */
     struct option_list without;   /* not these */
     bool calls;                   /* calls of libraries, too */
+    /* Whether a function, at an address in a module's file, is one of these, too; NULL: all are. */
+    bool (*is_wanted)(void *context, const char *module, uint64_t address);
+    void *context;
 };
 
 /* A function that has a number. */

@@ -54,25 +54,33 @@ static char *vat_of_worker(const char *name)
     return second != NULL ? strndup(first + 1, (size_t)(second - first - 1)) : NULL;
 }
 
+static int add_module(struct archive *archive, const json_t *content, struct error *error)
+{
+    const char *const path = json_string_value(json_object_get(content, "path"));
+    const char *const build_id = json_string_value(json_object_get(content, "buildId"));
+    struct archive_module *const module = &archive->modules[archive->module_count];
+
+    *module = (struct archive_module){.path = strdup(path != NULL ? path : "?")};
+    if (module->path == NULL)
+        return out_of_memory(error);
+    snprintf(module->build_id, sizeof module->build_id, "%s", build_id != NULL ? build_id : "");
+    archive->module_count++;
+    return 0;
+}
+
 static int add_modules(struct reading *reading, const json_t *modules, struct error *error)
 {
     struct archive *const archive = reading->archive;
     const size_t count = json_array_size(modules);
-    char **const paths =
-        reallocarray(archive->modules, archive->module_count + count + 1, sizeof *paths);
+    struct archive_module *const all =
+        reallocarray(archive->modules, archive->module_count + count + 1, sizeof *all);
 
-    if (paths == NULL)
+    if (all == NULL)
         return out_of_memory(error);
-    archive->modules = paths;
-    for (size_t i = 0; i < count; i++) {
-        const char *const path =
-            json_string_value(json_object_get(json_array_get(modules, i), "path"));
-
-        paths[archive->module_count] = strdup(path != NULL ? path : "?");
-        if (paths[archive->module_count] == NULL)
-            return out_of_memory(error);
-        archive->module_count++;
-    }
+    archive->modules = all;
+    for (size_t i = 0; i < count; i++)
+        if (add_module(archive, json_array_get(modules, i), error) != 0)
+            return -1;
     return 0;
 }
 
@@ -113,7 +121,8 @@ static uint32_t function_number(struct archive *archive, const char *name, uint3
 
         if (archive->functions[i].address == address &&
             strcmp(archive->functions[i].name, name) == 0 &&
-            strcmp(archive->modules[archive->functions[i].module], archive->modules[module]) == 0)
+            strcmp(archive->modules[archive->functions[i].module].path,
+                   archive->modules[module].path) == 0)
             return (uint32_t)i + 1;
     }
     if (archive->function_count == TRACE_FUNCTIONS_MAX)
@@ -419,7 +428,7 @@ void archive_free(struct archive *archive)
     for (size_t i = 0; i < archive->function_count; i++)
         free(archive->functions[i].name);
     for (size_t i = 0; i < archive->module_count; i++)
-        free(archive->modules[i]);
+        free(archive->modules[i].path);
     for (size_t i = 0; i < archive->delivery_count; i++) {
         free(archive->deliveries[i].name);
         free(archive->deliveries[i].vat_id);

@@ -33,7 +33,10 @@ struct archive_delivery {
 struct archive {
     struct archive_function *functions; /* functions[i] has the number i + 1 */
     size_t function_count, function_capacity;
-    char **modules; /* owned paths */
+    struct archive_module {
+        char *path;        /* owned */
+        char build_id[41]; /* in hexadecimal; "": not known */
+    } * modules;           /* owned */
     size_t module_count;
     struct archive_delivery *deliveries; /* deliveries[i] is the group CALL_TREE_GROUPS + i */
     size_t delivery_count, delivery_capacity;

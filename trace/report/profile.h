@@ -15,8 +15,12 @@
 /* What is known of a function by its number. Texts are borrowed. */
 struct profile_function {
     const char *name;
-    const char *module; /* its file */
-    uint64_t address;   /* in that file */
+    const char *module;   /* its file */
+    uint64_t address;     /* in that file */
+    const char *build_id; /* of that file; "": not known */
+    const char *source;   /* the source file in which it begins; NULL: not known */
+    int line;             /* in that */
+    char *inlined; /* owned: functions compiled into it, '\n' between; NULL: none are known */
 };
 
 /* A settled tree with the names that it needs. Borrowed. */
@@ -32,6 +36,10 @@ struct trace_profile {
 
 /* Its name, or "?" for a number that is none. */
 const char *profile_name(const struct trace_profile *profile, uint32_t number);
+
+/* What is known of it; NULL for a number that is none. */
+const struct profile_function *profile_function_of(const struct trace_profile *profile,
+                                                   uint32_t number);
 
 /* Each appends the whole report and returns 0, or -1 with ERROR_SYSTEM without memory. */
 

@@ -131,14 +131,25 @@ static const char *module_of(const struct delivery_lines *lines, uint32_t number
     return slash != NULL ? slash + 1 : path;
 }
 
+static void put_source(struct buf *out, const struct profile_function *function)
+{
+    if (function == NULL || function->source == NULL) {
+        buf_append_string(out, ",\"file\":null,\"line\":null");
+        return;
+    }
+    profile_lines_put_text(out, "file", function->source);
+    buf_printf(out, ",\"line\":%d", function->line);
+}
+
 static void put_function(struct buf *out, const struct delivery_lines *lines,
                          const struct call_sum *sum)
 {
     profile_lines_put_head(out, "function", lines->delivery);
     profile_lines_put_text(out, "function", profile_name(lines->profile, sum->function));
     profile_lines_put_text(out, "module", module_of(lines, sum->function));
+    put_source(out, profile_function_of(lines->profile, sum->function));
     buf_printf(out,
-               ",\"file\":null,\"line\":null,\"calls\":%" PRIu64 ",\"self\":null,\"total\":null,"
+               ",\"calls\":%" PRIu64 ",\"self\":null,\"total\":null,"
                "\"selfInstructions\":null,\"totalInstructions\":null,\"selfNanoseconds\":%" PRId64
                ",\"totalNanoseconds\":%" PRId64 "}\n",
                sum->calls, nanoseconds(lines, sum->self), nanoseconds(lines, sum->total));

@@ -18,6 +18,31 @@ const char *profile_name(const struct trace_profile *profile, uint32_t number)
     return profile->functions[number - 1].name;
 }
 
+const struct profile_function *profile_function_of(const struct trace_profile *profile,
+                                                   uint32_t number)
+{
+    return number >= 1 && number <= profile->function_count && profile->functions != NULL
+               ? &profile->functions[number - 1]
+               : NULL;
+}
+
+/* Where it stands: the source, or for one without a symbol the file that has its address. */
+static void put_where(struct buf *out, const struct profile_function *function)
+{
+    const char *module;
+
+    if (function == NULL)
+        return;
+    if (function->source != NULL)
+        buf_printf(out, " (%s:%d)", function->source, function->line);
+    if (strncmp(function->name, "0x", 2) != 0)
+        return;
+    module = strrchr(function->module, '/');
+    buf_printf(out, " in %s", module != NULL ? module + 1 : function->module);
+    if (function->build_id[0] != '\0')
+        buf_printf(out, ", build-id %s", function->build_id);
+}
+
 static double microseconds(const struct trace_profile *profile, uint64_t ticks)
 {
     return trace_clock_duration(&profile->clock, ticks) / 1e3;
@@ -28,11 +53,13 @@ static void put_row(struct buf *out, const struct trace_profile *profile,
 {
     const double self = microseconds(profile, sum->self);
 
-    buf_printf(out, "%12" PRIu64 " %14.3f %6.1f %% %14.3f %11.3f  %s\n", sum->calls, self / 1e3,
+    buf_printf(out, "%12" PRIu64 " %14.3f %6.1f %% %14.3f %11.3f  %s", sum->calls, self / 1e3,
                whole > 0 ? 100 * (double)sum->self / (double)whole : 0,
                microseconds(profile, sum->total) / 1e3,
                sum->calls > 0 ? self / (double)sum->calls : 0,
                profile_name(profile, sum->function));
+    put_where(out, profile_function_of(profile, sum->function));
+    buf_append_byte(out, '\n');
 }
 
 int profile_put_table(struct buf *out, const struct trace_profile *profile, size_t top,
@@ -62,6 +89,35 @@ static void profile_table_put_text(struct buf *out, const char *name, const char
     json_text_string(out, text, strlen(text));
 }
 
+static void put_inlined(struct buf *out, const char *names)
+{
+    buf_append_string(out, ",\"inlined\":[");
+    for (;;) {
+        const size_t length = strcspn(names, "\n");
+
+        json_text_string(out, names, length);
+        if (names[length] == '\0')
+            break;
+        buf_append_byte(out, ',');
+        names += length + 1;
+    }
+    buf_append_byte(out, ']');
+}
+
+static void put_function(struct buf *out, const struct profile_function *function)
+{
+    profile_table_put_text(out, "module", function->module);
+    if (function->build_id[0] != '\0')
+        profile_table_put_text(out, "buildId", function->build_id);
+    buf_printf(out, ",\"address\":%" PRIu64, function->address);
+    if (function->source != NULL) {
+        profile_table_put_text(out, "file", function->source);
+        buf_printf(out, ",\"line\":%d", function->line);
+    }
+    if (function->inlined != NULL)
+        put_inlined(out, function->inlined);
+}
+
 static int put_sums(struct buf *out, const struct trace_profile *profile, size_t root,
                     struct error *error)
 {
@@ -72,20 +128,15 @@ static int put_sums(struct buf *out, const struct trace_profile *profile, size_t
         return -1;
     for (size_t i = 0; i < count; i++) {
         const struct call_sum *const sum = &sums[i];
-        const struct profile_function *const function =
-            sum->function >= 1 && sum->function <= profile->function_count
-                ? &profile->functions[sum->function - 1]
-                : NULL;
+        const struct profile_function *const function = profile_function_of(profile, sum->function);
 
         buf_append_string(out, "{\"kind\":\"native\"");
         if (root != 0)
             profile_table_put_text(out, "delivery",
                                    profile_name(profile, profile->tree->nodes[root].function));
         profile_table_put_text(out, "function", profile_name(profile, sum->function));
-        if (function != NULL) {
-            profile_table_put_text(out, "module", function->module);
-            buf_printf(out, ",\"address\":%" PRIu64, function->address);
-        }
+        if (function != NULL)
+            put_function(out, function);
         buf_printf(out, ",\"calls\":%" PRIu64 ",\"self\":%.9f,\"total\":%.9f}\n", sum->calls,
                    microseconds(profile, sum->self) / 1e6, microseconds(profile, sum->total) / 1e6);
     }

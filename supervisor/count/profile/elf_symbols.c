@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "supervisor/count/profile/elf_inlined.h"
 #include "trace/patch/unwind_starts.h"
 
 struct elf_symbols {
@@ -197,6 +198,40 @@ const char *elf_symbols_source(const struct elf_symbols *symbols,
     Dwfl_Line *source = dwfl_module_getsrc(symbols->module, function->address);
 
     return source == NULL ? NULL : dwfl_lineinfo(source, NULL, line, NULL, NULL, NULL);
+}
+
+struct elf_function elf_symbols_at(const struct elf_symbols *symbols, uint64_t address)
+{
+    GElf_Addr bias = 0;
+
+    (void)dwfl_module_getelf(symbols->module, &bias);
+    return (struct elf_function){.name = "", .address = address + bias};
+}
+
+struct elf_description elf_symbols_describe(const struct elf_symbols *symbols,
+                                            const struct elf_function *function)
+{
+    struct elf_description description;
+
+    if (!elf_inlined_describe(symbols->module, function->address, &description) ||
+        description.source == NULL)
+        description.source = elf_symbols_source(symbols, function, &description.line);
+    return description;
+}
+
+void elf_symbols_build_id(const struct elf_symbols *symbols, char text[41])
+{
+    const unsigned char *bits;
+    GElf_Addr address;
+    GElf_Addr bias;
+    int length;
+
+    text[0] = '\0';
+    if (dwfl_module_getelf(symbols->module, &bias) == NULL)
+        return;
+    length = dwfl_module_build_id(symbols->module, &bits, &address);
+    for (int i = 0; i < length && i < 20; i++)
+        snprintf(text + (size_t)i * 2, 3, "%02x", bits[i]);
 }
 
 void elf_symbols_close(struct elf_symbols *symbols)

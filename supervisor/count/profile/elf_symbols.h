@@ -35,6 +35,25 @@ bool elf_symbols_find(struct elf_symbols *symbols, uint64_t offset, struct elf_f
 const char *elf_symbols_source(const struct elf_symbols *symbols,
                                const struct elf_function *function, int *line);
 
+/* The function that begins at this address, as the file has it; its name is not looked up. */
+struct elf_function elf_symbols_at(const struct elf_symbols *symbols, uint64_t address);
+
+enum { ELF_INLINED_MAX = 64 };
+
+struct elf_description {
+    const char *source; /* the file in which it is defined, borrowed; NULL: not known */
+    int line;           /* of its name there */
+    char *inlined; /* functions that were compiled into it, so that what it costs is theirs, too:
+                    * each once, at most ELF_INLINED_MAX, '\n' between; owned; NULL: none */
+};
+
+/* What debug information says of the function. */
+struct elf_description elf_symbols_describe(const struct elf_symbols *symbols,
+                                            const struct elf_function *function);
+
+/* The file's build-id in hexadecimal, 40 digits at most; "" where it has none. */
+void elf_symbols_build_id(const struct elf_symbols *symbols, char text[41]);
+
 /* NULL may be closed. */
 void elf_symbols_close(struct elf_symbols *symbols);
 
