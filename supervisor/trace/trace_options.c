@@ -43,8 +43,8 @@ static const struct option_row rows[] = {
     {"perfetto", "FILE", "write a trace for Perfetto, protobuf; with --read",
      OPTION_IS_TEXT(struct trace_options, perfetto)},
     {"profile", "FILE",
-     "write what each delivery took by function, and when, for slogreport profile and slogreport "
-     "--html; with --read",
+     "write what each delivery took by function, and when, for slogreport and its page; with "
+     "--read",
      OPTION_IS_TEXT(struct trace_options, profile)},
     {"callgrind", "FILE", "write callgrind.out, for kcachegrind",
      OPTION_IS_TEXT(struct trace_options, callgrind)},
