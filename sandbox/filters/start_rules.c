@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 
 #include "sandbox/filter_program.h"
 #include "sandbox/filters/rules.h"
+
+/* Of an argument that is an int the kernel sees the lower half. */
+static const scmp_datum_t int_bits = 0xffffffff;
 
 /* By what a process could do with them. A call that the running kernel or libseccomp does not
  * know cannot be made either. */
@@ -29,6 +35,11 @@ static const char *const refused[] = {
     "sched_setparam",
     "sched_setattr",
     "ioprio_set",
+    "setpriority",
+    "migrate_pages",
+    "move_pages",
+    "process_mrelease",
+    "get_robust_list",
     /* the network, and messages between processes */
     "socket",
     "socketpair",
@@ -172,13 +183,45 @@ static int refuse_all(scmp_filter_ctx filter)
 static int refuse_others(scmp_filter_ctx filter)
 {
     static const int calls[] = {SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev),
-                                SCMP_SYS(kill)};
+                                SCMP_SYS(kill), SCMP_SYS(tgkill)};
     int result = 0;
 
     for (size_t i = 0; i < sizeof calls / sizeof *calls && result == 0; i++)
         result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 1,
                                   SCMP_A0(SCMP_CMP_NE, FILTER_OWN_PID, 0));
     return result;
+}
+
+/* What concerns a process by its number, of which 0 is the caller's. */
+static int refuse_numbers(scmp_filter_ctx filter)
+{
+    static const int calls[] = {SCMP_SYS(prlimit64), SCMP_SYS(sched_setaffinity)};
+    int result = 0;
+
+    for (size_t i = 0; i < sizeof calls / sizeof *calls && result == 0; i++)
+        result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 1,
+                                  SCMP_A0(SCMP_CMP_NE, 0, 0));
+    return result;
+}
+
+/* A descriptor's owner gets signals when something comes to it. */
+static int refuse_owners(scmp_filter_ctx filter)
+{
+    static const scmp_datum_t commands[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG};
+    int result = 0;
+
+    for (size_t i = 0; i < sizeof commands / sizeof *commands && result == 0; i++)
+        result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 1,
+                                  SCMP_A1(SCMP_CMP_MASKED_EQ, int_bits, commands[i]));
+    return result;
+}
+
+/* By any other signal than that it would outlive gaspipe. */
+static int refuse_outliving(scmp_filter_ctx filter)
+{
+    return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prctl), 2,
+                            SCMP_A0(SCMP_CMP_MASKED_EQ, int_bits, PR_SET_PDEATHSIG),
+                            SCMP_A1(SCMP_CMP_NE, SIGKILL, 0));
 }
 
 /* Threads may be made, processes not. What clone3() would do lies in memory, which no filter
@@ -198,5 +241,11 @@ int rules_start(scmp_filter_ctx filter)
 
     if (result == 0)
         result = refuse_others(filter);
+    if (result == 0)
+        result = refuse_numbers(filter);
+    if (result == 0)
+        result = refuse_owners(filter);
+    if (result == 0)
+        result = refuse_outliving(filter);
     return result == 0 ? refuse_processes(filter) : result;
 }

@@ -18,7 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -215,6 +217,65 @@ static long signal_everybody(void)
     return kill(-1, SIGCONT);
 }
 
+static long signal_thread_of_parent(void)
+{
+    return syscall(SYS_tgkill, getppid(), getppid(), 0);
+}
+
+/* Its parent would get a signal when the pipe becomes readable. */
+static long give_pipe_to_parent(long command)
+{
+    int ends[2];
+
+    if (pipe(ends) != 0)
+        return -1;
+    return syscall(SYS_fcntl, ends[0], command, getppid());
+}
+
+static long own_pipe_for_parent(void)
+{
+    return give_pipe_to_parent(F_SETOWN);
+}
+
+/* The kernel sees the lower half of the command. */
+static long own_pipe_for_parent_hidden(void)
+{
+    return give_pipe_to_parent(F_SETOWN | 1L << 32);
+}
+
+static long outlive_parent(void)
+{
+    return prctl(PR_SET_PDEATHSIG, 0);
+}
+
+static long limit_parent(void)
+{
+    struct rlimit limit;
+
+    return prlimit(getppid(), RLIMIT_NOFILE, NULL, &limit);
+}
+
+static long place_parent(void)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(0, &set);
+    return sched_setaffinity(getppid(), sizeof set, &set);
+}
+
+static long slow_parent(void)
+{
+    return setpriority(PRIO_PROCESS, (id_t)getppid(), getpriority(PRIO_PROCESS, (id_t)getppid()));
+}
+
+static long move_memory_of_parent(void)
+{
+    static const unsigned long nodes = 1;
+
+    return syscall(SYS_migrate_pages, getppid(), 8 * sizeof nodes, &nodes, &nodes);
+}
+
 static long io_ring(void)
 {
     char parameters[120] = {0};
@@ -348,6 +409,14 @@ static const struct {
     {"write-parent", write_parent},
     {"signal-parent", signal_parent},
     {"signal-everybody", signal_everybody},
+    {"signal-thread-of-parent", signal_thread_of_parent},
+    {"own-pipe-for-parent", own_pipe_for_parent},
+    {"own-pipe-for-parent-hidden", own_pipe_for_parent_hidden},
+    {"outlive-parent", outlive_parent},
+    {"limit-parent", limit_parent},
+    {"place-parent", place_parent},
+    {"slow-parent", slow_parent},
+    {"move-memory-of-parent", move_memory_of_parent},
     {"io-ring", io_ring},
     {"fault-handler", fault_handler},
     {"load-bpf", load_bpf},
