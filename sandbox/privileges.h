@@ -6,8 +6,8 @@
 
 /*
  * Namespaces of its own, as far as the kernel gives them without privilege: user, network, IPC.
- * There is no process namespace: it would want a process in between, and the filters let no
- * process be made. The calling process may have one thread only. Sets in *had which of
+ * There is no process namespace (docs/security.md says why). The calling process may have one
+ * thread only. Sets in *had which of
  * enum sandbox_namespace it has now.
  */
 enum sandbox_namespace {
