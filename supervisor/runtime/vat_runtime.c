@@ -1,34 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/runtime/vat_runtime.h"
 
+#include <string.h>
+
 #include "base/io.h"
-#include "base/json/json_value.h"
 #include "supervisor/process/locate.h"
 #include "supervisor/runtime/plain_runtime.h"
 
 enum { BUNDLE_SIZE_MAX = 32 << 20 };
 
-/* The source of a {moduleFormat, source} bundle, as a call of the function that it is. */
-static int make_program(const char *path, const struct buf *bundle, struct buf *program,
+/* The text of "source" in an object that ends where the bundle does; no span: there is none. */
+static struct scan_span find_source(struct scan_span bundle)
+{
+    struct scan_span key, value, source = {0};
+    struct scan_cursor cursor;
+    enum scan_step step;
+
+    if (!scan_open(bundle, '{', &cursor))
+        return source;
+    while ((step = scan_member(&cursor, &key, &value)) == SCAN_FOUND)
+        if (scan_is(key, "source"))
+            source = scan_string(value);
+    return step == SCAN_END && scan_at_end(&cursor) ? source : (struct scan_span){0};
+}
+
+/*
+ * The source of a {moduleFormat, source} bundle, as a call of the function that it is. Each start
+ * does this to 1.7 MB with an escape in every line, at which a tree of values takes 50 ms.
+ */
+static int make_program(const char *path, struct buf *bundle, struct buf *program,
                         struct error *error)
 {
-    json_error_t problem;
-    json_t *json = json_value_read(bundle->data, bundle->length, JSON_ALLOW_NUL, &problem);
-    const json_t *source = json_object_get(json, "source");
-    int result = 0;
+    struct scan_span source;
 
-    if (!json_is_string(source)) {
-        result =
-            error_set(error, ERROR_SYSTEM, "%s holds no bundle of {moduleFormat, source}", path);
-    } else {
-        buf_append_byte(program, '(');
-        buf_append(program, json_string_value(source), json_string_length(source));
-        buf_append_string(program, "\n)()");
-        if (buf_failed(program))
-            result = error_memory(error, "SwingSet's runtime");
-    }
-    json_decref(json);
-    return result;
+    if (buf_reserve(bundle, SCAN_PADDING) != 0)
+        return error_memory(error, "SwingSet's runtime");
+    memset(bundle->data + bundle->length, 0, SCAN_PADDING);
+    source = find_source((struct scan_span){bundle->data, bundle->length});
+    if (source.at == NULL)
+        return error_set(error, ERROR_SYSTEM, "%s holds no bundle of {moduleFormat, source}", path);
+    buf_append_byte(program, '(');
+    scan_unescape(source, program);
+    buf_append_string(program, "\n)()");
+    return buf_failed(program) ? error_memory(error, "SwingSet's runtime") : 0;
 }
 
 static int load_program(const char *name, struct buf *program, struct error *error)
@@ -114,8 +128,8 @@ int vat_runtime_choose(struct vat_runtimes *runtimes, struct scan_span bundle,
                      (int)(format.length < 64 ? format.length : 64), format.at);
 }
 
-int vat_runtimes_set(struct vat_runtimes *runtimes, const char *name, const struct buf *lockdown,
-                     const struct buf *supervisor, struct error *error)
+int vat_runtimes_set(struct vat_runtimes *runtimes, const char *name, struct buf *lockdown,
+                     struct buf *supervisor, struct error *error)
 {
     vat_runtimes_free(runtimes);
     if (make_program(name, lockdown, &runtimes->lockdown, error) == 0 &&

@@ -47,11 +47,12 @@ int vat_runtime_choose(struct vat_runtimes *runtimes, struct scan_span bundle,
 
 /*
  * Takes SwingSet's runtime from these bundles, JSON, in the place of those that are beside the
- * program; what was loaded before is gone. `name` is how messages call them. -1 with
- * ERROR_INPUT when one is no {moduleFormat,source} bundle, or ERROR_SYSTEM.
+ * program; what was loaded before is gone. `name` is how messages call them. Their texts stay as
+ * they are; room for SCAN_PADDING is made behind them. -1 with ERROR_INPUT when one is no
+ * {moduleFormat,source} bundle, or ERROR_SYSTEM.
  */
-int vat_runtimes_set(struct vat_runtimes *runtimes, const char *name, const struct buf *lockdown,
-                     const struct buf *supervisor, struct error *error);
+int vat_runtimes_set(struct vat_runtimes *runtimes, const char *name, struct buf *lockdown,
+                     struct buf *supervisor, struct error *error);
 
 /* What starts this runtime's workers as the launcher starts others; borrows from it. */
 struct launcher vat_runtime_launcher(const struct vat_runtime *runtime,
