@@ -233,7 +233,7 @@ refused() {
 }
 
 @test "a worker that waits has no memory that it never used" {
-    local resident
+    local resident huge
 
     [ "$NATIVE" = "$BUILD" ] || skip "a sanitized worker has memory of its sanitizer's"
     mkfifo "$BATS_TEST_TMPDIR/down" "$BATS_TEST_TMPDIR/up"
@@ -242,8 +242,12 @@ refused() {
     frame R >&5
     read -r -N 4 <&6
     resident=$(awk '$1 == "VmRSS:" { print $2 }' "/proc/$!/status")
+    huge=$(awk '$1 == "Size:" { size = $2 } $1 == "VmFlags:" && / hg / { all += size }
+        END { print all + 0 }' "/proc/$!/smaps")
     exec 5>&- 6<&-
     wait $!
     # The engine reserves 40 MiB for what contracts will need.
     [ "$resident" -lt 20000 ] || fail "$resident kB are resident"
+    # Slots and chunks may be in huge pages.
+    [ ! -d /sys/kernel/mm/transparent_hugepage ] || [ "$huge" -gt 40000 ] || fail "$huge kB"
 }

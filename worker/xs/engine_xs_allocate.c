@@ -2,7 +2,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <xsnap.h>
+
 #include "worker/xs/engine_xs_memory.h"
+#include "worker/xs/engine_xs_pages.h"
 
 /*
  * What stands in place of the functions with which XS allocates memory: a refusal ends its command
@@ -56,6 +59,7 @@ void *__wrap_fxAllocateSlots(void *machine, int32_t count)
 
     if (slots == NULL)
         engine_xs_memory_refuse(machine);
+    engine_xs_pages_be_huge(slots, (size_t)count * sizeof(xsSlot));
     return slots;
 }
 
