@@ -41,6 +41,13 @@ int common_options_take_counter(void *place, const char *option, char *value, st
                      option, value);
 }
 
+const char *common_options_counter_name(struct counters counters)
+{
+    if (counters.qemu)
+        return counters.compiled ? "qemu,compiled" : "qemu";
+    return counters.compiled ? "compiled" : "none";
+}
+
 int common_options_check_worker(const char *worker, struct counters counters, struct error *error)
 {
     if (worker != NULL && (counters.qemu || counters.compiled))

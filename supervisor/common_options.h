@@ -100,6 +100,9 @@ extern const char *const common_options_counters[];
 /* `place` is a struct counters. */
 int common_options_take_counter(void *place, const char *option, char *value, struct error *error);
 
+/* As that option has it. */
+const char *common_options_counter_name(struct counters counters);
+
 /* `place` is a uint64_t: "5%" or "5". */
 int common_options_take_overhead(void *place, const char *option, char *value, struct error *error);
 

@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -15,62 +13,26 @@
 #include "base/visible.h"
 #include "supervisor/common_options.h"
 #include "supervisor/process/child_process.h"
+#include "supervisor/process/command_line.h"
 #include "supervisor/process/fingerprint.h"
 #include "supervisor/process/launcher.h"
 
-/* A command line under construction. */
-struct measure_words {
-    char **items; /* owned, and so is each; ends with NULL */
-    size_t count, capacity;
-    bool failed;
-};
-
-static void add_word(struct measure_words *words, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void add_word(struct measure_words *words, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    if (words->count + 1 >= words->capacity ||
-        vasprintf(&words->items[words->count], format, args) < 0)
-        words->failed = true;
-    else
-        words->items[++words->count] = NULL;
-    va_end(args);
-}
-
-static const char *counter_of(struct counters counters)
-{
-    if (counters.qemu)
-        return counters.compiled ? "qemu,compiled" : "qemu";
-    return counters.compiled ? "compiled" : "none";
-}
-
 /* Without snapshots: a worker that goes on from one has another heap, and other counts. */
-static void add_words(struct measure_words *words, const struct estimate_options *options,
+static void add_words(struct command_line *words, const struct estimate_options *options,
                       const struct suite *suite)
 {
-    add_word(words, "gaspipe");
-    add_word(words, "run");
-    add_word(words, "--json");
-    add_word(words, "--snapshot-interval=0");
-    add_word(words, "--compute-limit=0");
-    add_word(words, "--counter=%s", counter_of(options->counters));
-    add_word(words, "--sandbox=%s", common_options_sandbox_levels[options->sandbox]);
+    command_line_add(words, "gaspipe");
+    command_line_add(words, "run");
+    command_line_add(words, "--json");
+    command_line_add(words, "--snapshot-interval=0");
+    command_line_add(words, "--compute-limit=0");
+    command_line_add(words, "--counter=%s", common_options_counter_name(options->counters));
+    command_line_add(words, "--sandbox=%s", common_options_sandbox_levels[options->sandbox]);
     if (options->near_protocol > 0)
-        add_word(words, "--near-protocol=%" PRIu64, options->near_protocol);
+        command_line_add(words, "--near-protocol=%" PRIu64, options->near_protocol);
     for (size_t i = 0; i < suite->contract_count; i++)
-        add_word(words, "--vat=%s=%s", suite->contracts[i].name, suite->contracts[i].path);
-    add_word(words, "-");
-}
-
-static void free_words(struct measure_words *words)
-{
-    for (size_t i = 0; words->items != NULL && i < words->count; i++)
-        free(words->items[i]);
-    free(words->items);
+        command_line_add(words, "--vat=%s=%s", suite->contracts[i].name, suite->contracts[i].path);
+    command_line_add(words, "-");
 }
 
 /* A file in memory that holds the bytes, to be read from its beginning. -1 with the error. */
@@ -166,20 +128,16 @@ static int run_child(char *const *arguments, const struct measure_files *files, 
 int measure_deliveries(const struct estimate_options *options, const struct suite *suite,
                        const struct buf *deliveries, struct buf *lines, struct error *error)
 {
-    struct measure_words words = {.capacity = suite->contract_count + 16};
+    struct command_line words = {0};
     struct measure_files files = {{-1, -1, -1}};
     int result = -1;
 
-    words.items = calloc(words.capacity, sizeof *words.items);
-    if (words.items != NULL)
-        add_words(&words, options, suite);
-    if (words.items == NULL || words.failed)
-        error_memory(error, "a command line");
-    else if (open_files(&files, deliveries, error) == 0 &&
-             run_child(words.items, &files, error) == 0)
+    add_words(&words, options, suite);
+    if (command_line_check(&words, error) == 0 && open_files(&files, deliveries, error) == 0 &&
+        run_child(words.words, &files, error) == 0)
         result = read_output(files.fds[STDOUT_FILENO], lines, error);
     close_files(&files);
-    free_words(&words);
+    command_line_free(&words);
     return result;
 }
 
