@@ -6,16 +6,23 @@
 #include "tools/command/options.h"
 #include "tools/command/profile/profile_report.h"
 #include "tools/command/report.h"
-#include "tools/command/rows.h"
+#include "tools/command/rows/rows.h"
+#include "tools/command/rows/rows_merge.h"
 #include "tools/command/runs.h"
 #include "tools/command/stalls.h"
 #include "tools/command/summary.h"
 #include "tools/command/waits/waits.h"
 
+/* Of histograms, or with --out of tables. */
+static int run_merge(const struct options *options, struct error *error)
+{
+    return (options->out != NULL ? rows_merge_run : merge_run)(options, error);
+}
+
 static int (*const commands[COMMAND_COUNT])(const struct options *, struct error *) = {
     [COMMAND_REPORT] = report_run,
     [COMMAND_SUMMARY] = summary_run,
-    [COMMAND_MERGE] = merge_run,
+    [COMMAND_MERGE] = run_merge,
     [COMMAND_COMPARE] = compare_run,
     [COMMAND_STALLS] = stalls_run,
     [COMMAND_RUNS] = runs_run,

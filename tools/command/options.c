@@ -133,7 +133,7 @@ static const struct option_row rows[] = {
      OPTION_IS_OTHER(struct options, gas, take_gas), .given = offsetof(struct options, priced),
      .commands = REPORT | 1 << COMMAND_SUMMARY},
     {"out", "DIR", "write the tables into this folder", OPTION_IS_TEXT(struct options, out),
-     .commands = 1 << COMMAND_ROWS},
+     .commands = 1 << COMMAND_ROWS | 1 << COMMAND_MERGE},
     {"bundles", .help = "keep the bundles of vats, for gaspipe replay",
      OPTION_IS_FLAG(struct options, bundles), .commands = 1 << COMMAND_EXTRACT},
     {"strict", .help = "treat a line that is not a slog line as an error",
@@ -200,6 +200,7 @@ const struct option_table options_table = {
         "usage: slogreport [options] FILE|- ...            each delivery\n"
         "       slogreport summary [options] FILE|- ...    sums and percentiles\n"
         "       slogreport merge [options] HISTOGRAMS ...  sums of --histograms files\n"
+        "       slogreport merge --out DIR FOLDER ...      the tables of rows, as one\n"
         "       slogreport compare [options] A B ...       the same deliveries in several files\n"
         "       slogreport stalls [options] FILE|- ...     what took longer than its like\n"
         "       slogreport runs [options] FILE|- ...       what one thing from outside caused\n"
@@ -266,6 +267,11 @@ static int check(struct options *options, struct error *error)
         return error_set(error, ERROR_USAGE, "compare takes two slogfiles or more");
     if (options->command == COMMAND_ROWS && options->out == NULL)
         return error_set(error, ERROR_USAGE, "rows needs --out DIR, the folder for the tables");
+    if (options->command == COMMAND_MERGE && options->out != NULL &&
+        (options->json || options->csv || options->histograms != NULL))
+        return error_set(
+            error, ERROR_USAGE,
+            "merge --out joins tables, and has neither --json, --csv nor --histograms");
     if (options->json && options->folded)
         return error_set(error, ERROR_USAGE, "--json and --folded exclude each other");
     if (options->json && options->csv)

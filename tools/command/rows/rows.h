@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_COMMAND_ROWS_H
-#define GASPIPE_TOOLS_COMMAND_ROWS_H
+#ifndef GASPIPE_TOOLS_COMMAND_ROWS_ROWS_H
+#define GASPIPE_TOOLS_COMMAND_ROWS_ROWS_H
 
 #include "base/error.h"
 #include "tools/command/options.h"

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/command/rows.h"
+#include "tools/command/rows/rows.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/json/json_text.h"
+#include "tools/command/rows/rows_tables.h"
 #include "tools/input/feed.h"
-#include "tools/output/gzip_file.h"
 #include "tools/output/render.h"
 #include "tools/output/units.h"
 
 struct rows {
     const struct options *options;
-    struct gzip_file *deliveries, *requests;
+    struct rows_tables tables;
     struct buf out; /* used again and again */
     uint64_t chosen;
 };
@@ -98,7 +96,7 @@ static int add_requests(struct rows *rows, const struct model_delivery *delivery
         take_times(delivery, &span, i, times);
         append_request(&rows->out, delivery, i, times);
     }
-    return gzip_file_write(rows->requests, &rows->out, error);
+    return gzip_file_write(rows->tables.requests, &rows->out, error);
 }
 
 static int rows_on_delivery(void *context, const struct model_delivery *delivery,
@@ -110,7 +108,7 @@ static int rows_on_delivery(void *context, const struct model_delivery *delivery
         return 0;
     rows->chosen++;
     append_delivery(&rows->out, delivery);
-    if (gzip_file_write(rows->deliveries, &rows->out, error) != 0)
+    if (gzip_file_write(rows->tables.deliveries, &rows->out, error) != 0)
         return -1;
     return add_requests(rows, delivery, error);
 }
@@ -120,38 +118,11 @@ static int write_headings(struct rows *rows, struct error *error)
     render_csv.begin(&rows->out);
     rows->out.length -= buf_failed(&rows->out) ? 0 : strlen("\r\n");
     buf_append_string(&rows->out, ",number,cause,chain,queued\r\n");
-    if (gzip_file_write(rows->deliveries, &rows->out, error) != 0)
+    if (gzip_file_write(rows->tables.deliveries, &rows->out, error) != 0)
         return -1;
     buf_append_string(&rows->out, "number,vatID,crankNum,deliveryNum,request,kind,description,up,"
                                   "kernel,down,requestBytes,answerBytes\r\n");
-    return gzip_file_write(rows->requests, &rows->out, error);
-}
-
-static struct gzip_file *open_table(const char *folder, const char *name, struct error *error)
-{
-    struct buf path = {0};
-    struct gzip_file *file = NULL;
-
-    buf_printf(&path, "%s/%s", folder, name);
-    if (buf_string(&path) == NULL)
-        error_memory(error, "a table");
-    else
-        file = gzip_file_open(path.data, name, error);
-    buf_free(&path);
-    return file;
-}
-
-static int open_tables(struct rows *rows, struct error *error)
-{
-    const char *folder = rows->options->out;
-
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return error_system(error, errno, "%s: cannot make the folder", folder);
-    rows->deliveries = open_table(folder, "deliveries.csv.gz", error);
-    if (rows->deliveries == NULL)
-        return -1;
-    rows->requests = open_table(folder, "requests.csv.gz", error);
-    return rows->requests != NULL ? write_headings(rows, error) : -1;
+    return gzip_file_write(rows->tables.requests, &rows->out, error);
 }
 
 static int write_tables(struct rows *rows, struct error *error)
@@ -167,9 +138,8 @@ static int write_tables(struct rows *rows, struct error *error)
     struct tally tally;
     int result = feed_run(&feed, &tally, error);
 
-    if (result == 0 && (gzip_file_finish(rows->deliveries, error) != 0 ||
-                        gzip_file_finish(rows->requests, error) != 0))
-        result = -1;
+    if (result == 0)
+        result = rows_tables_finish(&rows->tables, error);
     if (result == 0)
         selection_explain_none(rows->chosen, tally.deliveries);
     tally_free(&tally);
@@ -179,12 +149,13 @@ static int write_tables(struct rows *rows, struct error *error)
 int rows_run(const struct options *options, struct error *error)
 {
     struct rows rows = {.options = options};
-    int result = open_tables(&rows, error);
+    int result = rows_tables_open(&rows.tables, options->out, error);
 
     if (result == 0)
+        result = write_headings(&rows, error);
+    if (result == 0)
         result = write_tables(&rows, error);
-    gzip_file_close(rows.deliveries);
-    gzip_file_close(rows.requests);
+    rows_tables_close(&rows.tables);
     buf_free(&rows.out);
     return result;
 }
