@@ -253,6 +253,12 @@ static int compare_costs(const void *a, const void *b)
     return names != 0 ? names : (one->unit != NULL) - (other->unit != NULL);
 }
 
+void costs_sort(struct costs *costs)
+{
+    if (costs->count > 0) /* qsort(3) may not be given NULL */
+        qsort(costs->items, costs->count, sizeof *costs->items, compare_costs);
+}
+
 int costs_estimate(struct costs *costs, const struct suite *suite, const struct plan *plan,
                    const struct cost_models *models, struct error *error)
 {
@@ -262,7 +268,7 @@ int costs_estimate(struct costs *costs, const struct suite *suite, const struct 
     for (size_t i = 0; i < suite->operation_count; i++)
         if (add_operation(costs, suite, &suite->operations[i], plan, models, error) != 0)
             return -1;
-    qsort(costs->items, costs->count, sizeof *costs->items, compare_costs);
+    costs_sort(costs);
     return 0;
 }
 

@@ -50,6 +50,9 @@ int costs_estimate(struct costs *costs, const struct suite *suite, const struct 
                    const struct cost_models *models, struct error *error);
 void costs_free(struct costs *costs);
 
+/* Into that order. */
+void costs_sort(struct costs *costs);
+
 /* What a cost is mainly of: the first known of instructions, block cost and computrons. */
 enum measure cost_main_measure(const struct cost *cost);
 

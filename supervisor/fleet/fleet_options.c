@@ -2,8 +2,11 @@
 #include "supervisor/fleet/fleet_options.h"
 
 #include "supervisor/common_options.h"
+#include "supervisor/run/run_options.h"
 
 enum { SLOTS_MAX = 1024, REPLICAS_MAX = 5, LEASE_SECONDS_MAX = 86400, LEASE_MS = 30000 };
+
+static const char *const kinds[] = {"replay", "estimate", "summary", "rows", NULL};
 
 static const struct option_row rows[] = {
     {"to", "DIR", "the fleet's folder, which is made if it is not there", .commands = FLEET_SUBMIT,
@@ -17,6 +20,10 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_TLS_CA(struct fleet_options, nats.ca)},
     {COMMON_OPTION_TLS_CERT(struct fleet_options, nats.certificate)},
     {COMMON_OPTION_TLS_KEY(struct fleet_options, nats.key)},
+    {"kind",
+     .help = "what the jobs are: spans to replay, operations of a suite to estimate, or "
+             "slogfiles to report on (default: replay)",
+     .commands = FLEET_SUBMIT, OPTION_IS_CHOICE(struct fleet_options, kind, kinds)},
     {"replicas", "N", "of the streams that are made in NATS (default: 1)", .commands = FLEET_SUBMIT,
      OPTION_IS_NUMBER(struct fleet_options, replicas, 1, REPLICAS_MAX)},
     {"run", "NAME", "the run; submit prints its name",
@@ -54,17 +61,26 @@ static const struct option_row rows[] = {
      .take = replay_options_take_tolerance},
     {"strict", "WHAT", "as of gaspipe replay", .commands = FLEET_SUBMIT, .kind = OPTION_OTHER,
      .take = replay_options_take_strict},
-    {COMMON_OPTION_COUNTER(struct fleet_options, replay.counters, "none"),
-     .commands = FLEET_SUBMIT},
+    {COMMON_OPTION_COUNTER(struct fleet_options, replay.counters, "none; qemu for estimates"),
+     .given = offsetof(struct fleet_options, counter_given), .commands = FLEET_SUBMIT},
     {COMMON_OPTION_COMPUTE_LIMIT(struct fleet_options, replay.compute_limit),
      .given = offsetof(struct fleet_options, replay.compute_given), .commands = FLEET_SUBMIT},
     {COMMON_OPTION_MAX_INSTRUCTIONS(struct fleet_options, replay.instruction_limit),
      .commands = FLEET_SUBMIT},
+    {COMMON_OPTION_MAX_COST(struct fleet_options, replay.cost_limit), .commands = FLEET_SUBMIT},
     {COMMON_OPTION_DELIVERY_TIMEOUT(struct fleet_options, replay.timeout_ms,
                                     "as of gaspipe replay"),
      .commands = FLEET_SUBMIT},
     {"deliveries", .help = "keep a line for each delivery", .commands = FLEET_SUBMIT,
      OPTION_IS_FLAG(struct fleet_options, replay.deliveries)},
+    {"only", "PATTERN", "as of gaspipe estimate", .commands = FLEET_SUBMIT,
+     OPTION_IS_TEXT(struct fleet_options, only)},
+    {"near-protocol", "N", "as of gaspipe estimate", .commands = FLEET_SUBMIT,
+     OPTION_IS_NUMBER(struct fleet_options, near_protocol, RUN_NEAR_FIRST, RUN_NEAR_NEWEST)},
+    {"by", "GROUPS", "as of slogreport summary", .commands = FLEET_SUBMIT | FLEET_COLLECT,
+     OPTION_IS_TEXT(struct fleet_options, by)},
+    {"out", "DIR", "of rows: the folder that the tables are written into",
+     .commands = FLEET_COLLECT, OPTION_IS_TEXT(struct fleet_options, out)},
     {COMMON_OPTION_SANDBOX(struct fleet_options, replay.sandbox), .commands = FLEET_WORK},
     {COMMON_OPTION_JSON(struct fleet_options, replay.json),
      .commands = FLEET_SUBMIT | FLEET_STATUS | FLEET_COLLECT},
@@ -83,16 +99,20 @@ const struct option_table fleet_options_tables[] = {
     TABLE("submit", FLEET_SUBMIT,
           "usage: gaspipe fleet submit [options] --to DIR|--nats URL SOURCE...\n"
           "       gaspipe fleet submit [options] --to DIR|--nats URL --store DIR VAT\n"
+          "       gaspipe fleet submit --kind estimate [options] --to DIR|--nats URL SUITE\n"
+          "       gaspipe fleet submit --kind summary|rows [options] --to DIR|--nats URL "
+          "SLOGFILE...\n"
           "\n"
           "Cuts the transcripts of a source of gaspipe replay into spans, each of which can be "
           "replayed by itself, and puts into a folder or NATS what their replay needs, and a job "
-          "for each. "
+          "for each. Other kinds make a job of each operation of a suite of gaspipe estimate, or "
+          "of each slogfile for slogreport. "
           "What was submitted before is not submitted again.\n",
           "Exit status: 0 submitted, 2 usage, 3 bad input, 4 system failure."),
     TABLE("work", FLEET_WORK,
           "usage: gaspipe fleet work [options] --from DIR|--nats URL\n"
           "\n"
-          "Takes jobs of a fleet, replays their spans and stores the results, until no "
+          "Takes jobs of a fleet, does them and stores the results, until no "
           "job is left. Any number of workers, on any number of machines that reach the folder or "
           "the servers, "
           "share the jobs; they may come, go and be killed at any time.\n",
@@ -102,13 +122,14 @@ const struct option_table fleet_options_tables[] = {
           "usage: gaspipe fleet status [options] --from DIR|--nats URL\n"
           "\n"
           "Prints how far each run is: spans, deliveries, deliveries a second, and the time that "
-          "is left at that rate.\n",
+          "is left at that rate; likewise operations and calls, slogfiles and bytes.\n",
           "Exit status: 0, 2 usage, 3 bad input, 4 system failure."),
     TABLE("collect", FLEET_COLLECT,
           "usage: gaspipe fleet collect [options] --from DIR|--nats URL\n"
           "\n"
           "Prints the results of a run as gaspipe replay does, in the order of the source: the "
-          "first difference of each vat, a line for each vat, a sum.\n",
+          "first difference of each vat, a line for each vat, a sum. Costs are printed as gaspipe "
+          "estimate does, the worst first, and summaries as slogreport merge does.\n",
           "Exit status: 0 all the same, 1 something differs, 2 usage, 3 bad input or spans that "
           "are not done, 4 system failure, or a span that was set aside."),
     TABLE("cancel", FLEET_CANCEL,
@@ -118,6 +139,53 @@ const struct option_table fleet_options_tables[] = {
           "back.\n",
           "Exit status: 0, 2 usage, 3 bad input, 4 system failure."),
 };
+
+const struct job_kind *fleet_options_kind(const struct fleet_options *options)
+{
+    return job_kind_find(kinds[options->kind]);
+}
+
+/* What the other kinds would pass over in silence. */
+static bool has_replays_own(const struct replay_options *replay)
+{
+    return replay->vats.count > 0 || replay->bundles.count > 0 || replay->snapshots != NULL ||
+           replay->store != NULL || replay->from_start || replay->worker != NULL ||
+           replay->tolerated != 0 || replay->tolerates_gc || replay->compares_allocation ||
+           replay->selection.span >= 0 || replay->compute_given || replay->cost_limit > 0 ||
+           replay->instruction_limit > 0 || replay->deliveries;
+}
+
+static int check_other_kind(struct fleet_options *options, char **operands, struct error *error)
+{
+    const struct job_kind *kind = fleet_options_kind(options);
+    const bool estimates = kind == &job_kind_estimate;
+
+    if (has_replays_own(&options->replay) || (!estimates && options->counter_given))
+        return error_set(error, ERROR_USAGE, "--kind %s does not go with options of a replay",
+                         kind->name);
+    if (operands[0] == NULL || (estimates && operands[1] != NULL))
+        return error_set(error, ERROR_USAGE, "--kind %s takes %s", kind->name,
+                         estimates ? "one suite" : "slogfiles");
+    options->replay.sources = operands;
+    while (operands[options->replay.source_count] != NULL)
+        options->replay.source_count++;
+    if (estimates && !options->counter_given)
+        options->replay.counters = (struct counters){.qemu = true};
+    return 0;
+}
+
+static int check_submit(struct fleet_options *options, char **operands, struct error *error)
+{
+    const struct job_kind *kind = fleet_options_kind(options);
+
+    if (kind != &job_kind_estimate && (options->only != NULL || options->near_protocol > 0))
+        return error_set(error, ERROR_USAGE, "--only and --near-protocol go with --kind estimate");
+    if (kind != &job_kind_summary && options->by != NULL)
+        return error_set(error, ERROR_USAGE, "--by goes with --kind summary");
+    if (kind == &job_kind_replay)
+        return replay_options_check(&options->replay, operands, error);
+    return check_other_kind(options, operands, error);
+}
 
 static int check(struct fleet_options *options, unsigned command, char **operands,
                  struct error *error)
@@ -130,7 +198,7 @@ static int check(struct fleet_options *options, unsigned command, char **operand
     if ((options->nats.certificate == NULL) != (options->nats.key == NULL))
         return error_set(error, ERROR_USAGE, "--tls-cert and --tls-key go together");
     if (command == FLEET_SUBMIT)
-        return replay_options_check(&options->replay, operands, error);
+        return check_submit(options, operands, error);
     if (operands[0] != NULL)
         return error_set(error, ERROR_USAGE, "'%s' is no option", operands[0]);
     return 0;

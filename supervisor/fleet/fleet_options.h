@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/option/option.h"
+#include "supervisor/fleet/job/job_kind.h"
 #include "supervisor/nats/nats_link.h"
 #include "supervisor/replay/replay_options.h"
 
@@ -25,6 +26,7 @@ struct fleet_options {
     const char *folder;           /* of the fleet; NULL: it is over NATS, */
     struct nats_access nats;      /* like this */
     uint64_t replicas;            /* of submit: of each stream that it makes */
+    int kind;                     /* of submit: index of fleet_options_kinds */
     const char *run;              /* its name; NULL: the only one, or one of submit's choice */
     const char *job;              /* of work: the file of the one job to do; NULL: all */
     uint64_t slots;               /* of work: jobs at the same time */
@@ -33,9 +35,17 @@ struct fleet_options {
     bool stay;                    /* of work: wait for more jobs */
     bool spans;                   /* of collect: a line for each span */
     bool partial;                 /* of collect: those that are done */
+    bool counter_given;           /* of submit: --counter */
+    const char *only;             /* of submit, kind estimate: pattern; NULL: all operations */
+    uint64_t near_protocol;       /* likewise; 0: the newest */
+    const char *by;               /* groups of a summary; NULL: the usual ones */
+    const char *out;              /* of collect, kind rows: the tables' folder */
 };
 
 extern const struct option_table fleet_options_tables[5];
+
+/* The kind of the jobs that are submitted. */
+const struct job_kind *fleet_options_kind(const struct fleet_options *options);
 
 /* argv[0] is "submit" or another command. fleet_options_free() in any case. */
 enum option_result fleet_options_parse(struct fleet_options *options,

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/json/json_text.h"
 #include "base/json/json_value.h"
+#include "supervisor/fleet/job/job_check.h"
 #include "supervisor/process/fingerprint.h"
 
 enum { CHOSEN_NAME_LENGTH = 12 };
@@ -25,7 +27,8 @@ int fleet_run_check_name(const char *name, struct error *error)
                      "--run %s: a name is of letters, digits, - and _, 64 at most", name);
 }
 
-int fleet_run_add(struct fleet_run *run, const struct fleet_run_job *job, struct error *error)
+int fleet_run_add(struct fleet_run *run, const struct job_kind *kind,
+                  const struct fleet_run_job *job, struct error *error)
 {
     struct fleet_run_job *jobs =
         array_reserve(run->jobs, &run->capacity, run->count + 1, sizeof *jobs);
@@ -33,21 +36,37 @@ int fleet_run_add(struct fleet_run *run, const struct fleet_run_job *job, struct
     if (jobs == NULL)
         return error_memory(error, "a run");
     run->jobs = jobs;
+    if (run->count > 0 && kind != run->kind)
+        return error_set(error, ERROR_INPUT, "the run %s has jobs of several kinds", run->name);
+    run->kind = kind;
     jobs[run->count] = *job;
-    jobs[run->count].vat_id = strdup(job->vat_id);
-    return jobs[run->count++].vat_id != NULL ? 0 : error_memory(error, "a run");
+    jobs[run->count].name = strdup(job->name);
+    return jobs[run->count++].name != NULL ? 0 : error_memory(error, "a run");
 }
 
-static int fleet_run_compare(const void *left, const void *right)
+static int compare_spans(const void *left, const void *right)
 {
     const struct fleet_run_job *a = left, *b = right;
-    const int vats = strverscmp(a->vat_id, b->vat_id);
+    const int vats = strverscmp(a->name, b->name);
 
     if (vats != 0)
         return vats;
     if (a->first != b->first)
         return a->first < b->first ? -1 : 1;
     return strcmp(a->id, b->id);
+}
+
+static void put_job(struct buf *out, const struct job_kind *kind, const struct fleet_run_job *job)
+{
+    buf_printf(out, "{\"id\":\"%s\",", job->id);
+    if (kind == &job_kind_replay) {
+        buf_printf(out, "\"vatID\":\"%s\"", job->name);
+    } else {
+        buf_printf(out, "\"kind\":\"%s\",\"name\":", kind->name);
+        json_text_string(out, job->name, strlen(job->name));
+    }
+    buf_printf(out, ",\"first\":%" PRId64 ",\"end\":%" PRId64 ",\"%s\":%" PRId64 "}\n", job->first,
+               job->end, kind->member, job->amount);
 }
 
 static int choose_name(struct fleet_run *run, const char *name, const struct buf *text,
@@ -72,14 +91,10 @@ int fleet_run_put(struct fleet_run *run, const char *name, struct fleet_transpor
     struct buf text = {0};
     int result;
 
-    if (run->count > 0) /* qsort(3) may not be given NULL */
-        qsort(run->jobs, run->count, sizeof *run->jobs, fleet_run_compare);
+    if (run->kind == &job_kind_replay)
+        qsort(run->jobs, run->count, sizeof *run->jobs, compare_spans);
     for (size_t i = 0; i < run->count; i++)
-        buf_printf(&text,
-                   "{\"id\":\"%s\",\"vatID\":\"%s\",\"first\":%" PRId64 ",\"end\":%" PRId64
-                   ",\"deliveries\":%" PRId64 "}\n",
-                   run->jobs[i].id, run->jobs[i].vat_id, run->jobs[i].first, run->jobs[i].end,
-                   run->jobs[i].deliveries);
+        put_job(&text, run->kind, &run->jobs[i]);
     result = choose_name(run, name, &text, error);
     if (result == 0)
         result = transport->operations->put_run(transport, run->name, &text, error);
@@ -89,27 +104,36 @@ int fleet_run_put(struct fleet_run *run, const char *name, struct fleet_transpor
 
 /* ---- reading ---- */
 
+/* Replays have no kind, and are named after their vat. */
+static const struct job_kind *kind_of_line(const json_t *line)
+{
+    const json_t *kind = json_object_get(line, "kind");
+
+    return kind != NULL ? job_kind_find(json_string_value(kind)) : &job_kind_replay;
+}
+
 static int fleet_run_take_line(struct fleet_run *run, const char *text, size_t length,
                                struct error *error)
 {
     json_t *line = json_value_read(text, length, 0, NULL);
-    const char *id = json_string_value(json_object_get(line, "id")),
-               *vat_id = json_string_value(json_object_get(line, "vatID"));
+    const struct job_kind *kind = kind_of_line(line);
+    const json_t *id = json_object_get(line, "id"),
+                 *name = json_object_get(line, kind == &job_kind_replay ? "vatID" : "name");
     struct fleet_run_job job = {
-        .vat_id = (char *)(uintptr_t)vat_id,
+        .name = (char *)(uintptr_t)json_string_value(name),
         .first = json_integer_value(json_object_get(line, "first")),
         .end = json_integer_value(json_object_get(line, "end")),
-        .deliveries = json_integer_value(json_object_get(line, "deliveries")),
+        .amount = kind != NULL ? json_integer_value(json_object_get(line, kind->member)) : 0,
     };
     int result;
 
-    if (id == NULL || vat_id == NULL || vat_id[0] != 'v' || strlen(id) != FLEET_HASH_SIZE - 1 ||
-        strspn(id, "0123456789abcdef") != FLEET_HASH_SIZE - 1) {
+    if (kind == NULL || job.name == NULL || !job_check_hash(id) ||
+        (kind == &job_kind_replay && !job_check_vat_id(name))) {
         result =
             error_set(error, ERROR_INPUT, "the run %s has a line that is none of a run", run->name);
     } else {
-        memcpy(job.id, id, sizeof job.id);
-        result = fleet_run_add(run, &job, error);
+        memcpy(job.id, json_string_value(id), sizeof job.id);
+        result = fleet_run_add(run, kind, &job, error);
     }
     json_decref(line);
     return result;
@@ -170,7 +194,7 @@ int fleet_run_get(struct fleet_run *run, const char *name, struct fleet_transpor
 void fleet_run_free(struct fleet_run *run)
 {
     for (size_t i = 0; i < run->count; i++)
-        free(run->jobs[i].vat_id);
+        free(run->jobs[i].name);
     free(run->jobs);
     *run = (struct fleet_run){0};
 }

@@ -18,9 +18,9 @@ static const double WINDOW_SECONDS = 600;
 
 struct progress {
     size_t spans[FLEET_CANCELLED + 1]; /* by state */
-    int64_t deliveries, done;
-    int64_t recent; /* deliveries of spans that were finished within the window, */
-    double since;   /* the beginning of the first of these, seconds since the epoch; 0: none */
+    int64_t amount, done;              /* of work, in units of the kind of the jobs */
+    int64_t recent;                    /* of jobs that were finished within the window, */
+    double since; /* the beginning of the first of these, seconds since the epoch; 0: none */
 };
 
 /* ---- one run ---- */
@@ -44,10 +44,10 @@ static int fleet_status_take_result(struct progress *progress, struct fleet_tran
     began = finished - json_number_value(json_object_get(head, "seconds"));
     json_decref(head);
     buf_free(&text);
-    progress->done += job->deliveries;
+    progress->done += job->amount;
     if (now - finished > WINDOW_SECONDS)
         return 0;
-    progress->recent += job->deliveries;
+    progress->recent += job->amount;
     if (progress->since <= 0 || began < progress->since)
         progress->since = began;
     return 0;
@@ -62,7 +62,7 @@ static int measure(struct progress *progress, const struct fleet_run *run,
         if (transport->operations->state(transport, run->jobs[i].id, &state, error) != 0)
             return -1;
         progress->spans[state]++;
-        progress->deliveries += run->jobs[i].deliveries;
+        progress->amount += run->jobs[i].amount;
         if (state == FLEET_DONE &&
             fleet_status_take_result(progress, transport, &run->jobs[i], now, error) != 0)
             return -1;
@@ -75,12 +75,12 @@ static void put_json(struct buf *out, const struct fleet_run *run, const struct 
 {
     buf_printf(out,
                "{\"kind\":\"run\",\"run\":\"%s\",\"spans\":%zu,\"done\":%zu,\"taken\":%zu,"
-               "\"waiting\":%zu,\"aside\":%zu,\"cancelled\":%zu,\"deliveries\":%" PRId64
-               ",\"deliveriesDone\":%" PRId64 ",\"perSecond\":%.3f,\"secondsLeft\":",
+               "\"waiting\":%zu,\"aside\":%zu,\"cancelled\":%zu,\"of\":\"%s\",\"%s\":%" PRId64
+               ",\"%sDone\":%" PRId64 ",\"perSecond\":%.3f,\"secondsLeft\":",
                run->name, run->count, progress->spans[FLEET_DONE], progress->spans[FLEET_TAKEN],
                progress->spans[FLEET_WAITING] + progress->spans[FLEET_UNKNOWN],
-               progress->spans[FLEET_ASIDE], progress->spans[FLEET_CANCELLED], progress->deliveries,
-               progress->done, rate);
+               progress->spans[FLEET_ASIDE], progress->spans[FLEET_CANCELLED], run->kind->name,
+               run->kind->member, progress->amount, run->kind->member, progress->done, rate);
     if (rate > 0)
         buf_printf(out, "%.0f}\n", left);
     else
@@ -90,16 +90,17 @@ static void put_json(struct buf *out, const struct fleet_run *run, const struct 
 static void fleet_status_put_text(struct buf *out, const struct fleet_run *run,
                                   const struct progress *progress, double rate, double left)
 {
-    buf_printf(out, "run %s: %zu of %zu spans done, %zu at work, %zu waiting", run->name,
-               progress->spans[FLEET_DONE], run->count, progress->spans[FLEET_TAKEN],
+    buf_printf(out, "run %s: %zu of %zu %s done, %zu at work, %zu waiting", run->name,
+               progress->spans[FLEET_DONE], run->count, run->kind->items,
+               progress->spans[FLEET_TAKEN],
                progress->spans[FLEET_WAITING] + progress->spans[FLEET_UNKNOWN]);
     if (progress->spans[FLEET_ASIDE] > 0)
         buf_printf(out, ", %zu set aside", progress->spans[FLEET_ASIDE]);
     if (progress->spans[FLEET_CANCELLED] > 0)
         buf_printf(out, ", %zu cancelled", progress->spans[FLEET_CANCELLED]);
-    buf_printf(out, "; %" PRId64 " of %" PRId64 " deliveries", progress->done,
-               progress->deliveries);
-    if (rate > 0 && progress->done < progress->deliveries)
+    buf_printf(out, "; %" PRId64 " of %" PRId64 " %s", progress->done, progress->amount,
+               run->kind->unit);
+    if (rate > 0 && progress->done < progress->amount)
         buf_printf(out, ", %.1f a second, %" PRId64 ":%02" PRId64 " minutes left", rate,
                    (int64_t)left / 60, (int64_t)left % 60);
     buf_append_byte(out, '\n');
@@ -120,12 +121,14 @@ static int tell_run(void *context, const char *name, struct error *error)
     double rate = 0, left = 0;
     int result = fleet_run_get(&run, name, telling->transport, error);
 
+    if (result == 0 && run.kind == NULL)
+        result = error_set(error, ERROR_INPUT, "the run %s is empty", name);
     if (result == 0)
         result = measure(&progress, &run, telling->transport, now, error);
     if (progress.since > 0 && now > progress.since)
         rate = (double)progress.recent / (now - progress.since);
     if (rate > 0)
-        left = (double)(progress.deliveries - progress.done) / rate;
+        left = (double)(progress.amount - progress.done) / rate;
     if (result == 0 && telling->options->replay.json)
         put_json(&telling->out, &run, &progress, rate, left);
     else if (result == 0)

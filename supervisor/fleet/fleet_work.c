@@ -18,22 +18,23 @@
 #include "base/log.h"
 #include "base/stamp.h"
 #include "supervisor/common_options.h"
-#include "supervisor/fleet/fleet_job.h"
-#include "supervisor/fleet/fleet_replay.h"
+#include "supervisor/fleet/job/job_process.h"
+#include "supervisor/fleet/job/job_read.h"
 #include "supervisor/fleet/scratch_folder.h"
-#include "supervisor/fleet/span/fleet_fingerprint.h"
 #include "supervisor/process/child_process.h"
 
 enum { JOB_SIZE_MAX = 16 << 20, PAUSE_MS = 500 };
 
 struct work {
-    struct fleet_replay replay;
+    const struct fleet_options *options;
+    struct job_place place;
     struct fleet_transport *transport;
     char wanted[FLEET_HASH_SIZE]; /* the one job; "": all */
     struct scratch_folder folder;
     char worker[PATH_MAX]; /* of the options, absolute */
     char host[64];
-    struct counters counters; /* that `fingerprint` is of */
+    const struct job_kind *kind; /* that `fingerprint` is of, */
+    struct counters counters;    /* with these */
     char fingerprint[FLEET_HASH_SIZE];
     int64_t done, failed;
 
@@ -77,16 +78,17 @@ static int check_fingerprint(struct work *work, const struct fleet_job *job, str
 
     if (read_counters(job, &counters, error) != 0)
         return -1;
-    if (work->fingerprint[0] == '\0' || counters.qemu != work->counters.qemu ||
+    if (work->kind != job->kind || counters.qemu != work->counters.qemu ||
         counters.compiled != work->counters.compiled) {
-        work->counters = counters;
-        if (fleet_fingerprint(work->replay.options->replay.worker, counters, work->fingerprint,
-                              error) != 0)
+        work->kind = NULL;
+        if (job->kind->fingerprint(work->place.worker, counters, work->fingerprint, error) != 0)
             return -1;
+        work->kind = job->kind;
+        work->counters = counters;
     }
     if (strcmp(wanted, work->fingerprint) == 0)
         return 0;
-    fleet_job_describe(job, &span);
+    job->kind->describe(job, &span);
     error_set(error, ERROR_INPUT,
               "%s: %s: submitted for another build of the worker or its runtimes (%.12s, here "
               "%.12s)",
@@ -129,11 +131,15 @@ static int put_result(struct work *work, struct fleet_lease *lease, const struct
     struct buf result = {0};
     int status;
 
-    buf_printf(&result,
-               "{\"kind\":\"span\",\"job\":\"%s\",\"vatID\":\"%s\",\"first\":%" PRId64
-               ",\"end\":%" PRId64 ",\"deliveries\":%" PRId64 ",\"worker\":",
-               lease->id, fleet_job_text(job, "vatID"), fleet_job_number(job, "first"),
-               fleet_job_number(job, "end"), fleet_job_number(job, "deliveries"));
+    buf_printf(&result, "{\"kind\":\"%s\",\"job\":\"%s\"",
+               job->kind == &job_kind_replay ? "span" : "job", lease->id);
+    if (job->kind == &job_kind_replay)
+        buf_printf(&result,
+                   ",\"vatID\":\"%s\",\"first\":%" PRId64 ",\"end\":%" PRId64
+                   ",\"deliveries\":%" PRId64,
+                   fleet_job_text(job, "vatID"), fleet_job_number(job, "first"),
+                   fleet_job_number(job, "end"), fleet_job_number(job, "deliveries"));
+    buf_append_string(&result, ",\"worker\":");
     json_text_string(&result, work->host, strlen(work->host));
     buf_printf(&result, ",\"fingerprint\":\"%s\",\"seconds\":%.3f,\"finished\":%.3f}\n",
                work->fingerprint, (double)(now.mono - began) / 1e9, (double)now.real / 1e6);
@@ -151,8 +157,8 @@ static int put_failure(struct work *work, struct fleet_lease *lease, const struc
     int status;
 
     work->failed++;
-    if (job->json != NULL)
-        fleet_job_describe(job, &words);
+    if (job->kind != NULL)
+        job->kind->describe(job, &words);
     buf_printf(&words, "%s%s (on %s)", words.length > 0 ? ": " : "", why, work->host);
     if (buf_string(&words) == NULL)
         status = error_memory(error, "a message");
@@ -180,8 +186,7 @@ static int do_job(struct work *work, struct fleet_lease *lease, struct error *er
     struct fleet_job job = {0};
     struct buf output = {0};
     struct error words;
-    int result =
-        fleet_job_read(&job, lease->id, lease->job.data, lease->job.length, lease->id, error);
+    int result = job_read(&job, lease->id, lease->job.data, lease->job.length, lease->id, error);
 
     if (result != 0 && error->kind == ERROR_INPUT) {
         result = put_failure(work, lease, &job, error->text, error);
@@ -190,13 +195,13 @@ static int do_job(struct work *work, struct fleet_lease *lease, struct error *er
             *error = words;
         result = result > 0 ? refuse(work, lease, &job, &words, error) : give_back(work, lease);
     } else {
-        result = fleet_replay(&work->replay, lease, &job, &output, &words, error);
-        if (result == FLEET_REPLAYED)
+        result = job_process_run(&work->place, lease, &job, &output, &words, error);
+        if (result == JOB_DONE)
             result = put_result(work, lease, &job, began, &output, error);
-        else if (result == FLEET_FAILED)
+        else if (result == JOB_FAILED)
             result = put_failure(work, lease, &job, words.text, error);
         else
-            result = result == FLEET_LOST ? 0 : give_back(work, lease);
+            result = result == JOB_LOST ? 0 : give_back(work, lease);
     }
     fleet_job_free(&job);
     buf_free(&output);
@@ -233,8 +238,8 @@ static int take_one(struct work *work, bool *ends, struct error *error)
     if (result < 0)
         return -1;
     idle = taken == 0 || result == WORK_REFUSED_AGAIN;
-    *ends = wanted != NULL || (idle && !work->replay.options->stay && (!left || taken == 1));
-    if ((*ends || (idle && !work->replay.options->stay)) && work->refused.length > 0)
+    *ends = wanted != NULL || (idle && !work->options->stay && (!left || taken == 1));
+    if ((*ends || (idle && !work->options->stay)) && work->refused.length > 0)
         return end_refused(work, error);
     if (idle && !*ends)
         pause_work();
@@ -258,7 +263,7 @@ static int read_wanted(struct work *work, const char *path, struct error *error)
     int result = io_read_file(path, JOB_SIZE_MAX, &text, error);
 
     if (result == 0)
-        result = fleet_job_read(&job, path, text.data, text.length, NULL, error);
+        result = job_read(&job, path, text.data, text.length, NULL, error);
     memcpy(work->wanted, job.id, sizeof work->wanted);
     fleet_job_free(&job);
     buf_free(&text);
@@ -268,29 +273,29 @@ static int read_wanted(struct work *work, const char *path, struct error *error)
 int fleet_work(const struct fleet_options *options, struct fleet_transport *transport,
                struct error *error)
 {
-    struct fleet_options here = *options; /* the worker's path is absolute */
-    struct work work = {.transport = transport,
+    struct work work = {.options = options,
+                        .transport = transport,
                         .folder = {.lock = -1},
-                        .replay = {.options = &here, .transport = transport}};
+                        .place = {.transport = transport, .sandbox = options->replay.sandbox}};
     int result = 0;
 
     (void)gethostname(work.host, sizeof work.host - 1);
     if (options->replay.worker != NULL) {
         if (realpath(options->replay.worker, work.worker) == NULL)
             return error_set(error, ERROR_INPUT, "%s: %s", options->replay.worker, strerror(errno));
-        here.replay.worker = work.worker;
+        work.place.worker = work.worker;
     }
     if (options->job != NULL)
         result = read_wanted(&work, options->job, error);
     if (result == 0)
         result = scratch_folder_open(&work.folder, error);
-    work.replay.folder = work.folder.path;
+    work.place.folder = work.folder.path;
     if (result == 0)
         result = take_all(&work, error);
     scratch_folder_close(&work.folder);
     buf_free(&work.refused);
     if (work.done + work.failed > 0)
-        log_line("%" PRId64 " spans replayed, %" PRId64 " failed", work.done, work.failed);
+        log_line("%" PRId64 " jobs done, %" PRId64 " failed", work.done, work.failed);
     return result;
 }
 

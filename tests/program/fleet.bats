@@ -156,6 +156,58 @@ work() {
     assert_equal "$(find scratch -mindepth 1)" $'scratch/gaspipe-fleet-mine\nscratch/gaspipe-fleet-mine/file'
 }
 
+@test "slogfiles are summed up and made tables of, one a job, as slogreport does with all of them" {
+    local file files=("$DATA/small.slog.gz" "$DATA/swingset.slog.zst")
+
+    fleet submit --json --to slogs --run sums --kind summary --by all,vat "${files[@]}"
+    assert_equal "$(field run '"\(.of) \(.spans) \(.added)"')" 'summary 2 2'
+    fleet submit --to slogs --run tables --kind rows "${files[@]}" "$BATS_FILE_TMPDIR/local"
+    assert_status 0
+    fleet work --from slogs
+    assert_status 0
+    fleet status --json --from slogs --run sums
+    assert_equal "$(field run '.done == 2 and .bytesDone == .bytes')" true
+    for file in "${files[@]}"; do
+        "$BUILD/slogreport" summary --by all,vat --histograms "${file##*/}.h" "$file" > /dev/null
+        "$BUILD/slogreport" rows --out "${file##*/}.d" "$file"
+    done
+    fleet collect --json --from slogs --run sums --by vat
+    assert_status 0
+    assert_equal "$output" "$("$BUILD/slogreport" merge --json --by vat ./*.h)"
+    # What is no slogfile is named; the others are there.
+    fleet collect --from slogs --run tables --out tables
+    assert_status 4
+    [[ $stderr == *'set aside: local: local: slog: not a slogfile'* ]] || fail "$stderr"
+    "$BUILD/slogreport" merge --out expected ./*.d
+    cmp <(zcat tables/deliveries.csv.gz) <(zcat expected/deliveries.csv.gz)
+    cmp <(zcat tables/requests.csv.gz) <(zcat expected/requests.csv.gz)
+    fleet collect --from slogs --run tables
+    assert_bad_input 2 'the run tables has tables: --out'
+    fleet collect --from slogs --run sums --out tables
+    assert_bad_input 2 'the run sums has no tables'
+}
+
+@test "a suite is estimated, an operation a job, as gaspipe estimate does each" {
+    echo 'export const loop = n => { for (let i = 0; i < n; i++); };
+        export const half = n => { for (let i = 0; i < n; i += 2); };' > shop.js
+    echo '{"name": "shop", "counts": [10, 200], "contracts": {"shop": "shop.js"}, "charge": {"computron": 9000000},
+        "operations": [{"name": "turn", "contract": "shop", "method": "loop"},
+            {"name": "half a turn", "contract": "shop", "method": "half"}]}' > suite.json
+    fleet submit --json --to costs --kind estimate --counter none .
+    assert_equal "$(field run '"\(.of) \(.spans) \(.calls)"')" 'estimate 2 12'
+    # One that was changed is a new job; the other is not.
+    sed -i 's/"half a turn"/"half of it"/' suite.json
+    fleet submit --json --to costs --run again --kind estimate --counter none .
+    assert_equal "$(field run '"\(.spans) \(.added)"')" '2 1'
+    fleet work --from costs
+    assert_status 0
+    fleet collect --json --from costs --run again
+    assert_status 0
+    assert_equal "$(sort <<< "$output")" "$("$BUILD/gaspipe" estimate --json --counter none . | sort)"
+    fleet collect --from costs --run again
+    assert_equal "$output" "$("$BUILD/gaspipe" estimate --counter none .)"
+}
+
 @test "bad input is one line" {
     local job
 
@@ -170,8 +222,18 @@ work() {
     assert_bad_input 3 'spans are not done; --partial'
     fleet submit --to fleet absent.slog
     assert_bad_input 3 'absent.slog'
+    fleet submit --to fleet --kind summary --vat v1 "$DATA/small.slog.gz"
+    assert_bad_input 2 '--kind summary does not go with options of a replay'
+    fleet submit --to fleet --kind estimate absent
+    assert_bad_input 3 'absent/suite.json'
+    fleet submit --to fleet --only 'a*' "$DATA/small.slog.gz"
+    assert_bad_input 2 '--only and --near-protocol go with --kind estimate'
     job=$(find fleet/jobs -name '*.json' | head -n 1)
     jq -c '.arguments = ["--worker=/bin/sh"]' "$job" > job
+    fleet work --from fleet --job job
+    assert_bad_input 3 'job: it is no job of a fleet'
+    jq -c '{version, kind: "rows", name: "n", fingerprint, arguments: [],
+        files: [{name: "../slog", object: .transcript}]}' "$job" > job
     fleet work --from fleet --job job
     assert_bad_input 3 'job: it is no job of a fleet'
     jq -c '.version = 2' "$job" > job

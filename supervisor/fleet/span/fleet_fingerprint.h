@@ -13,4 +13,13 @@
 int fleet_fingerprint(const char *worker, struct counters counters, char hash[FLEET_HASH_SIZE],
                       struct error *error);
 
+/* Likewise of estimates: the workers of contracts in JavaScript and in WebAssembly; `worker` is
+ * not used. */
+int fleet_fingerprint_estimate(const char *worker, struct counters counters,
+                               char hash[FLEET_HASH_SIZE], struct error *error);
+
+/* Of reports: the program slogreport. Nothing else is used. */
+int fleet_fingerprint_slogreport(const char *worker, struct counters counters,
+                                 char hash[FLEET_HASH_SIZE], struct error *error);
+
 #endif
