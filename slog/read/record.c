@@ -522,7 +522,7 @@ static bool take_with_context(struct scan_span line, struct record *record)
 
 /* ---- */
 
-bool record_read(const char *line, size_t length, struct record *record, const char **why)
+bool record_read_timeless(const char *line, size_t length, struct record *record, const char **why)
 {
     struct scan_cursor cursor;
 
@@ -534,6 +534,13 @@ bool record_read(const char *line, size_t length, struct record *record, const c
         return refuse_line(why, "JSON that does not end as it should");
     if (record->type_name.at == NULL && !take_with_context(record->object, record))
         return refuse_line(why, "no \"type\"");
+    return true;
+}
+
+bool record_read(const char *line, size_t length, struct record *record, const char **why)
+{
+    if (!record_read_timeless(line, length, record, why))
+        return false;
     if (record->time == RECORD_NONE && record->type != RECORD_TOO_BIG)
         return refuse_line(why, "no \"time\"");
     return true;

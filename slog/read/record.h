@@ -80,6 +80,10 @@ struct record {
  */
 bool record_read(const char *line, size_t length, struct record *record, const char **why);
 
+/* The same where a line need not have a time, as in transcripts that were extracted from slogfiles
+ * or kernel databases. */
+bool record_read_timeless(const char *line, size_t length, struct record *record, const char **why);
+
 /* Any other member of the line, as text; no span when there is none. */
 struct scan_span record_member(const struct record *record, const char *name);
 

@@ -457,3 +457,37 @@ END
     assert_equal "$(jq -s 'map(select(.kind == "delivery" and .recordedCompute) | .compute == .recordedCompute) | all' <<< "$output")" true
     [ "$(field delivery 'select(.deliveryNum == 1).syscalls')" -eq 30 ]
 }
+
+# extracted VAT: a transcript as Agoric's extract-transcript-from-slogfile.js writes it.
+extracted() {
+    zstd -dcq "$DATA/swingset.slog.zst" | grep "\"vatID\":\"$1\"" | jq -nc '
+        foreach inputs as $e ({n: 0}; .out = null |
+            if $e.type == "create-vat" then
+                .out = {type: $e.type, transcriptNum: 0, vatID: $e.vatID, vatName: $e.name, vatSourceBundle: $e.vatSourceBundle}
+            elif $e.type == "deliver" then .d = $e.vd | .syscalls = []
+            elif $e.type == "syscall" then .asked = $e.vsc
+            elif $e.type == "syscall-result" then .syscalls += [{d: .asked, response: $e.vsr}]
+            elif $e.type == "deliver-result" then .n += 1 | .out = {transcriptNum: .n, d, syscalls}
+            elif $e.type == "heap-snapshot-save" then
+                .out = {transcriptNum: .n, type: $e.type, vatID: $e.vatID, snapshotID: $e.snapshotID}
+            else . end; .out // empty)'
+}
+
+@test "transcripts that Agoric's tools extract from slogfiles and kernel databases" {
+    extracted v4 > transcript-v4.sst
+    run --separate-stderr "$BUILD/gaspipe" replay --json transcript-v4.sst
+    assert_status 0
+    assert_equal "$(jq -r 'select(.kind == "vat") | "\(.vat) \(.status) \(.deliveries) \(.syscalls)"' <<< "$output")" \
+        'producer same 8 36'
+    # Of a kernel database: entries of swing-store, and the bundle's ID in place of the bundle.
+    head -n 1 transcript-v4.sst | jq -c .vatSourceBundle > bundle.json
+    jq -c 'if .type == "create-vat" then
+            .vatSourceBundleID = "b1-" + .vatSourceBundle.endoZipBase64Sha512 | del(.vatSourceBundle)
+        elif .d and .transcriptNum < 7 then {transcriptNum, d, sc: [.syscalls[] | {s: .d, r: .response}], r: {status: "ok"}}
+        else empty end' transcript-v4.sst > database-v4.sst
+    run --separate-stderr "$BUILD/gaspipe" replay database-v4.sst
+    assert_status 3
+    run --separate-stderr "$BUILD/gaspipe" replay --json --bundle bundle.json database-v4.sst
+    assert_status 0
+    assert_equal "$(jq -r 'select(.kind == "vat") | "\(.status) \(.deliveries)"' <<< "$output")" 'same 6'
+}

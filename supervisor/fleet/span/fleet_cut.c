@@ -94,11 +94,31 @@ static int need_bundle(struct cutter *cutter, struct cut_vat *vat, struct scan_s
     return object[0] != '\0' ? cut_vat_need_bundle(vat, object, "", error) : 0;
 }
 
+static int own_bundle(struct cut_vat *vat, const char *object, struct error *error)
+{
+    vat->own_bundle = json_pack("{s:s,s:s}", "object", object, "vat", vat->id);
+    return vat->own_bundle != NULL ? 0 : error_memory(error, "a bundle");
+}
+
+/* A create-vat line that names its bundle. */
+static int keep_named_bundle(struct cutter *cutter, struct cut_vat *vat, struct scan_span id,
+                             struct error *error)
+{
+    char object[FLEET_HASH_SIZE];
+
+    if (id.at == NULL)
+        return 0;
+    if (put_bundle_of_id(cutter, id, object, error) != 0)
+        return -1;
+    return object[0] != '\0' ? own_bundle(vat, object, error) : 0;
+}
+
 /* The bundle of a create-vat line is an object of its own; the small ones of plain contracts stay
  * in the line. */
-static int keep_bundle(struct cutter *cutter, struct cut_vat *vat, struct scan_span bundle,
+static int keep_bundle(struct cutter *cutter, struct cut_vat *vat, const struct source_event *event,
                        struct error *error)
 {
+    struct scan_span bundle = event->bundle;
     struct scan_span format = scan_string(scan_get(bundle, "moduleFormat"));
     const char *name = buf_string(&vat->name);
     const struct buf *given = replay_bundles_find_vat(&cutter->bundles, vat->id, name);
@@ -109,7 +129,7 @@ static int keep_bundle(struct cutter *cutter, struct cut_vat *vat, struct scan_s
     if (given != NULL)
         bundle = (struct scan_span){given->data, given->length};
     if (bundle.at == NULL)
-        return 0;
+        return keep_named_bundle(cutter, vat, event->bundle_id, error);
     if (given == NULL && !scan_is(format, "endoZipBase64")) {
         buf_append_string(&vat->create, ",\"vatSourceBundle\":");
         buf_append(&vat->create, bundle.at, bundle.length);
@@ -117,8 +137,7 @@ static int keep_bundle(struct cutter *cutter, struct cut_vat *vat, struct scan_s
     }
     if (fleet_object_put(cutter->target->transport, bundle.at, bundle.length, object, error) != 0)
         return -1;
-    vat->own_bundle = json_pack("{s:s,s:s}", "object", object, "vat", vat->id);
-    return vat->own_bundle != NULL ? 0 : error_memory(error, "a bundle");
+    return own_bundle(vat, object, error);
 }
 
 /* ---- snapshots ---- */
@@ -216,7 +235,7 @@ static int take_create(struct cutter *cutter, struct cut_vat *vat, const struct 
     buf_clear(&vat->create);
     buf_printf(&vat->create, "{\"type\":\"create-vat\",\"vatID\":\"%s\",\"name\":\"%.*s\"", vat->id,
                (int)vat->name.length, vat->name.length > 0 ? vat->name.data : "");
-    if (keep_bundle(cutter, vat, event->bundle, error) != 0)
+    if (keep_bundle(cutter, vat, event, error) != 0)
         return -1;
     buf_append_string(&vat->create, TIMES);
     return buf_failed(&vat->create) ? error_memory(error, "a vat") : 0;

@@ -47,7 +47,10 @@ static void take_create(struct scan_span line, struct source_event *event)
 {
     event->kind = SOURCE_CREATE;
     event->bundle = scan_get(line, "vatSourceBundle");
+    event->bundle_id = scan_string(scan_get(line, "vatSourceBundleID"));
     event->name = scan_string(scan_get(line, "name"));
+    if (event->name.at == NULL) /* as Agoric's tools write it that extract transcripts */
+        event->name = scan_string(scan_get(line, "vatName"));
     event->manager_type = scan_string(scan_get(line, "managerType"));
 }
 
@@ -130,7 +133,7 @@ int slog_event_read(struct slog_event *event, struct scan_span line, const char 
 {
     struct record record;
 
-    if (!record_read(line.at, line.length, &record, why))
+    if (!record_read_timeless(line.at, line.length, &record, why))
         return -1;
     *event = (struct slog_event){
         .event = {.vat_id = record.vat_id,
