@@ -49,15 +49,16 @@ include scripts/swingset.mk
 include scripts/vats.mk
 
 # A room's archive contains the files in its folder and below, except the one with main().
-MAINS := supervisor/main.c supervisor/prepare_start.c worker/main.c worker/main_wasm.c sandbox/main.c tools/slogreport.c
+MAINS := supervisor/main.c supervisor/prepare_start.c worker/main.c worker/main_wasm.c worker/main_native.c worker/main_native_metered.c sandbox/main.c tools/slogreport.c
 ROOMS := base gas proto sandbox store kernel slog counter worker meter/costs trace supervisor tools
 sources_below = $(sort $(shell find $(1) -name '*.c'))
 # The metered worker, which is built for other machines too, does without what needs OpenSSL.
 # The agent is a library of its own, and the filters are compiled by a program of their own.
-room_sources = $(filter-out $(MAINS) trace/agent/% sandbox/filters/% $(if $(METERED_WORKER_OF),worker/near/%),$(call sources_below,$(1)))
+room_sources = $(filter-out $(MAINS) trace/agent/% sandbox/filters/% $(if $(METERED_WORKER_OF),worker/near/% worker/native/%),$(call sources_below,$(1)))
 ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/lib/$(room).a)
 
-PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm $(BUILD)/gaspipe-sandbox $(BUILD)/slogreport $(BUILD)/libgascount.so \
+PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm $(BUILD)/gaspipe-worker-native $(BUILD)/gaspipe-sandbox \
+	$(BUILD)/slogreport $(BUILD)/libgascount.so \
 	$(BUILD)/libgastrace.so
 
 .PHONY: all setup demo install uninstall deb clean help
@@ -212,6 +213,14 @@ $(NATIVE_WASM_WORKER): $(BUILD)/obj/worker/main_wasm.o $(call lib,worker sandbox
 	$(call say,link,$@)
 	$(link) -ljansson -lcrypto -lsodium -lsecp256k1 -lm -ldl -lpthread -o $@
 
+NATIVE_CODE_WORKER := $(BUILD)$(if $(SAN),/native)/gaspipe-worker-native
+NATIVE_CODE_LIBS := -ljansson -lcrypto -lsodium -lsecp256k1 -lelf -lm -ldl -lpthread
+
+$(NATIVE_CODE_WORKER): $(BUILD)/obj/worker/main_native.o $(call lib,worker sandbox proto base)
+	@mkdir -p $(@D)
+	$(call say,link,$@)
+	$(link) $(NATIVE_CODE_LIBS) -o $@
+
 # Static: each start of a worker goes through it, and would wait for the dynamic linker twice.
 $(BUILD)/gaspipe-sandbox: $(BUILD)/obj/sandbox/main.o $(call lib,sandbox base)
 	$(call say,link,$@)
@@ -221,7 +230,7 @@ $(BUILD)/gaspipe-sandbox: $(BUILD)/obj/sandbox/main.o $(call lib,sandbox base)
 # tables. A sanitized gaspipe therefore uses an ordinary worker, and native/ contains a
 # sanitized gaspipe and worker for runs without the counter.
 ifneq ($(SAN),)
-all: $(BUILD)/native/gaspipe $(NATIVE_WORKER) $(NATIVE_WASM_WORKER)
+all: $(BUILD)/native/gaspipe $(NATIVE_WORKER) $(NATIVE_WASM_WORKER) $(NATIVE_CODE_WORKER)
 
 $(BUILD)/native/gaspipe: $(BUILD)/gaspipe $(SWINGSET_BUNDLES)
 	@mkdir -p $(@D)
@@ -230,13 +239,16 @@ $(BUILD)/native/gaspipe: $(BUILD)/gaspipe $(SWINGSET_BUNDLES)
 
 .PHONY: ordinary-worker
 ordinary-worker: $(XS_ARCHIVE)
-	@$(MAKE) --no-print-directory SAN= BUILD=build build/gaspipe-worker build/gaspipe-worker-wasm build/swingset-warm.heap
+	@$(MAKE) --no-print-directory SAN= BUILD=build build/gaspipe-worker build/gaspipe-worker-wasm build/gaspipe-worker-native build/swingset-warm.heap
 
 $(BUILD)/gaspipe-worker: ordinary-worker
 	@cmp -s build/gaspipe-worker $@ || cp build/gaspipe-worker $@
 
 $(BUILD)/gaspipe-worker-wasm: ordinary-worker
 	@cmp -s build/gaspipe-worker-wasm $@ || cp build/gaspipe-worker-wasm $@
+
+$(BUILD)/gaspipe-worker-native: ordinary-worker
+	@cmp -s build/gaspipe-worker-native $@ || cp build/gaspipe-worker-native $@
 
 $(BUILD)/swingset-warm.heap: ordinary-worker
 	@cmp -s build/swingset-warm.heap $@ || cp build/swingset-warm.heap $@
@@ -307,10 +319,11 @@ WITH_METER ?= $(wildcard build/gaspipe-meter)
 # gaspipe looks for the plugin beside itself and in ../lib/gaspipe.
 install: all
 	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR) $(DOCDIR) $(COMPLETIONDIR)
-	install -m 755 $(BUILD)/gaspipe $(BUILD)/slogreport $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm $(BINDIR)
+	install -m 755 $(BUILD)/gaspipe $(BUILD)/slogreport $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm \
+		$(BUILD)/gaspipe-worker-native $(BINDIR)
 	install -m 755 $(BUILD)/libgascount.so $(BUILD)/libgastrace.so $(BUILD)/gaspipe-sandbox $(LIBDIR)
 	install -m 644 $(SWINGSET_BUNDLES) $(BUILD)/swingset-warm.heap $(LIBDIR)
-	install -m 644 counter/gasmark.h $(INCLUDEDIR)
+	install -m 644 counter/gasmark.h worker/native/gascontract.h $(INCLUDEDIR)
 	$(if $(WITH_METER),@$(MAKE) --no-print-directory install-meter)
 	install -m 644 $(wildcard docs/*.1) $(MANDIR)
 	install -m 644 $(DOCUMENTS) $(DOCDIR)
@@ -324,14 +337,14 @@ install: all
 .PHONY: install-meter
 METERED_MUSL = $(patsubst $(METER_PARTS)/%,%,$(foreach part,include lib costs.table,$(wildcard $(METER_PARTS)/*-musl/$(part))))
 install-meter:
-	install -m 755 build/gaspipe-meter build/gaspipe-cc build/gaspipe-c++ $(wildcard $(METERED_WORKER)) $(BINDIR)
+	install -m 755 build/gaspipe-meter build/gaspipe-cc build/gaspipe-c++ $(wildcard $(METERED_WORKER) $(METERED_NATIVE_WORKER)) $(BINDIR)
 	cd $(METER_PARTS) && find include */libgasmeter.a */part.o $(METERED_MUSL) -type f \
 		-exec install -D -m 644 {} $(abspath $(LIBDIR))/meter/{} \;
 	install -m 644 meter/gasmeter.h $(INCLUDEDIR)
 
 # With the same PREFIX.
 uninstall:
-	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker gaspipe-worker-wasm gaspipe-meter gaspipe-cc gaspipe-c++ gaspipe-worker-metered)
+	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker gaspipe-worker-wasm gaspipe-worker-native gaspipe-meter gaspipe-cc gaspipe-c++ gaspipe-worker-metered gaspipe-worker-native-metered)
 	rm -f $(addprefix $(MANDIR)/,$(notdir $(wildcard docs/*.1)))
 	rm -f $(COMPLETIONDIR)/gaspipe $(COMPLETIONDIR)/slogreport
 	rm -rf $(LIBDIR) $(INCLUDEDIR) $(DOCDIR)

@@ -20,13 +20,14 @@ METER_HEADERS := $(METER_PARTS)/include/gasmeter.h $(METER_PARTS)/include/gasmar
 METER_TOOLS := build/gaspipe-meter build/gaspipe-cc build/gaspipe-c++ $(METER_HEADERS) \
 	$(foreach machine,$(METER_MACHINES),$(METER_PARTS)/$(machine)/libgasmeter.a $(METER_PARTS)/$(machine)/part.o)
 METERED_WORKER := build/gaspipe-worker-metered
+METERED_NATIVE_WORKER := build/gaspipe-worker-native-metered
 
 $(BUILD)/obj/meter/%: ROOM_CFLAGS = $(METER_CFLAGS)
 $(BUILD)/obj/meter/costs/cost_table.o: meter/costs/default.table
 
 .PHONY: metered meter-tools
 metered: meter-tools
-	@$(MAKE) --no-print-directory SAN= $(METERED_WORKER)
+	@$(MAKE) --no-print-directory SAN= $(METERED_WORKER) $(METERED_NATIVE_WORKER)
 
 ifeq ($(HAVE_LLVM),)
 meter-tools:
@@ -156,6 +157,14 @@ $(foreach machine,$(METERED_ALL),$(eval $(call metered_worker_rules,$(machine)))
 
 $(METERED_WORKER): build/metered/x86_64-linux-gnu/gaspipe-worker
 	$(Q)cp $< $@
+endif
+
+# The worker of native contracts, for those that gaspipe-cc compiled. Nothing else of it is metered.
+ifeq ($(SAN)$(METERED_WORKER_OF),)
+$(METERED_NATIVE_WORKER): build/obj/worker/main_native_metered.o $(call lib,worker sandbox proto base) \
+		$(METER_PARTS)/x86_64-linux-gnu/libgasmeter.a
+	$(call say,link,$@)
+	$(link) $(NATIVE_CODE_LIBS) -o $@
 endif
 
 # `make check` has the metered worker; without LLVM the tests of it say that they are skipped.

@@ -27,12 +27,16 @@ struct engine_host {
      * whatever words and status).
      */
     struct iovec (*request)(void *context, struct iovec message);
+    /* Of an engine that `confines_itself`: closes the sandbox, if the worker is to have one. 0, or
+     * -1 after saying why not. */
+    int (*confine)(void *context);
 };
 
 struct engine_options {
     uint32_t compute_limit;    /* computrons for each command; 0: none */
     uint32_t compute_interval; /* check the limit every so many; 0: the engine's choice */
     bool cost_limited;         /* check worker/cost_limit.h, as often as that limit */
+    uint64_t cost_limit;       /* of block cost for each call, of an engine that `limits_cost` */
     uint64_t heap_limit;       /* bytes; 0: the engine's own limit */
     uint32_t parser_kb;        /* the parser's buffer in KiB; 0: the engine's default */
     bool quiet;                /* say nothing on stderr, as xsnap-worker */
@@ -64,11 +68,16 @@ struct engine_usage {
     uint64_t gas_burnt;
     uint64_t gas_refunded;         /* neither burnt nor given to others, of what was prepaid */
     const struct buf *gas_profile; /* the same by cost, a JSON object of numbers */
+    bool cost_known;               /* the contract counts block cost, and the worker does not: */
+    uint64_t block_cost;           /* of the last command */
 };
 
 struct engine; /* each engine has its own */
 
 struct engine_ops {
+    bool confines_itself; /* when it has loaded what it could not load in the sandbox */
+    bool limits_cost;     /* the contract has the compiled-in meter, not the worker */
+
     /* One line for -v: the engine's name and version. */
     void (*version)(char *line, size_t size);
 

@@ -29,6 +29,7 @@ struct worker {
     int exit_status;   /* of the last command: what a clean end will be */
     bool xsnap;        /* as in the options */
     bool report_stops; /* as in the options */
+    bool confine;      /* as in the options */
     bool pipe_lost;    /* no answer comes in the middle of a command; the status says why */
 };
 
@@ -211,6 +212,10 @@ static int make_record(struct worker *worker, struct meter *meter)
     meter->gas_burnt = usage.gas_burnt;
     meter->refund_known = usage.gas_known;
     meter->gas_refunded = usage.gas_refunded;
+    if (usage.cost_known) {
+        meter->cost_known = true;
+        meter->block_cost = usage.block_cost;
+    }
     if (usage.gas_known)
         meter->gas_profile = (struct iovec){usage.gas_profile->data, usage.gas_profile->length};
     meter->stamps = worker->stamps.items;
@@ -441,6 +446,24 @@ static void handle_all(struct worker *worker)
     }
 }
 
+/* Under the counter the filter is QEMU's, which the guest cannot give itself. A build with
+ * sanitizers runs without. */
+static int confine(void *context)
+{
+    const struct worker *worker = context;
+    uint64_t told;
+    int errnum;
+
+    if (!worker->confine)
+        return 0;
+    told = gasmark_confine();
+    errnum = told == GASMARK_NONE ? sandbox_enter_tight_filter(false) : (int)told;
+    if (errnum == 0 || errnum == EOPNOTSUPP)
+        return 0;
+    log_line("--confine: %s", strerror(errnum));
+    return -1;
+}
+
 /* NULL with the error filled. */
 static struct engine *open_snapshot(struct worker *worker, const struct engine_options *engine,
                                     const char *place, struct error *error)
@@ -459,7 +482,9 @@ static int open_engine(struct worker *worker, const struct loop_options *options
     struct engine_options engine = options->engine;
     struct error error = {0};
 
-    engine.host = (struct engine_host){.context = worker, .request = request};
+    engine.host = (struct engine_host){.context = worker, .request = request, .confine = confine};
+    if (worker->ops->limits_cost)
+        engine.cost_limit = options->cost_limit;
     if (options->snapshot == NULL)
         worker->engine = worker->ops->open(&engine, &error);
     else
@@ -487,19 +512,6 @@ static int open_recorder(struct worker *worker, const struct loop_options *optio
     return worker->recorder != NULL ? 0 : -1;
 }
 
-/* Under the counter the filter is QEMU's, which the guest cannot give itself. A build with
- * sanitizers runs without. */
-static int confine(void)
-{
-    const uint64_t told = gasmark_confine();
-    const int errnum = told == GASMARK_NONE ? sandbox_enter_tight_filter(false) : (int)told;
-
-    if (errnum == 0 || errnum == EOPNOTSUPP)
-        return 0;
-    log_line("--confine: %s", strerror(errnum));
-    return -1;
-}
-
 /* Neither a client nor anybody else has heard of it. */
 static void tell_exception_left(struct worker *worker)
 {
@@ -517,11 +529,11 @@ static void run_opened(struct worker *worker, const struct loop_options *options
         end_with(worker, WORKER_EXIT_USAGE, "--max-instructions: no counter is there");
         return;
     }
-    if (!region_limit_cost(&worker->region, options->cost_limit)) {
+    if (!worker->ops->limits_cost && !region_limit_cost(&worker->region, options->cost_limit)) {
         end_with(worker, WORKER_EXIT_USAGE, "--max-cost: this worker has no meter compiled in");
         return;
     }
-    if (options->confine && confine() != 0) {
+    if (!worker->ops->confines_itself && confine(worker) != 0) {
         worker->exit_status = WORKER_EXIT_USAGE;
         return;
     }
@@ -534,7 +546,11 @@ static void run_opened(struct worker *worker, const struct loop_options *options
 int loop_run(const struct loop_options *options)
 {
     struct worker worker = {
-        .ops = options->ops, .xsnap = options->xsnap, .report_stops = options->report_stops};
+        .ops = options->ops,
+        .xsnap = options->xsnap,
+        .report_stops = options->report_stops,
+        .confine = options->confine,
+    };
     struct error error;
 
     if (open_recorder(&worker, options, &error) != 0) {

@@ -145,7 +145,7 @@ int measure_deliveries(const struct estimate_options *options, const struct suit
 
 static int hash_workers(const struct launcher *launcher, char *hex, struct error *error)
 {
-    const struct launcher wasm = launcher_for_wasm(launcher);
+    const struct launcher wasm = launcher_for(launcher, LAUNCHER_WASM);
     struct fingerprint one = {.count = 0}, other = {.count = 0};
     int result = fingerprint_take_launcher(&one, launcher, error);
 

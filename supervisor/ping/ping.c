@@ -197,7 +197,7 @@ static int ping_run(struct ping *ping, struct error *error)
 
 int ping_command(int argc, char **argv)
 {
-    struct ping ping = {.launcher = {.program_fd = -1, .wasm_program_fd = -1}};
+    struct ping ping = {.launcher = {.program_fd = -1, .others = LAUNCHER_NO_WORKERS}};
     struct error error;
     enum option_result parsed;
 

@@ -53,13 +53,42 @@ static int locate_worker(struct launcher *launcher, bool metered, struct error *
                      "clang-19, llvm-19-dev and lld-19, then run make metered");
 }
 
-/* Only a vat in WebAssembly asks for it, so its absence is said when one starts. */
-static void find_wasm_worker(struct launcher *launcher)
+/* The worker of such contracts; with the meter, one that has it, where there is one. */
+static const char *name_of_other(enum launcher_contracts contracts, bool metered)
+{
+    if (contracts == LAUNCHER_WASM)
+        return "gaspipe-worker-wasm";
+    return metered ? "gaspipe-worker-native-metered" : "gaspipe-worker-native";
+}
+
+static const char *why_missing(enum launcher_contracts contracts, bool metered)
+{
+    if (contracts == LAUNCHER_WASM)
+        return "gaspipe-worker-wasm, which runs WebAssembly, is not beside gaspipe";
+    return metered ? "gaspipe-worker-native-metered, which runs native contracts with --counter "
+                     "compiled, is not beside gaspipe: make metered builds it"
+                   : "gaspipe-worker-native, which runs native contracts, is not beside gaspipe";
+}
+
+/* Only a vat of such contracts asks for it, so its absence is said when one starts. */
+static int find_others(struct launcher *launcher, struct error *error)
 {
     struct error ignored;
 
-    if (locate("gaspipe-worker-wasm", launcher->wasm_worker, &ignored) != 0)
-        launcher->wasm_worker[0] = '\0';
+    for (int i = 0; i < LAUNCHER_CONTRACTS; i++) {
+        struct launcher_worker *other = &launcher->others[i];
+
+        other->program_fd = -1;
+        if (locate(name_of_other(i, launcher->metered), other->path, &ignored) != 0) {
+            other->path[0] = '\0';
+            continue;
+        }
+        if (launcher->counted)
+            other->program_fd = guest_open_program(other->path, error);
+        if (launcher->counted && other->program_fd < 0)
+            return -1;
+    }
+    return 0;
 }
 
 int launcher_open(struct launcher *launcher, struct counters counters, uint32_t compute_limit,
@@ -70,24 +99,19 @@ int launcher_open(struct launcher *launcher, struct counters counters, uint32_t 
     launcher->metered = counters.compiled;
     launcher->compute_limit = compute_limit;
     launcher->program_fd = -1;
-    launcher->wasm_program_fd = -1;
+    for (int i = 0; i < LAUNCHER_CONTRACTS; i++)
+        launcher->others[i].program_fd = -1;
     /* Under the counter QEMU gives the worker a stack of 8 MiB, whatever the limit is. */
     if ((raise_stack_limit(error) != 0 && !counters.qemu) ||
         locate_worker(launcher, counters.compiled, error) != 0)
         return -1;
-    find_wasm_worker(launcher);
     if (!counters.qemu)
-        return 0;
+        return find_others(launcher, error);
     if (guest_find_tools(&launcher->tools, error) != 0 ||
         guest_pin_layout(&launcher->tools, error) != 0)
         return -1;
     launcher->program_fd = guest_open_program(launcher->worker, error);
-    if (launcher->program_fd < 0)
-        return -1;
-    if (launcher->wasm_worker[0] == '\0')
-        return 0;
-    launcher->wasm_program_fd = guest_open_program(launcher->wasm_worker, error);
-    return launcher->wasm_program_fd < 0 ? -1 : 0;
+    return launcher->program_fd < 0 ? -1 : find_others(launcher, error);
 }
 
 int launcher_open_foreign(struct launcher *launcher, const char *path, uint32_t compute_limit,
@@ -99,7 +123,8 @@ int launcher_open_foreign(struct launcher *launcher, const char *path, uint32_t 
         .foreign = true,
         .compute_limit = compute_limit,
         .program_fd = -1,
-        .wasm_program_fd = -1,
+        .missing = "that worker runs no such contracts",
+        .others = LAUNCHER_NO_WORKERS,
     };
     if (raise_stack_limit(error) != 0)
         return -1;
@@ -121,29 +146,38 @@ struct launcher launcher_native(const struct launcher *launcher)
     native.trace = native.native_profile = NULL; /* it serves to prepare others */
     native.instruction_limit = 0;
     native.program_fd = -1;
-    native.wasm_program_fd = -1;
+    for (int i = 0; i < LAUNCHER_CONTRACTS; i++)
+        native.others[i].program_fd = -1;
     return native;
 }
 
-struct launcher launcher_for_wasm(const struct launcher *launcher)
+struct launcher launcher_for(const struct launcher *launcher, enum launcher_contracts contracts)
 {
-    struct launcher wasm = *launcher;
+    const struct launcher_worker *other = &launcher->others[contracts];
+    struct launcher chosen = *launcher;
 
-    memcpy(wasm.worker, launcher->wasm_worker, sizeof wasm.worker);
-    wasm.metered = false;
-    wasm.compute_limit = launcher->wasm_compute_limit;
-    wasm.program_fd = launcher->wasm_program_fd;
-    return wasm;
+    memcpy(chosen.worker, other->path, sizeof chosen.worker);
+    chosen.missing = why_missing(contracts, launcher->metered);
+    chosen.program_fd = other->program_fd;
+    if (contracts == LAUNCHER_WASM) {
+        chosen.metered = false;
+        chosen.compute_limit = launcher->wasm_compute_limit;
+    }
+    return chosen;
+}
+
+static void close_program(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
 }
 
 void launcher_close(struct launcher *launcher)
 {
-    if (launcher->program_fd >= 0)
-        close(launcher->program_fd);
-    if (launcher->wasm_program_fd >= 0)
-        close(launcher->wasm_program_fd);
-    launcher->program_fd = -1;
-    launcher->wasm_program_fd = -1;
+    close_program(&launcher->program_fd);
+    for (int i = 0; i < LAUNCHER_CONTRACTS; i++)
+        close_program(&launcher->others[i].program_fd);
 }
 
 static bool is_confined(const struct launcher *launcher)
@@ -365,7 +399,7 @@ struct worker_process *launcher_start_from(const struct launcher *launcher, uv_l
     snprintf(cost, sizeof cost, "%020" PRIu64, launcher->cost_limit);
     snprintf(heap, sizeof heap, "%020" PRIu64, launcher->heap_limit);
     if (launcher->worker[0] == '\0') {
-        error_set(error, ERROR_SYSTEM, "%s", LAUNCHER_NO_WORKER);
+        error_set(error, ERROR_SYSTEM, "%s", launcher->missing);
         return NULL;
     }
     if (launcher->cost_limit > 0 && !launcher->metered) {

@@ -22,6 +22,23 @@ struct counters {
     bool compiled; /* units of block cost: the worker that has the meter compiled in */
 };
 
+/* Contracts that have workers of their own. */
+enum launcher_contracts { LAUNCHER_WASM, LAUNCHER_NATIVE_CODE, LAUNCHER_CONTRACTS };
+
+struct launcher_worker {
+    char path[PATH_MAX]; /* "": not there */
+    int program_fd;      /* its file, when counted; else -1 */
+};
+
+/* Those of a launcher that was not opened. */
+#define LAUNCHER_NO_WORKERS                                                                        \
+    {                                                                                              \
+        {.program_fd = -1},                                                                        \
+        {                                                                                          \
+            .program_fd = -1                                                                       \
+        }                                                                                          \
+    }
+
 /* Who traces workers, or takes their counters' profiles. */
 struct launcher_trace {
     const char *agent; /* the path of libgastrace.so; NULL: for a counter */
@@ -36,7 +53,7 @@ struct launcher {
     bool counted;
     bool foreign;           /* it knows xsnap-worker's options only */
     uint32_t compute_limit; /* computrons for each delivery; 0: none */
-    /* The same of launcher_for_wasm()'s, which prepaid gas limits. The caller sets it. */
+    /* The same for contracts in WebAssembly, which prepaid gas limits. The caller sets it. */
     uint32_t wasm_compute_limit;
     /* Machine instructions for each delivery; 0: none. The caller sets it, when counted. */
     uint64_t instruction_limit;
@@ -48,12 +65,12 @@ struct launcher {
     uint32_t compute_interval, parser_kb;
     /* Bytes that a worker may write to, QEMU's own with it; 0: no limit. The caller sets it. */
     uint64_t memory_limit;
-    char worker[PATH_MAX];
-    char wasm_worker[PATH_MAX]; /* the one that launcher_for_wasm() starts; "": not there */
-    struct guest_tools tools;   /* when counted */
-    int program_fd;             /* the worker's file, when counted; else -1 */
-    bool profile;               /* they take profiles. The caller sets it */
-    int wasm_program_fd;        /* as program_fd, of wasm_worker */
+    char worker[PATH_MAX];    /* "": it is not there */
+    const char *missing;      /* why */
+    struct guest_tools tools; /* when counted */
+    int program_fd;           /* the worker's file, when counted; else -1 */
+    struct launcher_worker others[LAUNCHER_CONTRACTS]; /* that launcher_for() starts */
+    bool profile;                                      /* they take profiles. The caller sets it */
     /* Their sandbox, borrowed; NULL: none. The caller sets it. */
     const struct confinement *confinement;
     /* Traces them where they are not counted, borrowed; NULL: nobody does. The caller sets it. */
@@ -86,15 +103,12 @@ void launcher_close(struct launcher *launcher);
  */
 struct launcher launcher_native(const struct launcher *launcher);
 
-/* Why a launcher whose `worker` is "" starts none. */
-#define LAUNCHER_NO_WORKER "gaspipe-worker-wasm, which runs WebAssembly, is not beside gaspipe"
-
 /* Why a launcher starts no worker that has a limit of block cost and no meter. */
 #define LAUNCHER_NO_METER                                                                          \
     "gaspipe-worker-wasm has no meter compiled in: --max-cost cannot limit WebAssembly"
 
-/* One that starts gaspipe-worker-wasm in the same way; borrows like launcher_native(). */
-struct launcher launcher_for_wasm(const struct launcher *launcher);
+/* One that starts the worker of such contracts in the same way; borrows like launcher_native(). */
+struct launcher launcher_for(const struct launcher *launcher, enum launcher_contracts contracts);
 
 /*
  * Milliseconds that a worker may take to start and to load its runtime, where a

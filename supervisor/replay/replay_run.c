@@ -310,7 +310,8 @@ struct replay_run *replay_run_new(const struct replay_options *options, struct e
     }
     run->options = options;
     run->launcher.program_fd = -1;
-    run->launcher.wasm_program_fd = -1;
+    for (int i = 0; i < LAUNCHER_CONTRACTS; i++)
+        run->launcher.others[i].program_fd = -1;
     return run;
 }
 

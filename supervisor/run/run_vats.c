@@ -76,7 +76,7 @@ static int tell_kept_limits(const struct run_options *options, struct kernel *ke
     return 0;
 }
 
-/* What a contract of NEAR is told when it starts. */
+/* What a contract of NEAR's accounts is told when it starts. */
 static int tell_identity(const struct run_options *options, struct kernel_vat_setup *setup,
                          struct buf *parameters, struct error *error)
 {
@@ -101,7 +101,7 @@ static int add_contract(const struct run_options *options, struct store *store,
     /* Prepaid gas limits a contract of NEAR, unless the user says otherwise. */
     setup.brings_limit = contract.is_wasm && !options->compute_given;
     setup.runtime = contract.is_plain ? KERNEL_VAT_PLAIN : KERNEL_VAT_LIVESLOTS;
-    if (result == 0 && contract.is_wasm)
+    if (result == 0 && (contract.is_wasm || contract.is_native))
         result = tell_identity(options, &setup, &parameters, error);
     if (result == 0)
         result = kernel_provide_vat(kernel, &setup, &vat, error);

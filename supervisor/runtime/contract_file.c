@@ -96,15 +96,22 @@ static bool is_wasm(const struct buf *file)
     return file->length >= 4 && memcmp(file->data, "\0asm", 4) == 0;
 }
 
-static int make_wasm(struct contract_file *contract, const struct buf *module, struct error *error)
+/* The worker says what is wrong with one. */
+static bool is_elf(const struct buf *file)
+{
+    return file->length >= 4 && memcmp(file->data, "\177ELF", 4) == 0;
+}
+
+static int make_binary(struct contract_file *contract, const char *format, const struct buf *module,
+                       struct error *error)
 {
     unsigned char *text = malloc(module->length / 3 * 4 + 5);
 
     if (text == NULL)
         return error_memory(error, "a contract");
     EVP_EncodeBlock(text, (const unsigned char *)module->data, (int)module->length);
-    contract->is_plain = contract->is_wasm = true;
-    buf_append_string(&contract->bundle, "{\"moduleFormat\":\"gaspipeWasm\",\"source\":\"");
+    contract->is_plain = true;
+    buf_printf(&contract->bundle, "{\"moduleFormat\":\"%s\",\"source\":\"", format);
     buf_append_string(&contract->bundle, (const char *)text);
     buf_append_string(&contract->bundle, "\"}");
     free(text);
@@ -177,8 +184,14 @@ int contract_file_read(struct contract_file *contract, const char *path, struct 
         bundle = parse_bundle(&text);
     if (result == 0 && bundle == NULL && text.length > 0 && is_bundle_behind_bom(&text))
         result = error_set(error, ERROR_INPUT, "%s: " SCAN_BOM_WHY, path);
-    if (result == 0 && is_wasm(&text))
-        result = make_wasm(contract, &text, error);
+    if (result == 0) {
+        contract->is_wasm = is_wasm(&text);
+        contract->is_native = is_elf(&text);
+    }
+    if (result == 0 && contract->is_wasm)
+        result = make_binary(contract, "gaspipeWasm", &text, error);
+    else if (result == 0 && contract->is_native)
+        result = make_binary(contract, "gaspipeNative", &text, error);
     else if (result == 0)
         result = bundle != NULL ? take_bundle(contract, bundle, error)
                                 : make_plain(contract, path, &text, error);

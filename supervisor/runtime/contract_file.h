@@ -8,13 +8,14 @@
 #include "base/error.h"
 
 /*
- * A contract's file: the source for the plain runtime, a module of WebAssembly, or a bundle as
- * @endo/bundle-source writes it, JSON with a moduleFormat.
+ * A contract's file: the source for the plain runtime, a module of WebAssembly, a shared object of
+ * native code, or a bundle as @endo/bundle-source writes it, JSON with a moduleFormat.
  */
 struct contract_file {
     struct buf bundle; /* JSON, terminated; SCAN_PADDING bytes behind it are readable */
-    bool is_plain;     /* for the kernel it is a plain contract: source or module */
+    bool is_plain;     /* for the kernel it is a plain contract: no bundle of a file */
     bool is_wasm;      /* a module of WebAssembly */
+    bool is_native;    /* an ELF file, which ought to be a shared object */
     char id[160];      /* "b1-HASH" as SwingSet names bundles of endoZipBase64; else "b0-HASH" */
 };
 

@@ -91,10 +91,10 @@ static void choose_plain(struct vat_runtime *runtime)
     };
 }
 
-static void choose_wasm(struct vat_runtime *runtime)
+static void choose_contract(struct vat_runtime *runtime, enum vat_runtime_kind kind)
 {
     *runtime = (struct vat_runtime){
-        .kind = VAT_RUNTIME_WASM,
+        .kind = kind,
         .options = "{}",
         .console_answer = "[\"ok\",null]",
     };
@@ -103,7 +103,14 @@ static void choose_wasm(struct vat_runtime *runtime)
 struct launcher vat_runtime_launcher(const struct vat_runtime *runtime,
                                      const struct launcher *launcher)
 {
-    return runtime->kind == VAT_RUNTIME_WASM ? launcher_for_wasm(launcher) : *launcher;
+    switch (runtime->kind) {
+    case VAT_RUNTIME_WASM:
+        return launcher_for(launcher, LAUNCHER_WASM);
+    case VAT_RUNTIME_NATIVE:
+        return launcher_for(launcher, LAUNCHER_NATIVE_CODE);
+    default:
+        return *launcher;
+    }
 }
 
 int vat_runtime_choose(struct vat_runtimes *runtimes, struct scan_span bundle,
@@ -116,7 +123,11 @@ int vat_runtime_choose(struct vat_runtimes *runtimes, struct scan_span bundle,
         return 0;
     }
     if (scan_is(format, "gaspipeWasm")) {
-        choose_wasm(runtime);
+        choose_contract(runtime, VAT_RUNTIME_WASM);
+        return 0;
+    }
+    if (scan_is(format, "gaspipeNative")) {
+        choose_contract(runtime, VAT_RUNTIME_NATIVE);
         return 0;
     }
     if (scan_is(format, "endoZipBase64") || scan_is(format, "nestedEvaluate") ||

@@ -19,7 +19,9 @@
 enum vat_runtime_kind {
     VAT_RUNTIME_PLAIN,
     VAT_RUNTIME_LIVESLOTS,
-    VAT_RUNTIME_WASM, /* a contract in WebAssembly: nothing is evaluated, the worker is another */
+    /* Contracts whose workers are others, and evaluate nothing: */
+    VAT_RUNTIME_WASM,   /* in WebAssembly */
+    VAT_RUNTIME_NATIVE, /* in native code */
     VAT_RUNTIME_KINDS
 };
 enum { VAT_RUNTIME_PROGRAMS_MAX = 2 };

@@ -22,7 +22,7 @@ static int make_name(char name[WARM_START_NAME_SIZE], const struct launcher *lau
     char worker[FINGERPRINT_HEX_SIZE], all[FINGERPRINT_HEX_SIZE];
 
     if (launcher->worker[0] == '\0')
-        return error_set(error, ERROR_SYSTEM, "%s", LAUNCHER_NO_WORKER);
+        return error_set(error, ERROR_SYSTEM, "%s", launcher->missing);
     if (fingerprint_hash(launcher->worker, worker, error) != 0)
         return -1;
     memcpy(parts, runtime->programs, sizeof runtime->programs);

@@ -58,8 +58,8 @@ document() {
 # A folder like a fresh checkout after make, whose files the commands may change.
 like_a_checkout() {
     mkdir build
-    ln -s "$BUILD"/{gaspipe,gaspipe-worker,gaspipe-worker-wasm,gaspipe-sandbox,slogreport,libgascount.so,suites} "$BUILD"/*.bundle build/
-    ln -s "$ROOT"/{examples,docs,tests} .
+    ln -s "$BUILD"/{gaspipe,gaspipe-worker,gaspipe-worker-wasm,gaspipe-worker-native,gaspipe-sandbox,slogreport,libgascount.so,suites} "$BUILD"/*.bundle build/
+    ln -s "$ROOT"/{examples,docs,tests,worker} .
 }
 
 # The section of README about the compiled-in meter, which needs LLVM; with `!`, all others.
@@ -123,6 +123,13 @@ END
 @test "examples/wasm/README.md" {
     like_a_checkout
     run "$ROOT/tests/program/check-document" "$ROOT/examples/wasm/README.md"
+    assert_equal "$output" ""
+    assert_status 0
+}
+
+@test "docs/native.md" {
+    like_a_checkout
+    run "$ROOT/tests/program/check-document" "$ROOT/docs/native.md"
     assert_equal "$output" ""
     assert_status 0
 }

@@ -307,3 +307,23 @@ struct near_outcome near_contract_call(struct near_contract *contract, const cha
         contract_run(contract, function);
     return outcome(call, false);
 }
+
+static struct near_contract *contract_open(const uint8_t *bytes, size_t length,
+                                           const struct near_contract_options *options,
+                                           struct error *error)
+{
+    return near_contract_open(bytes, length, options->protocol, error);
+}
+
+const struct near_contract_kind near_contract_wasm = {
+    .version = "WebAssembly with NEAR's host",
+    .refusal = "this worker runs WebAssembly and evaluates nothing",
+    .snapshot = "gaspipe wasm 2\n",
+    .has_gas = true,
+    .open = contract_open,
+    .close = near_contract_close,
+    .why_unusable = near_contract_refusal,
+    .size = near_contract_size,
+    .memory = near_contract_memory,
+    .call = near_contract_call,
+};

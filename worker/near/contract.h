@@ -2,13 +2,13 @@
 #ifndef GASPIPE_WORKER_NEAR_CONTRACT_H
 #define GASPIPE_WORKER_NEAR_CONTRACT_H
 
-#include "worker/near/call/call.h"
+#include "worker/near/contract_kind.h"
 
 /*
  * A contract, loaded once and called many times. Each call begins with fresh memory, globals
  * and tables, and its gas is nearcore's to the unit, but for what depends on the chain's trie.
  */
-struct near_contract;
+extern const struct near_contract_kind near_contract_wasm;
 
 /*
  * Loads a module that is copied. A module that nearcore refuses to prepare is loaded all the

@@ -8,6 +8,7 @@
 
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
+#include "base/log.h"
 #include "worker/near/contract.h"
 #include "worker/near/identity.h"
 #include "worker/near/json_arena.h"
@@ -20,6 +21,7 @@
 
 struct engine {
     struct engine_options options;
+    const struct near_contract_kind *kind;
     struct near_identity identity;
     struct buf module; /* of the contract; empty: none was set yet */
     struct near_contract *contract;
@@ -31,6 +33,8 @@ struct engine {
     uint64_t gas_refunded;
     struct near_profile gas_profile;
     struct buf profile_text;
+    bool cost_known;
+    uint64_t block_cost;
 };
 
 /* ---- what the vat keeps of its account ---- */
@@ -45,7 +49,7 @@ struct holdings {
 
 static struct holdings read_holdings(struct engine *engine)
 {
-    struct holdings holdings = {.usage = near_contract_size(engine->contract),
+    struct holdings holdings = {.usage = engine->kind->size(engine->contract),
                                 .balance = FIRST_BALANCE};
     json_t *kept = near_vat_get(&engine->vat, account_key);
 
@@ -115,25 +119,52 @@ static struct engine_result reply_text(struct engine *engine, const char *text)
 /* Takes the module that engine->module holds. */
 static int load_contract(struct engine *engine, struct error *error)
 {
-    near_contract_close(engine->contract);
-    engine->contract = near_contract_open((const uint8_t *)engine->module.data,
-                                          engine->module.length, engine->identity.protocol, error);
+    const struct near_contract_options options = {
+        .protocol = engine->identity.protocol,
+        .heap_limit = engine->options.heap_limit,
+        .cost_limit = engine->options.cost_limit,
+    };
+
+    engine->kind->close(engine->contract);
+    engine->contract = engine->kind->open((const uint8_t *)engine->module.data,
+                                          engine->module.length, &options, error);
     return engine->contract != NULL ? 0 : -1;
+}
+
+/* What a contract's code asks of the sandbox it has: the rest closes before any of it runs. */
+static int close_sandbox(struct engine *engine)
+{
+    return engine->kind->loads_code ? engine->options.host.confine(engine->options.host.context)
+                                    : 0;
+}
+
+static struct engine_result refuse_contract(struct engine *engine, const struct error *error)
+{
+    if (error->kind == ERROR_INPUT)
+        return reply_error(engine, error->text);
+    log_line("%s", error->text);
+    return engine_near_no_memory();
 }
 
 static struct engine_result set_bundle(struct engine *engine, const json_t *bundle)
 {
     const json_t *source = json_object_get(bundle, "source");
+    const char *refusal;
     struct error error;
 
+    if (engine->kind->loads_code && engine->contract != NULL)
+        return reply_error(engine, "this worker has a contract already");
     buf_clear(&engine->module);
     if (!json_is_string(source) || near_base64_decode(&engine->module, json_string_value(source),
                                                       json_string_length(source)) != 0)
-        return reply_error(engine, "the bundle is not a module in base64");
+        return reply_error(engine, "the bundle is not a contract in base64");
     if (load_contract(engine, &error) != 0)
-        return engine_near_no_memory();
-    if (near_contract_refusal(engine->contract) != NULL)
-        return reply_error(engine, near_contract_refusal(engine->contract));
+        return refuse_contract(engine, &error);
+    refusal = engine->kind->why_unusable(engine->contract);
+    if (refusal != NULL)
+        return reply_error(engine, refusal);
+    if (close_sandbox(engine) != 0)
+        return stopped("the sandbox cannot be closed", WORKER_EXIT_USAGE);
     return reply_text(engine, "[\"dispatchReady\"]");
 }
 
@@ -145,6 +176,8 @@ static struct engine_result engine_near_judge(struct engine *engine,
 {
     if (outcome->is_over_limit)
         return stopped("too much computation", WORKER_EXIT_COMPUTATION);
+    if (outcome->is_over_cost)
+        return stopped("cost limit exceeded", WORKER_EXIT_COST);
     if (outcome->is_lost && !engine->vat.is_lost)
         return engine_near_no_memory();
     if (outcome->error != NULL)
@@ -176,6 +209,8 @@ static void add_up(struct engine *engine, const struct near_context *context,
     engine->gas_burnt += outcome->burnt_gas;
     engine->gas_refunded += refund(context, outcome);
     near_profile_add(&engine->gas_profile, &outcome->profile);
+    engine->cost_known |= outcome->cost_known;
+    engine->block_cost += outcome->block_cost;
 }
 
 static struct engine_result do_call(struct engine *engine, struct work *work,
@@ -195,7 +230,7 @@ static struct engine_result do_call(struct engine *engine, struct work *work,
     context->storage_usage = work->holdings.usage;
     context->prepaid_gas = step->gas;
     context->operation_limit = limit > engine->operations ? limit - engine->operations : limit != 0;
-    work->outcome = near_contract_call(engine->contract, step->method, context, &storage);
+    work->outcome = engine->kind->call(engine->contract, step->method, context, &storage);
     work->has_outcome = true;
     add_up(engine, context, &work->outcome);
     result = engine_near_judge(engine, &work->outcome);
@@ -294,14 +329,39 @@ static struct engine_result take_notify(struct engine *engine, const json_t *del
     return reply_text(engine, "[\"ok\",null]");
 }
 
-/* Who the vat is: ["startVat", capdata]. */
+/* What a contract does when its vat starts; it has no message, and promises nothing. */
+static struct engine_result start_contract(struct engine *engine)
+{
+    const struct near_storage storage = near_vat_storage(&engine->vat);
+    const struct holdings before = read_holdings(engine);
+    struct near_context context = near_message_context();
+    struct holdings after = before;
+    struct near_outcome outcome;
+    struct engine_result result;
+
+    context.current_account = context.predecessor_account = engine->identity.account;
+    context.balance = before.balance;
+    context.storage_usage = before.usage;
+    outcome = engine->kind->init(engine->contract, &context, &storage);
+    add_up(engine, &context, &outcome);
+    result = engine_near_judge(engine, &outcome);
+    if (result.outcome != ENGINE_OK || outcome.error != NULL)
+        return result;
+    after.usage = outcome.storage_usage;
+    write_holdings(engine, &before, &after);
+    return reply_text(engine, "[\"ok\",null]");
+}
+
+/* Who the vat is: ["startVat", capdata]. What its gas costs depends on that. */
 static struct engine_result take_start(struct engine *engine, const json_t *delivery)
 {
     struct error error;
 
     if (near_identity_read(&engine->identity, json_array_get(delivery, 1), &error) != 0 ||
-        (engine->contract != NULL && load_contract(engine, &error) != 0))
+        (engine->kind->has_gas && engine->contract != NULL && load_contract(engine, &error) != 0))
         return reply_error(engine, error.text);
+    if (engine->kind->init != NULL && engine->contract != NULL)
+        return start_contract(engine);
     return reply_text(engine, "[\"ok\",null]");
 }
 
@@ -330,6 +390,8 @@ static void begin_command(struct engine *engine)
     engine->gas_burnt = 0;
     engine->gas_refunded = 0;
     engine->gas_profile = (struct near_profile){0};
+    engine->cost_known = false;
+    engine->block_cost = 0;
     buf_clear(&engine->reply);
 }
 
@@ -349,9 +411,8 @@ static struct engine_result deliver(struct engine *engine, struct iovec message)
 
 static struct engine_result no_program(struct engine *engine, struct iovec source)
 {
-    (void)engine;
     (void)source;
-    return threw("this worker runs WebAssembly and evaluates nothing");
+    return threw(engine->kind->refusal);
 }
 
 static struct engine_result no_file(struct engine *engine, const char *path)
@@ -361,8 +422,6 @@ static struct engine_result no_file(struct engine *engine, const char *path)
 }
 
 /* ---- snapshots ---- */
-
-static const char snapshot_head[] = "gaspipe wasm 2\n";
 
 static struct engine_result write_snapshot(struct engine *engine, const char *place)
 {
@@ -374,7 +433,7 @@ static struct engine_result write_snapshot(struct engine *engine, const char *pl
     if (file == NULL)
         return threw("a snapshot cannot be opened");
     is_written =
-        fputs(snapshot_head, file) >= 0 &&
+        fputs(engine->kind->snapshot, file) >= 0 &&
         fwrite(&engine->identity, sizeof engine->identity, 1, file) == 1 &&
         (engine->module.length == 0 ||
          fwrite(engine->module.data, 1, engine->module.length, file) == engine->module.length);
@@ -396,7 +455,7 @@ static int engine_near_read_all(FILE *file, struct buf *bytes)
 
 static int read_snapshot(struct engine *engine, const char *place, struct error *error)
 {
-    const size_t head = strlen(snapshot_head);
+    const size_t head = strlen(engine->kind->snapshot);
     FILE *file = snapshot_place_open(place, "rb", "rb");
     int result;
 
@@ -407,23 +466,31 @@ static int read_snapshot(struct engine *engine, const char *place, struct error 
     if (result != 0)
         return error_system(error, errno, "cannot read the snapshot %s", place);
     if (engine->module.data == NULL || engine->module.length < head ||
-        memcmp(engine->module.data, snapshot_head, head) != 0)
-        return error_set(error, ERROR_INPUT, "%s is not a snapshot of gaspipe-worker-wasm", place);
+        memcmp(engine->module.data, engine->kind->snapshot, head) != 0)
+        return error_set(error, ERROR_INPUT, "%s is not a snapshot of %s", place,
+                         engine->kind->version);
     if (engine->module.length < head + sizeof engine->identity ||
         near_identity_take(&engine->identity, engine->module.data + head) != 0)
         return error_set(error, ERROR_INPUT, "%s is a damaged snapshot", place);
     buf_consume(&engine->module, head + sizeof engine->identity);
-    return engine->module.length == 0 ? 0 : load_contract(engine, error);
+    if (engine->module.length == 0)
+        return 0;
+    if (load_contract(engine, error) != 0)
+        return -1;
+    return close_sandbox(engine) == 0
+               ? 0
+               : error_set(error, ERROR_SYSTEM, "the sandbox cannot be closed");
 }
 
 /* ---- the engine ---- */
 
 static void version(char *line, size_t size)
 {
-    snprintf(line, size, "WebAssembly with NEAR's host");
+    snprintf(line, size, "%s", near_contract_wasm.version);
 }
 
-static struct engine *open_engine(const struct engine_options *options, struct error *error)
+struct engine *engine_near_open(const struct near_contract_kind *kind,
+                                const struct engine_options *options, struct error *error)
 {
     struct engine *engine = calloc(1, sizeof *engine);
 
@@ -431,8 +498,10 @@ static struct engine *open_engine(const struct engine_options *options, struct e
     if (engine == NULL)
         error_memory(error, "an engine");
     else
-        *engine = (struct engine){
-            .options = *options, .identity = near_identity_unknown, .vat = {.host = options->host}};
+        *engine = (struct engine){.options = *options,
+                                  .kind = kind,
+                                  .identity = near_identity_unknown,
+                                  .vat = {.host = options->host}};
     if (engine != NULL)
         near_profile_write(&engine->profile_text, &engine->gas_profile, 0);
     return engine;
@@ -440,7 +509,7 @@ static struct engine *open_engine(const struct engine_options *options, struct e
 
 static void close_engine(struct engine *engine)
 {
-    near_contract_close(engine->contract);
+    engine->kind->close(engine->contract);
     buf_free(&engine->module);
     buf_free(&engine->vat.request);
     buf_free(&engine->reply);
@@ -448,15 +517,27 @@ static void close_engine(struct engine *engine)
     free(engine);
 }
 
-static struct engine *open_snapshot(const struct engine_options *options, const char *place,
-                                    struct error *error)
+struct engine *engine_near_open_snapshot(const struct near_contract_kind *kind,
+                                         const struct engine_options *options, const char *place,
+                                         struct error *error)
 {
-    struct engine *engine = open_engine(options, error);
+    struct engine *engine = engine_near_open(kind, options, error);
 
     if (engine == NULL || read_snapshot(engine, place, error) == 0)
         return engine;
     close_engine(engine);
     return NULL;
+}
+
+static struct engine *open_wasm(const struct engine_options *options, struct error *error)
+{
+    return engine_near_open(&near_contract_wasm, options, error);
+}
+
+static struct engine *open_wasm_snapshot(const struct engine_options *options, const char *place,
+                                         struct error *error)
+{
+    return engine_near_open_snapshot(&near_contract_wasm, options, place, error);
 }
 
 static const char *exception_left(struct engine *engine)
@@ -469,24 +550,26 @@ static struct engine_usage usage(const struct engine *engine)
 {
     return (struct engine_usage){
         .compute = engine->operations,
-        .allocate = engine->contract != NULL ? near_contract_memory(engine->contract) : 0,
-        .gas_known = true,
+        .allocate = engine->contract != NULL ? engine->kind->memory(engine->contract) : 0,
+        .gas_known = engine->kind->has_gas,
         .gas_burnt = engine->gas_burnt,
         .gas_refunded = engine->gas_refunded,
         .gas_profile = &engine->profile_text,
+        .cost_known = engine->cost_known,
+        .block_cost = engine->block_cost,
     };
 }
 
 const struct engine_ops engine_near = {
     .version = version,
-    .open = open_engine,
+    .open = open_wasm,
     .close = close_engine,
     .evaluate = no_program,
     .deliver = deliver,
     .run_script = no_file,
     .run_module = no_file,
     .write_snapshot = write_snapshot,
-    .open_snapshot = open_snapshot,
+    .open_snapshot = open_wasm_snapshot,
     .exception_left = exception_left,
     .usage = usage,
 };

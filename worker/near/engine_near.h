@@ -3,6 +3,7 @@
 #define GASPIPE_WORKER_NEAR_ENGINE_NEAR_H
 
 #include "worker/engine.h"
+#include "worker/near/contract_kind.h"
 
 /*
  * Contracts of NEAR in WebAssembly, behind the worker's loop. It speaks the vat messages of the
@@ -12,5 +13,12 @@
  * A contract keeps nothing in memory between calls, so a snapshot is its module.
  */
 extern const struct engine_ops engine_near;
+
+/* Of the same engine around another kind of contracts: its `open` and `open_snapshot`. */
+struct engine *engine_near_open(const struct near_contract_kind *kind,
+                                const struct engine_options *options, struct error *error);
+struct engine *engine_near_open_snapshot(const struct near_contract_kind *kind,
+                                         const struct engine_options *options, const char *place,
+                                         struct error *error);
 
 #endif

@@ -144,13 +144,9 @@ static bool message_take_member(struct near_message *message, const char *name, 
     return strcmp(name, "view") == 0 && take_flag(value, &context->is_view);
 }
 
-static int read_context(struct near_message *message, json_t *told, struct error *error)
+struct near_context near_message_context(void)
 {
-    struct near_context *context = &message->context;
-    const char *name;
-    json_t *value;
-
-    *context = (struct near_context){
+    return (struct near_context){
         .signer_account = someone,
         .signer_key = {zeros, KEY_SIZE},
         .random_seed = {zeros, SEED_SIZE},
@@ -159,6 +155,15 @@ static int read_context(struct near_message *message, json_t *told, struct error
         .epoch_height = 1,
         .prepaid_gas = PREPAID_GAS,
     };
+}
+
+static int read_context(struct near_message *message, json_t *told, struct error *error)
+{
+    struct near_context *context = &message->context;
+    const char *name;
+    json_t *value;
+
+    *context = near_message_context();
     if (told != NULL && !json_is_object(told))
         return error_set(error, ERROR_INPUT, "what a call is told must be an object");
     json_object_foreach(told, name, value)

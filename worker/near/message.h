@@ -44,4 +44,7 @@ bool near_amount_read(const json_t *value, unsigned __int128 *amount);
 enum { NEAR_AMOUNT_SIZE = 40 };
 const char *near_amount_text(unsigned __int128 amount, char text[NEAR_AMOUNT_SIZE]);
 
+/* What a call is told where nothing else is said; without an account or a predecessor. */
+struct near_context near_message_context(void);
+
 #endif

@@ -79,7 +79,7 @@ int fleet_fingerprint_estimate(const char *worker, struct counters counters,
     (void)worker;
     if (launcher_open(&launcher, counters, LAUNCHER_COMPUTE_LIMIT_DEFAULT, error) != 0)
         return -1;
-    wasm = launcher_for_wasm(&launcher);
+    wasm = launcher_for(&launcher, LAUNCHER_WASM);
     result = hash_launcher(&launcher, counters, parts[0], error);
     if (result == 0)
         result = hash_launcher(&wasm, counters, parts[1], error);

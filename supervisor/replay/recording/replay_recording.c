@@ -291,7 +291,7 @@ static int play_all(struct playback *playback, struct error *error)
 int replay_recording(const struct replay_options *options, struct error *error)
 {
     struct playback playback = {.options = options,
-                                .launcher = {.program_fd = -1, .wasm_program_fd = -1}};
+                                .launcher = {.program_fd = -1, .others = LAUNCHER_NO_WORKERS}};
     int status;
 
     if (options->profile != NULL || options->profile_folded != NULL ||

@@ -106,6 +106,9 @@ struct near_outcome {
     bool has_result;
     bool is_lost;
     bool is_over_limit; /* more operations than the context allows */
+    bool is_over_cost;  /* more block cost than the call may have */
+    bool cost_known;    /* the contract has the compiled-in meter: */
+    uint64_t block_cost;
     const struct buf *result;
     struct near_receipts *receipts; /* to be made when it went well */
     uint32_t returned_receipt;

@@ -1,0 +1,156 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# gaspipe run with contracts in native code: the examples, and tests/program/native_contract.c.
+
+load common
+
+LINES=$ROOT/examples/wasm-token/deliveries.jsonl
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return
+    export FLAGS="-O1 -fPIC -shared -I$ROOT -I$ROOT/worker/native"
+    # shellcheck disable=SC2086 # several flags
+    cc $FLAGS "$ROOT/examples/native-token/token.c" -o token.so
+    # shellcheck disable=SC2086
+    cc $FLAGS "$ROOT/tests/program/native_contract.c" -o made.so
+    # shellcheck disable=SC2086
+    c++ $FLAGS -std=c++17 -fno-exceptions -fno-rtti "$ROOT/examples/native-guestbook/guestbook.cc" -o book.so
+}
+
+setup() {
+    cd "$BATS_FILE_TMPDIR" || return
+}
+
+# column NAME: of each delivery in $output.
+column() {
+    jq -c "select(.kind == \"delivery\") | .$1" <<< "$output"
+}
+
+# calls METHOD...: messages without an input, to the vat m.
+calls() {
+    printf '{"vat":"m","method":"%s","args":[]}\n' "$@"
+}
+
+@test "the token does what the one in WebAssembly does, natively and under the counter" {
+    local counter
+
+    for counter in none qemu; do
+        run --separate-stderr "$BUILD/gaspipe" run --json --counter "$counter" --vat ft=token.so "$LINES"
+        assert_status 1
+        [ "$(column status | tr '\n' ' ')" = '"ok" "ok" "ok" "ok" "error" "ok" ' ]
+        [ "$(column result | tail -n 3 | tr '\n' ' ')" = '"250" null "1000000" ' ]
+        [[ $(column error) == *"Smart contract panicked: The account doesn't have enough balance"* ]]
+        # shellcheck disable=SC2154 # run --separate-stderr sets it
+        [[ $stderr == *'ft: Transfer 250 from alice.near to bob.near'* ]]
+    done
+    [[ $(column instructions) != *null* ]]
+    counts=$(column instructions)
+    run --separate-stderr "$BUILD/gaspipe" run --json --vat ft=token.so "$LINES"
+    assert_equal "$(column instructions)" "$counts"
+}
+
+@test "the guest book in C++ answers as the one in AssemblyScript" {
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat book=book.so \
+        "$ROOT/examples/wasm-guestbook/deliveries.jsonl"
+    assert_status 1
+    [ "$(column result | tail -n 2 | tr '\n' ' ')" = '"bob.near: grüße" 2 ' ]
+    [[ $(column error) == *'the input has no text'* ]]
+}
+
+# A sanitizer's run-time part uses the contract's stack: this worker has none.
+@test "each call begins with variables, heap and stack as they were loaded" {
+    run --separate-stderr "$BUILD/gaspipe" run --json --counter none --vat m=made.so \
+        <(calls state heap state full state)
+    assert_status 0
+    [ "$(column result | sed -n '2p;4p;6p' | sort -u)" = '[1,1,8,1,1,0,0]' ]
+    [ "$(column result | sed -n '3p;5p' | tr '\n' ' ')" = '"fine" "full" ' ]
+}
+
+@test "storage takes any bytes, a view changes nothing, and what ends a call leaves nothing behind" {
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat m=made.so - << 'END'
+{"vat":"m","method":"bytes","args":[]}
+{"vat":"m","method":"bytes","args":["",{"view":true}]}
+{"vat":"m","method":"write","args":["abort"]}
+{"vat":"m","method":"write","args":["assert"]}
+{"vat":"m","method":"read","args":[]}
+{"vat":"m","method":"echo","args":[{"base64":"AP8="}]}
+END
+    assert_status 1
+    [ "$(column result | sed -n '2p;6p;7p' | tr '\n' ' ')" = '[3,1,0,0,1,0] "nothing" "AP8=" ' ]
+    [ "$(column error | grep -c 'is not allowed in view calls')" -eq 1 ]
+    [ "$(column error | grep -c 'abort() was called')" -eq 1 ]
+    [ "$(column error | grep -c 'Assertion .* failed')" -eq 1 ]
+}
+
+@test "a promise of another contract's answer, which is told to a callback" {
+    { head -n 1 "$LINES"; calls ask; } > ask.jsonl
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat m=made.so --vat ft=token.so ask.jsonl
+    assert_status 0
+    [ "$(jq -c 'select(.kind == "result") | .value' <<< "$output" | tail -n 1)" = '["1000000"]' ]
+}
+
+@test "a store is gone on with: gascontract_init() ran once, and all can be replayed" {
+    run "$NATIVE/gaspipe" run --counter none --store store --vat m=made.so <(calls init bytes)
+    assert_status 0
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --store store <(calls init)
+    [ "$(column result)" = '"started once"' ]
+    run "$NATIVE/gaspipe" replay --counter none --store store --from-start m
+    assert_status 0
+    run "$NATIVE/gaspipe" run --counter none --store store --upgrade m=token.so <(calls ft_total_supply)
+    assert_status 0
+}
+
+# refused FILE WORDS
+refused() {
+    run "$NATIVE/gaspipe" run --counter none --vat "m=$1" <(calls state)
+    assert_status 3
+    assert_output_has "$1: the contract was not taken: $2"
+}
+
+@test "what is no contract is refused with one line" {
+    cp "$(type -P true)" program.so
+    head -c 2000 token.so > cut.so
+    cp token.so machine.so
+    printf '\267' | dd of=machine.so bs=1 seek=18 conv=notrunc status=none
+    echo 'int x;' | cc -shared -fPIC -x c - -o empty.so
+    echo 'int printf(const char *, ...); void gascontract_call(void) { printf("%d", 1); }' |
+        cc -shared -fPIC -x c - -o needs.so
+    echo 'void gascontract_call(void) {}' | cc -c -fPIC -x c - -o object.so
+    refused program.so 'is a program: link it with -shared'
+    refused cut.so 'is cut off'
+    refused machine.so 'is for another machine (ELF machine 183): a native contract is for x86-64'
+    refused empty.so 'is no contract: it defines no gascontract_call()'
+    refused needs.so 'needs printf, which contracts do not have'
+    refused object.so 'is not a shared object: link it with -shared'
+}
+
+@test "code that makes a process or a fault ends its worker: the vat waits in quarantine" {
+    [[ $BUILD == "$ROOT/build" ]] || skip 'a build with sanitizers has no sandbox'
+    run "$BUILD/gaspipe" run --counter none --retries 0 --vat m=made.so <(calls fork)
+    assert_status 5
+    assert_output_has 'killed by signal 31'
+    run "$BUILD/gaspipe" run --counter none --retries 0 --vat m=made.so <(calls null)
+    assert_status 5
+    assert_output_has 'killed by signal 11'
+}
+
+@test "a contract that gaspipe-cc compiled counts and limits its block cost" {
+    [ -x "$BUILD/gaspipe-worker-native-metered" ] || skip 'make metered has not built the worker'
+    "$BUILD/gaspipe-cc" -O2 -fPIC -shared "-I$ROOT/worker/native" "$ROOT/examples/native-token/token.c" \
+        -o metered.so
+    run --separate-stderr "$BUILD/gaspipe" run --json --counter compiled --vat ft=metered.so "$LINES"
+    assert_status 1
+    [[ $(column blockCost | tail -n 5) != *null* ]]
+    cost=$(column blockCost | sed -n 2p)
+    run --separate-stderr "$BUILD/gaspipe" run --json --counter compiled --max-cost "$cost" --vat ft=metered.so "$LINES"
+    assert_equal "$(column blockCost | sed -n 2p)" "$cost"
+    run "$BUILD/gaspipe" run --counter compiled --max-cost $((cost / 2)) --vat ft=metered.so "$LINES"
+    assert_status 1
+    assert_output_has 'Cost limit exceeded'
+    run "$BUILD/gaspipe" run --counter none --vat m=metered.so <(calls state)
+    assert_status 3
+    assert_output_has 'was compiled by gaspipe-cc, whose meter only --counter compiled has'
+    run "$BUILD/gaspipe" run --counter compiled --max-cost 1000 --vat m=token.so <(calls state)
+    assert_status 3
+    assert_output_has 'has no meter compiled in, which --max-cost needs'
+}

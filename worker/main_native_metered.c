@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gaspipe-worker-native-metered: the same worker, linked with the run-time part of the
+ * compiled-in meter. It is not metered itself: what is counted is the contract.
+ */
+#include "meter/gasmeter.h"
+#include "worker/command_line.h"
+#include "worker/native/engine_native.h"
+
+/* What the pass makes calls of, and the variables that it adds to (meter/pass/support.c). */
+extern _Thread_local int64_t gasmeter_banks[];
+extern _Thread_local uint64_t gasmeter_carry;
+void gasmeter_refill(void);
+void gasmeter_flush(uint64_t units);
+void gasmeter_block(uint64_t units);
+uint64_t gasmeter_string_bytes(const char *string);
+uint64_t gasmeter_common_bytes(const char *one, const char *other, uint64_t most);
+
+/* A contract's notes are not read: its constructors run in each call. */
+static void forget_notes(const char *first, const char *end)
+{
+    (void)first, (void)end;
+}
+
+static const struct native_symbol *variables(void)
+{
+    static struct native_symbol list[3];
+    const uintptr_t thread = (uintptr_t)__builtin_thread_pointer();
+
+    list[0] = (struct native_symbol){"gasmeter_banks", (uintptr_t)gasmeter_banks - thread};
+    list[1] = (struct native_symbol){"gasmeter_carry", (uintptr_t)&gasmeter_carry - thread};
+    return list;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct native_symbol functions[] = {
+        {"gasmeter_refill", (uintptr_t)gasmeter_refill},
+        {"gasmeter_flush", (uintptr_t)gasmeter_flush},
+        {"gasmeter_block", (uintptr_t)gasmeter_block},
+        {"gasmeter_string_bytes", (uintptr_t)gasmeter_string_bytes},
+        {"gasmeter_common_bytes", (uintptr_t)gasmeter_common_bytes},
+        {"gasmeter_add_notes", (uintptr_t)forget_notes},
+        {NULL, 0},
+    };
+    static const struct native_meter meter = {
+        .read = gasmeter_read,
+        .budget = gasmeter_budget,
+        .on_spent = gasmeter_on_spent,
+        .functions = functions,
+        .variables = variables,
+    };
+    const struct engine_ops engine = engine_native(&meter);
+
+    return worker_command_line(argc, argv, &engine);
+}
