@@ -268,7 +268,7 @@ static struct trace_ring_options ring_options(struct trace *trace)
         .libraries = trace->options.libraries,
         .policy = trace->options.policy,
         .lanes = TRACE_LANES_DEFAULT,
-        .lane_chunks = TRACE_CHUNKS_DEFAULT,
+        .lane_chunks = trace->options.overhead != 0 ? TRACE_CHUNKS_BUDGET : TRACE_CHUNKS_DEFAULT,
     };
 }
 

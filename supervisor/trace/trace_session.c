@@ -219,7 +219,8 @@ static struct traced *new_traced(struct trace_session *session, const char *prog
         .program = traced != NULL ? traced->program : NULL,
         .policy = TRACE_WAIT,
         .lanes = WORKER_LANES,
-        .lane_chunks = TRACE_CHUNKS_DEFAULT,
+        /* With a budget, what is written before the reader has counted it is too much already. */
+        .lane_chunks = session->overhead != 0 ? TRACE_CHUNKS_BUDGET : TRACE_CHUNKS_DEFAULT,
     };
 
     if (traced == NULL) {
@@ -301,6 +302,8 @@ int trace_session_delivery(struct trace_session *session, const struct trace_del
     int result;
 
     pthread_mutex_lock(&session->lock);
+    for (struct traced *traced = session->traced; traced != NULL; traced = traced->next)
+        trace_throttle_between(&traced->throttle);
     result = trace_file_delivery(&session->file, delivery, error);
     pthread_mutex_unlock(&session->lock);
     return result;

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 
-enum { INDEX_FIRST = 1024 };
+enum { INDEX_FIRST = 1024 }; /* a power of two */
 
 int call_tree_open(struct call_tree *tree, struct error *error)
 {
@@ -34,14 +34,14 @@ void call_tree_close(struct call_tree *tree)
 static size_t call_tree_place_of(const struct call_tree *tree, size_t parent, uint32_t function)
 {
     const uint64_t key = (uint64_t)parent << 32 | function;
-    size_t place = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) % tree->index_size;
+    size_t place = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (tree->index_size - 1);
 
     while (tree->index[place] != 0) {
         const struct call_node *const node = &tree->nodes[tree->index[place]];
 
         if (node->parent == parent && node->function == function)
             break;
-        place = (place + 1) % tree->index_size;
+        place = (place + 1) & (tree->index_size - 1);
     }
     return place;
 }
@@ -61,8 +61,7 @@ static int grow_index(struct call_tree *tree)
     return 0;
 }
 
-size_t call_tree_child(struct call_tree *tree, size_t parent, uint32_t function,
-                       struct error *error)
+static size_t look_up(struct call_tree *tree, size_t parent, uint32_t function, struct error *error)
 {
     size_t place = call_tree_place_of(tree, parent, function);
     struct call_node *nodes;
@@ -82,6 +81,20 @@ size_t call_tree_child(struct call_tree *tree, size_t parent, uint32_t function,
     tree->index[place] = (uint32_t)tree->count;
     nodes[tree->count] = (struct call_node){.parent = (uint32_t)parent, .function = function};
     return tree->count++;
+}
+
+size_t call_tree_child(struct call_tree *tree, size_t parent, uint32_t function,
+                       struct error *error)
+{
+    const uint32_t latest = tree->nodes[parent].latest;
+    size_t child;
+
+    if (latest != 0 && tree->nodes[latest].function == function)
+        return latest;
+    child = look_up(tree, parent, function, error);
+    if (child != SIZE_MAX)
+        tree->nodes[parent].latest = (uint32_t)child;
+    return child;
 }
 
 void call_tree_settle(struct call_tree *tree)

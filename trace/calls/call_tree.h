@@ -18,7 +18,8 @@ struct call_node {
     uint32_t function; /* its number; those from CALL_TREE_GROUPS on are groups */
     uint64_t calls;
     uint64_t self;
-    uint64_t total; /* with all that it called; set by call_tree_settle() */
+    uint64_t total;  /* with all that it called; set by call_tree_settle() */
+    uint32_t latest; /* the child that was asked for last, which mostly comes again; 0: none yet */
 };
 
 /* Below the root there may be groups, such as deliveries: numbers that are no function's. */
@@ -26,8 +27,8 @@ enum { CALL_TREE_GROUPS = 0x8000 };
 
 struct call_tree {
     struct call_node *nodes;
-    uint32_t *index; /* a hash table of nodes by parent and function */
-    size_t count, capacity, index_size;
+    uint32_t *index;                    /* a hash table of nodes by parent and function */
+    size_t count, capacity, index_size; /* index_size: a power of two */
 };
 
 /* 0, or -1 with ERROR_SYSTEM without memory. */

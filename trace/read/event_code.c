@@ -9,42 +9,40 @@
 /* The lowest two bits of an event's first number; above them the time passed, in zigzag. */
 enum { ENTERED, LEFT_LAST, LEFT, CONTROL };
 
-enum { DEPTH_MAX = 1024 };
+enum { NUMBER_MOST = 10 }; /* bytes */
 
-/* Both sides follow, within a block, which function was entered last. */
-struct open_calls {
-    uint32_t functions[DEPTH_MAX];
-    size_t depth; /* may be larger than the array: what is above is not kept */
-    uint64_t time;
-};
-
-static void event_code_enter(struct open_calls *calls, uint32_t function)
+static void event_code_enter(struct event_code *code, uint32_t function)
 {
-    if (calls->depth < DEPTH_MAX)
-        calls->functions[calls->depth] = function;
-    calls->depth++;
+    if (code->depth < EVENT_CODE_DEPTH)
+        code->functions[code->depth] = function;
+    code->depth++;
 }
 
-static bool is_last(const struct open_calls *calls, uint32_t function)
+static bool is_last(const struct event_code *code, uint32_t function)
 {
-    return calls->depth > 0 && calls->depth <= DEPTH_MAX &&
-           calls->functions[calls->depth - 1] == function;
+    return code->depth > 0 && code->depth <= EVENT_CODE_DEPTH &&
+           code->functions[code->depth - 1] == function;
 }
 
-static void event_code_leave(struct open_calls *calls)
+static void event_code_leave(struct event_code *code)
 {
-    calls->depth -= calls->depth > 0;
+    code->depth -= code->depth > 0;
+}
+
+/* There is room for NUMBER_MOST bytes. Returns where they end. */
+static inline uint8_t *put_number(uint8_t *at, uint64_t number)
+{
+    for (; number >= 0x80; number >>= 7)
+        *at++ = (uint8_t)(0x80 | (number & 0x7f));
+    *at++ = (uint8_t)number;
+    return at;
 }
 
 void event_code_put(struct buf *out, uint64_t number)
 {
-    char bytes[10];
-    size_t length = 0;
+    uint8_t bytes[NUMBER_MOST];
 
-    for (; number >= 0x80; number >>= 7)
-        bytes[length++] = (char)(0x80 | (number & 0x7f));
-    bytes[length++] = (char)number;
-    buf_append(out, bytes, length);
+    buf_append(out, bytes, (size_t)(put_number(bytes, number) - bytes));
 }
 
 bool event_code_take(const uint8_t **at, const uint8_t *end, uint64_t *number)
@@ -74,43 +72,49 @@ static uint64_t unzigzag(uint64_t number)
     return number >> 1 ^ (0 - (number & 1));
 }
 
-static void write_call(struct buf *out, struct open_calls *calls, uint64_t event, uint32_t function)
+static uint8_t *write_call(uint8_t *at, struct event_code *code, uint64_t event, uint32_t function)
 {
     const uint64_t time = event >> TRACE_TIME_SHIFT;
-    const uint64_t passed = zigzag((time - calls->time) & TRACE_TIME_MASK) << 2;
+    const uint64_t passed = zigzag((time - code->time) & TRACE_TIME_MASK) << 2;
 
-    calls->time = time;
+    code->time = time;
     if ((event & 1) == 0) {
-        event_code_put(out, passed | ENTERED);
-        event_code_put(out, function);
-        event_code_enter(calls, function);
-    } else if (is_last(calls, function)) {
-        event_code_put(out, passed | LEFT_LAST);
-        event_code_leave(calls);
-    } else {
-        event_code_put(out, passed | LEFT);
-        event_code_put(out, function);
-        event_code_leave(calls);
+        event_code_enter(code, function);
+        return put_number(put_number(at, passed | ENTERED), function);
     }
+    if (is_last(code, function)) {
+        event_code_leave(code);
+        return put_number(at, passed | LEFT_LAST);
+    }
+    event_code_leave(code);
+    return put_number(put_number(at, passed | LEFT), function);
 }
 
-void event_code_write(struct buf *out, const uint64_t *events, size_t count)
+static uint8_t *write_control(uint8_t *at, uint64_t event, uint32_t function)
 {
-    struct open_calls calls = {.depth = 0};
+    at = put_number(at, (uint64_t)(function - TRACE_CONTROL) << 2 | CONTROL);
+    return put_number(at, event >> TRACE_TIME_SHIFT);
+}
 
+void event_code_write(struct event_code *code, struct buf *out, const uint64_t *events,
+                      size_t count)
+{
+    uint8_t *begin, *at;
+
+    if (count == 0 || buf_reserve(out, count * 2 * NUMBER_MOST) != 0)
+        return;
+    begin = (uint8_t *)out->data + out->length;
+    at = begin;
     for (size_t i = 0; i < count; i++) {
         const uint32_t function = events[i] >> 1 & 0x7fff;
 
-        if (function < TRACE_CONTROL) {
-            write_call(out, &calls, events[i], function);
-            continue;
-        }
-        event_code_put(out, (uint64_t)(function - TRACE_CONTROL) << 2 | CONTROL);
-        event_code_put(out, events[i] >> TRACE_TIME_SHIFT);
+        at = function < TRACE_CONTROL ? write_call(at, code, events[i], function)
+                                      : write_control(at, events[i], function);
     }
+    out->length += (size_t)(at - begin);
 }
 
-static bool read_one(const uint8_t **at, const uint8_t *end, struct open_calls *calls,
+static bool read_one(const uint8_t **at, const uint8_t *end, struct event_code *code,
                      uint64_t *event)
 {
     uint64_t first, function;
@@ -126,24 +130,24 @@ static bool read_one(const uint8_t **at, const uint8_t *end, struct open_calls *
     }
     left = (first & 3) != ENTERED;
     if ((first & 3) == LEFT_LAST) {
-        if (calls->depth == 0 || calls->depth > DEPTH_MAX)
+        if (code->depth == 0 || code->depth > EVENT_CODE_DEPTH)
             return false;
-        function = calls->functions[calls->depth - 1];
+        function = code->functions[code->depth - 1];
     } else if (!event_code_take(at, end, &function) || function >= TRACE_CONTROL) {
         return false;
     }
-    calls->time = (calls->time + unzigzag(first >> 2)) & TRACE_TIME_MASK;
-    *event = calls->time << TRACE_TIME_SHIFT | function << 1 | left;
+    code->time = (code->time + unzigzag(first >> 2)) & TRACE_TIME_MASK;
+    *event = code->time << TRACE_TIME_SHIFT | function << 1 | left;
     if (left)
-        event_code_leave(calls);
+        event_code_leave(code);
     else
-        event_code_enter(calls, (uint32_t)function);
+        event_code_enter(code, (uint32_t)function);
     return true;
 }
 
 int event_code_read(const uint8_t *at, const uint8_t *end, uint64_t **events, size_t *count)
 {
-    struct open_calls calls = {.depth = 0};
+    struct event_code code = {.depth = 0};
     size_t capacity = *count;
 
     while (at < end) {
@@ -152,7 +156,7 @@ int event_code_read(const uint8_t *at, const uint8_t *end, uint64_t **events, si
         if (more == NULL)
             return -2;
         *events = more;
-        if (!read_one(&at, end, &calls, &more[*count]))
+        if (!read_one(&at, end, &code, &more[*count]))
             return -1;
         (*count)++;
     }

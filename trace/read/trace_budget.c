@@ -77,8 +77,8 @@ static double events_allowed(const struct trace_budget *budget, struct trace_spe
 {
     const double events = (double)budget->events;
     const double reading = (double)spent.reader / events;
-    const double event = reading > TRACE_BUDGET_EVENT_NS ? reading : TRACE_BUDGET_EVENT_NS;
-    const double own = (double)spent.process - events * TRACE_BUDGET_EVENT_NS;
+    const double event = reading > budget->event_cost ? reading : budget->event_cost;
+    const double own = (double)spent.process - events * budget->event_cost;
 
     return own > 0 ? own * budget->share / event : 0;
 }

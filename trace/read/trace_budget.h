@@ -15,15 +15,11 @@
  * functions that are called most are left out from then on. It does no I/O.
  */
 
-/*
- * Nanoseconds of the process for an event, at least: bench/trace has 46 to 50 ticks for the two of
- * a call, which is 10 ns at 2.4 GHz. Where the reader takes longer, that counts: a process that is
- * faster waits for it.
- */
-enum { TRACE_BUDGET_EVENT_NS = 10 };
-
 struct trace_budget {
-    double share;    /* of the process's own time: 0.05 */
+    double share; /* of the process's own time: 0.05 */
+    /* Nanoseconds of the process for an event; the caller sets it. Where the reader takes longer,
+     * that counts: a process that is faster waits for it. */
+    double event_cost;
     uint64_t *calls; /* owned; by number, since the last decision */
     uint64_t *all;   /* owned; by number, since the beginning */
     bool *left_out;  /* owned; by number */

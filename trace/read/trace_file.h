@@ -42,14 +42,17 @@ struct trace_block {
 
 struct trace_file {
     struct output_file file;
-    struct buf gathered; /* blocks that are not written yet */
-    void *packer;        /* of zstd, kept as it takes long to make */
+    struct buf gathered;        /* blocks that are not written yet */
+    struct buf packed;          /* room to compress a block in */
+    struct event_block *blocks; /* of lanes, that still grow; owned */
+    size_t block_count, block_capacity;
+    void *packer; /* of zstd, kept as it takes long to make */
 };
 
 /* Creates the file anew; it can be read while it grows. 0, or -1 with ERROR_SYSTEM. */
 int trace_file_open(struct trace_file *file, const char *path, struct error *error);
 
-/* Each gathers a block. -1 with ERROR_SYSTEM without memory. */
+/* Each gathers a block, or adds to one. -1 with ERROR_SYSTEM without memory. */
 int trace_file_process(struct trace_file *file, uint32_t process, uint32_t pid, const char *name,
                        const struct patch_plan *plan, struct error *error);
 int trace_file_events(struct trace_file *file, uint32_t process, unsigned lane, uint32_t thread,

@@ -2,15 +2,28 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/array.h"
 #include "base/json/json_text.h"
 #include "trace/memory.h"
 #include "trace/read/event_code.h"
 #include "trace/read/trace_file.h"
 
-enum { COMPRESSION = 1 };
+enum {
+    COMPRESSION = 1,
+    EVENT_BLOCK_FULL = 1 << 17, /* bytes: small ones take zstd much longer for each byte */
+};
+
+/* Events of a lane that are not in a block yet. */
+struct event_block {
+    uint32_t process;
+    unsigned lane;
+    struct event_code code;
+    struct buf content;
+};
 
 static int out_of_memory(struct error *error)
 {
@@ -35,34 +48,49 @@ int trace_file_open(struct trace_file *file, const char *path, struct error *err
     return trace_file_flush(file, error);
 }
 
-/* Compressed unless that makes it larger. Frees the content. */
-static int put_block(struct trace_file *file, enum trace_block_kind kind, uint32_t process,
-                     struct buf *content, struct error *error)
+/* What is stored of the content: compressed unless that makes it larger. */
+static struct iovec pack(struct trace_file *file, const struct buf *content)
+{
+    const size_t bound = ZSTD_compressBound(content->length);
+    size_t length;
+
+    buf_clear(&file->packed);
+    if (buf_reserve(&file->packed, bound) != 0)
+        return (struct iovec){0};
+    length = ZSTD_compressCCtx(file->packer, file->packed.data, bound, content->data,
+                               content->length, COMPRESSION);
+    if (ZSTD_isError(length) || length >= content->length)
+        return (struct iovec){content->data, content->length};
+    return (struct iovec){file->packed.data, length};
+}
+
+/* The content stays the caller's. */
+static int gather_block(struct trace_file *file, enum trace_block_kind kind, uint32_t process,
+                        const struct buf *content, struct error *error)
 {
     struct trace_block block = {
         .kind = kind, .process = process, .length = (uint32_t)content->length};
-    const size_t bound = ZSTD_compressBound(content->length);
-    char *const packed = malloc(bound);
-    const char *stored = content->data;
-    size_t size = content->length;
-    int result = -1;
+    struct iovec stored = {0};
 
-    if (packed != NULL && !buf_failed(content)) {
-        const size_t length = ZSTD_compressCCtx(file->packer, packed, bound, content->data,
-                                                content->length, COMPRESSION);
+    if (!buf_failed(content))
+        stored = pack(file, content);
+    if (stored.iov_base == NULL)
+        return out_of_memory(error);
+    block.stored = (uint32_t)stored.iov_len;
+    block.sum = (uint32_t)crc32(0, stored.iov_base, (uInt)stored.iov_len);
+    buf_append(&file->gathered, &block, sizeof block);
+    return buf_append(&file->gathered, stored.iov_base, stored.iov_len) == 0 ? 0
+                                                                             : out_of_memory(error);
+}
 
-        if (!ZSTD_isError(length) && length < content->length) {
-            stored = packed;
-            size = length;
-        }
-        block.stored = (uint32_t)size;
-        block.sum = (uint32_t)crc32(0, (const Bytef *)stored, (uInt)size);
-        buf_append(&file->gathered, &block, sizeof block);
-        result = buf_append(&file->gathered, stored, size);
-    }
-    free(packed);
+/* Frees the content. */
+static int put_block(struct trace_file *file, enum trace_block_kind kind, uint32_t process,
+                     struct buf *content, struct error *error)
+{
+    const int result = gather_block(file, kind, process, content, error);
+
     buf_free(content);
-    return result == 0 ? 0 : out_of_memory(error);
+    return result;
 }
 
 static void trace_file_write_put_text(struct buf *out, const char *text)
@@ -107,24 +135,75 @@ int trace_file_process(struct trace_file *file, uint32_t process, uint32_t pid, 
     return put_functions(file, process, plan, error);
 }
 
+/* ---- events ---- */
+
+static struct event_block *find_block(const struct trace_file *file, uint32_t process,
+                                      unsigned lane)
+{
+    for (size_t i = 0; i < file->block_count; i++)
+        if (file->blocks[i].process == process && file->blocks[i].lane == lane)
+            return &file->blocks[i];
+    return NULL;
+}
+
+static struct event_block *add_block(struct trace_file *file, uint32_t process, unsigned lane)
+{
+    struct event_block *const blocks =
+        array_reserve(file->blocks, &file->block_capacity, file->block_count + 1, sizeof *blocks);
+
+    if (blocks == NULL)
+        return NULL;
+    file->blocks = blocks;
+    blocks[file->block_count] = (struct event_block){.process = process, .lane = lane};
+    return &blocks[file->block_count++];
+}
+
+/* The next events of the lane begin a new block. */
+static int end_block(struct trace_file *file, struct event_block *block, struct error *error)
+{
+    int result = 0;
+
+    if (block->content.length > 0 || buf_failed(&block->content))
+        result = gather_block(file, TRACE_BLOCK_EVENTS, block->process, &block->content, error);
+    buf_clear(&block->content);
+    block->code.depth = 0;
+    block->code.time = 0;
+    return result;
+}
+
 int trace_file_events(struct trace_file *file, uint32_t process, unsigned lane, uint32_t thread,
                       const uint64_t *events, size_t count, struct error *error)
 {
-    struct buf content = {0};
+    struct event_block *block = find_block(file, process, lane);
 
     if (count == 0)
         return 0;
-    event_code_put(&content, lane);
-    event_code_put(&content, thread);
-    event_code_write(&content, events, count);
-    return put_block(file, TRACE_BLOCK_EVENTS, process, &content, error);
+    if (block == NULL)
+        block = add_block(file, process, lane);
+    if (block == NULL)
+        return out_of_memory(error);
+    if (block->content.length == 0) {
+        event_code_put(&block->content, lane);
+        event_code_put(&block->content, thread);
+    }
+    event_code_write(&block->code, &block->content, events, count);
+    return block->content.length >= EVENT_BLOCK_FULL || buf_failed(&block->content)
+               ? end_block(file, block, error)
+               : 0;
 }
 
 int trace_file_lane_ended(struct trace_file *file, uint32_t process, unsigned lane,
                           struct error *error)
 {
+    struct event_block *const block = find_block(file, process, lane);
     struct buf content = {0};
 
+    if (block != NULL) {
+        if (end_block(file, block, error) != 0)
+            return -1;
+        buf_free(&block->content);
+        *block = file->blocks[--file->block_count];
+    }
     event_code_put(&content, lane);
     return put_block(file, TRACE_BLOCK_LANE_ENDED, process, &content, error);
 }
@@ -157,6 +236,9 @@ int trace_file_delivery(struct trace_file *file, const struct trace_delivery *de
 
 int trace_file_flush(struct trace_file *file, struct error *error)
 {
+    for (size_t i = 0; i < file->block_count; i++)
+        if (end_block(file, &file->blocks[i], error) != 0)
+            return -1;
     return output_file_write(&file->file, &file->gathered, error);
 }
 
@@ -164,7 +246,13 @@ void trace_file_drop(struct trace_file *file)
 {
     if (file->file.path != NULL)
         output_file_discard(&file->file);
+    for (size_t i = 0; i < file->block_count; i++)
+        buf_free(&file->blocks[i].content);
+    free(file->blocks);
+    file->blocks = NULL;
+    file->block_count = file->block_capacity = 0;
     buf_free(&file->gathered);
+    buf_free(&file->packed);
     ZSTD_freeCCtx(file->packer);
     file->packer = NULL;
 }

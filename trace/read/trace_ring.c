@@ -220,6 +220,15 @@ static int take_chunk(struct trace_ring *ring, unsigned lane, uint64_t number,
     return sink->events(sink->context, lane, lane_of(ring, lane)->thread, events, count, error);
 }
 
+static void wake_writer(struct trace_lane *lane)
+{
+    if (atomic_load(&lane->waiting) == 0)
+        return;
+    atomic_store(&lane->waiting, 0);
+    atomic_fetch_add(&lane->tail_moved, 1);
+    wake(&lane->tail_moved);
+}
+
 static int take_lane(struct trace_ring *ring, unsigned number, const struct trace_sink *sink,
                      bool *busy, struct error *error)
 {
@@ -235,11 +244,9 @@ static int take_lane(struct trace_ring *ring, unsigned number, const struct trac
         if (take_chunk(ring, number, tail, sink, error) != 0)
             return -1;
         atomic_store_explicit(&lane->tail, tail + 1, memory_order_release);
-        if (atomic_load(&lane->waiting) != 0) {
-            atomic_store(&lane->waiting, 0);
-            atomic_fetch_add(&lane->tail_moved, 1);
-            wake(&lane->tail_moved);
-        }
+        /* Not for each chunk: a thread that is woken and sleeps again takes longer than that. */
+        if (head - tail - 1 <= ring->layout.chunks_per_lane / 2)
+            wake_writer(lane);
     }
     return 0;
 }
@@ -338,4 +345,25 @@ void trace_ring_switch(struct trace_ring *ring, unsigned number, bool on)
 {
     if (number >= 1 && number <= ring->plan.count)
         trampoline_switch(ring->memory + ring->plan.functions[number - 1].trampoline, on);
+}
+
+/* What the process may have written there since concerns only its own text. */
+bool trace_ring_patch_of(const struct trace_ring *ring, unsigned number, struct trace_patch *patch)
+{
+    const struct trace_head *const head = (const struct trace_head *)ring->memory;
+    const struct trace_patch *const patches =
+        (const struct trace_patch *)(ring->memory + ring->layout.patches_at);
+    const struct planned_function *function;
+    uint64_t address;
+
+    if (number < 1 || number > ring->plan.count)
+        return false;
+    function = &ring->plan.functions[number - 1];
+    address = head->modules[function->module].base + function->address;
+    for (size_t i = 0; i < ring->patches; i++) {
+        *patch = patches[i];
+        if (patch->address == address)
+            return true;
+    }
+    return false;
 }

@@ -22,7 +22,7 @@ struct trace_ring_options {
     unsigned lane_chunks; /* of TRACE_CHUNK_SIZE bytes, for each of them */
 };
 
-enum { TRACE_LANES_DEFAULT = 64, TRACE_CHUNKS_DEFAULT = 1024 };
+enum { TRACE_LANES_DEFAULT = 64, TRACE_CHUNKS_DEFAULT = 1024, TRACE_CHUNKS_BUDGET = 128 };
 
 /* What is read. Each returns 0, or -1 with the error filled, which ends the reading. */
 struct trace_sink {
@@ -73,7 +73,11 @@ uint64_t trace_ring_threads_left_out(const struct trace_ring *ring);
 /* Nobody reads any more: threads do not wait. */
 void trace_ring_let_go(struct trace_ring *ring);
 
-/* Lets calls of a function be traced, or not. Its number is one of the plan's. */
+/* Lets calls of a function be traced, or not. Its number is one of the plan's. What remains of one
+ * that is off are three jumps. */
 void trace_ring_switch(struct trace_ring *ring, unsigned number, bool on);
+
+/* The jump into a function's text; false: there is none, as of a library call. */
+bool trace_ring_patch_of(const struct trace_ring *ring, unsigned number, struct trace_patch *patch);
 
 #endif

@@ -45,7 +45,7 @@ static void test_round_trip(void **state)
 
     (void)state;
     make_events(events);
-    event_code_write(&code, events, EVENTS);
+    event_code_write(&(struct event_code){.depth = 0}, &code, events, EVENTS);
     assert_false(buf_failed(&code));
     assert_int_equal(event_code_read((const uint8_t *)code.data,
                                      (const uint8_t *)code.data + code.length, &read, &count),
@@ -64,7 +64,7 @@ static void test_pairs_are_short(void **state)
     (void)state;
     for (size_t i = 0; i < 2000; i++)
         events[i] = i * 50 << TRACE_TIME_SHIFT | 77 << 1 | (i & 1);
-    event_code_write(&code, events, 2000);
+    event_code_write(&(struct event_code){.depth = 0}, &code, events, 2000);
     assert_true(code.length <= 2000 * 5 / 2);
     buf_free(&code);
 }
@@ -76,7 +76,7 @@ static void test_every_cut_is_refused_or_shorter(void **state)
 
     (void)state;
     make_events(events);
-    event_code_write(&code, events, 200);
+    event_code_write(&(struct event_code){.depth = 0}, &code, events, 200);
     for (size_t length = 0; length < code.length; length++) {
         uint64_t *read = NULL;
         size_t count = 0;

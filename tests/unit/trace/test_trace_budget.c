@@ -8,7 +8,7 @@
 
 #include "trace/read/trace_budget.h"
 
-enum { FUNCTIONS = 3 };
+enum { EVENT_COST = 10, /* nanoseconds */ FUNCTIONS = 3 };
 
 /* Calls of a function: as many entries as exits. */
 static void add_calls(struct trace_budget *budget, uint64_t number, size_t calls)
@@ -24,6 +24,7 @@ static void open_budget(struct trace_budget *budget, double share)
     struct error error;
 
     assert_int_equal(trace_budget_open(budget, share, FUNCTIONS, &error), 0);
+    budget->event_cost = EVENT_COST;
     add_calls(budget, 1, 1000);
     add_calls(budget, 2, 20000);
     add_calls(budget, 3, 5000);
@@ -33,7 +34,7 @@ static void open_budget(struct trace_budget *budget, double share)
 /* 52,000 events of 10 ns, in a process that has used so much by itself. */
 static struct trace_spent spent_beside(int64_t own)
 {
-    return (struct trace_spent){.process = own + 52000 * TRACE_BUDGET_EVENT_NS};
+    return (struct trace_spent){.process = own + 52000 * EVENT_COST};
 }
 
 static void test_within(void **state)
@@ -75,7 +76,7 @@ static void test_slow_reader(void **state)
     const uint32_t *chosen;
 
     (void)state;
-    spent.reader = INT64_C(52000) * TRACE_BUDGET_EVENT_NS * 2;
+    spent.reader = INT64_C(52000) * EVENT_COST * 2;
     open_budget(&budget, 0.05);
     assert_int_equal(trace_budget_decide(&budget, spent, &chosen), 1);
     trace_budget_close(&budget);

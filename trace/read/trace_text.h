@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_TRACE_READ_TRACE_TEXT_H
+#define GASPIPE_TRACE_READ_TRACE_TEXT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "trace/memory.h"
+
+/*
+ * The text of a traced process, written from outside, without its help: a sandbox forbids it to do
+ * so itself. Only while it executes nothing: all of its threads wait in system calls, and whoever
+ * could wake them is known not to.
+ */
+
+/* Whether all threads wait in system calls; false also where that may not be seen. */
+bool trace_text_is_idle(pid_t process);
+
+/* A descriptor for trace_text_restore(), to be closed; -1: it may not be written to. */
+int trace_text_open(pid_t process);
+
+/* Puts back what stood where a patch is. */
+bool trace_text_restore(int text, const struct trace_patch *patch);
+
+#endif
