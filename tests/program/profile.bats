@@ -31,6 +31,9 @@ deliveries() {
     assert_equal "$(sums function self)" "$(deliveries compute)"
     assert_equal "$(sums line self)" "$(deliveries compute)"
     assert_equal "$(jq -r 'select(.selfInstructions != null)' profile)" ""
+    # The words of an error are made when the meter has been read.
+    [ "$(jq -s 'map(select(.status == "error")) | length' out)" -gt 0 ]
+    assert_equal "$(jq -c 'select(.self != null and .self < 0)' profile)" ""
 }
 
 @test "profile: under the counter instructions add up as well" {

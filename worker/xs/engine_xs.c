@@ -319,6 +319,13 @@ static void set_result(struct engine *engine, xsMachine *the, const xsSlot *valu
     }
 }
 
+/* What comes after it, such as a getter of the result, is not metered. */
+static void read_meter(struct engine *engine)
+{
+    engine->compute = xsGetCurrentMeter(engine->machine);
+    xs_profile_meter_read(engine->machine);
+}
+
 /* Calls globalThis[function](argument), lets all promises settle, and takes
  * what came of it. What is thrown later than the call's own return is the
  * program's to report. */
@@ -349,7 +356,7 @@ static void call_global(xsMachine *machine, char *function, bool as_bytes)
             }
         }
         fxRunLoop(machine);
-        engine->compute = xsGetCurrentMeter(machine);
+        read_meter(engine);
         if (threw)
             set_threw(engine, the, &xsVar(1));
         else
@@ -393,7 +400,7 @@ static void run_file(xsMachine *machine, bool as_module)
     }
     xsEndHost(machine);
     fxRunLoop(machine);
-    engine->compute = xsGetCurrentMeter(machine);
+    read_meter(engine);
 }
 
 static void run_script(struct engine *engine)

@@ -305,6 +305,16 @@ void xs_profile_meter_set(void *machine, uint32_t computrons)
     enter_region();
 }
 
+void xs_profile_meter_read(void *machine)
+{
+    if (!state.running)
+        return;
+    leave_region();
+    charge(machine);
+    state.unmetered = true;
+    enter_region();
+}
+
 /* ---- commands ---- */
 
 bool xs_profile_open(void)

@@ -34,6 +34,9 @@ void xs_profile_check(void *machine);
  */
 void xs_profile_meter_set(void *machine, uint32_t computrons);
 
+/* The command's computrons have been read: what runs from here on has none. */
+void xs_profile_meter_read(void *machine);
+
 /* The last command's profile, as profile_encode() writes it; NULL: none are taken. Good until
  * the next command. */
 const struct buf *xs_profile_take(void);
