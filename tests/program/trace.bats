@@ -3,6 +3,7 @@
 # gaspipe trace: what programs do is the same, and every call is there.
 
 load common
+load trace
 
 setup_file() {
     export TRACED=$BATS_FILE_TMPDIR/traced
@@ -312,94 +313,6 @@ summary() {
     assert_bad_input 3 'is not a trace'
     run --separate-stderr "$BUILD/gaspipe" trace --read whole.trace -- true
     assert_bad_input 2 'do not go together'
-}
-
-# Deliveries of two vats, one of them with errors and garbage.
-two_vats() {
-    cat > v.js <<- 'END'
-	export const work = n => { const a = []; for (let i = 0; i < n; i++) a.push({ i }); return a.length; };
-	export const fails = () => { throw Error('as it should'); };
-	END
-    for n in 1000 20000 300; do
-        printf '{"vat":"%s","method":"work","args":[%s]}\n' one $n two $((n + 1))
-        printf '{"vat":"one","method":"fails","args":[]}\n'
-    done > deliveries
-}
-
-# run_vats OPTIONS...: what deliveries come to, without times.
-run_vats() {
-    "$BUILD/gaspipe" run --json --counter none --vat one=v.js --vat two=v.js "$@" deliveries |
-        jq -c 'select(.kind == "delivery") | [.vatID, .crankNum, .status, .result, .compute]'
-}
-
-@test "run --trace-functions: the same results, and the functions of each delivery" {
-    two_vats
-    run_vats > expected
-    for sandbox in basic off; do
-        run_vats --sandbox $sandbox --trace-functions run.trace > printed
-        diff expected printed
-        "$BUILD/gaspipe" trace --json --report report --read run.trace
-        assert_equal "$(jq -r 'select(.function == "fxRunID") | .delivery' report | sort)" \
-            "$(printf '%s\n' 'v1 fails #3' 'v1 fails #5' 'v1 fails #7' 'v1 startVat #1' 'v1 work #2' \
-                'v1 work #4' 'v1 work #6' 'v2 startVat #1' 'v2 work #2' 'v2 work #3' 'v2 work #4')" deliveries
-    done
-    run_vats --jobs 2 --max-workers 1 --trace-functions run.trace > printed
-    diff expected printed
-    run_vats --trace-functions run.trace --overhead 5% > printed
-    diff expected printed
-}
-
-@test "trace --profile: what each delivery took by function, and when, for slogreport" {
-    two_vats
-    run_vats --slog slog --trace-functions run.trace > printed
-    "$BUILD/gaspipe" trace --json --report report --read run.trace --profile profile
-    # The same calls and times as in the report, by delivery; all nanoseconds of a tree are in its functions.
-    assert_equal "$(jq -r 'select(.kind == "function") | "\(.vatID) \(.method) #\(.deliveryNum) \(.function) \(.calls)"' profile | sort | sha256sum)" \
-        "$(jq -r '"\(.delivery) \(.function) \(.calls)"' report | sort | sha256sum)"
-    assert_equal "$(jq -n '[inputs] | group_by([.vatID, .deliveryNum]) | map(
-            (map(select(.kind == "function").selfNanoseconds) | add) as $functions |
-            (map(select(.kind == "tree").nodes[][5]) | add) as $nodes |
-            ($functions - $nodes | fabs) <= (map(select(.kind == "tree").nodes | length) | add)) |
-        [length, all]' -c profile)" '[11,true]'
-    # Calls lie within those of their callers, and within the time that the worker says it took.
-    assert_equal "$(jq -c 'select(.kind == "tree") | .nodes as $nodes |
-        [(.spans | length > 10 and length <= 1000), ([.spans[] | {key: (.[0] | tostring), value: .}] | from_entries | length > 5),
-        (.spans as $spans | all(range(1; $spans | length); $spans[. - 1][1] <= $spans[.][1])),
-        ([foreach .spans[] as $span ({}; .[$span[0] | tostring] = $span;
-            $nodes[$span[0]][0] as $caller | .[$caller | tostring] as $outer |
-            $caller == null or ($outer != null and $span[1] >= $outer[1] - 2 and
-                $span[1] + $span[2] <= $outer[1] + $outer[2] + 2))] | all)]' profile | sort -u)" '[true,true,true,true]'
-    run --separate-stderr "$BUILD/slogreport" profile --by delivery profile
-    assert_status 0
-    assert_output_has ' nanoseconds'
-    assert_equal "$("$BUILD/slogreport" profile --json --by delivery profile |
-        jq -s 'map(select(.selfNanoseconds > 0 and .self == null)) | length')" 11
-    run --separate-stderr "$BUILD/gaspipe" trace --profile profile -- true
-    assert_bad_input 2 '--profile needs --read'
-}
-
-@test "replay --trace-functions: the same in everything, and the functions of each delivery" {
-    two_vats
-    run_vats --slog slog > printed
-    "$BUILD/gaspipe" replay --json --trace-functions replay.trace slog > same
-    assert_equal "$(jq -c 'select(.kind == "summary") | [.differ, .deliveries]' same)" '[0,11]'
-    "$BUILD/gaspipe" trace --json --report report --read replay.trace
-    assert_equal "$(jq -r 'select(.function == "fxRunID") | .delivery' report | sort | head -n 4 | paste -sd ,)" \
-        'v1 fails #3,v1 fails #5,v1 fails #7,v1 startVat #1'
-}
-
-@test "run --trace-functions: bad input, one line each" {
-    two_vats
-    run --separate-stderr "$BUILD/gaspipe" run --trace-functions f --vat one=v.js deliveries
-    assert_bad_input 2 '--counter none'
-    run --separate-stderr "$BUILD/gaspipe" run --counter none --trace-functions deliveries --vat one=v.js deliveries
-    assert_bad_input 2 'deliveries'
-    run --separate-stderr "$BUILD/gaspipe" run --counter none --trace-functions /nowhere/f --vat one=v.js deliveries
-    assert_bad_input 4 '/nowhere/f'
-    run --separate-stderr "$BUILD/gaspipe" run --counter none --overhead 5% --vat one=v.js deliveries
-    assert_bad_input 2 '--trace-functions'
-    run --separate-stderr "$BUILD/gaspipe" trace --overhead little -- true
-    assert_bad_input 2 '1% to 1000%'
 }
 
 # begins WHAT: traced WHAT runs as $target, reads `lines` from descriptor 7, and is ready.
