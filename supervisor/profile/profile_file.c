@@ -8,10 +8,17 @@
 #include "base/json/json_text.h"
 #include "supervisor/profile/cost_tree.h"
 
+#define PACKED ".zst"
+
 int profile_file_open(struct profile_file *file, const char *path, enum profile_format format,
                       struct error *error)
 {
+    const size_t length = strlen(path);
+
     *file = (struct profile_file){.format = format};
+    if (length >= strlen(PACKED) && strcmp(path + length - strlen(PACKED), PACKED) == 0 &&
+        (file->packer = packer_new(error)) == NULL)
+        return -1;
     return output_file_open_growing(&file->file, path, "the profile", error);
 }
 
@@ -220,10 +227,29 @@ void profile_file_undo(struct profile_file *file)
     file->gathered.length = file->kept;
 }
 
+/* Compressed, if that is wanted. */
+static int write_gathered(struct profile_file *file, enum packer_end end, struct error *error)
+{
+    struct buf packed = {0};
+    int result;
+
+    if (file->packer == NULL || buf_failed(&file->gathered))
+        return output_file_write(&file->file, &file->gathered, error);
+    result =
+        packer_add(file->packer, file->gathered.data, file->gathered.length, end, &packed, error);
+    buf_clear(&file->gathered);
+    if (result == 0)
+        result = output_file_write(&file->file, &packed, error);
+    buf_free(&packed);
+    return result;
+}
+
 int profile_file_flush(struct profile_file *file, struct error *error)
 {
     file->kept = 0;
-    return output_file_write(&file->file, &file->gathered, error);
+    return file->gathered.length > 0 || buf_failed(&file->gathered)
+               ? write_gathered(file, PACKER_FLUSH, error)
+               : 0;
 }
 
 void profile_file_drop(struct profile_file *file)
@@ -237,9 +263,13 @@ int profile_file_close(struct profile_file *file, struct error *error)
     int result = 0;
 
     if (file->file.path != NULL) {
-        result = profile_file_flush(file, error) == 0 ? output_file_finish(&file->file, error) : -1;
+        result = write_gathered(file, PACKER_FINISH, error) == 0
+                     ? output_file_finish(&file->file, error)
+                     : -1;
         output_file_discard(&file->file);
     }
+    packer_free(file->packer);
+    file->packer = NULL;
     buf_free(&file->gathered);
     return result;
 }

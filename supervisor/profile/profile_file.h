@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/output/output_file.h"
+#include "base/output/packer.h"
 
 /*
  * What deliveries cost by function and by line of their contracts, as files: JSON lines, or
@@ -19,8 +20,9 @@ enum profile_format { PROFILE_JSON, PROFILE_FOLDED };
 struct profile_file {
     enum profile_format format;
     struct output_file file;
-    struct buf gathered; /* lines that are not written yet */
-    size_t kept;         /* how much of it is not undone with a crank */
+    struct buf gathered;   /* lines that are not written yet */
+    size_t kept;           /* how much of it is not undone with a crank */
+    struct packer *packer; /* of a file whose name ends in .zst; else NULL */
 };
 
 /* A number that is not known; that of a crank. */
@@ -36,7 +38,8 @@ struct profiled_delivery {
     uint64_t instructions; /* of its meter, when counted */
 };
 
-/* Creates the file anew. It can be read while it grows. 0, or -1 with ERROR_SYSTEM. */
+/* Creates the file anew; one whose name ends in .zst is compressed. It can be read while it grows.
+ * 0, or -1 with ERROR_SYSTEM. */
 int profile_file_open(struct profile_file *file, const char *path, enum profile_format format,
                       struct error *error);
 

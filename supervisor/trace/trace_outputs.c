@@ -6,6 +6,7 @@
 
 #include "base/output/output_file.h"
 #include "base/visible.h"
+#include "supervisor/profile/profile_file.h"
 
 static int write_one(const char *path, const char *what, const struct trace_profile *profile,
                      int (*put)(struct buf *out, const struct trace_profile *profile,
@@ -23,12 +24,27 @@ static int write_one(const char *path, const char *what, const struct trace_prof
     return result;
 }
 
+/* May be large, and is compressed where its name says so. */
+static int write_profile(const char *path, const struct trace_profile *profile, struct error *error)
+{
+    struct profile_file file;
+    struct error ignored;
+    int result;
+
+    if (path == NULL)
+        return 0;
+    result = profile_file_open(&file, path, PROFILE_JSON, error);
+    if (result == 0)
+        result = profile_put_lines(&file.gathered, profile, error);
+    return profile_file_close(&file, result == 0 ? error : &ignored) == 0 ? result : -1;
+}
+
 int trace_outputs_write(const struct trace_options *options, const struct trace_profile *profile,
                         struct error *error)
 {
     if (write_one(options->folded, "the folded stacks", profile, profile_put_folded, error) != 0)
         return -1;
-    if (write_one(options->profile, "the profile", profile, profile_put_lines, error) != 0)
+    if (write_profile(options->profile, profile, error) != 0)
         return -1;
     return write_one(options->callgrind, "the profile for callgrind", profile,
                      profile_put_callgrind, error);

@@ -52,6 +52,15 @@ deliveries() {
         "$(jq -r 'select(.kind == "delivery") | "\(.crankNum) \(.deliveryNum) \(.compute)"' plain)"
     profiled --counter none
     cmp first profile
+    # The same, compressed.
+    "$BUILD/gaspipe" run --counter none --profile packed.zst --profile-folded folded.zst \
+        --vat "token=$ROOT/examples/token/contract.js" "$ROOT/examples/token/deliveries.jsonl" > printed || [ $? -eq 1 ]
+    zstd -dcq packed.zst | cmp first -
+    [ "$(stat -c %s packed.zst)" -lt "$(($(stat -c %s first) / 4))" ]
+    assert_equal "$(zstd -dcq folded.zst | awk '{ sum += $NF } END { print sum }')" \
+        "$(jq -s 'map(select(.kind == "function").self) | add' first)"
+    "$BUILD/slogreport" profile packed.zst > table
+    "$BUILD/slogreport" profile first | cmp table -
 }
 
 @test "profile: calls, callers and lines are those of the contract" {
