@@ -317,7 +317,11 @@ EXAMPLES := $(wildcard examples/*.json examples/*/*.js examples/*/*.jsonl exampl
 WITH_METER ?= $(wildcard build/gaspipe-meter)
 
 # gaspipe looks for the plugin beside itself and in ../lib/gaspipe.
-install: all
+# The suites of gaspipe estimate are assembled where wabt is there.
+WITH_SUITES ?= $(shell command -v wat2wasm)
+SUITEDIR := $(DESTDIR)$(PREFIX)/share/gaspipe/suites
+
+install: all $(if $(WITH_SUITES),suites)
 	install -d $(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(MANDIR) $(DOCDIR) $(COMPLETIONDIR)
 	install -m 755 $(BUILD)/gaspipe $(BUILD)/slogreport $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm \
 		$(BUILD)/gaspipe-worker-native $(BINDIR)
@@ -330,6 +334,9 @@ install: all
 	for example in $(EXAMPLES); do \
 		install -D -m "$$([ -x $$example ] && echo 755 || echo 644)" $$example $(DOCDIR)/$$example || exit; \
 	done
+	$(if $(WITH_SUITES),for file in $(patsubst $(BUILD)/suites/%,%,$(SUITE_MODULES) $(SUITE_FILES)); do \
+		install -D -m 644 $(BUILD)/suites/$$file $(SUITEDIR)/$$file || exit; \
+	done)
 	$(BUILD)/gaspipe --completion bash > $(COMPLETIONDIR)/gaspipe
 	$(BUILD)/slogreport --completion bash > $(COMPLETIONDIR)/slogreport
 
@@ -347,7 +354,7 @@ uninstall:
 	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker gaspipe-worker-wasm gaspipe-worker-native gaspipe-meter gaspipe-cc gaspipe-c++ gaspipe-worker-metered gaspipe-worker-native-metered)
 	rm -f $(addprefix $(MANDIR)/,$(notdir $(wildcard docs/*.1)))
 	rm -f $(COMPLETIONDIR)/gaspipe $(COMPLETIONDIR)/slogreport
-	rm -rf $(LIBDIR) $(INCLUDEDIR) $(DOCDIR)
+	rm -rf $(LIBDIR) $(INCLUDEDIR) $(DOCDIR) $(DESTDIR)$(PREFIX)/share/gaspipe
 
 deb: all
 	@scripts/setup --deb

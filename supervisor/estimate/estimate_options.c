@@ -48,11 +48,13 @@ static const struct option_row rows[] = {
 const struct option_table estimate_options_table = {
     .program = "gaspipe",
     .command = "estimate",
-    .usage = "usage: gaspipe estimate [options] SUITE\n"
-             "\n"
-             "Calls the methods of contracts many times, and estimates what each operation in them "
-             "costs, in machine instructions and in gas, beside what is charged for it today. "
-             "SUITE is a folder with suite.json, which lists the operations.\n",
+    .usage =
+        "usage: gaspipe estimate [options] SUITE\n"
+        "\n"
+        "Calls the methods of contracts many times, and estimates what each operation in them "
+        "costs, in machine instructions and in gas, beside what is charged for it today. "
+        "SUITE is a folder with suite.json, which lists the operations, or the name of one that "
+        "is installed: near or javascript.\n",
     .ending = "Exit status: 0 success, 1 a call failed, 2 usage, 3 bad input, 4 system failure, 6 "
               "a cost moved further than --allow.",
     .rows = rows,
@@ -87,7 +89,7 @@ enum option_result estimate_options_parse(struct estimate_options *options, int 
     if (result != OPTION_TAKEN)
         return result;
     if (operands[0] == NULL || operands[1] != NULL)
-        return error_set(error, ERROR_USAGE, "give the folder of a suite");
+        return error_set(error, ERROR_USAGE, "give the folder of a suite, or its name");
     options->folder = operands[0];
     return estimate_options_check(options, error) != 0 ? OPTION_FAILED : OPTION_TAKEN;
 }

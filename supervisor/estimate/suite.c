@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/json/json_value.h"
 #include "gas/gas_model_json.h"
+#include "supervisor/process/locate.h"
 
 enum { SUITE_FILE_MAX = 1 << 20, SUITE_CONTRACT_MAX = 64 << 20, SUITE_CALLS = 2 };
 
@@ -254,12 +256,26 @@ static int read_json(struct suite *suite, const char *folder, struct error *erro
     return result;
 }
 
+/* The folder of a suite that came with the program; without one, the name stays what it is. */
+static const char *find_folder(const char *name, char path[PATH_MAX])
+{
+    char relative[PATH_MAX];
+    struct error ignored;
+
+    if (strchr(name, '/') != NULL || access(name, F_OK) == 0 ||
+        snprintf(relative, sizeof relative, "suites/%s", name) >= (int)sizeof relative ||
+        locate_data(relative, path, &ignored) != 0)
+        return name;
+    return path;
+}
+
 int suite_read(struct suite *suite, const char *folder, struct error *error)
 {
-    struct suite_place place = {.folder = folder};
+    char path[PATH_MAX];
+    struct suite_place place = {.folder = find_folder(folder, path)};
 
     *suite = (struct suite){0};
-    if (read_json(suite, folder, error) != 0 || read_head(suite, &place, error) != 0 ||
+    if (read_json(suite, place.folder, error) != 0 || read_head(suite, &place, error) != 0 ||
         read_contracts(suite, &place, error) != 0)
         return -1;
     return read_operations(suite, &place, error);

@@ -61,8 +61,9 @@ struct suite {
 };
 
 /*
- * Reads the suite in the folder. 0, or -1 with ERROR_INPUT (the file, and which operation) or
- * ERROR_SYSTEM. To be freed whatever the result.
+ * Reads the suite in the folder; a name without a slash that is no such folder here is one of those
+ * that were built or installed with the program. 0, or -1 with ERROR_INPUT (the file, and which
+ * operation) or ERROR_SYSTEM. To be freed whatever the result.
  */
 int suite_read(struct suite *suite, const char *folder, struct error *error);
 

@@ -6,9 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-int locate(const char *name, char path[PATH_MAX], struct error *error)
+static int locate_in(const char *installed, const char *name, char path[PATH_MAX],
+                     struct error *error)
 {
-    static const char *const places[] = {"", "../lib/gaspipe/"};
+    const char *const places[] = {"", installed};
     char folder[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
 
@@ -22,6 +23,16 @@ int locate(const char *name, char path[PATH_MAX], struct error *error)
         if (written < PATH_MAX && access(path, R_OK) == 0)
             return 0;
     }
-    return error_set(error, ERROR_SYSTEM, "%s is neither in %s nor in %s/../lib/gaspipe", name,
-                     folder, folder);
+    return error_set(error, ERROR_SYSTEM, "%s is neither in %s nor in %s/%.*s", name, folder,
+                     folder, (int)strlen(installed) - 1, installed);
+}
+
+int locate(const char *name, char path[PATH_MAX], struct error *error)
+{
+    return locate_in("../lib/gaspipe/", name, path, error);
+}
+
+int locate_data(const char *name, char path[PATH_MAX], struct error *error)
+{
+    return locate_in("../share/gaspipe/", name, path, error);
 }

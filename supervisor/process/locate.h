@@ -12,4 +12,7 @@
  */
 int locate(const char *name, char path[PATH_MAX], struct error *error);
 
+/* The same of data: beside the program, or in ../share/gaspipe. */
+int locate_data(const char *name, char path[PATH_MAX], struct error *error);
+
 #endif

@@ -58,6 +58,11 @@ sources() {
     assert_equal "$(jq 'select(.kind == "delivery") | .instructions > 0' <<< "$output" | sort -u)" true
     run "$dest/usr/bin/gaspipe" replay --vat v4 tests/data/swingset.slog.zst
     assert_status 0
+    run "$dest/usr/bin/gaspipe" estimate --deliveries javascript
+    assert_status 0
+    assert_output_has '"vat":'
+    [ -s "$dest/usr/share/gaspipe/suites/near/ops.wasm" ]
+    [ -e "$dest/usr/include/gaspipe/gascontract.h" ]
     [ -e "$dest/usr/share/man/man1/gaspipe-worker.1" ]
     [ -e "$dest/usr/share/doc/gaspipe/contracts.md" ]
     [ -e "$dest/usr/include/gaspipe/gasmark.h" ]

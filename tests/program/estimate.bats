@@ -32,6 +32,21 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
+@test "a suite is found by its folder, and by its name where it came with the program" {
+    run "$BUILD/gaspipe" estimate --deliveries near
+    assert_status 0
+    assert_equal "$output" "$("$BUILD/gaspipe" estimate --deliveries "$SUITES/near")"
+    run "$BUILD/gaspipe" estimate --deliveries nowhere
+    assert_status 3
+    assert_output_has 'nowhere/suite.json: No such file or directory'
+    made_up '{"name": "add", "contract": "c", "method": "add"}'
+    mkdir near
+    mv suite.json contract.js near
+    run "$BUILD/gaspipe" estimate --deliveries near
+    assert_status 0
+    assert_output_has '"method":"add"'
+}
+
 @test "the costs of a made-up machine are found again from its counts" {
     made_up '{"name": "add", "contract": "c", "method": "add", "base": "loop", "repeat": 4},
         {"name": "hash", "contract": "c", "method": "hash", "base": "loop", "sizes": [0, 32, 100]},
