@@ -4,6 +4,7 @@
 # COUNT=1000 makes it that many vats.
 
 load common
+load store_contents
 
 COUNT=${COUNT:-60}
 
@@ -97,6 +98,22 @@ EOS
     assert_status 0
     assert_equal "$(jq 'select(.kind == "result") | .value' <<< "$output")" 21
     assert_equal "$(grep -c '"vat-startup-start"' slog)" 1 "workers that were started"
+}
+
+@test "with few workers the store is the same to the byte, with its snapshots" {
+    local workers
+
+    make_vats 3
+    rounds 3 3 > input
+    for workers in 0 1 2; do
+        "$NATIVE/gaspipe" run --counter none --snapshot-initial 2 --snapshot-interval 2 --store "store.$workers" \
+            $([ $workers -eq 0 ] || echo --max-workers $workers) "${vats[@]}" input
+        store_contents "store.$workers" > "contents.$workers"
+        cmp contents.0 "contents.$workers"
+    done
+    # Those of the vats, and the one that all start from.
+    grep -q "'warm-" contents.0
+    assert_equal "$(sqlite3 store.0/gaspipe.sqlite 'SELECT count(*) FROM snapshot')" 3
 }
 
 @test "with few workers, one that dies is retried" {
