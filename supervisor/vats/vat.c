@@ -96,6 +96,15 @@ static enum vat_event kill_worker(struct vat *vat, const struct vat_input *input
     return VAT_EVENT_NONE;
 }
 
+/* It may be busy, or hang: it would not hear of the pipe's end. */
+static enum vat_event dismiss(struct vat *vat, const struct vat_input *input)
+{
+    (void)input;
+    vat_timer_stop(&vat->timer);
+    worker_process_kill(vat->process);
+    return VAT_EVENT_NONE;
+}
+
 static enum vat_event hang_up(struct vat *vat, const struct vat_input *input)
 {
     (void)input;
@@ -158,6 +167,7 @@ static enum vat_event act(struct vat *vat, enum vat_action action, const struct 
         [VAT_ACT_SAVE] = vat_save,
         [VAT_ACT_SAVED] = vat_saved,
         [VAT_ACT_KILL] = kill_worker,
+        [VAT_ACT_DISMISS] = dismiss,
         [VAT_ACT_HANG_UP] = hang_up,
         [VAT_ACT_REAP] = reap,
         [VAT_ACT_LOSE] = lose,

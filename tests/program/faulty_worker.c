@@ -7,6 +7,8 @@
  * frame since then comes, what stands for KIND below happens in that frame's place. With
  * the name of a file beside it, `faulty:KIND:N:FILE`, it does so only while that file has
  * bytes, and takes one away each time.
+ * While there is a file `frames` beside it, each frame down takes one of its bytes away; for the
+ * last it makes the file `hung`, and hangs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -331,8 +333,27 @@ static void look_for_fault(struct iovec frame)
         fault.kind[0] = '\0';
 }
 
+static void hang_at_last_frame(void)
+{
+    struct stat status;
+    int fd;
+
+    if (stat("frames", &status) != 0)
+        return;
+    if (truncate("frames", status.st_size - 1) != 0)
+        give_up("frames");
+    if (status.st_size > 1)
+        return;
+    fd = open("hung", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        give_up("hung");
+    close(fd);
+    hang((struct iovec){0});
+}
+
 static void pass_down(struct way *way, struct iovec frame)
 {
+    hang_at_last_frame();
     look_for_fault(frame);
     send_frame(way->out, frame);
 }

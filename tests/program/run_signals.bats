@@ -146,3 +146,46 @@ told() {
     wait_for 60 told 3 # the one that makes the first heap, and the vat's
     ends TERM 0
 }
+
+# walk COMMAND: a run that COMMAND prepares waits in vain for the answer to its first frame, then
+# to its second, and so on up to its last; how many there were in $frames.
+walk() {
+    frames=0
+    while :; do
+        frames=$((frames + 1))
+        rm -rf store hung
+        printf '%*s' $frames '' > frames
+        "$1"
+        start --sandbox off --worker ./worker --store store --snapshot-initial 2 --snapshot-interval 2 \
+            lines
+        wait_for 60 eval '[ -e hung ] || [ -z "$(jobs -rp)" ]'
+        [ -e hung ] || break
+        ends TERM 143
+    done
+    wait "$pid"
+    rm frames
+}
+
+fresh() {
+    true
+}
+
+interrupted() {
+    cp -r before store
+}
+
+@test "a worker hangs at any of its frames, also of those before and after its deliveries" {
+    local walked
+
+    line get > lines
+    walk fresh
+    walked=$frames
+    [ $walked -gt 6 ]
+    # A snapshot, and deliveries to be made again behind it.
+    { line get; line get; line get; } > lines
+    "$NATIVE/gaspipe" run --counter none --sandbox off --worker ./worker --store before \
+        --snapshot-initial 2 --snapshot-interval 2 --vat keeper=keeper.js lines
+    line get >> lines
+    walk interrupted
+    [ "$frames" -gt 4 ]
+}

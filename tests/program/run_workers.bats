@@ -101,13 +101,15 @@ EOS
 }
 
 @test "with few workers the store is the same to the byte, with its snapshots" {
-    local workers
+    local workers limit
 
     make_vats 3
     rounds 3 3 > input
     for workers in 0 1 2; do
-        "$NATIVE/gaspipe" run --counter none --snapshot-initial 2 --snapshot-interval 2 --store "store.$workers" \
-            $([ $workers -eq 0 ] || echo --max-workers $workers) "${vats[@]}" input
+        limit=(--max-workers "$workers")
+        [ "$workers" -gt 0 ] || limit=()
+        "$NATIVE/gaspipe" run --counter none --snapshot-initial 2 --snapshot-interval 2 \
+            --store "store.$workers" "${limit[@]}" "${vats[@]}" input
         store_contents "store.$workers" > "contents.$workers"
         cmp contents.0 "contents.$workers"
     done

@@ -40,7 +40,7 @@ static const struct vat_step steps[VAT_STATES][VAT_EVENTS] =
                 [VAT_EVENT_UNSTARTED] = STEP(AWAY, LOSE),
                 [VAT_EVENT_FRESH] = STEP(LOADING, LOAD),
                 [VAT_EVENT_RESTORED] = STEP(REPLAYING, REPLAY),
-                [VAT_EVENT_PUT_AWAY] = STEP(LEAVING, HANG_UP),
+                [VAT_EVENT_PUT_AWAY] = STEP(ENDING, DISMISS),
             },
         [VAT_LOADING] =
             {
@@ -52,7 +52,7 @@ static const struct vat_step steps[VAT_STATES][VAT_EVENTS] =
                 [VAT_EVENT_BAD] = STEP(ENDING, KILL),
                 [VAT_EVENT_TIMEOUT] = STEP(ENDING, KILL),
                 [VAT_EVENT_GONE] = STEP(AWAY, REAP),
-                [VAT_EVENT_PUT_AWAY] = STEP(LEAVING, HANG_UP),
+                [VAT_EVENT_PUT_AWAY] = STEP(ENDING, DISMISS),
             },
         [VAT_REPLAYING] =
             {

@@ -66,6 +66,7 @@ enum vat_action {
     VAT_ACT_SAVE,            /* ask for a snapshot */
     VAT_ACT_SAVED,   /* it is in the store; the worker leaves, and one that starts from it comes */
     VAT_ACT_KILL,    /* note why, kill the worker, tell the loss */
+    VAT_ACT_DISMISS, /* kill the worker, which has done nothing yet */
     VAT_ACT_HANG_UP, /* close the pipe, on which a worker ends by itself */
     VAT_ACT_REAP,    /* the worker ended by itself: note how, tell the loss */
     VAT_ACT_LOSE,    /* there was no worker: tell the loss */

@@ -72,6 +72,7 @@ static void action_fits_state(enum vat_state state, enum vat_event event, struct
         [VAT_ACT_SAVE] = VAT_SAVING,
         [VAT_ACT_SAVED] = VAT_LEAVING,
         [VAT_ACT_KILL] = VAT_ENDING,
+        [VAT_ACT_DISMISS] = VAT_ENDING,
         [VAT_ACT_HANG_UP] = VAT_LEAVING,
         [VAT_ACT_REAP] = VAT_AWAY,
         [VAT_ACT_LOSE] = VAT_AWAY,
@@ -233,6 +234,21 @@ static void a_life_without_trouble(void **state)
     live(life, sizeof life / sizeof *life, VAT_AWAY);
 }
 
+/* Nobody waits for a worker that starts, and may hang. */
+static void a_start_that_is_given_up(void **state)
+{
+    static const struct life life[] = {
+        {VAT_EVENT_WANTED, VAT_ACT_PREPARE},   {VAT_EVENT_PREPARED, VAT_ACT_START},
+        {VAT_EVENT_PUT_AWAY, VAT_ACT_DISMISS}, {VAT_EVENT_GONE, VAT_ACT_FORGET},
+        {VAT_EVENT_WANTED, VAT_ACT_PREPARE},   {VAT_EVENT_PREPARED, VAT_ACT_START},
+        {VAT_EVENT_DONE, VAT_ACT_STARTED},     {VAT_EVENT_FRESH, VAT_ACT_LOAD},
+        {VAT_EVENT_PUT_AWAY, VAT_ACT_DISMISS}, {VAT_EVENT_GONE, VAT_ACT_FORGET},
+    };
+
+    (void)state;
+    live(life, sizeof life / sizeof *life, VAT_AWAY);
+}
+
 static void a_life_that_is_brought_back(void **state)
 {
     static const struct life life[] = {
@@ -278,6 +294,7 @@ int main(void)
         cmocka_unit_test(only_an_idle_worker_takes_work),
         cmocka_unit_test(a_vat_can_be_wanted_and_put_away_at_any_time),
         cmocka_unit_test(a_life_without_trouble),
+        cmocka_unit_test(a_start_that_is_given_up),
         cmocka_unit_test(a_life_that_is_brought_back),
         cmocka_unit_test(a_life_that_ends_at_a_refused_syscall),
     };
