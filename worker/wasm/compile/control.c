@@ -406,10 +406,10 @@ static void enter_block(struct wasm_compiler *compiler, enum wasm_control_kind k
     struct condition condition = {0};
 
     count_block(compiler);
-    if (kind != WASM_CONTROL_BLOCK)
+    if (kind == WASM_CONTROL_IF) {
         wasm_charge(compiler, 1);
-    if (kind == WASM_CONTROL_IF)
         condition = pop_condition(compiler);
+    }
     read_block_type(compiler, &control);
     wasm_settle(compiler, 0);
     if (kind != WASM_CONTROL_BLOCK)
@@ -420,6 +420,9 @@ static void enter_block(struct wasm_compiler *compiler, enum wasm_control_kind k
     control_enter(compiler, control);
     if (kind != WASM_CONTROL_BLOCK)
         wasm_gas_begin(compiler);
+    /* By the specification, a branch to a loop executes it again: each round pays for it. */
+    if (kind == WASM_CONTROL_LOOP)
+        wasm_charge(compiler, 1);
 }
 
 /* Checks the results, which end up in their own slots. */
