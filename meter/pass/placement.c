@@ -78,6 +78,21 @@ static void flush(struct placement *placement, struct progress *progress)
     *progress = (struct progress){.empty = true};
 }
 
+/*
+ * A computed goto flushes as well. So nothing is pending wherever an interpreter's dispatch leads,
+ * and no register has to hold it through all that the interpreter does.
+ */
+static void dispatch(struct placement *placement, struct progress *progress, LLVMValueRef jump)
+{
+    const struct ir *ir = placement->support->ir;
+    LLVMValueRef units = LLVMBuildAdd(placement->builder, load_pending(placement),
+                                      ir_number(ir, progress->fixed), "");
+
+    LLVMBuildStore(placement->builder, ir_number(ir, 0), placement->pending);
+    support_build_dispatch(placement->support, placement->builder, units, jump);
+    *progress = (struct progress){.empty = true};
+}
+
 /* Nothing may stand between a call that must be a tail call and the return behind it. */
 static bool is_behind_tail_call(LLVMValueRef instruction)
 {
@@ -135,6 +150,8 @@ static void meter_instruction(struct placement *placement, struct progress *prog
     if (charge_leaves(&placement->charge, instruction) ||
         (ends_function(instruction) && !is_behind_tail_call(instruction)))
         flush(placement, progress);
+    else if (LLVMIsAIndirectBrInst(instruction))
+        dispatch(placement, progress, instruction);
     else if (!next && progress->fixed > 0)
         add_pending(placement, ir_number(placement->support->ir, progress->fixed));
     if (charge_carries(&placement->charge, instruction)) {

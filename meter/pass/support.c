@@ -108,6 +108,29 @@ static LLVMValueRef with_scope(const struct support *support, LLVMValueRef acces
     return access;
 }
 
+/* Returns what is in the bank afterwards. */
+static LLVMValueRef build_sum(const struct support *support, LLVMBuilderRef builder,
+                              LLVMValueRef units)
+{
+    LLVMTypeRef i64 = support->ir->i64;
+    LLVMValueRef sum = with_scope(support, LLVMBuildLoad2(builder, i64, support->banks, ""));
+
+    sum = LLVMBuildAdd(builder, sum, units, "");
+    with_scope(support, LLVMBuildStore(builder, sum, support->banks));
+    return sum;
+}
+
+static LLVMValueRef build_spent(const struct support *support, LLVMBuilderRef builder,
+                                LLVMValueRef sum)
+{
+    return LLVMBuildICmp(builder, LLVMIntSGE, sum, ir_number(support->ir, 0), "");
+}
+
+static void build_refill(const struct support *support, LLVMBuilderRef builder)
+{
+    build_rare_call(builder, support->refill_type, support->refill, NULL);
+}
+
 /* banks[0] += units; with budgets, banks run up to zero where something is to be done. */
 static void make_flush(struct support *support, LLVMBuilderRef builder)
 {
@@ -120,16 +143,13 @@ static void make_flush(struct support *support, LLVMBuilderRef builder)
     made = make_small_function(ir, "gasmeter.flush", support->flush_type);
     support->flush = made.function;
     LLVMPositionBuilderAtEnd(builder, made.first);
-    sum = with_scope(support, LLVMBuildLoad2(builder, ir->i64, support->banks, ""));
-    sum = LLVMBuildAdd(builder, sum, LLVMGetParam(made.function, 0), "");
-    with_scope(support, LLVMBuildStore(builder, sum, support->banks));
+    sum = build_sum(support, builder, LLVMGetParam(made.function, 0));
     if (support->budgets) {
-        LLVMValueRef spent = LLVMBuildICmp(builder, LLVMIntSGE, sum, ir_number(ir, 0), "");
+        LLVMValueRef spent = build_spent(support, builder, sum);
 
         support_mark_rare(ir, LLVMBuildCondBr(builder, spent, made.rare, made.last));
-        LLVMTypeRef type = LLVMFunctionType(ir->none, NULL, 0, false);
         LLVMPositionBuilderAtEnd(builder, made.rare);
-        build_rare_call(builder, type, declare_rare(ir, "gasmeter_refill", type), NULL);
+        build_refill(support, builder);
     } else {
         LLVMBuildBr(builder, made.last);
         LLVMPositionBuilderAtEnd(builder, made.rare);
@@ -215,6 +235,8 @@ void support_make(struct support *support, const struct ir *ir, const struct bou
         (struct support){.ir = ir, .bounded = bounded, .budgets = budgets, .profile = profile};
     declare_banks(support);
     make_scope(support);
+    support->refill_type = LLVMFunctionType(ir->none, NULL, 0, false);
+    support->refill = declare_rare(ir, "gasmeter_refill", support->refill_type);
     make_flush(support, builder);
     make_look(support, builder);
     support->block = LLVMAddFunction(ir->module, "gasmeter_block", support->flush_type);
@@ -235,6 +257,75 @@ LLVMValueRef support_build_take(const struct support *support, LLVMBuilderRef bu
 void support_build_flush(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units)
 {
     LLVMBuildCall2(builder, support->flush_type, support->flush, &units, 1, "");
+}
+
+/* Moves a computed goto into a block of its own, behind the builder's, and returns its place. */
+static LLVMValueRef move_jump(const struct support *support, LLVMBuilderRef builder,
+                              LLVMValueRef jump)
+{
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(jump);
+    LLVMBasicBlockRef moved = LLVMAppendBasicBlockInContext(
+        support->ir->context, LLVMGetBasicBlockParent(block), "gasmeter.jump");
+    unsigned count = LLVMGetNumSuccessors(jump);
+    LLVMValueRef place, copy;
+
+    LLVMBuildBr(builder, moved);
+    LLVMPositionBuilderAtEnd(builder, moved);
+    place = LLVMBuildPhi(builder, support->ir->pointer, "");
+    copy = LLVMBuildIndirectBr(builder, place, count + 1);
+    for (unsigned i = 0; i < count; i++)
+        LLVMAddDestination(copy, LLVMGetSuccessor(jump, i));
+    return place;
+}
+
+/*
+ *     indirectbr place        becomes        to = spent ? detour : place; br jump
+ *                                    jump:   indirectbr to, or place where `detour` led here
+ *                                    detour: refill; br jump
+ *
+ * There must not be a second indirectbr: LLVM can split the edges of one only, and would have
+ * to copy before each jump what any of the places wants.
+ */
+static void build_detour(const struct support *support, LLVMBuilderRef builder, LLVMValueRef spent,
+                         LLVMValueRef jump)
+{
+    LLVMContextRef context = support->ir->context;
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(jump), detour;
+    LLVMValueRef function = LLVMGetBasicBlockParent(block), place = LLVMGetOperand(jump, 0);
+    LLVMValueRef next, either;
+
+    detour = LLVMAppendBasicBlockInContext(context, function, "gasmeter.detour");
+    either = LLVMBuildSelect(builder, spent, LLVMBlockAddress(function, detour), place, "");
+    next = move_jump(support, builder, jump);
+    LLVMAddDestination(LLVMGetBasicBlockTerminator(LLVMGetInstructionParent(next)), detour);
+    LLVMPositionBuilderAtEnd(builder, detour);
+    build_refill(support, builder);
+    LLVMBuildBr(builder, LLVMGetInstructionParent(next));
+    LLVMAddIncoming(next, (LLVMValueRef[]){either, place}, (LLVMBasicBlockRef[]){block, detour}, 2);
+    LLVMInstructionEraseFromParent(jump);
+}
+
+/* Then the block of the jump is known to others, and has to stay where it is. */
+static bool leads_to_phi(LLVMValueRef jump)
+{
+    for (unsigned i = 0; i < LLVMGetNumSuccessors(jump); i++)
+        if (LLVMIsAPHINode(LLVMGetFirstInstruction(LLVMGetSuccessor(jump, i))))
+            return true;
+    return false;
+}
+
+void support_build_dispatch(const struct support *support, LLVMBuilderRef builder,
+                            LLVMValueRef units, LLVMValueRef jump)
+{
+    LLVMValueRef sum;
+
+    if (leads_to_phi(jump)) {
+        support_build_flush(support, builder, units);
+        return;
+    }
+    sum = build_sum(support, builder, units);
+    if (support->budgets)
+        build_detour(support, builder, build_spent(support, builder, sum), jump);
 }
 
 void support_build_block(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units)

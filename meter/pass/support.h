@@ -29,6 +29,8 @@ struct support {
         carry; /* i64 thread-local: what the bounded function used that has just returned */
     LLVMValueRef flush; /* void (i64): adds to the banks */
     LLVMTypeRef flush_type;
+    LLVMValueRef refill; /* void () of the run-time part, when a bank has reached zero */
+    LLVMTypeRef refill_type;
     LLVMValueRef look; /* i64 (i64): what is pending, before and after a look at it */
     LLVMTypeRef look_type;
     LLVMValueRef block; /* void (i64) of the run-time part, for counting the naive way */
@@ -50,6 +52,11 @@ void support_build_carry(const struct support *support, LLVMBuilderRef builder, 
 LLVMValueRef support_build_take(const struct support *support, LLVMBuilderRef builder);
 
 void support_build_flush(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units);
+/* A flush before a computed goto. The look at the budget adds no branch to it: one that is spent
+ * makes it go elsewhere first. The builder stands before `jump`, which is replaced. */
+void support_build_dispatch(const struct support *support, LLVMBuilderRef builder,
+                            LLVMValueRef units, LLVMValueRef jump);
+
 void support_build_block(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units);
 
 /* Returns what is pending afterwards. */

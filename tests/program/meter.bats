@@ -168,12 +168,15 @@ stops_alike() {
 }
 
 @test "a budget stops every build at the same place" {
-    local budget
+    local budget number
 
     for budget in 0 1 50000 50001 100000; do
         stops_alike $budget loops collatz 1000
         stops_alike $budget loops small 10000
+        stops_alike $budget loops goto 20000
     done
+    number=$(jq .cost line)
+    [ "$number" -lt $((budget + 100)) ] || fail "a computed goto went on to $number"
     metered "$OUT/loops-naive" collatz 1000
     assert_equal "$ended" 30
 }

@@ -50,17 +50,17 @@ static void walk_end(struct walk *walk)
     free(walk->open);
 }
 
-/* Is there a way from one block to the other on which no block leaves? */
+/* Is there a way from one block to the other on which no block flushes? */
 static bool is_reached_unseen(const struct graph *graph, size_t from, size_t to)
 {
     struct walk walk;
     bool reached;
 
-    if (graph->blocks[from].leaves || graph->blocks[to].leaves)
+    if (graph->blocks[from].flushes || graph->blocks[to].flushes)
         return false;
     walk = walk_begin(graph);
     for (size_t i = 0; i < graph->count; i++)
-        walk.seen[i] = graph->blocks[i].leaves;
+        walk.seen[i] = graph->blocks[i].flushes;
     walk_from(&walk, from);
     reached = walk.seen[to];
     walk_end(&walk);
@@ -129,6 +129,17 @@ static void find_back_edges(struct graph *graph)
     free(visits);
 }
 
+bool graph_is_nested(const struct graph *graph, size_t head)
+{
+    for (size_t i = 0; i < graph->count; i++)
+        for (unsigned k = 0; k < graph->blocks[i].successor_count; k++)
+            if (graph->blocks[i].successors[k] == head &&
+                !graph_is_back(graph, graph->blocks[i].block, head) &&
+                is_reached_unseen(graph, head, i))
+                return true;
+    return false;
+}
+
 bool graph_is_back(const struct graph *graph, LLVMBasicBlockRef from, size_t to)
 {
     for (size_t i = 0; i < graph->back_count; i++)
@@ -156,7 +167,7 @@ static void look_at_block(struct graph_block *block, const struct charge *charge
     block->repeatable = true;
     for (LLVMValueRef instruction = LLVMGetFirstInstruction(block->block); instruction;
          instruction = LLVMGetNextInstruction(instruction)) {
-        block->leaves |= charge_leaves(charge, instruction);
+        block->flushes |= charge_leaves(charge, instruction) || LLVMIsAIndirectBrInst(instruction);
         block->repeatable &= is_repeatable(instruction);
         block->units += charge_fixed(charge, instruction);
     }

@@ -17,7 +17,7 @@ struct graph_block {
     LLVMBasicBlockRef block;
     size_t *successors; /* indices, in the order of the terminator's */
     unsigned successor_count;
-    bool leaves;     /* it has an instruction that charge_leaves() */
+    bool flushes;    /* in it, all that is pending comes to memory */
     bool repeatable; /* to run it twice does what to run it once does */
     uint64_t units;  /* that it costs each time */
 };
@@ -38,6 +38,9 @@ void graph_free(struct graph *graph);
 
 /* Is this one of the edges back? The block may be one that was added since: then it is not. */
 bool graph_is_back(const struct graph *graph, LLVMBasicBlockRef from, size_t to);
+
+/* Can this block, where edges lead back to, be gone through again by others without a flush? */
+bool graph_is_nested(const struct graph *graph, size_t head);
 
 /* Is there a way from one block to the other that does not lead through `barrier`? */
 bool graph_leads(const struct graph *graph, size_t from, size_t to, size_t barrier);

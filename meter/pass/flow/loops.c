@@ -18,7 +18,8 @@ struct cut {
     LLVMBuilderRef builder;
     size_t head; /* index of its block */
     struct end end;
-    LLVMValueRef left; /* the local variable */
+    LLVMValueRef left;       /* the local variable */
+    LLVMBasicBlockRef begin; /* where the loop is entered; `outer`, if that looks */
     LLVMBasicBlockRef outer;
     LLVMBasicBlockRef next; /* NULL: the loop's end counts its turns */
 };
@@ -163,10 +164,18 @@ static void make_variable(struct cut *cut)
     LLVMBuildStore(cut->builder, ir_number(cut->support->ir, SUPPORT_TURNS), cut->left);
 }
 
+/*
+ * `outer` goes on to `begin`, which is the head of a loop around the one that is cut. If both led
+ * to the head, LLVM would take them for one loop.
+ */
 static void build_outer(const struct cut *cut)
 {
     LLVMPositionBuilderAtEnd(cut->builder, cut->outer);
     build_look(cut);
+    if (cut->begin != cut->outer) {
+        LLVMBuildBr(cut->builder, cut->begin);
+        LLVMPositionBuilderAtEnd(cut->builder, cut->begin);
+    }
     LLVMBuildStore(cut->builder, ir_number(cut->support->ir, SUPPORT_TURNS), cut->left);
     LLVMBuildBr(cut->builder, cut->graph->blocks[cut->head].block);
 }
@@ -236,7 +245,7 @@ static void redirect(const struct cut *cut, LLVMValueRef last, LLVMValueRef next
         return;
     for (unsigned i = 0; i < LLVMGetNumSuccessors(last); i++)
         if (LLVMGetSuccessor(last, i) == head)
-            LLVMSetSuccessor(last, i, back ? cut->next : cut->outer);
+            LLVMSetSuccessor(last, i, back ? cut->next : cut->begin);
     if (back && LLVMGetMetadata(last, kind)) {
         LLVMSetMetadata(next, kind, LLVMGetMetadata(last, kind));
         LLVMSetMetadata(last, kind, NULL);
@@ -260,6 +269,10 @@ static void cut_in_two(struct cut *cut)
 
     make_variable(cut);
     cut->outer = LLVMInsertBasicBlockInContext(cut->support->ir->context, head, "gasmeter.outer");
+    cut->begin = cut->outer;
+    if (!graph_is_nested(cut->graph, cut->head))
+        cut->begin =
+            LLVMInsertBasicBlockInContext(cut->support->ir->context, head, "gasmeter.begin");
     if (find_end_at_bottom(cut) || find_end_at_top(cut)) {
         redirect_all(cut, NULL);
         count_at_end(cut);

@@ -8,7 +8,8 @@
 /*
  * Sees to it that no loop runs for long without a look at what is pending.
  *
- *     block: br more, in, out   becomes   outer: look; left = SUPPORT_TURNS; br head
+ *     block: br more, in, out   becomes   begin: left = SUPPORT_TURNS; br head
+ *                                         outer: look; br begin
  *                                         block: --left; br more & left > 0, in, rest
  *                                         rest:  br more, outer, out
  *
@@ -18,8 +19,8 @@
  *
  *     latch -> head             becomes   latch -> next; next: --left ? head : outer
  *
- * Where a head cannot be given other predecessors (phis, exceptions, computed gotos) it looks
- * each time.
+ * A loop within another that may turn without a flush begins at `outer`. Where a head cannot be
+ * given other predecessors (phis, exceptions, computed gotos) it looks each time.
  */
 void loops_cut(const struct support *support, const struct graph *graph, LLVMValueRef pending);
 
