@@ -81,21 +81,27 @@ static int read_module(struct backend *backend, const char *path, struct error *
 }
 
 /*
- * A metered loop ends where the first of two numbers of turns is reached. By its own measure LLVM
- * finds that too dear for working out beforehand what is pending behind the loop, and a sum
- * of 64 bits within it makes its vectors half as wide.
+ * LLVM weighs metered code by what it would have done with it before. A loop ends where the first
+ * of two numbers of turns is reached: by LLVM's own measure that is too dear for working out
+ * beforehand what is pending behind the loop, and a sum of 64 bits within it makes its vectors half
+ * as wide. A flush with its look at the budget weighs as much as a call, so that small functions
+ * would not be inlined any more: calls weigh nothing instead, and blocks may add up to a little
+ * more.
  */
-static void allow_dear_exits(void)
+static void weigh_as_before(void)
 {
-    static const char *const arguments[] = {"gaspipe-meter", "-scev-cheap-expansion-budget=12"};
+    static const char *const arguments[] = {
+        "gaspipe-meter",         "-scev-cheap-expansion-budget=12", "-inline-call-penalty=0",
+        "-inline-threshold=350", "-inlinehint-threshold=500",
+    };
 
-    LLVMParseCommandLineOptions(2, arguments, "");
+    LLVMParseCommandLineOptions(sizeof arguments / sizeof *arguments, arguments, "");
 }
 
 int backend_open(struct backend *backend, const char *path, struct error *error)
 {
     initialize_targets();
-    allow_dear_exits();
+    weigh_as_before();
     *backend = (struct backend){.context = LLVMContextCreate()};
     if (read_module(backend, path, error) || make_machine(backend, path, error)) {
         backend_close(backend);
