@@ -9,6 +9,15 @@
 
 enum { SLOTS_AT_FIRST = 1024 };
 
+/* What an entry was before it changed, or before the table was brought to it. */
+struct key_cache_step {
+    struct key_cache_entry *entry;
+    bool wrote; /* only `stored` is of the step */
+    bool known, present, stored;
+    uint64_t checksum;
+    struct buf value;
+};
+
 static uint64_t hash_of(const char *key, size_t length)
 {
     return XXH3_64bits(key, length);
@@ -93,6 +102,14 @@ static struct key_cache_entry *provide(struct key_cache *cache, const char *key)
     return entry;
 }
 
+/* ---- values ---- */
+
+static void drop_value(struct key_cache *cache, struct buf *value)
+{
+    cache->bytes -= value->capacity;
+    buf_free(value);
+}
+
 static int know(struct key_cache *cache, struct key_cache_entry *entry, const struct iovec *value,
                 uint64_t checksum)
 {
@@ -114,33 +131,97 @@ int key_cache_learn(struct key_cache *cache, const char *key, const struct iovec
 {
     struct key_cache_entry *entry = provide(cache, key);
 
-    return entry == NULL ? -1 : know(cache, entry, value, checksum);
+    if (entry == NULL)
+        return -1;
+    entry->stored = value != NULL;
+    return know(cache, entry, value, checksum);
 }
 
+/* ---- what the table does not have yet ---- */
+
+static void add_unwritten(struct key_cache *cache, struct key_cache_entry *entry)
+{
+    if (entry->unwritten)
+        return;
+    entry->unwritten = true;
+    entry->next_unwritten = NULL;
+    if (cache->first_unwritten == NULL)
+        cache->first_unwritten = entry;
+    else
+        cache->last_unwritten->next_unwritten = entry;
+    cache->last_unwritten = entry;
+}
+
+static struct key_cache_step *add_step(struct key_cache *cache, struct key_cache_entry *entry)
+{
+    struct key_cache_step *steps =
+        array_reserve(cache->steps, &cache->step_capacity, cache->step_count + 1, sizeof *steps);
+
+    if (steps == NULL)
+        return NULL;
+    cache->steps = steps;
+    steps += cache->step_count++;
+    *steps = (struct key_cache_step){.entry = entry, .stored = entry->stored};
+    return steps;
+}
+
+/* The value moves into the step: what comes next is another one. */
 static int note_change(struct key_cache *cache, struct key_cache_entry *entry)
 {
-    struct key_cache_entry **changed;
+    struct key_cache_step *step;
 
     if (cache->savepoint_count == 0)
         return 0;
-    changed = (struct key_cache_entry **)array_reserve(
-        (void *)cache->changed, &cache->changed_capacity, cache->changed_count + 1, sizeof entry);
-    if (changed == NULL)
+    step = add_step(cache, entry);
+    if (step == NULL)
         return -1;
-    cache->changed = changed;
-    cache->changed[cache->changed_count++] = entry;
+    step->known = entry->known;
+    step->present = entry->present;
+    step->checksum = entry->checksum;
+    step->value = entry->value;
+    entry->value = (struct buf){0};
     return 0;
 }
 
 int key_cache_change(struct key_cache *cache, const char *key, const struct iovec *value,
-                     uint64_t checksum)
+                     uint64_t checksum, bool was)
 {
     struct key_cache_entry *entry = provide(cache, key);
 
-    if (entry == NULL || note_change(cache, entry) != 0)
+    if (entry == NULL)
         return -1;
+    if (!entry->known)
+        entry->stored = was;
+    if (note_change(cache, entry) != 0)
+        return -1;
+    add_unwritten(cache, entry);
     return know(cache, entry, value, checksum);
 }
+
+struct key_cache_entry *key_cache_unwritten(const struct key_cache *cache)
+{
+    return cache->first_unwritten;
+}
+
+int key_cache_wrote(struct key_cache *cache)
+{
+    struct key_cache_entry *entry = cache->first_unwritten;
+    struct key_cache_step *step;
+
+    if (cache->savepoint_count > 0) {
+        step = add_step(cache, entry);
+        if (step == NULL)
+            return -1;
+        step->wrote = true;
+    }
+    if (entry->known)
+        entry->stored = entry->present;
+    entry->unwritten = false;
+    cache->first_unwritten = entry->next_unwritten;
+    return 0;
+}
+
+/* ---- savepoints ---- */
 
 int key_cache_savepoint(struct key_cache *cache)
 {
@@ -150,27 +231,47 @@ int key_cache_savepoint(struct key_cache *cache)
     if (savepoints == NULL)
         return -1;
     cache->savepoints = savepoints;
-    cache->savepoints[cache->savepoint_count++] = cache->changed_count;
+    cache->savepoints[cache->savepoint_count++] = cache->step_count;
     return 0;
+}
+
+static void take_back(struct key_cache *cache, struct key_cache_step *step)
+{
+    struct key_cache_entry *entry = step->entry;
+
+    entry->stored = step->stored;
+    if (step->wrote) {
+        add_unwritten(cache, entry);
+        return;
+    }
+    drop_value(cache, &entry->value);
+    entry->known = step->known;
+    entry->present = step->present;
+    entry->checksum = step->checksum;
+    entry->value = step->value;
 }
 
 void key_cache_undo(struct key_cache *cache)
 {
     size_t then = cache->savepoints[--cache->savepoint_count];
 
-    while (cache->changed_count > then)
-        cache->changed[--cache->changed_count]->known = false;
+    while (cache->step_count > then)
+        take_back(cache, &cache->steps[--cache->step_count]);
 }
 
 void key_cache_release(struct key_cache *cache)
 {
     /* The outer savepoint still needs the list of what changed. */
-    if (--cache->savepoint_count == 0)
-        cache->changed_count = 0;
+    if (--cache->savepoint_count > 0)
+        return;
+    while (cache->step_count > 0)
+        drop_value(cache, &cache->steps[--cache->step_count].value);
 }
 
 void key_cache_clear(struct key_cache *cache)
 {
+    while (cache->step_count > 0)
+        buf_free(&cache->steps[--cache->step_count].value);
     for (size_t i = 0; i < cache->slot_count; i++) {
         for (struct key_cache_entry *next, *entry = cache->slots[i]; entry != NULL; entry = next) {
             next = entry->next;
@@ -179,7 +280,7 @@ void key_cache_clear(struct key_cache *cache)
         }
     }
     free(cache->slots);
-    free(cache->changed);
+    free(cache->steps);
     free(cache->savepoints);
     *cache = (struct key_cache){0};
 }

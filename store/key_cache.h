@@ -11,13 +11,13 @@
 #include "base/buf.h"
 
 /*
- * What the table of keys is known to hold, so that a key that was read or
- * written before is not asked of SQLite again: values, and that there is none.
- * Since the table always has the truth, undoing only forgets the entries that
- * changed since the savepoint.
+ * The kernel's keys as the transaction has them: what was read or written before is not asked of
+ * SQLite again, and what changes is written to the table when the transaction is committed, or
+ * somebody else reads the table. A key that changes ten times is written once; one that comes and
+ * goes, as a promise's do, is not written at all.
  *
- * A cache that is all zeros is empty. Functions return 0, or -1 when memory ran
- * out: the cache then has to be cleared.
+ * A cache that is all zeros is empty. Functions that return a number return 0, or -1 when memory
+ * ran out: the cache then has to be cleared.
  */
 struct key_cache {
     struct key_cache_entry **slots; /* chains by hash; NULL: none yet */
@@ -25,18 +25,22 @@ struct key_cache {
     size_t count;
     size_t bytes; /* what all of it takes, about */
 
-    struct key_cache_entry **changed; /* since the first savepoint, in order; some twice */
-    size_t changed_count, changed_capacity;
-    size_t *savepoints; /* how many had changed when each was set */
+    struct key_cache_entry *first_unwritten, *last_unwritten; /* in the order of their changes */
+
+    struct key_cache_step *steps; /* since the first savepoint, in order */
+    size_t step_count, step_capacity;
+    size_t *savepoints; /* how many steps there were when each was set */
     size_t savepoint_count, savepoint_capacity;
 };
 
 struct key_cache_entry {
-    struct key_cache_entry *next;
+    struct key_cache_entry *next, *next_unwritten;
     uint64_t hash;
     bool known;        /* else ask the table */
     bool present;      /* there is a value */
-    uint64_t checksum; /* of its row; 0: there is none */
+    bool unwritten;    /* the table may have something else */
+    bool stored;       /* of a key that is known or unwritten: the table has a row */
+    uint64_t checksum; /* of the row that the value makes; 0: there is none */
     struct buf value;
     size_t key_length;
     char key[];
@@ -49,15 +53,25 @@ const struct key_cache_entry *key_cache_find(const struct key_cache *cache, cons
 int key_cache_learn(struct key_cache *cache, const char *key, const struct iovec *value,
                     uint64_t checksum);
 
-/* The same for a change, which key_cache_undo() is to forget. */
+/*
+ * The key has this value from now on, which makes a row with this checksum; NULL: it has none.
+ * `was`: of a key that is not known, whether the table has a row.
+ */
 int key_cache_change(struct key_cache *cache, const char *key, const struct iovec *value,
-                     uint64_t checksum);
+                     uint64_t checksum, bool was);
 
+/* The first that the table does not have as it is. NULL: there is none. */
+struct key_cache_entry *key_cache_unwritten(const struct key_cache *cache);
+
+/* The table has that first one now. */
+int key_cache_wrote(struct key_cache *cache);
+
+/* Undoing, which rolls the table back too, brings back what was known at the savepoint. */
 int key_cache_savepoint(struct key_cache *cache);
 void key_cache_undo(struct key_cache *cache);
 void key_cache_release(struct key_cache *cache);
 
-/* Forgets everything, savepoints too, and gives the memory back. */
+/* Forgets everything, savepoints and what is not written too, and gives the memory back. */
 void key_cache_clear(struct key_cache *cache);
 
 #endif

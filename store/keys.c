@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "store/integrity/rows.h"
+#include "store/key_writes.h"
+#include "store/store_error.h"
 #include "store/store_internal.h"
 
 static struct row keys_row_of(const char *key, const struct iovec *value)
@@ -64,16 +66,15 @@ static bool is_so(const struct key_cache_entry *entry, const struct iovec *value
                               memcmp(entry->value.data, value->iov_base, value->iov_len) == 0));
 }
 
-/* Brings the table, which is not known to be so, to what the row says; present: it has a value. */
-static int write_key(struct store *store, const struct key_cache_entry *entry,
-                     const struct row *row, bool present, struct row_change *change,
-                     struct error *error)
+/* What is known of the key's row, or stands in the table. */
+static int look(struct store *store, const struct key_cache_entry *entry, const struct row *row,
+                struct row_change *change, struct error *error)
 {
-    if (entry == NULL && present)
-        return rows_put_key(store, row, change, error);
-    if (entry == NULL && rows_look(store, row, change, error) != 0)
-        return -1;
-    return present ? rows_put(store, row, change, error) : rows_delete(store, row, change, error);
+    if (entry == NULL)
+        return rows_look(store, row, change, error);
+    *change = (struct row_change){
+        .was = entry->present, .before = entry->checksum, .after = entry->checksum};
+    return 0;
 }
 
 /* NULL as value: the key is deleted. */
@@ -82,15 +83,16 @@ static int change_row(struct store *store, const char *key, const struct iovec *
 {
     const struct key_cache_entry *entry = key_cache_find(&store->cache, key);
     const struct row row = keys_row_of(key, value);
-    struct row_change change = {0};
+    struct row_change change;
 
-    if (entry != NULL)
-        change = (struct row_change){
-            .was = entry->present, .before = entry->checksum, .after = entry->checksum};
+    if (store->reads_only)
+        return store_error_set(store, error, ERROR_SYSTEM, "it was opened only to be read");
+    if (look(store, entry, &row, &change, error) != 0)
+        return -1;
     if (!is_so(entry, value)) {
-        if (write_key(store, entry, &row, value != NULL, &change, error) != 0)
+        if (rows_change_key(store, &row, value != NULL, &change, error) != 0)
             return -1;
-        if (key_cache_change(&store->cache, key, value, change.after) != 0)
+        if (key_cache_change(&store->cache, key, value, change.after, change.was) != 0)
             return error_memory(error, "the keys of the store");
     }
     report_key_change(store, value != NULL ? STORE_SET : STORE_DELETED, &row, &change);
@@ -134,7 +136,11 @@ int store_key_next(struct store *store, const char *prefix, const char *after, s
     size_t prefix_length = strlen(prefix);
     struct row row = {.table = ROW_KEY};
     struct buf name = {0};
-    int result = rows_take_key(store, which, &row, &name, found, error);
+    int result = key_writes_finish(store, error);
+
+    *found = false;
+    if (result == 0)
+        result = rows_take_key(store, which, &row, &name, found, error);
 
     if (result == 0 && *found) {
         *found = name.length >= prefix_length && memcmp(name.data, prefix, prefix_length) == 0;

@@ -22,7 +22,6 @@ static const char *const statement_text[STATEMENTS] = {
     /* In a table without other indexes, REPLACE writes over the row it finds: half the work of
      * ON CONFLICT DO UPDATE, which looks first. */
     [STATEMENT_KEY_SET] = "INSERT OR REPLACE INTO key (name, value, checksum) VALUES (?1, ?2, ?3)",
-    [STATEMENT_KEY_ADD] = "INSERT OR IGNORE INTO key (name, value, checksum) VALUES (?1, ?2, ?3)",
     [STATEMENT_KEY_DELETE] = "DELETE FROM key WHERE name = ?1",
     [STATEMENT_KEY_FROM] = "SELECT name, value, checksum FROM key WHERE name >= ?1 "
                            "ORDER BY name LIMIT 1",

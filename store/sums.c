@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "store/key_writes.h"
 #include "store/statements.h"
 #include "store/store.h"
 
@@ -35,7 +36,7 @@ int store_sum_all(struct store *store, struct store_sums *sums, struct error *er
 {
     struct store_sum pages, free_pages;
 
-    if (sum_tables(store, sums, error) != 0 ||
+    if (key_writes_finish(store, error) != 0 || sum_tables(store, sums, error) != 0 ||
         query_sum(store, "SELECT page_count, page_size FROM pragma_page_count, pragma_page_size",
                   &pages, error) != 0 ||
         query_sum(store,

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "store/integrity/running_sums.h"
+#include "store/key_writes.h"
 #include "store/store_error.h"
 #include "store/store_internal.h"
 
@@ -39,7 +40,8 @@ int store_transaction_commit_unsynced(struct store *store, struct error *error)
     if (store->cache.savepoint_count > 0)
         return store_error_set(store, error, ERROR_SYSTEM, "a crank is not ended");
     if ((store->watch != NULL && store->watch->commits(store, error) != 0) ||
-        running_sums_write(store, error) != 0 || commit_marked(store, error) != 0)
+        key_writes_finish(store, error) != 0 || running_sums_write(store, error) != 0 ||
+        commit_marked(store, error) != 0)
         return -1;
     if (store->cache.bytes > CACHE_BYTES_MAX)
         key_cache_clear(&store->cache);

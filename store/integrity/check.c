@@ -13,6 +13,7 @@
 #include "store/format/schema.h"
 #include "store/integrity/row.h"
 #include "store/integrity/running_sums.h"
+#include "store/key_writes.h"
 #include "store/store_error.h"
 #include "store/store_internal.h"
 
@@ -117,6 +118,8 @@ static int read_table(struct store *store, struct store_check *check, struct fou
     sqlite3_stmt *statement;
     int result = 0, code = SQLITE_DONE;
 
+    if (key_writes_finish(store, error) != 0)
+        return -1;
     if (sqlite3_prepare_v2(store->database, tables[table].query, -1, &statement, NULL) != SQLITE_OK)
         return store_error(store, error);
     while (result == 0 && (code = sqlite3_step(statement)) == SQLITE_ROW)
@@ -136,6 +139,8 @@ static int sum_table(struct store *store, size_t table, bool (*counts)(struct io
     struct row row;
     int result = 0, code;
 
+    if (key_writes_finish(store, error) != 0)
+        return -1;
     if (sqlite3_prepare_v2(store->database, tables[table].query, -1, &statement, NULL) != SQLITE_OK)
         return store_error(store, error);
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {

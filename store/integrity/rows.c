@@ -8,7 +8,7 @@
 static const struct {
     enum statement look, get, put, delete;
 } table_statements[] = {
-    [ROW_KEY] = {STATEMENT_KEY_LOOK, STATEMENT_KEY_GET, STATEMENT_KEY_SET, STATEMENT_KEY_DELETE},
+    [ROW_KEY] = {STATEMENT_KEY_LOOK, STATEMENT_KEY_GET, STATEMENTS, STATEMENTS}, /* key_writes.c */
     [ROW_VATSTORE] = {STATEMENT_VAT_LOOK, STATEMENT_VAT_GET, STATEMENT_VAT_SET,
                       STATEMENT_VAT_DELETE},
     [ROW_TRANSCRIPT] = {STATEMENT_TRANSCRIPT_LOOK, STATEMENT_TRANSCRIPT_GET,
@@ -89,34 +89,32 @@ int rows_look(struct store *store, const struct row *row, struct row_change *cha
     return result;
 }
 
-static int run_put(struct store *store, enum statement which, const struct row *row,
-                   struct iovec bytes, struct row_change *change, struct error *error)
+static int run_put(struct store *store, const struct row *row, struct iovec bytes,
+                   uint64_t checksum, struct error *error)
 {
+    const enum statement which = table_statements[row->table].put;
     const int next = bind_rest(store, which, bind_place(store, which, row), row, bytes);
 
-    change->is = true;
-    change->after = row_checksum(row);
-    statement_bind_integer(store, which, next, (int64_t)change->after);
+    statement_bind_integer(store, which, next, (int64_t)checksum);
     return statement_run(store, which, error);
 }
 
 int rows_put_with(struct store *store, const struct row *row, struct iovec bytes,
                   struct row_change *change, struct error *error)
 {
-    if (run_put(store, table_statements[row->table].put, row, bytes, change, error) != 0)
+    change->is = true;
+    change->after = row_checksum(row);
+    if (run_put(store, row, bytes, change->after, error) != 0)
         return -1;
     return add_to_sum(store, row, change, error);
 }
 
-int rows_put_key(struct store *store, const struct row *row, struct row_change *change,
-                 struct error *error)
+int rows_change_key(struct store *store, const struct row *row, bool present,
+                    struct row_change *change, struct error *error)
 {
-    *change = (struct row_change){0};
-    if (run_put(store, STATEMENT_KEY_ADD, row, (struct iovec){0}, change, error) != 0)
-        return -1;
-    if (sqlite3_changes(store->database) > 0)
-        return add_to_sum(store, row, change, error);
-    return rows_look(store, row, change, error) != 0 ? -1 : rows_put(store, row, change, error);
+    change->is = present;
+    change->after = present ? row_checksum(row) : 0;
+    return add_to_sum(store, row, change, error);
 }
 
 int rows_put(struct store *store, const struct row *row, struct row_change *change,

@@ -37,9 +37,12 @@ int rows_put(struct store *store, const struct row *row, struct row_change *chan
 int rows_put_with(struct store *store, const struct row *row, struct iovec bytes,
                   struct row_change *change, struct error *error);
 
-/* Looks for a row of the kernel's keys and writes it, in one step where it is not there yet. */
-int rows_put_key(struct store *store, const struct row *row, struct row_change *change,
-                 struct error *error);
+/*
+ * A change of one of the kernel's keys that its table gets later (store/key_writes.h): fills `is`
+ * and `after`, and changes the running hash. present: the row has a value.
+ */
+int rows_change_key(struct store *store, const struct row *row, bool present,
+                    struct row_change *change, struct error *error);
 
 /* Deletes it, if rows_look() found it. */
 int rows_delete(struct store *store, const struct row *row, struct row_change *change,

@@ -389,6 +389,7 @@ static void a_reader_sees_what_was_committed_while_it_is_written(void **state)
     assert_int_equal(store_key_set(reader, "a", bytes("3"), &error), -1);
     has(reader, "a", "2");
     OK(store_transaction_begin(reader, &error));
+    assert_int_equal(store_key_set(reader, "a", bytes("3"), &error), -1);
     has(reader, "a", "2");
     set(store, "a", "3");
     has(reader, "a", "2");
