@@ -7,24 +7,9 @@ load nats
 
 DATA=$ROOT/tests/data
 
-# start_server NUMBER: the pid goes to servers[NUMBER].
-start_server() {
-    nats-server -js -sd "$BATS_FILE_TMPDIR/js$1" -n "server$1" -a 127.0.0.1 -p "${ports[$1]}" \
-        --cluster_name test --cluster "nats://127.0.0.1:${routes[$1]}" \
-        --routes "nats://127.0.0.1:${routes[0]},nats://127.0.0.1:${routes[1]},nats://127.0.0.1:${routes[2]}" \
-        > "$BATS_FILE_TMPDIR/server$1.log" 2>&1 3>&- &
-    servers[$1]=$!
-}
-
 setup_file() {
-    local i
-
     cd "$BATS_FILE_TMPDIR" || return 1
-    ports=() routes=() servers=()
-    for i in 0 1 2; do ports[i]=$(free_port); routes[i]=$(free_port); done
-    for i in 0 1 2; do start_server $i; done
-    echo "nats://127.0.0.1:${ports[0]},nats://127.0.0.1:${ports[1]},nats://127.0.0.1:${ports[2]}" > url
-    echo "${servers[@]}" > servers
+    start_cluster "$BATS_FILE_TMPDIR/cluster"
     "$BUILD/gaspipe" replay --json "$DATA/swingset.slog.zst" > local
 }
 
@@ -34,7 +19,7 @@ teardown_file() {
 
 setup() {
     cd "$BATS_FILE_TMPDIR" || return 1
-    url=$(cat url)
+    url=$(cat cluster/url)
 }
 
 field() {
@@ -45,8 +30,8 @@ fleet() {
     run --separate-stderr "$BUILD/gaspipe" fleet "$@"
 }
 
-@test "a worker and a server are killed: each result is there once, and equals a local replay" {
-    local worker first
+@test "a worker and a server are killed, another is cut off: each result is there once, and equals a local replay" {
+    local worker
 
     fleet submit --json --nats "$url" --replicas 3 "$DATA/swingset.slog.zst"
     assert_status 0
@@ -59,10 +44,15 @@ fleet() {
     until pgrep -P $worker > /dev/null || ! kill -0 $worker; do sleep 0.05; done
     kill -9 $worker
     wait $worker || true
-    read -r first _ < servers
-    kill -9 "$first"
-    fleet work --nats "$url" --lease 4 --slots 2
-    assert_status 0
+    kill -9 "$(cat cluster/pid0)"
+    # Without the second, those that are left can decide nothing.
+    "$BUILD/gaspipe" fleet work --nats "$url" --lease 4 2> second.log 3>&- &
+    worker=$!
+    until pgrep -P $worker > /dev/null || ! kill -0 $worker; do sleep 0.05; done
+    kill -STOP "$(cat cluster/pid1)"
+    sleep 2
+    kill -CONT "$(cat cluster/pid1)"
+    wait $worker
     fleet collect --json --nats "$url" --run again
     assert_status 0
     assert_equal "$output" "$(cat local)"
@@ -120,6 +110,26 @@ fleet() {
     assert_bad_input 4 "tls://127.0.0.1:$port: "
     fleet status --nats "tls://127.0.0.1:$port" --tls-ca absent.pem
     assert_bad_input 3 'certificates cannot be used'
+}
+
+@test "with credentials, a token and its seed, which the server of an operator checks" {
+    local port
+
+    port=$(free_port)
+    make_operator
+    serve operated "$port" -c server.conf
+    fleet submit --json --nats "nats://127.0.0.1:$port" --creds reader.creds --vat v4 "$DATA/swingset.slog.zst"
+    assert_status 0
+    assert_equal "$(field run .added)" 1
+    # Without them, with those of another account's user, and with a seed that is not the token's.
+    fleet status --nats "nats://127.0.0.1:$port"
+    assert_bad_input 3 'not authorized'
+    fleet status --nats "nats://127.0.0.1:$port" --creds stranger.creds
+    assert_bad_input 3 'not authorized'
+    cat <(sed '/SEED/,$d' reader.creds) <(sed -n '/BEGIN USER NKEY/,$p' stranger.creds) > mixed.creds
+    fleet status --nats "nats://127.0.0.1:$port" --creds mixed.creds
+    assert_bad_input 3 'not authorized'
+    [[ $stderr != *"$(grep '^SU' mixed.creds)"* ]] || fail "$stderr"
 }
 
 @test "a stream of another shape under a fleet's name is one line" {

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIES = 100, PAUSE_MS = 200 };
+enum { TRIES = 100, PAUSE_MS = 200, SERVERS_MAX = 8 };
 
 static int fail(const char *what, natsStatus status, jsErrCode code)
 {
@@ -127,6 +127,19 @@ static int run(jsCtx *js, char **arguments, int count)
     return status == NATS_OK ? 0 : fail(command, status, code);
 }
 
+/* One URL, or those of a cluster with commas between. */
+static natsStatus set_servers(natsOptions *options, char *urls)
+{
+    const char *servers[SERVERS_MAX];
+    char *rest = NULL;
+    int count = 0;
+
+    for (char *url = strtok_r(urls, ",", &rest); url != NULL && count < SERVERS_MAX;
+         url = strtok_r(NULL, ",", &rest))
+        servers[count++] = url;
+    return natsOptions_SetServers(options, servers, count);
+}
+
 int main(int argc, char **argv)
 {
     natsConnection *connection = NULL;
@@ -139,7 +152,7 @@ int main(int argc, char **argv)
         return 2;
     status = natsOptions_Create(&options);
     if (status == NATS_OK)
-        status = natsOptions_SetURL(options, argv[1]);
+        status = set_servers(options, argv[1]);
     if (status == NATS_OK)
         status = natsOptions_SetMaxReconnect(options, -1);
     if (status == NATS_OK)

@@ -106,6 +106,37 @@ activity() {
     assert_equal "$(activity st)" "$(activity local)"
 }
 
+@test "a cluster of three, of which one server is killed and another is cut off: each message and result once" {
+    local i
+
+    start_cluster cluster
+    url=$(cat cluster/url)
+    "$CLIENT" "$url" make "$stream" "$stream.>" 3
+    "$CLIENT" "$url" make RESULTS 'results.>' 3
+    lines 1 30 > all
+    start
+    lines 1 10 | publish part1
+    wait_for 60 has_published 5
+    kill -9 "$(cat cluster/pid0)"
+    lines 11 20 | publish part2
+    wait_for 60 has_published 15
+    # Now two of three are away for a while.
+    kill -STOP "$(cat cluster/pid1)"
+    sleep 1
+    kill -CONT "$(cat cluster/pid1)"
+    cluster_server cluster 0
+    lines 21 30 | publish part3
+    wait_for 60 has_published 30
+    stop
+    [[ $status -le 1 ]] || fail "status $status" "$(cat err)"
+    run -1 "$BUILD/gaspipe" run --json --counter none --store local \
+        --vat "token=$ROOT/examples/token/contract.js" all
+    jq -r 'select(.kind == "result") | "\(.place | sub(".*:"; "")) \(.status) \(.value | tojson)"' \
+        <<< "$output" > expected
+    assert_equal "$(published)" "$(cat expected)"
+    assert_equal "$(activity st)" "$(activity local)"
+}
+
 @test "messages that cannot be delivered are refused with a result, and the run goes on" {
     printf '%s\n' '{bad' '{"vat":"nobody","method":"x"}' '{"vat":"token","method":"mint","args":["a",5],"id":"m"}' \
         '{"vat":"token","method":"mint","args":["a",5],"id":"m"}' \
