@@ -479,6 +479,16 @@ extracted() {
     assert_status 0
     assert_equal "$(jq -r 'select(.kind == "vat") | "\(.vat) \(.status) \(.deliveries) \(.syscalls)"' <<< "$output")" \
         'producer same 8 36'
+    # A folder of them.
+    mkdir folder
+    cp transcript-v4.sst folder/
+    extracted v4 | sed 's/"v4"/"v77"/; s/liveSlots:v4#/liveSlots:v77#/g' | gzip > folder/transcript-v77.sst.gz
+    run --separate-stderr "$BUILD/gaspipe" replay --json --parallel 2 folder
+    assert_status 0
+    assert_equal "$(jq -r 'select(.kind == "vat") | "\(.vatID) \(.status) \(.deliveries)"' <<< "$output")" $'v4 same 8\nv77 same 8'
+    run --separate-stderr "$BUILD/gaspipe" replay --list --vat v77 folder
+    assert_status 0
+    assert_output_has 'v77'
     # Of a kernel database: entries of swing-store, and the bundle's ID in place of the bundle.
     head -n 1 transcript-v4.sst | jq -c .vatSourceBundle > bundle.json
     jq -c 'if .type == "create-vat" then

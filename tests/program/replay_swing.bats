@@ -190,11 +190,18 @@ change() {
         "SELECT writefile('archive/snapshot.$vat.$((second - 1)).zst', compressedSnapshot) FROM snapshots" > /dev/null
     replay --json swing
     whole=$(field summary '"\(.deliveries) \(.syscalls) \(.compute)"')
-    for parallel in 1 2; do
-        replay --json --parallel $parallel --bundle "$BATS_FILE_TMPDIR/bundle.json" archive
-        assert_status 0
-        assert_equal "$(field summary '"\(.deliveries) \(.syscalls) \(.compute)"')" "$whole"
-    done
+    replay --json --list archive
+    assert_equal "$(field span '"\(.from) \(.missing)"')" "$(printf '1 true\n%s false' $((second + 1)))"
+    replay --json --bundle "$BATS_FILE_TMPDIR/bundle.json" archive
+    assert_status 0
+    assert_equal "$(field summary '"\(.deliveries) \(.syscalls) \(.compute)"')" "$whole"
+    # Bundles as swing-store exports them, beside its transcripts.
+    sqlite3 swing/swingstore.sqlite "SELECT writefile('archive/bundle.' || bundleID, bundle) FROM bundles" > /dev/null
+    replay --json --list archive
+    assert_equal "$(field span .missing)" $'false\nfalse'
+    replay --json --parallel 2 archive
+    assert_status 0
+    assert_equal "$(field summary '"\(.deliveries) \(.syscalls) \(.compute)"')" "$whole"
     replay --json --span "$second" archive
     assert_status 0
     assert_equal "$(field vat '"\(.status) \(.from)"')" "same $((second + 1))"
@@ -202,7 +209,7 @@ change() {
     assert_bad_input 3 'there is no such span in it'
     mkdir empty
     replay empty
-    assert_bad_input 3 'empty: it holds no swingstore.sqlite and no transcript.VAT.FIRST.END'
+    assert_bad_input 3 'empty: it holds no swingstore.sqlite, transcript.VAT.FIRST.END or transcript-VAT.sst'
 }
 
 @test "a fleet replays its spans one by one, with the same results" {

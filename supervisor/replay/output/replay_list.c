@@ -2,6 +2,7 @@
 #include "supervisor/replay/output/replay_list.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 #include "base/visible.h"
 #include "slog/model/describe.h"
 #include "supervisor/replay/any_source.h"
+#include "supervisor/replay/bundle/replay_bundles.h"
+#include "supervisor/replay/source/snapshot_file.h"
 #include "supervisor/replay/source/swing_source.h"
 
 enum { HASH_SHOWN = 12 };
@@ -27,6 +30,8 @@ struct row {
 };
 
 struct list {
+    const struct replay_options *options;
+    struct replay_bundles bundles; /* that the user gives */
     struct row *rows;
     size_t count, capacity;
 };
@@ -101,7 +106,56 @@ static struct row *begin_row(struct list *list, const struct source_event *event
     return row;
 }
 
-static int note_event(struct list *list, const struct source_event *event)
+/* ---- whether a span can begin ---- */
+
+static int look_for_bundle(const struct list *list, struct replay_source *source,
+                           struct scan_span id, bool *there, struct error *error)
+{
+    struct buf bundle = {0};
+    int result = 0;
+
+    *there = replay_bundles_find(&list->bundles, id) != NULL;
+    if (!*there && source->operations->read_bundle != NULL)
+        result = source->operations->read_bundle(source, id, &bundle, there, error);
+    buf_free(&bundle);
+    return result;
+}
+
+static int look_for_snapshot(const struct list *list, const struct source_event *event, bool *there,
+                             struct error *error)
+{
+    const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int result;
+
+    if (fd < 0)
+        return error_system(error, errno, "/dev/null");
+    result = snapshot_archive_copy(list->options->snapshots, event, fd, there, error);
+    close(fd);
+    return result;
+}
+
+/* What a worker starts from that does not go on from the span before. */
+static int look_for_beginning(const struct list *list, struct replay_source *source,
+                              const struct source_event *event, struct row *row,
+                              struct error *error)
+{
+    bool there = !row->missing;
+    int result = 0;
+
+    if (event->kind == SOURCE_START && event->bundle_id.at != NULL)
+        result = look_for_bundle(list, source, event->bundle_id, &there, error);
+    else if (event->kind == SOURCE_CREATE && event->bundle.at == NULL)
+        result = look_for_bundle(list, source, event->bundle_id, &there, error);
+    else if (event->kind == SOURCE_CREATE)
+        there = true;
+    else if (event->kind == SOURCE_SNAPSHOT_LOADED && !there && list->options->snapshots != NULL)
+        result = look_for_snapshot(list, event, &there, error);
+    row->missing = !there;
+    return result;
+}
+
+static int note_event(struct list *list, struct replay_source *source,
+                      const struct source_event *event, struct error *error)
 {
     struct row *row = find_row(list, event->vat_id);
 
@@ -109,22 +163,21 @@ static int note_event(struct list *list, const struct source_event *event)
     case SOURCE_CREATE:
         row = begin_row(list, event);
         if (row == NULL)
-            return -1;
+            return error_memory(error, "the list");
         buf_clear(&row->name);
         describe_string(event->name, &row->name);
-        row->missing = event->bundle.at == NULL;
-        return 0;
+        return look_for_beginning(list, source, event, row, error);
     case SOURCE_START:
     case SOURCE_SNAPSHOT_LOADED:
         row = begin_row(list, event);
         if (row == NULL)
-            return -1;
+            return error_memory(error, "the list");
         buf_append(&row->beginning, event->hash.at, event->hash.length);
-        return 0;
+        return look_for_beginning(list, source, event, row, error);
     case SOURCE_DELIVERY:
         row = row != NULL ? row : begin_row(list, event);
         if (row == NULL)
-            return -1;
+            return error_memory(error, "the list");
         row->from = row->from < 0 ? event->delivery_num : row->from;
         row->to = event->delivery_num + 1;
         row->items++;
@@ -140,8 +193,8 @@ static int gather_events(struct list *list, struct replay_source *source, struct
     int result;
 
     while ((result = source->operations->next(source, &event, error)) == 1)
-        if (note_event(list, &event) != 0)
-            return error_memory(error, "the list");
+        if (note_event(list, source, &event, error) != 0)
+            return -1;
     return result;
 }
 
@@ -262,8 +315,12 @@ static int list_source(const struct replay_options *options, struct list *list, 
 
 int replay_list(const struct replay_options *options, struct error *error)
 {
-    struct list list = {0};
-    int result = list_source(options, &list, error);
+    struct list list = {.options = options};
+    int result =
+        replay_bundles_read(&list.bundles, options->bundles.items, options->bundles.count, error);
+
+    if (result == 0)
+        result = list_source(options, &list, error);
 
     for (size_t i = 0; i < list.count; i++) {
         buf_free(&list.rows[i].vat_id);
@@ -271,5 +328,6 @@ int replay_list(const struct replay_options *options, struct error *error)
         buf_free(&list.rows[i].beginning);
     }
     free(list.rows);
+    replay_bundles_free(&list.bundles);
     return result;
 }

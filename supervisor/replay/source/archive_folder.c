@@ -106,9 +106,10 @@ int archive_folder_read(struct archive_files *files, const char *path,
     else if (errno != 0)
         taken = error_system(error, errno, "cannot read %s", path);
     else if (!any)
-        taken =
-            error_set(error, ERROR_INPUT,
-                      "%s: it holds no swingstore.sqlite and no transcript.VAT.FIRST.END", path);
+        taken = error_set(
+            error, ERROR_INPUT,
+            "%s: it holds no swingstore.sqlite, transcript.VAT.FIRST.END or transcript-VAT.sst",
+            path);
     else if (files->count == before)
         taken = error_set(error, ERROR_INPUT, "%s: there is no such span in it", path);
     (void)closedir(folder); /* was only read */

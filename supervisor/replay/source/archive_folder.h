@@ -7,7 +7,8 @@
 
 /*
  * A folder of archived transcripts, as a chain's vat-transcript-archive-dir: each file, compressed
- * or not, is a span of a vat and called transcript.VATID.FIRST.END.
+ * or not, is a span of a vat and called transcript.VATID.FIRST.END; or all of a vat,
+ * transcript-VATID.sst.
  */
 
 struct archive_file {

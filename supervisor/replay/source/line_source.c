@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "slog/read/reader.h"
+#include "supervisor/replay/source/kept_bundle.h"
 #include "supervisor/replay/source/slog_event.h"
 
 struct line_source {
@@ -38,20 +39,39 @@ static bool read_number(const char *at, int64_t *number)
     return scan_decimal((struct scan_span){at, strcspn(at, ".")}, 0, number);
 }
 
+/* VATID.FIRST.END, and perhaps more. */
+static bool read_span_name(const char *at, struct scan_span *vat_id, int64_t *first, int64_t *end)
+{
+    const char *dot = strchr(at, '.'), *last = dot != NULL ? strchr(dot + 1, '.') : NULL;
+
+    *vat_id = (struct scan_span){at, dot != NULL ? (size_t)(dot - at) : 0};
+    return last != NULL && vat_id->length > 1 && *at == 'v' && read_number(dot + 1, first) &&
+           read_number(last + 1, end);
+}
+
+/* VATID.sst, and perhaps more: all of the vat. */
+static bool read_whole_name(const char *at, struct scan_span *vat_id, int64_t *first, int64_t *end)
+{
+    const char *dot = strchr(at, '.');
+
+    *vat_id = (struct scan_span){at, dot != NULL ? (size_t)(dot - at) : 0};
+    *first = 0;
+    *end = INT64_MAX;
+    return vat_id->length > 1 && *at == 'v' && strspn(at + 1, "0123456789") == vat_id->length - 1 &&
+           strncmp(dot, ".sst", 4) == 0;
+}
+
 bool line_source_read_name(const char *path, struct scan_span *vat_id, int64_t *first, int64_t *end)
 {
-    static const char head[] = "transcript.";
+    static const char head[] = "transcript";
     const char *slash = strrchr(path, '/'), *at = slash != NULL ? slash + 1 : path;
-    const char *dot, *last;
 
     if (strncmp(at, head, sizeof head - 1) != 0)
         return false;
     at += sizeof head - 1;
-    dot = strchr(at, '.');
-    last = dot != NULL ? strchr(dot + 1, '.') : NULL;
-    *vat_id = (struct scan_span){at, dot != NULL ? (size_t)(dot - at) : 0};
-    return last != NULL && vat_id->length > 1 && *at == 'v' && read_number(dot + 1, first) &&
-           read_number(last + 1, end);
+    if (*at == '.')
+        return read_span_name(at + 1, vat_id, first, end);
+    return *at == '-' && read_whole_name(at + 1, vat_id, first, end);
 }
 
 static int keep_vat(struct line_source *lines, struct scan_span vat_id, int64_t first,
@@ -279,6 +299,13 @@ static int line_source_next(struct replay_source *source, struct source_event *e
     return result;
 }
 
+/* Of what swing-store exports, bundles are files beside the transcripts. */
+static int line_source_read_bundle(struct replay_source *source, struct scan_span id,
+                                   struct buf *bundle, bool *found, struct error *error)
+{
+    return kept_bundle_read(source->name, id, bundle, found, error);
+}
+
 static void line_source_close(struct replay_source *source)
 {
     struct line_source *lines = (struct line_source *)source;
@@ -295,6 +322,7 @@ struct replay_source *line_source_open(char *const *paths, size_t count, struct 
 {
     static const struct source_operations operations = {
         .next = line_source_next,
+        .read_bundle = line_source_read_bundle,
         .close = line_source_close,
     };
     struct line_source *lines = calloc(1, sizeof *lines);

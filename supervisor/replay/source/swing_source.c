@@ -2,8 +2,6 @@
 #include "supervisor/replay/source/swing_source.h"
 
 #include <inttypes.h>
-#include <limits.h>
-#include <openssl/evp.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "supervisor/replay/source/kept_bundle.h"
 #include "supervisor/replay/source/snapshot_file.h"
 
 /* How long a node may hold a lock, in milliseconds. */
@@ -276,26 +275,6 @@ static int swing_source_read_snapshot(struct replay_source *source,
     return result;
 }
 
-/* Of a b1- bundle the archive is kept, of others the JSON. */
-static int write_bundle(struct scan_span id, const struct buf *kept, struct buf *bundle,
-                        struct error *error)
-{
-    if (id.length < 3 || memcmp(id.at, "b1-", 3) != 0) {
-        buf_append(bundle, kept->data, kept->length);
-    } else {
-        buf_printf(bundle,
-                   "{\"moduleFormat\":\"endoZipBase64\",\"endoZipBase64Sha512\":\"%.*s\","
-                   "\"endoZipBase64\":\"",
-                   (int)(id.length - 3), id.at + 3);
-        if (kept->length < INT_MAX / 2 && buf_reserve(bundle, kept->length / 3 * 4 + 8) == 0)
-            bundle->length +=
-                (size_t)EVP_EncodeBlock((unsigned char *)bundle->data + bundle->length,
-                                        (const unsigned char *)kept->data, (int)kept->length);
-        buf_append_string(bundle, "\"}");
-    }
-    return buf_failed(bundle) ? error_memory(error, "a bundle") : 0;
-}
-
 static int swing_source_read_bundle(struct replay_source *source, struct scan_span id,
                                     struct buf *bundle, bool *found, struct error *error)
 {
@@ -305,7 +284,7 @@ static int swing_source_read_bundle(struct replay_source *source, struct scan_sp
                    id.at, id.length, &kept, found, error);
 
     if (result == 0 && *found)
-        result = write_bundle(id, &kept, bundle, error);
+        result = kept_bundle_put(id, &kept, bundle, error);
     buf_free(&kept);
     return result;
 }
