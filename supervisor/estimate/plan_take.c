@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json/json_value.h"
+#include "base/lines.h"
 #include "supervisor/estimate/plan.h"
 
 /* Where in the plan the lines are. */
@@ -135,17 +136,12 @@ int plan_take(struct plan *plan, const struct suite *suite, const struct buf *li
               struct error *error)
 {
     struct taking taking = {.plan = plan, .suite = suite};
-    size_t at = 0;
+    const char *line;
+    size_t place = 0, length;
 
-    while (at < lines->length) {
-        const char *line = lines->data + at;
-        const char *end = memchr(line, '\n', lines->length - at);
-        const size_t length = end != NULL ? (size_t)(end - line) : lines->length - at;
-
+    while (lines_next(lines, &place, &line, &length))
         if (length > 0 && take_line(&taking, line, length, error) != 0)
             return -1;
-        at += length + 1;
-    }
     skip_starts(&taking);
     if (taking.point < plan->count)
         return error_set(error, ERROR_INPUT, "the counts have no call %" PRIu64 " of %s of %s",

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
+#include "base/lines.h"
 #include "supervisor/fleet/job/job_check.h"
 #include "supervisor/process/fingerprint.h"
 
@@ -142,16 +143,12 @@ static int fleet_run_take_line(struct fleet_run *run, const char *text, size_t l
 static int read_lines(struct fleet_run *run, struct fleet_transport *transport, struct error *error)
 {
     struct buf text = {0};
-    size_t place = 0;
+    size_t place = 0, length;
+    const char *line;
     int result = transport->operations->get_run(transport, run->name, &text, error);
 
-    while (result == 0 && place < text.length) {
-        const char *end = memchr(text.data + place, '\n', text.length - place);
-        const size_t length = (end != NULL ? (size_t)(end - text.data) : text.length) - place;
-
-        result = fleet_run_take_line(run, text.data + place, length, error);
-        place += length + 1;
-    }
+    while (result == 0 && lines_next(&text, &place, &line, &length))
+        result = fleet_run_take_line(run, line, length, error);
     buf_free(&text);
     return result;
 }

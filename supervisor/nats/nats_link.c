@@ -34,6 +34,14 @@ int nats_link_fail(const struct nats_link *link, natsStatus status, jsErrCode co
                      natsStatus_GetText(status), (int)code);
 }
 
+int nats_link_fail_for_now(const struct nats_link *link, natsStatus status, jsErrCode code,
+                           const char *what, struct error *error)
+{
+    (void)nats_link_fail(link, status, code, what, error);
+    error->kind = ERROR_SYSTEM;
+    return -1;
+}
+
 bool nats_link_again(natsStatus status, jsErrCode code, int *tries)
 {
     const bool passing = status == NATS_TIMEOUT || status == NATS_NO_RESPONDERS ||

@@ -74,6 +74,10 @@ int nats_link_subjects(struct nats_link *link, const char *stream, const char *f
 int nats_link_fail(const struct nats_link *link, natsStatus status, jsErrCode code,
                    const char *what, struct error *error);
 
+/* The same of a failure that may pass: always ERROR_SYSTEM. */
+int nats_link_fail_for_now(const struct nats_link *link, natsStatus status, jsErrCode code,
+                           const char *what, struct error *error);
+
 /* Whether the call may be repeated; waits a little if so. `tries` is counted from 0. */
 bool nats_link_again(natsStatus status, jsErrCode code, int *tries);
 

@@ -10,14 +10,7 @@ enum { FETCH_MS = 1000, BATCH_MAX = 256 };
 
 static const int64_t idle_ns = INT64_C(60000000000); /* then the server drops our consumer */
 
-/* A failure that may pass. */
-static int fail_for_now(const struct nats_reader *reader, natsStatus status, jsErrCode code,
-                        struct error *error)
-{
-    (void)nats_link_fail(reader->link, status, code, "read the stream", error);
-    error->kind = ERROR_SYSTEM;
-    return -1;
-}
+static const char reading[] = "read the stream";
 
 static int fail_missing(const struct nats_reader *reader, struct error *error)
 {
@@ -51,7 +44,7 @@ int nats_reader_open(struct nats_reader *reader, struct nats_link *link, const c
     if (status == NATS_NOT_FOUND)
         return fail_missing(reader, error);
     if (status != NATS_OK)
-        return nats_link_fail(link, status, code, "read the stream", error);
+        return nats_link_fail(link, status, code, reading, error);
     reader->created = info->Created;
     result = check_shape(reader, info->Config, error);
     jsStreamInfo_Destroy(info);
@@ -90,7 +83,7 @@ static int check_stream(struct nats_reader *reader, struct error *error)
     if (status == NATS_NOT_FOUND && ++reader->missing >= MISSING_MAX)
         return fail_missing(reader, error);
     if (status != NATS_OK)
-        return fail_for_now(reader, status, code, error);
+        return nats_link_fail_for_now(reader->link, status, code, reading, error);
     reader->missing = 0;
     result = check_state(reader, info, error);
     jsStreamInfo_Destroy(info);
@@ -133,7 +126,8 @@ static int subscribe(struct nats_reader *reader, struct error *error)
     }
     jsConsumerInfo_Destroy(info);
     reader->pending = 0;
-    return status == NATS_OK ? 0 : fail_for_now(reader, status, code, error);
+    return status == NATS_OK ? 0
+                             : nats_link_fail_for_now(reader->link, status, code, reading, error);
 }
 
 void nats_reader_close(struct nats_reader *reader)
@@ -152,7 +146,7 @@ static int take_message(struct nats_reader *reader, natsMsg *message,
     uint64_t sequence;
 
     if (status != NATS_OK)
-        return fail_for_now(reader, status, 0, error);
+        return nats_link_fail_for_now(reader->link, status, 0, reading, error);
     sequence = data->Sequence.Stream;
     reader->pending = data->NumPending;
     jsMsgMetaData_Destroy(data);
@@ -181,7 +175,9 @@ static int check_consumer(struct nats_reader *reader, struct error *error)
     if (status == NATS_OK)
         return 0;
     nats_reader_close(reader);
-    return status == NATS_NOT_FOUND ? 0 : fail_for_now(reader, status, code, error);
+    return status == NATS_NOT_FOUND
+               ? 0
+               : nats_link_fail_for_now(reader->link, status, code, reading, error);
 }
 
 /* As many as the server has: it would keep us waiting for more. */
@@ -209,7 +205,7 @@ int nats_reader_fetch(struct nats_reader *reader,
     if (status == NATS_TIMEOUT)
         return check_consumer(reader, error);
     if (status != NATS_OK)
-        result = fail_for_now(reader, status, code, error);
+        result = nats_link_fail_for_now(reader->link, status, code, reading, error);
     for (int i = 0; result == 0 && i < list.Count; i++)
         result = take_message(reader, list.Msgs[i], each, context, error);
     natsMsgList_Destroy(&list);

@@ -44,9 +44,7 @@ static int compare_id(struct nats_writer *writer, const char *subject, const cha
     if (status == NATS_OK && natsMsgHeader_Get(message, "Nats-Msg-Id", &found) != NATS_OK)
         found = "";
     if (status != NATS_OK) {
-        (void)nats_link_fail(writer->link, status, code, "read a result", error);
-        error->kind = ERROR_SYSTEM;
-        result = -1;
+        result = nats_link_fail_for_now(writer->link, status, code, "read a result", error);
     } else if (strcmp(found, id) != 0) {
         result = error_set(error, ERROR_INPUT, "%s: the subject %s has the result of another run",
                            writer->link->name, subject);
@@ -73,7 +71,5 @@ int nats_writer_put(struct nats_writer *writer, const char *subject, const char 
         return 0;
     if (code == JSStreamWrongLastSequenceErr)
         return compare_id(writer, subject, id, error);
-    (void)nats_link_fail(writer->link, status, code, "publish a result", error);
-    error->kind = ERROR_SYSTEM;
-    return -1;
+    return nats_link_fail_for_now(writer->link, status, code, "publish a result", error);
 }

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/io.h"
+#include "base/lines.h"
 #include "supervisor/count/count_run.h"
 #include "supervisor/process/child_process.h"
 
@@ -42,13 +43,11 @@ static int take_lines(struct cost_run *run, const char *path, struct error *erro
 {
     struct buf text = {0};
     int result = io_read_file(path, LINES_BYTES_MAX, &text, error);
+    size_t place = 0, length;
+    const char *line;
 
-    for (size_t at = 0, end; result == 0 && at < text.length; at = end + 1) {
-        const char *newline = memchr(text.data + at, '\n', text.length - at);
-
-        end = newline != NULL ? (size_t)(newline - text.data) : text.length;
-        result = cost_run_take_line(run, text.data + at, end - at, error);
-    }
+    while (result == 0 && lines_next(&text, &place, &line, &length))
+        result = cost_run_take_line(run, line, length, error);
     buf_free(&text);
     return result;
 }

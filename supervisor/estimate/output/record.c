@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
+#include "base/lines.h"
 
 enum { RECORD_VERSION = 1, RECORD_FILE_MAX = 256 << 20 };
 
@@ -85,19 +86,16 @@ static int read_line(json_t *records, const char *suite, const char *line, size_
 static int read_records(json_t *records, const char *suite, const char *path,
                         const struct buf *text, struct error *error)
 {
-    size_t at = 0, number = 0;
+    size_t place = 0, length, number = 0;
+    const char *line;
 
-    while (at < text->length) {
-        const char *line = text->data + at;
-        const char *end = memchr(line, '\n', text->length - at);
-        const size_t length = end != NULL ? (size_t)(end - line) : text->length - at;
+    while (lines_next(text, &place, &line, &length)) {
         const char *fault = NULL;
 
         number++;
         if (length > 0 && read_line(records, suite, line, length, &fault) != 0)
             return fault != NULL ? error_set(error, ERROR_INPUT, "%s:%zu: %s", path, number, fault)
                                  : error_memory(error, "a history");
-        at += length + 1;
     }
     return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/json/json_value.h"
+#include "base/lines.h"
 #include "base/visible.h"
 #include "supervisor/estimate/output/estimate_print.h"
 #include "supervisor/estimate/output/estimate_read.h"
@@ -62,17 +63,12 @@ static int collect_costs_take_line(struct gathering *gathering, const char *text
 
 static int take_costs(void *context, const struct buf *result, struct error *error)
 {
-    size_t place = 0;
+    size_t place = 0, length;
+    const char *line;
 
-    while (place < result->length) {
-        const char *begin = result->data + place;
-        const char *end = memchr(begin, '\n', result->length - place);
-        const size_t length = end != NULL ? (size_t)(end - begin) : result->length - place;
-
-        if (collect_costs_take_line(context, begin, length, error) != 0)
+    while (lines_next(result, &place, &line, &length))
+        if (collect_costs_take_line(context, line, length, error) != 0)
             return -1;
-        place += length + 1;
-    }
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/json/json_value.h"
+#include "base/lines.h"
 #include "base/output/output_file.h"
 #include "supervisor/fleet/collect/collection.h"
 #include "supervisor/fleet/job/job_check.h"
@@ -68,24 +69,21 @@ static int take_tables(void *context, const struct buf *result, struct error *er
 {
     struct merging *merging = context;
     char path[MERGED_PATH_MAX];
-    size_t place = 0;
+    size_t place = 0, length;
+    const char *line;
 
     snprintf(path, sizeof path, "%s/%zu", merging->folder.path, merging->count);
     if (mkdir(path, 0700) != 0)
         return error_system(error, errno, "cannot make %s", path);
-    while (place < result->length) {
-        const char *begin = result->data + place;
-        const char *end = memchr(begin, '\n', result->length - place);
-        const size_t length = end != NULL ? (size_t)(end - begin) : result->length - place;
-        json_t *line = json_value_read(begin, length, 0, NULL);
-        const char *kind = json_string_value(json_object_get(line, "kind"));
+    while (lines_next(result, &place, &line, &length)) {
+        json_t *object = json_value_read(line, length, 0, NULL);
+        const char *kind = json_string_value(json_object_get(object, "kind"));
         const int status =
-            kind != NULL && strcmp(kind, "table") == 0 ? take_table(merging, line, error) : 0;
+            kind != NULL && strcmp(kind, "table") == 0 ? take_table(merging, object, error) : 0;
 
-        json_decref(line);
+        json_decref(object);
         if (status != 0)
             return -1;
-        place += length + 1;
     }
     command_line_add(&merging->line, "%zu", merging->count++);
     return 0;

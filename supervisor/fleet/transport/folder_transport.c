@@ -171,7 +171,7 @@ static int put_job(struct fleet_transport *transport, const char *id, const stru
 
     if (state_of(transport, id, &state, error) != 0)
         return -1;
-    *added = state == FLEET_UNKNOWN || state == FLEET_ASIDE || state == FLEET_CANCELLED;
+    *added = fleet_state_takes_job(state);
     if (!*added)
         return 0;
     snprintf(path, sizeof path, "jobs/%s.json", id);

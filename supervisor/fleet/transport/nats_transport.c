@@ -139,7 +139,7 @@ static int put_job(struct fleet_transport *transport, const char *id, const stru
     (void)weight; /* a queue keeps the order in which it was filled */
     if (state_of(transport, id, &state, error) != 0)
         return -1;
-    *added = state == FLEET_UNKNOWN || state == FLEET_ASIDE || state == FLEET_CANCELLED;
+    *added = fleet_state_takes_job(state);
     if (!*added)
         return 0;
     if (state != FLEET_UNKNOWN && (set_note(nats, "words", id, "", error) != 0 ||

@@ -34,6 +34,12 @@ enum fleet_state {
     FLEET_CANCELLED,
 };
 
+/* Whether a job that is submitted again in this state is to be done (once more). */
+static inline bool fleet_state_takes_job(enum fleet_state state)
+{
+    return state == FLEET_UNKNOWN || state == FLEET_ASIDE || state == FLEET_CANCELLED;
+}
+
 /* A job that this worker has. */
 struct fleet_lease {
     char id[FLEET_HASH_SIZE];
