@@ -139,15 +139,13 @@ static int look_for_beginning(const struct list *list, struct replay_source *sou
                               const struct source_event *event, struct row *row,
                               struct error *error)
 {
-    bool there = !row->missing;
+    const bool is_create = event->kind == SOURCE_CREATE;
+    bool there = !row->missing || (is_create && event->bundle.at != NULL);
     int result = 0;
 
-    if (event->kind == SOURCE_START && event->bundle_id.at != NULL)
+    if ((is_create && event->bundle.at == NULL) ||
+        (event->kind == SOURCE_START && event->bundle_id.at != NULL))
         result = look_for_bundle(list, source, event->bundle_id, &there, error);
-    else if (event->kind == SOURCE_CREATE && event->bundle.at == NULL)
-        result = look_for_bundle(list, source, event->bundle_id, &there, error);
-    else if (event->kind == SOURCE_CREATE)
-        there = true;
     else if (event->kind == SOURCE_SNAPSHOT_LOADED && !there && list->options->snapshots != NULL)
         result = look_for_snapshot(list, event, &there, error);
     row->missing = !there;
