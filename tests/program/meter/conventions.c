@@ -199,10 +199,21 @@ APART long take_three(struct three three)
     return three.one + three.three;
 }
 
-/* The same from where it is not aligned as an argument has to be. */
+/* As large as a structure may be that costs nothing to pass. */
+struct eight {
+    long numbers[8];
+};
+
+APART long take_eight(struct eight eight)
+{
+    return eight.numbers[2] + eight.numbers[7];
+}
+
+/* The same from where they are not aligned as an argument has to be. */
 struct __attribute__((packed)) shifted {
     char first;
     struct three three;
+    struct eight eight;
     struct big big;
 };
 
@@ -211,9 +222,10 @@ APART long take_big(struct big big)
     return big.numbers[1] + big.numbers[19];
 }
 
-APART long take_shifted(struct shifted *shifted, struct three *three)
+APART long take_shifted(struct shifted *shifted, struct three *three, struct eight *eight)
 {
-    return take_three(*three) + take_three(shifted->three) + take_big(shifted->big);
+    return take_three(*three) + take_three(shifted->three) + take_eight(*eight) +
+           take_eight(shifted->eight) + take_big(shifted->big);
 }
 
 /* Arrays begin at a whole word on every machine, or this takes other numbers of steps. */
@@ -261,6 +273,7 @@ int main(int argc, char **argv)
     char text[32];
     struct shifted shifted = {.first = 1, .three = {1, 2, 3}};
     struct three three = {4, 5, 6};
+    struct eight eight = {{7, 8}};
 
     (void)argv;
     for (int i = 0; i < 20; i++)
@@ -278,7 +291,7 @@ int main(int argc, char **argv)
         memset(local, i, sizeof local);
         sum += steps_to_word(memset(odd, i, sizeof odd));
         sum += steps_to_word(memset(other, i, sizeof other));
-        sum += take_some_crooked(i) + take_shifted(&shifted, &three);
+        sum += take_some_crooked(i) + take_shifted(&shifted, &three, &eight);
         sum += touch_bits(i) + take_pair(i, *one_pair) + take_pair(i, *some_pair);
         sum += steps_to_word(array) + steps_to_word(local) + before + local[3];
         copy(&all[1], &all[0]);
