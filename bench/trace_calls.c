@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls small functions, and prints the least time stamp ticks that a call and return took:
- * `bare` with two rdtsc in the function's caller instead of a tracer. With -finstrument-functions
- * it is its own tracer, which writes the same eight bytes as ours.
+ * `bare` with two rdtsc in the function's caller instead of a tracer; `int3` with a breakpoint
+ * before and after, whose signal's handler writes an event, as tracers do that patch no jumps. With
+ * -finstrument-functions it is its own tracer, which writes the same eight bytes as ours, unless
+ * HOOKS_OF_LIBRARY says that a library is.
  */
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,15 +24,16 @@ enum { CALLS = 20000, ROUNDS = 200, ROOM = 1 << 16 };
 static uint64_t room[ROOM];
 static uint64_t *event = room;
 
-void __cyg_profile_func_enter(void *function, void *caller) OURS;
-void __cyg_profile_func_exit(void *function, void *caller) OURS;
-
 static OURS void put(uint64_t function)
 {
     *event++ = __rdtsc() << 16 | (function & 0xffff);
     if (event == room + ROOM)
         event = room;
 }
+
+#ifndef HOOKS_OF_LIBRARY
+void __cyg_profile_func_enter(void *function, void *caller) OURS;
+void __cyg_profile_func_exit(void *function, void *caller) OURS;
 
 void __cyg_profile_func_enter(void *function, void *caller)
 {
@@ -43,6 +47,13 @@ void __cyg_profile_func_exit(void *function, void *caller)
     put((uint64_t)function | 1);
 }
 
+#endif
+
+static OURS void on_breakpoint(int number)
+{
+    put((uint64_t)number);
+}
+
 long bench_leaf(long number);
 APART long bench_leaf(long number)
 {
@@ -50,31 +61,42 @@ APART long bench_leaf(long number)
     return number * 3 + 1;
 }
 
-static OURS double run(int bare)
+enum how { UNTRACED, BARE, BREAKPOINTS };
+
+static OURS double run(enum how how)
 {
+    const int calls = how == BREAKPOINTS ? CALLS / 100 : CALLS;
     const uint64_t begin = __rdtsc();
     volatile uint64_t seen;
     long sum = 0;
 
-    for (long i = 0; i < CALLS; i++) {
-        if (bare)
+    for (long i = 0; i < calls; i++) {
+        if (how == BARE)
             seen = __rdtsc();
+        else if (how == BREAKPOINTS)
+            __asm__ volatile("int3");
         sum += bench_leaf(i);
-        if (bare)
+        if (how == BARE)
             seen = __rdtsc();
+        else if (how == BREAKPOINTS)
+            __asm__ volatile("int3");
         __asm__ volatile("" : "+r"(sum));
     }
     (void)seen;
-    return (double)(__rdtsc() - begin) / CALLS;
+    return (double)(__rdtsc() - begin) / calls;
 }
 
 OURS int main(int argc, char **argv)
 {
-    const int bare = argc > 1 && strcmp(argv[1], "bare") == 0;
+    const char *const word = argc > 1 ? argv[1] : "";
+    const enum how how = strcmp(word, "bare") == 0   ? BARE
+                         : strcmp(word, "int3") == 0 ? BREAKPOINTS
+                                                     : UNTRACED;
     double least = 1e9;
 
+    (void)signal(SIGTRAP, on_breakpoint);
     for (int i = 0; i < ROUNDS; i++) {
-        const double ticks = run(bare);
+        const double ticks = run(how);
 
         least = ticks < least ? ticks : least;
     }

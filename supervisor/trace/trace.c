@@ -169,7 +169,8 @@ static int put_report(struct trace *trace, const struct trace_profile *profile,
     struct buf text = {0};
     int result;
 
-    if (trace_sources_fill(&trace->sources, trace->functions, trace->function_count, error) != 0)
+    if (trace_sources_fill(&trace->sources, profile->tree, trace->functions, trace->function_count,
+                           error) != 0)
         return -1;
     if (trace->options.json) {
         result = profile_put_json(&text, profile, error);

@@ -37,26 +37,43 @@ static struct trace_module_symbols *module_of(struct trace_sources *sources, con
     return modules;
 }
 
-int trace_sources_fill(struct trace_sources *sources, struct profile_function *functions,
-                       size_t count, struct error *error)
+static int fill_one(struct trace_sources *sources, struct profile_function *function,
+                    struct error *error)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct profile_function *const function = &functions[i];
-        const struct trace_module_symbols *const module = module_of(sources, function->module);
-        struct elf_description description;
-        struct elf_function found;
+    const struct trace_module_symbols *const module = module_of(sources, function->module);
+    struct elf_description description;
+    struct elf_function found;
 
-        if (module == NULL)
-            return error_memory(error, "the functions of a program");
-        if (module->symbols == NULL || strcmp(module->build_id, function->build_id) != 0)
-            continue;
-        found = elf_symbols_at(module->symbols, function->address);
-        description = elf_symbols_describe(module->symbols, &found);
-        function->source = description.source;
-        function->line = description.line;
-        function->inlined = description.inlined;
-    }
+    if (module == NULL)
+        return error_memory(error, "the functions of a program");
+    if (module->symbols == NULL || strcmp(module->build_id, function->build_id) != 0)
+        return 0;
+    found = elf_symbols_at(module->symbols, function->address);
+    description = elf_symbols_describe(module->symbols, &found);
+    function->source = description.source;
+    function->line = description.line;
+    function->inlined = description.inlined;
     return 0;
+}
+
+int trace_sources_fill(struct trace_sources *sources, const struct call_tree *tree,
+                       struct profile_function *functions, size_t count, struct error *error)
+{
+    bool *const filled = calloc(count + 1, sizeof *filled);
+    int result = 0;
+
+    if (filled == NULL)
+        return error_memory(error, "the functions of a program");
+    for (size_t i = 1; i < tree->count && result == 0; i++) {
+        const uint32_t number = tree->nodes[i].function;
+
+        if (number < 1 || number > count || filled[number])
+            continue;
+        filled[number] = true;
+        result = fill_one(sources, &functions[number - 1], error);
+    }
+    free(filled);
+    return result;
 }
 
 /* The path itself, or what stands behind one of its slashes. */

@@ -20,12 +20,12 @@ struct trace_sources {
 void trace_sources_close(struct trace_sources *sources);
 
 /*
- * Fills in source, line and inlined functions of each, if the file that is there has the build-id
- * of the one that was traced ("": not known). `inlined` is to be freed; others are borrowed from
- * the sources. -1 with ERROR_SYSTEM without memory.
+ * Fills in source, line and inlined functions of those that the tree has, if the file that is there
+ * has the build-id of the one that was traced ("": not known). `inlined` is to be freed; others are
+ * borrowed from the sources. -1 with ERROR_SYSTEM without memory.
  */
-int trace_sources_fill(struct trace_sources *sources, struct profile_function *functions,
-                       size_t count, struct error *error);
+int trace_sources_fill(struct trace_sources *sources, const struct call_tree *tree,
+                       struct profile_function *functions, size_t count, struct error *error);
 
 /* Whether the function is defined in a source file that one of the patterns matches, as in glob(7):
  * its path, or what stands in that behind a slash. */
