@@ -94,7 +94,9 @@ static void ranking_judge(struct ranking *ranking)
     const double count = (double)ranking->count;
     double squares = 0;
 
-    ranking->top = ranking->count < RANKING_TOP ? ranking->count : RANKING_TOP;
+    ranking->top = (ranking->count + 3) / 4;
+    if (ranking->top > RANKING_TOP)
+        ranking->top = RANKING_TOP;
     for (size_t i = 0; i < ranking->count; i++) {
         const struct ranked *const delivery = &ranking->deliveries[i];
         const double moved = (double)delivery->ranks[0] - (double)delivery->ranks[1];

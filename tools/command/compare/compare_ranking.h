@@ -14,6 +14,7 @@
  * deliveries that both files time.
  */
 
+/* So many are the longest, but no more than a quarter of all. */
 enum { RANKING_TOP = 20 };
 
 enum ranking_quantile {
