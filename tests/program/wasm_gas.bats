@@ -260,3 +260,62 @@ differ() {
             (else (i64.mul (local.get 0)
                 (call_indirect (type $t) (i64.sub (local.get 0) (i64.const 1)) (i32.const 0))))))'
 }
+
+# near-workspaces-rs publishes what set_status of its status_message burnt (examples/src/tx_status.rs at
+# commit cfb947d4; without the trie and the loading 162,704,017,899). This module makes the same calls,
+# with texts of the same lengths.
+@test "host functions cost what near-workspaces' gas profile says" {
+    wat2wasm - -o "$BATS_TEST_TMPDIR/m.wasm" << 'END'
+(module
+    (import "env" "log_utf8" (func $log (param i64 i64)))
+    (import "env" "input" (func $input (param i64)))
+    (import "env" "attached_deposit" (func $deposit (param i64)))
+    (import "env" "signer_account_id" (func $signer (param i64)))
+    (import "env" "register_len" (func $length (param i64) (result i64)))
+    (import "env" "read_register" (func $read (param i64 i64)))
+    (import "env" "storage_read" (func $get (param i64 i64 i64) (result i64)))
+    (import "env" "storage_write" (func $set (param i64 i64 i64 i64 i64) (result i64)))
+    (memory 1)
+    (data (i32.const 0) "A")
+    (data (i32.const 16) "STATE")
+    (func (export "set_status")
+        (call $deposit (i64.const 32))
+        (call $log (i64.const 1) (i64.const 0))
+        (call $input (i64.const 0))
+        (drop (call $length (i64.const 0)))
+        (call $read (i64.const 0) (i64.const 64))
+        (drop (call $get (i64.const 5) (i64.const 16) (i64.const 0)))
+        (call $signer (i64.const 0))
+        (drop (call $length (i64.const 0)))
+        (call $read (i64.const 0) (i64.const 128))
+        (drop (call $set (i64.const 5) (i64.const 16) (i64.const 56) (i64.const 128) (i64.const 0)))))
+END
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --near-protocol 62 \
+        --vat "dev-20230822130616-84011708140052=$BATS_TEST_TMPDIR/m.wasm" - << 'END'
+{"vat":"dev-20230822130616-84011708140052","method":"set_status","args":["{\"message\":\"hello_world\"}",{"signer":"dev-20230822130616-84011708140052"}]}
+END
+    assert_status 0
+    assert_equal "$(jq -c 'select(.gasBurnt > 0 and .gasProfile != null) | .gasProfile
+        | del(.wasm_instruction, .contract_loading_base, .contract_loading_bytes)
+        | ., add' <<< "$output" | tr '{,}' '\n')" '
+"base":2647681110
+"read_memory_base":10439452800
+"read_memory_byte":254689311
+"write_memory_base":8411384583
+"write_memory_byte":201559128
+"read_register_base":5034330372
+"read_register_byte":5716596
+"write_register_base":5731044972
+"write_register_byte":220490712
+"utf8_decoding_base":3111779061
+"utf8_decoding_byte":291580479
+"log_base":3543313050
+"log_byte":13198791
+"storage_write_base":64196736000
+"storage_write_key_byte":352414335
+"storage_write_value_byte":1737038184
+"storage_read_base":56356845750
+"storage_read_key_byte":154762665
+
+162704017899'
+}
