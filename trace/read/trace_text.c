@@ -36,6 +36,7 @@ bool trace_text_is_idle(pid_t process)
     threads = opendir(path);
     if (threads == NULL)
         return false;
+    /* cppcheck-suppress readdirCalled ; nobody else reads this folder */
     while ((entry = readdir(threads)) != NULL) {
         if (entry->d_name[0] == '.')
             continue;
