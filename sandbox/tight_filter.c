@@ -18,7 +18,7 @@ static int tight_filter_enter(bool whole_process)
 }
 #else
 /* The metered worker of another machine, which runs in tests only. */
-static int enter(bool whole_process)
+static int tight_filter_enter(bool whole_process)
 {
     (void)whole_process;
     return ENOSYS;
