@@ -66,7 +66,7 @@ static void thread_began(void)
 
 /* Stands for the program's functions. */
 long bench_leaf(long number);
-__attribute__((noinline, noipa)) long bench_leaf(long number)
+__attribute__((noinline)) long bench_leaf(long number)
 {
     __asm__ volatile("" : "+r"(number));
     return number * 3 + 1;

@@ -8,7 +8,7 @@
 
 /*
  * A contract in native code: a shared object that defines gascontract_call() and calls the other
- * functions. The header stands alone; docs/contracts.md says how a contract is built.
+ * functions. The header stands alone; docs/native.md says how a contract is built.
  *
  * Each call begins with the contract's memory as it was loaded: static variables are what their
  * initializers say, the heap is empty, the stack is zero. What is to stay goes into the storage.
