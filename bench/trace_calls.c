@@ -24,9 +24,18 @@ enum { CALLS = 20000, ROUNDS = 200, ROOM = 1 << 16 };
 static uint64_t room[ROOM];
 static uint64_t *event = room;
 
+/* May be called by handlers of signals. */
+static OURS uint64_t time_stamp(void)
+{
+    uint32_t low, high;
+
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
+}
+
 static OURS void put(uint64_t function)
 {
-    *event++ = __rdtsc() << 16 | (function & 0xffff);
+    *event++ = time_stamp() << 16 | (function & 0xffff);
     if (event == room + ROOM)
         event = room;
 }

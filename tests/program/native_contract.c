@@ -34,7 +34,7 @@ static void tell_init(void)
     char text[32] = "\"started ";
     const size_t length = gascontract_storage_read("init", 4, text + 9, 5);
 
-    strcpy(text + 9 + strnlen(text + 9, length), "\"");
+    text[9 + strnlen(text + 9, length)] = '"';
     answer(started == 0 ? text : "\"a variable stayed\"");
 }
 
@@ -50,21 +50,25 @@ static unsigned sum_of(const unsigned char *bytes, size_t length)
 /* Whoever called before has left nothing on the stack. */
 static unsigned __attribute__((noinline)) used_stack(void)
 {
-    unsigned char bytes[4096];
+    unsigned char bytes[4096], *seen = bytes;
 
-    __asm__ volatile("" : : "r"(bytes) : "memory");
-    return sum_of(bytes, sizeof bytes / 2);
+    __asm__ volatile("" : "+r"(seen) : : "memory");
+    return sum_of(seen, sizeof bytes / 2);
 }
 
 static void tell_state(void)
 {
-    unsigned char *heap = malloc(LARGE);
+    static unsigned char *volatile heap;
     char text[128];
-    const unsigned stack = used_stack(), sum = sum_of(heap, LARGE);
+    unsigned stack, sum;
 
+    heap = malloc(LARGE);
+    stack = used_stack();
+    sum = sum_of(heap, LARGE);
     memset(heap, 1, LARGE);
     snprintf(text, sizeof text, "[%d,%d,%d,%d,%d,%u,%u]", ++calls, ++large[LARGE - 1], ++local,
              ++empty_local, constructed, sum, stack);
+    free(heap);
     answer(text);
 }
 
@@ -92,8 +96,8 @@ static void use_heap(void)
 
 static void fill_heap(void)
 {
+    static void *volatile last;
     volatile size_t all = (size_t)-1;
-    void *volatile last;
 
     do
         last = malloc(LARGE);
