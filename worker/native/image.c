@@ -81,7 +81,10 @@ static int take_header(struct native_image *image, const GElf_Phdr *header, size
     case PT_INTERP:
         return error_set(error, ERROR_INPUT, "is a program: link it with -shared");
     case PT_LOAD:
-        return header->p_memsz > 0 ? add_segment(image, header, length, error) : 0;
+        /* One that has bytes but takes no memory is refused there. */
+        return header->p_memsz > 0 || header->p_filesz > 0
+                   ? add_segment(image, header, length, error)
+                   : 0;
     case PT_TLS:
         if (header->p_filesz > header->p_memsz || header->p_memsz > NATIVE_IMAGE_MOST ||
             header->p_vaddr > NATIVE_IMAGE_MOST || header->p_align > NATIVE_PAGE)
@@ -111,11 +114,18 @@ static int read_headers(struct native_image *image, Elf *elf, size_t length, str
     return image->segment_count > 0 ? 0 : error_set(error, ERROR_INPUT, "has nothing to load");
 }
 
-static bool is_inside(const struct native_image *image, const void *at, size_t size)
+/* Is it all in one segment that can be read? */
+static bool is_readable(const struct native_image *image, const uint8_t *at, size_t size)
 {
-    const size_t offset = (uintptr_t)at - NATIVE_IMAGE_PLACE;
+    for (size_t i = 0; i < image->segment_count; i++) {
+        const struct native_segment *segment = &image->segments[i];
+        const size_t offset = (uintptr_t)at - (uintptr_t)segment->start;
 
-    return offset <= image->size && size <= image->size - offset;
+        if ((segment->protection & PROT_READ) && offset <= segment->size &&
+            size <= segment->size - offset)
+            return true;
+    }
+    return false;
 }
 
 /* The segments, and behind them the thread-local variables. */
@@ -123,7 +133,7 @@ static int take_memory(struct native_image *image, struct error *error)
 {
     const size_t room = native_page_up(image->local_size);
 
-    if (image->local_size > 0 && !is_inside(image, image->local_file, image->local_file_size))
+    if (image->local_size > 0 && !is_readable(image, image->local_file, image->local_file_size))
         return error_set(error, ERROR_INPUT, "has thread-local variables outside of it");
     image->start = native_place_take(NATIVE_IMAGE_PLACE, image->size + room, error);
     if (image->start == NULL)
