@@ -102,7 +102,8 @@ fuzz:
 
 # bench/NAME is a script that prints a table; bench/*.c are programs for these scripts.
 BENCH ?= $(filter-out %.c %.h %.md %.mjs,$(wildcard bench/*))
-BENCH_PROGRAMS := $(patsubst bench/%.c,$(BUILD)/bench/%,$(filter-out %_plugin.c,$(wildcard bench/*.c)))
+# bench/counter and bench/trace compile some of these themselves, in several ways.
+BENCH_PROGRAMS := $(patsubst bench/%.c,$(BUILD)/bench/%,$(filter-out %_plugin.c bench/trace_%,$(wildcard bench/*.c)))
 
 $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(ARCHIVES) $(XS_ARCHIVE)
 	$(call link_all_rooms)
