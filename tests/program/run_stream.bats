@@ -74,6 +74,17 @@ activity() {
     "$BUILD/gaspipe" status --json --store "$1" | jq -r 'select(.kind == "store") | "\(.cranks) \(.activityHash)"'
 }
 
+# What came of the stream is what a run makes of the same lines in the file `all`.
+assert_as_from_file() {
+    [[ $status -le 1 ]] || fail "status $status" "$(cat err)"
+    run -1 "$BUILD/gaspipe" run --json --counter none --store local \
+        --vat "token=$ROOT/examples/token/contract.js" all
+    jq -r 'select(.kind == "result") | "\(.place | sub(".*:"; "")) \(.status) \(.value | tojson)"' \
+        <<< "$output" > expected
+    assert_equal "$(published)" "$(cat expected)"
+    assert_equal "$(activity st)" "$(activity local)"
+}
+
 @test "kill -9 of the run and of the server: each message is delivered once, each result published once" {
     local i
 
@@ -97,13 +108,7 @@ activity() {
     lines 46 60 | publish part4
     wait_for 60 has_published 60
     stop
-    [[ $status -le 1 ]] || fail "status $status" "$(cat err)"
-    run -1 "$BUILD/gaspipe" run --json --counter none --store local \
-        --vat "token=$ROOT/examples/token/contract.js" all
-    jq -r 'select(.kind == "result") | "\(.place | sub(".*:"; "")) \(.status) \(.value | tojson)"' \
-        <<< "$output" > expected
-    assert_equal "$(published)" "$(cat expected)"
-    assert_equal "$(activity st)" "$(activity local)"
+    assert_as_from_file
 }
 
 @test "a cluster of three, of which one server is killed and another is cut off: each message and result once" {
@@ -128,13 +133,7 @@ activity() {
     lines 21 30 | publish part3
     wait_for 60 has_published 30
     stop
-    [[ $status -le 1 ]] || fail "status $status" "$(cat err)"
-    run -1 "$BUILD/gaspipe" run --json --counter none --store local \
-        --vat "token=$ROOT/examples/token/contract.js" all
-    jq -r 'select(.kind == "result") | "\(.place | sub(".*:"; "")) \(.status) \(.value | tojson)"' \
-        <<< "$output" > expected
-    assert_equal "$(published)" "$(cat expected)"
-    assert_equal "$(activity st)" "$(activity local)"
+    assert_as_from_file
 }
 
 @test "messages that cannot be delivered are refused with a result, and the run goes on" {

@@ -67,6 +67,8 @@ static int add_segment(struct native_image *image, const GElf_Phdr *header, size
         .start = (uint8_t *)NATIVE_IMAGE_PLACE + (header->p_vaddr - before),
         .size = native_page_up(before + header->p_memsz),
         .file_size = before + header->p_filesz,
+        .offset = header->p_offset,
+        .before = before,
         .protection = protection_of(header),
     };
     image->size = header->p_vaddr - before + segment->size;
@@ -81,10 +83,7 @@ static int take_header(struct native_image *image, const GElf_Phdr *header, size
     case PT_INTERP:
         return error_set(error, ERROR_INPUT, "is a program: link it with -shared");
     case PT_LOAD:
-        /* One that has bytes but takes no memory is refused there. */
-        return header->p_memsz > 0 || header->p_filesz > 0
-                   ? add_segment(image, header, length, error)
-                   : 0;
+        return header->p_memsz > 0 ? add_segment(image, header, length, error) : 0;
     case PT_TLS:
         if (header->p_filesz > header->p_memsz || header->p_memsz > NATIVE_IMAGE_MOST ||
             header->p_vaddr > NATIVE_IMAGE_MOST || header->p_align > NATIVE_PAGE)
@@ -145,21 +144,14 @@ static int take_memory(struct native_image *image, struct error *error)
     return 0;
 }
 
-static int fill_segments(struct native_image *image, Elf *elf, const uint8_t *bytes,
-                         struct error *error)
+static void fill_segments(const struct native_image *image, const uint8_t *bytes)
 {
-    size_t count;
-    GElf_Phdr header;
+    for (size_t i = 0; i < image->segment_count; i++) {
+        const struct native_segment *segment = &image->segments[i];
 
-    if (elf_getphdrnum(elf, &count) != 0)
-        return damaged(error);
-    for (size_t i = 0; i < count; i++) {
-        if (gelf_getphdr(elf, (int)i, &header) == NULL)
-            return damaged(error);
-        if (header.p_type == PT_LOAD && header.p_filesz > 0)
-            memcpy(image->base + header.p_vaddr, bytes + header.p_offset, header.p_filesz);
+        memcpy(segment->start + segment->before, bytes + segment->offset,
+               segment->file_size - segment->before);
     }
-    return 0;
 }
 
 /* ---- constructors ---- */
@@ -246,8 +238,10 @@ static int load(struct native_image *image, Elf *elf, const uint8_t *bytes, size
     if (elf == NULL || gelf_getehdr(elf, &header) == NULL)
         return damaged(error);
     if (check_kind(&header, error) != 0 || read_headers(image, elf, length, error) != 0 ||
-        take_memory(image, error) != 0 || fill_segments(image, elf, bytes, error) != 0 ||
-        native_bind(image, elf, meter, error) != 0 || find_constructors(image, elf, error) != 0)
+        take_memory(image, error) != 0)
+        return -1;
+    fill_segments(image, bytes);
+    if (native_bind(image, elf, meter, error) != 0 || find_constructors(image, elf, error) != 0)
         return -1;
     return keep_variables(image, error) == 0 ? protect(image, error) : -1;
 }

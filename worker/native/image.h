@@ -20,6 +20,8 @@ struct native_segment {
     uint8_t *start;   /* of its first page */
     size_t size;      /* bytes of its pages */
     size_t file_size; /* of these, from the first page on, what is not zero from the beginning */
+    size_t offset;    /* of its bytes in the file, */
+    size_t before;    /* which begin so many bytes into the first page */
     int protection;   /* PROT_* */
     uint8_t *kept;    /* file_size bytes as they were loaded, of one that is written to; owned */
 };

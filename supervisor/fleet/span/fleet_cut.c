@@ -58,16 +58,20 @@ static struct cut_vat *fleet_cut_add_vat(struct cutter *cutter, struct scan_span
 
 /* ---- bundles ---- */
 
-/* A bundle by its ID, from the user or the source, becomes an object; no object: it is missing. */
+/* A bundle by its ID, from the user or the source, becomes an object; no object: there is no ID, or
+ * it is missing. */
 static int put_bundle_of_id(struct cutter *cutter, struct scan_span id,
                             char object[FLEET_HASH_SIZE], struct error *error)
 {
-    const struct buf *given = replay_bundles_find(&cutter->bundles, id);
+    const struct buf *given;
     struct buf bundle = {0};
     bool found = false;
     int result = 0;
 
     object[0] = '\0';
+    if (id.at == NULL)
+        return 0;
+    given = replay_bundles_find(&cutter->bundles, id);
     if (given != NULL)
         return fleet_object_put(cutter->target->transport, given->data, given->length, object,
                                 error);
@@ -87,8 +91,6 @@ static int need_bundle(struct cutter *cutter, struct cut_vat *vat, struct scan_s
 {
     char object[FLEET_HASH_SIZE];
 
-    if (id.at == NULL)
-        return 0;
     if (put_bundle_of_id(cutter, id, object, error) != 0)
         return -1;
     return object[0] != '\0' ? cut_vat_need_bundle(vat, object, "", error) : 0;
@@ -106,8 +108,6 @@ static int keep_named_bundle(struct cutter *cutter, struct cut_vat *vat, struct 
 {
     char object[FLEET_HASH_SIZE];
 
-    if (id.at == NULL)
-        return 0;
     if (put_bundle_of_id(cutter, id, object, error) != 0)
         return -1;
     return object[0] != '\0' ? own_bundle(vat, object, error) : 0;
