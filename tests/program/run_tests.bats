@@ -32,6 +32,8 @@ last_line_is() {
     run_tests
     assert_status 1
     assert_output_has 'because of the moon'
+    assert_output_lacks 'ok 1 - a'
+    assert_equal "${lines[-2]}" 'failed   test_one: 2 - b' 'the line before'
     last_line_is '1 passed, 1 failed'
 }
 
@@ -54,6 +56,7 @@ last_line_is() {
     unit one 'echo 1..3; echo ok 1 - a; kill -SEGV $$'
     run_tests
     assert_status 1
+    assert_equal "${lines[-2]}" 'failed   test_one: 1 passed' 'the line before'
     last_line_is '1 passed, 2 failed'
 }
 
