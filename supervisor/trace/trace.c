@@ -334,6 +334,14 @@ static int follow_attached(struct trace *trace, const struct trace_sink *sink,
     return trace_ring_finish(trace->ring, sink, error);
 }
 
+/* For those who wait for it. Nothing stands between the lines of a report on stderr. */
+static void tell_traced(const struct trace *trace)
+{
+    if (trace->options.report != NULL || !trace->options.json)
+        log_line("process %" PRIu64 " is traced, %zu functions", trace->options.process,
+                 trace_ring_patches(trace->ring));
+}
+
 static int attach_to(struct trace *trace, struct error *error)
 {
     const struct trace_sink sink = {
@@ -350,6 +358,8 @@ static int attach_to(struct trace *trace, struct error *error)
     trace->ring = attached.ring;
     if (result == 0)
         result = open_throttle(trace, error);
+    if (result == 0)
+        tell_traced(trace);
     if (result == 0)
         result = follow_attached(trace, &sink, &attached, error);
     if (attached.pidfd >= 0)

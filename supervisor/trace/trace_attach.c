@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <limits.h>
-#include <signal.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,13 @@
 #include "supervisor/trace/trace_child.h"
 #include "supervisor/trace/trace_threads.h"
 
-enum { TRIES = 500, TRY_MS = 2, RTLD_NOW_VALUE = 2 };
+enum {
+    TRIES = 120,
+    TRY_MS = 2, /* and longer from try to try: on a busy machine the process hardly gets on */
+    TRY_MS_MOST = 50,
+    END_MS = 5000, /* a process that is killed is gone by then */
+    RTLD_NOW_VALUE = 2,
+};
 
 /* ---- where its functions are ---- */
 
@@ -112,8 +118,8 @@ struct attaching {
 static int call(struct attaching *attaching, struct trace_injection injection, uint64_t *result,
                 struct error *error)
 {
-    const struct timespec moment = {.tv_nsec = TRY_MS * 1000000};
     const pid_t process = attaching->attached->process;
+    struct timespec moment = {.tv_nsec = TRY_MS * 1000000};
 
     injection.text_begin = attaching->map.text_begin;
     injection.text_end = attaching->map.text_end;
@@ -124,6 +130,8 @@ static int call(struct attaching *attaching, struct trace_injection injection, u
             return called;
         trace_threads_release(&attaching->threads);
         (void)nanosleep(&moment, NULL);
+        if (moment.tv_nsec < TRY_MS_MOST * 1000000)
+            moment.tv_nsec += TRY_MS * 1000000;
         if (trace_threads_stop(&attaching->threads, process, error) != 0)
             return -1;
     }
@@ -339,6 +347,14 @@ static int attach_stopped(struct attaching *attaching, const struct trace_ring_o
     return result;
 }
 
+/* Within that time. What was done to a process that is being killed fails before it has ended. */
+static bool has_ended(const struct trace_attached *attached, int milliseconds)
+{
+    struct pollfd end = {.fd = attached->pidfd, .events = POLLIN};
+
+    return poll(&end, 1, milliseconds) > 0;
+}
+
 int trace_attach(struct trace_attached *attached, pid_t process, struct trace_ring_options *options,
                  const struct trace_sink *sink, struct error *error)
 {
@@ -353,7 +369,11 @@ int trace_attach(struct trace_attached *attached, pid_t process, struct trace_ri
     attached->pidfd = pidfd_open(process, 0);
     if (attached->pidfd < 0)
         return error_set(error, ERROR_INPUT, "there is no process %d", process);
-    return attach_stopped(&attaching, options, error);
+    if (attach_stopped(&attaching, options, error) == 0)
+        return 0;
+    return has_ended(attached, 0) ? error_set(error, ERROR_INPUT,
+                                              "process %d ended while it was being traced", process)
+                                  : -1;
 }
 
 /* Slots of library calls lead where they led before. */
@@ -373,22 +393,29 @@ static void undo_calls(const struct trace_attached *attached, int fd)
     }
 }
 
-int trace_detach(struct trace_attached *attached, struct error *error)
+static int detach_stopped(struct attaching *attaching, struct error *error)
 {
-    struct attaching attaching = {.attached = attached};
+    const struct trace_attached *const attached = attaching->attached;
     int result, fd;
 
-    if (kill(attached->process, 0) != 0 && errno == ESRCH)
-        return 0;
-    if (trace_threads_stop(&attaching.threads, attached->process, error) != 0)
-        return kill(attached->process, 0) != 0 && errno == ESRCH ? 0 : -1;
+    if (trace_threads_stop(&attaching->threads, attached->process, error) != 0)
+        return -1;
     fd = open_text(attached->process, error);
-    result = fd < 0 ? -1 : patch(&attaching, false, error);
+    result = fd < 0 ? -1 : patch(attaching, false, error);
     if (fd >= 0) {
         undo_calls(attached, fd);
         close(fd);
     }
     trace_ring_let_go(attached->ring);
-    trace_threads_release(&attaching.threads);
+    trace_threads_release(&attaching->threads);
     return result;
+}
+
+int trace_detach(struct trace_attached *attached, struct error *error)
+{
+    struct attaching attaching = {.attached = attached};
+
+    if (has_ended(attached, 0) || detach_stopped(&attaching, error) == 0)
+        return 0;
+    return has_ended(attached, END_MS) ? 0 : -1;
 }

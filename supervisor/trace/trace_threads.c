@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/array.h"
 
@@ -27,7 +29,7 @@ enum {
 static bool is_known(const struct trace_threads *threads, pid_t id)
 {
     for (size_t i = 0; i < threads->count; i++)
-        if (threads->ids[i] == id)
+        if (threads->list[i].id == id)
             return true;
     return false;
 }
@@ -42,31 +44,52 @@ static int trace_threads_refuse(pid_t process, int errnum, struct error *error)
                      process, strerror(errnum));
 }
 
-/* Waits until the thread has stopped; signals that were on their way are delivered later. */
-static int wait_for_stop(pid_t id)
+/* Where it stopped for a signal of its own, that must not be lost. */
+static void hold(struct trace_thread *thread, int status)
+{
+    /* A stop of ptrace's is no signal. */
+    if (status >> 16 == 0)
+        thread->held |= UINT64_C(1) << (WSTOPSIG(status) - 1);
+}
+
+/* The signal that it gets as it goes on; 0: none. */
+static int take_held(struct trace_thread *thread)
+{
+    const int lowest = __builtin_ffsll((long long)thread->held);
+
+    thread->held &= thread->held - 1;
+    return lowest;
+}
+
+/* Waits until the thread has stopped. */
+static int wait_for_stop(struct trace_thread *thread)
 {
     int status;
 
-    while (waitpid(id, &status, __WALL) < 0)
+    while (waitpid(thread->id, &status, __WALL) < 0)
         if (errno != EINTR)
             return -1;
-    return WIFSTOPPED(status) ? 0 : -1;
+    if (!WIFSTOPPED(status))
+        return -1;
+    hold(thread, status);
+    return 0;
 }
 
 static int stop_one(struct trace_threads *threads, pid_t id, struct error *error)
 {
-    pid_t *const ids =
-        array_reserve(threads->ids, &threads->capacity, threads->count + 1, sizeof *ids);
+    struct trace_thread *const list =
+        array_reserve(threads->list, &threads->capacity, threads->count + 1, sizeof *list);
 
-    if (ids == NULL)
+    if (list == NULL)
         return error_memory(error, "a process's threads");
-    threads->ids = ids;
+    threads->list = list;
     if (ptrace(PTRACE_SEIZE, id, NULL, NULL) != 0)
         return errno == ESRCH && id != threads->process
                    ? 0
                    : trace_threads_refuse(threads->process, errno, error);
-    if (ptrace(PTRACE_INTERRUPT, id, NULL, NULL) == 0 && wait_for_stop(id) == 0)
-        ids[threads->count++] = id;
+    list[threads->count] = (struct trace_thread){.id = id};
+    if (ptrace(PTRACE_INTERRUPT, id, NULL, NULL) == 0 && wait_for_stop(&list[threads->count]) == 0)
+        threads->count++;
     return 0;
 }
 
@@ -112,11 +135,18 @@ int trace_threads_stop(struct trace_threads *threads, pid_t process, struct erro
     return threads->count > 0 ? 0 : trace_threads_refuse(process, ESRCH, error);
 }
 
+static void release_one(pid_t process, struct trace_thread *thread)
+{
+    (void)ptrace(PTRACE_DETACH, thread->id, NULL, (long)take_held(thread));
+    while (thread->held != 0)
+        (void)syscall(SYS_tgkill, process, thread->id, take_held(thread));
+}
+
 void trace_threads_release(struct trace_threads *threads)
 {
     for (size_t i = 0; i < threads->count; i++)
-        (void)ptrace(PTRACE_DETACH, threads->ids[i], NULL, NULL);
-    free(threads->ids);
+        release_one(threads->process, &threads->list[i]);
+    free(threads->list);
     *threads = (struct trace_threads){0};
 }
 
@@ -136,21 +166,40 @@ static bool is_within(const struct trace_patch *patches, size_t count, uint64_t 
     return false;
 }
 
-int trace_threads_leave(const struct trace_threads *threads, const struct trace_patch *patches,
-                        size_t count, struct error *error)
+/* No handler may run meanwhile: it would return into the bytes of the patch. */
+static bool step(struct trace_thread *thread)
+{
+    const uint64_t held = thread->held;
+
+    if (ptrace(PTRACE_SINGLESTEP, thread->id, NULL, NULL) != 0 || wait_for_stop(thread) != 0)
+        return false;
+    /* What a step ends with. */
+    thread->held &= ~(UINT64_C(1) << (SIGTRAP - 1)) | held;
+    return true;
+}
+
+static int leave_one(const struct trace_threads *threads, struct trace_thread *thread,
+                     const struct trace_patch *patches, size_t count, struct error *error)
 {
     struct user_regs_struct registers;
 
+    for (int steps = 0; steps < STEPS_MAX; steps++) {
+        if (ptrace(PTRACE_GETREGS, thread->id, NULL, &registers) != 0)
+            return lost(threads, error);
+        if (!is_within(patches, count, registers.rip))
+            break;
+        if (!step(thread))
+            return lost(threads, error);
+    }
+    return 0;
+}
+
+int trace_threads_leave(struct trace_threads *threads, const struct trace_patch *patches,
+                        size_t count, struct error *error)
+{
     for (size_t i = 0; i < threads->count; i++)
-        for (int steps = 0; steps < STEPS_MAX; steps++) {
-            if (ptrace(PTRACE_GETREGS, threads->ids[i], NULL, &registers) != 0)
-                return lost(threads, error);
-            if (!is_within(patches, count, registers.rip))
-                break;
-            if (ptrace(PTRACE_SINGLESTEP, threads->ids[i], NULL, NULL) != 0 ||
-                wait_for_stop(threads->ids[i]) != 0)
-                return lost(threads, error);
-        }
+        if (leave_one(threads, &threads->list[i], patches, count, error) != 0)
+            return -1;
     return 0;
 }
 
@@ -223,25 +272,51 @@ static int look(pid_t id, uint64_t *result)
     return ptrace(PTRACE_CONT, id, NULL, status >> 16 != 0 ? 0 : WSTOPSIG(status)) == 0 ? 0 : -1;
 }
 
+/* The other threads get their signals: one that waits here could hold a lock. */
+static void go_on(struct trace_threads *threads)
+{
+    int status;
+
+    for (size_t i = 1; i < threads->count; i++) {
+        struct trace_thread *const thread = &threads->list[i];
+
+        if (waitpid(thread->id, &status, __WALL | WNOHANG) <= 0 || !WIFSTOPPED(status))
+            continue;
+        hold(thread, status);
+        (void)ptrace(PTRACE_CONT, thread->id, NULL, (long)take_held(thread));
+    }
+}
+
+/* The main thread gets what it has stopped for when it is back where it was. */
+static bool resume_all(struct trace_threads *threads)
+{
+    bool good = ptrace(PTRACE_CONT, threads->list[0].id, NULL, NULL) == 0;
+
+    for (size_t i = 1; good && i < threads->count; i++)
+        good =
+            ptrace(PTRACE_CONT, threads->list[i].id, NULL, (long)take_held(&threads->list[i])) == 0;
+    return good;
+}
+
 static int run_call(struct trace_threads *threads, const struct trace_injection *injection,
                     uint64_t *result, struct error *error)
 {
     const struct timespec millisecond = {.tv_nsec = 1000000};
     int state = 0;
 
-    for (size_t i = 0; i < threads->count; i++)
-        if (ptrace(PTRACE_CONT, threads->ids[i], NULL, NULL) != 0)
-            return lost(threads, error);
-    while ((state = look(threads->ids[0], result)) == 0) {
+    if (!resume_all(threads))
+        return lost(threads, error);
+    while ((state = look(threads->list[0].id, result)) == 0) {
         if (injection->wait != NULL && injection->wait(injection->context, error) != 0)
             return -1;
+        go_on(threads);
         (void)nanosleep(&millisecond, NULL);
     }
     if (state < 0)
         return lost(threads, error);
     for (size_t i = 1; i < threads->count; i++)
-        if (ptrace(PTRACE_INTERRUPT, threads->ids[i], NULL, NULL) == 0)
-            (void)wait_for_stop(threads->ids[i]);
+        if (ptrace(PTRACE_INTERRUPT, threads->list[i].id, NULL, NULL) == 0)
+            (void)wait_for_stop(&threads->list[i]);
     return 0;
 }
 
@@ -249,7 +324,7 @@ int trace_threads_call(struct trace_threads *threads, const struct trace_injecti
                        uint64_t *result, struct error *error)
 {
     static struct saved saved;
-    const pid_t id = threads->ids[0];
+    const pid_t id = threads->list[0].id;
     int called;
 
     if (!save(id, &saved))

@@ -11,9 +11,14 @@
 #include "trace/memory.h"
 
 /* All threads of another process, stopped by ptrace(2). */
+struct trace_thread {
+    pid_t id;
+    uint64_t held; /* signals that it stopped for and has not got yet: bit N-1 for signal N */
+};
+
 struct trace_threads {
     pid_t process;
-    pid_t *ids; /* the first is the main thread's */
+    struct trace_thread *list; /* the first is the main thread */
     size_t count, capacity;
 };
 
@@ -25,7 +30,7 @@ int trace_threads_stop(struct trace_threads *threads, pid_t process, struct erro
 void trace_threads_release(struct trace_threads *threads);
 
 /* Has no thread stand within the bytes of a patch: it is stepped out of them. */
-int trace_threads_leave(const struct trace_threads *threads, const struct trace_patch *patches,
+int trace_threads_leave(struct trace_threads *threads, const struct trace_patch *patches,
                         size_t count, struct error *error);
 
 /*

@@ -305,7 +305,8 @@ summary() {
     assert_status 0
     [[ $stderr == *'torn.trace ends in the middle'* ]]
     [ "$(calls t_fib)" -gt 0 ]
-    { head -c 200 whole.trace && printf X && tail -c +202 whole.trace; } > damaged.trace
+    byte=$(head -c 201 whole.trace | tail -c 1)
+    { head -c 200 whole.trace && { [ "$byte" = X ] && printf Y || printf X; } && tail -c +202 whole.trace; } > damaged.trace
     run --separate-stderr "$BUILD/gaspipe" trace --read damaged.trace
     assert_bad_input 3 'damaged at byte'
     echo 'something else, long enough' > none.trace
@@ -321,7 +322,14 @@ begins() {
     "$TRACED" "$1" < lines > printed 3>&- &
     target=$!
     exec 7> lines
-    until grep -q ready printed; do sleep 0.01; done
+    wait_for 60 grep -q ready printed
+}
+
+# traces_process OPTIONS...: a tracer of $target runs as $tracer, and all functions are patched.
+traces_process() {
+    "$BUILD/gaspipe" trace -p "$target" --json --report report "$@" 2> said 3>&- 7>&- &
+    tracer=$!
+    wait_for 60 grep -q 'is traced' said
 }
 
 # ends: the target ends by itself, well.
@@ -350,40 +358,60 @@ may_trace() {
     may_trace
     begins wait
     text_of "$target" > before
-    "$BUILD/gaspipe" trace -p "$target" --calls --json --report report 3>&- 7>&- &
-    tracer=$!
-    until ! text_of "$target" | cmp -s - before; do sleep 0.01; done
-    until [ "$(grep -c 610 printed)" -ge 3 ]; do echo go >&7 && sleep 0.01; done
+    traces_process --calls
+    run -1 cmp <(text_of "$target") before
+    printf 'go\n%.0s' 1 2 3 >&7
+    wait_for 60 eval '[ "$(grep -c 610 printed)" = 3 ]'
     kill -INT "$tracer"
     wait "$tracer"
     text_of "$target" | cmp - before
-    [ "$(calls t_fib)" -ge $((1973 * 2)) ]
+    assert_equal "$(calls t_fib)" $((1973 * 3)) calls
     [ "$(calls fgets@plt)" -ge 1 ]
     run --separate-stderr "$BUILD/gaspipe" trace -p "$target"
     assert_bad_input 3 'was traced before'
     ends
 }
 
-@test "trace --process: threads that are busy" {
+@test "trace --process: threads that are busy, and get signals" {
     may_trace
     begins busy
     text_of "$target" > before
-    "$BUILD/gaspipe" trace -p "$target" --seconds 0.2 --json --report report 3>&- 7>&-
+    traces_process --output kept
+    wait_for 60 eval '[ "$(stat -c %s kept)" -gt 100000 ]'
+    kill -INT "$tracer"
+    wait "$tracer"
     text_of "$target" | cmp - before
     [ "$(calls t_fib)" -gt 0 ]
     ends
     assert_equal "$(tail -n 1 printed)" '0 wrong' 'what it computed'
 }
 
-@test "trace --process: a process that ends in the middle" {
+@test "trace --process: for some time" {
     may_trace
     begins busy
-    text_of "$target" > before
-    "$BUILD/gaspipe" trace -p "$target" --json --report report 3>&- 7>&- &
-    tracer=$!
-    until ! text_of "$target" | cmp -s - before; do sleep 0.01; done
+    traces_process --seconds 0.2
+    wait "$tracer"
+    ends
+}
+
+# Its parent does not notice, so that it stays a zombie.
+@test "trace --process: a process that ends in the middle" {
+    may_trace
+    mkfifo lines
+    (
+        "$TRACED" busy < lines > printed 3>&- &
+        echo $! > pid
+        exec sleep 600 3>&-
+    ) &
+    parent=$!
+    exec 7> lines
+    wait_for 60 grep -q ready printed
+    target=$(cat pid)
+    traces_process
     kill -KILL "$target"
     wait "$tracer"
+    [ "$(calls t_fib)" -ge 0 ]
+    kill "$parent"
     exec 7>&-
 }
 

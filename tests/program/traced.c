@@ -505,17 +505,65 @@ static void *compute(void *context)
     return (void *)sum;
 }
 
+/* Signals, each of which is sent when the one before has been handled. */
+static volatile long noted, rounds;
+static volatile bool signals_over;
+static pthread_t noting[2];
+
+APART void t_note(int number)
+{
+    noted += number != 0;
+}
+
+static void *compute_with_signals(void *context)
+{
+    while (!signals_over) {
+        sink = t_fib(5);
+        rounds++;
+    }
+    return context;
+}
+
+/* One that is not handled in the time of so many rounds is lost. */
+static bool is_noted(long sent)
+{
+    enum { ROUNDS = 1000000 };
+    const long begin = rounds;
+
+    while (noted != sent && rounds - begin < ROUNDS)
+        continue;
+    return noted == sent;
+}
+
+static void *send_signals(void *context)
+{
+    bool good = true;
+
+    (void)context;
+    for (long sent = 1; good && !busy_over; sent++)
+        good = pthread_kill(noting[sent % 2], SIGUSR1) == 0 && is_noted(sent);
+    signals_over = true;
+    return good ? NULL : (void *)1;
+}
+
 static int do_busy(void)
 {
-    enum { THREADS = 4 };
+    static void *(*const acts[])(void *) = {compute, compute, compute_with_signals, send_signals};
+    enum { THREADS = sizeof acts / sizeof *acts };
+    const struct sigaction action = {.sa_handler = t_note, .sa_flags = SA_RESTART};
     pthread_t threads[THREADS];
     char line[16];
     void *result;
     long wrong = 0;
 
-    for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&threads[i], NULL, compute, (void *)15) != 0)
+    if (sigaction(SIGUSR1, &action, NULL) != 0)
+        return 1;
+    noting[0] = pthread_self();
+    for (int i = 0; i < THREADS; i++) {
+        noting[1] = i == THREADS - 1 ? threads[i - 1] : noting[0];
+        if (pthread_create(&threads[i], NULL, acts[i], (void *)(i < 2 ? 15L : 0L)) != 0)
             return 1;
+    }
     if (puts("ready") < 0 || fflush(stdout) != 0 || fgets(line, sizeof line, stdin) == NULL)
         return 1;
     busy_over = true;
