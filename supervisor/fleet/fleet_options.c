@@ -38,7 +38,8 @@ static const struct option_row rows[] = {
     {"lease", "SECS", "a worker that is silent for longer loses its job (default: 30)",
      .commands = FLEET_WORK, OPTION_IS_SECONDS(struct fleet_options, lease_ms, LEASE_SECONDS_MAX)},
     /* What work gives its own processes; not for users. */
-    {"slot", .commands = FLEET_WORK, OPTION_IS_FLAG(struct fleet_options, is_slot)},
+    {"slot", "N", .given = offsetof(struct fleet_options, is_slot), .commands = FLEET_WORK,
+     OPTION_IS_NUMBER(struct fleet_options, slot, 0, SLOTS_MAX)},
     {"spans", .help = "with a line for each span, not for each vat", .commands = FLEET_COLLECT,
      OPTION_IS_FLAG(struct fleet_options, spans)},
     {"partial", .help = "also while spans are waiting or at work", .commands = FLEET_COLLECT,
@@ -82,6 +83,8 @@ static const struct option_row rows[] = {
     {"out", "DIR", "of rows: the folder that the tables are written into",
      .commands = FLEET_COLLECT, OPTION_IS_TEXT(struct fleet_options, out)},
     {COMMON_OPTION_SANDBOX(struct fleet_options, replay.sandbox), .commands = FLEET_WORK},
+    {COMMON_OPTION_PLACEMENT(struct fleet_options, replay.placement, "as of gaspipe replay"),
+     .commands = FLEET_WORK},
     {COMMON_OPTION_JSON(struct fleet_options, replay.json),
      .commands = FLEET_SUBMIT | FLEET_STATUS | FLEET_COLLECT},
 };

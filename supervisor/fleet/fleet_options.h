@@ -31,7 +31,8 @@ struct fleet_options {
     const char *job;              /* of work: the file of the one job to do; NULL: all */
     uint64_t slots;               /* of work: jobs at the same time */
     uint64_t lease_ms;            /* how long a worker may be silent */
-    bool is_slot;                 /* of work: one of several processes */
+    bool is_slot;                 /* of work: one of several processes, */
+    uint64_t slot;                /* from 0 */
     bool stay;                    /* of work: wait for more jobs */
     bool spans;                   /* of collect: a line for each span */
     bool partial;                 /* of collect: those that are done */

@@ -22,6 +22,7 @@
 #include "supervisor/fleet/job/job_read.h"
 #include "supervisor/fleet/scratch_folder.h"
 #include "supervisor/process/child_process.h"
+#include "supervisor/process/command_line.h"
 
 enum { JOB_SIZE_MAX = 16 << 20, PAUSE_MS = 500 };
 
@@ -273,10 +274,14 @@ static int read_wanted(struct work *work, const char *path, struct error *error)
 int fleet_work(const struct fleet_options *options, struct fleet_transport *transport,
                struct error *error)
 {
-    struct work work = {.options = options,
-                        .transport = transport,
-                        .folder = {.lock = -1},
-                        .place = {.transport = transport, .sandbox = options->replay.sandbox}};
+    struct work work = {
+        .options = options,
+        .transport = transport,
+        .folder = {.lock = -1},
+        .place = {.transport = transport,
+                  .sandbox = options->replay.sandbox,
+                  .placement = options->replay.placement,
+                  .seat = options->is_slot ? (int)options->slot : PLACEMENT_NO_SEAT}};
     int result = 0;
 
     (void)gethostname(work.host, sizeof work.host - 1);
@@ -301,31 +306,30 @@ int fleet_work(const struct fleet_options *options, struct fleet_transport *tran
 
 /* ---- several slots ---- */
 
-static int start_slot(int argc, char **argv, pid_t *pid, struct error *error)
+static int start_slot(size_t slot, int argc, char **argv, pid_t *pid, struct error *error)
 {
     const int fds[] = {-1, STDOUT_FILENO, STDERR_FILENO};
-    char **arguments = calloc((size_t)argc + 5, sizeof *arguments);
-    static char program[] = "gaspipe", fleet[] = "fleet", work[] = "work", one[] = "--slot";
-    const struct child_launch launch = {
+    struct command_line line = {0};
+    struct child_launch launch = {
         .path = "/proc/self/exe",
-        .arguments = arguments,
         .environment = environ,
         .fds = fds,
         .fd_count = 3,
         .in_our_group = true,
     };
-    int count = 0, result;
+    int result;
 
-    if (arguments == NULL)
-        return error_memory(error, "a command line");
-    arguments[count++] = program;
-    arguments[count++] = fleet;
-    arguments[count++] = work;
-    arguments[count++] = one;
+    command_line_add(&line, "gaspipe");
+    command_line_add(&line, "fleet");
+    command_line_add(&line, "work");
+    command_line_add(&line, "--slot=%zu", slot);
     for (int i = 1; i < argc; i++)
-        arguments[count++] = argv[i];
-    result = child_process_spawn(&launch, pid, error);
-    free(arguments);
+        command_line_add(&line, "%s", argv[i]);
+    result = command_line_check(&line, error);
+    launch.arguments = line.words;
+    if (result == 0)
+        result = child_process_spawn(&launch, pid, error);
+    command_line_free(&line);
     return result;
 }
 
@@ -337,7 +341,7 @@ int fleet_work_slots(const struct fleet_options *options, int argc, char **argv,
     int result = pids != NULL ? 0 : error_memory(error, "the slots");
 
     while (result == 0 && started < options->slots)
-        if ((result = start_slot(argc, argv, &pids[started], error)) == 0)
+        if ((result = start_slot(started, argc, argv, &pids[started], error)) == 0)
             started++;
     for (size_t i = 0; i < started; i++) {
         struct error reaping;

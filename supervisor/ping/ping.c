@@ -166,7 +166,7 @@ static int measure_all(struct ping *ping, struct error *error)
     if (confinement_open(&ping->confinement, ping->options.sandbox, error) != 0 ||
         open_launcher(ping, error) != 0 ||
         ping_load_start(&ping->load, ping->options.load, error) != 0 ||
-        placement_open(&ping->placement, ping->options.placement, error) != 0)
+        placement_open(&ping->placement, ping->options.placement, PLACEMENT_NO_SEAT, error) != 0)
         return -1;
     ping->launcher.cost_limit = ping->options.cost_limit;
     ping->launcher.confinement = &ping->confinement;

@@ -18,6 +18,8 @@ struct session {
     struct buf frame;
     bool has_frame, gone, bad, late;
     int exit_status, signal_number;
+    struct stamp sent; /* the last frame down */
+    struct session_turns turns;
     char stderr_text[STDERR_TEXT_SIZE];
     char problem[STDERR_TEXT_SIZE]; /* of a bad frame */
 };
@@ -38,12 +40,14 @@ static void on_frame(void *context, struct iovec frame, struct stamp come)
 {
     struct session *session = context;
 
-    (void)come;
     if (session->has_frame) {
         be_bad(session, "it sent a second frame where one is right");
         return;
     }
     session->has_frame = true;
+    session->turns.now = come.mono;
+    session->turns.away += come.mono - session->sent.mono;
+    session->turns.frames += 2;
     buf_clear(&session->frame);
     buf_append(&session->frame, frame.iov_base, frame.iov_len);
     if (buf_reserve(&session->frame, SCAN_PADDING) == 0)
@@ -110,9 +114,7 @@ struct session *session_start(const struct launcher *launcher, uv_loop_t *loop, 
 
 int session_send(struct session *session, const struct iovec *parts, int count, struct error *error)
 {
-    struct stamp sent;
-
-    return worker_process_send(session->process, parts, count, &sent, error);
+    return worker_process_send(session->process, parts, count, &session->sent, error);
 }
 
 /* Runs the loop until something has come, or the time is over. */
@@ -151,6 +153,14 @@ int session_wait(struct session *session, uint64_t timeout_ms, struct session_ne
         news->event = SESSION_TIMEOUT;
     }
     return 0;
+}
+
+struct session_turns session_take_turns(struct session *session)
+{
+    const struct session_turns turns = session->turns;
+
+    session->turns = (struct session_turns){0};
+    return turns;
 }
 
 static void timer_closed(uv_handle_t *handle)

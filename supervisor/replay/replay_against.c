@@ -30,6 +30,7 @@ int replay_against_open(struct replay_against *against, const struct replay_opti
         return -1;
     against->is_open = true;
     against->launcher.confinement = first->host.launcher->confinement;
+    against->launcher.placement = first->host.launcher->placement;
     return replay_load_runtime(&against->runtime, options, error);
 }
 

@@ -18,6 +18,7 @@
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "supervisor/process/child_process.h"
+#include "supervisor/process/command_line.h"
 #include "supervisor/replay/output/replay_part.h"
 
 /* In a child: the folder that it works in, since children start in "/". */
@@ -28,6 +29,7 @@ struct child {
     struct child_process process; /* first: its callback is given this */
     struct runner *runner;
     const struct replay_job *job;
+    size_t seat; /* its number among those that run at the same time */
     bool started;
     int output; /* a file in memory, its stdout; -1: none */
     int exit_status, signal_number;
@@ -39,6 +41,7 @@ struct runner {
     uv_loop_t loop;
     struct child *processes; /* in the order of the jobs */
     struct child **order;    /* in that in which they start */
+    bool *taken;             /* seats: children->at_once of them */
     size_t next, running;
     int folder; /* that we work in */
     int failed;
@@ -55,6 +58,7 @@ static void child_closed(uv_handle_t *handle)
 
     child_process_free(&child->process);
     child->runner->running--;
+    child->runner->taken[child->seat] = false;
     start_more(child->runner);
 }
 
@@ -67,49 +71,56 @@ static void child_ended(struct child_process *process, int exit_status, int sign
     uv_close((uv_handle_t *)&process->end, child_closed);
 }
 
-/* replay, the job's options, --json, then what the user gave; to be freed. */
-static const char **make_arguments(const struct replay_children *children,
-                                   const struct replay_job *job)
+/* replay, the job's options, --json, then what the user gave. */
+static void make_arguments(const struct replay_children *children, const struct child *child,
+                           struct command_line *line)
 {
-    const char **arguments =
-        calloc((size_t)children->argc + REPLAY_JOB_OPTIONS + 3, sizeof *arguments);
-    size_t count = 0;
+    const struct replay_job *job = child->job;
 
-    if (arguments == NULL)
-        return NULL;
-    arguments[count++] = "gaspipe";
-    arguments[count++] = "replay";
-    arguments[count++] = "--json";
+    command_line_add(line, "gaspipe");
+    command_line_add(line, "replay");
+    command_line_add(line, "--json");
+    command_line_add(line, "--seat=%zu", child->seat);
     for (int i = 0; i < REPLAY_JOB_OPTIONS && job->options[i] != NULL; i++)
-        arguments[count++] = job->options[i];
+        command_line_add(line, "%s", job->options[i]);
     for (int i = 1; i < children->argc; i++)
-        arguments[count++] = children->argv[i];
-    return arguments;
+        command_line_add(line, "%s", children->argv[i]);
 }
 
 static int replay_children_start(struct runner *runner, struct child *child, struct error *error)
 {
-    const char **arguments = make_arguments(runner->children, child->job);
+    struct command_line line = {0};
     int fds[CHILD_FDS] = {-1, -1, STDERR_FILENO, runner->folder};
-    const struct child_launch launch = {
+    struct child_launch launch = {
         .path = "/proc/self/exe",
-        .arguments = (char *const *)(uintptr_t)arguments,
         .environment = environ,
         .fds = fds,
         .fd_count = CHILD_FDS,
     };
     int result;
 
-    if (arguments == NULL)
-        return error_memory(error, "the command line");
+    make_arguments(runner->children, child, &line);
+    launch.arguments = line.words;
     child->output = fds[STDOUT_FILENO] = memfd_create("gaspipe-replay", MFD_CLOEXEC);
     if (child->output < 0)
         result = error_system(error, errno, "cannot make a file for a part of the replay");
+    else if (command_line_check(&line, error) != 0)
+        result = -1;
     else
         result = child_process_start(&child->process, &runner->loop, &launch, child_ended, error);
-    free(arguments);
+    command_line_free(&line);
     child->started = result == 0;
     return result;
+}
+
+static size_t take_seat(struct runner *runner)
+{
+    size_t seat = 0;
+
+    while (runner->taken[seat])
+        seat++;
+    runner->taken[seat] = true;
+    return seat;
 }
 
 /* As many as may run at once; when one cannot be started, the others are not waited for. */
@@ -119,7 +130,10 @@ static void start_more(struct runner *runner)
 
     while (runner->failed == 0 && runner->next < children->job_count &&
            runner->running < children->at_once) {
-        runner->failed = replay_children_start(runner, runner->order[runner->next], runner->error);
+        struct child *child = runner->order[runner->next];
+
+        child->seat = take_seat(runner);
+        runner->failed = replay_children_start(runner, child, runner->error);
         if (runner->failed == 0) {
             runner->next++;
             runner->running++;
@@ -238,7 +252,8 @@ static int make_processes(struct runner *runner, struct error *error)
 
     runner->processes = calloc(children->job_count, sizeof *runner->processes);
     runner->order = calloc(children->job_count, sizeof(struct child *));
-    if (runner->processes == NULL || runner->order == NULL)
+    runner->taken = calloc(children->at_once, sizeof *runner->taken);
+    if (runner->processes == NULL || runner->order == NULL || runner->taken == NULL)
         return error_memory(error, "the parts of the replay");
     for (size_t i = 0; i < children->job_count; i++) {
         runner->processes[i] =
@@ -280,6 +295,7 @@ int replay_children_run(struct replay_parts *parts, const struct replay_children
         free_child(&runner.processes[i]);
     free(runner.processes);
     free(runner.order);
+    free(runner.taken);
     close(runner.folder);
     return result;
 }

@@ -25,6 +25,18 @@ static int take_part(void *place, const char *option, char *value, struct error 
     return 0;
 }
 
+static int take_seat(void *place, const char *option, char *value, struct error *error)
+{
+    struct replay_options *options = place;
+    uint64_t seat;
+
+    if (!number_read(value, JOBS_MAX, &seat))
+        return error_set(error, ERROR_USAGE, "%s %s: not a number up to %d", option, value,
+                         JOBS_MAX);
+    options->seat = (int)seat;
+    return 0;
+}
+
 /* VAT:START, a span of a swing-store. */
 static int take_only(void *place, const char *option, char *value, struct error *error)
 {
@@ -136,6 +148,10 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_MAX_INSTRUCTIONS(struct replay_options, instruction_limit)},
     {COMMON_OPTION_MAX_COST(struct replay_options, cost_limit)},
     {COMMON_OPTION_SANDBOX(struct replay_options, sandbox)},
+    {COMMON_OPTION_PLACEMENT(
+        struct replay_options, placement,
+        "run workers where it is fastest, where the system schedules them, on gaspipe's "
+        "processor, or on another (default: auto)")},
     {COMMON_OPTION_DELIVERY_TIMEOUT(
         struct replay_options, timeout_ms,
         "a delivery that takes longer differs, 0: no limit (default: 600)")},
@@ -153,6 +169,7 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_OVERHEAD(struct replay_options, overhead)},
     /* What a replay gives its own children (replay_children.h); not for users. */
     {"part", "I/N", .kind = OPTION_OTHER, .take = take_part},
+    {"seat", "N", .kind = OPTION_OTHER, .take = take_seat},
     {"only", "VAT:START", .kind = OPTION_OTHER, .take = take_only},
     {COMMON_OPTION_JSON(struct replay_options, json)},
 };
@@ -292,6 +309,8 @@ struct replay_options replay_options_defaults(void)
         .compute_limit = LAUNCHER_COMPUTE_LIMIT_DEFAULT,
         .timeout_ms = COMMON_OPTIONS_TIMEOUT_MS,
         .jobs = 1,
+        .placement = PLACEMENT_AUTO,
+        .seat = PLACEMENT_NO_SEAT,
         .part_count = 1,
         .selection = {.span = -1, .to = INT64_MAX},
     };

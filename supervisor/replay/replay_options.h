@@ -9,6 +9,7 @@
 #include "base/option/option.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
+#include "supervisor/process/placement/placement.h"
 #include "supervisor/replay/source/archive_folder.h"
 #include "supervisor/replay/source/selection.h"
 
@@ -32,6 +33,8 @@ struct replay_options {
     const char *snapshots;             /* folder of archived snapshots; NULL: none */
     struct counters counters;
     enum confinement_level sandbox;
+    enum placement_kind placement;
+    int seat; /* of a part: as of placement_open() */
     bool json;
     uint64_t compute_limit;     /* computrons for each delivery; 0: none */
     bool compute_given;         /* --compute-limit; else prepaid gas alone limits WebAssembly */

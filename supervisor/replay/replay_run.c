@@ -24,6 +24,7 @@ struct replay_run {
     bool has_loop;
     struct confinement confinement;
     struct launcher launcher;
+    struct placement placement;
     struct replay_runtime runtime;
     struct fingerprint fingerprint; /* when counted */
     struct replay_context context;
@@ -226,6 +227,7 @@ static int open_launcher(struct replay_run *run, struct error *error)
             : launcher_open(&run->launcher, options->counters, options->compute_limit, error) != 0)
         return -1;
     run->launcher.confinement = &run->confinement;
+    run->launcher.placement = &run->placement;
     if (options->compute_given)
         run->launcher.wasm_compute_limit = (uint32_t)options->compute_limit;
     run->launcher.instruction_limit = options->instruction_limit;
@@ -256,6 +258,7 @@ static int open_all(struct replay_run *run, struct error *error)
         .launcher = &run->launcher,
         .runtimes = &run->runtime.runtimes,
         .warm = &run->runtime.warm,
+        .placement = &run->placement,
         .timeout_ms = options->timeout_ms,
     };
     run->context.runtime = &run->runtime;
@@ -277,7 +280,10 @@ static int open_all(struct replay_run *run, struct error *error)
     run->context.source = any_source_open(options, error);
     if (run->context.source == NULL)
         return -1;
-    return replay_against_open(&run->against, options, &run->context, error);
+    if (replay_against_open(&run->against, options, &run->context, error) != 0)
+        return -1;
+    /* Last: what was started before may run anywhere. */
+    return placement_open(&run->placement, options->placement, options->seat, error);
 }
 
 /* Workers write into a trace until they end. */

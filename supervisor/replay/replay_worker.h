@@ -20,8 +20,9 @@ struct replay_host {
     uv_loop_t *loop;
     const struct launcher *launcher;
     struct vat_runtimes *runtimes;
-    struct warm_starts *warm; /* that fresh workers start from */
-    uint64_t timeout_ms;      /* for each answer of a worker; 0: none */
+    struct warm_starts *warm;    /* that fresh workers start from */
+    struct placement *placement; /* of this process and its workers */
+    uint64_t timeout_ms;         /* for each answer of a worker; 0: none */
 };
 
 /* The worker of a vat that is replayed. Errors are ERROR_SYSTEM. */

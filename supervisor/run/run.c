@@ -355,7 +355,9 @@ static int open_run_launcher(struct run *run, struct error *error)
     run->launcher.placement = &run->placement;
     if (result == 0 && run->launcher.counted)
         result = fingerprint_take_launcher(&run->fingerprint, &run->launcher, error);
-    return result == 0 ? placement_open(&run->placement, options->placement, error) : -1;
+    return result == 0
+               ? placement_open(&run->placement, options->placement, PLACEMENT_NO_SEAT, error)
+               : -1;
 }
 
 static int open_trace(struct run *run, struct error *error)

@@ -22,18 +22,15 @@ int run_placement_observe(struct placement *placement, struct slog_writer *slog,
     struct stamp now = stamp_now();
     struct placement_observation seen = {
         .now = now.mono,
-        .waited = report->pipe,
+        .waited = placement_waited(report->pipe, report->worker, report->processor),
         .frames = report->frames,
         /* Several jobs overlap most of the time; moving whenever they do not would gain nothing. */
         .in_flight = several_jobs ? 2 : 1,
     };
     const char *reason;
 
-    if (report->frames == 0 || report->pipe == REPORT_NONE)
+    if (report->frames == 0 || seen.waited < 0)
         return 0;
-    /* Time in which the worker had work and no processor is waiting too. */
-    if (report->processor != REPORT_NONE && report->worker > report->processor)
-        seen.waited += report->worker - report->processor;
     if (!placement_observe(placement, &seen, &reason))
         return 0;
     return log_placement(slog, placement->here, reason, now, error);

@@ -388,6 +388,31 @@ END
     assert_equal "$(jq -s 'map(select(.kind == "difference")) | length' changed.1)" 1
 }
 
+# processors [OPTION...]: those that each worker of a replay of two vats may use, as it starts.
+processors() {
+    rm -f processors
+    run --separate-stderr "$BUILD/gaspipe" replay --sandbox off --worker ./worker "$@" \
+        "$DATA/swingset.slog.zst"
+    assert_status 0
+    cat processors
+}
+
+@test "workers run beside what replays them, and several of those on different processors" {
+    [ "$(nproc)" -gt 1 ] || skip 'there is one processor only: nothing to choose'
+    printf '#!/bin/sh\nsed -n "s/^Cpus_allowed_list:.//p" /proc/self/status >> %s\nexec %s "$@"\n' \
+        "$BATS_TEST_TMPDIR/processors" "$BUILD/gaspipe-worker" > worker
+    chmod +x worker
+    all=$(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status)
+    assert_equal "$(processors --placement none | sort -u)" "$all"
+    # The first worker is there before anything is known; from the first delivery on they are together.
+    run processors
+    assert_equal "${lines[0]}" "$all"
+    [[ ${lines[-1]} =~ ^[0-9]+$ ]]
+    assert_equal "$(processors --placement same --parallel 2 | sort -u | wc -l)" 2
+    run --separate-stderr "$BUILD/gaspipe" replay --placement there "$DATA/swingset.slog.zst"
+    assert_bad_input 2 --placement "'there'"
+}
+
 @test "several vats at a time require a file, and bad lines are reported as with one" {
     run --separate-stderr "$BUILD/gaspipe" replay --jobs 2 - < /dev/null
     assert_bad_input 2 --jobs

@@ -13,6 +13,8 @@ struct job_place {
     const char *folder; /* for what the job's process reads and writes, empty before and after */
     const char *worker; /* path of another worker for replays; NULL: ours */
     enum confinement_level sandbox;
+    enum placement_kind placement; /* of replays */
+    int seat;                      /* likewise, as of placement_open() */
 };
 
 /* What became of the job's process. */

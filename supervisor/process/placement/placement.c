@@ -35,19 +35,33 @@ static int next_processor(const cpu_set_t *set, int processor)
     return processor;
 }
 
-int placement_open(struct placement *placement, enum placement_kind kind, struct error *error)
+/* The one that this thread runs on now, since moving costs; with a seat, that many behind the
+ * first. */
+static int first_processor(const struct placement *placement, int seat)
 {
-    *placement = (struct placement){.kind = kind, .here = -1, .there = -1};
+    int processor = -1;
+
+    if (seat < 0)
+        return next_processor(&placement->before, sched_getcpu() - 1);
+    for (int i = seat % CPU_COUNT(&placement->before); i >= 0; i--)
+        processor = next_processor(&placement->before, processor);
+    return processor;
+}
+
+int placement_open(struct placement *placement, enum placement_kind kind, int seat,
+                   struct error *error)
+{
+    *placement = (struct placement){.kind = kind, .here = -1, .there = -1, .seat = -1};
     if (kind == PLACEMENT_NONE)
         return 0;
     if (sched_getaffinity(0, sizeof placement->before, &placement->before) != 0)
         return error_system(error, errno, "cannot ask which processors may be used");
     if (kind == PLACEMENT_AUTO) {
         placement->stuck = CPU_COUNT(&placement->before) < 2;
+        placement->seat = seat < 0 ? -1 : first_processor(placement, seat);
         return 0;
     }
-    /* The one that it runs on now: moving costs. */
-    placement->here = next_processor(&placement->before, sched_getcpu() - 1);
+    placement->here = first_processor(placement, seat);
     placement->there = placement->here;
     if (kind == PLACEMENT_SPREAD)
         placement->there = next_processor(&placement->before, placement->here);
@@ -75,12 +89,14 @@ static int move_all(const cpu_set_t *set)
     return 0;
 }
 
-/* Onto the processor that this thread runs on now: the system has chosen it. */
+/* Onto the seat; if that did not do, onto the processor that this thread runs on now: the system
+ * has chosen it. */
 static int move_together(struct placement *placement)
 {
-    int processor = sched_getcpu();
+    const int processor = placement->seat >= 0 ? placement->seat : sched_getcpu();
     cpu_set_t set;
 
+    placement->seat = -1;
     if (processor < 0 || !CPU_ISSET((size_t)processor, &placement->before))
         return -1;
     CPU_ZERO(&set);
@@ -113,6 +129,14 @@ void placement_bring_back(const struct placement *placement, const struct worker
     CPU_ZERO(&set);
     CPU_SET((size_t)placement->there, &set);
     worker_process_place(process, &set);
+}
+
+int64_t placement_waited(int64_t pipe, int64_t worker, int64_t processor)
+{
+    if (pipe < 0)
+        return PLACEMENT_UNKNOWN;
+    /* Time in which the worker had work and no processor is waiting too. */
+    return processor >= 0 && worker > processor ? pipe + worker - processor : pipe;
 }
 
 bool placement_observe(struct placement *placement, const struct placement_observation *seen,

@@ -26,6 +26,7 @@ struct placement {
     cpu_set_t before;               /* what this thread might use before */
     int here;                       /* this process's processor; -1: not pinned */
     int there;                      /* the processor of what it starts; -1: not pinned */
+    int seat;                       /* the processor to try first together; -1: none */
     struct placement_auto decision; /* of PLACEMENT_AUTO */
     bool stuck;                     /* there is nothing to choose, or it is not allowed */
 };
@@ -33,11 +34,17 @@ struct placement {
 /* "none", "same", "spread", "auto", by enum placement_kind; ends with NULL. */
 extern const char *const placement_names[];
 
+/* Of placement_open(): there are no others to keep apart from. */
+enum { PLACEMENT_NO_SEAT = -1 };
+
 /*
- * Pins the calling thread. -1 with ERROR_SYSTEM when there are too few
- * processors or the system does not allow it.
+ * Pins the calling thread. `seat` is its number, from 0, among processes that are at work at the
+ * same time, each with a worker: they take the processors in turn, so that they do not meet on one
+ * while others are idle. -1 with ERROR_SYSTEM when there are too few processors or the system does
+ * not allow it.
  */
-int placement_open(struct placement *placement, enum placement_kind kind, struct error *error);
+int placement_open(struct placement *placement, enum placement_kind kind, int seat,
+                   struct error *error);
 
 /* What is started between these two runs where `there` says. */
 int placement_begin_start(const struct placement *placement, struct error *error);
@@ -50,6 +57,15 @@ int placement_end_start(const struct placement *placement, struct error *error);
  */
 void placement_set_aside(const struct placement *placement, const struct worker_process *process);
 void placement_bring_back(const struct placement *placement, const struct worker_process *process);
+
+/* A time that is not known; any negative one is. */
+enum { PLACEMENT_UNKNOWN = -1 };
+
+/*
+ * How long a delivery waited, from the nanoseconds that its frames were in the pipe, that the
+ * worker had it, and that the worker used a processor. PLACEMENT_UNKNOWN where `pipe` is.
+ */
+int64_t placement_waited(int64_t pipe, int64_t worker, int64_t processor);
 
 /*
  * Of PLACEMENT_AUTO: tells of a delivery, and moves this thread and the workers that it has
