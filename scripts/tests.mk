@@ -115,11 +115,11 @@ bench: all $(BENCH_PROGRAMS) $(NPM_PEERS) $(VAT_BUNDLES) $(if $(filter %/swingse
 # ---- lint -------------------------------------------------------------------------
 
 # Compiles every C file without linking.
-# tests/program/meter/ is for gaspipe-cc.
+# tests/program/meter/ is for gaspipe-cc, tests/program/contracts/ for clang --target=wasm32.
 ALL_C := $(if $(HAVE_LLVM),$(METER_SOURCES) $(METER_RUNTIME)) \
 	$(if $(HAVE_NODE_HEADERS),$(call sources_below,node/addon)) \
 	$(call sources_below,$(ROOMS) bench tests/unit tests/fuzz) \
-	$(filter-out tests/program/meter/%,$(call sources_below,tests/program))
+	$(filter-out tests/program/meter/% tests/program/contracts/%,$(call sources_below,tests/program))
 objects: $(patsubst %.c,$(BUILD)/obj/%.o,$(ALL_C))
 
 # $(BUILD)/compile_commands.json: how CC compiles each of them, for editors and clang-tidy.

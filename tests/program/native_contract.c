@@ -129,11 +129,29 @@ static void write_and_end(const char *input, size_t length)
     abort();
 }
 
-/* The token's supply, by way of a callback of ours. */
-static void ask(void)
+/* Copies the text up to the next space, and goes behind that. */
+static const char *take_word(char word[64], const char *from, const char *end)
 {
-    const struct gascontract_message question = {
-        .account = "ft", .method = "ft_total_supply", .gas = 10000000000000};
+    const char *space = memchr(from, ' ', (size_t)(end - from));
+
+    assert(space != NULL && space - from < 64);
+    memcpy(word, from, (size_t)(space - from));
+    word[space - from] = '\0';
+    return space + 1;
+}
+
+/* "ACCOUNT METHOD ARGUMENT": that contract's answer, by way of a callback of ours. */
+static void ask(const char *input, size_t length)
+{
+    char account[64], method[64];
+    const char *end = input + length,
+               *argument = take_word(method, take_word(account, input, end), end);
+    const struct gascontract_message question = {.account = account,
+                                                 .method = method,
+                                                 .input = argument,
+                                                 .length = (size_t)(end - argument),
+                                                 .deposit = {1, 0},
+                                                 .gas = 10000000000000};
     const struct gascontract_message callback = {.account = gascontract_self(), .method = "told"};
 
     gascontract_return_promise(gascontract_then(gascontract_send(&question), &callback));
@@ -144,7 +162,12 @@ static void take_answer(void)
     char text[64] = "[";
     const size_t length = gascontract_promise_result(0, text + 1, sizeof text - 2);
 
-    assert(gascontract_promise_results() == 1 && length < sizeof text - 2);
+    assert(gascontract_promise_results() == 1);
+    if (length == GASCONTRACT_NONE) {
+        answer("\"failed\"");
+        return;
+    }
+    assert(length < sizeof text - 2);
     text[length + 1] = ']';
     gascontract_result(text, length + 2);
 }
@@ -176,8 +199,10 @@ void gascontract_call(const char *method, const void *input, size_t length)
         answer(gascontract_storage_has("left", 4) ? "\"something\"" : "\"nothing\"");
     else if (strcmp(method, "echo") == 0)
         gascontract_result(input, length);
+    else if (strcmp(method, "caller") == 0)
+        answer(gascontract_caller());
     else if (strcmp(method, "ask") == 0)
-        ask();
+        ask(input, length);
     else if (strcmp(method, "told") == 0)
         take_answer();
     else if (strcmp(method, "fork") == 0)

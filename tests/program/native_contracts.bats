@@ -82,11 +82,46 @@ END
     [ "$(column error | grep -c 'Assertion .* failed')" -eq 1 ]
 }
 
-@test "a promise of another contract's answer, which is told to a callback" {
-    { head -n 1 "$LINES"; calls ask; } > ask.jsonl
-    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat m=made.so --vat ft=token.so ask.jsonl
-    assert_status 0
-    [ "$(jq -c 'select(.kind == "result") | .value' <<< "$output" | tail -n 1)" = '["1000000"]' ]
+# asks VAT QUESTION...: the lines.
+asks() {
+    printf '{"vat":"'"$1"'","method":"ask","args":["%s"]}\n' "${@:2}"
+}
+
+# A contract of each kind asks those of the others, and its callback is told.
+@test "promises between contracts in native code, WebAssembly and JavaScript" {
+    local maker=$ROOT/build/vats/tests/maker.bundle vat
+    local to_js=' [[{"a":1}]] "failed" "failed" [] [7] "failed"'
+
+    clang --target=wasm32 -O2 -nostdlib "-I$ROOT" -Wl,--no-entry "$ROOT/tests/program/contracts/ask.c" -o ask.wasm
+    cat > plain.js << 'END'
+export const echo = text => [JSON.parse(text)];
+export const fail = () => { throw Error('no'); };
+export const large = () => 12n;
+export const nothing = () => undefined;
+END
+    {
+        asks native 'wasm echo 7' 'wasm nosuch 7' 'wasm caller 7' 'nobody echo 7'
+        asks wasm 'native echo 7' 'native abort 7' 'native caller 7' 'native ask wasm echo 8'
+        asks native 'js echo {\"a\":1}' 'js fail 7' 'js large 7' 'js nothing 7' 'maker same 7' 'maker makeThings 1'
+        asks wasm 'js echo {\"a\":1}' 'js fail 7' 'js large 7' 'js nothing 7' 'maker same 7' 'maker makeThings 1'
+    } > questions
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --store mixed --vat native=made.so \
+        --vat wasm=ask.wasm --vat js=plain.js --vat "maker=$maker" questions
+    assert_status 1
+    assert_equal "$(jq -c 'select(.kind == "result") | .value' <<< "$output" | paste -sd' ')" \
+        '[7] "failed" "[native]" "failed" [7] "failed" "[wasm]" [[8]]'"$to_js$to_js"
+    [ "$(grep -c 'a promise failed, since its result is not JSON' <<< "$stderr")" -eq 4 ]
+    for vat in native wasm; do
+        run "$NATIVE/gaspipe" replay --counter none --from-start --store mixed $vat
+        assert_status 0
+    done
+    # A vat of SwingSet sends messages to a module, and is told results and errors.
+    head -n 1 "$ROOT/tests/swingset/small.jsonl" > questions
+    printf '{"vat":"conductor","method":"%s","args":[4]}\n' many noSuchMethod >> questions
+    run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --vat maker=ask.wasm --vat ledger=made.so \
+        --vat "conductor=${maker/maker/conductor}" --vat "vatAdmin=${maker/tests*/swingset/vat-vat-admin.bundle}" questions
+    assert_equal "$(jq -c 'select(.kind == "result") | .value' <<< "$output" | paste -sd' ')" \
+        'null 14 ["rejected","MethodNotFound"]'
 }
 
 @test "a store is gone on with: gascontract_init() ran once, and all can be replayed" {

@@ -9,6 +9,11 @@
 #include "worker/near/value.h"
 
 static const char next_key[] = "near.next";
+
+/* What becomes of results that a JavaScript vat can have and contracts' bytes cannot say. */
+static const char not_json[] = "a promise failed, since its result is not JSON: it holds a BigInt, "
+                               "undefined, NaN, infinity or a reference";
+
 enum { KEY_SIZE = 40, TARGET_SIZE = 32 };
 
 static const char *key_of(json_int_t number, char key[KEY_SIZE])
@@ -281,23 +286,31 @@ static void tell_transfers(const struct near_outbox *outbox, const json_t *told,
     buf_free(&line);
 }
 
+/* Capdata of an Error with these words, which are taken over, without quotes and the like. */
+static json_t *error_of(json_t *words)
+{
+    json_t *body =
+        json_sprintf("#{\"#error\":\"%s\",\"name\":\"Error\"}", json_string_value(words));
+
+    json_decref(words);
+    return json_pack("{s:o,s:[]}", "body", body, "slots");
+}
+
 static void settle_without_vat(const struct near_outbox *outbox, json_int_t number,
                                const json_t *record, const char *account, const json_t *told)
 {
     struct ending ending = {.is_failed = has_call(told)};
-    json_t *reason = NULL, *capdata = NULL;
+    json_t *reason = NULL;
 
     if (!ending.is_failed) {
         tell_transfers(outbox, told, account);
     } else {
-        reason = json_sprintf("#{\"#error\":\"Can't complete the action because account \\\"%s\\\" "
-                              "doesn't exist\",\"name\":\"Error\"}",
-                              account);
-        capdata = json_pack("{s:o,s:[]}", "body", reason, "slots");
-        ending.reason = capdata;
+        reason = error_of(json_sprintf(
+            "Can't complete the action because account \\\"%s\\\" doesn't exist", account));
+        ending.reason = reason;
     }
     settle(outbox, number, record, &ending);
-    json_decref(capdata);
+    json_decref(reason);
 }
 
 /* ---- sending ---- */
@@ -494,13 +507,18 @@ void near_outbox_settled(struct near_outbox *outbox, const json_t *resolution)
     const json_t *data = json_array_get(resolution, 2);
     struct ending ending = {.is_failed = json_is_true(json_array_get(resolution, 1)),
                             .reason = data};
-    json_t *value = ending.is_failed ? NULL : near_value_read(data);
+    json_t *value = ending.is_failed ? NULL : near_value_read(data), *refusal = NULL;
 
-    if (!ending.is_failed && near_value_bytes(&ending.bytes, value) != 0)
+    if (!ending.is_failed && (value == NULL || near_value_bytes(&ending.bytes, value) != 0)) {
+        near_vat_log(outbox->vat, not_json, strlen(not_json));
+        refusal = error_of(json_string(not_json));
         ending.is_failed = true;
+        ending.reason = refusal;
+    }
     if (promise != NULL)
         settle_own(outbox, promise, &ending);
     buf_free(&ending.bytes);
+    json_decref(refusal);
     json_decref(value);
 }
 
