@@ -9,8 +9,9 @@
 #include "base/log.h"
 #include "base/option/option.h"
 #include "sandbox/control_group.h"
-#include "sandbox/landlock.h"
 #include "sandbox/limits.h"
+#include "sandbox/paths/landlock.h"
+#include "sandbox/paths/root.h"
 #include "sandbox/privileges.h"
 #include "sandbox/probe.h"
 #include "sandbox/start_filter.h"
@@ -37,7 +38,7 @@ static void main_enter(const struct request *request, char missing[SANDBOX_MISSI
 {
     struct error error;
     unsigned namespaces;
-    int abi;
+    int result, abi;
 
     if (request->descriptors > 0 && close_range((unsigned)request->descriptors, ~0U, 0) != 0)
         sandbox_note_missing(missing, "close_range(2)");
@@ -47,6 +48,8 @@ static void main_enter(const struct request *request, char missing[SANDBOX_MISSI
     sandbox_enter_namespaces(&namespaces);
     if (namespaces != SANDBOX_NAMESPACES_ALL)
         sandbox_note_missing(missing, "namespaces");
+    result = sandbox_enter_root((const char **)request->programs.items, &error);
+    note_failure(missing, result, &error);
     note_failure(missing, sandbox_drop_privileges(&error), &error);
     abi = sandbox_restrict_paths((const char **)request->programs.items, &error);
     note_failure(missing, abi, &error);
@@ -82,6 +85,16 @@ static const struct option_table table = {
     .ends_at_operand = true,
 };
 
+/* The process's root and working folder will be others. Names that are not there stay: executing
+ * PROGRAM says so. */
+static void make_absolute(const char **path)
+{
+    const char *const absolute = **path == '/' ? NULL : realpath(*path, NULL);
+
+    if (absolute != NULL)
+        *path = absolute;
+}
+
 /* The command line; *arguments is PROGRAM with what is its own. */
 static enum option_result take_command_line(struct request *request, int argc, char **argv,
                                             char ***arguments, struct error *error)
@@ -92,6 +105,11 @@ static enum option_result take_command_line(struct request *request, int argc, c
         return result;
     if (**arguments == NULL)
         return error_set(error, ERROR_USAGE, "there is no PROGRAM");
+    make_absolute((const char **)*arguments);
+    if (request->preload != NULL)
+        make_absolute(&request->preload);
+    for (size_t i = 0; i < request->programs.count; i++)
+        make_absolute((const char **)&request->programs.items[i]);
     if ((request->preload != NULL &&
          option_list_add(&request->programs, (char *)request->preload, error) != 0) ||
         option_list_add(&request->programs, **arguments, error) != 0 ||

@@ -2,13 +2,41 @@
 #include "sandbox/privileges.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Writes `text` to a file of the process's folder in /proc. */
+static bool tell_kernel(const char *path, const char *text)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool told;
+
+    if (fd < 0)
+        return false;
+    told = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    return close(fd) == 0 && told;
+}
+
+/* A user keeps their number in the user namespace: who has none there can make no file, also not
+ * in a root of their own. */
+static bool keep_numbers(uid_t user, gid_t group)
+{
+    char users[64], groups[64];
+
+    snprintf(users, sizeof users, "%u %u 1", user, user);
+    snprintf(groups, sizeof groups, "%u %u 1", group, group);
+    return tell_kernel("/proc/self/uid_map", users) &&
+           tell_kernel("/proc/self/setgroups", "deny") && tell_kernel("/proc/self/gid_map", groups);
+}
 
 void sandbox_enter_namespaces(unsigned *had)
 {
@@ -21,10 +49,15 @@ void sandbox_enter_namespaces(unsigned *had)
         {CLONE_NEWIPC, SANDBOX_NAMESPACE_IPC},
     };
 
+    const uid_t user = getuid();
+    const gid_t group = getgid();
+
     *had = 0;
     for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces; i++)
         if (unshare(namespaces[i].flag) == 0)
             *had |= namespaces[i].name;
+    if ((*had & SANDBOX_NAMESPACE_USER) != 0 && !keep_numbers(user, group))
+        *had &= ~(unsigned)SANDBOX_NAMESPACE_USER;
 }
 
 static int drop_capabilities(struct error *error)

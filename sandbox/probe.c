@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,29 +33,44 @@ static bool has_filters(void)
     return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
+enum namespaces { NAMESPACES_NONE, NAMESPACES_WITHOUT_MOUNTS, NAMESPACES_ALL };
+
+/* In the child: whether mounts can be changed there. */
+static enum namespaces try_mounts(void)
+{
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || fsopen("tmpfs", 0) < 0)
+        return NAMESPACES_WITHOUT_MOUNTS;
+    return NAMESPACES_ALL;
+}
+
 /* Only trying tells: a container's own filter may refuse them. The child has no exit signal, so
  * whoever ignores SIGCHLD here can wait for it, too. */
-static bool has_namespaces(void)
+static enum namespaces probe_namespaces(void)
 {
-    const long child =
-        syscall(SYS_clone, CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC, NULL, NULL, NULL, NULL);
+    const long child = syscall(SYS_clone, CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS,
+                               NULL, NULL, NULL, NULL);
+    int status = 0;
 
     if (child == 0)
-        _exit(0);
+        _exit(try_mounts());
     if (child < 0)
-        return false;
-    while (waitpid((pid_t)child, NULL, __WALL) < 0 && errno == EINTR)
+        return NAMESPACES_NONE;
+    while (waitpid((pid_t)child, &status, __WALL) < 0 && errno == EINTR)
         ;
-    return true;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : NAMESPACES_NONE;
 }
 
 void sandbox_probe(char missing[SANDBOX_MISSING_SIZE])
 {
+    enum namespaces namespaces;
+
     missing[0] = '\0';
     if (!has_landlock())
         sandbox_note_missing(missing, "Landlock");
     if (!has_filters())
         sandbox_note_missing(missing, "system call filters");
-    if (!has_namespaces())
-        sandbox_note_missing(missing, "namespaces");
+    namespaces = probe_namespaces();
+    if (namespaces != NAMESPACES_ALL)
+        sandbox_note_missing(missing,
+                             namespaces == NAMESPACES_NONE ? "namespaces" : "mount namespaces");
 }

@@ -195,12 +195,18 @@ static int refuse_others(scmp_filter_ctx filter)
 /* What concerns a process by its number, of which 0 is the caller's. */
 static int refuse_numbers(scmp_filter_ctx filter)
 {
-    static const int calls[] = {SCMP_SYS(prlimit64), SCMP_SYS(sched_setaffinity)};
+    static const struct {
+        int call;
+        unsigned argument; /* the number's */
+    } calls[] = {
+        {SCMP_SYS(prlimit64), 0}, {SCMP_SYS(sched_setaffinity), 0}, {SCMP_SYS(getsid), 0},
+        {SCMP_SYS(getpgid), 0},   {SCMP_SYS(getpriority), 1},       {SCMP_SYS(ioprio_get), 1},
+    };
     int result = 0;
 
     for (size_t i = 0; i < sizeof calls / sizeof *calls && result == 0; i++)
-        result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 1,
-                                  SCMP_A0(SCMP_CMP_NE, 0, 0));
+        result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i].call, 1,
+                                  SCMP_CMP(calls[i].argument, SCMP_CMP_NE, 0, 0));
     return result;
 }
 

@@ -22,6 +22,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -38,6 +39,13 @@ enum { SNAPSHOT_FD = 7 };
 static long read_passwords(void)
 {
     return open("/etc/passwd", O_RDONLY);
+}
+
+static long ask_for_passwords(void)
+{
+    struct stat status;
+
+    return stat("/etc/passwd", &status);
 }
 
 static long read_parent_memory(void)
@@ -264,6 +272,16 @@ static long place_parent(void)
     return sched_setaffinity(getppid(), sizeof set, &set);
 }
 
+static long ask_for_session_of_parent(void)
+{
+    return getsid(getppid());
+}
+
+static long ask_for_priority_of_parent(void)
+{
+    return getpriority(PRIO_PROCESS, (id_t)getppid());
+}
+
 static long slow_parent(void)
 {
     return setpriority(PRIO_PROCESS, (id_t)getppid(), getpriority(PRIO_PROCESS, (id_t)getppid()));
@@ -383,6 +401,7 @@ static const struct {
     long (*attempt)(void);
 } attempts[] = {
     {"read-passwords", read_passwords},
+    {"ask-for-passwords", ask_for_passwords},
     {"read-parent-memory", read_parent_memory},
     {"write-home", write_home},
     {"shared-memory", shared_memory},
@@ -415,6 +434,8 @@ static const struct {
     {"outlive-parent", outlive_parent},
     {"limit-parent", limit_parent},
     {"place-parent", place_parent},
+    {"ask-for-session-of-parent", ask_for_session_of_parent},
+    {"ask-for-priority-of-parent", ask_for_priority_of_parent},
     {"slow-parent", slow_parent},
     {"move-memory-of-parent", move_memory_of_parent},
     {"io-ring", io_ring},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sandbox/landlock.h"
+#include "sandbox/paths/landlock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "sandbox/paths/places.h"
 
 /* The kernel's attributes up to ABI 6, and the rights that came after Debian 12's header
  * (include/uapi/linux/landlock.h of Linux 6.12). */
@@ -26,9 +28,9 @@ enum {
     SCOPE_SIGNALS_AND_ABSTRACT_SOCKETS = 3,
 };
 
-static const uint64_t read_file = LANDLOCK_ACCESS_FS_READ_FILE;
 static const uint64_t read_folder = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 static const uint64_t execute = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE;
+static const uint64_t write_file = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
 static const uint64_t rights_to_a_file =
     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_EXECUTE;
 
@@ -75,20 +77,28 @@ static int allow(int ruleset, const char *path, uint64_t rights, struct error *e
     return result;
 }
 
+static uint64_t rights_for(enum sandbox_use use)
+{
+    switch (use) {
+    case SANDBOX_EXECUTE:
+        return execute;
+    case SANDBOX_WRITE:
+        return write_file;
+    case SANDBOX_READ:
+        break;
+    }
+    return read_folder;
+}
+
 static int allow_all(int ruleset, const char *const *programs, struct error *error)
 {
-    static const char *const libraries[] = {"/lib", "/lib64", "/usr/lib", "/usr/local/lib"};
-
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-        if (allow(ruleset, libraries[i], execute, error) != 0)
+    for (const struct sandbox_place *place = sandbox_places; place->path != NULL; place++)
+        if (allow(ruleset, place->path, rights_for(place->use), error) != 0)
             return -1;
     for (; *programs != NULL; programs++)
         if (allow(ruleset, *programs, execute, error) != 0)
             return -1;
-    if (allow(ruleset, "/etc/ld.so.cache", read_file, error) != 0 ||
-        allow(ruleset, "/proc/self/", read_folder, error) != 0)
-        return -1;
-    return allow(ruleset, "/dev/null", read_file | LANDLOCK_ACCESS_FS_WRITE_FILE, error);
+    return 0;
 }
 
 int sandbox_restrict_paths(const char *const *programs, struct error *error)

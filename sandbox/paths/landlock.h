@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_SANDBOX_LANDLOCK_H
-#define GASPIPE_SANDBOX_LANDLOCK_H
+#ifndef GASPIPE_SANDBOX_PATHS_LANDLOCK_H
+#define GASPIPE_SANDBOX_PATHS_LANDLOCK_H
 
 #include "base/error.h"
 
