@@ -710,6 +710,11 @@ void scheduler_close(struct scheduler *scheduler, bool drop)
     warehouse_close(scheduler->warehouse);
 }
 
+void scheduler_hurry(struct scheduler *scheduler)
+{
+    warehouse_hurry(scheduler->warehouse);
+}
+
 void scheduler_free(struct scheduler *scheduler)
 {
     if (scheduler == NULL)

@@ -99,6 +99,10 @@ int scheduler_commit(struct scheduler *scheduler);
  */
 void scheduler_close(struct scheduler *scheduler, bool drop);
 
+/* Somebody waits for the end: workers get less time to end by themselves, also those that are
+ * ending. */
+void scheduler_hurry(struct scheduler *scheduler);
+
 /* After closed(), when the loop has run to its end. NULL is allowed. */
 void scheduler_free(struct scheduler *scheduler);
 

@@ -26,7 +26,8 @@ struct vat_owner {
     struct warm_starts warm;
     struct vat_late_lines late; /* of the store's late snapshot */
     struct retired_workers retired;
-    bool silent; /* the listener is told nothing any more */
+    uint64_t patience_ms; /* for a worker to end by itself */
+    bool silent;          /* the listener is told nothing any more */
     void *context;
     /* The worker ended before its time, or none came; why is in vat->reason. */
     void (*lost)(void *context, struct vat *vat, enum vat_state before);

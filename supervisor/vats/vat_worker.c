@@ -7,8 +7,6 @@
 #include "proto/command.h"
 #include "supervisor/vats/vat_actions.h"
 
-enum { CLOSING_MS = 2000 }; /* for a worker to end by itself */
-
 enum vat_event vat_fail(struct vat *vat, const struct error *error)
 {
     vat_reason_set(&vat->reason, ERROR_SYSTEM, "%s", error->text);
@@ -76,7 +74,7 @@ void vat_show_last_words(struct vat *vat)
 void vat_leave(struct vat *vat)
 {
     vat_show_last_words(vat);
-    vat_timer_start(&vat->timer, CLOSING_MS);
+    vat_timer_start(&vat->timer, vat->owner->patience_ms);
     worker_process_hang_up(vat->process);
 }
 

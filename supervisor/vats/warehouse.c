@@ -10,6 +10,9 @@
 #include "supervisor/vats/vat.h"
 #include "supervisor/vats/warehouse_room.h"
 
+/* For a worker to end by itself; and when somebody waits for it. */
+enum { PATIENCE_MS = 2000, HURRY_MS = 500 };
+
 struct warehouse {
     struct warehouse_options options;
     struct warehouse_listener listener;
@@ -457,7 +460,11 @@ struct warehouse *warehouse_new(const struct warehouse_options *options,
                 .context = warehouse,
                 .made = on_warm_start_made,
             },
-        .retired = {.loop = options->loop, .context = warehouse, .ended = on_retired_ended},
+        .retired = {.loop = options->loop,
+                    .patience_ms = PATIENCE_MS,
+                    .context = warehouse,
+                    .ended = on_retired_ended},
+        .patience_ms = PATIENCE_MS,
         .context = warehouse,
         .lost = on_vat_lost,
         .away = on_vat_away,
@@ -476,6 +483,19 @@ void warehouse_close(struct warehouse *warehouse)
     for (size_t i = 0; i < warehouse->vat_count; i++)
         warehouse_put_away(warehouse, (int64_t)i);
     tell_when_closed(warehouse);
+}
+
+void warehouse_hurry(struct warehouse *warehouse)
+{
+    struct vat *vat;
+
+    warehouse->owner.patience_ms = HURRY_MS;
+    retired_workers_hurry(&warehouse->owner.retired, HURRY_MS);
+    for (size_t i = 0; i < warehouse->vat_count; i++) {
+        vat = warehouse->vats[i];
+        if (vat != NULL && vat->state == VAT_LEAVING)
+            vat_timer_start(&vat->timer, HURRY_MS);
+    }
 }
 
 void warehouse_free(struct warehouse *warehouse)

@@ -188,6 +188,10 @@ void warehouse_remove(struct warehouse *warehouse, int64_t id);
 /* Ends all workers. A delivery under way is dropped. */
 void warehouse_close(struct warehouse *warehouse);
 
+/* From now on a worker that is to end by itself is killed after half a second, and not after two;
+ * also those that are ending. */
+void warehouse_hurry(struct warehouse *warehouse);
+
 /* After closed(), when the loop has run to its end. NULL is allowed. */
 void warehouse_free(struct warehouse *warehouse);
 

@@ -6,10 +6,11 @@
 
 #include "base/log.h"
 
-enum { ENDING_MS = 2000, NAME_SIZE = 64 };
+enum { NAME_SIZE = 64 };
 
 struct retirement {
     struct retired_workers *workers;
+    struct retirement *next; /* that has not ended yet */
     struct worker_process *process;
     uv_timer_t patience;
     char name[NAME_SIZE];
@@ -52,6 +53,16 @@ static void on_retired_stderr(void *context, const char *line)
     log_line("%s: %s", retirement->name, line);
 }
 
+static void forget(struct retirement *retirement)
+{
+    struct retirement **link = &retirement->workers->first;
+
+    while (*link != retirement)
+        link = &(*link)->next;
+    *link = retirement->next;
+    retirement->workers->count--;
+}
+
 static void patience_closed(uv_handle_t *handle)
 {
     free(handle->data);
@@ -65,8 +76,8 @@ static void on_retired_gone(void *context, int exit_status, int signal_number)
     (void)exit_status; /* it had done its work */
     (void)signal_number;
     worker_process_free(retirement->process);
+    forget(retirement);
     uv_close((uv_handle_t *)&retirement->patience, patience_closed);
-    workers->count--;
     workers->ended(workers->context);
 }
 
@@ -75,6 +86,19 @@ static void on_patience_over(uv_timer_t *timer)
     const struct retirement *retirement = timer->data;
 
     worker_process_kill(retirement->process);
+}
+
+static void limit_patience(struct retirement *retirement)
+{
+    (void)uv_timer_start(&retirement->patience, on_patience_over, retirement->workers->patience_ms,
+                         0); /* cannot fail: the callback is there */
+}
+
+void retired_workers_hurry(struct retired_workers *workers, uint64_t patience_ms)
+{
+    workers->patience_ms = patience_ms;
+    for (struct retirement *each = workers->first; each != NULL; each = each->next)
+        limit_patience(each);
 }
 
 void retirement_begin(struct retirement *retirement, struct worker_process *process, bool at_once)
@@ -88,6 +112,8 @@ void retirement_begin(struct retirement *retirement, struct worker_process *proc
     };
 
     retirement->process = process;
+    retirement->next = retirement->workers->first;
+    retirement->workers->first = retirement;
     retirement->workers->count++;
     (void)uv_timer_init(retirement->workers->loop, &retirement->patience); /* cannot fail */
     retirement->patience.data = retirement;
@@ -96,5 +122,5 @@ void retirement_begin(struct retirement *retirement, struct worker_process *proc
     if (at_once)
         worker_process_kill(process);
     else
-        (void)uv_timer_start(&retirement->patience, on_patience_over, ENDING_MS, 0);
+        limit_patience(retirement);
 }

@@ -294,6 +294,11 @@ void warehouse_close(struct warehouse *warehouse)
     warehouse->listener.closed(warehouse->listener.context);
 }
 
+void warehouse_hurry(struct warehouse *warehouse)
+{
+    (void)warehouse;
+}
+
 void warehouse_free(struct warehouse *warehouse)
 {
     if (warehouse == NULL)

@@ -479,6 +479,43 @@ static void a_vat_goes_on_while_its_last_worker_takes_long_to_end(void **state)
     tear_down(&hall);
 }
 
+static void on_each_handle(uv_handle_t *handle, void *argument)
+{
+    uint64_t *longest = argument;
+
+    if (uv_handle_get_type(handle) == UV_TIMER && uv_is_active(handle) &&
+        uv_timer_get_due_in((uv_timer_t *)handle) > *longest)
+        *longest = uv_timer_get_due_in((uv_timer_t *)handle);
+}
+
+/* In milliseconds, of the loop's timers. */
+static uint64_t longest_timer(struct hall *hall)
+{
+    uint64_t longest = 0;
+
+    uv_walk(&hall->loop, on_each_handle, &longest);
+    return longest;
+}
+
+static void workers_that_take_long_to_end_can_be_hurried(void **state)
+{
+    struct hall hall;
+
+    (void)state;
+    set_up(&hall, 0);
+    add_past(&hall, 1);
+    add_vat(&hall, 1, "stays");
+    hall.save_when_ready = true;
+    warehouse_bring(hall.warehouse, 1);
+    expect(&hall, "ready1 saved1 ready1");
+    uv_update_time(&hall.loop);
+    warehouse_close(hall.warehouse); /* two of them end now */
+    assert_in_range(longest_timer(&hall), 1001, 2000);
+    warehouse_hurry(hall.warehouse);
+    assert_in_range(longest_timer(&hall), 1, 500);
+    tear_down(&hall);
+}
+
 static void the_longest_idle_worker_makes_room(void **state)
 {
     struct hall hall;
@@ -691,6 +728,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_vat_is_brought_delivered_to_and_put_away),
         cmocka_unit_test(a_vat_goes_on_while_its_last_worker_takes_long_to_end),
         cmocka_unit_test(its_past_is_delivered_again_and_a_snapshot_ends_that),
+        cmocka_unit_test(workers_that_take_long_to_end_can_be_hurried),
         cmocka_unit_test(the_longest_idle_worker_makes_room),
         cmocka_unit_test(a_warehouse_closes_while_the_first_snapshot_is_made),
         cmocka_unit_test(a_snapshot_that_was_not_written_is_a_loss),
