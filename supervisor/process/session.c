@@ -17,12 +17,20 @@ struct session {
     uv_timer_t timer;
     struct buf frame;
     bool has_frame, gone, bad, late;
+    bool in_loop; /* it runs */
     int exit_status, signal_number;
     struct stamp sent; /* the last frame down */
     struct session_turns turns;
     char stderr_text[STDERR_TEXT_SIZE];
     char problem[STDERR_TEXT_SIZE]; /* of a bad frame */
 };
+
+/* The loop would keep the stop for its next turn if this is none. */
+static void end_turn(struct session *session)
+{
+    if (session->in_loop)
+        uv_stop(session->loop);
+}
 
 static void __attribute__((format(printf, 2, 3)))
 be_bad(struct session *session, const char *format, ...)
@@ -33,7 +41,7 @@ be_bad(struct session *session, const char *format, ...)
     va_start(args, format);
     vsnprintf(session->problem, sizeof session->problem, format, args);
     va_end(args);
-    uv_stop(session->loop); /* it may come before the loop waits, and is enough */
+    end_turn(session); /* it may come before the loop waits, and is enough */
 }
 
 static void on_frame(void *context, struct iovec frame, struct stamp come)
@@ -52,7 +60,7 @@ static void on_frame(void *context, struct iovec frame, struct stamp come)
     buf_append(&session->frame, frame.iov_base, frame.iov_len);
     if (buf_reserve(&session->frame, SCAN_PADDING) == 0)
         memset(session->frame.data + session->frame.length, 0, SCAN_PADDING);
-    uv_stop(session->loop);
+    end_turn(session);
 }
 
 static void on_bad_frame(void *context, const struct error *error)
@@ -74,7 +82,7 @@ static void on_gone(void *context, int exit_status, int signal_number)
     session->gone = true;
     session->exit_status = exit_status;
     session->signal_number = signal_number;
-    uv_stop(session->loop);
+    end_turn(session);
 }
 
 static void timer_rang(uv_timer_t *timer)
@@ -117,6 +125,13 @@ int session_send(struct session *session, const struct iovec *parts, int count, 
     return worker_process_send(session->process, parts, count, &session->sent, error);
 }
 
+static void run_loop(struct session *session)
+{
+    session->in_loop = true;
+    (void)uv_run(session->loop, UV_RUN_ONCE);
+    session->in_loop = false;
+}
+
 /* Runs the loop until something has come, or the time is over. */
 static void wait_for_news(struct session *session, uint64_t timeout_ms)
 {
@@ -127,7 +142,8 @@ static void wait_for_news(struct session *session, uint64_t timeout_ms)
     if (timeout_ms > 0)
         (void)uv_timer_start(&session->timer, timer_rang, timeout_ms, 0);
     while (!session->has_frame && !session->gone && !session->bad && !session->late)
-        (void)uv_run(session->loop, UV_RUN_ONCE);
+        if (!worker_process_read(session->process))
+            run_loop(session);
     uv_timer_stop(&session->timer);
 }
 
@@ -190,7 +206,7 @@ void session_end(struct session *session)
     session->late = false;
     (void)uv_timer_start(&session->timer, timer_rang, CLOSING_MS, 0);
     while (!session->gone) {
-        (void)uv_run(session->loop, UV_RUN_ONCE);
+        run_loop(session);
         if (session->late)
             worker_process_kill(session->process);
     }

@@ -172,6 +172,11 @@ int worker_process_send(struct worker_process *process, const struct iovec *part
     return worker_frames_send(&process->frames, parts, count, sent, error);
 }
 
+bool worker_process_read(struct worker_process *process)
+{
+    return worker_frames_read(&process->frames);
+}
+
 /* ---- the end ---- */
 
 static void free_process(struct worker_process *process)

@@ -77,6 +77,12 @@ struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker
 int worker_process_send(struct worker_process *process, const struct iovec *parts, int count,
                         struct stamp *sent, struct error *error);
 
+/*
+ * Waits for what it says without running the loop, which costs several system calls for each frame;
+ * frame(), or nothing, is told. False, at once: the loop has to be run now.
+ */
+bool worker_process_read(struct worker_process *process);
+
 /* Another owner: what is told from now on is told to this one. */
 void worker_process_listen(struct worker_process *process, const struct worker_listener *listener);
 

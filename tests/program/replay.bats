@@ -404,10 +404,6 @@ processors() {
     chmod +x worker
     all=$(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status)
     assert_equal "$(processors --placement none | sort -u)" "$all"
-    # The first worker is there before anything is known; from the first delivery on they are together.
-    run processors
-    assert_equal "${lines[0]}" "$all"
-    [[ ${lines[-1]} =~ ^[0-9]+$ ]]
     assert_equal "$(processors --placement same --parallel 2 | sort -u | wc -l)" 2
     run --separate-stderr "$BUILD/gaspipe" replay --placement there "$DATA/swingset.slog.zst"
     assert_bad_input 2 --placement "'there'"

@@ -170,24 +170,39 @@ static bool may_wait_directly(const struct worker_frames *frames)
            uv_stream_get_write_queue_size((const uv_stream_t *)&frames->down) == 0;
 }
 
+/* While frames are read directly, so that the worker's write does not stop to tell the loop. */
+static void lose_interest(struct worker_frames *frames)
+{
+    if (uv_is_active((uv_handle_t *)&frames->up))
+        (void)uv_poll_stop(&frames->up);
+}
+
 /*
  * Before the loop waits: while this worker is all that is waited for, its frames are read
- * directly. What they lead to mostly has the next one sent. Meanwhile the loop is not
- * interested in the pipe, so that the worker's write does not stop to tell it.
+ * directly. What they lead to mostly has the next one sent.
  */
 static void wait_directly(uv_prepare_t *prepare)
 {
     struct worker_frames *frames =
         (struct worker_frames *)((char *)prepare - offsetof(struct worker_frames, before_poll));
 
-    if (!may_wait_directly(frames) || !direct_read_begin())
-        return;
-    (void)uv_poll_stop(&frames->up);
-    while (may_wait_directly(frames) && !direct_read_due())
-        frames->slow = !read_up(frames, direct_read);
+    if (may_wait_directly(frames) && direct_read_begin()) {
+        lose_interest(frames);
+        while (may_wait_directly(frames) && !direct_read_due())
+            frames->slow = !read_up(frames, direct_read);
+    }
     /* Cannot fail: it was started before. */
-    if (!frames->up_ended && !frames->stopped)
+    if (!uv_is_active((uv_handle_t *)&frames->up) && !frames->up_ended && !frames->stopped)
         (void)uv_poll_start(&frames->up, UV_READABLE, up_readable);
+}
+
+bool worker_frames_read(struct worker_frames *frames)
+{
+    if (!may_wait_directly(frames) || direct_read_due() || !direct_read_begin())
+        return false;
+    lose_interest(frames);
+    frames->slow = !read_up(frames, direct_read);
+    return true;
 }
 
 /* libuv would have the descriptor not block; with one reader, and reading once when there

@@ -66,6 +66,12 @@ int worker_frames_start(struct worker_frames *frames);
 int worker_frames_send(struct worker_frames *frames, const struct iovec *parts, int count,
                        struct stamp *sent, struct error *error);
 
+/*
+ * Reads once from the pipe up, without the loop, and tells the frames; waits for that. False, at
+ * once: the loop has to be run before anything more can come, or before it is called again.
+ */
+bool worker_frames_read(struct worker_frames *frames);
+
 /* Nothing more is sent; the owner closes `down`. */
 void worker_frames_hang_up(struct worker_frames *frames);
 
