@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/json/json_value.h"
+#include "base/saturate.h"
 
 static int bad(struct error *error, const char *what)
 {
@@ -87,9 +88,8 @@ static int read_rows(struct cost_tree *tree, struct error *error)
 
 static void cost_tree_add(struct cost_sums *sums, struct cost_sums more)
 {
-    /* A hostile worker's numbers may wrap around, and harm nobody. */
-    (void)__builtin_add_overflow(sums->computrons, more.computrons, &sums->computrons);
-    (void)__builtin_add_overflow(sums->instructions, more.instructions, &sums->instructions);
+    sums->computrons = saturate_add(sums->computrons, more.computrons);
+    sums->instructions = saturate_add(sums->instructions, more.instructions);
 }
 
 /* What the worker spent around the command itself. */
@@ -98,8 +98,7 @@ static void give_rest_to_engine(struct cost_tree *tree, int64_t instructions)
     struct cost_sums rest = {.instructions = instructions};
 
     for (size_t i = 0; i < tree->node_count; i++)
-        (void)__builtin_sub_overflow(rest.instructions, tree->nodes[i].self.instructions,
-                                     &rest.instructions);
+        rest.instructions = saturate_subtract(rest.instructions, tree->nodes[i].self.instructions);
     cost_tree_add(&tree->nodes[0].self, rest);
     cost_tree_add(&tree->lines[0].self, rest);
 }
@@ -126,7 +125,7 @@ static void add_up(struct cost_tree *tree)
         cost_tree_add(&node->total, node->self);
         if (i > 0)
             cost_tree_add(&tree->nodes[node->caller].total, node->total);
-        (void)__builtin_add_overflow(function->calls, node->calls, &function->calls);
+        function->calls = saturate_add(function->calls, node->calls);
         cost_tree_add(&function->self, node->self);
         if (!is_called_by_itself(tree, i))
             cost_tree_add(&function->total, node->total);

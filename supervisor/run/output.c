@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
+#include "base/saturate.h"
 #include "base/visible.h"
 #include "supervisor/runtime/callee.h"
 #include "supervisor/runtime/contract_file.h"
@@ -103,11 +104,10 @@ static int gathered(const struct output *output, struct error *error)
     return buf_failed(&output->gathered) ? error_memory(error, "a line of output") : 0;
 }
 
-/* A foreign worker's meter may claim anything: the sum stays at its largest value. */
 static void add_known(int64_t *sum, int64_t number)
 {
-    if (number != REPORT_NONE && __builtin_add_overflow(*sum, number, sum))
-        *sum = INT64_MAX;
+    if (number != REPORT_NONE)
+        *sum = saturate_add(*sum, number);
 }
 
 static double known(int64_t number)

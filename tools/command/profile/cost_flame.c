@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/saturate.h"
 #include "base/visible.h"
 
 /* Pixels. Text of this size is about so wide for each letter. */
@@ -97,8 +98,7 @@ static int add_stack(struct flame *flame, const struct cost_stack *stack, double
         struct frame *frame = &flame->frames[flame->open[i]];
 
         for (int side = 0; side < COST_SIDES; side++)
-            (void)__builtin_add_overflow(frame->costs[side], stack->costs[side],
-                                         &frame->costs[side]);
+            frame->costs[side] = saturate_add(frame->costs[side], stack->costs[side]);
         frame->width += wider(stack->costs);
     }
     return 0;

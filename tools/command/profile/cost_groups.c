@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/json/scan.h"
+#include "base/saturate.h"
 
 const char *const cost_by_names[] = {
     [COST_BY_FUNCTION] = "function", [COST_BY_LINE] = "line",         [COST_BY_VAT] = "vat",
@@ -18,7 +19,7 @@ static void cost_groups_add_number(int64_t *sum, int64_t number, bool *has)
     if (number == COST_NONE)
         return;
     *has = true;
-    (void)__builtin_add_overflow(*sum, number, sum);
+    *sum = saturate_add(*sum, number);
 }
 
 static void add_costs(struct cost_sums *sums, const struct cost_record *record)
@@ -245,11 +246,7 @@ int cost_groups_add(struct cost_groups *groups, enum cost_side side,
 
 int64_t cost_group_difference(const struct cost_group *group)
 {
-    int64_t difference;
-
-    (void)__builtin_sub_overflow(group->sides[COST_NOW].self, group->sides[COST_BEFORE].self,
-                                 &difference);
-    return difference;
+    return saturate_subtract(group->sides[COST_NOW].self, group->sides[COST_BEFORE].self);
 }
 
 static uint64_t size_of(int64_t number)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/saturate.h"
 #include "tools/command/profile/cost_flame.h"
 
 /* A frame, NAME or NAME (FILE:LINE), without its line where profiles are compared. */
@@ -54,7 +55,7 @@ int cost_stacks_add(struct cost_stacks *stacks, enum cost_side side,
     stacks->costs = more;
     if (number == stacks->count)
         memset(more[stacks->count++], 0, sizeof *more);
-    (void)__builtin_add_overflow(more[number][side], record->self, &more[number][side]);
+    more[number][side] = saturate_add(more[number][side], record->self);
     return 0;
 }
 
