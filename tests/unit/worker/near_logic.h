@@ -229,6 +229,27 @@ static inline void logic_register_is(struct logic *logic, uint64_t id, const voi
     assert_memory_equal(logic->memory.bytes + at, bytes, length);
 }
 
+/* Bytes as hexadecimal digits; how many. */
+static inline size_t logic_unhex(const char *digits, uint8_t *bytes)
+{
+    const size_t count = strlen(digits) / 2;
+
+    for (size_t i = 0; i < count; i++) {
+        const char pair[] = {digits[2 * i], digits[2 * i + 1], '\0'};
+
+        bytes[i] = (uint8_t)strtoul(pair, NULL, 16);
+    }
+    return count;
+}
+
+/* The same, of up to 64 bytes in hexadecimal digits. */
+static inline void logic_register_is_hex(struct logic *logic, uint64_t id, const char *digits)
+{
+    uint8_t bytes[64];
+
+    logic_register_is(logic, id, bytes, logic_unhex(digits, bytes));
+}
+
 /* The cost at the beginning of the text, whose length replaces *length. */
 static inline enum near_cost logic_cost(const char *text, size_t *length)
 {

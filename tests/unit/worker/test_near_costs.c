@@ -9,26 +9,6 @@
 
 /* ---- miscs.rs, commit 02e1c929 ---- */
 
-/* Bytes as hexadecimal digits; how many. */
-static size_t unhex(const char *digits, uint8_t *bytes)
-{
-    const size_t count = strlen(digits) / 2;
-
-    for (size_t i = 0; i < count; i++) {
-        const char pair[] = {digits[2 * i], digits[2 * i + 1], '\0'};
-
-        bytes[i] = (uint8_t)strtoul(pair, NULL, 16);
-    }
-    return count;
-}
-
-static void register_is_hex(struct logic *logic, uint64_t id, const char *digits)
-{
-    uint8_t bytes[64];
-
-    logic_register_is(logic, id, bytes, unhex(digits, bytes));
-}
-
 /* test_sha256, test_keccak256, test_keccak512, test_ripemd160 */
 static void hashes(void **state)
 {
@@ -66,7 +46,7 @@ static void hashes(void **state)
         data = logic_text(&logic, "tesdsst");
         assert_true(logic_call(&logic, cases[i].function,
                                (const uint64_t[LOGIC_ARGUMENTS]){data.length, data.at, 0}));
-        register_is_hex(&logic, 0, cases[i].hash);
+        logic_register_is_hex(&logic, 0, cases[i].hash);
         logic_costs_are(&logic, cases[i].costs);
         logic_close(&logic);
     }
@@ -81,127 +61,11 @@ static void test_hash256_register(void **state)
     logic_begin(&logic);
     assert_true(near_register_set(&logic.call, 1, "tesdsst", 7));
     LOGIC_WORKS(&logic, sha256, UINT64_MAX, 1, 0);
-    register_is_hex(&logic, 0, "12b0739c2d64f184b4864d2a696fc77f76705cff582b53937a371a242a9ca09e");
+    logic_register_is_hex(&logic, 0,
+                          "12b0739c2d64f184b4864d2a696fc77f76705cff582b53937a371a242a9ca09e");
     logic_costs_are(&logic, "base 1 write_memory_base 1 write_memory_byte 32 read_register_base 2 "
                             "read_register_byte 39 write_register_base 2 write_register_byte 39 "
                             "sha256_base 1 sha256_byte 7");
-    logic_close(&logic);
-}
-
-/* test_ecrecover: of ecrecover-tests.json the ones with each kind of outcome. */
-static const struct {
-    const char *hash, *signature, *key; /* key: NULL where none is recovered */
-    uint64_t v, refuse_malleable;
-} recoveries[] = {
-#define HALF "7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a"
-    {"ce0677bb30baa8cf067c88db9811f4333d131bf8bcf12fe7065d211dce971008",
-     "90f27b8b488db00b00606796d2987f6a5f59ae62ea05effe84fef5b8b0e549984a691139ad57a3f0b906637673aa"
-     "2f63d1f55cb1a69199d4009eea23ceaddc93",
-     "e32df42865e97135acfb65f3bae71bdc86f4d49150ad6a440b6f15878109880a0a2b2667f7e725ceea70c673093b"
-     "f67663e0312623c8e091b13cf2c0f11ef652",
-     1, 1},
-    /* r is 0, 1, then the order's neighbours */
-    {"60be35518133bb945595a87176455ea5cb358f0768edf67855fd8b4317486a61",
-     "0000000000000000000000000000000000000000000000000000000000000000443a4b19c24abdace71770faad25"
-     "665fbc5b00450ec0b76c6e87e9a4383747fd",
-     NULL, 0, 0},
-    {"a727ef196c4ed856629b4274297ae7a7b6225043defbde6cd30c0d78f30d6d0b",
-     "000000000000000000000000000000000000000000000000000000000000000188785d53d67fe3cfff690d4c8785"
-     "c5facef3a19e9bec59933d352973a5da554a",
-     "203f1d1b9f8912c91ba368e04be5ea594df36018bdf150015b1a70d5ac59e9db430e1792dc174ac17d5e2b5f6562"
-     "56d2cf3ba2c10b4dab79602f08f7c2217264",
-     0, 0},
-    {"f942d196d96de0d4f4f2d33341115641205382d4eef1bbe1f9ab1f5067bca093",
-     "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd036414021b0e741e3105da10c7a7cc277dd"
-     "760d827f569ccacb296112e8a7b4b378765a",
-     NULL, 0, 0},
-    {"6e8dc189134c016e6e8431d732efe3fc161e261dfab49cd270bf2f6bfad5dd84",
-     "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd03641410b0de66380980b64fe478edda095"
-     "ed98b99ccbab4c1555bc7f3a2b4060a5750b",
-     NULL, 0, 0},
-    /* r without the order is below the field's prime, v says so or not */
-    {"965bad2952f1775f9045887d22f599fe60399c3fe0f13cbeef313a4df3a4bf78",
-     "000000000000000000000000000000000000000000000000000000000000000061d93748db0f48932a087249ac12"
-     "3468e39a068d57d2ab586453b89b807e3d61",
-     NULL, 2, 0},
-    {"e9c74ebcc77d58bae29b6e946e03e052e8dcc7db136dc98ec45be4f13366b3fc",
-     "000000000000000000000000000000014246b43c1be7d345d8e5bf50c19fa5eac53c9211f596d8ab82617a48d484"
-     "9a865466ec7599aab4eb56fdb0b0f4ed1a4a",
-     "37098abceb17a0f266f080ebb495ddbc8f8d5d83fa13d8ded6841df5d343e851076ceaf5ab485b0d324a9d65f04c"
-     "19ba94a27d991669fbba55ada1659fd41098",
-     2, 0},
-    {"0db7b8d8248f827e762b7605dc64839c287f7425b5a6c575494646d34b0b84ba",
-     "000000000000000000000000000000007a914d34aa53bdea0a8f4ff49355a62353bd2aa75ba1c4c99ec14c327149"
-     "46fe2702766da0099d50a3f7a3b26196d082",
-     "8dd2448a6bf7f136e1f14b3b4947114231314d52d99b6ef0ef9e8fe864cee657af8e030f905185dd96a8d282180c"
-     "92da7687dc2b61542836f181cb77ebe40865",
-     3, 0},
-    /* s is 0, half of the order, one more, and the order less one */
-    {"a4371d0b4b45b7da020d591e1fb61d4b8cc9dbe3b3f80bf95f7fa471e0e01055",
-     "c718be6a378338eee4df346af49f59b16b1e393a9ca90a4721d640898179514b0000000000000000000000000000"
-     "000000000000000000000000000000000000",
-     NULL, 0, 0},
-    {"1ec38d681efe8e5081975273daa172b2855451a9c3239312518a160f140fa048",
-     "f88786da8099db225422fd8329d0312570905af2e8b1596acde66ad53cbcc76d" HALF "0",
-     "f7895457051b1396782057ecb8fab5a43e91fbcad765cd58653673246e4b25f1ea782021fef015d1d6cfd6f91174"
-     "d892828f9142e3bcbac4e316b0dea27f5150",
-     1, 0},
-    {"1cabbe11ef455e5323064e3a4c04d827f8c700846dc80751f01ff7ab61aa711a",
-     "00000000000000000000000000000000098b27c49c37e0283797ff51761c2a49" HALF "1",
-     "5221580be8479a7c7ad6c0544c6d567bc3a474c7b4e938e277e50d881d09f98f62e47e98b5d8a4682862e261f6c1"
-     "718576162d9312072b27e4f243877620118a",
-     2, 0},
-    {"524f7ad2f7854c0d532c4d123cc1296c9a2cdae9d1580814ede384174260b4b7",
-     "000000000000000000000000000000005153bbdefdf9d80d16b3e1714724171dffffffffffffffffffffffffffff"
-     "fffebaaedce6af48a03bbfd25e8cd0364140",
-     "de128721c71b774a4f20afbfb2b3014823fd690ad9e05ed24e27c2707e9b6da6db0d5aaa22c5d691be2ecc17745b"
-     "c130efcc815206b6a976240f8ff5b42d8ea8",
-     3, 0},
-    /* .. of which the upper half is refused when the contract wants that */
-    {"1cabbe11ef455e5323064e3a4c04d827f8c700846dc80751f01ff7ab61aa711a",
-     "00000000000000000000000000000000098b27c49c37e0283797ff51761c2a49" HALF "1", NULL, 2, 1},
-#undef HALF
-};
-
-static void test_ecrecover(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof recoveries / sizeof *recoveries; i++) {
-        const bool found = recoveries[i].key != NULL;
-        uint8_t bytes[64];
-        struct logic logic;
-        struct logic_slice hash, signature;
-
-        logic_open(&logic);
-        logic_begin(&logic);
-        hash = logic_write(&logic, bytes, unhex(recoveries[i].hash, bytes));
-        signature = logic_write(&logic, bytes, unhex(recoveries[i].signature, bytes));
-        LOGIC_GIVES(&logic, found, ecrecover, hash.length, hash.at, signature.length, signature.at,
-                    recoveries[i].v, recoveries[i].refuse_malleable, 1);
-        logic_costs_are(&logic, found ? "read_memory_base 2 read_memory_byte 96 ecrecover_base 1 "
-                                        "write_register_base 1 write_register_byte 64"
-                                      : "read_memory_base 2 read_memory_byte 96 ecrecover_base 1");
-        if (found)
-            register_is_hex(&logic, 1, recoveries[i].key);
-        logic_close(&logic);
-    }
-}
-
-/* What ecrecover is not given in the right form ends the call. */
-static void ecrecover_refuses(void **state)
-{
-    struct logic logic;
-
-    (void)state;
-    logic_open(&logic);
-    logic_begin(&logic);
-    LOGIC_FAILS(&logic, "ECDSA recover error: The length of the signature: 63", ecrecover, 32, 0,
-                63, 32, 0, 0, 1);
-    LOGIC_FAILS(&logic, "ECDSA recover error: V recovery byte", ecrecover, 32, 0, 64, 32, 4, 0, 1);
-    LOGIC_FAILS(&logic, "ECDSA recover error: The length of the hash: 31", ecrecover, 31, 0, 64, 32,
-                0, 0, 1);
-    LOGIC_FAILS(&logic, "ECDSA recover error: Malleability flag", ecrecover, 32, 0, 64, 32, 0, 2,
-                1);
     logic_close(&logic);
 }
 
@@ -577,8 +441,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes),
         cmocka_unit_test(test_hash256_register),
-        cmocka_unit_test(test_ecrecover),
-        cmocka_unit_test(ecrecover_refuses),
         cmocka_unit_test(test_key_length_limit),
         cmocka_unit_test(lengths_are_limited),
         cmocka_unit_test(test_num_promises),
