@@ -261,6 +261,58 @@ differ() {
                 (call_indirect (type $t) (i64.sub (local.get 0) (i64.const 1)) (i32.const 0))))))'
 }
 
+# charges TEST NUMBER AGGREGATES INSTRUCTIONS [WAT]: that many operations more than none.
+charges() {
+    local module=$BATS_TEST_TMPDIR/m.wasm
+
+    wat2wasm --enable-all - -o "$module" <<< "(module $5 (func (export \"from\")) (func (export \"to\") $4))"
+    run "$BUILD/tests/wasm_near" 84 $plenty "$module" from to
+    assert_status 0
+    assert_output_lacks error
+    assert_equal "$(awk '{ for (i = 1; i < NF; i++) if ($i == "operations") n[NR] = $(i + 1) }
+        END { print n[2] - n[1] }' <<< "$output")" $(($2 + 31 * $3)) "$1: operations"
+}
+
+# Of the same snapshots, with constants in place of parameters, and a drop where there was a result. What works on
+# many bytes or elements is charged one there and one for each of them; nearcore charges 32 in place of the first one.
+@test "operations of bulk memory, tables and references by finite-wasm's numbers" {
+    local elements='(table $t 30 40 funcref) (func $f) (elem $e funcref (ref.func $f) (ref.func $f) (ref.func $f)
+        (ref.func $f) (ref.null func))' memory='(memory 1 2) (data $d "\aa\bb\cc\dd")' at
+
+    charges 'bulk.wast fill' $((3 + 1 + 3)) 1 '(memory.fill (i32.const 1) (i32.const 255) (i32.const 3))' "$memory"
+    charges 'bulk.wast fill, all' $((3 + 1 + 65536)) 1 '(memory.fill (i32.const 0) (i32.const 0) (i32.const 65536))' "$memory"
+    charges 'bulk.wast copy' $((3 + 1 + 4)) 1 '(memory.copy (i32.const 10) (i32.const 0) (i32.const 4))' "$memory"
+    charges 'bulk.wast copy, end' $((3 + 1 + 256)) 1 '(memory.copy (i32.const 0xff00) (i32.const 0) (i32.const 256))' "$memory"
+    charges 'bulk.wast init' $((3 + 1 + 2)) 1 '(memory.init $d (i32.const 0) (i32.const 1) (i32.const 2))' "$memory"
+    charges 'bulk.wast init_passive, 0' $((3 + 1)) 1 '(memory.init $d (i32.const 0) (i32.const 0) (i32.const 0))' "$memory"
+    charges 'bulk.wast drop_passive' 1 0 '(data.drop $d)' "$memory"
+    charges 'bulk.wast drop_passive, of elements' 1 0 '(elem.drop $e)' "$elements"
+    charges 'memory_size.wast size' $((1 + 1)) 0 '(memory.size) drop' "$memory"
+    charges 'memory_grow.wast grow' $((2 + 1)) 0 '(memory.grow (i32.const 1)) drop' "$memory"
+    charges 'memory_trap.wast addr_limit' $((3 + 1)) 0 '(i32.mul (memory.size) (i32.const 65536)) drop' "$memory"
+    charges 'bulk.wast table init' $((3 + 1 + 2)) 1 '(table.init $e (i32.const 0) (i32.const 1) (i32.const 2))' "$elements"
+    charges 'table_copy.wast test' $((3 + 1 + 3)) 1 '(table.copy (i32.const 13) (i32.const 2) (i32.const 3))' "$elements"
+    charges 'table_fill.wast fill' $((3 + 1 + 5)) 1 '(table.fill $t (i32.const 2) (ref.null func) (i32.const 5))' "$elements"
+    # Several of them, with elem.drop.
+    at='(i32.const 7) (i32.const 0) (i32.const 4)'
+    charges 'table_init.wast test' $((3 + 5 + 4 + 4 + 4 + 6 + 3 + 2 + 3 + 2 + 3 + 5 + 3 + 6)) 7 "(table.init \$e $at) (elem.drop \$e)
+        (table.init \$g (i32.const 15) (i32.const 1) (i32.const 3)) (elem.drop \$g)
+        (table.copy (i32.const 20) (i32.const 15) (i32.const 5)) (table.copy (i32.const 21) (i32.const 29) (i32.const 1))
+        (table.copy (i32.const 24) (i32.const 10) (i32.const 1)) (table.copy (i32.const 13) (i32.const 11) (i32.const 4))
+        (table.copy (i32.const 19) (i32.const 20) (i32.const 5))" \
+        "$elements (elem \$g funcref (ref.func \$f) (ref.func \$f) (ref.func \$f) (ref.null func))"
+    charges 'table_grow.wast grow' $((3 + 1)) 0 '(table.grow $t (ref.null func) (i32.const 5)) drop' "$elements"
+    charges 'table_get.wast get-funcref' $((2 + 1)) 0 '(table.get $t (i32.const 1)) drop' "$elements"
+    charges 'table_set.wast set-funcref' 3 0 '(table.set $t (i32.const 1) (ref.null func))' "$elements"
+    charges 'table_set.wast set-funcref-from' 4 0 '(table.set $t (i32.const 1) (table.get $t (i32.const 2)))' "$elements"
+    charges 'table_size.wast size-t0' $((1 + 1)) 0 '(table.size $t) drop' "$elements"
+    charges 'ref_null.wast funcref' $((1 + 1)) 0 '(ref.null func) drop'
+    charges 'ref_null.wast externref' $((1 + 1)) 0 '(ref.null extern) drop'
+    charges 'ref_func.wast fix' 4 0 '(ref.func $f) drop (ref.func $f) drop' "$elements"
+    charges 'ref_func.wast is_null-f' $((2 + 1)) 0 '(ref.is_null (ref.func $f)) drop' "$elements"
+    charges 'br_table.wast type-i32' 2 0 '(block (br_table 0 0 (i32.const 0)))'
+}
+
 # near-workspaces-rs publishes what set_status of its status_message burnt (examples/src/tx_status.rs at
 # commit cfb947d4; without the trie and the loading 162,704,017,899). This module makes the same calls,
 # with texts of the same lengths.
