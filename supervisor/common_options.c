@@ -84,9 +84,13 @@ int common_options_check_native(const char *profile, const char *folded, struct 
                      "that sees the functions");
 }
 
-int common_options_check_trace(const char *trace, uint64_t overhead, struct counters counters,
-                               struct error *error)
+const char *const common_options_trace_clocks[] = {"tsc", "computrons", NULL};
+
+int common_options_check_trace(const char *trace, uint64_t overhead, unsigned clock,
+                               struct counters counters, struct error *error)
 {
+    if (trace == NULL && clock != 0)
+        return error_set(error, ERROR_USAGE, "--trace-clock needs --trace-functions FILE");
     if (trace == NULL && overhead != 0)
         return error_set(error, ERROR_USAGE, "--overhead needs --trace-functions FILE");
     if (trace == NULL || !counters.qemu)

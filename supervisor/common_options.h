@@ -65,6 +65,13 @@
         "write which functions workers execute and when, for gaspipe trace; without the counter",  \
         OPTION_IS_TEXT(type, member)
 
+/* The first of enum trace_clock_kind: the others say nothing of deliveries. */
+extern const char *const common_options_trace_clocks[];
+
+#define COMMON_OPTION_TRACE_CLOCK(type, member)                                                    \
+    "trace-clock", NULL, "what that measures: time, or the engine's computrons (default: tsc)",    \
+        OPTION_IS_CHOICE(type, member, common_options_trace_clocks)
+
 #define COMMON_OPTION_OVERHEAD(type, member)                                                       \
     "overhead", "PERCENT",                                                                         \
         "leave out the functions that are called most while tracing takes more than this share "   \
@@ -120,9 +127,9 @@ int common_options_check_native(const char *profile, const char *folded, struct 
                                 struct error *error);
 
 /* -1 with ERROR_USAGE: what counts instructions would count the trace, too. NULL: no trace, which
- * cannot have an overhead (0: none given). */
-int common_options_check_trace(const char *trace, uint64_t overhead, struct counters counters,
-                               struct error *error);
+ * can have neither an overhead (0: none given) nor another clock (0: time). */
+int common_options_check_trace(const char *trace, uint64_t overhead, unsigned clock,
+                               struct counters counters, struct error *error);
 
 /* -1 with ERROR_USAGE: only what is counted can be limited; 0: no limit. */
 int common_options_check_limits(uint64_t instructions, uint64_t cost, struct counters counters,

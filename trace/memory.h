@@ -20,7 +20,7 @@
 #define TRACE_MAGIC UINT64_C(0x6563617274736167) /* "gastrace" */
 
 enum {
-    TRACE_VERSION = 1,
+    TRACE_VERSION = 2,
     TRACE_CHUNK_SIZE = 4096,
     TRACE_CHUNK_HEAD = 16, /* bytes before the first event */
     TRACE_CHUNK_EVENTS = (TRACE_CHUNK_SIZE - TRACE_CHUNK_HEAD) / 8,
@@ -43,6 +43,8 @@ enum trace_number {
                              * before this; the stack is restated: */
     TRACE_OPEN = 0x7ff3,    /* the function ARGUMENT is on the stack, outermost first */
     TRACE_DEEP = 0x7ff4,    /* below what is restated there are ARGUMENT calls more */
+    TRACE_STAMP = 0x7ff5,   /* another clock than the time stamp counter begins anew; this is what
+                             * the time stamp counter says */
     TRACE_FUNCTIONS_MAX = TRACE_CONTROL - 1, /* numbers of functions: 1 to this */
 };
 
@@ -53,6 +55,18 @@ enum { TRACE_TIME_SHIFT = 16 };
 enum trace_policy {
     TRACE_WAIT, /* waits for the reader */
     TRACE_DROP, /* writes over its newest chunk, and says how much was lost */
+};
+
+/* What the time of events is. */
+enum trace_clock_kind {
+    TRACE_CLOCK_TSC,        /* the time stamp counter */
+    TRACE_CLOCK_COMPUTRONS, /* the program's own count, to which its gastrace_computrons points */
+    TRACE_CLOCK_CYCLES,     /* this and what follows: perf_event_open(2), in user mode, by thread */
+    TRACE_CLOCK_INSTRUCTIONS,
+    TRACE_CLOCK_CACHE_MISSES,
+    TRACE_CLOCK_TLB_MISSES,
+    TRACE_CLOCK_PAGE_FAULTS, /* by a system call for each event */
+    TRACE_CLOCKS,
 };
 
 /* Who acts next. The waiting side waits on this word as a futex. */
@@ -114,6 +128,7 @@ struct trace_head {
     uint64_t magic;
     uint32_t version;
     uint32_t policy; /* enum trace_policy; the tracer may change it */
+    uint32_t clock;  /* enum trace_clock_kind */
     uint32_t lanes, chunks_per_lane;
     uint64_t lanes_at, patches_at, calls_at, chunks_at, shadows_at, regions_at; /* in the file */
     uint64_t shadow_size; /* bytes for each lane */
@@ -126,9 +141,9 @@ struct trace_head {
     /* from the agent */
     uint32_t process;
     uint32_t module_count;
-    uint64_t mapped_at;                         /* address of this in the process */
-    int64_t event_offset, top_offset;           /* of the thread's variables, from %fs:0 */
-    uint64_t slow_entry, slow_exit, slow_event; /* addresses of its stubs */
+    uint64_t mapped_at;               /* address of this in the process */
+    int64_t event_offset, top_offset; /* of the thread's variables, from %fs:0 */
+    uint64_t slow_entry, slow_exit, slow_event, slow_clock; /* addresses of its stubs */
     uint64_t register_frames;          /* the address of __register_frame(); 0: there is none */
     _Atomic uint64_t threads_left_out; /* for want of a lane */
     char refusal[256];
@@ -136,6 +151,7 @@ struct trace_head {
 
     /* from the tracer */
     uint32_t patch_count, call_count;
+    uint64_t computrons_at;             /* address of gastrace_computrons; 0: there is none */
     uint64_t frames[TRACE_MODULES_MAX]; /* address of each region's unwind table */
 };
 

@@ -12,6 +12,7 @@
 #include "supervisor/process/placement/placement.h"
 #include "supervisor/replay/source/archive_folder.h"
 #include "supervisor/replay/source/selection.h"
+#include "trace/memory.h"
 
 /* The command line of `gaspipe replay`. Strings are borrowed from argv. */
 struct replay_options {
@@ -49,7 +50,8 @@ struct replay_options {
     const char *profile, *profile_folded; /* files; NULL: none */
     const char *native_profile, *native_folded; /* likewise */
     const char *trace_functions;                /* likewise */
-    uint64_t overhead;                          /* of the trace, percent; 0: no budget */
+    enum trace_clock_kind trace_clock;
+    uint64_t overhead;         /* of the trace, percent; 0: no budget */
     char *only;                /* the one vat of a part that is a span; NULL: none */
     int64_t only_span;         /* with `only`: where that span begins */
     bool is_part;              /* of the work of another gaspipe replay; replay_children.h */

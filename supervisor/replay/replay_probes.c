@@ -53,7 +53,8 @@ int replay_probes_open(struct replay_probes *probes, const struct replay_options
     launcher->profile = probes->profiles.count > 0;
     if (options->trace_functions == NULL)
         return 0;
-    probes->trace = trace_session_open(options->trace_functions, options->overhead, error);
+    probes->trace = trace_session_open(options->trace_functions, options->overhead,
+                                       options->trace_clock, error);
     if (probes->trace == NULL)
         return -1;
     launcher->trace = trace_session_launcher(probes->trace);

@@ -368,7 +368,8 @@ static int open_trace(struct run *run, struct error *error)
     if (output_file_check(run->options.trace_functions, "the trace", run->options.deliveries,
                           error) != 0)
         return -1;
-    run->trace = trace_session_open(run->options.trace_functions, run->options.overhead, error);
+    run->trace = trace_session_open(run->options.trace_functions, run->options.overhead,
+                                    run->options.trace_clock, error);
     if (run->trace == NULL)
         return -1;
     run->launcher.trace = trace_session_launcher(run->trace);

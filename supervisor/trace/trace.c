@@ -268,6 +268,7 @@ static struct trace_ring_options ring_options(struct trace *trace)
         .program = trace->program,
         .libraries = trace->options.libraries,
         .policy = trace->options.policy,
+        .clock = trace->options.clock,
         .lanes = TRACE_LANES_DEFAULT,
         .lane_chunks = trace->options.overhead != 0 ? TRACE_CHUNKS_BUDGET : TRACE_CHUNKS_DEFAULT,
     };
@@ -278,9 +279,10 @@ static int open_outputs(struct trace *trace, struct error *error)
     if (trace_sums_open(trace->sums, error) != 0)
         return -1;
     if (trace->options.output != NULL &&
-        trace_file_open(&trace->file, trace->options.output, error) != 0)
+        trace_file_open(&trace->file, trace->options.output, trace->options.clock, error) != 0)
         return -1;
     trace->clock.first = trace_moment_now();
+    trace->clock.kind = trace->options.clock;
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "supervisor/common_options.h"
+#include "trace/read/trace_clock.h"
 
 enum { TOP_DEFAULT = 30 };
 
@@ -31,6 +32,11 @@ static const struct option_row rows[] = {
      "what the program does when it is faster than the reader: wait, or go on and lose events, "
      "which are counted (default: wait)",
      OPTION_IS_CHOICE(struct trace_options, policy, policies)},
+    {"clock", NULL,
+     "what is measured: the time stamp counter; a gaspipe-worker's computrons; cycles, "
+     "instructions or misses in user mode, where the processor counts them; page faults (default: "
+     "tsc)",
+     OPTION_IS_CHOICE(struct trace_options, clock, trace_clock_names)},
     {COMMON_OPTION_OVERHEAD(struct trace_options, overhead)},
     {"top", "N", "functions in the report, 0: all (default: 30)",
      OPTION_IS_NUMBER(struct trace_options, top, 0, TRACE_FUNCTIONS_MAX)},
@@ -111,6 +117,11 @@ enum option_result trace_options_parse(struct trace_options *options, int argc, 
                          "--trace-functions wrote");
     if (options->overhead != 0 && options->read != NULL)
         return error_set(error, ERROR_USAGE, "--overhead does not go with --read");
+    if (options->clock != TRACE_CLOCK_TSC && options->read != NULL)
+        return error_set(error, ERROR_USAGE,
+                         "--clock does not go with --read: it is decided as a trace is written");
+    if (options->clock == TRACE_CLOCK_COMPUTRONS && options->policy != TRACE_WAIT)
+        return error_set(error, ERROR_USAGE, "--clock computrons needs --when-full wait");
     if (options->milliseconds != 0 && options->process == 0)
         return error_set(error, ERROR_USAGE, "--seconds needs --process");
     if (options->read == NULL && options->process == 0 && options->arguments[0] == NULL)

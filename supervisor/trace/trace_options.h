@@ -23,11 +23,12 @@ struct trace_options {
     const char *perfetto;                    /* a file; NULL: none */
     const char *profile;                     /* a file; NULL: none */
     const char *output;                      /* the trace itself; NULL: not kept */
-    uint64_t process;                        /* a running one; 0: a program is started */
-    uint64_t milliseconds;                   /* how long it is traced; 0: until it ends */
-    uint64_t overhead;                       /* percent; 0: no budget */
-    const char *read;                        /* a trace that is there already; NULL: none */
-    char **arguments;                        /* the program and its own; end with NULL */
+    enum trace_clock_kind clock;
+    uint64_t process;      /* a running one; 0: a program is started */
+    uint64_t milliseconds; /* how long it is traced; 0: until it ends */
+    uint64_t overhead;     /* percent; 0: no budget */
+    const char *read;      /* a trace that is there already; NULL: none */
+    char **arguments;      /* the program and its own; end with NULL */
 };
 
 extern const struct option_table trace_options_table;

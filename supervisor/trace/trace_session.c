@@ -218,6 +218,7 @@ static struct traced *new_traced(struct trace_session *session, const char *prog
     const struct trace_ring_options options = {
         .program = traced != NULL ? traced->program : NULL,
         .policy = TRACE_WAIT,
+        .clock = session->file.clock,
         .lanes = WORKER_LANES,
         /* With a budget, what is written before the reader has counted it is too much already. */
         .lane_chunks = session->overhead != 0 ? TRACE_CHUNKS_BUDGET : TRACE_CHUNKS_DEFAULT,
@@ -269,7 +270,8 @@ static int trace_session_start(struct trace_session *session, struct error *erro
     return result == 0 ? 0 : error_system(error, result, "cannot start a thread for a trace");
 }
 
-struct trace_session *trace_session_open(const char *path, uint64_t overhead, struct error *error)
+struct trace_session *trace_session_open(const char *path, uint64_t overhead,
+                                         enum trace_clock_kind clock, struct error *error)
 {
     struct trace_session *const session = calloc(1, sizeof *session);
 
@@ -281,7 +283,7 @@ struct trace_session *trace_session_open(const char *path, uint64_t overhead, st
     session->launcher =
         (struct launcher_trace){.agent = session->agent, .begin = on_worker, .context = session};
     if (locate("libgastrace.so", session->agent, error) == 0 &&
-        trace_file_open(&session->file, path, error) == 0) {
+        trace_file_open(&session->file, path, clock, error) == 0) {
         if (trace_file_clock(&session->file, trace_moment_now(), error) == 0 &&
             trace_session_start(session, error) == 0)
             return session;

@@ -11,7 +11,8 @@ struct trace_session;
 
 /* `overhead`: percent of each worker's time that tracing may cost it; 0: no limit. NULL with
  * ERROR_SYSTEM. */
-struct trace_session *trace_session_open(const char *path, uint64_t overhead, struct error *error);
+struct trace_session *trace_session_open(const char *path, uint64_t overhead,
+                                         enum trace_clock_kind clock, struct error *error);
 
 /* For launchers; borrowed from the session. */
 const struct launcher_trace *trace_session_launcher(struct trace_session *session);

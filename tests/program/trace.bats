@@ -144,6 +144,33 @@ summary() {
     assert_equal "$(calls t_fib)" 1973 'calls within the budget'
 }
 
+# counts CLOCK: the machine has it; else the test says so.
+counts() {
+    run --separate-stderr "$BUILD/gaspipe" trace --clock "$1" --report /dev/null -- "$TRACED" calls
+    [ "$status" = 3 ] || return 0
+    assert_bad_input 3 'this machine has no such counter'
+    skip "this machine counts no $1: $stderr"
+}
+
+@test "trace: page faults by function" {
+    counts page-faults
+    traces touches --clock page-faults --output kept
+    assert_equal "$(jq -c 'select(.function == "t_touches") | [.calls, .clock]' report)" '[1,"page-faults"]'
+    [ "$(jq 'select(.function == "t_touches").self' report)" -ge 1000 ]
+    "$BUILD/gaspipe" trace --report people --read kept
+    grep -q 'calls  *page-faults' people
+}
+
+@test "trace: the processor's own counters by function" {
+    counts instructions
+    # A function that calls nothing takes as many each time.
+    traces calls --clock instructions
+    [ "$(jq 'select(.function == "t_leaf") | .self / .calls' report)" -ge 1 ]
+    counts cycles
+    traces calls --clock cycles
+    assert_equal "$(calls t_fib)" 1973 calls
+}
+
 @test "trace: calls of libraries" {
     traces calls --calls
     assert_equal "$(calls printf@plt)" 1 calls

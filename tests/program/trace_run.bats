@@ -87,3 +87,32 @@ setup() {
     assert_equal "$(jq -c 'select(.kind == "vat") | [.status, .deliveries, .syscalls, .computed, .snapshots]' traced)" '["same",10,108,10,2]'
     [ "$(stat -c %s replay.trace)" -gt 1000000 ]
 }
+
+@test "run --trace-clock computrons: byte-identical sums in each run, which are what deliveries count" {
+    two_vats
+    run_vats > expected
+    for times in once again; do
+        run_vats --trace-functions run.trace --trace-clock computrons > printed
+        diff expected printed
+        "$BUILD/gaspipe" trace --json --report $times --read run.trace --profile $times.profile --folded $times.folded
+        jq -c '[.delivery, .function, .calls, .clock, .self, .total]' $times | LC_ALL=C sort > $times.sums
+    done
+    cmp once.sums again.sums
+    cmp <(sort once.folded) <(sort again.folded)
+    cmp <(sort once.profile) <(sort again.profile)
+    # The meter goes on while the worker takes the result and ends, which is no part of `compute`.
+    assert_equal "$(jq -s 'group_by(.delivery) | map([.[0].delivery, (map(.self) | add)])' once |
+        jq -c --slurpfile all printed 'map(select(.[0] | contains("work"))) as $sums |
+            [$all[] | select(.[3] != null)] | sort_by(.[0], .[1]) | to_entries |
+            map($sums[.key][1] - .value[4]) | [length, all(. == 3 or . == 4)]')" '[6,true]'
+    assert_equal "$(jq -s 'map(select(.kind == "function" and .selfNanoseconds == null).self) | add' once.profile)" \
+        "$(jq -s 'map(.self) | add' once)"
+    run --separate-stderr "$BUILD/gaspipe" trace --read run.trace --perfetto slices
+    assert_bad_input 3 'counts computrons'
+    run --separate-stderr "$BUILD/gaspipe" trace --clock computrons -- "$(command -v true)"
+    assert_bad_input 3 'only gaspipe-worker does'
+    run --separate-stderr "$BUILD/gaspipe" trace --clock computrons --when-full drop -- true
+    assert_bad_input 2 '--when-full wait'
+    run --separate-stderr "$BUILD/gaspipe" run --counter none --trace-clock computrons --vat one=v.js deliveries
+    assert_bad_input 2 '--trace-functions'
+}

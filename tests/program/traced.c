@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -464,6 +465,26 @@ static int do_shapes(void)
     return 0;
 }
 
+/* Memory that nobody has touched: a fault for each page. */
+APART long t_touches(long pages)
+{
+    enum { PAGE = 4096 };
+    volatile char *const room = mmap(NULL, (size_t)pages * PAGE, PROT_READ | PROT_WRITE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (room == MAP_FAILED || madvise((void *)room, (size_t)pages * PAGE, MADV_NOHUGEPAGE) != 0)
+        return -1;
+    for (long i = 0; i < pages; i++)
+        room[i * PAGE] = 1;
+    return munmap((void *)room, (size_t)pages * PAGE);
+}
+
+static int do_touches(void)
+{
+    printf("%ld\n", t_touches(1000));
+    return 0;
+}
+
 static int do_killed(void)
 {
     sink = t_fib(20);
@@ -592,6 +613,7 @@ int main(int argc, char **argv)
         {"sleepers", do_sleepers},
         {"fork", do_fork},
         {"shapes", do_shapes},
+        {"touches", do_touches},
         {"killed", do_killed},
         {"many", do_many},
         {"wait", do_wait},

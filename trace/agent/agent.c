@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "trace/agent/apply.h"
+#include "trace/agent/clock.h"
 #include "trace/agent/lane.h"
 #include "trace/agent/modules.h"
 #include "trace/agent/system_call.h"
@@ -37,6 +38,7 @@ EXPORTED void gastrace_stop(void);
 
 static void thread_began(void)
 {
+    agent_clock_thread_begins();
     (void)pthread_setspecific(key, head);
 }
 
@@ -44,6 +46,7 @@ static void thread_ends(void *unused)
 {
     (void)unused;
     lanes_thread_ends();
+    agent_clock_thread_ends();
 }
 
 /* ---- a child process ---- */
@@ -153,6 +156,7 @@ static void describe(void)
     head->slow_entry = (uint64_t)trace_stub_entry;
     head->slow_exit = (uint64_t)trace_stub_exit;
     head->slow_event = (uint64_t)trace_stub_event;
+    head->slow_clock = (uint64_t)trace_stub_clock;
     head->register_frames = find_register_frame();
     modules_describe(head);
 }
@@ -191,7 +195,7 @@ static int put_into_force(int fd)
         snprintf(head->refusal, sizeof head->refusal, "out of memory");
         return -1;
     }
-    if (apply_regions(head, fd) != 0)
+    if (agent_clock_open(head) != 0 || apply_regions(head, fd) != 0)
         return -1;
     register_frames();
     if (patched_here && apply_patches(head) != 0)

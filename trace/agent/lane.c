@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "trace/agent/clock.h"
 #include "trace/agent/parked.h"
 #include "trace/agent/system_call.h"
 
@@ -368,12 +369,19 @@ static uint64_t pop_unwound(struct lane *lane, uint64_t slot)
     return count;
 }
 
-static uint64_t clock_now(void)
-{
-    uint32_t low, high;
+static _Thread_local uint64_t last_clock = UINT64_MAX;
 
-    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-    return (uint64_t)high << 32 | low;
+/* A count that begins anew, as computrons do with each delivery, says when that was: also while it
+ * stands at its beginning, since a delivery that follows none has it begin there once more. */
+uint64_t lanes_clock(void)
+{
+    const uint64_t now = agent_clock_read();
+    const bool anew = now < last_clock || now == 1;
+
+    last_clock = now;
+    if (anew && head->clock != TRACE_CLOCK_TSC)
+        lane_put(control(TRACE_STAMP, agent_clock_tsc()));
+    return now;
 }
 
 bool lanes_slow_entry(uint64_t *slot)
@@ -391,7 +399,7 @@ bool lanes_slow_entry(uint64_t *slot)
         lane_put(control(TRACE_UNWOUND, count));
     if (trace_top[-1].slot == (uint64_t)slot) {
         /* A tail call: the caller is over, and its caller is whom this function returns to. */
-        lane_put(clock_now() << TRACE_TIME_SHIFT | trace_top[-1].function << 1 | 1);
+        lane_put(lanes_clock() << TRACE_TIME_SHIFT | trace_top[-1].function << 1 | 1);
         *slot = trace_top[-1].return_address;
         trace_top--;
     }

@@ -46,9 +46,13 @@ void lanes_slow_exit(uint64_t *slot);
 /* An event for which the chunk has no room. */
 void lanes_slow_event(uint64_t event);
 
-/* The stubs in stubs.c, through which trampolines call the three. */
+/* What the clock of events says. */
+uint64_t lanes_clock(void);
+
+/* The stubs in stubs.c, through which trampolines call the four. */
 void trace_stub_entry(void);
 void trace_stub_exit(void);
 void trace_stub_event(void);
+void trace_stub_clock(void);
 
 #endif

@@ -2,6 +2,7 @@
 /*
  * Trampolines call these with the slot of the return address in rdx, or an event in rax; they
  * change no register but for the zero flag of the first: set when the call is not to be traced.
+ * The last gives the clock in edx:eax, as the instruction does that it stands for.
  */
 #include "trace/agent/lane.h"
 
@@ -21,11 +22,12 @@ __asm__(".text\n"
         "pop %rdi; pop %rsi; pop %rdx; pop %rcx; pop %rax\n"
         "ret\n"
         ".endm\n"
-        ".globl trace_stub_entry, trace_stub_exit, trace_stub_event\n"
-        ".hidden trace_stub_entry, trace_stub_exit, trace_stub_event\n"
+        ".globl trace_stub_entry, trace_stub_exit, trace_stub_event, trace_stub_clock\n"
+        ".hidden trace_stub_entry, trace_stub_exit, trace_stub_event, trace_stub_clock\n"
         ".type trace_stub_entry, @function\n"
         ".type trace_stub_exit, @function\n"
         ".type trace_stub_event, @function\n"
+        ".type trace_stub_clock, @function\n"
         "trace_stub_entry:\n"
         "SAVE_REGISTERS\n"
         "mov %rdx,%rdi\n"
@@ -41,4 +43,13 @@ __asm__(".text\n"
         "SAVE_REGISTERS\n"
         "mov %rax,%rdi\n"
         "call lanes_slow_event\n"
+        "RESTORE_REGISTERS\n"
+        "trace_stub_clock:\n"
+        "SAVE_REGISTERS\n"
+        "call lanes_clock\n"
+        "mov %rbp,%rsp\n"
+        "mov %eax,%ecx\n"
+        "mov %rcx,72(%rsp)\n" /* where rax and rdx were saved */
+        "shr $32,%rax\n"
+        "mov %rax,56(%rsp)\n"
         "RESTORE_REGISTERS\n");

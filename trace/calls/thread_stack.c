@@ -93,7 +93,8 @@ static void begin_frames(struct thread_stack *stack, uint64_t now)
 static int pass_time(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
                      uint64_t now, struct error *error)
 {
-    while (cuts != NULL && cuts->next < cuts->count && cuts->ticks[cuts->next] <= now) {
+    while (!stack->stamped && cuts != NULL && cuts->next < cuts->count &&
+           cuts->ticks[cuts->next] <= now) {
         const uint64_t cut = cuts->ticks[cuts->next];
 
         if (stack->last != 0 && cut > stack->last) {
@@ -112,6 +113,18 @@ static int pass_time(struct thread_stack *stack, struct call_tree *tree, struct 
     return 0;
 }
 
+/* The clock begins anew, at this time. */
+static int take_stamp(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
+                      uint64_t now, struct error *error)
+{
+    stack->stamped = true;
+    stack->last = 1; /* where counts begin */
+    while (cuts != NULL && cuts->next < cuts->count && cuts->ticks[cuts->next] <= now)
+        if (change_root(stack, tree, cuts->groups[cuts->next++], error) != 0)
+            return -1;
+    return 0;
+}
+
 static void pop(struct thread_stack *stack, const struct call_tree *tree, uint64_t count)
 {
     const uint64_t deeper = count > stack->depth ? count - stack->depth : 0;
@@ -120,8 +133,8 @@ static void pop(struct thread_stack *stack, const struct call_tree *tree, uint64
     thread_stack_drop(stack, tree, stack->depth - (size_t)(count - deeper));
 }
 
-static int add_control(struct thread_stack *stack, struct call_tree *tree, enum trace_number number,
-                       uint64_t argument, struct error *error)
+static int add_control(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
+                       enum trace_number number, uint64_t argument, struct error *error)
 {
     switch (number) {
     case TRACE_UNWOUND:
@@ -143,6 +156,8 @@ static int add_control(struct thread_stack *stack, struct call_tree *tree, enum 
     case TRACE_DEEP:
         stack->deep = argument;
         return 0;
+    case TRACE_STAMP:
+        return take_stamp(stack, tree, cuts, argument, error);
     default:
         return 0;
     }
@@ -177,8 +192,8 @@ static int add_one(struct thread_stack *stack, struct call_tree *tree, struct ca
     const uint32_t function = event >> 1 & 0x7fff;
 
     if (function >= TRACE_CONTROL)
-        return add_control(stack, tree, (enum trace_number)function, event >> TRACE_TIME_SHIFT,
-                           error);
+        return add_control(stack, tree, cuts, (enum trace_number)function,
+                           event >> TRACE_TIME_SHIFT, error);
     stack->events++;
     if (pass_time(stack, tree, cuts, thread_stack_time(stack, event), error) != 0)
         return -1;

@@ -23,6 +23,7 @@ struct thread_stack {
     uint64_t deep;            /* calls below them that are not known */
     uint64_t ending;          /* calls on top of it that were unwound since the last event */
     uint64_t last;            /* ticks of the last event, all 64 bits; 0: none yet */
+    bool stamped;             /* cuts are where TRACE_STAMP says so, not by the time of events */
     bool orphan;              /* the next event leaves what is not on the stack */
     uint64_t lost;            /* events, as the thread told last */
     size_t root;              /* the node below which calls begin */

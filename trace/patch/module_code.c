@@ -350,3 +350,20 @@ const uint8_t *module_code_bytes(const struct module_code *code, uint64_t addres
     }
     return NULL;
 }
+
+uint64_t module_code_variable(const struct module_code *code, const char *name)
+{
+    GElf_Shdr head;
+    Elf_Scn *const section = find_section(code->file->elf, SHT_SYMTAB, NULL, &head);
+    Elf_Data *const data = section != NULL ? elf_getdata(section, NULL) : NULL;
+    GElf_Sym symbol;
+
+    for (int i = 0; data != NULL && gelf_getsym(data, i, &symbol) != NULL; i++) {
+        const char *const own = elf_strptr(code->file->elf, head.sh_link, symbol.st_name);
+
+        if (GELF_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_shndx != SHN_UNDEF &&
+            own != NULL && strcmp(own, name) == 0)
+            return symbol.st_value;
+    }
+    return 0;
+}

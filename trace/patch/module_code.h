@@ -41,6 +41,9 @@ struct module_code {
 int module_code_open(struct module_code *code, const char *path, struct error *error);
 void module_code_close(struct module_code *code);
 
+/* The address of a variable of the program; 0: its symbols name none. */
+uint64_t module_code_variable(const struct module_code *code, const char *name);
+
 /* The bytes of text from this address on, and how many follow; NULL: it is no text. */
 const uint8_t *module_code_bytes(const struct module_code *code, uint64_t address, size_t *length);
 

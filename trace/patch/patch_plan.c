@@ -240,6 +240,17 @@ static int fill_region(struct filling *filling, struct error *error)
     return 0;
 }
 
+/* A clock of the program's own: only its symbols say where it is. */
+static void find_clock(const struct filling *filling, const struct module_code *code)
+{
+    const uint64_t address = filling->head->clock == TRACE_CLOCK_COMPUTRONS && filling->module == 0
+                                 ? module_code_variable(code, "gastrace_computrons")
+                                 : 0;
+
+    if (address != 0)
+        filling->head->computrons_at = filling->base + address;
+}
+
 static int plan_module(struct filling *filling, const char *path, struct error *error)
 {
     struct module_code code;
@@ -253,6 +264,7 @@ static int plan_module(struct filling *filling, const char *path, struct error *
     if (module_code_open(&code, path, error) != 0)
         return -1;
     memcpy(filling->plan->build_ids[filling->module], code.build_id, sizeof code.build_id);
+    find_clock(filling, &code);
     result = branches_find(&branches, &code, error);
     if (result == 0) {
         filling->code = &code;
@@ -296,6 +308,7 @@ int patch_plan_make(struct patch_plan *plan, void *memory, size_t size, const ch
     if (check_head(head, size, error) != 0)
         return -1;
     head->patch_count = head->call_count = 0;
+    head->computrons_at = 0;
     for (uint32_t i = 0; i < head->module_count; i++) {
         const struct trace_module *const module = &head->modules[i];
 

@@ -13,6 +13,9 @@
  */
 #define HOLE "0x11223344"
 
+/* As long as a call, which replaces it where the clock is another. */
+#define READ_CLOCK "rdtsc\n.byte 0x0f,0x1f,0\n"
+
 __asm__(".section .rodata\n"
         ".balign 16\n"
         "trampoline_begin:\n"
@@ -32,8 +35,7 @@ __asm__(".section .rodata\n"
         "mov %rax,(%rcx)\n"
         "mov %rdx,8(%rcx)\n"
         "movq $" HOLE ",16(%rcx)\n"
-        "trampoline_number:\n"
-        "rdtsc\n"
+        "trampoline_number:\n" READ_CLOCK "trampoline_clock1:\n"
         "shl $48,%rdx\n"
         "shl $16,%rax\n"
         "lea " HOLE "(%rax,%rdx),%rax\n"
@@ -53,8 +55,7 @@ __asm__(".section .rodata\n"
         "lea -8(%rsp),%rsp\n"
         "push %rax\n"
         "push %rdx\n"
-        "push %rcx\n"
-        "rdtsc\n"
+        "push %rcx\n" READ_CLOCK "trampoline_clock2:\n"
         "shl $48,%rdx\n"
         "shl $16,%rax\n"
         "lea " HOLE "(%rax,%rdx),%rax\n"
@@ -104,10 +105,10 @@ __asm__(".section .rodata\n"
 extern const uint8_t trampoline_begin[], trampoline_end[], trampoline_number[],
     trampoline_entered[], trampoline_left[], trampoline_called[], trampoline_sp1[],
     trampoline_sp2[], trampoline_sp3[], trampoline_sp4[], trampoline_sp5[], trampoline_sp6[],
-    trampoline_ev1[], trampoline_ev2[], trampoline_entry[], trampoline_exit[], trampoline_event1[],
-    trampoline_event2[];
+    trampoline_ev1[], trampoline_ev2[], trampoline_clock1[], trampoline_clock2[],
+    trampoline_entry[], trampoline_exit[], trampoline_event1[], trampoline_event2[];
 
-enum { ENTRY_THUNK = 0, EXIT_THUNK = 16, EVENT_THUNK = 32 };
+enum { ENTRY_THUNK = 0, EXIT_THUNK = 16, EVENT_THUNK = 32, CLOCK_THUNK = 48 };
 
 /* The number stands behind `movq $HOLE,16(%rcx)`, whose last bytes it is. */
 static void fill(uint8_t *out, const uint8_t *behind, int64_t value)
@@ -120,6 +121,13 @@ static void fill(uint8_t *out, const uint8_t *behind, int64_t value)
 static void fill_call(uint8_t *out, const uint8_t *behind, int64_t target)
 {
     fill(out, behind, target - (behind - trampoline_begin));
+}
+
+static void call_clock(uint8_t *out, const uint8_t *behind, int64_t thunks)
+{
+    /* cppcheck-suppress comparePointers ; labels of one piece of assembly */
+    out[behind - trampoline_begin - 5] = 0xe8;
+    fill_call(out, behind, thunks + CLOCK_THUNK);
 }
 
 static void write_thunk(uint8_t *thunk, uint64_t target)
@@ -135,6 +143,7 @@ void trampoline_write_thunks(uint8_t thunks[TRAMPOLINE_THUNKS], const struct tra
     write_thunk(thunks + ENTRY_THUNK, head->slow_entry);
     write_thunk(thunks + EXIT_THUNK, head->slow_exit);
     write_thunk(thunks + EVENT_THUNK, head->slow_event);
+    write_thunk(thunks + CLOCK_THUNK, head->slow_clock);
 }
 
 size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t offset,
@@ -160,6 +169,10 @@ size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t of
     fill_call(out, trampoline_exit, thunks + EXIT_THUNK);
     fill_call(out, trampoline_event1, thunks + EVENT_THUNK);
     fill_call(out, trampoline_event2, thunks + EVENT_THUNK);
+    if (head->clock != TRACE_CLOCK_TSC) {
+        call_clock(out, trampoline_clock1, thunks);
+        call_clock(out, trampoline_clock2, thunks);
+    }
     return length;
 }
 

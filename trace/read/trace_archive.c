@@ -231,7 +231,9 @@ static int add_clock(struct reading *reading, const json_t *content, struct erro
         .mono = json_integer_value(json_object_get(content, "mono")),
     };
 
-    if (moment.ticks == 0)
+    if (moment.ticks == 0 ||
+        !trace_clock_take(&reading->archive->clock.kind,
+                          json_string_value(json_object_get(content, "clock"))))
         return bad(reading, "clock", error);
     if (!reading->clock_known)
         reading->archive->clock.first = moment;
@@ -342,7 +344,9 @@ static int add_events(struct reading *reading, struct archive_process *process,
     if (trace_events_decode(content, block->length, &lane, &thread, &events, &count, error) != 0)
         return error_prefix(error, "%s", reading->path);
     renumber(process, events, count);
-    process->sums->stacks[lane].spans = &reading->archive->spans;
+    /* Another clock says nothing of when calls were. */
+    if (reading->archive->clock.kind == TRACE_CLOCK_TSC)
+        process->sums->stacks[lane].spans = &reading->archive->spans;
     result = thread_stack_add(&process->sums->stacks[lane], &reading->archive->tree,
                               &process->sums->cuts[lane], events, count, error);
     free(events);

@@ -1,9 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/read/trace_clock.h"
 
+#include <string.h>
 #include <x86intrin.h>
 
 #include "base/stamp.h"
+
+const char *const trace_clock_names[] = {
+    [TRACE_CLOCK_TSC] = "tsc",
+    [TRACE_CLOCK_COMPUTRONS] = "computrons",
+    [TRACE_CLOCK_CYCLES] = "cycles",
+    [TRACE_CLOCK_INSTRUCTIONS] = "instructions",
+    [TRACE_CLOCK_CACHE_MISSES] = "cache-misses",
+    [TRACE_CLOCK_TLB_MISSES] = "tlb-misses",
+    [TRACE_CLOCK_PAGE_FAULTS] = "page-faults",
+    [TRACE_CLOCKS] = NULL,
+};
+
+bool trace_clock_take(enum trace_clock_kind *kind, const char *name)
+{
+    for (int i = 0; name != NULL && i < TRACE_CLOCKS; i++)
+        if (strcmp(name, trace_clock_names[i]) == 0) {
+            *kind = (enum trace_clock_kind)i;
+            return true;
+        }
+    *kind = TRACE_CLOCK_TSC;
+    return name == NULL;
+}
 
 /* Of three readings the one between which least time passed: the others were interrupted. */
 struct trace_moment trace_moment_now(void)
@@ -34,7 +57,7 @@ static double pace(const struct trace_clock *clock)
 
 double trace_clock_duration(const struct trace_clock *clock, uint64_t ticks)
 {
-    return (double)ticks * pace(clock);
+    return clock->kind == TRACE_CLOCK_TSC ? (double)ticks * pace(clock) : (double)ticks;
 }
 
 uint64_t trace_clock_ticks(const struct trace_clock *clock, int64_t mono)

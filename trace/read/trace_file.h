@@ -19,9 +19,10 @@
 
 enum {
     TRACE_FILE_VERSION = 1,
-    TRACE_FILE_HEAD = 16,        /* bytes: magic, version, 0 */
-    TRACE_BLOCK_HEAD = 20,       /* bytes: five numbers of 32 bits, as in struct trace_block */
-    TRACE_BLOCK_MOST = 16 << 20, /* bytes of a block's content */
+    TRACE_FILE_VERSION_CLOCKS = 2, /* of files whose events have another clock */
+    TRACE_FILE_HEAD = 16,          /* bytes: magic, version, 0 */
+    TRACE_BLOCK_HEAD = 20,         /* bytes: five numbers of 32 bits, as in struct trace_block */
+    TRACE_BLOCK_MOST = 16 << 20,   /* bytes of a block's content */
 };
 
 enum trace_block_kind {
@@ -29,7 +30,7 @@ enum trace_block_kind {
     TRACE_BLOCK_FUNCTIONS,   /* JSON: [[name, module, address], ...], numbers from 1 on */
     TRACE_BLOCK_EVENTS,      /* of one lane */
     TRACE_BLOCK_LANE_ENDED,  /* its number */
-    TRACE_BLOCK_CLOCK,       /* JSON: ticks, mono */
+    TRACE_BLOCK_CLOCK,       /* JSON: ticks, mono, clock */
     TRACE_BLOCK_DELIVERY,    /* JSON: vatID, vat, crankNum, deliveryNum, method, begin, end */
 };
 
@@ -41,6 +42,7 @@ struct trace_block {
 /* ---- writing ---- */
 
 struct trace_file {
+    enum trace_clock_kind clock; /* of the events */
     struct output_file file;
     struct buf gathered;        /* blocks that are not written yet */
     struct buf packed;          /* room to compress a block in */
@@ -50,7 +52,8 @@ struct trace_file {
 };
 
 /* Creates the file anew; it can be read while it grows. 0, or -1 with ERROR_SYSTEM. */
-int trace_file_open(struct trace_file *file, const char *path, struct error *error);
+int trace_file_open(struct trace_file *file, const char *path, enum trace_clock_kind clock,
+                    struct error *error);
 
 /* Each gathers a block, or adds to one. -1 with ERROR_SYSTEM without memory. */
 int trace_file_process(struct trace_file *file, uint32_t process, uint32_t pid, const char *name,

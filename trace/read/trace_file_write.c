@@ -30,11 +30,13 @@ static int out_of_memory(struct error *error)
     return error_memory(error, "a trace");
 }
 
-int trace_file_open(struct trace_file *file, const char *path, struct error *error)
+int trace_file_open(struct trace_file *file, const char *path, enum trace_clock_kind clock,
+                    struct error *error)
 {
-    const uint32_t version[2] = {TRACE_FILE_VERSION, 0};
+    const uint32_t version[2] = {
+        clock == TRACE_CLOCK_TSC ? TRACE_FILE_VERSION : TRACE_FILE_VERSION_CLOCKS, 0};
 
-    *file = (struct trace_file){0};
+    *file = (struct trace_file){.clock = clock};
     file->packer = ZSTD_createCCtx();
     if (file->packer == NULL)
         return out_of_memory(error);
@@ -212,7 +214,10 @@ int trace_file_clock(struct trace_file *file, struct trace_moment moment, struct
 {
     struct buf content = {0};
 
-    buf_printf(&content, "{\"ticks\":%" PRIu64 ",\"mono\":%" PRId64 "}", moment.ticks, moment.mono);
+    buf_printf(&content, "{\"ticks\":%" PRIu64 ",\"mono\":%" PRId64, moment.ticks, moment.mono);
+    if (file->clock != TRACE_CLOCK_TSC)
+        buf_printf(&content, ",\"clock\":\"%s\"", trace_clock_names[file->clock]);
+    buf_append_byte(&content, '}');
     return put_block(file, TRACE_BLOCK_CLOCK, 0, &content, error);
 }
 

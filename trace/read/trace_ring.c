@@ -59,6 +59,7 @@ static void lay_out(struct trace_ring *ring)
     head->magic = TRACE_MAGIC;
     head->version = TRACE_VERSION;
     head->policy = options->policy;
+    head->clock = options->clock;
     head->lanes = options->lanes;
     head->chunks_per_lane = options->lane_chunks;
     head->shadow_size = shadow_size();

@@ -18,6 +18,7 @@ struct trace_ring_options {
     const char *program; /* the file that the process executes; borrowed for the ring's life */
     struct option_list libraries; /* patterns of files' names, which have no blanks */
     enum trace_policy policy;
+    enum trace_clock_kind clock;
     unsigned lanes;       /* threads that can be traced at a time */
     unsigned lane_chunks; /* of TRACE_CHUNK_SIZE bytes, for each of them */
 };

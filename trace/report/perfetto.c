@@ -96,21 +96,30 @@ static int keep_functions(struct conversion *conversion, struct process *process
     return 0;
 }
 
+static int keep_clock(struct conversion *conversion, const json_t *content, struct error *error)
+{
+    const struct trace_moment moment = {(uint64_t)number_in(content, "ticks"),
+                                        number_in(content, "mono")};
+
+    if (json_object_get(content, "clock") != NULL)
+        return error_set(error, ERROR_INPUT,
+                         "%s: its clock counts %s, and says nothing of when calls were, which "
+                         "Perfetto shows",
+                         conversion->trace, text_in(content, "clock"));
+    if (!conversion->clock_known)
+        conversion->clock.first = moment;
+    conversion->clock.last = moment;
+    conversion->clock_known = true;
+    return 0;
+}
+
 static int perfetto_keep(struct conversion *conversion, const struct trace_block *block,
                          json_t *content, struct error *error)
 {
     struct process *process;
 
-    if (block->kind == TRACE_BLOCK_CLOCK) {
-        const struct trace_moment moment = {(uint64_t)number_in(content, "ticks"),
-                                            number_in(content, "mono")};
-
-        if (!conversion->clock_known)
-            conversion->clock.first = moment;
-        conversion->clock.last = moment;
-        conversion->clock_known = true;
-        return 0;
-    }
+    if (block->kind == TRACE_BLOCK_CLOCK)
+        return keep_clock(conversion, content, error);
     process = process_of(conversion, block->process, error);
     if (process == NULL)
         return -1;

@@ -27,6 +27,11 @@ static int64_t nanoseconds(const struct delivery_lines *lines, uint64_t ticks)
     return (int64_t)(trace_clock_duration(&lines->profile->clock, ticks) + 0.5);
 }
 
+static bool counts_computrons(const struct delivery_lines *lines)
+{
+    return lines->profile->clock.kind == TRACE_CLOCK_COMPUTRONS;
+}
+
 /* ---- which nodes are whose ---- */
 
 /* Sorts all nodes by delivery; ends[i] becomes where those of delivery i end. 0, or -1 without
@@ -148,6 +153,13 @@ static void put_function(struct buf *out, const struct delivery_lines *lines,
     profile_lines_put_text(out, "function", profile_name(lines->profile, sum->function));
     profile_lines_put_text(out, "module", module_of(lines, sum->function));
     put_source(out, profile_function_of(lines->profile, sum->function));
+    if (counts_computrons(lines)) {
+        buf_printf(out,
+                   ",\"calls\":%" PRIu64 ",\"self\":%" PRIu64 ",\"total\":%" PRIu64
+                   ",\"selfInstructions\":null,\"totalInstructions\":null}\n",
+                   sum->calls, sum->self, sum->total);
+        return;
+    }
     buf_printf(out,
                ",\"calls\":%" PRIu64 ",\"self\":null,\"total\":null,"
                "\"selfInstructions\":null,\"totalInstructions\":null,\"selfNanoseconds\":%" PRId64
@@ -165,8 +177,11 @@ static void put_node(struct buf *out, const struct delivery_lines *lines, size_t
         buf_append_string(out, "null");
     else
         buf_printf(out, "%" PRIu32, lines->places[node->parent]);
-    buf_printf(out, ",%" PRIu32 ",%" PRIu64 ",null,null,%" PRId64 "]",
-               lines->function_at[node->function], node->calls, nanoseconds(lines, node->self));
+    buf_printf(out, ",%" PRIu32 ",%" PRIu64, lines->function_at[node->function], node->calls);
+    if (counts_computrons(lines))
+        buf_printf(out, ",%" PRIu64 ",null,null]", node->self);
+    else
+        buf_printf(out, ",null,null,%" PRId64 "]", nanoseconds(lines, node->self));
 }
 
 /* Where the events' clock stood when the worker had the delivery, as events have it. */

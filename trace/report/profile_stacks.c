@@ -146,7 +146,9 @@ int profile_put_callgrind(struct buf *out, const struct trace_profile *profile, 
     if (memory) {
         buf_printf(out,
                    "# callgrind format\nversion: 1\ncreator: gaspipe " GASPIPE_VERSION
-                   "\npositions: line\nevents: Nanoseconds\nsummary: %" PRIu64 "\n\nfl=???\n",
+                   "\npositions: line\nevents: %s\nsummary: %" PRIu64 "\n\nfl=???\n",
+                   profile->clock.kind == TRACE_CLOCK_TSC ? "Nanoseconds"
+                                                          : trace_clock_names[profile->clock.kind],
                    sum);
         put_functions(out, profile, self, arcs, arc_count, functions, named);
         buf_printf(out, "totals: %" PRIu64 "\n", sum);

@@ -43,6 +43,12 @@ static void put_where(struct buf *out, const struct profile_function *function)
         buf_printf(out, ", build-id %s", function->build_id);
 }
 
+/* What the clock counts, or NULL: it is time. */
+static const char *unit_of(const struct trace_profile *profile)
+{
+    return profile->clock.kind != TRACE_CLOCK_TSC ? trace_clock_names[profile->clock.kind] : NULL;
+}
+
 static double microseconds(const struct trace_profile *profile, uint64_t ticks)
 {
     return trace_clock_duration(&profile->clock, ticks) / 1e3;
@@ -51,12 +57,15 @@ static double microseconds(const struct trace_profile *profile, uint64_t ticks)
 static void put_row(struct buf *out, const struct trace_profile *profile,
                     const struct call_sum *sum, uint64_t whole)
 {
-    const double self = microseconds(profile, sum->self);
+    const bool counted = unit_of(profile) != NULL;
+    const double self = counted ? (double)sum->self : microseconds(profile, sum->self);
+    const double total = counted ? (double)sum->total : microseconds(profile, sum->total);
+    const int decimals = counted ? 0 : 3;
+    const double scale = counted ? 1 : 1e3;
 
-    buf_printf(out, "%12" PRIu64 " %14.3f %6.1f %% %14.3f %11.3f  %s", sum->calls, self / 1e3,
-               whole > 0 ? 100 * (double)sum->self / (double)whole : 0,
-               microseconds(profile, sum->total) / 1e3,
-               sum->calls > 0 ? self / (double)sum->calls : 0,
+    buf_printf(out, "%12" PRIu64 " %14.*f %6.1f %% %14.*f %11.3f  %s", sum->calls, decimals,
+               self / scale, whole > 0 ? 100 * (double)sum->self / (double)whole : 0, decimals,
+               total / scale, sum->calls > 0 ? self / (double)sum->calls : 0,
                profile_name(profile, sum->function));
     put_where(out, profile_function_of(profile, sum->function));
     buf_append_byte(out, '\n');
@@ -73,8 +82,12 @@ int profile_put_table(struct buf *out, const struct trace_profile *profile, size
         return -1;
     for (size_t i = 0; i < count; i++)
         whole += sums[i].self;
-    buf_printf(out, "%12s %14s %8s %14s %11s  %s\n", "calls", "self ms", "", "total ms",
-               "self µs/call ", "function");
+    if (unit_of(profile) != NULL)
+        buf_printf(out, "%12s %14s %8s %14s %11s  %s\n", "calls", unit_of(profile), "", "total",
+                   "each", "function");
+    else
+        buf_printf(out, "%12s %14s %8s %14s %11s  %s\n", "calls", "self ms", "", "total ms",
+                   "self µs/call ", "function");
     for (size_t i = 0; i < count && (top == 0 || i < top); i++)
         put_row(out, profile, &sums[i], whole);
     if (top != 0 && count > top)
@@ -118,6 +131,18 @@ static void put_function(struct buf *out, const struct profile_function *functio
         put_inlined(out, function->inlined);
 }
 
+static void put_times(struct buf *out, const struct trace_profile *profile,
+                      const struct call_sum *sum)
+{
+    buf_printf(out, ",\"calls\":%" PRIu64, sum->calls);
+    if (unit_of(profile) != NULL)
+        buf_printf(out, ",\"clock\":\"%s\",\"self\":%" PRIu64 ",\"total\":%" PRIu64 "}\n",
+                   unit_of(profile), sum->self, sum->total);
+    else
+        buf_printf(out, ",\"self\":%.9f,\"total\":%.9f}\n", microseconds(profile, sum->self) / 1e6,
+                   microseconds(profile, sum->total) / 1e6);
+}
+
 static int put_sums(struct buf *out, const struct trace_profile *profile, size_t root,
                     struct error *error)
 {
@@ -137,8 +162,7 @@ static int put_sums(struct buf *out, const struct trace_profile *profile, size_t
         profile_table_put_text(out, "function", profile_name(profile, sum->function));
         if (function != NULL)
             put_function(out, function);
-        buf_printf(out, ",\"calls\":%" PRIu64 ",\"self\":%.9f,\"total\":%.9f}\n", sum->calls,
-                   microseconds(profile, sum->self) / 1e6, microseconds(profile, sum->total) / 1e6);
+        put_times(out, profile, sum);
     }
     free(sums);
     return 0;

@@ -11,6 +11,7 @@
 #include "worker/xs/engine_xs_memory.h"
 #include "worker/xs/engine_xs_snapshot.h"
 #include "worker/xs/xs_profile.h"
+#include "worker/xs/xs_trace_clock.h"
 
 enum { RESULT_TEXT_SIZE = ERROR_TEXT_SIZE };
 
@@ -502,6 +503,7 @@ static struct engine *open_at(const struct engine_options *options, const char *
         options->profile)
         interval = 1;
     fxBeginMetering(engine->machine, may_go_on, interval);
+    xs_trace_clock_begin(engine->machine);
     return engine;
 }
 
@@ -518,6 +520,7 @@ static struct engine *xs_open_snapshot(const struct engine_options *options, con
 
 static void xs_close(struct engine *engine)
 {
+    xs_trace_clock_end();
     fxEndMetering(engine->machine);
     xsDeleteMachine(engine->machine);
     fxTerminateSharedCluster();

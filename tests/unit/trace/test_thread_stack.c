@@ -176,6 +176,25 @@ static void test_cuts(void **state)
     finish(&fixture);
 }
 
+/* Each delivery's computrons count from 0, which is 1 here, and where it begins is another clock's.
+ */
+static void test_stamps(void **state)
+{
+    const uint64_t ticks[] = {1000, 2000, 3000};
+    const uint32_t groups[] = {CALL_TREE_GROUPS, 0, CALL_TREE_GROUPS + 1};
+    struct call_cuts cuts = {.ticks = ticks, .groups = groups, .count = 3};
+    struct fixture fixture = {0};
+
+    (void)state;
+    ADD(&fixture, &cuts, control(TRACE_STAMP, 900), enter(MAIN, 1), control(TRACE_STAMP, 1100),
+        enter(LEAF, 4), leave(LEAF, 10), enter(LEAF, 2500), leave(LEAF, 2501),
+        control(TRACE_STAMP, 3100), enter(LEAF, 1), leave(LEAF, 8));
+    assert_sum(&fixture, CALL_TREE_GROUPS, MAIN, 0, 3 + 2490, 2500);
+    assert_sum(&fixture, CALL_TREE_GROUPS, LEAF, 2, 7, 7);
+    assert_sum(&fixture, CALL_TREE_GROUPS + 1, LEAF, 1, 7, 7);
+    finish(&fixture);
+}
+
 static void assert_span(const struct fixture *fixture, const struct call_span *span,
                         uint32_t function, uint64_t begin, uint64_t length)
 {
@@ -259,6 +278,7 @@ int main(void)
         cmocka_unit_test(test_an_orphan_is_passed_over),
         cmocka_unit_test(test_the_clock_wraps_and_steps_back),
         cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_stamps),
         cmocka_unit_test(test_spans),
         cmocka_unit_test(test_spans_keep_callers),
         cmocka_unit_test(test_nonsense),
