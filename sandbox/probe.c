@@ -2,6 +2,7 @@
 #include "sandbox/probe.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -35,10 +36,14 @@ static bool has_filters(void)
 
 enum namespaces { NAMESPACES_NONE, NAMESPACES_WITHOUT_MOUNTS, NAMESPACES_ALL };
 
-/* In the child: whether mounts can be changed there. */
+/* In the child: whether mounts can be changed there, with all the calls that this takes. */
 static enum namespaces try_mounts(void)
 {
+    struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY};
+
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || fsopen("tmpfs", 0) < 0)
+        return NAMESPACES_WITHOUT_MOUNTS;
+    if (mount_setattr(-1, "", AT_EMPTY_PATH, &attributes, sizeof attributes) == 0 || errno != EBADF)
         return NAMESPACES_WITHOUT_MOUNTS;
     return NAMESPACES_ALL;
 }
