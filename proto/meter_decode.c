@@ -167,6 +167,17 @@ static bool read_count(struct scan_span value, struct meter *meter, size_t offse
     return true;
 }
 
+/* So that the sum of two has room in nanoseconds; it is more than a century. */
+static bool read_microseconds(struct scan_span value, struct meter *meter, size_t offset)
+{
+    uint64_t number;
+
+    if (!read_digits(value, INT64_MAX / 2000, &number))
+        return false;
+    memcpy((char *)meter + offset, &number, sizeof number);
+    return true;
+}
+
 /* ---- stamps ---- */
 
 /* Room for as many as the list's commas allow. */
@@ -219,8 +230,8 @@ static bool read_monotimes(struct scan_span value, struct meter *meter, size_t o
 static bool read_cpu(struct scan_span value, struct meter *meter, size_t offset)
 {
     static const struct field fields[] = {
-        {NAMED("user"), read_count, offsetof(struct meter, cpu.user)},
-        {NAMED("sys"), read_count, offsetof(struct meter, cpu.system)},
+        {NAMED("user"), read_microseconds, offsetof(struct meter, cpu.user)},
+        {NAMED("sys"), read_microseconds, offsetof(struct meter, cpu.system)},
         {NAMED("nvcsw"), read_count, offsetof(struct meter, cpu.waits)},
         {NAMED("nivcsw"), read_count, offsetof(struct meter, cpu.preempt)},
         {NAMED("majflt"), read_count, offsetof(struct meter, cpu.faults)},

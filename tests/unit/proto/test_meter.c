@@ -176,6 +176,9 @@ static void what_is_no_record_is_refused_with_its_field(void **state)
         {HEAD TIMES ",\"instructions\":5}", "bytesRead"},
         {HEAD TIMES ",\"cpu\":{\"user\":1}}", "cpu"},
         {HEAD TIMES ",\"cpu\":7}", "cpu"},
+        {HEAD TIMES ",\"cpu\":{\"user\":4611686018427388,\"sys\":2,\"nvcsw\":3,\"nivcsw\":4,"
+                    "\"majflt\":5}}",
+         "cpu"},
         {HEAD "\"timestamps\":[],\"monotimes\":[1]}", "monotimes"},
         {HEAD "\"timestamps\":[1,2}", "timestamps"},
         {HEAD "\"timestamps\":[1.]}", "timestamps"},

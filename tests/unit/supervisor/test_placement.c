@@ -108,6 +108,26 @@ static void test_what_a_meter_says_is_what_frames_waited(void **state)
     assert_int_equal(placement.decision.frames, 4);
 }
 
+static void test_stamps_that_cannot_be_are_passed_over(void **state)
+{
+    const struct session_turns turns = {.now = 1000, .away = 50, .frames = 4};
+    struct stamp stamps[] = {{.mono = 1},         {.mono = INT64_MAX}, {.mono = 1},
+                             {.mono = INT64_MAX}, {.mono = INT64_MAX}, {.mono = 1},
+                             {.mono = INT64_MAX}, {.mono = 1}};
+    struct placement placement;
+    struct error error;
+
+    (void)state;
+    assert_int_equal(placement_open(&placement, PLACEMENT_AUTO, 0, &error), 0);
+    for (size_t first = 0; first < 8; first += 4) {
+        const struct meter meter = {.stamps = &stamps[first], .stamp_count = 4};
+
+        placement_observe_meter(&placement, &meter, &turns);
+        assert_int_equal(placement.here, -1);
+        assert_int_equal(placement.decision.waited, 0);
+    }
+}
+
 static void test_time_without_a_processor_is_waiting_too(void **state)
 {
     (void)state;
@@ -126,6 +146,7 @@ int main(void)
         PLACED(test_auto_is_together_on_its_seat_from_the_first_delivery_on),
         PLACED(test_a_record_without_a_stamp_for_each_frame_is_passed_over),
         PLACED(test_what_a_meter_says_is_what_frames_waited),
+        PLACED(test_stamps_that_cannot_be_are_passed_over),
         cmocka_unit_test(test_time_without_a_processor_is_waiting_too),
     };
 
