@@ -214,7 +214,7 @@ $(NATIVE_WASM_WORKER): $(BUILD)/obj/worker/main_wasm.o $(call lib,worker sandbox
 	$(link) -ljansson -lcrypto -lsodium -lsecp256k1 -lm -ldl -lpthread -o $@
 
 NATIVE_CODE_WORKER := $(BUILD)$(if $(SAN),/native)/gaspipe-worker-native
-NATIVE_CODE_LIBS := -ljansson -lcrypto -lsodium -lsecp256k1 -lelf -lm -ldl -lpthread
+NATIVE_CODE_LIBS := -ljansson -lcrypto -lelf -lm -ldl -lpthread
 
 $(NATIVE_CODE_WORKER): $(BUILD)/obj/worker/main_native.o $(call lib,worker sandbox proto base)
 	@mkdir -p $(@D)

@@ -142,6 +142,11 @@ refused() {
     assert_output_has "$1: the contract was not taken: $2"
 }
 
+@test "the worker of native code has no engine of WebAssembly in it" {
+    run -1 grep -q 'libsecp256k1\|wasm_interpret\|near_host_' "$BUILD/gaspipe-worker-native"
+    grep -q libsecp256k1 "$BUILD/gaspipe-worker-wasm"
+}
+
 @test "what is no contract is refused with one line" {
     cp "$(type -P true)" program.so
     head -c 2000 token.so > cut.so

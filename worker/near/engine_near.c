@@ -9,7 +9,6 @@
 #include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "base/log.h"
-#include "worker/near/contract.h"
 #include "worker/near/identity.h"
 #include "worker/near/json_arena.h"
 #include "worker/near/message.h"
@@ -484,11 +483,6 @@ static int read_snapshot(struct engine *engine, const char *place, struct error 
 
 /* ---- the engine ---- */
 
-static void version(char *line, size_t size)
-{
-    snprintf(line, size, "%s", near_contract_wasm.version);
-}
-
 struct engine *engine_near_open(const struct near_contract_kind *kind,
                                 const struct engine_options *options, struct error *error)
 {
@@ -529,17 +523,6 @@ struct engine *engine_near_open_snapshot(const struct near_contract_kind *kind,
     return NULL;
 }
 
-static struct engine *open_wasm(const struct engine_options *options, struct error *error)
-{
-    return engine_near_open(&near_contract_wasm, options, error);
-}
-
-static struct engine *open_wasm_snapshot(const struct engine_options *options, const char *place,
-                                         struct error *error)
-{
-    return engine_near_open_snapshot(&near_contract_wasm, options, place, error);
-}
-
 static const char *exception_left(struct engine *engine)
 {
     (void)engine;
@@ -561,15 +544,12 @@ static struct engine_usage usage(const struct engine *engine)
 }
 
 const struct engine_ops engine_near = {
-    .version = version,
-    .open = open_wasm,
     .close = close_engine,
     .evaluate = no_program,
     .deliver = deliver,
     .run_script = no_file,
     .run_module = no_file,
     .write_snapshot = write_snapshot,
-    .open_snapshot = open_wasm_snapshot,
     .exception_left = exception_left,
     .usage = usage,
 };

@@ -6,15 +6,17 @@
 #include "worker/near/contract_kind.h"
 
 /*
- * Contracts of NEAR in WebAssembly, behind the worker's loop. It speaks the vat messages of the
- * plain runtime: setBundle with a bundle {"moduleFormat":"gaspipeWasm","source":BASE64}, then
- * messages whose method is an export. docs/wasm.md says what their arguments mean.
+ * Contracts with NEAR's accounts, behind the worker's loop. It speaks the vat messages of the plain
+ * runtime: setBundle with a bundle {"moduleFormat":..,"source":BASE64}, then messages whose method
+ * is the contract's. docs/wasm.md says what their arguments mean.
  *
- * A contract keeps nothing in memory between calls, so a snapshot is its module.
+ * A contract keeps nothing in memory between calls, so a snapshot is its code.
  */
+
+/* Of such an engine, whatever its contracts are; `version`, `open` and `open_snapshot` are those of
+ * the kind, by the two functions below. */
 extern const struct engine_ops engine_near;
 
-/* Of the same engine around another kind of contracts: its `open` and `open_snapshot`. */
 struct engine *engine_near_open(const struct near_contract_kind *kind,
                                 const struct engine_options *options, struct error *error);
 struct engine *engine_near_open_snapshot(const struct near_contract_kind *kind,
