@@ -297,21 +297,32 @@ static natsStatus get_last(struct nats_link *link, const char *stream, const cha
     return status == NATS_NOT_FOUND || *code == JSNoMessageFoundErr ? NATS_NOT_FOUND : status;
 }
 
-int nats_link_get(struct nats_link *link, const char *stream, const char *subject,
-                  struct buf *value, bool *found, struct error *error)
+int nats_link_get_dated(struct nats_link *link, const char *stream, const char *subject,
+                        struct buf *value, int64_t *time, struct error *error)
 {
     natsMsg *message = NULL;
     jsErrCode code;
     natsStatus status = get_last(link, stream, subject, &message, &code);
     int result = 0;
 
-    *found = status == NATS_OK;
+    *time = 0;
     if (status != NATS_OK)
         return status == NATS_NOT_FOUND ? 0 : nats_link_fail(link, status, code, "read", error);
+    *time = natsMsg_GetTime(message);
     if (value != NULL &&
         buf_append(value, natsMsg_GetData(message), (size_t)natsMsg_GetDataLength(message)) != 0)
         result = error_memory(error, "a message");
     natsMsg_Destroy(message);
+    return result;
+}
+
+int nats_link_get(struct nats_link *link, const char *stream, const char *subject,
+                  struct buf *value, bool *found, struct error *error)
+{
+    int64_t time = 0;
+    const int result = nats_link_get_dated(link, stream, subject, value, &time, error);
+
+    *found = result == 0 && time != 0;
     return result;
 }
 

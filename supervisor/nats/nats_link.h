@@ -49,6 +49,11 @@ int nats_link_stream(struct nats_link *link, const struct nats_stream *stream, i
 int nats_link_get(struct nats_link *link, const char *stream, const char *subject,
                   struct buf *value, bool *found, struct error *error);
 
+/* The same, and when it was set: nanoseconds since the epoch, of the server's clock; 0: it has
+ * none. */
+int nats_link_get_dated(struct nats_link *link, const char *stream, const char *subject,
+                        struct buf *value, int64_t *time, struct error *error);
+
 /* Sets it, if the subject has none, which *added tells. */
 int nats_link_add(struct nats_link *link, const char *stream, const char *subject,
                   const void *bytes, size_t length, bool *added, struct error *error);

@@ -42,6 +42,8 @@ fleet() {
     worker=$!
     # Its replay is a process of its own: it has a job then.
     until pgrep -P $worker > /dev/null || ! kill -0 $worker; do sleep 0.05; done
+    fleet status --json --nats "$url" --run again
+    assert_equal "$(field run '"\(.taken) \(.waiting) \(.done)"')" '1 1 0'
     kill -9 $worker
     wait $worker || true
     kill -9 "$(cat cluster/pid0)"

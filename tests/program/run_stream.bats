@@ -112,7 +112,7 @@ assert_as_from_file() {
 }
 
 @test "a cluster of three, of which one server is killed and another is cut off: each message and result once" {
-    local i
+    local publisher
 
     start_cluster cluster
     url=$(cat cluster/url)
@@ -125,12 +125,15 @@ assert_as_from_file() {
     kill -9 "$(cat cluster/pid0)"
     lines 11 20 | publish part2
     wait_for 60 has_published 15
-    # Now two of three are away for a while.
+    # Now two of three are away for a while: what is published meanwhile is stored when they are back.
     kill -STOP "$(cat cluster/pid1)"
+    lines 21 30 | publish part3 3>&- &
+    publisher=$!
     sleep 1
+    kill -0 $publisher
     kill -CONT "$(cat cluster/pid1)"
     cluster_server cluster 0
-    lines 21 30 | publish part3
+    wait $publisher
     wait_for 60 has_published 30
     stop
     assert_as_from_file

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/stamp.h"
 #include "supervisor/fleet/transport/nats_records.h"
 
 #define JOBS     "GASPIPE_JOBS"
@@ -20,6 +21,7 @@ struct nats_transport {
     struct nats_link link;
     natsSubscription *jobs; /* of workers; NULL until one is taken */
     uint64_t lease_ms;
+    int64_t behind; /* of CLOCK_MONOTONIC behind the server's clock, nanoseconds; 0: not known */
 };
 
 static struct nats_transport *of(struct fleet_transport *transport)
@@ -107,10 +109,10 @@ static void name_job(char subject[NATS_SUBJECT_SIZE], const char *id)
     snprintf(subject, NATS_SUBJECT_SIZE, "gaspipe.job.%s", id);
 }
 
-static int state_of(struct fleet_transport *transport, const char *id, enum fleet_state *state,
-                    struct error *error)
+/* FLEET_WAITING also of a job that is taken. */
+static int state_known(struct nats_transport *nats, const char *id, enum fleet_state *state,
+                       struct error *error)
 {
-    struct nats_transport *nats = of(transport);
     char subject[NATS_SUBJECT_SIZE];
     bool found;
 
@@ -128,6 +130,67 @@ static int state_of(struct fleet_transport *transport, const char *id, enum flee
     return 0;
 }
 
+/* A worker says that it has a job, and for how long unless it says so again; 0: no more. */
+static int note_taken(struct nats_transport *nats, const char *id, uint64_t lease_ms,
+                      struct error *error)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRIu64, lease_ms);
+    return set_note(nats, "taken", id, text, error);
+}
+
+/* The server's time, nanoseconds since the epoch: that of a note that is set now. */
+static int read_clock(struct nats_transport *nats, int64_t *now, struct error *error)
+{
+    char subject[NATS_SUBJECT_SIZE];
+    int64_t time = 0;
+
+    if (nats->behind == 0) {
+        name_note(subject, "clock", "status");
+        if (set_note(nats, "clock", "status", "", error) != 0 ||
+            nats_link_get_dated(&nats->link, NOTES, subject, NULL, &time, error) != 0)
+            return -1;
+        nats->behind = time - stamp_now().mono;
+    }
+    *now = stamp_now().mono + nats->behind;
+    return 0;
+}
+
+static int is_taken(struct nats_transport *nats, const char *id, bool *taken, struct error *error)
+{
+    char subject[NATS_SUBJECT_SIZE];
+    struct buf lease = {0};
+    int64_t since, now = 0;
+    uint64_t milliseconds = 0;
+    int result;
+
+    name_note(subject, "taken", id);
+    result = nats_link_get_dated(&nats->link, NOTES, subject, &lease, &since, error);
+    if (result == 0 && lease.length > 0 && buf_string(&lease) != NULL &&
+        number_read(lease.data, INT32_MAX, &milliseconds) && milliseconds > 0)
+        result = read_clock(nats, &now, error);
+    *taken = milliseconds > 0 && now - since < (int64_t)milliseconds * 1000000;
+    buf_free(&lease);
+    return result;
+}
+
+static int state_of(struct fleet_transport *transport, const char *id, enum fleet_state *state,
+                    struct error *error)
+{
+    struct nats_transport *nats = of(transport);
+    bool taken;
+
+    if (state_known(nats, id, state, error) != 0)
+        return -1;
+    if (*state != FLEET_WAITING)
+        return 0;
+    if (is_taken(nats, id, &taken, error) != 0)
+        return -1;
+    *state = taken ? FLEET_TAKEN : FLEET_WAITING;
+    return 0;
+}
+
 static int put_job(struct fleet_transport *transport, const char *id, const struct buf *job,
                    int64_t weight, bool *added, struct error *error)
 {
@@ -137,7 +200,7 @@ static int put_job(struct fleet_transport *transport, const char *id, const stru
     bool is_new;
 
     (void)weight; /* a queue keeps the order in which it was filled */
-    if (state_of(transport, id, &state, error) != 0)
+    if (state_known(nats, id, &state, error) != 0)
         return -1;
     *added = fleet_state_takes_job(state);
     if (!*added)
@@ -168,7 +231,7 @@ static int cancel(struct fleet_transport *transport, const char *id, struct erro
     char subject[NATS_SUBJECT_SIZE];
     enum fleet_state state;
 
-    if (state_of(transport, id, &state, error) != 0)
+    if (state_known(nats, id, &state, error) != 0)
         return -1;
     if (state != FLEET_WAITING)
         return 0;
@@ -306,7 +369,7 @@ static int nats_transport_judge(struct nats_transport *nats, natsMsg *message, c
     enum fleet_state state;
     bool often;
 
-    if (state_of(&nats->transport, id, &state, error) != 0 ||
+    if (state_known(nats, id, &state, error) != 0 ||
         was_lost_often(nats, id, message, &often, error) != 0)
         return -1;
     if (often)
@@ -356,6 +419,8 @@ static int nats_transport_take(struct fleet_transport *transport, const char *id
                                  "%s: its stream %s has a message that is no "
                                  "job",
                                  nats->link.name, JOBS);
+        if (judged == 1 && note_taken(nats, subject + sizeof head - 1, nats->lease_ms, error) != 0)
+            judged = -1;
         if (judged == 1)
             return make_lease(lease, subject + sizeof head - 1, message, error);
         natsMsg_Destroy(message);
@@ -373,7 +438,8 @@ static int extend(struct fleet_transport *transport, struct fleet_lease *lease, 
 {
     enum fleet_state state;
 
-    if (noted_state(of(transport), lease->id, &state, error) != 0)
+    if (noted_state(of(transport), lease->id, &state, error) != 0 ||
+        note_taken(of(transport), lease->id, of(transport)->lease_ms, error) != 0)
         return -1;
     *lost = state == FLEET_CANCELLED;
     /* What is not sent while the server is away is sent when it is back. */
@@ -414,6 +480,8 @@ static int fail_job(struct fleet_transport *transport, struct fleet_lease *lease
         status = error_memory(error, "a message");
     if (status == 0)
         status = set_note(nats, "words", lease->id, words.data, error);
+    if (status == 0)
+        status = note_taken(nats, lease->id, 0, error);
     if (status == 0 && failures + 1 >= FLEET_FAILURES_MAX)
         status = set_aside(nats, lease->id, lease->hold, error);
     else if (status == 0)
@@ -426,8 +494,8 @@ static int fail_job(struct fleet_transport *transport, struct fleet_lease *lease
 static int release(struct fleet_transport *transport, struct fleet_lease *lease,
                    struct error *error)
 {
-    (void)error;
-    (void)natsMsg_Nak(lease->hold, NULL); /* else it is free when the lease ends */
+    (void)note_taken(of(transport), lease->id, 0, error); /* else until the lease ends */
+    (void)natsMsg_Nak(lease->hold, NULL);                 /* likewise */
     (void)natsConnection_FlushTimeout(of(transport)->link.connection, RETRY_MS);
     free_lease(lease);
     return 0;
@@ -447,6 +515,8 @@ static int nats_transport_refuse(struct fleet_transport *transport, struct fleet
         snprintf(text, sizeof text, "%llu", (unsigned long long)times + 1);
         result = set_note(nats, "refused", lease->id, text, error);
     }
+    if (result == 0)
+        result = note_taken(nats, lease->id, 0, error);
     (void)natsMsg_NakWithDelay(lease->hold, REFUSED_MS, NULL); /* else when the lease ends */
     (void)natsConnection_FlushTimeout(nats->link.connection, RETRY_MS);
     free_lease(lease);

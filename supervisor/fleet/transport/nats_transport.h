@@ -12,7 +12,8 @@
  *     GASPIPE_JOBS      gaspipe.job.ID, a work queue; the durable consumer "workers" takes jobs
  *     GASPIPE_RECORDS   gaspipe.record.job.ID, .result.ID, .run.NAME: written once
  *     GASPIPE_NOTES     gaspipe.note.state.ID ("aside", "cancelled" or "none"), .words.ID,
- *                       .refused.ID (times)
+ *                       .refused.ID (times), .taken.ID (for so many milliseconds from when it
+ *                       was set, 0: no more), .clock.status
  * Streams are made where they are missing, and never deleted. Records longer than a piece are
  * objects, and "@HASH" stands for them.
  */
