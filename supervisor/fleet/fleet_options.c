@@ -80,6 +80,9 @@ static const struct option_row rows[] = {
      OPTION_IS_NUMBER(struct fleet_options, near_protocol, RUN_NEAR_FIRST, RUN_NEAR_NEWEST)},
     {"by", "GROUPS", "as of slogreport summary", .commands = FLEET_SUBMIT | FLEET_COLLECT,
      OPTION_IS_TEXT(struct fleet_options, by)},
+    {"shared", "DIR",
+     "slogfiles in DIR stay there, and jobs name them; each worker gives its own path of DIR",
+     .commands = FLEET_SUBMIT | FLEET_WORK, OPTION_IS_TEXT(struct fleet_options, shared)},
     {"out", "DIR", "of rows: the folder that the tables are written into",
      .commands = FLEET_COLLECT, OPTION_IS_TEXT(struct fleet_options, out)},
     {COMMON_OPTION_SANDBOX(struct fleet_options, replay.sandbox), .commands = FLEET_WORK},
@@ -185,6 +188,8 @@ static int check_submit(struct fleet_options *options, char **operands, struct e
         return error_set(error, ERROR_USAGE, "--only and --near-protocol go with --kind estimate");
     if (kind != &job_kind_summary && options->by != NULL)
         return error_set(error, ERROR_USAGE, "--by goes with --kind summary");
+    if (kind != &job_kind_summary && kind != &job_kind_rows && options->shared != NULL)
+        return error_set(error, ERROR_USAGE, "--shared goes with --kind summary and --kind rows");
     if (kind == &job_kind_replay)
         return replay_options_check(&options->replay, operands, error);
     return check_other_kind(options, operands, error);

@@ -40,6 +40,7 @@ struct fleet_options {
     const char *only;             /* of submit, kind estimate: pattern; NULL: all operations */
     uint64_t near_protocol;       /* likewise; 0: the newest */
     const char *by;               /* groups of a summary; NULL: the usual ones */
+    const char *shared;           /* folder whose files jobs name; NULL: none */
     const char *out;              /* of collect, kind rows: the tables' folder */
 };
 

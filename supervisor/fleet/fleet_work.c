@@ -279,6 +279,7 @@ int fleet_work(const struct fleet_options *options, struct fleet_transport *tran
         .transport = transport,
         .folder = {.lock = -1},
         .place = {.transport = transport,
+                  .shared = options->shared,
                   .sandbox = options->replay.sandbox,
                   .placement = options->replay.placement,
                   .seat = options->is_slot ? (int)options->slot : PLACEMENT_NO_SEAT}};

@@ -159,6 +159,12 @@ work() {
 @test "slogfiles are summed up and made tables of, one a job, as slogreport does with all of them" {
     local file files=("$DATA/small.slog.gz" "$DATA/swingset.slog.zst")
 
+    # Names of files are bytes, which need not be UTF-8.
+    cp "${files[0]}" $'\xff.slog.gz'
+    fleet submit --to slogs --run named --kind rows $'\xff.slog.gz'
+    assert_status 0
+    fleet cancel --from slogs --run named
+    assert_status 0
     fleet submit --json --to slogs --run sums --kind summary --by all,vat "${files[@]}"
     assert_equal "$(field run '"\(.of) \(.spans) \(.added)"')" 'summary 2 2'
     fleet submit --to slogs --run tables --kind rows "${files[@]}" "$BATS_FILE_TMPDIR/local"
@@ -174,6 +180,28 @@ work() {
     fleet collect --json --from slogs --run sums --by vat
     assert_status 0
     assert_equal "$output" "$("$BUILD/slogreport" merge --json --by vat ./*.h)"
+    # The same where the slogfiles stay in a folder that the workers reach, too.
+    mkdir -p shared/day
+    cp "${files[@]}" shared/day
+    fleet submit --json --to named --kind summary --by all,vat --shared shared shared/day/small.slog.gz \
+        shared/day/swingset.slog.zst
+    assert_equal "$(find named/objects -type f)" ''
+    fleet work --from named
+    assert_status 4
+    [[ $stderr == *'is in a shared folder: give it with --shared DIR'* ]] || fail "$stderr"
+    mv shared elsewhere
+    fleet work --from named --shared elsewhere
+    assert_status 0
+    fleet collect --json --from named --by vat
+    assert_equal "$output" "$("$BUILD/slogreport" merge --json --by vat ./*.h)"
+    fleet submit --to named --kind rows --shared elsewhere "$DATA/small.slog.gz"
+    assert_bad_input 3 'small.slog.gz: it is not in the folder --shared elsewhere'
+    fleet submit --to named --run moved --kind rows --shared elsewhere elsewhere/day/small.slog.gz
+    echo >> elsewhere/day/small.slog.gz
+    fleet work --from named --shared elsewhere
+    fleet collect --from named --run moved --out moved
+    assert_status 4
+    [[ $stderr == *'day/small.slog.gz: it is not what was submitted any more'* ]] || fail "$stderr"
     # What is no slogfile is named; the others are there.
     fleet collect --from slogs --run tables --out tables
     assert_status 4
@@ -224,6 +252,8 @@ work() {
     assert_bad_input 3 'absent.slog'
     fleet submit --to fleet --kind summary --vat v1 "$DATA/small.slog.gz"
     assert_bad_input 2 '--kind summary does not go with options of a replay'
+    fleet submit --to fleet --shared . "$DATA/small.slog.gz"
+    assert_bad_input 2 '--shared goes with --kind summary and --kind rows'
     fleet submit --to fleet --kind estimate absent
     assert_bad_input 3 'absent/suite.json'
     fleet submit --to fleet --only 'a*' "$DATA/small.slog.gz"
@@ -235,6 +265,10 @@ work() {
     jq -c '{version, kind: "rows", name: "n", fingerprint, arguments: [],
         files: [{name: "../slog", object: .transcript}]}' "$job" > job
     fleet work --from fleet --job job
+    assert_bad_input 3 'job: it is no job of a fleet'
+    jq -c '{version, kind: "rows", name: "n", fingerprint, arguments: [],
+        files: [{name: "slog", object: .transcript, shared: "a/../../b"}]}' "$job" > job
+    fleet work --from fleet --job job --shared .
     assert_bad_input 3 'job: it is no job of a fleet'
     jq -c '.version = 2' "$job" > job
     fleet work --from fleet --job job

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/fleet/job/file_jobs.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "supervisor/fleet/job/job_check.h"
 #include "supervisor/fleet/span/fleet_object.h"
+#include "supervisor/process/fingerprint.h"
 
 bool file_jobs_are(const json_t *json)
 {
@@ -20,6 +24,44 @@ void file_jobs_describe(const struct fleet_job *job, struct buf *out)
     buf_append_string(out, fleet_job_text(job, "name"));
 }
 
+/* A link to a file of the shared folder, whose hash is checked. */
+static int link_shared(const struct job_place *place, const json_t *file, const char *link,
+                       struct error *error)
+{
+    const char *below = json_string_value(json_object_get(file, "shared"));
+    char folder[PATH_MAX], path[PATH_MAX], hash[FLEET_HASH_SIZE];
+
+    /* Whatever is wrong with the folder is wrong with this machine, and not with the job. */
+    if (place->shared == NULL)
+        return error_set(error, ERROR_SYSTEM, "%s is in a shared folder: give it with --shared DIR",
+                         below);
+    if (realpath(place->shared, folder) == NULL)
+        return error_system(error, errno, "--shared %s", place->shared);
+    if (snprintf(path, sizeof path, "%s/%s", folder, below) >= (int)sizeof path)
+        return error_set(error, ERROR_INPUT, "%s: its path is too long", below);
+    if (fingerprint_hash(path, hash, error) != 0) {
+        error->kind = ERROR_INPUT;
+        return -1;
+    }
+    if (strcmp(hash, json_string_value(json_object_get(file, "object"))) != 0)
+        return error_set(error, ERROR_INPUT, "%s: it is not what was submitted any more", path);
+    if (symlink(path, link) != 0)
+        return error_system(error, errno, "cannot make the link %s", link);
+    return 0;
+}
+
+static int fetch_file(const struct job_place *place, const json_t *file, struct error *error)
+{
+    const char *name = json_string_value(json_object_get(file, "name"));
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/%s", place->folder, name);
+    if (json_object_get(file, "shared") != NULL)
+        return link_shared(place, file, path, error);
+    return fleet_object_get(place->transport, json_string_value(json_object_get(file, "object")),
+                            name, path, error);
+}
+
 int file_jobs_fetch(const struct job_place *place, const struct fleet_job *job, struct error *error)
 {
     const json_t *files = json_object_get(job->json, "files"), *file;
@@ -27,12 +69,7 @@ int file_jobs_fetch(const struct job_place *place, const struct fleet_job *job, 
 
     json_array_foreach(files, index, file)
     {
-        const char *name = json_string_value(json_object_get(file, "name"));
-        char path[PATH_MAX];
-
-        snprintf(path, sizeof path, "%s/%s", place->folder, name);
-        if (fleet_object_get(place->transport, json_string_value(json_object_get(file, "object")),
-                             name, path, error) != 0)
+        if (fetch_file(place, file, error) != 0)
             return -1;
     }
     return 0;

@@ -17,7 +17,9 @@ bool job_check_vat_id(const json_t *value);
 /* "" */
 bool job_check_none(const json_t *value);
 
-/* An array of {"name","object"}: names of files in one folder, and what is in them. */
+/* An array of {"name","object"}: names of files in one folder, and what is in them; with "shared",
+ * which is a path below a folder that the worker was given, that is not among the objects but
+ * there. */
 bool job_check_files(const json_t *files);
 
 /* An array of strings, each of which begins with one of the `count` in `allowed`: whoever may add

@@ -11,6 +11,7 @@
 struct job_place {
     struct fleet_transport *transport;
     const char *folder; /* for what the job's process reads and writes, empty before and after */
+    const char *shared; /* folder of the files that jobs name instead of objects; NULL: none */
     const char *worker; /* path of another worker for replays; NULL: ours */
     enum confinement_level sandbox;
     enum placement_kind placement; /* of replays */

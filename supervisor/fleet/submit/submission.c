@@ -3,14 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "supervisor/fleet/span/fleet_object.h"
+#include "supervisor/process/fingerprint.h"
 
 enum { PIECE = 1 << 20 };
 
@@ -72,6 +75,63 @@ static int add_file(json_t *files, const char *name, const char *object, struct 
 
     return file != NULL && json_array_append_new(files, file) == 0 ? 0
                                                                    : error_memory(error, "a job");
+}
+
+/* Where it is below the shared folder, to be freed; NULL: nowhere. */
+static char *path_below(const char *folder, const char *path, struct error *error)
+{
+    char real_folder[PATH_MAX], real[PATH_MAX];
+    size_t length;
+    char *below;
+
+    if (realpath(folder, real_folder) == NULL || realpath(path, real) == NULL) {
+        error_set(error, ERROR_INPUT, "%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    length = strlen(real_folder);
+    if (strncmp(real, real_folder, length) != 0 || real[length] != '/') {
+        error_set(error, ERROR_INPUT, "%s: it is not in the folder --shared %s", path, folder);
+        return NULL;
+    }
+    below = strdup(real + length + 1);
+    if (below == NULL)
+        error_memory(error, "a path");
+    return below;
+}
+
+/* The last of the files is to be read there. */
+static int add_path(json_t *files, const char *path, const char *below, struct error *error)
+{
+    json_t *file = json_array_get(files, json_array_size(files) - 1), *shared = json_string(below);
+
+    if (shared == NULL)
+        return error_set(error, ERROR_INPUT, "%s: its path is not UTF-8, which --shared needs",
+                         path);
+    return json_object_set_new(file, "shared", shared) == 0 ? 0 : error_memory(error, "a job");
+}
+
+int submission_name_file(struct submission *submission, json_t *files, const char *path,
+                         const char *name, int64_t *size, struct error *error)
+{
+    char *below = path_below(submission->options->shared, path, error);
+    char hash[FLEET_HASH_SIZE];
+    struct stat status;
+    int result = -1;
+
+    if (below == NULL)
+        return -1;
+    if (stat(path, &status) != 0)
+        error_set(error, ERROR_INPUT, "%s: %s", path, strerror(errno));
+    else if (fingerprint_hash(path, hash, error) != 0)
+        error->kind = ERROR_INPUT;
+    else
+        result = add_file(files, name, hash, error);
+    if (result == 0) {
+        *size = status.st_size;
+        result = add_path(files, path, below, error);
+    }
+    free(below);
+    return result;
 }
 
 int submission_put_bytes(struct submission *submission, json_t *files, const void *bytes,

@@ -31,7 +31,11 @@ int submission_put(struct submission *submission, json_t *members,
 int submission_put_file(struct submission *submission, json_t *files, const char *path,
                         const char *name, int64_t *size, struct error *error);
 
-/* The same of bytes in memory. */
+/* The same where the file stays in the shared folder of the options, and the job names it. */
+int submission_name_file(struct submission *submission, json_t *files, const char *path,
+                         const char *name, int64_t *size, struct error *error);
+
+/* The same of bytes in memory, which become an object. */
 int submission_put_bytes(struct submission *submission, json_t *files, const void *bytes,
                          size_t length, const char *name, struct error *error);
 

@@ -1,24 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/visible.h"
 #include "supervisor/fleet/submit/submission.h"
 
-/* Its name for the worker says how it is compressed; slogreport looks at what is in it. */
+/* What people are told that it is called: a file's name may be any bytes, JSON takes UTF-8. NULL
+ * when memory ran out. */
+static char *name_slog(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *name = strdup(slash != NULL ? slash + 1 : path);
+
+    if (name != NULL)
+        visible_bytes(name, strlen(name));
+    return name;
+}
+
 static int submit_slog(struct submission *submission, const char *path, size_t place,
                        struct error *error)
 {
-    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     struct fleet_run_job entry = {
-        .name = (char *)(uintptr_t)name, .first = (int64_t)place, .end = (int64_t)place + 1};
+        .name = name_slog(path), .first = (int64_t)place, .end = (int64_t)place + 1};
     json_t *files = json_array();
-    int result = files != NULL ? 0 : error_memory(error, "a job");
+    int result = files != NULL && entry.name != NULL ? 0 : error_memory(error, "a job");
 
-    if (result == 0)
+    if (result == 0 && submission->options->shared != NULL)
+        result = submission_name_file(submission, files, path, "slog", &entry.amount, error);
+    else if (result == 0)
         result = submission_put_file(submission, files, path, "slog", &entry.amount, error);
     if (result == 0)
-        result = submission_put(submission, json_pack("{s:s,s:O}", "name", name, "files", files),
-                                &entry, error);
+        result = submission_put(
+            submission, json_pack("{s:s,s:O}", "name", entry.name, "files", files), &entry, error);
     json_decref(files);
+    free(entry.name);
     return result;
 }
 
