@@ -430,7 +430,7 @@ drag() {
     run --separate-stderr slogreport --html page.html --profile bad run.slog
     assert_bad_input 3 "bad:1: not a line of a profile"
     run --separate-stderr slogreport --profile bad run.slog
-    assert_bad_input 2 "--profile needs --html FILE"
+    assert_bad_input 2 "--profile needs --html FILE or --trace FILE"
 }
 
 @test "functions of a trace lie under their delivery's worker, on its clock" {

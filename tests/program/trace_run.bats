@@ -46,11 +46,28 @@ setup() {
             $nodes[$span[0]][0] as $caller | .[$caller | tostring] as $outer |
             $caller == null or ($outer != null and $span[1] >= $outer[1] - 2 and
                 $span[1] + $span[2] <= $outer[1] + $outer[2] + 2))] | all)]' profile | sort -u)" '[true,true,true,true]'
+    # In a trace of the slog, they lie within their delivery, each below its vat, and are what the profile has.
+    "$BUILD/slogreport" --trace trace --profile profile slog
+    jq -e '[.traceEvents[] | select(.ph == "M" and .name == "thread_name").args.name] |
+        contains(["v1 one", "v1 functions", "v2 functions"])' trace
+    jq -e '[.traceEvents[] | select(.cat == "function")] | length > 100 and any(.name == "fxRunID")' trace
+    jq -e '[.traceEvents[] | select(.ph == "B" or .ph == "E")] | group_by([.pid, .tid]) | all(.[];
+        reduce .[] as $event ({open: [], at: -1e9, good: true};
+            .good = (.good and $event.ts >= .at) | .at = $event.ts |
+            if $event.ph == "B" then .open += [$event.name]
+            else .good = (.good and .open[-1] == $event.name) | .open |= .[:-1] end) |
+        .good and .open == [])' trace
+    jq -e '[.traceEvents[] | select(.ph == "B")] | map(select(.cat == "delivery")) as $deliveries |
+        map(select(.cat == "function")) |
+        all(. as $call | any($deliveries[]; $call.ts >= .ts - 0.001 and $call.ts + $call.dur <= .ts + .dur + 0.001))' trace
     run --separate-stderr "$BUILD/slogreport" profile --by delivery profile
     assert_status 0
     assert_output_has ' nanoseconds'
     assert_equal "$("$BUILD/slogreport" profile --json --by delivery profile |
         jq -s 'map(select(.selfNanoseconds > 0 and .self == null)) | length')" 11
+    echo '{"kind":"tree","vatID":"v1","deliveryNum":1,"functions":[],"nodes":[[null,0,1,null,null,1]]}' > bad
+    run --separate-stderr "$BUILD/slogreport" --trace trace --profile bad slog
+    assert_bad_input 3 'bad:1: not a line of a profile'
     run --separate-stderr "$BUILD/gaspipe" trace --profile profile -- true
     assert_bad_input 2 '--profile needs --read'
 }

@@ -108,8 +108,9 @@ static const struct option_row rows[] = {
     {"html", "FILE", "write a page for a browser: sums, timeline, stalls",
      OPTION_IS_TEXT(struct options, html), .commands = REPORT},
     {"profile", "FILE",
-     "show what functions took on that page, or made others wait, from a profile of gaspipe run, "
-     "replay or trace; may be given more than once",
+     "show what functions took on that page, when they ran in that trace, or made others wait, "
+     "from "
+     "a profile of gaspipe run, replay or trace; may be given more than once",
      OPTION_IS_LIST(struct options, profiles), .commands = REPORT | 1 << COMMAND_WAITS},
     {"otlp", "URL|FILE",
      "send OpenTelemetry spans to a collector, or write the requests to a file to be sent later; "
@@ -282,8 +283,9 @@ static int check(struct options *options, struct error *error)
     if (options->follow && options->html != NULL)
         return error_set(error, ERROR_USAGE,
                          "--follow has no end, and --html is written at the end");
-    if (options->profiles.count > 0 && options->html == NULL && options->command == COMMAND_REPORT)
-        return error_set(error, ERROR_USAGE, "--profile needs --html FILE");
+    if (options->profiles.count > 0 && options->html == NULL && options->trace == NULL &&
+        options->command == COMMAND_REPORT)
+        return error_set(error, ERROR_USAGE, "--profile needs --html FILE or --trace FILE");
     if (options->listen != NULL && !options->follow)
         return error_set(error, ERROR_USAGE, "--listen needs --follow");
     if (options->reverse && !sorted)

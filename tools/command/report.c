@@ -259,6 +259,9 @@ static int open_trace_and_spans(struct report *report, struct error *error)
         report->trace = trace_open(options->trace, error);
         if (report->trace == NULL)
             return -1;
+        for (size_t i = 0; i < options->profiles.count; i++)
+            if (trace_add_profile(report->trace, options->profiles.items[i], error) != 0)
+                return -1;
     }
     if (options->metrics != NULL || options->listen != NULL) {
         report->metrics = metrics_sink_open(options->metrics, options->listen, error);

@@ -11,6 +11,7 @@
 #include "base/json/json_text.h"
 #include "base/output/output_file.h"
 #include "slog/read/names.h"
+#include "tools/output/trace_functions.h"
 #include "tools/output/trace_lanes.h"
 
 enum { FLUSH_AT = 256 * 1024, KERNEL_TRACK = 0, FIRST_EXTRA_TRACK = 1 << 24 };
@@ -33,6 +34,7 @@ struct trace {
         uint32_t track;
     } * origins;
     size_t origin_count, origin_capacity;
+    struct trace_functions functions;
 };
 
 struct trace *trace_open(const char *path, struct error *error)
@@ -386,6 +388,113 @@ static void keep_origin(struct trace *trace, const struct placed *placed)
     origins[number - 1] = (struct trace_origin){trace->process, placed->track};
 }
 
+/* ---- functions ---- */
+
+int trace_add_profile(struct trace *trace, const char *path, struct error *error)
+{
+    return trace_functions_add(&trace->functions, path, error);
+}
+
+enum { OPEN_MOST = 1000 }; /* as many calls as a tree has spans */
+
+/* Calls that are shown and have not ended, the innermost last. */
+struct open_calls {
+    struct {
+        const char *name;
+        int64_t to;
+    } calls[OPEN_MOST];
+    size_t count;
+};
+
+static void close_calls(struct trace *trace, uint32_t track, struct open_calls *open, int64_t until)
+{
+    while (open->count > 0 && open->calls[open->count - 1].to <= until) {
+        open->count--;
+        close_span(trace, track, open->calls[open->count].name, open->calls[open->count].to);
+    }
+}
+
+static const char *function_of(const json_t *tree, const json_t *span)
+{
+    const json_t *const node = json_array_get(json_object_get(tree, "nodes"),
+                                              (size_t)json_integer_value(json_array_get(span, 0)));
+    const json_t *const function = json_array_get(
+        json_object_get(tree, "functions"), (size_t)json_integer_value(json_array_get(node, 1)));
+
+    return json_string_value(json_array_get(function, 0));
+}
+
+/* Their times were rounded: what ought to nest is made to. */
+static void add_call(struct trace *trace, uint32_t track, struct open_calls *open, const char *name,
+                     int64_t from, int64_t to)
+{
+    close_calls(trace, track, open, from);
+    if (open->count > 0 && to > open->calls[open->count - 1].to)
+        to = open->calls[open->count - 1].to;
+    if (to <= from || open->count == OPEN_MOST)
+        return;
+    open_span(trace, track, "function", name, from, to - from);
+    open->calls[open->count].name = name;
+    open->calls[open->count++].to = to;
+}
+
+/* When the worker had it, which the times of its calls count from. */
+static int64_t arrival_of(const struct model_delivery *delivery)
+{
+    for (size_t i = 0; i < delivery->span_count; i++)
+        if (delivery->spans[i].kind == MODEL_SEND)
+            return delivery->spans[i].to - delivery->spans[0].from;
+    return 0;
+}
+
+static void add_calls(struct trace *trace, uint32_t track, const json_t *tree, int64_t from,
+                      int64_t length)
+{
+    struct open_calls open = {.count = 0};
+    const json_t *span;
+    size_t i;
+
+    json_array_foreach(json_object_get(tree, "spans"), i, span)
+    {
+        const int64_t begin = json_integer_value(json_array_get(span, 1));
+        const int64_t took = json_integer_value(json_array_get(span, 2));
+        const char *const name = function_of(tree, span);
+
+        if (begin < length && name != NULL)
+            add_call(trace, track, &open, name, from + begin,
+                     from + (took < length - begin ? begin + took : length));
+    }
+    close_calls(trace, track, &open, INT64_MAX);
+}
+
+/* On a track of their own: a syscall's span there would begin in the middle of functions. */
+static void add_functions(struct trace *trace, const struct placed *placed)
+{
+    const struct model_delivery *const delivery = placed->delivery;
+    json_t *const tree =
+        delivery->vat_id == NULL || delivery->clock_changed
+            ? NULL
+            : trace_functions_find(&trace->functions, delivery->vat_id, delivery->delivery_num);
+    struct model_delivery functions = {0};
+    int64_t from = placed->from + arrival_of(delivery);
+    const int64_t length = placed->from + delivery->total - from;
+    struct buf name = {0};
+    uint32_t track;
+
+    if (tree == NULL)
+        return;
+    buf_printf(&name, "%s functions", delivery->vat_id);
+    functions.vat_id = buf_string(&name);
+    if (functions.vat_id == NULL) {
+        trace->out.failed = true;
+    } else if (length > 0) {
+        track = place_span(trace, track_of(trace, &functions), &functions, &from, length);
+        add_calls(trace, track, tree, from, length);
+    }
+    buf_free(&name);
+    json_decref(tree);
+}
+
 /* ---- phases ---- */
 
 void trace_add_phase(struct trace *trace, const struct phase_span *span)
@@ -429,6 +538,7 @@ int trace_add(struct trace *trace, const struct model_delivery *delivery, struct
     if (!delivery->clock_changed)
         add_inner_spans(trace, &placed);
     close_delivery(trace, placed.track, delivery, placed.from);
+    add_functions(trace, &placed);
     if (trace->out.length < FLUSH_AT && !buf_failed(&trace->out))
         return 0;
     if (output_file_write(&trace->file, &trace->out, error) == 0)
@@ -460,6 +570,7 @@ int trace_close(struct trace *trace, struct error *error)
     output_file_discard(&trace->file);
     names_free(&trace->vats);
     trace_lanes_free(&trace->lanes);
+    trace_functions_free(&trace->functions);
     buf_free(&trace->out);
     free(trace->origins);
     free(trace);

@@ -22,6 +22,10 @@ struct trace;
 /* Begins a trace in a file as of base/output/output_file.h. NULL with ERROR_SYSTEM. */
 struct trace *trace_open(const char *path, struct error *error);
 
+/* Adds the functions of a profile of gaspipe trace to the deliveries that follow, on a track of
+ * each vat, "v1 functions". -1 with ERROR_INPUT or ERROR_SYSTEM. */
+int trace_add_profile(struct trace *trace, const char *path, struct error *error);
+
 /*
  * Adds a delivery (with labels). One that the clock was set in has only its
  * length, if that can be; one whose deliver line is missing has nothing.
