@@ -2,7 +2,7 @@
 /*
  * Calls methods of a contract, one after the other, in the world of nearcore's own tests
  * (runtime/near-vm-runner/src/tests/test_builder.rs) with a storage in memory.
- * usage: wasm_near VERSION GAS FILE METHOD[=INPUT] ...
+ * usage: wasm_near VERSION GAS FILE METHOD[+DEPOSIT][=INPUT] ...
  * Prints a line for each call: METHOD burnt N operations N usage N, then result TEXT or
  * error TEXT where there is one; logs as "log TEXT" before it.
  * Exit status: 0 all were called, 2 usage, or the file cannot be read.
@@ -93,7 +93,7 @@ static const struct near_storage storage = {
 static uint64_t call(struct near_contract *contract, char *method, uint64_t gas, uint64_t usage)
 {
     static const uint8_t bytes[] = {0, 1, 2};
-    char *input = strchr(method, '=');
+    char *input = strchr(method, '='), *deposit;
     struct near_context context = {
         .current_account = "alice",
         .signer_account = "bob",
@@ -114,6 +114,11 @@ static uint64_t call(struct near_contract *contract, char *method, uint64_t gas,
         *input++ = '\0';
         context.input = (struct wasm_bytes){(uint8_t *)input, (uint32_t)strlen(input)};
     }
+    deposit = strchr(method, '+');
+    if (deposit != NULL) {
+        *deposit++ = '\0';
+        context.deposit = strtoull(deposit, NULL, 10);
+    }
     outcome = near_contract_call(contract, method, &context, &storage);
     printf("%s burnt %" PRIu64 " operations %" PRIu64 " usage %" PRIu64, method, outcome.burnt_gas,
            outcome.operations, outcome.storage_usage);
@@ -133,7 +138,7 @@ int main(int argc, char **argv)
     uint64_t usage = 12;
 
     if (argc < 5) {
-        fputs("usage: wasm_near VERSION GAS FILE METHOD[=INPUT] ...\n", stderr);
+        fputs("usage: wasm_near VERSION GAS FILE METHOD[+DEPOSIT][=INPUT] ...\n", stderr);
         return 2;
     }
     if (io_read_file(argv[3], FILE_LIMIT, &bytes, &error) != 0 ||
