@@ -12,7 +12,7 @@ struct recovery {
 static void recovers(const struct recovery *recovery)
 {
     const bool found = recovery->key[0] != '-';
-    uint8_t bytes[64];
+    uint8_t bytes[64] = {0};
     struct logic logic;
     struct logic_slice hash, signature;
 
