@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys that ecrecover recovers, by the table tests/data/ecrecover.txt, and what that costs. */
-#include <inttypes.h>
-
 #include "tests/unit/worker/near_logic.h"
 
 struct recovery {
     char hash[65], signature[129], key[129]; /* key: "-" where none is recovered */
-    uint64_t v, refuse_malleable;
+    char v[2], refuse_malleable[2];          /* a digit each */
 };
 
 static void recovers(const struct recovery *recovery)
@@ -21,7 +19,8 @@ static void recovers(const struct recovery *recovery)
     hash = logic_write(&logic, bytes, logic_unhex(recovery->hash, bytes));
     signature = logic_write(&logic, bytes, logic_unhex(recovery->signature, bytes));
     LOGIC_GIVES(&logic, found, ecrecover, hash.length, hash.at, signature.length, signature.at,
-                recovery->v, recovery->refuse_malleable, 1);
+                (uint64_t)(recovery->v[0] - '0'), (uint64_t)(recovery->refuse_malleable[0] - '0'),
+                1);
     logic_costs_are(&logic, found ? "read_memory_base 2 read_memory_byte 96 ecrecover_base 1 "
                                     "write_register_base 1 write_register_byte 64"
                                   : "read_memory_base 2 read_memory_byte 96 ecrecover_base 1");
@@ -42,9 +41,8 @@ static void test_ecrecover(void **state)
     while (fgets(line, sizeof line, file) != NULL) {
         if (line[0] == '#' || line[0] == '\n')
             continue;
-        assert_int_equal(sscanf(line, "%64s %128s %" SCNu64 " %" SCNu64 " %128s", recovery.hash,
-                                recovery.signature, &recovery.v, &recovery.refuse_malleable,
-                                recovery.key),
+        assert_int_equal(sscanf(line, "%64s %128s %1s %1s %128s", recovery.hash, recovery.signature,
+                                recovery.v, recovery.refuse_malleable, recovery.key),
                          5);
         recovers(&recovery);
         rows++;
