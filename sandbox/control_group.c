@@ -119,12 +119,12 @@ static void remove_left(const char *own)
 
 /* ---- the folder ---- */
 
-static bool is_alone(const char *own)
+static bool is_alone(const char *group)
 {
     char members[64], alone[32];
 
     snprintf(alone, sizeof alone, "%d\n", (int)getpid());
-    return get(own, MEMBERS, members, sizeof members) && strcmp(members, alone) == 0;
+    return get(group, MEMBERS, members, sizeof members) && strcmp(members, alone) == 0;
 }
 
 /* The hierarchy's root is not ours to change; it alone has no type. */
@@ -268,7 +268,7 @@ void control_group_end(const char *path)
 
 int control_group_enter(const char *path, struct error *error)
 {
-    return set(path, MEMBERS, "0")
+    return is_alone(path) || set(path, MEMBERS, "0")
                ? 0
                : error_system(error, errno, "cannot enter the control group %s", path);
 }

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "supervisor/process/child/group_spawn.h"
+
 /* Where SIGCHLD was ignored when we were started, the kernel would reap children by itself, and
  * how they ended would be lost. */
 static void stop_ignoring_sigchld(void)
@@ -65,7 +67,7 @@ static int set_actions(posix_spawn_file_actions_t *actions, const struct child_l
                        : posix_spawn_file_actions_addclosefrom_np(actions, launch->fd_count);
 }
 
-static int spawn(pid_t *pid, const struct child_launch *launch, const int *copies)
+static int spawn_in_our_group(pid_t *pid, const struct child_launch *launch, const int *copies)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -86,6 +88,25 @@ static int spawn(pid_t *pid, const struct child_launch *launch, const int *copie
     }
     (void)posix_spawn_file_actions_destroy(&actions);
     return result;
+}
+
+static int spawn(pid_t *pid, const struct child_launch *launch, const int *copies)
+{
+    const struct group_spawn grouped = {
+        .path = launch->path,
+        .arguments = launch->arguments,
+        .environment = launch->environment,
+        .fds = copies,
+        .fd_count = launch->fd_count,
+        .folder = launch->folder,
+        .in_our_group = launch->in_our_group,
+    };
+    const char *group = launch->control_group;
+    int problem = 0;
+
+    if (group != NULL && group[0] != '\0' && group_spawn(&grouped, group, pid, &problem))
+        return problem;
+    return spawn_in_our_group(pid, launch, copies);
 }
 
 static int spawn_with_copies(pid_t *pid, const struct child_launch *launch)

@@ -34,6 +34,9 @@ struct child_launch {
     int fd_count;
     const char *folder; /* that it runs in; NULL: the present one */
     bool in_our_group;  /* a process group is what an interrupt at the terminal reaches */
+    /* The control group that it starts in, where the kernel can do that; else it starts in ours.
+     * NULL or "": none. */
+    const char *control_group;
 };
 
 /*

@@ -323,6 +323,7 @@ static int spawn(struct worker_process *process, uv_loop_t *loop,
         .fds = fds,
         .fd_count = launch->trace_fd > 0 ? WORKER_TRACE_FD + 1 : WORKER_SAVE_FD + 1,
         .folder = "/",
+        .control_group = process->group,
     };
 
     if (spawn_fixed_layout(process, loop, &child, error) != 0)
