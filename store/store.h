@@ -66,6 +66,13 @@ int store_transaction_commit(struct store *store, struct error *error);
 int store_transaction_commit_unsynced(struct store *store, struct error *error);
 int store_sync(const struct store *store, struct error *error);
 
+/*
+ * Lets the calling thread run on the processors that the store's opener could run on. For threads
+ * that work for the store: who starts one may by then keep to the processor of a worker, whose time
+ * it would take. Where the thread may not be moved it stays.
+ */
+void store_place_thread(const struct store *store);
+
 /* Whether store_sync() has anything to wait for: it has not for a store in memory. */
 bool store_needs_sync(const struct store *store);
 

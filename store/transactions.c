@@ -60,6 +60,11 @@ int store_sync(const struct store *store, struct error *error)
     return error_system(error, errno, "%s: cannot sync the last commit", store->path);
 }
 
+void store_place_thread(const struct store *store)
+{
+    (void)sched_setaffinity(0, sizeof store->processors, &store->processors);
+}
+
 int store_transaction_commit(struct store *store, struct error *error)
 {
     if (!in_transaction(store))

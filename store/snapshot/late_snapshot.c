@@ -14,7 +14,7 @@
 
 struct packing {
     pthread_t thread;
-    cpu_set_t processors;
+    const struct store *store; /* outlives the thread */
     int fd;
     struct buf compressed;
     struct store_snapshot snapshot;
@@ -27,9 +27,7 @@ static void *pack(void *argument)
 {
     struct packing *packing = argument;
 
-    /* The thread that started this one may keep to the processor of a worker, whose time this
-     * would take. Where it may not be moved it runs there. */
-    (void)sched_setaffinity(0, sizeof packing->processors, &packing->processors);
+    store_place_thread(packing->store);
     packing->result =
         snapshot_bytes_pack(packing->fd, &packing->compressed, &packing->snapshot, &packing->error);
     atomic_store(&packing->over, true);
@@ -60,7 +58,7 @@ static void free_packing(struct packing *packing)
  * Packs what is read from `fd` up to its end. `fd` is owned. NULL with ERROR_SYSTEM; then `fd` is
  * closed, too.
  */
-static struct packing *packing_start(int fd, const cpu_set_t *processors, struct error *error)
+static struct packing *packing_start(int fd, const struct store *store, struct error *error)
 {
     struct packing *packing = calloc(1, sizeof *packing);
     int result;
@@ -71,7 +69,7 @@ static struct packing *packing_start(int fd, const cpu_set_t *processors, struct
         return NULL;
     }
     packing->fd = fd;
-    packing->processors = *processors;
+    packing->store = store;
     result = start_thread(packing);
     if (result == 0)
         return packing;
@@ -195,7 +193,7 @@ int store_snapshot_put_late(struct store *store, int64_t vat, int64_t incarnatio
         .released = release_late,
         .dropped = drop_late,
     };
-    struct packing *packing = packing_start(fd, &store->processors, error);
+    struct packing *packing = packing_start(fd, store, error);
 
     if (packing == NULL)
         return -1;

@@ -25,6 +25,7 @@ static void run_syncs(void *argument)
 {
     struct sync_thread *thread = argument;
 
+    store_place_thread(thread->store);
     for (;;) {
         uv_sem_wait(&thread->wanted);
         if (thread->stopping)
