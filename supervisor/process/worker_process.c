@@ -17,6 +17,7 @@
 #include "sandbox/control_group.h"
 #include "supervisor/process/child_process.h"
 #include "supervisor/process/guest.h"
+#include "supervisor/process/pipe/save_relay.h"
 #include "supervisor/process/pipe/worker_frames.h"
 #include "supervisor/process/pipe/worker_stderr.h"
 
@@ -25,6 +26,9 @@ enum {
     FRAMES_UP_FD = 4,
 };
 
+/* Of a snapshot, in bytes. */
+static const uint64_t SAVE_CAP = 4ULL << 30;
+
 struct worker_process {
     struct worker_process *next, **link; /* among those that run */
     struct worker_listener listener;
@@ -32,7 +36,10 @@ struct worker_process {
     struct worker_frames frames;
     struct worker_stderr printed;
     uv_pipe_t stderr_pipe;
-    int save_fd; /* behind WORKER_SAVE_PLACE */
+    int save_fd;              /* what the worker writes to WORKER_SAVE_PLACE */
+    struct save_relay *relay; /* while it writes a snapshot */
+    int saved_fd;             /* the last one; -1: none */
+    uint64_t save_cap;        /* bytes of one */
     char group[PATH_MAX];
     int handles_open;
     bool reaped, up_ended, stderr_ended, freed;
@@ -179,11 +186,21 @@ bool worker_process_read(struct worker_process *process)
 
 /* ---- the end ---- */
 
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
 static void free_process(struct worker_process *process)
 {
+    struct error ignored;
+
     worker_frames_free(&process->frames);
-    if (process->save_fd >= 0)
-        close(process->save_fd);
+    if (process->relay != NULL)
+        close_fd(save_relay_end(process->relay, &ignored));
+    close_fd(process->saved_fd);
+    close_fd(process->save_fd);
     if (process->child.pidfd >= 0)
         child_process_free(&process->child);
     free(process);
@@ -264,12 +281,6 @@ static int open_pipe(int ends[2], struct error *error)
     return error_system(error, errno, "cannot make a pipe to a worker");
 }
 
-static void close_fd(int fd)
-{
-    if (fd >= 0)
-        close(fd);
-}
-
 static int init_pipe(struct worker_process *process, uv_loop_t *loop, uv_pipe_t *pipe, int fd)
 {
     int result = uv_pipe_init(loop, pipe, 0);
@@ -303,7 +314,7 @@ static int spawn_fixed_layout(struct worker_process *process, uv_loop_t *loop,
 /* In a process group of its own: an interrupt at the terminal reaches the supervisor alone,
  * which then ends its workers. */
 static int spawn(struct worker_process *process, uv_loop_t *loop,
-                 const struct worker_launch *launch, const int pipes[3], struct error *error)
+                 const struct worker_launch *launch, const int pipes[4], struct error *error)
 {
     const int fds[WORKER_TRACE_FD + 1] = {
         [0] = -1,
@@ -313,7 +324,7 @@ static int spawn(struct worker_process *process, uv_loop_t *loop,
         [FRAMES_UP_FD] = pipes[1],
         [GUEST_PROGRAM_FD] = launch->program_fd,
         [WORKER_SNAPSHOT_FD] = launch->snapshot_fd,
-        [WORKER_SAVE_FD] = process->save_fd,
+        [WORKER_SAVE_FD] = pipes[3],
         [WORKER_TRACE_FD] = launch->trace_fd > 0 ? launch->trace_fd : -1,
     };
     const struct child_launch child = {
@@ -369,32 +380,28 @@ static int limit_memory(const struct worker_process *process, uint64_t bytes, st
     return errno == ESRCH ? 0 : error_system(error, errno, "cannot limit a worker's memory");
 }
 
-static int open_save_file(struct worker_process *process, struct error *error)
+int worker_process_begin_save(struct worker_process *process, int pass_on,
+                              const cpu_set_t *processors, struct error *error)
 {
-    process->save_fd = memfd_create("gaspipe-snapshot", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    return process->save_fd >= 0
-               ? 0
-               : error_system(error, errno, "cannot make a file for snapshots of a worker");
-}
+    const struct save_relay_options options = {
+        .from = process->save_fd,
+        .pass_on = pass_on,
+        .cap = process->save_cap,
+        .processors = processors,
+    };
 
-/* The worker writes where the file stands that it shares with us. */
-static int rewind_save_file(const struct worker_process *process, struct error *error)
-{
-    return lseek(process->save_fd, 0, SEEK_SET) == 0
-               ? process->save_fd
-               : error_system(error, errno, "cannot go to the beginning of a snapshot");
-}
-
-int worker_process_begin_save(struct worker_process *process, struct error *error)
-{
-    if (ftruncate(process->save_fd, 0) != 0)
-        return error_system(error, errno, "cannot empty the file for a snapshot");
-    return rewind_save_file(process, error);
+    process->relay = save_relay_start(&options, error);
+    return process->relay != NULL ? 0 : -1;
 }
 
 int worker_process_saved(struct worker_process *process, struct error *error)
 {
-    return rewind_save_file(process, error);
+    close_fd(process->saved_fd);
+    process->saved_fd = save_relay_end(process->relay, error);
+    process->relay = NULL;
+    if (process->saved_fd >= 0 && lseek(process->saved_fd, 0, SEEK_SET) != 0)
+        return error_system(error, errno, "cannot go to the beginning of a snapshot");
+    return process->saved_fd;
 }
 
 static int start_reading(struct worker_process *process, struct error *error)
@@ -436,7 +443,11 @@ static struct worker_process *new_process(const struct worker_launch *launch,
         return NULL;
     process->listener = *listener;
     process->reaped = true; /* until there is one to reap */
-    process->child.pidfd = process->save_fd = -1;
+    process->child.pidfd = process->save_fd = process->saved_fd = -1;
+    /* One is no larger than what it is made of. */
+    process->save_cap = launch->memory_limit > 0 && launch->memory_limit < SAVE_CAP
+                            ? launch->memory_limit
+                            : SAVE_CAP;
     if (launch->group != NULL)
         snprintf(process->group, sizeof process->group, "%s", launch->group);
     worker_frames_init(&process->frames, launch->frame_cap, launch->by_turns, &frames);
@@ -449,22 +460,24 @@ struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker
                                             struct error *error)
 {
     struct worker_process *process = new_process(launch, listener);
-    int down[2] = {-1, -1}, up[2] = {-1, -1}, printed[2] = {-1, -1};
+    int down[2] = {-1, -1}, up[2] = {-1, -1}, printed[2] = {-1, -1}, save[2] = {-1, -1};
     bool started = false;
 
     if (process == NULL) {
         error_memory(error, "a worker");
         return NULL;
     }
-    if (open_save_file(process, error) == 0 && open_pipe(down, error) == 0 &&
-        open_pipe(up, error) == 0 && open_pipe(printed, error) == 0 &&
+    if (open_pipe(save, error) == 0 && open_pipe(down, error) == 0 && open_pipe(up, error) == 0 &&
+        open_pipe(printed, error) == 0 &&
         open_handles(process, loop, &down[1], &up[0], &printed[0], error) == 0 &&
-        spawn(process, loop, launch, (int[]){down[0], up[1], printed[1]}, error) == 0) {
+        spawn(process, loop, launch, (int[]){down[0], up[1], printed[1], save[1]}, error) == 0) {
         process->reaped = false;
         list_running(process);
         started = limit_memory(process, launch->memory_limit, error) == 0 &&
                   start_reading(process, error) == 0;
     }
+    process->save_fd = save[0];
+    close_fd(save[1]);
     for (int end = 0; end < 2; end++) {
         close_fd(down[end]);
         close_fd(up[end]);

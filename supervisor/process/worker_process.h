@@ -21,7 +21,7 @@ struct worker_process;
 #define WORKER_SNAPSHOT_FD    6
 #define WORKER_SNAPSHOT_PLACE "@6"
 
-/* Where a worker writes a snapshot: a file in memory that it was started with. */
+/* Where a worker writes a snapshot: a pipe that it was started with. */
 #define WORKER_SAVE_FD    7
 #define WORKER_SAVE_PLACE "@7"
 
@@ -97,10 +97,18 @@ void worker_process_place_all(const cpu_set_t *set);
 void worker_process_read_stderr(struct worker_process *process);
 
 /*
- * The file behind WORKER_SAVE_PLACE, emptied, before the worker is asked for a snapshot; and to be
- * read from its beginning when it has written one. Owned by the process. -1 with ERROR_SYSTEM.
+ * Before the worker is asked for a snapshot at WORKER_SAVE_PLACE: takes what it writes there, and
+ * passes it on to the pipe `pass_on`, which is owned (-1: to nobody), on these processors (NULL:
+ * those of the caller). -1 with ERROR_SYSTEM.
  */
-int worker_process_begin_save(struct worker_process *process, struct error *error);
+int worker_process_begin_save(struct worker_process *process, int pass_on,
+                              const cpu_set_t *processors, struct error *error);
+
+/*
+ * When it has written one: a file in memory that no worker can reach, to be read from its
+ * beginning. Owned by the process. -1 with ERROR_SYSTEM, or with ERROR_INPUT where it was longer
+ * than the memory that the worker may have.
+ */
 int worker_process_saved(struct worker_process *process, struct error *error);
 
 /* Closes the pipe down, on which an idle worker ends. */

@@ -216,7 +216,7 @@ int replay_worker_save(struct replay_worker *worker, const struct replay_owner *
     static char place[] = WORKER_SAVE_PLACE;
     int saved;
 
-    if (session_begin_save(worker->session, error) < 0 ||
+    if (session_begin_save(worker->session, error) != 0 ||
         do_command(worker, owner, COMMAND_SNAPSHOT, (struct iovec){place, strlen(place)},
                    "write a snapshot", error) != 0)
         return -1;

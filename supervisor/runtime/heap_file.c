@@ -40,15 +40,6 @@ int heap_file_check(int fd, struct iovec reply, struct error *error)
     return 0;
 }
 
-int heap_file_seal(int fd, struct error *error)
-{
-    if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-        return 0;
-    if (errno == EBUSY)
-        return error_set(error, ERROR_INPUT, "it goes on writing to a snapshot");
-    return error_system(error, errno, "cannot seal a snapshot");
-}
-
 int heap_file_copy(int to, int from, struct error *error)
 {
     ssize_t copied;

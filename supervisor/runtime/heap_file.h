@@ -24,10 +24,6 @@ int heap_file_check(int fd, struct iovec reply, struct error *error);
 /* Appends all of `from`, from its position on. 0 or -1. */
 int heap_file_copy(int to, int from, struct error *error);
 
-/* Nobody can change the file any more; it was made to allow this. ERROR_INPUT if somebody still
- * has it mapped to write to. */
-int heap_file_seal(int fd, struct error *error);
-
 /* Another descriptor of the same file, with a position of its own. Or -1. */
 int heap_file_reopen(int fd, struct error *error);
 

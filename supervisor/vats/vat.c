@@ -260,7 +260,7 @@ struct vat *vat_new(struct vat_owner *owner, const struct warehouse_vat *describ
     vat->incarnation = described->incarnation;
     vat->replay.first_num = described->first_delivery;
     vat->limits = described->limits;
-    vat->heap_fd = vat->fresh_fd = vat->successor.feed_fd = -1;
+    vat->heap_fd = vat->fresh_fd = -1;
     vat->log.slog = owner->options->slog;
     snprintf(vat->log.vat_id, sizeof vat->log.vat_id, "v%" PRId64, vat->id);
     vat_timer_init(&vat->timer, owner->options->loop, on_vat_timeout, vat);

@@ -79,14 +79,17 @@ enum vat_event vat_finish(struct vat *vat, const struct vat_input *input);
 
 /* ---- vat_successor.c: the next worker, beside the present one ---- */
 
-/*
- * Where there may be more workers, and nobody traces them: starts the vat's next one, which then
- * waits for its snapshot. Where that fails it is started when the snapshot is there, and says why.
- */
-void vat_start_successor(struct vat *vat);
+/* Where there may be more workers, and nobody traces them: the pipe through which the vat's next
+ * one gets its snapshot. Else both ends are -1. */
+void vat_open_succession(const struct vat *vat, int ends[2]);
 
-/* Has it take the snapshot in heap_fd, as the vat's worker that tells `listener`. False: there is
- * none. */
+/*
+ * Starts the vat's next worker, which reads its snapshot from this pipe; owned; -1: none. Where
+ * that fails it is started when the snapshot is there, and says why.
+ */
+void vat_start_successor(struct vat *vat, int snapshot_fd);
+
+/* It becomes the vat's worker, and tells `listener`. False: there is none. */
 bool vat_take_successor(struct vat *vat, const struct worker_listener *listener);
 
 /* Nobody waits for the worker any more, which ends by itself. False: there may not be two, and it

@@ -9,14 +9,21 @@
 enum vat_event vat_save(struct vat *vat, const struct vat_input *input)
 {
     static char place[] = WORKER_SAVE_PLACE;
+    const struct placement *placement = vat->owner->options->launcher->placement;
+    int succession[2];
     struct error error;
 
     (void)input;
-    if (worker_process_begin_save(vat->process, &error) < 0)
+    vat_open_succession(vat, succession);
+    if (worker_process_begin_save(vat->process, succession[1], placement_elsewhere(placement),
+                                  &error) != 0) {
+        if (succession[0] >= 0)
+            close(succession[0]);
         return vat_fail(vat, &error);
+    }
     vat_timer_start(&vat->timer, launcher_start_limit(vat->owner->options->timeout_ms));
     vat_send_frame(vat, COMMAND_SNAPSHOT, (struct iovec){place, strlen(place)});
-    vat_start_successor(vat);
+    vat_start_successor(vat, succession[0]);
     return VAT_EVENT_NONE;
 }
 
@@ -36,7 +43,7 @@ static int on_kept(void *context, const struct store_snapshot *snapshot, struct 
     return vat_late_lines_write(context, snapshot, error);
 }
 
-/* While the next worker starts from the same file. */
+/* While the next worker reads what is in the same file. */
 static int put_late(struct vat *vat, int64_t end, int fd, struct error *error)
 {
     struct vat_owner *owner = vat->owner;
@@ -81,8 +88,6 @@ static int check_written(int fd, struct iovec payload, struct error *error)
     if (meter_split(payload, &meter, &reply, error) != 0)
         return -1;
     result = heap_file_check(fd, reply, error);
-    if (result == 0)
-        result = heap_file_seal(fd, error);
     meter_free(&meter);
     return result;
 }
@@ -92,9 +97,9 @@ enum vat_event vat_keep_snapshot(struct vat *vat, struct iovec payload)
     struct error error;
     const int fd = worker_process_saved(vat->process, &error);
 
-    if (fd < 0)
+    if (fd < 0 && error.kind == ERROR_SYSTEM)
         return vat_fail(vat, &error);
-    if (check_written(fd, payload, &error) != 0) {
+    if (fd < 0 || check_written(fd, payload, &error) != 0) {
         vat_reason_set(&vat->reason, ERROR_SYSTEM, "its worker's snapshot is bad: %s", error.text);
         return VAT_EVENT_BAD;
     }

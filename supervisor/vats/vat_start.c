@@ -140,10 +140,9 @@ enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener
 {
     struct error error;
 
-    if (!vat_take_successor(vat, listener)) {
+    if (!vat_take_successor(vat, listener))
         vat->process = vat_launch(vat, vat->heap_fd, listener, &error);
-        close(vat->heap_fd);
-    }
+    close(vat->heap_fd);
     vat->heap_fd = -1;
     if (vat->process == NULL) {
         vat_reason_set(&vat->reason, ERROR_SYSTEM, "%s", error.text);

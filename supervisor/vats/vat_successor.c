@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "supervisor/runtime/heap_feed.h"
 #include "supervisor/vats/vat_actions.h"
 
 /* Two workers of one vat at a time are one more than where their number is limited. */
@@ -23,43 +22,41 @@ static void set_aside(const struct vat *vat, const struct worker_process *proces
         placement_set_aside(launcher_of(vat)->placement, process);
 }
 
-void vat_start_successor(struct vat *vat)
+void vat_open_succession(const struct vat *vat, int ends[2])
+{
+    if (!may_have_two(vat) || launcher_of(vat)->trace != NULL || pipe2(ends, O_CLOEXEC) != 0)
+        ends[0] = ends[1] = -1;
+}
+
+void vat_start_successor(struct vat *vat, int snapshot_fd)
 {
     const struct worker_listener listener = successor_listener(&vat->successor);
     struct retirement *retirement;
     struct worker_process *process = NULL;
     struct error ignored; /* it is met again when the worker is started in its turn */
-    int ends[2];
 
     successor_drop(&vat->successor);
-    if (!may_have_two(vat) || launcher_of(vat)->trace != NULL || pipe2(ends, O_CLOEXEC) != 0)
+    if (snapshot_fd < 0)
         return;
     retirement = retirement_new(&vat->owner->retired, vat_name(vat));
     if (retirement != NULL)
-        process = vat_launch(vat, ends[0], &listener, &ignored);
-    close(ends[0]);
+        process = vat_launch(vat, snapshot_fd, &listener, &ignored);
+    close(snapshot_fd);
     if (process == NULL) {
         retirement_free(retirement);
-        close(ends[1]);
         return;
     }
-    successor_set(&vat->successor, process, retirement, ends[1]);
+    successor_set(&vat->successor, process, retirement);
     set_aside(vat, process);
 }
 
 bool vat_take_successor(struct vat *vat, const struct worker_listener *listener)
 {
-    struct error error;
-    int feed_fd = -1;
-
-    vat->process = successor_take(&vat->successor, listener, &feed_fd);
+    vat->process = successor_take(&vat->successor, listener);
     if (vat->process == NULL)
         return false;
     if (launcher_of(vat)->placement != NULL)
         placement_bring_back(launcher_of(vat)->placement, vat->process);
-    /* A worker that gets no snapshot ends, and is lost like any other. */
-    if (heap_feed_start(vat->heap_fd, feed_fd, &error) != 0)
-        vat_reason_set(&vat->reason, ERROR_SYSTEM, "%s", error.text);
     return true;
 }
 

@@ -120,6 +120,11 @@ void placement_set_aside(const struct placement *placement, const struct worker_
         worker_process_place(process, &placement->before);
 }
 
+const cpu_set_t *placement_elsewhere(const struct placement *placement)
+{
+    return placement != NULL && placement->kind == PLACEMENT_AUTO ? &placement->before : NULL;
+}
+
 void placement_bring_back(const struct placement *placement, const struct worker_process *process)
 {
     cpu_set_t set;

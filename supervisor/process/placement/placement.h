@@ -58,6 +58,10 @@ int placement_end_start(const struct placement *placement, struct error *error);
 void placement_set_aside(const struct placement *placement, const struct worker_process *process);
 void placement_bring_back(const struct placement *placement, const struct worker_process *process);
 
+/* Of PLACEMENT_AUTO: the processors of a thread that nobody waits for. Else, and without a
+ * placement, NULL: it runs where its caller does. */
+const cpu_set_t *placement_elsewhere(const struct placement *placement);
+
 /* A time that is not known; any negative one is. */
 enum { PLACEMENT_UNKNOWN = -1 };
 

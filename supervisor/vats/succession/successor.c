@@ -2,14 +2,11 @@
 #include "supervisor/vats/succession/successor.h"
 
 #include <stddef.h>
-#include <unistd.h>
 
 static void forget(struct successor *successor)
 {
     successor->process = NULL;
     successor->retirement = NULL;
-    close(successor->feed_fd);
-    successor->feed_fd = -1;
 }
 
 /* It was told nothing that it could answer: it is of no use. */
@@ -56,23 +53,21 @@ struct worker_listener successor_listener(struct successor *successor)
 }
 
 void successor_set(struct successor *successor, struct worker_process *process,
-                   struct retirement *retirement, int feed_fd)
+                   struct retirement *retirement)
 {
-    *successor =
-        (struct successor){.process = process, .retirement = retirement, .feed_fd = feed_fd};
+    *successor = (struct successor){.process = process, .retirement = retirement};
 }
 
 struct worker_process *successor_take(struct successor *successor,
-                                      const struct worker_listener *listener, int *feed_fd)
+                                      const struct worker_listener *listener)
 {
     struct worker_process *process = successor->process;
 
     if (process == NULL)
         return NULL;
-    *feed_fd = successor->feed_fd;
     worker_process_listen(process, listener);
     retirement_free(successor->retirement);
-    *successor = (struct successor){.feed_fd = -1};
+    *successor = (struct successor){0};
     return process;
 }
 

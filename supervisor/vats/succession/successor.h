@@ -9,24 +9,23 @@
 
 /*
  * A vat's next worker, which was started while the present one writes the snapshot that the next
- * one is to start from: it waits for that snapshot at a pipe.
+ * one is to start from: it reads that snapshot from a pipe.
  */
 struct successor {
     struct worker_process *process; /* NULL: there is none */
     struct retirement *retirement;  /* for one that is not wanted after all */
-    int feed_fd;                    /* where the snapshot is to go in */
 };
 
 /* For the start of the process. If it ends before it is taken, there is no successor. */
 struct worker_listener successor_listener(struct successor *successor);
 
-/* There is one from now on, which owns the three. */
+/* There is one from now on, which owns both. */
 void successor_set(struct successor *successor, struct worker_process *process,
-                   struct retirement *retirement, int feed_fd);
+                   struct retirement *retirement);
 
-/* It tells `listener` from now on and is the caller's, as *feed_fd is. NULL: there is none. */
+/* It tells `listener` from now on and is the caller's. NULL: there is none. */
 struct worker_process *successor_take(struct successor *successor,
-                                      const struct worker_listener *listener, int *feed_fd);
+                                      const struct worker_listener *listener);
 
 /* It is killed, where there is one. */
 void successor_drop(struct successor *successor);
