@@ -217,8 +217,8 @@ static struct worker_process *start_confined(const struct launcher *launcher, uv
 }
 
 /*
- * Beside what it may write to, a worker's group has the snapshot that it writes into memory, which
- * is no larger: before it gets there, its own limit tells it.
+ * Beside what it may write to, a worker's group has its program, its pages' tables and what is in
+ * its pipes: before it gets there, its own limit tells it.
  */
 static uint64_t group_memory(const struct worker_launch *launch)
 {
