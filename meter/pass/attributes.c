@@ -56,9 +56,12 @@ static void give_to_runtime(LLVMValueRef function, const char *name)
         const char *name;
         const char *own;
     } calls[] = {
-        {"_exit", "gasmeter_call_exit"},
-        {"_Exit", "gasmeter_call_exit"},
-        {"sigaction", "gasmeter_call_sigaction"},
+        {"_exit", "gasmeter_call_exit"},      {"_Exit", "gasmeter_call_exit"},
+        {"execl", "gasmeter_call_execl"},     {"execle", "gasmeter_call_execle"},
+        {"execlp", "gasmeter_call_execlp"},   {"execv", "gasmeter_call_execv"},
+        {"execve", "gasmeter_call_execve"},   {"execveat", "gasmeter_call_execveat"},
+        {"execvp", "gasmeter_call_execvp"},   {"execvpe", "gasmeter_call_execvpe"},
+        {"fexecve", "gasmeter_call_fexecve"}, {"sigaction", "gasmeter_call_sigaction"},
         {"signal", "gasmeter_call_signal"},
     };
 

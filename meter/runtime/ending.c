@@ -31,10 +31,14 @@ static void end_spent(void)
     _exit(GASMETER_EXIT_SPENT);
 }
 
-/* A child of vfork() has its parent's memory: its end is not the parent's. */
+bool process_is_own(void)
+{
+    return getpid() == process;
+}
+
 void gasmeter_call_exit(int status)
 {
-    if (getpid() == process)
+    if (process_is_own())
         report_write("exit", status);
     _exit(status);
 }

@@ -80,6 +80,8 @@ void notes_uncounted(void (*visit)(const char *name, void *argument), void *argu
 {
     struct visitor visitor = {visit, argument};
 
+    memset(names, 0, sizeof names);
+    name_count = 0;
     notes_each('D', add_metered, NULL);
     notes_each('C', visit_new, &visitor);
 }

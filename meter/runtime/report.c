@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "meter/runtime/notes.h"
@@ -27,6 +28,7 @@
 
 static char line[LINE_MAX_BYTES];
 static size_t line_length;
+static off_t line_start; /* in the file; of the line that report_take_back() blanks */
 static uint64_t regions[REGIONS_MAX];
 static atomic_size_t region_count;
 static atomic_int reporting; /* the process that has begun to report */
@@ -159,10 +161,24 @@ static void make_line(uint64_t cost, const char *how, int number)
     report_put("}\n");
 }
 
-/* All at once, so that lines of several processes do not mix. */
-static void append_line(const char *path)
+static void tell_failure(void)
 {
-    int fd = path != NULL ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666) : -1;
+    static const char words[] = "gasmeter: GASMETER_OUT cannot be written\n";
+
+    (void)!write(STDERR_FILENO, words, sizeof words - 1);
+}
+
+static int open_file(int flags)
+{
+    const char *path = getenv("GASMETER_OUT");
+
+    return path != NULL ? open(path, O_WRONLY | O_CLOEXEC | flags, 0666) : -1;
+}
+
+/* All at once, so that lines of several processes do not mix. */
+static void append_line(void)
+{
+    int fd = open_file(O_APPEND | O_CREAT);
     size_t written = 0;
 
     while (fd >= 0 && written < line_length) {
@@ -174,11 +190,9 @@ static void append_line(const char *path)
             break;
         written += (size_t)some;
     }
-    if (fd < 0 || written < line_length || close(fd)) {
-        static const char words[] = "gasmeter: GASMETER_OUT cannot be written\n";
-
-        (void)!write(STDERR_FILENO, words, sizeof words - 1);
-    }
+    line_start = fd >= 0 ? lseek(fd, 0, SEEK_CUR) - (off_t)written : 0;
+    if (fd < 0 || written < line_length || close(fd))
+        tell_failure();
 }
 
 /* The count comes first: what is called here may be metered. */
@@ -194,8 +208,44 @@ void report_write(const char *how, int number)
     if (is_set("GASMETER_OUT")) {
         line_length = 0;
         make_line(cost, how, number);
-        append_line(getenv("GASMETER_OUT"));
+        append_line();
     }
     profile_write(cost);
+    errno = saved;
+}
+
+static bool is_regular_file(void)
+{
+    const char *path = getenv("GASMETER_OUT");
+    struct stat file;
+
+    return path != NULL && (stat(path, &file) == 0 ? S_ISREG(file.st_mode) : errno == ENOENT);
+}
+
+bool report_before_exec(void)
+{
+    const uint64_t cost = count_of_process();
+    int nobody = atomic_load(&reporting);
+    int saved = errno;
+
+    if (!is_set("GASMETER_OUT") || !is_regular_file() || nobody == getpid() ||
+        !atomic_compare_exchange_strong(&reporting, &nobody, getpid()))
+        return false;
+    line_length = 0;
+    make_line(cost, "exec", 0);
+    append_line();
+    errno = saved;
+    return true;
+}
+
+void report_take_back(void)
+{
+    int saved = errno, fd = open_file(0);
+
+    memset(line, ' ', line_length - 1);
+    if (fd < 0 || pwrite(fd, line, line_length - 1, line_start) != (ssize_t)line_length - 1 ||
+        close(fd))
+        tell_failure();
+    atomic_store(&reporting, 0);
     errno = saved;
 }

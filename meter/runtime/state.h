@@ -21,8 +21,8 @@
 
 extern _Thread_local int64_t gasmeter_banks[GASMETER_BANKS];
 
-/* What the bounded function (meter/pass/bounded.h) used that has just returned; its caller takes it
- * at once, unless a signal comes in between. */
+/* What the bounded function (meter/pass/carry/bounded.h) used that has just returned; its caller
+ * takes it at once, unless a signal comes in between. */
 extern _Thread_local uint64_t gasmeter_carry;
 
 #define GASMETER_UNLIMITED UINT64_MAX
@@ -63,6 +63,10 @@ void count_look(void);
  */
 void count_begin(uint64_t limit, void (*spent)(void));
 
+/* Is the count that of this process? A child of vfork() has the memory, and the count, of its
+ * parent. */
+bool process_is_own(void);
+
 /* The process has forked: the child counts from zero. */
 void count_restart(void);
 
@@ -76,9 +80,19 @@ struct count_saved {
 void count_save(struct count_saved *saved);
 void count_restore(const struct count_saved *saved);
 
-/* Writes the line, once for each process. Safe in signal handlers. `how` is "exit", "signal"
- * or "budget". */
+/* Writes the line, once for each process. Safe in signal handlers. `how` is "exit", "signal",
+ * "budget" or "exec". */
 void report_write(const char *how, int number);
+
+/*
+ * Another program is about to take the place of this one: writes the line, unless that could not be
+ * taken back. The file has to be a regular one for that. Returns whether report_take_back() is to
+ * be called if the program is still there.
+ */
+bool report_before_exec(void);
+
+/* Blanks the line. The process goes on, and its end will write another one. */
+void report_take_back(void);
 
 bool report_wanted(void);
 

@@ -136,6 +136,26 @@ one_number() {
     [ "$(jq -s '.[0].cost > .[1].cost' line)" = true ] || fail "$(cat line)"
 }
 
+@test "a line is written before another program takes the place of this one, and blanked if it cannot" {
+    local how
+
+    for how in execv execvp execve execl execlp execle; do
+        metered "$OUT/leaving" replaced $how
+        assert_equal "$ended $(jq -s -c 'map([.ended, .status])' line)" '5 [["exec",0],["exit",5]]' "$how"
+        assert_equal "$(jq -s 'map(.pid) | unique | length' line)" 1
+    done
+    metered "$OUT/leaving" replaced failed
+    assert_equal "$ended $(jq -s -c 'map([.ended, .status])' line)" '0 [["exit",0]]'
+    assert_equal "$(jq -c '.uncounted | contains(["execv", "printf"])' line)" true
+    run --separate-stderr "$BUILD/gaspipe" count --counter compiled -- "$OUT/leaving" replaced failed
+    assert_status 0
+    metered "$OUT/leaving" replaced vfork
+    assert_equal "$ended $(jq -s -c 'map([.ended, .status])' line)" '0 [["exit",5],["exit",0]]'
+    # Nothing can be taken back from a pipe, so nothing is written to it before.
+    assert_equal "$(GASMETER_OUT=/dev/stderr "$OUT/leaving" replaced failed 2>&1 > /dev/null |
+        jq -s -c 'map(.ended)')" '["exit"]'
+}
+
 @test "the line says what was not counted, and by which table" {
     metered "$OUT/loops" sort 1
     assert_equal "$(jq -c '.uncounted | contains(["qsort", "printf"])' line)" true

@@ -39,6 +39,15 @@ static int cost_run_take_line(struct cost_run *run, const char *text, size_t len
     return json_array_append_new(run->processes, line) == 0 ? 0 : error_memory(error, "the counts");
 }
 
+/* What a process blanked that did not become another program after all. */
+static bool is_blank(const char *line, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (line[i] != ' ')
+            return false;
+    return true;
+}
+
 static int take_lines(struct cost_run *run, const char *path, struct error *error)
 {
     struct buf text = {0};
@@ -47,7 +56,7 @@ static int take_lines(struct cost_run *run, const char *path, struct error *erro
     const char *line;
 
     while (result == 0 && lines_next(&text, &place, &line, &length))
-        result = cost_run_take_line(run, line, length, error);
+        result = is_blank(line, length) ? 0 : cost_run_take_line(run, line, length, error);
     buf_free(&text);
     return result;
 }

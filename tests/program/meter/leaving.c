@@ -106,6 +106,33 @@ static int forked(void)
     return WEXITSTATUS(status);
 }
 
+/* A program that is not there, then this one again, in each way. */
+static void replaced(const char *self, const char *how)
+{
+    char *const arguments[] = {(char *)self, (char *)"exit", NULL};
+    char *const environment[] = {getenv("GASMETER_OUT") - strlen("GASMETER_OUT="), NULL};
+
+    if (strcmp(how, "failed") == 0)
+        execv("/nonexistent", arguments);
+    if (strcmp(how, "execv") == 0)
+        execv(self, arguments);
+    if (strcmp(how, "execvp") == 0)
+        execvp(self, arguments);
+    if (strcmp(how, "execve") == 0)
+        execve(self, arguments, environment);
+    if (strcmp(how, "execl") == 0)
+        execl(self, self, "exit", (char *)NULL);
+    if (strcmp(how, "execlp") == 0)
+        execlp(self, self, "exit", (char *)NULL);
+    if (strcmp(how, "execle") == 0)
+        execle(self, self, "exit", (char *)NULL, environment);
+    if (strcmp(how, "vfork") == 0 && vfork() == 0) {
+        execv(self, arguments);
+        _exit(1);
+    }
+    wait(NULL);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -131,6 +158,8 @@ int main(int argc, char **argv)
         exit(5);
     if (strcmp(how, "_exit") == 0)
         _exit(6);
+    if (strcmp(how, "replaced") == 0 && argc > 2)
+        replaced(argv[0], argv[2]);
     printf("%ld\n", result);
     return 0;
 }
