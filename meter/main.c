@@ -12,6 +12,7 @@
 #include "meter/pass/alignment.h"
 #include "meter/pass/attributes.h"
 #include "meter/pass/banks.h"
+#include "meter/pass/carry/unread.h"
 #include "meter/pass/placement.h"
 #include "meter/pass/survey.h"
 
@@ -108,6 +109,7 @@ static void meter_functions(const struct support *support, LLVMValueRef last, bo
 static int meter(const struct options *options, const struct ir *ir, struct error *error)
 {
     struct bounded bounded = {0};
+    struct pointer_set heirs = {0};
     LLVMValueRef last;
     struct support support;
     struct buf notes = {0};
@@ -128,13 +130,17 @@ static int meter(const struct options *options, const struct ir *ir, struct erro
     attributes_prepare(ir);
     alignment_raise(ir);
     /* A profile has each function by itself, and the naive way has nothing to carry. */
-    if (!options->naive && !options->profile)
+    if (!options->naive && !options->profile) {
         bounded_split(&bounded, ir);
+        heirs_find(&heirs, ir, &bounded.functions);
+    }
     last = LLVMGetLastFunction(ir->module);
-    support_make(&support, ir, &bounded, !options->no_budgets && !options->naive, options->profile);
+    support_make(&support, ir, &bounded, &heirs, !options->no_budgets && !options->naive,
+                 options->profile);
     if (last)
         meter_functions(&support, last, options->naive);
     bounded_free(&bounded);
+    pointer_set_free(&heirs);
     return 0;
 }
 
@@ -151,6 +157,7 @@ static int main_run(const struct options *options, struct backend *backend, stru
         goto out;
     if (options->level != LEVEL_NONE && backend_optimize(backend, passes[options->level], error))
         goto out;
+    unread_remove(&ir);
     banks_spread(&ir);
     result = backend_write(backend, options->output, error);
 out:

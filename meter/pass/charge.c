@@ -177,6 +177,12 @@ bool charge_leaves(const struct charge *charge, LLVMValueRef instruction)
     return !ir_libc_call(charge->ir, instruction) && !charge_carries(charge, instruction);
 }
 
+bool charge_dispatches(LLVMValueRef instruction)
+{
+    return LLVMIsAIndirectBrInst(instruction) ||
+           (LLVMIsASwitchInst(instruction) && LLVMGetNumSuccessors(instruction) > CHARGE_CASES_MAX);
+}
+
 bool charge_carries(const struct charge *charge, LLVMValueRef instruction)
 {
     LLVMValueRef callee = LLVMIsACallInst(instruction) ? ir_callee_here(instruction) : NULL;

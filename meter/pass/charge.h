@@ -4,6 +4,9 @@
 
 #include "meter/pass/convention.h"
 
+/* A switch of more cases flushes. */
+#define CHARGE_CASES_MAX 32
+
 /*
  * What each instruction of a function costs, by the table and the convention. Of a cost that
  * depends on a number of bytes the part that only the run knows is code, which these build.
@@ -32,6 +35,9 @@ LLVMValueRef charge_after(struct charge *charge, LLVMBuilderRef builder, LLVMVal
 
 /* Can others run, or this function be left, in this instruction? Then the count has to be right. */
 bool charge_leaves(const struct charge *charge, LLVMValueRef instruction);
+
+/* Is it a jump to one of many places, such as interpreters have for each of their instructions? */
+bool charge_dispatches(LLVMValueRef instruction);
 
 /* Does it call a bounded function, which leaves its cost in the carry? */
 bool charge_carries(const struct charge *charge, LLVMValueRef instruction);

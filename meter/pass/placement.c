@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "meter/pass/carry/unread.h"
 #include "meter/pass/charge.h"
 #include "meter/pass/flow/loops.h"
 #include "meter/pass/placement.h"
@@ -43,16 +44,6 @@ static void charge_now(struct placement *placement, LLVMValueRef units)
         support_build_block(placement->support, placement->builder, units);
 }
 
-static uint64_t fixed_of_block(const struct placement *placement, LLVMBasicBlockRef block)
-{
-    uint64_t sum = 0;
-
-    for (LLVMValueRef instruction = LLVMGetFirstInstruction(block); instruction;
-         instruction = LLVMGetNextInstruction(instruction))
-        sum += charge_fixed(&placement->charge, instruction);
-    return sum;
-}
-
 /* Brings units to memory: to a bank, or to the carry for the caller. */
 static void bring(struct placement *placement, LLVMValueRef units)
 {
@@ -64,23 +55,40 @@ static void bring(struct placement *placement, LLVMValueRef units)
         support_build_flush(placement->support, builder, units);
 }
 
-static void flush(struct placement *placement, struct progress *progress)
+/* What is pending, of which nothing is left. */
+static LLVMValueRef take_pending(struct placement *placement, struct progress *progress)
 {
     const struct ir *ir = placement->support->ir;
     LLVMValueRef units = ir_number(ir, progress->fixed);
 
-    if (progress->empty && progress->fixed == 0)
-        return;
     if (!progress->empty)
         units = LLVMBuildAdd(placement->builder, load_pending(placement), units, "");
-    bring(placement, units);
     LLVMBuildStore(placement->builder, ir_number(ir, 0), placement->pending);
     *progress = (struct progress){.empty = true};
+    return units;
+}
+
+static void flush(struct placement *placement, struct progress *progress)
+{
+    if (!progress->empty || progress->fixed > 0)
+        bring(placement, take_pending(placement, progress));
+}
+
+/* Before a call that lets others run: an heir takes over what is pending. */
+static void leave(struct placement *placement, struct progress *progress, LLVMValueRef call)
+{
+    const struct support *support = placement->support;
+
+    if (heirs_calls(support->heirs, call))
+        support_build_carry(support, placement->builder, take_pending(placement, progress));
+    else
+        flush(placement, progress);
 }
 
 /*
- * A computed goto flushes as well. So nothing is pending wherever an interpreter's dispatch leads,
- * and no register has to hold it through all that the interpreter does.
+ * A computed goto flushes as well, and so does a switch of many cases. So nothing is pending
+ * wherever an interpreter's dispatch leads, and no register has to hold it through all that the
+ * interpreter does.
  */
 static void dispatch(struct placement *placement, struct progress *progress, LLVMValueRef jump)
 {
@@ -147,11 +155,14 @@ static void meter_instruction(struct placement *placement, struct progress *prog
         tell_profile(placement, instruction);
     if (!placement->pending)
         return;
-    if (charge_leaves(&placement->charge, instruction) ||
-        (ends_function(instruction) && !is_behind_tail_call(instruction)))
+    if (charge_leaves(&placement->charge, instruction))
+        leave(placement, progress, instruction);
+    else if (ends_function(instruction) && !is_behind_tail_call(instruction))
         flush(placement, progress);
     else if (LLVMIsAIndirectBrInst(instruction))
         dispatch(placement, progress, instruction);
+    else if (charge_dispatches(instruction))
+        flush(placement, progress);
     else if (!next && progress->fixed > 0)
         add_pending(placement, ir_number(placement->support->ir, progress->fixed));
     if (charge_carries(&placement->charge, instruction)) {
@@ -161,13 +172,14 @@ static void meter_instruction(struct placement *placement, struct progress *prog
     }
 }
 
-static void meter_block(struct placement *placement, LLVMBasicBlockRef block, LLVMValueRef first)
+static void meter_block(struct placement *placement, const struct graph_block *block,
+                        LLVMValueRef first)
 {
-    struct progress progress = {.fixed = fixed_of_block(placement, block)};
+    struct progress progress = {.fixed = block->units};
     LLVMValueRef next;
 
     if (placement->profiled)
-        profile_block(&placement->profile, &placement->charge, block, first);
+        profile_block(&placement->profile, &placement->charge, block->block, first);
     if (!placement->pending && progress.fixed > 0) {
         LLVMPositionBuilderBefore(placement->builder, first);
         charge_now(placement, ir_number(placement->support->ir, progress.fixed));
@@ -186,6 +198,8 @@ static void placement_begin(struct placement *placement, const struct support *s
     profile_init(&placement->profile, support->ir, placement->builder, function);
     charge_init(&placement->charge, support->ir, &support->bounded->functions, function);
     placement->bounded = pointer_set_find(&support->bounded->functions, function, NULL);
+    if (!placement->bounded)
+        unread_mark(support->ir, function);
 }
 
 static void end(struct placement *placement)
@@ -200,7 +214,7 @@ static void meter_blocks(struct placement *placement, const struct graph *graph,
                          const LLVMValueRef *firsts)
 {
     for (size_t i = 0; i < graph->count; i++)
-        meter_block(placement, graph->blocks[i].block, firsts[i]);
+        meter_block(placement, &graph->blocks[i], firsts[i]);
 }
 
 /* Where each block's own code begins, before anything is put there. */
@@ -213,13 +227,17 @@ static LLVMValueRef *find_firsts(const struct graph *graph)
     return firsts;
 }
 
-static void make_pending(struct placement *placement, LLVMValueRef first)
+static void make_pending(struct placement *placement, LLVMValueRef function, LLVMValueRef first)
 {
-    const struct ir *ir = placement->support->ir;
+    const struct support *support = placement->support;
+    LLVMBuilderRef builder = placement->builder;
+    LLVMValueRef units = ir_number(support->ir, 0);
 
-    LLVMPositionBuilderBefore(placement->builder, first);
-    placement->pending = LLVMBuildAlloca(placement->builder, ir->i64, "gasmeter.pending");
-    LLVMBuildStore(placement->builder, ir_number(ir, 0), placement->pending);
+    LLVMPositionBuilderBefore(builder, first);
+    placement->pending = LLVMBuildAlloca(builder, support->ir->i64, "gasmeter.pending");
+    if (pointer_set_find(support->heirs, function, NULL))
+        units = support_build_take(support, builder);
+    LLVMBuildStore(builder, units, placement->pending);
 }
 
 void placement_outer(const struct support *support, LLVMValueRef function)
@@ -241,7 +259,7 @@ void placement_fast(const struct support *support, LLVMValueRef function)
     placement_begin(&placement, support, function);
     graph_find(&graph, function, &placement.charge);
     firsts = find_firsts(&graph);
-    make_pending(&placement, firsts[0]);
+    make_pending(&placement, function, firsts[0]);
     meter_blocks(&placement, &graph, firsts);
     if (support->budgets)
         loops_cut(support, &graph, placement.pending);

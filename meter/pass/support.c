@@ -227,12 +227,12 @@ void support_mark_function(const struct support *support, LLVMValueRef function)
 /* ---- all of it ------------------------------------------------------------------ */
 
 void support_make(struct support *support, const struct ir *ir, const struct bounded *bounded,
-                  bool budgets, bool profile)
+                  const struct pointer_set *heirs, bool budgets, bool profile)
 {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(ir->context);
 
-    *support =
-        (struct support){.ir = ir, .bounded = bounded, .budgets = budgets, .profile = profile};
+    *support = (struct support){
+        .ir = ir, .bounded = bounded, .heirs = heirs, .budgets = budgets, .profile = profile};
     declare_banks(support);
     make_scope(support);
     support->refill_type = LLVMFunctionType(ir->none, NULL, 0, false);

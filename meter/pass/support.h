@@ -2,7 +2,8 @@
 #ifndef GASPIPE_METER_PASS_SUPPORT_H
 #define GASPIPE_METER_PASS_SUPPORT_H
 
-#include "meter/pass/bounded.h"
+#include "meter/pass/carry/bounded.h"
+#include "meter/pass/carry/heirs.h"
 
 /*
  * What metered code uses: the banks and functions of the run-time part, and small functions
@@ -22,11 +23,12 @@
 struct support {
     const struct ir *ir;
     const struct bounded *bounded;
+    const struct pointer_set *heirs;
     bool budgets;       /* each flush looks whether a budget is spent */
     bool profile;       /* units are told by function and line as well (profile.h) */
     LLVMValueRef banks; /* i64 thread-local; all flushes name the first, see banks.h */
-    LLVMValueRef
-        carry; /* i64 thread-local: what the bounded function used that has just returned */
+    LLVMValueRef carry; /* i64 thread-local: what the bounded function used that has just returned,
+                         * or what is pending as an heir is called */
     LLVMValueRef flush; /* void (i64): adds to the banks */
     LLVMTypeRef flush_type;
     LLVMValueRef refill; /* void () of the run-time part, when a bank has reached zero */
@@ -39,15 +41,16 @@ struct support {
     LLVMValueRef scope;
 };
 
-/* Declares and makes all of it; to be called before functions are metered. `bounded` is borrowed.
- */
+/* Declares and makes all of it; to be called before functions are metered. `bounded` and `heirs`
+ * are borrowed. */
 void support_make(struct support *support, const struct ir *ir, const struct bounded *bounded,
-                  bool budgets, bool profile);
+                  const struct pointer_set *heirs, bool budgets, bool profile);
 
 /* Says of the function's own loads, stores and copies that they never touch the banks. */
 void support_mark_function(const struct support *support, LLVMValueRef function);
 
-/* What a bounded function leaves when it returns, and its caller takes at once. */
+/* What a bounded function leaves when it returns, and its caller takes at once; and what an heir's
+ * caller leaves, and the heir takes. */
 void support_build_carry(const struct support *support, LLVMBuilderRef builder, LLVMValueRef units);
 LLVMValueRef support_build_take(const struct support *support, LLVMBuilderRef builder);
 

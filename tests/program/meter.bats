@@ -78,6 +78,7 @@ one_number() {
     one_number loops copies 2000
     one_number loops sort 2
     one_number loops small 5000
+    one_number loops switch 5000
 }
 
 @test "one number: longjmp, signals raised, threads, C++ exceptions" {
@@ -193,6 +194,7 @@ stops_alike() {
     for budget in 0 1 50000 50001 100000; do
         stops_alike $budget loops collatz 1000
         stops_alike $budget loops small 10000
+        stops_alike $budget loops switch 20000
         stops_alike $budget loops goto 20000
     done
     number=$(jq .cost line)

@@ -167,7 +167,7 @@ static void look_at_block(struct graph_block *block, const struct charge *charge
     block->repeatable = true;
     for (LLVMValueRef instruction = LLVMGetFirstInstruction(block->block); instruction;
          instruction = LLVMGetNextInstruction(instruction)) {
-        block->flushes |= charge_leaves(charge, instruction) || LLVMIsAIndirectBrInst(instruction);
+        block->flushes |= charge_leaves(charge, instruction) || charge_dispatches(instruction);
         block->repeatable &= is_repeatable(instruction);
         block->units += charge_fixed(charge, instruction);
     }

@@ -53,6 +53,13 @@ bool ir_has_body(LLVMValueRef function)
     return LLVMIsAFunction(function) && LLVMCountBasicBlocks(function) > 0;
 }
 
+bool ir_is_own(LLVMValueRef function)
+{
+    LLVMLinkage linkage = LLVMGetLinkage(function);
+
+    return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
+}
+
 LLVMValueRef ir_callee_here(LLVMValueRef instruction)
 {
     LLVMValueRef callee = ir_is_call(instruction) ? LLVMGetCalledValue(instruction) : NULL;

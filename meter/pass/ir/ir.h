@@ -37,6 +37,9 @@ bool ir_is_intrinsic_call(LLVMValueRef instruction);
 
 bool ir_has_body(LLVMValueRef function);
 
+/* Does only its own module know it by name? */
+bool ir_is_own(LLVMValueRef function);
+
 /* The function with a body that a call names, by the type that it has; NULL: none. */
 LLVMValueRef ir_callee_here(LLVMValueRef instruction);
 

@@ -144,6 +144,59 @@ static long small_forever(long start)
     return start;
 }
 
+/* Functions that are called by name only, and take over what their callers have pending: one with a
+ * loop, one that calls others and itself, one that LLVM inlines. */
+__attribute__((noinline)) static long digits(long number)
+{
+    long count = 0;
+
+    for (; number > 0; number /= 10)
+        count++;
+    return count;
+}
+
+static long around(long number)
+{
+    return number % 3 == 0 ? digits(number) + 1 : abs((int)number);
+}
+
+__attribute__((noinline)) static long halve(long number)
+{
+    if (number > 100)
+        return halve(number / 2) + digits(number);
+    return around(number);
+}
+
+#define CODE(n)                                                                                    \
+    case n:                                                                                        \
+        sum += (n) % 7 == 0 ? halve(sum & 0xffff) : (n) % 5 == 0 ? around(sum & 0xff) : (n);       \
+        at += (n) % 3 + 1;                                                                         \
+        break;
+#define CODES(n) CODE(n) CODE((n) + 1) CODE((n) + 2) CODE((n) + 3) CODE((n) + 4)
+
+/* An interpreter whose dispatch is a switch of many cases. */
+static long switched(long count)
+{
+    unsigned at = 0;
+    long sum = 0;
+
+    while (count-- > 0)
+        switch (at % 41) {
+            CODES(0)
+            CODES(5)
+            CODES(10)
+            CODES(15)
+            CODES(20)
+            CODES(25)
+            CODES(30)
+            CODES(35)
+        default:
+            at = 0;
+            continue;
+        }
+    return sum;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -161,6 +214,7 @@ int main(int argc, char **argv)
         {"sort", sorted},
         {"small", small_calls},
         {"smallforever", small_forever},
+        {"switch", switched},
     };
 
     for (int k = 0; k < SIZE; k++)

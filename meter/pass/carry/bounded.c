@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meter/pass/bounded.h"
+#include "meter/pass/carry/bounded.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -284,10 +284,7 @@ struct users {
 
 static struct users users_of(LLVMValueRef function)
 {
-    LLVMLinkage linkage = LLVMGetLinkage(function);
-    struct users users = {
-        .others = linkage != LLVMInternalLinkage && linkage != LLVMPrivateLinkage,
-    };
+    struct users users = {.others = !ir_is_own(function)};
 
     for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
         LLVMValueRef user = LLVMGetUser(use);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_METER_PASS_BOUNDED_H
-#define GASPIPE_METER_PASS_BOUNDED_H
+#ifndef GASPIPE_METER_PASS_CARRY_BOUNDED_H
+#define GASPIPE_METER_PASS_CARRY_BOUNDED_H
 
 #include "meter/pass/ir/ir.h"
 #include "meter/pass/ir/pointer_set.h"
