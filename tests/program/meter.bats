@@ -49,14 +49,14 @@ cost() {
 
 # one_number NAME [ARGUMENT...]: all builds of the program come to the same.
 one_number() {
-    local name=$1 number build
+    local name=$1 number level
 
     shift
     number=$(cost "$OUT/$name" "$@")
     [ "$number" -gt 1000 ] || fail "$name counted '$number'" "$(cat said)"
-    for build in O0 naive; do
-        [ ! -e "$OUT/$name-$build" ] ||
-            assert_equal "$(cost "$OUT/$name-$build" "$@")" "$number" "$name $* $build"
+    for level in O0 naive; do
+        [ ! -e "$OUT/$name-$level" ] ||
+            assert_equal "$(cost "$OUT/$name-$level" "$@")" "$number" "$name $* $level"
     done
     if has_arm; then
         # shellcheck disable=SC2086 # several words
@@ -112,12 +112,12 @@ one_number() {
 }
 
 @test "a handler that interrupts a flush takes nothing from it" {
-    local build cost
+    local level cost
 
-    for build in '' -O0; do
-        cost=$(cost "$OUT/leaving$build" interrupted)
+    for level in '' -O0; do
+        cost=$(cost "$OUT/leaving$level" interrupted)
         # 20,000,000 turns of 8; what the handler used is beside it, some for each signal.
-        [ "$cost" -ge 160000000 ] && [ "$cost" -lt 161000000 ] || fail "$build: $cost"
+        [ "$cost" -ge 160000000 ] && [ "$cost" -lt 161000000 ] || fail "$level: $cost"
     done
 }
 
