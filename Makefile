@@ -52,9 +52,10 @@ include scripts/vats.mk
 MAINS := supervisor/main.c supervisor/prepare_start.c worker/main.c worker/main_wasm.c worker/main_native.c worker/main_native_metered.c sandbox/main.c tools/slogreport.c
 ROOMS := base gas proto sandbox store kernel slog counter worker meter/costs trace supervisor tools
 sources_below = $(sort $(shell find $(1) -name '*.c'))
-# The metered worker, which is built for other machines too, does without what needs OpenSSL.
+# The metered worker, which is built for other machines too, does without what needs OpenSSL;
+# that of WebAssembly does without XS.
 # The agent is a library of its own, and the filters are compiled by a program of their own.
-room_sources = $(filter-out $(MAINS) trace/agent/% sandbox/filters/% $(if $(METERED_WORKER_OF),worker/near/% worker/native/%),$(call sources_below,$(1)))
+room_sources = $(filter-out $(MAINS) trace/agent/% sandbox/filters/% $(if $(METERED_WORKER_OF),worker/native/% $(if $(filter wasm,$(METERED_ENGINE)),worker/xs/%,worker/near/%)),$(call sources_below,$(1)))
 ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/lib/$(room).a)
 
 PROGRAMS := $(BUILD)/gaspipe $(BUILD)/gaspipe-worker $(BUILD)/gaspipe-worker-wasm $(BUILD)/gaspipe-worker-native $(BUILD)/gaspipe-sandbox \
@@ -344,14 +345,14 @@ install: all $(if $(WITH_SUITES),suites)
 .PHONY: install-meter
 METERED_MUSL = $(patsubst $(METER_PARTS)/%,%,$(foreach part,include lib costs.table,$(wildcard $(METER_PARTS)/*-musl/$(part))))
 install-meter:
-	install -m 755 build/gaspipe-meter build/gaspipe-cc build/gaspipe-c++ $(wildcard $(METERED_WORKER) $(METERED_NATIVE_WORKER)) $(BINDIR)
+	install -m 755 build/gaspipe-meter build/gaspipe-cc build/gaspipe-c++ $(wildcard $(METERED_WORKER) $(METERED_WASM_WORKER) $(METERED_NATIVE_WORKER)) $(BINDIR)
 	cd $(METER_PARTS) && find include */libgasmeter.a */part.o $(METERED_MUSL) -type f \
 		-exec install -D -m 644 {} $(abspath $(LIBDIR))/meter/{} \;
 	install -m 644 meter/gasmeter.h $(INCLUDEDIR)
 
 # With the same PREFIX.
 uninstall:
-	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker gaspipe-worker-wasm gaspipe-worker-native gaspipe-meter gaspipe-cc gaspipe-c++ gaspipe-worker-metered gaspipe-worker-native-metered)
+	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker gaspipe-worker-wasm gaspipe-worker-native gaspipe-meter gaspipe-cc gaspipe-c++ gaspipe-worker-metered gaspipe-worker-wasm-metered gaspipe-worker-native-metered)
 	rm -f $(addprefix $(MANDIR)/,$(notdir $(wildcard docs/*.1)))
 	rm -f $(COMPLETIONDIR)/gaspipe $(COMPLETIONDIR)/slogreport
 	rm -rf $(LIBDIR) $(INCLUDEDIR) $(DOCDIR) $(DESTDIR)$(PREFIX)/share/gaspipe

@@ -20,6 +20,7 @@ METER_HEADERS := $(METER_PARTS)/include/gasmeter.h $(METER_PARTS)/include/gasmar
 METER_TOOLS := build/gaspipe-meter build/gaspipe-cc build/gaspipe-c++ $(METER_HEADERS) \
 	$(foreach machine,$(METER_MACHINES),$(METER_PARTS)/$(machine)/libgasmeter.a $(METER_PARTS)/$(machine)/part.o)
 METERED_WORKER := build/gaspipe-worker-metered
+METERED_WASM_WORKER := build/gaspipe-worker-wasm-metered
 METERED_NATIVE_WORKER := build/gaspipe-worker-native-metered
 
 $(BUILD)/obj/meter/%: ROOM_CFLAGS = $(METER_CFLAGS)
@@ -27,7 +28,7 @@ $(BUILD)/obj/meter/costs/cost_table.o: meter/costs/default.table
 
 .PHONY: metered meter-tools
 metered: meter-tools
-	@$(MAKE) --no-print-directory SAN= $(METERED_WORKER) $(METERED_NATIVE_WORKER)
+	@$(MAKE) --no-print-directory SAN= $(METERED_WORKER) $(METERED_WASM_WORKER) $(METERED_NATIVE_WORKER)
 
 ifeq ($(HAVE_LLVM),)
 meter-tools:
@@ -156,6 +157,16 @@ metered-variants: $(METERED_VARIANTS:%=build/metered/x86_64-linux-gnu-%/gaspipe-
 $(foreach machine,$(METERED_ALL),$(eval $(call metered_worker_rules,$(machine))))
 
 $(METERED_WORKER): build/metered/x86_64-linux-gnu/gaspipe-worker
+	$(Q)cp $< $@
+
+METERED_WASM_BUILD := build/metered/x86_64-linux-gnu-wasm
+
+$(METERED_WASM_BUILD)/gaspipe-worker-wasm: $(METER_TOOLS) $(FILTERS) \
+		$(foreach room,worker sandbox proto base,$(call sources_below,$(room)))
+	@$(MAKE) --no-print-directory SAN= BUILD=$(METERED_WASM_BUILD) CC='$(call METERED_CC,x86_64-linux-gnu)' \
+		PACKAGE_CFLAGS= CFLAGS= WARNINGS=-w METERED_WORKER_OF=x86_64-linux-gnu METERED_ENGINE=wasm $@
+
+$(METERED_WASM_WORKER): $(METERED_WASM_BUILD)/gaspipe-worker-wasm
 	$(Q)cp $< $@
 endif
 

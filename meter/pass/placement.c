@@ -157,11 +157,10 @@ static void meter_instruction(struct placement *placement, struct progress *prog
         return;
     if (charge_leaves(&placement->charge, instruction))
         leave(placement, progress, instruction);
-    else if (ends_function(instruction) && !is_behind_tail_call(instruction))
-        flush(placement, progress);
     else if (LLVMIsAIndirectBrInst(instruction))
         dispatch(placement, progress, instruction);
-    else if (charge_dispatches(instruction))
+    else if (charge_dispatches(instruction) ||
+             (ends_function(instruction) && !is_behind_tail_call(instruction)))
         flush(placement, progress);
     else if (!next && progress->fixed > 0)
         add_pending(placement, ir_number(placement->support->ir, progress->fixed));

@@ -57,14 +57,17 @@ static int locate_worker(struct launcher *launcher, bool metered, struct error *
 static const char *name_of_other(enum launcher_contracts contracts, bool metered)
 {
     if (contracts == LAUNCHER_WASM)
-        return "gaspipe-worker-wasm";
+        return metered ? "gaspipe-worker-wasm-metered" : "gaspipe-worker-wasm";
     return metered ? "gaspipe-worker-native-metered" : "gaspipe-worker-native";
 }
 
 static const char *why_missing(enum launcher_contracts contracts, bool metered)
 {
     if (contracts == LAUNCHER_WASM)
-        return "gaspipe-worker-wasm, which runs WebAssembly, is not beside gaspipe";
+        return metered
+                   ? "gaspipe-worker-wasm-metered, which runs WebAssembly with --counter compiled, "
+                     "is not beside gaspipe: make metered builds it"
+                   : "gaspipe-worker-wasm, which runs WebAssembly, is not beside gaspipe";
     return metered ? "gaspipe-worker-native-metered, which runs native contracts with --counter "
                      "compiled, is not beside gaspipe: make metered builds it"
                    : "gaspipe-worker-native, which runs native contracts, is not beside gaspipe";
@@ -159,10 +162,8 @@ struct launcher launcher_for(const struct launcher *launcher, enum launcher_cont
     memcpy(chosen.worker, other->path, sizeof chosen.worker);
     chosen.missing = why_missing(contracts, launcher->metered);
     chosen.program_fd = other->program_fd;
-    if (contracts == LAUNCHER_WASM) {
-        chosen.metered = false;
+    if (contracts == LAUNCHER_WASM)
         chosen.compute_limit = launcher->wasm_compute_limit;
-    }
     return chosen;
 }
 
@@ -400,10 +401,6 @@ struct worker_process *launcher_start_from(const struct launcher *launcher, uv_l
     snprintf(heap, sizeof heap, "%020" PRIu64, launcher->heap_limit);
     if (launcher->worker[0] == '\0') {
         error_set(error, ERROR_SYSTEM, "%s", launcher->missing);
-        return NULL;
-    }
-    if (launcher->cost_limit > 0 && !launcher->metered) {
-        error_set(error, ERROR_SYSTEM, "%s", LAUNCHER_NO_METER);
         return NULL;
     }
     if (rewind_snapshot(snapshot_fd, error) != 0)

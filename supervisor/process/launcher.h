@@ -103,10 +103,6 @@ void launcher_close(struct launcher *launcher);
  */
 struct launcher launcher_native(const struct launcher *launcher);
 
-/* Why a launcher starts no worker that has a limit of block cost and no meter. */
-#define LAUNCHER_NO_METER                                                                          \
-    "gaspipe-worker-wasm has no meter compiled in: --max-cost cannot limit WebAssembly"
-
 /* One that starts the worker of such contracts in the same way; borrows like launcher_native(). */
 struct launcher launcher_for(const struct launcher *launcher, enum launcher_contracts contracts);
 

@@ -28,6 +28,27 @@ column() {
     [[ $stderr == *'ft: Transfer 250 from alice.near to bob.near'* ]]
 }
 
+@test "the meter that is compiled into the engine: the same operations, a block cost and its limit" {
+    local plain cost
+
+    [ -x "$ROOT/build/gaspipe-worker-wasm-metered" ] || skip 'make metered has not built the worker'
+    [ "$BUILD" = "$ROOT/build" ] || skip 'a build with sanitizers has no metered worker'
+    run --separate-stderr "$BUILD/gaspipe" run --json --counter none --vat "ft=$TOKEN" "$LINES"
+    plain=$(column compute)
+    run --separate-stderr "$BUILD/gaspipe" run --json --counter compiled --vat "ft=$TOKEN" "$LINES"
+    assert_equal "$(column compute)" "$plain"
+    cost=$(column blockCost)
+    [[ $cost != *null* ]]
+    run --separate-stderr "$BUILD/gaspipe" run --json --counter qemu,compiled --vat "ft=$TOKEN" "$LINES"
+    assert_equal "$(column blockCost)" "$cost" 'under QEMU'
+    [[ $(column instructions) != *null* ]]
+    cost=$(sort -n <<< "$cost" | tail -n 1)
+    run --separate-stderr "$BUILD/gaspipe" run --json --counter compiled --max-cost "$cost" --vat "ft=$TOKEN" "$LINES"
+    assert_equal "$(column compute)" "$plain" 'within the limit'
+    run "$BUILD/gaspipe" run --counter compiled --max-cost $((cost - 1)) --vat "ft=$TOKEN" "$LINES"
+    assert_output_has 'Cost limit exceeded'
+}
+
 @test "operations are the same with and without the counter, instructions from run to run" {
     local plain
 
