@@ -18,7 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,6 +50,12 @@ static struct {
     unsigned frames;
 } fault;
 
+/* What the real worker writes as snapshots, and how much of that the supervisor has. */
+static struct {
+    int fd;
+    off_t passed;
+} kept;
+
 static _Noreturn void give_up(const char *what)
 {
     fprintf(stderr, "faulty_worker: %s: %s\n", what, strerror(errno));
@@ -67,6 +75,27 @@ static void send_frame(int fd, struct iovec payload)
     netstring_encode(&frame, &payload, 1);
     if (io_writev_all(fd, frame.pieces, frame.count) != 0)
         _exit(0);
+}
+
+/* ---- snapshots ---- */
+
+static off_t kept_size(void)
+{
+    struct stat status;
+
+    if (fstat(kept.fd, &status) != 0)
+        give_up("the snapshot");
+    return status.st_size;
+}
+
+static void pass_snapshot(void)
+{
+    const off_t size = kept_size();
+
+    while (kept.passed < size)
+        if (sendfile(SAVED, kept.fd, &kept.passed, (size_t)(size - kept.passed)) < 0 &&
+            errno != EINTR)
+            _exit(0); /* who read it is gone */
 }
 
 /* ---- the faults ---- */
@@ -186,22 +215,14 @@ static void send_lists(struct iovec frame)
 static void spoil_snapshot(struct iovec frame)
 {
     static const char bytes[4096];
-    char path[32];
-    struct stat status;
-    int fd;
 
-    snprintf(path, sizeof path, "/proc/self/fd/%d", SAVED);
-    fd = open(path, O_WRONLY | O_CLOEXEC); /* that one only appends */
-    if (fd < 0 || fstat(fd, &status) != 0)
-        give_up("the snapshot");
-    for (off_t at = 0; at < status.st_size; at += (off_t)sizeof bytes) {
-        const off_t left = status.st_size - at;
+    while (kept.passed < kept_size()) {
+        const off_t left = kept_size() - kept.passed;
         const size_t length = left < (off_t)sizeof bytes ? (size_t)left : sizeof bytes;
 
-        if (pwrite(fd, bytes, length, at) != (ssize_t)length)
-            give_up("pwrite");
+        write_bytes(SAVED, bytes, length);
+        kept.passed += (off_t)length;
     }
-    close(fd);
     send_frame(TO_SUPERVISOR, frame);
 }
 
@@ -360,10 +381,12 @@ static void pass_down(struct way *way, struct iovec frame)
 
 static void pass_up(struct way *way, struct iovec frame)
 {
-    if (fault.kind[0] != '\0' && --fault.frames == 0)
+    if (fault.kind[0] != '\0' && --fault.frames == 0) {
         happen(frame);
-    else
-        send_frame(way->out, frame);
+        return;
+    }
+    pass_snapshot();
+    send_frame(way->out, frame);
 }
 
 /* ---- passing frames ---- */
@@ -437,7 +460,8 @@ static void die_with_parent(void)
 static _Noreturn void become_real(const int down[2], const int up[2], char **arguments)
 {
     die_with_parent();
-    if (dup2(down[0], FROM_SUPERVISOR) < 0 || dup2(up[1], TO_SUPERVISOR) < 0)
+    if (dup2(down[0], FROM_SUPERVISOR) < 0 || dup2(up[1], TO_SUPERVISOR) < 0 ||
+        dup2(kept.fd, SAVED) < 0)
         give_up("dup2");
     execv("./real", arguments);
     give_up("real");
@@ -455,6 +479,9 @@ int main(int argc, char **argv)
     die_with_parent();
     if (pipe2(down, O_CLOEXEC) != 0 || pipe2(up, O_CLOEXEC) != 0)
         give_up("pipe2");
+    kept.fd = memfd_create("kept", MFD_CLOEXEC);
+    if (kept.fd < 0)
+        give_up("memfd_create");
     real = fork();
     if (real < 0)
         give_up("fork");
