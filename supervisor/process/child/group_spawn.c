@@ -36,9 +36,10 @@ static bool take_fd(const struct group_spawn *spawn, int fd)
 
     if (spawn->fds[fd] >= 0)
         return dup2(spawn->fds[fd], fd) == fd;
-    (void)close(fd); /* it may be closed already */
-    if (fd > STDERR_FILENO)
+    if (fd > STDERR_FILENO) {
+        (void)close(fd); /* it may be closed already */
         return true;
+    }
     file = open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_RDWR);
     if (file < 0 || file == fd)
         return file == fd;

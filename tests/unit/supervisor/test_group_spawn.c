@@ -54,12 +54,12 @@ static int start(const struct fixture *fixture, const char *path, const char *sc
 {
     char *const arguments[] = {"sh", "-c", (char *)script, NULL};
     char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
-    const int printed = fcntl(fixture->output[1], F_DUPFD_CLOEXEC, 3);
+    int fds[] = {-1, -1, -1};
     const struct group_spawn spawn = {
         .path = path,
         .arguments = arguments,
         .environment = environment,
-        .fds = (int[]){-1, printed, -1},
+        .fds = fds,
         .fd_count = 3,
         .folder = folder,
     };
@@ -68,11 +68,11 @@ static int start(const struct fixture *fixture, const char *path, const char *sc
 
     if (fixture->group[0] == '\0') {
         print_message("skipped: no control group (version 2) is delegated to this process\n");
-        close(printed);
         skip();
     }
+    fds[STDOUT_FILENO] = fcntl(fixture->output[1], F_DUPFD_CLOEXEC, 3);
     started = group_spawn(&spawn, fixture->group, pid, &problem);
-    close(printed);
+    close(fds[STDOUT_FILENO]);
     if (!started) {
         print_message("skipped: this kernel starts no process within a control group\n");
         skip();
