@@ -2,10 +2,10 @@
 /*
  * Calls methods of a contract, one after the other, in the world of nearcore's own tests
  * (runtime/near-vm-runner/src/tests/test_builder.rs) with a storage in memory.
- * usage: wasm_near VERSION GAS FILE METHOD[+DEPOSIT][=INPUT] ...
- * Prints a line for each call: METHOD burnt N operations N usage N, then result TEXT or
- * error TEXT where there is one; logs as "log TEXT" before it.
- * Exit status: 0 all were called, 2 usage, or the file cannot be read.
+ * usage: wasm_near [-q] VERSION GAS FILE METHOD[+DEPOSIT][=INPUT] ...
+ * With -q, of the last call only. Prints a line for each call: METHOD burnt N operations N usage N,
+ * then result TEXT or error TEXT where there is one; logs as "log TEXT" before it. Exit status: 0
+ * all were called, 2 usage, or the file cannot be read.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,6 +23,7 @@ struct record {
 };
 
 static struct record records[MOST_RECORDS];
+static bool is_quiet;
 
 static struct record *find(struct wasm_bytes key)
 {
@@ -82,7 +83,8 @@ static int take_away(void *context, struct wasm_bytes key)
 static int print_log(void *context, const char *text, size_t length)
 {
     (void)context;
-    printf("log %.*s\n", (int)length, text);
+    if (!is_quiet)
+        printf("log %.*s\n", (int)length, text);
     return 0;
 }
 
@@ -120,6 +122,8 @@ static uint64_t call(struct near_contract *contract, char *method, uint64_t gas,
         context.deposit = strtoull(deposit, NULL, 10);
     }
     outcome = near_contract_call(contract, method, &context, &storage);
+    if (is_quiet)
+        return outcome.storage_usage;
     printf("%s burnt %" PRIu64 " operations %" PRIu64 " usage %" PRIu64, method, outcome.burnt_gas,
            outcome.operations, outcome.storage_usage);
     if (outcome.error != NULL)
@@ -137,8 +141,11 @@ int main(int argc, char **argv)
     struct error error;
     uint64_t usage = 12;
 
+    is_quiet = argc > 1 && strcmp(argv[1], "-q") == 0;
+    argc -= is_quiet;
+    argv += is_quiet;
     if (argc < 5) {
-        fputs("usage: wasm_near VERSION GAS FILE METHOD[+DEPOSIT][=INPUT] ...\n", stderr);
+        fputs("usage: wasm_near [-q] VERSION GAS FILE METHOD[+DEPOSIT][=INPUT] ...\n", stderr);
         return 2;
     }
     if (io_read_file(argv[3], FILE_LIMIT, &bytes, &error) != 0 ||
@@ -148,8 +155,10 @@ int main(int argc, char **argv)
         return 2;
     }
     buf_free(&bytes);
-    for (int i = 4; i < argc; i++)
+    for (int i = 4; i < argc; i++) {
+        is_quiet = is_quiet && i < argc - 1;
         usage = call(contract, argv[i], strtoull(argv[2], NULL, 10), usage);
+    }
     near_contract_close(contract);
     for (unsigned i = 0; i < MOST_RECORDS; i++) {
         buf_free(&records[i].key);
