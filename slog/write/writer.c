@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/json/json_text.h"
 #include "slog/read/slog_parts.h"
@@ -38,6 +39,15 @@ struct slog_writer {
     int64_t part_blocks; /* that were flushed into it */
     bool cut_due;        /* the next lines begin another part, */
     struct stamp cut;    /* and this was the last line before them */
+
+    struct block_end *blocks; /* that ended in `lines`; kept where a slogfile is cut into parts */
+    size_t block_count, block_capacity;
+};
+
+struct block_end {
+    size_t end;        /* where in `lines` */
+    int gaps;          /* left before that, and not filled */
+    struct stamp last; /* of its last line */
 };
 
 static int write_out(struct slog_writer *writer, struct error *error);
@@ -229,6 +239,11 @@ static int start_line(struct slog_writer *writer, struct stamp stamp, struct err
     return slog_line_end(writer, stamp, error);
 }
 
+static bool rotates(const struct slog_writer *writer)
+{
+    return writer->start.rotation.bytes > 0 || writer->start.rotation.blocks > 0;
+}
+
 static bool is_full(const struct slog_writer *writer)
 {
     const struct slog_rotation *rotation = &writer->start.rotation;
@@ -269,7 +284,7 @@ static int begin_part(struct slog_writer *writer, bool torn, struct stamp stamp,
     return start_line(writer, stamp, error);
 }
 
-/* The lines that have gathered since the last flush go into another part. */
+/* What has gathered goes into another part. */
 static int cut(struct slog_writer *writer, struct error *error)
 {
     struct buf gathered = writer->lines;
@@ -283,40 +298,81 @@ static int cut(struct slog_writer *writer, struct error *error)
     writer->lines = (struct buf){0};
     writer->line_start = 0;
     result = begin_part(writer, torn, writer->cut, error);
+    for (size_t i = 0; i < writer->block_count; i++)
+        writer->blocks[i].end += writer->lines.length;
     buf_append(&writer->lines, gathered.data, gathered.length);
     buf_free(&gathered);
     writer->line_start = writer->lines.length;
     return buf_failed(&writer->lines) ? error_memory(error, "a line of the slogfile") : result;
 }
 
-/* Writes what has gathered. */
-static int write_out(struct slog_writer *writer, struct error *error)
+/* Writes the first lines that have gathered, up to the end of a block or to the last. */
+static int write_lines(struct slog_writer *writer, struct error *error)
 {
     size_t taken;
     int result;
 
-    if (writer->gap_count > 0)
-        return 0;
     if (writer->cut_due && writer->line_start > 0 && cut(writer, error) != 0)
         return -1;
-    result = slog_file_write(writer->file, writer->lines.data, writer->line_start, &taken, error);
+    result = slog_file_write(writer->file, writer->lines.data,
+                             writer->block_count > 0 ? writer->blocks[0].end : writer->line_start,
+                             &taken, error);
     buf_consume(&writer->lines, taken);
     writer->line_start -= taken;
+    for (size_t i = 0; i < writer->block_count; i++)
+        writer->blocks[i].end -= taken;
     return result;
+}
+
+/* The first block that ended is written: the next begins another part when this one is full. */
+static void count_block(struct slog_writer *writer)
+{
+    const struct stamp last = writer->blocks[0].last;
+
+    writer->block_count--;
+    memmove(writer->blocks, writer->blocks + 1, writer->block_count * sizeof *writer->blocks);
+    writer->part_blocks++;
+    if (!writer->cut_due && is_full(writer)) {
+        writer->cut_due = true;
+        writer->cut = last;
+    }
+}
+
+/* Writes what has gathered. */
+static int write_out(struct slog_writer *writer, struct error *error)
+{
+    if (writer->gap_count > 0)
+        return 0;
+    while (writer->block_count > 0) {
+        if (write_lines(writer, error) != 0)
+            return -1;
+        count_block(writer);
+    }
+    return write_lines(writer, error);
+}
+
+/* Remembers that a block ends here, unless it has no lines. */
+static int end_block(struct slog_writer *writer, struct error *error)
+{
+    const size_t count = writer->block_count;
+    struct block_end *blocks;
+
+    if (writer->line_start == (count > 0 ? writer->blocks[count - 1].end : 0))
+        return 0;
+    blocks = array_reserve(writer->blocks, &writer->block_capacity, count + 1, sizeof *blocks);
+    if (blocks == NULL)
+        return error_memory(error, "the slogfile writer");
+    writer->blocks = blocks;
+    blocks[count] = (struct block_end){writer->line_start, writer->gap_count, writer->last};
+    writer->block_count++;
+    return 0;
 }
 
 int slog_writer_flush(struct slog_writer *writer, struct error *error)
 {
-    bool any = writer->line_start > 0;
-
-    if (write_out(writer, error) != 0)
+    if (rotates(writer) && end_block(writer, error) != 0)
         return -1;
-    writer->part_blocks += any;
-    if (!writer->cut_due && is_full(writer)) {
-        writer->cut_due = true;
-        writer->cut = writer->last;
-    }
-    return 0;
+    return write_out(writer, error);
 }
 
 /* ---- opening and closing -------------------------------------------------- */
@@ -324,15 +380,13 @@ int slog_writer_flush(struct slog_writer *writer, struct error *error)
 /* A cut slogfile goes on in its last part, or behind it when that is full. */
 static int open_first(struct slog_writer *writer, bool *torn, struct error *error)
 {
-    const struct slog_rotation *rotation = &writer->start.rotation;
-    bool rotates = rotation->bytes > 0 || rotation->blocks > 0;
     int64_t part = 0;
 
-    if (rotates && slog_parts_last(writer->path, &part, error) != 0)
+    if (rotates(writer) && slog_parts_last(writer->path, &part, error) != 0)
         return -1;
     if (open_part(writer, part, torn, error) != 0)
         return -1;
-    if (rotates && !slog_file_is_regular(writer->file))
+    if (rotates(writer) && !slog_file_is_regular(writer->file))
         return error_set(error, ERROR_USAGE, "%s: only a regular file can be cut into parts",
                          writer->path);
     return is_full(writer) ? open_part(writer, part + 1, torn, error) : 0;
@@ -357,6 +411,7 @@ static int copy_start(struct slog_writer *writer, const char *path, const struct
 
 static void free_writer(struct slog_writer *writer)
 {
+    free(writer->blocks);
     buf_free(&writer->lines);
     free(writer->sandbox);
     free(writer->fingerprint);
@@ -436,16 +491,25 @@ static int insert(struct buf *buf, size_t place, const char *bytes, size_t lengt
 
 int slog_gap_fill(struct slog_writer *writer, struct slog_writer *lines, struct error *error)
 {
-    const size_t length = lines->line_start;
+    size_t length = lines->line_start;
     int result = 0;
 
-    if (length > 0 && insert(&writer->lines, writer->gaps[0], lines->lines.data, length) != 0)
+    if (length > 0 && insert(&writer->lines, writer->gaps[0], lines->lines.data, length) != 0) {
         result = error_memory(error, "a line of the slogfile");
-    else
-        writer->line_start += length;
+        length = 0;
+    }
+    writer->line_start += length;
     writer->gap_count--;
     for (int i = 0; i < writer->gap_count; i++)
-        writer->gaps[i] = writer->gaps[i + 1] + (result == 0 ? length : 0);
+        writer->gaps[i] = writer->gaps[i + 1] + length;
+    for (size_t i = 0; i < writer->block_count; i++) {
+        struct block_end *block = &writer->blocks[i];
+
+        if (block->gaps > 0) {
+            block->gaps--;
+            block->end += length;
+        }
+    }
     free_writer(lines);
     return result;
 }

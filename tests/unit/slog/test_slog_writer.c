@@ -389,6 +389,55 @@ static void lines_that_come_late_stand_where_their_gap_was_left(void **state)
                  "{\"type\":\"fifth\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n");
 }
 
+/* A part has these types of lines behind its start line, as in "first second "; it is removed. */
+static void expect_part(const struct place *place, const char *suffix, const char *expected)
+{
+    struct buf content = {0}, types = {0};
+    char path[112];
+
+    snprintf(path, sizeof path, "%s%s", place->path, suffix);
+    for (const char *line = lines_of(path, &content); *line != '\0';
+         line = strchr(line, '\n') + 1) {
+        char type[8];
+
+        assert_int_equal(sscanf(line, "{\"type\":\"%7[^\"]", type), 1);
+        buf_append_string(&types, type);
+        buf_append_byte(&types, ' ');
+    }
+    assert_string_equal(buf_string(&types), expected);
+    buf_free(&types);
+    buf_free(&content);
+    assert_int_equal(unlink(path), 0);
+}
+
+/* What waits for a gap is cut where its blocks ended. */
+static void parts_end_behind_a_gap_too(void **state)
+{
+    const struct place *place = *state;
+    struct slog_start two_blocks = start;
+    struct slog_writer *writer, *late;
+    struct error error;
+
+    two_blocks.rotation.blocks = 2;
+    writer = slog_writer_open(place->path, &two_blocks, &error);
+    assert_non_null(writer);
+    late = slog_writer_aside(writer);
+    assert_non_null(late);
+    write_word(late, "late");
+    for (int block = 0; block < 5; block++) {
+        write_word(writer, (const char *[]){"a", "b", "c", "d", "e"}[block]);
+        if (block == 1)
+            assert_true(slog_gap_leave(writer));
+        assert_int_equal(slog_writer_flush(writer, &error), 0);
+        assert_int_equal(slog_writer_flush(writer, &error), 0);
+    }
+    assert_int_equal(slog_gap_fill(writer, late, &error), 0);
+    close_writer(writer);
+    expect_part(place, "", "a b late ");
+    expect_part(place, ".1", "c d ");
+    expect_part(place, ".2", "e ");
+}
+
 /* More than is gathered before it is written. */
 static void many_lines_can_be_kept_aside(void **state)
 {
@@ -418,6 +467,7 @@ int main(void)
                                         remove_place),
         cmocka_unit_test_setup_teardown(many_lines_can_be_kept_aside, make_place, remove_place),
         WITH_PLACE(lines_that_come_late_stand_where_their_gap_was_left),
+        WITH_PLACE(parts_end_behind_a_gap_too),
         WITH_PLACE(writes_fields_in_swingset_order),
         WITH_PLACE(the_start_line_has_the_fingerprint),
         WITH_PLACE(leaves_out_the_crank_in_a_replay),
