@@ -132,7 +132,7 @@ static const struct option_row rows[] = {
      "price each delivery by this gas model, a JSON file with the weights computron, instruction, "
      "syscall, byteRead, byteWritten and blockCost",
      OPTION_IS_OTHER(struct options, gas, take_gas), .given = offsetof(struct options, priced),
-     .commands = REPORT | 1 << COMMAND_SUMMARY},
+     .commands = REPORT | 1 << COMMAND_SUMMARY | 1 << COMMAND_ROWS},
     {"out", "DIR", "write the tables into this folder", OPTION_IS_TEXT(struct options, out),
      .commands = 1 << COMMAND_ROWS | 1 << COMMAND_MERGE},
     {"bundles", .help = "keep the bundles of vats, for gaspipe replay",

@@ -8,10 +8,11 @@
 #include "base/log.h"
 #include "tools/command/summary_render.h"
 #include "tools/input/feed.h"
+#include "tools/input/file_order.h"
 #include "tools/output/explain_runs.h"
 #include "tools/output/output.h"
 #include "tools/stats/groups.h"
-#include "tools/stats/growth.h"
+#include "tools/stats/growth/growth.h"
 #include "tools/stats/histogram_file.h"
 
 struct summary {
@@ -124,7 +125,7 @@ static int summary_finish(struct summary *summary, struct error *error)
 
     if (summary->groups.failed)
         return error_memory(error, "a summary");
-    if (path != NULL && histogram_file_write(path, &summary->groups, error) != 0)
+    if (path != NULL && histogram_file_write(path, &summary->groups, &summary->growth, error) != 0)
         return -1;
     return write_summary(summary, error);
 }
@@ -159,16 +160,29 @@ int summary_run(const struct options *options, struct error *error)
     return result;
 }
 
+/* Vats grow in the order in which their files begin. */
+static int summary_merge(struct summary *summary, struct error *error)
+{
+    struct growth *growth = summary->options->by[GROUP_GROWTH] ? &summary->growth : NULL;
+    char **files = file_order_by(summary->options->files, histogram_file_begin, error);
+    int result = files != NULL ? 0 : -1;
+
+    for (size_t i = 0; result == 0 && files[i] != NULL; i++)
+        result = histogram_file_read(files[i], &summary->groups, growth, error);
+    free(files);
+    return result;
+}
+
 int merge_run(const struct options *options, struct error *error)
 {
     struct summary summary = {.options = options};
-    int result = 0;
+    int result;
 
     want_groups(&summary);
-    for (char **file = options->files; *file != NULL && result == 0; file++)
-        result = histogram_file_read(*file, &summary.groups, error);
+    result = summary_merge(&summary, error);
     if (result == 0)
         result = summary_finish(&summary, error);
     groups_free(&summary.groups);
+    growth_free(&summary.growth);
     return result;
 }

@@ -10,6 +10,7 @@
 #include "base/json/json_text.h"
 #include "base/visible.h"
 #include "tools/output/units.h"
+#include "tools/stats/growth/growth_file.h"
 
 struct summary_totals summary_totals(const struct groups *groups)
 {
@@ -304,44 +305,10 @@ static void json_group(struct buf *out, const struct group *group,
     }
 }
 
-static void json_range(struct buf *out, const struct growth_range *range)
-{
-    const struct {
-        const char *name;
-        double value;
-    } values[] = {{"first", range->first},
-                  {"last", range->last},
-                  {"least", range->least},
-                  {"most", range->most}};
-
-    buf_printf(out, "{\"count\":%" PRIu64, range->count);
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
-        buf_printf(out, ",\"%s\":%.17g", values[i].name, values[i].value);
-    buf_append_byte(out, '}');
-}
-
-static void json_growth_of(struct buf *out, const struct growth_vat *vat)
-{
-    for (int i = 0; i < GROWTH_MEASURES; i++) {
-        if (vat->ranges[i].count == 0)
-            continue;
-        buf_printf(out, ",\"%s\":", growth_measure_name((enum growth_measure)i));
-        json_range(out, &vat->ranges[i]);
-    }
-    json_value(out, "collecting", COLUMN_TOTAL, vat->collecting);
-}
-
 static void json_growth(struct buf *out, const struct growth *growth)
 {
-    for (size_t i = 0; i < growth->vat_count; i++) {
-        buf_append_string(out, "{\"kind\":\"growth\"");
-        json_text(out, "vatID", growth_vat_id(growth, i));
-        json_text(out, "label", growth_vat_name(growth, i));
-        json_growth_of(out, &growth->vats[i]);
-        buf_append_string(out, ",\"points\":");
-        growth_append_points(growth, i, 0, out);
-        buf_append_string(out, "}\n");
-    }
+    for (size_t i = 0; i < growth->vat_count; i++)
+        growth_file_put(growth, i, out);
 }
 
 const struct summary_ops summary_json = {.group = json_group, .growth = json_growth};

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "tools/stats/groups.h"
-#include "tools/stats/growth.h"
+#include "tools/stats/growth/growth.h"
 
 /*
  * What shares are shares of: the time, computrons and instructions of all live deliveries, or for

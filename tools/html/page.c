@@ -13,7 +13,7 @@
 #include "tools/html/page_sums.h"
 #include "tools/html/page_tree.h"
 #include "tools/stats/groups.h"
-#include "tools/stats/growth.h"
+#include "tools/stats/growth/growth.h"
 #include "tools/stats/outliers.h"
 
 enum { STALL_LOST = 1000 * 1000 }; /* as `slogreport stalls` */

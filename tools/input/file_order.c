@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/input/file_order.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -35,17 +33,14 @@ static bool find_first_time(struct reader *reader, int64_t *time)
     return false;
 }
 
-/* What is no regular file could be read only once. */
-static bool first_time_of(const char *path, int64_t *time)
+typedef bool file_begin(const char *path, int64_t *time);
+
+static bool slog_begin(const char *path, int64_t *time)
 {
-    struct reader *reader;
     struct error ignored;
-    struct stat status;
+    struct reader *reader = reader_open(path, &ignored);
     bool found;
 
-    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
-        return false;
-    reader = reader_open(path, &ignored);
     if (reader == NULL)
         return false;
     found = find_first_time(reader, time);
@@ -62,14 +57,22 @@ static int by_time(const void *left, const void *right)
     return one->place < other->place ? -1 : 1;
 }
 
+/* What is no regular file could be read only once. */
+static bool is_regular(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 /* Whether all files tell when they begin, and each not before the one before it. */
 static bool look_at_all(struct candidate *candidates, char *const *files, size_t count,
-                        bool *in_order)
+                        file_begin *begin, bool *in_order)
 {
     *in_order = true;
     for (size_t i = 0; i < count; i++) {
         candidates[i] = (struct candidate){.path = files[i], .place = i};
-        if (!first_time_of(files[i], &candidates[i].time))
+        if (!is_regular(files[i]) || !begin(files[i], &candidates[i].time))
             return false;
         *in_order &= i == 0 || candidates[i - 1].time <= candidates[i].time;
     }
@@ -85,7 +88,7 @@ static void sort(char **ordered, struct candidate *candidates, size_t count)
              ordered[0], ordered[count - 1]);
 }
 
-char **file_order(char *const *files, struct error *error)
+char **file_order_by(char *const *files, file_begin *begin, struct error *error)
 {
     struct candidate *candidates;
     size_t count = 0;
@@ -104,9 +107,14 @@ char **file_order(char *const *files, struct error *error)
     }
     for (size_t i = 0; i < count; i++)
         ordered[i] = files[i];
-    if (count > 1 && look_at_all(candidates, files, count, &in_order) && !in_order)
+    if (count > 1 && look_at_all(candidates, files, count, begin, &in_order) && !in_order)
         sort(ordered, candidates, count);
 done:
     free(candidates);
     return ordered;
+}
+
+char **file_order(char *const *files, struct error *error)
+{
+    return file_order_by(files, slog_begin, error);
 }

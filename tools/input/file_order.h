@@ -2,6 +2,9 @@
 #ifndef GASPIPE_TOOLS_INPUT_FILE_ORDER_H
 #define GASPIPE_TOOLS_INPUT_FILE_ORDER_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/error.h"
 
 /*
@@ -18,5 +21,10 @@
  * ran out.
  */
 char **file_order(char *const *files, struct error *error);
+
+/* The same of files of another kind, of which begin() tells when they begin, if it can. It is
+ * called for regular files only. */
+char **file_order_by(char *const *files, bool (*begin)(const char *path, int64_t *time),
+                     struct error *error);
 
 #endif

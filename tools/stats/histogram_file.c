@@ -12,8 +12,10 @@
 #include "base/number.h"
 #include "base/output/output_file.h"
 #include "slog/read/reader.h"
+#include "tools/stats/growth/growth_file.h"
 
-enum { VERSION = 1 };
+/* The first version has no growth, and is still written where there is none. */
+enum { VERSION_GROUPS = 1, VERSION = 2 };
 
 /* ---- writing ------------------------------------------------------------ */
 
@@ -48,10 +50,21 @@ static void append_column(struct buf *out, const struct group *group, enum group
     buf_append_string(out, "]}\n");
 }
 
+static void append_first_line(struct buf *out, const struct groups *groups,
+                              const struct growth *growth)
+{
+    const int64_t begin = growth_file_begin(growth);
+    const bool grows = begin != INT64_MAX;
+
+    buf_printf(out, "{\"kind\":\"slog-histograms\",\"version\":%d,\"spoiled\":%" PRIu64,
+               grows ? VERSION : VERSION_GROUPS, groups->spoiled);
+    if (grows)
+        buf_printf(out, ",\"begin\":%" PRId64, begin);
+    buf_append_string(out, "}\n");
+}
+
 static void append_groups(struct buf *out, const struct groups *groups)
 {
-    buf_printf(out, "{\"kind\":\"slog-histograms\",\"version\":%d,\"spoiled\":%" PRIu64 "}\n",
-               VERSION, groups->spoiled);
     for (size_t i = 0; i < groups->count; i++) {
         for (int column = 0; column < GROUP_COLUMNS; column++) {
             if (groups->groups[i].columns[column].count > 0)
@@ -60,12 +73,17 @@ static void append_groups(struct buf *out, const struct groups *groups)
     }
 }
 
-int histogram_file_write(const char *path, const struct groups *groups, struct error *error)
+int histogram_file_write(const char *path, const struct groups *groups, const struct growth *growth,
+                         struct error *error)
 {
     struct buf text = {0};
     int result;
 
+    append_first_line(&text, groups, growth);
     append_groups(&text, groups);
+    for (size_t i = 0; i < growth->vat_count; i++)
+        if (growth->vats[i].point_count > 0)
+            growth_file_put(growth, i, &text);
     result = output_file_write_whole(path, "the histograms", &text, error);
     buf_free(&text);
     return result;
@@ -156,10 +174,27 @@ static int bad_line(const char *path, const struct reader_line *line, struct err
                          : "not a line written by slogreport --histograms");
 }
 
-static int merge_line(const char *path, const struct reader_line *line, struct groups *groups,
+/* What a file is added to. */
+struct sums {
+    struct groups *groups;
+    struct growth *growth; /* NULL: it is not wanted */
+};
+
+static int join_line(const char *path, const struct reader_line *line, struct growth *growth,
+                     struct error *error)
+{
+    const struct scan_span json = {line->bytes, line->length};
+
+    if (growth == NULL || growth_file_take(growth, json) == 0)
+        return 0;
+    return bad_line(path, line, error);
+}
+
+static int merge_line(const char *path, const struct reader_line *line, const struct sums *sums,
                       struct error *error)
 {
     struct scan_span json = {line->bytes, line->length};
+    struct groups *groups = sums->groups;
     int kind = find_kind(scan_string(scan_get(json, "by")));
     int column = find_column(scan_string(scan_get(json, "column")));
     struct histogram histogram = {0};
@@ -167,6 +202,8 @@ static int merge_line(const char *path, const struct reader_line *line, struct g
     struct group *group;
     int result = 0;
 
+    if (scan_is(scan_string(scan_get(json, "kind")), "growth"))
+        return join_line(path, line, sums->growth, error);
     if (kind < 0 || column < 0 || get_text(json, "name", &name) == NULL ||
         get_text(json, "label", &label) == NULL || !read_histogram(json, &histogram)) {
         result = bad_line(path, line, error);
@@ -193,15 +230,16 @@ static int check_first_line(const char *path, const struct reader_line *line, st
                          scan_has_bom(line->bytes, line->length)
                              ? SCAN_BOM_WHY
                              : "not a file written by slogreport --histograms");
-    if (version != VERSION)
+    if (version < VERSION_GROUPS || version > VERSION)
         return error_set(error, ERROR_INPUT,
-                         "%s: histograms of version %" PRIu64 "; this slogreport reads version %d",
+                         "%s: histograms of version %" PRIu64
+                         "; this slogreport reads versions up to %d",
                          path, version, VERSION);
     groups->spoiled += spoiled;
     return 0;
 }
 
-static int read_lines(struct reader *reader, const char *path, struct groups *groups,
+static int read_lines(struct reader *reader, const char *path, const struct sums *sums,
                       struct error *error)
 {
     struct reader_line line = {0};
@@ -210,8 +248,8 @@ static int read_lines(struct reader *reader, const char *path, struct groups *gr
     while ((got = reader_next(reader, false, &line, error)) > 0) {
         if (line.torn || line.too_long)
             return bad_line(path, &line, error);
-        got = line.number == 1 ? check_first_line(path, &line, groups, error)
-                               : merge_line(path, &line, groups, error);
+        got = line.number == 1 ? check_first_line(path, &line, sums->groups, error)
+                               : merge_line(path, &line, sums, error);
         if (got < 0)
             return -1;
     }
@@ -220,14 +258,32 @@ static int read_lines(struct reader *reader, const char *path, struct groups *gr
     return got;
 }
 
-int histogram_file_read(const char *path, struct groups *groups, struct error *error)
+int histogram_file_read(const char *path, struct groups *groups, struct growth *growth,
+                        struct error *error)
 {
+    const struct sums sums = {.groups = groups, .growth = growth};
     struct reader *reader = reader_open(path, error);
     int result;
 
     if (reader == NULL)
         return -1;
-    result = read_lines(reader, path, groups, error);
+    result = read_lines(reader, path, &sums, error);
     reader_close(reader);
     return result;
+}
+
+bool histogram_file_begin(const char *path, int64_t *time)
+{
+    struct error ignored;
+    struct reader *reader = reader_open(path, &ignored);
+    struct reader_line line = {0};
+    bool found = false;
+
+    if (reader == NULL)
+        return false;
+    if (reader_next(reader, false, &line, &ignored) > 0 && !line.torn && !line.too_long)
+        found =
+            scan_decimal(scan_get((struct scan_span){line.bytes, line.length}, "begin"), 0, time);
+    reader_close(reader);
+    return found;
 }

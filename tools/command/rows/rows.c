@@ -131,6 +131,7 @@ static int write_tables(struct rows *rows, struct error *error)
     struct feed feed = {.files = options->files,
                         .strict = options->strict,
                         .jobs = options->jobs,
+                        .gas = options->priced ? &options->gas : NULL,
                         .progress = true,
                         .labels = true,
                         .delivery = rows_on_delivery,

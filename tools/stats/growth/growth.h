@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TOOLS_STATS_GROWTH_H
-#define GASPIPE_TOOLS_STATS_GROWTH_H
+#ifndef GASPIPE_TOOLS_STATS_GROWTH_GROWTH_H
+#define GASPIPE_TOOLS_STATS_GROWTH_GROWTH_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,6 +65,12 @@ struct growth {
 
 /* Takes in a delivery that is not a replay. -1 when memory ran out. */
 int growth_add(struct growth *growth, const struct model_delivery *delivery, struct error *error);
+
+/* The vat of that number and name, made when it is new; NULL when memory ran out. */
+struct growth_vat *growth_find_vat(struct growth *growth, const char *id, const char *name);
+
+/* The vat of that number that came last, whatever its name is; NULL: there is none. */
+struct growth_vat *growth_last_of_id(struct growth *growth, const char *id);
 
 /* Takes in a snapshot. Failure shows when the next delivery is added. */
 void growth_add_phase(struct growth *growth, const struct phase_span *span);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/stats/growth.h"
+#include "tools/stats/growth/growth.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -103,7 +103,7 @@ static struct growth_vat *vat_of_key(struct growth *growth, uint32_t number)
     return &vats[growth->vat_count++];
 }
 
-static struct growth_vat *growth_find_vat(struct growth *growth, const char *id, const char *name)
+struct growth_vat *growth_find_vat(struct growth *growth, const char *id, const char *name)
 {
     struct buf *key = &growth->key;
     uint32_t number;
@@ -157,8 +157,7 @@ int growth_add(struct growth *growth, const struct model_delivery *delivery, str
     return keep_point(vat) == 0 ? 0 : error_memory(error, "how vats grow");
 }
 
-/* The vat of this number that came last: a snapshot's line has no name. */
-static struct growth_vat *last_of_id(struct growth *growth, const char *id)
+struct growth_vat *growth_last_of_id(struct growth *growth, const char *id)
 {
     for (size_t i = growth->vat_count; i > 0; i--) {
         if (strcmp(growth_vat_id(growth, i - 1), id) == 0)
@@ -173,7 +172,7 @@ void growth_add_phase(struct growth *growth, const struct phase_span *span)
 
     if (span->phase != PHASE_SNAPSHOT_SAVE || isnan(span->bytes))
         return;
-    vat = last_of_id(growth, span->vat_id);
+    vat = growth_last_of_id(growth, span->vat_id); /* the line has no name */
     if (vat == NULL)
         return;
     growth_note(vat, GROWTH_SNAPSHOT, span->bytes);
