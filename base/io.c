@@ -67,6 +67,35 @@ int io_writev_all(int fd, struct iovec *pieces, int count)
     return 0;
 }
 
+ssize_t io_read_at(int fd, void *bytes, size_t length, off_t at)
+{
+    size_t done = 0;
+
+    while (done < length) {
+        const ssize_t got = pread(fd, (char *)bytes + done, length - done, at + (off_t)done);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+int io_copy_all(int from, int to)
+{
+    char piece[READ_STEP];
+    ssize_t got;
+
+    for (off_t at = 0; (got = io_read_at(from, piece, sizeof piece, at)) > 0; at += got)
+        if (io_write_all(to, piece, (size_t)got) != 0)
+            return -1;
+    return got == 0 ? 0 : -1;
+}
+
 int io_unreadable(const char *path, struct error *error)
 {
     const bool host = errno == EMFILE || errno == ENFILE || errno == ENOMEM;

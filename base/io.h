@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 #include <sys/uio.h>
 
 #include "base/buf.h"
@@ -30,6 +31,13 @@ int io_write_all(int fd, const void *bytes, size_t length);
 
 /* As io_write_all() for several pieces; changes the array. */
 int io_writev_all(int fd, struct iovec *pieces, int count);
+
+/* Reads `length` bytes of a file from offset `at`, fewer only at its end. How many; -1 with errno.
+ */
+ssize_t io_read_at(int fd, void *bytes, size_t length, off_t at);
+
+/* Writes all of one file, from its start, to another, from its place on. 0, or -1 with errno. */
+int io_copy_all(int from, int to);
 
 /*
  * errno of a file that cannot be opened or read, with its path: -1 with ERROR_INPUT, or

@@ -18,6 +18,12 @@ const char *const common_options_sandbox_levels[] = {
 
 const char *const common_options_counters[] = {"qemu", "compiled", "qemu,compiled", "none", NULL};
 
+int common_options_take_gas(void *place, const char *option, char *value, struct error *error)
+{
+    (void)option;
+    return gas_model_read(place, value, error);
+}
+
 int common_options_take_counter(void *place, const char *option, char *value, struct error *error)
 {
     static const struct {

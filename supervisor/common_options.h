@@ -3,6 +3,7 @@
 #define GASPIPE_SUPERVISOR_COMMON_OPTIONS_H
 
 #include "base/option/option.h"
+#include "gas/gas_model.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/placement/placement.h"
@@ -32,6 +33,13 @@
 #define COMMON_OPTION_WORKER(type, member)                                                         \
     "worker", "PATH", "another worker, such as xsnap-worker; without the counter",                 \
         OPTION_IS_TEXT(type, member)
+
+#define COMMON_OPTION_GAS(type, member, given_member)                                              \
+    "gas", "MODEL",                                                                                \
+        "price each delivery by this gas model, a JSON file with the weights computron, "          \
+        "instruction, syscall, byteRead, byteWritten and blockCost",                               \
+        OPTION_IS_OTHER(type, member, common_options_take_gas),                                    \
+        .given = offsetof(type, given_member)
 
 #define COMMON_OPTION_SANDBOX(type, member)                                                        \
     "sandbox", NULL,                                                                               \
@@ -106,6 +114,9 @@ extern const char *const common_options_counters[];
 
 /* `place` is a struct counters. */
 int common_options_take_counter(void *place, const char *option, char *value, struct error *error);
+
+/* `place` is a struct gas_model. */
+int common_options_take_gas(void *place, const char *option, char *value, struct error *error);
 
 /* As that option has it. */
 const char *common_options_counter_name(struct counters counters);

@@ -72,6 +72,7 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_DELIVERY_TIMEOUT(struct fleet_options, replay.timeout_ms,
                                     "as of gaspipe replay"),
      .commands = FLEET_SUBMIT},
+    {COMMON_OPTION_GAS(struct fleet_options, replay.gas, replay.priced), .commands = FLEET_SUBMIT},
     {"deliveries", .help = "keep a line for each delivery", .commands = FLEET_SUBMIT,
      OPTION_IS_FLAG(struct fleet_options, replay.deliveries)},
     {"only", "PATTERN", "as of gaspipe estimate", .commands = FLEET_SUBMIT,
@@ -81,7 +82,7 @@ static const struct option_row rows[] = {
     {"by", "GROUPS", "as of slogreport summary", .commands = FLEET_SUBMIT | FLEET_COLLECT,
      OPTION_IS_TEXT(struct fleet_options, by)},
     {"shared", "DIR",
-     "slogfiles in DIR stay there, and jobs name them; each worker gives its own path of DIR",
+     "sources in DIR stay there, and jobs name them; each worker gives its own path of DIR",
      .commands = FLEET_SUBMIT | FLEET_WORK, OPTION_IS_TEXT(struct fleet_options, shared)},
     {"out", "DIR", "of rows: the folder that the tables are written into",
      .commands = FLEET_COLLECT, OPTION_IS_TEXT(struct fleet_options, out)},
@@ -188,8 +189,8 @@ static int check_submit(struct fleet_options *options, char **operands, struct e
         return error_set(error, ERROR_USAGE, "--only and --near-protocol go with --kind estimate");
     if (kind != &job_kind_summary && options->by != NULL)
         return error_set(error, ERROR_USAGE, "--by goes with --kind summary");
-    if (kind != &job_kind_summary && kind != &job_kind_rows && options->shared != NULL)
-        return error_set(error, ERROR_USAGE, "--shared goes with --kind summary and --kind rows");
+    if (kind == &job_kind_estimate && options->shared != NULL)
+        return error_set(error, ERROR_USAGE, "--shared does not go with --kind estimate");
     if (kind == &job_kind_replay)
         return replay_options_check(&options->replay, operands, error);
     return check_other_kind(options, operands, error);

@@ -11,16 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/output/temporary_file.h"
+
 static const char scratch_name[] = "gaspipe-fleet-";
 
 enum { TRIES = 10 };
-
-static const char *temporary_place(void)
-{
-    const char *place = getenv("TMPDIR");
-
-    return place != NULL && place[0] != '\0' ? place : "/tmp";
-}
 
 void scratch_folder_clear(const char *path)
 {
@@ -98,7 +93,7 @@ static int is_removed(int lock)
 
 int scratch_folder_open(struct scratch_folder *folder, struct error *error)
 {
-    const char *place = temporary_place();
+    const char *place = temporary_file_place();
 
     *folder = (struct scratch_folder){.lock = -1};
     remove_abandoned(place);

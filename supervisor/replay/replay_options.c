@@ -161,6 +161,7 @@ static const struct option_row rows[] = {
      OPTION_IS_NUMBER(struct replay_options, jobs, 1, JOBS_MAX)},
     {"deliveries", .help = "with --json: print a line for each delivery",
      OPTION_IS_FLAG(struct replay_options, deliveries)},
+    {COMMON_OPTION_GAS(struct replay_options, gas, priced)},
     {COMMON_OPTION_PROFILE(struct replay_options, profile)},
     {COMMON_OPTION_PROFILE_FOLDED(struct replay_options, profile_folded)},
     {COMMON_OPTION_NATIVE_PROFILE(struct replay_options, native_profile)},
@@ -240,6 +241,7 @@ static int take_archive(struct replay_options *options, struct error *error)
         return error_memory(error, "the files of an archive");
     for (size_t i = 0; i < files->count; i++)
         options->archived_paths[i] = files->files[i].path;
+    options->archive = folder;
     options->sources = options->archived_paths;
     options->source_count = files->count;
     if (options->snapshots == NULL)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/option/option.h"
+#include "gas/gas_model.h"
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/placement/placement.h"
@@ -23,6 +24,7 @@ struct replay_options {
     size_t source_count;
     struct archive_files archived; /* the files of a folder that is a source, */
     char **archived_paths;         /* and `sources` then; owned */
+    const char *archive;           /* that folder; NULL: none */
     const char *store;             /* folder; NULL: none */
     const char *stored_vat;        /* ID or name of the vat in it */
     const char *export;  /* where its transcript is written to instead of replayed; NULL: not */
@@ -45,9 +47,11 @@ struct replay_options {
     uint64_t jobs;              /* vats or spans that are replayed at the same time; at least 1 */
     unsigned tolerated;         /* 1 << COMPARE_...: what may differ */
     bool compares_allocation;
-    bool tolerates_gc;                    /* so may the reads of supervisor/transcript/gc_reads.h */
-    bool deliveries;                      /* with `json`: a line for each delivery */
-    const char *profile, *profile_folded; /* files; NULL: none */
+    bool tolerates_gc; /* so may the reads of supervisor/transcript/gc_reads.h */
+    bool priced;       /* deliveries, by this: */
+    struct gas_model gas;
+    bool deliveries;                            /* with `json`: a line for each delivery */
+    const char *profile, *profile_folded;       /* files; NULL: none */
     const char *native_profile, *native_folded; /* likewise */
     const char *trace_functions;                /* likewise */
     enum trace_clock_kind trace_clock;

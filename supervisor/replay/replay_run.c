@@ -270,6 +270,7 @@ static int open_all(struct replay_run *run, struct error *error)
     run->context.rules.compares_allocation = options->compares_allocation;
     run->notes.json = options->json;
     run->notes.deliveries = options->deliveries;
+    run->notes.gas = options->priced ? &options->gas : NULL;
     if (open_launcher(run, error) != 0 || replay_load_runtime(&run->runtime, options, error) != 0 ||
         replay_bundles_read(&run->context.bundles, options->bundles.items, options->bundles.count,
                             error) != 0)

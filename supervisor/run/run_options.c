@@ -46,12 +46,6 @@ static int take_file(void *place, const char *option, char *value, struct error 
     return option_list_add(place, value, error);
 }
 
-static int take_gas(void *place, const char *option, char *value, struct error *error)
-{
-    (void)option;
-    return gas_model_read(place, value, error);
-}
-
 #define RUN_NUMBER(member, min, max) OPTION_IS_NUMBER(struct run_options, member, min, max)
 
 static const struct option_row rows[] = {
@@ -166,11 +160,7 @@ static const struct option_row rows[] = {
      "send bringOutYourDead to a vat that runs a bundle every N deliveries, 0: never; a store "
      "keeps its value (default: 1)",
      RUN_NUMBER(reap_interval, 0, INT32_MAX)},
-    {"gas", "MODEL",
-     "price each delivery by this gas model, a JSON file with the weights computron, instruction, "
-     "syscall, byteRead, byteWritten and blockCost",
-     OPTION_IS_OTHER(struct run_options, gas, take_gas),
-     .given = offsetof(struct run_options, priced)},
+    {COMMON_OPTION_GAS(struct run_options, gas, priced)},
     {COMMON_OPTION_PROFILE(struct run_options, profile)},
     {COMMON_OPTION_PROFILE_FOLDED(struct run_options, profile_folded)},
     {COMMON_OPTION_NATIVE_PROFILE(struct run_options, native_profile)},

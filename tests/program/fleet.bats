@@ -10,8 +10,9 @@ DATA=$ROOT/tests/data
 # replay.
 setup_file() {
     cd "$BATS_FILE_TMPDIR" || return 1
-    "$BUILD/gaspipe" fleet submit --json --to fleet --run swingset "$DATA/swingset.slog.zst" > submitted
-    "$BUILD/gaspipe" replay --json "$DATA/swingset.slog.zst" > local
+    echo '{"computron": 2.5, "syscall": 1000}' > model
+    "$BUILD/gaspipe" fleet submit --json --to fleet --run swingset --gas model "$DATA/swingset.slog.zst" > submitted
+    "$BUILD/gaspipe" replay --json --gas model "$DATA/swingset.slog.zst" > local
 }
 
 setup() {
@@ -31,6 +32,11 @@ field() {
 
 fleet() {
     run --separate-stderr "$BUILD/gaspipe" fleet "$@"
+}
+
+# submit NAME [OPTION...]: the same source as another run, whose jobs are the same without options.
+submit() {
+    fleet submit --json --to fleet --run "$1" --gas "$BATS_FILE_TMPDIR/model" "${@:2}" "$DATA/swingset.slog.zst"
 }
 
 work() {
@@ -56,10 +62,11 @@ work() {
     fleet collect --json --from fleet
     assert_status 0
     assert_equal "$output" "$(cat "$BATS_FILE_TMPDIR/local")"
+    assert_equal "$(field summary '.priced == .deliveries and .gas >= .compute * 2.5 + .syscalls * 1000')" true
     fleet status --json --from fleet
     assert_equal "$(field run '.done == .spans and .deliveries == .deliveriesDone')" true
     # What was submitted once is not done again.
-    fleet submit --json --to fleet --run again "$DATA/swingset.slog.zst"
+    submit again
     assert_equal "$(field run .added)" 0
     fleet collect --from fleet
     assert_bad_input 2 'there are several runs in it'
@@ -80,7 +87,7 @@ work() {
     [[ $stderr == *'set aside: v4: v4, deliveries 1 to 8: '* ]] || fail "$stderr"
     assert_output_has 'v14    widgets'
     # Submitted again, it waits again.
-    fleet submit --json --to fleet --run again "$DATA/swingset.slog.zst"
+    submit again
     assert_equal "$(field run .added)" 1
 }
 
@@ -124,7 +131,7 @@ work() {
     [ "$(files fleet/taken)" -eq 0 ]
     assert_equal "$(files fleet/waiting)" "$(files fleet/jobs)"
     # It does what is for it, whatever lies between.
-    fleet submit --to fleet --run theirs --worker "$theirs" "$DATA/swingset.slog.zst"
+    submit theirs --worker "$theirs"
     assert_status 0
     work --worker "$theirs"
     assert_status 3
@@ -165,25 +172,27 @@ work() {
     assert_status 0
     fleet cancel --from slogs --run named
     assert_status 0
-    fleet submit --json --to slogs --run sums --kind summary --by all,vat "${files[@]}"
+    echo '{"computron": 2, "syscall": 1000}' > model
+    fleet submit --json --to slogs --run sums --kind summary --by all,vat,growth --gas model "${files[@]}"
     assert_equal "$(field run '"\(.of) \(.spans) \(.added)"')" 'summary 2 2'
-    fleet submit --to slogs --run tables --kind rows "${files[@]}" "$BATS_FILE_TMPDIR/local"
+    fleet submit --to slogs --run tables --kind rows --gas model "${files[@]}" "$BATS_FILE_TMPDIR/local"
     assert_status 0
     fleet work --from slogs
     assert_status 0
     fleet status --json --from slogs --run sums
     assert_equal "$(field run '.done == 2 and .bytesDone == .bytes')" true
     for file in "${files[@]}"; do
-        "$BUILD/slogreport" summary --by all,vat --histograms "${file##*/}.h" "$file" > /dev/null
-        "$BUILD/slogreport" rows --out "${file##*/}.d" "$file"
+        "$BUILD/slogreport" summary --by all,vat,growth --gas model --histograms "${file##*/}.h" "$file" > /dev/null
+        "$BUILD/slogreport" rows --gas model --out "${file##*/}.d" "$file"
     done
-    fleet collect --json --from slogs --run sums --by vat
+    fleet collect --json --from slogs --run sums --by vat,growth
     assert_status 0
-    assert_equal "$output" "$("$BUILD/slogreport" merge --json --by vat ./*.h)"
+    assert_equal "$output" "$("$BUILD/slogreport" merge --json --by vat,growth ./*.h)"
+    [[ $output == *'"column":"gas"'*'"kind":"growth"'* ]]
     # The same where the slogfiles stay in a folder that the workers reach, too.
     mkdir -p shared/day
     cp "${files[@]}" shared/day
-    fleet submit --json --to named --kind summary --by all,vat --shared shared shared/day/small.slog.gz \
+    fleet submit --json --to named --kind summary --by all,vat --gas model --shared shared shared/day/small.slog.gz \
         shared/day/swingset.slog.zst
     assert_equal "$(find named/objects -type f)" ''
     fleet work --from named
@@ -221,19 +230,20 @@ work() {
     echo '{"name": "shop", "counts": [10, 200], "contracts": {"shop": "shop.js"}, "charge": {"computron": 9000000},
         "operations": [{"name": "turn", "contract": "shop", "method": "loop"},
             {"name": "half a turn", "contract": "shop", "method": "half"}]}' > suite.json
-    fleet submit --json --to costs --kind estimate --counter none .
+    echo '{"computron": 7}' > model
+    fleet submit --json --to costs --kind estimate --counter none --gas model .
     assert_equal "$(field run '"\(.of) \(.spans) \(.calls)"')" 'estimate 2 12'
     # One that was changed is a new job; the other is not.
     sed -i 's/"half a turn"/"half of it"/' suite.json
-    fleet submit --json --to costs --run again --kind estimate --counter none .
+    fleet submit --json --to costs --run again --kind estimate --counter none --gas model .
     assert_equal "$(field run '"\(.spans) \(.added)"')" '2 1'
     fleet work --from costs
     assert_status 0
     fleet collect --json --from costs --run again
     assert_status 0
-    assert_equal "$(sort <<< "$output")" "$("$BUILD/gaspipe" estimate --json --counter none . | sort)"
+    assert_equal "$(sort <<< "$output")" "$("$BUILD/gaspipe" estimate --json --counter none --gas model . | sort)"
     fleet collect --from costs --run again
-    assert_equal "$output" "$("$BUILD/gaspipe" estimate --counter none .)"
+    assert_equal "$output" "$("$BUILD/gaspipe" estimate --counter none --gas model .)"
 }
 
 @test "bad input is one line" {
@@ -252,8 +262,8 @@ work() {
     assert_bad_input 3 'absent.slog'
     fleet submit --to fleet --kind summary --vat v1 "$DATA/small.slog.gz"
     assert_bad_input 2 '--kind summary does not go with options of a replay'
-    fleet submit --to fleet --shared . "$DATA/small.slog.gz"
-    assert_bad_input 2 '--shared goes with --kind summary and --kind rows'
+    fleet submit --to fleet --kind estimate --shared . .
+    assert_bad_input 2 '--shared does not go with --kind estimate'
     fleet submit --to fleet --kind estimate absent
     assert_bad_input 3 'absent/suite.json'
     fleet submit --to fleet --only 'a*' "$DATA/small.slog.gz"
@@ -270,9 +280,12 @@ work() {
         files: [{name: "slog", object: .transcript, shared: "a/../../b"}]}' "$job" > job
     fleet work --from fleet --job job --shared .
     assert_bad_input 3 'job: it is no job of a fleet'
-    jq -c '.version = 2' "$job" > job
+    jq -c '.gas = {computrons: 1}' "$job" > job
     fleet work --from fleet --job job
-    assert_bad_input 3 'a job of version 2'
+    assert_bad_input 3 'job: it is no job of a fleet'
+    jq -c '.version = 3' "$job" > job
+    fleet work --from fleet --job job
+    assert_bad_input 3 'a job of version 3'
     echo '{"version":2}' > fleet/fleet.json
     fleet work --from fleet
     assert_bad_input 3 'of version 2'
@@ -293,7 +306,7 @@ work() {
     fleet collect --from fleet
     assert_status 3
     [[ $stderr == *'cancelled'* ]] || fail "$stderr"
-    fleet submit --to fleet --run swingset "$DATA/swingset.slog.zst"
+    submit swingset
     assert_status 0
     rm fleet/objects/*
     work

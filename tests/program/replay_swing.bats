@@ -231,6 +231,55 @@ change() {
     [[ $stderr == *"set aside: $vat: $vat, deliveries $((second + 1)) to "*": the snapshot: "* ]] || fail "$stderr"
 }
 
+@test "a fleet cuts spans out of a source in a shared folder, and believes what has the hash of the job" {
+    local fleet=("$BUILD/gaspipe" fleet)
+
+    replay --json --parallel 2 swing
+    echo "$output" > local
+    mkdir -p here/archive
+    cp -r swing here
+    sqlite3 swing/swingstore.sqlite "SELECT writefile('here/archive/$hash.zst', compressedSnapshot) FROM snapshots;
+        SELECT writefile('here/archive/transcript.$vat.' || startPos || '.' || endPos,
+            (SELECT group_concat(item || char(10), '') FROM (SELECT item FROM transcriptItems
+             WHERE position BETWEEN startPos AND endPos - 1 ORDER BY position))) FROM transcriptSpans" > /dev/null
+    "${fleet[@]}" submit --to fleet --run store --shared here here/swing
+    cp "$BATS_FILE_TMPDIR/bundle.json" here
+    "${fleet[@]}" submit --to fleet --run archive --shared here --bundle here/bundle.json here/archive
+    run --separate-stderr "${fleet[@]}" submit --to fleet --shared here --store "$BATS_FILE_TMPDIR/run/store" "$vat"
+    assert_bad_input 3 'it is not in the folder --shared here'
+    cp -r "$BATS_FILE_TMPDIR/run/store" here
+    "${fleet[@]}" submit --to fleet --run stored --shared here --store here/store "$vat"
+    [ "$(find fleet/objects -type f | wc -l)" -eq 0 ]
+    mv here there
+    "${fleet[@]}" work --from fleet --shared there 2> err
+    run --separate-stderr "${fleet[@]}" collect --json --spans --from fleet --run store
+    assert_status 0
+    assert_equal "$output" "$(cat local)"
+    run --separate-stderr "${fleet[@]}" collect --json --spans --from fleet --run archive
+    assert_equal "$(field summary '"\(.deliveries) \(.syscalls) \(.compute)"')" \
+        "$(jq -r 'select(.kind == "summary") | "\(.deliveries) \(.syscalls) \(.compute)"' local)"
+    "${fleet[@]}" collect --from fleet --run stored
+    # Further deliveries do not change the spans before them; other ones do.
+    sqlite3 there/swing/swingstore.sqlite "
+        INSERT INTO transcriptItems SELECT vatID, position + 1, item, 0 FROM transcriptItems
+        WHERE position = (SELECT max(position) FROM transcriptItems);
+        UPDATE transcriptSpans SET endPos = endPos + 1 WHERE isCurrent = 1;
+        UPDATE transcriptItems SET item = replace(item, '\"status\":\"ok\"', '\"status\":\"OK\"')
+        WHERE position = 1"
+    rm fleet/results/*
+    run --separate-stderr "${fleet[@]}" submit --to fleet --shared here swing
+    assert_bad_input 3 '--shared here: No such file'
+    mkdir here
+    cp -r swing here
+    "${fleet[@]}" submit --to fleet --run again --shared here here/swing
+    "${fleet[@]}" work --from fleet --shared there 2> err
+    run --separate-stderr "${fleet[@]}" collect --json --spans --from fleet --run again
+    assert_status 4
+    [[ $stderr == *"set aside: $vat: $vat, deliveries 1 to "*': its source is not what was submitted any more'* ]] ||
+        fail "$stderr"
+    assert_equal "$(field vat '"\(.status) \(.from)"')" "same $((second + 1))"
+}
+
 @test "--against compares two workers with each other" {
     local theirs=$ROOT/build/xs/package/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker
 

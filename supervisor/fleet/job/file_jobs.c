@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "supervisor/fleet/job/job_check.h"
+#include "supervisor/fleet/job/job_gas.h"
 #include "supervisor/fleet/span/fleet_object.h"
+#include "supervisor/fleet/span/shared_path.h"
 #include "supervisor/process/fingerprint.h"
 
 bool file_jobs_are(const json_t *json)
@@ -29,16 +31,10 @@ static int link_shared(const struct job_place *place, const json_t *file, const 
                        struct error *error)
 {
     const char *below = json_string_value(json_object_get(file, "shared"));
-    char folder[PATH_MAX], path[PATH_MAX], hash[FLEET_HASH_SIZE];
+    char path[PATH_MAX], hash[FLEET_HASH_SIZE];
 
-    /* Whatever is wrong with the folder is wrong with this machine, and not with the job. */
-    if (place->shared == NULL)
-        return error_set(error, ERROR_SYSTEM, "%s is in a shared folder: give it with --shared DIR",
-                         below);
-    if (realpath(place->shared, folder) == NULL)
-        return error_system(error, errno, "--shared %s", place->shared);
-    if (snprintf(path, sizeof path, "%s/%s", folder, below) >= (int)sizeof path)
-        return error_set(error, ERROR_INPUT, "%s: its path is too long", below);
+    if (shared_path_find(place->shared, below, path, error) != 0)
+        return -1;
     if (fingerprint_hash(path, hash, error) != 0) {
         error->kind = ERROR_INPUT;
         return -1;
@@ -84,6 +80,7 @@ void file_jobs_add_arguments(const struct fleet_job *job, struct command_line *l
     {
         command_line_add(line, "%s", json_string_value(argument));
     }
+    job_gas_add_argument(job, line);
 }
 
 /* Without the name of the program, which every line of words begins with. */

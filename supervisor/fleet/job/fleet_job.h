@@ -15,14 +15,16 @@
  *     {"version":1,"kind":"replay","vatID","vat","first","end","deliveries",
  *      "transcript":HASH,"snapshot":HASH or "","bundles":[{"object":HASH,"vat":"v1" or ""}],
  *      "arguments":["--tolerate=gc"],"fingerprint":HASH}
- * with the SHA-256 of objects and of the worker that it is for (fleet_fingerprint.h). Any other
- * kind runs a program over files:
+ * and where the source stays in a shared folder "source" (shared_span.h), with the SHA-256 of
+ * objects and of the worker that it is for (fleet_fingerprint.h). Any other kind runs a program
+ * over files:
  *     {"version":1,"kind":"estimate","name":"ed25519_verify",
  *      "files":[{"name":"suite.json","object":HASH},...],"arguments":[...],"fingerprint":HASH}
- * job_kind.h lists the kinds. A job's ID is the SHA-256 of that text, so the same work has the same
- * ID, whoever asks for it.
+ * Either may have "gas", the weights of a gas model (job_gas.h). job_kind.h lists the kinds. A
+ * job's ID is the SHA-256 of that text, so the same work has the same ID, whoever asks for it.
  */
-enum { FLEET_JOB_VERSION = 1 };
+/* Jobs without "gas" and "source" are of version 1. */
+enum { FLEET_JOB_VERSION = 2 };
 
 struct fleet_job {
     json_t *json;                /* owned */

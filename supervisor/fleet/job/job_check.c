@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "supervisor/fleet/span/shared_path.h"
 #include "supervisor/fleet/transport/transport.h"
 
 enum { FILE_NAME_MAX = 100 };
@@ -39,21 +40,6 @@ static bool is_file_name(const json_t *value)
            strlen(text) <= FILE_NAME_MAX && strspn(text, allowed) == strlen(text);
 }
 
-/* Of files and folders below some folder: no "..", and not from the root. */
-static bool is_path_below(const json_t *value)
-{
-    const char *text = json_string_value(value);
-
-    if (text == NULL || text[0] == '\0' || text[0] == '/')
-        return false;
-    for (const char *part = text; part != NULL; part = strchr(part, '/')) {
-        part += *part == '/';
-        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0'))
-            return false;
-    }
-    return true;
-}
-
 bool job_check_files(const json_t *files)
 {
     const json_t *file;
@@ -64,7 +50,7 @@ bool job_check_files(const json_t *files)
         if (!is_file_name(json_object_get(file, "name")) ||
             !job_check_hash(json_object_get(file, "object")) ||
             (json_object_get(file, "shared") != NULL &&
-             !is_path_below(json_object_get(file, "shared"))))
+             !shared_path_is(json_object_get(file, "shared"))))
             return false;
     }
     return json_array_size(files) > 0;

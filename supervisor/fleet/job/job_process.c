@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "supervisor/fleet/job/job_gas.h"
 #include "supervisor/fleet/scratch_folder.h"
 #include "supervisor/process/child_process.h"
 
@@ -168,10 +169,12 @@ int job_process_run(const struct job_place *place, struct fleet_lease *lease,
                     const struct fleet_job *job, struct buf *output, struct error *words,
                     struct error *error)
 {
+    struct job_place here = *place;
     int result;
 
-    if (job->kind->fetch(place, job, error) == 0) {
-        result = fetched(place, lease, job, output, words, error);
+    here.lease = lease;
+    if (job->kind->fetch(&here, job, error) == 0 && job_gas_fetch(&here, job, error) == 0) {
+        result = fetched(&here, lease, job, output, words, error);
     } else if (error->kind == ERROR_INPUT) {
         *words = *error;
         result = JOB_FAILED;

@@ -6,6 +6,7 @@
 
 #include "base/json/json_value.h"
 #include "supervisor/fleet/job/job_check.h"
+#include "supervisor/fleet/job/job_gas.h"
 #include "supervisor/fleet/job/job_kind.h"
 
 /* What its members have to be depends on its kind. */
@@ -13,7 +14,7 @@ static bool is_job(const json_t *json, const struct job_kind **kind)
 {
     *kind = job_kind_find(json_string_value(json_object_get(json, "kind")));
     return *kind != NULL && job_check_hash(json_object_get(json, "fingerprint")) &&
-           (*kind)->is_job(json);
+           job_gas_is(json) && (*kind)->is_job(json);
 }
 
 int job_read(struct fleet_job *job, const char *name, const char *text, size_t length,
@@ -32,7 +33,7 @@ int job_read(struct fleet_job *job, const char *name, const char *text, size_t l
         return error_set(error, ERROR_INPUT,
                          "%s: a job of version %" PRId64 "; this gaspipe knows version %d", name,
                          version, FLEET_JOB_VERSION);
-    if (version != FLEET_JOB_VERSION || !is_job(job->json, &kind))
+    if (version < 1 || !is_job(job->json, &kind))
         return error_set(error, ERROR_INPUT, "%s: it is no job of a fleet", name);
     job->kind = kind;
     if (id != NULL && strcmp(id, job->id) != 0)

@@ -4,10 +4,14 @@
 #include <stdio.h>
 
 #include "supervisor/common_options.h"
+#include "supervisor/fleet/job/job_beat.h"
 #include "supervisor/fleet/job/job_check.h"
+#include "supervisor/fleet/job/job_gas.h"
 #include "supervisor/fleet/job/job_kind.h"
 #include "supervisor/fleet/span/fleet_fingerprint.h"
 #include "supervisor/fleet/span/fleet_object.h"
+#include "supervisor/fleet/span/shared_span.h"
+#include "supervisor/fleet/span/span_objects.h"
 #include "supervisor/replay/output/replay_part.h"
 
 /* ---- what it is ---- */
@@ -33,7 +37,8 @@ static bool replay_kind_is_job(const json_t *json)
     static const char *const allowed[] = {
         "--tolerate=",         "--strict=",   "--counter=",          "--compute-limit=",
         "--max-instructions=", "--max-cost=", "--delivery-timeout=", "--deliveries"};
-    const json_t *snapshot = json_object_get(json, "snapshot");
+    const json_t *snapshot = json_object_get(json, "snapshot"),
+                 *source = json_object_get(json, "source");
 
     return job_check_vat_id(json_object_get(json, "vatID")) &&
            json_is_integer(json_object_get(json, "first")) &&
@@ -41,6 +46,7 @@ static bool replay_kind_is_job(const json_t *json)
            job_check_hash(json_object_get(json, "transcript")) &&
            (job_check_none(snapshot) || job_check_hash(snapshot)) &&
            are_bundles(json_object_get(json, "bundles")) &&
+           (source == NULL || shared_span_is(source)) &&
            job_check_arguments(json_object_get(json, "arguments"), allowed,
                                sizeof allowed / sizeof *allowed);
 }
@@ -53,13 +59,19 @@ static void replay_kind_describe(const struct fleet_job *job, struct buf *out)
 
 /* ---- what it reads ---- */
 
-static int get_object(const struct job_place *place, const char *hash, const char *what,
+/* Where the objects of a job are, and where they go. */
+struct objects {
+    const struct job_place *place;
+    struct fleet_transport *from;
+};
+
+static int get_object(const struct objects *objects, const char *hash, const char *what,
                       const char *name, struct error *error)
 {
     char path[PATH_MAX];
 
-    snprintf(path, sizeof path, "%s/%s", place->folder, name);
-    return fleet_object_get(place->transport, hash, what, path, error);
+    snprintf(path, sizeof path, "%s/%s", objects->place->folder, name);
+    return fleet_object_get(objects->from, hash, what, path, error);
 }
 
 static void name_transcript(const struct fleet_job *job, char name[NAME_MAX])
@@ -68,7 +80,7 @@ static void name_transcript(const struct fleet_job *job, char name[NAME_MAX])
              fleet_job_number(job, "first"), fleet_job_number(job, "end"));
 }
 
-static int get_bundles(const struct job_place *place, const struct fleet_job *job,
+static int get_bundles(const struct objects *objects, const struct fleet_job *job,
                        struct error *error)
 {
     const json_t *bundles = json_object_get(job->json, "bundles"), *bundle;
@@ -78,25 +90,59 @@ static int get_bundles(const struct job_place *place, const struct fleet_job *jo
     json_array_foreach(bundles, index, bundle)
     {
         snprintf(name, sizeof name, "bundle-%zu", index);
-        if (get_object(place, json_string_value(json_object_get(bundle, "object")), "a bundle",
+        if (get_object(objects, json_string_value(json_object_get(bundle, "object")), "a bundle",
                        name, error) != 0)
             return -1;
     }
     return 0;
 }
 
-static int replay_kind_fetch(const struct job_place *place, const struct fleet_job *job,
-                             struct error *error)
+static int get_objects(const struct objects *objects, const struct fleet_job *job,
+                       struct error *error)
 {
     const char *snapshot = fleet_job_text(job, "snapshot");
     char name[NAME_MAX];
 
     name_transcript(job, name);
-    if (get_object(place, fleet_job_text(job, "transcript"), "the transcript", name, error) != 0)
+    if (get_object(objects, fleet_job_text(job, "transcript"), "the transcript", name, error) != 0)
         return -1;
-    if (snapshot[0] != '\0' && get_object(place, snapshot, "the snapshot", snapshot, error) != 0)
+    if (snapshot[0] != '\0' && get_object(objects, snapshot, "the snapshot", snapshot, error) != 0)
         return -1;
-    return get_bundles(place, job, error);
+    return get_bundles(objects, job, error);
+}
+
+/* Out of a source that stays where it is. */
+static int replay_kind_cut(const struct job_place *place, const struct fleet_job *job,
+                           struct fleet_transport *objects, struct error *error)
+{
+    struct job_beat beat = {.place = place};
+    const struct shared_span span = {
+        .source = json_object_get(job->json, "source"),
+        .folder = place->shared,
+        .vat_id = fleet_job_text(job, "vatID"),
+        .first = fleet_job_number(job, "first"),
+        .end = fleet_job_number(job, "end"),
+        .transcript = fleet_job_text(job, "transcript"),
+        .objects = objects,
+        .beat = job_beat,
+        .context = &beat,
+    };
+
+    return shared_span_cut(&span, error);
+}
+
+static int replay_kind_fetch(const struct job_place *place, const struct fleet_job *job,
+                             struct error *error)
+{
+    struct objects objects = {.place = place, .from = place->transport};
+    struct span_objects cut;
+
+    if (json_object_get(job->json, "source") != NULL) {
+        objects.from = span_objects_init(&cut, place->folder);
+        if (replay_kind_cut(place, job, objects.from, error) != 0)
+            return -1;
+    }
+    return get_objects(&objects, job, error);
 }
 
 /* ---- what it runs ---- */
@@ -127,6 +173,7 @@ static int replay_kind_command(const struct job_place *place, const struct fleet
     {
         command_line_add(line, "%s", json_string_value(item));
     }
+    job_gas_add_argument(job, line);
     json_array_foreach(bundles, index, item)
     {
         const char *vat = json_string_value(json_object_get(item, "vat"));

@@ -102,17 +102,13 @@ static int put_table(const struct job_place *place, const char *name, struct buf
                      struct error *error)
 {
     char path[PATH_MAX], object[FLEET_HASH_SIZE];
-    struct buf table = {0};
-    int result;
+    int64_t size;
 
     snprintf(path, sizeof path, "%s/%s", place->folder, name);
-    result = io_read_file(path, SIZE_MAX, &table, error);
-    if (result == 0)
-        result = fleet_object_put(place->transport, table.data, table.length, object, error);
-    if (result == 0)
-        buf_printf(out, "{\"kind\":\"table\",\"name\":\"%s\",\"object\":\"%s\"}\n", name, object);
-    buf_free(&table);
-    return result;
+    if (fleet_object_put_file(place->transport, path, object, &size, error) != 0)
+        return -1;
+    buf_printf(out, "{\"kind\":\"table\",\"name\":\"%s\",\"object\":\"%s\"}\n", name, object);
+    return 0;
 }
 
 static int rows_judge(const struct job_place *place, const struct job_end *end, struct error *error)

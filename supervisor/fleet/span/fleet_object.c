@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include "base/hex.h"
+#include "base/io.h"
+#include "base/output/temporary_file.h"
 #include "supervisor/replay/source/snapshot_file.h"
 
-enum { SHA256_SIZE = 32 };
+enum { SHA256_SIZE = 32, MEMORY_MAX = 4 << 20, PIECE_SIZE = 64 * 1024 };
 
 int object_writer_open(struct object_writer *writer, struct error *error)
 {
@@ -21,12 +23,30 @@ int object_writer_open(struct object_writer *writer, struct error *error)
     return 0;
 }
 
+/* What is packed so far goes to the file. */
+static int object_writer_flush(struct object_writer *writer, struct error *error)
+{
+    if (writer->file == 0) {
+        const int file = temporary_file_open(error);
+
+        if (file < 0)
+            return -1;
+        writer->file = file;
+    }
+    if (io_write_all(writer->file, writer->packed.data, writer->packed.length) != 0)
+        return error_system(error, errno, "cannot keep an object in %s", temporary_file_place());
+    buf_clear(&writer->packed);
+    return 0;
+}
+
 int object_writer_add(struct object_writer *writer, const void *bytes, size_t length,
                       struct error *error)
 {
     if (EVP_DigestUpdate(writer->digest, bytes, length) != 1)
         return error_memory(error, "a hash");
-    return packer_add(writer->packer, bytes, length, PACKER_GOES_ON, &writer->packed, error);
+    if (packer_add(writer->packer, bytes, length, PACKER_GOES_ON, &writer->packed, error) != 0)
+        return -1;
+    return writer->packed.length > MEMORY_MAX ? object_writer_flush(writer, error) : 0;
 }
 
 int object_writer_put(struct object_writer *writer, struct fleet_transport *transport,
@@ -41,7 +61,11 @@ int object_writer_put(struct object_writer *writer, struct fleet_transport *tran
     if (packer_add(writer->packer, "", 0, PACKER_FINISH, &writer->packed, error) != 0 ||
         transport->operations->has_object(transport, hash, &found, error) != 0)
         return -1;
-    return found ? 0 : transport->operations->put_object(transport, hash, &writer->packed, error);
+    if (found)
+        return 0;
+    if (object_writer_flush(writer, error) != 0)
+        return -1;
+    return transport->operations->put_object(transport, hash, writer->file, error);
 }
 
 void object_writer_free(struct object_writer *writer)
@@ -49,6 +73,8 @@ void object_writer_free(struct object_writer *writer)
     packer_free(writer->packer);
     EVP_MD_CTX_free(writer->digest);
     buf_free(&writer->packed);
+    if (writer->file > 0)
+        close(writer->file);
     *writer = (struct object_writer){0};
 }
 
@@ -66,25 +92,52 @@ int fleet_object_put(struct fleet_transport *transport, const void *bytes, size_
     return result;
 }
 
+static int object_writer_add_file(struct object_writer *writer, int fd, const char *path,
+                                  int64_t *size, struct error *error)
+{
+    char piece[PIECE_SIZE];
+    ssize_t got;
+
+    for (*size = 0; (got = io_read_at(fd, piece, sizeof piece, *size)) > 0; *size += got)
+        if (object_writer_add(writer, piece, (size_t)got, error) != 0)
+            return -1;
+    return got == 0 ? 0 : io_unreadable(path, error);
+}
+
+int fleet_object_put_file(struct fleet_transport *transport, const char *path,
+                          char hash[FLEET_HASH_SIZE], int64_t *size, struct error *error)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct object_writer writer = {0};
+    int result;
+
+    if (fd < 0)
+        return io_unreadable(path, error);
+    result = object_writer_open(&writer, error);
+    if (result == 0)
+        result = object_writer_add_file(&writer, fd, path, size, error);
+    if (result == 0)
+        result = object_writer_put(&writer, transport, hash, error);
+    object_writer_free(&writer);
+    close(fd);
+    return result;
+}
+
 int fleet_object_get(struct fleet_transport *transport, const char *hash, const char *what,
                      const char *path, struct error *error)
 {
-    struct buf packed = {0};
-    int result = transport->operations->get_object(transport, hash, &packed, error);
-    int fd;
+    int packed, fd, result;
 
-    if (result != 0) {
-        buf_free(&packed);
+    if (transport->operations->get_object(transport, hash, &packed, error) != 0)
         return error_prefix(error, "%s", what);
-    }
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0)
+    if (fd < 0) {
         result = error_system(error, errno, "cannot write %s", path);
-    else
-        result = snapshot_bytes_copy(what, packed.data, packed.length,
-                                     (struct scan_span){hash, strlen(hash)}, fd, error);
-    if (fd >= 0)
+    } else {
+        result = snapshot_descriptor_copy(what, packed, (struct scan_span){hash, strlen(hash)}, fd,
+                                          error);
         close(fd);
-    buf_free(&packed);
+    }
+    close(packed);
     return result;
 }

@@ -2,20 +2,17 @@
 #include "supervisor/fleet/submit/submission.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/io.h"
+#include "supervisor/fleet/job/job_gas.h"
 #include "supervisor/fleet/span/fleet_object.h"
+#include "supervisor/fleet/span/shared_path.h"
 #include "supervisor/process/fingerprint.h"
-
-enum { PIECE = 1 << 20 };
 
 void submission_add_argument(struct submission *submission, const char *format, ...)
 {
@@ -36,7 +33,12 @@ void submission_add_argument(struct submission *submission, const char *format, 
 static int make_job(struct submission *submission, json_t *members, struct fleet_job *job,
                     struct error *error)
 {
-    if (members == NULL || json_object_set_new(members, "version", json_integer(1)) != 0 ||
+    const struct replay_options *options = &submission->options->replay;
+    /* A program that does not know these members must not do the job without them. */
+    const int version = options->priced || json_object_get(members, "source") != NULL ? 2 : 1;
+
+    if (members == NULL || (options->priced && job_gas_set(members, &options->gas) != 0) ||
+        json_object_set_new(members, "version", json_integer(version)) != 0 ||
         json_object_set_new(members, "kind", json_string(submission->kind->name)) != 0 ||
         json_object_set(members, "arguments", submission->arguments) != 0 ||
         json_object_set_new(members, "fingerprint", json_string(submission->fingerprint)) != 0) {
@@ -77,43 +79,10 @@ static int add_file(json_t *files, const char *name, const char *object, struct 
                                                                    : error_memory(error, "a job");
 }
 
-/* Where it is below the shared folder, to be freed; NULL: nowhere. */
-static char *path_below(const char *folder, const char *path, struct error *error)
-{
-    char real_folder[PATH_MAX], real[PATH_MAX];
-    size_t length;
-    char *below;
-
-    if (realpath(folder, real_folder) == NULL || realpath(path, real) == NULL) {
-        error_set(error, ERROR_INPUT, "%s: %s", path, strerror(errno));
-        return NULL;
-    }
-    length = strlen(real_folder);
-    if (strncmp(real, real_folder, length) != 0 || real[length] != '/') {
-        error_set(error, ERROR_INPUT, "%s: it is not in the folder --shared %s", path, folder);
-        return NULL;
-    }
-    below = strdup(real + length + 1);
-    if (below == NULL)
-        error_memory(error, "a path");
-    return below;
-}
-
-/* The last of the files is to be read there. */
-static int add_path(json_t *files, const char *path, const char *below, struct error *error)
-{
-    json_t *file = json_array_get(files, json_array_size(files) - 1), *shared = json_string(below);
-
-    if (shared == NULL)
-        return error_set(error, ERROR_INPUT, "%s: its path is not UTF-8, which --shared needs",
-                         path);
-    return json_object_set_new(file, "shared", shared) == 0 ? 0 : error_memory(error, "a job");
-}
-
 int submission_name_file(struct submission *submission, json_t *files, const char *path,
                          const char *name, int64_t *size, struct error *error)
 {
-    char *below = path_below(submission->options->shared, path, error);
+    json_t *below = shared_path_below(submission->options->shared, path, error), *file;
     char hash[FLEET_HASH_SIZE];
     struct stat status;
     int result = -1;
@@ -126,11 +95,11 @@ int submission_name_file(struct submission *submission, json_t *files, const cha
         error->kind = ERROR_INPUT;
     else
         result = add_file(files, name, hash, error);
-    if (result == 0) {
-        *size = status.st_size;
-        result = add_path(files, path, below, error);
-    }
-    free(below);
+    file = json_array_get(files, json_array_size(files) - 1);
+    if (result == 0 && json_object_set(file, "shared", below) != 0)
+        result = error_memory(error, "a job");
+    *size = result == 0 ? status.st_size : 0;
+    json_decref(below);
     return result;
 }
 
@@ -144,44 +113,12 @@ int submission_put_bytes(struct submission *submission, json_t *files, const voi
     return add_file(files, name, object, error);
 }
 
-static int copy_file(struct object_writer *writer, int fd, const char *path, int64_t *size,
-                     struct error *error)
-{
-    char *piece = malloc(PIECE);
-    int result = piece != NULL ? 0 : error_memory(error, "a file");
-    ssize_t got = 1;
-
-    *size = 0;
-    while (result == 0 && got != 0) {
-        got = read(fd, piece, PIECE);
-        if (got < 0 && errno != EINTR)
-            result = error_set(error, ERROR_INPUT, "%s: %s", path, strerror(errno));
-        else if (got > 0)
-            result = object_writer_add(writer, piece, (size_t)got, error);
-        *size += got > 0 ? got : 0;
-    }
-    free(piece);
-    return result;
-}
-
 int submission_put_file(struct submission *submission, json_t *files, const char *path,
                         const char *name, int64_t *size, struct error *error)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct object_writer writer = {0};
     char object[FLEET_HASH_SIZE];
-    int result;
 
-    if (fd < 0)
-        return error_set(error, ERROR_INPUT, "%s: %s", path, strerror(errno));
-    result = object_writer_open(&writer, error);
-    if (result == 0)
-        result = copy_file(&writer, fd, path, size, error);
-    if (result == 0)
-        result = object_writer_put(&writer, submission->transport, object, error);
-    if (result == 0)
-        result = add_file(files, name, object, error);
-    object_writer_free(&writer);
-    close(fd);
-    return result;
+    if (fleet_object_put_file(submission->transport, path, object, size, error) != 0)
+        return -1;
+    return add_file(files, name, object, error);
 }

@@ -3,6 +3,8 @@
 
 #include "supervisor/common_options.h"
 #include "supervisor/fleet/span/fleet_cut.h"
+#include "supervisor/fleet/span/shared_span.h"
+#include "supervisor/fleet/span/span_objects.h"
 #include "supervisor/fleet/submit/submission.h"
 #include "supervisor/transcript/delivery_compare.h"
 
@@ -49,8 +51,15 @@ static void add_arguments(struct submission *submission, const struct replay_opt
 
 /* ---- jobs ---- */
 
+/* A run whose source stays where it is, or not. */
+struct spans_target {
+    struct submission *submission;
+    json_t *source; /* as of shared_span_name(); NULL: it does not */
+};
+
 static int add_span(void *context, const struct fleet_cut_span *span, struct error *error)
 {
+    const struct spans_target *target = context;
     const struct fleet_run_job entry = {
         .name = (char *)(uintptr_t)span->vat_id,
         .first = span->first,
@@ -63,16 +72,37 @@ static int add_span(void *context, const struct fleet_cut_span *span, struct err
                   (json_int_t)span->deliveries, "transcript", span->transcript, "snapshot",
                   span->snapshot, "bundles", (json_t *)(uintptr_t)span->bundles);
 
-    return submission_put(context, members, &entry, error);
+    if (target->source != NULL && json_object_set(members, "source", target->source) != 0) {
+        json_decref(members);
+        return error_memory(error, "a job");
+    }
+    return submission_put(target->submission, members, &entry, error);
+}
+
+static int cut_spans(struct submission *submission, struct error *error)
+{
+    const struct fleet_options *options = submission->options;
+    struct span_objects nowhere;
+    struct spans_target spans = {.submission = submission};
+    struct fleet_cut_target target = {
+        .transport = submission->transport, .add = add_span, .context = &spans};
+    int result;
+
+    if (options->shared != NULL) {
+        target.transport = span_objects_init(&nowhere, NULL);
+        spans.source = shared_span_name(&options->replay, options->shared, error);
+        if (spans.source == NULL)
+            return -1;
+    }
+    result = fleet_cut(&options->replay, &target, error);
+    json_decref(spans.source);
+    return result;
 }
 
 int submit_spans(struct submission *submission, struct error *error)
 {
-    const struct fleet_cut_target target = {
-        .transport = submission->transport, .add = add_span, .context = submission};
-
     add_arguments(submission, &submission->options->replay);
-    if (fleet_cut(&submission->options->replay, &target, error) != 0)
+    if (cut_spans(submission, error) != 0)
         return -1;
     return submission->run.count > 0 ? 0
                                      : error_set(error, ERROR_INPUT, "there is no delivery in it");

@@ -72,15 +72,22 @@ static int sync_folder(const struct folder_files *files, const char *path)
     return result;
 }
 
+/* What is to be in a file: bytes, or where these are NULL what is in another one. */
+struct content {
+    const struct buf *bytes;
+    int fd;
+};
+
 static int write_temporary(const struct folder_files *files, const char *path,
-                           const struct buf *content)
+                           const struct content *content)
 {
     const int fd = openat(files->fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     int result;
 
     if (fd < 0)
         return -1;
-    result = io_write_all(fd, content->data, content->length);
+    result = content->bytes != NULL ? io_write_all(fd, content->bytes->data, content->bytes->length)
+                                    : io_copy_all(content->fd, fd);
     if (result == 0)
         result = fsync(fd);
     if (close(fd) != 0)
@@ -88,14 +95,12 @@ static int write_temporary(const struct folder_files *files, const char *path,
     return result;
 }
 
-int folder_files_add(const struct folder_files *files, const char *path, const struct buf *content,
-                     bool *added, struct error *error)
+static int add_content(const struct folder_files *files, const char *path,
+                       const struct content *content, bool *added, struct error *error)
 {
     char temporary[PATH_SIZE];
     int result = -1, cause;
 
-    if (buf_failed(content))
-        return error_memory(error, path);
     snprintf(temporary, sizeof temporary, "unfinished/%s", files->owner);
     *added = false;
     if (write_temporary(files, temporary, content) == 0) {
@@ -110,6 +115,27 @@ int folder_files_add(const struct folder_files *files, const char *path, const s
     (void)unlinkat(files->fd, temporary, 0); /* the next one is written over it */
     errno = cause;
     return result == 0 ? 0 : folder_files_fail(files, "write", path, error);
+}
+
+int folder_files_add(const struct folder_files *files, const char *path, const struct buf *content,
+                     bool *added, struct error *error)
+{
+    if (buf_failed(content))
+        return error_memory(error, path);
+    return add_content(files, path, &(struct content){.bytes = content}, added, error);
+}
+
+int folder_files_add_copy(const struct folder_files *files, const char *path, int content,
+                          bool *added, struct error *error)
+{
+    return add_content(files, path, &(struct content){.fd = content}, added, error);
+}
+
+int folder_files_open(const struct folder_files *files, const char *path, int *fd,
+                      struct error *error)
+{
+    *fd = openat(files->fd, path, O_RDONLY | O_CLOEXEC);
+    return *fd >= 0 || errno == ENOENT ? 0 : folder_files_fail(files, "read", path, error);
 }
 
 int folder_files_remove(const struct folder_files *files, const char *path, struct error *error)

@@ -32,6 +32,14 @@ int folder_files_read(const struct folder_files *files, const char *path, struct
 int folder_files_add(const struct folder_files *files, const char *path, const struct buf *content,
                      bool *added, struct error *error);
 
+/* The same with what is in another file, from its start. */
+int folder_files_add_copy(const struct folder_files *files, const char *path, int content,
+                          bool *added, struct error *error);
+
+/* Opens a file to be read; *fd is -1 where there is none. */
+int folder_files_open(const struct folder_files *files, const char *path, int *fd,
+                      struct error *error);
+
 /* Takes a file away, if it is there. */
 int folder_files_remove(const struct folder_files *files, const char *path, struct error *error);
 

@@ -74,6 +74,11 @@ static int drop(struct folder_transport *folder, const char *kind, const char *n
     return folder_files_remove(&folder->files, path, error);
 }
 
+static int missing(const struct folder_transport *folder, const char *path, struct error *error)
+{
+    return error_set(error, ERROR_INPUT, "%s/%s: it is missing", folder->path, path);
+}
+
 static int get(struct folder_transport *folder, const char *path, struct buf *content,
                struct error *error)
 {
@@ -81,7 +86,7 @@ static int get(struct folder_transport *folder, const char *path, struct buf *co
 
     if (folder_files_read(&folder->files, path, content, &found, error) != 0)
         return -1;
-    return found ? 0 : error_set(error, ERROR_INPUT, "%s/%s: it is missing", folder->path, path);
+    return found ? 0 : missing(folder, path, error);
 }
 
 /* ---- objects ---- */
@@ -92,23 +97,26 @@ static int has_object(struct fleet_transport *transport, const char *hash, bool 
     return has(of(transport), "objects", hash, ".zst", found, error);
 }
 
-static int put_object(struct fleet_transport *transport, const char *hash, const struct buf *packed,
+static int put_object(struct fleet_transport *transport, const char *hash, int packed,
                       struct error *error)
 {
     char path[MARKER_SIZE];
     bool added;
 
     snprintf(path, sizeof path, "objects/%s.zst", hash);
-    return folder_files_add(&of(transport)->files, path, packed, &added, error);
+    return folder_files_add_copy(&of(transport)->files, path, packed, &added, error);
 }
 
-static int get_object(struct fleet_transport *transport, const char *hash, struct buf *packed,
+static int get_object(struct fleet_transport *transport, const char *hash, int *packed,
                       struct error *error)
 {
+    struct folder_transport *folder = of(transport);
     char path[MARKER_SIZE];
 
     snprintf(path, sizeof path, "objects/%s.zst", hash);
-    return get(of(transport), path, packed, error);
+    if (folder_files_open(&folder->files, path, packed, error) != 0)
+        return -1;
+    return *packed >= 0 ? 0 : missing(folder, path, error);
 }
 
 /* ---- jobs that are submitted ---- */

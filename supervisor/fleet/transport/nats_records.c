@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/fleet/transport/nats_records.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <openssl/evp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hex.h"
+#include "base/io.h"
 #include "base/number.h"
+#include "base/output/temporary_file.h"
 
 enum { SHA256_SIZE = 32 };
 
@@ -31,27 +36,63 @@ int nats_object_has(struct nats_link *link, const char *hash, bool *found, struc
     return nats_link_get(link, NATS_OBJECTS, subject, NULL, found, error);
 }
 
-int nats_object_put(struct nats_link *link, const char *hash, const struct buf *bytes,
-                    struct error *error)
+static int nats_records_put_piece(struct nats_link *link, const char *hash, uint64_t piece,
+                                  const void *bytes, size_t length, struct error *error)
 {
-    const uint64_t count = (bytes->length + NATS_PIECE_SIZE - 1) / NATS_PIECE_SIZE;
-    char subject[NATS_SUBJECT_SIZE], number[24];
+    char subject[NATS_SUBJECT_SIZE];
 
-    for (uint64_t i = 0; i < count; i++) {
-        const size_t from = i * NATS_PIECE_SIZE, left = bytes->length - from;
+    name_piece(subject, hash, piece);
+    /* Set, since somebody's attempt that was cut off may have been packed otherwise. */
+    return nats_link_set(link, NATS_OBJECTS, subject, bytes, length, error);
+}
 
-        name_piece(subject, hash, i);
-        /* Set, since somebody's attempt that was cut off may have been packed otherwise. */
-        if (nats_link_set(link, NATS_OBJECTS, subject, bytes->data + from,
-                          left < NATS_PIECE_SIZE ? left : NATS_PIECE_SIZE, error) != 0)
-            return -1;
+/* How many there are. */
+static int put_pieces(struct nats_link *link, const char *hash, int file, uint64_t *count,
+                      struct error *error)
+{
+    char *piece = malloc(NATS_PIECE_SIZE);
+    int result = piece != NULL ? 0 : error_memory(error, "a piece of an object");
+    ssize_t length = 1;
+
+    for (*count = 0; result == 0 && length > 0; *count += length > 0) {
+        length = io_read_at(file, piece, NATS_PIECE_SIZE, (off_t)(*count * NATS_PIECE_SIZE));
+        if (length < 0)
+            result = error_system(error, errno, "cannot read an object");
+        else if (length > 0)
+            result = nats_records_put_piece(link, hash, *count, piece, (size_t)length, error);
     }
+    free(piece);
+    return result;
+}
+
+int nats_object_put(struct nats_link *link, const char *hash, int file, struct error *error)
+{
+    char subject[NATS_SUBJECT_SIZE], number[24];
+    uint64_t count;
+
+    if (put_pieces(link, hash, file, &count, error) != 0)
+        return -1;
     name_whole(subject, hash);
     snprintf(number, sizeof number, "%" PRIu64, count);
     return nats_link_set(link, NATS_OBJECTS, subject, number, strlen(number), error);
 }
 
-int nats_object_get(struct nats_link *link, const char *hash, struct buf *bytes, bool *found,
+static int get_piece(struct nats_link *link, const char *hash, uint64_t number, int file,
+                     bool *found, struct error *error)
+{
+    char subject[NATS_SUBJECT_SIZE];
+    struct buf piece = {0};
+    int result;
+
+    name_piece(subject, hash, number);
+    result = nats_link_get(link, NATS_OBJECTS, subject, &piece, found, error);
+    if (result == 0 && io_write_all(file, piece.data, piece.length) != 0)
+        result = error_system(error, errno, "cannot keep an object");
+    buf_free(&piece);
+    return result;
+}
+
+int nats_object_get(struct nats_link *link, const char *hash, int file, bool *found,
                     struct error *error)
 {
     char subject[NATS_SUBJECT_SIZE];
@@ -64,10 +105,8 @@ int nats_object_get(struct nats_link *link, const char *hash, struct buf *bytes,
     if (result == 0 && *found &&
         (buf_string(&number) == NULL || !number_read(number.data, UINT32_MAX, &count)))
         *found = false;
-    for (uint64_t i = 0; result == 0 && *found && i < count; i++) {
-        name_piece(subject, hash, i);
-        result = nats_link_get(link, NATS_OBJECTS, subject, bytes, found, error);
-    }
+    for (uint64_t i = 0; result == 0 && *found && i < count; i++)
+        result = get_piece(link, hash, i, file, found, error);
     buf_free(&number);
     return result;
 }
@@ -85,12 +124,39 @@ static int put_aside(struct nats_link *link, const struct buf *text, char stand_
 {
     unsigned char digest[SHA256_SIZE];
     char hash[FLEET_HASH_SIZE];
+    int file, result;
 
     if (EVP_Digest(text->data, text->length, digest, NULL, EVP_sha256(), NULL) != 1)
         return error_memory(error, "a hash");
     hex_write(hash, digest, sizeof digest);
     snprintf(stand_in, 80, "@%s", hash);
-    return nats_object_put(link, hash, text, error);
+    file = temporary_file_open(error);
+    if (file < 0)
+        return -1;
+    if (io_write_all(file, text->data, text->length) != 0)
+        result = error_system(error, errno, "cannot keep a record");
+    else
+        result = nats_object_put(link, hash, file, error);
+    close(file);
+    return result;
+}
+
+/* What an object holds that stands for a record. */
+static int read_aside(struct nats_link *link, const char *hash, struct buf *text, bool *found,
+                      struct error *error)
+{
+    const int file = temporary_file_open(error);
+    char path[32];
+    int result;
+
+    if (file < 0)
+        return -1;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    result = nats_object_get(link, hash, file, found, error);
+    if (result == 0 && *found)
+        result = io_read_file(path, SIZE_MAX, text, error);
+    close(file);
+    return result;
 }
 
 int nats_record_put(struct nats_link *link, const char *kind, const char *key,
@@ -122,5 +188,5 @@ int nats_record_get(struct nats_link *link, const char *kind, const char *key, s
         return 0;
     snprintf(hash, sizeof hash, "%.*s", FLEET_HASH_SIZE - 1, text->data + before + 1);
     text->length = before;
-    return nats_object_get(link, hash, text, found, error);
+    return read_aside(link, hash, text, found, error);
 }

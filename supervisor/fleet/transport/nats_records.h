@@ -13,9 +13,12 @@ enum { NATS_PIECE_SIZE = 512 * 1024, NATS_SUBJECT_SIZE = 160 };
 #define NATS_RECORDS "GASPIPE_RECORDS"
 
 int nats_object_has(struct nats_link *link, const char *hash, bool *found, struct error *error);
-int nats_object_put(struct nats_link *link, const char *hash, const struct buf *bytes,
-                    struct error *error);
-int nats_object_get(struct nats_link *link, const char *hash, struct buf *bytes, bool *found,
+
+/* From the file's start. */
+int nats_object_put(struct nats_link *link, const char *hash, int file, struct error *error);
+
+/* Writes into the file, from its place on. */
+int nats_object_get(struct nats_link *link, const char *hash, int file, bool *found,
                     struct error *error);
 
 /* gaspipe.record.KIND.KEY: kept once. */

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/number.h"
+#include "base/output/temporary_file.h"
 #include "base/stamp.h"
 #include "supervisor/fleet/transport/nats_records.h"
 
@@ -43,21 +45,30 @@ static int has_object(struct fleet_transport *transport, const char *hash, bool 
     return nats_object_has(&of(transport)->link, hash, found, error);
 }
 
-static int put_object(struct fleet_transport *transport, const char *hash, const struct buf *packed,
+static int put_object(struct fleet_transport *transport, const char *hash, int packed,
                       struct error *error)
 {
     return nats_object_put(&of(transport)->link, hash, packed, error);
 }
 
-static int get_object(struct fleet_transport *transport, const char *hash, struct buf *packed,
+static int get_object(struct fleet_transport *transport, const char *hash, int *packed,
                       struct error *error)
 {
     struct nats_transport *nats = of(transport);
-    bool found;
+    bool found = false;
+    int result;
 
-    if (nats_object_get(&nats->link, hash, packed, &found, error) != 0)
+    *packed = temporary_file_open(error);
+    if (*packed < 0)
         return -1;
-    return found ? 0 : missing(nats, "the object", hash, error);
+    result = nats_object_get(&nats->link, hash, *packed, &found, error);
+    if (result == 0 && !found)
+        result = missing(nats, "the object", hash, error);
+    if (result == 0)
+        return 0;
+    close(*packed);
+    *packed = -1;
+    return -1;
 }
 
 /* ---- notes ---- */

@@ -53,12 +53,17 @@ typedef int fleet_each(void *context, const char *name, struct error *error);
 struct fleet_transport;
 
 struct fleet_operations {
-    /* ---- objects: compressed, under the hash of what they hold ---- */
+    /* ---- objects: compressed, under the hash of what they hold, in files, since they may be
+     * longer than memory is large ---- */
     int (*has_object)(struct fleet_transport *transport, const char *hash, bool *found,
                       struct error *error);
-    int (*put_object)(struct fleet_transport *transport, const char *hash, const struct buf *packed,
+
+    /* From the file's start. */
+    int (*put_object)(struct fleet_transport *transport, const char *hash, int packed,
                       struct error *error);
-    int (*get_object)(struct fleet_transport *transport, const char *hash, struct buf *packed,
+
+    /* *packed: a file to be read from its start, and to be closed. */
+    int (*get_object)(struct fleet_transport *transport, const char *hash, int *packed,
                       struct error *error);
 
     /* ---- jobs ---- */

@@ -2,6 +2,7 @@
 #include "supervisor/replay/output/replay_note.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/json/json_text.h"
@@ -52,6 +53,32 @@ static void replay_note_put_number(struct buf *out, const char *name, bool known
         buf_append_string(out, "null");
 }
 
+/* What was not measured is not known, and what it may cost neither. */
+static double price(const struct gas_model *gas, const struct replay_note_delivery *delivery)
+{
+    const struct meter *meter = delivery->meter;
+    const bool counted = meter != NULL && meter->counted;
+    const struct gas_usage usage = {
+        .computrons = meter != NULL ? (double)meter->compute : (double)NAN,
+        .instructions = counted ? (double)meter->instructions : (double)NAN,
+        .bytes_read = counted ? (double)meter->bytes_read : (double)NAN,
+        .bytes_written = counted ? (double)meter->bytes_written : (double)NAN,
+        .syscalls = (double)delivery->syscalls,
+        .block_cost = meter != NULL && meter->cost_known ? (double)meter->block_cost : (double)NAN,
+    };
+
+    return gas != NULL ? gas_model_price_delivery(gas, &usage) : (double)NAN;
+}
+
+static void add_price(struct replay_counts *counts, double gas)
+{
+    if (!(gas < 0x1p63))
+        return;
+    counts->priced++;
+    if (__builtin_add_overflow(counts->gas, (int64_t)gas, &counts->gas))
+        counts->gas = INT64_MAX;
+}
+
 void replay_note_delivery(struct replay_notes *notes, struct replay_result *result,
                           const struct replay_note_delivery *delivery)
 {
@@ -59,7 +86,9 @@ void replay_note_delivery(struct replay_notes *notes, struct replay_result *resu
     const struct meter *meter = delivery->meter;
     struct buf *out = &notes->lines;
     const char *description = buf_string(&result->description);
+    const double gas = price(notes->gas, delivery);
 
+    add_price(&result->counts, gas);
     if (!notes->json || !notes->deliveries)
         return;
     buf_append_string(out, "{\"kind\":\"delivery\",\"vatID\":");
@@ -79,5 +108,9 @@ void replay_note_delivery(struct replay_notes *notes, struct replay_result *resu
                            recorded->compute);
     replay_note_put_number(out, "recordedInstructions", recorded->instructions != RECORDED_NONE,
                            recorded->instructions);
+    if (meter != NULL && meter->cost_known)
+        buf_printf(out, ",\"blockCost\":%" PRIu64, meter->block_cost);
+    if (notes->gas != NULL)
+        replay_note_put_number(out, "gas", gas < 0x1p63, gas < 0x1p63 ? (int64_t)gas : 0);
     buf_append_string(out, "}\n");
 }

@@ -5,13 +5,15 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "gas/gas_model.h"
 #include "supervisor/replay/output/replay_result.h"
 
 /* What is told while a replay goes on: differences that are passed over, and each delivery. */
 struct replay_notes {
-    struct buf lines; /* that are still to be printed */
-    bool json;        /* as JSON lines; else only the differences are told */
-    bool deliveries;  /* with `json`: each delivery, too */
+    struct buf lines;            /* that are still to be printed */
+    bool json;                   /* as JSON lines; else only the differences are told */
+    bool deliveries;             /* with `json`: each delivery, too */
+    const struct gas_model *gas; /* prices deliveries; borrowed; NULL: nothing does */
 };
 
 /* How one delivery went. */
@@ -22,7 +24,8 @@ struct replay_note_delivery {
     const struct meter *meter; /* NULL: it has none */
 };
 
-/* Of the vat's last delivery. What memory ran out for shows in `lines`. */
+/* Of the vat's last delivery. What memory ran out for shows in `lines`. Adds its price to the
+ * result's. */
 void replay_note_tolerated(struct replay_notes *notes, struct replay_result *result,
                            const struct difference *difference);
 void replay_note_delivery(struct replay_notes *notes, struct replay_result *result,

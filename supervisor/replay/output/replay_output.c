@@ -128,6 +128,8 @@ static void put_sum(struct buf *out, const struct sum *sum)
                counts->computed, counts->counted);
     if (counts->snapshots > 0)
         buf_printf(out, ", %" PRId64 " snapshots the same", counts->snapshots);
+    if (counts->priced > 0)
+        buf_printf(out, "; %" PRId64 " gas for %" PRId64 " of them", counts->gas, counts->priced);
     if (sum->differ > 0)
         buf_printf(out, "; %zu differ%s", sum->differ, sum->differ == 1 ? "s" : "");
     if (sum->skipped > 0)

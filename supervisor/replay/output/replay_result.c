@@ -29,9 +29,12 @@ static const struct {
     {"cut", offsetof(struct replay_counts, cut)},
     {"tolerated", offsetof(struct replay_counts, tolerated)},
     {"against", offsetof(struct replay_counts, against)},
+    {"priced", offsetof(struct replay_counts, priced)},
+    {"gas", offsetof(struct replay_counts, gas)},
 };
 
-enum { MEMBERS = sizeof members / sizeof *members };
+/* The last two are there where something was priced. */
+enum { MEMBERS = sizeof members / sizeof *members, MEMBERS_UNPRICED = MEMBERS - 2 };
 
 static int64_t *count_of(struct replay_counts *counts, size_t member)
 {
@@ -43,7 +46,8 @@ void replay_counts_add(struct replay_counts *sum, const struct replay_counts *co
     struct replay_counts added = *counts;
 
     for (size_t i = 0; i < MEMBERS; i++)
-        *count_of(sum, i) += *count_of(&added, i);
+        if (__builtin_add_overflow(*count_of(sum, i), *count_of(&added, i), count_of(sum, i)))
+            *count_of(sum, i) = INT64_MAX;
 }
 
 /* ---- as JSON ---- */
@@ -67,7 +71,7 @@ void replay_counts_put(struct buf *out, const struct replay_counts *counts)
 {
     struct replay_counts put = *counts;
 
-    for (size_t i = 0; i < MEMBERS; i++)
+    for (size_t i = 0; i < (put.priced > 0 ? MEMBERS : MEMBERS_UNPRICED); i++)
         buf_printf(out, ",\"%s\":%" PRId64, members[i].name, *count_of(&put, i));
 }
 

@@ -28,6 +28,8 @@ struct replay_counts {
     int64_t cut;          /* deliveries that the recording does not finish */
     int64_t tolerated;    /* differences that were told and passed over */
     int64_t against;      /* deliveries that were the same in a second worker */
+    int64_t priced;       /* deliveries whose gas is known, */
+    int64_t gas;          /* and their sum; INT64_MAX: or more */
 };
 
 enum { REPLAY_WHY_SIZE = 320 };

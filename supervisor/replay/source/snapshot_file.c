@@ -64,20 +64,27 @@ int snapshot_file_copy(const char *path, struct scan_span hash, int fd, struct e
     return copy_as(path, path, hash, fd, error);
 }
 
+int snapshot_descriptor_copy(const char *name, int packed, struct scan_span hash, int fd,
+                             struct error *error)
+{
+    char path[32];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", packed);
+    return copy_as(path, name, hash, fd, error);
+}
+
 int snapshot_bytes_copy(const char *name, const void *bytes, size_t length, struct scan_span hash,
                         int fd, struct error *error)
 {
     int packed = memfd_create("gaspipe-packed", MFD_CLOEXEC);
-    char path[32];
     int result;
 
     if (packed < 0)
         return error_system(error, errno, "cannot make a file for a snapshot");
-    snprintf(path, sizeof path, "/proc/self/fd/%d", packed);
     if (io_write_all(packed, bytes, length) != 0)
         result = error_system(error, errno, "cannot keep a snapshot");
     else
-        result = copy_as(path, name, hash, fd, error);
+        result = snapshot_descriptor_copy(name, packed, hash, fd, error);
     close(packed);
     return result;
 }

@@ -16,6 +16,10 @@ int snapshot_file_copy(const char *path, struct scan_span hash, int fd, struct e
 int snapshot_bytes_copy(const char *name, const void *bytes, size_t length, struct scan_span hash,
                         int fd, struct error *error);
 
+/* The same out of an open file, from its start. */
+int snapshot_descriptor_copy(const char *name, int packed, struct scan_span hash, int fd,
+                             struct error *error);
+
 /*
  * The one that a SOURCE_SNAPSHOT_LOADED tells of, out of a folder of archived snapshots, as
  * Agoric's vat-snapshot-archive-dir: snapshot.VATID.POSITION, or HASH, each with .gz, .zst or
