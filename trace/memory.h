@@ -20,7 +20,7 @@
 #define TRACE_MAGIC UINT64_C(0x6563617274736167) /* "gastrace" */
 
 enum {
-    TRACE_VERSION = 2,
+    TRACE_VERSION = 3,
     TRACE_CHUNK_SIZE = 4096,
     TRACE_CHUNK_HEAD = 16, /* bytes before the first event */
     TRACE_CHUNK_EVENTS = (TRACE_CHUNK_SIZE - TRACE_CHUNK_HEAD) / 8,
@@ -137,6 +137,9 @@ struct trace_head {
     _Atomic uint32_t heartbeat;           /* the tracer counts it up while it lives */
     _Atomic uint32_t lanes_freed;         /* futex: counts up when a lane becomes free */
     _Atomic uint32_t state;               /* enum trace_state */
+    /* So many chunks of a lane can be filled before its thread waits; the tracer lowers it to make
+     * a thread wait soon. At most chunks_per_lane. */
+    _Atomic uint32_t chunks_open;
 
     /* from the agent */
     uint32_t process;

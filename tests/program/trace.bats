@@ -140,6 +140,7 @@ summary() {
     run summary tail --overhead 1
     assert_output_has 'functions left out to keep the overhead, the most called: t_p'
     assert_output_lacks unmatched
+    traces hot --overhead 1%
     traces calls --overhead 1000
     assert_equal "$(calls t_fib)" 1973 'calls within the budget'
 }

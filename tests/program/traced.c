@@ -53,6 +53,18 @@ APART long t_fib(long number)
     return first + second;
 }
 
+/* Calls a function until no jump stands at its beginning. */
+static int do_hot(void)
+{
+    const volatile unsigned char *const text = (const volatile unsigned char *)(uintptr_t)t_leaf;
+    long calls = 0;
+
+    while (*text == 0xe9 && calls < 100000000)
+        sink = t_leaf(calls++);
+    printf("%s\n", *text == 0xe9 ? "a jump" : "no jump");
+    return 0;
+}
+
 static int do_calls(void)
 {
     long sum = 0;
@@ -618,6 +630,7 @@ int main(int argc, char **argv)
         {"many", do_many},
         {"wait", do_wait},
         {"busy", do_busy},
+        {"hot", do_hot},
     };
 
     for (size_t i = 0; argc == 2 && i < sizeof acts / sizeof *acts; i++)

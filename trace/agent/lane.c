@@ -124,7 +124,7 @@ static unsigned lane_number_of(uint64_t event)
 static bool is_full(const struct lane *lane, uint64_t published)
 {
     return published + 1 - atomic_load_explicit(&lane->shared->tail, memory_order_acquire) >=
-           head->chunks_per_lane;
+           atomic_load(&head->chunks_open);
 }
 
 /*

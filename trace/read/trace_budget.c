@@ -7,7 +7,7 @@
 #include "trace/memory.h"
 
 enum {
-    DECISION_EVENTS = 20000, /* enough to tell which functions are called most */
+    DECISION_EVENTS = 4000, /* enough to tell which functions are called most */
     SHOWN = 8,
 };
 

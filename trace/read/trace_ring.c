@@ -62,6 +62,7 @@ static void lay_out(struct trace_ring *ring)
     head->clock = options->clock;
     head->lanes = options->lanes;
     head->chunks_per_lane = options->lane_chunks;
+    head->chunks_open = options->lane_chunks;
     head->shadow_size = shadow_size();
     head->regions_size = REGIONS_SIZE;
     head->lanes_at = up(sizeof *head);
@@ -328,6 +329,44 @@ void trace_ring_let_go(struct trace_ring *ring)
         atomic_fetch_add(&lane_of(ring, i)->tail_moved, 1);
         wake(&lane_of(ring, i)->tail_moved);
     }
+}
+
+/* ---- a process that waits ---- */
+
+static bool trace_ring_is_used(const struct trace_ring *ring, unsigned lane)
+{
+    return atomic_load(&lane_of(ring, lane)->state) == TRACE_LANE_USED;
+}
+
+bool trace_ring_hold(struct trace_ring *ring)
+{
+    unsigned used = 0;
+
+    for (unsigned i = 0; i < ring->layout.lanes; i++)
+        used += trace_ring_is_used(ring, i);
+    if (used != 1 || ring->layout.policy != TRACE_WAIT)
+        return false;
+    atomic_store(&head_of(ring)->chunks_open, 1);
+    return true;
+}
+
+uint64_t trace_ring_held_at(const struct trace_ring *ring)
+{
+    for (unsigned i = 0; i < ring->layout.lanes; i++) {
+        const struct trace_lane *const lane = lane_of(ring, i);
+
+        if (trace_ring_is_used(ring, i) && atomic_load(&lane->waiting) != 0)
+            return head_of(ring)->mapped_at +
+                   (uint64_t)((const uint8_t *)&lane->tail_moved - ring->memory);
+    }
+    return 0;
+}
+
+void trace_ring_go_on(struct trace_ring *ring)
+{
+    atomic_store(&head_of(ring)->chunks_open, ring->layout.chunks_per_lane);
+    for (unsigned i = 0; i < ring->layout.lanes; i++)
+        wake_writer(lane_of(ring, i));
 }
 
 /* ---- figures ---- */

@@ -23,7 +23,7 @@ struct trace_ring_options {
     unsigned lane_chunks; /* of TRACE_CHUNK_SIZE bytes, for each of them */
 };
 
-enum { TRACE_LANES_DEFAULT = 64, TRACE_CHUNKS_DEFAULT = 1024, TRACE_CHUNKS_BUDGET = 128 };
+enum { TRACE_LANES_DEFAULT = 64, TRACE_CHUNKS_DEFAULT = 1024, TRACE_CHUNKS_BUDGET = 32 };
 
 /* What is read. Each returns 0, or -1 with the error filled, which ends the reading. */
 struct trace_sink {
@@ -73,6 +73,18 @@ uint64_t trace_ring_threads_left_out(const struct trace_ring *ring);
 
 /* Nobody reads any more: threads do not wait. */
 void trace_ring_let_go(struct trace_ring *ring);
+
+/*
+ * Has the process's only traced thread wait, in the agent, as soon as it has filled a chunk: until
+ * trace_ring_go_on(), or some seconds without trace_ring_step(). False: threads do not wait for
+ * this ring's reader, or more than one is traced.
+ */
+bool trace_ring_hold(struct trace_ring *ring);
+void trace_ring_go_on(struct trace_ring *ring);
+
+/* The address in the process of the futex at which a thread that is held may wait; 0: none does
+ * yet. trace_text_waits_at() tells for sure. */
+uint64_t trace_ring_held_at(const struct trace_ring *ring);
 
 /* Lets calls of a function be traced, or not. Its number is one of the plan's. What remains of one
  * that is off are three jumps. */

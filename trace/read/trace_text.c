@@ -3,49 +3,71 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { PATCH_BYTES = 5 };
 
-/* The kernel says "running", or the number of the system call (proc(5)). */
-static bool is_waiting(int threads, const char *thread)
+/* Whether the thread waits in this system call; *first gets the call's first argument. The kernel
+ * says "running", or the call's number and its arguments (proc(5)). */
+static bool is_waiting(int threads, const char *thread, long call, uint64_t *first)
 {
-    char path[300], words[32];
+    char path[300], words[64];
     ssize_t length;
+    long number;
     int file;
 
     snprintf(path, sizeof path, "%s/syscall", thread);
     file = openat(threads, path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return false;
-    length = read(file, words, sizeof words);
+    length = read(file, words, sizeof words - 1);
     close(file);
-    return length > 0 && words[0] >= '0' && words[0] <= '9';
+    words[length > 0 ? length : 0] = '\0';
+    return sscanf(words, "%ld %" SCNx64, &number, first) == 2 && number == call;
 }
 
-bool trace_text_is_idle(pid_t process)
+/* How many threads it has; 0 when not all of them wait in this system call. */
+static size_t count_waiting(pid_t process, long call, uint64_t *first)
 {
     const struct dirent *entry;
+    size_t count = 0;
     char path[64];
     DIR *threads;
-    bool idle = false;
 
     snprintf(path, sizeof path, "/proc/%d/task", (int)process);
     threads = opendir(path);
     if (threads == NULL)
-        return false;
+        return 0;
     /* cppcheck-suppress readdirCalled ; nobody else reads this folder */
     while ((entry = readdir(threads)) != NULL) {
         if (entry->d_name[0] == '.')
             continue;
-        idle = is_waiting(dirfd(threads), entry->d_name);
-        if (!idle)
+        count++;
+        if (!is_waiting(dirfd(threads), entry->d_name, call, first)) {
+            count = 0;
             break;
+        }
     }
     closedir(threads);
-    return idle;
+    return count;
+}
+
+bool trace_text_is_idle(pid_t process)
+{
+    uint64_t unused;
+
+    return count_waiting(process, SYS_read, &unused) > 0;
+}
+
+bool trace_text_waits_at(pid_t process, uint64_t address)
+{
+    uint64_t first;
+
+    return count_waiting(process, SYS_futex, &first) == 1 && first == address;
 }
 
 int trace_text_open(pid_t process)

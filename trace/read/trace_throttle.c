@@ -7,6 +7,8 @@
 
 #include "trace/read/trace_text.h"
 
+enum { HOLD_LOOKS = 20, HOLD_LOOK = 50000 /* nanoseconds, to which the kernel adds as much */ };
+
 static int64_t nanoseconds_of(clockid_t clock)
 {
     struct timespec now;
@@ -69,20 +71,69 @@ void trace_throttle_close(struct trace_throttle *throttle)
     throttle->ring = NULL;
 }
 
+static void restore_all(struct trace_throttle *throttle)
+{
+    const int text = trace_text_open(throttle->process_id);
+    struct trace_patch patch;
+
+    if (text < 0)
+        return;
+
+    for (unsigned i = 1; i < throttle->budget.count; i++)
+        if (throttle->budget.left_out[i] && !throttle->restored[i]) {
+            throttle->restored[i] = true; /* what could not be put back once cannot be later */
+            if (trace_ring_patch_of(throttle->ring, i, &patch))
+                (void)trace_text_restore(text, &patch);
+        }
+    throttle->to_restore = 0;
+    close(text);
+}
+
+/* In the agent, where it executes none of its own text. It gets there by the events that are too
+ * many; when there are no more of them, it need not wait. */
+static bool waits_in_agent(const struct trace_throttle *throttle)
+{
+    const struct timespec moment = {.tv_nsec = HOLD_LOOK};
+
+    for (int i = 0; i < HOLD_LOOKS; i++) {
+        const uint64_t address = trace_ring_held_at(throttle->ring);
+
+        if (address != 0 && trace_text_waits_at(throttle->process_id, address))
+            return true;
+        (void)nanosleep(&moment, NULL);
+    }
+    return false;
+}
+
+/* In the middle of a delivery: functions that are left out are the most called ones, and even their
+ * three jumps would cost more than the budget has. */
+static void restore_now(struct trace_throttle *throttle)
+{
+    if (throttle->to_restore == 0 || !trace_ring_hold(throttle->ring))
+        return;
+    if (waits_in_agent(throttle))
+        restore_all(throttle);
+    trace_ring_go_on(throttle->ring);
+}
+
+static struct trace_spent spent_since(const struct trace_throttle *throttle)
+{
+    return (struct trace_spent){nanoseconds_of(throttle->clock) - throttle->process,
+                                nanoseconds_of(CLOCK_THREAD_CPUTIME_ID) - throttle->reader};
+}
+
 static void decide(struct trace_throttle *throttle)
 {
-    const int64_t process = nanoseconds_of(throttle->clock);
-    const int64_t reader = nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
-    const struct trace_spent spent = {process - throttle->process, reader - throttle->reader};
     const uint32_t *chosen;
-    const size_t count = trace_budget_decide(&throttle->budget, spent, &chosen);
+    const size_t count = trace_budget_decide(&throttle->budget, spent_since(throttle), &chosen);
 
-    for (size_t i = 0; i < count; i++) {
-        trace_ring_switch(throttle->ring, chosen[i], false);
+    for (size_t i = 0; i < count; i++)
         throttle->to_restore += !throttle->restored[chosen[i]];
-    }
-    throttle->process = process;
-    throttle->reader = reader;
+    restore_now(throttle);
+    for (size_t i = 0; i < count; i++)
+        trace_ring_switch(throttle->ring, chosen[i], false);
+    throttle->process = nanoseconds_of(throttle->clock);
+    throttle->reader = nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void trace_throttle_add(struct trace_throttle *throttle, const uint64_t *events, size_t count)
@@ -94,31 +145,11 @@ void trace_throttle_add(struct trace_throttle *throttle, const uint64_t *events,
         decide(throttle);
 }
 
-static void restore_all(struct trace_throttle *throttle, int text)
-{
-    struct trace_patch patch;
-
-    for (unsigned i = 1; i < throttle->budget.count; i++)
-        if (throttle->budget.left_out[i] && !throttle->restored[i]) {
-            throttle->restored[i] = true; /* what could not be put back once cannot be later */
-            if (trace_ring_patch_of(throttle->ring, i, &patch))
-                (void)trace_text_restore(text, &patch);
-        }
-    throttle->to_restore = 0;
-}
-
 void trace_throttle_between(struct trace_throttle *throttle)
 {
-    int text;
-
-    if (throttle->ring == NULL || throttle->to_restore == 0 ||
-        !trace_text_is_idle(throttle->process_id))
-        return;
-    text = trace_text_open(throttle->process_id);
-    if (text < 0)
-        return;
-    restore_all(throttle, text);
-    close(text);
+    if (throttle->ring != NULL && throttle->to_restore > 0 &&
+        trace_text_is_idle(throttle->process_id))
+        restore_all(throttle);
 }
 
 void trace_throttle_put(struct trace_throttle *throttle, struct buf *out)

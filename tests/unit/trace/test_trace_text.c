@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process that executes nothing has its text put back. */
+#include <linux/futex.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -7,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -87,9 +89,52 @@ static void test_text_is_put_back(void **state)
     close(commands);
 }
 
+static bool comes_to_wait_at(pid_t child, const void *word)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+
+    for (int i = 0; i < 10000; i++) {
+        if (trace_text_waits_at(child, (uint64_t)(uintptr_t)word))
+            return true;
+        nanosleep(&moment, NULL);
+    }
+    return false;
+}
+
+static pid_t start_waiting(uint32_t *word)
+{
+    const pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0)
+        for (;;)
+            syscall(SYS_futex, word, FUTEX_WAIT, 0, NULL);
+    return child;
+}
+
+static void end(pid_t child)
+{
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void test_where_it_waits(void **state)
+{
+    static uint32_t word, other;
+    pid_t child = start_waiting(&word);
+
+    (void)state;
+    assert_true(comes_to_wait_at(child, &word));
+    assert_false(trace_text_waits_at(child, (uint64_t)(uintptr_t)&other));
+    assert_false(trace_text_is_idle(child));
+    end(child);
+    assert_false(trace_text_waits_at(child, (uint64_t)(uintptr_t)&word));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text_is_put_back)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text_is_put_back),
+                                       cmocka_unit_test(test_where_it_waits)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
