@@ -61,6 +61,19 @@ void json_text_string(struct buf *buf, const char *bytes, size_t length)
     buf_append_byte(buf, '"');
 }
 
+void json_text_lines(struct buf *buf, const char *text)
+{
+    for (char between = '['; between != ']';) {
+        const size_t length = strcspn(text, "\n");
+
+        buf_append_byte(buf, between);
+        json_text_string(buf, text, length);
+        between = text[length] == '\0' ? ']' : ',';
+        text += length + 1;
+    }
+    buf_append_byte(buf, ']');
+}
+
 static const char digit_pairs[] = "00010203040506070809"
                                   "10111213141516171819"
                                   "20212223242526272829"

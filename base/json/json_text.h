@@ -16,7 +16,10 @@
 /* A JSON string, as JSON.stringify writes it: quotes, escapes; the bytes are taken to be UTF-8. */
 void json_text_string(struct buf *buf, const char *bytes, size_t length);
 
-/* The same without the quotes. */
+/* An array of the lines of a text, without a '\n' at its end. */
+void json_text_lines(struct buf *buf, const char *text);
+
+/* The same as a string without the quotes. */
 void json_text_escape(struct buf *buf, const char *bytes, size_t length);
 
 /* Seconds with six decimals out of microseconds, as xsnap writes timestamps. */

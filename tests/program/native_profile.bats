@@ -37,6 +37,11 @@ of_functions() {
         select(.module == "gaspipe-worker" and .calls > 0 and .totalInstructions > .selfInstructions).crankNum' \
         profile | tr '\n' ' ')" "1 3 5 7 9 11 13 "
     grep -q '^token;mint;gaspipe-worker`.*;gaspipe-worker`fxRunID;.* [0-9]*$' folded
+    # Each file has its build-id, and what was compiled into functions is named where there is debug information.
+    assert_equal "$(jq -r 'select(.kind == "function" and .module == "gaspipe-worker").buildId' profile | sort -u)" \
+        "$(readelf -n "$BUILD/gaspipe-worker" | sed -n 's/.*Build ID: //p')" build-id
+    ! readelf -S "$BUILD/gaspipe-worker" | grep -q debug_info ||
+        jq -e -n '[inputs | select(.inlined != null and .line != null)] | length > 0' profile
     # gaspipe replay makes the same profile of the same deliveries; trees come in another order.
     "$BUILD/gaspipe" replay --counter qemu --native-profile replayed slog > /dev/null
     jq -c 'select(.kind == "function") | del(.crankNum, .vat)' profile > a

@@ -102,21 +102,6 @@ static void profile_table_put_text(struct buf *out, const char *name, const char
     json_text_string(out, text, strlen(text));
 }
 
-static void put_inlined(struct buf *out, const char *names)
-{
-    buf_append_string(out, ",\"inlined\":[");
-    for (;;) {
-        const size_t length = strcspn(names, "\n");
-
-        json_text_string(out, names, length);
-        if (names[length] == '\0')
-            break;
-        buf_append_byte(out, ',');
-        names += length + 1;
-    }
-    buf_append_byte(out, ']');
-}
-
 static void put_function(struct buf *out, const struct profile_function *function)
 {
     profile_table_put_text(out, "module", function->module);
@@ -127,8 +112,10 @@ static void put_function(struct buf *out, const struct profile_function *functio
         profile_table_put_text(out, "file", function->source);
         buf_printf(out, ",\"line\":%d", function->line);
     }
-    if (function->inlined != NULL)
-        put_inlined(out, function->inlined);
+    if (function->inlined != NULL) {
+        buf_append_string(out, ",\"inlined\":");
+        json_text_lines(out, function->inlined);
+    }
 }
 
 static void put_times(struct buf *out, const struct trace_profile *profile,

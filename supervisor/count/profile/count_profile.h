@@ -15,11 +15,14 @@
  */
 
 struct profile_function {
-    char *object;   /* the file's name without its folder, or "[generated]"; owned */
-    char *name;     /* or "[unknown]"; owned. Both are visible ASCII without ';' */
-    char *source;   /* the file in which it begins, likewise; owned; NULL: not known, or not looked
-                       for */
-    int line;       /* of that */
+    char *object; /* the file's name without its folder, or "[generated]"; owned */
+    char *name;   /* or "[unknown]"; owned. Both are visible ASCII without ';' */
+    char *source; /* the file in which it begins, likewise; owned; NULL: not known, or not looked
+                     for */
+    int line;     /* of that */
+    /* Borrowed; NULL: not known, or not looked for: the file's build-id, and the functions that
+     * were compiled into this one, '\n' between. */
+    const char *build_id, *inlined;
     uint64_t self;  /* instructions in the function itself */
     uint64_t total; /* and in all that it called, recursion counted once */
 };

@@ -13,6 +13,7 @@ struct native_file {
     char *path;                  /* owned; NULL: code of no file */
     char *object;                /* owned */
     struct elf_symbols *symbols; /* NULL: it has none that can be read */
+    char *build_id;              /* owned; NULL: it has none */
     struct pair_table functions; /* from an address to the number of its function and 1 */
 };
 
@@ -21,6 +22,18 @@ static bool is_of(const struct native_file *file, const char *path)
     if (path == NULL || file->path == NULL)
         return path == file->path;
     return strcmp(file->path, path) == 0;
+}
+
+/* False without memory. */
+static bool read_build_id(struct native_file *file)
+{
+    char text[41] = "";
+
+    if (file->symbols != NULL)
+        elf_symbols_build_id(file->symbols, text);
+    if (text[0] != '\0')
+        file->build_id = strdup(text);
+    return text[0] == '\0' || file->build_id != NULL;
 }
 
 static struct native_file *open_native_file(const char *path, struct native_file *file)
@@ -32,7 +45,7 @@ static struct native_file *open_native_file(const char *path, struct native_file
         .object = count_profile_fit_name(slash != NULL ? slash + 1 : "[generated]"),
         .symbols = path != NULL ? elf_symbols_open(path) : NULL,
     };
-    if (file->object != NULL && (path == NULL) == (file->path == NULL))
+    if (file->object != NULL && (path == NULL) == (file->path == NULL) && read_build_id(file))
         return file;
     free(file->path);
     free(file->object);
@@ -57,24 +70,33 @@ static struct native_file *file_of(struct native_functions *functions, const cha
     return &files[functions->file_count++];
 }
 
+static void native_function_free(struct native_function *function)
+{
+    free(function->name);
+    free(function->source);
+    free(function->inlined);
+}
+
 /* Fills the next function's place. */
 static bool fill_function(struct native_function *function, const struct native_file *file,
                           const struct elf_function *found)
 {
-    const char *source = NULL;
+    struct elf_description description = {0};
 
+    if (file->symbols != NULL)
+        description = elf_symbols_describe(file->symbols, found);
     *function = (struct native_function){
         .object = file->object,
         .name = count_profile_fit_name(found->name),
+        .line = description.line,
+        .inlined = description.inlined,
+        .build_id = file->build_id,
     };
-    if (file->symbols != NULL)
-        source = elf_symbols_source(file->symbols, found, &function->line);
-    if (source != NULL)
-        function->source = count_profile_fit_name(source);
-    if (function->name != NULL && (source == NULL) == (function->source == NULL))
+    if (description.source != NULL)
+        function->source = count_profile_fit_name(description.source);
+    if (function->name != NULL && (description.source == NULL) == (function->source == NULL))
         return true;
-    free(function->name);
-    free(function->source);
+    native_function_free(function);
     return false;
 }
 
@@ -112,13 +134,12 @@ size_t native_functions_find(struct native_functions *functions, const char *pat
 
 void native_functions_free(struct native_functions *functions)
 {
-    for (size_t i = 0; i < functions->count; i++) {
-        free(functions->items[i].name);
-        free(functions->items[i].source);
-    }
+    for (size_t i = 0; i < functions->count; i++)
+        native_function_free(&functions->items[i]);
     for (size_t i = 0; i < functions->file_count; i++) {
         free(functions->files[i].path);
         free(functions->files[i].object);
+        free(functions->files[i].build_id);
         elf_symbols_close(functions->files[i].symbols);
         pair_table_free(&functions->files[i].functions);
     }

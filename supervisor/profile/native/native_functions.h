@@ -10,10 +10,12 @@
 /* The functions of the files that workers execute, each found once. */
 
 struct native_function {
-    const char *object; /* the file's name without its folder, or "[generated]"; borrowed */
-    char *name;         /* visible ASCII without ';'; owned */
-    char *source;       /* the file in which it begins, likewise; NULL: not known */
-    int line;           /* of that */
+    const char *object;   /* the file's name without its folder, or "[generated]"; borrowed */
+    char *name;           /* visible ASCII without ';'; owned */
+    char *source;         /* the file in which it begins, likewise; NULL: not known */
+    int line;             /* of that */
+    char *inlined;        /* functions that were compiled into it, '\n' between; NULL: not known */
+    const char *build_id; /* the file's, in hexadecimal; NULL: not known; borrowed */
 };
 
 struct native_file;

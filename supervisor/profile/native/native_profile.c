@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json/json_text.h"
 #include "counter/pair_table.h"
 #include "supervisor/count/profile/profile_builder.h"
 
@@ -50,6 +51,8 @@ static bool copy_function(struct making *making, size_t number)
     copy->name = strdup(of->name);
     copy->source = of->source != NULL ? strdup(of->source) : NULL;
     copy->line = of->line;
+    copy->build_id = of->build_id;
+    copy->inlined = of->inlined;
     return copy->object != NULL && copy->name != NULL &&
            (of->source == NULL) == (copy->source == NULL);
 }
@@ -172,8 +175,14 @@ static void put_function(struct buf *lines, const struct ordered *ordered,
     profile_file_put_head(lines, "function", delivery);
     profile_file_put_text(lines, "function", function->name);
     profile_file_put_text(lines, "module", function->object);
+    if (function->build_id != NULL)
+        profile_file_put_text(lines, "buildId", function->build_id);
     profile_file_put_text(lines, "file", function->source);
     profile_file_put_count(lines, "line", function->line, function->source != NULL);
+    if (function->inlined != NULL) {
+        buf_append_string(lines, ",\"inlined\":");
+        json_text_lines(lines, function->inlined);
+    }
     profile_file_put_count(lines, "calls", (int64_t)ordered->calls, true);
     profile_file_put_count(lines, "self", 0, false);
     profile_file_put_count(lines, "total", 0, false);

@@ -11,7 +11,7 @@
 /*
  * A region of a worker as a profile: functions, and stacks of them. The calls of a stack are how
  * often its function's first instruction was executed. 0, or -1 with ERROR_SYSTEM; the profile is
- * to be freed with count_profile_free() if it is 0.
+ * to be freed with count_profile_free() if it is 0, and borrows from `functions`.
  */
 int native_profile_make(struct count_profile *profile, struct region_stream *stream,
                         const struct region *region, struct native_functions *functions,
