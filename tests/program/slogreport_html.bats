@@ -433,6 +433,28 @@ drag() {
     assert_bad_input 2 "--profile needs --html FILE or --trace FILE"
 }
 
+@test "who waited for whom: the panel has what slogreport waits has, and the functions that caused it" {
+    needs_browser
+    slogreport waits --json --top 100000 "$DATA/variety.slog.gz" > waits
+    # Of the delivery that handed on most, f takes three quarters, and g a quarter.
+    jq -c 'select(.kind == "handed") | {kind: "tree", vatID, deliveryNum, crankNum: null,
+        functions: [["f", "a.js", 7], ["g", "a.js", 9]], nodes: [[null, 0, 1, 300, null], [0, 1, 1, 100, null]]}' \
+        waits | head -n 1 > profile
+    show --profile profile "$DATA/variety.slog.gz"
+    assert_equal "$(script 'return [...deliveries.order].map(i => [overall.vats[deliveries.vat[i]][0], deliveries.number[i],
+            overlaps(waiter => overlapOf(waiter, i)).reduce((sum, [, time]) => sum + time, 0)])
+        .filter(([, , handed]) => handed > 0).map(row => row.join(" ")).sort().join("\n")')" \
+        "$(jq -r 'select(.kind == "handed") | "\(.vatID) \(.deliveryNum) \(.handed * 1e9 | round)"' waits | LC_ALL=C sort)"
+    script 'timeline.select([...deliveries.order].find(i => treeOf(i, COSTS.computrons)))' > /dev/null
+    assert_equal "$(script 'return [...document.querySelectorAll("#handed-by li")].map(item => item.textContent).join()')" \
+        "$(script 'const i = timeline.selected, handed = overlaps(waiter => overlapOf(waiter, i)).reduce((sum, [, time]) => sum + time, 0);
+            return `f (a.js:7): ${timeText(handed * 0.75)},g (a.js:9): ${timeText(handed * 0.25)}`')"
+    # Whoever waited for it says so, with its functions, and leads back to it.
+    script 'document.querySelector("#waiting button").click()' > /dev/null
+    assert_equal "$(script 'return [...document.querySelectorAll("#behind > li")].some(item => item.querySelector("ul li")?.textContent.startsWith("f (a.js:7): "))')" true
+    assert_equal "$(console)" ''
+}
+
 @test "functions of a trace lie under their delivery's worker, on its clock" {
     needs_browser
     "$BUILD/gaspipe" run --json --counter none --slog run.slog --trace-functions run.trace \

@@ -23,6 +23,7 @@ CARRY(timeline_js, "tools/html/page/timeline.js");
 CARRY(distribution_js, "tools/html/page/distribution.js");
 CARRY(icicle_js, "tools/html/page/icicle.js");
 CARRY(functions_js, "tools/html/page/functions.js");
+CARRY(waits_js, "tools/html/page/waits.js");
 CARRY(details_js, "tools/html/page/details.js");
 CARRY(prices_js, "tools/html/page/prices.js");
 CARRY(growth_js, "tools/html/page/growth.js");
@@ -39,6 +40,7 @@ static const struct {
     {distribution_js_begin, distribution_js_end},
     {icicle_js_begin, icicle_js_end},
     {functions_js_begin, functions_js_end},
+    {waits_js_begin, waits_js_end},
     {details_js_begin, details_js_end},
     {prices_js_begin, prices_js_end},
     {growth_js_begin, growth_js_end},

@@ -69,6 +69,7 @@ const wordsOf = (i, go) => {
     ...textBlock('Result', resultOf(i, said)),
     ...textBlock('Console', consoleOf(i, said)),
     ...linksOf(i, go),
+    ...waitsOf(i, go),
     ...callsOf(i),
   ];
 };
