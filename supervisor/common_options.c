@@ -92,14 +92,22 @@ int common_options_check_native(const char *profile, const char *folded, struct 
 
 const char *const common_options_trace_clocks[] = {"tsc", "computrons", NULL};
 
-int common_options_check_trace(const char *trace, uint64_t overhead, unsigned clock,
-                               struct counters counters, struct error *error)
+static const char *given_option(const struct trace_session_options *trace)
 {
-    if (trace == NULL && clock != 0)
-        return error_set(error, ERROR_USAGE, "--trace-clock needs --trace-functions FILE");
-    if (trace == NULL && overhead != 0)
-        return error_set(error, ERROR_USAGE, "--overhead needs --trace-functions FILE");
-    if (trace == NULL || !counters.qemu)
+    if (trace->clock != TRACE_CLOCK_TSC)
+        return "--trace-clock";
+    if (trace->overhead != 0)
+        return "--overhead";
+    return trace->light ? "--trace-light" : NULL;
+}
+
+int common_options_check_trace(const struct trace_session_options *trace, struct counters counters,
+                               struct error *error)
+{
+    if (trace->path == NULL && given_option(trace) != NULL)
+        return error_set(error, ERROR_USAGE, "%s needs --trace-functions FILE",
+                         given_option(trace));
+    if (trace->path == NULL || !counters.qemu)
         return 0;
     return error_set(error, ERROR_USAGE,
                      "--trace-functions needs --counter none or compiled: under QEMU it would be "

@@ -7,6 +7,7 @@
 #include "supervisor/process/confinement.h"
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/placement/placement.h"
+#include "supervisor/trace/trace_session.h"
 
 /* Rows (base/option/option.h), without their braces, of options that several commands have. */
 
@@ -80,6 +81,12 @@ extern const char *const common_options_trace_clocks[];
     "trace-clock", NULL, "what that measures: time, or the engine's computrons (default: tsc)",    \
         OPTION_IS_CHOICE(type, member, common_options_trace_clocks)
 
+#define COMMON_OPTION_LIGHT_HELP                                                                   \
+    "count functions that neither call nor loop, without their time: it is their caller's"
+
+#define COMMON_OPTION_TRACE_LIGHT(type, member)                                                    \
+    "trace-light", .help = COMMON_OPTION_LIGHT_HELP, OPTION_IS_FLAG(type, member)
+
 #define COMMON_OPTION_OVERHEAD(type, member)                                                       \
     "overhead", "PERCENT",                                                                         \
         "leave out the functions that are called most while tracing takes more than this share "   \
@@ -137,10 +144,10 @@ int common_options_check_profile(const char *worker, bool profiled, struct error
 int common_options_check_native(const char *profile, const char *folded, struct counters counters,
                                 struct error *error);
 
-/* -1 with ERROR_USAGE: what counts instructions would count the trace, too. NULL: no trace, which
- * can have neither an overhead (0: none given) nor another clock (0: time). */
-int common_options_check_trace(const char *trace, uint64_t overhead, unsigned clock,
-                               struct counters counters, struct error *error);
+/* -1 with ERROR_USAGE: what counts instructions would count the trace, too; and without a trace it
+ * has no options. */
+int common_options_check_trace(const struct trace_session_options *trace, struct counters counters,
+                               struct error *error);
 
 /* -1 with ERROR_USAGE: only what is counted can be limited; 0: no limit. */
 int common_options_check_limits(uint64_t instructions, uint64_t cost, struct counters counters,

@@ -166,9 +166,10 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_PROFILE_FOLDED(struct replay_options, profile_folded)},
     {COMMON_OPTION_NATIVE_PROFILE(struct replay_options, native_profile)},
     {COMMON_OPTION_NATIVE_FOLDED(struct replay_options, native_folded)},
-    {COMMON_OPTION_TRACE_FUNCTIONS(struct replay_options, trace_functions)},
-    {COMMON_OPTION_TRACE_CLOCK(struct replay_options, trace_clock)},
-    {COMMON_OPTION_OVERHEAD(struct replay_options, overhead)},
+    {COMMON_OPTION_TRACE_FUNCTIONS(struct replay_options, trace.path)},
+    {COMMON_OPTION_TRACE_CLOCK(struct replay_options, trace.clock)},
+    {COMMON_OPTION_OVERHEAD(struct replay_options, trace.overhead)},
+    {COMMON_OPTION_TRACE_LIGHT(struct replay_options, trace.light)},
     /* What a replay gives its own children (replay_children.h); not for users. */
     {"part", "I/N", .kind = OPTION_OTHER, .take = take_part},
     {"seat", "N", .kind = OPTION_OTHER, .take = take_seat},
@@ -270,10 +271,9 @@ static int check_probes(const struct replay_options *options, struct error *erro
     if (common_options_check_profile(options->worker, profiled, error) != 0 ||
         common_options_check_native(options->native_profile, options->native_folded,
                                     options->counters, error) != 0 ||
-        common_options_check_trace(options->trace_functions, options->overhead,
-                                   options->trace_clock, options->counters, error) != 0)
+        common_options_check_trace(&options->trace, options->counters, error) != 0)
         return -1;
-    if (!profiled && !native && options->trace_functions == NULL)
+    if (!profiled && !native && options->trace.path == NULL)
         return 0;
     if (options->jobs > 1)
         return error_set(error, ERROR_USAGE,

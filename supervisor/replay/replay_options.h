@@ -13,7 +13,7 @@
 #include "supervisor/process/placement/placement.h"
 #include "supervisor/replay/source/archive_folder.h"
 #include "supervisor/replay/source/selection.h"
-#include "trace/memory.h"
+#include "supervisor/trace/trace_session.h"
 
 /* The command line of `gaspipe replay`. Strings are borrowed from argv. */
 struct replay_options {
@@ -53,9 +53,7 @@ struct replay_options {
     bool deliveries;                            /* with `json`: a line for each delivery */
     const char *profile, *profile_folded;       /* files; NULL: none */
     const char *native_profile, *native_folded; /* likewise */
-    const char *trace_functions;                /* likewise */
-    enum trace_clock_kind trace_clock;
-    uint64_t overhead;         /* of the trace, percent; 0: no budget */
+    struct trace_session_options trace;
     char *only;                /* the one vat of a part that is a span; NULL: none */
     int64_t only_span;         /* with `only`: where that span begins */
     bool is_part;              /* of the work of another gaspipe replay; replay_children.h */

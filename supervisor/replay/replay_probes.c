@@ -22,8 +22,8 @@ static int check_sources(const struct replay_options *options, struct error *err
 
         if (profile_files_check_input(paths_of(options), source, error) != 0 ||
             profile_files_check_input(native_paths_of(options), source, error) != 0 ||
-            (options->trace_functions != NULL &&
-             output_file_check(options->trace_functions, "the trace", source, error) != 0))
+            (options->trace.path != NULL &&
+             output_file_check(options->trace.path, "the trace", source, error) != 0))
             return -1;
     }
     return 0;
@@ -51,10 +51,9 @@ int replay_probes_open(struct replay_probes *probes, const struct replay_options
         open_native(probes, options, launcher, error) != 0)
         return -1;
     launcher->profile = probes->profiles.count > 0;
-    if (options->trace_functions == NULL)
+    if (options->trace.path == NULL)
         return 0;
-    probes->trace = trace_session_open(options->trace_functions, options->overhead,
-                                       options->trace_clock, error);
+    probes->trace = trace_session_open(&options->trace, error);
     if (probes->trace == NULL)
         return -1;
     launcher->trace = trace_session_launcher(probes->trace);

@@ -363,13 +363,12 @@ static int open_run_launcher(struct run *run, struct error *error)
 
 static int open_trace(struct run *run, struct error *error)
 {
-    if (run->options.trace_functions == NULL)
+    if (run->options.trace.path == NULL)
         return 0;
-    if (output_file_check(run->options.trace_functions, "the trace", run->options.deliveries,
-                          error) != 0)
+    if (output_file_check(run->options.trace.path, "the trace", run->options.deliveries, error) !=
+        0)
         return -1;
-    run->trace = trace_session_open(run->options.trace_functions, run->options.overhead,
-                                    run->options.trace_clock, error);
+    run->trace = trace_session_open(&run->options.trace, error);
     if (run->trace == NULL)
         return -1;
     run->launcher.trace = trace_session_launcher(run->trace);

@@ -165,9 +165,10 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_PROFILE_FOLDED(struct run_options, profile_folded)},
     {COMMON_OPTION_NATIVE_PROFILE(struct run_options, native_profile)},
     {COMMON_OPTION_NATIVE_FOLDED(struct run_options, native_folded)},
-    {COMMON_OPTION_TRACE_FUNCTIONS(struct run_options, trace_functions)},
-    {COMMON_OPTION_TRACE_CLOCK(struct run_options, trace_clock)},
-    {COMMON_OPTION_OVERHEAD(struct run_options, overhead)},
+    {COMMON_OPTION_TRACE_FUNCTIONS(struct run_options, trace.path)},
+    {COMMON_OPTION_TRACE_CLOCK(struct run_options, trace.clock)},
+    {COMMON_OPTION_OVERHEAD(struct run_options, trace.overhead)},
+    {COMMON_OPTION_TRACE_LIGHT(struct run_options, trace.light)},
     {COMMON_OPTION_JSON(struct run_options, json)},
 };
 
@@ -255,8 +256,7 @@ static int check_combination(struct run_options *options, char **operands, struc
                                      error) != 0 ||
         common_options_check_native(options->native_profile, options->native_folded,
                                     options->counters, error) != 0 ||
-        common_options_check_trace(options->trace_functions, options->overhead,
-                                   options->trace_clock, options->counters, error) != 0)
+        common_options_check_trace(&options->trace, options->counters, error) != 0)
         return -1;
     options->deliveries = operands[0];
     return 0;

@@ -14,7 +14,7 @@
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/placement/placement.h"
 #include "supervisor/run/operator/operations.h"
-#include "trace/memory.h"
+#include "supervisor/trace/trace_session.h"
 
 /*
  * Machine instructions of a delivery where they are counted and no other limit is given: several
@@ -47,9 +47,7 @@ struct run_options {
     enum confinement_level sandbox;
     const char *profile, *profile_folded;       /* files; NULL: none */
     const char *native_profile, *native_folded; /* likewise */
-    const char *trace_functions;                /* likewise */
-    enum trace_clock_kind trace_clock;
-    uint64_t overhead; /* of the trace, percent; 0: no budget */
+    struct trace_session_options trace;
     bool json;
     bool priced;                /* deliveries have a price, by: */
     struct gas_model gas;       /* --gas */

@@ -43,8 +43,8 @@ struct trace_session {
     bool closing, failed;
     struct error error; /* when failed */
     struct trace_file file;
-    int64_t flushed;   /* nanoseconds of CLOCK_MONOTONIC */
-    uint64_t overhead; /* percent; 0: no budget */
+    int64_t flushed; /* nanoseconds of CLOCK_MONOTONIC */
+    struct trace_session_options options;
     uint32_t count;
     struct traced *traced;
     char agent[PATH_MAX];
@@ -59,7 +59,8 @@ static int on_begun(void *context, uint32_t process, const struct patch_plan *pl
     struct traced *const traced = context;
 
     traced->pid = (pid_t)process;
-    if (trace_throttle_open(&traced->throttle, traced->ring, traced->session->overhead, error) != 0)
+    if (trace_throttle_open(&traced->throttle, traced->ring, traced->session->options.overhead,
+                            error) != 0)
         return -1;
     return trace_file_process(&traced->session->file, traced->number, process, traced->name, plan,
                               error);
@@ -217,11 +218,12 @@ static struct traced *new_traced(struct trace_session *session, const char *prog
     struct traced *const traced = calloc(1, sizeof *traced);
     const struct trace_ring_options options = {
         .program = traced != NULL ? traced->program : NULL,
+        .choice = {.light = session->options.light},
         .policy = TRACE_WAIT,
         .clock = session->file.clock,
         .lanes = WORKER_LANES,
         /* With a budget, what is written before the reader has counted it is too much already. */
-        .lane_chunks = session->overhead != 0 ? TRACE_CHUNKS_BUDGET : TRACE_CHUNKS_DEFAULT,
+        .lane_chunks = session->options.overhead != 0 ? TRACE_CHUNKS_BUDGET : TRACE_CHUNKS_DEFAULT,
     };
 
     if (traced == NULL) {
@@ -270,8 +272,8 @@ static int trace_session_start(struct trace_session *session, struct error *erro
     return result == 0 ? 0 : error_system(error, result, "cannot start a thread for a trace");
 }
 
-struct trace_session *trace_session_open(const char *path, uint64_t overhead,
-                                         enum trace_clock_kind clock, struct error *error)
+struct trace_session *trace_session_open(const struct trace_session_options *options,
+                                         struct error *error)
 {
     struct trace_session *const session = calloc(1, sizeof *session);
 
@@ -279,11 +281,11 @@ struct trace_session *trace_session_open(const char *path, uint64_t overhead,
         error_memory(error, "a trace");
         return NULL;
     }
-    session->overhead = overhead;
+    session->options = *options;
     session->launcher =
         (struct launcher_trace){.agent = session->agent, .begin = on_worker, .context = session};
     if (locate("libgastrace.so", session->agent, error) == 0 &&
-        trace_file_open(&session->file, path, clock, error) == 0) {
+        trace_file_open(&session->file, options->path, options->clock, error) == 0) {
         if (trace_file_clock(&session->file, trace_moment_now(), error) == 0 &&
             trace_session_start(session, error) == 0)
             return session;

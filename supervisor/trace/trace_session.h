@@ -2,6 +2,9 @@
 #ifndef GASPIPE_SUPERVISOR_TRACE_TRACE_SESSION_H
 #define GASPIPE_SUPERVISOR_TRACE_TRACE_SESSION_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/error.h"
 #include "supervisor/process/launcher.h"
 #include "trace/read/trace_file.h"
@@ -9,10 +12,16 @@
 /* Traces all workers of a command into one file. A thread of its own reads what they write. */
 struct trace_session;
 
-/* `overhead`: percent of each worker's time that tracing may cost it; 0: no limit. NULL with
- * ERROR_SYSTEM. */
-struct trace_session *trace_session_open(const char *path, uint64_t overhead,
-                                         enum trace_clock_kind clock, struct error *error);
+struct trace_session_options {
+    const char *path; /* the file; NULL: no trace is wanted */
+    enum trace_clock_kind clock;
+    uint64_t overhead; /* percent of each worker's time that tracing may cost it; 0: no limit */
+    bool light;        /* leaves without their time (trace/patch/leaf.h) */
+};
+
+/* NULL with ERROR_SYSTEM. */
+struct trace_session *trace_session_open(const struct trace_session_options *options,
+                                         struct error *error);
 
 /* For launchers; borrowed from the session. */
 const struct launcher_trace *trace_session_launcher(struct trace_session *session);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "trace/patch/leaf.h"
 #include "trace/patch/trampoline.h"
 #include "trace/patch/unwind_table.h"
 
@@ -103,33 +104,46 @@ static void add_patch(struct filling *filling, const struct code_function *funct
     memcpy(patch->after + 1, &distance, sizeof distance);
 }
 
+static bool is_light(const struct filling *filling, const struct code_function *function)
+{
+    size_t available = 0;
+    const uint8_t *const bytes = module_code_bytes(filling->code, function->address, &available);
+
+    return filling->choice->light && bytes != NULL && function->size <= available &&
+           leaf_is_light(bytes, function->size);
+}
+
 /* *error is filled only when memory is out. */
 static int plan_function(struct filling *filling, const struct code_function *function,
                          struct error *error)
 {
     const uint64_t place = next_place(filling);
     uint8_t *const out = filling->memory + filling->at + place;
-    const struct planned_function planned = {
+    struct planned_function planned = {
         .name = function->name,
         .module = filling->module,
         .address = function->address,
         .size = function->size,
         .trampoline = filling->at + place,
+        .light = is_light(filling, function),
     };
+    const unsigned number = (unsigned)filling->plan->count + 1;
     enum trace_fate fate = TRACE_NO_ROOM;
-    size_t length, moved;
+    size_t moved;
 
     if (place != 0 && filling->head->patch_count < patch_plan_patches_max(filling->head)) {
-        length = trampoline_write(out, filling->head, place, (unsigned)filling->plan->count + 1);
-        fate = relocate_entry(filling->code, filling->branches, function, filling->base,
-                              filling->region + place + length, out + length, &moved);
+        planned.length = planned.light ? trampoline_write_light(out, filling->head, place, number)
+                                       : trampoline_write(out, filling->head, place, number);
+        fate =
+            relocate_entry(filling->code, filling->branches, function, filling->base,
+                           filling->region + place + planned.length, out + planned.length, &moved);
     }
     filling->plan->fates[fate]++;
     if (fate != TRACE_PATCHED)
         return 0;
     if (add_function(filling, &planned, "", error) != 0)
         return -1;
-    filling->used = place + length + moved;
+    filling->used = place + planned.length + moved;
     add_patch(filling, function, place);
     return 0;
 }
@@ -176,7 +190,7 @@ static int plan_call(struct filling *filling, const struct code_call *call, stru
     struct trace_call *const calls =
         (struct trace_call *)(filling->memory + filling->head->calls_at);
     const uint64_t place = next_place(filling);
-    const struct planned_function planned = {
+    struct planned_function planned = {
         .name = call->name, .module = filling->module, .trampoline = filling->at + place};
     uint8_t *const out = filling->memory + filling->at + place;
     struct trace_call *entry;
@@ -187,6 +201,7 @@ static int plan_call(struct filling *filling, const struct code_call *call, stru
         filling->head->call_count >= patch_plan_calls_max(filling->head))
         return 0;
     length = trampoline_write(out, filling->head, place, (unsigned)filling->plan->count + 1);
+    planned.length = length;
     distance = (int32_t)(filling->data - (place + length + 6));
     memcpy(out + length, jump, sizeof jump);
     memcpy(out + length + sizeof jump, &distance, sizeof distance);

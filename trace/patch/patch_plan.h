@@ -17,6 +17,7 @@ struct trace_choice {
     struct option_list functions; /* these; none are given: all */
     struct option_list without;   /* not these */
     bool calls;                   /* calls of libraries, too */
+    bool light;                   /* leaves (trace/patch/leaf.h) by one event for a call */
     /* Whether a function, at an address in a module's file, is one of these, too; NULL: all are. */
     bool (*is_wanted)(void *context, const char *module, uint64_t address);
     void *context;
@@ -28,6 +29,8 @@ struct planned_function {
     unsigned module;        /* in the head */
     uint64_t address, size; /* in its file */
     uint64_t trampoline;    /* its offset in the shared file */
+    size_t length;          /* of that, without the body */
+    bool light;             /* an event of its exit stands for its entry, too */
 };
 
 /* What was done about the functions of a process, to be told and read back. */

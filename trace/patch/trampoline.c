@@ -102,6 +102,49 @@ __asm__(".section .rodata\n"
         "trampoline_end:\n" /* the body */
         ".previous\n");
 
+/*
+ * The same for a function that is over at once: one event stands for its entry and its exit, and
+ * there is no frame. It is that of an exit, since no frame of the function is there either.
+ */
+__asm__(".section .rodata\n"
+        ".balign 16\n"
+        "light_begin:\n"
+        ".byte 0x0f,0x1f,0x44,0,0\n"
+        "push %rax\n"
+        "push %rdx\n"
+        "push %rcx\n"
+        "mov %fs:" HOLE ",%rcx\n"
+        "light_sp1:\n"
+        "lea 24(%rsp),%rdx\n"
+        "cmp %rdx,-16(%rcx)\n"
+        "jbe 7f\n"
+        "1:" READ_CLOCK "light_clock1:\n"
+        "shl $48,%rdx\n"
+        "shl $16,%rax\n"
+        "lea " HOLE "(%rax,%rdx),%rax\n"
+        "light_left:\n"
+        "mov $8,%ecx\n"
+        "xadd %rcx,%fs:" HOLE "\n"
+        "light_ev1:\n"
+        "test $0xff0,%ecx\n"
+        "jz 8f\n"
+        "mov %rax,(%rcx)\n"
+        "jmp 5f\n"
+        "7: .byte 0xe8; .long 0\n"
+        "light_entry:\n"
+        "jnz 1b\n"
+        "jmp 5f\n"
+        "8: .byte 0xe8; .long 0\n"
+        "light_event1:\n"
+        "5: pop %rcx\n"
+        "pop %rdx\n"
+        "pop %rax\n"
+        "light_end:\n"
+        ".previous\n");
+
+extern const uint8_t light_begin[], light_end[], light_left[], light_sp1[], light_ev1[],
+    light_clock1[], light_entry[], light_event1[];
+
 extern const uint8_t trampoline_begin[], trampoline_end[], trampoline_number[],
     trampoline_entered[], trampoline_left[], trampoline_called[], trampoline_sp1[],
     trampoline_sp2[], trampoline_sp3[], trampoline_sp4[], trampoline_sp5[], trampoline_sp6[],
@@ -110,24 +153,30 @@ extern const uint8_t trampoline_begin[], trampoline_end[], trampoline_number[],
 
 enum { ENTRY_THUNK = 0, EXIT_THUNK = 16, EVENT_THUNK = 32, CLOCK_THUNK = 48 };
 
-/* The number stands behind `movq $HOLE,16(%rcx)`, whose last bytes it is. */
-static void fill(uint8_t *out, const uint8_t *behind, int64_t value)
+/* A trampoline that is being written: places are those behind a hole in the template. */
+struct writing {
+    uint8_t *out;
+    const uint8_t *begin; /* of the template */
+    int64_t thunks;       /* from out[0] on */
+};
+
+static void fill(const struct writing *writing, const uint8_t *behind, int64_t value)
 {
     const int32_t word = (int32_t)value;
 
-    memcpy(out + (behind - trampoline_begin) - sizeof word, &word, sizeof word);
+    memcpy(writing->out + (behind - writing->begin) - sizeof word, &word, sizeof word);
 }
 
-static void fill_call(uint8_t *out, const uint8_t *behind, int64_t target)
+static void fill_call(const struct writing *writing, const uint8_t *behind, int64_t target)
 {
-    fill(out, behind, target - (behind - trampoline_begin));
+    fill(writing, behind, target - (behind - writing->begin));
 }
 
-static void call_clock(uint8_t *out, const uint8_t *behind, int64_t thunks)
+static void call_clock(const struct writing *writing, const uint8_t *behind)
 {
     /* cppcheck-suppress comparePointers ; labels of one piece of assembly */
-    out[behind - trampoline_begin - 5] = 0xe8;
-    fill_call(out, behind, thunks + CLOCK_THUNK);
+    writing->out[behind - writing->begin - 5] = 0xe8;
+    fill_call(writing, behind, writing->thunks + CLOCK_THUNK);
 }
 
 static void write_thunk(uint8_t *thunk, uint64_t target)
@@ -152,35 +201,52 @@ size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t of
     const uint8_t *const tops[] = {trampoline_sp1, trampoline_sp2, trampoline_sp3,
                                    trampoline_sp4, trampoline_sp5, trampoline_sp6};
     const uint8_t *const events[] = {trampoline_ev1, trampoline_ev2};
+    const struct writing writing = {out, trampoline_begin, -(int64_t)offset};
     /* cppcheck-suppress comparePointers ; labels of one piece of assembly */
     const size_t length = (size_t)(trampoline_end - trampoline_begin);
-    const int64_t thunks = -(int64_t)offset;
 
     memcpy(out, trampoline_begin, length);
     for (size_t i = 0; i < sizeof tops / sizeof *tops; i++)
-        fill(out, tops[i], head->top_offset);
+        fill(&writing, tops[i], head->top_offset);
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-        fill(out, events[i], head->event_offset);
-    fill(out, trampoline_number, number);
-    fill(out, trampoline_entered, (int64_t)number << 1);
-    fill(out, trampoline_left, (int64_t)number << 1 | 1);
-    fill_call(out, trampoline_called, (int64_t)length);
-    fill_call(out, trampoline_entry, thunks + ENTRY_THUNK);
-    fill_call(out, trampoline_exit, thunks + EXIT_THUNK);
-    fill_call(out, trampoline_event1, thunks + EVENT_THUNK);
-    fill_call(out, trampoline_event2, thunks + EVENT_THUNK);
+        fill(&writing, events[i], head->event_offset);
+    fill(&writing, trampoline_number, number);
+    fill(&writing, trampoline_entered, (int64_t)number << 1);
+    fill(&writing, trampoline_left, (int64_t)number << 1 | 1);
+    fill_call(&writing, trampoline_called, (int64_t)length);
+    fill_call(&writing, trampoline_entry, writing.thunks + ENTRY_THUNK);
+    fill_call(&writing, trampoline_exit, writing.thunks + EXIT_THUNK);
+    fill_call(&writing, trampoline_event1, writing.thunks + EVENT_THUNK);
+    fill_call(&writing, trampoline_event2, writing.thunks + EVENT_THUNK);
     if (head->clock != TRACE_CLOCK_TSC) {
-        call_clock(out, trampoline_clock1, thunks);
-        call_clock(out, trampoline_clock2, thunks);
+        call_clock(&writing, trampoline_clock1);
+        call_clock(&writing, trampoline_clock2);
     }
     return length;
 }
 
-/* Eight bytes at once, at an address that is a multiple of eight: no thread meets half of it. */
-void trampoline_switch(uint8_t *trampoline, int on)
+size_t trampoline_write_light(uint8_t *out, const struct trace_head *head, uint64_t offset,
+                              unsigned number)
 {
+    const struct writing writing = {out, light_begin, -(int64_t)offset};
     /* cppcheck-suppress comparePointers ; labels of one piece of assembly */
-    const int32_t distance = (int32_t)(trampoline_end - trampoline_begin) - 5;
+    const size_t length = (size_t)(light_end - light_begin);
+
+    memcpy(out, light_begin, length);
+    fill(&writing, light_sp1, head->top_offset);
+    fill(&writing, light_ev1, head->event_offset);
+    fill(&writing, light_left, (int64_t)number << 1 | 1);
+    fill_call(&writing, light_entry, writing.thunks + ENTRY_THUNK);
+    fill_call(&writing, light_event1, writing.thunks + EVENT_THUNK);
+    if (head->clock != TRACE_CLOCK_TSC)
+        call_clock(&writing, light_clock1);
+    return length;
+}
+
+/* Eight bytes at once, at an address that is a multiple of eight: no thread meets half of it. */
+void trampoline_switch(uint8_t *trampoline, size_t length, bool on)
+{
+    const int32_t distance = (int32_t)length - 5;
     uint8_t bytes[8];
     uint64_t word;
 

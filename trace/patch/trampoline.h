@@ -2,6 +2,7 @@
 #ifndef GASPIPE_TRACE_PATCH_TRAMPOLINE_H
 #define GASPIPE_TRACE_PATCH_TRAMPOLINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,8 +33,15 @@ void trampoline_write_thunks(uint8_t thunks[TRAMPOLINE_THUNKS], const struct tra
 size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t offset,
                         unsigned number);
 
-/* Lets a trampoline go straight to the body, or not: calls that have been entered are left as
- * they would have been. Safe while it is executed. */
-void trampoline_switch(uint8_t *trampoline, int on);
+/*
+ * The same for a function that is over at once (trace/patch/leaf.h), of which the time is not asked
+ * for: one event, of its exit, stands for the call. The function returns to its caller itself.
+ */
+size_t trampoline_write_light(uint8_t *out, const struct trace_head *head, uint64_t offset,
+                              unsigned number);
+
+/* Lets a trampoline of this length go straight to the body, or not: calls that have been entered
+ * are left as they would have been. Safe while it is executed. */
+void trampoline_switch(uint8_t *trampoline, size_t length, bool on);
 
 #endif

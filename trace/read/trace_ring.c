@@ -202,6 +202,13 @@ const char *trace_ring_refusal(struct trace_ring *ring)
 
 /* ---- lanes ---- */
 
+static bool is_light(const struct trace_ring *ring, uint64_t event)
+{
+    const uint64_t number = event >> 1 & 0x7fff;
+
+    return number - 1 < ring->plan.count && ring->plan.functions[number - 1].light;
+}
+
 /* Hands the chunk's events on, and empties it for the process. */
 static int take_chunk(struct trace_ring *ring, unsigned lane, uint64_t number,
                       const struct trace_sink *sink, struct error *error)
@@ -210,13 +217,17 @@ static int take_chunk(struct trace_ring *ring, unsigned lane, uint64_t number,
         (uint64_t)lane * ring->layout.chunks_per_lane + number % ring->layout.chunks_per_lane;
     uint64_t *const chunk =
         (uint64_t *)(ring->memory + ring->layout.chunks_at + index * TRACE_CHUNK_SIZE);
-    uint64_t events[TRACE_CHUNK_EVENTS];
+    uint64_t events[2 * TRACE_CHUNK_EVENTS];
     size_t count = 0;
 
     for (size_t i = 0; i < TRACE_CHUNK_EVENTS; i++) {
-        events[count] = chunk[TRACE_CHUNK_HEAD / 8 + i];
+        const uint64_t event = chunk[TRACE_CHUNK_HEAD / 8 + i];
+
+        if (ring->options.choice.light && is_light(ring, event))
+            events[count++] = event & ~UINT64_C(1);
+        events[count] = event;
         /* A signal's handler may have come between the taking of a place and its writing. */
-        count += events[count] != 0;
+        count += event != 0;
     }
     memset(chunk, 0, TRACE_CHUNK_SIZE);
     return sink->events(sink->context, lane, lane_of(ring, lane)->thread, events, count, error);
@@ -384,7 +395,8 @@ uint64_t trace_ring_threads_left_out(const struct trace_ring *ring)
 void trace_ring_switch(struct trace_ring *ring, unsigned number, bool on)
 {
     if (number >= 1 && number <= ring->plan.count)
-        trampoline_switch(ring->memory + ring->plan.functions[number - 1].trampoline, on);
+        trampoline_switch(ring->memory + ring->plan.functions[number - 1].trampoline,
+                          ring->plan.functions[number - 1].length, on);
 }
 
 /* What the process may have written there since concerns only its own text. */

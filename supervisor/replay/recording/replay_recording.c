@@ -296,7 +296,7 @@ int replay_recording(const struct replay_options *options, struct error *error)
 
     if (options->profile != NULL || options->profile_folded != NULL ||
         options->native_profile != NULL || options->native_folded != NULL ||
-        options->trace_functions != NULL)
+        options->trace.path != NULL)
         return error_set(error, ERROR_USAGE,
                          "--profile and --trace-functions are for deliveries, and %s is a recorded "
                          "session of frames",
