@@ -3,8 +3,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ static bool is_waiting(int threads, const char *thread, long call, uint64_t *fir
 {
     char path[300], words[64];
     ssize_t length;
-    long number;
+    char *end;
     int file;
 
     snprintf(path, sizeof path, "%s/syscall", thread);
@@ -27,7 +27,10 @@ static bool is_waiting(int threads, const char *thread, long call, uint64_t *fir
     length = read(file, words, sizeof words - 1);
     close(file);
     words[length > 0 ? length : 0] = '\0';
-    return sscanf(words, "%ld %" SCNx64, &number, first) == 2 && number == call;
+    if (strtol(words, &end, 10) != call || end == words)
+        return false;
+    *first = strtoull(end, NULL, 16);
+    return true;
 }
 
 /* How many threads it has; 0 when not all of them wait in this system call. */
