@@ -3,13 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { TRIES = 60, PAUSE_MS = 500, CONNECT_MS = 5000 };
+#include "supervisor/nats/nats_time.h"
+
+enum { TRIES = 60, PAUSE_MS = 500, CONNECT_MS = 5000, CLOCK_MS = 2000 };
 
 /* ---- errors ---- */
 
@@ -22,6 +25,10 @@ int nats_link_fail(const struct nats_link *link, natsStatus status, jsErrCode co
         return error_set(error, ERROR_INPUT, "%s: not authorized: %s", link->name, what);
     case NATS_NO_SERVER:
         return error_set(error, ERROR_SYSTEM, "%s: no server can be reached", link->name);
+    case NATS_TIMEOUT:
+        if (link->refused)
+            return error_set(error, ERROR_INPUT, "%s: not authorized: %s", link->name, what);
+        break;
     default:
         break;
     }
@@ -42,13 +49,13 @@ int nats_link_fail_for_now(const struct nats_link *link, natsStatus status, jsEr
     return -1;
 }
 
-bool nats_link_again(natsStatus status, jsErrCode code, int *tries)
+bool nats_link_again(struct nats_link *link, natsStatus status, jsErrCode code, int *tries)
 {
     const bool passing = status == NATS_TIMEOUT || status == NATS_NO_RESPONDERS ||
                          status == NATS_CONNECTION_DISCONNECTED ||
                          status == NATS_STALE_CONNECTION || code == JSClusterNotAvailErr;
 
-    if (!passing || (*tries)++ >= TRIES)
+    if (!passing || link->refused || (*tries)++ >= TRIES)
         return false;
     nats_Sleep(PAUSE_MS);
     return true;
@@ -75,14 +82,16 @@ static void hide_secrets(char name[NATS_NAME_SIZE], const char *url)
     }
 }
 
-/* libnats prints to stderr what nobody handles. */
-static void ignore_error(natsConnection *connection, natsSubscription *subscription,
-                         natsStatus status, void *closure)
+/* libnats prints to stderr what nobody handles. Called on a thread of its own. */
+static void note_error(natsConnection *connection, natsSubscription *subscription,
+                       natsStatus status, void *closure)
 {
+    struct nats_link *link = closure;
+
     (void)connection;
     (void)subscription;
-    (void)status;
-    (void)closure;
+    if (status == NATS_NOT_PERMITTED)
+        link->refused = true;
 }
 
 static natsStatus set_servers(natsOptions *options, const char *url)
@@ -100,7 +109,8 @@ static natsStatus set_servers(natsOptions *options, const char *url)
     return natsOptions_SetServers(options, servers, count);
 }
 
-static natsStatus set_options(natsOptions *options, const struct nats_access *access)
+static natsStatus set_options(natsOptions *options, struct nats_link *link,
+                              const struct nats_access *access)
 {
     natsStatus status = set_servers(options, access->url);
 
@@ -113,7 +123,7 @@ static natsStatus set_options(natsOptions *options, const struct nats_access *ac
     if (status == NATS_OK)
         status = natsOptions_SetReconnectWait(options, PAUSE_MS);
     if (status == NATS_OK)
-        status = natsOptions_SetErrorHandler(options, ignore_error, NULL);
+        status = natsOptions_SetErrorHandler(options, note_error, link);
     if (status == NATS_OK && access->credentials != NULL)
         status = natsOptions_SetUserCredentialsFromFiles(options, access->credentials, NULL);
     if (status == NATS_OK && access->ca != NULL)
@@ -154,7 +164,7 @@ int nats_link_open(struct nats_link *link, const struct nats_access *access, str
                          strerror(errno));
     status = natsOptions_Create(&options);
     if (status == NATS_OK)
-        status = set_options(options, access);
+        status = set_options(options, link, access);
     if (status != NATS_OK) {
         natsOptions_Destroy(options);
         return error_set(error, ERROR_INPUT,
@@ -225,7 +235,7 @@ int nats_link_stream(struct nats_link *link, const struct nats_stream *stream, i
             if (status == NATS_OK)
                 return 0;
         }
-    } while (status != NATS_OK && nats_link_again(status, code, &tries));
+    } while (status != NATS_OK && nats_link_again(link, status, code, &tries));
     if (status == NATS_NOT_FOUND)
         return error_set(error, ERROR_INPUT,
                          "%s: it has no stream %s, which gaspipe fleet submit makes", link->name,
@@ -247,10 +257,60 @@ int nats_link_count(struct nats_link *link, const char *stream, uint64_t *count,
 
     do
         status = js_GetStreamInfo(&info, link->js, stream, NULL, &code);
-    while (status != NATS_OK && nats_link_again(status, code, &tries));
+    while (status != NATS_OK && nats_link_again(link, status, code, &tries));
     if (status != NATS_OK)
         return nats_link_fail(link, status, code, "count the jobs", error);
     *count = info->State.Msgs;
+    jsStreamInfo_Destroy(info);
+    return 0;
+}
+
+/* "created" of an ephemeral consumer, which libnats cannot make without a subscription. */
+static natsStatus make_consumer(struct nats_link *link, const char *stream, natsMsg **reply)
+{
+    char subject[NATS_NAME_SIZE], request[NATS_NAME_SIZE];
+
+    snprintf(subject, sizeof subject, "$JS.API.CONSUMER.CREATE.%s", stream);
+    snprintf(
+        request, sizeof request,
+        "{\"stream_name\":\"%s\",\"config\":{\"deliver_policy\":\"new\",\"ack_policy\":\"none\","
+        "\"inactive_threshold\":%lld,\"mem_storage\":true,\"num_replicas\":1}}",
+        stream, CLOCK_MS * 1000000LL);
+    return natsConnection_RequestString(reply, link->connection, subject, request, CLOCK_MS);
+}
+
+/* False: the answer says nothing of it. */
+static bool read_created(const natsMsg *reply, int64_t *time)
+{
+    json_t *json =
+        json_loadb(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), 0, NULL);
+    const char *created = json_string_value(json_object_get(json, "created"));
+    const bool found = created != NULL && nats_time_read(created, time);
+
+    json_decref(json);
+    return found;
+}
+
+int nats_link_time(struct nats_link *link, const char *stream, int64_t *now, bool *exact,
+                   struct error *error)
+{
+    jsStreamInfo *info = NULL;
+    natsMsg *reply = NULL;
+    jsErrCode code = 0;
+    natsStatus status = make_consumer(link, stream, &reply);
+    int tries = 0;
+
+    *exact = status == NATS_OK && read_created(reply, now);
+    natsMsg_Destroy(reply);
+    link->refused = false;
+    if (*exact)
+        return 0;
+    do
+        status = js_GetStreamInfo(&info, link->js, stream, NULL, &code);
+    while (status != NATS_OK && nats_link_again(link, status, code, &tries));
+    if (status != NATS_OK)
+        return nats_link_fail(link, status, code, "use its streams", error);
+    *now = info->State.LastTime;
     jsStreamInfo_Destroy(info);
     return 0;
 }
@@ -270,7 +330,7 @@ int nats_link_subjects(struct nats_link *link, const char *stream, const char *f
         status = js_GetStreamInfo(&info, link->js, stream, &options, &code);
         if (status == NATS_OK)
             break;
-        if (nats_link_again(status, code, &tries))
+        if (nats_link_again(link, status, code, &tries))
             status = NATS_OK;
     }
     if (status != NATS_OK)
@@ -293,7 +353,7 @@ static natsStatus get_last(struct nats_link *link, const char *stream, const cha
     do {
         *code = 0;
         status = js_GetLastMsg(message, link->js, stream, subject, NULL, code);
-    } while (status != NATS_OK && nats_link_again(status, *code, &tries));
+    } while (status != NATS_OK && nats_link_again(link, status, *code, &tries));
     return status == NATS_NOT_FOUND || *code == JSNoMessageFoundErr ? NATS_NOT_FOUND : status;
 }
 
@@ -341,7 +401,7 @@ static int publish(struct nats_link *link, const char *stream, const char *subje
         code = 0;
         status = js_Publish(NULL, link->js, subject, bytes, (int)length, &options, &code);
     } while (status != NATS_OK && code != JSStreamWrongLastSequenceErr &&
-             nats_link_again(status, code, &tries));
+             nats_link_again(link, status, code, &tries));
     *added = status == NATS_OK;
     if (status == NATS_OK || (once && code == JSStreamWrongLastSequenceErr))
         return 0;

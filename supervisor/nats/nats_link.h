@@ -3,6 +3,7 @@
 #define GASPIPE_SUPERVISOR_NATS_NATS_LINK_H
 
 #include <nats/nats.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,10 +29,11 @@ enum { NATS_NAME_SIZE = 256 };
 struct nats_link {
     natsConnection *connection;
     jsCtx *js;
+    atomic_bool refused;       /* the server has refused a subject, which nothing else tells */
     char name[NATS_NAME_SIZE]; /* the URL without user and password */
 };
 
-/* 0, or -1; nats_link_close() in any case. All zeros may be closed. */
+/* 0, or -1; nats_link_close() in any case. All zeros may be closed. It stays where it is. */
 int nats_link_open(struct nats_link *link, const struct nats_access *access, struct error *error);
 void nats_link_close(struct nats_link *link);
 
@@ -70,6 +72,14 @@ int nats_link_remove(struct nats_link *link, const char *stream, const char *sub
 int nats_link_count(struct nats_link *link, const char *stream, uint64_t *count,
                     struct error *error);
 
+/*
+ * The server's time, nanoseconds since the epoch. No message says it, but when something was made:
+ * a consumer of the stream, which the server takes away again. Where the credentials do not allow
+ * that, *exact is false, and it is the time of the stream's last message, or 0.
+ */
+int nats_link_time(struct nats_link *link, const char *stream, int64_t *now, bool *exact,
+                   struct error *error);
+
 /* Calls each() with the subjects of a stream that match. */
 int nats_link_subjects(struct nats_link *link, const char *stream, const char *filter,
                        int (*each)(void *context, const char *subject, struct error *error),
@@ -84,6 +94,6 @@ int nats_link_fail_for_now(const struct nats_link *link, natsStatus status, jsEr
                            const char *what, struct error *error);
 
 /* Whether the call may be repeated; waits a little if so. `tries` is counted from 0. */
-bool nats_link_again(natsStatus status, jsErrCode code, int *tries);
+bool nats_link_again(struct nats_link *link, natsStatus status, jsErrCode code, int *tries);
 
 #endif

@@ -81,6 +81,39 @@ fleet() {
     assert_bad_input 2 'give the fleet'
 }
 
+@test "credentials that only read see jobs at work, and write nothing" {
+    local port id all less look client=$BUILD/tests/nats_client
+
+    port=$(free_port)
+    all=nats://all:secret@127.0.0.1:$port look=nats://look:secret@127.0.0.1:$port
+    less=nats://less:secret@127.0.0.1:$port
+    # shellcheck disable=SC2016 # the subjects begin with a dollar sign
+    jq -n '["$JS.API.STREAM.INFO.*", "$JS.API.STREAM.MSG.GET.*"] as $reads |
+        {authorization: {users: [{user: "all", password: "secret"},
+            {user: "look", password: "secret", permissions: {subscribe: "_INBOX.>",
+                publish: ($reads + ["$JS.API.CONSUMER.CREATE.GASPIPE_NOTES"])}},
+            {user: "less", password: "secret", permissions: {subscribe: "_INBOX.>", publish: $reads}}]}}' > users.conf
+    serve users "$port" -c users.conf
+    fleet submit --nats "$all" --vat v4 "$DATA/swingset.slog.zst"
+    assert_status 0
+    id=$("$client" "$all" read GASPIPE_JOBS | cut -d ' ' -f 1)
+    # As a worker does that takes it.
+    echo 60000 | "$client" "$all" publish "gaspipe.note.taken.${id##*.}" worker
+    "$client" "$all" read GASPIPE_NOTES > notes
+    fleet status --json --nats "$look"
+    assert_status 0
+    assert_equal "$(field run '"\(.taken) \(.waiting)"')" '1 0'
+    fleet status --json --nats "$less"
+    assert_equal "$(field run '"\(.taken) \(.waiting)"')" '1 0'
+    [[ $stderr == *'its time cannot be asked for with these credentials'* ]] || fail "$stderr"
+    "$client" "$all" read GASPIPE_NOTES | cmp notes -
+    fleet cancel --nats "$look"
+    assert_bad_input 3 'not authorized'
+    echo 1 | "$client" "$all" publish "gaspipe.note.taken.${id##*.}" lost
+    fleet status --json --nats "$look"
+    assert_equal "$(field run '"\(.taken) \(.waiting)"')" '0 1'
+}
+
 @test "over NATS too, a worker leaves jobs for another build to others" {
     local theirs=$ROOT/build/xs/package/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/number.h"
 #include "base/output/temporary_file.h"
 #include "base/stamp.h"
@@ -151,17 +152,20 @@ static int note_taken(struct nats_transport *nats, const char *id, uint64_t leas
     return set_note(nats, "taken", id, text, error);
 }
 
-/* The server's time, nanoseconds since the epoch: that of a note that is set now. */
+/* The server's time. A fleet's streams are not written to for it, since who looks at a fleet need
+ * not be allowed to. */
 static int read_clock(struct nats_transport *nats, int64_t *now, struct error *error)
 {
-    char subject[NATS_SUBJECT_SIZE];
     int64_t time = 0;
+    bool exact;
 
     if (nats->behind == 0) {
-        name_note(subject, "clock", "status");
-        if (set_note(nats, "clock", "status", "", error) != 0 ||
-            nats_link_get_dated(&nats->link, NOTES, subject, NULL, &time, error) != 0)
+        if (nats_link_time(&nats->link, NOTES, &time, &exact, error) != 0)
             return -1;
+        if (!exact)
+            log_line("%s: its time cannot be asked for with these credentials: jobs may pass for "
+                     "taken though all workers are lost",
+                     nats->link.name);
         nats->behind = time - stamp_now().mono;
     }
     *now = stamp_now().mono + nats->behind;
@@ -278,7 +282,7 @@ static int subscribe(struct nats_transport *nats, struct error *error)
         options.Config.AckWait = 0;
         options.Config.MaxAckPending = 0;
         options.Config.MaxDeliver = 0;
-        if (tries++ == 0 || nats_link_again(status, code, &tries))
+        if (tries++ == 0 || nats_link_again(&nats->link, status, code, &tries))
             status = NATS_OK;
     }
     return nats_link_fail(&nats->link, status, code, "take jobs", error);
@@ -295,7 +299,8 @@ static int fetch(struct nats_transport *nats, natsMsg **message, struct error *e
     *message = NULL;
     do
         status = natsSubscription_Fetch(&list, nats->jobs, 1, FETCH_MS, &code);
-    while (status != NATS_OK && status != NATS_TIMEOUT && nats_link_again(status, code, &tries));
+    while (status != NATS_OK && status != NATS_TIMEOUT &&
+           nats_link_again(&nats->link, status, code, &tries));
     if (status == NATS_TIMEOUT)
         return 0;
     if (status != NATS_OK)

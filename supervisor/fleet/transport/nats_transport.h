@@ -13,7 +13,7 @@
  *     GASPIPE_RECORDS   gaspipe.record.job.ID, .result.ID, .run.NAME: written once
  *     GASPIPE_NOTES     gaspipe.note.state.ID ("aside", "cancelled" or "none"), .words.ID,
  *                       .refused.ID (times), .taken.ID (for so many milliseconds from when it
- *                       was set, 0: no more), .clock.status
+ *                       was set, 0: no more)
  * Streams are made where they are missing, and never deleted. Records longer than a piece are
  * objects, and "@HASH" stands for them.
  */
