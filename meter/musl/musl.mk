@@ -92,14 +92,16 @@ $(OBJ)/%.o: $(MUSL)/src/%.c $(HEADERS) $(COSTS) $(METER)
 # What the child does until it runs another program, in the memory of its parent, is not the parent's.
 $(OBJ)/process/posix_spawn.o: FLAGS += -D__clone=gasmeter_call_clone
 
-# The original goes another way at another address.
-$(OBJ)/malloc/mallocng/free.o: FLAGS += -I$(MUSL)/src/malloc/mallocng
-$(OBJ)/malloc/mallocng/free.o: $(INTO)/free.c $(HEADERS) $(COSTS) $(METER)
+# The originals go another way where addresses, the kernel or what memory held before differ.
+CHANGED := malloc/calloc malloc/mallocng/free malloc/mallocng/malloc
+$(CHANGED:%=$(OBJ)/%.o): FLAGS += -I$(MUSL)/src/malloc/mallocng
+$(CHANGED:%=$(OBJ)/%.o): $(OBJ)/%.o: $(INTO)/changed/%.c $(HEADERS) $(COSTS) $(METER)
 	@mkdir -p $(@D)
 	$(metered)
 
-$(INTO)/free.c: $(MUSL)/src/malloc/mallocng/free.c $(HEADERS)
-	sed 's/((uintptr_t)(start-1) ^ (uintptr_t)end) >= 2\*PGSZ/(size_t)(end - start) >= 2*PGSZ/' $< > $@
+$(INTO)/changed/%.c: $(MUSL)/src/%.c $(wildcard $(HERE)changes/*) $(HEADERS)
+	@mkdir -p $(@D)
+	sed -f $(HERE)changes/$(notdir $*).sed $< > $@
 	! cmp -s $< $@
 
 $(OBJ)/%.o: $(MUSL)/src/%.s

@@ -48,12 +48,23 @@ cost() {
         cmp said first
     done
     assert_equal "$(cost env FILL=xxxxxxxxx FULL=y "$OUT/libc" all)" "$number" 'another environment'
+    # Which says other things of itself to a program than the kernel does.
+    assert_equal "$(cost qemu-x86_64 "$OUT/libc" all)" "$number" 'under QEMU'
     if has_arm; then
         assert_equal "$(cost $ARM "$OUT/libc-arm" all)" "$number" aarch64
         cmp said first
     fi
     grep -qx 'child 7, signal 10, system 3' first
     grep -q '^4000 bytes\|^4[0-9]* bytes, No such file or directory, last line 499' first
+}
+
+@test "what memory held before decides nothing in malloc" {
+    local number
+
+    number=$(cost "$OUT/libc" heap 0)
+    [ "$number" -gt 100000 ] || fail "counted '$number'" "$(cat said)"
+    assert_equal "$(cost "$OUT/libc" heap A)" "$number"
+    assert_equal "$(cost "$OUT/libc" heap z)" "$number"
 }
 
 @test "a budget stops within libc, at the same place on both machines" {

@@ -76,6 +76,24 @@ static void use_files(void)
     unlink("written");
 }
 
+/* Small pieces come to lie where larger ones were: what these held must decide nothing. */
+static void reuse_memory(int byte)
+{
+    enum { COUNT = 40, LARGE = 1000, SMALL = 165 };
+    void *large[COUNT], *small[COUNT];
+
+    for (int i = 0; i < COUNT; i++)
+        large[i] = memset(malloc(LARGE), byte, LARGE);
+    for (int i = 1; i < COUNT; i += 2)
+        free(large[i]);
+    for (int i = 0; i < COUNT; i++)
+        small[i] = calloc(1, SMALL);
+    for (int i = 0; i < COUNT; i++) {
+        free(small[i]);
+        free(i % 2 == 0 ? large[i] : NULL);
+    }
+}
+
 static void print_time(void)
 {
     struct tm parts;
@@ -139,6 +157,8 @@ int main(int argc, char **argv)
         use_files();
         use_processes();
     }
+    if (argc > 2 && strcmp(argv[1], "heap") == 0)
+        reuse_memory(argv[2][0] - '0');
     if (argc > 1 && strcmp(argv[1], "abort") == 0)
         abort();
     return 5;
