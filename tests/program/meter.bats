@@ -109,6 +109,8 @@ one_number() {
             "$OUT/loops" collatz 1000)" "$number"
     done
     assert_equal "$(cost qemu-x86_64 "$OUT/loops" collatz 1000)" "$number"
+    # Whose version 7.2 calls handlers with another alignment of the stack.
+    assert_equal "$(cost qemu-x86_64 "$OUT/leaving" raised)" "$(cost "$OUT/leaving" raised)"
 }
 
 @test "a handler that interrupts a flush takes nothing from it" {
@@ -140,10 +142,10 @@ one_number() {
 @test "a line is written before another program takes the place of this one, and blanked if it cannot" {
     local how
 
-    for how in execv execvp execve execl execlp execle; do
+    for how in execv execvp execvpe execve execveat fexecve execl execlp execle; do
         metered "$OUT/leaving" replaced $how
-        assert_equal "$ended $(jq -s -c 'map([.ended, .status])' line)" '5 [["exec",0],["exit",5]]' "$how"
-        assert_equal "$(jq -s 'map(.pid) | unique | length' line)" 1
+        assert_equal "$ended $(jq -s -c '[map([.ended, .status]), (map(.pid) | unique | length)]' line)" \
+            '5 [[["exec",0],["exit",5]],1]' "$how"
     done
     metered "$OUT/leaving" replaced failed
     assert_equal "$ended $(jq -s -c 'map([.ended, .status])' line)" '0 [["exit",0]]'

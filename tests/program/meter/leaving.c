@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways out of the middle of code: longjmp, signals, threads, forks. */
+/* Ways out of the middle of code: longjmp, signals, threads, forks, other programs. */
+#define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -106,20 +108,35 @@ static int forked(void)
     return WEXITSTATUS(status);
 }
 
-/* A program that is not there, then this one again, in each way. */
+/* A program that is not there, by each kind of call that the run-time part makes itself. */
+static void not_replaced(char *const *arguments, char *const *environment)
+{
+    execv("/nonexistent", arguments);
+    execvpe("nonexistent", arguments, environment);
+    fexecve(-1, arguments, environment);
+    execveat(AT_FDCWD, "/nonexistent", arguments, environment, 0);
+}
+
+/* This program again, in each way. */
 static void replaced(const char *self, const char *how)
 {
     char *const arguments[] = {(char *)self, (char *)"exit", NULL};
     char *const environment[] = {getenv("GASMETER_OUT") - strlen("GASMETER_OUT="), NULL};
 
     if (strcmp(how, "failed") == 0)
-        execv("/nonexistent", arguments);
+        not_replaced(arguments, environment);
     if (strcmp(how, "execv") == 0)
         execv(self, arguments);
     if (strcmp(how, "execvp") == 0)
         execvp(self, arguments);
+    if (strcmp(how, "execvpe") == 0)
+        execvpe(self, arguments, environment);
     if (strcmp(how, "execve") == 0)
         execve(self, arguments, environment);
+    if (strcmp(how, "execveat") == 0)
+        execveat(AT_FDCWD, self, arguments, environment, 0);
+    if (strcmp(how, "fexecve") == 0)
+        fexecve(open(self, O_RDONLY | O_CLOEXEC), arguments, environment);
     if (strcmp(how, "execl") == 0)
         execl(self, self, "exit", (char *)NULL);
     if (strcmp(how, "execlp") == 0)
