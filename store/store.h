@@ -165,6 +165,8 @@ struct store_snapshot {
     int64_t compressed_size;    /* as it is kept: zstd */
 };
 
+enum { STORE_LATE_MAX = 8 };
+
 struct store_late_listener {
     void *context;
     int (*kept)(void *context, const struct store_snapshot *snapshot, struct error *error);
@@ -182,11 +184,12 @@ int store_snapshot_put(struct store *store, int64_t vat, int64_t incarnation, in
  * The same while the caller goes on: a thread compresses and hashes what `fd` has, which nobody may
  * change any more. `fd` is owned, and its place nobody else's. A transaction is open, no savepoint
  * is. The snapshot counts from this call on: the commit waits for it, and so do functions that look
- * for snapshots, replace or delete them; undoing a savepoint that was set later leaves it. One is
- * late at a time: the next waits for the one before.
+ * for snapshots, replace or delete them; undoing a savepoint that was set later leaves it.
+ * STORE_LATE_MAX are late at a time; one more waits for those before.
  *
  * kept() is called once the snapshot is known, from within one of the functions that wait for it,
- * or when the transaction is rolled back; not if it could not be packed.
+ * or when the transaction is rolled back; not if it could not be packed. It is called in the order
+ * in which the snapshots came.
  */
 int store_snapshot_put_late(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
                             int fd, const struct store_late_listener *listener,
@@ -195,7 +198,7 @@ int store_snapshot_put_late(struct store *store, int64_t vat, int64_t incarnatio
 /* Whether store_snapshot_settle() would have to wait. */
 bool store_snapshot_is_late(const struct store *store);
 
-/* Waits for the late snapshot, if there is one, and keeps it. */
+/* Waits for the late snapshots, if there are any, and keeps them. */
 int store_snapshot_settle(struct store *store, struct error *error);
 
 /* The vat's last snapshot, if it is of this incarnation. */

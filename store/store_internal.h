@@ -17,10 +17,10 @@
  * statements.c and store_error.c. The others of this room use statements.h.
  */
 
-/* The snapshot of store_snapshot_put_late(). */
+/* A snapshot of store_snapshot_put_late(). */
 struct late_snapshot {
+    struct late_snapshot *next;
     enum late_state {
-        LATE_NONE,
         LATE_PACKING,
         LATE_PACKED, /* and to be put into the tables */
         LATE_PUT,    /* by a savepoint, undoing which takes it out again */
@@ -57,8 +57,8 @@ struct store {
     void *changed_context;
     struct buf scope; /* of the change that is told */
 
-    cpu_set_t processors; /* for threads: of the thread that opened the store */
-    struct late_snapshot late;
+    cpu_set_t processors;                  /* for threads: of the thread that opened the store */
+    struct late_snapshot *late;            /* in the order in which they came; owned */
     const struct transaction_watch *watch; /* NULL: nobody is told */
 };
 

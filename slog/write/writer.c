@@ -19,20 +19,17 @@
 /* More than this gathered is written without waiting for a flush. */
 enum { FLUSH_AT = 256 * 1024 };
 
-/* Lines that are left out for the time being: of one snapshot, its writing and its loading. */
-enum { GAPS = 2 };
-
 struct slog_writer {
     struct slog_file *file; /* NULL: none is open yet, or lines are kept aside */
     char *path;             /* of the first part */
     struct slog_start start;
     char *program, *fingerprint, *sandbox; /* that `start` points to */
     char session[SLOG_SESSION_SIZE];
-    struct buf lines;       /* whole lines, then the one that is being built */
-    size_t line_start;      /* where in `lines` that one begins */
-    const char *torn_field; /* its field that held a raw newline; NULL: none */
-    struct stamp last;      /* of the last line that was ended */
-    size_t gaps[GAPS];      /* where in `lines`; nothing is written out while there are any */
+    struct buf lines;           /* whole lines, then the one that is being built */
+    size_t line_start;          /* where in `lines` that one begins */
+    const char *torn_field;     /* its field that held a raw newline; NULL: none */
+    struct stamp last;          /* of the last line that was ended */
+    size_t gaps[SLOG_GAPS_MAX]; /* where in `lines`; nothing is written out while there are any */
     int gap_count;
 
     int64_t part;        /* that is open, from 0 */
@@ -472,7 +469,7 @@ int slog_writer_join(struct slog_writer *writer, struct slog_writer *aside, stru
 
 bool slog_gap_leave(struct slog_writer *writer)
 {
-    if (writer->gap_count == GAPS)
+    if (writer->gap_count == SLOG_GAPS_MAX)
         return false;
     writer->gaps[writer->gap_count++] = writer->line_start;
     return true;

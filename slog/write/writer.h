@@ -85,8 +85,9 @@ int slog_writer_flush(struct slog_writer *writer, struct error *error);
 /*
  * Leaves a place for lines that are not known yet. Lines behind it are kept in memory, also by a
  * flush, until slog_gap_fill(); what was not filled when the writer is closed is left out. False:
- * two are left already. No line may be begun.
+ * SLOG_GAPS_MAX are left already. No line may be begun.
  */
+enum { SLOG_GAPS_MAX = 16 };
 bool slog_gap_leave(struct slog_writer *writer);
 
 /* Puts the lines of an aside (see below) into the first gap, and frees it; also when it fails. */

@@ -153,7 +153,8 @@ void database_free(struct store *store)
 {
     if (store == NULL)
         return;
-    store->late.listener.kept = NULL; /* who was to be told may be gone */
+    for (struct late_snapshot *late = store->late; late != NULL; late = late->next)
+        late->listener.kept = NULL; /* who was to be told may be gone */
     if (store->watch != NULL)
         store->watch->dropped(store);
     database_close(store);

@@ -12,6 +12,9 @@
 
 /* ---- the thread that compresses and hashes ---- */
 
+/* One at a time packs: several would take the processors from the cranks that go on. */
+static pthread_mutex_t packing_turn = PTHREAD_MUTEX_INITIALIZER;
+
 struct packing {
     pthread_t thread;
     const struct store *store; /* outlives the thread */
@@ -23,13 +26,29 @@ struct packing {
     atomic_bool over; /* what is above will not change any more */
 };
 
+/* Beside the processor that the starter keeps to with a worker, where there is another one. */
+static void leave_starter(const struct store *store)
+{
+    cpu_set_t starters, others;
+
+    if (sched_getaffinity(0, sizeof starters, &starters) != 0)
+        return;
+    CPU_AND(&starters, &starters, &store->processors);
+    CPU_XOR(&others, &store->processors, &starters);
+    /* Where it may not be moved, it stays. */
+    if (CPU_COUNT(&others) > 0)
+        (void)sched_setaffinity(0, sizeof others, &others);
+}
+
 static void *pack(void *argument)
 {
     struct packing *packing = argument;
 
-    store_place_thread(packing->store);
+    leave_starter(packing->store);
+    (void)pthread_mutex_lock(&packing_turn); /* cannot fail: this thread has not locked it */
     packing->result =
         snapshot_bytes_pack(packing->fd, &packing->compressed, &packing->snapshot, &packing->error);
+    (void)pthread_mutex_unlock(&packing_turn);
     atomic_store(&packing->over, true);
     return NULL;
 }
@@ -95,24 +114,37 @@ static int packing_end(struct packing *packing, struct buf *compressed,
     return result;
 }
 
-/* ---- the snapshot in the store ---- */
+/* ---- the snapshots in the store ---- */
 
-static void forget(struct late_snapshot *late)
+static void unlink_late(struct store *store, const struct late_snapshot *late)
 {
+    struct late_snapshot **link = &store->late;
+
+    while (*link != late)
+        link = &(*link)->next;
+    *link = late->next;
+}
+
+static void forget(struct store *store, struct late_snapshot *late)
+{
+    unlink_late(store, late);
     buf_free(&late->compressed);
-    *late = (struct late_snapshot){.state = LATE_NONE};
+    free(late);
 }
 
 bool store_snapshot_is_late(const struct store *store)
 {
-    return store->late.state == LATE_PACKING && !atomic_load(&store->late.packing->over);
+    for (const struct late_snapshot *late = store->late; late != NULL; late = late->next)
+        if (late->state == LATE_PACKING && !atomic_load(&late->packing->over))
+            return true;
+    return false;
 }
 
-/* Waits for its end, and tells it. */
-static int end_packing(struct late_snapshot *late, struct error *error)
+/* Waits for its end, and tells it. Forgets it when it fails. */
+static int end_packing(struct store *store, struct late_snapshot *late, struct error *error)
 {
     if (packing_end(late->packing, &late->compressed, &late->snapshot, error) != 0) {
-        forget(late);
+        forget(store, late);
         return -1;
     }
     late->packing = NULL;
@@ -139,11 +171,10 @@ static int late_snapshot_put(struct store *store, const struct late_snapshot *la
     return snapshot_sweep(store, error);
 }
 
-int store_snapshot_settle(struct store *store, struct error *error)
+/* It may be forgotten by that. */
+static int settle_one(struct store *store, struct late_snapshot *late, struct error *error)
 {
-    struct late_snapshot *late = &store->late;
-
-    if (late->state == LATE_PACKING && end_packing(late, error) != 0)
+    if (late->state == LATE_PACKING && end_packing(store, late, error) != 0)
         return -1;
     if (late->state != LATE_PACKED)
         return 0;
@@ -152,36 +183,87 @@ int store_snapshot_settle(struct store *store, struct error *error)
     late->state = LATE_PUT;
     late->savepoints = store->cache.savepoint_count;
     if (late->savepoints == 0)
-        forget(late);
+        forget(store, late);
+    return 0;
+}
+
+int store_snapshot_settle(struct store *store, struct error *error)
+{
+    struct late_snapshot *next;
+
+    for (struct late_snapshot *late = store->late; late != NULL; late = next) {
+        next = late->next;
+        if (settle_one(store, late, error) != 0)
+            return -1;
+    }
     return 0;
 }
 
 static void undo_late(struct store *store)
 {
-    struct late_snapshot *late = &store->late;
-
-    if (late->state == LATE_PUT && late->savepoints > store->cache.savepoint_count)
-        late->state = LATE_PACKED;
+    for (struct late_snapshot *late = store->late; late != NULL; late = late->next)
+        if (late->state == LATE_PUT && late->savepoints > store->cache.savepoint_count)
+            late->state = LATE_PACKED;
 }
 
 static void release_late(struct store *store)
 {
-    struct late_snapshot *late = &store->late;
+    struct late_snapshot *next;
 
-    if (late->state != LATE_PUT || late->savepoints <= store->cache.savepoint_count)
-        return;
-    late->savepoints = store->cache.savepoint_count;
-    if (late->savepoints == 0)
-        forget(late);
+    for (struct late_snapshot *late = store->late; late != NULL; late = next) {
+        next = late->next;
+        if (late->state != LATE_PUT || late->savepoints <= store->cache.savepoint_count)
+            continue;
+        late->savepoints = store->cache.savepoint_count;
+        if (late->savepoints == 0)
+            forget(store, late);
+    }
 }
 
 static void drop_late(struct store *store)
 {
     struct error ignored; /* nothing of it is kept */
 
-    if (store->late.state == LATE_PACKING)
-        (void)end_packing(&store->late, &ignored);
-    forget(&store->late);
+    while (store->late != NULL)
+        if (store->late->state != LATE_PACKING || end_packing(store, store->late, &ignored) == 0)
+            forget(store, store->late);
+}
+
+/* Behind those that are late already. */
+static void add_late(struct store *store, struct late_snapshot *late)
+{
+    struct late_snapshot **link = &store->late;
+
+    while (*link != NULL)
+        link = &(*link)->next;
+    *link = late;
+}
+
+static bool are_too_many(const struct store *store)
+{
+    int count = 0;
+
+    for (const struct late_snapshot *late = store->late; late != NULL; late = late->next)
+        count++;
+    return count >= STORE_LATE_MAX;
+}
+
+/* NULL with the error; `fd` is owned in both cases. */
+static struct late_snapshot *late_snapshot_new(const struct store *store, int fd,
+                                               struct error *error)
+{
+    struct late_snapshot *late = calloc(1, sizeof *late);
+
+    if (late == NULL) {
+        close(fd);
+        error_memory(error, "a snapshot");
+        return NULL;
+    }
+    late->packing = packing_start(fd, store, error);
+    if (late->packing != NULL)
+        return late;
+    free(late);
+    return NULL;
 }
 
 int store_snapshot_put_late(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
@@ -193,26 +275,21 @@ int store_snapshot_put_late(struct store *store, int64_t vat, int64_t incarnatio
         .released = release_late,
         .dropped = drop_late,
     };
-    struct packing *packing = packing_start(fd, store, error);
+    struct late_snapshot *late;
 
-    if (packing == NULL)
-        return -1;
-    if (store_snapshot_settle(store, error) != 0) {
-        struct late_snapshot unwanted = {.packing = packing};
-        struct error ignored;
-
-        (void)packing_end(packing, &unwanted.compressed, &unwanted.snapshot, &ignored);
-        forget(&unwanted);
+    if (are_too_many(store) && store_snapshot_settle(store, error) != 0) {
+        close(fd);
         return -1;
     }
-    store->late = (struct late_snapshot){
-        .state = LATE_PACKING,
-        .packing = packing,
-        .vat = vat,
-        .incarnation = incarnation,
-        .position = position,
-        .listener = *listener,
-    };
+    late = late_snapshot_new(store, fd, error);
+    if (late == NULL)
+        return -1;
+    late->state = LATE_PACKING;
+    late->vat = vat;
+    late->incarnation = incarnation;
+    late->position = position;
+    late->listener = *listener;
+    add_late(store, late);
     store->watch = &watch;
     return 0;
 }

@@ -24,7 +24,7 @@ struct vat_owner {
     const struct warehouse_listener *listener; /* told of what its deliveries ask and answer */
     struct vat_runtimes runtimes;
     struct warm_starts warm;
-    struct vat_late_lines late; /* of the store's late snapshot */
+    struct vat_late_lines late; /* of the store's late snapshots */
     struct retired_workers retired;
     uint64_t patience_ms; /* for a worker to end by itself */
     bool silent;          /* the listener is told nothing any more */

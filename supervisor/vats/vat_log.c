@@ -99,36 +99,49 @@ int vat_log_snapshot_save(struct vat_log *log, int64_t position,
 
 /* ---- snapshots whose hash comes later ---- */
 
+/* Its writing and its loading. */
+_Static_assert(2 * STORE_LATE_MAX <= SLOG_GAPS_MAX, "each late snapshot may leave two gaps");
+
 void vat_late_lines_save(struct vat_late_lines *late, const struct vat_log *log, int64_t position)
 {
-    *late = (struct vat_late_lines){.log = *log, .position = position, .saved = stamp_now()};
+    struct vat_late_line *line;
+
+    if (late->count == STORE_LATE_MAX)
+        return; /* one of them could not be packed, which the run does not survive */
+    line = &late->lines[late->count++];
+    *line = (struct vat_late_line){.log = *log, .position = position, .saved = stamp_now()};
     if (!log->quiet && log->slog != NULL && slog_gap_leave(log->slog))
-        late->slog = log->slog;
+        line->slog = log->slog;
 }
 
 bool vat_late_lines_load(struct vat_late_lines *late, const struct vat_log *log)
 {
-    if (late->slog == NULL || log->aside != NULL || log->quiet ||
-        strcmp(late->log.vat_id, log->vat_id) != 0 || !slog_gap_leave(late->slog))
+    struct vat_late_line *last;
+
+    if (late->count == 0)
         return false;
-    late->loaded = stamp_now();
+    last = &late->lines[late->count - 1];
+    if (last->slog == NULL || log->aside != NULL || log->quiet ||
+        strcmp(last->log.vat_id, log->vat_id) != 0 || !slog_gap_leave(last->slog))
+        return false;
+    last->loaded = stamp_now();
     return true;
 }
 
 /* Fills one gap with the line that write() writes aside. */
-static int fill(struct vat_late_lines *late, const struct store_snapshot *snapshot, bool loads,
+static int fill(struct vat_late_line *line, const struct store_snapshot *snapshot, bool loads,
                 struct error *error)
 {
-    struct slog_writer *aside = slog_writer_aside(late->slog);
+    struct slog_writer *aside = slog_writer_aside(line->slog);
     struct error ignored;
     int result;
 
     if (aside == NULL)
         return error_memory(error, "a line of the slogfile");
-    late->log.aside = aside;
-    result = loads ? write_load(&late->log, late->position, snapshot->hash, late->loaded, error)
-                   : write_save(&late->log, late->position, snapshot, late->saved, error);
-    if (slog_gap_fill(late->slog, aside, result == 0 ? error : &ignored) != 0)
+    line->log.aside = aside;
+    result = loads ? write_load(&line->log, line->position, snapshot->hash, line->loaded, error)
+                   : write_save(&line->log, line->position, snapshot, line->saved, error);
+    if (slog_gap_fill(line->slog, aside, result == 0 ? error : &ignored) != 0)
         result = -1;
     return result;
 }
@@ -136,13 +149,18 @@ static int fill(struct vat_late_lines *late, const struct store_snapshot *snapsh
 int vat_late_lines_write(struct vat_late_lines *late, const struct store_snapshot *snapshot,
                          struct error *error)
 {
+    struct vat_late_line line;
     int result = 0;
 
-    if (late->slog != NULL)
-        result = fill(late, snapshot, false, error);
-    if (result == 0 && late->loaded.mono != 0)
-        result = fill(late, snapshot, true, error);
-    late->slog = NULL;
+    if (late->count == 0)
+        return 0;
+    line = late->lines[0];
+    late->count--;
+    memmove(&late->lines[0], &late->lines[1], (size_t)late->count * sizeof *late->lines);
+    if (line.slog != NULL)
+        result = fill(&line, snapshot, false, error);
+    if (result == 0 && line.slog != NULL && line.loaded.mono != 0)
+        result = fill(&line, snapshot, true, error);
     return result;
 }
 

@@ -27,11 +27,17 @@ struct vat_log {
 };
 
 /* The lines of a snapshot whose hash is not known yet, and where they go. */
-struct vat_late_lines {
+struct vat_late_line {
     struct slog_writer *slog; /* borrowed; NULL: there are none */
     struct vat_log log;       /* of the vat, which may be gone */
     int64_t position;
     struct stamp saved, loaded; /* loaded.mono 0: not loaded yet */
+};
+
+/* Those of all snapshots that are late, in the order in which they were saved. All zeros: none. */
+struct vat_late_lines {
+    struct vat_late_line lines[STORE_LATE_MAX];
+    int count;
 };
 
 /* A delivery that is replayed. */
@@ -54,9 +60,9 @@ int vat_log_snapshot_save(struct vat_log *log, int64_t position,
 
 /*
  * The line of a snapshot that was saved now, and the one of its being loaded, have the place and
- * the time of these calls; vat_late_lines_write() writes them once the hash is known. No other
- * lines may be late, and the vat's not be kept aside. _load() is false when they are, or are
- * another vat's: the hash is to be found in the store.
+ * the time of these calls; vat_late_lines_write() writes those of the first snapshot that is late,
+ * once its hash is known. The vat's lines may not be kept aside. _load() is false when they are, or
+ * the last snapshot that is late is another vat's: the hash is to be found in the store.
  */
 void vat_late_lines_save(struct vat_late_lines *late, const struct vat_log *log, int64_t position);
 bool vat_late_lines_load(struct vat_late_lines *late, const struct vat_log *log);

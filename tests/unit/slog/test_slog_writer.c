@@ -371,7 +371,6 @@ static void lines_that_come_late_stand_where_their_gap_was_left(void **state)
     assert_true(slog_gap_leave(writer));
     write_word(writer, "second");
     assert_true(slog_gap_leave(writer));
-    assert_false(slog_gap_leave(writer));
     assert_int_equal(slog_writer_flush(writer, &error), 0);
     write_word(writer, "fourth");
     write_word(late, "first");
@@ -438,6 +437,22 @@ static void parts_end_behind_a_gap_too(void **state)
     expect_part(place, ".2", "e ");
 }
 
+static void gaps_are_limited(void **state)
+{
+    const struct place *place = *state;
+    struct slog_writer *writer = open_writer(place->path);
+    struct slog_writer *late = slog_writer_aside(writer);
+    struct error error;
+
+    assert_non_null(late);
+    for (int i = 0; i < SLOG_GAPS_MAX; i++)
+        assert_true(slog_gap_leave(writer));
+    assert_false(slog_gap_leave(writer));
+    assert_int_equal(slog_gap_fill(writer, late, &error), 0);
+    assert_true(slog_gap_leave(writer));
+    close_writer(writer);
+}
+
 /* More than is gathered before it is written. */
 static void many_lines_can_be_kept_aside(void **state)
 {
@@ -468,6 +483,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_lines_can_be_kept_aside, make_place, remove_place),
         WITH_PLACE(lines_that_come_late_stand_where_their_gap_was_left),
         WITH_PLACE(parts_end_behind_a_gap_too),
+        WITH_PLACE(gaps_are_limited),
         WITH_PLACE(writes_fields_in_swingset_order),
         WITH_PLACE(the_start_line_has_the_fingerprint),
         WITH_PLACE(leaves_out_the_crank_in_a_replay),

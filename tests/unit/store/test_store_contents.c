@@ -431,18 +431,52 @@ static void a_commit_waits_for_a_late_snapshot(void **state)
     assert_int_equal(last_position(store), 7);
 }
 
-static void one_late_snapshot_follows_another(void **state)
+static void late_snapshots_are_kept_in_their_order(void **state)
 {
     struct store *store = *state;
     int times = 0;
 
     put_late(store, 7, &times);
     put_late(store, 8, &times);
-    assert_int_equal(times, 1);
+    assert_int_equal(times, 0);
     OK(store_transaction_commit(store, &error));
     assert_int_equal(times, 2);
     assert_int_equal(last_position(store), 8);
     assert_int_equal(snapshots_kept(store), 1);
+}
+
+static void one_late_snapshot_too_many_waits_for_those_before(void **state)
+{
+    struct store *store = *state;
+    int times = 0;
+
+    for (int64_t position = 0; position < STORE_LATE_MAX; position++)
+        put_late(store, position, &times);
+    assert_int_equal(times, 0);
+    put_late(store, STORE_LATE_MAX, &times);
+    assert_int_equal(times, STORE_LATE_MAX);
+    OK(store_transaction_commit(store, &error));
+    assert_int_equal(times, STORE_LATE_MAX + 1);
+    assert_int_equal(last_position(store), STORE_LATE_MAX);
+}
+
+/* They are put by a crank that is undone, and again by the commit. */
+static void undoing_a_crank_leaves_several_late_snapshots(void **state)
+{
+    struct store *store = *state;
+    int times = 0;
+
+    put_late(store, 7, &times);
+    put_late(store, 8, &times);
+    OK(store_savepoint_set(store, &error));
+    assert_int_equal(last_position(store), 8);
+    OK(store_savepoint_undo(store, &error));
+    put_late(store, 9, &times);
+    OK(store_savepoint_set(store, &error));
+    OK(store_savepoint_release(store, &error));
+    OK(store_transaction_commit(store, &error));
+    assert_int_equal(times, 3);
+    assert_int_equal(last_position(store), 9);
 }
 
 static void a_late_snapshot_is_dropped_with_its_transaction(void **state)
@@ -578,7 +612,9 @@ int main(void)
         IN_MEMORY(only_what_is_referred_to_is_kept),
         IN_MEMORY(a_snapshot_that_is_not_there_is_told),
         IN_MEMORY(a_commit_waits_for_a_late_snapshot),
-        IN_MEMORY(one_late_snapshot_follows_another),
+        IN_MEMORY(late_snapshots_are_kept_in_their_order),
+        IN_MEMORY(one_late_snapshot_too_many_waits_for_those_before),
+        IN_MEMORY(undoing_a_crank_leaves_several_late_snapshots),
         IN_MEMORY(a_late_snapshot_is_dropped_with_its_transaction),
         IN_MEMORY(undoing_a_later_crank_leaves_a_late_snapshot),
         IN_MEMORY(deleting_takes_a_late_snapshot_too),
