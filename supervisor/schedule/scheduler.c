@@ -309,6 +309,8 @@ static void go_on_behind_crank(struct scheduler *scheduler, bool worker_lives)
         is_snapshot_due(scheduler, delivery->vat, delivery->position + 1)) {
         scheduler->saving = true;
         warehouse_save(scheduler->warehouse, delivery->vat);
+        if (scheduler->speculation != NULL)
+            speculation_go_on(scheduler->speculation);
     } else {
         go_when_committed(scheduler);
     }

@@ -20,6 +20,7 @@ struct speculation {
     struct speculative_delivery *list;  /* one a vat at most, the newest first; owned */
     struct speculative_delivery *taken; /* the one that has its turn; owned, or NULL */
     int64_t current;                    /* the vat whose delivery has its turn; 0: none has */
+    bool between;                       /* deliveries' turns, but worth being used */
 
     const struct recorded_request *replayed; /* the request that is being replayed, or NULL */
     bool differs;                            /* the kernel's answer to it, from the recorded one */
@@ -192,7 +193,7 @@ static void speculate(struct speculation *speculation, bool current_runs)
 /* A speculative delivery ended or waits, so its processor is free for another. */
 static void speculate_further(struct speculation *speculation)
 {
-    if (speculation->current != 0 && !is_stopped(speculation))
+    if ((speculation->current != 0 || speculation->between) && !is_stopped(speculation))
         speculate(speculation, true);
 }
 
@@ -567,6 +568,7 @@ static void deliver_or_replay(void *context, const struct kernel_delivery *deliv
     struct speculation *speculation = context;
     struct speculative_delivery *taken = take_speculative(speculation, delivery);
 
+    speculation->between = false;
     speculation->current = delivery->vat;
     speculation->taken = taken;
     if (taken == NULL)
@@ -619,6 +621,13 @@ struct delivery_route speculation_route(struct speculation *speculation,
         .condemn = condemn_or_measure,
         .withdraw = withdraw,
     };
+}
+
+/* A worker is busy with the snapshot. */
+void speculation_go_on(struct speculation *speculation)
+{
+    speculation->between = true;
+    speculate_further(speculation);
 }
 
 /* ---- beginning and end ---- */

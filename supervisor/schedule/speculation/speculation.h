@@ -60,4 +60,8 @@ struct warehouse_listener speculation_listener(struct speculation *speculation);
 struct delivery_route speculation_route(struct speculation *speculation,
                                         struct warehouse *warehouse);
 
+/* Until the next delivery has its turn, a vat's snapshot is waited for: others' deliveries go on.
+ */
+void speculation_go_on(struct speculation *speculation);
+
 #endif
