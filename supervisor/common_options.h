@@ -82,7 +82,7 @@ extern const char *const common_options_trace_clocks[];
         OPTION_IS_CHOICE(type, member, common_options_trace_clocks)
 
 #define COMMON_OPTION_LIGHT_HELP                                                                   \
-    "count functions that neither call nor loop, without their time: it is their caller's"
+    "count functions that return at once (no calls, no loops) without their time"
 
 #define COMMON_OPTION_TRACE_LIGHT(type, member)                                                    \
     "trace-light", .help = COMMON_OPTION_LIGHT_HELP, OPTION_IS_FLAG(type, member)

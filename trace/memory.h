@@ -33,8 +33,8 @@ enum {
 /*
  * An event: the clock's lowest 48 bits, 15 bits of a function's number, and one that says
  * whether it was left. 0 is no event. Numbers from TRACE_CONTROL on are no functions; in their
- * events an argument stands in place of the time. Of a function whose time is not asked for, the
- * event of its exit stands for its entry, too.
+ * events an argument stands in place of the time. Of a function whose time is not asked for, an
+ * event of its exit without a time stands for the whole call.
  */
 enum trace_number {
     TRACE_CONTROL = 0x7ff0,

@@ -134,6 +134,25 @@ summary() {
     assert_output_has '1 too short, 1 with a branch into the first five bytes'
 }
 
+@test "trace: --light counts leaves, without their time" {
+    traces calls --light
+    assert_equal "$(calls t_middle) $(calls t_leaf) $(calls t_fib)" '1000 1000 1973' calls
+    assert_equal "$(jq -c 'select(.function == "t_leaf" or .function == "t_fib") | [.function, .calls > 0, .self > 0]' report |
+        sort | paste -sd ' ')" '["t_fib",true,true] ["t_leaf",true,false]' times
+    traces longjmp --light
+    assert_equal "$(calls t_catcher) $(calls t_thrower) $(calls t_leaf)" '1000 5500 1000' calls
+    traces tail --light
+    assert_equal $(($(calls t_ping) + $(calls t_pong))) 3000002 calls
+    for what in signals threads coroutines; do
+        run summary $what --light
+        assert_output_has ' 0 lost'
+        assert_output_lacks unmatched
+    done
+    summary signals --light --when-full drop
+    run --separate-stderr "$BUILD/gaspipe" trace --light --read report
+    assert_bad_input 2 '--light does not go with --read'
+}
+
 @test "trace: --overhead leaves out what is called most, and says so" {
     traces tail --overhead 1%
     [ $(($(calls t_ping) + $(calls t_pong))) -lt 3000002 ]

@@ -30,7 +30,7 @@ struct planned_function {
     uint64_t address, size; /* in its file */
     uint64_t trampoline;    /* its offset in the shared file */
     size_t length;          /* of that, without the body */
-    bool light;             /* an event of its exit stands for its entry, too */
+    bool light;             /* an event of its exit without a time stands for a call */
 };
 
 /* What was done about the functions of a process, to be told and read back. */

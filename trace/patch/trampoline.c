@@ -103,47 +103,47 @@ __asm__(".section .rodata\n"
         ".previous\n");
 
 /*
- * The same for a function that is over at once: one event stands for its entry and its exit, and
- * there is no frame. It is that of an exit, since no frame of the function is there either.
+ * The same for a function that is over at once: one event without a time stands for its entry and
+ * its exit, and there is no frame. It is that of an exit, since no frame of the function is there
+ * either.
  */
 __asm__(".section .rodata\n"
         ".balign 16\n"
         "light_begin:\n"
         ".byte 0x0f,0x1f,0x44,0,0\n"
         "push %rax\n"
-        "push %rdx\n"
         "push %rcx\n"
         "mov %fs:" HOLE ",%rcx\n"
         "light_sp1:\n"
-        "lea 24(%rsp),%rdx\n"
-        "cmp %rdx,-16(%rcx)\n"
+        "lea 16(%rsp),%rax\n"
+        "cmp %rax,-16(%rcx)\n"
         "jbe 7f\n"
-        "1:" READ_CLOCK "light_clock1:\n"
-        "shl $48,%rdx\n"
-        "shl $16,%rax\n"
-        "lea " HOLE "(%rax,%rdx),%rax\n"
-        "light_left:\n"
-        "mov $8,%ecx\n"
+        "1: mov $8,%ecx\n"
         "xadd %rcx,%fs:" HOLE "\n"
         "light_ev1:\n"
         "test $0xff0,%ecx\n"
         "jz 8f\n"
-        "mov %rax,(%rcx)\n"
+        "movq $" HOLE ",(%rcx)\n"
+        "light_left1:\n"
         "jmp 5f\n"
-        "7: .byte 0xe8; .long 0\n"
+        "7: push %rdx\n"
+        "mov %rax,%rdx\n"
+        ".byte 0xe8; .long 0\n"
         "light_entry:\n"
+        "pop %rdx\n"
         "jnz 1b\n"
         "jmp 5f\n"
-        "8: .byte 0xe8; .long 0\n"
+        "8: mov $" HOLE ",%eax\n"
+        "light_left2:\n"
+        ".byte 0xe8; .long 0\n"
         "light_event1:\n"
         "5: pop %rcx\n"
-        "pop %rdx\n"
         "pop %rax\n"
         "light_end:\n"
         ".previous\n");
 
-extern const uint8_t light_begin[], light_end[], light_left[], light_sp1[], light_ev1[],
-    light_clock1[], light_entry[], light_event1[];
+extern const uint8_t light_begin[], light_end[], light_left1[], light_left2[], light_sp1[],
+    light_ev1[], light_entry[], light_event1[];
 
 extern const uint8_t trampoline_begin[], trampoline_end[], trampoline_number[],
     trampoline_entered[], trampoline_left[], trampoline_called[], trampoline_sp1[],
@@ -235,11 +235,10 @@ size_t trampoline_write_light(uint8_t *out, const struct trace_head *head, uint6
     memcpy(out, light_begin, length);
     fill(&writing, light_sp1, head->top_offset);
     fill(&writing, light_ev1, head->event_offset);
-    fill(&writing, light_left, (int64_t)number << 1 | 1);
+    fill(&writing, light_left1, (int64_t)number << 1 | 1);
+    fill(&writing, light_left2, (int64_t)number << 1 | 1);
     fill_call(&writing, light_entry, writing.thunks + ENTRY_THUNK);
     fill_call(&writing, light_event1, writing.thunks + EVENT_THUNK);
-    if (head->clock != TRACE_CLOCK_TSC)
-        call_clock(&writing, light_clock1);
     return length;
 }
 

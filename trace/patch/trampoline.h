@@ -35,7 +35,8 @@ size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t of
 
 /*
  * The same for a function that is over at once (trace/patch/leaf.h), of which the time is not asked
- * for: one event, of its exit, stands for the call. The function returns to its caller itself.
+ * for: one event, of its exit and without a time, stands for the call. The function returns to its
+ * caller itself.
  */
 size_t trampoline_write_light(uint8_t *out, const struct trace_head *head, uint64_t offset,
                               unsigned number);

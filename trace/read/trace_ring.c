@@ -32,6 +32,7 @@ struct trace_ring {
     bool planned, refused;
     size_t patches, calls; /* that are planned */
     bool begun;            /* the sink was told */
+    uint64_t *times;       /* owned; by lane: of the last event that had one; 0: none */
     char refusal[ERROR_TEXT_SIZE];
 };
 
@@ -110,8 +111,11 @@ struct trace_ring *trace_ring_new(const struct trace_ring_options *options, int 
     }
     ring->options = *options;
     ring->fd = fd;
+    ring->times = calloc(options->lanes, sizeof *ring->times);
     lay_out(ring);
-    if (open_memory(ring, error) == 0)
+    if (ring->times == NULL)
+        error_memory(error, "a trace");
+    else if (open_memory(ring, error) == 0)
         return ring;
     trace_ring_free(ring);
     return NULL;
@@ -126,6 +130,7 @@ void trace_ring_free(struct trace_ring *ring)
     if (ring->fd >= 0)
         close(ring->fd);
     patch_plan_free(&ring->plan);
+    free(ring->times);
     free(ring);
 }
 
@@ -202,11 +207,50 @@ const char *trace_ring_refusal(struct trace_ring *ring)
 
 /* ---- lanes ---- */
 
+/* The events of a chunk, while they are taken out of it. */
+struct taking {
+    uint64_t events[2 * TRACE_CHUNK_EVENTS];
+    size_t count;
+    const uint64_t *at, *end; /* in the chunk */
+};
+
 static bool is_light(const struct trace_ring *ring, uint64_t event)
 {
     const uint64_t number = event >> 1 & 0x7fff;
 
     return number - 1 < ring->plan.count && ring->plan.functions[number - 1].light;
+}
+
+static bool has_time(const struct trace_ring *ring, uint64_t event)
+{
+    return event >> 1 != 0 && (event >> 1 & 0x7fff) < TRACE_CONTROL && !is_light(ring, event);
+}
+
+/* Before the first time of a thread, or after a loss, that of the next event. */
+static uint64_t time_ahead(const struct trace_ring *ring, const struct taking *taking)
+{
+    for (const uint64_t *at = taking->at; at < taking->end; at++)
+        if (has_time(ring, *at))
+            return *at >> TRACE_TIME_SHIFT;
+    return 0;
+}
+
+/* *time: of the lane's last event that had one; 0: there is none. */
+static void take_light(const struct trace_ring *ring, struct taking *taking, uint64_t event,
+                       uint64_t *time)
+{
+    if (is_light(ring, event)) {
+        if (*time == 0)
+            *time = time_ahead(ring, taking);
+        taking->events[taking->count++] = *time << TRACE_TIME_SHIFT | (event & ~UINT64_C(1));
+        taking->events[taking->count++] = *time << TRACE_TIME_SHIFT | event;
+        return;
+    }
+    if (has_time(ring, event))
+        *time = event >> TRACE_TIME_SHIFT;
+    else if ((event >> 1 & 0x7fff) == TRACE_LOST)
+        *time = 0;
+    taking->events[taking->count++] = event;
 }
 
 /* Hands the chunk's events on, and empties it for the process. */
@@ -217,20 +261,24 @@ static int take_chunk(struct trace_ring *ring, unsigned lane, uint64_t number,
         (uint64_t)lane * ring->layout.chunks_per_lane + number % ring->layout.chunks_per_lane;
     uint64_t *const chunk =
         (uint64_t *)(ring->memory + ring->layout.chunks_at + index * TRACE_CHUNK_SIZE);
-    uint64_t events[2 * TRACE_CHUNK_EVENTS];
-    size_t count = 0;
+    struct taking taking;
 
-    for (size_t i = 0; i < TRACE_CHUNK_EVENTS; i++) {
-        const uint64_t event = chunk[TRACE_CHUNK_HEAD / 8 + i];
+    taking.count = 0;
+    taking.end = chunk + TRACE_CHUNK_SIZE / 8;
+    for (taking.at = chunk + TRACE_CHUNK_HEAD / 8; taking.at < taking.end; taking.at++) {
+        const uint64_t event = *(volatile const uint64_t *)taking.at;
 
-        if (ring->options.choice.light && is_light(ring, event))
-            events[count++] = event & ~UINT64_C(1);
-        events[count] = event;
         /* A signal's handler may have come between the taking of a place and its writing. */
-        count += event != 0;
+        if (event == 0)
+            continue;
+        if (ring->options.choice.light)
+            take_light(ring, &taking, event, &ring->times[lane]);
+        else
+            taking.events[taking.count++] = event;
     }
     memset(chunk, 0, TRACE_CHUNK_SIZE);
-    return sink->events(sink->context, lane, lane_of(ring, lane)->thread, events, count, error);
+    return sink->events(sink->context, lane, lane_of(ring, lane)->thread, taking.events,
+                        taking.count, error);
 }
 
 static void wake_writer(struct trace_lane *lane)
@@ -275,6 +323,7 @@ static int end_lane(struct trace_ring *ring, unsigned number, const struct trace
         take_chunk(ring, number, atomic_load(&lane->head), sink, error) != 0 ||
         sink->ended(sink->context, number, error) != 0)
         return -1;
+    ring->times[number] = 0;
     atomic_store_explicit(&lane->state, TRACE_LANE_FREE, memory_order_release);
     atomic_fetch_add(&head_of(ring)->lanes_freed, 1);
     wake(&head_of(ring)->lanes_freed);

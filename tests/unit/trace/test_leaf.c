@@ -20,6 +20,12 @@ static void test_light(void **state)
     assert_true(IS_LIGHT(0x85, 0xff, 0x74, 0x01, 0x90, 0xc3)); /* test; je over the nop; ret */
     assert_true(IS_LIGHT(0xeb, 0x00, 0xc3));                   /* jmp to the ret */
     assert_true(IS_LIGHT(0x48, 0x89, 0x07, 0xc3));             /* mov %rax,(%rdi); ret */
+    assert_true(IS_LIGHT(0x90, 0xe9, 0x00, 0x00, 0x00, 0x00)); /* jmp to another function */
+    assert_true(IS_LIGHT(0x74, 0x10, 0xc3));                   /* je to another */
+    /* je over the ret; ret; call, jmp to another: it does not come back */
+    assert_true(
+        IS_LIGHT(0x74, 0x01, 0xc3, 0xe8, 0x00, 0x00, 0x00, 0x00, 0xe9, 0x00, 0x00, 0x00, 0x00));
+    assert_true(IS_LIGHT(0x74, 0x01, 0xc3, 0xe8, 0x00, 0x00, 0x00, 0x00)); /* nor behind its end */
 }
 
 static void test_not_light(void **state)
@@ -29,13 +35,14 @@ static void test_not_light(void **state)
     assert_false(IS_LIGHT(0xeb, 0xfe));                         /* jmp to itself */
     assert_false(IS_LIGHT(0xe8, 0x00, 0x00, 0x00, 0x00, 0xc3)); /* call */
     assert_false(IS_LIGHT(0xff, 0xd0, 0xc3));                   /* call *%rax */
-    assert_false(IS_LIGHT(0x90, 0xe9, 0x00, 0x00, 0x00, 0x00)); /* jmp behind its end */
-    assert_false(IS_LIGHT(0x74, 0x10, 0xc3));                   /* je elsewhere */
-    assert_false(IS_LIGHT(0xff, 0xe0));                         /* jmp *%rax */
-    assert_false(IS_LIGHT(0xf3, 0xaa, 0xc3));                   /* rep stosb */
-    assert_false(IS_LIGHT(0x0f, 0x05, 0xc3));                   /* syscall */
-    assert_false(IS_LIGHT(0xcc, 0xc3));                         /* int3 */
-    assert_false(IS_LIGHT(0xe8));                               /* the end in the middle */
+    /* test; je to the ret; call, and back to the test: a loop with a call that does return */
+    assert_false(IS_LIGHT(0x85, 0xff, 0x74, 0x07, 0xe8, 0x00, 0x00, 0x00, 0x00, 0xeb, 0xf5, 0xc3));
+    assert_false(IS_LIGHT(0x74, 0x01, 0xc3, 0x90)); /* behind its end without a call */
+    assert_false(IS_LIGHT(0xff, 0xe0));             /* jmp *%rax */
+    assert_false(IS_LIGHT(0xf3, 0xaa, 0xc3));       /* rep stosb */
+    assert_false(IS_LIGHT(0x0f, 0x05, 0xc3));       /* syscall */
+    assert_false(IS_LIGHT(0xcc, 0xc3));             /* int3 */
+    assert_false(IS_LIGHT(0xe8));                   /* the end in the middle */
     assert_false(leaf_is_light((const uint8_t *)"", 0));
 }
 
