@@ -10,7 +10,6 @@
 /* Where a worker does a job. */
 struct job_place {
     struct fleet_transport *transport;
-    struct fleet_lease *lease; /* of the job in hand */
     const char *folder; /* for what the job's process reads and writes, empty before and after */
     const char *shared; /* folder of the files that jobs name instead of objects; NULL: none */
     const char *worker; /* path of another worker for replays; NULL: ours */

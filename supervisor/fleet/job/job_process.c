@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "supervisor/fleet/job/job_beat.h"
 #include "supervisor/fleet/job/job_gas.h"
 #include "supervisor/fleet/scratch_folder.h"
 #include "supervisor/process/child_process.h"
@@ -122,6 +123,20 @@ static int job_process_judge(const struct job_process *process, int status, stru
     return result;
 }
 
+/* The same, while what it has made is moved. */
+static int judge(const struct job_process *process, struct fleet_lease *lease, int status,
+                 struct buf *output, struct error *words, struct error *error)
+{
+    struct job_beat beat;
+    int result;
+
+    if (job_beat_begin(&beat, process->place->transport, lease, error) != 0)
+        return -1;
+    result = job_process_judge(process, status, output, words, error);
+    job_beat_end(&beat);
+    return result;
+}
+
 static int run(struct job_process *process, struct fleet_lease *lease, struct buf *output,
                struct error *words, struct error *error)
 {
@@ -137,7 +152,7 @@ static int run(struct job_process *process, struct fleet_lease *lease, struct bu
         result = -1;
     }
     if (result == 0)
-        result = lost ? JOB_LOST : job_process_judge(process, status, output, words, error);
+        result = lost ? JOB_LOST : judge(process, lease, status, output, words, error);
     return result;
 }
 
@@ -165,16 +180,29 @@ static int fetched(const struct job_place *place, struct fleet_lease *lease,
     return result;
 }
 
+static int fetch(const struct job_place *place, struct fleet_lease *lease,
+                 const struct fleet_job *job, struct error *error)
+{
+    struct job_beat beat;
+    int result;
+
+    if (job_beat_begin(&beat, place->transport, lease, error) != 0)
+        return -1;
+    result = job->kind->fetch(place, job, error);
+    if (result == 0)
+        result = job_gas_fetch(place, job, error);
+    job_beat_end(&beat);
+    return result;
+}
+
 int job_process_run(const struct job_place *place, struct fleet_lease *lease,
                     const struct fleet_job *job, struct buf *output, struct error *words,
                     struct error *error)
 {
-    struct job_place here = *place;
     int result;
 
-    here.lease = lease;
-    if (job->kind->fetch(&here, job, error) == 0 && job_gas_fetch(&here, job, error) == 0) {
-        result = fetched(&here, lease, job, output, words, error);
+    if (fetch(place, lease, job, error) == 0) {
+        result = fetched(place, lease, job, output, words, error);
     } else if (error->kind == ERROR_INPUT) {
         *words = *error;
         result = JOB_FAILED;

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "supervisor/common_options.h"
-#include "supervisor/fleet/job/job_beat.h"
 #include "supervisor/fleet/job/job_check.h"
 #include "supervisor/fleet/job/job_gas.h"
 #include "supervisor/fleet/job/job_kind.h"
@@ -115,7 +114,6 @@ static int get_objects(const struct objects *objects, const struct fleet_job *jo
 static int replay_kind_cut(const struct job_place *place, const struct fleet_job *job,
                            struct fleet_transport *objects, struct error *error)
 {
-    struct job_beat beat = {.place = place};
     const struct shared_span span = {
         .source = json_object_get(job->json, "source"),
         .folder = place->shared,
@@ -124,8 +122,6 @@ static int replay_kind_cut(const struct job_place *place, const struct fleet_job
         .end = fleet_job_number(job, "end"),
         .transcript = fleet_job_text(job, "transcript"),
         .objects = objects,
-        .beat = job_beat,
-        .context = &beat,
     };
 
     return shared_span_cut(&span, error);

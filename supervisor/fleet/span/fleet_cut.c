@@ -352,13 +352,6 @@ static int take_event(struct cutter *cutter, const struct source_event *event, s
 
 /* ---- all of it ---- */
 
-static int beat(const struct cutter *cutter, struct error *error)
-{
-    const struct fleet_cut_target *target = cutter->target;
-
-    return target->beat != NULL ? target->beat(target->context, error) : 0;
-}
-
 static int cut_all(struct cutter *cutter, struct error *error)
 {
     const struct replay_options *options = cutter->options;
@@ -372,7 +365,7 @@ static int cut_all(struct cutter *cutter, struct error *error)
     if (cutter->source == NULL)
         return -1;
     while ((result = cutter->source->operations->next(cutter->source, &event, error)) == 1)
-        if (take_event(cutter, &event, error) != 0 || beat(cutter, error) != 0)
+        if (take_event(cutter, &event, error) != 0)
             return -1;
     for (size_t i = 0; result == 0 && i < cutter->vat_count; i++)
         result = cut_vat_end(cutter->vats[i], cutter->target, error);

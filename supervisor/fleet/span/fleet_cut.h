@@ -23,7 +23,6 @@ struct fleet_cut_span {
 struct fleet_cut_target {
     struct fleet_transport *transport; /* that objects are put into */
     int (*add)(void *context, const struct fleet_cut_span *span, struct error *error);
-    int (*beat)(void *context, struct error *error); /* called all the time; NULL: it is not */
     void *context;
 };
 

@@ -251,13 +251,6 @@ static int look_at_span(void *context, const struct fleet_cut_span *cut, struct 
     return looking->found ? error_set(error, ERROR_INPUT, "it is found") : 0;
 }
 
-static int look_beat(void *context, struct error *error)
-{
-    const struct shared_span *span = ((const struct looking *)context)->span;
-
-    return span->beat != NULL ? span->beat(span->context, error) : 0;
-}
-
 /* Up to delivery `last`, or what stands at its place. */
 static int cut_up_to(const struct shared_span *span, int64_t last, bool *found, bool *again,
                      struct error *error)
@@ -265,7 +258,7 @@ static int cut_up_to(const struct shared_span *span, int64_t last, bool *found, 
     struct opening opening = {.options = replay_options_defaults()};
     struct looking looking = {.span = span};
     const struct fleet_cut_target target = {
-        .transport = span->objects, .add = look_at_span, .beat = look_beat, .context = &looking};
+        .transport = span->objects, .add = look_at_span, .context = &looking};
     int result;
 
     opening.options.selection.from = span->first;

@@ -29,9 +29,7 @@ struct shared_span {
     const char *vat_id;
     int64_t first, end; /* numbers of deliveries */
     const char *transcript;
-    struct fleet_transport *objects;                 /* that what it consists of is put into */
-    int (*beat)(void *context, struct error *error); /* as of fleet_cut.h */
-    void *context;
+    struct fleet_transport *objects; /* that what it consists of is put into */
 };
 
 /* -1 with ERROR_INPUT: the source is missing, damaged, or not what was submitted any more; or
