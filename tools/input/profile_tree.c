@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/input/profile_tree.h"
 
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* A node of a profile of time has one number more. */
 enum { NODE_MEMBERS = 5, TIME_NODE_MEMBERS = 6, FUNCTION_MEMBERS = 3, SPAN_MEMBERS = 3 };
@@ -50,7 +53,8 @@ static bool are_spans(const json_t *spans, size_t nodes)
     return spans == NULL || json_is_array(spans);
 }
 
-bool profile_tree_is(const json_t *tree)
+/* All indices are in range, and a node comes after its caller. */
+static bool is_tree(const json_t *tree)
 {
     const json_t *functions = json_object_get(tree, "functions");
     const json_t *nodes = json_object_get(tree, "nodes");
@@ -66,4 +70,49 @@ bool profile_tree_is(const json_t *tree)
         if (!is_node(json_array_get(nodes, i), i, json_array_size(functions)))
             return false;
     return are_spans(json_object_get(tree, "spans"), json_array_size(nodes));
+}
+
+struct tree_reading {
+    const char *path;
+    profile_tree_sink *on_tree;
+    void *context;
+};
+
+static int read_line(const struct tree_reading *reading, const struct reader_line *line,
+                     struct error *error)
+{
+    json_t *parsed;
+    const char *kind;
+    int result = 0;
+
+    if (line->length == 0 || line->torn)
+        return 0;
+    parsed = line->too_long ? NULL : json_loadb(line->bytes, line->length, 0, NULL);
+    kind = json_string_value(json_object_get(parsed, "kind"));
+    if (kind == NULL || (strcmp(kind, "tree") == 0 && !is_tree(parsed)))
+        result = error_set(error, ERROR_INPUT,
+                           "%s:%" PRIu64 ": not a line of a profile, as gaspipe run --profile, "
+                           "--native-profile or gaspipe trace --profile writes it",
+                           reading->path, line->number);
+    else if (strcmp(kind, "tree") == 0)
+        result = reading->on_tree(reading->context, parsed, line, error);
+    json_decref(parsed);
+    return result;
+}
+
+int profile_tree_read(const char *path, profile_tree_sink *on_tree, void *context,
+                      struct error *error)
+{
+    const struct tree_reading reading = {path, on_tree, context};
+    struct reader *const reader = reader_open(path, error);
+    struct reader_line line;
+    int result;
+
+    if (reader == NULL)
+        return -1;
+    while ((result = reader_next(reader, false, &line, error)) == 1 &&
+           read_line(&reading, &line, error) == 0)
+        continue;
+    reader_close(reader);
+    return result == 0 ? 0 : -1;
 }

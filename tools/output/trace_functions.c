@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/output/trace_functions.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,41 +34,18 @@ static int trace_functions_keep(struct trace_functions *functions, const struct 
     return 0;
 }
 
-static int trace_functions_add_line(struct trace_functions *functions, const char *path,
-                                    const struct reader_line *line, struct error *error)
+/* Those of other profiles have no times. */
+static int on_tree(void *context, const json_t *tree, const struct reader_line *line,
+                   struct error *error)
 {
-    json_t *parsed;
-    const char *kind;
-    int result = 0;
-
-    if (line->length == 0 || line->torn)
-        return 0;
-    parsed = line->too_long ? NULL : json_loadb(line->bytes, line->length, 0, NULL);
-    kind = json_string_value(json_object_get(parsed, "kind"));
-    if (kind == NULL || (strcmp(kind, "tree") == 0 && !profile_tree_is(parsed)))
-        result = error_set(error, ERROR_INPUT,
-                           "%s:%" PRIu64 ": not a line of a profile, as gaspipe trace --profile "
-                           "writes it",
-                           path, line->number);
-    else if (strcmp(kind, "tree") == 0 && json_array_size(json_object_get(parsed, "spans")) > 0)
-        result = trace_functions_keep(functions, line, parsed, error);
-    json_decref(parsed);
-    return result;
+    return json_array_size(json_object_get(tree, "spans")) > 0
+               ? trace_functions_keep(context, line, tree, error)
+               : 0;
 }
 
 int trace_functions_add(struct trace_functions *functions, const char *path, struct error *error)
 {
-    struct reader *const reader = reader_open(path, error);
-    struct reader_line line;
-    int result;
-
-    if (reader == NULL)
-        return -1;
-    while ((result = reader_next(reader, false, &line, error)) == 1 &&
-           trace_functions_add_line(functions, path, &line, error) == 0)
-        continue;
-    reader_close(reader);
-    return result == 0 ? 0 : -1;
+    return profile_tree_read(path, on_tree, functions, error);
 }
 
 void trace_functions_free(struct trace_functions *functions)
