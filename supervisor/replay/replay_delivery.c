@@ -16,8 +16,9 @@ static bool can_start(struct replay_vat *vat, const struct source_event *event)
 {
     if (vat->bundle.json.length == 0)
         (void)replay_vat_skip(vat, "%s",
-                              vat->missing[0] != '\0' ? vat->missing
-                                                      : "the file does not hold its bundle");
+                              vat->missing[0] != '\0'
+                                  ? vat->missing
+                                  : "the file does not hold its bundle; give it with --bundle");
     else if (!scan_is(describe_kind(event->delivery->delivery), "startVat"))
         (void)replay_vat_skip(vat, "the file does not hold its beginning");
     return vat->state == REPLAY_FRESH;

@@ -229,7 +229,7 @@ transcript() {
     sed -E 's/"vatSourceBundle":\{[^}]*\},//' producer.slog > without
     run --separate-stderr "$BUILD/gaspipe" replay without
     assert_status 3
-    assert_output_has 'not replayed: the file does not hold its bundle'
+    assert_output_has 'not replayed: the file does not hold its bundle; give it with --bundle'
 
     sed '/"deliveryNum":[12],/d' producer.slog > later
     run --separate-stderr "$BUILD/gaspipe" replay later
