@@ -128,7 +128,8 @@ struct trace_frame {
 struct trace_head {
     uint64_t magic;
     uint32_t version;
-    uint32_t policy; /* enum trace_policy; the tracer may change it */
+    uint32_t policy; /* enum trace_policy; the tracer may change it, and the agent where there is no
+                      * tracer any more */
     uint32_t clock;  /* enum trace_clock_kind */
     uint32_t lanes, chunks_per_lane;
     uint64_t lanes_at, patches_at, calls_at, chunks_at, shadows_at, regions_at; /* in the file */

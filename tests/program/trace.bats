@@ -441,6 +441,17 @@ may_trace() {
     ends
 }
 
+# More events than the ring has room for.
+@test "trace --process: a tracer that is killed leaves the process to go on" {
+    may_trace
+    begins wait
+    traces_process
+    kill -KILL "$tracer"
+    printf 'go\n%.0s' {1..300} >&7
+    wait_for 60 eval '[ "$(grep -c 610 printed)" = 300 ]'
+    ends
+}
+
 # Its parent does not notice, so that it stays a zombie.
 @test "trace --process: a process that ends in the middle" {
     may_trace

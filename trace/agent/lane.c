@@ -129,7 +129,7 @@ static bool is_full(const struct lane *lane, uint64_t published)
 
 /*
  * The tracer counts its heartbeat up while it lives. When it does not for some seconds, it is
- * gone or stopped, and the program goes on without it.
+ * gone or stopped, and the program goes on without it: no other chunk or thread waits for it again.
  */
 static bool wait_for_room(struct lane *lane, uint64_t published)
 {
@@ -149,7 +149,9 @@ static bool wait_for_room(struct lane *lane, uint64_t published)
         if (beat != atomic_load(&head->heartbeat))
             waits = 0;
         beat = atomic_load(&head->heartbeat);
-        if (head->policy != TRACE_WAIT || waits >= WAITS_MAX)
+        if (waits >= WAITS_MAX)
+            head->policy = TRACE_DROP;
+        if (head->policy != TRACE_WAIT)
             return false;
     }
     return true;
