@@ -212,9 +212,17 @@ change() {
     assert_bad_input 3 'empty: it holds no swingstore.sqlite, transcript.VAT.FIRST.END or transcript-VAT.sst'
 }
 
+# local_replay: what a replay of all spans here prints, in the file local.
+local_replay() {
+    if [ ! -e "$BATS_FILE_TMPDIR/local" ]; then
+        replay --json --parallel 2 swing
+        echo "$output" > "$BATS_FILE_TMPDIR/local"
+    fi
+    cp "$BATS_FILE_TMPDIR/local" .
+}
+
 @test "a fleet replays its spans one by one, with the same results" {
-    replay --json --parallel 2 swing
-    echo "$output" > local
+    local_replay
     "$BUILD/gaspipe" fleet submit --to fleet swing
     [ "$(find fleet/waiting -type f | wc -l)" -eq 2 ]
     "$BUILD/gaspipe" fleet work --from fleet --slots 2 2> err
@@ -234,8 +242,7 @@ change() {
 @test "a fleet cuts spans out of a source in a shared folder, and believes what has the hash of the job" {
     local fleet=("$BUILD/gaspipe" fleet)
 
-    replay --json --parallel 2 swing
-    echo "$output" > local
+    local_replay
     mkdir -p here/archive
     cp -r swing here
     sqlite3 swing/swingstore.sqlite "SELECT writefile('here/archive/$hash.zst', compressedSnapshot) FROM snapshots;
@@ -244,7 +251,7 @@ change() {
              WHERE position BETWEEN startPos AND endPos - 1 ORDER BY position))) FROM transcriptSpans" > /dev/null
     "${fleet[@]}" submit --to fleet --run store --shared here here/swing
     cp "$BATS_FILE_TMPDIR/bundle.json" here
-    "${fleet[@]}" submit --to fleet --run archive --shared here --bundle here/bundle.json here/archive
+    "${fleet[@]}" submit --to fleet --run archive --shared here --span "$second" --bundle here/bundle.json here/archive
     run --separate-stderr "${fleet[@]}" submit --to fleet --shared here --store "$BATS_FILE_TMPDIR/run/store" "$vat"
     assert_bad_input 3 'it is not in the folder --shared here'
     cp -r "$BATS_FILE_TMPDIR/run/store" here
@@ -256,8 +263,8 @@ change() {
     assert_status 0
     assert_equal "$output" "$(cat local)"
     run --separate-stderr "${fleet[@]}" collect --json --spans --from fleet --run archive
-    assert_equal "$(field summary '"\(.deliveries) \(.syscalls) \(.compute)"')" \
-        "$(jq -r 'select(.kind == "summary") | "\(.deliveries) \(.syscalls) \(.compute)"' local)"
+    assert_status 0
+    assert_equal "$(field vat .from)" $((second + 1))
     "${fleet[@]}" collect --from fleet --run stored
     # Further deliveries do not change the spans before them; other ones do.
     sqlite3 there/swing/swingstore.sqlite "
