@@ -37,7 +37,7 @@ struct slog_writer {
     bool cut_due;        /* the next lines begin another part, */
     struct stamp cut;    /* and this was the last line before them */
 
-    struct block_end *blocks; /* that ended in `lines`; kept where a slogfile is cut into parts */
+    struct block_end *blocks; /* that ended in `lines` */
     size_t block_count, block_capacity;
 };
 
@@ -47,7 +47,7 @@ struct block_end {
     struct stamp last; /* of its last line */
 };
 
-static int write_out(struct slog_writer *writer, struct error *error);
+static int write_much(struct slog_writer *writer, struct error *error);
 
 /* ---- fields ------------------------------------------------------------- */
 
@@ -165,7 +165,7 @@ static int close_line(struct slog_writer *writer, struct error *error)
                          writer->torn_field);
     }
     writer->line_start = writer->lines.length;
-    return writer->lines.length < FLUSH_AT || writer->file == NULL ? 0 : write_out(writer, error);
+    return writer->file == NULL ? 0 : write_much(writer, error);
 }
 
 static void stamp_fields(struct slog_writer *writer, struct stamp stamp)
@@ -335,8 +335,7 @@ static void count_block(struct slog_writer *writer)
     }
 }
 
-/* Writes what has gathered. */
-static int write_out(struct slog_writer *writer, struct error *error)
+int slog_writer_flush_blocks(struct slog_writer *writer, struct error *error)
 {
     if (writer->gap_count > 0)
         return 0;
@@ -345,11 +344,28 @@ static int write_out(struct slog_writer *writer, struct error *error)
             return -1;
         count_block(writer);
     }
+    return 0;
+}
+
+/* Writes what has gathered. */
+static int write_out(struct slog_writer *writer, struct error *error)
+{
+    if (writer->gap_count > 0)
+        return 0;
+    if (slog_writer_flush_blocks(writer, error) != 0)
+        return -1;
     return write_lines(writer, error);
 }
 
-/* Remembers that a block ends here, unless it has no lines. */
-static int end_block(struct slog_writer *writer, struct error *error)
+/* The same when that is much, and no block waits for its flush. */
+static int write_much(struct slog_writer *writer, struct error *error)
+{
+    if (writer->lines.length < FLUSH_AT || writer->block_count > 0)
+        return 0;
+    return write_out(writer, error);
+}
+
+int slog_writer_end_block(struct slog_writer *writer, struct error *error)
 {
     const size_t count = writer->block_count;
     struct block_end *blocks;
@@ -367,9 +383,9 @@ static int end_block(struct slog_writer *writer, struct error *error)
 
 int slog_writer_flush(struct slog_writer *writer, struct error *error)
 {
-    if (rotates(writer) && end_block(writer, error) != 0)
+    if (slog_writer_end_block(writer, error) != 0)
         return -1;
-    return write_out(writer, error);
+    return slog_writer_flush_blocks(writer, error);
 }
 
 /* ---- opening and closing -------------------------------------------------- */
@@ -459,8 +475,8 @@ int slog_writer_join(struct slog_writer *writer, struct slog_writer *aside, stru
             result = error_memory(error, "lines of the slogfile");
         }
         writer->line_start = writer->lines.length;
-        if (result == 0 && writer->line_start >= FLUSH_AT)
-            result = write_out(writer, error);
+        if (result == 0)
+            result = write_much(writer, error);
     }
     if (aside != NULL)
         free_writer(aside);

@@ -82,6 +82,11 @@ struct slog_writer *slog_writer_open(const char *path, const struct slog_start *
  */
 int slog_writer_flush(struct slog_writer *writer, struct error *error);
 
+/* The same in two steps: ends a block, and writes it when lines of the next may have come already;
+ * until then those are kept, too. */
+int slog_writer_end_block(struct slog_writer *writer, struct error *error);
+int slog_writer_flush_blocks(struct slog_writer *writer, struct error *error);
+
 /*
  * Leaves a place for lines that are not known yet. Lines behind it are kept in memory, also by a
  * flush, until slog_gap_fill(); what was not filled when the writer is closed is left out. False:

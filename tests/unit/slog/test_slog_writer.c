@@ -335,6 +335,25 @@ static void write_word(struct slog_writer *writer, const char *word)
     assert_int_equal(slog_line_end(writer, after(0), &error), 0);
 }
 
+/* Also when much has gathered behind it. */
+static void only_blocks_that_were_ended_are_flushed(void **state)
+{
+    const struct place *place = *state;
+    struct slog_writer *writer = open_writer(place->path);
+    struct error error;
+
+    write_word(writer, "first");
+    assert_int_equal(slog_writer_end_block(writer, &error), 0);
+    for (int i = 0; i < 10000; i++)
+        write_word(writer, "second");
+    expect_lines(place, "");
+    assert_int_equal(slog_writer_flush_blocks(writer, &error), 0);
+    assert_int_equal(slog_writer_flush_blocks(writer, &error), 0);
+    expect_lines(place, "{\"type\":\"first\",\"time\":1795219387.791765,"
+                        "\"monotime\":0.000000000}\n");
+    close_writer(writer);
+}
+
 static void lines_kept_aside_are_written_where_they_are_put(void **state)
 {
     const struct place *place = *state;
@@ -481,6 +500,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(lines_kept_aside_are_written_where_they_are_put, make_place,
                                         remove_place),
         cmocka_unit_test_setup_teardown(many_lines_can_be_kept_aside, make_place, remove_place),
+        WITH_PLACE(only_blocks_that_were_ended_are_flushed),
         WITH_PLACE(lines_that_come_late_stand_where_their_gap_was_left),
         WITH_PLACE(parts_end_behind_a_gap_too),
         WITH_PLACE(gaps_are_limited),
