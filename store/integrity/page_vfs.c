@@ -7,6 +7,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "store/format/log_file.h"
+
 /* https://www.sqlite.org/fileformat2.html#the_database_header */
 enum {
     HEADER_SIZE = 100,
@@ -273,6 +275,8 @@ static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file
     int code;
 
     (void)vfs;
+    if ((flags & SQLITE_OPEN_WAL) != 0)
+        return log_file_open(system_vfs, name, file, flags, flags_found);
     if ((flags & SQLITE_OPEN_MAIN_DB) == 0)
         return system_vfs->xOpen(system_vfs, name, file, flags, flags_found);
     *own = (struct page_file){.inner = (sqlite3_file *)(own + 1)};
@@ -297,6 +301,8 @@ int page_vfs_register(struct error *error)
     vfs.pNext = NULL;
     vfs.zName = PAGE_VFS_NAME;
     vfs.szOsFile = (int)sizeof(struct page_file) + system_vfs->szOsFile;
+    if (vfs.szOsFile < log_file_size(system_vfs))
+        vfs.szOsFile = log_file_size(system_vfs);
     vfs.xOpen = open_file;
     if (sqlite3_vfs_register(&vfs, 0) != SQLITE_OK)
         return error_memory(error, "the files of SQLite");
