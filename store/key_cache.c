@@ -80,6 +80,22 @@ static int grow_slots(struct key_cache *cache)
     return 0;
 }
 
+static bool is_noted_new(const struct key_cache *cache, const char *name, size_t length)
+{
+    const struct key_cache_entry *entry =
+        find_cache_entry(cache, name, length, hash_of(name, length));
+
+    return entry != NULL && entry->is_new;
+}
+
+bool key_cache_is_new(const struct key_cache *cache, const char *key)
+{
+    const char *dot = strchr(key, '.');
+
+    return is_noted_new(cache, key, strlen(key)) ||
+           (dot != NULL && is_noted_new(cache, key, (size_t)(dot - key)));
+}
+
 static struct key_cache_entry *provide(struct key_cache *cache, const char *key)
 {
     size_t length = strlen(key);
@@ -100,6 +116,16 @@ static struct key_cache_entry *provide(struct key_cache *cache, const char *key)
     cache->count++;
     cache->bytes += sizeof *entry + length;
     return entry;
+}
+
+int key_cache_note_new(struct key_cache *cache, const char *name)
+{
+    struct key_cache_entry *entry = provide(cache, name);
+
+    if (entry == NULL)
+        return -1;
+    entry->is_new = true;
+    return 0;
 }
 
 /* ---- values ---- */

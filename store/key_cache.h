@@ -41,6 +41,7 @@ struct key_cache_entry {
     bool unwritten;    /* the table may have something else */
     bool stored;       /* of a key that is known or unwritten: the table has a row */
     uint64_t checksum; /* of the row that the value makes; 0: there is none */
+    bool is_new;       /* see key_cache_note_new() */
     struct buf value;
     size_t key_length;
     char key[];
@@ -52,6 +53,15 @@ const struct key_cache_entry *key_cache_find(const struct key_cache *cache, cons
 /* The table has this value under the key, in a row with this checksum; NULL: it has none. */
 int key_cache_learn(struct key_cache *cache, const char *key, const struct iovec *value,
                     uint64_t checksum);
+
+/*
+ * The table has no key of this name, and none whose part before the first dot it is; such keys are
+ * not asked of it any more.
+ */
+int key_cache_note_new(struct key_cache *cache, const char *name);
+
+/* Of a name, or of a key whose first part is one. */
+bool key_cache_is_new(const struct key_cache *cache, const char *key);
 
 /*
  * The key has this value from now on, which makes a row with this checksum; NULL: it has none.

@@ -44,6 +44,9 @@ int store_key_get(struct store *store, const char *key, struct buf *value, bool 
 
     if (entry != NULL)
         return give(entry, value, found, error);
+    *found = false;
+    if (key_cache_is_new(&store->cache, key))
+        return 0;
     if (rows_get(store, &row, value, found, error) != 0)
         return -1;
     /* What another process writes would make a reader's cache wrong. */
@@ -67,13 +70,15 @@ static bool is_so(const struct key_cache_entry *entry, const struct iovec *value
 }
 
 /* What is known of the key's row, or stands in the table. */
-static int look(struct store *store, const struct key_cache_entry *entry, const struct row *row,
-                struct row_change *change, struct error *error)
+static int look(struct store *store, const char *key, const struct key_cache_entry *entry,
+                const struct row *row, struct row_change *change, struct error *error)
 {
-    if (entry == NULL)
+    *change = (struct row_change){0};
+    if (entry != NULL)
+        *change = (struct row_change){
+            .was = entry->present, .before = entry->checksum, .after = entry->checksum};
+    else if (!key_cache_is_new(&store->cache, key))
         return rows_look(store, row, change, error);
-    *change = (struct row_change){
-        .was = entry->present, .before = entry->checksum, .after = entry->checksum};
     return 0;
 }
 
@@ -87,7 +92,7 @@ static int change_row(struct store *store, const char *key, const struct iovec *
 
     if (store->reads_only)
         return store_error_set(store, error, ERROR_SYSTEM, "it was opened only to be read");
-    if (look(store, entry, &row, &change, error) != 0)
+    if (look(store, key, entry, &row, &change, error) != 0)
         return -1;
     if (!is_so(entry, value)) {
         if (rows_change_key(store, &row, value != NULL, &change, error) != 0)
@@ -115,6 +120,18 @@ int store_key_delete(struct store *store, const char *key, struct error *error)
     if (rows_enter(store, &own, error) != 0)
         return -1;
     return rows_leave(store, own, change_row(store, key, NULL, error), error);
+}
+
+int store_name_note_new(struct store *store, const char *name, struct error *error)
+{
+    if (store->reads_only || key_cache_note_new(&store->cache, name) == 0)
+        return 0;
+    return error_memory(error, "the keys of the store");
+}
+
+bool store_name_is_new(const struct store *store, const char *name)
+{
+    return key_cache_is_new(&store->cache, name);
 }
 
 /* One range each: SQLite seeks by one lower bound and filters by another. */

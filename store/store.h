@@ -119,6 +119,15 @@ int store_key_set(struct store *store, const char *key, struct iovec value, stru
 int store_key_delete(struct store *store, const char *key, struct error *error);
 
 /*
+ * Saves looking for what cannot be there: the store has no key of this name, and none with this
+ * name before its first dot ("kp40": "kp40.state"). The caller knows, from having counted them.
+ */
+int store_name_note_new(struct store *store, const char *name, struct error *error);
+
+/* Whether it was noted; false also when that has been forgotten to save memory. */
+bool store_name_is_new(const struct store *store, const char *name);
+
+/*
  * The first key behind `after`, in the order of bytes, that begins with
  * `prefix`; "" as `after`: the first of all. `key` is emptied before; it may hold
  * what `after` points to.

@@ -23,7 +23,9 @@ int clist_find(struct kernel *kernel, int64_t vat, const char *kref, struct clis
     char key[KEYS_NAME_SIZE];
     const char *text;
 
-    if (keys_get(kernel, entry_name(key, vat, kref), &kernel->value, found, error) != 0)
+    entry_name(key, vat, kref);
+    if ((keys_is_new(kernel, kref) && keys_note_new(kernel, key, error) != 0) ||
+        keys_get(kernel, key, &kernel->value, found, error) != 0)
         return -1;
     if (!*found)
         return 0;
@@ -148,6 +150,8 @@ static int import(struct kernel *kernel, int64_t vat, const char *kref, struct e
         refcount_increment(kernel, kref, REFCOUNT_IMPORT, error) != 0)
         return -1;
     reference_make_import(vref, kind, id);
+    if (keys_note_new(kernel, entry_name(key, vat, vref), error) != 0)
+        return -1;
     return add_entry(kernel, "import", vat, kref, vref, error);
 }
 

@@ -27,6 +27,8 @@ int object_add(struct kernel *kernel, int64_t owner, char koid[KERNEL_REF_SIZE],
     if (keys_take_number(kernel, "ko.nextID", &id, error) != 0)
         return -1;
     reference_make_kref(koid, REFERENCE_OBJECT, id);
+    if (keys_note_new(kernel, koid, error) != 0)
+        return -1;
     if (set_owner(kernel, koid, 'v', owner, error) != 0)
         return -1;
     return refcount_set_object(kernel, koid, &(struct object_counts){0}, error);

@@ -41,7 +41,8 @@ int promise_add(struct kernel *kernel, int64_t decider, const char *policy,
     if (keys_take_number(kernel, "kp.nextID", &id, error) != 0)
         return -1;
     reference_make_kref(kpid, REFERENCE_PROMISE, id);
-    if (set(kernel, kpid, "state", state_names[KERNEL_PROMISE_UNRESOLVED], error) != 0 ||
+    if (keys_note_new(kernel, kpid, error) != 0 ||
+        set(kernel, kpid, "state", state_names[KERNEL_PROMISE_UNRESOLVED], error) != 0 ||
         set(kernel, kpid, "subscribers", "", error) != 0 ||
         set(kernel, kpid, "queue.nextID", "0", error) != 0 ||
         set(kernel, kpid, "refCount", "0", error) != 0 ||

@@ -58,7 +58,7 @@ int queue_add(struct kernel *kernel, enum queue_name queue, const json_t *item, 
         return -1;
     keys_name(key, "%s.%" PRId64, names[queue], ends.tail);
     ends.tail++;
-    if (keys_set_json(kernel, key, item, error) != 0)
+    if (keys_note_new(kernel, key, error) != 0 || keys_set_json(kernel, key, item, error) != 0)
         return -1;
     return set_ends(kernel, queue, ends, error);
 }

@@ -63,6 +63,16 @@ int keys_delete(struct kernel *kernel, const char *key, struct error *error)
     return store_key_delete(kernel->store, key, error);
 }
 
+int keys_note_new(struct kernel *kernel, const char *name, struct error *error)
+{
+    return store_name_note_new(kernel->store, name, error);
+}
+
+bool keys_is_new(const struct kernel *kernel, const char *name)
+{
+    return store_name_is_new(kernel->store, name);
+}
+
 static int damaged(const char *key, struct error *error)
 {
     return error_set(error, ERROR_SYSTEM, "the store is damaged: %s is missing or no such value",

@@ -49,6 +49,10 @@ int keys_set_json(struct kernel *kernel, const char *key, const json_t *value, s
 /* The number under the key, which then is one more. */
 int keys_take_number(struct kernel *kernel, const char *key, int64_t *number, struct error *error);
 
+/* As store_name_note_new() and store_name_is_new(): of what is numbered anew. */
+int keys_note_new(struct kernel *kernel, const char *name, struct error *error);
+bool keys_is_new(const struct kernel *kernel, const char *name);
+
 /* A JSON array of texts: whether one is in it, adding one, taking one away. */
 int keys_has_text(struct kernel *kernel, const char *key, const char *text, bool *has,
                   struct error *error);

@@ -43,6 +43,12 @@ static int read_result_key(struct line_results *results, const char *key,
     return result;
 }
 
+static void note_line(struct line_results *results, int64_t line)
+{
+    if (line > results->highest)
+        results->highest = line;
+}
+
 static int append_waiting(struct line_results *results, const struct line_result *added,
                           struct error *error)
 {
@@ -53,6 +59,7 @@ static int append_waiting(struct line_results *results, const struct line_result
         return error_memory(error, "a result");
     results->waiting = waiting;
     waiting[results->count++] = *added;
+    note_line(results, added->line);
     return 0;
 }
 
@@ -65,6 +72,7 @@ static int append_told(struct line_results *results, int64_t line, struct error 
         return error_memory(error, "a result");
     results->told = told;
     told[results->told_count++] = line;
+    note_line(results, line);
     return 0;
 }
 
@@ -195,12 +203,28 @@ static int write_waiting(struct line_results *results, const struct line_result 
     return store_key_set(results->store, key, (struct iovec){value, strlen(value)}, error);
 }
 
+/* All keys have been read: the store need not look for those of a line behind all others. */
+static int note_new_line(struct line_results *results, int64_t line, struct error *error)
+{
+    char key[RESULT_KEY_SIZE];
+
+    if (line <= results->highest)
+        return 0;
+    make_result_key(key, line);
+    if (store_name_note_new(results->store, key, error) != 0)
+        return -1;
+    make_told_key(key, line);
+    return store_name_note_new(results->store, key, error);
+}
+
 int line_results_add(struct line_results *results, int64_t line, const char *id,
                      const char promise[KERNEL_REF_SIZE], struct error *error)
 {
     struct line_result added = {.line = line, .named = id != NULL};
 
     snprintf(added.promise, sizeof added.promise, "%s", promise);
+    if (note_new_line(results, line, error) != 0)
+        return -1;
     if (id != NULL && add_name(results, id, promise, error) != 0)
         return -1;
     return write_waiting(results, &added, error) == 0 ? append_waiting(results, &added, error) : -1;

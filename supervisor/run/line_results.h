@@ -43,6 +43,7 @@ struct line_results {
     size_t count, capacity;
     int64_t *told; /* lines whose outcome is in the store */
     size_t told_count, told_capacity;
+    int64_t highest;                /* line of any that waits or was told, now or before */
     size_t reached[RESULTS_STAGES]; /* how many of these, from the first, came to each stage */
 };
 
