@@ -2,15 +2,38 @@
 #ifndef GASPIPE_STORE_KEY_WRITES_H
 #define GASPIPE_STORE_KEY_WRITES_H
 
+#include <stddef.h>
+
+#include "base/buf.h"
 #include "base/error.h"
 
 struct store;
 
 /*
- * Brings the table of the kernel's keys to what the cache has (store/key_cache.h): before a commit,
- * and before anybody reads that table but by a key's name. 0, or -1 with ERROR_SYSTEM: then the
- * transaction has to be rolled back.
+ * What the table of the kernel's keys does not have yet: taken out of the cache
+ * (store/key_cache.h), so that it can be written while the cache changes. All zeros: nothing.
+ *
+ * Functions that take a store return 0, or -1 with ERROR_SYSTEM: then the transaction has to be
+ * rolled back.
+ */
+struct key_writes {
+    struct key_write *writes;
+    size_t count, capacity;
+    struct buf bytes; /* keys and values, one behind the other */
+};
+
+/* Takes what the cache has; to the cache it is written. Replaces what was gathered before. */
+int key_writes_gather(struct key_writes *writes, struct store *store, struct error *error);
+
+/* Writes what was gathered. */
+int key_writes_perform(const struct key_writes *writes, struct store *store, struct error *error);
+
+/*
+ * Both: brings the table to what the cache has, before anybody reads that table but by a key's
+ * name.
  */
 int key_writes_finish(struct store *store, struct error *error);
+
+void key_writes_free(struct key_writes *writes);
 
 #endif

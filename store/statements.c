@@ -102,8 +102,60 @@ void statements_finalize(struct store *store)
     }
 }
 
+/* ---- the transaction ---- */
+
+/* What a transaction itself is made of. */
+static bool is_control(enum statement which)
+{
+    return which <= STATEMENT_RELEASE;
+}
+
+int statements_begin(struct store *store, struct error *error)
+{
+    if (store->told)
+        return 0;
+    if (statement_run(store, store->reads_only ? STATEMENT_BEGIN_READER : STATEMENT_BEGIN, error) !=
+        0)
+        return -1;
+    store->told = true;
+    return 0;
+}
+
+int statements_enter(struct store *store, struct error *error)
+{
+    handover_wait(&store->handover);
+    if (store->commit_failed) {
+        *error = store->commit_error;
+        return -1;
+    }
+    return store->begun ? statements_begin(store, error) : 0;
+}
+
+static int tell_savepoints(struct store *store, struct error *error)
+{
+    while (store->savepoints_told < store->cache.savepoint_count) {
+        if (statement_run(store, STATEMENT_SAVEPOINT, error) != 0)
+            return -1;
+        store->savepoints_told++;
+    }
+    return 0;
+}
+
+/* In the other thread, which has the database, the transaction is one that the caller has ended. */
+static int get_ready(struct store *store, enum statement which, struct error *error)
+{
+    if (is_control(which) || handover_is_taken_here(&store->handover))
+        return 0;
+    if (statements_enter(store, error) != 0)
+        return -1;
+    return sqlite3_stmt_readonly(store->statements[which]) ? 0 : tell_savepoints(store, error);
+}
+
+/* ---- statements ---- */
+
 int statements_execute(struct store *store, const char *text, struct error *error)
 {
+    handover_wait(&store->handover);
     if (sqlite3_exec(store->database, text, NULL, NULL, NULL) != SQLITE_OK)
         return store_error(store, error);
     return 0;
@@ -115,6 +167,8 @@ int statements_query(struct store *store, const char *text, int64_t *numbers, in
     sqlite3_stmt *statement;
     int result = 0;
 
+    if (statements_enter(store, error) != 0)
+        return -1;
     if (sqlite3_prepare_v2(store->database, text, -1, &statement, NULL) != SQLITE_OK)
         return store_error(store, error);
     if (sqlite3_step(statement) != SQLITE_ROW)
@@ -133,11 +187,13 @@ static void note_bound(struct store *store, int result)
 
 void statement_bind_integer(struct store *store, enum statement which, int index, int64_t number)
 {
+    handover_wait(&store->handover);
     note_bound(store, sqlite3_bind_int64(store->statements[which], index, number));
 }
 
 void statement_bind_blob(struct store *store, enum statement which, int index, struct iovec bytes)
 {
+    handover_wait(&store->handover);
     /* An empty blob still wants an address: NULL would be SQL's NULL. */
     note_bound(store, sqlite3_bind_blob64(store->statements[which], index,
                                           bytes.iov_len > 0 ? bytes.iov_base : "", bytes.iov_len,
@@ -146,6 +202,7 @@ void statement_bind_blob(struct store *store, enum statement which, int index, s
 
 void statement_bind_text(struct store *store, enum statement which, int index, struct iovec text)
 {
+    handover_wait(&store->handover);
     note_bound(store, sqlite3_bind_text64(store->statements[which], index,
                                           text.iov_len > 0 ? text.iov_base : "", text.iov_len,
                                           SQLITE_STATIC, SQLITE_UTF8));
@@ -153,10 +210,12 @@ void statement_bind_text(struct store *store, enum statement which, int index, s
 
 int statement_step(struct store *store, enum statement which, bool *row, struct error *error)
 {
-    int bound = store->bind_result;
-    int code;
+    int bound, code;
 
     *row = false;
+    if (get_ready(store, which, error) != 0)
+        return -1;
+    bound = store->bind_result;
     store->bind_result = SQLITE_OK;
     if (bound != SQLITE_OK)
         return store_error_set(store, error, ERROR_SYSTEM, "%s", sqlite3_errstr(bound));

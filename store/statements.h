@@ -80,6 +80,18 @@ enum statement {
 int statements_prepare(struct store *store, struct error *error);
 void statements_finalize(struct store *store);
 
+/*
+ * Begins the transaction for SQLite, too, if the store has one: what only ever changes the kernel's
+ * keys in memory is no work for SQLite. The functions below do so themselves.
+ */
+int statements_begin(struct store *store, struct error *error);
+
+/*
+ * Before anything else uses the database: waits until it is this thread's (store/handover.h), and
+ * begins as above. -1 also when the last commit failed in another thread.
+ */
+int statements_enter(struct store *store, struct error *error);
+
 /* Executes SQL that gives no rows. */
 int statements_execute(struct store *store, const char *text, struct error *error);
 

@@ -10,42 +10,96 @@
 /* Between transactions the cache of keys is emptied when it has grown beyond this. */
 enum { CACHE_BYTES_MAX = 256 * 1024 * 1024 };
 
-static bool in_transaction(const struct store *store)
-{
-    return sqlite3_get_autocommit(store->database) == 0;
-}
-
 int store_transaction_begin(struct store *store, struct error *error)
 {
-    if (in_transaction(store))
-        return 0;
-    return statement_run(store, store->reads_only ? STATEMENT_BEGIN_READER : STATEMENT_BEGIN,
-                         error);
+    (void)error;
+    store->begun = true;
+    return 0;
 }
 
 /* Whoever prints what was committed relies on the file's being the one that has it. */
 static int commit_marked(struct store *store, struct error *error)
 {
-    if (commit_mark_announce(&store->mark, store->sums.total, error) != 0 ||
-        statement_run(store, STATEMENT_COMMIT, error) != 0 ||
-        commit_mark_confirm(&store->mark, error) != 0)
+    if (commit_mark_announce(&store->mark, store->commit.total, error) != 0 ||
+        statement_run(store, STATEMENT_COMMIT, error) != 0)
+        return -1;
+    store->told = false;
+    if (commit_mark_confirm(&store->mark, error) != 0)
         return -1;
     return commit_mark_still_there(&store->mark, store->path, error);
 }
 
-int store_transaction_commit_unsynced(struct store *store, struct error *error)
+static int write_commit(struct store *store, struct error *error)
 {
-    if (!in_transaction(store))
-        return 0;
+    const struct commit_writes *commit = &store->commit;
+
+    if (!store->told && commit->keys.count == 0 && commit->sums.count == 0)
+        return 0; /* nothing has changed */
+    if (statements_begin(store, error) != 0 ||
+        key_writes_perform(&commit->keys, store, error) != 0 ||
+        running_sums_write(store, &commit->sums, error) != 0)
+        return -1;
+    return commit_marked(store, error);
+}
+
+/* Gathers what the commit has to write. */
+static int close_transaction(struct store *store, struct error *error)
+{
+    struct commit_writes *commit = &store->commit;
+
     if (store->cache.savepoint_count > 0)
         return store_error_set(store, error, ERROR_SYSTEM, "a crank is not ended");
-    if ((store->watch != NULL && store->watch->commits(store, error) != 0) ||
-        key_writes_finish(store, error) != 0 || running_sums_write(store, error) != 0 ||
-        commit_marked(store, error) != 0)
+    if (store->watch != NULL && store->watch->commits(store, error) != 0)
         return -1;
+    handover_wait(&store->handover); /* for what was gathered last */
+    if (store->commit_failed) {
+        *error = store->commit_error;
+        return -1;
+    }
+    commit->total = store->sums.total;
+    if (key_writes_gather(&commit->keys, store, error) != 0)
+        return -1;
+    return running_sums_gather(&store->sums, &commit->sums, error);
+}
+
+/* After it: what the cache holds is on its way to the tables, and can be read from there. */
+static void forget_transaction(struct store *store)
+{
+    store->begun = false;
     if (store->cache.bytes > CACHE_BYTES_MAX)
         key_cache_clear(&store->cache);
+}
+
+int store_transaction_commit_unsynced(struct store *store, struct error *error)
+{
+    if (!store->begun)
+        return 0;
+    if (close_transaction(store, error) != 0 || write_commit(store, error) != 0)
+        return -1;
+    forget_transaction(store);
     return 0;
+}
+
+int store_transaction_hand_over(struct store *store, struct error *error)
+{
+    if (close_transaction(store, error) != 0)
+        return -1;
+    forget_transaction(store);
+    handover_lend(&store->handover);
+    return 0;
+}
+
+int store_commit_write(struct store *store, struct error *error)
+{
+    int result;
+
+    handover_take(&store->handover);
+    result = write_commit(store, error);
+    store->commit_failed = result != 0;
+    if (result != 0)
+        store->commit_error = *error;
+    handover_return(&store->handover);
+    return result;
 }
 
 bool store_needs_sync(const struct store *store)
@@ -67,7 +121,7 @@ void store_place_thread(const struct store *store)
 
 int store_transaction_commit(struct store *store, struct error *error)
 {
-    if (!in_transaction(store))
+    if (!store->begun)
         return 0;
     if (store_transaction_commit_unsynced(store, error) != 0)
         return -1;
@@ -78,9 +132,12 @@ void store_transaction_rollback(struct store *store)
 {
     if (store->watch != NULL)
         store->watch->dropped(store);
+    handover_wait(&store->handover);
     /* A failed rollback leaves nothing committed either. */
-    if (in_transaction(store))
+    if (sqlite3_get_autocommit(store->database) == 0)
         (void)sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
+    store->begun = store->told = store->commit_failed = false;
+    store->savepoints_told = 0;
     key_cache_clear(&store->cache);
     running_sums_clear(&store->sums);
     store->sums.total = store->mark.last;
@@ -88,25 +145,30 @@ void store_transaction_rollback(struct store *store)
 
 int store_savepoint_set(struct store *store, struct error *error)
 {
-    if (store_transaction_begin(store, error) != 0 ||
-        statement_run(store, STATEMENT_SAVEPOINT, error) != 0)
+    if (store_transaction_begin(store, error) != 0)
         return -1;
     if (key_cache_savepoint(&store->cache) != 0)
         return error_memory(error, "a crank");
     return running_sums_savepoint(&store->sums, error);
 }
 
-static int look_for_savepoint(const struct store *store, struct error *error)
+/* *told: the last savepoint is one that SQLite knows, and forgets now. */
+static int find_savepoint(struct store *store, bool *told, struct error *error)
 {
-    if (store->cache.savepoint_count > 0)
-        return 0;
-    return store_error_set(store, error, ERROR_SYSTEM, "no crank is begun");
+    if (store->cache.savepoint_count == 0)
+        return store_error_set(store, error, ERROR_SYSTEM, "no crank is begun");
+    *told = store->savepoints_told == store->cache.savepoint_count;
+    store->savepoints_told -= *told;
+    return 0;
 }
 
 int store_savepoint_undo(struct store *store, struct error *error)
 {
-    if (look_for_savepoint(store, error) != 0 || statement_run(store, STATEMENT_UNDO, error) != 0 ||
-        statement_run(store, STATEMENT_RELEASE, error) != 0)
+    bool told;
+
+    if (find_savepoint(store, &told, error) != 0 ||
+        (told && (statement_run(store, STATEMENT_UNDO, error) != 0 ||
+                  statement_run(store, STATEMENT_RELEASE, error) != 0)))
         return -1;
     key_cache_undo(&store->cache);
     running_sums_undo(&store->sums);
@@ -117,8 +179,10 @@ int store_savepoint_undo(struct store *store, struct error *error)
 
 int store_savepoint_release(struct store *store, struct error *error)
 {
-    if (look_for_savepoint(store, error) != 0 ||
-        statement_run(store, STATEMENT_RELEASE, error) != 0)
+    bool told;
+
+    if (find_savepoint(store, &told, error) != 0 ||
+        (told && statement_run(store, STATEMENT_RELEASE, error) != 0))
         return -1;
     key_cache_release(&store->cache);
     running_sums_release(&store->sums);

@@ -118,7 +118,7 @@ static int read_table(struct store *store, struct store_check *check, struct fou
     sqlite3_stmt *statement;
     int result = 0, code = SQLITE_DONE;
 
-    if (key_writes_finish(store, error) != 0)
+    if (statements_enter(store, error) != 0 || key_writes_finish(store, error) != 0)
         return -1;
     if (sqlite3_prepare_v2(store->database, tables[table].query, -1, &statement, NULL) != SQLITE_OK)
         return store_error(store, error);
@@ -139,7 +139,7 @@ static int sum_table(struct store *store, size_t table, bool (*counts)(struct io
     struct row row;
     int result = 0, code;
 
-    if (key_writes_finish(store, error) != 0)
+    if (statements_enter(store, error) != 0 || key_writes_finish(store, error) != 0)
         return -1;
     if (sqlite3_prepare_v2(store->database, tables[table].query, -1, &statement, NULL) != SQLITE_OK)
         return store_error(store, error);
@@ -218,6 +218,8 @@ static int compare_sums(struct store *store, struct store_check *check, struct f
     sqlite3_stmt *statement;
     int result = 0;
 
+    if (statements_enter(store, error) != 0)
+        return -1;
     if (sqlite3_prepare_v2(store->database, "SELECT vat FROM running_sum", -1, &statement, NULL) !=
         SQLITE_OK)
         return store_error(store, error);
@@ -279,6 +281,8 @@ static int check_structure(struct store *store, struct store_check *check, struc
 {
     sqlite3_stmt *statement;
 
+    if (statements_enter(store, error) != 0)
+        return -1;
     if (sqlite3_prepare_v2(store->database, "PRAGMA integrity_check", -1, &statement, NULL) !=
         SQLITE_OK)
         return store_error(store, error);
@@ -324,6 +328,8 @@ static int check_snapshots(struct store *store, struct store_check *check, int f
 {
     sqlite3_stmt *statement;
 
+    if (statements_enter(store, error) != 0)
+        return -1;
     if (sqlite3_prepare_v2(store->database,
                            "SELECT hash FROM snapshot UNION SELECT hash FROM snapshot_name", -1,
                            &statement, NULL) != SQLITE_OK)

@@ -197,7 +197,7 @@ int rows_take_key(struct store *store, enum statement which, struct row *row, st
 
 int rows_enter(struct store *store, bool *own, struct error *error)
 {
-    *own = sqlite3_get_autocommit(store->database) != 0;
+    *own = !store->begun;
     return *own ? store_transaction_begin(store, error) : 0;
 }
 

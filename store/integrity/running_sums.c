@@ -188,17 +188,29 @@ void running_sums_release(struct running_sums *sums)
         sums->change_count = 0;
 }
 
-int running_sums_write(struct store *store, struct error *error)
+int running_sums_gather(struct running_sums *sums, struct sum_writes *writes, struct error *error)
 {
-    struct running_sums *sums = &store->sums;
-
+    writes->count = 0;
     for (size_t i = 0; i < sums->count; i++) {
+        struct vat_sum *array;
+
         if (!sums->sums[i].changed)
             continue;
-        if (write_sum(store, &sums->sums[i].sum, error) != 0)
-            return -1;
+        array = array_reserve(writes->sums, &writes->capacity, writes->count + 1, sizeof *array);
+        if (array == NULL)
+            return running_sums_no_memory(error);
+        writes->sums = array;
+        array[writes->count++] = sums->sums[i].sum;
         sums->sums[i].changed = false;
     }
+    return 0;
+}
+
+int running_sums_write(struct store *store, const struct sum_writes *writes, struct error *error)
+{
+    for (size_t i = 0; i < writes->count; i++)
+        if (write_sum(store, &writes->sums[i], error) != 0)
+            return -1;
     return 0;
 }
 

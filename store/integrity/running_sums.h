@@ -36,6 +36,12 @@ struct running_sums {
     size_t savepoint_count, savepoint_capacity;
 };
 
+/* Sums that are to be written. All zeros: none. */
+struct sum_writes {
+    struct vat_sum *sums;
+    size_t count, capacity;
+};
+
 /* To add to a vat's: counts may be negative, sums wrap around. */
 int running_sums_add(struct store *store, const struct vat_sum *change, struct error *error);
 
@@ -43,8 +49,12 @@ int running_sums_savepoint(struct running_sums *sums, struct error *error);
 void running_sums_undo(struct running_sums *sums);
 void running_sums_release(struct running_sums *sums);
 
-/* Writes those that changed. */
-int running_sums_write(struct store *store, struct error *error);
+/* Takes those that changed, which count as written from then on, in place of what was taken before.
+ */
+int running_sums_gather(struct running_sums *sums, struct sum_writes *writes, struct error *error);
+
+/* Writes them. */
+int running_sums_write(struct store *store, const struct sum_writes *writes, struct error *error);
 
 /* As the store holds it, zeros where it has none. */
 int running_sums_read(struct store *store, int64_t vat, struct vat_sum *sum, struct error *error);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* fdatasync(2) needs next to nothing. */
+/* SQLite has a few KiB on it. */
 enum { SYNC_STACK_SIZE = 256 * 1024 };
 
 /*
@@ -15,11 +15,19 @@ struct sync_thread {
     uv_sem_t wanted, ended;
     uv_async_t call; /* tells the loop that a sync has ended; keeps it running while one is due */
     struct commit_sync *owner;
-    const struct store *store;
+    struct store *store;
     bool stopping;
-    int result; /* of the latest sync, with its error */
+    bool writes; /* the next one, first */
+    int result;  /* of the latest sync, with its error */
     struct error error;
 };
+
+static int write_and_sync(struct sync_thread *thread)
+{
+    if (thread->writes && store_commit_write(thread->store, &thread->error) != 0)
+        return -1;
+    return store_sync(thread->store, &thread->error);
+}
 
 static void run_syncs(void *argument)
 {
@@ -30,7 +38,7 @@ static void run_syncs(void *argument)
         uv_sem_wait(&thread->wanted);
         if (thread->stopping)
             return;
-        thread->result = store_sync(thread->store, &thread->error);
+        thread->result = write_and_sync(thread);
         uv_sem_post(&thread->ended);
         (void)uv_async_send(&thread->call); /* cannot fail while the handle is open */
     }
@@ -95,10 +103,11 @@ static void stop_thread(struct sync_thread *thread)
 
 /* ---- syncs ---- */
 
-static void begin_sync(struct commit_sync *sync)
+static void begin_sync(struct commit_sync *sync, bool writes)
 {
     sync->again = false;
     sync->busy = true;
+    sync->thread->writes = writes;
     sync->begins(sync->context);
     uv_ref((uv_handle_t *)&sync->thread->call);
     uv_sem_post(&sync->thread->wanted);
@@ -117,16 +126,22 @@ static void report_sync(struct commit_sync *sync)
     sync->over(sync->context, result, &error);
 }
 
+/* Whether one has ended that was not reported. */
+static bool report_ended(struct commit_sync *sync)
+{
+    if (!sync->busy || uv_sem_trywait(&sync->thread->ended) != 0)
+        return false;
+    report_sync(sync);
+    return true;
+}
+
 static void on_sync_ended(uv_async_t *call)
 {
-    struct sync_thread *thread = call->data;
+    const struct sync_thread *thread = call->data;
     struct commit_sync *sync = thread->owner;
 
-    if (!sync->busy || uv_sem_trywait(&thread->ended) != 0)
-        return; /* of one that was settled */
-    report_sync(sync);
-    if (sync->again && !sync->busy)
-        begin_sync(sync);
+    if (report_ended(sync) && sync->again && !sync->busy)
+        begin_sync(sync, false);
 }
 
 static void sync_in_place(struct commit_sync *sync)
@@ -139,7 +154,13 @@ static void sync_in_place(struct commit_sync *sync)
     sync->over(sync->context, result, &error);
 }
 
-void commit_sync_request(struct commit_sync *sync)
+bool commit_sync_is_free(struct commit_sync *sync)
+{
+    (void)report_ended(sync);
+    return sync->thread != NULL && !sync->busy;
+}
+
+void commit_sync_request(struct commit_sync *sync, bool writes)
 {
     if (sync->thread == NULL && !sync->alone && store_needs_sync(sync->store)) {
         sync->thread = start_thread(sync);
@@ -150,7 +171,7 @@ void commit_sync_request(struct commit_sync *sync)
     else if (sync->busy)
         sync->again = true;
     else
-        begin_sync(sync);
+        begin_sync(sync, writes);
 }
 
 /* Waits until all that was requested is over. */
@@ -158,7 +179,7 @@ static void settle_syncs(struct commit_sync *sync)
 {
     while (sync->busy || sync->again) {
         if (!sync->busy)
-            begin_sync(sync);
+            begin_sync(sync, false);
         uv_sem_wait(&sync->thread->ended);
         report_sync(sync);
     }
