@@ -5,13 +5,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Of x86-64, and of aarch64 with pages of 4 KiB. */
+enum { HUGE_PAGE = 2 << 20 };
+
 void engine_xs_pages_be_huge(void *bytes, size_t size)
 {
-    /* The pages at the ends may hold others' bytes. */
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t start = ((uintptr_t)bytes + page - 1) / page * page;
-    const uintptr_t end = ((uintptr_t)bytes + size) / page * page;
+    uintptr_t page, start, end;
 
-    if (bytes != NULL && start < end)
-        (void)madvise((void *)start, end - start, MADV_HUGEPAGE); /* small ones do */
+    if (bytes == NULL || size < HUGE_PAGE)
+        return;
+    page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    /* Others' bytes at the beginning are none the worse for it; behind the end may be nothing. */
+    start = (uintptr_t)bytes / page * page;
+    end = ((uintptr_t)bytes + size) / page * page;
+    (void)madvise((void *)start, end - start, MADV_HUGEPAGE); /* small ones do */
 }

@@ -6,9 +6,10 @@
 
 /*
  * Asks the system to back this part of the heap, which has not been written to yet, by huge pages:
- * garbage collection goes through all of it, and is faster with fewer pages. The first use of any
- * byte then makes 2 MiB resident: of the slots XS writes to all anyway; of the chunks, which fill
- * up from the bottom, this is at most one page too many. It changes nothing where there are none.
+ * all slots, and the chunks that a snapshot has. Garbage collection goes through these again and
+ * again, and is faster with fewer pages. The chunks behind them are used once between two
+ * collections: small pages are filled with zeros when they are needed, and then in the cache.
+ * Nothing changes where there are no huge pages.
  */
 void engine_xs_pages_be_huge(void *bytes, size_t size);
 

@@ -9,6 +9,7 @@
 
 #include "base/io.h"
 #include "worker/snapshot_place.h"
+#include "worker/xs/engine_xs_pages.h"
 
 static const char signature[] = "xsnap 1";
 
@@ -58,6 +59,7 @@ static int read_bytes(void *context, void *bytes, size_t size)
     unsigned char *to = bytes;
     int problem = 0;
 
+    engine_xs_pages_be_huge(bytes, size);
     while (problem == 0) {
         size_t length = take_from_block(stream, to, size);
 

@@ -4,7 +4,6 @@
 #include <stdint.h>
 
 #include "worker/xs/engine_xs_memory.h"
-#include "worker/xs/engine_xs_pages.h"
 
 /*
  * What stands in place of two functions that XS calls. The Makefile links the worker with
@@ -29,7 +28,6 @@ void *__wrap_fxAllocateChunks(void *machine, int32_t size)
     fresh_chunks = __real_fxAllocateChunks(machine, size);
     if (fresh_chunks == NULL && errno != 0)
         engine_xs_memory_refuse(machine);
-    engine_xs_pages_be_huge(fresh_chunks, (size_t)size);
     return fresh_chunks;
 }
 
