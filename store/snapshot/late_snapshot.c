@@ -26,25 +26,11 @@ struct packing {
     atomic_bool over; /* what is above will not change any more */
 };
 
-/* Beside the processor that the starter keeps to with a worker, where there is another one. */
-static void leave_starter(const struct store *store)
-{
-    cpu_set_t starters, others;
-
-    if (sched_getaffinity(0, sizeof starters, &starters) != 0)
-        return;
-    CPU_AND(&starters, &starters, &store->processors);
-    CPU_XOR(&others, &store->processors, &starters);
-    /* Where it may not be moved, it stays. */
-    if (CPU_COUNT(&others) > 0)
-        (void)sched_setaffinity(0, sizeof others, &others);
-}
-
 static void *pack(void *argument)
 {
     struct packing *packing = argument;
 
-    leave_starter(packing->store);
+    store_place_thread(packing->store);
     (void)pthread_mutex_lock(&packing_turn); /* cannot fail: this thread has not locked it */
     packing->result =
         snapshot_bytes_pack(packing->fd, &packing->compressed, &packing->snapshot, &packing->error);

@@ -15,22 +15,6 @@ static const struct launcher *launcher_of(const struct vat *vat)
     return vat->owner->options->launcher;
 }
 
-/* Meanwhile the last worker writes, on the processor that this thread keeps to. */
-static struct worker_process *launch_aside(struct vat *vat, int snapshot_fd)
-{
-    const struct worker_listener listener = successor_listener(&vat->successor);
-    const struct placement *placement = launcher_of(vat)->placement;
-    struct worker_process *process;
-    struct error ignored; /* it is met again when the worker is started in its turn */
-
-    if (placement != NULL)
-        placement_step_aside(placement);
-    process = vat_launch(vat, snapshot_fd, &listener, &ignored);
-    if (placement != NULL)
-        placement_step_back(placement);
-    return process;
-}
-
 /* Its two processors' worth of work is no delivery's: it takes no time of one. */
 static void set_aside(const struct vat *vat, const struct worker_process *process)
 {
@@ -46,15 +30,17 @@ void vat_open_succession(const struct vat *vat, int ends[2])
 
 void vat_start_successor(struct vat *vat, int snapshot_fd)
 {
+    const struct worker_listener listener = successor_listener(&vat->successor);
     struct retirement *retirement;
     struct worker_process *process = NULL;
+    struct error ignored; /* it is met again when the worker is started in its turn */
 
     successor_drop(&vat->successor);
     if (snapshot_fd < 0)
         return;
     retirement = retirement_new(&vat->owner->retired, vat_name(vat));
     if (retirement != NULL)
-        process = launch_aside(vat, snapshot_fd);
+        process = vat_launch(vat, snapshot_fd, &listener, &ignored);
     close(snapshot_fd);
     if (process == NULL) {
         retirement_free(retirement);

@@ -48,15 +48,6 @@ static int first_processor(const struct placement *placement, int seat)
     return processor;
 }
 
-/* The system moves a thread at once from a processor that it may not use any more, but only after
- * milliseconds from one that others use, too. */
-static void choose_elsewhere(struct placement *placement, int here)
-{
-    placement->elsewhere = placement->before;
-    if (here >= 0 && CPU_COUNT(&placement->before) > 1)
-        CPU_CLR((size_t)here, &placement->elsewhere);
-}
-
 int placement_open(struct placement *placement, enum placement_kind kind, int seat,
                    struct error *error)
 {
@@ -65,7 +56,6 @@ int placement_open(struct placement *placement, enum placement_kind kind, int se
         return 0;
     if (sched_getaffinity(0, sizeof placement->before, &placement->before) != 0)
         return error_system(error, errno, "cannot ask which processors may be used");
-    choose_elsewhere(placement, -1);
     if (kind == PLACEMENT_AUTO) {
         placement->stuck = CPU_COUNT(&placement->before) < 2;
         placement->seat = seat < 0 ? -1 : first_processor(placement, seat);
@@ -114,7 +104,6 @@ static int move_together(struct placement *placement)
     if (move_all(&set) != 0)
         return -1;
     placement->here = placement->there = processor;
-    choose_elsewhere(placement, processor);
     return 0;
 }
 
@@ -123,33 +112,17 @@ static void move_apart(struct placement *placement)
     /* What was allowed before; if it is not any more the system has chosen others. */
     (void)move_all(&placement->before);
     placement->here = placement->there = -1;
-    choose_elsewhere(placement, -1);
 }
 
 void placement_set_aside(const struct placement *placement, const struct worker_process *process)
 {
     if (placement->kind == PLACEMENT_AUTO)
-        worker_process_place(process, &placement->elsewhere);
-}
-
-/* Both: where it may not be moved, it stays. */
-void placement_step_aside(const struct placement *placement)
-{
-    if (placement->kind == PLACEMENT_AUTO && placement->here >= 0)
-        (void)sched_setaffinity(0, sizeof placement->elsewhere, &placement->elsewhere);
-}
-
-void placement_step_back(const struct placement *placement)
-{
-    struct error ignored;
-
-    if (placement->kind == PLACEMENT_AUTO && placement->here >= 0)
-        (void)pin(placement->here, &ignored);
+        worker_process_place(process, &placement->before);
 }
 
 const cpu_set_t *placement_elsewhere(const struct placement *placement)
 {
-    return placement != NULL && placement->kind == PLACEMENT_AUTO ? &placement->elsewhere : NULL;
+    return placement != NULL && placement->kind == PLACEMENT_AUTO ? &placement->before : NULL;
 }
 
 void placement_bring_back(const struct placement *placement, const struct worker_process *process)

@@ -24,7 +24,6 @@ enum placement_kind {
 struct placement {
     enum placement_kind kind;
     cpu_set_t before;               /* what this thread might use before */
-    cpu_set_t elsewhere;            /* of that, what is left beside `here`; all where nothing is */
     int here;                       /* this process's processor; -1: not pinned */
     int there;                      /* the processor of what it starts; -1: not pinned */
     int seat;                       /* the processor to try first together; -1: none */
@@ -52,18 +51,12 @@ int placement_begin_start(const struct placement *placement, struct error *error
 int placement_end_start(const struct placement *placement, struct error *error);
 
 /*
- * Of PLACEMENT_AUTO: a worker that nobody waits for takes no time of one that is waited for, as
- * long as there is another processor; and one that is waited for again runs where that belongs.
+ * Of PLACEMENT_AUTO: a worker that nobody waits for runs wherever this thread might before, so
+ * that it takes no time of one that is waited for; and one that is waited for again where that
+ * belongs.
  */
 void placement_set_aside(const struct placement *placement, const struct worker_process *process);
 void placement_bring_back(const struct placement *placement, const struct worker_process *process);
-
-/*
- * Of PLACEMENT_AUTO: what this thread starts between these two, and its starting, takes no time of
- * a worker that is waited for either.
- */
-void placement_step_aside(const struct placement *placement);
-void placement_step_back(const struct placement *placement);
 
 /* Of PLACEMENT_AUTO: the processors of a thread that nobody waits for. Else, and without a
  * placement, NULL: it runs where its caller does. */
