@@ -194,8 +194,8 @@ static void test_what_is_no_line_is_refused(void **state)
         "{\"vatID\":\"v1\",\"label\":\"\",\"collecting\":0,\"points\":[]}",
         "{\"vatID\":\"v1\",\"label\":\"\",\"collecting\":0,\"points\":[[1,2,3,4,5,6]]}",
         "{\"vatID\":\"v1\",\"label\":\"\",\"collecting\":-1,\"points\":[[1,2,3,4,5,6,7]]}",
-        "{\"vatID\":\"v1\",\"label\":\"\",\"heapSlots\":{\"count\":0},\"collecting\":0,"
-        "\"points\":[[1,2,3,4,5,6,7]]}",
+        ("{\"vatID\":\"v1\",\"label\":\"\",\"heapSlots\":{\"count\":0},\"collecting\":0,"
+         "\"points\":[[1,2,3,4,5,6,7]]}"),
         "{\"vatID\":\"v1\",\"label\":\"\",\"collecting\":0,\"points\":[[1,2,3,4,5,6,true]]}",
     };
     struct growth growth = {0};
