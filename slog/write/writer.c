@@ -335,10 +335,21 @@ static void count_block(struct slog_writer *writer)
     }
 }
 
+/* One write for all, since no part has to end between them. */
+static void join_blocks(struct slog_writer *writer)
+{
+    if (writer->block_count > 1) {
+        writer->blocks[0] = writer->blocks[writer->block_count - 1];
+        writer->block_count = 1;
+    }
+}
+
 int slog_writer_flush_blocks(struct slog_writer *writer, struct error *error)
 {
     if (writer->gap_count > 0)
         return 0;
+    if (!rotates(writer))
+        join_blocks(writer);
     while (writer->block_count > 0) {
         if (write_lines(writer, error) != 0)
             return -1;
