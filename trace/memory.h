@@ -46,6 +46,9 @@ enum trace_number {
     TRACE_DEEP = 0x7ff4,    /* below what is restated there are ARGUMENT calls more */
     TRACE_STAMP = 0x7ff5,   /* another clock than the time stamp counter begins anew; this is what
                              * the time stamp counter says */
+    TRACE_DEPTH = 0x7ff6,   /* after TRACE_UNWOUND: ARGUMENT calls are on the stack. Of what has
+                             * ended, a call may be one whose entry has no event, or whose exit has
+                             * one: a signal's handler came in between and jumped out */
     TRACE_FUNCTIONS_MAX = TRACE_CONTROL - 1, /* numbers of functions: 1 to this */
 };
 

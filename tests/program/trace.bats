@@ -68,8 +68,16 @@ summary() {
 }
 
 @test "trace: handlers that jump out" {
-    traces signal-jumps
+    traces signal-jumps --output kept
     [ "$(calls t_jumper)" -ge 300 ]
+    # No jump ends a call that it stays in.
+    assert_equal "$(calls do_signal_jumps)" 1 calls
+    "$BUILD/gaspipe" trace --report people --read kept
+    run tail -n 1 people
+    assert_output_has 'calls ended without returning'
+    assert_output_lacks unmatched
+    "$BUILD/gaspipe" trace --folded folded --report report --read kept
+    run -1 grep -vE '^(main|do_signal_jumps)' folded
 }
 
 @test "trace: threads, more in all than lanes" {

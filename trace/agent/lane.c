@@ -386,6 +386,13 @@ uint64_t lanes_clock(void)
     return now;
 }
 
+/* Calls ended without returning, all that are not on the stack now. */
+static void tell_unwound(const struct lane *lane, uint64_t count)
+{
+    lane_put(control(TRACE_UNWOUND, count));
+    lane_put(control(TRACE_DEPTH, (uint64_t)(trace_top - lane->frames - 1)));
+}
+
 bool lanes_slow_entry(uint64_t *slot)
 {
     uint64_t count;
@@ -398,7 +405,7 @@ bool lanes_slow_entry(uint64_t *slot)
         count++;
     }
     if (count > 0)
-        lane_put(control(TRACE_UNWOUND, count));
+        tell_unwound(own, count);
     if (trace_top[-1].slot == (uint64_t)slot) {
         /* A tail call: the caller is over, and its caller is whom this function returns to. */
         lane_put(lanes_clock() << TRACE_TIME_SHIFT | trace_top[-1].function << 1 | 1);
@@ -450,7 +457,7 @@ void lanes_slow_exit(uint64_t *slot)
     while (frame > lane->frames && frame->slot != (uint64_t)slot)
         frame--;
     if (frame > lane->frames) {
-        lane_put(control(TRACE_UNWOUND, park_above(lane, frame)));
+        tell_unwound(lane, park_above(lane, frame));
         return;
     }
     if (!parked_take(&lane->parked, (uint64_t)slot, &address))

@@ -133,6 +133,16 @@ static void pop(struct thread_stack *stack, const struct call_tree *tree, uint64
     thread_stack_drop(stack, tree, stack->depth - (size_t)(count - deeper));
 }
 
+/* Of calls that have ended, those that are not on the stack here are none. */
+static void settle_depth(struct thread_stack *stack, uint64_t depth)
+{
+    const uint64_t here = stack->deep + stack->depth;
+    const uint64_t ending = here > depth ? here - depth : 0;
+
+    stack->unwound += ending - stack->ending;
+    stack->ending = ending;
+}
+
 static int add_control(struct thread_stack *stack, struct call_tree *tree, struct call_cuts *cuts,
                        enum trace_number number, uint64_t argument, struct error *error)
 {
@@ -155,6 +165,9 @@ static int add_control(struct thread_stack *stack, struct call_tree *tree, struc
         return thread_stack_push(stack, tree, (uint32_t)argument & 0x7fff, error);
     case TRACE_DEEP:
         stack->deep = argument;
+        return 0;
+    case TRACE_DEPTH:
+        settle_depth(stack, argument);
         return 0;
     case TRACE_STAMP:
         return take_stamp(stack, tree, cuts, argument, error);

@@ -56,6 +56,7 @@ void perfetto_lane_close(struct perfetto_lane *lane, struct buf *out)
 {
     while (lane->depth > 0)
         pop(lane, out, lane->time);
+    lane->deep = 0;
     lane->ending = 0;
     lane->orphan = false;
 }
@@ -72,6 +73,8 @@ static void perfetto_lane_leave(struct perfetto_lane *lane, struct buf *out, uin
     }
     while (depth > 0 && lane->functions[depth - 1] != function)
         depth--;
+    if (lane->depth == 0 && lane->deep > 0)
+        lane->deep--;
     while (depth > 0 && lane->depth >= depth)
         pop(lane, out, time);
 }
@@ -88,8 +91,15 @@ static int add_control(struct perfetto_lane *lane, struct buf *out, struct perfe
     case TRACE_ORPHAN:
         lane->orphan = true;
         return 0;
+    case TRACE_DEPTH:
+        lane->ending =
+            lane->deep + lane->depth > argument ? lane->deep + lane->depth - argument : 0;
+        return 0;
     case TRACE_LOST:
         perfetto_lane_close(lane, out);
+        return 0;
+    case TRACE_DEEP:
+        lane->deep = argument;
         return 0;
     case TRACE_OPEN:
         if ((argument & 0x7fff) >= TRACE_CONTROL)
@@ -111,6 +121,7 @@ static int add_one(struct perfetto_lane *lane, struct buf *out, const struct tra
     time = time_of(lane, clock, event);
     for (; lane->ending > 0 && lane->depth > 0; lane->ending--)
         pop(lane, out, time);
+    lane->deep -= lane->ending < lane->deep ? lane->ending : lane->deep;
     lane->ending = 0;
     if ((event & 1) == 0)
         return perfetto_lane_push(lane, out, names, function, time, error);

@@ -18,6 +18,7 @@ struct perfetto_lane {
     size_t depth, capacity;
     uint64_t ticks;  /* of the last event, all 64 bits */
     int64_t time;    /* of the last packet, nanoseconds of CLOCK_MONOTONIC */
+    uint64_t deep;   /* calls below those that are not known */
     uint64_t ending; /* calls that ended before the next event */
     bool orphan;     /* the next event leaves what is not open */
     bool begun;      /* its track has been described */

@@ -28,7 +28,7 @@ static void make_events(uint64_t events[EVENTS])
     for (size_t i = 0; i < EVENTS; i++) {
         const uint64_t kind = next(&state) % 16;
         const uint64_t number =
-            kind == 15 ? TRACE_CONTROL + next(&state) % 5 : 1 + next(&state) % 20;
+            kind == 15 ? TRACE_CONTROL + next(&state) % 7 : 1 + next(&state) % 20;
 
         time = (time + next(&state) % 1000 - 3) & TRACE_TIME_MASK;
         events[i] = (kind == 15 ? next(&state) % 100000 : time) << TRACE_TIME_SHIFT | number << 1 |

@@ -120,6 +120,27 @@ static void test_unwound_calls_end(void **state)
     finish(&fixture);
 }
 
+/* A signal's handler came between the frame of a call and the event of its entry, or between that
+ * of its exit and the frame's end, and jumped out: three frames ended, and two calls. */
+static void test_what_stays_is_not_unwound(void **state)
+{
+    struct fixture fixture = {0};
+
+    (void)state;
+    ADD(&fixture, NULL, enter(MAIN, 100), enter(LEAF, 110), enter(OTHER, 120),
+        control(TRACE_UNWOUND, 3), control(TRACE_DEPTH, 1), enter(LEAF, 140), leave(LEAF, 145),
+        leave(MAIN, 150));
+    assert_int_equal(fixture.stack.unwound, 2);
+    assert_int_equal(fixture.stack.unmatched, 0);
+    assert_sum(&fixture, 0, MAIN, 1, 15, 50);
+    ADD(&fixture, NULL, control(TRACE_LOST, 510), control(TRACE_DEEP, 3), control(TRACE_OPEN, MAIN),
+        enter(OTHER, 200), control(TRACE_UNWOUND, 4), control(TRACE_DEPTH, 2), enter(LEAF, 210),
+        leave(LEAF, 215), leave(MAIN, 220), leave(MAIN, 230));
+    assert_int_equal(fixture.stack.unwound, 2 + 3);
+    assert_int_equal(fixture.stack.unmatched, 0);
+    finish(&fixture);
+}
+
 static void test_lost_events_restate_the_stack(void **state)
 {
     struct fixture fixture = {0};
@@ -274,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_self_and_total),
         cmocka_unit_test(test_recursion_is_in_the_total_once),
         cmocka_unit_test(test_unwound_calls_end),
+        cmocka_unit_test(test_what_stays_is_not_unwound),
         cmocka_unit_test(test_lost_events_restate_the_stack),
         cmocka_unit_test(test_an_orphan_is_passed_over),
         cmocka_unit_test(test_the_clock_wraps_and_steps_back),
