@@ -48,9 +48,20 @@ struct trace {
 
 /* ---- what is read ---- */
 
+static int on_left_out(void *context, const uint32_t *functions, size_t count, bool traced,
+                       int64_t at, struct error *error)
+{
+    struct trace *const trace = context;
+
+    return trace->options.output != NULL
+               ? trace_file_left_out(&trace->file, 0, functions, count, traced, at, error)
+               : 0;
+}
+
 static int open_throttle(struct trace *trace, struct error *error)
 {
-    return trace_throttle_open(&trace->throttle, trace->ring, trace->options.overhead, error);
+    return trace_throttle_open(&trace->throttle, trace->ring, trace->options.overhead, on_left_out,
+                               trace, error);
 }
 
 static int on_begun(void *context, uint32_t process, const struct patch_plan *plan,
@@ -83,11 +94,12 @@ static int on_events(void *context, unsigned lane, uint32_t thread, const uint64
 {
     struct trace *const trace = context;
 
-    trace_throttle_add(&trace->throttle, events, count);
     if (trace->options.output != NULL &&
         trace_file_events(&trace->file, 0, lane, thread, events, count, error) != 0)
         return -1;
-    return trace_sums_add(trace->sums, lane, events, count, error);
+    if (trace_sums_add(trace->sums, lane, events, count, error) != 0)
+        return -1;
+    return trace_throttle_add(&trace->throttle, events, count, error);
 }
 
 static int on_ended(void *context, unsigned lane, struct error *error)
@@ -96,6 +108,18 @@ static int on_ended(void *context, unsigned lane, struct error *error)
 
     trace_sums_end_lane(trace->sums, lane);
     return trace->options.output != NULL ? trace_file_lane_ended(&trace->file, 0, lane, error) : 0;
+}
+
+/* 1: it has ended; 0: not yet; -1 with the error filled. */
+static int wait_for_child(struct trace *trace, struct trace_child *child, bool busy,
+                          struct error *error)
+{
+    const struct timespec moment = {.tv_nsec = 50000};
+    const bool hurries = !busy && trace_throttle_hurries(&trace->throttle);
+
+    if (hurries)
+        (void)nanosleep(&moment, NULL);
+    return trace_child_wait(child, busy || hurries ? 0 : 1, &trace->status, error);
 }
 
 /* Until the program has ended. */
@@ -117,7 +141,7 @@ static int follow(struct trace *trace, struct trace_child *child, struct error *
             trace_ring_let_go(trace->ring);
             return -1;
         }
-        ended = trace_child_wait(child, busy ? 0 : 1, &trace->status, error);
+        ended = wait_for_child(trace, child, busy, error);
     }
     return ended < 0 ? -1 : trace_ring_finish(trace->ring, &sink, error);
 }
@@ -152,18 +176,74 @@ static void put_counts(struct buf *out, const struct trace_counts *counts, uint6
     buf_append_byte(out, '\n');
 }
 
-static void put_left_out(struct buf *out, struct trace *trace)
-{
-    const size_t before = out->length;
+struct trace_left_out {
+    const struct trace_absences *absences;
+    uint32_t process;
+    const char *name; /* the process's */
+};
 
-    trace_throttle_put(&trace->throttle, out);
-    if (out->length > before)
-        buf_append_byte(out, '\n');
+static const char *name_of(void *context, uint32_t function)
+{
+    return profile_name(context, function);
 }
 
-/* `plan` NULL: it is not known. */
+/* In all deliveries, and outside of them. */
+static uint64_t calls_of(void *context, uint32_t function)
+{
+    const struct trace_profile *const profile = context;
+    uint64_t calls = 0;
+
+    for (size_t i = 0; i < profile->tree->count; i++)
+        if (profile->tree->nodes[i].function == function)
+            calls += profile->tree->nodes[i].calls;
+    return calls;
+}
+
+/* Of one process. */
+static int put_absences(struct buf *out, const struct trace *trace,
+                        const struct trace_profile *profile, const struct trace_left_out *left_out,
+                        struct error *error)
+{
+    struct trace_profile names = *profile;
+    const struct trace_absence_words words = {name_of, calls_of, &names, profile->clock.first.mono};
+    struct buf line = {0};
+    int result;
+
+    if (trace->options.json)
+        return trace_absences_put_json(left_out->absences, left_out->process, left_out->name,
+                                       &words, out, error);
+    result = trace_absences_put(left_out->absences, left_out->process, &words, &line, error);
+    if (result == 0 && line.length > 0) {
+        if (trace->options.read != NULL)
+            buf_printf(out, "%s: ", left_out->name);
+        buf_append(out, line.data, line.length);
+        buf_append_byte(out, '\n');
+    }
+    buf_free(&line);
+    return result;
+}
+
+/* Of the process, or of those of the trace that was read. */
+static int put_left_out(struct buf *out, const struct trace *trace,
+                        const struct trace_profile *profile, const struct archive *archive,
+                        struct error *error)
+{
+    struct trace_left_out left_out = {&trace->throttle.absences, 0, trace->program};
+
+    if (archive == NULL)
+        return put_absences(out, trace, profile, &left_out, error);
+    left_out.absences = &archive->absences;
+    for (; left_out.process < archive->process_count; left_out.process++) {
+        left_out.name = archive->process_names[left_out.process];
+        if (left_out.name != NULL && put_absences(out, trace, profile, &left_out, error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* `archive` NULL: the process has just been traced. */
 static int put_report(struct trace *trace, const struct trace_profile *profile,
-                      const struct patch_plan *plan, const struct trace_counts *counts,
+                      const struct archive *archive, const struct trace_counts *counts,
                       struct error *error)
 {
     struct buf text = {0};
@@ -176,12 +256,13 @@ static int put_report(struct trace *trace, const struct trace_profile *profile,
         result = profile_put_json(&text, profile, error);
     } else {
         result = profile_put_table(&text, profile, (size_t)trace->options.top, error);
-        if (plan != NULL)
-            put_fates(&text, plan);
+        if (archive == NULL)
+            put_fates(&text, trace->plan);
         put_counts(&text, counts,
                    trace->ring != NULL ? trace_ring_threads_left_out(trace->ring) : 0);
-        put_left_out(&text, trace);
     }
+    if (result == 0)
+        result = put_left_out(&text, trace, profile, archive, error);
     if (result == 0)
         result = trace_outputs_report(&trace->options, &text, error);
     if (result == 0)
@@ -201,7 +282,7 @@ static int report(struct trace *trace, struct error *error)
     const struct trace_counts counts = trace_sums_counts(trace->sums);
 
     call_tree_settle(&trace->sums->tree);
-    return put_report(trace, &profile, trace->plan, &counts, error);
+    return put_report(trace, &profile, NULL, &counts, error);
 }
 
 static int report_archive(struct trace *trace, const struct archive *archive, struct error *error)
@@ -226,7 +307,7 @@ static int report_archive(struct trace *trace, const struct archive *archive, st
         };
     if (archive->torn)
         log_line("%s ends in the middle: its writer was killed", trace->options.read);
-    return put_report(trace, &profile, NULL, &archive->counts, error);
+    return put_report(trace, &profile, archive, &archive->counts, error);
 }
 
 static int read_trace(struct trace *trace, struct error *error)

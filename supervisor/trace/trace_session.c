@@ -19,6 +19,8 @@
 enum {
     WORKER_LANES = 8, /* workers have one thread, or few */
     FLUSH_MS = 500,
+    MOMENT = 1000000, /* nanoseconds */
+    MOMENT_HURRIED = 50000,
     GATHERED_MOST = 1 << 20, /* bytes */
     NAME_SIZE = 96,
 };
@@ -43,7 +45,7 @@ struct trace_session {
     bool closing, failed;
     struct error error; /* when failed */
     struct trace_file file;
-    int64_t flushed; /* nanoseconds of CLOCK_MONOTONIC */
+    int64_t began, flushed; /* nanoseconds of CLOCK_MONOTONIC */
     struct trace_session_options options;
     uint32_t count;
     struct traced *traced;
@@ -53,17 +55,26 @@ struct trace_session {
 
 /* ---- what is read ---- */
 
+static int on_left_out(void *context, const uint32_t *functions, size_t count, bool traced_again,
+                       int64_t at, struct error *error)
+{
+    const struct traced *const traced = context;
+
+    return trace_file_left_out(&traced->session->file, traced->number, functions, count,
+                               traced_again, at, error);
+}
+
 static int on_begun(void *context, uint32_t process, const struct patch_plan *plan,
                     struct error *error)
 {
     struct traced *const traced = context;
 
     traced->pid = (pid_t)process;
-    if (trace_throttle_open(&traced->throttle, traced->ring, traced->session->options.overhead,
-                            error) != 0)
+    if (trace_file_process(&traced->session->file, traced->number, process, traced->name, plan,
+                           error) != 0)
         return -1;
-    return trace_file_process(&traced->session->file, traced->number, process, traced->name, plan,
-                              error);
+    return trace_throttle_open(&traced->throttle, traced->ring, traced->session->options.overhead,
+                               on_left_out, traced, error);
 }
 
 static int on_events(void *context, unsigned lane, uint32_t thread, const uint64_t *events,
@@ -71,9 +82,10 @@ static int on_events(void *context, unsigned lane, uint32_t thread, const uint64
 {
     struct traced *const traced = context;
 
-    trace_throttle_add(&traced->throttle, events, count);
-    return trace_file_events(&traced->session->file, traced->number, lane, thread, events, count,
-                             error);
+    if (trace_file_events(&traced->session->file, traced->number, lane, thread, events, count,
+                          error) != 0)
+        return -1;
+    return trace_throttle_add(&traced->throttle, events, count, error);
 }
 
 static int on_ended(void *context, unsigned lane, struct error *error)
@@ -123,22 +135,23 @@ static int step_one(struct traced *traced, bool *busy, struct error *error)
     return trace_ring_step(traced->ring, &sink, busy, error);
 }
 
-static void tell_left_out(struct traced *traced)
+static int tell_left_out(struct traced *traced, struct error *error)
 {
     struct buf words = {0};
+    const int result = trace_throttle_put(&traced->throttle, traced->session->began, &words, error);
 
-    trace_throttle_put(&traced->throttle, &words);
-    if (words.length > 0 && buf_string(&words) != NULL)
+    if (result == 0 && words.length > 0 && buf_string(&words) != NULL)
         log_line("%s: %s", traced->name, words.data);
     buf_free(&words);
+    return result;
 }
 
 static int finish_one(struct traced *traced, struct error *error)
 {
     const struct trace_sink sink = sink_of(traced);
 
-    tell_left_out(traced);
-
+    if (tell_left_out(traced, error) != 0)
+        return -1;
     if (trace_ring_refusal(traced->ring)[0] != '\0')
         log_line("%s is not traced: %s", traced->name, trace_ring_refusal(traced->ring));
     return trace_ring_finish(traced->ring, &sink, error);
@@ -170,13 +183,21 @@ static int step(struct trace_session *session, bool *busy, struct error *error)
     return due || session->file.gathered.length > GATHERED_MOST ? flush(session, error) : 0;
 }
 
+static bool hurries(const struct trace_session *session)
+{
+    for (const struct traced *traced = session->traced; traced != NULL; traced = traced->next)
+        if (trace_throttle_hurries(&traced->throttle))
+            return true;
+    return false;
+}
+
 /* Workers do not tell when they have written, as that would cost them a system call. */
 static void wait_a_moment(struct trace_session *session)
 {
     struct timespec until;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += 1000000;
+    until.tv_nsec += hurries(session) ? MOMENT_HURRIED : MOMENT;
     if (until.tv_nsec >= 1000000000) {
         until.tv_nsec -= 1000000000;
         until.tv_sec++;
@@ -282,6 +303,7 @@ struct trace_session *trace_session_open(const struct trace_session_options *opt
         return NULL;
     }
     session->options = *options;
+    session->began = stamp_now().mono;
     session->launcher =
         (struct launcher_trace){.agent = session->agent, .begin = on_worker, .context = session};
     if (locate("libgastrace.so", session->agent, error) == 0 &&
@@ -306,9 +328,10 @@ int trace_session_delivery(struct trace_session *session, const struct trace_del
     int result;
 
     pthread_mutex_lock(&session->lock);
-    for (struct traced *traced = session->traced; traced != NULL; traced = traced->next)
-        trace_throttle_between(&traced->throttle);
     result = trace_file_delivery(&session->file, delivery, error);
+    for (struct traced *traced = session->traced; result == 0 && traced != NULL;
+         traced = traced->next)
+        result = trace_throttle_between(&traced->throttle, error);
     pthread_mutex_unlock(&session->lock);
     return result;
 }

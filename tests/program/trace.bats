@@ -165,8 +165,15 @@ summary() {
     traces tail --overhead 1%
     [ $(($(calls t_ping) + $(calls t_pong))) -lt 3000002 ]
     run summary tail --overhead 1
-    assert_output_has 'functions left out to keep the overhead, the most called: t_p'
+    assert_output_has 'functions left out to keep the overhead, the most called: t_'
+    assert_output_has 't_ping after'
     assert_output_lacks unmatched
+    jq -se 'map(select(.kind == "leftOut")) | length > 0 and
+        all(.periods | length == 1 and .[0][0] > 0 and .[0][1] == null)' <(
+        "$BUILD/gaspipe" trace --json --report /dev/stdout --overhead 1% --output kept -- "$TRACED" tail | sed 1d)
+    run "$BUILD/gaspipe" trace --read kept
+    assert_output_has 'traced: '
+    assert_output_has 'functions left out to keep the overhead, the most called: t_'
     traces hot --overhead 1%
     traces calls --overhead 1000
     assert_equal "$(calls t_fib)" 1973 'calls within the budget'

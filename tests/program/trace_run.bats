@@ -26,6 +26,25 @@ setup() {
     diff expected printed
 }
 
+@test "run --overhead: what was left out is tried again when it is called less" {
+    cat > v.js <<- 'END'
+	export const sort = n => Array.from({ length: n }, (_, i) => (i * 7919) % 10007).sort((p, q) => p - q)[0];
+	export const rest = n => { let sum = 0; while (n--) sum ^= n; return sum; };
+	END
+    {
+        printf '{"vat":"v","method":"sort","args":[3000]}\n%.0s' {1..5}
+        printf '{"vat":"v","method":"rest","args":[20000]}\n%.0s' {1..150}
+    } > deliveries
+    "$BUILD/gaspipe" run --json --counter none --vat v=v.js deliveries | jq -c '[.result, .compute]' > expected
+    "$BUILD/gaspipe" run --json --counter none --vat v=v.js --trace-functions kept --overhead 10% deliveries 2> said |
+        jq -c '[.result, .compute]' > printed
+    diff expected printed
+    grep -q 'functions left out to keep the overhead, the most called: .* after [0-9]* calls (from [0-9.]* s ' said
+    "$BUILD/gaspipe" trace --json --report report --read kept
+    jq -se 'map(select(.kind == "leftOut").periods[]) | any(.[1] != null)' report
+    assert_equal "$(jq -s 'map(select(.kind == "leftOut").periods[]) | all(.[0] > 0 and (.[1] == null or .[1] >= .[0]))' report)" true
+}
+
 @test "trace --profile: what each delivery took by function, and when, for slogreport" {
     two_vats
     run_vats --slog slog --trace-functions run.trace > printed

@@ -84,6 +84,20 @@ static int add_modules(struct reading *reading, const json_t *modules, struct er
     return 0;
 }
 
+static int add_name(struct archive *archive, uint32_t number, const char *name, struct error *error)
+{
+    const size_t count = archive->process_count > number ? archive->process_count : number + 1;
+    char **const names = reallocarray(archive->process_names, count, sizeof *names);
+
+    if (names == NULL)
+        return out_of_memory(error);
+    archive->process_names = names;
+    while (archive->process_count < count)
+        names[archive->process_count++] = NULL;
+    names[number] = strdup(name);
+    return names[number] != NULL ? 0 : out_of_memory(error);
+}
+
 static int add_process(struct reading *reading, uint32_t number, const json_t *content,
                        struct error *error)
 {
@@ -106,6 +120,8 @@ static int add_process(struct reading *reading, uint32_t number, const json_t *c
     processes[number].first_module = reading->archive->module_count;
     if (processes[number].sums == NULL)
         return out_of_memory(error);
+    if (add_name(reading->archive, number, name, error) != 0)
+        return -1;
     return add_modules(reading, json_object_get(content, "modules"), error);
 }
 
@@ -242,6 +258,28 @@ static int add_clock(struct reading *reading, const json_t *content, struct erro
     return 0;
 }
 
+static int add_left_out(struct reading *reading, uint32_t number, const json_t *content,
+                        struct error *error)
+{
+    const json_t *const functions = json_object_get(content, "functions");
+    const bool traced = json_is_true(json_object_get(content, "traced"));
+    const struct archive_process *process;
+
+    if (number >= reading->process_count || reading->processes[number].numbers == NULL)
+        return bad(reading, "process before what is left out", error);
+    process = &reading->processes[number];
+    for (size_t i = 0; i < json_array_size(functions); i++) {
+        const json_int_t function = json_integer_value(json_array_get(functions, i));
+
+        if (function < 1 || (uint64_t)function > process->number_count)
+            return bad(reading, "function that is left out", error);
+        if (trace_absences_note(&reading->archive->absences, number, process->numbers[function - 1],
+                                !traced, time_in(content, "at"), error) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int add_json(struct reading *reading, const struct trace_block *block, const json_t *content,
                     struct error *error)
 {
@@ -254,6 +292,8 @@ static int add_json(struct reading *reading, const struct trace_block *block, co
         return add_clock(reading, content, error);
     case TRACE_BLOCK_DELIVERY:
         return add_delivery(reading, content, error);
+    case TRACE_BLOCK_LEFT_OUT:
+        return add_left_out(reading, block->process, content, error);
     default:
         return 0;
     }
@@ -439,10 +479,14 @@ void archive_free(struct archive *archive)
         free(archive->deliveries[i].vat);
         free(archive->deliveries[i].method);
     }
+    for (size_t i = 0; i < archive->process_count; i++)
+        free(archive->process_names[i]);
+    free(archive->process_names);
     free(archive->functions);
     free(archive->modules);
     free(archive->deliveries);
     call_tree_close(&archive->tree);
     call_spans_free(&archive->spans);
+    trace_absences_free(&archive->absences);
     *archive = (struct archive){0};
 }

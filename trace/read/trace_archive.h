@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "trace/calls/call_spans.h"
 #include "trace/calls/trace_sums.h"
+#include "trace/read/trace_absence.h"
 #include "trace/read/trace_clock.h"
 
 /*
@@ -40,8 +41,11 @@ struct archive {
     size_t module_count;
     struct archive_delivery *deliveries; /* deliveries[i] is the group CALL_TREE_GROUPS + i */
     size_t delivery_count, delivery_capacity;
-    struct call_tree tree;   /* settled */
-    struct call_spans spans; /* settled; of the deliveries */
+    struct call_tree tree;          /* settled */
+    struct call_spans spans;        /* settled; of the deliveries */
+    struct trace_absences absences; /* by the archive's functions */
+    char **process_names;           /* owned, and each of them; NULL: there is no such process */
+    size_t process_count;
     struct trace_counts counts;
     struct trace_clock clock;
     bool torn; /* the writer was killed: the file ends within a block */

@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/read/trace_budget.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "trace/memory.h"
 
 enum {
-    DECISION_EVENTS = 4000, /* enough to tell which functions are called most */
-    SHOWN = 8,
+    DECISION_EVENTS = 2000, /* enough to tell which functions are called most */
+    ACCOUNT_DECISIONS = 16, /* what is not used for long cannot be used later */
+    NEVER = UINT32_MAX,
 };
+
+/*
+ * Of the share, half is aimed at when it is decided what is left out: the process also waits and
+ * wakes, and its caches hold less of its own. A quarter pays for trying functions again.
+ */
+#define AIMED_AT  0.5
+#define FOR_TRIES 0.25
 
 int trace_budget_open(struct trace_budget *budget, double share, size_t functions,
                       struct error *error)
 {
     *budget = (struct trace_budget){.share = share, .count = functions + 1};
-    budget->calls = calloc(budget->count, sizeof *budget->calls);
-    budget->all = calloc(budget->count, sizeof *budget->all);
-    budget->left_out = calloc(budget->count, sizeof *budget->left_out);
+    budget->functions = calloc(budget->count, sizeof *budget->functions);
     budget->order = calloc(budget->count, sizeof *budget->order);
-    if (budget->calls != NULL && budget->all != NULL && budget->left_out != NULL &&
-        budget->order != NULL)
-        return 0;
-    return error_memory(error, "the budget of a trace");
+    return budget->functions != NULL && budget->order != NULL
+               ? 0
+               : error_memory(error, "the budget of a trace");
 }
 
 void trace_budget_close(struct trace_budget *budget)
 {
-    free(budget->calls);
-    free(budget->all);
-    free(budget->left_out);
+    free(budget->functions);
     free(budget->order);
     *budget = (struct trace_budget){0};
 }
@@ -40,8 +42,8 @@ void trace_budget_add(struct trace_budget *budget, const uint64_t *events, size_
         const uint64_t number = events[i] >> 1 & 0x7fff;
 
         if ((events[i] & 1) == 0 && number < budget->count) {
-            budget->calls[number]++;
-            budget->all[number]++;
+            budget->functions[number].calls++;
+            budget->functions[number].all++;
         }
     }
     budget->events += count;
@@ -52,79 +54,161 @@ bool trace_budget_is_due(const struct trace_budget *budget)
     return budget->events >= DECISION_EVENTS;
 }
 
+/* ---- what is used ---- */
+
+/* Nanoseconds that an event takes. */
+static double event_price(const struct trace_budget *budget, struct trace_spent spent,
+                          uint64_t events)
+{
+    const double reading = events > 0 ? (double)spent.reader / (double)events : 0;
+
+    return reading > budget->event_cost ? reading : budget->event_cost;
+}
+
+/* Nanoseconds of the process that are not tracing. */
+static double own_time(const struct trace_budget *budget, struct trace_spent spent, uint64_t events)
+{
+    const double own = (double)spent.process - (double)events * budget->event_cost;
+
+    return own > 0 ? own : 0;
+}
+
+/* Brings the account up to date, from what was used since the last decision. */
+static void settle(struct trace_budget *budget, struct trace_spent spent)
+{
+    const double most = budget->event_cost * DECISION_EVENTS * ACCOUNT_DECISIONS;
+    const struct trace_spent since = {spent.process - budget->settled.process,
+                                      spent.reader - budget->settled.reader};
+    const uint64_t events = budget->events - budget->settled_events;
+
+    budget->account += own_time(budget, since, events) * budget->share * FOR_TRIES -
+                       (double)events * budget->event_cost;
+    if (budget->account > most)
+        budget->account = most;
+    budget->settled = spent;
+    budget->settled_events = budget->events;
+}
+
 /* ---- a decision ---- */
 
-static int compare_calls(const void *left, const void *right, void *calls_of)
+static int compare_calls(const void *left, const void *right, void *functions_of)
 {
     const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    const uint64_t *calls = calls_of;
+    const struct budget_function *functions = functions_of;
 
-    if (calls[a] != calls[b])
-        return calls[a] > calls[b] ? -1 : 1;
+    if (functions[a].calls != functions[b].calls)
+        return functions[a].calls > functions[b].calls ? -1 : 1;
     return (a > b) - (a < b);
 }
 
 /* The numbers of functions, those with most calls first. */
-static void sort(struct trace_budget *budget, uint64_t *calls)
+static void sort_by_calls(struct trace_budget *budget)
 {
     for (size_t i = 0; i < budget->count; i++)
         budget->order[i] = (uint32_t)i;
-    qsort_r(budget->order, budget->count, sizeof *budget->order, compare_calls, calls);
+    qsort_r(budget->order, budget->count, sizeof *budget->order, compare_calls, budget->functions);
 }
 
-/* How many events the share pays for. */
-static double events_allowed(const struct trace_budget *budget, struct trace_spent spent)
+static void leave_out(struct trace_budget *budget, struct budget_function *function, double own)
 {
-    const double events = (double)budget->events;
-    const double reading = (double)spent.reader / events;
-    const double event = reading > budget->event_cost ? reading : budget->event_cost;
-    const double own = (double)spent.process - events * budget->event_cost;
-
-    return own > 0 ? own * budget->share / event : 0;
+    if (function->left_out)
+        return;
+    /* One that went well for as long as it had been out begins anew. */
+    if (function->next_rest == 0 || budget->rounds - function->tried > function->next_rest)
+        function->next_rest = 1;
+    function->left_out = true;
+    function->rate = (double)function->calls / (own + 1);
+    function->rest = function->next_rest;
+    if (function->next_rest < NEVER / 4)
+        function->next_rest *= 2;
+    budget->left_out_count++;
 }
 
 size_t trace_budget_decide(struct trace_budget *budget, struct trace_spent spent,
                            const uint32_t **chosen)
 {
-    const double allowed = events_allowed(budget, spent);
+    const double own = own_time(budget, spent, budget->events);
+    const double allowed =
+        own * budget->share * AIMED_AT / event_price(budget, spent, budget->events);
     double events = (double)budget->events;
     size_t count = 0;
 
-    sort(budget, budget->calls);
+    settle(budget, spent);
+    sort_by_calls(budget);
     *chosen = budget->order;
     /* A call is two events. */
-    while (events > allowed && count < budget->count && budget->calls[budget->order[count]] > 0) {
-        const uint32_t number = budget->order[count++];
+    while (events > allowed && count < budget->count &&
+           budget->functions[budget->order[count]].calls > 0) {
+        struct budget_function *const function = &budget->functions[budget->order[count++]];
 
-        events -= 2 * (double)budget->calls[number];
-        budget->left_out_count += !budget->left_out[number];
-        budget->left_out[number] = true;
+        events -= 2 * (double)function->calls;
+        leave_out(budget, function, own);
     }
     for (size_t i = 0; i < budget->count; i++)
-        budget->calls[i] = 0;
-    budget->events = 0;
+        budget->functions[i].calls = 0;
+    budget->events = budget->settled_events = 0;
+    budget->settled = (struct trace_spent){0};
     return count;
 }
 
-/* ---- words ---- */
+/* ---- once more ---- */
 
-void trace_budget_put(struct trace_budget *budget, const struct patch_plan *plan, struct buf *out)
+/* Those that were too much least often come first, then those called least. */
+static int compare_hopes(const void *left, const void *right, void *functions_of)
 {
-    size_t shown = 0;
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    const struct budget_function *functions = functions_of;
 
-    if (budget->left_out_count == 0)
-        return;
-    sort(budget, budget->all);
-    buf_printf(out, "%zu functions left out to keep the overhead, the most called: ",
-               budget->left_out_count);
-    for (size_t i = 0; i < budget->count && shown < SHOWN; i++) {
-        const uint32_t number = budget->order[i];
+    if (functions[a].next_rest != functions[b].next_rest)
+        return functions[a].next_rest < functions[b].next_rest ? -1 : 1;
+    if (functions[a].rate != functions[b].rate)
+        return functions[a].rate < functions[b].rate ? -1 : 1;
+    return (a > b) - (a < b);
+}
 
-        if (!budget->left_out[number] || number > plan->count)
+/* One round less to rest; how many have rested, whose numbers are `order` then. */
+static size_t find_rested(struct trace_budget *budget)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < budget->count; i++) {
+        struct budget_function *const function = &budget->functions[i];
+
+        if (!function->left_out || function->rest == NEVER)
             continue;
-        buf_printf(out, "%s%s after %" PRIu64 " calls", shown > 0 ? ", " : "",
-                   plan->functions[number - 1].name, budget->all[number]);
-        shown++;
+        function->rest -= function->rest > 0;
+        if (function->rest == 0)
+            budget->order[count++] = (uint32_t)i;
     }
-    buf_append_string(out, budget->left_out_count > shown ? ", …" : "");
+    return count;
+}
+
+size_t trace_budget_round(struct trace_budget *budget, struct trace_spent spent, size_t most,
+                          const uint32_t **chosen)
+{
+    size_t count;
+
+    settle(budget, spent);
+    budget->rounds++;
+    *chosen = budget->order;
+    if (budget->left_out_count == 0)
+        return 0;
+    count = find_rested(budget);
+    /* What finds out that they are too much again. */
+    if (budget->account < DECISION_EVENTS * budget->event_cost)
+        return 0;
+    qsort_r(budget->order, count, sizeof *budget->order, compare_hopes, budget->functions);
+    return count < most ? count : most;
+}
+
+void trace_budget_try(struct trace_budget *budget, uint32_t number)
+{
+    budget->functions[number].left_out = false;
+    budget->functions[number].tried = budget->rounds;
+    budget->left_out_count--;
+}
+
+void trace_budget_give_up(struct trace_budget *budget, uint32_t number)
+{
+    budget->functions[number].rest = NEVER;
 }

@@ -32,6 +32,7 @@ struct trace_ring {
     bool planned, refused;
     size_t patches, calls; /* that are planned */
     bool begun;            /* the sink was told */
+    uint32_t open;         /* chunks of a lane that can be filled before its thread waits */
     uint64_t *times;       /* owned; by lane: of the last event that had one; 0: none */
     char refusal[ERROR_TEXT_SIZE];
 };
@@ -110,6 +111,7 @@ struct trace_ring *trace_ring_new(const struct trace_ring_options *options, int 
         return NULL;
     }
     ring->options = *options;
+    ring->open = options->lane_chunks;
     ring->fd = fd;
     ring->times = calloc(options->lanes, sizeof *ring->times);
     lay_out(ring);
@@ -290,6 +292,12 @@ static void wake_writer(struct trace_lane *lane)
     wake(&lane->tail_moved);
 }
 
+/* Where few are open, the sink may decide something with the last. */
+static uint64_t wake_below(const struct trace_ring *ring)
+{
+    return ring->open == ring->layout.chunks_per_lane ? ring->open / 2 : 0;
+}
+
 static int take_lane(struct trace_ring *ring, unsigned number, const struct trace_sink *sink,
                      bool *busy, struct error *error)
 {
@@ -306,7 +314,7 @@ static int take_lane(struct trace_ring *ring, unsigned number, const struct trac
             return -1;
         atomic_store_explicit(&lane->tail, tail + 1, memory_order_release);
         /* Not for each chunk: a thread that is woken and sleeps again takes longer than that. */
-        if (head - tail - 1 <= ring->layout.chunks_per_lane / 2)
+        if (head - tail - 1 <= wake_below(ring))
             wake_writer(lane);
     }
     return 0;
@@ -424,9 +432,29 @@ uint64_t trace_ring_held_at(const struct trace_ring *ring)
 
 void trace_ring_go_on(struct trace_ring *ring)
 {
-    atomic_store(&head_of(ring)->chunks_open, ring->layout.chunks_per_lane);
+    atomic_store(&head_of(ring)->chunks_open, ring->open);
     for (unsigned i = 0; i < ring->layout.lanes; i++)
         wake_writer(lane_of(ring, i));
+}
+
+void trace_ring_open_chunks(struct trace_ring *ring, uint32_t chunks)
+{
+    /* Events that find no chunk would be lost. */
+    if (ring->layout.policy != TRACE_WAIT)
+        return;
+    ring->open = chunks < ring->layout.chunks_per_lane ? chunks : ring->layout.chunks_per_lane;
+    atomic_store(&head_of(ring)->chunks_open, ring->open);
+}
+
+bool trace_ring_is_behind(const struct trace_ring *ring)
+{
+    for (unsigned i = 0; i < ring->layout.lanes; i++) {
+        const struct trace_lane *const lane = lane_of(ring, i);
+
+        if (trace_ring_is_used(ring, i) && atomic_load(&lane->head) - atomic_load(&lane->tail) > 1)
+            return true;
+    }
+    return false;
 }
 
 /* ---- figures ---- */

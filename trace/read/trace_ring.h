@@ -82,6 +82,13 @@ void trace_ring_let_go(struct trace_ring *ring);
 bool trace_ring_hold(struct trace_ring *ring);
 void trace_ring_go_on(struct trace_ring *ring);
 
+/* So many chunks of a lane can be filled before its thread waits: with few, what it writes is
+ * known soon. */
+void trace_ring_open_chunks(struct trace_ring *ring, uint32_t chunks);
+
+/* For a sink that has been given events: whether others have been published behind them. */
+bool trace_ring_is_behind(const struct trace_ring *ring);
+
 /* The address in the process of the futex at which a thread that is held may wait; 0: none does
  * yet. trace_text_waits_at() tells for sure. */
 uint64_t trace_ring_held_at(const struct trace_ring *ring);

@@ -81,12 +81,16 @@ int trace_text_open(pid_t process)
     return open(path, O_RDWR | O_CLOEXEC);
 }
 
-/* Only where the jump still stands. */
-bool trace_text_restore(int text, const struct trace_patch *patch)
+bool trace_text_put(int text, const struct trace_patch *patch, bool patched)
 {
+    const uint8_t *const from = patched ? patch->before : patch->after;
+    const uint8_t *const to = patched ? patch->after : patch->before;
     uint8_t bytes[PATCH_BYTES];
 
-    return pread(text, bytes, sizeof bytes, (off_t)patch->address) == PATCH_BYTES &&
-           memcmp(bytes, patch->after, sizeof bytes) == 0 &&
-           pwrite(text, patch->before, PATCH_BYTES, (off_t)patch->address) == PATCH_BYTES;
+    if (pread(text, bytes, sizeof bytes, (off_t)patch->address) != PATCH_BYTES)
+        return false;
+    if (memcmp(bytes, to, sizeof bytes) == 0)
+        return true;
+    return memcmp(bytes, from, sizeof bytes) == 0 &&
+           pwrite(text, to, PATCH_BYTES, (off_t)patch->address) == PATCH_BYTES;
 }

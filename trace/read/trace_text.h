@@ -21,10 +21,10 @@ bool trace_text_is_idle(pid_t process);
 /* Whether the process has one thread only, and that waits in futex(2) at this address. */
 bool trace_text_waits_at(pid_t process, uint64_t address);
 
-/* A descriptor for trace_text_restore(), to be closed; -1: it may not be written to. */
+/* A descriptor for trace_text_put(), to be closed; -1: it may not be written to. */
 int trace_text_open(pid_t process);
 
-/* Puts back what stood where a patch is. */
-bool trace_text_restore(int text, const struct trace_patch *patch);
+/* Has a patch stand there, or what stood there before. False: it does not; something else does. */
+bool trace_text_put(int text, const struct trace_patch *patch, bool patched);
 
 #endif

@@ -2,12 +2,20 @@
 #include "trace/read/trace_throttle.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
 #include "trace/read/trace_text.h"
 
-enum { HOLD_LOOKS = 20, HOLD_LOOK = 50000 /* nanoseconds, to which the kernel adds as much */ };
+enum {
+    HOLD_LOOKS = 20,
+    HOLD_LOOK = 50000,   /* nanoseconds, to which the kernel adds as much */
+    HURRY = 20000000,    /* nanoseconds */
+    CHUNKS_HURRIED = 4,  /* as many events as a decision needs */
+    BEHIND_MOST = 20000, /* events: a reader that never catches up decides all the same */
+    TRIES_MOST = 32,     /* functions at a time */
+};
 
 static int64_t nanoseconds_of(clockid_t clock)
 {
@@ -17,8 +25,9 @@ static int64_t nanoseconds_of(clockid_t clock)
 }
 
 /*
- * What an event takes on this machine. bench/trace has 47.6 ticks for the two of a call beside 38.6
- * of two bare readings of the counter; that these cost more in a virtual machine decides.
+ * What an event takes on this machine: a reading of the counter, which costs more in a virtual
+ * machine, and what is around it. In bench/trace's loop that is a quarter as much; in code that is
+ * as large as an engine (docs/benchmarks.md) four fifths.
  */
 static double event_cost(void)
 {
@@ -36,15 +45,26 @@ static double event_cost(void)
         passed = nanoseconds_of(CLOCK_MONOTONIC) - before;
         least = passed < least ? passed : least;
     }
-    return 1.25 * (double)least / READINGS;
+    return 1.8 * (double)least / READINGS;
+}
+
+static void hurry(struct trace_throttle *throttle)
+{
+    throttle->hurry = nanoseconds_of(CLOCK_MONOTONIC) + HURRY;
+    trace_ring_open_chunks(throttle->ring, CHUNKS_HURRIED);
+}
+
+bool trace_throttle_hurries(const struct trace_throttle *throttle)
+{
+    return throttle->ring != NULL && nanoseconds_of(CLOCK_MONOTONIC) < throttle->hurry;
 }
 
 int trace_throttle_open(struct trace_throttle *throttle, struct trace_ring *ring, uint64_t percent,
-                        struct error *error)
+                        trace_throttle_note *note, void *context, struct error *error)
 {
     const struct patch_plan *plan = trace_ring_plan(ring);
 
-    *throttle = (struct trace_throttle){0};
+    *throttle = (struct trace_throttle){.note = note, .context = context};
     if (percent == 0 || plan == NULL)
         return 0;
     if (trace_budget_open(&throttle->budget, (double)percent / 100, plan->count, error) != 0)
@@ -59,17 +79,36 @@ int trace_throttle_open(struct trace_throttle *throttle, struct trace_ring *ring
     if (clock_getcpuclockid(throttle->process_id, &throttle->clock) != 0)
         throttle->clock = CLOCK_MONOTONIC;
     throttle->process = nanoseconds_of(throttle->clock);
-    throttle->reader = nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
+    hurry(throttle);
     return 0;
 }
 
 void trace_throttle_close(struct trace_throttle *throttle)
 {
     trace_budget_close(&throttle->budget);
+    trace_absences_free(&throttle->absences);
     free(throttle->restored);
     throttle->restored = NULL;
     throttle->ring = NULL;
 }
+
+/* Has functions be traced, or not, as those who read the trace are told. */
+static int throttle_switch(struct trace_throttle *throttle, const uint32_t *numbers, size_t count,
+                           bool traced, struct error *error)
+{
+    const int64_t now = nanoseconds_of(CLOCK_MONOTONIC);
+
+    for (size_t i = 0; i < count; i++) {
+        trace_ring_switch(throttle->ring, numbers[i], traced);
+        if (trace_absences_note(&throttle->absences, 0, numbers[i], !traced, now, error) != 0)
+            return -1;
+    }
+    return throttle->note != NULL && count > 0
+               ? throttle->note(throttle->context, numbers, count, traced, now, error)
+               : 0;
+}
+
+/* ---- too much ---- */
 
 static void restore_all(struct trace_throttle *throttle)
 {
@@ -80,10 +119,10 @@ static void restore_all(struct trace_throttle *throttle)
         return;
 
     for (unsigned i = 1; i < throttle->budget.count; i++)
-        if (throttle->budget.left_out[i] && !throttle->restored[i]) {
+        if (throttle->budget.functions[i].left_out && !throttle->restored[i]) {
             throttle->restored[i] = true; /* what could not be put back once cannot be later */
             if (trace_ring_patch_of(throttle->ring, i, &patch))
-                (void)trace_text_restore(text, &patch);
+                (void)trace_text_put(text, &patch, false);
         }
     throttle->to_restore = 0;
     close(text);
@@ -118,42 +157,136 @@ static void restore_now(struct trace_throttle *throttle)
 
 static struct trace_spent spent_since(const struct trace_throttle *throttle)
 {
+    const struct trace_reading *const reading = &throttle->reading;
+    const double each = reading->events > 0 ? (double)reading->time / (double)reading->events : 0;
+
     return (struct trace_spent){nanoseconds_of(throttle->clock) - throttle->process,
-                                nanoseconds_of(CLOCK_THREAD_CPUTIME_ID) - throttle->reader};
+                                (int64_t)(each * (double)throttle->budget.events)};
 }
 
-static void decide(struct trace_throttle *throttle)
+static int decide(struct trace_throttle *throttle, struct error *error)
 {
     const uint32_t *chosen;
     const size_t count = trace_budget_decide(&throttle->budget, spent_since(throttle), &chosen);
+    int result;
 
     for (size_t i = 0; i < count; i++)
         throttle->to_restore += !throttle->restored[chosen[i]];
     restore_now(throttle);
-    for (size_t i = 0; i < count; i++)
-        trace_ring_switch(throttle->ring, chosen[i], false);
+    result = throttle_switch(throttle, chosen, count, false, error);
+    if (count > 0)
+        hurry(throttle);
+    else
+        trace_ring_open_chunks(throttle->ring, UINT32_MAX);
     throttle->process = nanoseconds_of(throttle->clock);
-    throttle->reader = nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
+    throttle->reading = (struct trace_reading){0};
+    return result;
 }
 
-void trace_throttle_add(struct trace_throttle *throttle, const uint64_t *events, size_t count)
+/* While the process is ahead, the reader does nothing else than read. */
+static void time_reading(struct trace_throttle *throttle, size_t count)
+{
+    struct trace_reading *const reading = &throttle->reading;
+    const int64_t now = nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
+
+    if (reading->behind) {
+        reading->time += now - reading->last;
+        reading->events += count;
+    }
+    reading->last = now;
+    reading->behind = trace_ring_is_behind(throttle->ring);
+}
+
+int trace_throttle_add(struct trace_throttle *throttle, const uint64_t *events, size_t count,
+                       struct error *error)
 {
     if (throttle->ring == NULL)
-        return;
+        return 0;
+    time_reading(throttle, count);
     trace_budget_add(&throttle->budget, events, count);
-    if (trace_budget_is_due(&throttle->budget))
-        decide(throttle);
+    /* What the process has used is known as of now, and so have to be its events. */
+    if (!trace_budget_is_due(&throttle->budget) ||
+        (throttle->budget.events < BEHIND_MOST && throttle->reading.behind))
+        return 0;
+    return decide(throttle, error);
 }
 
-void trace_throttle_between(struct trace_throttle *throttle)
+/* ---- once more ---- */
+
+/* How many of these are patched now, which stand first then. */
+static size_t patch_again(struct trace_throttle *throttle, uint32_t *numbers, size_t count)
 {
-    if (throttle->ring != NULL && throttle->to_restore > 0 &&
-        trace_text_is_idle(throttle->process_id))
+    const int text = trace_text_open(throttle->process_id);
+    struct trace_patch patch;
+    size_t patched = 0;
+
+    if (text < 0)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t number = numbers[i];
+
+        /* The slot of a library call leads to its trampoline all the time. */
+        if (trace_ring_patch_of(throttle->ring, number, &patch) &&
+            !trace_text_put(text, &patch, true)) {
+            trace_budget_give_up(&throttle->budget, number);
+            continue;
+        }
+        trace_budget_try(&throttle->budget, number);
+        throttle->restored[number] = false;
+        numbers[patched++] = number;
+    }
+    close(text);
+    return patched;
+}
+
+static int try_again(struct trace_throttle *throttle, const uint32_t *chosen, size_t count,
+                     struct error *error)
+{
+    uint32_t numbers[TRIES_MOST];
+
+    memcpy(numbers, chosen, count * sizeof *numbers);
+    count = patch_again(throttle, numbers, count);
+    hurry(throttle);
+    return throttle_switch(throttle, numbers, count, true, error);
+}
+
+int trace_throttle_between(struct trace_throttle *throttle, struct error *error)
+{
+    const uint32_t *chosen;
+    size_t count;
+
+    if (throttle->ring == NULL)
+        return 0;
+    count = trace_budget_round(&throttle->budget, spent_since(throttle), TRIES_MOST, &chosen);
+    if ((throttle->to_restore == 0 && count == 0) || !trace_text_is_idle(throttle->process_id))
+        return 0;
+    if (throttle->to_restore > 0)
         restore_all(throttle);
+    return count > 0 ? try_again(throttle, chosen, count, error) : 0;
 }
 
-void trace_throttle_put(struct trace_throttle *throttle, struct buf *out)
+/* ---- words ---- */
+
+static const char *name_of(void *context, uint32_t function)
 {
-    if (throttle->ring != NULL)
-        trace_budget_put(&throttle->budget, trace_ring_plan(throttle->ring), out);
+    const struct trace_throttle *const throttle = context;
+    const struct patch_plan *const plan = trace_ring_plan(throttle->ring);
+
+    return function >= 1 && function <= plan->count ? plan->functions[function - 1].name : "?";
+}
+
+static uint64_t calls_of(void *context, uint32_t function)
+{
+    const struct trace_throttle *const throttle = context;
+
+    return throttle->budget.functions[function].all;
+}
+
+int trace_throttle_put(struct trace_throttle *throttle, int64_t zero, struct buf *out,
+                       struct error *error)
+{
+    const struct trace_absence_words words = {name_of, calls_of, throttle, zero};
+
+    return throttle->ring != NULL ? trace_absences_put(&throttle->absences, 0, &words, out, error)
+                                  : 0;
 }

@@ -75,11 +75,18 @@ static void test_text_is_put_back(void **state)
         fail_msg("the child does not wait");
     text = trace_text_open(child);
     assert_true(text >= 0);
-    assert_true(trace_text_restore(text, &patch));
+    assert_true(trace_text_put(text, &patch, false));
     assert_int_equal(pread(text, bytes, 6, (off_t)patch.address), 6);
     assert_memory_equal(bytes, patch.before, 5);
     assert_int_equal(bytes[5], ((const uint8_t *)(uintptr_t)patch.address)[5]);
-    assert_false(trace_text_restore(text, &patch)); /* there is no jump any more */
+    assert_true(trace_text_put(text, &patch, false)); /* there is no jump any more */
+    assert_true(trace_text_put(text, &patch, true));
+    assert_int_equal(pread(text, bytes, 5, (off_t)patch.address), 5);
+    assert_memory_equal(bytes, patch.after, 5);
+    /* Something else stands there. */
+    memset(patch.after, 0xcc, 5);
+    memset(patch.before, 0xcc, 5);
+    assert_false(trace_text_put(text, &patch, true));
     close(text);
     assert_int_equal(write(commands, "s", 1), 1);
     assert_true(becomes_idle(child, false));
