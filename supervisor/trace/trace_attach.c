@@ -15,6 +15,7 @@
 
 #include "supervisor/process/locate.h"
 #include "supervisor/trace/trace_child.h"
+#include "supervisor/trace/trace_refusal.h"
 #include "supervisor/trace/trace_threads.h"
 
 enum {
@@ -296,26 +297,13 @@ static int patch(struct attaching *attaching, bool patched, struct error *error)
 
 /* ---- the whole ---- */
 
-static int is_confined(pid_t process, struct error *error)
+static int check_obstacles(pid_t process, struct error *error)
 {
-    char path[64], line[256];
-    int mode = 0;
-    FILE *status;
+    struct trace_obstacles obstacles;
 
-    snprintf(path, sizeof path, "/proc/%d/status", process);
-    status = fopen(path, "re");
-    if (status == NULL)
-        return error_set(error, ERROR_INPUT, "there is no process %d", process);
-    while (fgets(line, sizeof line, status) != NULL)
-        /* NOLINTNEXTLINE(cert-err34-c): likewise */
-        (void)sscanf(line, "Seccomp: %d", &mode);
-    fclose(status);
-    if (mode == 0)
-        return 0;
-    return error_set(error, ERROR_INPUT,
-                     "process %d is confined by seccomp: no agent can be loaded into it (workers: "
-                     "gaspipe run --trace-functions)",
-                     process);
+    if (trace_obstacles_read(&obstacles, process, error) != 0)
+        return -1;
+    return trace_obstacles_check(&obstacles, process, error);
 }
 
 static int find_program(pid_t process, char program[PATH_MAX], struct error *error)
@@ -363,7 +351,7 @@ int trace_attach(struct trace_attached *attached, pid_t process, struct trace_ri
 
     *attached = (struct trace_attached){.process = process, .pidfd = -1, .sink = sink};
     options->program = program;
-    if (is_confined(process, error) != 0 || find_program(process, program, error) != 0 ||
+    if (check_obstacles(process, error) != 0 || find_program(process, program, error) != 0 ||
         read_map(process, program, &attaching.map, error) != 0)
         return -1;
     attached->pidfd = pidfd_open(process, 0);

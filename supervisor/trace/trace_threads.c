@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "supervisor/trace/trace_refusal.h"
 
 enum {
     STEPS_MAX = 10000,
@@ -36,12 +37,11 @@ static bool is_known(const struct trace_threads *threads, pid_t id)
 
 static int trace_threads_refuse(pid_t process, int errnum, struct error *error)
 {
-    if (errnum == ESRCH)
-        return error_set(error, ERROR_INPUT, "there is no process %d", process);
-    return error_set(error, ERROR_INPUT,
-                     "process %d cannot be traced: %s (another user's, sandboxed or traced by "
-                     "another, or see kernel.yama.ptrace_scope)",
-                     process, strerror(errnum));
+    struct trace_obstacles obstacles;
+
+    return trace_obstacles_read(&obstacles, process, error) == 0
+               ? trace_obstacles_refuse(&obstacles, process, errnum, (int64_t)geteuid(), error)
+               : -1;
 }
 
 /* Where it stopped for a signal of its own, that must not be lost. */

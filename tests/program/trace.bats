@@ -285,6 +285,20 @@ counts() {
     traces signals --when-full drop
 }
 
+@test "trace: with another clock, what is dropped is counted" {
+    counts page-faults
+    traces many --clock page-faults --when-full drop --output kept
+    assert_equal "$(jq -r .clock report | sort -u)" page-faults clocks
+    "$BUILD/gaspipe" trace --report people --read kept
+    run tail -n 1 people
+    assert_output_has lost
+    assert_output_lacks unmatched
+    # A call of the function is there or lost: two events, and those of its callers.
+    traces signals --clock page-faults --when-full drop
+    traces touches --clock page-faults --when-full drop
+    [ "$(jq 'select(.function == "t_touches").self' report)" -ge 1000 ]
+}
+
 @test "trace: folded stacks and callgrind have the same calls" {
     traces calls --folded folded --callgrind callgrind.out
     grep -qE '^do_calls;t_middle;t_leaf [0-9]+$' folded
@@ -456,14 +470,22 @@ may_trace() {
     ends
 }
 
-# More events than the ring has room for.
+# More events than the ring has room for: the process waits for some seconds, and so does this.
 @test "trace --process: a tracer that is killed leaves the process to go on" {
     may_trace
-    begins wait
-    traces_process
+    mkfifo lines answers
+    "$TRACED" wait < lines > answers 3>&- &
+    target=$!
+    exec 7> lines 8< answers
+    read -r -t 60 line <&8
+    assert_equal "$line" ready
+    traces_process 8<&-
     kill -KILL "$tracer"
     printf 'go\n%.0s' {1..300} >&7
-    wait_for 60 eval '[ "$(grep -c 610 printed)" = 300 ]'
+    for _ in {1..300}; do
+        read -r -t 60 line <&8
+        [ "$line" = 610 ]
+    done
     ends
 }
 
@@ -486,6 +508,22 @@ may_trace() {
     [ "$(calls t_fib)" -ge 0 ]
     kill "$parent"
     exec 7>&-
+}
+
+# Of Yama tests/unit/supervisor/test_trace_refusal.c tells.
+@test "trace --process: where ptrace is forbidden, one line says so, and the process goes on" {
+    ${CC:-gcc} -D_GNU_SOURCE "$BATS_TEST_DIRNAME/denies.c" -o denies
+    begins wait
+    text_of "$target" > before
+    run --separate-stderr ./denies "$BUILD/gaspipe" trace -p "$target"
+    assert_bad_input 3 'ptrace is not permitted here'
+    text_of "$target" | cmp - before
+    echo go >&7
+    wait_for 60 grep -q 610 printed
+    ends
+    # What is started needs no ptrace.
+    ./denies "$BUILD/gaspipe" trace --json --report report -- "$TRACED" calls > printed
+    assert_equal "$(calls t_fib)" 1973 calls
 }
 
 @test "trace --process: bad input, one line each" {
