@@ -30,6 +30,22 @@ struct line {
     struct cost cost;
 };
 
+/*
+ * What was looked up lately, each in the one place that its numbers choose: a contract calls the
+ * same few functions and runs the same few lines over and over. Those of earlier commands have
+ * another `command`.
+ */
+enum { RECENT_CALLS = 256, RECENT_LINES = 256 };
+
+struct recent_call {
+    struct profile_key key;
+    uint32_t caller, node, command;
+};
+
+struct recent_line {
+    uint32_t file, line, number, command;
+};
+
 struct profile {
     struct function *functions;
     size_t function_count, function_capacity;
@@ -45,8 +61,11 @@ struct profile {
     struct line *lines;
     size_t line_count, line_capacity;
     struct pair_table line_numbers; /* by file and line */
-    int64_t charged;
+    uint32_t command;               /* counts commands from 1 on */
     bool failed;
+
+    struct recent_call recent_calls[RECENT_CALLS];
+    struct recent_line recent_lines[RECENT_LINES];
 };
 
 enum { ENGINE_FUNCTION = 0 };
@@ -129,8 +148,13 @@ void profile_begin(struct profile *profile)
     pair_table_free(&profile->line_numbers);
     profile->node_numbers = profile->line_numbers = (struct pair_table){0};
     profile->node_count = profile->line_count = 0;
-    profile->charged = 0;
     profile->failed = false;
+    /* After 2^32 commands the recent ones of the first would be taken for this one's. */
+    if (++profile->command == 0) {
+        memset(profile->recent_calls, 0, sizeof profile->recent_calls);
+        memset(profile->recent_lines, 0, sizeof profile->recent_lines);
+        profile->command = 1;
+    }
     (void)add_node(profile, 0, ENGINE_FUNCTION);
     if (reserve(profile, &profile->lines, &profile->line_capacity, 0, sizeof *profile->lines))
         profile->lines[profile->line_count++] = (struct line){0};
@@ -168,7 +192,29 @@ void profile_name_function(struct profile *profile, uint32_t function, const cha
         profile->failed = true;
 }
 
-uint32_t profile_call(struct profile *profile, uint32_t caller, uint32_t function)
+static struct recent_call *recent_call(struct profile *profile, uint32_t caller,
+                                       struct profile_key key)
+{
+    const uint64_t mixed = (key.a ^ key.b << 20 ^ caller) * 0x9e3779b97f4a7c15;
+
+    return &profile->recent_calls[mixed >> 32 & (RECENT_CALLS - 1)];
+}
+
+bool profile_call_again(struct profile *profile, uint32_t caller, struct profile_key key,
+                        uint32_t *node)
+{
+    const struct recent_call *recent = recent_call(profile, caller, key);
+
+    if (recent->command != profile->command || recent->caller != caller || recent->key.a != key.a ||
+        recent->key.b != key.b)
+        return false;
+    profile->nodes[recent->node].calls++;
+    *node = recent->node;
+    return true;
+}
+
+uint32_t profile_call(struct profile *profile, uint32_t caller, struct profile_key key,
+                      uint32_t function)
 {
     uint64_t *number = number_of_profile(profile, &profile->node_numbers, caller, function);
 
@@ -177,10 +223,12 @@ uint32_t profile_call(struct profile *profile, uint32_t caller, uint32_t functio
     if (*number == 0)
         *number = (uint64_t)add_node(profile, caller, function) + 1;
     profile->nodes[*number - 1].calls++;
+    *recent_call(profile, caller, key) =
+        (struct recent_call){key, caller, (uint32_t)(*number - 1), profile->command};
     return (uint32_t)(*number - 1);
 }
 
-uint32_t profile_line(struct profile *profile, uint32_t file, uint32_t line)
+static uint32_t add_line(struct profile *profile, uint32_t file, uint32_t line)
 {
     uint64_t *number = number_of_profile(profile, &profile->line_numbers, file, line);
 
@@ -194,6 +242,15 @@ uint32_t profile_line(struct profile *profile, uint32_t file, uint32_t line)
     profile->lines[profile->line_count++] = (struct line){.file = file, .line = line};
     *number = profile->line_count;
     return (uint32_t)(*number - 1);
+}
+
+uint32_t profile_line(struct profile *profile, uint32_t file, uint32_t line)
+{
+    struct recent_line *recent = &profile->recent_lines[(line ^ file << 4) & (RECENT_LINES - 1)];
+
+    if (recent->command != profile->command || recent->file != file || recent->line != line)
+        *recent = (struct recent_line){file, line, add_line(profile, file, line), profile->command};
+    return recent->number;
 }
 
 bool profile_knows_file(const struct profile *profile, uint32_t file)
@@ -227,14 +284,17 @@ void profile_charge(struct profile *profile, uint32_t node, uint32_t line, int64
 {
     if (profile->failed)
         return;
-    profile->charged += computrons;
     add_cost(&profile->nodes[node].cost, computrons, instructions);
     add_cost(&profile->lines[line].cost, computrons, instructions);
 }
 
 int64_t profile_charged(const struct profile *profile)
 {
-    return profile->charged;
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < profile->node_count; i++)
+        sum += profile->nodes[i].cost.computrons;
+    return sum;
 }
 
 /* ---- as JSON ---- */

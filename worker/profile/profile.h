@@ -36,8 +36,17 @@ uint32_t profile_function(struct profile *profile, struct profile_key key, bool 
 void profile_name_function(struct profile *profile, uint32_t function, const char *name,
                            const char *file, uint32_t line);
 
-/* The node of that function called from that node, and one more call of it. */
-uint32_t profile_call(struct profile *profile, uint32_t caller, uint32_t function);
+/*
+ * The node of the function with this key called from that node, and one more call of it, where
+ * profile_call() has told of that lately; false: profile_function() and profile_call() have to.
+ */
+bool profile_call_again(struct profile *profile, uint32_t caller, struct profile_key key,
+                        uint32_t *node);
+
+/* The node of that function called from that node, and one more call of it. `key` is the
+ * function's. */
+uint32_t profile_call(struct profile *profile, uint32_t caller, struct profile_key key,
+                      uint32_t function);
 
 /* The number of a line of a file, which is known by a number of the engine's. */
 uint32_t profile_line(struct profile *profile, uint32_t file, uint32_t line);

@@ -24,6 +24,7 @@ static struct {
     size_t depth, capacity;
     txSlot **entered; /* frames that are new at an event, the innermost first */
     size_t entered_capacity;
+    txID named_file;       /* whose name the profile knows, the last one met; 0: none */
     uint32_t meter;        /* at the last event */
     uint32_t meter_before; /* the unmetered part */
     uint64_t instructions; /* at the last event */
@@ -106,33 +107,56 @@ static txSlot *code_of(txSlot *frame)
     return mxFunctionInstanceCode(function->value.reference);
 }
 
-static uint32_t function_of(txMachine *the, txSlot *frame)
-{
-    const txSlot *code = code_of(frame);
-    struct profile_key key;
-    txID file = XS_NO_ID;
-    txS2 line = 0;
-    uint32_t function;
-    const char *name;
-    bool known;
+struct source {
+    txID file;
+    txS2 line;
+};
 
-    if (code == NULL || (!is_code(code) && !is_callback(code)))
-        return 0;
+static struct profile_key key_of(const txSlot *code, struct source *source)
+{
+    struct profile_key key;
+
+    *source = (struct source){.file = XS_NO_ID};
     if (is_code(code)) {
-        if (!find_source(code, &file, &line))
-            file = XS_NO_ID;
-        key.b = (uint32_t)line;
+        if (!find_source(code, &source->file, &source->line))
+            source->file = XS_NO_ID;
+        key.b = (uint32_t)source->line;
     } else {
         key.b = (uint64_t)(uintptr_t)code->value.callback.address;
     }
-    key.a = (uint64_t)code->ID << 32 | (uint32_t)file | UINT64_C(1) << 63;
-    function = profile_function(state.profile, key, &known);
+    key.a = (uint64_t)code->ID << 32 | (uint32_t)source->file | UINT64_C(1) << 63;
+    return key;
+}
+
+static __attribute__((noinline)) uint32_t
+function_of(txMachine *the, const txSlot *code, struct profile_key key, const struct source *source)
+{
+    const char *name;
+    bool known;
+    const uint32_t function = profile_function(state.profile, key, &known);
+
     if (known)
         return function;
     name = key_name(the, code->ID);
     profile_name_function(state.profile, function, name != NULL ? name : "(anonymous)",
-                          is_callback(code) ? NULL : key_name(the, file), (uint32_t)line);
+                          is_callback(code) ? NULL : key_name(the, source->file),
+                          (uint32_t)source->line);
     return function;
+}
+
+/* The node of the frame's function, which has been called from the node. */
+static uint32_t node_of(txMachine *the, const txSlot *code, uint32_t caller)
+{
+    struct profile_key key = {0}; /* of the engine itself */
+    struct source source;
+    uint32_t node;
+
+    if (code == NULL || (!is_code(code) && !is_callback(code)))
+        return profile_call(state.profile, caller, key, 0);
+    key = key_of(code, &source);
+    if (profile_call_again(state.profile, caller, key, &node))
+        return node;
+    return profile_call(state.profile, caller, key, function_of(the, code, key, &source));
 }
 
 /* Where a frame of JavaScript keeps file and line; NULL: it has none yet. */
@@ -147,19 +171,29 @@ static const txSlot *environment_of(const txMachine *the, txSlot *frame)
     return environment >= the->stackBottom && environment < frame ? environment : NULL;
 }
 
+static bool name_file(txMachine *the, txID file)
+{
+    const char *name;
+
+    if (profile_knows_file(state.profile, (uint32_t)file))
+        return true;
+    name = key_name(the, file);
+    if (name != NULL)
+        profile_name_file(state.profile, (uint32_t)file, name);
+    return name != NULL;
+}
+
 static uint32_t line_of(txMachine *the, txSlot *frame)
 {
     const txSlot *environment = environment_of(the, frame);
-    const char *name;
 
     if (environment == NULL || environment->ID == XS_NO_ID ||
         environment->value.environment.line <= 0)
         return 0;
-    if (!profile_knows_file(state.profile, (uint32_t)environment->ID)) {
-        name = key_name(the, environment->ID);
-        if (name == NULL)
+    if (environment->ID != state.named_file) {
+        if (!name_file(the, environment->ID))
             return 0;
-        profile_name_file(state.profile, (uint32_t)environment->ID, name);
+        state.named_file = environment->ID;
     }
     return profile_line(state.profile, (uint32_t)environment->ID,
                         (uint32_t)environment->value.environment.line);
@@ -172,29 +206,37 @@ static struct live *top(void)
     return &state.live[state.depth - 1];
 }
 
-/* The innermost frame is at the line that it says. */
+/* The innermost frame is at the line that it says; what was spent until here was another's. */
 static void move_to_line(txMachine *the)
 {
     const uint32_t line = line_of(the, top()->frame);
 
-    if (line > 0)
-        top()->line = line;
+    if (line == 0 || line == top()->line)
+        return;
+    charge(the);
+    top()->line = line;
 }
 
-static void xs_profile_push(txMachine *the, txSlot *frame)
+static bool reserve_live(void)
 {
     struct live *live =
         array_reserve(state.live, &state.capacity, state.depth + 1, sizeof *state.live);
-    uint32_t node;
 
     if (live == NULL) {
         state.failed = true;
-        return;
+        return false;
     }
     state.live = live;
-    node = profile_call(state.profile, top()->node, function_of(the, frame));
+    return true;
+}
+
+/* `code` is that of the frame's function, as code_of() has it. */
+static void xs_profile_push(txMachine *the, txSlot *frame, const txSlot *code)
+{
+    if (state.depth == state.capacity && !reserve_live())
+        return;
     /* Native code has no lines: what it spends is the line's that called it. */
-    state.live[state.depth] = (struct live){frame, node, top()->line};
+    state.live[state.depth] = (struct live){frame, node_of(the, code, top()->node), top()->line};
     state.depth++;
 }
 
@@ -222,39 +264,61 @@ static size_t compare_stacks(txSlot *frame)
     return count;
 }
 
-/* Brings the live frames to where XS is. `entry`: the innermost has just begun, perhaps in the
- * place of one that has returned. */
-static void align(txMachine *the, txSlot *frame, bool entry)
+/* Brings the live frames to where XS is. */
+static void align(txMachine *the, txSlot *frame)
 {
-    while (entry && state.depth > 1 && top()->frame <= frame)
-        state.depth--;
     for (size_t count = compare_stacks(frame); count > 0; count--)
-        xs_profile_push(the, state.entered[count - 1]);
+        xs_profile_push(the, state.entered[count - 1], code_of(state.entered[count - 1]));
+}
+
+/* As long as function and line stay the same, what they spend is charged at once later. A meter of
+ * 32 bits has to be read before it comes around. */
+static bool is_charged_later(const txMachine *the)
+{
+    return the->meterIndex - state.meter < UINT32_C(1) << 30;
+}
+
+static void observe(txMachine *the)
+{
+    txSlot *frame = the->frame;
+
+    if (frame == NULL || frame != top()->frame || !is_charged_later(the)) {
+        charge(the);
+        if (frame == NULL)
+            return;
+        align(the, frame);
+    }
     move_to_line(the);
 }
 
-static bool is_entry(const txMachine *the)
+/* The innermost frame has just begun, perhaps in the place of one that has returned. */
+static void xs_profile_enter(txMachine *the, const txSlot *code)
 {
-    const txSlot *code = code_of(the->frame);
+    txSlot *frame = the->frame;
 
-    return code != NULL && code->kind == XS_CODE_KIND && code->value.code.address == the->code;
-}
-
-static void observe(txMachine *the, bool entry)
-{
     charge(the);
-    if (the->frame != NULL)
-        align(the, the->frame, entry);
+    while (state.depth > 1 && top()->frame <= frame)
+        state.depth--;
+    if (frame->next == top()->frame)
+        xs_profile_push(the, frame, code);
+    else
+        align(the, frame);
+    move_to_line(the);
 }
 
 void xs_profile_check(void *machine)
 {
     txMachine *the = machine;
+    const txSlot *code;
 
     if (!state.running)
         return;
     leave_region();
-    observe(the, is_entry(the));
+    code = the->frame != NULL ? code_of(the->frame) : NULL;
+    if (code != NULL && code->kind == XS_CODE_KIND && code->value.code.address == the->code)
+        xs_profile_enter(the, code);
+    else
+        observe(the);
     enter_region();
 }
 
@@ -264,7 +328,6 @@ txBoolean __wrap_fxIsReadable(txMachine *the)
 {
     if (state.running) {
         leave_region();
-        charge(the);
         if (state.depth > 1)
             move_to_line(the);
         enter_region();
@@ -282,11 +345,11 @@ void __wrap_fxRunID(txMachine *the, txSlot *generator, txInteger count)
         return;
     }
     leave_region();
-    observe(the, false);
+    observe(the);
     enter_region();
     __real_fxRunID(the, generator, count);
     leave_region();
-    observe(the, false);
+    observe(the);
     enter_region();
 }
 
