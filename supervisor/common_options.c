@@ -98,6 +98,8 @@ static const char *given_option(const struct trace_session_options *trace)
         return "--trace-clock";
     if (trace->overhead != 0)
         return "--overhead";
+    if (trace->exact)
+        return "--trace-exact";
     return trace->light ? "--trace-light" : NULL;
 }
 

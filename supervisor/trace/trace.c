@@ -187,6 +187,16 @@ static const char *name_of(void *context, uint32_t function)
     return profile_name(context, function);
 }
 
+static void put_estimated(struct buf *out, const struct trace *trace)
+{
+    const size_t before = out->length;
+
+    if (trace->ring != NULL)
+        trace_ring_put_times(trace->ring, out);
+    if (out->length > before)
+        buf_append_byte(out, '\n');
+}
+
 /* In all deliveries, and outside of them. */
 static uint64_t calls_of(void *context, uint32_t function)
 {
@@ -260,6 +270,7 @@ static int put_report(struct trace *trace, const struct trace_profile *profile,
             put_fates(&text, trace->plan);
         put_counts(&text, counts,
                    trace->ring != NULL ? trace_ring_threads_left_out(trace->ring) : 0);
+        put_estimated(&text, trace);
     }
     if (result == 0)
         result = put_left_out(&text, trace, profile, archive, error);

@@ -135,13 +135,24 @@ static int step_one(struct traced *traced, bool *busy, struct error *error)
     return trace_ring_step(traced->ring, &sink, busy, error);
 }
 
+static void tell(const struct traced *traced, struct buf *words)
+{
+    if (words->length > 0 && buf_string(words) != NULL)
+        log_line("%s: %s", traced->name, words->data);
+    buf_clear(words);
+}
+
+/* What is not as it would be in a trace of everything. */
 static int tell_left_out(struct traced *traced, struct error *error)
 {
     struct buf words = {0};
     const int result = trace_throttle_put(&traced->throttle, traced->session->began, &words, error);
 
-    if (result == 0 && words.length > 0 && buf_string(&words) != NULL)
-        log_line("%s: %s", traced->name, words.data);
+    if (result == 0) {
+        tell(traced, &words);
+        trace_ring_put_times(traced->ring, &words);
+        tell(traced, &words);
+    }
     buf_free(&words);
     return result;
 }
@@ -150,11 +161,11 @@ static int finish_one(struct traced *traced, struct error *error)
 {
     const struct trace_sink sink = sink_of(traced);
 
-    if (tell_left_out(traced, error) != 0)
-        return -1;
     if (trace_ring_refusal(traced->ring)[0] != '\0')
         log_line("%s is not traced: %s", traced->name, trace_ring_refusal(traced->ring));
-    return trace_ring_finish(traced->ring, &sink, error);
+    if (trace_ring_finish(traced->ring, &sink, error) != 0)
+        return -1;
+    return tell_left_out(traced, error);
 }
 
 static int flush(struct trace_session *session, struct error *error)
@@ -239,7 +250,9 @@ static struct traced *new_traced(struct trace_session *session, const char *prog
     struct traced *const traced = calloc(1, sizeof *traced);
     const struct trace_ring_options options = {
         .program = traced != NULL ? traced->program : NULL,
-        .choice = {.light = session->options.light},
+        .choice = {.light = session->options.light,
+                   .seldom = trace_choice_may_estimate(
+                       session->file.clock, session->options.overhead, session->options.exact)},
         .policy = TRACE_WAIT,
         .clock = session->file.clock,
         .lanes = WORKER_LANES,

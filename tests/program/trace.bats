@@ -161,6 +161,23 @@ summary() {
     assert_bad_input 2 '--light does not go with --read'
 }
 
+@test "trace: functions called very often are timed now and then, counted always, and named" {
+    traces many
+    assert_equal "$(calls t_fib)" 635621 calls
+    # No call begins before its caller, or ends after it.
+    jq -e -s 'all(.total >= .self) and any(.function == "t_fib" and .self > 0)' report
+    run summary many --exact
+    assert_output_lacks unmatched
+    run cat people
+    assert_output_lacks estimated
+    summary many --output kept
+    grep -q 'the others estimated: .*t_fib' people
+    traces tail
+    assert_equal $(($(calls t_ping) + $(calls t_pong))) 3000002 calls
+    run --separate-stderr "$BUILD/gaspipe" trace --exact --read kept
+    assert_bad_input 2 '--exact does not go with --read'
+}
+
 @test "trace: --overhead leaves out what is called most, and says so" {
     traces tail --overhead 1%
     [ $(($(calls t_ping) + $(calls t_pong))) -lt 3000002 ]

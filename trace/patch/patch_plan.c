@@ -109,8 +109,24 @@ static bool is_light(const struct filling *filling, const struct code_function *
     size_t available = 0;
     const uint8_t *const bytes = module_code_bytes(filling->code, function->address, &available);
 
-    return filling->choice->light && bytes != NULL && function->size <= available &&
-           leaf_is_light(bytes, function->size);
+    return (filling->choice->light || filling->choice->seldom) && bytes != NULL &&
+           function->size <= available && leaf_is_light(bytes, function->size);
+}
+
+static void write_trampoline(const struct filling *filling, const struct code_function *function,
+                             uint8_t *out, uint64_t place, struct planned_function *planned)
+{
+    const unsigned number = (unsigned)filling->plan->count + 1;
+    const struct trace_head *const head = filling->head;
+
+    if (!is_light(filling, function)) {
+        planned->length = trampoline_write(out, head, place, number);
+    } else if (!filling->choice->light) {
+        planned->length = trampoline_write_leaf(out, head, place, number, &planned->light);
+    } else {
+        planned->length = trampoline_write_light(out, head, place, number);
+        planned->whole = true;
+    }
 }
 
 /* *error is filled only when memory is out. */
@@ -125,15 +141,12 @@ static int plan_function(struct filling *filling, const struct code_function *fu
         .address = function->address,
         .size = function->size,
         .trampoline = filling->at + place,
-        .light = is_light(filling, function),
     };
-    const unsigned number = (unsigned)filling->plan->count + 1;
     enum trace_fate fate = TRACE_NO_ROOM;
     size_t moved;
 
     if (place != 0 && filling->head->patch_count < patch_plan_patches_max(filling->head)) {
-        planned.length = planned.light ? trampoline_write_light(out, filling->head, place, number)
-                                       : trampoline_write(out, filling->head, place, number);
+        write_trampoline(filling, function, out, place, &planned);
         fate =
             relocate_entry(filling->code, filling->branches, function, filling->base,
                            filling->region + place + planned.length, out + planned.length, &moved);

@@ -19,7 +19,7 @@
 enum {
     TRAMPOLINE_THUNKS = 64,    /* bytes at the region's beginning: the ways to the agent */
     TRAMPOLINE_ALIGNMENT = 32, /* of trampolines */
-    TRAMPOLINE_SIZE = 320,     /* bytes at most, in front of the body */
+    TRAMPOLINE_SIZE = 512,     /* bytes at most, in front of the body */
 };
 
 /* Writes the thunks, with which a region begins. */
@@ -40,6 +40,21 @@ size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t of
  */
 size_t trampoline_write_light(uint8_t *out, const struct trace_head *head, uint64_t offset,
                               unsigned number);
+
+/*
+ * Both for a function that is over at once: as trampoline_write() at first, and as
+ * trampoline_write_light() does while trampoline_time_seldom() says so. *light is where in it that
+ * one begins.
+ */
+size_t trampoline_write_leaf(uint8_t *out, const struct trace_head *head, uint64_t offset,
+                             unsigned number, size_t *light);
+
+/*
+ * Has the times of calls read only where all of a chunk's last events have them (TRACE_TIMED), or
+ * always again. `light` is 0 but for trampoline_write_leaf(). Safe while it is executed. For the
+ * time stamp counter, and not while the trampoline is off.
+ */
+void trampoline_time_seldom(uint8_t *trampoline, size_t light, bool seldom);
 
 /* Lets a trampoline of this length go straight to the body, or not: calls that have been entered
  * are left as they would have been. Safe while it is executed. */

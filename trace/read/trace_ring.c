@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "trace/patch/trampoline.h"
+#include "trace/read/trace_times.h"
 
 enum { PATCHES_MAX = TRACE_FUNCTIONS_MAX, CALLS_MAX = 4096 };
 
@@ -33,7 +34,7 @@ struct trace_ring {
     size_t patches, calls; /* that are planned */
     bool begun;            /* the sink was told */
     uint32_t open;         /* chunks of a lane that can be filled before its thread waits */
-    uint64_t *times;       /* owned; by lane: of the last event that had one; 0: none */
+    struct trace_times times;
     char refusal[ERROR_TEXT_SIZE];
 };
 
@@ -113,11 +114,8 @@ struct trace_ring *trace_ring_new(const struct trace_ring_options *options, int 
     ring->options = *options;
     ring->open = options->lane_chunks;
     ring->fd = fd;
-    ring->times = calloc(options->lanes, sizeof *ring->times);
     lay_out(ring);
-    if (ring->times == NULL)
-        error_memory(error, "a trace");
-    else if (open_memory(ring, error) == 0)
+    if (open_memory(ring, error) == 0)
         return ring;
     trace_ring_free(ring);
     return NULL;
@@ -132,7 +130,7 @@ void trace_ring_free(struct trace_ring *ring)
     if (ring->fd >= 0)
         close(ring->fd);
     patch_plan_free(&ring->plan);
-    free(ring->times);
+    trace_times_close(&ring->times);
     free(ring);
 }
 
@@ -213,46 +211,42 @@ const char *trace_ring_refusal(struct trace_ring *ring)
 struct taking {
     uint64_t events[2 * TRACE_CHUNK_EVENTS];
     size_t count;
-    const uint64_t *at, *end; /* in the chunk */
 };
 
-static bool is_light(const struct trace_ring *ring, uint64_t event)
+/* A call that one event stands for is two, whose times are not known, or are not asked for. */
+static void take_event(const struct trace_ring *ring, struct taking *taking, uint64_t event)
 {
-    const uint64_t number = event >> 1 & 0x7fff;
+    const uint64_t mask = ring->options.choice.light ? UINT64_MAX : 0xffff;
 
-    return number - 1 < ring->plan.count && ring->plan.functions[number - 1].light;
-}
-
-static bool has_time(const struct trace_ring *ring, uint64_t event)
-{
-    return event >> 1 != 0 && (event >> 1 & 0x7fff) < TRACE_CONTROL && !is_light(ring, event);
-}
-
-/* Before the first time of a thread, or after a loss, that of the next event. */
-static uint64_t time_ahead(const struct trace_ring *ring, const struct taking *taking)
-{
-    for (const uint64_t *at = taking->at; at < taking->end; at++)
-        if (has_time(ring, *at))
-            return *at >> TRACE_TIME_SHIFT;
-    return 0;
-}
-
-/* *time: of the lane's last event that had one; 0: there is none. */
-static void take_light(const struct trace_ring *ring, struct taking *taking, uint64_t event,
-                       uint64_t *time)
-{
-    if (is_light(ring, event)) {
-        if (*time == 0)
-            *time = time_ahead(ring, taking);
-        taking->events[taking->count++] = *time << TRACE_TIME_SHIFT | (event & ~UINT64_C(1));
-        taking->events[taking->count++] = *time << TRACE_TIME_SHIFT | event;
+    if (event >> TRACE_TIME_SHIFT != TRACE_TIME_WHOLE) {
+        taking->events[taking->count++] = event;
         return;
     }
-    if (has_time(ring, event))
-        *time = event >> TRACE_TIME_SHIFT;
-    else if ((event >> 1 & 0x7fff) == TRACE_LOST)
-        *time = 0;
-    taking->events[taking->count++] = event;
+    taking->events[taking->count++] = event & mask & ~UINT64_C(1);
+    taking->events[taking->count++] = event & mask;
+}
+
+static void time_seldom(void *context, unsigned number, bool seldom)
+{
+    const struct trace_ring *const ring = context;
+    const struct planned_function *const function = &ring->plan.functions[number - 1];
+
+    const uint8_t bit = (uint8_t)(1U << number % 8);
+
+    if (seldom)
+        atomic_fetch_or(&head_of(ring)->seldom[number / 8], bit);
+    else
+        atomic_fetch_and(&head_of(ring)->seldom[number / 8], (uint8_t)~bit);
+    trampoline_time_seldom(ring->memory + function->trampoline, function->light, seldom);
+}
+
+static void find_times(struct trace_ring *ring, unsigned lane, struct taking *taking)
+{
+    if (!ring->options.choice.light && !ring->options.choice.seldom)
+        return;
+    trace_times_fill(&ring->times, lane, taking->events, taking->count);
+    if (ring->options.choice.seldom)
+        trace_times_decide(&ring->times, taking->events, taking->count, time_seldom, ring);
 }
 
 /* Hands the chunk's events on, and empties it for the process. */
@@ -266,19 +260,15 @@ static int take_chunk(struct trace_ring *ring, unsigned lane, uint64_t number,
     struct taking taking;
 
     taking.count = 0;
-    taking.end = chunk + TRACE_CHUNK_SIZE / 8;
-    for (taking.at = chunk + TRACE_CHUNK_HEAD / 8; taking.at < taking.end; taking.at++) {
-        const uint64_t event = *(volatile const uint64_t *)taking.at;
+    for (size_t i = TRACE_CHUNK_HEAD / 8; i < TRACE_CHUNK_SIZE / 8; i++) {
+        const uint64_t event = ((volatile const uint64_t *)chunk)[i];
 
         /* A signal's handler may have come between the taking of a place and its writing. */
-        if (event == 0)
-            continue;
-        if (ring->options.choice.light)
-            take_light(ring, &taking, event, &ring->times[lane]);
-        else
-            taking.events[taking.count++] = event;
+        if (event != 0)
+            take_event(ring, &taking, event);
     }
     memset(chunk, 0, TRACE_CHUNK_SIZE);
+    find_times(ring, lane, &taking);
     return sink->events(sink->context, lane, lane_of(ring, lane)->thread, taking.events,
                         taking.count, error);
 }
@@ -331,7 +321,7 @@ static int end_lane(struct trace_ring *ring, unsigned number, const struct trace
         take_chunk(ring, number, atomic_load(&lane->head), sink, error) != 0 ||
         sink->ended(sink->context, number, error) != 0)
         return -1;
-    ring->times[number] = 0;
+    trace_times_end_lane(&ring->times, number);
     atomic_store_explicit(&lane->state, TRACE_LANE_FREE, memory_order_release);
     atomic_fetch_add(&head_of(ring)->lanes_freed, 1);
     wake(&head_of(ring)->lanes_freed);
@@ -358,6 +348,11 @@ static int trace_ring_begin(struct trace_ring *ring, const struct trace_sink *si
     if (ring->begun || !ring->planned)
         return 0;
     ring->begun = true;
+    if (trace_times_open(&ring->times, ring->plan.count, ring->layout.lanes, error) != 0)
+        return -1;
+    for (unsigned i = 0; i < ring->plan.count; i++)
+        if (ring->plan.functions[i].whole)
+            trace_times_leave(&ring->times, i + 1);
     return sink->begun(sink->context, head_of(ring)->process, &ring->plan, error);
 }
 
@@ -462,6 +457,11 @@ bool trace_ring_is_behind(const struct trace_ring *ring)
 const struct patch_plan *trace_ring_plan(const struct trace_ring *ring)
 {
     return ring->planned ? &ring->plan : NULL;
+}
+
+void trace_ring_put_times(const struct trace_ring *ring, struct buf *out)
+{
+    trace_times_put(&ring->times, &ring->plan, out);
 }
 
 uint64_t trace_ring_threads_left_out(const struct trace_ring *ring)

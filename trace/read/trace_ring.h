@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "trace/memory.h"
 #include "trace/patch/patch_plan.h"
@@ -67,6 +68,10 @@ const struct trace_head *trace_ring_layout(const struct trace_ring *ring);
 /* How many patches and calls there are. */
 size_t trace_ring_patches(const struct trace_ring *ring);
 size_t trace_ring_calls(const struct trace_ring *ring);
+
+/* Appends for which functions times were estimated (trace/read/trace_times.h), in words; nothing
+ * when there are none. */
+void trace_ring_put_times(const struct trace_ring *ring, struct buf *out);
 
 /* Until now. */
 uint64_t trace_ring_threads_left_out(const struct trace_ring *ring);
