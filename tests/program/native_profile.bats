@@ -24,6 +24,12 @@ of_functions() {
         "\(.[0].crankNum) \(map(.selfInstructions) | add)"' "$1"
 }
 
+# A line `CRANK FUNCTION INSTRUCTIONS` for each function, of the profile's lines of one kind.
+by_function() {
+    jq -r --arg kind "$1" -s 'map(select(.kind == $kind)) | group_by([.crankNum, .module, .function])[] |
+        "\(.[0].crankNum) \(.[0].module) \(.[0].function) \(map(.selfInstructions) | add)"' profile
+}
+
 @test "native profile: functions add up to each delivery's instructions, which stay the same" {
     counted
     of_deliveries out > plain
@@ -42,10 +48,15 @@ of_functions() {
         "$(readelf -n "$BUILD/gaspipe-worker" | sed -n 's/.*Build ID: //p')" build-id
     ! readelf -S "$BUILD/gaspipe-worker" | grep -q debug_info ||
         jq -e -n '[inputs | select(.inlined != null and .line != null)] | length > 0' profile
+    # Lines add up to their functions, and what was compiled into those has its own.
+    assert_equal "$(by_function line)" "$(by_function function | grep -v ' 0$')" "sums of lines"
+    ! readelf -S "$BUILD/gaspipe-worker" | grep -q debug_info ||
+        jq -e -n '[inputs | select(.kind == "line" and .module == "gaspipe-worker" and .line > 0 and .inlinedFunction != null)] |
+            length > 0' profile
     # gaspipe replay makes the same profile of the same deliveries; trees come in another order.
     "$BUILD/gaspipe" replay --counter qemu --native-profile replayed slog > /dev/null
-    jq -c 'select(.kind == "function") | del(.crankNum, .vat)' profile > a
-    jq -c 'select(.kind == "function") | del(.crankNum, .vat)' replayed > b
+    jq -c 'select(.kind != "tree") | del(.crankNum, .vat)' profile > a
+    jq -c 'select(.kind != "tree") | del(.crankNum, .vat)' replayed > b
     cmp a b
     # slogreport adds it up.
     "$BUILD/slogreport" profile --top 1 profile > text

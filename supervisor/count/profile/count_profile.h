@@ -38,8 +38,10 @@ struct profile_stack {
 /* A line of a function. */
 struct profile_place {
     size_t function; /* index */
-    char *source;    /* visible ASCII; owned */
+    char *source;    /* visible ASCII; owned; NULL: not known */
     int line;
+    const char
+        *inlined; /* the function compiled in there; borrowed; NULL: none, or not looked for */
     uint64_t self;
 };
 

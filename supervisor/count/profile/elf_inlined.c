@@ -114,3 +114,38 @@ bool elf_inlined_describe(Dwfl_Module *module, Dwarf_Addr address,
     description->inlined = inlined_names(&function);
     return true;
 }
+
+/* The innermost inlined call that holds the address: *name, if there is one. */
+static void descend(Dwarf_Die *parent, Dwarf_Addr address, const char **name, int depth)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die die;
+
+    if (depth == DEEPEST || dwarf_child(parent, &die) != 0)
+        return;
+    do {
+        const int tag = dwarf_tag(&die);
+
+        if ((tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block) ||
+            dwarf_haspc(&die, address) <= 0)
+            continue;
+        if (tag == DW_TAG_inlined_subroutine)
+            *name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_name, &attribute));
+        descend(&die, address, name, depth + 1);
+        return;
+    } while (dwarf_siblingof(&die, &die) == 0);
+}
+
+const char *elf_inlined_at(Dwfl_Module *module, Dwarf_Addr address, struct elf_scope *scope)
+{
+    const char *name = NULL;
+    Dwarf_Addr bias;
+
+    if (dwfl_module_getdwarf(module, &bias) == NULL)
+        return NULL;
+    if (!scope->known || dwarf_haspc(&scope->function, address - bias) <= 0)
+        scope->known = find_function(module, address, &scope->function);
+    if (scope->known)
+        descend(&scope->function, address - bias, &name, 0);
+    return name;
+}

@@ -12,4 +12,13 @@
 bool elf_inlined_describe(Dwfl_Module *module, Dwarf_Addr address,
                           struct elf_description *description);
 
+/* The function that holds the address asked for last; all zeros: none was. */
+struct elf_scope {
+    Dwarf_Die function;
+    bool known;
+};
+
+/* The name of the innermost function that was compiled in at the address, borrowed; NULL: none. */
+const char *elf_inlined_at(Dwfl_Module *module, Dwarf_Addr address, struct elf_scope *scope);
+
 #endif

@@ -21,7 +21,8 @@ struct elf_symbols {
     struct unwind_start *starts; /* by address; owned */
     size_t start_count;
     bool starts_read;
-    char **names; /* of functions without a symbol; owned, and each of them */
+    struct elf_scope scope; /* found last */
+    char **names;           /* of functions without a symbol; owned, and each of them */
     size_t name_count, name_room;
 };
 
@@ -217,6 +218,36 @@ struct elf_description elf_symbols_describe(const struct elf_symbols *symbols,
         description.source == NULL)
         description.source = elf_symbols_source(symbols, function, &description.line);
     return description;
+}
+
+struct elf_line elf_symbols_line(struct elf_symbols *symbols, uint64_t offset)
+{
+    struct elf_line line = {0};
+    GElf_Addr address;
+    Dwfl_Line *source;
+
+    if (!address_of(symbols, offset, &address))
+        return line;
+    source = dwfl_module_getsrc(symbols->module, address);
+    if (source != NULL)
+        line.source = dwfl_lineinfo(source, NULL, &line.line, NULL, NULL, NULL);
+    if (line.source != NULL)
+        line.inlined = elf_inlined_at(symbols->module, address, &symbols->scope);
+    else
+        line.line = 0;
+    return line;
+}
+
+const uint8_t *elf_symbols_bytes(const struct elf_symbols *symbols, uint64_t offset,
+                                 size_t *available)
+{
+    GElf_Addr bias;
+    Elf *const elf = dwfl_module_getelf(symbols->module, &bias);
+    size_t size = 0;
+    const char *const file = elf != NULL ? elf_rawfile(elf, &size) : NULL;
+
+    *available = offset < size ? size - offset : 0;
+    return file != NULL && offset < size ? (const uint8_t *)file + offset : NULL;
 }
 
 void elf_symbols_build_id(const struct elf_symbols *symbols, char text[41])

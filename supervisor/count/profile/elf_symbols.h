@@ -3,6 +3,7 @@
 #define GASPIPE_SUPERVISOR_COUNT_PROFILE_ELF_SYMBOLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -50,6 +51,19 @@ struct elf_description {
 /* What debug information says of the function. */
 struct elf_description elf_symbols_describe(const struct elf_symbols *symbols,
                                             const struct elf_function *function);
+
+/* What an instruction at that offset of the file belongs to. */
+struct elf_line {
+    const char *source; /* borrowed, the same for the same; NULL: not known */
+    int line;           /* of that; 0: not known */
+    const char
+        *inlined; /* the innermost function that was compiled in there, likewise; NULL: none */
+};
+struct elf_line elf_symbols_line(struct elf_symbols *symbols, uint64_t offset);
+
+/* The bytes there, borrowed; *available: how many. NULL: there are none. */
+const uint8_t *elf_symbols_bytes(const struct elf_symbols *symbols, uint64_t offset,
+                                 size_t *available);
 
 /* The file's build-id in hexadecimal, 40 digits at most; "" where it has none. */
 void elf_symbols_build_id(const struct elf_symbols *symbols, char text[41]);

@@ -132,8 +132,18 @@ size_t native_functions_find(struct native_functions *functions, const char *pat
     return number->value - 1;
 }
 
+bool native_functions_lines(struct native_functions *functions, const char *path, uint64_t offset,
+                            uint32_t length, size_t function, uint32_t *first, uint32_t *count)
+{
+    const struct native_file *const file = file_of(functions, path);
+
+    return file != NULL && native_lines_add(&functions->lines, file->symbols, offset, length,
+                                            function, first, count);
+}
+
 void native_functions_free(struct native_functions *functions)
 {
+    native_lines_free(&functions->lines);
     for (size_t i = 0; i < functions->count; i++)
         native_function_free(&functions->items[i]);
     for (size_t i = 0; i < functions->file_count; i++) {

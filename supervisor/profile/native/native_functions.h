@@ -2,10 +2,12 @@
 #ifndef GASPIPE_SUPERVISOR_PROFILE_NATIVE_NATIVE_FUNCTIONS_H
 #define GASPIPE_SUPERVISOR_PROFILE_NATIVE_NATIVE_FUNCTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "counter/pair_table.h"
+#include "supervisor/profile/native/native_lines.h"
 
 /* The functions of the files that workers execute, each found once. */
 
@@ -26,6 +28,7 @@ struct native_functions {
     size_t count, room;
     struct native_file *files; /* owned */
     size_t file_count, file_room;
+    struct native_lines lines; /* of their code */
 };
 
 /*
@@ -34,6 +37,10 @@ struct native_functions {
  */
 size_t native_functions_find(struct native_functions *functions, const char *path, uint64_t offset,
                              uint64_t *within);
+
+/* The lines of a stretch of `length` instructions there, as native_lines_add() has them. */
+bool native_functions_lines(struct native_functions *functions, const char *path, uint64_t offset,
+                            uint32_t length, size_t function, uint32_t *first, uint32_t *count);
 
 void native_functions_free(struct native_functions *functions);
 

@@ -16,6 +16,7 @@ struct making {
     struct profile_builder builder;
     struct pair_table local;  /* from a function's number to its index in the profile and 1 */
     struct pair_table stacks; /* from a chain to its stack */
+    struct pair_table places; /* from a line's number to its place in the profile and 1 */
 };
 
 /* ---- functions ---- */
@@ -107,6 +108,63 @@ static size_t stack_of_chain(struct making *making, uint32_t chain)
     return stack;
 }
 
+/* ---- lines ---- */
+
+/* NULL without memory. */
+static struct profile_place *place_of(struct making *making, uint32_t number)
+{
+    const struct native_line *const line = &making->functions->lines.items[number];
+    struct pair *const known = pair_table_find(&making->places, number, 0);
+    struct profile_place *place;
+
+    if (known == NULL)
+        return NULL;
+    if (known->value != 0)
+        return &making->builder.profile->places[known->value - 1];
+    place = profile_builder_add_place(&making->builder);
+    if (place == NULL)
+        return NULL;
+    known->value = making->builder.profile->place_count;
+    place->function = pair_table_find(&making->local, line->function, 0)->value - 1;
+    place->source = line->source != NULL ? strdup(line->source) : NULL;
+    place->line = line->line;
+    place->inlined = line->inlined;
+    return (line->source == NULL) == (place->source == NULL) ? place : NULL;
+}
+
+static bool find_runs(struct making *making, struct region_place *place)
+{
+    const char *const path =
+        place->file == REGION_NO_FILE ? NULL : making->stream->files[place->file];
+
+    return place->run_count > 0 ||
+           native_functions_lines(making->functions, path, place->offset,
+                                  place->length > 0 ? place->length : 1, place->function - 1,
+                                  &place->first_run, &place->run_count);
+}
+
+/* A stretch executes all of its instructions; what is over where it was left is the first ones'. */
+static bool add_lines(struct making *making, struct region_place *place, uint64_t instructions)
+{
+    const uint64_t length = place->length > 0 ? place->length : 1;
+    const uint64_t whole = instructions / length;
+    uint64_t over = instructions % length;
+
+    if (!find_runs(making, place))
+        return false;
+    for (uint32_t i = 0; i < place->run_count; i++) {
+        const struct native_run run = making->functions->lines.runs[place->first_run + i];
+        const uint64_t more = over < run.count ? over : run.count;
+        struct profile_place *const line = place_of(making, run.line);
+
+        if (line == NULL)
+            return false;
+        line->self += whole * run.count + more;
+        over -= more;
+    }
+    return true;
+}
+
 static bool add_cell(struct making *making, const struct profile_stream_cell *cell)
 {
     struct region_place *place = &making->stream->stretches.items[cell->place];
@@ -118,7 +176,7 @@ static bool add_cell(struct making *making, const struct profile_stream_cell *ce
     if (place->begins_function)
         making->builder.profile->stacks[stack].calls +=
             (cell->instructions + place->length - 1) / place->length;
-    return true;
+    return add_lines(making, place, cell->instructions);
 }
 
 static bool add_cells(struct making *making, const struct region *region)
@@ -144,12 +202,13 @@ int native_profile_make(struct count_profile *profile, struct region_stream *str
     profile_builder_free(&making.builder);
     pair_table_free(&making.local);
     pair_table_free(&making.stacks);
+    pair_table_free(&making.places);
     if (result != 0)
         count_profile_free(profile);
     return result;
 }
 
-/* ---- lines ---- */
+/* ---- JSON ---- */
 
 struct ordered {
     const struct profile_function *function;
@@ -189,6 +248,46 @@ static void put_function(struct buf *lines, const struct ordered *ordered,
     profile_file_put_count(lines, "selfInstructions", (int64_t)function->self, true);
     profile_file_put_count(lines, "totalInstructions", (int64_t)function->total, true);
     buf_append_string(lines, "}\n");
+}
+
+/* As functions are, then by file and line. */
+static int compare_profile_places(const void *a, const void *b, void *functions_of)
+{
+    const struct profile_place *x = a, *y = b;
+    const struct profile_function *const functions = functions_of;
+    const struct ordered left = {.function = &functions[x->function]};
+    const struct ordered right = {.function = &functions[y->function]};
+    int order = x->function != y->function ? compare_functions(&left, &right) : 0;
+
+    if (order == 0)
+        order = strcmp(x->source != NULL ? x->source : "", y->source != NULL ? y->source : "");
+    return order != 0 ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+static void put_place(struct buf *lines, const struct profile_function *function,
+                      const struct profile_place *place, const struct profiled_delivery *delivery)
+{
+    profile_file_put_head(lines, "line", delivery);
+    profile_file_put_text(lines, "function", function->name);
+    profile_file_put_text(lines, "module", function->object);
+    profile_file_put_text(lines, "file", place->source);
+    profile_file_put_count(lines, "line", place->line, place->source != NULL);
+    if (place->inlined != NULL)
+        profile_file_put_text(lines, "inlinedFunction", place->inlined);
+    profile_file_put_count(lines, "self", 0, false);
+    profile_file_put_count(lines, "selfInstructions", (int64_t)place->self, true);
+    buf_append_string(lines, "}\n");
+}
+
+static void put_places(struct buf *lines, const struct count_profile *profile,
+                       const struct profiled_delivery *delivery)
+{
+    if (profile->place_count > 0) /* qsort_r(3) may not be given NULL */
+        qsort_r(profile->places, profile->place_count, sizeof *profile->places,
+                compare_profile_places, profile->functions);
+    for (size_t i = 0; i < profile->place_count; i++)
+        put_place(lines, &profile->functions[profile->places[i].function], &profile->places[i],
+                  delivery);
 }
 
 /* The first stack stands for nobody, and is no node. */
@@ -236,6 +335,7 @@ static int put_json(struct buf *lines, const struct count_profile *profile,
     for (size_t i = 0; i < profile->function_count; i++)
         put_function(lines, &ordered[i], delivery);
     free(ordered);
+    put_places(lines, profile, delivery);
     put_tree(lines, profile, delivery);
     return 0;
 }

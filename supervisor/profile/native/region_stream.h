@@ -25,6 +25,7 @@ struct region_place {
     /* For the reader's use, all 0 at first. */
     uint32_t function;
     bool begins_function;
+    uint32_t first_run, run_count; /* of its lines; 0: not looked up */
 };
 
 #define REGION_NO_FILE UINT32_MAX
