@@ -70,11 +70,11 @@ APART long bench_leaf(long number)
     return number * 3 + 1;
 }
 
-enum how { UNTRACED, BARE, BREAKPOINTS };
+enum how { UNTRACED, BARE, BREAKPOINTS, FEW };
 
 static OURS double run(enum how how)
 {
-    const int calls = how == BREAKPOINTS ? CALLS / 100 : CALLS;
+    const int calls = how == BREAKPOINTS || how == FEW ? CALLS / 100 : CALLS;
     const uint64_t begin = __rdtsc();
     volatile uint64_t seen;
     long sum = 0;
@@ -100,6 +100,7 @@ OURS int main(int argc, char **argv)
     const char *const word = argc > 1 ? argv[1] : "";
     const enum how how = strcmp(word, "bare") == 0   ? BARE
                          : strcmp(word, "int3") == 0 ? BREAKPOINTS
+                         : strcmp(word, "few") == 0  ? FEW
                                                      : UNTRACED;
     double least = 1e9;
 
