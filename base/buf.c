@@ -3,9 +3,10 @@
 
 #include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/text/format.h"
 
 enum { BUF_FIRST_CAPACITY = 256 };
 
@@ -15,7 +16,7 @@ static int buf_fail(struct buf *buf)
     return -1;
 }
 
-int buf_reserve(struct buf *buf, size_t more)
+int buf_grow(struct buf *buf, size_t more)
 {
     size_t needed, capacity;
     char *data;
@@ -38,42 +39,30 @@ int buf_reserve(struct buf *buf, size_t more)
     return 0;
 }
 
-int buf_append(struct buf *buf, const void *bytes, size_t length)
-{
-    if (buf_reserve(buf, length) != 0)
-        return -1;
-    if (length > 0)
-        memcpy(buf->data + buf->length, bytes, length);
-    buf->length += length;
-    return 0;
-}
-
 int buf_append_string(struct buf *buf, const char *string)
 {
     return buf_append(buf, string, strlen(string));
 }
 
-int buf_append_byte(struct buf *buf, char byte)
-{
-    return buf_append(buf, &byte, 1);
-}
-
 int buf_printf(struct buf *buf, const char *format, ...)
 {
+    size_t room = buf->failed ? 0 : buf->capacity - buf->length;
     va_list args;
     int length;
 
     va_start(args, format);
-    length = vsnprintf(NULL, 0, format, args);
+    length = format_arguments(room > 0 ? buf->data + buf->length : NULL, room, format, args);
     va_end(args);
     if (length < 0)
         return buf_fail(buf);
-    /* One more than the text: vsnprintf ends what it writes with a '\0'. */
+    /* One more than the text, which is ended with a '\0'. */
     if (buf_reserve(buf, (size_t)length + 1) != 0)
         return -1;
-    va_start(args, format);
-    vsnprintf(buf->data + buf->length, (size_t)length + 1, format, args);
-    va_end(args);
+    if ((size_t)length >= room) {
+        va_start(args, format);
+        format_arguments(buf->data + buf->length, (size_t)length + 1, format, args);
+        va_end(args);
+    }
     buf->length += (size_t)length;
     return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 /*
  * The one growing byte buffer.
@@ -24,13 +25,37 @@ struct buf {
     bool failed;
 };
 
+/* For buf_reserve(), where there is no room. */
+int buf_grow(struct buf *buf, size_t more);
+
 /* Makes room for `more` further bytes. 0, or -1 when memory or size_t ran out. */
-int buf_reserve(struct buf *buf, size_t more);
+static inline int buf_reserve(struct buf *buf, size_t more)
+{
+    if (!buf->failed && more <= buf->capacity - buf->length)
+        return 0;
+    return buf_grow(buf, more);
+}
 
 /* Each appends and returns 0, or -1 with buf->failed set. */
-int buf_append(struct buf *buf, const void *bytes, size_t length);
+static inline int buf_append(struct buf *buf, const void *bytes, size_t length)
+{
+    if (buf_reserve(buf, length) != 0)
+        return -1;
+    if (length > 0)
+        memcpy(buf->data + buf->length, bytes, length);
+    buf->length += length;
+    return 0;
+}
+
+static inline int buf_append_byte(struct buf *buf, char byte)
+{
+    if (buf_reserve(buf, 1) != 0)
+        return -1;
+    buf->data[buf->length++] = byte;
+    return 0;
+}
+
 int buf_append_string(struct buf *buf, const char *string);
-int buf_append_byte(struct buf *buf, char byte);
 int buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Takes the first `length` bytes away; `length` is at most buf->length. */

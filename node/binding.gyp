@@ -7,6 +7,7 @@
         "sources/node/addon/frame_channel.c",
         "sources/proto/netstring.c",
         "sources/base/buf.c",
+        "sources/base/text/format.c",
         "sources/base/error.c",
         "sources/base/stamp.c"
       ],

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json/json_text.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 static void append_escape(struct buf *buf, unsigned char byte)
@@ -37,15 +39,43 @@ static void append_escape(struct buf *buf, unsigned char byte)
     }
 }
 
+/* Of eight bytes, whether one has to be escaped: is below 0x20, a quote or a backslash. */
+static bool has_escaped(uint64_t bytes)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones * 0x80;
+    const uint64_t quotes = bytes ^ ones * '"', backslashes = bytes ^ ones * '\\';
+
+    return (((bytes - ones * 0x20) & ~bytes) | ((quotes - ones) & ~quotes) |
+            ((backslashes - ones) & ~backslashes)) &
+           highs;
+}
+
+/* The first place from `at` that has to be escaped, or the length. */
+static size_t find_escaped(const char *bytes, size_t at, size_t length)
+{
+    uint64_t eight;
+
+    for (; length - at >= sizeof eight; at += sizeof eight) {
+        memcpy(&eight, bytes + at, sizeof eight);
+        if (has_escaped(eight))
+            break;
+    }
+    for (; at < length; at++) {
+        const unsigned char byte = (unsigned char)bytes[at];
+
+        if (byte < 0x20 || byte == '"' || byte == '\\')
+            break;
+    }
+    return at;
+}
+
 void json_text_escape(struct buf *buf, const char *bytes, size_t length)
 {
     size_t plain = 0;
 
-    for (size_t i = 0; i < length; i++) {
+    for (size_t i = 0; (i = find_escaped(bytes, i, length)) < length; i++) {
         unsigned char byte = (unsigned char)bytes[i];
 
-        if (byte >= 0x20 && byte != '"' && byte != '\\')
-            continue;
         buf_append(buf, bytes + plain, i - plain);
         append_escape(buf, byte);
         plain = i + 1;

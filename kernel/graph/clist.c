@@ -2,9 +2,9 @@
 #include "kernel/graph/clist.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/text/format.h"
 #include "kernel/graph/object.h"
 #include "kernel/graph/promise.h"
 #include "kernel/records/keys.h"
@@ -81,7 +81,7 @@ static int set_flag(struct kernel *kernel, int64_t vat, const char *kref, const 
 {
     char key[KEYS_NAME_SIZE], value[VREF_SIZE + 2];
 
-    snprintf(value, sizeof value, "%c %s", reachable ? 'R' : '_', vref);
+    format_text(value, sizeof value, "%c %s", reachable ? 'R' : '_', vref);
     return keys_set(kernel, entry_name(key, vat, kref), value, error);
 }
 

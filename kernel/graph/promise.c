@@ -2,9 +2,9 @@
 #include "kernel/graph/promise.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/text/format.h"
 #include "kernel/graph/queue.h"
 #include "kernel/records/capdata.h"
 #include "kernel/records/keys.h"
@@ -124,7 +124,7 @@ int promise_set_decider(struct kernel *kernel, const char *kpid, int64_t vat, st
     char decider[32] = "";
 
     if (vat != 0)
-        snprintf(decider, sizeof decider, "v%" PRId64, vat);
+        format_text(decider, sizeof decider, "v%" PRId64, vat);
     return set(kernel, kpid, "decider", decider, error);
 }
 
@@ -164,7 +164,7 @@ int promise_subscribed(struct kernel *kernel, const char *kpid, int64_t vat, boo
     char key[KEYS_NAME_SIZE], id[32], *rest = NULL;
 
     *subscribed = false;
-    snprintf(id, sizeof id, "v%" PRId64, vat);
+    format_text(id, sizeof id, "v%" PRId64, vat);
     if (keys_require(kernel, keys_name(key, "%s.subscribers", kpid), &kernel->value, error) != 0)
         return -1;
     for (char *item = strtok_r(kernel->value.data, ",", &rest); item != NULL;
@@ -183,7 +183,7 @@ int promise_subscribe(struct kernel *kernel, const char *kpid, int64_t vat, stru
         return -1;
     if (state != KERNEL_PROMISE_UNRESOLVED)
         return queue_notify(kernel, vat, kpid, error);
-    snprintf(id, sizeof id, "v%" PRId64, vat);
+    format_text(id, sizeof id, "v%" PRId64, vat);
     return keys_add_to_list(kernel, keys_name(key, "%s.subscribers", kpid), id, &added, error);
 }
 

@@ -2,8 +2,8 @@
 #include "kernel/graph/queue.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
+#include "base/text/format.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/refcount.h"
 #include "kernel/state.h"
@@ -36,7 +36,7 @@ static int set_ends(struct kernel *kernel, enum queue_name queue, struct ends en
 {
     char text[64];
 
-    snprintf(text, sizeof text, "[%" PRId64 ",%" PRId64 "]", ends.head, ends.tail);
+    format_text(text, sizeof text, "[%" PRId64 ",%" PRId64 "]", ends.head, ends.tail);
     return keys_set(kernel, names[queue], text, error);
 }
 
@@ -175,7 +175,7 @@ int queue_notify(struct kernel *kernel, int64_t vat, const char *kpid, struct er
 {
     char id[32];
 
-    snprintf(id, sizeof id, "v%" PRId64, vat);
+    format_text(id, sizeof id, "v%" PRId64, vat);
     if (refcount_increment(kernel, kpid, REFCOUNT_KERNEL, error) != 0)
         return -1;
     return add_new(kernel, json_pack("{s:s,s:s,s:s}", "type", "notify", "vatID", id, "kpid", kpid),

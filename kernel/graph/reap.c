@@ -2,8 +2,8 @@
 #include "kernel/graph/reap.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
+#include "base/text/format.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/vat_record.h"
 #include "kernel/state.h"
@@ -32,7 +32,7 @@ int reap_schedule(struct kernel *kernel, int64_t vat, struct error *error)
     char id[32];
     bool queued;
 
-    snprintf(id, sizeof id, "v%" PRId64, vat);
+    format_text(id, sizeof id, "v%" PRId64, vat);
     if (keys_has_text(kernel, queue_key, id, &queued, error) != 0)
         return -1;
     return queued ? 0 : keys_append_text(kernel, queue_key, id, error);

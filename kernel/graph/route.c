@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel/graph/route.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "base/text/format.h"
 #include "kernel/graph/object.h"
 #include "kernel/graph/promise.h"
 #include "kernel/records/capdata.h"
@@ -11,7 +11,7 @@
 
 static void copy_reference(char copy[KERNEL_REF_SIZE], const char *kref)
 {
-    snprintf(copy, KERNEL_REF_SIZE, "%s", kref);
+    format_text(copy, KERNEL_REF_SIZE, "%s", kref);
 }
 
 /* Nobody will answer it: the one who waits for the result hears why. */

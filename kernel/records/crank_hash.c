@@ -4,11 +4,11 @@
 #include <endian.h>
 #include <inttypes.h>
 #include <openssl/evp.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/hex.h"
 #include "base/number.h"
+#include "base/text/format.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/limits.h"
 #include "kernel/state.h"
@@ -162,7 +162,7 @@ static int keep_end(struct kernel *kernel, const char *activityhash, struct erro
 {
     char text[KERNEL_HASH_SIZE + 24];
 
-    snprintf(text, sizeof text, "%s %" PRIu64, activityhash, kernel->state.sum);
+    format_text(text, sizeof text, "%s %" PRIu64, activityhash, kernel->state.sum);
     return keys_set(kernel, activity_key, text, error);
 }
 

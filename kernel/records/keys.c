@@ -3,11 +3,11 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/json/json_value.h"
 #include "base/number.h"
+#include "base/text/format.h"
 #include "kernel/state.h"
 #include "store/store.h"
 
@@ -16,7 +16,7 @@ const char *keys_name(char name[KEYS_NAME_SIZE], const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(name, KEYS_NAME_SIZE, format, arguments);
+    format_arguments(name, KEYS_NAME_SIZE, format, arguments);
     va_end(arguments);
     return name;
 }
@@ -134,7 +134,7 @@ int keys_set_number(struct kernel *kernel, const char *key, int64_t number, stru
 {
     char text[32];
 
-    snprintf(text, sizeof text, "%" PRId64, number);
+    format_text(text, sizeof text, "%" PRId64, number);
     return keys_set(kernel, key, text, error);
 }
 

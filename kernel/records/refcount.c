@@ -2,8 +2,8 @@
 #include "kernel/records/refcount.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
+#include "base/text/format.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/reference.h"
 #include "kernel/state.h"
@@ -37,7 +37,7 @@ int refcount_set_object(struct kernel *kernel, const char *kref, const struct ob
 
     if (counts->reachable < 0 || counts->reachable > counts->recognizable)
         return damaged(kref, error);
-    snprintf(text, sizeof text, "%" PRId64 ",%" PRId64, counts->reachable, counts->recognizable);
+    format_text(text, sizeof text, "%" PRId64 ",%" PRId64, counts->reachable, counts->recognizable);
     return keys_set(kernel, keys_name(key, "%s.refCount", kref), text, error);
 }
 

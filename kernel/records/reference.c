@@ -2,8 +2,9 @@
 #include "kernel/records/reference.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "base/text/format.h"
 
 static const char letters[] = {
     [REFERENCE_OBJECT] = 'o',
@@ -95,12 +96,12 @@ enum reference_kind reference_kref_kind(const char *kref)
 
 void reference_make_kref(char kref[KERNEL_REF_SIZE], enum reference_kind kind, int64_t id)
 {
-    snprintf(kref, KERNEL_REF_SIZE, "k%c%" PRId64, letters[kind], id);
+    format_text(kref, KERNEL_REF_SIZE, "k%c%" PRId64, letters[kind], id);
 }
 
 void reference_make_import(char vref[VREF_SIZE], enum reference_kind kind, int64_t id)
 {
-    snprintf(vref, VREF_SIZE, "%c-%" PRId64, letters[kind], id);
+    format_text(vref, VREF_SIZE, "%c-%" PRId64, letters[kind], id);
 }
 
 char reference_letter(enum reference_kind kind)

@@ -2,9 +2,9 @@
 #include "kernel/records/vat_record.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/text/format.h"
 #include "kernel/records/keys.h"
 #include "kernel/records/limits.h"
 #include "kernel/records/refcount.h"
@@ -25,7 +25,7 @@ static const char *field(char key[KEYS_NAME_SIZE], int64_t vat, const char *name
 
 static const char *vat_id_of(char id[32], int64_t vat)
 {
-    snprintf(id, 32, "v%" PRId64, vat);
+    format_text(id, 32, "v%" PRId64, vat);
     return id;
 }
 
@@ -203,8 +203,8 @@ int vat_record_set_position(struct kernel *kernel, int64_t vat, const struct vat
 {
     char key[KEYS_NAME_SIZE], text[96];
 
-    snprintf(text, sizeof text, "[%" PRId64 ",%" PRId64 ",%" PRId64 "]", position->incarnation,
-             position->position, position->delivery_num);
+    format_text(text, sizeof text, "[%" PRId64 ",%" PRId64 ",%" PRId64 "]", position->incarnation,
+                position->position, position->delivery_num);
     return keys_set(kernel, field(key, vat, "deliveries"), text, error);
 }
 

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/json/json_value.h"
 #include "base/number.h"
+#include "base/text/format.h"
 
 static const char result_prefix[] = "input.result.", id_prefix[] = "input.id.",
                   told_prefix[] = "input.told.";
@@ -38,7 +39,8 @@ static int read_result_key(struct line_results *results, const char *key,
     struct buf bytes = {0};
     int result = store_key_get(results->store, key, &bytes, found, error);
 
-    snprintf(value, KERNEL_REF_SIZE, "%.*s", (int)bytes.length, bytes.length > 0 ? bytes.data : "");
+    format_text(value, KERNEL_REF_SIZE, "%.*s", (int)bytes.length,
+                bytes.length > 0 ? bytes.data : "");
     buf_free(&bytes);
     return result;
 }
@@ -197,8 +199,8 @@ static int write_waiting(struct line_results *results, const struct line_result 
 {
     char key[RESULT_KEY_SIZE], value[KERNEL_REF_SIZE + 2];
 
-    snprintf(value, sizeof value, "%s%s%s", waiting->promise, waiting->named ? "+" : "",
-             waiting->open ? "-" : "");
+    format_text(value, sizeof value, "%s%s%s", waiting->promise, waiting->named ? "+" : "",
+                waiting->open ? "-" : "");
     make_result_key(key, waiting->line);
     return store_key_set(results->store, key, (struct iovec){value, strlen(value)}, error);
 }
@@ -222,7 +224,7 @@ int line_results_add(struct line_results *results, int64_t line, const char *id,
 {
     struct line_result added = {.line = line, .named = id != NULL};
 
-    snprintf(added.promise, sizeof added.promise, "%s", promise);
+    format_text(added.promise, sizeof added.promise, "%s", promise);
     if (note_new_line(results, line, error) != 0)
         return -1;
     if (id != NULL && add_name(results, id, promise, error) != 0)

@@ -2,11 +2,11 @@
 #include "supervisor/run/run_lines.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/json/json_value.h"
 #include "base/log.h"
+#include "base/text/format.h"
 #include "supervisor/run/input/file_input.h"
 #include "supervisor/run/input/line_message.h"
 #include "supervisor/run/run_vats.h"
@@ -15,7 +15,7 @@
 
 static void make_place(const char *input, int64_t number, char place[RUN_LINES_PLACE_SIZE])
 {
-    snprintf(place, RUN_LINES_PLACE_SIZE, "%s:%" PRId64, input, number);
+    format_text(place, RUN_LINES_PLACE_SIZE, "%s:%" PRId64, input, number);
 }
 
 /* For places in messages. */
@@ -240,7 +240,7 @@ static int take_in_refused(struct run_lines *lines, const char *text, size_t len
 {
     char words[sizeof why->text + 16];
 
-    snprintf(words, sizeof words, "refused: %s", why->text);
+    format_text(words, sizeof words, "refused: %s", why->text);
     log_line("%s:%" PRId64 ": %s", input_name(lines), lines->line_number, words);
     if (scheduler_open_transaction(lines->scheduler, error) != 0 ||
         input_place_take(&lines->place, lines->line_number, text, length, error) != 0)

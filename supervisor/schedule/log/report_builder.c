@@ -2,9 +2,9 @@
 #include "supervisor/schedule/log/report_builder.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/text/format.h"
 #include "slog/model/describe.h"
 #include "supervisor/schedule/log/plain_value.h"
 
@@ -52,7 +52,7 @@ static void describe_message(struct report_builder *builder)
     const char *method, *promise = promise_of(delivery->kd_value);
 
     builder->vat_promise = promise_of(delivery->vd_value);
-    snprintf(builder->kernel_promise, KERNEL_REF_SIZE, "%s", promise != NULL ? promise : "");
+    format_text(builder->kernel_promise, KERNEL_REF_SIZE, "%s", promise != NULL ? promise : "");
     describe_method_in_body(json_string_value(body), json_string_length(body), &builder->method);
     method = buf_string(&builder->method);
     if (method == NULL)
@@ -83,7 +83,7 @@ int report_builder_begin(struct report_builder *builder, const struct kernel_del
     clear_builder(builder);
     builder->delivery = *delivery;
     builder->vat_name = vat_name;
-    snprintf(builder->vat_id, sizeof builder->vat_id, "v%" PRId64, delivery->vat);
+    format_text(builder->vat_id, sizeof builder->vat_id, "v%" PRId64, delivery->vat);
     if (strcmp(delivery->dispatch, "message") == 0) {
         describe_message(builder);
     } else {

@@ -28,6 +28,31 @@ static void strings_are_quoted_and_escaped(void **state)
     text_of(&buf, "\"a\\\"b\\\\c\\nd\\te\\rf\\u0001g\\u001fh\x7fi\xc3\xa9\"");
 }
 
+/* Eight bytes are looked at together: at any place of a text, and beside any other byte. */
+static void one_byte_is_escaped_wherever_it_stands(void **state)
+{
+    static const char *const others = "a\x7f\x80\xff !#[]";
+
+    (void)state;
+    for (size_t at = 0; at < 20; at++) {
+        for (int byte = 1; byte < 256; byte++) {
+            const bool escaped = byte < 0x20 || byte == '"' || byte == '\\';
+            char text[20];
+            struct buf buf = {0};
+
+            memset(text, others[(size_t)byte % strlen(others)], sizeof text);
+            text[at] = (char)byte;
+            json_text_escape(&buf, text, sizeof text);
+            assert_true((buf.length > sizeof text) == escaped);
+            assert_memory_equal(buf.data, text, at);
+            assert_true((buf.data[at] == '\\') == escaped);
+            assert_memory_equal(buf.data + buf.length - (sizeof text - at - 1), text + at + 1,
+                                sizeof text - at - 1);
+            buf_free(&buf);
+        }
+    }
+}
+
 static void a_string_of_nothing_is_two_quotes(void **state)
 {
     struct buf buf = {0};
@@ -140,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings_are_quoted_and_escaped),
+        cmocka_unit_test(one_byte_is_escaped_wherever_it_stands),
         cmocka_unit_test(a_string_of_nothing_is_two_quotes),
         cmocka_unit_test(every_ascii_byte_survives_a_strict_reader),
         cmocka_unit_test(times_have_all_their_decimals),

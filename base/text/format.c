@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text/format.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Of 2^64 - 1. */
+enum { DIGITS_MAX = 20 };
+
+/* Where the text goes; `length` counts what finds no room, too. */
+struct formatted {
+    char *at;
+    size_t room, length;
+};
+
+static void put_bytes(struct formatted *text, const char *bytes, size_t length)
+{
+    if (text->length < text->room) {
+        const size_t left = text->room - text->length;
+
+        memcpy(text->at + text->length, bytes, length < left ? length : left);
+    }
+    text->length += length;
+}
+
+static void put_number(struct formatted *text, uint64_t number, bool negative)
+{
+    char digits[DIGITS_MAX + 1], *first = digits + sizeof digits;
+
+    do {
+        *--first = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    if (negative)
+        *--first = '-';
+    put_bytes(text, first, (size_t)(digits + sizeof digits - first));
+}
+
+static void put_signed(struct formatted *text, int64_t number)
+{
+    put_number(text, number < 0 ? -(uint64_t)number : (uint64_t)number, number < 0);
+}
+
+/* As %s and, with a limit, %.*s, which does not look behind it. */
+static void put_string(struct formatted *text, const char *string, int limit)
+{
+    put_bytes(text, string, limit < 0 ? strlen(string) : strnlen(string, (size_t)limit));
+}
+
+/* The conversion behind its '%'; its end. NULL: it is another one. */
+static const char *put_conversion(struct formatted *text, const char *format, va_list *arguments)
+{
+    int limit = -1;
+    char character;
+
+    switch (*format) {
+    case '.':
+        if (format[1] != '*' || format[2] != 's')
+            return NULL;
+        format += 2;
+        limit = va_arg(*arguments, int);
+        /* fall through */
+    case 's':
+        put_string(text, va_arg(*arguments, const char *), limit);
+        return format + 1;
+    case 'c':
+        character = (char)va_arg(*arguments, int);
+        put_bytes(text, &character, 1);
+        return format + 1;
+    case 'd':
+        put_signed(text, va_arg(*arguments, int));
+        return format + 1;
+    case 'u':
+        put_number(text, va_arg(*arguments, unsigned), false);
+        return format + 1;
+    case '%':
+        put_bytes(text, format, 1);
+        return format + 1;
+    default:
+        return NULL;
+    }
+}
+
+/* The same for l, ll and z, which are all of 64 bits. */
+static const char *put_long(struct formatted *text, const char *format, va_list *arguments)
+{
+    _Static_assert(sizeof(long) == sizeof(int64_t) && sizeof(long long) == sizeof(int64_t) &&
+                       sizeof(size_t) == sizeof(int64_t),
+                   "these take their arguments alike");
+    format += format[0] == 'l' && format[1] == 'l' ? 2 : 1;
+    if (*format == 'd')
+        put_signed(text, va_arg(*arguments, int64_t));
+    else if (*format == 'u')
+        put_number(text, va_arg(*arguments, uint64_t), false);
+    else
+        return NULL;
+    return format + 1;
+}
+
+/* Whether all of it could be written here. */
+static bool put_all(struct formatted *text, const char *format, va_list *arguments)
+{
+    for (;;) {
+        const char *percent = strchrnul(format, '%');
+
+        put_bytes(text, format, (size_t)(percent - format));
+        if (*percent == '\0')
+            return true;
+        format = percent[1] == 'l' || percent[1] == 'z'
+                     ? put_long(text, percent + 1, arguments)
+                     : put_conversion(text, percent + 1, arguments);
+        if (format == NULL)
+            return false;
+    }
+}
+
+int format_arguments(char *at, size_t size, const char *format, va_list arguments)
+{
+    struct formatted text = {.at = at, .room = size > 0 ? size - 1 : 0};
+    va_list copy;
+    bool done;
+
+    va_copy(copy, arguments);
+    done = put_all(&text, format, &copy);
+    va_end(copy);
+    if (!done || text.length > INT32_MAX)
+        return vsnprintf(at, size, format, arguments);
+    if (size > 0)
+        at[text.length < text.room ? text.length : text.room] = '\0';
+    return (int)text.length;
+}
+
+int format_text(char *at, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = format_arguments(at, size, format, arguments);
+    va_end(arguments);
+    return length;
+}
