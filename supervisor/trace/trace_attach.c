@@ -272,6 +272,27 @@ static int write_text(const struct trace_attached *attached, int fd, bool patche
     return 0;
 }
 
+/* Lets the threads go on for a moment where a signal's handler returns into a patch. */
+static int leave_patches(struct attaching *attaching, const struct trace_patch *patches,
+                         size_t count, struct error *error)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    const pid_t process = attaching->attached->process;
+
+    for (int i = 0; i < TRIES; i++) {
+        const int left = trace_threads_leave(&attaching->threads, patches, count, error);
+
+        if (left <= 0)
+            return left;
+        trace_threads_release(&attaching->threads);
+        (void)nanosleep(&moment, NULL);
+        if (trace_threads_stop(&attaching->threads, process, error) != 0)
+            return -1;
+    }
+    return error_set(error, ERROR_INPUT,
+                     "process %d cannot be traced: its handlers of signals never return", process);
+}
+
 static int patch(struct attaching *attaching, bool patched, struct error *error)
 {
     const struct trace_attached *const attached = attaching->attached;
@@ -285,8 +306,7 @@ static int patch(struct attaching *attaching, bool patched, struct error *error)
 
     if (fd < 0)
         return -1;
-    result = trace_threads_leave(&attaching->threads, patches, trace_ring_patches(attached->ring),
-                                 error);
+    result = leave_patches(attaching, patches, trace_ring_patches(attached->ring), error);
     if (result == 0)
         result = write_text(attached, fd, patched, error);
     if (result != 0 && patched)

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,13 +195,61 @@ static int leave_one(const struct trace_threads *threads, struct trace_thread *t
     return 0;
 }
 
+/* What the kernel keeps on the stack of what a signal's handler has interrupted, in user mode: the
+ * next instruction, flags, one of which is always set, and the code segment. */
+static bool is_interrupted(const uint64_t *words)
+{
+    enum { ALWAYS = 2, FLAGS_END = 1 << 22, USER_CODE = 0x33 };
+
+    return (words[1] & ALWAYS) != 0 && words[1] < FLAGS_END && (words[2] & 0xffff) == USER_CODE;
+}
+
+/* Whether a handler that the thread is in returns into the bytes of a patch. Its stack is looked
+ * through, to where it ends. */
+static bool returns_within(int memory, uint64_t stack, const struct trace_patch *patches,
+                           size_t count)
+{
+    enum { WORDS = 2048, OVERLAP = 2, STACK_MOST = 8 << 20 };
+    uint64_t words[WORDS];
+    ssize_t got;
+
+    for (uint64_t at = stack & ~UINT64_C(7); at < stack + STACK_MOST;
+         at += (WORDS - OVERLAP) * sizeof *words) {
+        got = pread(memory, words, sizeof words, (off_t)at);
+        for (size_t i = 0; got > 0 && i + OVERLAP < (size_t)got / sizeof *words; i++)
+            if (is_interrupted(&words[i]) && is_within(patches, count, words[i]))
+                return true;
+        if (got != (ssize_t)sizeof words)
+            break;
+    }
+    return false;
+}
+
+static bool any_returns_within(const struct trace_threads *threads,
+                               const struct trace_patch *patches, size_t count)
+{
+    struct user_regs_struct registers;
+    bool found = false;
+    char path[64];
+    int memory;
+
+    snprintf(path, sizeof path, "/proc/%d/mem", threads->process);
+    memory = open(path, O_RDONLY | O_CLOEXEC);
+    for (size_t i = 0; memory >= 0 && !found && i < threads->count; i++)
+        found = ptrace(PTRACE_GETREGS, threads->list[i].id, NULL, &registers) == 0 &&
+                returns_within(memory, registers.rsp, patches, count);
+    if (memory >= 0)
+        close(memory);
+    return found;
+}
+
 int trace_threads_leave(struct trace_threads *threads, const struct trace_patch *patches,
                         size_t count, struct error *error)
 {
     for (size_t i = 0; i < threads->count; i++)
         if (leave_one(threads, &threads->list[i], patches, count, error) != 0)
             return -1;
-    return 0;
+    return any_returns_within(threads, patches, count) ? 1 : 0;
 }
 
 /* ---- a call ---- */

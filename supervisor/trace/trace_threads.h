@@ -29,7 +29,8 @@ int trace_threads_stop(struct trace_threads *threads, pid_t process, struct erro
 /* Lets all go on as if nothing had been. */
 void trace_threads_release(struct trace_threads *threads);
 
-/* Has no thread stand within the bytes of a patch: it is stepped out of them. */
+/* Has no thread stand within the bytes of a patch: it is stepped out of them. 1: it is in a
+ * signal's handler, which returns into them: try again later. */
 int trace_threads_leave(struct trace_threads *threads, const struct trace_patch *patches,
                         size_t count, struct error *error);
 

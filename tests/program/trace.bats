@@ -543,6 +543,17 @@ may_trace() {
     assert_equal "$(calls t_fib)" 1973 calls
 }
 
+@test "trace --process: a signal's handler that returns into the first bytes of a function" {
+    may_trace
+    begins held
+    text_of "$target" > before
+    run --separate-stderr "$BUILD/gaspipe" trace -p "$target"
+    assert_bad_input 3 'its handlers of signals never return'
+    text_of "$target" | cmp - before
+    ends
+    assert_equal "$(tail -n 1 printed)" 42
+}
+
 @test "trace --process: bad input, one line each" {
     run --separate-stderr "$BUILD/gaspipe" trace -p 999999999
     assert_bad_input 3 'no process 999999999'
