@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -26,11 +27,24 @@ struct packing {
     atomic_bool over; /* what is above will not change any more */
 };
 
+/* Not on the processor of the crank that goes on, unless the system thinks better of it later. */
+static void leave_processor(const struct store *store)
+{
+    const int here = sched_getcpu();
+    cpu_set_t others = store->processors;
+
+    if (here >= 0)
+        CPU_CLR((size_t)here, &others);
+    if (CPU_COUNT(&others) > 0)
+        (void)sched_setaffinity(0, sizeof others, &others);
+    store_place_thread(store);
+}
+
 static void *pack(void *argument)
 {
     struct packing *packing = argument;
 
-    store_place_thread(packing->store);
+    leave_processor(packing->store);
     (void)pthread_mutex_lock(&packing_turn); /* cannot fail: this thread has not locked it */
     packing->result =
         snapshot_bytes_pack(packing->fd, &packing->compressed, &packing->snapshot, &packing->error);
