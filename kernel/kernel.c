@@ -97,6 +97,8 @@ static void free_kernel(struct kernel *kernel)
     reference_set_free(&kernel->maybe_free);
     buf_free(&kernel->changes);
     buf_free(&kernel->value);
+    json_memo_free(&kernel->read);
+    json_memo_free(&kernel->queued);
     buf_free(&kernel->vsc);
     buf_free(&kernel->ksc);
     buf_free(&kernel->ksr);

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "kernel/kernel.h"
+#include "kernel/records/json_memo.h"
 #include "kernel/records/reference_set.h"
 
 /* What the kernel holds in memory: the crank under way, and the second kernel of predict.c. */
@@ -93,6 +94,8 @@ struct kernel {
     struct buf changes;              /* what the crank hash is made of; see crank_hash.h */
     struct state_sum state;
     struct buf value;              /* for keys.c alone */
+    struct json_memo read;         /* records that were parsed, */
+    struct json_memo queued;       /* and work that was put into a queue */
     struct buf vsc, ksc, ksr, vsr; /* the texts of the last syscall */
     struct crank_state crank;
     /* Known to be absent, so that no crank looks for them: see held.h and operate.h. False: look.

@@ -58,7 +58,7 @@ int queue_add(struct kernel *kernel, enum queue_name queue, const json_t *item, 
         return -1;
     keys_name(key, "%s.%" PRId64, names[queue], ends.tail);
     ends.tail++;
-    if (keys_note_new(kernel, key, error) != 0 || keys_set_json(kernel, key, item, error) != 0)
+    if (keys_note_new(kernel, key, error) != 0 || keys_put_work(kernel, key, item, error) != 0)
         return -1;
     return set_ends(kernel, queue, ends, error);
 }
@@ -92,7 +92,7 @@ int queue_take(struct kernel *kernel, enum queue_name queue, json_t **item, stru
         return 0;
     keys_name(key, "%s.%" PRId64, names[queue], ends.head);
     ends.head++;
-    if (keys_get_json(kernel, key, item, error) != 0)
+    if (keys_get_work(kernel, key, item, error) != 0)
         return -1;
     if (keys_delete(kernel, key, error) == 0 && set_ends(kernel, queue, ends, error) == 0)
         return 0;
@@ -122,7 +122,7 @@ int queue_look(struct kernel *kernel, enum queue_name queue, int64_t index, json
     if (index >= ends.tail - ends.head)
         return 0;
     keys_name(key, "%s.%" PRId64, names[queue], ends.head + index);
-    return keys_get_json(kernel, key, item, error);
+    return keys_get_shared_json(kernel, key, item, error);
 }
 
 /* Takes the item over. */

@@ -30,8 +30,8 @@ int queue_take(struct kernel *kernel, enum queue_name queue, json_t **item, stru
 int queue_length(struct kernel *kernel, enum queue_name queue, int64_t *length,
                  struct error *error);
 
-/* The item behind so many others, the caller's, which stays in the queue; NULL with 0: there is
- * none. */
+/* The item behind so many others, which stays in the queue: a reference of the caller's to what
+ * others may have, and which must not be altered. NULL with 0: there is none. */
 int queue_look(struct kernel *kernel, enum queue_name queue, int64_t index, json_t **item,
                struct error *error);
 

@@ -108,7 +108,7 @@ static int add_dirt(struct kernel *kernel, int64_t vat, const struct vat_record 
     bool due;
     int result = -1;
 
-    if (keys_get_json(kernel, default_key, &defaults, error) != 0 ||
+    if (keys_get_shared_json(kernel, default_key, &defaults, error) != 0 ||
         keys_get_json(kernel, dirt_key(key, vat), &dirt, error) != 0)
         goto out;
     due = add_one(dirt, record->reap_threshold, defaults, "deliveries", 1);

@@ -110,13 +110,41 @@ bool keys_read_numbers(const char *text, int64_t *numbers, size_t count)
     return bracket ? strcmp(at, "]") == 0 : *at == '\0';
 }
 
+/* Of the text that keys_require() has read. */
+static int parse_value(struct kernel *kernel, const char *key, json_t **value, struct error *error)
+{
+    *value = json_value_read(kernel->value.data, kernel->value.length,
+                             JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
+    return *value != NULL ? 0 : damaged(key, error);
+}
+
 int keys_get_json(struct kernel *kernel, const char *key, json_t **value, struct error *error)
 {
     if (keys_require(kernel, key, &kernel->value, error) != 0)
         return -1;
-    *value = json_value_read(kernel->value.data, kernel->value.length,
-                             JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
-    return *value != NULL ? 0 : damaged(key, error);
+    return parse_value(kernel, key, value, error);
+}
+
+int keys_get_shared_json(struct kernel *kernel, const char *key, json_t **value,
+                         struct error *error)
+{
+    if (keys_require(kernel, key, &kernel->value, error) != 0)
+        return -1;
+    *value = json_memo_find(&kernel->read, key, &kernel->value);
+    if (*value != NULL)
+        return 0;
+    if (parse_value(kernel, key, value, error) != 0)
+        return -1;
+    json_memo_note(&kernel->read, key, &kernel->value, *value);
+    return 0;
+}
+
+int keys_get_work(struct kernel *kernel, const char *key, json_t **value, struct error *error)
+{
+    if (keys_require(kernel, key, &kernel->value, error) != 0)
+        return -1;
+    *value = json_memo_take(&kernel->queued, key, &kernel->value);
+    return *value != NULL ? 0 : parse_value(kernel, key, value, error);
 }
 
 int keys_is(struct kernel *kernel, const char *key, const char *text, bool *is, struct error *error)
@@ -151,6 +179,14 @@ int keys_set_json(struct kernel *kernel, const char *key, const json_t *value, s
     if (keys_json_text(&kernel->value, value, error) != 0)
         return -1;
     return keys_set_buf(kernel, key, &kernel->value, error);
+}
+
+int keys_put_work(struct kernel *kernel, const char *key, const json_t *value, struct error *error)
+{
+    if (keys_set_json(kernel, key, value, error) != 0)
+        return -1;
+    json_memo_note(&kernel->queued, key, &kernel->value, value);
+    return 0;
 }
 
 int keys_take_number(struct kernel *kernel, const char *key, int64_t *number, struct error *error)

@@ -36,6 +36,11 @@ int keys_require(struct kernel *kernel, const char *key, struct buf *value, stru
 int keys_get_number(struct kernel *kernel, const char *key, int64_t *number, struct error *error);
 int keys_get_json(struct kernel *kernel, const char *key, json_t **value, struct error *error);
 
+/* The same for a record that is read often and seldom changes: others may have the value, too,
+ * which must not be altered. */
+int keys_get_shared_json(struct kernel *kernel, const char *key, json_t **value,
+                         struct error *error);
+
 /* As many numbers from 0 up as a text must have, "5", "5,6" or "[5,6,7]"; false: it has not. */
 bool keys_read_numbers(const char *text, int64_t *numbers, size_t count);
 
@@ -45,6 +50,12 @@ int keys_is(struct kernel *kernel, const char *key, const char *text, bool *is,
 
 int keys_set_number(struct kernel *kernel, const char *key, int64_t number, struct error *error);
 int keys_set_json(struct kernel *kernel, const char *key, const json_t *value, struct error *error);
+
+/* Of work for a queue: what was put under a key is handed out again without being parsed. The value
+ * that was put must not be altered any more; the one that is taken may be, but not what is within.
+ */
+int keys_put_work(struct kernel *kernel, const char *key, const json_t *value, struct error *error);
+int keys_get_work(struct kernel *kernel, const char *key, json_t **value, struct error *error);
 
 /* The number under the key, which then is one more. */
 int keys_take_number(struct kernel *kernel, const char *key, int64_t *number, struct error *error);

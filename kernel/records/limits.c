@@ -97,7 +97,7 @@ int limits_read(struct kernel *kernel, int64_t vat, struct kernel_limits *limits
         return -1;
     if (!found)
         return 0;
-    if (keys_get_json(kernel, key, &record, error) != 0)
+    if (keys_get_shared_json(kernel, key, &record, error) != 0)
         return -1;
     for (size_t i = 0; i < FIELDS; i++)
         *field_of(limits, i) = json_integer_value(json_object_get(record, fields[i].name));

@@ -123,8 +123,8 @@ int vat_record_read(struct kernel *kernel, int64_t vat, struct vat_reading *read
     char key[KEYS_NAME_SIZE];
 
     memset(reading, 0, sizeof *reading);
-    if (keys_get_json(kernel, field(key, vat, "options"), &reading->options, error) != 0 ||
-        keys_get_json(kernel, field(key, vat, "source"), &reading->source, error) != 0) {
+    if (keys_get_shared_json(kernel, field(key, vat, "options"), &reading->options, error) != 0 ||
+        keys_get_shared_json(kernel, field(key, vat, "source"), &reading->source, error) != 0) {
         vat_record_free(reading);
         return -1;
     }
