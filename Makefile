@@ -144,7 +144,7 @@ $(BUILD)/obj/worker/near/call/parameters.o: worker/near/call/parameters.txt
 
 # The filters of system calls, compiled here from their rules. The same for every build: a metered
 # or sanitized one does not compile the compiler, too.
-FILTERS := build/filters/start_filter.inc build/filters/tight_filter.inc
+FILTERS := build/filters/start_filter.inc build/filters/zygote_filter.inc build/filters/tight_filter.inc
 build/filters/compile-filters: $(wildcard sandbox/filters/*.[ch]) sandbox/filter_program.h
 	@mkdir -p $(@D)
 	$(call say,cc,$@)

@@ -20,6 +20,7 @@ enum { EXIT_USAGE = 2, EXIT_MISSING = 125, EXIT_CANNOT_EXECUTE = 126 };
 
 struct request {
     bool strict;
+    bool forks;
     uint64_t descriptors;        /* the first that is closed; 0: none is */
     struct option_list programs; /* the FILEs, PROGRAM, NULL */
     const char *preload;         /* NULL: none */
@@ -55,12 +56,16 @@ static void main_enter(const struct request *request, char missing[SANDBOX_MISSI
     note_failure(missing, abi, &error);
     if (abi == 0)
         sandbox_note_missing(missing, "Landlock");
-    note_failure(missing, sandbox_enter_start_filter(&error), &error);
+    result =
+        request->forks ? sandbox_enter_zygote_filter(&error) : sandbox_enter_start_filter(&error);
+    note_failure(missing, result, &error);
 }
 
 static const struct option_row rows[] = {
     {"strict", .help = "refuse to run with less than all of it",
      OPTION_IS_FLAG(struct request, strict)},
+    {"forks", .help = "PROGRAM may make processes, which confine themselves",
+     OPTION_IS_FLAG(struct request, forks)},
     {"descriptors", "N", "close all from N on, from 3 to 9",
      OPTION_IS_NUMBER(struct request, descriptors, 3, 9)},
     {"program", "FILE", "may be read and executed, too", OPTION_IS_LIST(struct request, programs)},
@@ -71,7 +76,8 @@ static const struct option_row rows[] = {
 
 static const struct option_table table = {
     .program = "gaspipe-sandbox",
-    .usage = "usage: gaspipe-sandbox [--strict] [--descriptors N] [--program FILE]... [--preload "
+    .usage = "usage: gaspipe-sandbox [--strict] [--forks] [--descriptors N] [--program FILE]... "
+             "[--preload "
              "FILE]\n"
              "                       [--group FOLDER] -- PROGRAM [ARG...]\n"
              "\n"

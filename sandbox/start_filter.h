@@ -12,4 +12,8 @@
  */
 int sandbox_enter_start_filter(struct error *error);
 
+/* The same for a process that makes others, which enter the tight filter (sandbox/tight_filter.h)
+ * before they do anything that was not decided here. */
+int sandbox_enter_zygote_filter(struct error *error);
+
 #endif

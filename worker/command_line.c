@@ -37,6 +37,8 @@ static const char usage[] =
     "  --max-cost N       units of block cost for each delivery, in a metered worker\n"
     "  --max-heap BYTES   of the engine's heap (default: the engine's own limit)\n"
     "  --die-with-parent  be killed when the supervisor ends\n"
+    "  --fork-on-request  once started, make workers like this one for a supervisor that asks\n"
+    "                     for them on descriptor 3, a socket; also be killed when it ends\n"
     "  --profile          with each result, its cost by function and line\n"
     "  --report-stops     before ending at a limit, tell what the delivery used\n"
     "  --confine          once started, only compute, read and write\n"
@@ -56,6 +58,7 @@ enum {
     OPTION_MAX_INSTRUCTIONS,
     OPTION_MAX_COST,
     OPTION_DIE_WITH_PARENT,
+    OPTION_FORK_ON_REQUEST,
     OPTION_RECORD,
     OPTION_CONFINE,
     OPTION_COMPAT,
@@ -72,6 +75,7 @@ static const struct option long_options[] = {
     {"max-cost", required_argument, NULL, OPTION_MAX_COST},
     {"max-heap", required_argument, NULL, OPTION_MAX_HEAP},
     {"die-with-parent", no_argument, NULL, OPTION_DIE_WITH_PARENT},
+    {"fork-on-request", no_argument, NULL, OPTION_FORK_ON_REQUEST},
     {"profile", no_argument, NULL, OPTION_PROFILE},
     {"report-stops", no_argument, NULL, OPTION_REPORT_STOPS},
     {"confine", no_argument, NULL, OPTION_CONFINE},
@@ -144,6 +148,7 @@ static bool take_option(struct loop_options *options, int option)
 
     switch (option) {
     case NAME_WORD:
+        options->name = optarg;
         return true;
     case 'l':
         return take_u32("-l", INT32_MAX, &options->engine.compute_limit);
@@ -171,6 +176,9 @@ static bool take_option(struct loop_options *options, int option)
     case OPTION_MAX_HEAP:
         return command_line_take_number("--max-heap", INT64_MAX, &options->engine.heap_limit);
     case OPTION_DIE_WITH_PARENT:
+        return die_with_parent() == 0;
+    case OPTION_FORK_ON_REQUEST:
+        options->forks = true;
         return die_with_parent() == 0;
     case OPTION_PROFILE:
         options->engine.profile = true;

@@ -14,6 +14,7 @@
 #include "worker/pipe/channel.h"
 #include "worker/pipe/recorder.h"
 #include "worker/pipe/stamps.h"
+#include "worker/pipe/zygote.h"
 #include "worker/region.h"
 #include "worker/xsnap_compat.h"
 
@@ -533,6 +534,9 @@ static void run_opened(struct worker *worker, const struct loop_options *options
         end_with(worker, WORKER_EXIT_USAGE, "--max-cost: this worker has no meter compiled in");
         return;
     }
+    /* All that a worker does before its first command, and no contract does, is behind it. */
+    if (options->forks && zygote_serve(options->in, options->name) == ZYGOTE_OVER)
+        return;
     if (!worker->ops->confines_itself && confine(worker) != 0) {
         worker->exit_status = WORKER_EXIT_USAGE;
         return;

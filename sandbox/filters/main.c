@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: compile-filters start|tight
+ * usage: compile-filters start|zygote|tight
  * Compiles the rules of a filter to the program that the kernel runs, and prints it as the inside
  * of an array of struct sock_filter. It runs when gaspipe is built: libseccomp takes more than a
  * millisecond, which each worker's start would pay.
  */
 #include <linux/filter.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +29,21 @@ static int print_program(FILE *program)
     return ferror(program) || fflush(stdout) != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int compile(scmp_filter_ctx filter, bool tight, FILE *program)
+static const struct {
+    const char *name;
+    int (*rules)(scmp_filter_ctx filter);
+    uint32_t others; /* what becomes of calls that have no rule */
+} kinds[] = {
+    {"start", rules_start, SCMP_ACT_ALLOW},
+    {"zygote", rules_zygote, SCMP_ACT_ALLOW},
+    {"tight", rules_tight, SCMP_ACT_KILL_PROCESS},
+};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static int compile(scmp_filter_ctx filter, int kind, FILE *program)
 {
-    int result = tight ? rules_tight(filter) : rules_start(filter);
+    int result = kinds[kind].rules(filter);
 
     if (result != 0)
         return give_up("the rules", result);
@@ -46,21 +58,22 @@ static int compile(scmp_filter_ctx filter, bool tight, FILE *program)
 
 int main(int argc, char **argv)
 {
-    const bool tight = argc == 2 && strcmp(argv[1], "tight") == 0;
+    int kind = 0, result = EXIT_FAILURE;
     scmp_filter_ctx filter;
     FILE *program;
-    int result = EXIT_FAILURE;
 
-    if (argc != 2 || (!tight && strcmp(argv[1], "start") != 0)) {
-        fputs("usage: compile-filters start|tight\n", stderr);
+    while (argc == 2 && kind < KINDS && strcmp(argv[1], kinds[kind].name) != 0)
+        kind++;
+    if (argc != 2 || kind == KINDS) {
+        fputs("usage: compile-filters start|zygote|tight\n", stderr);
         return EXIT_FAILURE;
     }
-    filter = seccomp_init(tight ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ALLOW);
+    filter = seccomp_init(kinds[kind].others);
     program = tmpfile();
     if (filter == NULL || program == NULL)
         fputs("compile-filters: no memory, or no temporary file\n", stderr);
     else
-        result = compile(filter, tight, program);
+        result = compile(filter, kind, program);
     if (program != NULL)
         fclose(program);
     seccomp_release(filter);

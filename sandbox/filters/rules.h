@@ -9,7 +9,9 @@
  * into a filter of libseccomp. FILTER_OWN_PID stands for the process's own number. 0 or a
  * negative errno.
  */
-int rules_start(scmp_filter_ctx filter); /* what is not named is allowed */
-int rules_tight(scmp_filter_ctx filter); /* what is not named kills the process */
+int rules_start(scmp_filter_ctx filter);  /* what is not named is allowed */
+int rules_zygote(scmp_filter_ctx filter); /* the same, for who makes processes that confine
+                                             themselves */
+int rules_tight(scmp_filter_ctx filter);  /* what is not named kills the process */
 
 #endif

@@ -17,8 +17,6 @@ static const scmp_datum_t int_bits = 0xffffffff;
  * know cannot be made either. */
 static const char *const refused[] = {
     /* processes, and other processes' memory */
-    "fork",
-    "vfork",
     "execveat",
     "ptrace",
     "process_madvise",
@@ -29,7 +27,6 @@ static const char *const refused[] = {
     "tkill",
     "rt_sigqueueinfo",
     "rt_tgsigqueueinfo",
-    "setpgid",
     "setsid",
     "sched_setscheduler",
     "sched_setparam",
@@ -48,11 +45,8 @@ static const char *const refused[] = {
     "listen",
     "accept",
     "accept4",
-    "sendto",
-    "sendmsg",
     "sendmmsg",
     "recvfrom",
-    "recvmsg",
     "recvmmsg",
     "shmget",
     "shmat",
@@ -164,10 +158,15 @@ static const char *const refused[] = {
     "nfsservctl",
 };
 
-static int refuse_all(scmp_filter_ctx filter)
+/* These a zygote makes workers with. */
+static const char *const refused_to_workers[] = {
+    "fork", "vfork", "setpgid", "sendto", "sendmsg", "recvmsg",
+};
+
+static int refuse_all(scmp_filter_ctx filter, const char *const *names, size_t count)
 {
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        const int number = seccomp_syscall_resolve_name(refused[i]);
+    for (size_t i = 0; i < count; i++) {
+        const int number = seccomp_syscall_resolve_name(names[i]);
         int result = 0;
 
         if (number != __NR_SCMP_ERROR)
@@ -241,17 +240,26 @@ static int refuse_processes(scmp_filter_ctx filter)
                                           SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
 }
 
-int rules_start(scmp_filter_ctx filter)
+/* Its processes have other numbers than its own, by which refuse_others() would go. */
+int rules_zygote(scmp_filter_ctx filter)
 {
-    int result = refuse_all(filter);
+    int result = refuse_all(filter, refused, sizeof refused / sizeof *refused);
 
-    if (result == 0)
-        result = refuse_others(filter);
     if (result == 0)
         result = refuse_numbers(filter);
     if (result == 0)
         result = refuse_owners(filter);
+    return result == 0 ? refuse_outliving(filter) : result;
+}
+
+int rules_start(scmp_filter_ctx filter)
+{
+    int result = rules_zygote(filter);
+
     if (result == 0)
-        result = refuse_outliving(filter);
+        result = refuse_all(filter, refused_to_workers,
+                            sizeof refused_to_workers / sizeof *refused_to_workers);
+    if (result == 0)
+        result = refuse_others(filter);
     return result == 0 ? refuse_processes(filter) : result;
 }

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -129,12 +130,30 @@ static int spawn_with_copies(pid_t *pid, const struct child_launch *launch)
     return result;
 }
 
+/*
+ * With its memory laid out at fixed addresses. The setting is inherited, so it is set here around
+ * the start; where it is not allowed (some containers) QEMU's own layout is fixed all the same.
+ */
+static int spawn_fixed_layout(pid_t *pid, const struct child_launch *launch)
+{
+    const int before = personality(0xffffffff);
+    int result;
+
+    if (before >= 0)
+        (void)personality((unsigned long)before | ADDR_NO_RANDOMIZE);
+    result = spawn_with_copies(pid, launch);
+    if (before >= 0)
+        (void)personality((unsigned long)before);
+    return result;
+}
+
 int child_process_spawn(const struct child_launch *launch, pid_t *pid, struct error *error)
 {
     int result;
 
     stop_ignoring_sigchld();
-    result = spawn_with_copies(pid, launch);
+    result =
+        launch->fixed_layout ? spawn_fixed_layout(pid, launch) : spawn_with_copies(pid, launch);
     if (result == 0)
         return 0;
     if (launch->folder != NULL && strcmp(launch->folder, "/") != 0)
@@ -187,18 +206,29 @@ int child_process_start(struct child_process *child, uv_loop_t *loop,
                                       int signal_number),
                         struct error *error)
 {
+    pid_t pid;
+
+    return child_process_spawn(launch, &pid, error) == 0
+               ? child_process_adopt(child, loop, pid, ended, error)
+               : -1;
+}
+
+int child_process_adopt(struct child_process *child, uv_loop_t *loop, pid_t pid,
+                        void (*ended)(struct child_process *child, int exit_status,
+                                      int signal_number),
+                        struct error *error)
+{
     int result;
 
     _Static_assert(offsetof(struct child_process, end) == 0, "end_readable() relies on it");
     child->ended = ended;
-    if (child_process_spawn(launch, &child->pid, error) != 0)
-        return -1;
+    child->pid = pid;
     result = watch(child, loop);
     if (result == 0)
         return 0;
     (void)kill(-child->pid, SIGKILL);
     (void)waitpid(child->pid, NULL, 0);
-    return error_set(error, ERROR_SYSTEM, "cannot watch %s: %s", launch->path, uv_strerror(result));
+    return error_set(error, ERROR_SYSTEM, "cannot watch a process: %s", uv_strerror(result));
 }
 
 void child_process_free(struct child_process *child)

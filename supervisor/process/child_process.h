@@ -33,6 +33,7 @@ struct child_launch {
     const int *fds;
     int fd_count;
     const char *folder; /* that it runs in; NULL: the present one */
+    bool fixed_layout;  /* its memory lies at the same addresses each time, where that is allowed */
     bool in_our_group;  /* a process group is what an interrupt at the terminal reaches */
     /* The control group that it starts in, where the kernel can do that; else it starts in ours.
      * NULL or "": none. */
@@ -54,6 +55,15 @@ int child_process_reap(pid_t pid, int *status, struct error *error);
  */
 int child_process_start(struct child_process *child, uv_loop_t *loop,
                         const struct child_launch *launch,
+                        void (*ended)(struct child_process *child, int exit_status,
+                                      int signal_number),
+                        struct error *error);
+
+/*
+ * The same of a process that is our child already, in a group of its own. Where this fails, it is
+ * killed and reaped.
+ */
+int child_process_adopt(struct child_process *child, uv_loop_t *loop, pid_t pid,
                         void (*ended)(struct child_process *child, int exit_status,
                                       int signal_number),
                         struct error *error);

@@ -82,7 +82,7 @@ static const char **add_pair(const char **next, const char *name, const char *va
 char **confinement_wrap(const struct confinement *confinement, const char *path,
                         char *const *arguments, const struct confinement_terms *terms)
 {
-    enum { OWN = 11 }; /* its own words at most, and the end */
+    enum { OWN = 12 }; /* its own words at most, and the end */
     static const char descriptors[] = {'0' + WORKER_SAVE_FD + 1, '\0'};
     static const char with_trace[] = {'0' + WORKER_TRACE_FD + 1, '\0'};
     const char **wrapped = calloc(OWN + 2 * count_strings(terms->programs) +
@@ -98,6 +98,8 @@ char **confinement_wrap(const struct confinement *confinement, const char *path,
     next = add_pair(next, "--group", terms->group);
     if (confinement->level == CONFINEMENT_STRICT)
         *next++ = "--strict";
+    if (terms->forks)
+        *next++ = "--forks";
     for (const char *const *program = terms->programs; *program != NULL; program++)
         next = add_pair(next, "--program", *program);
     *next++ = "--";

@@ -42,6 +42,7 @@ struct confinement_terms {
     const char *const *programs; /* that it may read and execute, too; ends with NULL */
     bool traced;                 /* it keeps the descriptor WORKER_TRACE_FD */
     const char *preload;         /* a library that traces it by that; NULL: none */
+    bool forks;                  /* it makes processes, each of which confines itself */
     const char *group;           /* its control group; NULL: none */
 };
 

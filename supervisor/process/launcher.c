@@ -186,6 +186,18 @@ static bool is_confined(const struct launcher *launcher)
     return launcher->confinement != NULL && launcher->confinement->level != CONFINEMENT_OFF;
 }
 
+/* The worker; or the zygote, and NULL. */
+static struct worker_process *start_process(const struct launcher *launcher, uv_loop_t *loop,
+                                            const struct worker_launch *launch,
+                                            const struct worker_listener *listener,
+                                            struct error *error)
+{
+    if (launcher->zygote == NULL)
+        return worker_process_start(loop, launch, listener, error);
+    *launcher->zygote = worker_process_breed(launch, error);
+    return NULL;
+}
+
 /* In the sandbox, and in the control group. */
 static struct worker_process *start_confined(const struct launcher *launcher, uv_loop_t *loop,
                                              const struct worker_launch *launch, const char *group,
@@ -197,6 +209,7 @@ static struct worker_process *start_confined(const struct launcher *launcher, uv
     const struct confinement_terms terms = {
         .programs = programs,
         .traced = launch->trace_fd > 0,
+        .forks = launcher->zygote != NULL,
         .preload = launcher->trace != NULL ? launcher->trace->agent : NULL,
         .group = group[0] != '\0' ? group : NULL,
     };
@@ -212,7 +225,7 @@ static struct worker_process *start_confined(const struct launcher *launcher, uv
     wrapped.path = launcher->confinement->launcher;
     wrapped.arguments = arguments;
     wrapped.group = group;
-    process = worker_process_start(loop, &wrapped, listener, error);
+    process = start_process(launcher, loop, &wrapped, listener, error);
     free(arguments);
     return process;
 }
@@ -236,7 +249,9 @@ static struct worker_process *start_launcher(const struct launcher *launcher, uv
     char group[PATH_MAX];
 
     if (!is_confined(launcher))
-        return worker_process_start(loop, launch, listener, error);
+        return start_process(launcher, loop, launch, listener, error);
+    if (launcher->zygote != NULL)
+        return start_confined(launcher, loop, launch, "", listener, error);
     if (control_group_make(&launcher->confinement->groups, group_memory(launch), group, error) != 0)
         return NULL;
     process = start_confined(launcher, loop, launch, group, listener, error);
@@ -381,49 +396,160 @@ static size_t launcher_put_number(char **arguments, const char *option, char tex
     return 2;
 }
 
+/* What a worker is started with. Of one length whatever the limits are, for the same reason as the
+ * name. */
+struct words {
+    char computrons[16], instructions[24], cost[24], heap[24], interval[16], parser[16];
+    char *arguments[24];
+};
+
+static size_t put_ours(const struct launcher *launcher, struct words *words, char **arguments)
+{
+    /* These two are as long as each other, so that a zygote's stack is a worker's. */
+    char *const ours[] = {launcher->zygote != NULL ? "--fork-on-request" : "--die-with-parent",
+                          "--report-stops",
+                          "--max-heap",
+                          words->heap,
+                          "--max-instructions",
+                          words->instructions};
+    size_t count = sizeof ours / sizeof *ours;
+
+    memcpy(arguments, ours, sizeof ours);
+    if (launcher->metered) {
+        arguments[count++] = "--max-cost";
+        arguments[count++] = words->cost;
+    }
+    if (is_confined(launcher))
+        arguments[count++] = "--confine";
+    if (launcher->profile)
+        arguments[count++] = "--profile";
+    return count;
+}
+
+static void put_words(const struct launcher *launcher, bool from_snapshot, struct words *words)
+{
+    char **next = words->arguments;
+
+    *words = (struct words){0};
+    snprintf(words->computrons, sizeof words->computrons, "%010u", launcher->compute_limit);
+    snprintf(words->instructions, sizeof words->instructions, "%020" PRIu64,
+             launcher->instruction_limit);
+    snprintf(words->cost, sizeof words->cost, "%020" PRIu64, launcher->cost_limit);
+    snprintf(words->heap, sizeof words->heap, "%020" PRIu64, launcher->heap_limit);
+    *next++ = "gaspipe-worker";
+    *next++ = "-l";
+    *next++ = words->computrons;
+    next += launcher_put_number(next, "-i", words->interval, launcher->compute_interval);
+    next += launcher_put_number(next, "-s", words->parser, launcher->parser_kb);
+    if (from_snapshot) {
+        *next++ = "-r";
+        *next++ = WORKER_SNAPSHOT_PLACE;
+    }
+    if (!launcher->foreign)
+        (void)put_ours(launcher, words, next);
+}
+
+/* ---- forking one ---- */
+
+/* Moving a process into a group that limits it takes longer than executing one within it, and a
+ * group without limits holds nothing that the filters leave open. */
+static bool is_limited_by_group(const struct launcher *launcher)
+{
+    const struct control_groups *groups = &launcher->confinement->groups;
+
+    return groups->folder[0] != '\0' && (groups->limit_memory || groups->limit_processes);
+}
+
+/* Who traces one, or takes its counter's profile, is there from the beginning. */
+static bool may_be_forked(const struct launcher *launcher)
+{
+    return launcher->nursery != NULL && !launcher->foreign && launcher->trace == NULL &&
+           launcher->native_profile == NULL &&
+           !(is_confined(launcher) && is_limited_by_group(launcher));
+}
+
+/* As long as a worker's name can be, which overwrites it. */
+static const char zygote_name[] = "gaspipe-worker:zygote                                          ";
+
+static struct zygote *breed(const struct launcher *launcher, uv_loop_t *loop, int snapshot_fd,
+                            struct error *error)
+{
+    struct launcher breeder = *launcher;
+    struct zygote *zygote = NULL;
+    struct words words;
+
+    _Static_assert(sizeof zygote_name == sizeof((struct fork_request *)0)->name, "its length");
+    breeder.zygote = &zygote;
+    put_words(&breeder, true, &words);
+    (void)start_placed(&breeder, loop, words.arguments, zygote_name, snapshot_fd, NULL, error);
+    return zygote;
+}
+
+/* NULL: it is to be executed, and the snapshot to be read from its beginning. */
+static struct worker_process *start_forked(const struct launcher *launcher, uv_loop_t *loop,
+                                           char *const *arguments, const char *name,
+                                           int snapshot_fd, const struct worker_listener *listener)
+{
+    struct nursery *nursery = launcher->nursery;
+    const enum nursery_choice choice = nursery_choose(nursery, arguments);
+    struct worker_launch launch = {
+        .frame_cap = NETSTRING_CAP_DEFAULT,
+        .memory_limit = launcher->memory_limit,
+        .by_turns = true,
+        .name = name,
+    };
+    struct worker_process *process;
+    struct error ignored; /* it is met again when the worker is executed */
+
+    if (choice == NURSERY_AFRESH)
+        return NULL;
+    if (choice == NURSERY_BREED)
+        nursery_keep(nursery, breed(launcher, loop, snapshot_fd, &ignored), arguments);
+    launch.zygote = nursery->zygote;
+    if (launch.zygote == NULL)
+        return NULL;
+    process = worker_process_start(loop, &launch, listener, &ignored);
+    if (process == NULL)
+        nursery_give_up(nursery);
+    return process;
+}
+
+static struct worker_process *start_forked_placed(const struct launcher *launcher, uv_loop_t *loop,
+                                                  char *const *arguments, const char *name,
+                                                  int snapshot_fd,
+                                                  const struct worker_listener *listener)
+{
+    struct worker_process *process;
+    struct error problem;
+
+    if (launcher->placement != NULL && placement_begin_start(launcher->placement, &problem) != 0)
+        return NULL;
+    process = start_forked(launcher, loop, arguments, name, snapshot_fd, listener);
+    if (launcher->placement != NULL && placement_end_start(launcher->placement, &problem) != 0)
+        log_line("%s", problem.text);
+    return process;
+}
+
 struct worker_process *launcher_start_from(const struct launcher *launcher, uv_loop_t *loop,
                                            const char *name, int snapshot_fd,
                                            const struct worker_listener *listener,
                                            struct error *error)
 {
-    /* Of one length whatever the limits are, for the same reason as the name. */
-    char computrons[16], instructions[24], cost[24], heap[24], interval[16], parser[16];
-    char *ours[] = {"--die-with-parent",  "--report-stops", "--max-heap", heap,
-                    "--max-instructions", instructions};
-    char *limited[] = {"--max-cost", cost};
-    char *from[] = {"-r", WORKER_SNAPSHOT_PLACE};
-    char *arguments[24] = {"gaspipe-worker", "-l", computrons};
-    size_t count = 3;
+    struct worker_process *process = NULL;
+    struct words words;
 
-    snprintf(computrons, sizeof computrons, "%010u", launcher->compute_limit);
-    snprintf(instructions, sizeof instructions, "%020" PRIu64, launcher->instruction_limit);
-    snprintf(cost, sizeof cost, "%020" PRIu64, launcher->cost_limit);
-    snprintf(heap, sizeof heap, "%020" PRIu64, launcher->heap_limit);
     if (launcher->worker[0] == '\0') {
         error_set(error, ERROR_SYSTEM, "%s", launcher->missing);
         return NULL;
     }
     if (rewind_snapshot(snapshot_fd, error) != 0)
         return NULL;
-    count += launcher_put_number(arguments + count, "-i", interval, launcher->compute_interval);
-    count += launcher_put_number(arguments + count, "-s", parser, launcher->parser_kb);
-    if (snapshot_fd >= 0) {
-        memcpy(arguments + count, from, sizeof from);
-        count += sizeof from / sizeof from[0];
-    }
-    if (!launcher->foreign) {
-        memcpy(arguments + count, ours, sizeof ours);
-        count += sizeof ours / sizeof *ours;
-        if (launcher->metered) {
-            memcpy(arguments + count, limited, sizeof limited);
-            count += sizeof limited / sizeof *limited;
-        }
-        if (is_confined(launcher))
-            arguments[count++] = "--confine";
-        if (launcher->profile)
-            arguments[count++] = "--profile";
-    }
-    return start_placed(launcher, loop, arguments, name, snapshot_fd, listener, error);
+    put_words(launcher, snapshot_fd >= 0, &words);
+    if (may_be_forked(launcher) && snapshot_fd >= 0)
+        process = start_forked_placed(launcher, loop, words.arguments, name, snapshot_fd, listener);
+    if (process != NULL || rewind_snapshot(snapshot_fd, error) != 0)
+        return process;
+    return start_placed(launcher, loop, words.arguments, name, snapshot_fd, listener, error);
 }
 
 struct worker_process *launcher_start(const struct launcher *launcher, uv_loop_t *loop,

@@ -12,6 +12,7 @@
 #include "supervisor/process/guest.h"
 #include "supervisor/process/placement/placement.h"
 #include "supervisor/process/worker_process.h"
+#include "supervisor/process/zygote/nursery.h"
 
 /* SwingSet's limit for a delivery (npm @agoric/xsnap 0.15.0, DEFAULT_CRANK_METERING_LIMIT). */
 enum { LAUNCHER_COMPUTE_LIMIT_DEFAULT = 100000000 };
@@ -78,6 +79,10 @@ struct launcher {
     /* Takes what their counter writes of each delivery, borrowed; NULL: nobody does. Only where
      * they are counted. The caller sets it. */
     const struct launcher_trace *native_profile;
+    /* Forks workers where it can: those that start from one snapshot, the same each time. Borrowed;
+     * NULL: they are all executed. The caller sets it. */
+    struct nursery *nursery;
+    struct zygote **zygote; /* where a new one goes, while launcher.c starts it */
     /* Where workers run, borrowed; NULL: wherever the system puts them. The caller sets it. */
     const struct placement *placement;
 };

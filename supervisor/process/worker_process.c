@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/personality.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "supervisor/process/pipe/save_relay.h"
 #include "supervisor/process/pipe/worker_frames.h"
 #include "supervisor/process/pipe/worker_stderr.h"
+#include "supervisor/process/zygote/zygote.h"
 
 enum {
     FRAMES_DOWN_FD = 3,
@@ -292,56 +292,80 @@ static int init_pipe(struct worker_process *process, uv_loop_t *loop, uv_pipe_t 
     return uv_pipe_open(pipe, fd);
 }
 
-/*
- * Starts the process with its memory laid out at fixed addresses. The setting
- * is inherited, so it is set here around the start; where it is not allowed
- * (some containers) QEMU's own layout is fixed all the same.
- */
-static int spawn_fixed_layout(struct worker_process *process, uv_loop_t *loop,
-                              const struct child_launch *launch, struct error *error)
-{
-    int before = personality(0xffffffff);
-    int result;
-
-    if (before >= 0)
-        (void)personality((unsigned long)before | ADDR_NO_RANDOMIZE);
-    result = child_process_start(&process->child, loop, launch, process_ended, error);
-    if (before >= 0)
-        (void)personality((unsigned long)before);
-    return result;
-}
+/* A worker's descriptors, of which those that are its own alone are left out. */
+enum { WORKER_FDS = WORKER_TRACE_FD + 1 };
 
 /* In a process group of its own: an interrupt at the terminal reaches the supervisor alone,
  * which then ends its workers. */
-static int spawn(struct worker_process *process, uv_loop_t *loop,
-                 const struct worker_launch *launch, const int pipes[4], struct error *error)
+static struct child_launch launch_of(const struct worker_launch *launch, const int fds[WORKER_FDS])
 {
-    const int fds[WORKER_TRACE_FD + 1] = {
-        [0] = -1,
-        [1] = pipes[2],
-        [2] = pipes[2],
-        [FRAMES_DOWN_FD] = pipes[0],
-        [FRAMES_UP_FD] = pipes[1],
-        [GUEST_PROGRAM_FD] = launch->program_fd,
-        [WORKER_SNAPSHOT_FD] = launch->snapshot_fd,
-        [WORKER_SAVE_FD] = pipes[3],
-        [WORKER_TRACE_FD] = launch->trace_fd > 0 ? launch->trace_fd : -1,
-    };
-    const struct child_launch child = {
+    return (struct child_launch){
         .path = launch->path,
         .arguments = launch->arguments,
         .environment = (char *const *)launch->environment,
         .fds = fds,
         .fd_count = launch->trace_fd > 0 ? WORKER_TRACE_FD + 1 : WORKER_SAVE_FD + 1,
         .folder = "/",
-        .control_group = process->group,
+        .fixed_layout = true,
+        .control_group = launch->group,
     };
+}
 
-    if (spawn_fixed_layout(process, loop, &child, error) != 0)
+static int spawn(struct worker_process *process, uv_loop_t *loop,
+                 const struct worker_launch *launch, const int pipes[FORK_REQUEST_FDS],
+                 struct error *error)
+{
+    const int fds[WORKER_FDS] = {
+        [0] = -1,
+        [1] = pipes[FORK_REQUEST_PRINTED],
+        [2] = pipes[FORK_REQUEST_PRINTED],
+        [FRAMES_DOWN_FD] = pipes[FORK_REQUEST_DOWN],
+        [FRAMES_UP_FD] = pipes[FORK_REQUEST_UP],
+        [GUEST_PROGRAM_FD] = launch->program_fd,
+        [WORKER_SNAPSHOT_FD] = launch->snapshot_fd,
+        [WORKER_SAVE_FD] = pipes[FORK_REQUEST_SAVE],
+        [WORKER_TRACE_FD] = launch->trace_fd > 0 ? launch->trace_fd : -1,
+    };
+    const struct child_launch child = launch_of(launch, fds);
+
+    return child_process_start(&process->child, loop, &child, process_ended, error);
+}
+
+static int fork_worker(struct worker_process *process, uv_loop_t *loop,
+                       const struct worker_launch *launch, const int pipes[FORK_REQUEST_FDS],
+                       struct error *error)
+{
+    pid_t pid;
+
+    if (zygote_fork(launch->zygote, launch->name, pipes, &pid, error) != 0)
+        return -1;
+    return child_process_adopt(&process->child, loop, pid, process_ended, error);
+}
+
+static int make_child(struct worker_process *process, uv_loop_t *loop,
+                      const struct worker_launch *launch, const int pipes[FORK_REQUEST_FDS],
+                      struct error *error)
+{
+    const int result = launch->zygote != NULL ? fork_worker(process, loop, launch, pipes, error)
+                                              : spawn(process, loop, launch, pipes, error);
+
+    if (result != 0)
         return -1;
     process->child.end.data = process;
     process->handles_open++;
     return 0;
+}
+
+struct zygote *worker_process_breed(const struct worker_launch *launch, struct error *error)
+{
+    const int fds[WORKER_FDS] = {
+        [0] = -1,
+        [GUEST_PROGRAM_FD] = launch->program_fd,
+        [WORKER_SNAPSHOT_FD] = launch->snapshot_fd,
+    };
+    const struct child_launch child = launch_of(launch, fds);
+
+    return zygote_start(&child, error);
 }
 
 /* Gives our ends to the loop. An end that a handle took over becomes -1. */
@@ -470,7 +494,12 @@ struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker
     if (open_pipe(save, error) == 0 && open_pipe(down, error) == 0 && open_pipe(up, error) == 0 &&
         open_pipe(printed, error) == 0 &&
         open_handles(process, loop, &down[1], &up[0], &printed[0], error) == 0 &&
-        spawn(process, loop, launch, (int[]){down[0], up[1], printed[1], save[1]}, error) == 0) {
+        make_child(process, loop, launch,
+                   (int[]){[FORK_REQUEST_DOWN] = down[0],
+                           [FORK_REQUEST_UP] = up[1],
+                           [FORK_REQUEST_PRINTED] = printed[1],
+                           [FORK_REQUEST_SAVE] = save[1]},
+                   error) == 0) {
         process->reaped = false;
         list_running(process);
         started = limit_memory(process, launch->memory_limit, error) == 0 &&

@@ -16,6 +16,7 @@
  * and the lines that it prints. Knows nothing of vats.
  */
 struct worker_process;
+struct zygote;
 
 /* Where a worker that goes on from a snapshot reads it, and how it is told. */
 #define WORKER_SNAPSHOT_FD    6
@@ -40,7 +41,11 @@ struct worker_launch {
     size_t frame_cap;               /* bytes; a longer frame from it is bad */
     uint64_t memory_limit;          /* bytes that it may write to (RLIMIT_DATA); 0: no limit */
     const char *group; /* the control group that it enters and that ends with it; NULL or "" */
-    bool by_turns;     /* it says one thing and waits: two frames at once are bad, both of them */
+    /* What forks it, with the name that ps(1) shows; the rest above is not used then. NULL: it is
+     * executed. */
+    struct zygote *zygote;
+    const char *name;
+    bool by_turns; /* it says one thing and waits: two frames at once are bad, both of them */
 };
 
 /* What it tells its owner, from within the loop. */
@@ -67,6 +72,12 @@ struct worker_listener {
 struct worker_process *worker_process_start(uv_loop_t *loop, const struct worker_launch *launch,
                                             const struct worker_listener *listener,
                                             struct error *error);
+
+/*
+ * Starts a zygote as such a worker is started; its arguments say that it is one. NULL with
+ * ERROR_SYSTEM.
+ */
+struct zygote *worker_process_breed(const struct worker_launch *launch, struct error *error);
 
 /*
  * Sends one frame of at most NETSTRING_PARTS_MAX parts, borrowed for the call;

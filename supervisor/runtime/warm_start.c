@@ -231,6 +231,14 @@ int warm_start_wait(struct warm_starts *starts, const struct vat_runtime *runtim
     return result;
 }
 
+struct nursery *warm_start_nursery(struct warm_starts *starts, enum vat_runtime_kind kind)
+{
+    /* Other engines' workers start at once. */
+    return kind == VAT_RUNTIME_PLAIN || kind == VAT_RUNTIME_LIVESLOTS
+               ? &starts->runtimes[kind].nursery
+               : NULL;
+}
+
 void warm_starts_cancel(struct warm_starts *starts)
 {
     for (int i = 0; i < VAT_RUNTIME_KINDS; i++)
@@ -240,8 +248,10 @@ void warm_starts_cancel(struct warm_starts *starts)
 
 void warm_starts_free(struct warm_starts *starts)
 {
-    for (int i = 0; i < VAT_RUNTIME_KINDS; i++)
+    for (int i = 0; i < VAT_RUNTIME_KINDS; i++) {
+        nursery_free(&starts->runtimes[i].nursery);
         if (starts->runtimes[i].fd_plus_1 != 0)
             close(starts->runtimes[i].fd_plus_1 - 1);
+    }
     memset(starts->runtimes, 0, sizeof starts->runtimes);
 }

@@ -41,6 +41,7 @@ struct warm_start {
     int new_fd;                      /* while it is being written */
     char name[WARM_START_NAME_SIZE]; /* in the store */
     struct runtime_worker *maker;
+    struct nursery nursery;        /* of workers that start from it */
     enum warm_start_result result; /* of the last attempt */
     struct error error;            /* why that failed */
 };
@@ -79,6 +80,9 @@ int warm_start_open(struct warm_starts *starts, const struct vat_runtime *runtim
  */
 int warm_start_wait(struct warm_starts *starts, const struct vat_runtime *runtime,
                     struct error *error);
+
+/* Forks workers that start from this runtime's snapshot; NULL: they are executed. */
+struct nursery *warm_start_nursery(struct warm_starts *starts, enum vat_runtime_kind kind);
 
 /* Ends what is being made: made() follows with WARM_START_LOST. */
 void warm_starts_cancel(struct warm_starts *starts);

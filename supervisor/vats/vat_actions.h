@@ -22,9 +22,10 @@ struct vat_input {
 /* The system failed what was under way: the owner is told. Returns VAT_EVENT_BAD. */
 enum vat_event vat_fail(struct vat *vat, const struct error *error);
 
-/* Starts one from the snapshot in this file, or that comes through this pipe; -1: afresh. It tells
- * `listener`. NULL with ERROR_SYSTEM. */
-struct worker_process *vat_launch(const struct vat *vat, int snapshot_fd,
+/* Starts one from the snapshot in this file, or that comes through this pipe; -1: afresh. It is
+ * forked where `nursery`, which may be NULL, can do that, and tells `listener`. NULL with
+ * ERROR_SYSTEM. */
+struct worker_process *vat_launch(const struct vat *vat, int snapshot_fd, struct nursery *nursery,
                                   const struct worker_listener *listener, struct error *error);
 
 /* Sends a frame of that first byte. When it was sent. */

@@ -138,10 +138,12 @@ enum vat_event vat_prepared(struct vat *vat, enum warm_start_result result,
 
 enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener)
 {
+    struct nursery *nursery =
+        vat->restored ? NULL : warm_start_nursery(&vat->owner->warm, vat->runtime.kind);
     struct error error;
 
     if (!vat_take_successor(vat, listener))
-        vat->process = vat_launch(vat, vat->heap_fd, listener, &error);
+        vat->process = vat_launch(vat, vat->heap_fd, nursery, listener, &error);
     close(vat->heap_fd);
     vat->heap_fd = -1;
     if (vat->process == NULL) {

@@ -40,7 +40,7 @@ void vat_start_successor(struct vat *vat, int snapshot_fd)
         return;
     retirement = retirement_new(&vat->owner->retired, vat_name(vat));
     if (retirement != NULL)
-        process = vat_launch(vat, snapshot_fd, &listener, &ignored);
+        process = vat_launch(vat, snapshot_fd, NULL, &listener, &ignored);
     close(snapshot_fd);
     if (process == NULL) {
         retirement_free(retirement);

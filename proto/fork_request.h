@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_PROTO_FORK_REQUEST_H
+#define GASPIPE_PROTO_FORK_REQUEST_H
+
+#include <stdint.h>
+
+/*
+ * What a supervisor asks of a zygote, a worker that has started and then forks others
+ * (worker/pipe/zygote.h): one datagram on a socket, with these descriptors of the new worker
+ * (SCM_RIGHTS), answered by one.
+ */
+enum fork_request_fd {
+    FORK_REQUEST_DOWN,    /* its frames */
+    FORK_REQUEST_UP,      /* its answers */
+    FORK_REQUEST_PRINTED, /* stdout and stderr */
+    FORK_REQUEST_SAVE,    /* its snapshots */
+    FORK_REQUEST_FDS,
+};
+
+struct fork_request {
+    int32_t parent; /* the supervisor's process, whose child it becomes */
+    char name[64];  /* what ps(1) shows; ends with '\0' */
+};
+
+struct fork_answer {
+    int32_t pid; /* in a process group of its own; 0: none could be made */
+};
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_SUPERVISOR_PROCESS_ZYGOTE_NURSERY_H
+#define GASPIPE_SUPERVISOR_PROCESS_ZYGOTE_NURSERY_H
+
+#include <stdbool.h>
+
+#include "supervisor/process/zygote/zygote.h"
+
+/*
+ * Decides how a worker starts that begins from a snapshot from which others may, too: afresh, or
+ * forked by a zygote. A zygote costs the start of one worker, so the first one starts afresh. All
+ * zeros is the beginning; only nursery.c looks inside.
+ */
+struct nursery {
+    struct zygote *zygote;
+    char *words; /* that it was started with */
+    unsigned asked;
+    bool given_up;
+};
+
+enum nursery_choice {
+    NURSERY_AFRESH,
+    NURSERY_BREED, /* a zygote is to be started, and then asked */
+    NURSERY_FORK,  /* the zygote is to be asked */
+};
+
+/* For a worker that is started with these arguments, which end with NULL. */
+enum nursery_choice nursery_choose(struct nursery *nursery, char *const *arguments);
+
+/* After NURSERY_BREED: the zygote, which is owned from now on, or NULL where there is none. */
+void nursery_keep(struct nursery *nursery, struct zygote *zygote, char *const *arguments);
+
+/* The zygote is of no more use: from now on all start afresh. */
+void nursery_give_up(struct nursery *nursery);
+
+/* It may be used again afterwards. */
+void nursery_free(struct nursery *nursery);
+
+#endif
