@@ -79,8 +79,17 @@ export const openChannel = ([up, down], cap, patience) => {
       times.push(channel.moved());
       return frame;
     },
-    /** When each frame since begin() was sent or received: makeMeterUsage() takes it. */
-    times: () => ({ client: times, clockOffset: clockOffset() }),
+    /**
+     * When each frame since begin() was sent or received: nanoseconds of CLOCK_MONOTONIC, and
+     * seconds since the epoch.
+     */
+    times: () => {
+      const offset = clockOffset();
+      return {
+        clientTimestamps: times.map(time => Math.round(offset + time / 1000) / 1e6),
+        clientMonotimes: times,
+      };
+    },
     /** Nothing more is sent. */
     hangUp: () => channel.hangUp(),
     close: () => channel.close(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A worker as SwingSet's kernel uses it: the interface of @agoric/xsnap's xsnap().
 import { promisify } from 'node:util';
-import { makeMeterUsage } from './meter_usage.js';
+import { METER_TYPE } from '../api.js';
 import {
   loadFromFile,
   loadFromPipe,
@@ -23,16 +23,17 @@ const decoder = new TextDecoder();
 
 const [QUERY, OK, ERROR] = ['?', '.', '!'].map(letter => letter.charCodeAt(0));
 const METER_END = 1;
+const NO_METER = { compute: null, allocate: null, currentHeapCount: null, timestamps: [] };
 
 const ignore = () => {};
 
 /** A frame `.METER\1REPLY`, or `.REPLY`. */
 const readResult = (frame, times) => {
   const end = frame.indexOf(METER_END, 1);
-  const meter = end < 0 ? undefined : JSON.parse(decoder.decode(frame.subarray(1, end)));
+  const meter = end < 0 ? NO_METER : JSON.parse(decoder.decode(frame.subarray(1, end)));
   return {
     reply: frame.subarray(end < 0 ? 1 : end + 1),
-    meterUsage: makeMeterUsage(meter, times),
+    meterUsage: { meterType: METER_TYPE, ...meter, ...times },
   };
 };
 

@@ -38,12 +38,6 @@ lie() {
     [ "$output" = 'done' ]
 }
 
-@test "moments in the meter are nothing that harden() visits" {
-    client hardened
-    assert_status 0
-    [ "$output" = 'done' ]
-}
-
 @test "a worker that is killed settles what was asked of it" {
     client killed
     assert_status 0

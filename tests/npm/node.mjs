@@ -98,39 +98,6 @@ const cases = {
     console.log('done');
   },
 
-  /** The moments are in the slog, and nothing that SwingSet's harden() has to visit. */
-  async hardened() {
-    const worker = await start({ handleCommand: async message => message });
-    await worker.evaluate(echo);
-    const { meterUsage } = await worker.issueStringCommand('a question');
-    const met = new Set();
-    const visit = value => {
-      if (Object(value) !== value || met.has(value) || typeof value === 'function') return;
-      met.add(Object.freeze(value));
-      for (const of of Object.values(Object.getOwnPropertyDescriptors(value))) visit(of.value);
-    };
-    visit(meterUsage);
-    const arrays = [...met].filter(Array.isArray);
-    assert.deepEqual(arrays, [meterUsage.timestamps]);
-
-    const written = JSON.parse(JSON.stringify(meterUsage));
-    const members = ['timestamps', 'monotimes', 'clientTimestamps', 'clientMonotimes'];
-    assert.deepEqual(
-      Object.keys(written).filter(name => members.includes(name)),
-      members,
-    );
-    for (const name of members) {
-      assert.equal(written[name].length, 4);
-      assert.deepEqual(written[name], meterUsage[name]);
-      assert(Object.isFrozen(meterUsage[name]));
-    }
-    const second = await worker.issueStringCommand('another');
-    assert.deepEqual(meterUsage.clientMonotimes, written.clientMonotimes);
-    assert(second.meterUsage.clientMonotimes[0] > written.clientMonotimes[3]);
-    await worker.close();
-    console.log('done');
-  },
-
   async killed() {
     const worker = await start({
       handleCommand: async message => {

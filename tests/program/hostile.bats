@@ -9,7 +9,7 @@ load common
 setup_file() {
     local sources=("$BATS_TEST_DIRNAME/hostile_worker.c")
 
-    sources+=("$BATS_TEST_DIRNAME"/../../base/{buf,error,io}.c)
+    sources+=("$BATS_TEST_DIRNAME"/../../base/{buf,error,io,text/format}.c)
     sources+=("$BATS_TEST_DIRNAME/../../proto/netstring.c")
     ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -I"$BATS_TEST_DIRNAME/../.." "${sources[@]}" -ljansson \
         -o "$BATS_FILE_TMPDIR/worker"
