@@ -426,11 +426,11 @@ static size_t put_ours(const struct launcher *launcher, struct words *words, cha
     return count;
 }
 
+/* The words are all zeros. */
 static void put_words(const struct launcher *launcher, bool from_snapshot, struct words *words)
 {
     char **next = words->arguments;
 
-    *words = (struct words){0};
     snprintf(words->computrons, sizeof words->computrons, "%010u", launcher->compute_limit);
     snprintf(words->instructions, sizeof words->instructions, "%020" PRIu64,
              launcher->instruction_limit);
@@ -476,7 +476,7 @@ static struct zygote *breed(const struct launcher *launcher, uv_loop_t *loop, in
 {
     struct launcher breeder = *launcher;
     struct zygote *zygote = NULL;
-    struct words words;
+    struct words words = {0};
 
     _Static_assert(sizeof zygote_name == sizeof((struct fork_request *)0)->name, "its length");
     breeder.zygote = &zygote;
@@ -536,7 +536,7 @@ struct worker_process *launcher_start_from(const struct launcher *launcher, uv_l
                                            struct error *error)
 {
     struct worker_process *process = NULL;
-    struct words words;
+    struct words words = {0};
 
     if (launcher->worker[0] == '\0') {
         error_set(error, ERROR_SYSTEM, "%s", launcher->missing);

@@ -11,7 +11,7 @@ setup_file() {
     mkdir "$FAULTY"
     ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -I"$BATS_TEST_DIRNAME/../.." \
         "$BATS_TEST_DIRNAME/faulty_worker.c" "$BATS_TEST_DIRNAME"/../../proto/netstring.c \
-        "$BATS_TEST_DIRNAME"/../../base/{buf,error,io}.c -o "$FAULTY/worker"
+        "$BATS_TEST_DIRNAME"/../../base/{buf,error,io,text/format}.c -o "$FAULTY/worker"
 }
 
 setup() {

@@ -9,7 +9,7 @@ load common
 setup_file() {
     export FAULTY=$BATS_FILE_TMPDIR/faulty
     ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -I"$ROOT" "$ROOT/tests/program/faulty_worker.c" \
-        "$ROOT/proto/netstring.c" "$ROOT"/base/{buf,error,io}.c -o "$FAULTY"
+        "$ROOT/proto/netstring.c" "$ROOT"/base/{buf,error,io,text/format}.c -o "$FAULTY"
 }
 
 setup() {
