@@ -359,8 +359,10 @@ static void has_types(const char *path, const char *expected)
         struct scan_span part = scan_get(text, "part");
 
         buf_append(&types, type.at, type.length);
-        buf_append_string(&types, part.at != NULL ? "-" : "");
-        buf_append(&types, part.at, part.length);
+        if (part.at != NULL) {
+            buf_append_byte(&types, '-');
+            buf_append(&types, part.at, part.length);
+        }
         buf_append_byte(&types, ' ');
     }
     assert_false(reader_is_cut(reader));
