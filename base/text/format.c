@@ -46,6 +46,8 @@ static void put_signed(struct formatted *text, int64_t number)
 /* As %s and, with a limit, %.*s, which does not look behind it. */
 static void put_string(struct formatted *text, const char *string, int limit)
 {
+    if (limit == 0)
+        return; /* such a string may be NULL */
     put_bytes(text, string, limit < 0 ? strlen(string) : strnlen(string, (size_t)limit));
 }
 

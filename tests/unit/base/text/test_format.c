@@ -43,8 +43,10 @@ static void test_what_is_written_here(void **state)
 static void test_a_string_with_a_limit(void **state)
 {
     const char unended[3] = {'a', 'b', 'c'};
+    const char *volatile none = NULL;
 
     (void)state;
+    assert_same("<%.*s>", 0, none);
     assert_same("<%.*s>", 2, "abc");
     assert_same("<%.*s>", 5, "abc");
     assert_same("<%.*s>", 0, "abc");
