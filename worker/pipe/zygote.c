@@ -37,7 +37,8 @@ static bool take_fds(struct msghdr *message, int fds[FORK_REQUEST_FDS])
     const struct cmsghdr *head = CMSG_FIRSTHDR(message);
     const size_t size = FORK_REQUEST_FDS * sizeof *fds;
 
-    if (head == NULL || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(size))
+    if (head == NULL || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS ||
+        head->cmsg_len != CMSG_LEN(size))
         return false;
     memcpy(fds, CMSG_DATA(head), size);
     return true;

@@ -69,6 +69,7 @@ static bool ask(const struct zygote *zygote, const char *name, const int fds[FOR
         char room[CMSG_SPACE(FORK_REQUEST_FDS * sizeof(int))];
     } rights = {0};
     struct fork_request request = {.parent = getpid()};
+    ssize_t sent;
     struct iovec place = {&request, sizeof request};
     struct msghdr message = {
         .msg_iov = &place,
@@ -82,7 +83,10 @@ static bool ask(const struct zygote *zygote, const char *name, const int fds[FOR
     rights.head.cmsg_type = SCM_RIGHTS;
     rights.head.cmsg_len = CMSG_LEN(FORK_REQUEST_FDS * sizeof(int));
     memcpy(CMSG_DATA(&rights.head), fds, FORK_REQUEST_FDS * sizeof(int));
-    return sendmsg(zygote->socket, &message, MSG_NOSIGNAL) == (ssize_t)sizeof request;
+    do
+        sent = sendmsg(zygote->socket, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)sizeof request;
 }
 
 static bool receive(const struct zygote *zygote, struct fork_answer *answer)
