@@ -33,6 +33,12 @@ setup_file() {
     assert_output_has 'x"'
 }
 
+@test "an option that gaspipe does not know is said, with its exit status" {
+    WORK=$BATS_TEST_TMPDIR/work run "$ROOT/examples/exchange/run" 4 --bogus
+    assert_status 2
+    assert_output_has "unknown option --bogus"
+}
+
 @test "its README" {
     cd "$BATS_TEST_TMPDIR" || return 1
     mkdir build
