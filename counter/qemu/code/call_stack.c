@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 /* A program that recurses deeper has no such stack. */
-#define CALLS_MAX ((size_t)1 << 22)
+#define CALLS_MAX   ((size_t)1 << 22)
+#define FIRST_CALLS 64
 
 static bool is_on_other(const struct call_stack *stack, uint64_t slot)
 {
@@ -24,32 +25,35 @@ static bool is_over(const struct call_stack *stack, const struct call *call, uin
     return call->slot <= slot;
 }
 
-void call_stack_leave(struct call_stack *stack, uint64_t slot)
+void call_stack_leave_either(struct call_stack *stack, uint64_t slot)
 {
-    while (stack->depth > 0 && is_over(stack, &stack->calls[stack->depth - 1], slot))
-        stack->depth--;
+    while (stack->top > stack->calls && is_over(stack, stack->top, slot))
+        stack->top--;
 }
 
-bool call_stack_enter(struct call_stack *stack, uint64_t slot, uint32_t id)
+bool call_stack_grow(struct call_stack *stack)
 {
-    if (stack->depth == stack->room) {
-        size_t room = stack->room > 0 ? 2 * stack->room : 64;
-        struct call *larger =
-            room <= CALLS_MAX ? realloc(stack->calls, room * sizeof *larger) : NULL;
+    const size_t used = stack->calls != NULL ? call_stack_depth(stack) + 1 : 0;
+    const size_t room = used > 0 ? 2 * used : FIRST_CALLS;
+    struct call *const larger =
+        room <= CALLS_MAX ? realloc(stack->calls, room * sizeof *larger) : NULL;
 
-        if (larger == NULL)
-            return false;
-        stack->calls = larger;
-        stack->room = room;
-    }
-    stack->calls[stack->depth++] = (struct call){slot, id};
+    if (larger == NULL)
+        return false;
+    stack->calls = larger;
+    stack->top = larger + (used > 0 ? used - 1 : 0);
+    stack->end = larger + room;
     return true;
 }
 
-void call_stack_clear(struct call_stack *stack)
+bool call_stack_begin(struct call_stack *stack, void *chain)
 {
-    stack->depth = 0;
+    if (stack->calls == NULL && !call_stack_grow(stack))
+        return false;
+    stack->calls[0] = (struct call){UINT64_MAX, chain};
+    stack->top = stack->calls;
     stack->other_start = stack->other_end = 0;
+    return true;
 }
 
 void call_stack_free(struct call_stack *stack)

@@ -9,34 +9,57 @@
 /*
  * The calls that a thread is in, by where their return addresses lie. Stacks
  * grow downwards: a call is over when something is done above its return
- * address, on the same stack. All zeros: in no call.
+ * address, on the same stack.
  */
 
 struct call {
     uint64_t slot; /* where its return address lies */
-    uint32_t id;   /* the caller's name for it and all around it */
+    void *chain;   /* the caller's name for it and all around it */
 };
 
 struct call_stack {
-    struct call *calls; /* owned; the outermost first */
-    size_t depth, room;
-    uint64_t other_start, other_end; /* a second stack, for signal handlers */
+    struct call *calls;              /* owned; the outermost first, behind one that is in no call */
+    struct call *top, *end;          /* the innermost; where there is no room for another */
+    uint64_t other_start, other_end; /* a second stack, for signal handlers; 0 and 0: none */
 };
 
-/* Of the innermost call; 0 in none. */
-static inline uint32_t call_stack_id(const struct call_stack *stack)
+/* In no call, whose chain is that; a stack that is all zeros, or is used again. False without
+ * memory. */
+bool call_stack_begin(struct call_stack *stack, void *chain);
+
+static inline size_t call_stack_depth(const struct call_stack *stack)
 {
-    return stack->depth > 0 ? stack->calls[stack->depth - 1].id : 0;
+    return (size_t)(stack->top - stack->calls);
 }
 
-/* Ends the calls whose return address lies at or below `slot`. */
-void call_stack_leave(struct call_stack *stack, uint64_t slot);
+/* For call_stack_leave(), where there is a second stack. */
+void call_stack_leave_either(struct call_stack *stack, uint64_t slot);
+
+/* Ends the calls whose return address lies at or below `slot`, which no stack has at its end. */
+static inline void call_stack_leave(struct call_stack *stack, uint64_t slot)
+{
+    struct call *top = stack->top;
+
+    if (__builtin_expect(stack->other_end != 0, 0)) {
+        call_stack_leave_either(stack, slot);
+        return;
+    }
+    while (top->slot <= slot)
+        top--; /* the outermost lies above all */
+    stack->top = top;
+}
+
+/* For call_stack_enter(): room for more. False without memory, or when it is too deep. */
+bool call_stack_grow(struct call_stack *stack);
 
 /* Enters one more. False without memory. */
-bool call_stack_enter(struct call_stack *stack, uint64_t slot, uint32_t id);
-
-/* In no call, as a new thread; memory is kept. */
-void call_stack_clear(struct call_stack *stack);
+static inline bool call_stack_enter(struct call_stack *stack, uint64_t slot, void *chain)
+{
+    if (__builtin_expect(stack->top + 1 == stack->end, 0) && !call_stack_grow(stack))
+        return false;
+    *++stack->top = (struct call){slot, chain};
+    return true;
+}
 
 void call_stack_free(struct call_stack *stack);
 

@@ -6,7 +6,6 @@
 
 #define FIRST_CHAINS 1024
 #define FIRST_CELLS  8 /* a power of two, as all that follow */
-#define CACHE_LINE   64
 
 /* Of chains in which nothing was executed: many are only on the way to others. */
 static struct call_cell no_cell;
@@ -31,10 +30,18 @@ static bool reserve(struct chain_tree *tree)
     return true;
 }
 
+/* Behind the last one. NULL without memory. */
+static struct call_chain *place_for_chain(const struct chain_tree *tree)
+{
+    if (tree->count % CHAINS_IN_A_ROW != 0)
+        return tree->chains[tree->count - 1] + 1;
+    return aligned_alloc(CACHE_LINE, CHAINS_IN_A_ROW * sizeof(struct call_chain));
+}
+
 static struct call_chain *add_chain(struct chain_tree *tree, uint32_t caller,
                                     uint64_t return_address)
 {
-    struct call_chain *chain = reserve(tree) ? malloc(sizeof *chain) : NULL;
+    struct call_chain *chain = reserve(tree) ? place_for_chain(tree) : NULL;
 
     if (chain == NULL)
         return NULL;
@@ -130,11 +137,11 @@ void chain_tree_clear(struct chain_tree *tree)
 
 void chain_tree_free(struct chain_tree *tree)
 {
-    for (size_t i = 0; i < tree->count; i++) {
+    for (size_t i = 0; i < tree->count; i++)
         if (tree->chains[i]->cells != &no_cell)
             free(tree->chains[i]->cells);
+    for (size_t i = 0; i < tree->count; i += CHAINS_IN_A_ROW)
         free(tree->chains[i]);
-    }
     free(tree->chains);
     free(tree->visited);
     pair_table_free(&tree->ids);

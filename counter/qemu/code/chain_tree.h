@@ -20,9 +20,12 @@ struct call_cell {
     uint64_t instructions;
 };
 
+#define CACHE_LINE 64
+
+/* A cache line, as calls and returns go from one to another. */
 struct call_chain {
-    struct call_cell *cells; /* owned: a hash table by the stretch's number */
-    uint32_t mask;           /* one less than the cells there is room for */
+    _Alignas(CACHE_LINE) struct call_cell *cells; /* owned: a hash table by the stretch's number */
+    uint32_t mask;                                /* one less than the cells there is room for */
     uint32_t used;
     uint32_t id, caller;     /* numbers of this chain and of its caller's; 0: that of no calls */
     uint64_t return_address; /* in the guest, of its last call */
@@ -31,7 +34,9 @@ struct call_chain {
 
 struct chain_tree {
     struct pair_table ids;      /* from (caller, return address) to a chain's number */
-    struct call_chain **chains; /* owned, by number; [0] is that of no calls */
+    struct call_chain **chains; /* owned, by number; [0] is that of no calls. So many in a row are
+                                 * one piece of memory: */
+#define CHAINS_IN_A_ROW 64
     size_t count, room;
     uint32_t *visited; /* chains that may hold something; as much room as `chains` */
     size_t visited_count;

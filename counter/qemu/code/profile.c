@@ -29,10 +29,9 @@ struct call_site {
 };
 
 struct profiled_thread {
-    struct call_stack stack;
-    struct call_chain *chain; /* that of the innermost call */
-    bool counts;              /* what it executes */
-    int64_t began;            /* when its region did; 0: it has none, or none is written */
+    struct call_stack stack; /* of calls by their struct call_chain */
+    bool counts;             /* what it executes */
+    int64_t began;           /* when its region did; 0: it has none, or none is written */
 };
 
 static char profile_path[PATH_MAX]; /* "": only regions are written */
@@ -75,13 +74,19 @@ static _Noreturn void out_of_memory(void)
     abort();
 }
 
+/* That of the innermost call, as of the last call or return. */
+static struct call_chain *chain_of(const struct profiled_thread *thread)
+{
+    return thread->stack.top->chain;
+}
+
 /* Threads that are in no chain yet begin in that of no calls. */
 static void visit_first(void)
 {
     chain_tree_visit(&tree, tree.chains[0]);
     for (unsigned thread = 0; thread < TALLY_THREADS_MAX; thread++)
-        if (threads[thread].chain != NULL)
-            chain_tree_visit(&tree, threads[thread].chain);
+        if (threads[thread].stack.top != NULL)
+            chain_tree_visit(&tree, chain_of(&threads[thread]));
 }
 
 static void clear_tree(void)
@@ -141,13 +146,13 @@ static void set_alone(const struct profiled_thread *thread)
 {
     if (thread != &threads[0])
         return;
-    profile_alone.cells = thread->counts ? thread->chain->cells : &nothing;
-    profile_alone.mask = thread->counts ? thread->chain->mask : 0;
+    profile_alone.cells = thread->counts ? chain_of(thread)->cells : &nothing;
+    profile_alone.mask = thread->counts ? chain_of(thread)->mask : 0;
 }
 
 static struct call_cell *cell_of(unsigned thread, const struct stretch *stretch)
 {
-    struct call_cell *cell = call_chain_cell(threads[thread].chain, stretch);
+    struct call_cell *cell = call_chain_cell(chain_of(&threads[thread]), stretch);
 
     if (cell == NULL)
         out_of_memory();
@@ -176,13 +181,6 @@ void profile_aborted(unsigned thread, const struct stretch *stretch)
 
 /* ---- following calls ---- */
 
-static void enter_chain(struct profiled_thread *thread, struct call_chain *chain)
-{
-    chain_tree_visit(&tree, chain);
-    thread->chain = chain;
-    set_alone(thread);
-}
-
 static void set_counts(struct profiled_thread *thread, bool counts)
 {
     thread->counts = counts;
@@ -198,9 +196,10 @@ void profile_thread_began(unsigned thread)
 {
     if (!is_open)
         return;
-    call_stack_clear(&threads[thread].stack);
     lock_if_shared();
-    enter_chain(&threads[thread], tree.chains[0]);
+    if (!call_stack_begin(&threads[thread].stack, tree.chains[0]))
+        out_of_memory();
+    chain_tree_visit(&tree, tree.chains[0]);
     unlock_if_shared();
     threads[thread].began = 0;
     set_counts(&threads[thread], !writes_regions);
@@ -208,28 +207,18 @@ void profile_thread_began(unsigned thread)
 
 void profile_alternate_stack(unsigned thread, uint64_t start, uint64_t size)
 {
-    threads[thread].stack.other_start = start;
-    threads[thread].stack.other_end = start + size;
+    threads[thread].stack.other_start = size > 0 ? start : 0;
+    threads[thread].stack.other_end = size > 0 ? start + size : 0;
 }
 
-/* Mostly it has not changed. */
-static struct call_chain *chain_of_stack(const struct profiled_thread *thread)
-{
-    const uint32_t id = call_stack_id(&thread->stack);
-
-    return thread->chain->id == id ? thread->chain : tree.chains[id];
-}
-
-/* The chain that the call makes; its caller's own where there are too many. */
-static struct call_chain *chain_of_call(const struct profiled_thread *thread,
-                                        struct call_site *site, struct call_chain *caller)
+/* The same for a call that is not among the site's last. */
+static struct call_chain *find_chain(const struct profiled_thread *thread, struct call_site *site,
+                                     struct call_chain *caller)
 {
     const uint32_t at = caller->id % SITE_CALLERS;
     struct call_chain *chain;
 
-    if (site->last[at].caller == caller)
-        return site->last[at].chain;
-    if (thread->stack.depth >= PROFILE_DEPTH_MAX || tree.count >= CHAINS_MAX)
+    if (call_stack_depth(&thread->stack) >= PROFILE_DEPTH_MAX || tree.count >= CHAINS_MAX)
         return caller;
     chain = chain_tree_find(&tree, caller, site->return_address);
     if (chain == NULL)
@@ -239,32 +228,74 @@ static struct call_chain *chain_of_call(const struct profiled_thread *thread,
     return chain;
 }
 
+/* The chain that the call makes; its caller's own where there are too many. */
+static inline struct call_chain *chain_of_call(const struct profiled_thread *thread,
+                                               struct call_site *site, struct call_chain *caller)
+{
+    const uint32_t at = caller->id % SITE_CALLERS;
+
+    return __builtin_expect(site->last[at].caller == caller, 1) ? site->last[at].chain
+                                                                : find_chain(thread, site, caller);
+}
+
+static inline void follow_call(struct profiled_thread *thread, uint64_t slot,
+                               struct call_site *site)
+{
+    struct call_chain *chain;
+
+    call_stack_leave(&thread->stack, slot);
+    chain = chain_of_call(thread, site, chain_of(thread));
+    chain_tree_visit(&tree, chain);
+    if (!call_stack_enter(&thread->stack, slot, chain))
+        out_of_memory();
+}
+
+static inline void follow_return(struct profiled_thread *thread, uint64_t slot)
+{
+    call_stack_leave(&thread->stack, slot);
+    chain_tree_visit(&tree, chain_of(thread));
+}
+
 static void called(unsigned index, qemu_plugin_meminfo_t info, uint64_t slot, void *site)
 {
-    struct profiled_thread *thread = &threads[index];
-    struct call_chain *caller, *chain;
-
     if (!qemu_plugin_mem_is_store(info))
         return; /* of whom to call */
-    call_stack_leave(&thread->stack, slot);
     lock_if_shared();
-    caller = chain_of_stack(thread);
-    chain = chain_of_call(thread, site, caller);
-    enter_chain(thread, chain);
+    follow_call(&threads[index], slot, site);
+    set_alone(&threads[index]);
     unlock_if_shared();
-    if (!call_stack_enter(&thread->stack, slot, chain->id))
-        out_of_memory();
 }
 
 static void returned(unsigned index, qemu_plugin_meminfo_t info, uint64_t slot, void *unused)
 {
-    struct profiled_thread *thread = &threads[index];
-
     (void)info, (void)unused;
-    call_stack_leave(&thread->stack, slot);
     lock_if_shared();
-    enter_chain(thread, chain_of_stack(thread));
+    follow_return(&threads[index], slot);
+    set_alone(&threads[index]);
     unlock_if_shared();
+}
+
+/* The same while there is one thread, as short as can be. */
+static inline void count_alone(const struct call_chain *chain)
+{
+    if (!threads[0].counts)
+        return;
+    profile_alone.cells = chain->cells;
+    profile_alone.mask = chain->mask;
+}
+
+static void called_alone(unsigned index, qemu_plugin_meminfo_t info, uint64_t slot, void *site)
+{
+    (void)index, (void)info;
+    follow_call(&threads[0], slot, site);
+    count_alone(chain_of(&threads[0]));
+}
+
+static void returned_alone(unsigned index, qemu_plugin_meminfo_t info, uint64_t slot, void *unused)
+{
+    (void)index, (void)info, (void)unused;
+    follow_return(&threads[0], slot);
+    count_alone(chain_of(&threads[0]));
 }
 
 /* NULL without memory. */
@@ -297,18 +328,32 @@ static struct call_site *site_of(const struct qemu_plugin_insn *insn)
 }
 
 /* QEMU 7.2 takes loads for stores where it is told only of one, so all are asked for. */
+static void watch_memory(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_t callback,
+                         struct call_site *site)
+{
+    qemu_plugin_register_vcpu_mem_cb(insn, callback, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+                                     site);
+}
+
+/* Of whom to call; all others only store where to return to. */
+static bool loads(const struct opcode *call)
+{
+    const bool relative = call->map == OPCODE_ONE_BYTE && call->byte == 0xe8;
+
+    return !relative && opcode_names_memory(call);
+}
+
+/* QEMU translates anew when threads come. */
 void profile_watch(struct qemu_plugin_insn *insn, const struct opcode *opcode)
 {
     if (!is_open)
         return;
     switch (kind_of(opcode).class) {
     case KIND_CALL:
-        qemu_plugin_register_vcpu_mem_cb(insn, called, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
-                                         site_of(insn));
+        watch_memory(insn, shared || loads(opcode) ? called : called_alone, site_of(insn));
         break;
     case KIND_RETURN:
-        qemu_plugin_register_vcpu_mem_cb(insn, returned, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
-                                         NULL);
+        watch_memory(insn, shared ? returned : returned_alone, NULL);
         break;
     default:
         break;
