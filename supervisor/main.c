@@ -8,9 +8,11 @@
 
 #include "base/error.h"
 #include "base/io.h"
+#include "base/json/json_memory.h"
 #include "base/log.h"
 #include "base/option/option_complete.h"
 #include "base/option/similar.h"
+#include "sandbox/sanitized.h"
 #include "supervisor/count/count.h"
 #include "supervisor/count/count_options.h"
 #include "supervisor/estimate/estimate.h"
@@ -119,6 +121,8 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     /* So is a file that has reached its limit, as EFBIG. */
     signal(SIGXFSZ, SIG_IGN);
+    if (!SANDBOX_SANITIZED)
+        json_memory_keep();
     if (argc < 2) {
         fputs(usage, stderr);
         return ERROR_USAGE;

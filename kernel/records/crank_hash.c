@@ -72,24 +72,32 @@ void crank_hash_note(struct kernel *kernel, char what, const char *bytes, size_t
     append_piece(&kernel->changes, bytes, length);
 }
 
-/* Looking the digest up costs more than hashing what a crank changes: once for all. */
-static const EVP_MD *sha256(void)
+/* Looking the digest up, and a context for each hash, cost more than hashing what a crank changes:
+ * once for all. NULL: there is no memory. */
+static EVP_MD_CTX *begin_hash(void)
 {
-    static EVP_MD *digest;
+    static EVP_MD *sha256;
+    static EVP_MD_CTX *hashing;
 
-    if (digest == NULL)
-        digest = EVP_MD_fetch(NULL, "SHA256", NULL);
-    return digest;
+    if (sha256 == NULL)
+        sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+    if (hashing == NULL)
+        hashing = EVP_MD_CTX_new();
+    if (sha256 == NULL || hashing == NULL || EVP_DigestInit_ex2(hashing, sha256, NULL) != 1)
+        return NULL;
+    return hashing;
 }
 
 static int hash(const struct buf *bytes, char hex[KERNEL_HASH_SIZE], struct error *error)
 {
     unsigned char digest[HASH_BYTES];
+    EVP_MD_CTX *hashing;
 
     if (buf_failed(bytes))
         return error_memory(error, "what a crank did");
-    if (sha256() == NULL ||
-        EVP_Digest(bytes->data, bytes->length, digest, NULL, sha256(), NULL) != 1)
+    hashing = begin_hash();
+    if (hashing == NULL || EVP_DigestUpdate(hashing, bytes->data, bytes->length) != 1 ||
+        EVP_DigestFinal_ex(hashing, digest, NULL) != 1)
         return error_set(error, ERROR_SYSTEM, "SHA-256 failed");
     hex_write(hex, digest, HASH_BYTES);
     return 0;
