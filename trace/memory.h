@@ -37,7 +37,7 @@ enum {
  * with TRACE_TIME_WHOLE stands for the whole call, of which no time was read.
  *
  * Functions that are called very often (`seldom` in the head) have their times read only in the
- * last TRACE_TIMED bytes of each chunk (trace/read/trace_times.h). The first event of a chunk has
+ * last TRACE_TIMED bytes of each chunk (trace/events/trace_times.h). The first event of a chunk has
  * one, too.
  */
 enum trace_number {

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/stamp.h"
 #include "supervisor/process/locate.h"
+#include "trace/events/trace_times.h"
 #include "trace/read/trace_ring.h"
 #include "trace/read/trace_throttle.h"
 
@@ -142,6 +143,29 @@ static void tell(const struct traced *traced, struct buf *words)
     buf_clear(words);
 }
 
+static uint64_t seldom_calls_of(void *context, uint32_t number)
+{
+    const struct traced *const traced = context;
+
+    return trace_ring_calls_seldom(traced->ring, number);
+}
+
+static const char *name_of(void *context, uint32_t number)
+{
+    const struct traced *const traced = context;
+
+    return trace_ring_plan(traced->ring)->functions[number - 1].name;
+}
+
+static void put_estimated(struct traced *traced, struct buf *out)
+{
+    const struct patch_plan *const plan = trace_ring_plan(traced->ring);
+    const struct trace_times_words words = {seldom_calls_of, name_of, traced,
+                                            plan != NULL ? plan->count : 0};
+
+    trace_times_put(&words, out);
+}
+
 /* What is not as it would be in a trace of everything. */
 static int tell_left_out(struct traced *traced, struct error *error)
 {
@@ -150,7 +174,7 @@ static int tell_left_out(struct traced *traced, struct error *error)
 
     if (result == 0) {
         tell(traced, &words);
-        trace_ring_put_times(traced->ring, &words);
+        put_estimated(traced, &words);
         tell(traced, &words);
     }
     buf_free(&words);

@@ -73,7 +73,7 @@ summary() {
     # No jump ends a call that it stays in.
     assert_equal "$(calls do_signal_jumps)" 1 calls
     "$BUILD/gaspipe" trace --report people --read kept
-    run tail -n 1 people
+    run tail -n 2 people
     assert_output_has 'calls ended without returning'
     assert_output_lacks unmatched
     "$BUILD/gaspipe" trace --folded folded --report report --read kept
@@ -170,7 +170,14 @@ summary() {
     assert_output_lacks unmatched
     run cat people
     assert_output_lacks estimated
-    summary many --output kept
+    traces many --output kept
+    mv report live
+    # What is filled in when the file is read is what was filled in for the report.
+    "$BUILD/gaspipe" trace --json --report report --read kept
+    diff live report
+    "$BUILD/gaspipe" trace --report people --read kept
+    grep -q 'the others estimated: .*t_fib' people
+    summary many
     grep -q 'the others estimated: .*t_fib' people
     traces tail
     assert_equal $(($(calls t_ping) + $(calls t_pong))) 3000002 calls
@@ -307,7 +314,7 @@ counts() {
     traces many --clock page-faults --when-full drop --output kept
     assert_equal "$(jq -r .clock report | sort -u)" page-faults clocks
     "$BUILD/gaspipe" trace --report people --read kept
-    run tail -n 1 people
+    run tail -n 2 people
     assert_output_has lost
     assert_output_lacks unmatched
     # A call of the function is there or lost: two events, and those of its callers.
@@ -367,7 +374,8 @@ counts() {
     diff <(jq -c '[.function, .calls]' live | sort) <(jq -c '[.function, .calls]' report | sort)
     "$BUILD/gaspipe" trace --json --report /dev/null --when-full drop --output lossy.trace -- "$TRACED" many
     "$BUILD/gaspipe" trace --report people --read lossy.trace
-    run tail -n 1 people
+    run tail -n 2 people
+    assert_output_has ' lost'
     assert_output_lacks unmatched
 }
 
@@ -380,6 +388,8 @@ counts() {
     two_vats
     run_vats --trace-functions run.trace > printed
     "$BUILD/gaspipe" trace --json --report again --read run.trace --perfetto slices
+    "$BUILD/gaspipe" trace --report people --read run.trace
+    grep -q 'the others estimated: ' people
     node "$BATS_TEST_DIRNAME/perfetto_decode.mjs" slices > names
     assert_equal "$(grep -c '^work #' names)" 4 'numbers of deliveries of work'
     # The report is about deliveries, the slices also about what was before them.
@@ -389,6 +399,18 @@ counts() {
     assert_bad_input 2 '--read'
     run --separate-stderr "$BUILD/gaspipe" trace --read kept --perfetto kept
     assert_bad_input 2 kept
+}
+
+@test "trace: files of older versions are read, those of newer ones refused" {
+    "$BUILD/gaspipe" trace --json --report report --read "$ROOT/tests/data/trace-1.trace"
+    assert_equal "$(jq -c '[.function, .calls, ((.self, .total) * 1e9 | round)]' report | paste -sd ' ')" \
+        '["t_thrower",5500,233406,233406] ["t_catcher",1000,52364,295994] ["t_leaf",1000,10224,10224]'
+    "$BUILD/gaspipe" trace --json --report report --read "$ROOT/tests/data/trace-2.trace"
+    assert_equal "$(jq -c '[.function, .calls, .clock, .self, .total]' report | paste -sd ' ')" \
+        '["t_fib",1973,"page-faults",8,8] ["t_leaf",1000,"page-faults",4,4] ["t_middle",1000,"page-faults",1,5]'
+    { printf 'gastrace\4\0\0\0' && tail -c +13 "$ROOT/tests/data/trace-1.trace"; } > newer
+    run --separate-stderr "$BUILD/gaspipe" trace --read newer
+    assert_bad_input 3 'newer is a trace of version 4; this reads versions 1 to 3'
 }
 
 @test "trace: a file that is torn, damaged, or none" {

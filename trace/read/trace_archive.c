@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "trace/memory.h"
 #include "trace/read/trace_file.h"
+#include "trace/read/trace_filler.h"
 
 enum { PROCESSES_MAX = 65536 };
 
@@ -31,6 +32,7 @@ struct reading {
     struct archive_process *processes;
     size_t process_count, process_capacity;
     bool clock_known;
+    struct trace_filler filler;
 };
 
 static int bad(const struct reading *reading, const char *what, struct error *error)
@@ -306,7 +308,7 @@ static int on_first(void *context, const struct trace_block *block, const uint8_
     json_t *json;
     int result;
 
-    if (block->kind == TRACE_BLOCK_EVENTS || block->kind == TRACE_BLOCK_LANE_ENDED)
+    if (trace_filler_takes(block) || block->kind == TRACE_BLOCK_LANE_ENDED)
         return 0;
     json = json_loadb((const char *)content, block->length, 0, NULL);
     if (json == NULL)
@@ -375,21 +377,20 @@ static void renumber(const struct archive_process *process, uint64_t *events, si
 static int add_events(struct reading *reading, struct archive_process *process,
                       const struct trace_block *block, const uint8_t *content, struct error *error)
 {
-    uint64_t *events;
-    uint32_t thread;
-    unsigned lane;
-    size_t count;
+    struct trace_lane_events of;
+    struct thread_stack *stack;
     int result;
 
-    if (trace_events_decode(content, block->length, &lane, &thread, &events, &count, error) != 0)
+    if (trace_filler_read(&reading->filler, block, content, &of, error) != 0)
         return error_prefix(error, "%s", reading->path);
-    renumber(process, events, count);
+    stack = &process->sums->stacks[of.lane];
+    renumber(process, of.events, of.count);
     /* Another clock says nothing of when calls were. */
     if (reading->archive->clock.kind == TRACE_CLOCK_TSC)
-        process->sums->stacks[lane].spans = &reading->archive->spans;
-    result = thread_stack_add(&process->sums->stacks[lane], &reading->archive->tree,
-                              &process->sums->cuts[lane], events, count, error);
-    free(events);
+        stack->spans = &reading->archive->spans;
+    result = thread_stack_add(stack, &reading->archive->tree, &process->sums->cuts[of.lane],
+                              of.events, of.count, error);
+    free(of.events);
     return result;
 }
 
@@ -398,16 +399,17 @@ static int on_second(void *context, const struct trace_block *block, const uint8
 {
     struct reading *const reading = context;
     struct archive_process *process;
+    unsigned lane;
 
-    if (block->kind != TRACE_BLOCK_EVENTS && block->kind != TRACE_BLOCK_LANE_ENDED)
+    if (!trace_filler_takes(block) && block->kind != TRACE_BLOCK_LANE_ENDED)
         return 0;
     if (block->process >= reading->process_count || reading->processes[block->process].sums == NULL)
         return bad(reading, "process before its events", error);
     process = &reading->processes[block->process];
-    if (block->kind == TRACE_BLOCK_EVENTS)
+    if (trace_filler_takes(block))
         return add_events(reading, process, block, content, error);
-    if (block->length > 0 && content[0] < 0x80)
-        thread_stack_end(&process->sums->stacks[content[0]], &reading->archive->tree);
+    if (trace_filler_end_lane(&reading->filler, block, content, &lane))
+        thread_stack_end(&process->sums->stacks[lane], &reading->archive->tree);
     return 0;
 }
 
@@ -420,6 +422,16 @@ static void add_counts(struct archive *archive, const struct archive_process *pr
     archive->counts.unwound += counts.unwound;
     archive->counts.unmatched += counts.unmatched;
     archive->counts.lost += counts.lost;
+}
+
+/* Of all processes together. */
+static void add_estimated(const struct reading *reading, uint32_t number)
+{
+    const struct archive_process *const process = &reading->processes[number];
+
+    for (uint32_t i = 0; i < process->number_count; i++)
+        reading->archive->functions[process->numbers[i] - 1].estimated +=
+            trace_filler_estimated(&reading->filler, number, i + 1);
 }
 
 static int read_twice(struct reading *reading, struct error *error)
@@ -448,6 +460,7 @@ static void free_reading(struct reading *reading)
         free(process->groups);
     }
     free(reading->processes);
+    trace_filler_free(&reading->filler);
 }
 
 int archive_read(struct archive *archive, const char *path, size_t spans, struct error *error)
@@ -459,8 +472,10 @@ int archive_read(struct archive *archive, const char *path, size_t spans, struct
     if (call_tree_open(&archive->tree, error) != 0)
         return -1;
     result = read_twice(&reading, error);
-    for (size_t i = 0; i < reading.process_count; i++)
+    for (size_t i = 0; i < reading.process_count; i++) {
         add_counts(archive, &reading.processes[i]);
+        add_estimated(&reading, (uint32_t)i);
+    }
     call_tree_settle(&archive->tree);
     call_spans_settle(&archive->spans);
     free_reading(&reading);

@@ -18,21 +18,21 @@
 #define TRACE_FILE_MAGIC "gastrace"
 
 enum {
-    TRACE_FILE_VERSION = 1,
-    TRACE_FILE_VERSION_CLOCKS = 2, /* of files whose events have another clock */
-    TRACE_FILE_HEAD = 16,          /* bytes: magic, version, 0 */
-    TRACE_BLOCK_HEAD = 20,         /* bytes: five numbers of 32 bits, as in struct trace_block */
-    TRACE_BLOCK_MOST = 16 << 20,   /* bytes of a block's content */
+    TRACE_FILE_VERSION = 3,      /* that is written; all before it are read */
+    TRACE_FILE_HEAD = 16,        /* bytes: magic, version, 0 */
+    TRACE_BLOCK_HEAD = 20,       /* bytes: five numbers of 32 bits, as in struct trace_block */
+    TRACE_BLOCK_MOST = 16 << 20, /* bytes of a block's content */
 };
 
 enum trace_block_kind {
-    TRACE_BLOCK_PROCESS = 1, /* JSON: pid, name, modules */
-    TRACE_BLOCK_FUNCTIONS,   /* JSON: [[name, module, address], ...], numbers from 1 on */
-    TRACE_BLOCK_EVENTS,      /* of one lane */
-    TRACE_BLOCK_LANE_ENDED,  /* its number */
-    TRACE_BLOCK_CLOCK,       /* JSON: ticks, mono, clock */
-    TRACE_BLOCK_DELIVERY,    /* JSON: vatID, vat, crankNum, deliveryNum, method, begin, end */
-    TRACE_BLOCK_LEFT_OUT,    /* JSON: at, traced, functions */
+    TRACE_BLOCK_PROCESS = 1,  /* JSON: pid, name, modules */
+    TRACE_BLOCK_FUNCTIONS,    /* JSON: [[name, module, address], ...], numbers from 1 on */
+    TRACE_BLOCK_EVENTS_TIMED, /* of one lane, in versions 1 and 2: each has its time */
+    TRACE_BLOCK_LANE_ENDED,   /* its number */
+    TRACE_BLOCK_CLOCK,        /* JSON: ticks, mono, clock */
+    TRACE_BLOCK_DELIVERY,     /* JSON: vatID, vat, crankNum, deliveryNum, method, begin, end */
+    TRACE_BLOCK_LEFT_OUT,     /* JSON: at, traced, functions */
+    TRACE_BLOCK_EVENTS,       /* of one lane; trace/read/trace_filler.h reads them */
 };
 
 struct trace_block {
@@ -59,6 +59,7 @@ int trace_file_open(struct trace_file *file, const char *path, enum trace_clock_
 /* Each gathers a block, or adds to one. -1 with ERROR_SYSTEM without memory. */
 int trace_file_process(struct trace_file *file, uint32_t process, uint32_t pid, const char *name,
                        const struct patch_plan *plan, struct error *error);
+/* As a trace_sink has them (trace/read/trace_ring.h), also without times. */
 int trace_file_events(struct trace_file *file, uint32_t process, unsigned lane, uint32_t thread,
                       const uint64_t *events, size_t count, struct error *error);
 int trace_file_lane_ended(struct trace_file *file, uint32_t process, unsigned lane,
@@ -96,9 +97,5 @@ typedef int trace_block_visit(void *context, const struct trace_block *block,
  */
 int trace_file_read(const char *path, trace_block_visit *visit, void *context, bool *torn,
                     struct error *error);
-
-/* The content of TRACE_BLOCK_EVENTS. *events is to be freed. ERROR_INPUT for what is none. */
-int trace_events_decode(const uint8_t *content, size_t length, unsigned *lane, uint32_t *thread,
-                        uint64_t **events, size_t *count, struct error *error);
 
 #endif

@@ -9,7 +9,6 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "trace/read/event_code.h"
 #include "trace/read/trace_file.h"
 
 static int damaged(const char *path, size_t at, struct error *error)
@@ -72,10 +71,10 @@ static int check_head(const char *path, const uint8_t *bytes, struct error *erro
     memcpy(&version, bytes + strlen(TRACE_FILE_MAGIC), sizeof version);
     if (memcmp(bytes, TRACE_FILE_MAGIC, strlen(TRACE_FILE_MAGIC)) != 0)
         return error_set(error, ERROR_INPUT, "%s is not a trace", path);
-    if (version != TRACE_FILE_VERSION && version != TRACE_FILE_VERSION_CLOCKS)
+    if (version < 1 || version > TRACE_FILE_VERSION)
         return error_set(error, ERROR_INPUT,
-                         "%s is a trace of version %u; this reads versions %d and %d", path,
-                         version, TRACE_FILE_VERSION, TRACE_FILE_VERSION_CLOCKS);
+                         "%s is a trace of version %u; this reads versions 1 to %d", path, version,
+                         TRACE_FILE_VERSION);
     return 0;
 }
 
@@ -106,27 +105,4 @@ int trace_file_read(const char *path, trace_block_visit *visit, void *context, b
     if (fd >= 0)
         close(fd);
     return result;
-}
-
-int trace_events_decode(const uint8_t *content, size_t length, unsigned *lane, uint32_t *thread,
-                        uint64_t **events, size_t *count, struct error *error)
-{
-    const uint8_t *at = content, *const end = content + length;
-    uint64_t lane_number, thread_number;
-    int result = -1;
-
-    *events = NULL;
-    *count = 0;
-    if (event_code_take(&at, end, &lane_number) && event_code_take(&at, end, &thread_number) &&
-        lane_number < TRACE_LANES_MAX)
-        result = event_code_read(at, end, events, count);
-    if (result == 0) {
-        *lane = (unsigned)lane_number;
-        *thread = (uint32_t)thread_number;
-        return 0;
-    }
-    free(*events);
-    *events = NULL;
-    return result == -2 ? error_memory(error, "a trace")
-                        : error_set(error, ERROR_INPUT, "a block of a trace has no events");
 }

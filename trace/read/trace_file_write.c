@@ -8,8 +8,8 @@
 
 #include "base/array.h"
 #include "base/json/json_text.h"
+#include "trace/events/event_code.h"
 #include "trace/memory.h"
-#include "trace/read/event_code.h"
 #include "trace/read/trace_file.h"
 
 enum {
@@ -21,8 +21,9 @@ enum {
 struct event_block {
     uint32_t process;
     unsigned lane;
-    struct event_code code;
     struct buf content;
+    size_t events; /* in it */
+    struct event_code code;
 };
 
 static int out_of_memory(struct error *error)
@@ -33,8 +34,7 @@ static int out_of_memory(struct error *error)
 int trace_file_open(struct trace_file *file, const char *path, enum trace_clock_kind clock,
                     struct error *error)
 {
-    const uint32_t version[2] = {
-        clock == TRACE_CLOCK_TSC ? TRACE_FILE_VERSION : TRACE_FILE_VERSION_CLOCKS, 0};
+    const uint32_t version[2] = {TRACE_FILE_VERSION, 0};
 
     *file = (struct trace_file){.clock = clock};
     file->packer = ZSTD_createCCtx();
@@ -156,20 +156,23 @@ static struct event_block *add_block(struct trace_file *file, uint32_t process, 
     if (blocks == NULL)
         return NULL;
     file->blocks = blocks;
-    blocks[file->block_count] = (struct event_block){.process = process, .lane = lane};
+    memset(&blocks[file->block_count], 0, sizeof *blocks);
+    blocks[file->block_count].process = process;
+    blocks[file->block_count].lane = lane;
     return &blocks[file->block_count++];
 }
 
 /* The next events of the lane begin a new block. */
 static int end_block(struct trace_file *file, struct event_block *block, struct error *error)
 {
-    int result = 0;
+    int result;
 
-    if (block->content.length > 0 || buf_failed(&block->content))
-        result = gather_block(file, TRACE_BLOCK_EVENTS, block->process, &block->content, error);
+    if (block->content.length == 0 && !buf_failed(&block->content))
+        return 0;
+    result = gather_block(file, TRACE_BLOCK_EVENTS, block->process, &block->content, error);
     buf_clear(&block->content);
-    block->code.depth = 0;
-    block->code.time = 0;
+    block->events = 0;
+    memset(&block->code, 0, sizeof block->code);
     return result;
 }
 
@@ -189,7 +192,9 @@ int trace_file_events(struct trace_file *file, uint32_t process, unsigned lane, 
         event_code_put(&block->content, thread);
     }
     event_code_write(&block->code, &block->content, events, count);
-    return block->content.length >= EVENT_BLOCK_FULL || buf_failed(&block->content)
+    block->events += count;
+    return block->content.length >= EVENT_BLOCK_FULL || block->events >= EVENT_CODE_MOST ||
+                   buf_failed(&block->content)
                ? end_block(file, block, error)
                : 0;
 }

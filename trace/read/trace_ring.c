@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "trace/patch/trampoline.h"
-#include "trace/read/trace_times.h"
+#include "trace/read/trace_seldom.h"
 
 enum { PATCHES_MAX = TRACE_FUNCTIONS_MAX, CALLS_MAX = 4096 };
 
@@ -34,7 +34,7 @@ struct trace_ring {
     size_t patches, calls; /* that are planned */
     bool begun;            /* the sink was told */
     uint32_t open;         /* chunks of a lane that can be filled before its thread waits */
-    struct trace_times times;
+    struct trace_seldom seldom;
     char refusal[ERROR_TEXT_SIZE];
 };
 
@@ -130,7 +130,7 @@ void trace_ring_free(struct trace_ring *ring)
     if (ring->fd >= 0)
         close(ring->fd);
     patch_plan_free(&ring->plan);
-    trace_times_close(&ring->times);
+    trace_seldom_close(&ring->seldom);
     free(ring);
 }
 
@@ -240,15 +240,6 @@ static void time_seldom(void *context, unsigned number, bool seldom)
     trampoline_time_seldom(ring->memory + function->trampoline, function->light, seldom);
 }
 
-static void find_times(struct trace_ring *ring, unsigned lane, struct taking *taking)
-{
-    if (!ring->options.choice.light && !ring->options.choice.seldom)
-        return;
-    trace_times_fill(&ring->times, lane, taking->events, taking->count);
-    if (ring->options.choice.seldom)
-        trace_times_decide(&ring->times, taking->events, taking->count, time_seldom, ring);
-}
-
 /* Hands the chunk's events on, and empties it for the process. */
 static int take_chunk(struct trace_ring *ring, unsigned lane, uint64_t number,
                       const struct trace_sink *sink, struct error *error)
@@ -268,7 +259,8 @@ static int take_chunk(struct trace_ring *ring, unsigned lane, uint64_t number,
             take_event(ring, &taking, event);
     }
     memset(chunk, 0, TRACE_CHUNK_SIZE);
-    find_times(ring, lane, &taking);
+    if (ring->options.choice.seldom)
+        trace_seldom_decide(&ring->seldom, taking.events, taking.count, time_seldom, ring);
     return sink->events(sink->context, lane, lane_of(ring, lane)->thread, taking.events,
                         taking.count, error);
 }
@@ -321,7 +313,6 @@ static int end_lane(struct trace_ring *ring, unsigned number, const struct trace
         take_chunk(ring, number, atomic_load(&lane->head), sink, error) != 0 ||
         sink->ended(sink->context, number, error) != 0)
         return -1;
-    trace_times_end_lane(&ring->times, number);
     atomic_store_explicit(&lane->state, TRACE_LANE_FREE, memory_order_release);
     atomic_fetch_add(&head_of(ring)->lanes_freed, 1);
     wake(&head_of(ring)->lanes_freed);
@@ -348,11 +339,11 @@ static int trace_ring_begin(struct trace_ring *ring, const struct trace_sink *si
     if (ring->begun || !ring->planned)
         return 0;
     ring->begun = true;
-    if (trace_times_open(&ring->times, ring->plan.count, ring->layout.lanes, error) != 0)
+    if (trace_seldom_open(&ring->seldom, ring->plan.count, error) != 0)
         return -1;
     for (unsigned i = 0; i < ring->plan.count; i++)
         if (ring->plan.functions[i].whole)
-            trace_times_leave(&ring->times, i + 1);
+            trace_seldom_leave(&ring->seldom, i + 1);
     return sink->begun(sink->context, head_of(ring)->process, &ring->plan, error);
 }
 
@@ -459,9 +450,9 @@ const struct patch_plan *trace_ring_plan(const struct trace_ring *ring)
     return ring->planned ? &ring->plan : NULL;
 }
 
-void trace_ring_put_times(const struct trace_ring *ring, struct buf *out)
+uint64_t trace_ring_calls_seldom(const struct trace_ring *ring, unsigned number)
 {
-    trace_times_put(&ring->times, &ring->plan, out);
+    return trace_seldom_calls(&ring->seldom, number);
 }
 
 uint64_t trace_ring_threads_left_out(const struct trace_ring *ring)

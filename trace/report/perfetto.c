@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/output/output_file.h"
 #include "trace/read/trace_file.h"
+#include "trace/read/trace_filler.h"
 #include "trace/report/perfetto_lane.h"
 #include "trace/report/perfetto_packet.h"
 
@@ -31,6 +32,7 @@ struct conversion {
     struct buf out;
     struct trace_clock clock;
     bool clock_known;
+    struct trace_filler filler;
     struct process *processes;
     size_t process_count, process_capacity;
     uint32_t sequences; /* of threads, so far */
@@ -240,23 +242,20 @@ static int put_events(struct conversion *conversion, const struct trace_block *b
                       const uint8_t *content, struct error *error)
 {
     struct perfetto_lane *lane;
-    uint64_t *events;
-    uint32_t thread;
-    unsigned number;
-    size_t count;
+    struct trace_lane_events of;
     int result;
 
     if (block->process >= conversion->process_count ||
         conversion->processes[block->process].about == NULL)
         return bad(conversion, "process before its events", error);
-    if (trace_events_decode(content, block->length, &number, &thread, &events, &count, error) != 0)
+    if (trace_filler_read(&conversion->filler, block, content, &of, error) != 0)
         return error_prefix(error, "%s", conversion->trace);
-    lane = lane_of(conversion, block->process, number, thread, error);
+    lane = lane_of(conversion, block->process, of.lane, of.thread, error);
     result = lane == NULL ? -1
                           : perfetto_lane_add(lane, &conversion->out, &conversion->clock,
-                                              conversion->processes[block->process].names, events,
-                                              count, error);
-    free(events);
+                                              conversion->processes[block->process].names,
+                                              of.events, of.count, error);
+    free(of.events);
     return result;
 }
 
@@ -265,10 +264,12 @@ static void end_lane(struct conversion *conversion, const struct trace_block *bl
                      const uint8_t *content)
 {
     struct perfetto_lane *lane;
+    unsigned number;
 
-    if (block->length == 0 || content[0] >= 0x80 || block->process >= conversion->process_count)
+    if (!trace_filler_end_lane(&conversion->filler, block, content, &number) ||
+        block->process >= conversion->process_count)
         return;
-    lane = conversion->processes[block->process].lanes[content[0]];
+    lane = conversion->processes[block->process].lanes[number];
     if (lane == NULL)
         return;
     perfetto_lane_close(lane, &conversion->out);
@@ -283,7 +284,7 @@ static int on_second(void *context, const struct trace_block *block, const uint8
     json_t *json;
     int result = 0;
 
-    if (block->kind == TRACE_BLOCK_EVENTS) {
+    if (trace_filler_takes(block)) {
         result = put_events(conversion, block, content, error);
     } else if (block->kind == TRACE_BLOCK_LANE_ENDED) {
         end_lane(conversion, block, content);
@@ -330,6 +331,7 @@ static void free_conversion(struct conversion *conversion)
     }
     free(conversion->processes);
     json_decref(conversion->vats);
+    trace_filler_free(&conversion->filler);
     buf_free(&conversion->out);
 }
 

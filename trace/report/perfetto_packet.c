@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "trace/read/event_code.h"
+#include "trace/events/event_code.h"
 
 /* Fields, as Perfetto's protos number them. */
 enum {

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "trace/events/event_code.h"
 #include "trace/memory.h"
-#include "trace/read/event_code.h"
 
 enum { EVENTS = 20000 };
 
@@ -20,39 +20,86 @@ static uint64_t next(uint64_t *state)
     return *state >> 16;
 }
 
-/* All kinds: entries, exits of the last and of others, steps back of the clock, control. */
+/* All kinds: entries and exits, some without times, steps back of the clock, control. */
 static void make_events(uint64_t events[EVENTS])
 {
     uint64_t state = 1, time = TRACE_TIME_MASK - 100000;
 
     for (size_t i = 0; i < EVENTS; i++) {
-        const uint64_t kind = next(&state) % 16;
+        const uint64_t kind = next(&state) % 16, timed = next(&state) % 8;
         const uint64_t number =
             kind == 15 ? TRACE_CONTROL + next(&state) % 7 : 1 + next(&state) % 20;
+        uint64_t high;
 
         time = (time + next(&state) % 1000 - 3) & TRACE_TIME_MASK;
-        events[i] = (kind == 15 ? next(&state) % 100000 : time) << TRACE_TIME_SHIFT | number << 1 |
-                    (kind < 7);
+        high = kind == 15 ? next(&state) % 100000 : time;
+        if (kind < 15 && timed < 2)
+            high = timed == 0 ? 0 : TRACE_TIME_WHOLE;
+        events[i] = high << TRACE_TIME_SHIFT | number << 1 | (kind < 7);
     }
+}
+
+/* As sorting does: rounds of calls, one of some kinds, whose last events have times. */
+static void make_rounds(uint64_t events[EVENTS])
+{
+    uint64_t state = 7, kind = 0;
+
+    for (size_t i = 0; i < EVENTS; i++) {
+        const uint64_t call = i % 8, time = i % 512 < 448 ? 0 : 1000 + i * 50;
+
+        if (call == 0)
+            kind = next(&state) % 32 == 0;
+        events[i] = time << TRACE_TIME_SHIFT | (1 + kind * 4 + call / 2) << 1 | (call & 1);
+    }
+}
+
+static struct event_code code_of_block;
+
+static void write_events(struct buf *out, const uint64_t *events, size_t count)
+{
+    memset(&code_of_block, 0, sizeof code_of_block);
+    event_code_write(&code_of_block, out, events, count);
+    assert_false(buf_failed(out));
+}
+
+static void assert_read(const struct buf *code, const uint64_t *events, size_t count)
+{
+    uint64_t *read = NULL;
+    size_t read_count = 0;
+
+    assert_int_equal(event_code_read((const uint8_t *)code->data,
+                                     (const uint8_t *)code->data + code->length, &read,
+                                     &read_count),
+                     0);
+    assert_int_equal(read_count, count);
+    assert_memory_equal(read, events, count * sizeof *events);
+    free(read);
 }
 
 static void test_round_trip(void **state)
 {
     static uint64_t events[EVENTS];
     struct buf code = {0};
-    uint64_t *read = NULL;
-    size_t count = 0;
 
     (void)state;
     make_events(events);
-    event_code_write(&(struct event_code){.depth = 0}, &code, events, EVENTS);
-    assert_false(buf_failed(&code));
-    assert_int_equal(event_code_read((const uint8_t *)code.data,
-                                     (const uint8_t *)code.data + code.length, &read, &count),
-                     0);
-    assert_int_equal(count, EVENTS);
-    assert_memory_equal(read, events, sizeof events);
-    free(read);
+    write_events(&code, events, EVENTS);
+    assert_read(&code, events, EVENTS);
+    buf_free(&code);
+}
+
+/* As they come, chunk by chunk. */
+static void test_a_block_is_written_in_parts(void **state)
+{
+    static uint64_t events[EVENTS];
+    struct buf code = {0};
+
+    (void)state;
+    make_rounds(events);
+    memset(&code_of_block, 0, sizeof code_of_block);
+    for (size_t i = 0; i < EVENTS; i += 100)
+        event_code_write(&code_of_block, &code, events + i, 100);
+    assert_read(&code, events, EVENTS);
     buf_free(&code);
 }
 
@@ -63,9 +110,24 @@ static void test_pairs_are_short(void **state)
 
     (void)state;
     for (size_t i = 0; i < 2000; i++)
-        events[i] = i * 50 << TRACE_TIME_SHIFT | 77 << 1 | (i & 1);
-    event_code_write(&(struct event_code){.depth = 0}, &code, events, 2000);
-    assert_true(code.length <= 2000 * 5 / 2);
+        events[i] = (i + 1) * 50 << TRACE_TIME_SHIFT | 77 << 1 | (i & 1);
+    write_events(&code, events, 2000);
+    assert_read(&code, events, 2000);
+    /* Two bytes of time each, as each is what is expected. */
+    assert_true(code.length <= 2000 * 2 + 100);
+    buf_free(&code);
+}
+
+static void test_what_is_expected_and_has_no_time_takes_nothing(void **state)
+{
+    static uint64_t events[EVENTS];
+    struct buf code = {0};
+
+    (void)state;
+    make_rounds(events);
+    write_events(&code, events, EVENTS);
+    assert_read(&code, events, EVENTS);
+    assert_true(code.length <= EVENTS / 2);
     buf_free(&code);
 }
 
@@ -76,7 +138,7 @@ static void test_every_cut_is_refused_or_shorter(void **state)
 
     (void)state;
     make_events(events);
-    event_code_write(&(struct event_code){.depth = 0}, &code, events, 200);
+    write_events(&code, events, 200);
     for (size_t length = 0; length < code.length; length++) {
         uint64_t *read = NULL;
         size_t count = 0;
@@ -90,28 +152,99 @@ static void test_every_cut_is_refused_or_shorter(void **state)
     buf_free(&code);
 }
 
+typedef int read_code(const uint8_t *at, const uint8_t *end, uint64_t **events, size_t *count);
+
+static void assert_refused(read_code *read, const uint8_t *code, size_t length)
+{
+    uint64_t *events = NULL;
+    size_t count = 0;
+
+    assert_int_equal(read(code, code + length, &events, &count), -1);
+    free(events);
+}
+
 static void test_nonsense_is_refused(void **state)
+{
+    static const uint8_t no_such_function[] = {0, 0xff, 0xff, 3},
+                         no_such_call[] = {7 << 2 | 3, 0xff, 0xff, 0xff, 1},
+                         no_such_code[] = {0x80 | 16 << 2 | 3, 1, 1}, nothing[] = {8 << 2 | 3, 0},
+                         endless[] = {0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+                                      0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
+
+    (void)state;
+    assert_refused(event_code_read, no_such_function, sizeof no_such_function);
+    assert_refused(event_code_read, no_such_call, sizeof no_such_call);
+    assert_refused(event_code_read, no_such_code, sizeof no_such_code);
+    assert_refused(event_code_read, nothing, sizeof nothing);
+    assert_refused(event_code_read, endless, sizeof endless);
+}
+
+/* A few bytes that stand for more events than there is memory. */
+static void test_too_many_events_are_refused(void **state)
+{
+    static const uint8_t as_expected[] = {8 << 2 | 3, 0x80, 0x80, 0x40}; /* EVENT_CODE_MOST */
+    uint8_t often[sizeof as_expected * 3];
+    uint64_t *events = NULL;
+    size_t count = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof often; i++)
+        often[i] = as_expected[i % sizeof as_expected];
+    assert_int_equal(event_code_read(often, often + sizeof as_expected, &events, &count), 0);
+    assert_int_equal(count, EVENT_CODE_MOST);
+    free(events);
+    assert_refused(event_code_read, often, sizeof often);
+    often[1]++;
+    assert_refused(event_code_read, often, sizeof as_expected);
+}
+
+/* f enters 10 ticks after 0, g 1 before that, g and f leave after 2 each, and so does h. */
+static void test_the_old_code_is_read(void **state)
+{
+    static const uint8_t code[] = {20 << 2 | 0, 5, 1 << 2 | 0, 6,          4 << 2 | 1,
+                                   4 << 2 | 1,  3, 9,          4 << 2 | 2, 7};
+    static const uint64_t expected[] = {
+        10 << TRACE_TIME_SHIFT | 5 << 1,
+        9 << TRACE_TIME_SHIFT | 6 << 1,
+        11 << TRACE_TIME_SHIFT | 6 << 1 | 1,
+        13 << TRACE_TIME_SHIFT | 5 << 1 | 1,
+        9 << TRACE_TIME_SHIFT | TRACE_UNWOUND << 1,
+        15 << TRACE_TIME_SHIFT | 7 << 1 | 1,
+    };
+    uint64_t *events = NULL;
+    size_t count = 0;
+
+    (void)state;
+    assert_int_equal(event_code_read_timed(code, code + sizeof code, &events, &count), 0);
+    assert_int_equal(count, sizeof expected / sizeof *expected);
+    assert_memory_equal(events, expected, sizeof expected);
+    free(events);
+}
+
+static void test_nonsense_in_the_old_code_is_refused(void **state)
 {
     static const uint8_t leaves_nothing[] = {1}, no_such_function[] = {0, 0xff, 0xff, 3},
                          endless[] = {0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
                                       0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
-    uint64_t *read = NULL;
-    size_t count = 0;
 
     (void)state;
-    assert_int_equal(event_code_read(leaves_nothing, leaves_nothing + 1, &read, &count), -1);
-    assert_int_equal(event_code_read(no_such_function, no_such_function + 4, &read, &count), -1);
-    assert_int_equal(event_code_read(endless, endless + sizeof endless, &read, &count), -1);
-    free(read);
+    assert_refused(event_code_read_timed, leaves_nothing, sizeof leaves_nothing);
+    assert_refused(event_code_read_timed, no_such_function, sizeof no_such_function);
+    assert_refused(event_code_read_timed, endless, sizeof endless);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_a_block_is_written_in_parts),
         cmocka_unit_test(test_pairs_are_short),
+        cmocka_unit_test(test_what_is_expected_and_has_no_time_takes_nothing),
         cmocka_unit_test(test_every_cut_is_refused_or_shorter),
         cmocka_unit_test(test_nonsense_is_refused),
+        cmocka_unit_test(test_too_many_events_are_refused),
+        cmocka_unit_test(test_the_old_code_is_read),
+        cmocka_unit_test(test_nonsense_in_the_old_code_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times of events that were not read: trace/read/trace_times.h. */
+/* Times of events that were not read: trace/events/trace_times.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,33 +8,19 @@
 
 #include <cmocka.h>
 
+#include "trace/events/trace_times.h"
 #include "trace/memory.h"
-#include "trace/read/trace_times.h"
 
-enum { FUNCTIONS = 9, COUNT = 4000 };
+enum { COUNT = 4000 };
 
 #define ENTRY(number, time) ((uint64_t)(time) << TRACE_TIME_SHIFT | (number) << 1)
 #define EXIT(number, time)  (ENTRY(number, time) | 1)
-
-static struct changes {
-    unsigned count, number;
-    bool seldom;
-} changes;
-
-static void changed(void *context, unsigned number, bool seldom)
-{
-    (void)context;
-    changes.count++;
-    changes.number = number;
-    changes.seldom = seldom;
-}
 
 static void open_times(struct trace_times *times)
 {
     struct error error;
 
-    changes = (struct changes){0};
-    assert_int_equal(trace_times_open(times, FUNCTIONS, 2, &error), 0);
+    assert_int_equal(trace_times_open(times, 2, &error), 0);
 }
 
 static uint64_t time_of(uint64_t event)
@@ -53,7 +39,6 @@ static uint64_t call_often(struct trace_times *times, uint64_t begin, size_t cal
         events[2 * i + 1] = EXIT(1, begin + 40 * i + 10);
     }
     trace_times_fill(times, 0, events, 2 * calls);
-    trace_times_decide(times, events, 2 * calls, changed, NULL);
     return begin + 40 * calls;
 }
 
@@ -68,62 +53,6 @@ static void times_that_were_read_stay(void **state)
     memcpy(filled, events, sizeof events);
     trace_times_fill(&times, 0, filled, 4);
     assert_memory_equal(filled, events, sizeof events);
-    trace_times_close(&times);
-}
-
-static void who_is_called_often_is_timed_seldom(void **state)
-{
-    struct trace_times times;
-    struct buf words = {0};
-    struct planned_function function = {.name = "f"};
-    const struct patch_plan plan = {.functions = &function, .count = 1};
-
-    (void)state;
-    open_times(&times);
-    call_often(&times, 1000, 511);
-    assert_int_equal(changes.count, 0);
-    trace_times_put(&times, &plan, &words);
-    assert_int_equal(words.length, 0);
-    call_often(&times, 100000, 100);
-    assert_int_equal(changes.count, 1);
-    assert_int_equal(changes.number, 1);
-    assert_true(changes.seldom);
-    trace_times_put(&times, &plan, &words);
-    assert_non_null(strstr(buf_string(&words), "1 functions"));
-    assert_non_null(strstr(buf_string(&words), ": f"));
-    buf_free(&words);
-    trace_times_close(&times);
-}
-
-static void who_is_called_seldom_is_timed_always(void **state)
-{
-    uint64_t events[] = {ENTRY(1, 1000000), EXIT(1, 2000000), ENTRY(1, 3000000), EXIT(1, 4000000)};
-    struct trace_times times;
-
-    (void)state;
-    open_times(&times);
-    for (int i = 0; i < 1000; i++) {
-        trace_times_fill(&times, 0, events, 4);
-        trace_times_decide(&times, events, 4, changed, NULL);
-    }
-    assert_int_equal(changes.count, 0);
-    call_often(&times, 5000000, 600);
-    assert_true(changes.seldom);
-    trace_times_decide(&times, events, 4, changed, NULL);
-    assert_int_equal(changes.count, 2);
-    assert_false(changes.seldom);
-    trace_times_close(&times);
-}
-
-static void who_is_left_is_never_decided_about(void **state)
-{
-    struct trace_times times;
-
-    (void)state;
-    open_times(&times);
-    trace_times_leave(&times, 1);
-    call_often(&times, 1000, 2000);
-    assert_int_equal(changes.count, 0);
     trace_times_close(&times);
 }
 
@@ -202,17 +131,74 @@ static void what_was_before_may_not_be_known(void **state)
     trace_times_close(&times);
 }
 
+static uint64_t estimated_of(void *context, uint32_t number)
+{
+    return ((const struct trace_times *)context)->estimated[number];
+}
+
+static const char *name_of(void *context, uint32_t number)
+{
+    static const char *const names[] = {"f", "g", "h"};
+
+    (void)context;
+    return names[number - 1];
+}
+
+/* The most called first; calls that take no time are not estimated. */
+static void who_was_estimated_is_told(void **state)
+{
+    uint64_t events[] = {ENTRY(1, 500), ENTRY(3, 0), EXIT(3, 0), ENTRY(2, 0),
+                         EXIT(2, 0),    ENTRY(3, 0), EXIT(3, 0), EXIT(1, 900)};
+    const uint64_t light[] = {ENTRY(1, TRACE_TIME_WHOLE), EXIT(1, TRACE_TIME_WHOLE)};
+    uint64_t filled[] = {light[0], light[1]};
+    struct trace_times times;
+    const struct trace_times_words words = {estimated_of, name_of, &times, 3};
+    struct buf out = {0};
+
+    (void)state;
+    open_times(&times);
+    trace_times_fill(&times, 0, filled, 2);
+    trace_times_put(&words, &out);
+    assert_int_equal(out.length, 0);
+    trace_times_fill(&times, 0, events, 8);
+    trace_times_put(&words, &out);
+    assert_non_null(strstr(buf_string(&out), "2 functions"));
+    assert_non_null(strstr(buf_string(&out), ": h, g"));
+    assert_null(strstr(buf_string(&out), ", f"));
+    buf_free(&out);
+    trace_times_close(&times);
+}
+
+/* What lies between chunks is as what lies within one. */
+static void chunks_may_come_together(void **state)
+{
+    uint64_t together[80], apart[80];
+    struct trace_times times;
+
+    (void)state;
+    for (size_t i = 0; i < 80; i++)
+        together[i] = ENTRY(1 + i / 2 % 3, i % 8 < 5 && i % 40 > 0 ? 0 : 1000 + i * i) | (i & 1);
+    memcpy(apart, together, sizeof apart);
+    open_times(&times);
+    trace_times_fill(&times, 0, together, 80);
+    trace_times_close(&times);
+    open_times(&times);
+    trace_times_fill(&times, 0, apart, 40);
+    trace_times_fill(&times, 0, apart + 40, 40);
+    trace_times_close(&times);
+    assert_memory_equal(together, apart, sizeof apart);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_that_were_read_stay),
-        cmocka_unit_test(who_is_called_often_is_timed_seldom),
-        cmocka_unit_test(who_is_called_seldom_is_timed_always),
-        cmocka_unit_test(who_is_left_is_never_decided_about),
         cmocka_unit_test(times_are_estimated_from_those_measured),
         cmocka_unit_test(a_long_time_is_where_nothing_is_known),
         cmocka_unit_test(lights_take_no_time),
         cmocka_unit_test(what_was_before_may_not_be_known),
+        cmocka_unit_test(who_was_estimated_is_told),
+        cmocka_unit_test(chunks_may_come_together),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

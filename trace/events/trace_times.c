@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trace/read/trace_times.h"
+#include "trace/events/trace_times.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "trace/memory.h"
@@ -9,46 +8,26 @@
 enum {
     GAPS = 1 << 14,
     SIXTEENTHS = 16,
-    CALLS_SELDOM = 512, /* in dense chunks, until a function's times are read seldom */
-    /* Ticks for an event: reading the clock takes about 20, so it is a tenth of what passes where
-     * there are 200, and does not count where there are 2000. */
-    DENSE = 200,
-    SPARSE = 2000,
     SHOWN = 8,
 };
 
-int trace_times_open(struct trace_times *times, size_t functions, unsigned lanes,
-                     struct error *error)
+int trace_times_open(struct trace_times *times, unsigned lanes, struct error *error)
 {
-    *times = (struct trace_times){.count = functions + 1};
+    *times = (struct trace_times){0};
     times->gaps = calloc(GAPS, sizeof *times->gaps);
     times->lanes = calloc(lanes, sizeof *times->lanes);
-    times->calls = calloc(times->count, sizeof *times->calls);
-    times->seldom = calloc(times->count, sizeof *times->seldom);
-    times->ever = calloc(times->count, sizeof *times->ever);
-    times->left = calloc(times->count, sizeof *times->left);
-    times->all = calloc(times->count, sizeof *times->all);
-    if (times->gaps != NULL && times->lanes != NULL && times->calls != NULL &&
-        times->seldom != NULL && times->ever != NULL && times->left != NULL && times->all != NULL)
-        return 0;
-    return error_memory(error, "the times of a trace");
+    times->estimated = calloc(TRACE_CONTROL, sizeof *times->estimated);
+    return times->gaps != NULL && times->lanes != NULL && times->estimated != NULL
+               ? 0
+               : error_memory(error, "the times of a trace");
 }
 
 void trace_times_close(struct trace_times *times)
 {
     free(times->gaps);
     free(times->lanes);
-    free(times->calls);
-    free(times->seldom);
-    free(times->ever);
-    free(times->left);
-    free(times->all);
+    free(times->estimated);
     *times = (struct trace_times){0};
-}
-
-void trace_times_leave(struct trace_times *times, unsigned number)
-{
-    times->left[number] = true;
 }
 
 void trace_times_end_lane(struct trace_times *times, unsigned lane)
@@ -126,7 +105,7 @@ static uint32_t expected(const struct trace_times *times, uint32_t before, uint3
 
 /* What lies between two events with times: how long it should take, and how long it did. */
 struct window {
-    const struct trace_times *times;
+    struct trace_times *times;
     uint32_t before;   /* the event with which it begins */
     uint64_t begin;    /* its time */
     double known;      /* ticks that its gaps take, as far as they are known */
@@ -170,6 +149,11 @@ static void divide(struct window *window, double passed)
         window->of_known = passed / window->known;
 }
 
+static void note_estimated(struct trace_times *times, uint64_t event)
+{
+    times->estimated[call_of(event) >> 1] += (event & 1) == 0;
+}
+
 static void fill_window(const struct window *window, uint64_t *events, size_t count)
 {
     uint32_t before = window->before;
@@ -181,6 +165,7 @@ static void fill_window(const struct window *window, uint64_t *events, size_t co
         if (!is_call(events[i]))
             continue;
         if (events[i] >> TRACE_TIME_SHIFT != TRACE_TIME_WHOLE) {
+            note_estimated(window->times, events[i]);
             wanted = expected(window->times, before, call_of(events[i])) / (double)SIXTEENTHS;
             before = call_of(events[i]);
             ticks += wanted > 0 ? wanted * window->of_known : window->of_unknown;
@@ -194,7 +179,7 @@ static void fill_window(const struct window *window, uint64_t *events, size_t co
 }
 
 /* The last of these events has a time; what is before it has none. */
-static void fill_until(const struct trace_times *times, const struct trace_lane_time *lane,
+static void fill_until(struct trace_times *times, const struct trace_lane_time *lane,
                        uint64_t *events, size_t count)
 {
     const uint64_t end = events[count - 1] >> TRACE_TIME_SHIFT;
@@ -206,6 +191,19 @@ static void fill_until(const struct trace_times *times, const struct trace_lane_
     survey(&window, events, count);
     divide(&window, (double)passed_between(window.begin, end));
     fill_window(&window, events, count - 1);
+}
+
+/* Behind the last that has one: at its time. */
+static void fill_behind(struct trace_times *times, const struct trace_lane_time *lane,
+                        uint64_t *events, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!is_call(events[i]))
+            continue;
+        if (events[i] >> TRACE_TIME_SHIFT != TRACE_TIME_WHOLE)
+            note_estimated(times, events[i]);
+        events[i] = with_time(events[i], lane->time);
+    }
 }
 
 void trace_times_fill(struct trace_times *times, unsigned lane_number, uint64_t *events,
@@ -225,101 +223,51 @@ void trace_times_fill(struct trace_times *times, unsigned lane_number, uint64_t 
             continue;
         if (calls > 1)
             fill_until(times, lane, events + filled, i + 1 - filled);
-        else if (times->seldom_count > 0 && lane->time != 0)
+        else if (lane->time != 0)
             learn(times, lane->event, call_of(events[i]),
                   passed_between(lane->time, events[i] >> TRACE_TIME_SHIFT));
         *lane = (struct trace_lane_time){events[i] >> TRACE_TIME_SHIFT, call_of(events[i])};
         filled = i + 1;
         calls = 0;
     }
-    /* Behind the last that has one: at its time. */
-    for (size_t i = filled; i < count; i++)
-        if (is_call(events[i]))
-            events[i] = with_time(events[i], lane->time);
-}
-
-/* ---- decisions ---- */
-
-/* Of the chunk's events, ticks for each. */
-static uint64_t pace(const uint64_t *events, size_t count)
-{
-    size_t first = 0, last = count;
-
-    while (first < count && !is_call(events[first]))
-        first++;
-    while (last > first && !is_call(events[last - 1]))
-        last--;
-    if (last <= first + 1)
-        return SPARSE;
-    return passed_between(events[first] >> TRACE_TIME_SHIFT, events[last - 1] >> TRACE_TIME_SHIFT) /
-           (last - first - 1);
-}
-
-static void set_seldom(struct trace_times *times, unsigned number, bool seldom,
-                       trace_times_change *changed, void *context)
-{
-    times->seldom[number] = seldom;
-    times->ever[number] |= seldom;
-    times->calls[number] = 0;
-    if (seldom)
-        times->seldom_count++;
-    else
-        times->seldom_count--;
-    changed(context, number, seldom);
-}
-
-void trace_times_decide(struct trace_times *times, const uint64_t *events, size_t count,
-                        trace_times_change *changed, void *context)
-{
-    const uint64_t ticks = pace(events, count);
-
-    for (size_t i = 0; i < count; i++) {
-        const unsigned number = call_of(events[i]) >> 1;
-
-        if ((events[i] & 1) != 0 || number >= times->count || times->left[number])
-            continue;
-        times->all[number] += times->ever[number];
-        if (times->seldom[number]) {
-            if (ticks >= SPARSE)
-                set_seldom(times, number, false, changed, context);
-        } else if (ticks < DENSE && ++times->calls[number] == CALLS_SELDOM) {
-            set_seldom(times, number, true, changed, context);
-        }
-    }
+    fill_behind(times, lane, events + filled, count - filled);
 }
 
 /* ---- words ---- */
 
-/* The function with the most calls of those with fewer than that; 0: none. */
-static size_t next_most_called(const struct trace_times *times, uint64_t below)
+/* The first of the functions with the most calls of those with fewer than that, or with as many and
+ * a larger number; 0: none. */
+static uint32_t next_most_called(const struct trace_times_words *words, uint32_t last)
 {
-    size_t most = 0;
+    const uint64_t below = last > 0 ? words->calls(words->context, last) : UINT64_MAX;
+    uint64_t most_calls = 0;
+    uint32_t most = 0;
 
-    for (size_t i = 1; i < times->count; i++)
-        if (times->ever[i] && times->all[i] < below &&
-            (most == 0 || times->all[i] > times->all[most]))
+    for (uint32_t i = 1; i <= words->count; i++) {
+        const uint64_t calls = words->calls(words->context, i);
+
+        if (calls > most_calls && (calls < below || (calls == below && i > last))) {
             most = i;
+            most_calls = calls;
+        }
+    }
     return most;
 }
 
-void trace_times_put(const struct trace_times *times, const struct patch_plan *plan,
-                     struct buf *out)
+void trace_times_put(const struct trace_times_words *words, struct buf *out)
 {
-    size_t number, shown = 0, all = 0;
+    size_t shown = 0, all = 0;
+    uint32_t number = 0;
 
-    for (size_t i = 0; i < times->count; i++)
-        all += times->ever[i];
+    for (uint32_t i = 1; i <= words->count; i++)
+        all += words->calls(words->context, i) > 0;
     if (all == 0)
         return;
     buf_printf(out,
                "%zu functions called so often that the time of every eighth of their calls was "
                "measured, and that of the others estimated: ",
                all);
-    for (uint64_t below = UINT64_MAX; shown < SHOWN; shown++, below = times->all[number]) {
-        number = next_most_called(times, below);
-        if (number == 0 || number > plan->count)
-            break;
-        buf_printf(out, "%s%s", shown > 0 ? ", " : "", plan->functions[number - 1].name);
-    }
+    for (; shown < SHOWN && (number = next_most_called(words, number)) != 0; shown++)
+        buf_printf(out, "%s%s", shown > 0 ? ", " : "", words->name(words->context, number));
     buf_append_string(out, all > shown ? ", …" : "");
 }
