@@ -29,12 +29,24 @@ $(XS_DIR)/fetched: scripts/xs.mk
 	@scripts/fetch-npm @agoric/xsnap $(XS_VERSION) $(XS_INTEGRITY) $(XS_DIR)
 	@touch $@
 
-$(XS_ARCHIVE): $(XS_DIR)/fetched
+# The interpreter is compiled once more for the worker, with a setjmp() that leaves gcc its registers
+# (worker/xs/xs_jump.h). Computing anything ahead, before one instruction of JavaScript for all that may
+# follow, takes registers and a larger frame: gcc's own advice for code that jumps to labels is -fno-gcse.
+XS_INTERPRETER := $(XS_DIR)/interpreter
+XS_INTERPRETER_CC := $(XS_CC) -include $(abspath worker/xs/xs_jump.h) -mno-red-zone \
+	-fno-ira-share-spill-slots -fno-ira-share-save-slots -fno-gcse -fno-tree-pre
+
+xs_make = $(MAKE) --no-print-directory -C $(XS_PACKAGE)/xsnap-native/xsnap/makefiles/lin \
+	-f xsnap-worker.mk GOAL=release XSNAP_VERSION=$(XS_VERSION) \
+	MODDABLE=$(abspath $(XS_PACKAGE)/moddable)
+
+$(XS_ARCHIVE): $(XS_DIR)/fetched worker/xs/xs_jump.h
 	@echo 'xs       compiling the engine, once'
-	@$(MAKE) --no-print-directory -C $(XS_PACKAGE)/xsnap-native/xsnap/makefiles/lin \
-		-f xsnap-worker.mk GOAL=release CC='$(XS_CC)' XSNAP_VERSION=$(XS_VERSION) \
-		MODDABLE=$(abspath $(XS_PACKAGE)/moddable) > $(XS_DIR)/compile.log 2>&1 \
+	@rm -rf $(XS_INTERPRETER) && mkdir -p $(XS_INTERPRETER)
+	@{ $(xs_make) CC='$(XS_CC)' && \
+		$(xs_make) CC='$(XS_INTERPRETER_CC)' TMP_DIR=$(abspath $(XS_INTERPRETER)) \
+			$(abspath $(XS_INTERPRETER))/xsRun.o; } > $(XS_DIR)/compile.log 2>&1 \
 		|| { cat $(XS_DIR)/compile.log >&2; exit 1; }
 	@rm -f $@
-	@ar rcs $@ \
-		$$(find $(XS_TMP) -name '*.o' ! -name xsnap-worker.o | LC_ALL=C sort)
+	@ar rcs $@ $(XS_INTERPRETER)/xsRun.o \
+		$$(find $(XS_TMP) -name '*.o' ! -name xsnap-worker.o ! -name xsRun.o | LC_ALL=C sort)

@@ -123,6 +123,68 @@ show() {
         'eglobalThis.handleCommand = bytes => null' '?null' R
 }
 
+# What the interpreter knows at a catch is not what it knew at its try (worker/xs/xs_jump.h).
+@test "exceptions: caught, passed on and finally, in loops, generators, async and host functions" {
+    same -- "$(show '{
+        const log = [];
+        let depth = 0;
+        const fail = n => { depth++; if (n > 0) fail(n - 1); else throw Error("deep " + depth); };
+        for (let i = 0; i < 200; i++) {
+            let before = i, sum = 0;
+            try {
+                for (let j = 0; j < i; j++) { sum += j; before = sum; }
+                if (i % 3 === 0) fail(i % 7);
+                if (i % 3 === 1) continue;
+                [3, 1, 2].sort(() => { throw RangeError("sort " + before); });
+            } catch (error) {
+                log.push(error.message, before, sum);
+                try { null.x; } catch { sum = -1; } finally { depth = 0; }
+            } finally {
+                log.push(sum);
+            }
+        }
+        return log;
+    }')" "$(show '{
+        const log = [];
+        function* inner(n) {
+            try { try { for (let i = 0; i < n; i++) log.push(yield i); }
+                catch (error) { log.push("in " + error); yield -1; throw error; } }
+            finally { log.push("end " + n); }
+        }
+        function* outer() {
+            for (let n = 1; n < 6; n++)
+                try { yield* inner(n); } catch (error) { log.push("out " + error); }
+        }
+        const g = outer();
+        for (let i = 0; i < 30; i++) {
+            const { value, done } = i % 4 === 3 ? g.throw("t" + i) : g.next(i);
+            log.push(value === undefined ? "-" : value);
+            if (done) break;
+        }
+        return log;
+    }')" 'eglobalThis.log = []; const wait = async (n, bad) => {
+            for (let i = 0; i < n; i++) { try { await (i % 2 ? Promise.reject(i) : i); log.push(i); }
+                catch (error) { log.push("caught " + error); } finally { log.push("f"); } }
+            if (bad) throw Error("async " + n);
+            return n;
+        };
+        (async () => { for (let n = 0; n < 9; n++) try { log.push(await wait(n, n % 3 === 2)); }
+            catch (error) { log.push(error.message); } })();' \
+        "$(show 'log')" "$(show '{
+        const log = [];
+        class A { constructor(n) { if (n % 2) throw Error("A" + n); this.n = n; } }
+        class B extends A { constructor(n) { try { super(n); } catch (e) { log.push(e.message); throw e; } } get v() { throw this.n; } }
+        const trap = new Proxy({}, { get: (_, name) => { throw name; } });
+        for (let n = 0; n < 50; n++)
+            outer: try { log.push(JSON.stringify([new B(n)].map(b => b.v))); }
+            catch (error) { try { trap[String(error)]; } catch (name) { log.push(name); break outer; } }
+            finally { if (n % 5) continue; log.push(n); }
+        const f = n => { try { if (n < 9) f(n + 1); } catch (m) { log.push(n, m); } throw n; };
+        try { f(0); } catch (n) { log.push("f" + n); }
+        return log;
+    }')" 'elet n = 0; for (;;) try { n++; if (n > 3e4) break; throw n; } catch {} finally { n++; }'
+}
+
 @test "what is thrown: errors, values, syntax, and the status that is left of it" {
     same -- 'ethrow new TypeError("no moon")' 'ethrow "a string"' 'ethrow 7' 'ethrow null' \
         'e(((' 'enothing.here' '?no handler' \
