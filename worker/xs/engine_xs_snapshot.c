@@ -15,9 +15,13 @@ static const char signature[] = "xsnap 1";
 
 /*
  * What the two callbacks of XS work on. XS has some hundred thousand pieces of a few bytes each
- * read or written one by one: a call of stdio's for each would take as long as the rest.
+ * read or written one by one: a call of stdio's for each would take as long as the rest. Who reads
+ * what is written runs at the same time, and is woken less often by larger blocks.
  */
-enum { BLOCK_SIZE = 64 << 10 };
+enum {
+    BLOCK_SIZE = 256 << 10,
+    READ_AT_ONCE = 64 << 10, /* of small pieces: memory that each worker touches */
+};
 
 struct stream {
     int fd;
@@ -68,8 +72,8 @@ static int read_bytes(void *context, void *bytes, size_t size)
         if (size == 0)
             return 0;
         stream->start = stream->end = 0;
-        if (size < BLOCK_SIZE) {
-            problem = read_some(stream, stream->block, BLOCK_SIZE, &stream->end);
+        if (size < READ_AT_ONCE) {
+            problem = read_some(stream, stream->block, READ_AT_ONCE, &stream->end);
         } else {
             problem = read_some(stream, to, size, &length);
             to += problem == 0 ? length : 0;
