@@ -189,7 +189,7 @@ static void timer_closed(uv_handle_t *handle)
 
 int session_begin_save(struct session *session, struct error *error)
 {
-    return worker_process_begin_save(session->process, -1, NULL, error);
+    return worker_process_begin_save(session->process, error);
 }
 
 int session_saved(struct session *session, struct error *error)

@@ -404,18 +404,37 @@ static int limit_memory(const struct worker_process *process, uint64_t bytes, st
     return errno == ESRCH ? 0 : error_system(error, errno, "cannot limit a worker's memory");
 }
 
-int worker_process_begin_save(struct worker_process *process, int pass_on,
-                              const cpu_set_t *processors, struct error *error)
+int worker_process_expect_save(struct worker_process *process, int pass_on,
+                               const struct save_head *head, const cpu_set_t *processors,
+                               struct error *error)
 {
     const struct save_relay_options options = {
         .from = process->save_fd,
         .pass_on = pass_on,
+        .head = *head,
+        /* One grows from snapshot to snapshot, but seldom by more than this. */
+        .expected = head->size + head->size / 8,
         .cap = process->save_cap,
         .processors = processors,
     };
 
     process->relay = save_relay_start(&options, error);
     return process->relay != NULL ? 0 : -1;
+}
+
+bool worker_process_expects_save(const struct worker_process *process)
+{
+    return process->relay != NULL;
+}
+
+int worker_process_begin_save(struct worker_process *process, struct error *error)
+{
+    const struct save_head unknown = {0};
+
+    if (process->relay == NULL &&
+        worker_process_expect_save(process, -1, &unknown, NULL, error) != 0)
+        return -1;
+    return save_relay_begin(process->relay, error);
 }
 
 int worker_process_saved(struct worker_process *process, struct error *error)

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/stamp.h"
+#include "supervisor/process/pipe/save_head.h"
 
 /*
  * One worker's process and its three pipes on the loop: frames down, frames up,
@@ -108,12 +109,18 @@ void worker_process_place_all(const cpu_set_t *set);
 void worker_process_read_stderr(struct worker_process *process);
 
 /*
- * Before the worker is asked for a snapshot at WORKER_SAVE_PLACE: takes what it writes there, and
- * passes it on to the pipe `pass_on`, which is owned (-1: to nobody), on these processors (NULL:
- * those of the caller). -1 with ERROR_SYSTEM.
+ * Makes ready, any time before the worker is asked for a snapshot at WORKER_SAVE_PLACE, what takes
+ * that, and passes it on to the pipe `pass_on`, which is owned (-1: to nobody) and has this
+ * beginning of it already, on these processors (NULL: those of the caller). -1 with ERROR_SYSTEM.
  */
-int worker_process_begin_save(struct worker_process *process, int pass_on,
-                              const cpu_set_t *processors, struct error *error);
+int worker_process_expect_save(struct worker_process *process, int pass_on,
+                               const struct save_head *head, const cpu_set_t *processors,
+                               struct error *error);
+bool worker_process_expects_save(const struct worker_process *process);
+
+/* The worker is asked next: what it writes from now on counts. Where no snapshot is expected, one
+ * is kept that is passed on to nobody. -1 with ERROR_SYSTEM. */
+int worker_process_begin_save(struct worker_process *process, struct error *error);
 
 /*
  * When it has written one: a file in memory that no worker can reach, to be read from its

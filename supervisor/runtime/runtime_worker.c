@@ -82,7 +82,7 @@ static void send_next_command(struct runtime_worker *worker)
         return;
     }
     worker->saving = true;
-    if (worker_process_begin_save(worker->process, -1, NULL, &error) != 0)
+    if (worker_process_begin_save(worker->process, &error) != 0)
         runtime_worker_fail(worker, error.text);
     else
         send_to_runtime(worker, COMMAND_SNAPSHOT, (struct iovec){place, strlen(place)});

@@ -69,7 +69,8 @@ struct vat {
     int heap_fd;                /* of the snapshot that its worker starts from; -1: none */
     bool restored;              /* that is the vat's own */
     int fresh_fd; /* of its last snapshot, until its next worker starts; -1: it is in the store */
-    struct successor successor; /* while it saves, and until it starts again */
+    struct successor successor; /* while it is to save, saves, and until it starts again */
+    struct save_head head;      /* of the snapshot that its worker started from */
     int64_t saved_at; /* where its last snapshot stands in the transcript; -1: there is none */
     struct vat_replay replay;
     struct stamp replay_sent; /* when the delivery that is replayed was sent */
@@ -92,6 +93,10 @@ void vat_happen(struct vat *vat, enum vat_event event);
 
 /* Its worker is not wanted any more, nor what that is doing. */
 void vat_put_away(struct vat *vat);
+
+/* A snapshot will be due soon: makes what takes it, and its next worker, ready where there may be
+ * two; else does nothing. */
+void vat_expect_save(struct vat *vat);
 
 /* Its next worker starts from what the store has. */
 void vat_drop_fresh(struct vat *vat);

@@ -80,13 +80,16 @@ enum vat_event vat_finish(struct vat *vat, const struct vat_input *input);
 
 /* ---- vat_successor.c: the next worker, beside the present one ---- */
 
-/* Where there may be more workers, and nobody traces them: the pipe through which the vat's next
- * one gets its snapshot. Else both ends are -1. */
+/* Where there may be more workers, and nobody traces them. */
+bool vat_may_succeed(const struct vat *vat);
+
+/* There: the pipe through which the vat's next worker gets its snapshot, with vat->head in it. Else
+ * both ends are -1. */
 void vat_open_succession(const struct vat *vat, int ends[2]);
 
 /*
- * Starts the vat's next worker, which reads its snapshot from this pipe; owned; -1: none. Where
- * that fails it is started when the snapshot is there, and says why.
+ * Starts the vat's next worker, which reads its snapshot from this pipe; owned. Where that fails it
+ * is started when the snapshot is there, and says why.
  */
 void vat_start_successor(struct vat *vat, int snapshot_fd);
 

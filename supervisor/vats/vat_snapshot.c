@@ -6,24 +6,53 @@
 #include "supervisor/runtime/heap_file.h"
 #include "supervisor/vats/vat_actions.h"
 
+/* What takes its snapshot; *next_fd is where its next worker will find that, or -1. */
+static int expect_snapshot(struct vat *vat, int *next_fd, struct error *error)
+{
+    const struct placement *placement = vat->owner->options->launcher->placement;
+    int succession[2];
+
+    vat_open_succession(vat, succession);
+    *next_fd = succession[0];
+    if (worker_process_expect_save(vat->process, succession[1], &vat->head,
+                                   placement_elsewhere(placement), error) == 0)
+        return 0;
+    if (*next_fd >= 0)
+        close(*next_fd);
+    *next_fd = -1;
+    return -1;
+}
+
+void vat_expect_save(struct vat *vat)
+{
+    const bool works = vat->state == VAT_DELIVERING || vat->state == VAT_IDLE;
+    struct error ignored; /* it is met again when the snapshot is due */
+    int next_fd;
+
+    if (!works || worker_process_expects_save(vat->process) || !vat_may_succeed(vat))
+        return;
+    if (expect_snapshot(vat, &next_fd, &ignored) == 0)
+        vat_start_successor(vat, next_fd);
+}
+
 enum vat_event vat_save(struct vat *vat, const struct vat_input *input)
 {
     static char place[] = WORKER_SAVE_PLACE;
-    const struct placement *placement = vat->owner->options->launcher->placement;
-    int succession[2];
     struct error error;
+    int next_fd = -1;
 
     (void)input;
-    vat_open_succession(vat, succession);
-    if (worker_process_begin_save(vat->process, succession[1], placement_elsewhere(placement),
-                                  &error) != 0) {
-        if (succession[0] >= 0)
-            close(succession[0]);
+    if ((!worker_process_expects_save(vat->process) &&
+         expect_snapshot(vat, &next_fd, &error) != 0) ||
+        worker_process_begin_save(vat->process, &error) != 0) {
+        if (next_fd >= 0)
+            close(next_fd);
         return vat_fail(vat, &error);
     }
     vat_timer_start(&vat->timer, launcher_start_limit(vat->owner->options->timeout_ms));
     vat_send_frame(vat, COMMAND_SNAPSHOT, (struct iovec){place, strlen(place)});
-    vat_start_successor(vat, succession[0]);
+    if (next_fd >= 0)
+        vat_start_successor(vat, next_fd);
     return VAT_EVENT_NONE;
 }
 
@@ -103,6 +132,8 @@ enum vat_event vat_keep_snapshot(struct vat *vat, struct iovec payload)
         vat_reason_set(&vat->reason, ERROR_SYSTEM, "its worker's snapshot is bad: %s", error.text);
         return VAT_EVENT_BAD;
     }
+    if (!save_head_fits_file(&vat->head, fd))
+        successor_drop(&vat->successor); /* it has made a smaller heap */
     return put_in_store(vat, fd, &error) == 0 ? VAT_EVENT_DONE : vat_fail(vat, &error);
 }
 

@@ -142,6 +142,7 @@ enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener
         vat->restored ? NULL : warm_start_nursery(&vat->owner->warm, vat->runtime.kind);
     struct error error;
 
+    vat->head = save_head_read(vat->heap_fd);
     if (!vat_take_successor(vat, listener))
         vat->process = vat_launch(vat, vat->heap_fd, nursery, listener, &error);
     close(vat->heap_fd);

@@ -22,10 +22,25 @@ static void set_aside(const struct vat *vat, const struct worker_process *proces
         placement_set_aside(launcher_of(vat)->placement, process);
 }
 
+bool vat_may_succeed(const struct vat *vat)
+{
+    return may_have_two(vat) && launcher_of(vat)->trace == NULL;
+}
+
 void vat_open_succession(const struct vat *vat, int ends[2])
 {
-    if (!may_have_two(vat) || launcher_of(vat)->trace != NULL || pipe2(ends, O_CLOEXEC) != 0)
+    const struct save_head *head = &vat->head;
+
+    if (!vat_may_succeed(vat) || pipe2(ends, O_CLOEXEC) != 0) {
         ends[0] = ends[1] = -1;
+        return;
+    }
+    /* The pipe is new and takes it, and its reader is there. */
+    if (head->length == 0 || write(ends[1], head->bytes, head->length) == (ssize_t)head->length)
+        return;
+    close(ends[0]);
+    close(ends[1]);
+    ends[0] = ends[1] = -1;
 }
 
 void vat_start_successor(struct vat *vat, int snapshot_fd)
@@ -36,8 +51,6 @@ void vat_start_successor(struct vat *vat, int snapshot_fd)
     struct error ignored; /* it is met again when the worker is started in its turn */
 
     successor_drop(&vat->successor);
-    if (snapshot_fd < 0)
-        return;
     retirement = retirement_new(&vat->owner->retired, vat_name(vat));
     if (retirement != NULL)
         process = vat_launch(vat, snapshot_fd, NULL, &listener, &ignored);

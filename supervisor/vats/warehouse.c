@@ -122,7 +122,9 @@ static int renew_vat(struct vat *vat, const struct warehouse_vat *described, str
 
     vat->removed = false;
     vat->replay.first_num = described->first_delivery;
-    vat->limits = described->limits; /* for the next worker */
+    if (memcmp(&vat->limits, &described->limits, sizeof vat->limits) != 0)
+        successor_drop(&vat->successor); /* it was started with the old ones */
+    vat->limits = described->limits;
     if (vat->incarnation == described->incarnation &&
         strcmp(vat->bundle_id, described->bundle_id) == 0)
         return 0;
@@ -296,6 +298,14 @@ const struct kernel_limits *warehouse_limits(const struct warehouse *warehouse, 
 void warehouse_save(struct warehouse *warehouse, int64_t vat)
 {
     vat_happen(warehouse_find_vat(warehouse, vat), VAT_EVENT_SAVE);
+}
+
+void warehouse_expect_save(struct warehouse *warehouse, int64_t id)
+{
+    struct vat *vat = warehouse_find_vat(warehouse, id);
+
+    if (vat != NULL && !vat->removed)
+        vat_expect_save(vat);
 }
 
 void warehouse_put_away(struct warehouse *warehouse, int64_t id)

@@ -179,6 +179,12 @@ const struct kernel_limits *warehouse_limits(const struct warehouse *warehouse, 
  */
 void warehouse_save(struct warehouse *warehouse, int64_t vat);
 
+/*
+ * The vat will be due for a snapshot after a few more deliveries: its next worker, and the memory
+ * for the snapshot, are made ready meanwhile. May be said again; nothing depends on it but time.
+ */
+void warehouse_expect_save(struct warehouse *warehouse, int64_t id);
+
 /* Ends the vat's worker, now. It comes back when it is wanted. What it was to do is not told of. */
 void warehouse_put_away(struct warehouse *warehouse, int64_t id);
 

@@ -141,3 +141,26 @@ EOS
     run --separate-stderr "$NATIVE/gaspipe" run --vat a=sum.js --max-workers many -
     assert_bad_input 2 --max-workers many
 }
+
+# Its next worker has made a heap of the size before by then.
+@test "a vat whose heap grows between snapshots goes on from each, as with one worker at a time" {
+    local option
+
+    cat > grow.js << 'EOS'
+const kept = [];
+export const grow = () => {
+    for (let i = 0; i < 20000; i++) kept.push({ number: i });
+    return kept.length;
+};
+EOS
+    for option in '--jobs=1' '--max-workers=1'; do
+        "$NATIVE/gaspipe" run --json --counter none --retries 0 --snapshot-initial 3 --snapshot-interval 4 \
+            "$option" --slog "slog$option" --vat it=grow.js \
+            - < <(yes '{"vat":"it","method":"grow","args":[]}' | head -n 20) > "out$option" 2> "err$option"
+        assert_equal "$(jq 'select(.kind == "result") | .value' "out$option" | tail -n 1)" 400000
+        run -1 grep 'tried again' "err$option"
+        jq -r 'select(.type == "heap-snapshot-save") | .snapshotID' "slog$option" > "saved$option"
+    done
+    [ "$(wc -l < saved--jobs=1)" -gt 4 ]
+    cmp saved--jobs=1 saved--max-workers=1
+}

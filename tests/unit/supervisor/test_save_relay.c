@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,17 +49,29 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void start_relay(struct fixture *fixture, int pass_on, uint64_t cap)
+static void make_relay(struct fixture *fixture, const struct save_relay_options *options)
 {
-    const struct save_relay_options options = {
-        .from = fixture->worker[0],
-        .pass_on = pass_on,
-        .cap = cap,
-    };
     struct error error;
 
-    fixture->relay = save_relay_start(&options, &error);
+    fixture->relay = save_relay_start(options, &error);
     assert_non_null(fixture->relay);
+}
+
+static void begin(const struct fixture *fixture)
+{
+    struct error error;
+
+    assert_int_equal(save_relay_begin(fixture->relay, &error), 0);
+}
+
+static void start_relay(struct fixture *fixture, int pass_on, uint64_t cap)
+{
+    make_relay(fixture, &(struct save_relay_options){
+                            .from = fixture->worker[0],
+                            .pass_on = pass_on,
+                            .cap = cap,
+                        });
+    begin(fixture);
 }
 
 static void write_snapshot(const struct fixture *fixture, size_t from, size_t to)
@@ -142,8 +155,13 @@ static void what_was_in_the_pipe_before_is_no_part_of_it(void **state)
     struct fixture *fixture = *state;
 
     close(fixture->next[1]);
+    make_relay(fixture, &(struct save_relay_options){
+                            .from = fixture->worker[0],
+                            .pass_on = -1,
+                            .cap = SIZE,
+                        });
     assert_int_equal(io_write_all(fixture->worker[1], "old", 3), 0);
-    start_relay(fixture, -1, SIZE);
+    begin(fixture);
     write_snapshot(fixture, 0, SIZE);
     assert_kept(fixture);
 }
@@ -173,6 +191,106 @@ static void a_worker_that_is_gone_leaves_what_it_wrote(void **state)
     fixture->worker[1] = open("/dev/null", O_WRONLY | O_CLOEXEC);
 }
 
+/* Whether more or less of it is there than comes. */
+static void memory_that_is_there_before_changes_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+
+    make_relay(fixture, &(struct save_relay_options){
+                            .from = fixture->worker[0],
+                            .pass_on = fixture->next[1],
+                            .expected = SIZE + SIZE / 2,
+                            .cap = SIZE,
+                        });
+    begin(fixture);
+    write_snapshot(fixture, 0, SIZE / 2);
+    assert_passed(fixture, 0, SIZE / 2);
+    write_snapshot(fixture, SIZE / 2, SIZE);
+    assert_kept(fixture);
+    assert_passed(fixture, SIZE / 2, SIZE);
+}
+
+static void one_that_never_begins_passes_nothing_on(void **state)
+{
+    struct fixture *fixture = *state;
+    struct error error;
+    struct stat status;
+    char more;
+    int file;
+
+    make_relay(fixture, &(struct save_relay_options){
+                            .from = fixture->worker[0],
+                            .pass_on = fixture->next[1],
+                            .expected = SIZE,
+                            .cap = SIZE,
+                        });
+    write_snapshot(fixture, 0, 1000);
+    file = save_relay_end(fixture->relay, &error);
+    assert_true(file >= 0);
+    assert_int_equal(fstat(file, &status), 0);
+    assert_int_equal(status.st_size, 0);
+    close(file);
+    assert_int_equal(read(fixture->next[0], &more, 1), 0);
+}
+
+enum { HEAD = 63 };
+
+/* A relay whose next worker has HEAD bytes already, with another length of all in the first four;
+ * or one with another byte `at`. */
+static void start_behind_head(struct fixture *fixture, size_t at)
+{
+    struct save_relay_options options = {
+        .from = fixture->worker[0],
+        .pass_on = fixture->next[1],
+        .head = {.length = HEAD},
+        .cap = SIZE,
+    };
+
+    memcpy(options.head.bytes, fixture->snapshot, HEAD);
+    options.head.bytes[at] ^= 1;
+    make_relay(fixture, &options);
+    begin(fixture);
+}
+
+static void the_beginning_is_not_passed_on_again(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start_behind_head(fixture, 3);
+    write_snapshot(fixture, 0, HEAD - 1);
+    write_snapshot(fixture, HEAD - 1, SIZE / 2);
+    assert_passed(fixture, HEAD, SIZE / 2);
+    write_snapshot(fixture, SIZE / 2, SIZE);
+    assert_kept(fixture);
+    assert_passed(fixture, SIZE / 2, SIZE);
+}
+
+static void behind_another_beginning_nothing_is_passed_on(void **state)
+{
+    struct fixture *fixture = *state;
+    char more;
+
+    start_behind_head(fixture, HEAD - 1);
+    write_snapshot(fixture, 0, SIZE);
+    assert_kept(fixture);
+    assert_int_equal(read(fixture->next[0], &more, 1), 0);
+}
+
+static void a_snapshot_shorter_than_the_beginning_is_not_passed_on(void **state)
+{
+    struct fixture *fixture = *state;
+    struct error error;
+    char more;
+    int file;
+
+    start_behind_head(fixture, 3);
+    write_snapshot(fixture, 0, HEAD - 1);
+    file = save_relay_end(fixture->relay, &error);
+    assert_true(file >= 0);
+    close(file);
+    assert_int_equal(read(fixture->next[0], &more, 1), 0);
+}
+
 int main(void)
 {
 #define RELAY_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -183,6 +301,11 @@ int main(void)
         RELAY_TEST(what_was_in_the_pipe_before_is_no_part_of_it),
         RELAY_TEST(a_snapshot_that_is_too_long_is_refused),
         RELAY_TEST(a_worker_that_is_gone_leaves_what_it_wrote),
+        RELAY_TEST(memory_that_is_there_before_changes_nothing),
+        RELAY_TEST(one_that_never_begins_passes_nothing_on),
+        RELAY_TEST(the_beginning_is_not_passed_on_again),
+        RELAY_TEST(behind_another_beginning_nothing_is_passed_on),
+        RELAY_TEST(a_snapshot_shorter_than_the_beginning_is_not_passed_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -291,7 +291,7 @@ static void a_snapshot_is_written_when_it_is_due(void **state)
     world_queue(&world, "v1");
     scheduler_go(world.scheduler);
     world_play(1);
-    fake_expect("deliver v1 message\nsave v1\n");
+    fake_expect("deliver v1 message\nexpect save v1\nsave v1\n");
     /* Nothing goes on before the worker is back from its snapshot. */
     fake_saved(1, 2);
     fake_expect("");
@@ -315,7 +315,7 @@ static void a_snapshot_that_is_lost_is_written_again(void **state)
         world_queue(&world, "v1");
         scheduler_go(world.scheduler);
         world_play(1);
-        fake_expect("deliver v1 message\nsave v1\n");
+        fake_expect("deliver v1 message\nexpect save v1\nsave v1\n");
         fake_dies(1, blames[i]);
         fake_expect("bring v1\n");
         fake_ready(1);
@@ -337,7 +337,8 @@ static void open_before_snapshot(struct world *world)
     scheduler_start(world->scheduler, false);
     fake_ready(1);
     world_play(1);
-    fake_expect("bring v1\ndeliver v1 startVat\ndeliver v1 bringOutYourDead\n");
+    fake_expect("bring v1\ndeliver v1 startVat\nexpect save v1\n"
+                "deliver v1 bringOutYourDead\nexpect save v1\n");
 }
 
 static void garbage_is_collected_before_a_snapshot(void **state)
@@ -361,7 +362,8 @@ static void a_crank_tried_again_collects_garbage_again(void **state)
     fake_dies(1, ERROR_SYSTEM);
     world_wait(&world);
     world_play(1);
-    fake_expect("put away v1\ndeliver v1 startVat\ndeliver v1 bringOutYourDead\n");
+    fake_expect("put away v1\ndeliver v1 startVat\nexpect save v1\n"
+                "deliver v1 bringOutYourDead\nexpect save v1\n");
     world_play(1);
     fake_expect("save v1\n");
     world_close(&world);

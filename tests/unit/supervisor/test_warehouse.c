@@ -485,6 +485,105 @@ static void a_vat_goes_on_while_its_last_worker_takes_long_to_end(void **state)
     tear_down(&hall);
 }
 
+/* The processes that this one has started and not reaped, and the last of them. */
+static pid_t last_child(void)
+{
+    char path[64], line[4096] = "";
+    const char *last;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    file = fopen(path, "r");
+    assert_non_null(file);
+    if (fgets(line, sizeof line, file) == NULL)
+        line[0] = '\0';
+    (void)fclose(file);
+    line[strcspn(line, "\n")] = '\0';
+    while (line[0] != '\0' && line[strlen(line) - 1] == ' ')
+        line[strlen(line) - 1] = '\0';
+    last = strrchr(line, ' ');
+    return (pid_t)strtol(last != NULL ? last + 1 : line, NULL, 10);
+}
+
+static void wait_for_children(struct hall *hall, int count)
+{
+    while (count_children() > count)
+        uv_run(&hall->loop, UV_RUN_ONCE);
+}
+
+/* A vat whose next worker is there before its snapshot is due; false where that cannot be seen. */
+static bool make_next_ready(struct hall *hall)
+{
+    set_up(hall, 0);
+    add_past(hall, 1);
+    add_vat(hall, 1, "one");
+    warehouse_bring(hall->warehouse, 1);
+    expect(hall, "ready1");
+    if (count_children() == -1)
+        return false;
+    wait_for_children(hall, 1); /* another has made the first snapshot */
+    warehouse_expect_save(hall->warehouse, 1);
+    assert_int_equal(count_children(), 2);
+    warehouse_expect_save(hall->warehouse, 1);
+    assert_int_equal(count_children(), 2);
+    return true;
+}
+
+static void a_worker_that_was_made_ready_goes_on_from_the_snapshot(void **state)
+{
+    struct hall hall;
+    pid_t next;
+
+    (void)state;
+    if (make_next_ready(&hall)) {
+        next = last_child();
+        warehouse_deliver(hall.warehouse, 1, "[\"message\"]");
+        expect(&hall, "sent1 answered1");
+        warehouse_save(hall.warehouse, 1);
+        expect(&hall, "saved1 ready1");
+        wait_for_children(&hall, 1);
+        assert_int_equal(last_child(), next);
+    }
+    tear_down(&hall);
+}
+
+static void a_worker_that_was_made_ready_with_other_limits_is_dropped(void **state)
+{
+    const struct warehouse_vat changed = {
+        .id = 1, .name = "one", .bundle_id = "b", .limits = {.compute = 12345}};
+    struct hall hall;
+    struct error error;
+    pid_t next;
+
+    (void)state;
+    if (make_next_ready(&hall)) {
+        next = last_child();
+        assert_int_equal(warehouse_provide(hall.warehouse, &changed, &error), 0);
+        wait_for_children(&hall, 1);
+        warehouse_save(hall.warehouse, 1);
+        expect(&hall, "saved1 ready1");
+        wait_for_children(&hall, 1);
+        assert_int_not_equal(last_child(), next);
+    }
+    tear_down(&hall);
+}
+
+static void a_worker_that_was_made_ready_and_ends_is_replaced(void **state)
+{
+    struct hall hall;
+    pid_t next;
+
+    (void)state;
+    if (make_next_ready(&hall)) {
+        next = last_child();
+        assert_int_equal(kill(next, SIGKILL), 0);
+        wait_for_children(&hall, 1);
+        warehouse_save(hall.warehouse, 1);
+        expect(&hall, "saved1 ready1");
+    }
+    tear_down(&hall);
+}
+
 static void on_each_handle(uv_handle_t *handle, void *argument)
 {
     uint64_t *longest = argument;
@@ -728,6 +827,9 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_vat_is_brought_delivered_to_and_put_away),
         cmocka_unit_test(a_vat_goes_on_while_its_last_worker_takes_long_to_end),
+        cmocka_unit_test(a_worker_that_was_made_ready_goes_on_from_the_snapshot),
+        cmocka_unit_test(a_worker_that_was_made_ready_with_other_limits_is_dropped),
+        cmocka_unit_test(a_worker_that_was_made_ready_and_ends_is_replaced),
         cmocka_unit_test(its_past_is_delivered_again_and_a_snapshot_ends_that),
         cmocka_unit_test(workers_that_take_long_to_end_can_be_hurried),
         cmocka_unit_test(the_longest_idle_worker_makes_room),
