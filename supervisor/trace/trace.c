@@ -135,8 +135,9 @@ static int on_ended(void *context, unsigned lane, struct error *error)
 static int wait_for_child(struct trace *trace, struct trace_child *child, bool busy,
                           struct error *error)
 {
-    const struct timespec moment = {.tv_nsec = 50000};
-    const bool hurries = !busy && trace_throttle_hurries(&trace->throttle);
+    enum { USUAL = 1000000 }; /* nanoseconds */
+    const struct timespec moment = {.tv_nsec = trace_throttle_moment(&trace->throttle, USUAL)};
+    const bool hurries = !busy && moment.tv_nsec < USUAL;
 
     if (hurries)
         (void)nanosleep(&moment, NULL);

@@ -20,8 +20,7 @@
 enum {
     WORKER_LANES = 8, /* workers have one thread, or few */
     FLUSH_MS = 500,
-    MOMENT = 1000000, /* nanoseconds */
-    MOMENT_HURRIED = 50000,
+    MOMENT = 1000000,        /* nanoseconds */
     GATHERED_MOST = 1 << 20, /* bytes */
     NAME_SIZE = 96,
 };
@@ -218,12 +217,14 @@ static int step(struct trace_session *session, bool *busy, struct error *error)
     return due || session->file.gathered.length > GATHERED_MOST ? flush(session, error) : 0;
 }
 
-static bool hurries(const struct trace_session *session)
+/* Nanoseconds before something of a worker is to be read. */
+static int64_t moment_of(const struct trace_session *session)
 {
+    int64_t moment = MOMENT;
+
     for (const struct traced *traced = session->traced; traced != NULL; traced = traced->next)
-        if (trace_throttle_hurries(&traced->throttle))
-            return true;
-    return false;
+        moment = trace_throttle_moment(&traced->throttle, moment);
+    return moment;
 }
 
 /* Workers do not tell when they have written, as that would cost them a system call. */
@@ -232,7 +233,7 @@ static void wait_a_moment(struct trace_session *session)
     struct timespec until;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += hurries(session) ? MOMENT_HURRIED : MOMENT;
+    until.tv_nsec += moment_of(session);
     if (until.tv_nsec >= 1000000000) {
         until.tv_nsec -= 1000000000;
         until.tv_sec++;

@@ -36,15 +36,27 @@ void trace_budget_close(struct trace_budget *budget)
     *budget = (struct trace_budget){0};
 }
 
+static void add_call(struct trace_budget *budget, struct budget_function *function, uint64_t time)
+{
+    function->calls++;
+    function->all++;
+    /* Those that are called very often have no time. */
+    if (budget->cold_cost == 0 || time == 0)
+        return;
+    if (((time - function->last) & TRACE_TIME_MASK) > budget->cold_after) {
+        function->cold++;
+        budget->cold++;
+    }
+    function->last = time;
+}
+
 void trace_budget_add(struct trace_budget *budget, const uint64_t *events, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const uint64_t number = events[i] >> 1 & 0x7fff;
 
-        if ((events[i] & 1) == 0 && number < budget->count) {
-            budget->functions[number].calls++;
-            budget->functions[number].all++;
-        }
+        if ((events[i] & 1) == 0 && number < budget->count)
+            add_call(budget, &budget->functions[number], events[i] >> TRACE_TIME_SHIFT);
     }
     budget->events += count;
 }
@@ -65,10 +77,16 @@ static double event_price(const struct trace_budget *budget, struct trace_spent 
     return reading > budget->event_cost ? reading : budget->event_cost;
 }
 
-/* Nanoseconds of the process that are not tracing. */
-static double own_time(const struct trace_budget *budget, struct trace_spent spent, uint64_t events)
+/* Nanoseconds of the process that are tracing. */
+static double traced_time(const struct trace_budget *budget, uint64_t events, uint64_t cold)
 {
-    const double own = (double)spent.process - (double)events * budget->event_cost;
+    return (double)events * budget->event_cost + (double)cold * budget->cold_cost;
+}
+
+/* Those that are not. */
+static double own_time(struct trace_spent spent, double traced)
+{
+    const double own = (double)spent.process - traced;
 
     return own > 0 ? own : 0;
 }
@@ -79,34 +97,45 @@ static void settle(struct trace_budget *budget, struct trace_spent spent)
     const double most = budget->event_cost * DECISION_EVENTS * ACCOUNT_DECISIONS;
     const struct trace_spent since = {spent.process - budget->settled.process,
                                       spent.reader - budget->settled.reader};
-    const uint64_t events = budget->events - budget->settled_events;
+    const double traced = traced_time(budget, budget->events - budget->settled_events,
+                                      budget->cold - budget->settled_cold);
 
-    budget->account += own_time(budget, since, events) * budget->share * FOR_TRIES -
-                       (double)events * budget->event_cost;
+    budget->account += own_time(since, traced) * budget->share * FOR_TRIES - traced;
     if (budget->account > most)
         budget->account = most;
     budget->settled = spent;
     budget->settled_events = budget->events;
+    budget->settled_cold = budget->cold;
 }
 
 /* ---- a decision ---- */
 
-static int compare_calls(const void *left, const void *right, void *functions_of)
+/* A call is two events. */
+static double cost_of(const struct trace_budget *budget, uint32_t number, double price)
+{
+    const struct budget_function *const function = &budget->functions[number];
+
+    return 2 * (double)function->calls * price + (double)function->cold * budget->cold_cost;
+}
+
+static int compare_costs(const void *left, const void *right, void *budget_of)
 {
     const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    const struct budget_function *functions = functions_of;
+    const struct trace_budget *const budget = budget_of;
+    const double of_a = cost_of(budget, a, budget->event_cost);
+    const double of_b = cost_of(budget, b, budget->event_cost);
 
-    if (functions[a].calls != functions[b].calls)
-        return functions[a].calls > functions[b].calls ? -1 : 1;
+    if (of_a != of_b)
+        return of_a > of_b ? -1 : 1;
     return (a > b) - (a < b);
 }
 
-/* The numbers of functions, those with most calls first. */
-static void sort_by_calls(struct trace_budget *budget)
+/* The numbers of functions, those that cost most first. */
+static void sort_by_cost(struct trace_budget *budget)
 {
     for (size_t i = 0; i < budget->count; i++)
         budget->order[i] = (uint32_t)i;
-    qsort_r(budget->order, budget->count, sizeof *budget->order, compare_calls, budget->functions);
+    qsort_r(budget->order, budget->count, sizeof *budget->order, compare_costs, budget);
 }
 
 static void leave_out(struct trace_budget *budget, struct budget_function *function, double own)
@@ -124,30 +153,35 @@ static void leave_out(struct trace_budget *budget, struct budget_function *funct
     budget->left_out_count++;
 }
 
+static void begin_anew(struct trace_budget *budget)
+{
+    for (size_t i = 0; i < budget->count; i++)
+        budget->functions[i].calls = budget->functions[i].cold = 0;
+    budget->events = budget->settled_events = 0;
+    budget->cold = budget->settled_cold = 0;
+    budget->settled = (struct trace_spent){0};
+}
+
 size_t trace_budget_decide(struct trace_budget *budget, struct trace_spent spent,
                            const uint32_t **chosen)
 {
-    const double own = own_time(budget, spent, budget->events);
-    const double allowed =
-        own * budget->share * AIMED_AT / event_price(budget, spent, budget->events);
-    double events = (double)budget->events;
+    const double own = own_time(spent, traced_time(budget, budget->events, budget->cold));
+    const double allowed = own * budget->share * AIMED_AT;
+    const double price = event_price(budget, spent, budget->events);
+    double used = (double)budget->events * price + (double)budget->cold * budget->cold_cost;
     size_t count = 0;
 
     settle(budget, spent);
-    sort_by_calls(budget);
+    sort_by_cost(budget);
     *chosen = budget->order;
-    /* A call is two events. */
-    while (events > allowed && count < budget->count &&
+    while (used > allowed && count < budget->count &&
            budget->functions[budget->order[count]].calls > 0) {
-        struct budget_function *const function = &budget->functions[budget->order[count++]];
+        const uint32_t number = budget->order[count++];
 
-        events -= 2 * (double)function->calls;
-        leave_out(budget, function, own);
+        used -= cost_of(budget, number, price);
+        leave_out(budget, &budget->functions[number], own);
     }
-    for (size_t i = 0; i < budget->count; i++)
-        budget->functions[i].calls = 0;
-    budget->events = budget->settled_events = 0;
-    budget->settled = (struct trace_spent){0};
+    begin_anew(budget);
     return count;
 }
 

@@ -10,7 +10,7 @@
 
 /*
  * Keeps what tracing costs a process below a share of its own time: where it is more, the
- * functions that are called most are left out. From time to time one of them is tried again, as
+ * functions that cost most are left out. From time to time one of them is tried again, as
  * far as what the process has not used of its share pays for it, and longer after each time that
  * it was too much. It does no I/O.
  */
@@ -23,6 +23,8 @@ struct trace_spent {
 
 struct budget_function {
     uint64_t calls; /* since the last decision */
+    uint64_t cold;  /* of them, those whose trampoline nobody had used for a while */
+    uint64_t last;  /* the time of the last call's event */
     uint64_t all;   /* since the beginning */
     double rate;    /* calls a nanosecond of the process's own, when it was left out */
     bool left_out;
@@ -36,14 +38,19 @@ struct trace_budget {
     /* Nanoseconds of the process for an event; the caller sets it. Where the reader takes longer,
      * that counts: a process that is faster waits for it. */
     double event_cost;
+    /* What a call costs on top of its events when its trampoline is in no cache any more, because
+     * more than so much of the events' time has passed since the last. The caller sets them; 0:
+     * such calls are not told from others. */
+    double cold_cost;
+    uint64_t cold_after;
     struct budget_function *functions; /* owned; by number */
     uint32_t *order;                   /* owned; room to sort numbers */
     size_t count;                      /* of numbers */
-    uint64_t events;                   /* since the last decision */
+    uint64_t events, cold;             /* since the last decision: events, and cold calls */
     size_t left_out_count;
     double account; /* nanoseconds for trying functions again; below 0: too much was used */
     struct trace_spent settled; /* what is in the account, of the time since the last decision */
-    uint64_t settled_events, rounds;
+    uint64_t settled_events, settled_cold, rounds;
 };
 
 /* For the functions of a plan. -1 with ERROR_SYSTEM. trace_budget_close() in any case. */

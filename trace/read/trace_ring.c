@@ -480,7 +480,8 @@ bool trace_ring_patch_of(const struct trace_ring *ring, unsigned number, struct 
         return false;
     function = &ring->plan.functions[number - 1];
     address = head->modules[function->module].base + function->address;
-    for (size_t i = 0; i < ring->patches; i++) {
+    /* In the functions' order; those of other libraries' calls have none. */
+    for (size_t i = number < ring->patches ? number : ring->patches; i-- > 0;) {
         *patch = patches[i];
         if (patch->address == address)
             return true;

@@ -10,11 +10,15 @@
 
 enum {
     HOLD_LOOKS = 20,
-    HOLD_LOOK = 50000,   /* nanoseconds, to which the kernel adds as much */
-    HURRY = 20000000,    /* nanoseconds */
+    HOLD_LOOK = 50000, /* nanoseconds, to which the kernel adds as much */
+    HURRY = 20000000,  /* nanoseconds */
+    MOMENT_HURRIED = 50000,
+    MOMENT_CLOSE = 200000,
     CHUNKS_HURRIED = 4,  /* as many events as a decision needs */
     BEHIND_MOST = 20000, /* events: a reader that never catches up decides all the same */
     TRIES_MOST = 32,     /* functions at a time */
+    COLD_COST = 2500,    /* nanoseconds: what keeps the share of cold code (docs/benchmarks.md) */
+    COLD_AFTER = 40000,  /* ticks: other code has had the caches since */
 };
 
 static int64_t nanoseconds_of(clockid_t clock)
@@ -51,12 +55,18 @@ static double event_cost(void)
 static void hurry(struct trace_throttle *throttle)
 {
     throttle->hurry = nanoseconds_of(CLOCK_MONOTONIC) + HURRY;
+    throttle->is_close = true;
     trace_ring_open_chunks(throttle->ring, CHUNKS_HURRIED);
 }
 
-bool trace_throttle_hurries(const struct trace_throttle *throttle)
+int64_t trace_throttle_moment(const struct trace_throttle *throttle, int64_t usual)
 {
-    return throttle->ring != NULL && nanoseconds_of(CLOCK_MONOTONIC) < throttle->hurry;
+    int64_t moment;
+
+    if (throttle->ring == NULL || !throttle->is_close)
+        return usual;
+    moment = nanoseconds_of(CLOCK_MONOTONIC) < throttle->hurry ? MOMENT_HURRIED : MOMENT_CLOSE;
+    return moment < usual ? moment : usual;
 }
 
 int trace_throttle_open(struct trace_throttle *throttle, struct trace_ring *ring, uint64_t percent,
@@ -73,6 +83,10 @@ int trace_throttle_open(struct trace_throttle *throttle, struct trace_ring *ring
     if (throttle->restored == NULL)
         return error_memory(error, "the budget of a trace");
     throttle->budget.event_cost = event_cost();
+    if (trace_ring_head(ring)->clock == TRACE_CLOCK_TSC) {
+        throttle->budget.cold_cost = COLD_COST;
+        throttle->budget.cold_after = COLD_AFTER;
+    }
     throttle->ring = ring;
     throttle->process_id = (pid_t)trace_ring_head(ring)->process;
     /* Where a process's own time cannot be had, what has passed stands for it. */
@@ -164,6 +178,12 @@ static struct trace_spent spent_since(const struct trace_throttle *throttle)
                                 (int64_t)(each * (double)throttle->budget.events)};
 }
 
+static void open_wide(struct trace_throttle *throttle)
+{
+    throttle->is_close = false;
+    trace_ring_open_chunks(throttle->ring, UINT32_MAX);
+}
+
 static int decide(struct trace_throttle *throttle, struct error *error)
 {
     const uint32_t *chosen;
@@ -177,7 +197,7 @@ static int decide(struct trace_throttle *throttle, struct error *error)
     if (count > 0)
         hurry(throttle);
     else
-        trace_ring_open_chunks(throttle->ring, UINT32_MAX);
+        open_wide(throttle);
     throttle->process = nanoseconds_of(throttle->clock);
     throttle->reading = (struct trace_reading){0};
     return result;

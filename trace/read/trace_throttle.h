@@ -28,6 +28,7 @@ struct trace_throttle {
     clockid_t clock; /* of the process's own time */
     int64_t process; /* nanoseconds, at the last decision */
     int64_t hurry;   /* until then: nanoseconds of CLOCK_MONOTONIC */
+    bool is_close;   /* the process is not let far ahead */
     struct trace_reading {
         bool behind;     /* others were published behind the events that came last */
         int64_t last;    /* when those came: nanoseconds of the reader's own time */
@@ -57,8 +58,9 @@ int trace_throttle_add(struct trace_throttle *throttle, const uint64_t *events, 
  */
 int trace_throttle_between(struct trace_throttle *throttle, struct error *error);
 
-/* Whether the ring should be read more often than usually: what is too much is not known yet. */
-bool trace_throttle_hurries(const struct trace_throttle *throttle);
+/* Nanoseconds before the ring should be read again, `usual` at most: less while it is not known
+ * what is too much, and the process is not let far ahead for that. */
+int64_t trace_throttle_moment(const struct trace_throttle *throttle, int64_t usual);
 
 /* Appends what was left out, and when, in words; nothing when it is nothing. `zero` is when time
  * begins. -1 with ERROR_SYSTEM without memory. */

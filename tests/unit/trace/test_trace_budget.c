@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "trace/memory.h"
 #include "trace/read/trace_budget.h"
 
 enum { EVENT_COST = 10, /* nanoseconds */ FUNCTIONS = 3 };
@@ -79,6 +80,35 @@ static void test_slow_reader(void **state)
     spent.reader = INT64_C(52000) * EVENT_COST * 2;
     open_budget(&budget, 0.05);
     assert_int_equal(trace_budget_decide(&budget, spent, &chosen), 1);
+    trace_budget_close(&budget);
+}
+
+/* Of functions called as often, those that are called now and then cost more: what calls them is in
+ * no cache any more. */
+static void test_cold(void **state)
+{
+    struct trace_budget budget;
+    const uint32_t *chosen;
+    struct error error;
+
+    (void)state;
+    assert_int_equal(trace_budget_open(&budget, 0.05, FUNCTIONS, &error), 0);
+    budget.event_cost = EVENT_COST;
+    budget.cold_cost = 50 * EVENT_COST;
+    budget.cold_after = 1000;
+    for (uint64_t i = 1; i <= 1000; i++) {
+        const uint64_t often = i << TRACE_TIME_SHIFT | 1 << 1;
+        const uint64_t seldom = i * 2000 << TRACE_TIME_SHIFT | 2 << 1;
+
+        trace_budget_add(&budget, &often, 1);
+        trace_budget_add(&budget, &seldom, 1);
+    }
+    assert_int_equal(budget.functions[1].cold, 0);
+    assert_int_equal(budget.functions[2].cold, 1000);
+    /* 2,000 events of 10 ns would be within half of 5 %; a thousand calls of 500 ns are not. */
+    assert_int_equal(
+        trace_budget_decide(&budget, (struct trace_spent){.process = 5000000}, &chosen), 1);
+    assert_int_equal(chosen[0], 2);
     trace_budget_close(&budget);
 }
 
@@ -168,9 +198,13 @@ static void test_gives_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_within),      cmocka_unit_test(test_most_called_first),
-        cmocka_unit_test(test_slow_reader), cmocka_unit_test(test_no_time),
-        cmocka_unit_test(test_tries_again), cmocka_unit_test(test_rests_after_each_time),
+        cmocka_unit_test(test_within),
+        cmocka_unit_test(test_most_called_first),
+        cmocka_unit_test(test_slow_reader),
+        cmocka_unit_test(test_cold),
+        cmocka_unit_test(test_no_time),
+        cmocka_unit_test(test_tries_again),
+        cmocka_unit_test(test_rests_after_each_time),
         cmocka_unit_test(test_gives_up),
     };
 
