@@ -367,11 +367,14 @@ counts() {
 }
 
 @test "trace: a trace that is kept says the same later" {
-    traces calls --output kept.trace
-    mv report live
-    run --separate-stderr "$BUILD/gaspipe" trace --json --report report --read kept.trace
-    assert_status 0
-    diff <(jq -c '[.function, .calls]' live | sort) <(jq -c '[.function, .calls]' report | sort)
+    for how in 'calls' 'many --light' 'threads --light' 'coroutines'; do
+        # shellcheck disable=SC2086 # words
+        traces $how --output kept.trace
+        mv report live
+        run --separate-stderr "$BUILD/gaspipe" trace --json --report report --read kept.trace
+        assert_status 0
+        diff <(jq -c '[.function, .calls]' live | sort) <(jq -c '[.function, .calls]' report | sort)
+    done
     "$BUILD/gaspipe" trace --json --report /dev/null --when-full drop --output lossy.trace -- "$TRACED" many
     "$BUILD/gaspipe" trace --report people --read lossy.trace
     run tail -n 2 people
