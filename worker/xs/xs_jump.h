@@ -17,6 +17,8 @@
  * of the C stack that nothing else is kept in: with -fno-ira-share-spill-slots and
  * -fno-ira-share-save-slots. The call needs -mno-red-zone.
  *
+ * fxRunScript(), in the same file, uses in its second place only what never changes, too.
+ *
  * The buffer is one of setjmp(), so whoever throws calls longjmp() as before.
  */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
