@@ -83,6 +83,10 @@ enum vat_event vat_finish(struct vat *vat, const struct vat_input *input);
 /* Where there may be more workers, and nobody traces them. */
 bool vat_may_succeed(const struct vat *vat);
 
+/* There, and where nothing shows of it: the next one may be started, or given a beginning, before
+ * the snapshot is due. */
+bool vat_may_be_early(const struct vat *vat);
+
 /* There: the pipe through which the vat's next worker gets its snapshot, with vat->head in it. Else
  * both ends are -1. */
 void vat_open_succession(const struct vat *vat, int ends[2]);

@@ -29,7 +29,7 @@ void vat_expect_save(struct vat *vat)
     struct error ignored; /* it is met again when the snapshot is due */
     int next_fd;
 
-    if (!works || worker_process_expects_save(vat->process) || !vat_may_succeed(vat))
+    if (!works || worker_process_expects_save(vat->process) || !vat_may_be_early(vat))
         return;
     if (expect_snapshot(vat, &next_fd, &ignored) == 0)
         vat_start_successor(vat, next_fd);

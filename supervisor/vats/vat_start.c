@@ -143,6 +143,8 @@ enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener
     struct error error;
 
     vat->head = save_head_read(vat->heap_fd);
+    if (!vat_may_be_early(vat))
+        vat->head.length = 0;
     if (!vat_take_successor(vat, listener))
         vat->process = vat_launch(vat, vat->heap_fd, nursery, listener, &error);
     close(vat->heap_fd);

@@ -27,6 +27,14 @@ bool vat_may_succeed(const struct vat *vat)
     return may_have_two(vat) && launcher_of(vat)->trace == NULL;
 }
 
+/* A program that records or profiles what it does would begin that for a worker that does nothing,
+ * if the run ends before the snapshot is due; one of others' may look at a snapshot's length. */
+bool vat_may_be_early(const struct vat *vat)
+{
+    return vat_may_succeed(vat) && !launcher_of(vat)->foreign &&
+           launcher_of(vat)->native_profile == NULL;
+}
+
 void vat_open_succession(const struct vat *vat, int ends[2])
 {
     const struct save_head *head = &vat->head;
