@@ -15,11 +15,13 @@ struct session {
     uv_loop_t *loop;
     struct worker_process *process;
     uv_timer_t timer;
-    struct buf frame;
-    bool has_frame, gone, bad, late;
+    struct buf frames; /* what came: each its length, its bytes, and padding */
+    size_t taken;      /* of these, by session_wait() */
+    size_t may_come;   /* further frames, before anything else is sent */
+    bool gone, bad, late;
     bool in_loop; /* it runs */
     int exit_status, signal_number;
-    struct stamp sent; /* the last frame down */
+    struct stamp since; /* the last frame down, or up if one came since */
     struct session_turns turns;
     char stderr_text[STDERR_TEXT_SIZE];
     char problem[STDERR_TEXT_SIZE]; /* of a bad frame */
@@ -44,22 +46,34 @@ be_bad(struct session *session, const char *format, ...)
     end_turn(session); /* it may come before the loop waits, and is enough */
 }
 
+static bool has_frame(const struct session *session)
+{
+    return session->taken < session->frames.length || buf_failed(&session->frames);
+}
+
+static void keep_frame(struct session *session, struct iovec frame)
+{
+    static const char padding[SCAN_PADDING];
+
+    buf_append(&session->frames, &frame.iov_len, sizeof frame.iov_len);
+    buf_append(&session->frames, frame.iov_base, frame.iov_len);
+    buf_append(&session->frames, padding, sizeof padding);
+}
+
 static void on_frame(void *context, struct iovec frame, struct stamp come)
 {
     struct session *session = context;
 
-    if (session->has_frame) {
+    if (session->may_come == 0) {
         be_bad(session, "it sent a second frame where one is right");
         return;
     }
-    session->has_frame = true;
+    session->may_come--;
     session->turns.now = come.mono;
-    session->turns.away += come.mono - session->sent.mono;
+    session->turns.away += come.mono - session->since.mono;
     session->turns.frames += 2;
-    buf_clear(&session->frame);
-    buf_append(&session->frame, frame.iov_base, frame.iov_len);
-    if (buf_reserve(&session->frame, SCAN_PADDING) == 0)
-        memset(session->frame.data + session->frame.length, 0, SCAN_PADDING);
+    session->since = come;
+    keep_frame(session, frame);
     end_turn(session);
 }
 
@@ -120,9 +134,16 @@ struct session *session_start(const struct launcher *launcher, uv_loop_t *loop, 
     return session;
 }
 
+int session_send_ahead(struct session *session, const struct iovec *parts, int count,
+                       size_t answers, struct error *error)
+{
+    session->may_come += 1 + answers;
+    return worker_process_send(session->process, parts, count, &session->since, error);
+}
+
 int session_send(struct session *session, const struct iovec *parts, int count, struct error *error)
 {
-    return worker_process_send(session->process, parts, count, &session->sent, error);
+    return session_send_ahead(session, parts, count, 0, error);
 }
 
 static void run_loop(struct session *session)
@@ -136,31 +157,47 @@ static void run_loop(struct session *session)
 static void wait_for_news(struct session *session, uint64_t timeout_ms)
 {
     session->late = false;
+    if (session->may_come > 0)
+        worker_process_await(session->process);
     /* Cannot fail: the callback is there. The loop's idea of now may be old: what
      * was done between two waits is not the worker's time. */
     uv_update_time(session->loop);
     if (timeout_ms > 0)
         (void)uv_timer_start(&session->timer, timer_rang, timeout_ms, 0);
-    while (!session->has_frame && !session->gone && !session->bad && !session->late)
+    while (!has_frame(session) && !session->gone && !session->bad && !session->late)
         if (!worker_process_read(session->process))
             run_loop(session);
     uv_timer_stop(&session->timer);
 }
 
+static struct iovec take_frame(struct session *session)
+{
+    struct iovec frame;
+
+    memcpy(&frame.iov_len, session->frames.data + session->taken, sizeof frame.iov_len);
+    frame.iov_base = session->frames.data + session->taken + sizeof frame.iov_len;
+    session->taken += sizeof frame.iov_len + frame.iov_len + SCAN_PADDING;
+    return frame;
+}
+
 int session_wait(struct session *session, uint64_t timeout_ms, struct session_news *news,
                  struct error *error)
 {
-    wait_for_news(session, timeout_ms);
+    if (session->taken == session->frames.length) {
+        buf_clear(&session->frames);
+        session->taken = 0;
+    }
+    if (!has_frame(session))
+        wait_for_news(session, timeout_ms);
     *news = (struct session_news){.stderr_text = session->stderr_text};
     if (session->bad) {
         news->event = SESSION_BAD;
         news->stderr_text = session->problem;
-    } else if (session->has_frame) {
-        session->has_frame = false;
-        news->event = SESSION_FRAME;
-        news->frame = (struct iovec){session->frame.data, session->frame.length};
-        if (buf_failed(&session->frame))
+    } else if (has_frame(session)) {
+        if (buf_failed(&session->frames))
             return error_memory(error, "a frame");
+        news->event = SESSION_FRAME;
+        news->frame = take_frame(session);
     } else if (session->gone) {
         news->event = SESSION_GONE;
         news->exit_status = session->exit_status;
@@ -183,7 +220,7 @@ static void timer_closed(uv_handle_t *handle)
 {
     struct session *session = handle->data;
 
-    buf_free(&session->frame);
+    buf_free(&session->frames);
     free(session);
 }
 

@@ -10,8 +10,8 @@
 #include "supervisor/process/launcher.h"
 
 /*
- * A talk with one worker, a frame down and a frame up at a time, for a program
- * that has nothing else to do while it waits: session_wait() runs the loop.
+ * A talk with one worker, a frame down and a frame up at a time unless answers are sent ahead, for
+ * a program that has nothing else to do while it waits: session_wait() runs the loop.
  */
 struct session;
 
@@ -39,6 +39,13 @@ struct session *session_start(const struct launcher *launcher, uv_loop_t *loop, 
 int session_send(struct session *session, const struct iovec *parts, int count,
                  struct error *error);
 
+/*
+ * The same for a COMMAND_AHEAD frame with so many answers, to a worker whose launcher has `ahead`:
+ * up to that many frames may come before the one that is answered next or is the last.
+ */
+int session_send_ahead(struct session *session, const struct iovec *parts, int count,
+                       size_t answers, struct error *error);
+
 /* Waits at most `timeout_ms`, 0: for ever. -1 with ERROR_SYSTEM when memory ran out. */
 int session_wait(struct session *session, uint64_t timeout_ms, struct session_news *news,
                  struct error *error);
@@ -49,8 +56,8 @@ int session_saved(struct session *session, struct error *error);
 
 /* What was exchanged with the worker, for as long as it had the turn. */
 struct session_turns {
-    int64_t now;    /* when its last frame came; nanoseconds of CLOCK_MONOTONIC */
-    int64_t away;   /* nanoseconds from sending each frame to its answer's coming, added up */
+    int64_t now;  /* when its last frame came; nanoseconds of CLOCK_MONOTONIC */
+    int64_t away; /* nanoseconds from sending each frame to the last one's coming before the next */
     int64_t frames; /* both ways */
 };
 

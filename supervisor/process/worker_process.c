@@ -179,6 +179,11 @@ int worker_process_send(struct worker_process *process, const struct iovec *part
     return worker_frames_send(&process->frames, parts, count, sent, error);
 }
 
+void worker_process_await(struct worker_process *process)
+{
+    worker_frames_await(&process->frames);
+}
+
 bool worker_process_read(struct worker_process *process)
 {
     return worker_frames_read(&process->frames);

@@ -89,6 +89,9 @@ struct zygote *worker_process_breed(const struct worker_launch *launch, struct e
 int worker_process_send(struct worker_process *process, const struct iovec *parts, int count,
                         struct stamp *sent, struct error *error);
 
+/* Another frame is to come, though nothing was sent since the last one. */
+void worker_process_await(struct worker_process *process);
+
 /*
  * Waits for what it says without running the loop, which costs several system calls for each frame;
  * frame(), or nothing, is told. False, at once: the loop has to be run now.

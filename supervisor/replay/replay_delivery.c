@@ -245,20 +245,63 @@ static int finish_refused(struct replay_vat *vat, const struct delivery_compare 
 
 /* ---- the delivery ---- */
 
-static int send_delivery(struct replay_vat *vat, struct scan_span vd, struct error *error)
+/* A longer frame would only take memory. */
+enum { AHEAD_MOST = 1 << 20 };
+
+/* How many answers are known before they are asked for, and sent with the delivery. Where reads may
+ * be tolerated, which one is next is not known. */
+static size_t count_ahead(const struct replay_vat *vat, const struct recorded_delivery *recorded)
+{
+    size_t bytes = recorded->delivery.length, count = 0;
+
+    if (!vat->worker.host->launcher->ahead || vat->context->rules.tolerates_gc)
+        return 0;
+    for (; count < recorded->syscall_count; count++) {
+        const struct scan_span answer = recorded->syscalls[count].answer;
+
+        if (answer.at == NULL || answer.length > AHEAD_MOST - bytes)
+            break;
+        bytes += answer.length;
+    }
+    return count;
+}
+
+static int put_answers(struct buf *answers, const struct recorded_syscall *syscalls, size_t count,
+                       struct error *error)
+{
+    if (count > 0)
+        buf_append_byte(answers, COMMAND_AHEAD);
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(answers, "%zu:", syscalls[i].answer.length);
+        buf_append(answers, syscalls[i].answer.at, syscalls[i].answer.length);
+        buf_append_byte(answers, ',');
+    }
+    return buf_failed(answers) ? error_memory(error, "answers") : 0;
+}
+
+/* The delivery, behind the answers to so many of its syscalls. */
+static int send_delivery(struct replay_vat *vat, const struct recorded_delivery *recorded,
+                         size_t ahead, struct error *error)
 {
     static char head[] = "?[\"deliver\",", tail[] = "]";
+    struct buf *answers = &vat->answers;
+    const struct scan_span vd = recorded->delivery;
+
+    buf_clear(answers);
+    if (put_answers(answers, recorded->syscalls, ahead, error) != 0)
+        return -1;
     const struct iovec parts[] = {
+        {answers->data, answers->length},
         {head, sizeof head - 1},
         {(char *)vd.at, vd.length},
         {tail, sizeof tail - 1},
     };
-
-    return session_send(vat->worker.session, parts, 3, error);
+    return session_send_ahead(vat->worker.session, parts, 4, ahead, error);
 }
 
-/* Answers what the worker asks until its delivery has ended, one way or other. */
-static int exchange(struct replay_vat *vat, const struct source_event *event,
+/* Answers what the worker asks, but for what was sent ahead, until its delivery has ended, one way
+ * or other. */
+static int exchange(struct replay_vat *vat, const struct source_event *event, size_t ahead,
                     struct delivery_compare *compare, struct error *error)
 {
     for (;;) {
@@ -276,8 +319,9 @@ static int exchange(struct replay_vat *vat, const struct source_event *event,
             return finish_refused(vat, compare, error);
         if (compared != COMPARE_SAME)
             return stop(vat, event, compared, compare, error);
-        if (keep_syscall(vat, delivery_compare_syscall_of(message), answer, error) != 0 ||
-            replay_worker_answer(&vat->worker, answer, error) != 0)
+        if (keep_syscall(vat, delivery_compare_syscall_of(message), answer, error) != 0)
+            return -1;
+        if (compare->made > ahead && replay_worker_answer(&vat->worker, answer, error) != 0)
             return -1;
     }
 }
@@ -291,6 +335,7 @@ int replay_delivery(struct replay_vat *vat, const struct source_event *event, st
         .tolerate = tolerate,
         .context = vat,
     };
+    size_t ahead;
     int result;
 
     if (vat->state == REPLAY_OVER)
@@ -307,9 +352,10 @@ int replay_delivery(struct replay_vat *vat, const struct source_event *event, st
     if (vat->made != NULL && recorded_delivery_begin(vat->made, event->delivery->delivery) != 0)
         return error_memory(error, "a delivery");
     (void)session_take_turns(vat->worker.session);
-    if (send_delivery(vat, event->delivery->delivery, error) != 0)
+    ahead = count_ahead(vat, event->delivery);
+    if (send_delivery(vat, event->delivery, ahead, error) != 0)
         return -1;
-    result = exchange(vat, event, &compare, error);
+    result = exchange(vat, event, ahead, &compare, error);
     difference_free(&compare.difference);
     return result;
 }

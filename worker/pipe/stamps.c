@@ -17,15 +17,23 @@ static int stamps_grow(struct stamps *stamps)
     return 0;
 }
 
-int stamps_take(struct stamps *stamps)
+static int stamps_add(struct stamps *stamps, struct stamp now)
 {
-    /* The clocks come first: growing the list must not show in the times. */
-    struct stamp now = stamps->count == 0 ? stamp_now() : stamp_after(stamps->items[0]);
-
     if (stamps->count == stamps->capacity && stamps_grow(stamps) != 0)
         return -1;
     stamps->items[stamps->count++] = now;
     return 0;
+}
+
+int stamps_take(struct stamps *stamps)
+{
+    /* The clocks come first: growing the list must not show in the times. */
+    return stamps_add(stamps, stamps->count == 0 ? stamp_now() : stamp_after(stamps->items[0]));
+}
+
+int stamps_repeat(struct stamps *stamps)
+{
+    return stamps_add(stamps, stamps_last(stamps));
 }
 
 void stamps_clear(struct stamps *stamps)

@@ -196,6 +196,11 @@ static void wait_directly(uv_prepare_t *prepare)
         (void)uv_poll_start(&frames->up, UV_READABLE, up_readable);
 }
 
+void worker_frames_await(struct worker_frames *frames)
+{
+    set_awaited(frames, !frames->up_ended && !frames->garbled && !frames->stopped);
+}
+
 bool worker_frames_read(struct worker_frames *frames)
 {
     if (!may_wait_directly(frames) || direct_read_due() || !direct_read_begin())

@@ -66,6 +66,9 @@ int worker_frames_start(struct worker_frames *frames);
 int worker_frames_send(struct worker_frames *frames, const struct iovec *parts, int count,
                        struct stamp *sent, struct error *error);
 
+/* Another frame is to come, though nothing was sent since the last one. */
+void worker_frames_await(struct worker_frames *frames);
+
 /*
  * Reads once from the pipe up, without the loop, and tells the frames; waits for that. False, at
  * once: the loop has to be run before anything more can come, or before it is called again.
