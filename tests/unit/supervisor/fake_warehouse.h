@@ -289,10 +289,10 @@ void warehouse_save(struct warehouse *warehouse, int64_t vat)
     fake_note("save", vat);
 }
 
-void warehouse_expect_save(struct warehouse *warehouse, int64_t vat)
+void warehouse_expect_save(struct warehouse *warehouse, int64_t id)
 {
     (void)warehouse;
-    fake_note("expect save", vat);
+    fake_note("expect save", id);
 }
 
 void warehouse_close(struct warehouse *warehouse)
