@@ -107,6 +107,19 @@ work() {
     [[ $stderr == *'set aside: v1: v1, deliveries 3 to 7: the snapshot: '* ]] || fail "$stderr"
 }
 
+@test "a vat whose bundle is not whole is not replayed, with the words of a local replay" {
+    fleet submit --to broken "$DATA/swingset.slog.zst" "$DATA/variety.slog.gz"
+    assert_status 0
+    fleet work --from broken --slots 2
+    assert_status 0
+    "$BUILD/gaspipe" replay "$DATA/swingset.slog.zst" "$DATA/variety.slog.gz" > local
+    fleet collect --from broken
+    assert_status 0
+    grep -q "^v13 .*not replayed: its bundle is not whole" local
+    assert_equal "$(grep "^v13 " <<< "$output")" "$(grep "^v13 " local)"
+    run ! grep -q differs <<< "$output"
+}
+
 @test "what differs is found with vat and delivery, and the first difference of a vat is shown" {
     zstd -dcq "$DATA/swingset.slog.zst" |
         sed -E '/"deliver-result".*"deliveryNum":3,/s/"compute":[0-9]+/"compute":1/' > changed.slog

@@ -13,7 +13,9 @@
 #include "base/log.h"
 #include "supervisor/fleet/span/cut_vat.h"
 #include "supervisor/replay/any_source.h"
+#include "supervisor/replay/bundle/bundle_check.h"
 #include "supervisor/replay/bundle/replay_bundles.h"
+#include "supervisor/replay/output/replay_result.h"
 #include "supervisor/replay/source/snapshot_file.h"
 
 /* What every line of a slogfile ends with. */
@@ -113,8 +115,8 @@ static int keep_named_bundle(struct cutter *cutter, struct cut_vat *vat, struct 
     return object[0] != '\0' ? own_bundle(vat, object, error) : 0;
 }
 
-/* The bundle of a create-vat line is an object of its own; the small ones of plain contracts stay
- * in the line. */
+/* The bundle of a create-vat line is an object of its own. The small ones of plain contracts stay
+ * in the line, and so does one that is not whole, of which the replay says why. */
 static int keep_bundle(struct cutter *cutter, struct cut_vat *vat, const struct source_event *event,
                        struct error *error)
 {
@@ -122,7 +124,7 @@ static int keep_bundle(struct cutter *cutter, struct cut_vat *vat, const struct 
     struct scan_span format = scan_string(scan_get(bundle, "moduleFormat"));
     const char *name = buf_string(&vat->name);
     const struct buf *given = replay_bundles_find_vat(&cutter->bundles, vat->id, name);
-    char object[FLEET_HASH_SIZE];
+    char object[FLEET_HASH_SIZE], why[REPLAY_WHY_SIZE];
 
     json_decref(vat->own_bundle);
     vat->own_bundle = NULL;
@@ -130,7 +132,8 @@ static int keep_bundle(struct cutter *cutter, struct cut_vat *vat, const struct 
         bundle = (struct scan_span){given->data, given->length};
     if (bundle.at == NULL)
         return keep_named_bundle(cutter, vat, event->bundle_id, error);
-    if (given == NULL && !scan_is(format, "endoZipBase64")) {
+    if (given == NULL &&
+        (!scan_is(format, "endoZipBase64") || !bundle_check(bundle, why, sizeof why))) {
         buf_append_string(&vat->create, ",\"vatSourceBundle\":");
         buf_append(&vat->create, bundle.at, bundle.length);
         return 0;
