@@ -259,7 +259,7 @@ static size_t count_ahead(const struct replay_vat *vat, const struct recorded_de
     for (; count < recorded->syscall_count; count++) {
         const struct scan_span answer = recorded->syscalls[count].answer;
 
-        if (answer.at == NULL || answer.length > AHEAD_MOST - bytes)
+        if (answer.at == NULL || bytes > AHEAD_MOST || answer.length > AHEAD_MOST - bytes)
             break;
         bytes += answer.length;
     }
