@@ -101,6 +101,16 @@ setup() {
     assert_bad_input 2 '--profile needs --read'
 }
 
+@test "trace --callgrind: all functions of deliveries add up to what callgrind_annotate says is the total" {
+    command -v callgrind_annotate > /dev/null || skip 'needs callgrind_annotate'
+    two_vats
+    run_vats --trace-functions run.trace > printed
+    "$BUILD/gaspipe" trace --report report --read run.trace --callgrind callgrind.out
+    run callgrind_annotate --threshold=100 callgrind.out
+    assert_status 0
+    assert_equal "$(tr -d , <<< "$output" | awk '/PROGRAM TOTALS/ { total = $1; next } /%\)  / { sum += $1 } END { print (total > 0), sum - total }')" '1 0'
+}
+
 @test "replay --trace-functions: the same in everything, and the functions of each delivery" {
     two_vats
     run_vats --slog slog > printed

@@ -69,9 +69,11 @@ static struct arc *make_arcs(const struct call_tree *tree, size_t *count)
     for (size_t i = 1; i < tree->count; i++) {
         const struct call_node *const node = &tree->nodes[i];
 
+        /* One at least, also of a call that was open when its delivery began: callgrind_annotate
+         * takes the cost of no call for the caller's own. */
         if (node->parent != 0)
             arcs[all++] = (struct arc){tree->nodes[node->parent].function, node->function,
-                                       node->calls, node->total};
+                                       node->calls > 0 ? node->calls : 1, node->total};
     }
     qsort(arcs, all, sizeof *arcs, by_pair);
     for (size_t i = 0; i < all; i++) {
