@@ -76,6 +76,16 @@ struct pair *pair_table_find(struct pair_table *pairs, uint64_t a, uint64_t b)
     return &pairs->slots[at];
 }
 
+uint64_t pair_table_value(const struct pair_table *pairs, uint64_t a, uint64_t b)
+{
+    size_t at;
+
+    if (pairs->count == 0)
+        return 0;
+    at = pair_table_place_of(pairs, a, b);
+    return pairs->is_used[at] ? pairs->slots[at].value : 0;
+}
+
 struct pair *pair_table_next(const struct pair_table *pairs, size_t *at)
 {
     while (*at < pairs->room) {

@@ -23,6 +23,9 @@ struct pair_table {
  */
 struct pair *pair_table_find(struct pair_table *pairs, uint64_t a, uint64_t b);
 
+/* What the pair has; 0 where there is none. */
+uint64_t pair_table_value(const struct pair_table *pairs, uint64_t a, uint64_t b);
+
 /* The next entry at or after *at, which moves on; NULL at the end. Begin with 0. */
 struct pair *pair_table_next(const struct pair_table *pairs, size_t *at);
 

@@ -22,7 +22,7 @@ struct slot {
     uint64_t atomic_begun;  /* the same of an atomic operation; 0: none that may begin again */
     uint64_t added_before;  /* host_added() when the thread began */
     /* Only where kinds or a profile are asked for: */
-    const struct stretch *last; /* to begin */
+    uint32_t last;              /* stretch to begin, its key; 0: none */
     uint64_t kinds[KIND_COUNT]; /* of what completed */
 } __attribute__((aligned(128)));
 
@@ -192,7 +192,7 @@ static void add_kinds(unsigned thread, const struct stretch *stretch)
 
 static void tally_note(unsigned thread, const struct stretch *stretch)
 {
-    slots[thread].last = stretch;
+    slots[thread].last = stretch->key;
     if (alone_kinds != NULL)
         add_kinds(thread, stretch);
     if (feeds_profile)
@@ -211,14 +211,22 @@ static void note_plain(unsigned thread, void *stretch_of)
     tally_note(thread, stretch);
 }
 
-/* The same while there is one thread and kinds are not asked for. */
-static void note_profiled(unsigned thread, void *stretch_of)
+/* The same while there is one thread and kinds are not asked for. What it is told fits into a word,
+ * so that it need not be read from anywhere. */
+static void note_profiled(unsigned thread, void *length_and_key)
 {
-    const struct stretch *stretch = stretch_of;
+    const uint32_t key = (uint32_t)(uintptr_t)length_and_key;
+    const uint32_t length = (uint32_t)((uintptr_t)length_and_key >> 32);
 
-    alone_words[0] += stretch->length;
-    slots[thread].last = stretch;
-    profile_began_alone(stretch);
+    (void)thread;
+    alone_words[0] += length;
+    slots[0].last = key;
+    profile_began_alone(key, length);
+}
+
+static void *length_and_key(const struct stretch *stretch)
+{
+    return (void *)(uintptr_t)(stretch->length << 32 | stretch->key);
 }
 
 static void note_raising(unsigned thread, void *stretch)
@@ -266,7 +274,7 @@ static void note_before(struct qemu_plugin_insn *insn, const struct stretch *str
         abort();
     }
     if (manner == TALLY_PLAIN && alone_kinds == NULL && !many_threads)
-        call_before(insn, note_profiled, kept);
+        call_before(insn, note_profiled, length_and_key(kept));
     else
         call_before(insn, functions[manner], kept);
 }
@@ -309,15 +317,17 @@ void tally_count_before(struct qemu_plugin_insn *insn, const struct stretch *str
 static void take_back_kind(struct slot *slot)
 {
     unsigned thread = (unsigned)(slot - slots);
+    const struct stretch *last;
 
-    if (slot->last == NULL)
+    if (slot->last == 0)
         return;
+    last = stretch_of_key(slot->last);
     if (alone_kinds != NULL) {
-        slot->kinds[slot->last->last_class]--;
-        slot->kinds[slot->last->last_memory]--;
+        slot->kinds[last->last_class]--;
+        slot->kinds[last->last_memory]--;
     }
     if (feeds_profile)
-        profile_aborted(thread, slot->last);
+        profile_aborted(thread, last);
 }
 
 void tally_note_abort(enum abort_reason reason)

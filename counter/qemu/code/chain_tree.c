@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define FIRST_CHAINS 1024
-#define FIRST_CELLS  8 /* a power of two, as all that follow */
+#define FIRST_CELLS  8 /* a power of two, as all that follow: a cache line */
 
 /* Of chains in which nothing was executed: many are only on the way to others. */
 static struct call_cell no_cell;
@@ -78,12 +78,11 @@ struct call_chain *chain_tree_find(struct chain_tree *tree, const struct call_ch
 }
 
 /* Where the stretch is, or would be: there is always an empty cell. */
-static struct call_cell *place_of(struct call_cell *cells, uint32_t mask,
-                                  const struct stretch *stretch)
+static struct call_cell *place_of(struct call_cell *cells, uint32_t mask, uint32_t key)
 {
-    uint32_t at = stretch->hash & mask;
+    uint32_t at = key & mask;
 
-    while (cells[at].stretch != NULL && cells[at].stretch != stretch)
+    while (cells[at].key != 0 && cells[at].key != key)
         at = (at + 1) & mask;
     return &cells[at];
 }
@@ -97,8 +96,8 @@ static bool grow_chain(struct call_chain *chain)
         return false;
     memset(cells, 0, room * sizeof *cells);
     for (uint32_t i = 0; i <= chain->mask; i++)
-        if (chain->cells[i].stretch != NULL)
-            *place_of(cells, room - 1, chain->cells[i].stretch) = chain->cells[i];
+        if (chain->cells[i].key != 0)
+            *place_of(cells, room - 1, chain->cells[i].key) = chain->cells[i];
     if (chain->cells != &no_cell)
         free(chain->cells);
     chain->cells = cells;
@@ -106,21 +105,52 @@ static bool grow_chain(struct call_chain *chain)
     return true;
 }
 
-struct call_cell *call_chain_make_cell(struct call_chain *chain, const struct stretch *stretch)
+struct call_cell *call_chain_make_cell(struct call_chain *chain, uint32_t key)
 {
-    struct call_cell *cell = place_of(chain->cells, chain->mask, stretch);
+    struct call_cell *cell = place_of(chain->cells, chain->mask, key);
 
-    if (cell->stretch == stretch)
+    if (cell->key == key)
         return cell;
     /* Never more than half full, so that most are found where they are looked for first. */
     if (2 * (chain->used + 1) > chain->mask + 1) {
         if (!grow_chain(chain))
             return NULL;
-        cell = place_of(chain->cells, chain->mask, stretch);
+        cell = place_of(chain->cells, chain->mask, key);
     }
-    cell->stretch = stretch;
+    cell->key = key;
     chain->used++;
     return cell;
+}
+
+/* ---- numbers beyond a cell ---- */
+
+bool chain_tree_add(struct chain_tree *tree, const struct call_chain *chain, struct call_cell *cell,
+                    uint32_t instructions)
+{
+    struct pair *upper;
+
+    if (call_cell_add(cell, instructions))
+        return true;
+    upper = pair_table_find(&tree->carried, chain->id, cell->key);
+    if (upper == NULL)
+        return false;
+    upper->value++;
+    cell->instructions += instructions;
+    return true;
+}
+
+/* Where something was carried, its entry is there already. */
+void chain_tree_take_back(struct chain_tree *tree, const struct call_chain *chain,
+                          struct call_cell *cell)
+{
+    if (cell->instructions-- == 0)
+        pair_table_find(&tree->carried, chain->id, cell->key)->value--;
+}
+
+uint64_t chain_tree_completed(const struct chain_tree *tree, const struct call_chain *chain,
+                              const struct call_cell *cell)
+{
+    return cell->instructions + (pair_table_value(&tree->carried, chain->id, cell->key) << 32);
 }
 
 void chain_tree_clear(struct chain_tree *tree)
@@ -133,6 +163,7 @@ void chain_tree_clear(struct chain_tree *tree)
         chain->listed = false;
     }
     tree->visited_count = 0;
+    pair_table_free(&tree->carried);
 }
 
 void chain_tree_free(struct chain_tree *tree)
@@ -145,5 +176,6 @@ void chain_tree_free(struct chain_tree *tree)
     free(tree->chains);
     free(tree->visited);
     pair_table_free(&tree->ids);
+    pair_table_free(&tree->carried);
     *tree = (struct chain_tree){0};
 }

@@ -14,17 +14,17 @@
  * forgotten, so its number and its address stay the same.
  */
 
-/* What completed of a stretch in one chain. */
+/* What completed of a stretch in one chain: so small that eight share a cache line. */
 struct call_cell {
-    const struct stretch *stretch; /* NULL: an empty cell */
-    uint64_t instructions;
+    uint32_t key;          /* of the stretch; 0: an empty cell */
+    uint32_t instructions; /* the lower half of their number: chain_tree_completed() has all */
 };
 
 #define CACHE_LINE 64
 
 /* A cache line, as calls and returns go from one to another. */
 struct call_chain {
-    _Alignas(CACHE_LINE) struct call_cell *cells; /* owned: a hash table by the stretch's number */
+    _Alignas(CACHE_LINE) struct call_cell *cells; /* owned: a hash table by the stretch's key */
     uint32_t mask;                                /* one less than the cells there is room for */
     uint32_t used;
     uint32_t id, caller;     /* numbers of this chain and of its caller's; 0: that of no calls */
@@ -34,6 +34,7 @@ struct call_chain {
 
 struct chain_tree {
     struct pair_table ids;      /* from (caller, return address) to a chain's number */
+    struct pair_table carried;  /* from (chain, key) to the upper half of a cell's number */
     struct call_chain **chains; /* owned, by number; [0] is that of no calls. So many in a row are
                                  * one piece of memory: */
 #define CHAINS_IN_A_ROW 64
@@ -59,16 +60,38 @@ static inline void chain_tree_visit(struct chain_tree *tree, struct call_chain *
 }
 
 /* For call_chain_cell(): also makes a cell where there is none. NULL without memory. */
-struct call_cell *call_chain_make_cell(struct call_chain *chain, const struct stretch *stretch);
+struct call_cell *call_chain_make_cell(struct call_chain *chain, uint32_t key);
 
 /* The chain's cell of the stretch, until the next one is made. NULL without memory. */
-static inline struct call_cell *call_chain_cell(struct call_chain *chain,
-                                                const struct stretch *stretch)
+static inline struct call_cell *call_chain_cell(struct call_chain *chain, uint32_t key)
 {
-    struct call_cell *cell = &chain->cells[stretch->hash & chain->mask];
+    struct call_cell *cell = &chain->cells[key & chain->mask];
 
-    return cell->stretch == stretch ? cell : call_chain_make_cell(chain, stretch);
+    return cell->key == key ? cell : call_chain_make_cell(chain, key);
 }
+
+/* So many more completed. False, with nothing changed: the cell has no room for that. */
+static inline bool call_cell_add(struct call_cell *cell, uint32_t instructions)
+{
+    uint32_t sum;
+
+    if (__builtin_expect(__builtin_add_overflow(cell->instructions, instructions, &sum), 0))
+        return false;
+    cell->instructions = sum;
+    return true;
+}
+
+/* The same for any cell of the chain. False without memory. */
+bool chain_tree_add(struct chain_tree *tree, const struct call_chain *chain, struct call_cell *cell,
+                    uint32_t instructions);
+
+/* One less than there are. Asks for no memory. */
+void chain_tree_take_back(struct chain_tree *tree, const struct call_chain *chain,
+                          struct call_cell *cell);
+
+/* How many completed. */
+uint64_t chain_tree_completed(const struct chain_tree *tree, const struct call_chain *chain,
+                              const struct call_cell *cell);
 
 /* Sets all numbers of the chains that were visited to 0. */
 void chain_tree_clear(struct chain_tree *tree);

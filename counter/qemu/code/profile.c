@@ -152,7 +152,7 @@ static void set_alone(const struct profiled_thread *thread)
 
 static struct call_cell *cell_of(unsigned thread, const struct stretch *stretch)
 {
-    struct call_cell *cell = call_chain_cell(chain_of(&threads[thread]), stretch);
+    struct call_cell *cell = call_chain_cell(chain_of(&threads[thread]), stretch->key);
 
     if (cell == NULL)
         out_of_memory();
@@ -164,7 +164,9 @@ void profile_began(unsigned thread, const struct stretch *stretch)
     if (!threads[thread].counts)
         return;
     lock_if_shared();
-    cell_of(thread, stretch)->instructions += stretch->length;
+    if (!chain_tree_add(&tree, chain_of(&threads[thread]), cell_of(thread, stretch),
+                        (uint32_t)stretch->length))
+        out_of_memory();
     set_alone(&threads[thread]); /* it may have become larger */
     unlock_if_shared();
 }
@@ -175,7 +177,7 @@ void profile_aborted(unsigned thread, const struct stretch *stretch)
     if (!threads[thread].counts)
         return;
     lock_if_shared();
-    cell_of(thread, stretch)->instructions--;
+    chain_tree_take_back(&tree, chain_of(&threads[thread]), cell_of(thread, stretch));
     unlock_if_shared();
 }
 

@@ -64,16 +64,14 @@ extern struct profile_alone {
     uint32_t mask; /* as in struct call_chain */
 } profile_alone;
 
-/* The same as profile_began() while there is one thread. This is called for each stretch, so it
- * is short enough to become part of the caller. */
-static inline void profile_began_alone(const struct stretch *stretch)
+/* The same as profile_began() while there is one thread, for the stretch with that key and length.
+ * This is called for each stretch, so it is short enough to become part of the caller. */
+static inline void profile_began_alone(uint32_t key, uint32_t length)
 {
-    struct call_cell *cell = &profile_alone.cells[stretch->hash & profile_alone.mask];
+    struct call_cell *cell = &profile_alone.cells[key & profile_alone.mask];
 
-    if (__builtin_expect(cell->stretch == stretch, 1))
-        cell->instructions += stretch->length;
-    else
-        profile_began(0, stretch);
+    if (__builtin_expect(cell->key != key, 0) || !call_cell_add(cell, length))
+        profile_began(0, stretch_of_key(key));
 }
 
 /* The last instruction of the stretch, the last that began, did not complete. */

@@ -114,18 +114,22 @@ static bool mark_told(uint32_t number)
     return true;
 }
 
-static void tell_stretches(FILE *out, FILE *places, const struct call_chain *chain)
+static void tell_stretch(FILE *out, FILE *places, const struct stretch *stretch)
 {
-    for (uint32_t at = 0; at <= chain->mask; at++) {
-        const struct call_cell *cell = &chain->cells[at];
+    if (mark_told(stretch->number))
+        tell_place(out, places, stretch->address,
+                   (struct profile_stream_place){
+                       .number = stretch->number,
+                       .length = (uint32_t)stretch->length,
+                   });
+}
 
-        if (cell->instructions > 0 && mark_told(cell->stretch->number))
-            tell_place(out, places, cell->stretch->address,
-                       (struct profile_stream_place){
-                           .number = cell->stretch->number,
-                           .length = (uint32_t)cell->stretch->length,
-                       });
-    }
+static void tell_stretches(FILE *out, FILE *places, const struct chain_tree *tree,
+                           const struct call_chain *chain)
+{
+    for (uint32_t at = 0; at <= chain->mask; at++)
+        if (chain_tree_completed(tree, chain, &chain->cells[at]) > 0)
+            tell_stretch(out, places, stretch_of_key(chain->cells[at].key));
 }
 
 static void tell_chains(FILE *out, FILE *places, const struct chain_tree *tree)
@@ -151,7 +155,7 @@ static void put_places(FILE *out, enum profile_stream_type type, const struct ch
         tell_chains(out, places, tree);
     else
         for (size_t i = 0; i < tree->visited_count; i++)
-            tell_stretches(out, places, tree->chains[tree->visited[i]]);
+            tell_stretches(out, places, tree, tree->chains[tree->visited[i]]);
     if (fclose(places) == 0 && length > 0) {
         profile_regions_put_head(out, type, length / sizeof(struct profile_stream_place));
         fwrite(text, 1, length, out);
@@ -162,18 +166,21 @@ static void put_places(FILE *out, enum profile_stream_type type, const struct ch
 /* ---- regions ---- */
 
 /* Adds the chain's cells to `out`; NULL: only counts them. */
-static size_t put_cells(FILE *out, const struct call_chain *chain)
+static size_t put_cells(FILE *out, const struct chain_tree *tree, const struct call_chain *chain)
 {
     size_t count = 0;
 
     for (uint32_t at = 0; at <= chain->mask; at++) {
         const struct call_cell *cell = &chain->cells[at];
-        struct profile_stream_cell told = {.chain = chain->id, .instructions = cell->instructions};
+        struct profile_stream_cell told = {
+            .chain = chain->id,
+            .instructions = chain_tree_completed(tree, chain, cell),
+        };
 
-        if (cell->instructions == 0)
+        if (told.instructions == 0)
             continue;
         count++;
-        told.place = cell->stretch->number;
+        told.place = stretch_of_key(cell->key)->number;
         if (out != NULL)
             fwrite(&told, sizeof told, 1, out);
     }
@@ -186,11 +193,11 @@ static void put_region(FILE *out, const struct chain_tree *tree,
     size_t count = 0;
 
     for (size_t i = 0; i < tree->visited_count; i++)
-        count += put_cells(NULL, tree->chains[tree->visited[i]]);
+        count += put_cells(NULL, tree, tree->chains[tree->visited[i]]);
     profile_regions_put_head(out, PROFILE_STREAM_REGION, count);
     fwrite(region, sizeof *region, 1, out);
     for (size_t i = 0; i < tree->visited_count; i++)
-        (void)put_cells(out, tree->chains[tree->visited[i]]);
+        (void)put_cells(out, tree, tree->chains[tree->visited[i]]);
 }
 
 static bool write_stream(const char *bytes, size_t length)

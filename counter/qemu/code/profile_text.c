@@ -27,15 +27,17 @@ static void write_chains(FILE *out, const struct chain_tree *tree, const struct 
     }
 }
 
-static void write_cells(FILE *out, const struct call_chain *chain, const struct guest_files *files)
+static void write_cells(FILE *out, const struct chain_tree *tree, const struct call_chain *chain,
+                        const struct guest_files *files)
 {
     for (uint32_t at = 0; at <= chain->mask; at++) {
         const struct call_cell *cell = &chain->cells[at];
+        const uint64_t completed = chain_tree_completed(tree, chain, cell);
 
-        if (cell->instructions == 0)
+        if (completed == 0)
             continue;
-        fprintf(out, "count %" PRIu64 " %" PRIu32 " ", cell->instructions, chain->id);
-        write_place(out, files, cell->stretch->address);
+        fprintf(out, "count %" PRIu64 " %" PRIu32 " ", completed, chain->id);
+        write_place(out, files, stretch_of_key(cell->key)->address);
     }
 }
 
@@ -69,7 +71,7 @@ void profile_text_append(const char *path, const struct chain_tree *tree,
         fprintf(out, "process %d\n", (int)getpid());
         write_chains(out, tree, files);
         for (size_t i = 0; i < tree->visited_count; i++)
-            write_cells(out, tree->chains[tree->visited[i]], files);
+            write_cells(out, tree, tree->chains[tree->visited[i]], files);
         written = fclose(out) == 0 && append_to_file(path, text, length);
     }
     if (!written)

@@ -14,6 +14,13 @@ struct kept {
 #define BUCKETS 65536
 
 static struct kept *buckets[BUCKETS];
+
+/* All of them, by number, where they stay. */
+#define ROW  1024
+#define ROWS 65536
+
+static struct kept *rows[ROWS];
+static uint32_t last_number;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void stretch_add_kind(struct stretch *stretch, struct kind kind)
@@ -30,15 +37,38 @@ static bool is_same(const struct stretch *a, const struct stretch *b)
            a->last_memory == b->last_memory && memcmp(a->kinds, b->kinds, sizeof a->kinds) == 0;
 }
 
-static uint32_t kept_count;
-
 /*
  * By an odd number: the lower bits differ as those of the number do, and do not stand in a row. But
  * four stretches that were met one after the other, as they will be again, share a cache line.
  */
-static uint32_t hash_of(uint32_t number)
+#define FACTOR  0x9e3779b1U
+#define INVERSE 0x0e8b2f51U /* FACTOR times this is 1 */
+
+static uint32_t scatter(uint32_t number, uint32_t factor)
 {
-    return (number / 4 * 0x9e3779b1) * 4 + number % 4;
+    return number / 4 * factor * 4 + number % 4;
+}
+
+const struct stretch *stretch_of_key(uint32_t key)
+{
+    const uint32_t number = scatter(key, INVERSE);
+
+    return &rows[number / ROW][number % ROW].stretch;
+}
+
+/* Where the next one goes. NULL without memory. */
+static struct kept *next_place(void)
+{
+    const uint32_t number = last_number + 1;
+
+    if (number / ROW == ROWS)
+        return NULL;
+    if (rows[number / ROW] == NULL)
+        rows[number / ROW] = malloc(ROW * sizeof *rows[0]);
+    if (rows[number / ROW] == NULL)
+        return NULL;
+    last_number = number;
+    return &rows[number / ROW][number % ROW];
 }
 
 static const struct stretch *find_or_add(const struct stretch *stretch)
@@ -49,12 +79,12 @@ static const struct stretch *find_or_add(const struct stretch *stretch)
     for (kept = *bucket; kept != NULL; kept = kept->next)
         if (is_same(&kept->stretch, stretch))
             return &kept->stretch;
-    kept = malloc(sizeof *kept);
+    kept = next_place();
     if (kept == NULL)
         return NULL;
     *kept = (struct kept){*stretch, *bucket};
-    kept->stretch.number = kept_count++;
-    kept->stretch.hash = hash_of(kept->stretch.number);
+    kept->stretch.number = last_number;
+    kept->stretch.key = scatter(last_number, FACTOR);
     *bucket = kept;
     return &kept->stretch;
 }

@@ -10,8 +10,8 @@
 struct stretch {
     uint64_t address; /* of the first, in the guest */
     uint64_t length;  /* instructions */
-    uint32_t number;  /* of a kept one: they are counted as they come, from 0 */
-    uint32_t hash;    /* of the number */
+    uint32_t number;  /* of a kept one: they are counted as they come, from 1 */
+    uint32_t key;     /* of a kept one: a hash of its number that no other has, nor is it 0 */
     /* Where somebody asked for kinds: how many of each there are. */
     uint16_t kinds[KIND_COUNT];
     uint16_t last_class, last_memory; /* indices into `kinds`, of the last instruction */
@@ -25,5 +25,8 @@ void stretch_add_kind(struct stretch *stretch, struct kind kind);
  * that blocks may be translated any number of times. NULL without memory.
  */
 const struct stretch *stretch_keep(const struct stretch *stretch);
+
+/* The kept one with that key. */
+const struct stretch *stretch_of_key(uint32_t key);
 
 #endif

@@ -38,16 +38,18 @@ static const struct stretch *keep(uint64_t address)
 
     assert_non_null(kept);
     assert_ptr_equal(stretch_keep(&stretch), kept);
+    assert_int_not_equal(kept->key, 0);
+    assert_ptr_equal(stretch_of_key(kept->key), kept);
     return kept;
 }
 
 static void add_all(struct call_chain *chain, uint64_t step)
 {
     for (uint64_t i = 0; i < STRETCHES; i += step) {
-        struct call_cell *cell = call_chain_cell(chain, keep(i));
+        struct call_cell *cell = call_chain_cell(chain, keep(i)->key);
 
         assert_non_null(cell);
-        cell->instructions += i + 1;
+        assert_true(call_cell_add(cell, (uint32_t)i + 1));
     }
 }
 
@@ -58,11 +60,11 @@ static void assert_cells(const struct call_chain *chain, uint64_t step)
     for (uint32_t at = 0; at <= chain->mask; at++) {
         const struct call_cell *cell = &chain->cells[at];
 
-        if (cell->stretch == NULL)
+        if (cell->key == 0)
             continue;
         found++;
-        assert_int_equal(cell->stretch->address % step, 0);
-        assert_int_equal(cell->instructions, cell->stretch->address + 1);
+        assert_int_equal(stretch_of_key(cell->key)->address % step, 0);
+        assert_int_equal(cell->instructions, stretch_of_key(cell->key)->address + 1);
     }
     assert_int_equal(found, (STRETCHES + step - 1) / step);
 }
@@ -105,11 +107,45 @@ static void test_only_what_was_visited_is_cleared(void **state)
     chain_tree_free(&tree);
 }
 
+/* A cell's number goes on where 32 bits end, upwards and downwards. */
+static void test_a_cell_holds_any_number(void **state)
+{
+    struct chain_tree tree;
+    struct call_chain *chain;
+    struct call_cell *cell, *other;
+
+    (void)state;
+    assert_true(chain_tree_open(&tree));
+    chain = chain_tree_find(&tree, tree.chains[0], 7);
+    assert_non_null(chain);
+    chain_tree_visit(&tree, chain);
+    assert_non_null(call_chain_cell(chain, keep(1)->key));
+    assert_non_null(call_chain_cell(chain, keep(2)->key));
+    cell = call_chain_cell(chain, keep(1)->key);
+    other = call_chain_cell(chain, keep(2)->key);
+    assert_true(call_cell_add(cell, UINT32_MAX));
+    assert_false(call_cell_add(cell, 3));
+    assert_int_equal(chain_tree_completed(&tree, chain, cell), UINT32_MAX);
+    assert_true(chain_tree_add(&tree, chain, cell, 3));
+    assert_int_equal(chain_tree_completed(&tree, chain, cell), UINT64_C(0x100000002));
+    for (int i = 0; i < 4; i++)
+        chain_tree_take_back(&tree, chain, cell);
+    assert_int_equal(chain_tree_completed(&tree, chain, cell), UINT32_MAX - 1U);
+    for (int i = 0; i < 6; i++)
+        assert_true(chain_tree_add(&tree, chain, cell, UINT32_MAX));
+    assert_int_equal(chain_tree_completed(&tree, chain, cell), UINT64_C(7) * UINT32_MAX - 1);
+    assert_int_equal(chain_tree_completed(&tree, chain, other), 0);
+    chain_tree_clear(&tree);
+    assert_int_equal(chain_tree_completed(&tree, chain, cell), 0);
+    chain_tree_free(&tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chains),
         cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_a_cell_holds_any_number),
         cmocka_unit_test(test_only_what_was_visited_is_cleared),
     };
 
