@@ -18,7 +18,7 @@
 #include "base/stamp.h"
 #include "trace/agent/lane.h"
 #include "trace/agent/modules.h"
-#include "trace/read/trace_ring.h"
+#include "trace/ring/trace_ring.h"
 
 enum { FUNCTION = 1, LANES = 1 };
 

@@ -20,7 +20,7 @@
 #define TRACE_MAGIC UINT64_C(0x6563617274736167) /* "gastrace" */
 
 enum {
-    TRACE_VERSION = 4,
+    TRACE_VERSION = 5,
     TRACE_CHUNK_SIZE = 4096,
     TRACE_CHUNK_HEAD = 16, /* bytes before the first event */
     TRACE_CHUNK_EVENTS = (TRACE_CHUNK_SIZE - TRACE_CHUNK_HEAD) / 8,
@@ -81,7 +81,22 @@ enum trace_clock_kind {
     TRACE_CLOCKS,
 };
 
-/* Who acts next. The waiting side waits on this word as a futex. */
+/*
+ * A bell is where a thread of the process waits for the tracer: a futex that holds the id of the
+ * tracer's thread, whether the bell has rung, and a bit that is always set. The thread clears
+ * TRACE_BELL_RUNG, looks whether what it waits for is there, and waits while the word stays as it
+ * is. The tracer sets it, and wakes, once it has done something.
+ *
+ * When the tracer's thread ends, in whatever way, the kernel does so too, and takes the id out
+ * (set_robust_list(2); the bits are the kernel's). It wakes one thread, so no more than one waits.
+ */
+enum trace_bell {
+    TRACE_BELL_TRACER = 0x3fffffff, /* the id; 0: there is no tracer any more */
+    TRACE_BELL_RUNG = 0x40000000,
+};
+#define TRACE_BELL_ALWAYS UINT32_C(0x80000000)
+
+/* Who acts next. The agent waits for the tracer at the head's bell. */
 enum trace_state {
     TRACE_MADE,    /* the agent describes its process */
     TRACE_ASKED,   /* the tracer fills regions, patches and calls */
@@ -126,8 +141,7 @@ struct trace_lane {
     _Atomic uint64_t lost_events, lost_chunks;
     _Alignas(64) _Atomic uint64_t head; /* chunks published */
     _Alignas(64) _Atomic uint64_t tail; /* chunks that the reader has taken, and emptied */
-    _Atomic uint32_t tail_moved;        /* futex: counts up with tail */
-    _Atomic uint32_t waiting;           /* whether the thread waits for it */
+    _Alignas(8) _Atomic uint32_t bell;  /* rings when the tail has moved */
 };
 
 struct trace_frame {
@@ -147,8 +161,8 @@ struct trace_head {
     uint64_t shadow_size; /* bytes for each lane */
     uint64_t regions_size;
     char libraries[TRACE_LIBRARIES_SIZE]; /* patterns with blanks between, of files' names */
-    _Atomic uint32_t heartbeat;           /* the tracer counts it up while it lives */
-    _Atomic uint32_t lanes_freed;         /* futex: counts up when a lane becomes free */
+    _Atomic uint32_t heartbeat;           /* the tracer counts it up while it goes on */
+    _Alignas(8) _Atomic uint32_t bell;    /* rings for the state, and when a lane becomes free */
     _Atomic uint32_t state;               /* enum trace_state */
     /* So many chunks of a lane can be filled before its thread waits; the tracer lowers it to make
      * a thread wait soon. At most chunks_per_lane. */

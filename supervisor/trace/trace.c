@@ -23,9 +23,9 @@
 #include "trace/read/trace_archive.h"
 #include "trace/read/trace_clock.h"
 #include "trace/read/trace_file.h"
-#include "trace/read/trace_ring.h"
 #include "trace/read/trace_throttle.h"
 #include "trace/report/perfetto.h"
+#include "trace/ring/trace_ring.h"
 
 enum {
     GATHERED_MOST = 1 << 18, /* bytes that are not written yet */

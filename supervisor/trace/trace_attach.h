@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "trace/read/trace_ring.h"
+#include "trace/ring/trace_ring.h"
 
 /* A process that runs already, and gets the agent while it does. */
 struct trace_attached {

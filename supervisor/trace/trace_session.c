@@ -14,8 +14,8 @@
 #include "base/stamp.h"
 #include "supervisor/process/locate.h"
 #include "trace/events/trace_times.h"
-#include "trace/read/trace_ring.h"
 #include "trace/read/trace_throttle.h"
+#include "trace/ring/trace_ring.h"
 
 enum {
     WORKER_LANES = 8, /* workers have one thread, or few */

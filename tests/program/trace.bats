@@ -512,7 +512,7 @@ may_trace() {
     ends
 }
 
-# More events than the ring has room for: the process waits for some seconds, and so does this.
+# More events than the ring has room for; that nobody waits then tests/unit/trace/test_trace_life.c tells.
 @test "trace --process: a tracer that is killed leaves the process to go on" {
     may_trace
     mkfifo lines answers

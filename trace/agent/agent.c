@@ -5,7 +5,6 @@
  * gastrace_memory() and gastrace_start(). A process whose tracer does not answer goes on untraced.
  */
 #include <dlfcn.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,15 +12,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "trace/agent/apply.h"
+#include "trace/agent/bell.h"
 #include "trace/agent/clock.h"
 #include "trace/agent/lane.h"
 #include "trace/agent/modules.h"
-#include "trace/agent/system_call.h"
 #include "trace/memory.h"
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -163,13 +160,16 @@ static void describe(void)
 
 static bool wait_for_answer(void)
 {
-    const struct timespec limit = {.tv_sec = 1};
-
     for (int seconds = 0; seconds < ANSWER_SECONDS;) {
+        const uint32_t quiet = bell_silence(&head->bell);
+        enum bell_end end;
+
         if (atomic_load(&head->state) != TRACE_ASKED)
             return atomic_load(&head->state) == TRACE_READY;
-        if (system_call(SYS_futex, (long)&head->state, FUTEX_WAIT, TRACE_ASKED, (long)&limit) < 0)
-            seconds++;
+        end = bell_wait(&head->bell, quiet);
+        if (end == BELL_ALONE)
+            return false;
+        seconds += end == BELL_SECOND;
     }
     return false;
 }

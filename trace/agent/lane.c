@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/agent/lane.h"
 
-#include <linux/futex.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/syscall.h>
-#include <time.h>
 
+#include "trace/agent/bell.h"
 #include "trace/agent/clock.h"
 #include "trace/agent/parked.h"
 #include "trace/agent/system_call.h"
 
 enum {
     LANES_MAX = 256,
-    WAIT_SECONDS = 1,
-    WAITS_MAX = 5, /* without a sign of the reader */
+    WAITS_MAX = 5, /* seconds without a sign of the reader */
     CHUNK_WORDS = TRACE_CHUNK_SIZE / 8,
     CHUNK_FIRST = TRACE_CHUNK_HEAD / 8,
     RESTATED_MAX = 400,
@@ -128,33 +126,29 @@ static bool is_full(const struct lane *lane, uint64_t published)
 }
 
 /*
- * The tracer counts its heartbeat up while it lives. When it does not for some seconds, it is
- * gone or stopped, and the program goes on without it: no other chunk or thread waits for it again.
+ * A tracer that has ended is told by the bell. One that was stopped does not count its heartbeat up
+ * for some seconds. In both cases the program goes on without it: no other chunk or thread waits
+ * for it again.
  */
 static bool wait_for_room(struct lane *lane, uint64_t published)
 {
-    const struct timespec limit = {.tv_sec = WAIT_SECONDS};
+    _Atomic uint32_t *const bell = &lane->shared->bell;
     uint32_t beat = atomic_load(&head->heartbeat);
     int waits = 0;
 
-    while (is_full(lane, published)) {
-        const uint32_t moved = atomic_load(&lane->shared->tail_moved);
+    while (head->policy == TRACE_WAIT) {
+        const uint32_t quiet = bell_silence(bell);
+        enum bell_end end;
 
-        atomic_store(&lane->shared->waiting, 1);
-        if (is_full(lane, published) &&
-            system_call(SYS_futex, (long)&lane->shared->tail_moved, FUTEX_WAIT, (long)moved,
-                        (long)&limit) < 0 &&
-            moved == atomic_load(&lane->shared->tail_moved))
-            waits++;
-        if (beat != atomic_load(&head->heartbeat))
-            waits = 0;
+        if (!is_full(lane, published))
+            return true;
+        end = bell_wait(bell, quiet);
+        waits = beat != atomic_load(&head->heartbeat) ? 0 : waits + (end == BELL_SECOND);
         beat = atomic_load(&head->heartbeat);
-        if (waits >= WAITS_MAX)
+        if (end == BELL_ALONE || waits >= WAITS_MAX)
             head->policy = TRACE_DROP;
-        if (head->policy != TRACE_WAIT)
-            return false;
     }
-    return true;
+    return false;
 }
 
 static void open_chunk(struct lane *lane, uint64_t number)
@@ -278,23 +272,42 @@ static struct lane *find_free_lane(bool *some_ended)
     return NULL;
 }
 
+/* Only one thread waits at the head's bell, the others for that one. */
+static struct lane *wait_for_lane(void)
+{
+    struct lane *lane = NULL;
+    bool some_ended;
+
+    turn_take();
+    for (int waits = 0; waits < WAITS_MAX;) {
+        const uint32_t quiet = bell_silence(&head->bell);
+        enum bell_end end;
+
+        lane = find_free_lane(&some_ended);
+        if (lane != NULL || !some_ended || head->policy != TRACE_WAIT)
+            break;
+        end = bell_wait(&head->bell, quiet);
+        waits = end == BELL_ALONE ? WAITS_MAX : waits + (end == BELL_SECOND);
+    }
+    turn_leave();
+    return lane;
+}
+
 /* The reader frees lanes of threads that have ended; it is waited for if it is for events. */
 static struct lane *find_lane(void)
 {
-    const struct timespec limit = {.tv_sec = WAIT_SECONDS};
+    const uint64_t all = UINT64_MAX;
+    uint64_t before = 0;
     bool some_ended;
+    struct lane *lane = find_free_lane(&some_ended);
 
-    for (int waits = 0; waits < WAITS_MAX;) {
-        const uint32_t freed = atomic_load(&head->lanes_freed);
-        struct lane *const lane = find_free_lane(&some_ended);
-
-        if (lane != NULL || !some_ended || head->policy != TRACE_WAIT)
-            return lane;
-        (void)system_call(SYS_futex, (long)&head->lanes_freed, FUTEX_WAIT, (long)freed,
-                          (long)&limit);
-        waits += freed == atomic_load(&head->lanes_freed);
-    }
-    return NULL;
+    if (lane != NULL || !some_ended || head->policy != TRACE_WAIT)
+        return lane;
+    /* A handler that jumps out would leave the others waiting. */
+    (void)system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof before);
+    lane = wait_for_lane();
+    (void)system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before);
+    return lane;
 }
 
 static bool acquire(void)

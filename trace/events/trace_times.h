@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 /*
- * The times of events that were not read (trace/read/trace_seldom.h says whose).
+ * The times of events that were not read (trace/ring/trace_seldom.h says whose).
  *
  * The last events of each chunk all have times. From these it learns how long it takes from one
  * event to the next, for each two that follow each other. Where events without a time lie between

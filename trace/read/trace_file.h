@@ -59,7 +59,7 @@ int trace_file_open(struct trace_file *file, const char *path, enum trace_clock_
 /* Each gathers a block, or adds to one. -1 with ERROR_SYSTEM without memory. */
 int trace_file_process(struct trace_file *file, uint32_t process, uint32_t pid, const char *name,
                        const struct patch_plan *plan, struct error *error);
-/* As a trace_sink has them (trace/read/trace_ring.h), also without times. */
+/* As a trace_sink has them (trace/ring/trace_ring.h), also without times. */
 int trace_file_events(struct trace_file *file, uint32_t process, unsigned lane, uint32_t thread,
                       const uint64_t *events, size_t count, struct error *error);
 int trace_file_lane_ended(struct trace_file *file, uint32_t process, unsigned lane,

@@ -8,7 +8,7 @@
 
 #include "trace/read/trace_absence.h"
 #include "trace/read/trace_budget.h"
-#include "trace/read/trace_ring.h"
+#include "trace/ring/trace_ring.h"
 
 /* Functions, by their numbers, are traced from then on, or are not: nanoseconds of
  * CLOCK_MONOTONIC. 0, or -1 with the error filled. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose times are read seldom: trace/read/trace_seldom.h. */
+/* Whose times are read seldom: trace/ring/trace_seldom.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "trace/memory.h"
-#include "trace/read/trace_seldom.h"
+#include "trace/ring/trace_seldom.h"
 
 enum { FUNCTIONS = 9, COUNT = 4000 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trace/read/trace_seldom.h"
+#include "trace/ring/trace_seldom.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_TRACE_READ_TRACE_SELDOM_H
-#define GASPIPE_TRACE_READ_TRACE_SELDOM_H
+#ifndef GASPIPE_TRACE_RING_TRACE_SELDOM_H
+#define GASPIPE_TRACE_RING_TRACE_SELDOM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trace/read/trace_ring.h"
+#include "trace/ring/trace_ring.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 #include <unistd.h>
 
 #include "trace/patch/trampoline.h"
-#include "trace/read/trace_seldom.h"
+#include "trace/ring/trace_life.h"
+#include "trace/ring/trace_seldom.h"
 
 enum { PATCHES_MAX = TRACE_FUNCTIONS_MAX, CALLS_MAX = 4096 };
 
@@ -33,6 +35,7 @@ struct trace_ring {
     bool planned, refused;
     size_t patches, calls; /* that are planned */
     bool begun;            /* the sink was told */
+    uint32_t reader;       /* the thread whose end rings the bells; 0: not known yet */
     uint32_t open;         /* chunks of a lane that can be filled before its thread waits */
     struct trace_seldom seldom;
     char refusal[ERROR_TEXT_SIZE];
@@ -86,19 +89,83 @@ static void lay_out(struct trace_ring *ring)
     }
 }
 
+/* The file in memory, with room for the list of bells in front of it; NULL: it cannot be mapped. */
+static uint8_t *map_behind_list(int fd, size_t size)
+{
+    uint8_t *const all = mmap(NULL, TRACE_LIFE_SIZE + size, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (all == MAP_FAILED)
+        return NULL;
+    /* cppcheck-suppress leakReturnValNotUsed ; at a fixed address */
+    if (mmap(all + TRACE_LIFE_SIZE, size, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0) != MAP_FAILED)
+        return all + TRACE_LIFE_SIZE;
+    (void)munmap(all, TRACE_LIFE_SIZE + size);
+    return NULL;
+}
+
+/* ---- bells ---- */
+
+/* Of a lane; of the head after the last. */
+static size_t bell_at(const struct trace_ring *ring, unsigned lane)
+{
+    return lane == ring->layout.lanes ? offsetof(struct trace_head, bell)
+                                      : ring->layout.lanes_at + lane * sizeof(struct trace_lane) +
+                                            offsetof(struct trace_lane, bell);
+}
+
+static _Atomic uint32_t *bell_of(const struct trace_ring *ring, unsigned lane)
+{
+    return (_Atomic uint32_t *)(ring->memory + bell_at(ring, lane));
+}
+
+static void ring_bell(_Atomic uint32_t *bell)
+{
+    if ((atomic_load(bell) & TRACE_BELL_RUNG) != 0)
+        return;
+    atomic_fetch_or(bell, TRACE_BELL_RUNG);
+    (void)syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* The thread that reads is the one that is waited for. */
+static void answer_for(struct trace_ring *ring)
+{
+    const uint32_t reader = trace_life_thread();
+
+    ring->reader = reader;
+    for (unsigned i = 0; i <= ring->layout.lanes; i++) {
+        _Atomic uint32_t *const bell = bell_of(ring, i);
+        uint32_t word = atomic_load(bell);
+
+        while (!atomic_compare_exchange_weak(bell, &word,
+                                             (word & ~(uint32_t)TRACE_BELL_TRACER) | reader)) {
+        }
+        trace_life_add(ring->memory, bell_at(ring, i));
+    }
+}
+
+/* Another thread frees a ring only when its reader has ended. */
+static void answer_no_more(struct trace_ring *ring)
+{
+    for (unsigned i = 0; ring->reader == trace_life_thread() && i <= ring->layout.lanes; i++)
+        trace_life_remove(ring->memory, bell_at(ring, i));
+}
+
+/* ---- making ---- */
+
 static int open_memory(struct trace_ring *ring, struct error *error)
 {
     if (ring->fd < 0)
         ring->fd = memfd_create("gaspipe-trace", MFD_CLOEXEC);
     if (ring->fd < 0 || ftruncate(ring->fd, (off_t)ring->size) != 0)
         return error_system(error, errno, "cannot make memory for a trace");
-    ring->memory =
-        mmap(NULL, ring->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, ring->fd, 0);
-    if (ring->memory == MAP_FAILED) {
-        ring->memory = NULL;
+    ring->memory = map_behind_list(ring->fd, ring->size);
+    if (ring->memory == NULL)
         return error_system(error, errno, "cannot map memory for a trace");
-    }
     memcpy(ring->memory, &ring->layout, sizeof ring->layout);
+    for (unsigned i = 0; i <= ring->layout.lanes; i++)
+        atomic_store(bell_of(ring, i), TRACE_BELL_ALWAYS | TRACE_BELL_RUNG | trace_life_thread());
     return 0;
 }
 
@@ -125,8 +192,10 @@ void trace_ring_free(struct trace_ring *ring)
 {
     if (ring == NULL)
         return;
-    if (ring->memory != NULL)
-        munmap(ring->memory, ring->size);
+    if (ring->memory != NULL) {
+        answer_no_more(ring);
+        munmap(ring->memory - TRACE_LIFE_SIZE, TRACE_LIFE_SIZE + ring->size);
+    }
     if (ring->fd >= 0)
         close(ring->fd);
     patch_plan_free(&ring->plan);
@@ -169,11 +238,6 @@ static struct trace_lane *lane_of(const struct trace_ring *ring, unsigned lane)
     return (struct trace_lane *)(ring->memory + ring->layout.lanes_at) + lane;
 }
 
-static void wake(_Atomic uint32_t *word)
-{
-    (void)syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
 /* ---- the agent's question ---- */
 
 static void answer(struct trace_ring *ring)
@@ -192,7 +256,7 @@ static void answer(struct trace_ring *ring)
         snprintf(ring->refusal, sizeof ring->refusal, "%s", error.text);
         atomic_store(&head->state, TRACE_REFUSED);
     }
-    wake(&head->state);
+    ring_bell(&head->bell);
 }
 
 const char *trace_ring_refusal(struct trace_ring *ring)
@@ -265,15 +329,6 @@ static int take_chunk(struct trace_ring *ring, unsigned lane, uint64_t number,
                         taking.count, error);
 }
 
-static void wake_writer(struct trace_lane *lane)
-{
-    if (atomic_load(&lane->waiting) == 0)
-        return;
-    atomic_store(&lane->waiting, 0);
-    atomic_fetch_add(&lane->tail_moved, 1);
-    wake(&lane->tail_moved);
-}
-
 /* Where few are open, the sink may decide something with the last. */
 static uint64_t wake_below(const struct trace_ring *ring)
 {
@@ -297,7 +352,7 @@ static int take_lane(struct trace_ring *ring, unsigned number, const struct trac
         atomic_store_explicit(&lane->tail, tail + 1, memory_order_release);
         /* Not for each chunk: a thread that is woken and sleeps again takes longer than that. */
         if (head - tail - 1 <= wake_below(ring))
-            wake_writer(lane);
+            ring_bell(&lane->bell);
     }
     return 0;
 }
@@ -314,8 +369,7 @@ static int end_lane(struct trace_ring *ring, unsigned number, const struct trace
         sink->ended(sink->context, number, error) != 0)
         return -1;
     atomic_store_explicit(&lane->state, TRACE_LANE_FREE, memory_order_release);
-    atomic_fetch_add(&head_of(ring)->lanes_freed, 1);
-    wake(&head_of(ring)->lanes_freed);
+    ring_bell(&head_of(ring)->bell);
     return 0;
 }
 
@@ -352,6 +406,8 @@ int trace_ring_step(struct trace_ring *ring, const struct trace_sink *sink, bool
 {
     struct trace_head *const head = head_of(ring);
 
+    if (ring->reader == 0)
+        answer_for(ring);
     atomic_fetch_add(&head->heartbeat, 1);
     if (!ring->planned && !ring->refused && atomic_load(&head->state) == TRACE_ASKED)
         answer(ring);
@@ -379,10 +435,8 @@ int trace_ring_finish(struct trace_ring *ring, const struct trace_sink *sink, st
 void trace_ring_let_go(struct trace_ring *ring)
 {
     head_of(ring)->policy = TRACE_DROP;
-    for (unsigned i = 0; i < ring->layout.lanes; i++) {
-        atomic_fetch_add(&lane_of(ring, i)->tail_moved, 1);
-        wake(&lane_of(ring, i)->tail_moved);
-    }
+    for (unsigned i = 0; i <= ring->layout.lanes; i++)
+        ring_bell(bell_of(ring, i));
 }
 
 /* ---- a process that waits ---- */
@@ -409,9 +463,8 @@ uint64_t trace_ring_held_at(const struct trace_ring *ring)
     for (unsigned i = 0; i < ring->layout.lanes; i++) {
         const struct trace_lane *const lane = lane_of(ring, i);
 
-        if (trace_ring_is_used(ring, i) && atomic_load(&lane->waiting) != 0)
-            return head_of(ring)->mapped_at +
-                   (uint64_t)((const uint8_t *)&lane->tail_moved - ring->memory);
+        if (trace_ring_is_used(ring, i) && (atomic_load(&lane->bell) & TRACE_BELL_RUNG) == 0)
+            return head_of(ring)->mapped_at + bell_at(ring, i);
     }
     return 0;
 }
@@ -420,7 +473,7 @@ void trace_ring_go_on(struct trace_ring *ring)
 {
     atomic_store(&head_of(ring)->chunks_open, ring->open);
     for (unsigned i = 0; i < ring->layout.lanes; i++)
-        wake_writer(lane_of(ring, i));
+        ring_bell(&lane_of(ring, i)->bell);
 }
 
 void trace_ring_open_chunks(struct trace_ring *ring, uint32_t chunks)
