@@ -29,24 +29,35 @@ $(XS_DIR)/fetched: scripts/xs.mk
 	@scripts/fetch-npm @agoric/xsnap $(XS_VERSION) $(XS_INTEGRITY) $(XS_DIR)
 	@touch $@
 
-# The interpreter is compiled once more for the worker, with a setjmp() that leaves gcc its registers
-# (worker/xs/xs_jump.h). Computing anything ahead, before one instruction of JavaScript for all that may
-# follow, takes registers and a larger frame: gcc's own advice for code that jumps to labels is -fno-gcse.
-XS_INTERPRETER := $(XS_DIR)/interpreter
-XS_INTERPRETER_CC := $(XS_CC) -include $(abspath worker/xs/xs_jump.h) -mno-red-zone \
+# The files that take the time are compiled once more for the worker, with small functions inline
+# (worker/xs/xs_inline.h). Not xsMemory.c, where some of these are defined.
+XS_INLINED := xsAPI xsArray xsDataView xsFunction xsGlobal xsJSON xsLockdown xsMapSet xsNumber xsObject \
+	xsPromise xsProperty xsProxy xsRegExp xsString xsSymbol xsType
+XS_HEADERS := $(addprefix worker/xs/,xs_inline.h xs_interpreter.h xs_jump.h xs_next.h)
+XS_WORKER := $(XS_DIR)/worker
+XS_INLINED_CC := $(XS_CC) -iquote $(CURDIR) -include $(abspath worker/xs/xs_inline.h)
+
+# So is the interpreter, with a setjmp() that leaves gcc its registers (worker/xs/xs_jump.h), and with direct
+# jumps to what mostly follows (worker/xs/xs_interpreter.h). Computing anything ahead, before one
+# instruction of JavaScript for all that may follow, takes registers and a larger frame: gcc's own advice
+# for code that jumps to labels is -fno-gcse.
+XS_INTERPRETER_CC := $(XS_CC) -iquote $(CURDIR) -include $(abspath worker/xs/xs_jump.h) \
+	-include $(abspath worker/xs/xs_inline.h) -include $(abspath worker/xs/xs_interpreter.h) -mno-red-zone \
 	-fno-ira-share-spill-slots -fno-ira-share-save-slots -fno-gcse -fno-tree-pre
 
 xs_make = $(MAKE) --no-print-directory -C $(XS_PACKAGE)/xsnap-native/xsnap/makefiles/lin \
 	-f xsnap-worker.mk GOAL=release XSNAP_VERSION=$(XS_VERSION) \
 	MODDABLE=$(abspath $(XS_PACKAGE)/moddable)
 
-$(XS_ARCHIVE): $(XS_DIR)/fetched worker/xs/xs_jump.h
+$(XS_ARCHIVE): $(XS_DIR)/fetched $(XS_HEADERS)
 	@echo 'xs       compiling the engine, once'
-	@rm -rf $(XS_INTERPRETER) && mkdir -p $(XS_INTERPRETER)
+	@rm -rf $(XS_WORKER) && mkdir -p $(XS_WORKER)
 	@{ $(xs_make) CC='$(XS_CC)' && \
-		$(xs_make) CC='$(XS_INTERPRETER_CC)' TMP_DIR=$(abspath $(XS_INTERPRETER)) \
-			$(abspath $(XS_INTERPRETER))/xsRun.o; } > $(XS_DIR)/compile.log 2>&1 \
+		$(xs_make) CC='$(XS_INLINED_CC)' TMP_DIR=$(abspath $(XS_WORKER)) \
+			$(XS_INLINED:%=$(abspath $(XS_WORKER))/%.o) && \
+		$(xs_make) CC='$(XS_INTERPRETER_CC)' TMP_DIR=$(abspath $(XS_WORKER)) \
+			$(abspath $(XS_WORKER))/xsRun.o; } > $(XS_DIR)/compile.log 2>&1 \
 		|| { cat $(XS_DIR)/compile.log >&2; exit 1; }
 	@rm -f $@
-	@ar rcs $@ $(XS_INTERPRETER)/xsRun.o \
-		$$(find $(XS_TMP) -name '*.o' ! -name xsnap-worker.o ! -name xsRun.o | LC_ALL=C sort)
+	@ar rcs $@ $(XS_WORKER)/*.o $$(find $(XS_TMP) -name '*.o' \
+		$(patsubst %,! -name %.o,xsnap-worker xsRun $(XS_INLINED)) | LC_ALL=C sort)

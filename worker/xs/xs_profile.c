@@ -28,8 +28,10 @@ static struct {
     uint32_t meter;        /* at the last event */
     uint32_t meter_before; /* the unmetered part */
     uint64_t instructions; /* at the last event */
-    bool running, counted, unmetered, failed;
+    bool counted, unmetered, failed;
 } state;
+
+bool xs_profile_running;
 
 /* ---- costs ---- */
 
@@ -311,7 +313,7 @@ void xs_profile_check(void *machine)
     txMachine *the = machine;
     const txSlot *code;
 
-    if (!state.running)
+    if (!xs_profile_running)
         return;
     leave_region();
     code = the->frame != NULL ? code_of(the->frame) : NULL;
@@ -326,7 +328,7 @@ void xs_profile_check(void *machine)
 txBoolean __wrap_fxIsReadable(txMachine *the);
 txBoolean __wrap_fxIsReadable(txMachine *the)
 {
-    if (state.running) {
+    if (xs_profile_running) {
         leave_region();
         if (state.depth > 1)
             move_to_line(the);
@@ -340,7 +342,7 @@ void __wrap_fxRunID(txMachine *the, txSlot *generator, txInteger count);
 void __real_fxRunID(txMachine *the, txSlot *generator, txInteger count);
 void __wrap_fxRunID(txMachine *the, txSlot *generator, txInteger count)
 {
-    if (!state.running) {
+    if (!xs_profile_running) {
         __real_fxRunID(the, generator, count);
         return;
     }
@@ -357,7 +359,7 @@ void xs_profile_meter_set(void *machine, uint32_t computrons)
 {
     const txMachine *the = machine;
 
-    if (!state.running)
+    if (!xs_profile_running)
         return;
     leave_region();
     charge(the);
@@ -370,7 +372,7 @@ void xs_profile_meter_set(void *machine, uint32_t computrons)
 
 void xs_profile_meter_read(void *machine)
 {
-    if (!state.running)
+    if (!xs_profile_running)
         return;
     leave_region();
     charge(machine);
@@ -413,7 +415,7 @@ void xs_profile_begin(void *machine)
     state.instructions = state.counted ? gasmark_peek() : 0;
     /* XS checks when the meter has passed this, which the last command left high. */
     the->meterCount = 0;
-    state.running = true;
+    xs_profile_running = true;
     enter_region();
 }
 
@@ -421,14 +423,14 @@ void xs_profile_end(void *machine, uint32_t computrons)
 {
     int64_t rest;
 
-    if (!state.running)
+    if (!xs_profile_running)
         return;
     leave_region();
     charge(machine);
     /* What a meter that was set and not set back makes of the sum is the engine's. */
     rest = (int64_t)computrons - profile_charged(state.profile);
     profile_charge(state.profile, 0, 0, rest, 0);
-    state.running = false;
+    xs_profile_running = false;
     if (state.failed)
         buf_append_string(&state.json, "null");
     else

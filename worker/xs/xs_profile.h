@@ -17,6 +17,9 @@
  * caller's.
  */
 
+/* A command runs, and a profile of it is taken: XS's interpreter looks here (xs_interpreter.h). */
+extern bool xs_profile_running;
+
 /* From now on profiles are taken. False when memory ran out. */
 bool xs_profile_open(void);
 void xs_profile_close(void);
