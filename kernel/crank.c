@@ -124,10 +124,11 @@ static int next_clean_up(struct kernel *kernel, json_t **item, struct error *err
 
 static int next_run(struct kernel *kernel, json_t **item, struct error *error)
 {
-    return queue_take(kernel, QUEUE_RUN, item, error);
+    return queue_take(kernel, QUEUE_RUN, item, &kernel->crank.message_text, error);
 }
 
-/* In the order of what is most urgent; *routing: it is only to be routed. */
+/* In the order of what is most urgent; *routing: it is only to be routed. What comes from a queue
+ * brings its text along. */
 static int take_work(struct kernel *kernel, bool *routing, struct error *error)
 {
     static int (*const sources[])(struct kernel *, json_t **, struct error *) = {
@@ -135,10 +136,11 @@ static int take_work(struct kernel *kernel, bool *routing, struct error *error)
     json_t **item = &kernel->crank.message;
 
     *routing = false;
+    buf_clear(&kernel->crank.message_text);
     if (operate_next(kernel, item, error) != 0)
         return -1;
     if (*item == NULL) {
-        if (queue_take(kernel, QUEUE_ACCEPTANCE, item, error) != 0)
+        if (queue_take(kernel, QUEUE_ACCEPTANCE, item, &kernel->crank.message_text, error) != 0)
             return -1;
         *routing = *item != NULL;
     }
@@ -153,10 +155,10 @@ static int begin_crank(struct kernel *kernel, bool routing, struct error *error)
 {
     struct crank_state *crank = &kernel->crank;
 
-    buf_clear(&crank->message_text);
     if (work_item_read(crank->message, &crank->kind, error) != 0 ||
         keys_get_number(kernel, "crankNumber", &crank->view.number, error) != 0 ||
-        keys_json_text(&crank->message_text, crank->message, error) != 0)
+        (crank->message_text.length == 0 &&
+         keys_json_text(&crank->message_text, crank->message, error) != 0))
         return -1;
     crank->view.type = routing ? "routing" : "delivery";
     crank->view.message_type = work_item_name(crank->kind);
@@ -171,19 +173,29 @@ static int begin_crank(struct kernel *kernel, bool routing, struct error *error)
 /* ---- routing ---- */
 
 /* The target of a message was a promise for an object: from now on it is the object. */
-static int retarget(struct kernel *kernel, const char *target, struct error *error)
+static int retarget(struct kernel *kernel, const char *before, const char *target,
+                    struct error *error)
 {
     json_t *item = kernel->crank.message;
-    const char *before = json_string_value(json_object_get(item, "target"));
 
-    if (strcmp(before, target) == 0)
-        return 0;
     if (refcount_decrement(kernel, before, REFCOUNT_KERNEL, error) != 0 ||
         refcount_increment(kernel, target, REFCOUNT_KERNEL, error) != 0)
         return -1;
     return json_object_set_new(item, "target", json_string(target)) == 0
                ? 0
                : error_memory(error, "work");
+}
+
+static int to_run_queue(struct kernel *kernel, const char *target, struct error *error)
+{
+    json_t *item = kernel->crank.message;
+    const char *before = json_string_value(json_object_get(item, "target"));
+
+    if (strcmp(before, target) == 0)
+        return queue_add_text(kernel, QUEUE_RUN, item, &kernel->crank.message_text, error);
+    if (retarget(kernel, before, target, error) != 0)
+        return -1;
+    return queue_add(kernel, QUEUE_RUN, item, error);
 }
 
 static int route_message(struct kernel *kernel, struct error *error)
@@ -197,9 +209,7 @@ static int route_message(struct kernel *kernel, struct error *error)
     case ROUTE_NOWHERE:
         break;
     case ROUTE_VAT:
-        if (retarget(kernel, routed.target, error) != 0)
-            return -1;
-        return queue_add(kernel, QUEUE_RUN, item, error);
+        return to_run_queue(kernel, routed.target, error);
     case ROUTE_PROMISE:
         return promise_add_message(kernel, routed.target, json_object_get(item, "msg"), error);
     }
@@ -210,7 +220,8 @@ static int route(struct kernel *kernel, struct kernel_step *step, struct error *
 {
     struct crank_state *crank = &kernel->crank;
     int result = crank->kind == CRANK_SEND ? route_message(kernel, error)
-                                           : queue_add(kernel, QUEUE_RUN, crank->message, error);
+                                           : queue_add_text(kernel, QUEUE_RUN, crank->message,
+                                                            &crank->message_text, error);
 
     step->work = KERNEL_ROUTED;
     return result == 0 ? crank_finish(kernel, &step->end, error) : -1;

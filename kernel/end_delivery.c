@@ -233,13 +233,15 @@ static int find_meter(struct kernel *kernel, char meter_id[KERNEL_REF_SIZE], str
     return 0;
 }
 
+/* Plain vats are never reaped. */
 static int add_dirt(struct kernel *kernel, struct error *error)
 {
     const json_t *krefs = json_object_get(kernel->crank.message, "krefs");
 
     if (kernel->crank.results.undo || kernel->crank.results.terminate ||
         kernel->crank.kind == CRANK_REAP || kernel->crank.kind == CRANK_UPGRADE_VAT ||
-        kernel->crank.kind == CRANK_CHANGE_OPTIONS)
+        kernel->crank.kind == CRANK_CHANGE_OPTIONS ||
+        kernel->crank.delivery.runtime == KERNEL_VAT_PLAIN)
         return 0;
     return reap_add_dirt(kernel, kernel->crank.vat, (int64_t)json_array_size(krefs), error);
 }

@@ -97,9 +97,7 @@ int kernel_queue_message(struct kernel *kernel, const char *target, const json_t
 int kernel_promise_state(struct kernel *kernel, const char *promise, enum kernel_promise *state,
                          struct buf *data, struct error *error)
 {
-    json_t *capdata;
     bool found;
-    int result;
 
     if (exists(kernel, promise, &found, error) != 0)
         return -1;
@@ -109,11 +107,7 @@ int kernel_promise_state(struct kernel *kernel, const char *promise, enum kernel
         return -1;
     if (*state == KERNEL_PROMISE_UNRESOLVED)
         return 0;
-    if (promise_data(kernel, promise, &capdata, error) != 0)
-        return -1;
-    result = keys_json_text(data, capdata, error);
-    json_decref(capdata);
-    return result;
+    return promise_data_text(kernel, promise, data, error);
 }
 
 int kernel_forget_result(struct kernel *kernel, const char *promise, struct error *error)

@@ -237,7 +237,7 @@ static struct iovec bytes_of(struct vat_text text)
 }
 
 static int read_overlay(const struct overlay *overlay, const struct vat_syscall *syscall,
-                        json_t **answer, struct error *error)
+                        struct buf *answer, struct error *error)
 {
     const struct iovec key = bytes_of(syscall->key);
     struct buf text = {0};
@@ -248,25 +248,26 @@ static int read_overlay(const struct overlay *overlay, const struct vat_syscall 
         result = overlay_get(overlay, key, &text, &found, error);
     else
         result = overlay_next_key(overlay, key, &text, &found, error);
-    if (result == 0)
-        result = syscall_answer_text(&text, found, answer, error);
+    syscall_answer_text(answer, &text, result == 0 && found);
     buf_free(&text);
     return result;
 }
 
-/* *answer stays NULL where the answer is null. */
 static int perform_on_overlay(struct overlay *overlay, const struct vat_syscall *syscall,
-                              json_t **answer, struct error *error)
+                              struct buf *answer, struct error *error)
 {
     switch (syscall->kind) {
     case VAT_SYSCALL_STORE_GET:
     case VAT_SYSCALL_STORE_NEXT_KEY:
         return read_overlay(overlay, syscall, answer, error);
     case VAT_SYSCALL_STORE_SET:
+        buf_append_string(answer, syscall_answer_null);
         return overlay_set(overlay, bytes_of(syscall->key), bytes_of(syscall->value), error);
     case VAT_SYSCALL_STORE_DELETE:
+        buf_append_string(answer, syscall_answer_null);
         return overlay_delete(overlay, bytes_of(syscall->key), error);
     default:
+        buf_append_string(answer, syscall_answer_null);
         return 0;
     }
 }
@@ -274,19 +275,11 @@ static int perform_on_overlay(struct overlay *overlay, const struct vat_syscall 
 int kernel_predict_syscall(struct overlay *overlay, const struct vat_syscall *syscall,
                            struct buf *answer, bool *found, struct error *error)
 {
-    json_t *value = NULL;
-    int result;
-
     buf_clear(answer);
     *found = syscall->kind != VAT_SYSCALL_CALL_NOW;
     if (!*found)
         return 0;
-    if (perform_on_overlay(overlay, syscall, &value, error) != 0)
+    if (perform_on_overlay(overlay, syscall, answer, error) != 0)
         return -1;
-    if (value == NULL)
-        value = json_pack("[s,n]", "ok");
-    result =
-        value != NULL ? keys_json_text(answer, value, error) : error_memory(error, "an answer");
-    json_decref(value);
-    return result;
+    return buf_failed(answer) ? error_memory(error, "an answer") : 0;
 }

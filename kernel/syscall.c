@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel/syscall.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "kernel/records/crank_hash.h"
@@ -44,6 +45,24 @@ static int write_text(struct buf *buf, const json_t *value, const char **text, s
     return *text != NULL ? 0 : error_memory(error, "a syscall");
 }
 
+/* What the vat asked, as JSON. */
+static int write_asked(struct kernel *kernel, const struct vat_syscall *syscall, const char **text,
+                       struct error *error)
+{
+    if (syscall->text.bytes == NULL)
+        return write_text(&kernel->vsc, syscall->object, text, error);
+    buf_clear(&kernel->vsc);
+    buf_append(&kernel->vsc, syscall->text.bytes, syscall->text.length);
+    *text = buf_string(&kernel->vsc);
+    return *text != NULL ? 0 : error_memory(error, "a syscall");
+}
+
+static void tell_translated(const struct kernel *kernel, const struct kernel_syscall_texts *texts)
+{
+    if (kernel->listener.syscall_translated != NULL)
+        kernel->listener.syscall_translated(kernel->listener.context, texts);
+}
+
 /* Only what a device gives back has references. */
 static int answer_to_vat(struct kernel *kernel, const struct vat_syscall *syscall,
                          const json_t *ksr, struct kernel_syscall_texts *texts, struct error *error)
@@ -65,22 +84,61 @@ static int answer_to_vat(struct kernel *kernel, const struct vat_syscall *syscal
     return result;
 }
 
-static int do_syscall(struct kernel *kernel, const struct vat_syscall *syscall, const json_t *ksc,
-                      struct kernel_syscall_texts *texts, struct error *error)
+static int do_translated(struct kernel *kernel, const struct vat_syscall *syscall,
+                         const json_t *ksc, struct kernel_syscall_texts *texts, struct error *error)
 {
     json_t *ksr;
     int result;
 
     if (write_text(&kernel->ksc, ksc, &texts->ksc, error) != 0)
         return -1;
-    if (kernel->listener.syscall_translated != NULL)
-        kernel->listener.syscall_translated(kernel->listener.context, texts);
+    tell_translated(kernel, texts);
     if (syscall_perform(kernel, kernel->crank.vat, syscall, ksc, &ksr, error) != 0)
         return -1;
+    texts->ksr = texts->vsr = syscall_answer_null;
+    if (ksr == NULL)
+        return 0;
     result = write_text(&kernel->ksr, ksr, &texts->ksr, error);
     if (result == 0)
         result = answer_to_vat(kernel, syscall, ksr, texts, error);
     json_decref(ksr);
+    return result;
+}
+
+/* ["vatstoreSet","vN",key,value]: what the vat said, with its vatID in second place. */
+static int do_of_store(struct kernel *kernel, const struct vat_syscall *syscall,
+                       struct kernel_syscall_texts *texts, struct error *error)
+{
+    const size_t before = strlen(syscall->name) + strlen("[\"\",");
+    struct buf *ksc = &kernel->ksc, *ksr = &kernel->ksr;
+
+    buf_clear(ksc);
+    buf_append(ksc, texts->vsc, before);
+    buf_printf(ksc, "\"v%" PRId64 "\",", kernel->crank.vat);
+    buf_append_string(ksc, texts->vsc + before);
+    texts->ksc = buf_string(ksc);
+    if (texts->ksc == NULL)
+        return error_memory(error, "a syscall");
+    tell_translated(kernel, texts);
+    buf_clear(ksr);
+    if (syscall_perform_store(kernel, kernel->crank.vat, syscall, ksr, error) != 0)
+        return -1;
+    texts->ksr = texts->vsr = buf_string(ksr);
+    return texts->ksr != NULL ? 0 : error_memory(error, "an answer");
+}
+
+static int do_syscall(struct kernel *kernel, const struct vat_syscall *syscall,
+                      struct kernel_syscall_texts *texts, struct error *error)
+{
+    json_t *ksc = NULL;
+    int result;
+
+    if (syscall_is_of_store(syscall))
+        return do_of_store(kernel, syscall, texts, error);
+    result = syscall_translate(kernel, kernel->crank.vat, syscall, &ksc, error);
+    if (result == 0)
+        result = do_translated(kernel, syscall, ksc, texts, error);
+    json_decref(ksc);
     return result;
 }
 
@@ -101,7 +159,6 @@ static int check_alive(const struct kernel *kernel, struct error *error)
 enum kernel_verdict kernel_syscall(struct kernel *kernel, const struct vat_syscall *syscall,
                                    struct kernel_syscall_texts *texts, struct error *error)
 {
-    json_t *ksc = NULL;
     int result;
 
     *texts = (struct kernel_syscall_texts){.ksc = "null"};
@@ -109,17 +166,14 @@ enum kernel_verdict kernel_syscall(struct kernel *kernel, const struct vat_sysca
         error_set(error, ERROR_SYSTEM, "a syscall without a delivery");
         return KERNEL_BROKEN;
     }
-    if (write_text(&kernel->vsc, syscall->object, &texts->vsc, error) != 0)
+    if (write_asked(kernel, syscall, &texts->vsc, error) != 0)
         return KERNEL_BROKEN;
-    crank_hash_note(kernel, 'c', texts->vsc, strlen(texts->vsc));
+    crank_hash_note(kernel, 'c', texts->vsc, kernel->vsc.length);
     result = check_alive(kernel, error);
     if (result == 0)
         result = limits_take(kernel, syscall, error);
     if (result == 0)
-        result = syscall_translate(kernel, kernel->crank.vat, syscall, &ksc, error);
-    if (result == 0)
-        result = do_syscall(kernel, syscall, ksc, texts, error);
-    json_decref(ksc);
+        result = do_syscall(kernel, syscall, texts, error);
     if (result != 0)
         return refuse_syscall(kernel, texts, error);
     transcript_item_add_syscall(kernel, texts->vsc, texts->vsr);

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
 
@@ -14,17 +15,29 @@
  * the first step, or in the second of abandonExports, with ERROR_INPUT.
  */
 
-/* ksc, the caller's: ["send",target,message], ["vatstoreGet","vN",key],
- * ["invoke",device,method,capdata], ... */
+/* ksc, the caller's: ["send",target,message], ["invoke",device,method,capdata], ...; not of the
+ * vat's own store, whose syscalls name nothing of others. */
 int syscall_translate(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
                       json_t **ksc, struct error *error);
 
-/* *answer is ["ok",RESULT] or ["error",MESSAGE], with krefs, the caller's. */
+/* *answer is ["ok",RESULT] or ["error",MESSAGE], with krefs, the caller's; NULL: ["ok",null]. */
 int syscall_perform(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
                     const json_t *ksc, json_t **answer, struct error *error);
 
-/* What a read of the vat's own store is answered with; new, the caller's. Also the empty text is
- * answered with null, as SwingSet does. */
-int syscall_answer_text(const struct buf *text, bool found, json_t **answer, struct error *error);
+/* Does one of the vat's own store, and appends the answer. */
+int syscall_perform_store(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
+                          struct buf *answer, struct error *error);
+
+static inline bool syscall_is_of_store(const struct vat_syscall *syscall)
+{
+    return syscall->kind <= VAT_SYSCALL_STORE_NEXT_KEY;
+}
+
+/* Appends what a read of the vat's own store is answered with; also the empty text is answered with
+ * null, as SwingSet does. */
+void syscall_answer_text(struct buf *answer, const struct buf *text, bool found);
+
+/* Of all that is answered with nothing. */
+extern const char syscall_answer_null[];
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json/json_value.h"
 #include "kernel/devices/device_call.h"
 #include "kernel/graph/promise.h"
 #include "kernel/graph/queue.h"
@@ -6,11 +7,6 @@
 #include "kernel/state.h"
 #include "kernel/syscall.h"
 #include "store/store.h"
-
-static int syscall_perform_no_memory(struct error *error)
-{
-    return error_memory(error, "an answer");
-}
 
 static struct iovec bytes_of(struct vat_text text)
 {
@@ -22,49 +18,51 @@ static const char *text_at(const json_t *ksc, size_t index)
     return json_string_value(json_array_get(ksc, index));
 }
 
-int syscall_answer_text(const struct buf *text, bool found, json_t **answer, struct error *error)
+const char syscall_answer_null[] = "[\"ok\",null]";
+
+void syscall_answer_text(struct buf *answer, const struct buf *text, bool found)
 {
-    if (found && text->length > 0)
-        *answer = json_pack("[s,s%]", "ok", text->data, text->length);
-    else
-        *answer = json_pack("[s,n]", "ok");
-    return *answer != NULL ? 0 : syscall_perform_no_memory(error);
+    if (!found || text->length == 0) {
+        buf_append_string(answer, syscall_answer_null);
+        return;
+    }
+    buf_append_string(answer, "[\"ok\",");
+    json_value_write_string(answer, text->data, text->length);
+    buf_append_byte(answer, ']');
 }
 
 static int perform_read(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
-                        const json_t *ksc, json_t **answer, struct error *error)
+                        struct buf *answer, struct error *error)
 {
-    struct iovec key = bytes_of(syscall->key);
-    struct buf text = {0};
+    const struct iovec key = bytes_of(syscall->key);
+    struct buf *text = &kernel->value;
     bool found = false;
     int result;
 
-    (void)ksc;
+    buf_clear(text);
     if (syscall->kind == VAT_SYSCALL_STORE_GET)
-        result = store_vat_get(kernel->store, vat, key, &text, &found, error);
+        result = store_vat_get(kernel->store, vat, key, text, &found, error);
     else
-        result = store_vat_next_key(kernel->store, vat, key, &text, &found, error);
-    if (result == 0)
-        result = syscall_answer_text(&text, found, answer, error);
-    buf_free(&text);
+        result = store_vat_next_key(kernel->store, vat, key, text, &found, error);
+    syscall_answer_text(answer, text, result == 0 && found);
     return result;
 }
 
-static int perform_set(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
-                       const json_t *ksc, json_t **answer, struct error *error)
+int syscall_perform_store(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
+                          struct buf *answer, struct error *error)
 {
-    (void)ksc;
-    (void)answer;
-    return store_vat_set(kernel->store, vat, bytes_of(syscall->key), bytes_of(syscall->value),
-                         error);
-}
+    const struct iovec key = bytes_of(syscall->key);
 
-static int perform_delete(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
-                          const json_t *ksc, json_t **answer, struct error *error)
-{
-    (void)ksc;
-    (void)answer;
-    return store_vat_delete(kernel->store, vat, bytes_of(syscall->key), error);
+    switch (syscall->kind) {
+    case VAT_SYSCALL_STORE_SET:
+        buf_append_string(answer, syscall_answer_null);
+        return store_vat_set(kernel->store, vat, key, bytes_of(syscall->value), error);
+    case VAT_SYSCALL_STORE_DELETE:
+        buf_append_string(answer, syscall_answer_null);
+        return store_vat_delete(kernel->store, vat, key, error);
+    default:
+        return perform_read(kernel, vat, syscall, answer, error);
+    }
 }
 
 static int perform_resolve(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
@@ -170,10 +168,6 @@ int syscall_perform(struct kernel *kernel, int64_t vat, const struct vat_syscall
 {
     static int (*const perform[])(struct kernel *, int64_t, const struct vat_syscall *,
                                   const json_t *, json_t **, struct error *) = {
-        [VAT_SYSCALL_STORE_GET] = perform_read,
-        [VAT_SYSCALL_STORE_SET] = perform_set,
-        [VAT_SYSCALL_STORE_DELETE] = perform_delete,
-        [VAT_SYSCALL_STORE_NEXT_KEY] = perform_read,
         [VAT_SYSCALL_RESOLVE] = perform_resolve,
         [VAT_SYSCALL_SEND] = perform_send,
         [VAT_SYSCALL_SUBSCRIBE] = perform_subscribe,
@@ -186,9 +180,5 @@ int syscall_perform(struct kernel *kernel, int64_t vat, const struct vat_syscall
     };
 
     *answer = NULL;
-    if (perform[syscall->kind](kernel, vat, syscall, ksc, answer, error) != 0)
-        return -1;
-    if (*answer == NULL)
-        *answer = json_pack("[s,n]", "ok");
-    return *answer != NULL ? 0 : syscall_perform_no_memory(error);
+    return perform[syscall->kind](kernel, vat, syscall, ksc, answer, error);
 }

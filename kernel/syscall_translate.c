@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text/format.h"
 #include "kernel/graph/clist.h"
 #include "kernel/graph/promise.h"
 #include "kernel/records/capdata.h"
@@ -62,6 +63,12 @@ static int capdata_to_kernel(struct kernel *kernel, int64_t vat, const json_t *c
         }
     }
     return 0;
+}
+
+static const char *vat_id_of(char id[VREF_SIZE], int64_t vat)
+{
+    format_text(id, VREF_SIZE, "v%" PRId64, vat);
+    return id;
 }
 
 /* json_pack() gave it, or NULL when memory ran out. */
@@ -187,20 +194,6 @@ static int translate_exit(struct kernel *kernel, int64_t vat, const struct vat_s
         error);
 }
 
-/* ["vatstoreSet","vN",key,value]: what the vat said, with its vatID in second place. */
-static int translate_store(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
-                           json_t **ksc, struct error *error)
-{
-    json_t *made = json_copy((json_t *)(uintptr_t)syscall->object);
-
-    (void)kernel;
-    if (json_array_insert_new(made, 1, json_sprintf("v%" PRId64, vat)) != 0) {
-        json_decref(made);
-        made = NULL;
-    }
-    return give(ksc, made, error);
-}
-
 /* ---- resolve ---- */
 
 /* Promises are fulfilled to data or objects: nothing forwards from one to another. */
@@ -246,6 +239,7 @@ static int translate_resolution(struct kernel *kernel, int64_t vat, const json_t
 static int translate_resolve(struct kernel *kernel, int64_t vat, const struct vat_syscall *syscall,
                              json_t **ksc, struct error *error)
 {
+    char id[VREF_SIZE];
     struct reference_set kpids = {0};
     json_t *resolutions = json_array();
     const json_t *resolution;
@@ -264,8 +258,7 @@ static int translate_resolve(struct kernel *kernel, int64_t vat, const struct va
         json_decref(resolutions);
         return -1;
     }
-    return give(ksc, json_pack("[s,o,o]", "resolve", json_sprintf("v%" PRId64, vat), resolutions),
-                error);
+    return give(ksc, json_pack("[s,s,o]", "resolve", vat_id_of(id, vat), resolutions), error);
 }
 
 /* ---- garbage ---- */
@@ -339,10 +332,6 @@ int syscall_translate(struct kernel *kernel, int64_t vat, const struct vat_sysca
 {
     static int (*const translate[])(struct kernel *, int64_t, const struct vat_syscall *, json_t **,
                                     struct error *) = {
-        [VAT_SYSCALL_STORE_GET] = translate_store,
-        [VAT_SYSCALL_STORE_SET] = translate_store,
-        [VAT_SYSCALL_STORE_DELETE] = translate_store,
-        [VAT_SYSCALL_STORE_NEXT_KEY] = translate_store,
         [VAT_SYSCALL_RESOLVE] = translate_resolve,
         [VAT_SYSCALL_SEND] = translate_send,
         [VAT_SYSCALL_SUBSCRIBE] = translate_subscribe,

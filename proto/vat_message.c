@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proto/vat_message.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json/json_value.h"
+#include "proto/plain_syscall.h"
 
 static void append_text(struct buf *buf, const char *string)
 {
@@ -227,6 +229,10 @@ int vat_request_parse(struct vat_request *request, const char *json, size_t leng
     int result;
 
     memset(request, 0, sizeof *request);
+    if (plain_syscall_read(&request->syscall, json, length)) {
+        request->kind = VAT_REQUEST_SYSCALL;
+        return 0;
+    }
     request->message = load_array(json, length, "worker's request", error);
     if (request->message == NULL)
         return -1;
@@ -249,16 +255,53 @@ void vat_request_free(struct vat_request *request)
 {
     json_decref(request->console.arguments);
     json_decref(request->message);
+    free(request->kept);
     memset(request, 0, sizeof *request);
 }
 
-struct vat_request vat_request_keep(const struct vat_request *request)
+/* The same place in another copy of the whole. */
+static void move_text(struct vat_text *text, struct vat_text whole, const char *copy)
 {
-    struct vat_request kept = *request;
+    if (text->bytes != NULL)
+        text->bytes = copy + (text->bytes - whole.bytes);
+}
 
-    json_incref(kept.console.arguments);
-    json_incref(kept.message);
-    return kept;
+int vat_request_keep(struct vat_request *kept, const struct vat_request *request)
+{
+    const struct vat_text whole = request->syscall.text;
+
+    *kept = *request;
+    kept->kept = NULL;
+    json_incref(kept->console.arguments);
+    json_incref(kept->message);
+    if (whole.bytes == NULL)
+        return 0;
+    kept->kept = strndup(whole.bytes, whole.length);
+    if (kept->kept == NULL) {
+        memset(kept, 0, sizeof *kept);
+        return -1;
+    }
+    move_text(&kept->syscall.key, whole, kept->kept);
+    move_text(&kept->syscall.value, whole, kept->kept);
+    move_text(&kept->syscall.text, whole, kept->kept);
+    return 0;
+}
+
+bool vat_request_same(const struct vat_request *one, const struct vat_request *other)
+{
+    const struct vat_text a = one->syscall.text, b = other->syscall.text;
+
+    if (one->kind != other->kind || (a.bytes == NULL) != (b.bytes == NULL))
+        return false;
+    if (a.bytes == NULL)
+        return json_equal(one->message, other->message) != 0;
+    return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
+}
+
+size_t vat_request_size(const struct vat_request *request)
+{
+    return request->message != NULL ? json_dumpb(request->message, NULL, 0, JSON_COMPACT)
+                                    : request->syscall.text.length;
 }
 
 static int take_reply(struct vat_reply *reply, struct error *error)

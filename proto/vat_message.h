@@ -58,7 +58,8 @@ struct vat_syscall {
     const json_t *capdata;     /* checked: methargs of send, arguments of callNow, info of exit */
     const json_t *references;  /* checked: array of strings */
     const json_t *resolutions; /* checked: array of [string, bool, capdata] */
-    const json_t *object;      /* the whole VatSyscallObject */
+    const json_t *object;      /* the whole VatSyscallObject; NULL where `text` has it, */
+    struct vat_text text;      /* as JSON that needs no writing; bytes is NULL: `object` has it */
 };
 
 enum vat_request_kind {
@@ -76,20 +77,26 @@ struct vat_request {
     enum vat_request_kind kind;
     struct vat_syscall syscall;
     struct vat_console console;
-    json_t *message; /* owned; the rest points into it */
+    json_t *message; /* owned; the rest points into it. NULL: it points into what was parsed, */
+    char *kept;      /* or into this, owned */
 };
 
 /*
- * Reads what a worker asks. -1 with ERROR_INPUT for what is no such message:
- * not JSON, an unknown word, a wrong type, a missing or surplus element. On
- * success the caller gives the request back with vat_request_free().
+ * Reads what a worker asks; `json` has to stay while the request is used. -1 with ERROR_INPUT for
+ * what is no such message: not JSON, an unknown word, a wrong type, a missing or surplus element.
+ * On success the caller gives the request back with vat_request_free().
  */
 int vat_request_parse(struct vat_request *request, const char *json, size_t length,
                       struct error *error);
 void vat_request_free(struct vat_request *request);
 
-/* One more of the same, to be given back as well. */
-struct vat_request vat_request_keep(const struct vat_request *request);
+/* One more of the same, which needs nothing of what was parsed, to be given back as well. -1 when
+ * memory ran out. */
+int vat_request_keep(struct vat_request *kept, const struct vat_request *request);
+
+/* Whether two are the same, and the bytes that a request takes, about. */
+bool vat_request_same(const struct vat_request *one, const struct vat_request *other);
+size_t vat_request_size(const struct vat_request *request);
 
 enum vat_reply_kind {
     VAT_REPLY_READY, /* ["dispatchReady"] */

@@ -7,7 +7,13 @@
 
 #include "base/array.h"
 
-enum { SLOTS_AT_FIRST = 1024 };
+enum {
+    SLOTS_AT_FIRST = 1024,
+    NAMES_KEPT = 1024,
+    SPARES_MAX = 256,
+    SPARE_SIZE_MAX = 1024,
+    SHORT_KEY = 56, /* entries of keys up to this have room for any of them */
+};
 
 /* What an entry was before it changed, or before the table was brought to it. */
 struct key_cache_step {
@@ -96,9 +102,30 @@ bool key_cache_is_new(const struct key_cache *cache, const char *key)
            (dot != NULL && is_noted_new(cache, key, (size_t)(dot - key)));
 }
 
-static struct key_cache_entry *provide(struct key_cache *cache, const char *key)
+static size_t entry_size(size_t length)
 {
-    size_t length = strlen(key);
+    return sizeof(struct key_cache_entry) + (length < SHORT_KEY ? SHORT_KEY : length);
+}
+
+static struct key_cache_entry *make_entry(struct key_cache *cache, size_t length)
+{
+    struct key_cache_entry *entry = length <= SHORT_KEY ? cache->unused : NULL;
+
+    if (entry != NULL) {
+        const struct buf value = entry->value;
+
+        cache->unused = entry->next;
+        *entry = (struct key_cache_entry){.value = value};
+        return entry;
+    }
+    entry = calloc(1, entry_size(length));
+    if (entry != NULL)
+        cache->bytes += entry_size(length);
+    return entry;
+}
+
+struct key_cache_entry *key_cache_provide(struct key_cache *cache, const char *key, size_t length)
+{
     uint64_t hash = hash_of(key, length);
     struct key_cache_entry *entry = find_cache_entry(cache, key, length, hash);
 
@@ -106,7 +133,7 @@ static struct key_cache_entry *provide(struct key_cache *cache, const char *key)
         return entry;
     if (grow_slots(cache) != 0)
         return NULL;
-    entry = calloc(1, sizeof *entry + length);
+    entry = make_entry(cache, length);
     if (entry == NULL)
         return NULL;
     entry->hash = hash;
@@ -114,26 +141,90 @@ static struct key_cache_entry *provide(struct key_cache *cache, const char *key)
     memcpy(entry->key, key, length);
     chain(cache, entry);
     cache->count++;
-    cache->bytes += sizeof *entry + length;
     return entry;
 }
 
+/* Nothing refers to it. */
+static void remove_entry(struct key_cache *cache, struct key_cache_entry *entry)
+{
+    struct key_cache_entry **link = &cache->slots[entry->hash & (cache->slot_count - 1)];
+
+    while (*link != entry)
+        link = &(*link)->next;
+    *link = entry->next;
+    cache->count--;
+    if (entry->key_length <= SHORT_KEY && entry->value.capacity <= SPARE_SIZE_MAX) {
+        entry->next = cache->unused;
+        cache->unused = entry;
+        return;
+    }
+    cache->bytes -= entry_size(entry->key_length) + entry->value.capacity;
+    buf_free(&entry->value);
+    free(entry);
+}
+
+/* ---- new names ---- */
+
 int key_cache_note_new(struct key_cache *cache, const char *name)
 {
-    struct key_cache_entry *entry = provide(cache, name);
+    struct key_cache_entry *entry = key_cache_provide(cache, name, strlen(name));
 
     if (entry == NULL)
         return -1;
+    if (entry->is_new)
+        return 0;
     entry->is_new = true;
+    entry->next_name = NULL;
+    entry->name_before = cache->last_name;
+    if (cache->first_name == NULL)
+        cache->first_name = entry;
+    else
+        cache->last_name->next_name = entry;
+    cache->last_name = entry;
+    cache->name_count++;
     return 0;
+}
+
+static void forget_name(struct key_cache *cache, struct key_cache_entry *entry)
+{
+    *(entry == cache->first_name ? &cache->first_name : &entry->name_before->next_name) =
+        entry->next_name;
+    *(entry == cache->last_name ? &cache->last_name : &entry->next_name->name_before) =
+        entry->name_before;
+    entry->is_new = false;
+    cache->name_count--;
+}
+
+void key_cache_trim(struct key_cache *cache)
+{
+    while (cache->name_count > NAMES_KEPT) {
+        struct key_cache_entry *entry = cache->first_name;
+
+        forget_name(cache, entry);
+        if (!entry->known && !entry->unwritten)
+            remove_entry(cache, entry);
+    }
 }
 
 /* ---- values ---- */
 
 static void drop_value(struct key_cache *cache, struct buf *value)
 {
+    if (cache->spare_values != NULL && cache->spare_count < SPARES_MAX && value->capacity > 0 &&
+        value->capacity <= SPARE_SIZE_MAX) {
+        cache->spare_values[cache->spare_count++] = *value;
+        return;
+    }
     cache->bytes -= value->capacity;
     buf_free(value);
+}
+
+/* Memory for another value; none where there is none to spare. */
+static struct buf take_spare(struct key_cache *cache)
+{
+    if (cache->spare_values == NULL)
+        cache->spare_values = calloc(SPARES_MAX, sizeof *cache->spare_values);
+    return cache->spare_count > 0 ? cache->spare_values[--cache->spare_count] : (struct buf){0};
 }
 
 static int know(struct key_cache *cache, struct key_cache_entry *entry, const struct iovec *value,
@@ -155,7 +246,7 @@ static int know(struct key_cache *cache, struct key_cache_entry *entry, const st
 int key_cache_learn(struct key_cache *cache, const char *key, const struct iovec *value,
                     uint64_t checksum)
 {
-    struct key_cache_entry *entry = provide(cache, key);
+    struct key_cache_entry *entry = key_cache_provide(cache, key, strlen(key));
 
     if (entry == NULL)
         return -1;
@@ -191,12 +282,21 @@ static struct key_cache_step *add_step(struct key_cache *cache, struct key_cache
     return steps;
 }
 
+/* What the entry was at the last savepoint is in a step. */
+static bool has_step(const struct key_cache *cache, const struct key_cache_entry *entry)
+{
+    const size_t index = entry->step - 1; /* not there: larger than all */
+
+    return index < cache->step_count && index >= cache->savepoints[cache->savepoint_count - 1] &&
+           cache->steps[index].entry == entry && !cache->steps[index].wrote;
+}
+
 /* The value moves into the step: what comes next is another one. */
 static int note_change(struct key_cache *cache, struct key_cache_entry *entry)
 {
     struct key_cache_step *step;
 
-    if (cache->savepoint_count == 0)
+    if (cache->savepoint_count == 0 || has_step(cache, entry))
         return 0;
     step = add_step(cache, entry);
     if (step == NULL)
@@ -205,17 +305,15 @@ static int note_change(struct key_cache *cache, struct key_cache_entry *entry)
     step->present = entry->present;
     step->checksum = entry->checksum;
     step->value = entry->value;
-    entry->value = (struct buf){0};
+    entry->step = cache->step_count;
+    entry->value = take_spare(cache);
+    buf_clear(&entry->value);
     return 0;
 }
 
-int key_cache_change(struct key_cache *cache, const char *key, const struct iovec *value,
-                     uint64_t checksum, bool was)
+int key_cache_change(struct key_cache *cache, struct key_cache_entry *entry,
+                     const struct iovec *value, uint64_t checksum, bool was)
 {
-    struct key_cache_entry *entry = provide(cache, key);
-
-    if (entry == NULL)
-        return -1;
     if (!entry->known)
         entry->stored = was;
     if (note_change(cache, entry) != 0)
@@ -227,6 +325,15 @@ int key_cache_change(struct key_cache *cache, const char *key, const struct iove
 struct key_cache_entry *key_cache_unwritten(const struct key_cache *cache)
 {
     return cache->first_unwritten;
+}
+
+/* The table has no row for it any more, and is hardly asked for one again. */
+static void forget_value(struct key_cache *cache, struct key_cache_entry *entry)
+{
+    entry->known = false;
+    if (entry->is_new)
+        forget_name(cache, entry);
+    remove_entry(cache, entry);
 }
 
 int key_cache_wrote(struct key_cache *cache)
@@ -244,6 +351,8 @@ int key_cache_wrote(struct key_cache *cache)
         entry->stored = entry->present;
     entry->unwritten = false;
     cache->first_unwritten = entry->next_unwritten;
+    if (cache->savepoint_count == 0 && !(entry->known && entry->present))
+        forget_value(cache, entry);
     return 0;
 }
 
@@ -305,6 +414,14 @@ void key_cache_clear(struct key_cache *cache)
             free(entry);
         }
     }
+    for (struct key_cache_entry *next, *entry = cache->unused; entry != NULL; entry = next) {
+        next = entry->next;
+        buf_free(&entry->value);
+        free(entry);
+    }
+    while (cache->spare_count > 0)
+        buf_free(&cache->spare_values[--cache->spare_count]);
+    free(cache->spare_values);
     free(cache->slots);
     free(cache->steps);
     free(cache->savepoints);

@@ -31,10 +31,16 @@ struct key_cache {
     size_t step_count, step_capacity;
     size_t *savepoints; /* how many steps there were when each was set */
     size_t savepoint_count, savepoint_capacity;
+
+    struct key_cache_entry *first_name, *last_name; /* noted as new, the oldest first */
+    size_t name_count;
+    struct key_cache_entry *unused; /* entries for the next keys, with the memory of their values */
+    struct buf *spare_values;       /* those of steps that are over, for the next changes */
+    size_t spare_count;
 };
 
 struct key_cache_entry {
-    struct key_cache_entry *next, *next_unwritten;
+    struct key_cache_entry *next, *next_unwritten, *next_name, *name_before;
     uint64_t hash;
     bool known;        /* else ask the table */
     bool present;      /* there is a value */
@@ -42,6 +48,7 @@ struct key_cache_entry {
     bool stored;       /* of a key that is known or unwritten: the table has a row */
     uint64_t checksum; /* of the row that the value makes; 0: there is none */
     bool is_new;       /* see key_cache_note_new() */
+    size_t step;       /* the last one that has its value, from 1; those may be others' by now */
     struct buf value;
     size_t key_length;
     char key[];
@@ -50,13 +57,17 @@ struct key_cache_entry {
 /* NULL when nothing is known of the key. Good until the cache changes. */
 const struct key_cache_entry *key_cache_find(const struct key_cache *cache, const char *key);
 
+/* The key's entry, in which nothing may be known of it. NULL when memory ran out. Good until the
+ * table has what it does not have now. */
+struct key_cache_entry *key_cache_provide(struct key_cache *cache, const char *key, size_t length);
+
 /* The table has this value under the key, in a row with this checksum; NULL: it has none. */
 int key_cache_learn(struct key_cache *cache, const char *key, const struct iovec *value,
                     uint64_t checksum);
 
 /*
  * The table has no key of this name, and none whose part before the first dot it is; such keys are
- * not asked of it any more.
+ * not asked of it while the name is one of the last that were noted.
  */
 int key_cache_note_new(struct key_cache *cache, const char *name);
 
@@ -67,14 +78,17 @@ bool key_cache_is_new(const struct key_cache *cache, const char *key);
  * The key has this value from now on, which makes a row with this checksum; NULL: it has none.
  * `was`: of a key that is not known, whether the table has a row.
  */
-int key_cache_change(struct key_cache *cache, const char *key, const struct iovec *value,
-                     uint64_t checksum, bool was);
+int key_cache_change(struct key_cache *cache, struct key_cache_entry *entry,
+                     const struct iovec *value, uint64_t checksum, bool was);
 
 /* The first that the table does not have as it is. NULL: there is none. */
 struct key_cache_entry *key_cache_unwritten(const struct key_cache *cache);
 
-/* The table has that first one now. */
+/* The table has that first one now. Without a savepoint, one that has no value is forgotten. */
 int key_cache_wrote(struct key_cache *cache);
+
+/* Between transactions: forgets the oldest of the names that were noted as new. */
+void key_cache_trim(struct key_cache *cache);
 
 /* Undoing, which rolls the table back too, brings back what was known at the savepoint. */
 int key_cache_savepoint(struct key_cache *cache);

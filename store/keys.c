@@ -40,13 +40,14 @@ int store_key_get(struct store *store, const char *key, struct buf *value, bool 
 {
     const struct key_cache_entry *entry = key_cache_find(&store->cache, key);
     size_t before = value->length;
-    struct row row = keys_row_of(key, NULL);
+    struct row row;
 
     if (entry != NULL)
         return give(entry, value, found, error);
     *found = false;
     if (key_cache_is_new(&store->cache, key))
         return 0;
+    row = keys_row_of(key, NULL);
     if (rows_get(store, &row, value, found, error) != 0)
         return -1;
     /* What another process writes would make a reader's cache wrong. */
@@ -62,7 +63,7 @@ int store_key_get(struct store *store, const char *key, struct buf *value, bool 
 /* Whether the table is known to hold just this value; NULL: none. */
 static bool is_so(const struct key_cache_entry *entry, const struct iovec *value)
 {
-    if (entry == NULL || entry->present != (value != NULL))
+    if (!entry->known || entry->present != (value != NULL))
         return false;
     return value == NULL || (entry->value.length == value->iov_len &&
                              (value->iov_len == 0 ||
@@ -74,7 +75,7 @@ static int look(struct store *store, const char *key, const struct key_cache_ent
                 const struct row *row, struct row_change *change, struct error *error)
 {
     *change = (struct row_change){0};
-    if (entry != NULL)
+    if (entry->known)
         *change = (struct row_change){
             .was = entry->present, .before = entry->checksum, .after = entry->checksum};
     else if (!key_cache_is_new(&store->cache, key))
@@ -86,18 +87,21 @@ static int look(struct store *store, const char *key, const struct key_cache_ent
 static int change_row(struct store *store, const char *key, const struct iovec *value,
                       struct error *error)
 {
-    const struct key_cache_entry *entry = key_cache_find(&store->cache, key);
     const struct row row = keys_row_of(key, value);
+    struct key_cache_entry *entry;
     struct row_change change;
 
     if (store->reads_only)
         return store_error_set(store, error, ERROR_SYSTEM, "it was opened only to be read");
+    entry = key_cache_provide(&store->cache, key, row.key.iov_len);
+    if (entry == NULL)
+        return error_memory(error, "the keys of the store");
     if (look(store, key, entry, &row, &change, error) != 0)
         return -1;
     if (!is_so(entry, value)) {
         if (rows_change_key(store, &row, value != NULL, &change, error) != 0)
             return -1;
-        if (key_cache_change(&store->cache, key, value, change.after, change.was) != 0)
+        if (key_cache_change(&store->cache, entry, value, change.after, change.was) != 0)
             return error_memory(error, "the keys of the store");
     }
     report_key_change(store, value != NULL ? STORE_SET : STORE_DELETED, &row, &change);

@@ -66,6 +66,7 @@ static int close_transaction(struct store *store, struct error *error)
 static void forget_transaction(struct store *store)
 {
     store->begun = false;
+    key_cache_trim(&store->cache);
     if (store->cache.bytes > CACHE_BYTES_MAX)
         key_cache_clear(&store->cache);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json/json_nodes.h"
+#include "base/json/json_plain.h"
 #include "base/json/json_text.h"
 #include "base/json/scan.h"
 
@@ -188,10 +189,15 @@ static bool begins_with_bom(const char *text, size_t length, json_error_t *probl
 
 json_t *json_value_read(const char *text, size_t length, size_t flags, json_error_t *problem)
 {
+    json_t *value;
+
     if (begins_with_bom(text, length, problem))
         return NULL;
     if (has_too_many_values(text, length, problem))
         return NULL;
+    value = json_plain_read(text, length, flags);
+    if (value != NULL)
+        return value;
     if (length == 0 || (!wants_marks(text, length) && find_mark(text, text + length) == NULL))
         return json_loadb(text, length, flags, problem);
     return read_marked(text, length, false, flags, problem);
@@ -199,8 +205,13 @@ json_t *json_value_read(const char *text, size_t length, size_t flags, json_erro
 
 json_t *json_value_read_inner(const char *string, size_t length, size_t flags)
 {
+    json_t *value;
+
     if (has_too_many_values(string, length, NULL))
         return NULL;
+    value = json_plain_read(string, length, flags);
+    if (value != NULL)
+        return value;
     if (length == 0 || !wants_marks(string, length))
         return json_loadb(string, length, flags, NULL);
     return read_marked(string, length, true, flags, NULL);

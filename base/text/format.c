@@ -9,20 +9,40 @@
 /* Of 2^64 - 1. */
 enum { DIGITS_MAX = 20 };
 
-/* Where the text goes; `length` counts what finds no room, too. */
+/* Where the text goes, up to `end`; `missing` counts what finds no room. */
 struct formatted {
-    char *at;
-    size_t room, length;
+    char *at, *end;
+    size_t missing;
 };
 
 static void put_bytes(struct formatted *text, const char *bytes, size_t length)
 {
-    if (text->length < text->room) {
-        const size_t left = text->room - text->length;
+    const size_t room = (size_t)(text->end - text->at);
 
-        memcpy(text->at + text->length, bytes, length < left ? length : left);
+    if (length > room) {
+        text->missing += length - room;
+        length = room;
     }
-    text->length += length;
+    if (length == 0)
+        return; /* `at` may be NULL */
+    memcpy(text->at, bytes, length);
+    text->at += length;
+}
+
+/* Up to the next '%', or the end: a few bytes, for which a call costs more than a loop. */
+static const char *put_literal(struct formatted *text, const char *format)
+{
+    char *at = text->at;
+    char *const end = text->end;
+
+    for (; *format != '%' && *format != '\0'; format++) {
+        if (at < end)
+            *at++ = *format;
+        else
+            text->missing++;
+    }
+    text->at = at;
+    return format;
 }
 
 static void put_number(struct formatted *text, uint64_t number, bool negative)
@@ -105,14 +125,11 @@ static const char *put_long(struct formatted *text, const char *format, va_list 
 static bool put_all(struct formatted *text, const char *format, va_list *arguments)
 {
     for (;;) {
-        const char *percent = strchrnul(format, '%');
-
-        put_bytes(text, format, (size_t)(percent - format));
-        if (*percent == '\0')
+        format = put_literal(text, format);
+        if (*format == '\0')
             return true;
-        format = percent[1] == 'l' || percent[1] == 'z'
-                     ? put_long(text, percent + 1, arguments)
-                     : put_conversion(text, percent + 1, arguments);
+        format = format[1] == 'l' || format[1] == 'z' ? put_long(text, format + 1, arguments)
+                                                      : put_conversion(text, format + 1, arguments);
         if (format == NULL)
             return false;
     }
@@ -120,18 +137,20 @@ static bool put_all(struct formatted *text, const char *format, va_list *argumen
 
 int format_arguments(char *at, size_t size, const char *format, va_list arguments)
 {
-    struct formatted text = {.at = at, .room = size > 0 ? size - 1 : 0};
+    struct formatted text = {.at = at, .end = size > 0 ? at + size - 1 : at};
     va_list copy;
+    size_t length;
     bool done;
 
     va_copy(copy, arguments);
     done = put_all(&text, format, &copy);
     va_end(copy);
-    if (!done || text.length > INT32_MAX)
+    length = (size_t)(text.at - at) + text.missing;
+    if (!done || length > INT32_MAX)
         return vsnprintf(at, size, format, arguments);
     if (size > 0)
-        at[text.length < text.room ? text.length : text.room] = '\0';
-    return (int)text.length;
+        *text.at = '\0';
+    return (int)length;
 }
 
 int format_text(char *at, size_t size, const char *format, ...)

@@ -14,7 +14,7 @@
 /* The name of an entry by either of its references. */
 static const char *entry_name(char key[KEYS_NAME_SIZE], int64_t vat, const char *reference)
 {
-    return keys_name(key, "v%" PRId64 ".c.%s", vat, reference);
+    return keys_vat_part(key, vat, ".c.", reference);
 }
 
 int clist_find(struct kernel *kernel, int64_t vat, const char *kref, struct clist_entry *entry,

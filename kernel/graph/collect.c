@@ -17,17 +17,17 @@
 static int release_data(struct kernel *kernel, const char *kpid, struct error *error)
 {
     enum kernel_promise state;
-    json_t *data;
+    json_t *slots;
     int result;
 
     if (promise_state(kernel, kpid, &state, error) != 0)
         return -1;
     if (state == KERNEL_PROMISE_UNRESOLVED)
         return 0;
-    if (promise_data(kernel, kpid, &data, error) != 0)
+    if (promise_slots(kernel, kpid, &slots, error) != 0)
         return -1;
-    result = refcount_decrement_all(kernel, json_object_get(data, "slots"), error);
-    json_decref(data);
+    result = refcount_decrement_all(kernel, slots, error);
+    json_decref(slots);
     return result;
 }
 
@@ -41,7 +41,7 @@ static int look_at_promise(struct kernel *kernel, const char *kpid, struct error
         return -1;
     if (!exists)
         return 0;
-    if (keys_get_number(kernel, keys_name(key, "%s.refCount", kpid), &count, error) != 0)
+    if (keys_get_number(kernel, keys_part(key, kpid, ".refCount"), &count, error) != 0)
         return -1;
     if (count > 0)
         return 0;

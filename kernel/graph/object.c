@@ -16,7 +16,7 @@ static int set_owner(struct kernel *kernel, const char *kref, char letter, int64
     char key[KEYS_NAME_SIZE], owner[32];
 
     snprintf(owner, sizeof owner, "%c%" PRId64, letter, number);
-    return keys_set(kernel, keys_name(key, "%s.owner", kref), owner, error);
+    return keys_set(kernel, keys_part(key, kref, ".owner"), owner, error);
 }
 
 int object_add(struct kernel *kernel, int64_t owner, char koid[KERNEL_REF_SIZE],
@@ -52,7 +52,7 @@ static int get_owner(struct kernel *kernel, const char *kref, char letter, int64
     bool found;
 
     *number = 0;
-    keys_name(key, "%s.owner", kref);
+    keys_part(key, kref, ".owner");
     if (keys_get(kernel, key, &kernel->value, &found, error) != 0)
         return -1;
     if (found && !reference_read_number(buf_string(&kernel->value), letter, number))
@@ -93,7 +93,7 @@ int object_disown(struct kernel *kernel, const char *koid, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
 
-    return keys_delete(kernel, keys_name(key, "%s.owner", koid), error);
+    return keys_delete(kernel, keys_part(key, koid, ".owner"), error);
 }
 
 int object_delete(struct kernel *kernel, const char *koid, struct error *error)
@@ -102,7 +102,7 @@ int object_delete(struct kernel *kernel, const char *koid, struct error *error)
 
     if (object_disown(kernel, koid, error) != 0)
         return -1;
-    return keys_delete(kernel, keys_name(key, "%s.refCount", koid), error);
+    return keys_delete(kernel, keys_part(key, koid, ".refCount"), error);
 }
 
 int object_pin(struct kernel *kernel, const char *koid, struct error *error)

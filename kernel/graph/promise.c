@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/json/json_value.h"
 #include "base/text/format.h"
 #include "kernel/graph/queue.h"
 #include "kernel/records/capdata.h"
@@ -18,19 +19,20 @@ static const char *const state_names[] = {
     [KERNEL_PROMISE_REJECTED] = "rejected",
 };
 
+/* `field` with its dot, as in keys_part(). */
 static int set(struct kernel *kernel, const char *kpid, const char *field, const char *value,
                struct error *error)
 {
     char key[KEYS_NAME_SIZE];
 
-    return keys_set(kernel, keys_name(key, "%s.%s", kpid, field), value, error);
+    return keys_set(kernel, keys_part(key, kpid, field), value, error);
 }
 
 static int drop(struct kernel *kernel, const char *kpid, const char *field, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
 
-    return keys_delete(kernel, keys_name(key, "%s.%s", kpid, field), error);
+    return keys_delete(kernel, keys_part(key, kpid, field), error);
 }
 
 int promise_add(struct kernel *kernel, int64_t decider, const char *policy,
@@ -42,11 +44,11 @@ int promise_add(struct kernel *kernel, int64_t decider, const char *policy,
         return -1;
     reference_make_kref(kpid, REFERENCE_PROMISE, id);
     if (keys_note_new(kernel, kpid, error) != 0 ||
-        set(kernel, kpid, "state", state_names[KERNEL_PROMISE_UNRESOLVED], error) != 0 ||
-        set(kernel, kpid, "subscribers", "", error) != 0 ||
-        set(kernel, kpid, "queue.nextID", "0", error) != 0 ||
-        set(kernel, kpid, "refCount", "0", error) != 0 ||
-        (policy != NULL && set(kernel, kpid, "policy", policy, error) != 0))
+        set(kernel, kpid, ".state", state_names[KERNEL_PROMISE_UNRESOLVED], error) != 0 ||
+        set(kernel, kpid, ".subscribers", "", error) != 0 ||
+        set(kernel, kpid, ".queue.nextID", "0", error) != 0 ||
+        set(kernel, kpid, ".refCount", "0", error) != 0 ||
+        (policy != NULL && set(kernel, kpid, ".policy", policy, error) != 0))
         return -1;
     return promise_set_decider(kernel, kpid, decider, error);
 }
@@ -55,7 +57,7 @@ int promise_exists(struct kernel *kernel, const char *kpid, bool *exists, struct
 {
     char key[KEYS_NAME_SIZE];
 
-    return keys_has(kernel, keys_name(key, "%s.state", kpid), exists, error);
+    return keys_has(kernel, keys_part(key, kpid, ".state"), exists, error);
 }
 
 int promise_state(struct kernel *kernel, const char *kpid, enum kernel_promise *state,
@@ -63,7 +65,7 @@ int promise_state(struct kernel *kernel, const char *kpid, enum kernel_promise *
 {
     char key[KEYS_NAME_SIZE];
 
-    keys_name(key, "%s.state", kpid);
+    keys_part(key, kpid, ".state");
     if (keys_require(kernel, key, &kernel->value, error) != 0)
         return -1;
     for (size_t i = 0; i < sizeof state_names / sizeof *state_names; i++) {
@@ -92,8 +94,8 @@ int promise_data(struct kernel *kernel, const char *kpid, json_t **data, struct 
     struct buf body = {0}, slots = {0};
     int result = -1;
 
-    if (keys_require(kernel, keys_name(key, "%s.data.body", kpid), &body, error) != 0 ||
-        keys_require(kernel, keys_name(key, "%s.data.slots", kpid), &slots, error) != 0)
+    if (keys_require(kernel, keys_part(key, kpid, ".data.body"), &body, error) != 0 ||
+        keys_require(kernel, keys_part(key, kpid, ".data.slots"), &slots, error) != 0)
         goto out;
     *data =
         json_pack("{s:s%,s:o}", "body", body.data, body.length, "slots", split_krefs(slots.data));
@@ -104,6 +106,42 @@ out:
     return result;
 }
 
+int promise_data_text(struct kernel *kernel, const char *kpid, struct buf *data,
+                      struct error *error)
+{
+    char key[KEYS_NAME_SIZE], *rest = NULL;
+    const char *comma = "";
+
+    if (keys_require(kernel, keys_part(key, kpid, ".data.body"), &kernel->value, error) != 0)
+        return -1;
+    buf_append_string(data, "{\"body\":");
+    json_value_write_string(data, kernel->value.data, kernel->value.length);
+    if (keys_require(kernel, keys_part(key, kpid, ".data.slots"), &kernel->value, error) != 0)
+        return -1;
+    buf_append_string(data, ",\"slots\":[");
+    for (char *item = strtok_r(kernel->value.data, ",", &rest); item != NULL;
+         item = strtok_r(NULL, ",", &rest)) {
+        buf_append_string(data, comma);
+        json_value_write_string(data, item, strlen(item));
+        comma = ",";
+    }
+    buf_append_string(data, "]}");
+    return buf_failed(data) ? error_memory(error, "a promise's data") : 0;
+}
+
+int promise_slots(struct kernel *kernel, const char *kpid, json_t **slots, struct error *error)
+{
+    char key[KEYS_NAME_SIZE];
+
+    *slots = NULL;
+    if (keys_require(kernel, keys_part(key, kpid, ".data.slots"), &kernel->value, error) != 0)
+        return -1;
+    if (kernel->value.length == 0)
+        return 0;
+    *slots = split_krefs(kernel->value.data);
+    return *slots != NULL ? 0 : error_memory(error, "a promise's data");
+}
+
 /* Of an unresolved one; 0: nobody. */
 static int promise_decider(struct kernel *kernel, const char *kpid, int64_t *vat,
                            struct error *error)
@@ -111,7 +149,7 @@ static int promise_decider(struct kernel *kernel, const char *kpid, int64_t *vat
     char key[KEYS_NAME_SIZE];
 
     *vat = 0;
-    keys_name(key, "%s.decider", kpid);
+    keys_part(key, kpid, ".decider");
     if (keys_require(kernel, key, &kernel->value, error) != 0)
         return -1;
     if (kernel->value.length > 0 && !reference_read_number(buf_string(&kernel->value), 'v', vat))
@@ -125,7 +163,7 @@ int promise_set_decider(struct kernel *kernel, const char *kpid, int64_t vat, st
 
     if (vat != 0)
         format_text(decider, sizeof decider, "v%" PRId64, vat);
-    return set(kernel, kpid, "decider", decider, error);
+    return set(kernel, kpid, ".decider", decider, error);
 }
 
 int promise_is_decided_by(struct kernel *kernel, const char *kpid, int64_t vat, bool *is,
@@ -151,7 +189,7 @@ int promise_add_message(struct kernel *kernel, const char *kpid, const json_t *m
     char key[KEYS_NAME_SIZE];
     int64_t number;
 
-    keys_name(key, "%s.queue.nextID", kpid);
+    keys_part(key, kpid, ".queue.nextID");
     if (keys_take_number(kernel, key, &number, error) != 0)
         return -1;
     keys_name(key, "%s.queue.%" PRId64, kpid, number);
@@ -165,7 +203,7 @@ int promise_subscribed(struct kernel *kernel, const char *kpid, int64_t vat, boo
 
     *subscribed = false;
     format_text(id, sizeof id, "v%" PRId64, vat);
-    if (keys_require(kernel, keys_name(key, "%s.subscribers", kpid), &kernel->value, error) != 0)
+    if (keys_require(kernel, keys_part(key, kpid, ".subscribers"), &kernel->value, error) != 0)
         return -1;
     for (char *item = strtok_r(kernel->value.data, ",", &rest); item != NULL;
          item = strtok_r(NULL, ",", &rest))
@@ -184,7 +222,7 @@ int promise_subscribe(struct kernel *kernel, const char *kpid, int64_t vat, stru
     if (state != KERNEL_PROMISE_UNRESOLVED)
         return queue_notify(kernel, vat, kpid, error);
     format_text(id, sizeof id, "v%" PRId64, vat);
-    return keys_add_to_list(kernel, keys_name(key, "%s.subscribers", kpid), id, &added, error);
+    return keys_add_to_list(kernel, keys_part(key, kpid, ".subscribers"), id, &added, error);
 }
 
 static int notify_subscribers(struct kernel *kernel, const char *kpid, struct error *error)
@@ -194,7 +232,7 @@ static int notify_subscribers(struct kernel *kernel, const char *kpid, struct er
     int64_t vat;
     int result = -1;
 
-    if (keys_require(kernel, keys_name(key, "%s.subscribers", kpid), &subscribers, error) != 0)
+    if (keys_require(kernel, keys_part(key, kpid, ".subscribers"), &subscribers, error) != 0)
         goto out;
     for (char *item = strtok_r(subscribers.data, ",", &rest); item != NULL;
          item = strtok_r(NULL, ",", &rest)) {
@@ -219,7 +257,7 @@ static int requeue_messages(struct kernel *kernel, const char *kpid, struct erro
     json_t *message;
     int result = 0;
 
-    if (keys_get_number(kernel, keys_name(key, "%s.queue.nextID", kpid), &count, error) != 0)
+    if (keys_get_number(kernel, keys_part(key, kpid, ".queue.nextID"), &count, error) != 0)
         return -1;
     for (int64_t i = 0; i < count && result == 0; i++) {
         keys_name(key, "%s.queue.%" PRId64, kpid, i);
@@ -235,10 +273,10 @@ static int requeue_messages(struct kernel *kernel, const char *kpid, struct erro
 
 static int forget_unresolved(struct kernel *kernel, const char *kpid, struct error *error)
 {
-    if (drop(kernel, kpid, "decider", error) != 0 ||
-        drop(kernel, kpid, "subscribers", error) != 0 || drop(kernel, kpid, "policy", error) != 0)
+    if (drop(kernel, kpid, ".decider", error) != 0 ||
+        drop(kernel, kpid, ".subscribers", error) != 0 || drop(kernel, kpid, ".policy", error) != 0)
         return -1;
-    return drop(kernel, kpid, "queue.nextID", error);
+    return drop(kernel, kpid, ".queue.nextID", error);
 }
 
 /* Someone wanted to hear of it when this fails: kernel messages to the vatAdmin vat. */
@@ -251,7 +289,7 @@ static int log_failure(struct kernel *kernel, const char *kpid, bool rejected, c
 
     if (!rejected || kernel->listener.console == NULL)
         return 0;
-    if (keys_is(kernel, keys_name(key, "%s.policy", kpid), "logFailure", &wanted, error) != 0)
+    if (keys_is(kernel, keys_part(key, kpid, ".policy"), "logFailure", &wanted, error) != 0)
         return -1;
     if (!wanted)
         return 0;
@@ -272,14 +310,14 @@ static int set_data(struct kernel *kernel, const char *kpid, const json_t *data,
 
     buf_clear(&kernel->value);
     buf_append(&kernel->value, json_string_value(body), json_string_length(body));
-    if (keys_set_buf(kernel, keys_name(key, "%s.data.body", kpid), &kernel->value, error) != 0)
+    if (keys_set_buf(kernel, keys_part(key, kpid, ".data.body"), &kernel->value, error) != 0)
         return -1;
     buf_clear(&kernel->value);
     json_array_foreach(slots, i, slot)
     {
         buf_printf(&kernel->value, "%s%s", i == 0 ? "" : ",", json_string_value(slot));
     }
-    return keys_set_buf(kernel, keys_name(key, "%s.data.slots", kpid), &kernel->value, error);
+    return keys_set_buf(kernel, keys_part(key, kpid, ".data.slots"), &kernel->value, error);
 }
 
 int promise_resolve(struct kernel *kernel, const char *kpid, bool rejected, const json_t *data,
@@ -292,7 +330,7 @@ int promise_resolve(struct kernel *kernel, const char *kpid, bool rejected, cons
         requeue_messages(kernel, kpid, error) != 0 ||
         log_failure(kernel, kpid, rejected, data, error) != 0 ||
         forget_unresolved(kernel, kpid, error) != 0 ||
-        set(kernel, kpid, "state", state_names[state], error) != 0)
+        set(kernel, kpid, ".state", state_names[state], error) != 0)
         return -1;
     return set_data(kernel, kpid, data, error);
 }
@@ -314,7 +352,7 @@ static int delete_messages(struct kernel *kernel, const char *kpid, struct error
     char key[KEYS_NAME_SIZE];
     int64_t count;
 
-    if (keys_get_number(kernel, keys_name(key, "%s.queue.nextID", kpid), &count, error) != 0)
+    if (keys_get_number(kernel, keys_part(key, kpid, ".queue.nextID"), &count, error) != 0)
         return -1;
     for (int64_t i = 0; i < count; i++) {
         if (keys_delete(kernel, keys_name(key, "%s.queue.%" PRId64, kpid, i), error) != 0)
@@ -333,13 +371,13 @@ int promise_delete(struct kernel *kernel, const char *kpid, struct error *error)
         if (delete_messages(kernel, kpid, error) != 0 ||
             forget_unresolved(kernel, kpid, error) != 0)
             return -1;
-    } else if (drop(kernel, kpid, "data.body", error) != 0 ||
-               drop(kernel, kpid, "data.slots", error) != 0) {
+    } else if (drop(kernel, kpid, ".data.body", error) != 0 ||
+               drop(kernel, kpid, ".data.slots", error) != 0) {
         return -1;
     }
-    if (drop(kernel, kpid, "state", error) != 0)
+    if (drop(kernel, kpid, ".state", error) != 0)
         return -1;
-    return drop(kernel, kpid, "refCount", error);
+    return drop(kernel, kpid, ".refCount", error);
 }
 
 /* Onto the stack, so that the first is on top. */

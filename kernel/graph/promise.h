@@ -29,6 +29,11 @@ int promise_state(struct kernel *kernel, const char *kpid, enum kernel_promise *
 /* What a settled one came to: capdata with krefs, the caller's. */
 int promise_data(struct kernel *kernel, const char *kpid, json_t **data, struct error *error);
 
+/* The same as JSON, appended; and its slots alone, the caller's, NULL for none. */
+int promise_data_text(struct kernel *kernel, const char *kpid, struct buf *data,
+                      struct error *error);
+int promise_slots(struct kernel *kernel, const char *kpid, json_t **slots, struct error *error);
+
 /* Has that vat decide it; 0: nobody. */
 int promise_set_decider(struct kernel *kernel, const char *kpid, int64_t vat, struct error *error);
 

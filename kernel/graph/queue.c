@@ -49,7 +49,8 @@ int queue_init(struct kernel *kernel, struct error *error)
     return set_ends(kernel, QUEUE_ACCEPTANCE, empty, error);
 }
 
-int queue_add(struct kernel *kernel, enum queue_name queue, const json_t *item, struct error *error)
+int queue_add_text(struct kernel *kernel, enum queue_name queue, const json_t *item,
+                   const struct buf *text, struct error *error)
 {
     char key[KEYS_NAME_SIZE];
     struct ends ends;
@@ -58,9 +59,16 @@ int queue_add(struct kernel *kernel, enum queue_name queue, const json_t *item, 
         return -1;
     keys_name(key, "%s.%" PRId64, names[queue], ends.tail);
     ends.tail++;
-    if (keys_note_new(kernel, key, error) != 0 || keys_put_work(kernel, key, item, error) != 0)
+    if (keys_note_new(kernel, key, error) != 0 ||
+        (text != NULL ? keys_put_work_text(kernel, key, text, item, error)
+                      : keys_put_work(kernel, key, item, error)) != 0)
         return -1;
     return set_ends(kernel, queue, ends, error);
+}
+
+int queue_add(struct kernel *kernel, enum queue_name queue, const json_t *item, struct error *error)
+{
+    return queue_add_text(kernel, queue, item, NULL, error);
 }
 
 int queue_put_first(struct kernel *kernel, enum queue_name queue, const json_t *item,
@@ -80,7 +88,8 @@ int queue_put_first(struct kernel *kernel, enum queue_name queue, const json_t *
     return set_ends(kernel, queue, ends, error);
 }
 
-int queue_take(struct kernel *kernel, enum queue_name queue, json_t **item, struct error *error)
+int queue_take(struct kernel *kernel, enum queue_name queue, json_t **item, struct buf *text,
+               struct error *error)
 {
     char key[KEYS_NAME_SIZE];
     struct ends ends;
@@ -92,7 +101,7 @@ int queue_take(struct kernel *kernel, enum queue_name queue, json_t **item, stru
         return 0;
     keys_name(key, "%s.%" PRId64, names[queue], ends.head);
     ends.head++;
-    if (keys_get_work(kernel, key, item, error) != 0)
+    if (keys_get_work(kernel, key, item, text, error) != 0)
         return -1;
     if (keys_delete(kernel, key, error) == 0 && set_ends(kernel, queue, ends, error) == 0)
         return 0;

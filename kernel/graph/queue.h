@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
 
@@ -21,12 +22,17 @@ int queue_init(struct kernel *kernel, struct error *error);
 int queue_add(struct kernel *kernel, enum queue_name queue, const json_t *item,
               struct error *error);
 
+/* The same of an item whose text is known. */
+int queue_add_text(struct kernel *kernel, enum queue_name queue, const json_t *item,
+                   const struct buf *text, struct error *error);
+
 /* In front of the others. */
 int queue_put_first(struct kernel *kernel, enum queue_name queue, const json_t *item,
                     struct error *error);
 
-/* Takes the first item off, the caller's; NULL with 0: there is none. */
-int queue_take(struct kernel *kernel, enum queue_name queue, json_t **item, struct error *error);
+/* Takes the first item off, the caller's, and appends its text; NULL with 0: there is none. */
+int queue_take(struct kernel *kernel, enum queue_name queue, json_t **item, struct buf *text,
+               struct error *error);
 int queue_length(struct kernel *kernel, enum queue_name queue, int64_t *length,
                  struct error *error);
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "base/number.h"
 #include "base/text/format.h"
@@ -18,6 +19,34 @@ const char *keys_name(char name[KEYS_NAME_SIZE], const char *format, ...)
     va_start(arguments, format);
     format_arguments(name, KEYS_NAME_SIZE, format, arguments);
     va_end(arguments);
+    return name;
+}
+
+/* Appends as much as there is room for; the name's new end. */
+static char *append(char *end, const char *limit, const char *text)
+{
+    const size_t length = strlen(text), room = (size_t)(limit - end);
+
+    return mempcpy(end, text, length < room ? length : room);
+}
+
+const char *keys_part(char name[KEYS_NAME_SIZE], const char *owner, const char *part)
+{
+    const char *limit = name + KEYS_NAME_SIZE - 1;
+
+    *append(append(name, limit, owner), limit, part) = '\0';
+    return name;
+}
+
+const char *keys_vat_part(char name[KEYS_NAME_SIZE], int64_t vat, const char *part,
+                          const char *name_of_part)
+{
+    const char *limit = name + KEYS_NAME_SIZE - 1;
+    char *end = name;
+
+    *end++ = 'v';
+    end = json_text_put_integer(end, vat);
+    *append(append(end, limit, part), limit, name_of_part) = '\0';
     return name;
 }
 
@@ -139,10 +168,12 @@ int keys_get_shared_json(struct kernel *kernel, const char *key, json_t **value,
     return 0;
 }
 
-int keys_get_work(struct kernel *kernel, const char *key, json_t **value, struct error *error)
+int keys_get_work(struct kernel *kernel, const char *key, json_t **value, struct buf *text,
+                  struct error *error)
 {
     if (keys_require(kernel, key, &kernel->value, error) != 0)
         return -1;
+    buf_append(text, kernel->value.data, kernel->value.length);
     *value = json_memo_take(&kernel->queued, key, &kernel->value);
     return *value != NULL ? 0 : parse_value(kernel, key, value, error);
 }
@@ -181,12 +212,21 @@ int keys_set_json(struct kernel *kernel, const char *key, const json_t *value, s
     return keys_set_buf(kernel, key, &kernel->value, error);
 }
 
+int keys_put_work_text(struct kernel *kernel, const char *key, const struct buf *text,
+                       const json_t *value, struct error *error)
+{
+    if (keys_set_buf(kernel, key, text, error) != 0)
+        return -1;
+    json_memo_note(&kernel->queued, key, text, value);
+    return 0;
+}
+
 int keys_put_work(struct kernel *kernel, const char *key, const json_t *value, struct error *error)
 {
-    if (keys_set_json(kernel, key, value, error) != 0)
+    buf_clear(&kernel->value);
+    if (keys_json_text(&kernel->value, value, error) != 0)
         return -1;
-    json_memo_note(&kernel->queued, key, &kernel->value, value);
-    return 0;
+    return keys_put_work_text(kernel, key, &kernel->value, value, error);
 }
 
 int keys_take_number(struct kernel *kernel, const char *key, int64_t *number, struct error *error)

@@ -23,6 +23,13 @@ enum { KEYS_NAME_SIZE = 320 };
 const char *keys_name(char name[KEYS_NAME_SIZE], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* "ko20.owner", of "ko20" and ".owner". */
+const char *keys_part(char name[KEYS_NAME_SIZE], const char *owner, const char *part);
+
+/* "v1.c.ko20", of 1, ".c." and "ko20". */
+const char *keys_vat_part(char name[KEYS_NAME_SIZE], int64_t vat, const char *part,
+                          const char *name_of_part);
+
 int keys_get(struct kernel *kernel, const char *key, struct buf *value, bool *found,
              struct error *error);
 int keys_has(struct kernel *kernel, const char *key, bool *found, struct error *error);
@@ -55,7 +62,10 @@ int keys_set_json(struct kernel *kernel, const char *key, const json_t *value, s
  * that was put must not be altered any more; the one that is taken may be, but not what is within.
  */
 int keys_put_work(struct kernel *kernel, const char *key, const json_t *value, struct error *error);
-int keys_get_work(struct kernel *kernel, const char *key, json_t **value, struct error *error);
+int keys_put_work_text(struct kernel *kernel, const char *key, const struct buf *text,
+                       const json_t *value, struct error *error); /* `text` is the value's */
+int keys_get_work(struct kernel *kernel, const char *key, json_t **value, struct buf *text,
+                  struct error *error); /* its text is appended to `text` */
 
 /* The number under the key, which then is one more. */
 int keys_take_number(struct kernel *kernel, const char *key, int64_t *number, struct error *error);

@@ -30,7 +30,7 @@ enum { FIELDS = sizeof fields / sizeof *fields };
 
 static const char *record_name(char key[KEYS_NAME_SIZE], int64_t vat, const char *name)
 {
-    return keys_name(key, "v%" PRId64 ".%s", vat, name);
+    return keys_vat_part(key, vat, ".", name);
 }
 
 static int64_t *field_of(struct kernel_limits *limits, size_t field)

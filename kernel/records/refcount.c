@@ -20,7 +20,7 @@ int refcount_of_object(struct kernel *kernel, const char *kref, struct object_co
     int64_t numbers[2];
 
     *counts = (struct object_counts){0};
-    if (keys_get(kernel, keys_name(key, "%s.refCount", kref), &kernel->value, exists, error) != 0)
+    if (keys_get(kernel, keys_part(key, kref, ".refCount"), &kernel->value, exists, error) != 0)
         return -1;
     if (!*exists)
         return 0;
@@ -38,7 +38,7 @@ int refcount_set_object(struct kernel *kernel, const char *kref, const struct ob
     if (counts->reachable < 0 || counts->reachable > counts->recognizable)
         return damaged(kref, error);
     format_text(text, sizeof text, "%" PRId64 ",%" PRId64, counts->reachable, counts->recognizable);
-    return keys_set(kernel, keys_name(key, "%s.refCount", kref), text, error);
+    return keys_set(kernel, keys_part(key, kref, ".refCount"), text, error);
 }
 
 static int change_promise(struct kernel *kernel, const char *kpid, int64_t change,
@@ -47,7 +47,7 @@ static int change_promise(struct kernel *kernel, const char *kpid, int64_t chang
     char key[KEYS_NAME_SIZE];
     int64_t count;
 
-    keys_name(key, "%s.refCount", kpid);
+    keys_part(key, kpid, ".refCount");
     if (keys_get_number(kernel, key, &count, error) != 0)
         return -1;
     count += change;

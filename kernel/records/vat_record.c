@@ -20,7 +20,7 @@ static const char *const runtimes[] = {
 
 static const char *field(char key[KEYS_NAME_SIZE], int64_t vat, const char *name)
 {
-    return keys_name(key, "v%" PRId64 ".%s", vat, name);
+    return keys_vat_part(key, vat, ".", name);
 }
 
 static const char *vat_id_of(char id[32], int64_t vat)

@@ -2,11 +2,11 @@
 #include "supervisor/run/line_results.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/json/json_text.h"
 #include "base/json/json_value.h"
 #include "base/number.h"
 #include "base/text/format.h"
@@ -21,16 +21,29 @@ static const char *const state_words[] = {
 
 enum { RESULT_KEY_SIZE = 48 };
 
-/* Zeros make the keys' order that of the lines. After the promise a `+` marks a named one, and a
+/* A prefix and twelve digits: zeros make the keys' order that of the lines. */
+static void make_line_key(char key[RESULT_KEY_SIZE], const char *prefix, int64_t line)
+{
+    static const char zeros[] = "00000000000";
+    char digits[JSON_TEXT_NUMBER_MAX + 1];
+    const char *end = json_text_put_integer(digits, line);
+    const size_t length = (size_t)(end - digits);
+
+    digits[length] = '\0';
+    format_text(key, RESULT_KEY_SIZE, "%s%s%s", prefix,
+                length < sizeof zeros ? zeros + length - 1 : "", digits);
+}
+
+/* After the promise a `+` marks a named one, and a
  * `-` one that was told to be unresolved. */
 static void make_result_key(char key[RESULT_KEY_SIZE], int64_t line)
 {
-    snprintf(key, RESULT_KEY_SIZE, "%s%012" PRId64, result_prefix, line);
+    make_line_key(key, result_prefix, line);
 }
 
 static void make_told_key(char key[RESULT_KEY_SIZE], int64_t line)
 {
-    snprintf(key, RESULT_KEY_SIZE, "%s%012" PRId64, told_prefix, line);
+    make_line_key(key, told_prefix, line);
 }
 
 static int read_result_key(struct line_results *results, const char *key,

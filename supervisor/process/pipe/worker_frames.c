@@ -177,6 +177,13 @@ static void lose_interest(struct worker_frames *frames)
         (void)uv_poll_stop(&frames->up);
 }
 
+/* Before anything can be missed: the loop does not wait, and what it goes on with may give the
+ * worker something to do, whose frames are read directly again. Saves three system calls. */
+static bool comes_back_at_once(const struct worker_frames *frames, const uv_loop_t *loop)
+{
+    return !frames->awaited && uv_loop_alive(loop) && uv_backend_timeout(loop) == 0;
+}
+
 /*
  * Before the loop waits: while this worker is all that is waited for, its frames are read
  * directly. What they lead to mostly has the next one sent.
@@ -192,7 +199,8 @@ static void wait_directly(uv_prepare_t *prepare)
             frames->slow = !read_up(frames, direct_read);
     }
     /* Cannot fail: it was started before. */
-    if (!uv_is_active((uv_handle_t *)&frames->up) && !frames->up_ended && !frames->stopped)
+    if (!uv_is_active((uv_handle_t *)&frames->up) && !frames->up_ended && !frames->stopped &&
+        !comes_back_at_once(frames, prepare->loop))
         (void)uv_poll_start(&frames->up, UV_READABLE, up_readable);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text/format.h"
 #include "supervisor/process/fingerprint.h"
 
 static const char lines_key[] = "input.lines", hash_key[] = "input.hash", done_key[] = "input.done";
@@ -89,7 +90,7 @@ static int write_input_place(struct input_place *place, struct error *error)
 {
     char lines[24];
 
-    snprintf(lines, sizeof lines, "%" PRId64, place->lines);
+    format_text(lines, sizeof lines, "%" PRId64, place->lines);
     if (write_place_key(place->store, lines_key, lines, error) != 0 ||
         write_place_key(place->store, hash_key, place->hash, error) != 0)
         return -1;

@@ -31,10 +31,7 @@ static const struct recorded_request *take_next(struct refused_delivery *deliver
     if (delivery->next > delivery->refused)
         return NULL;
     recorded = &delivery->record->requests[delivery->next++];
-    return recorded->request.kind == request->kind &&
-                   json_equal(recorded->request.message, request->message)
-               ? recorded
-               : NULL;
+    return vat_request_same(&recorded->request, request) ? recorded : NULL;
 }
 
 bool refused_delivery_said(struct refused_delivery *delivery, const struct vat_request *request)

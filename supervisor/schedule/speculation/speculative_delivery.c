@@ -74,9 +74,14 @@ static struct recorded_request *record_request(struct speculative_delivery *spec
         return NULL;
     }
     speculative->requests = requests;
-    requests += speculative->count++;
-    *requests = (struct recorded_request){.request = vat_request_keep(request), .come = come};
-    speculative->bytes += json_dumpb(request->message, NULL, 0, JSON_COMPACT);
+    requests += speculative->count;
+    *requests = (struct recorded_request){.come = come};
+    if (vat_request_keep(&requests->request, request) != 0) {
+        record_memory_error(error);
+        return NULL;
+    }
+    speculative->count++;
+    speculative->bytes += vat_request_size(request);
     return requests;
 }
 

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -74,6 +75,68 @@ static void keys_and_values_are_bytes_also_zero(void **state)
     assert_text(request.syscall.key, "a\0b", 3);
     assert_text(request.syscall.value, "\xc3\xa9", 2);
     vat_request_free(&request);
+}
+
+/* Neither is read as the other way would not read it. */
+static void plain_syscalls_of_the_store_are_read_where_they_stand(void **state)
+{
+    static const char plain[] = "[\"syscall\",[\"vatstoreSet\",\"a~ b\",\"#{}\"]]";
+    static const char *const others[] = {
+        "[\"syscall\",[\"vatstoreSet\",\"a\",\"\\\"\"]]",  "[\"syscall\", [\"vatstoreGet\",\"a\"]]",
+        "[\"syscall\",[\"vatstoreGet\",\"\xc3\xa9\"]]",    "[\"syscall\",[\"vatstoreGet\",\"a\"]] ",
+        "[\"syscall\",[\"vatstoreDelete\",\"a\\u0041\"]]",
+    };
+    struct vat_request request;
+    struct error error;
+
+    (void)state;
+    assert_int_equal(parse(&request, plain, &error), 0);
+    assert_int_equal(request.syscall.kind, VAT_SYSCALL_STORE_SET);
+    assert_text(request.syscall.text, "[\"vatstoreSet\",\"a~ b\",\"#{}\"]", 28);
+    assert_text(request.syscall.key, "a~ b", 4);
+    assert_text(request.syscall.value, "#{}", 3);
+    assert_true(request.syscall.text.bytes > plain &&
+                request.syscall.text.bytes < plain + sizeof plain);
+    vat_request_free(&request);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_int_equal(parse(&request, others[i], &error), 0);
+        assert_null(request.syscall.text.bytes);
+        assert_non_null(request.syscall.object);
+        vat_request_free(&request);
+    }
+}
+
+static void a_kept_request_needs_nothing_of_what_was_parsed(void **state)
+{
+    static const char *const cases[] = {
+        "[\"syscall\",[\"vatstoreSet\",\"key\",\"value\"]]",
+        "[\"syscall\",[\"vatstoreSet\",\"key\",\"\\u0076alue\"]]",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct vat_request request, kept, again;
+        char *json = strdup(cases[i]);
+        struct error error;
+
+        assert_non_null(json);
+        assert_int_equal(parse(&request, json, &error), 0);
+        assert_int_equal(vat_request_keep(&kept, &request), 0);
+        assert_int_equal(vat_request_keep(&again, &kept), 0);
+        assert_true(vat_request_same(&request, &again));
+        assert_true(vat_request_size(&again) > strlen("keyvalue"));
+        vat_request_free(&request);
+        memset(json, 'x', strlen(json));
+        free(json);
+        vat_request_free(&kept);
+        assert_text(again.syscall.key, "key", 3);
+        assert_text(again.syscall.value, "value", 5);
+        assert_int_equal(
+            parse(&request, "[\"syscall\",[\"vatstoreSet\",\"key\",\"valuf\"]]", &error), 0);
+        assert_false(vat_request_same(&request, &again));
+        vat_request_free(&request);
+        vat_request_free(&again);
+    }
 }
 
 static void the_parts_of_a_send_are_taken(void **state)
@@ -232,6 +295,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_syscall_is_read),
         cmocka_unit_test(keys_and_values_are_bytes_also_zero),
+        cmocka_unit_test(plain_syscalls_of_the_store_are_read_where_they_stand),
+        cmocka_unit_test(a_kept_request_needs_nothing_of_what_was_parsed),
         cmocka_unit_test(the_parts_of_a_send_are_taken),
         cmocka_unit_test(a_console_line_keeps_its_arguments),
         cmocka_unit_test(what_is_no_request_is_refused),

@@ -214,11 +214,61 @@ static void a_key_that_comes_and_goes_is_never_written(void **state)
     store_close(store);
 }
 
+/* A promise that is settled when the next one is made, its name noted as new; `kept` of them all
+ * stay unsettled. */
+static void come_and_go(struct store *store, int number, int kept)
+{
+    char name[32], key[48];
+
+    snprintf(name, sizeof name, "kp%d", number);
+    snprintf(key, sizeof key, "%s.state", name);
+    OK(store_savepoint_set(store, &error));
+    OK(store_name_note_new(store, name, &error));
+    OK(store_key_set(store, key, bytes("unresolved"), &error));
+    OK(store_key_set(store, key, bytes("fulfilled"), &error));
+    if (number >= kept) {
+        snprintf(key, sizeof key, "kp%d.state", number - kept);
+        OK(store_key_delete(store, key, &error));
+    }
+    OK(store_savepoint_release(store, &error));
+}
+
+static void what_came_and_went_takes_no_memory_for_long(void **state)
+{
+    enum { NUMBER = 20000, KEPT = 100, OF_A_COMMIT = 50 };
+    struct store *store = store_open(NULL, &error);
+    struct buf value = {0};
+    size_t bytes_then = 0;
+    char key[48];
+    bool found;
+
+    (void)state;
+    assert_non_null(store);
+    for (int i = 0; i < NUMBER; i++) {
+        OK(store_transaction_begin(store, &error));
+        come_and_go(store, i, KEPT);
+        if (i % OF_A_COMMIT == 0)
+            OK(store_transaction_commit(store, &error));
+        if (i == NUMBER / 4)
+            bytes_then = store->cache.bytes;
+    }
+    OK(store_transaction_commit(store, &error));
+    assert_true(store->cache.bytes < bytes_then + bytes_then / 4);
+    for (int i = NUMBER - 2 * KEPT; i < NUMBER; i++) {
+        snprintf(key, sizeof key, "kp%d.state", i);
+        OK(store_key_get(store, key, &value, &found, &error));
+        same(&value, found, i < NUMBER - KEPT ? NULL : "fulfilled");
+    }
+    check_whole(store);
+    store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_order_of_changes_comes_to_what_it_says),
         cmocka_unit_test(a_key_that_comes_and_goes_is_never_written),
+        cmocka_unit_test(what_came_and_went_takes_no_memory_for_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
