@@ -55,28 +55,74 @@ const wrongSize = (saved, read) =>
   Error(`Snapshot size does not match. saved=${saved}, read=${read}`);
 
 /**
+ * The pieces of a snapshot for a reader, who may stop at any of them, also before the first.
+ *
+ * @param {AsyncIterator<Uint8Array>} pieces
+ * @param {() => Promise<void>} finish once, when the pieces are read or no more are wanted
+ * @returns {AsyncGenerator<Uint8Array, void, undefined>}
+ */
+const streamOf = (pieces, finish) => {
+  let finished;
+  const end = () => (finished ??= finish());
+  const settle = async step => {
+    try {
+      const result = await step;
+      if (result.done) await end();
+      return result;
+    } catch (error) {
+      await end();
+      throw error;
+    }
+  };
+  const leave = async () => {
+    await pieces.return();
+    await end();
+  };
+  return {
+    next: () => settle(pieces.next()),
+    return: async value => {
+      await leave();
+      return { done: true, value };
+    },
+    throw: async error => {
+      await leave();
+      throw error;
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+};
+
+/**
  * Has a worker write a snapshot into its pipe, and passes the bytes on while they come.
  *
  * @param {Readable} pipe the worker's; it stays open for the next snapshot
  * @param {Promise<unknown>} turn settled when the pipe is nobody else's
- * @param {(place: string) => Promise<number>} write the command; how many bytes there are
+ * @param {(place: string | Promise<string>) => Promise<number>} write the command; how many bytes
+ *   there are
  */
-export async function* saveThroughPipe(pipe, turn, write) {
+export const saveThroughPipe = (pipe, turn, write) => {
   const output = new PassThrough({ highWaterMark: 1024 * 1024 });
   let read = 0;
   let size;
-  const take = chunk => {
-    read += chunk.length;
-    if (!output.write(chunk)) pipe.pause();
-    endWhenWhole();
-  };
+  let stopped = false;
+  let tellStopped;
+  const stopping = new Promise(resolve => (tellStopped = resolve));
   const stop = () => {
+    stopped = true;
     pipe.off('data', take);
     pipe.pause();
     output.end();
+    tellStopped();
   };
   const endWhenWhole = () => {
     if (size !== undefined && read >= size) stop();
+  };
+  const take = chunk => {
+    read += chunk.length;
+    if (!output.destroyed && !output.write(chunk)) pipe.pause();
+    endWhenWhole();
   };
   output.on('drain', () => pipe.resume());
   // It is read before the answer comes: a worker whose pipe is full would wait for ever.
@@ -86,29 +132,35 @@ export async function* saveThroughPipe(pipe, turn, write) {
     endWhenWhole();
   });
   written.catch(stop);
-  try {
-    yield* output;
-  } finally {
-    stop();
+  return streamOf(output[Symbol.asyncIterator](), async () => {
+    output.destroy();
+    // The rest of what is abandoned is read all the same: until then the worker waits.
+    await reading;
+    if (!stopped) pipe.resume();
     await written;
+    await stopping;
     if (read !== size) throw wrongSize(size, read);
-  }
-}
+  });
+};
 
 /** As saveThroughPipe(), by way of a file that is removed. */
-export async function* saveThroughFile(description, write, { fs, temporaryName }) {
-  const place = await temporaryName({
-    template: `make-snapshot-${fileNamePart(description)}-XXXXXX.xss`,
-  });
-  try {
-    const size = await write(place);
+export const saveThroughFile = (description, write, { fs, temporaryName }) => {
+  const named = async () =>
+    temporaryName({ template: `make-snapshot-${fileNamePart(description)}-XXXXXX.xss` });
+  const place = named();
+  const written = write(place);
+  written.catch(() => {}); // the reader is told
+  async function* pieces() {
+    const size = await written;
     let read = 0;
-    for await (const chunk of fs.createReadStream(place)) {
+    for await (const chunk of fs.createReadStream(await place)) {
       read += chunk.length;
       yield chunk;
     }
     if (read !== size) throw wrongSize(size, read);
-  } finally {
-    await fs.unlink(place).catch(() => {});
   }
-}
+  return streamOf(pieces(), async () => {
+    await written.catch(() => {});
+    await place.then(fs.unlink).catch(() => {});
+  });
+};

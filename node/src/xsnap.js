@@ -105,28 +105,26 @@ export async function xsnap(options) {
   };
   load?.feed(worker.loadPipe);
 
-  // Those whose commands the worker's end settles.
-  const affected = new Set();
-  const endAll = error => affected.forEach(reject => reject(error));
-  worker.exit
-    .then(
-      () => endAll(Error(`${name} exited`)),
-      error => endAll(error),
-    )
-    .then(loaded)
-    .catch(ignore);
   const exited = worker.exit.then(() => {
     throw Error(`${name} exited`);
   });
-  exited.catch(ignore);
+  // Those whose commands the worker's end settles; null: it has ended.
+  let affected = new Set();
+  exited
+    .catch(error => {
+      affected.forEach(reject => reject(error));
+      affected = null;
+      return loaded();
+    })
+    .catch(ignore);
 
   /** The result, unless the worker ends before. */
   const unlessExited = result =>
     new Promise((resolve, reject) => {
-      affected.add(reject);
-      exited.catch(reject);
+      if (affected) affected.add(reject);
+      else exited.catch(reject);
       const settle = how => value => {
-        affected.delete(reject);
+        affected?.delete(reject);
         how(value);
       };
       result.then(settle(resolve), settle(reject));
@@ -203,14 +201,14 @@ export async function xsnap(options) {
   };
 
   const makeSnapshotStream = (description = 'unknown') => {
-    // Its place among the commands is that of this call; it begins when it is first read.
+    // The worker begins at once, so that the first bytes are there when they are asked for.
     const before = last;
     let ended;
     last = new Promise(resolve => (ended = resolve));
     const write = place =>
       unlessExited(
         before.then(async () => {
-          const { reply } = await run('w', encoder.encode(place));
+          const { reply } = await run('w', encoder.encode(await place));
           return reply.length ? Number(decoder.decode(reply)) : -1;
         }),
       ).finally(ended);

@@ -82,6 +82,19 @@ lie() {
     [ "$output" = 'done' ]
 }
 
+@test "a snapshot that is abandoned holds up neither the worker nor its end" {
+    mkdir "$BATS_TEST_TMPDIR/files"
+    client abandoned "$BATS_TEST_TMPDIR/files"
+    assert_status 0
+    [ "$output" = 'done' ]
+}
+
+@test "results are not kept until the worker ends" {
+    client forgotten
+    assert_status 0
+    [ "$output" = 'done' ]
+}
+
 @test "a session is recorded and replayed" {
     mkdir "$BATS_TEST_TMPDIR/session"
     client record "$BATS_TEST_TMPDIR/session"

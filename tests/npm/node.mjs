@@ -143,6 +143,47 @@ const cases = {
     console.log('done');
   },
 
+  /** Snapshots whose reader stops, in the middle or before the first piece, hold up nobody. */
+  async abandoned(place) {
+    const tmpName = ({ template }, tell) => tell(null, path.join(place, template));
+    for (const snapshotUseFs of [false, true]) {
+      const worker = await start({ snapshotUseFs, fs: { ...powers.fs, tmpName } });
+      await worker.evaluate('globalThis.large = "x".repeat(8_000_000)');
+      const halfway = worker.makeSnapshotStream();
+      assert((await halfway.next()).value.length > 0);
+      await halfway.return();
+      assert((await halfway.next()).done);
+      for await (const _ of worker.makeSnapshotStream()) break;
+      const unread = worker.makeSnapshotStream();
+      const behind = worker.evaluate('1');
+      await unread.return();
+      await behind;
+      const reason = Error('no more');
+      await assert.rejects(worker.makeSnapshotStream().throw(reason), reason);
+      let size = 0;
+      for await (const piece of worker.makeSnapshotStream()) size += piece.length;
+      assert(size > 8_000_000);
+      await worker.close();
+      assert.deepEqual(fs.readdirSync(place), []);
+    }
+    console.log('done');
+  },
+
+  /** What a command came to is forgotten when its caller forgets it, not when the worker ends. */
+  async forgotten() {
+    const worker = await start();
+    const results = [];
+    for (let i = 0; i < 10; i += 1) results.push(new WeakRef(await worker.evaluate('1')));
+    for (let i = 0; i < 3; i += 1) {
+      await new Promise(resolve => setImmediate(resolve));
+      globalThis.gc();
+    }
+    const kept = results.filter(result => result.deref()).length;
+    assert(kept <= 1, `${kept} of 10 results are kept`);
+    await worker.close();
+    console.log('done');
+  },
+
   async record(place) {
     const worker = await recordXSnap(
       { ...powers, name: 'it', handleCommand: async message => message },
