@@ -55,7 +55,9 @@ static const char *find_end(const struct plain *plain, bool *has_escapes)
             return NULL;
         if (*at == '\\') {
             *has_escapes = true;
-            at++; /* so that a quote behind it is not the end */
+            /* A quote behind it is not the end. */
+            if (++at == plain->end)
+                return NULL;
         }
     }
     return NULL;
