@@ -38,6 +38,12 @@ faults() {
     faults workers
 }
 
+@test "a lying worker that does not compile is no machine where it cannot be tried" {
+    run env BUILD="$BUILD" CC=false "$ROOT/tests/campaign/faults" -n 1 workers
+    assert_status 2
+    assert_output_has 'does not compile'
+}
+
 @test "nor do limits of the stack and other low limits" {
     faults stack
     faults rlimits
