@@ -173,7 +173,8 @@ int keys_get_work(struct kernel *kernel, const char *key, json_t **value, struct
 {
     if (keys_require(kernel, key, &kernel->value, error) != 0)
         return -1;
-    buf_append(text, kernel->value.data, kernel->value.length);
+    if (buf_append(text, kernel->value.data, kernel->value.length) != 0)
+        return error_memory(error, "work");
     *value = json_memo_take(&kernel->queued, key, &kernel->value);
     return *value != NULL ? 0 : parse_value(kernel, key, value, error);
 }
