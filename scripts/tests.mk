@@ -72,12 +72,14 @@ check-qemu: all
 		tests/program/counter.bats tests/program/count.bats tests/program/run_faults.bats
 
 # Each kind of trouble N times, or for as long as T seconds for all kinds together:
-# make campaign N=2000, make campaign N=1000000 T=300 SEED=7 KINDS='calls batches'.
+# make campaign N=2000, make campaign N=1000000 T=300 SEED=7 KINDS='calls batches'. With JOBS=2, two
+# kinds at a time pass in half of T seconds.
 N ?= 100
 T ?= 0
+JOBS ?= 1
 .PHONY: campaign
 campaign: all $(VAT_BUNDLES)
-	@BUILD=$(BUILD) tests/campaign/all -n $(N) -t $(T) $(if $(SEED),-s $(SEED)) $(KINDS)
+	@BUILD=$(BUILD) tests/campaign/all -n $(N) -t $(T) -j $(JOBS) $(if $(SEED),-s $(SEED)) $(KINDS)
 
 # ---- fuzzing --------------------------------------------------------------------
 

@@ -68,8 +68,10 @@ exec "$NATIVE/gaspipe" "\$@"
 END
     chmod +x gaspipe
     ln -s "$NATIVE/gaspipe-worker" .
-    run env BUILD="$PWD" "$ROOT/tests/campaign/all" -n 1 -s 1 descriptors rlimits
-    assert_status 1
-    assert_output_has 'the stores differ'
-    [[ $output =~ descriptors\ +1\ +[1-9] ]] || fail "$output"
+    for jobs in 1 2; do
+        run env BUILD="$PWD" "$ROOT/tests/campaign/all" -n 1 -s 1 -j $jobs descriptors rlimits
+        assert_status 1
+        assert_output_has 'the stores differ'
+        [[ $output =~ descriptors\ +1\ +[1-9].*rlimits\ +1\ +[0-9] ]] || fail "$output"
+    done
 }
