@@ -231,12 +231,19 @@ $(BUILD)/gaspipe-sandbox: $(BUILD)/obj/sandbox/main.o $(call lib,sandbox base)
 # tables. A sanitized gaspipe therefore uses an ordinary worker, and native/ contains a
 # sanitized gaspipe and worker for runs without the counter.
 ifneq ($(SAN),)
-all: $(BUILD)/native/gaspipe $(NATIVE_WORKER) $(NATIVE_WASM_WORKER) $(NATIVE_CODE_WORKER)
+all: $(BUILD)/native/gaspipe $(NATIVE_WORKER) $(NATIVE_WASM_WORKER) $(NATIVE_CODE_WORKER) \
+	$(BUILD)/native/swingset-warm.heap
 
 $(BUILD)/native/gaspipe: $(BUILD)/gaspipe $(SWINGSET_BUNDLES)
 	@mkdir -p $(@D)
 	@ln -f $(SWINGSET_BUNDLES) $(@D)
 	@ln -f $< $@
+
+# Of the sanitized worker: each run with vats of SwingSet would otherwise spend a second on making it.
+$(BUILD)/native/swingset-warm.heap: $(NATIVE_WORKER) $(BUILD)/native/gaspipe | $(BUILD)/prepare-start
+	$(call say,prepare,$@)
+	@ln -f $(BUILD)/prepare-start $(@D)
+	$(Q)$(@D)/prepare-start $@
 
 .PHONY: ordinary-worker
 ordinary-worker: $(XS_ARCHIVE)
