@@ -15,7 +15,8 @@ judge() {
 
     mkdir -p "$folder"
     jq --arg bundles "$VATS" --arg worker "$3" -f "$ROOT/tests/swingset/options.jq" \
-        "$ROOT/tests/swingset/$1.json" > "$folder/options.json"
+        "$ROOT/tests/swingset/$1.json" |
+        jq --arg file "$BATS_FILE_TMPDIR/kernel.bundles" '. + {kernelBundles: $file}' > "$folder/options.json"
     node "$ROOT/tests/swingset/kernel.mjs" "$modules" "$folder" "$folder/options.json" \
         "$ROOT/tests/swingset/$1.jsonl" > "$folder/out" 2> "$folder/err" ||
         fail "SwingSet's kernel on $1 with $3:" "$(tail -n 20 "$folder/err")"
@@ -23,18 +24,21 @@ judge() {
         jq -cS '[(.place | split("/") | last), .status, .value]' > "$folder/results"
 }
 
-# Each kernel waits for its worker, so two of them keep two processors busy.
+# The first makes the bundles of the kernel for all, which takes longer than many a run. Each kernel
+# waits for its worker, so two of them keep two processors busy.
 setup_file() {
-    local case theirs
+    local ours=$BUILD/gaspipe-worker pids=() pid
 
-    for case in small variety; do
-        judge $case "$BATS_FILE_TMPDIR/$case/theirs" "$THEIRS" &
-        theirs=$!
-        judge $case "$BATS_FILE_TMPDIR/$case" "$BUILD/gaspipe-worker"
-        wait "$theirs"
+    judge small "$BATS_FILE_TMPDIR/small/theirs" "$THEIRS"
+    judge variety "$BATS_FILE_TMPDIR/variety/theirs" "$THEIRS" &
+    pids+=($!)
+    judge variety "$BATS_FILE_TMPDIR/variety" "$ours" &
+    pids+=($!)
+    judge small "$BATS_FILE_TMPDIR/small" "$ours"
+    judge variety "$BATS_FILE_TMPDIR/variety/client" "$ours" "$BUILD/node/swingset/node_modules"
+    for pid in "${pids[@]}"; do
+        wait "$pid"
     done
-    judge variety "$BATS_FILE_TMPDIR/variety/client" "$BUILD/gaspipe-worker" \
-        "$BUILD/node/swingset/node_modules"
 }
 
 # recorded FOLDER: its slogfile without times; of stamps as many as xsnap keeps, and none
