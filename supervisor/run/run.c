@@ -187,8 +187,8 @@ static void run_on_delivered(void *context, const struct delivery_report *report
     if (output_delivery(&run->output, &placed, &error) != 0 || note_end(run, report, &error) != 0 ||
         run_profiles_add(&run->profiles, report, &error) != 0 ||
         note_trace(run, report, &error) != 0 ||
-        run_placement_observe(&run->placement, run->slog, run->options.jobs > 1, report, &error) !=
-            0)
+        run_placement_observe(&run->placement, run->slog, scheduler_overlaps(run->scheduler),
+                              report, &error) != 0)
         fail_run(run, &error);
     else if (report->crank_ended)
         keep_crank(run);

@@ -16,7 +16,7 @@ static int log_placement(struct slog_writer *slog, int processor, const char *re
     return slog_line_end(slog, now, error);
 }
 
-int run_placement_observe(struct placement *placement, struct slog_writer *slog, bool several_jobs,
+int run_placement_observe(struct placement *placement, struct slog_writer *slog, bool overlap,
                           const struct delivery_report *report, struct error *error)
 {
     struct stamp now = stamp_now();
@@ -24,8 +24,8 @@ int run_placement_observe(struct placement *placement, struct slog_writer *slog,
         .now = now.mono,
         .waited = placement_waited(report->pipe, report->worker, report->processor),
         .frames = report->frames,
-        /* Several jobs overlap most of the time; moving whenever they do not would gain nothing. */
-        .in_flight = several_jobs ? 2 : 1,
+        /* Moving whenever deliveries that are made ahead do not overlap would gain nothing. */
+        .in_flight = overlap ? 2 : 1,
     };
     const char *reason;
 

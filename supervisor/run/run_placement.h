@@ -9,9 +9,9 @@
 
 /*
  * Tells the placement how long a delivery waited, so that it can move the workers to another
- * processor, and logs the move. `several_jobs`: deliveries overlap. The slog may be NULL.
+ * processor, and logs the move. `overlap`: deliveries do. The slog may be NULL.
  */
-int run_placement_observe(struct placement *placement, struct slog_writer *slog, bool several_jobs,
+int run_placement_observe(struct placement *placement, struct slog_writer *slog, bool overlap,
                           const struct delivery_report *report, struct error *error);
 
 #endif

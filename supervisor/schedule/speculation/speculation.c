@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "supervisor/schedule/speculation/refused_delivery.h"
+#include "supervisor/schedule/speculation/speculation_pace.h"
 #include "supervisor/schedule/speculation/speculation_trust.h"
 #include "supervisor/schedule/speculation/speculative_delivery.h"
 
@@ -17,6 +18,7 @@ struct speculation {
     struct speculation_options options;
     struct warehouse *warehouse;
     struct speculation_trust trust;
+    struct speculation_pace pace;
     struct speculative_delivery *list;  /* one a vat at most, the newest first; owned */
     struct speculative_delivery *taken; /* the one that has its turn; owned, or NULL */
     int64_t current;                    /* the vat whose delivery has its turn; 0: none has */
@@ -183,7 +185,8 @@ static void speculate(struct speculation *speculation, bool current_runs)
 
     speculation->current_runs = current_runs;
     speculation->met_count = 0;
-    if (has_enough(speculation))
+    /* While a snapshot is written there is nothing to lose. */
+    if ((speculation->pace.alone && !speculation->between) || has_enough(speculation))
         return;
     if (kernel_predict(speculation->options.kernel, &prediction, &items, &error) != 0 ||
         predict_upcoming(speculation, &prediction, items, &error) != 0)
@@ -213,9 +216,23 @@ static void end_current(struct speculation *speculation)
         speculative_delivery_free(taken);
 }
 
+static void observe_pace(struct speculation *speculation, const struct meter *meter)
+{
+    const struct speculation_turn turn = {
+        .now = stamp_now().mono,
+        .processor = meter->cpu_known ? (meter->cpu.user + meter->cpu.system) * 1000 : 0,
+        .compute = meter->compute,
+        .ahead = speculation->taken != NULL,
+        .jobs = speculation->options.jobs,
+    };
+
+    speculation_pace_observe(&speculation->pace, &turn);
+}
+
 static void report_answered(struct speculation *speculation, int64_t vat,
                             const struct warehouse_answer *answer)
 {
+    observe_pace(speculation, answer->meter);
     end_current(speculation);
     speculation->options.events.answered(speculation->options.events.context, vat, answer);
 }
@@ -621,6 +638,11 @@ struct delivery_route speculation_route(struct speculation *speculation,
         .condemn = condemn_or_measure,
         .withdraw = withdraw,
     };
+}
+
+bool speculation_overlaps(const struct speculation *speculation)
+{
+    return speculation_pace_overlaps(&speculation->pace);
 }
 
 /* A worker is busy with the snapshot. */
