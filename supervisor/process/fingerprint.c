@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <link.h>
 #include <openssl/evp.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,22 @@
 
 #define HASH_SIZE 32
 #define READ_SIZE 16384
+
+/* Looking the digest up costs more than hashing a line: once for all, and in any thread. */
+static EVP_MD *sha256;
+
+static void look_sha256_up(void)
+{
+    sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+}
+
+static bool fingerprint_begin(EVP_MD_CTX *context)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    return pthread_once(&once, look_sha256_up) == 0 && context != NULL && sha256 != NULL &&
+           EVP_DigestInit_ex2(context, sha256, NULL) == 1;
+}
 
 static bool fingerprint_finish(EVP_MD_CTX *context, char hex[FINGERPRINT_HEX_SIZE])
 {
@@ -33,7 +50,7 @@ static bool hash_descriptor(EVP_MD_CTX *context, int fd, char hex[FINGERPRINT_HE
     unsigned char bytes[READ_SIZE];
     ssize_t length;
 
-    if (EVP_DigestInit_ex(context, EVP_sha256(), NULL) != 1)
+    if (!fingerprint_begin(context))
         return false;
     while ((length = read(fd, bytes, sizeof bytes)) != 0) {
         if (length < 0 && errno != EINTR)
@@ -65,7 +82,7 @@ int fingerprint_hash_parts(const struct iovec *parts, int count, char hex[FINGER
                            struct error *error)
 {
     EVP_MD_CTX *context = EVP_MD_CTX_new();
-    bool done = context != NULL && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1;
+    bool done = fingerprint_begin(context);
 
     for (int i = 0; done && i < count; i++)
         done = EVP_DigestUpdate(context, parts[i].iov_base, parts[i].iov_len) == 1;
@@ -158,8 +175,8 @@ static int add_objects(struct fingerprint *fingerprint, const struct report *rep
 static int hash_all(struct fingerprint *fingerprint, const char *options, struct error *error)
 {
     EVP_MD_CTX *context = EVP_MD_CTX_new();
-    bool done = context != NULL && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1 &&
-                EVP_DigestUpdate(context, options, strlen(options)) == 1;
+    bool done =
+        fingerprint_begin(context) && EVP_DigestUpdate(context, options, strlen(options)) == 1;
 
     for (size_t i = 0; done && i < fingerprint->count; i++)
         if (fingerprint->files[i].hash[0] != '\0')
