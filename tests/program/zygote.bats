@@ -125,3 +125,70 @@ zygotes() {
     exec 8>&-
     wait "$gaspipe" || true
 }
+
+# is_warm ZYGOTE: it has waited for a child, which is what it does when it has warmed up.
+is_warm() {
+    [ "$(sed 's/.*) //' "/proc/$1/stat" | cut -d ' ' -f 9)" -gt 0 ]
+}
+
+# A vat of liveslots and a plain one that grow and collect, and keep something.
+write_busy_vats() {
+    local work='Array.from({ length: 3000 }, (_, i) => ({ i, text: `${i}` })).length'
+
+    echo "const kept = new Map(); export const work = n => { kept.set({ n }, n); return $work + n; };" \
+        > plain.js
+    sed "s/heap: () => inHeap/work: n => { counts.init(\`\${n}\`, n); return $work + n; }/" \
+        "$BATS_TEST_DIRNAME/vats/counter.js" | jq -Rs '{moduleFormat: "getExport", source: .}' \
+        > live.bundle
+    grep -q 3000 live.bundle
+}
+
+# work BUNDLE STORE VATS OPTIONS...: a run in which each vat works five times; all but the first
+# time with a zygote that has warmed up, if there is one.
+work() {
+    local vat number vats=()
+
+    for vat in $3; do
+        vats+=(--vat "$vat=$1")
+    done
+    "$BUILD/gaspipe" run --json --counter qemu --slog "slog.$2" --snapshot-initial 6 \
+        --snapshot-interval 3 --store "store.$2" "${@:4}" "${vats[@]}" - < lines > "out.$2" 2> err &
+    gaspipe=$!
+    exec 8> lines
+    for number in 1 2 3 4 5; do
+        for vat in $3; do
+            echo "{\"vat\":\"$vat\",\"method\":\"work\",\"args\":[$number]}" >&8
+        done
+        if [ $number = 1 ] && [ "$3" != a ]; then
+            wait_for 60 results "out.$2" 4
+            wait_for 60 is_warm "$(zygotes)"
+        fi
+    done
+    finish
+}
+
+# deliveries STORE: what they came to, each different one once.
+deliveries() {
+    jq -c 'select(.kind == "delivery") | [.deliveryNum, .compute, .instructions]' "out.$1" | sort -u
+    # Of one vat: a vat of liveslots knows its ID.
+    jq -r 'select(.type == "heap-snapshot-save" and .vatID == "v1") | .snapshotID' "slog.$1" | sort -u
+}
+
+@test "workers count and snapshot alike, whatever their zygote has done before" {
+    local bundle vat
+
+    write_busy_vats
+    for bundle in plain.js live.bundle; do
+        # Alone, a vat's worker is executed; four with two workers are forked over and over.
+        work $bundle "alone.$bundle" a
+        work $bundle "crowd.$bundle" "a b c d" --max-workers 2
+        run grep -c . < <(deliveries "alone.$bundle")
+        [ "$output" -ge 7 ]
+        assert_equal "$(deliveries "crowd.$bundle")" "$(deliveries "alone.$bundle")" $bundle
+        for vat in v1 v4; do
+            run --separate-stderr "$BUILD/gaspipe" replay --counter qemu --store "store.crowd.$bundle" \
+                --from-start $vat
+            assert_status 0
+        done
+    done
+}
