@@ -10,25 +10,31 @@ const fileNamePart = text => text.replaceAll(/[^a-zA-Z0-9_.-]/g, '-');
 /**
  * A snapshot that a worker starts from.
  *
- * @returns what `place` the worker is told, and what is done when it runs (`feed`) and when it
- *   has read the snapshot (`done`)
+ * @returns what `place` the worker is told, and what is done when it runs (`feed`), when it has read
+ *   the snapshot (`done`), and when it could not be started (`drop`)
  */
 export const loadFromPipe = (bytes, description) => {
+  // It is asked for its first piece at once, and not when the worker runs: SwingSet's store gets the
+  // same pieces, and waits until both want the next.
+  const source = Readable.from(bytes);
+  const failed = new Promise((_, reject) => source.once('error', reject));
+  failed.catch(() => {}); // whoever feeds it is told
+  source.read(0);
   let fed = Promise.resolve();
   return {
     place: `@${LOAD_FD}:${fileNamePart(description)}`,
     // A worker that ends while it reads is met by its exit status.
     feed: pipe => {
-      const source = Readable.from(bytes);
-      fed = new Promise((resolve, reject) => {
-        source.once('error', reject);
+      const taken = new Promise(resolve => {
         pipe.once('error', () => resolve());
         pipe.once('finish', () => resolve());
       });
+      fed = Promise.race([failed, taken]);
       fed.catch(() => pipe.destroy()); // the worker reads an end, and says so
       source.pipe(pipe);
     },
     done: () => fed,
+    drop: () => source.destroy(),
   };
 };
 
@@ -48,7 +54,7 @@ export const loadFromFile = async (bytes, description, { fs, temporaryName }) =>
     await done();
     throw error;
   }
-  return { place, feed: () => {}, done };
+  return { place, feed: () => {}, done, drop: done };
 };
 
 const wrongSize = (saved, read) =>

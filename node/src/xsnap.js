@@ -55,6 +55,15 @@ const argumentsOf = ({ meteringLimit, parserBufferSize }, load) => [
   ...(parserBufferSize ? ['-s', `${parserBufferSize}`] : []),
 ];
 
+const startOrDrop = async (load, options) => {
+  try {
+    return startWorker(options);
+  } catch (error) {
+    await load?.drop();
+    throw error;
+  }
+};
+
 /**
  * Starts a worker; docs/swingset.md has the options.
  */
@@ -83,7 +92,7 @@ export async function xsnap(options) {
   const makeLoad = snapshotUseFs ? loadFromFile : loadFromPipe;
   let load = snapshotStream && (await makeLoad(snapshotStream, snapshotDescription, files));
 
-  const worker = startWorker({
+  const worker = await startOrDrop(load, {
     spawn,
     name,
     args: argumentsOf({ meteringLimit, parserBufferSize }, load),

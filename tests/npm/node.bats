@@ -89,6 +89,13 @@ lie() {
     [ "$output" = 'done' ]
 }
 
+@test "a snapshot is asked for before its worker starts, and closed when none starts" {
+    mkdir "$BATS_TEST_TMPDIR/files"
+    client early "$BATS_TEST_TMPDIR/files"
+    assert_status 0
+    [ "$output" = 'done' ]
+}
+
 @test "results are not kept until the worker ends" {
     client forgotten
     assert_status 0

@@ -169,6 +169,52 @@ const cases = {
     console.log('done');
   },
 
+  /**
+   * A snapshot is asked for before the worker starts, since SwingSet's store waits for this reader,
+   * and closed when no worker starts.
+   */
+  async early(place) {
+    const told = [];
+    const worker = await start();
+    await worker.evaluate('globalThis.kept = 7');
+    const pieces = [];
+    for await (const piece of worker.makeSnapshotStream()) pieces.push(piece);
+    await worker.close();
+    let closed;
+    const snapshot = () => {
+      let tellClosed;
+      closed = new Promise(resolve => (tellClosed = resolve));
+      return (async function* read() {
+        told.push('asked');
+        try {
+          yield* pieces;
+        } finally {
+          tellClosed();
+        }
+      })();
+    };
+    const spawnTold = (...args) => {
+      told.push('started');
+      return powers.spawn(...args);
+    };
+    const next = await start({ snapshotStream: snapshot(), spawn: spawnTold });
+    await next.evaluate('if (kept !== 7) throw Error()');
+    await next.close();
+    assert.deepEqual(told, ['asked', 'started']);
+
+    const reason = Error('no process');
+    const refuse = () => {
+      throw reason;
+    };
+    await assert.rejects(start({ snapshotStream: snapshot(), spawn: refuse }), reason);
+    await closed;
+    const tmpName = ({ template }, tell) => tell(null, path.join(place, template));
+    const files = { snapshotUseFs: true, fs: { ...powers.fs, tmpName } };
+    await assert.rejects(start({ ...files, snapshotStream: pieces, spawn: refuse }), reason);
+    assert.deepEqual(fs.readdirSync(place), []);
+    console.log('done');
+  },
+
   /** What a command came to is forgotten when its caller forgets it, not when the worker ends. */
   async forgotten() {
     const worker = await start();
