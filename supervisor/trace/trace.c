@@ -241,7 +241,7 @@ static void put_estimated(struct buf *out, const struct trace *trace, const stru
         buf_append_byte(out, '\n');
 }
 
-/* In all deliveries, and outside of them. */
+/* Of a process that has just been traced. */
 static uint64_t calls_of(void *context, uint32_t function)
 {
     const struct trace_profile *const profile = context;
@@ -259,7 +259,8 @@ static int put_absences(struct buf *out, const struct trace *trace,
                         struct error *error)
 {
     struct trace_profile names = *profile;
-    const struct trace_absence_words words = {name_of, calls_of, &names, profile->clock.first.mono};
+    const struct trace_absence_words words = {
+        name_of, trace->options.read == NULL ? calls_of : NULL, &names, profile->clock.first.mono};
     struct buf line = {0};
     int result;
 

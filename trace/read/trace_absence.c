@@ -83,12 +83,12 @@ static struct absent *find_absent(const struct trace_absences *absences, uint32_
         return NULL;
     for (size_t i = 0; i < absences->count; i++)
         if (absences->list[i].process == process)
-            all[found++].function = absences->list[i].function;
+            all[found++] = (struct absent){absences->list[i].function, absences->list[i].calls};
     qsort(all, found, sizeof *all, compare_numbers);
     for (size_t i = 0; i < found; i++)
         if (i == 0 || all[i].function != all[once - 1].function)
             all[once++] = all[i];
-    for (size_t i = 0; i < once; i++)
+    for (size_t i = 0; i < once && words->calls != NULL; i++)
         all[i].calls = words->calls(words->context, all[i].function);
     qsort(all, once, sizeof *all, compare_absent);
     *count = once;

@@ -15,6 +15,7 @@ struct trace_absence {
     uint32_t function;  /* its number, from 1 on */
     uint32_t process;   /* its number in a trace's file, where there are several */
     int64_t begin, end; /* nanoseconds of CLOCK_MONOTONIC; end 0: as long as was traced */
+    uint64_t calls;     /* of the function in the process, traced; where a trace has been read */
 };
 
 /* In the order in which they began. */
@@ -31,7 +32,8 @@ void trace_absences_free(struct trace_absences *absences);
 /* What words about them need. */
 struct trace_absence_words {
     const char *(*name)(void *context, uint32_t function);
-    uint64_t (*calls)(void *context, uint32_t function); /* that were traced */
+    /* That were traced; NULL: the absences have them. */
+    uint64_t (*calls)(void *context, uint32_t function);
     void *context;
     int64_t zero; /* when time begins */
 };

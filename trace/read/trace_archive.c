@@ -23,6 +23,7 @@ struct archive_process {
     uint64_t *ticks; /* where its deliveries begin and end */
     uint32_t *groups;
     size_t cut_count;
+    uint64_t *calls;         /* by the archive's functions; NULL: none of them is left out */
     struct trace_sums *sums; /* only the stacks of its lanes are used */
 };
 
@@ -356,6 +357,23 @@ static int cut_process(struct reading *reading, struct archive_process *process,
     return 0;
 }
 
+/* Where some functions of a process are left out, the calls of all are counted. */
+static int open_calls(struct reading *reading, struct error *error)
+{
+    const struct archive *const archive = reading->archive;
+
+    for (size_t i = 0; i < archive->absences.count; i++) {
+        struct archive_process *const process =
+            &reading->processes[archive->absences.list[i].process];
+
+        if (process->calls == NULL)
+            process->calls = calloc(archive->function_count + 1, sizeof *process->calls);
+        if (process->calls == NULL)
+            return out_of_memory(error);
+    }
+    return 0;
+}
+
 /* ---- then: events ---- */
 
 /* Numbers of the process become those of the archive. */
@@ -374,6 +392,17 @@ static void renumber(const struct archive_process *process, uint64_t *events, si
     }
 }
 
+static void count_calls(struct archive_process *process, const struct archive *archive,
+                        const uint64_t *events, size_t count)
+{
+    for (size_t i = 0; i < count && process->calls != NULL; i++) {
+        const uint64_t number = events[i] >> 1 & 0x7fff;
+
+        if ((events[i] & 1) == 0 && number <= archive->function_count)
+            process->calls[number]++;
+    }
+}
+
 static int add_events(struct reading *reading, struct archive_process *process,
                       const struct trace_block *block, const uint8_t *content, struct error *error)
 {
@@ -385,6 +414,7 @@ static int add_events(struct reading *reading, struct archive_process *process,
         return error_prefix(error, "%s", reading->path);
     stack = &process->sums->stacks[of.lane];
     renumber(process, of.events, of.count);
+    count_calls(process, reading->archive, of.events, of.count);
     /* Another clock says nothing of when calls were. */
     if (reading->archive->clock.kind == TRACE_CLOCK_TSC)
         stack->spans = &reading->archive->spans;
@@ -434,6 +464,18 @@ static void add_estimated(const struct reading *reading, uint32_t number)
             trace_filler_estimated(&reading->filler, number, i + 1);
 }
 
+static void note_calls(const struct reading *reading)
+{
+    const struct trace_absences *const absences = &reading->archive->absences;
+
+    for (size_t i = 0; i < absences->count; i++) {
+        struct trace_absence *const absence = &absences->list[i];
+        const uint64_t *const calls = reading->processes[absence->process].calls;
+
+        absence->calls = calls != NULL ? calls[absence->function] : 0;
+    }
+}
+
 static int read_twice(struct reading *reading, struct error *error)
 {
     struct archive *const archive = reading->archive;
@@ -443,6 +485,8 @@ static int read_twice(struct reading *reading, struct error *error)
     for (size_t i = 0; i < reading->process_count; i++)
         if (cut_process(reading, &reading->processes[i], error) != 0)
             return -1;
+    if (open_calls(reading, error) != 0)
+        return -1;
     return trace_file_read(reading->path, on_second, reading, &archive->torn, error);
 }
 
@@ -458,6 +502,7 @@ static void free_reading(struct reading *reading)
         free(process->numbers);
         free(process->ticks);
         free(process->groups);
+        free(process->calls);
     }
     free(reading->processes);
     trace_filler_free(&reading->filler);
@@ -476,6 +521,7 @@ int archive_read(struct archive *archive, const char *path, size_t spans, struct
         add_counts(archive, &reading.processes[i]);
         add_estimated(&reading, (uint32_t)i);
     }
+    note_calls(&reading);
     call_tree_settle(&archive->tree);
     call_spans_settle(&archive->spans);
     free_reading(&reading);
