@@ -13,7 +13,7 @@ run_tests = @BUILD=$(BUILD) scripts/run-tests
 define link_all_rooms
 @mkdir -p $(@D)
 $(call say,link,$@)
-$(link) -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(XS_ARCHIVE) \
+$(link) -Wl,--start-group $(ARCHIVES) $(XS_ARCHIVE) -Wl,--end-group \
 	$(PACKAGE_LIBS) -lZydis -lnats -lsodium -lsecp256k1 $(1) -lm -ldl -lpthread -o $@
 endef
 

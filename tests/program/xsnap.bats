@@ -336,6 +336,60 @@ program=('eglobalThis.x = [1, 2, 3].map(String); globalThis.handleCommand = b =>
     done
 }
 
+# A heap whose chunks and slots come and go: what is kept changes places with each collection, which
+# happens in the middle of functions too, whose own code moves then.
+changing_heap='e
+globalThis.kept = [];
+globalThis.weak = new WeakMap();
+globalThis.dead = new FinalizationRegistry(name => { globalThis.lastDead = name; });
+let seed = 1;
+const random = limit => (seed = (seed * 48271) % 0x7fffffff) % limit;
+const makers = [
+    i => "s".repeat(random(90)) + i,
+    i => ({ i, text: "t" + i, get g() { return i; }, [Symbol("y" + i)]: i }),
+    i => Array.from({ length: random(40) }, (_, k) => k % 3 ? "a" + k : k),
+    i => { const a = ["x" + i]; a[random(5000)] = "far" + i; return a; },
+    i => new Map(Array.from({ length: random(30) }, (_, k) => ["k" + k, { k }])),
+    i => new Set([`${i}`, i, {}]),
+    i => new RegExp("(a|b)+" + i, "g"),
+    i => (1n << BigInt(random(400))) + BigInt(i),
+    i => new Uint8Array(random(300)).fill(i),
+    i => (0, eval)(`(function f${i}(a) { if (a > 0) { gc(); return f${i}(a - 1) + "c"; } return "${i}"; })`),
+    i => new Proxy({ i }, { get: () => "p" + i }),
+    i => { const key = {}; weak.set(key, ["w" + i]); dead.register(key, "d" + i, key); return key; },
+    i => { const t = { t: "r" + i }; return [t, new WeakRef(t)]; },
+    i => { const g = function* () { const own = "g" + i; while (true) yield own; }(); g.next(); return g; },
+    i => class { #secret = "h" + i; get secret() { return this.#secret; } },
+    i => Promise.resolve("q" + i),
+    i => new Date(i * 1000),
+];
+globalThis.change = rounds => {
+    for (let i = 0; i < rounds; i++) {
+        const made = makers[random(makers.length)](i);
+        kept[random(kept.length < 400 ? 400 : kept.length)] = made;
+        if (random(3) === 0) delete kept[random(kept.length)];
+        if (typeof made === "function" && made.name.startsWith("f")) made(random(3));
+        if (random(20) === 0) gc();
+    }
+};'
+
+@test "what garbage collection leaves is the same to the last byte" {
+    local frames=("$changing_heap")
+
+    for n in 1 2 3 4 5 6 7 8 9 10; do
+        frames+=("echange(150)" "wround$n" "echange(40); gc()")
+    done
+    # A block of chunks behind the first one, which is 32 MiB, and a second piece of slots.
+    frames+=('ekept.push("large".repeat(3000000), Array.from({length: 300}, () => "l".repeat(90000)))' wlarge
+        'echange(50); kept.pop(); gc(); change(50)' wagain
+        'ekept.push(Array.from({length: 200000}, (_, i) => ({i: "m" + i})))' wslots
+        'efor (let i = 0; i < 200000; i += 3) kept[kept.length - 1][i] = 0; gc(); change(50)' wlast)
+    same -- "${frames[@]}"
+    for file in round{1,2,3,4,5,6,7,8,9,10} large again slots last; do
+        cmp "theirs/$file" "ours/$file"
+    done
+}
+
 @test "snapshots of a heap after lockdown, and of a fresh one" {
     each -- wfresh elockdown 'elockdown()' wlocked
     cmp theirs/fresh ours/fresh

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/xs/xs_sweep.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * The second half of a collection of garbage, in place of XS's own: XS has marked what is in use.
+ * Slots and chunks, their order and every byte come out as XS's fxSweep() leaves them.
+ *
+ * XS goes through all chunks to find where each will be, looks there for each slot that refers to a
+ * chunk, and goes through all chunks again to move them. In a heap that is collected often nearly
+ * all stay where they are, in front of the first that is not in use any more: these are looked at
+ * once.
+ */
+
+/* Of a chunk's size: the chunk is in use. As in xsMemory.c. */
+enum { IN_USE = INT32_MIN };
+
+/* The chunks that stay: in front of the first free one of the block that has most. */
+struct staying {
+    const txBlock *block;
+    uintptr_t from;
+    size_t size;
+};
+
+static txByte *first_chunk(const txBlock *block)
+{
+    return (txByte *)block + sizeof(txBlock);
+}
+
+/* Where the block's chunks begin that may move. */
+static txByte *first_moving(const struct staying *staying, const txBlock *block)
+{
+    return first_chunk(block) + (block == staying->block ? staying->size : 0);
+}
+
+/* ---- chunks: where each will be ---- */
+
+static struct staying find_staying(txMachine *the)
+{
+    const txBlock *block = the->firstBlock;
+    txByte *place;
+
+    for (const txBlock *other = block; other != NULL; other = other->nextBlock)
+        if (other->current - (const txByte *)other > block->current - (const txByte *)block)
+            block = other;
+    if (block == NULL)
+        return (struct staying){0};
+    place = first_chunk(block);
+    while (place < block->current) {
+        txChunk *chunk = (txChunk *)place;
+        const txSize size = chunk->size & ~IN_USE;
+
+        if (!(chunk->size & IN_USE) || place + size != chunk->temporary)
+            break;
+        chunk->size = size;
+        place += size;
+    }
+    return (struct staying){block, (uintptr_t)first_chunk(block),
+                            (size_t)(place - first_chunk(block))};
+}
+
+/* From `place` on: each chunk's size becomes the bytes up to the next, its end where it will be. */
+static void find_places(txBlock *block, txByte *place)
+{
+    txByte *target = place;
+
+    while (place < block->current) {
+        txChunk *chunk = (txChunk *)place;
+        txByte *next = chunk->temporary;
+
+        chunk->temporary = NULL;
+        if (chunk->size & IN_USE) {
+            chunk->temporary = target;
+            target += chunk->size & ~IN_USE;
+        }
+        chunk->size = (txSize)(next - place);
+        place = next;
+    }
+    block->temporary = target;
+}
+
+/* ---- what refers to chunks ---- */
+
+/* XS's hooks of a host object pass on nothing else. */
+static struct staying staying;
+
+/* Where the chunk's data will be. */
+static inline void *moved(void *data)
+{
+    txByte *target;
+
+    if (data == NULL || (uintptr_t)data - staying.from < staying.size)
+        return data;
+    target = ((txChunk *)((txByte *)data - sizeof(txChunk)))->temporary;
+    return target != NULL ? target + sizeof(txChunk) : data;
+}
+
+static void change(txMachine *the, txSlot *slot);
+
+static void change_array(txMachine *the, txSlot *array)
+{
+    txSlot *item = array->value.array.address;
+    txIndex length;
+
+    if (item == NULL)
+        return;
+    length =
+        (txIndex)((size_t)((txChunk *)((txByte *)item - sizeof(txChunk)))->size / sizeof(txSlot));
+    if (length > array->value.array.length)
+        length = array->value.array.length;
+    for (; length > 0; length--)
+        change(the, item++);
+    array->value.array.address = moved(array->value.array.address);
+}
+
+static void change_host(txMachine *the, txSlot *host)
+{
+    if (host->value.host.data == NULL)
+        return;
+    if ((host->flag & XS_HOST_HOOKS_FLAG) && host->value.host.variant.hooks->sweeper != NULL)
+        host->value.host.variant.hooks->sweeper(the, host->value.host.data, change);
+    if (host->flag & XS_HOST_CHUNK_FLAG)
+        host->value.host.data = moved(host->value.host.data);
+}
+
+#define KIND(NAME) (UINT64_C(1) << XS_##NAME##_KIND)
+
+/* The kinds whose value begins with a chunk, those with more to it, and none else. */
+static const uint64_t begin_with_chunk = KIND(STRING) | KIND(KEY) | KIND(BIGINT) | KIND(CODE) |
+                                         KIND(ARRAY_BUFFER) | KIND(GLOBAL) | KIND(MAP) | KIND(SET) |
+                                         KIND(IDS);
+static const uint64_t others = KIND(REGEXP) | KIND(ARGUMENTS_SLOPPY) | KIND(ARGUMENTS_STRICT) |
+                               KIND(ARRAY) | KIND(STACK) | KIND(HOST);
+
+static void change_other(txMachine *the, txSlot *slot)
+{
+    if (slot->kind == XS_REGEXP_KIND) {
+        slot->value.regexp.code = moved(slot->value.regexp.code);
+        slot->value.regexp.data = moved(slot->value.regexp.data);
+    } else if (slot->kind == XS_HOST_KIND) {
+        change_host(the, slot);
+    } else {
+        change_array(the, slot);
+    }
+}
+
+static inline void change_value(txMachine *the, txSlot *slot)
+{
+    const uint64_t kind = UINT64_C(1) << (slot->kind & 63);
+
+    if (kind & begin_with_chunk) {
+        if ((uintptr_t)slot->value.string - staying.from >= staying.size)
+            slot->value.string = moved(slot->value.string);
+    } else if (kind & others) {
+        change_other(the, slot);
+    }
+}
+
+static void change(txMachine *the, txSlot *slot)
+{
+    change_value(the, slot);
+}
+
+/* The place in a function's code where a frame or a catch goes on. In a frame of the host it is the
+ * beginning of a chunk. */
+static void change_code(txByte **code, const txSlot *frame, bool of_host)
+{
+    if (of_host) {
+        *code = moved(*code);
+    } else {
+        const txSlot *function = (frame + 3)->value.reference->next;
+
+        if (function->kind == XS_CODE_KIND)
+            *code += (txByte *)moved(function->value.code.address) - function->value.code.address;
+    }
+}
+
+static void change_roots(txMachine *the)
+{
+    txByte **code = &the->code;
+
+    for (txSlot *frame = the->frame; frame != NULL; frame = frame->next) {
+        change_code(code, frame, (frame->flag & XS_C_FLAG) != 0);
+        code = &frame->value.frame.code;
+    }
+    for (txJump *jump = the->firstJump; jump != NULL; jump = jump->nextJump)
+        change_code(&jump->code, jump->frame, !jump->flag);
+    for (txSlot *slot = the->stack; slot < the->stackTop; slot++)
+        change(the, slot);
+    for (txSlot *slot = the->cRoot; slot != NULL; slot = slot->next)
+        change(the, slot);
+}
+
+/* ---- slots ---- */
+
+static void destroy(const txSlot *slot)
+{
+    if (slot->flag & XS_HOST_HOOKS_FLAG) {
+        if (slot->value.host.variant.hooks->destructor != NULL)
+            slot->value.host.variant.hooks->destructor(slot->value.host.data);
+    } else if (slot->value.host.variant.destructor != NULL) {
+        slot->value.host.variant.destructor(slot->value.host.data);
+    }
+}
+
+static void sweep_slots(txMachine *the)
+{
+    txSlot *free_slots = NULL;
+    txSize used = 0;
+
+    for (txSlot *heap = the->firstHeap; heap != NULL; heap = heap->next) {
+        const txSlot *end = heap->value.reference;
+
+        for (txSlot *slot = heap + 1; slot < end; slot++) {
+            if (slot->flag & XS_MARK_FLAG) {
+                slot->flag &= (txFlag)~XS_MARK_FLAG;
+                change_value(the, slot);
+                used++;
+            } else {
+                if (slot->kind == XS_HOST_KIND)
+                    destroy(slot);
+                slot->kind = XS_UNDEFINED_KIND;
+                slot->next = free_slots;
+                free_slots = slot;
+            }
+        }
+    }
+    the->currentHeapCount = used;
+    the->freeHeap = free_slots;
+}
+
+/* ---- chunks: to their places ---- */
+
+/* Ends a chunk that has been moved, where the next one begins. */
+static void end_chunk(txChunk *chunk, txByte *end)
+{
+    if (chunk == NULL)
+        return;
+    chunk->temporary = end;
+    chunk->size = (txSize)(end - (txByte *)chunk);
+}
+
+static void move_chunks(txBlock *block, txByte *place)
+{
+    txChunk *former = NULL;
+
+    while (place < block->current) {
+        const txChunk *chunk = (const txChunk *)place;
+        const txSize size = chunk->size;
+        txByte *target = chunk->temporary;
+
+        if (target != NULL) {
+            end_chunk(former, target);
+            if (target != place)
+                memmove(target, place, (size_t)size);
+            former = (txChunk *)target;
+        }
+        place += size;
+    }
+    end_chunk(former, block->temporary);
+    block->current = block->temporary;
+    block->temporary = NULL;
+}
+
+void xs_sweep(txMachine *the)
+{
+    txSize sum = 0;
+
+    staying = find_staying(the);
+    for (txBlock *block = the->firstBlock; block != NULL; block = block->nextBlock) {
+        find_places(block, first_moving(&staying, block));
+        sum += (txSize)(block->temporary - first_chunk(block));
+    }
+    the->currentChunksSize = sum;
+    change_roots(the);
+    sweep_slots(the);
+    for (txBlock *block = the->firstBlock; block != NULL; block = block->nextBlock)
+        move_chunks(block, first_moving(&staying, block));
+}
