@@ -26,9 +26,20 @@ static void set_awaited(struct worker_frames *frames, bool awaited)
     frames->awaited = awaited;
 }
 
+/* The one worker of this thread whose frames the loop is not asked for, though they are not read
+ * directly just now; NULL: none is. */
+static _Thread_local struct worker_frames *left_out;
+
+static void forget_left_out(const struct worker_frames *frames)
+{
+    if (left_out == frames)
+        left_out = NULL;
+}
+
 void worker_frames_stop(struct worker_frames *frames)
 {
     frames->stopped = true;
+    forget_left_out(frames);
     set_awaited(frames, false);
 }
 
@@ -43,6 +54,7 @@ void worker_frames_init(struct worker_frames *frames, size_t frame_cap, bool by_
 
 void worker_frames_free(struct worker_frames *frames)
 {
+    forget_left_out(frames);
     netstring_decoder_free(&frames->decoder);
     if (frames->up_fd >= 0)
         close(frames->up_fd);
@@ -184,6 +196,22 @@ static bool comes_back_at_once(const struct worker_frames *frames, const uv_loop
     return !frames->awaited && uv_loop_alive(loop) && uv_backend_timeout(loop) == 0;
 }
 
+static void watch(struct worker_frames *frames)
+{
+    forget_left_out(frames);
+    /* Cannot fail: it was started before. */
+    if (!uv_is_active((uv_handle_t *)&frames->up) && !frames->up_ended && !frames->stopped)
+        (void)uv_poll_start(&frames->up, UV_READABLE, up_readable);
+}
+
+/* What was read of a worker may have given another one something to do, whose turn before this wait
+ * is over: nobody would hear of its frames. */
+static void watch_left_out(const uv_loop_t *loop)
+{
+    if (left_out != NULL && !comes_back_at_once(left_out, loop))
+        watch(left_out);
+}
+
 /*
  * Before the loop waits: while this worker is all that is waited for, its frames are read
  * directly. What they lead to mostly has the next one sent.
@@ -198,10 +226,12 @@ static void wait_directly(uv_prepare_t *prepare)
         while (may_wait_directly(frames) && !direct_read_due())
             frames->slow = !read_up(frames, direct_read);
     }
-    /* Cannot fail: it was started before. */
-    if (!uv_is_active((uv_handle_t *)&frames->up) && !frames->up_ended && !frames->stopped &&
-        !comes_back_at_once(frames, prepare->loop))
-        (void)uv_poll_start(&frames->up, UV_READABLE, up_readable);
+    if ((left_out == NULL || left_out == frames) && comes_back_at_once(frames, prepare->loop) &&
+        !uv_is_active((uv_handle_t *)&frames->up))
+        left_out = frames;
+    else
+        watch(frames);
+    watch_left_out(prepare->loop);
 }
 
 void worker_frames_await(struct worker_frames *frames)

@@ -76,7 +76,8 @@ static void on_gone(void *context, int exit_status, int signal_number)
 }
 
 /* A shell with the pipes on 3 and 4. */
-static void start(struct told *told, char *script)
+static void start_in(uv_loop_t *loop, const struct worker_listener *listener, struct told *told,
+                     char *script)
 {
     char *const arguments[] = {(char *)"sh", (char *)"-c", script, NULL};
     const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
@@ -90,6 +91,15 @@ static void start(struct told *told, char *script)
         .by_turns = told->by_turns,
         .memory_limit = told->memory_limit,
     };
+    struct error error;
+
+    told->exit_status = -1;
+    told->process = worker_process_start(loop, &launch, listener, &error);
+    assert_non_null(told->process);
+}
+
+static void start(struct told *told, char *script)
+{
     const struct worker_listener listener = {
         .context = told,
         .frame = on_frame,
@@ -97,12 +107,9 @@ static void start(struct told *told, char *script)
         .stderr_line = on_words,
         .gone = on_gone,
     };
-    struct error error;
 
-    told->exit_status = -1;
     assert_int_equal(uv_loop_init(&told->loop), 0);
-    told->process = worker_process_start(&told->loop, &launch, &listener, &error);
-    assert_non_null(told->process);
+    start_in(&told->loop, &listener, told, script);
 }
 
 static void finish(struct told *told)
@@ -255,6 +262,109 @@ static void many_short_exchanges(void **state)
     assert_int_equal(told.frames, FRAMES);
 }
 
+/* Two processes that send back what they get. The second is started last, so its turn before the
+ * loop waits comes first. */
+struct exchange {
+    uv_loop_t loop;
+    uv_idle_t idle;
+    uv_timer_t limit;
+    struct told first, second;
+    bool given, late;
+};
+
+enum { ROUNDS = 100, LIMIT_MS = 20000 };
+
+static void end_exchange(struct exchange *exchange)
+{
+    worker_process_hang_up(exchange->first.process);
+    worker_process_hang_up(exchange->second.process);
+    uv_close((uv_handle_t *)&exchange->idle, NULL);
+    uv_close((uv_handle_t *)&exchange->limit, NULL);
+}
+
+static void give_first(uv_idle_t *idle)
+{
+    struct exchange *exchange = idle->data;
+
+    if (!exchange->given)
+        send_frame(&exchange->first, "x", 1);
+    exchange->given = true;
+}
+
+/* In the first's turn: the second's of this wait is over, and it was left out of it. */
+static void on_first(void *context, struct iovec frame, struct stamp come)
+{
+    struct exchange *exchange = context;
+
+    (void)frame;
+    (void)come;
+    uv_idle_stop(&exchange->idle);
+    send_frame(&exchange->second, "x", 1);
+}
+
+static void on_second(void *context, struct iovec frame, struct stamp come)
+{
+    struct exchange *exchange = context;
+
+    (void)frame;
+    (void)come;
+    exchange->given = false;
+    if (exchange->late)
+        return;
+    if (++exchange->second.frames < ROUNDS) {
+        assert_int_equal(uv_idle_start(&exchange->idle, give_first), 0);
+        return;
+    }
+    end_exchange(exchange);
+}
+
+static void on_limit(uv_timer_t *timer)
+{
+    struct exchange *exchange = timer->data;
+
+    exchange->late = true;
+    end_exchange(exchange);
+}
+
+static void on_first_gone(void *context, int exit_status, int signal_number)
+{
+    on_gone(&((struct exchange *)context)->first, exit_status, signal_number);
+}
+
+static void on_second_gone(void *context, int exit_status, int signal_number)
+{
+    on_gone(&((struct exchange *)context)->second, exit_status, signal_number);
+}
+
+/* Nothing but the limit, which wakes the loop, would tell that something was missed. */
+static void what_another_process_leads_to_is_not_missed(void **state)
+{
+    static char script[] = "cat <&3 >&4";
+    struct exchange exchange = {0};
+    struct worker_listener listener = {
+        .context = &exchange,
+        .frame = on_first,
+        .bad_frame = on_bad_frame,
+        .stderr_line = on_words,
+        .gone = on_first_gone,
+    };
+
+    (void)state;
+    assert_int_equal(uv_loop_init(&exchange.loop), 0);
+    start_in(&exchange.loop, &listener, &exchange.first, script);
+    listener.frame = on_second;
+    listener.gone = on_second_gone;
+    start_in(&exchange.loop, &listener, &exchange.second, script);
+    assert_int_equal(uv_idle_init(&exchange.loop, &exchange.idle), 0);
+    assert_int_equal(uv_timer_init(&exchange.loop, &exchange.limit), 0);
+    exchange.idle.data = exchange.limit.data = &exchange;
+    assert_int_equal(uv_timer_start(&exchange.limit, on_limit, LIMIT_MS, 0), 0);
+    send_frame(&exchange.second, "x", 1);
+    assert_int_equal(uv_run(&exchange.loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&exchange.loop), 0);
+    assert_false(exchange.late);
+}
+
 static void what_it_prints_comes_in_lines_and_how_it_ended_last(void **state)
 {
     struct told told = {0};
@@ -351,6 +461,7 @@ int main(void)
         cmocka_unit_test(its_children_do_not_keep_it_from_being_gone),
         cmocka_unit_test(the_loop_goes_on_while_a_slow_answer_is_waited_for),
         cmocka_unit_test(many_short_exchanges),
+        cmocka_unit_test(what_another_process_leads_to_is_not_missed),
         cmocka_unit_test(what_it_prints_comes_in_lines_and_how_it_ended_last),
         cmocka_unit_test(it_is_in_our_session_and_in_a_group_of_its_own),
         cmocka_unit_test(no_signal_that_is_ignored_or_blocked_here_is_so_there),
