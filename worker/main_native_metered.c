@@ -16,10 +16,29 @@ void gasmeter_block(uint64_t units);
 uint64_t gasmeter_string_bytes(const char *string);
 uint64_t gasmeter_common_bytes(const char *one, const char *other, uint64_t most);
 
+/* Those of a contract with a profile (meter/runtime/profile.h). */
+void *gasmeter_profile_enter(void *function);
+void gasmeter_profile_add(void *node, void *line, uint64_t units);
+void gasmeter_profile_call(void *node);
+void gasmeter_profile_return(void *node);
+void gasmeter_profile_forget(void);
+
 /* A contract's notes are not read: its constructors run in each call. */
 static void forget_notes(const char *first, const char *end)
 {
     (void)first, (void)end;
+}
+
+/* The records of its profile are part of the contract, and new in each call. */
+static void begin(void)
+{
+    gasmeter_profile_forget();
+    gasmeter_start();
+}
+
+static void end(void)
+{
+    (void)gasmeter_stop();
 }
 
 static const struct native_symbol *variables(void)
@@ -41,12 +60,18 @@ int main(int argc, char **argv)
         {"gasmeter_string_bytes", (uintptr_t)gasmeter_string_bytes},
         {"gasmeter_common_bytes", (uintptr_t)gasmeter_common_bytes},
         {"gasmeter_add_notes", (uintptr_t)forget_notes},
+        {"gasmeter_profile_enter", (uintptr_t)gasmeter_profile_enter},
+        {"gasmeter_profile_add", (uintptr_t)gasmeter_profile_add},
+        {"gasmeter_profile_call", (uintptr_t)gasmeter_profile_call},
+        {"gasmeter_profile_return", (uintptr_t)gasmeter_profile_return},
         {NULL, 0},
     };
     static const struct native_meter meter = {
         .read = gasmeter_read,
         .budget = gasmeter_budget,
         .on_spent = gasmeter_on_spent,
+        .begin = begin,
+        .end = end,
         .functions = functions,
         .variables = variables,
     };

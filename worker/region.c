@@ -23,11 +23,32 @@ static uint64_t gasmeter_read(void)
 {
     return 0;
 }
+static void gasmeter_start(void)
+{
+}
+static void gasmeter_pause(void)
+{
+}
+static void gasmeter_resume(void)
+{
+}
+static uint64_t gasmeter_stop(void)
+{
+    return 0;
+}
 #endif
 
 bool region_counts(void)
 {
     return COST_KNOWN || gasmark_present() == 1;
+}
+
+/* The meter's own regions make its profiles. QEMU's marks, compiled with the meter, make them too.
+ */
+static void tell_meter(const struct region *region, void (*what)(void))
+{
+    if (!region->counter)
+        what();
 }
 
 bool region_open(struct region *region, uint64_t limit)
@@ -67,6 +88,7 @@ void region_start(struct region *region, bool limited)
         gasmark_limit(limited ? region->limit : 0);
     if (region->counter)
         gasmark_start();
+    tell_meter(region, gasmeter_start);
     region->cost = 0;
     region->paused = false;
     region->cost_begun = gasmeter_read();
@@ -77,6 +99,7 @@ void region_pause(struct region *region)
 {
     region->cost += gasmeter_read() - region->cost_begun;
     region->paused = true;
+    tell_meter(region, gasmeter_pause);
     unlimit_cost(region);
     if (region->counter)
         gasmark_pause();
@@ -86,6 +109,7 @@ void region_resume(struct region *region)
 {
     if (region->counter)
         gasmark_resume();
+    tell_meter(region, gasmeter_resume);
     region->paused = false;
     region->cost_begun = gasmeter_read();
     limit_cost(region);
@@ -101,8 +125,10 @@ void region_stop(struct region *region, struct meter *meter)
     meter->block_cost = region->cost;
     unlimit_cost(region);
     meter->counted = region->counter;
-    if (!region->counter)
+    if (!region->counter) {
+        (void)gasmeter_stop();
         return;
+    }
     totals = gasmark_stop_totals();
     meter->instructions = totals.instructions;
     meter->bytes_read = totals.bytes_read;

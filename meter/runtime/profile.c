@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "meter/runtime/profile.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "meter/runtime/profile_tree.h"
 
 /* Chains beyond these are added to the caller's. Memory is taken as they come. */
 #define NODES_MAX (1U << 22)
@@ -19,25 +13,15 @@
 /* Calls deeper than this stand beside their caller, so that recursion does not use up the tree. */
 #define DEPTH_MAX 256
 
-/* In a function's number: it has been written. */
-#define FUNCTION_TOLD (UINT64_C(1) << 63)
-
-struct profile_node {
-    struct profile_function *function;
-    struct profile_node *parent;
-    _Atomic(struct profile_node *) child; /* the last one made */
-    struct profile_node *sibling;         /* the one made before this */
-    atomic_uint_least64_t units;
-    atomic_uint_least64_t calls;
-    uint64_t depth;
-};
-
 static struct profile_node root;
 static _Atomic(struct profile_node *) nodes;
 static atomic_uint node_count;
 static atomic_uint_least64_t function_count;
 static _Atomic(struct profile_line *) lines;
 static _Thread_local struct profile_node *caller;
+static atomic_bool by_regions; /* nothing counts outside of them */
+static atomic_bool process_in_region;
+static _Thread_local bool in_region;
 
 /* ---- the tree --------------------------------------------------------------------- */
 
@@ -105,6 +89,12 @@ static struct profile_node *add_child(struct profile_node *parent,
     return made;
 }
 
+static bool counts(void)
+{
+    return !atomic_load_explicit(&by_regions, memory_order_relaxed) || in_region ||
+           atomic_load_explicit(&process_in_region, memory_order_relaxed);
+}
+
 struct profile_node *gasmeter_profile_enter(struct profile_function *function)
 {
     struct profile_node *parent = caller ? caller : &root;
@@ -115,7 +105,8 @@ struct profile_node *gasmeter_profile_enter(struct profile_function *function)
     node = find_child(parent, function);
     if (!node)
         node = add_child(parent, function);
-    atomic_fetch_add_explicit(&node->calls, 1, memory_order_relaxed);
+    if (counts())
+        atomic_fetch_add_explicit(&node->calls, 1, memory_order_relaxed);
     caller = node;
     return node;
 }
@@ -136,6 +127,8 @@ static void keep_line(struct profile_line *line)
 
 void gasmeter_profile_add(struct profile_node *node, struct profile_line *line, uint64_t units)
 {
+    if (!counts())
+        return;
     atomic_fetch_add_explicit(&node->units, units, memory_order_relaxed);
     __atomic_fetch_add(&line->units, units, __ATOMIC_RELAXED);
     if (!__atomic_load_n(&line->next, __ATOMIC_RELAXED))
@@ -162,7 +155,52 @@ void profile_set_caller(struct profile_node *before)
     caller = before;
 }
 
-static struct profile_line *line_behind(struct profile_line *line)
+void gasmeter_profile_forget(void)
+{
+    struct profile_node *const all = atomic_load(&nodes);
+    const unsigned count = atomic_load(&node_count);
+
+    for (unsigned i = 0; i < count; i++)
+        all[i] = (struct profile_node){0};
+    atomic_store(&node_count, 0);
+    atomic_store(&function_count, 0);
+    atomic_store(&root.child, NULL);
+    atomic_store(&lines, NULL);
+    caller = NULL;
+}
+
+void profile_count_regions(void)
+{
+    atomic_store(&by_regions, true);
+}
+
+void profile_enter_region(bool of_process, bool entered)
+{
+    if (of_process)
+        atomic_store(&process_in_region, entered);
+    else
+        in_region = entered;
+}
+
+/* ---- for who writes it ---- */
+
+struct profile_node *profile_nodes(unsigned *count)
+{
+    *count = atomic_load(&node_count);
+    return atomic_load(&nodes);
+}
+
+unsigned profile_number_of_node(const struct profile_node *node)
+{
+    return node == &root ? 0 : (unsigned)(node - atomic_load(&nodes)) + 1;
+}
+
+struct profile_line *profile_first_line(void)
+{
+    return atomic_load(&lines);
+}
+
+struct profile_line *profile_line_behind(struct profile_line *line)
 {
     return line->next == line ? NULL : line->next;
 }
@@ -175,135 +213,6 @@ void profile_restart(void)
         atomic_store(&all[i].units, 0);
         atomic_store(&all[i].calls, 0);
     }
-    for (struct profile_line *line = atomic_load(&lines); line; line = line_behind(line))
+    for (struct profile_line *line = atomic_load(&lines); line; line = profile_line_behind(line))
         line->units = 0;
-}
-
-/* ---- writing it ---------------------------------------------------------------------- */
-
-static struct {
-    char bytes[4096];
-    size_t length;
-    int fd;
-    bool failed;
-} out;
-
-static void put_out(void)
-{
-    size_t written = 0;
-
-    while (!out.failed && written < out.length) {
-        ssize_t some = write(out.fd, out.bytes + written, out.length - written);
-
-        if (some > 0)
-            written += (size_t)some;
-        else if (some == 0 || errno != EINTR)
-            out.failed = true;
-    }
-    out.length = 0;
-}
-
-static void put_byte(char byte)
-{
-    if (out.length == sizeof out.bytes)
-        put_out();
-    out.bytes[out.length++] = byte;
-}
-
-static void profile_put_text(const char *text)
-{
-    for (; *text; text++)
-        put_byte(*text);
-}
-
-static void profile_put_number(uint64_t number, char end)
-{
-    char digits[24];
-    size_t at = sizeof digits;
-
-    do
-        digits[--at] = (char)('0' + number % 10);
-    while ((number /= 10) > 0);
-    while (at < sizeof digits)
-        put_byte(digits[at++]);
-    put_byte(end);
-}
-
-static void put_word(const char *word, char end)
-{
-    for (word = word ? word : "-"; *word; word++)
-        put_byte(*word > ' ' && *word < 0x7f ? *word : '?');
-    put_byte(end);
-}
-
-static uint64_t profile_number_of(const struct profile_function *function)
-{
-    return function->number & ~FUNCTION_TOLD;
-}
-
-static void put_function(struct profile_function *function)
-{
-    if (function->number & FUNCTION_TOLD)
-        return;
-    profile_put_text("function ");
-    profile_put_number(function->number, ' ');
-    function->number |= FUNCTION_TOLD;
-    profile_put_number(function->line, ' ');
-    put_word(function->name, ' ');
-    put_word(function->file, '\n');
-}
-
-/* Nodes come behind their parents in memory, and behind those that first called a function. */
-static void put_nodes(void)
-{
-    const struct profile_node *all = atomic_load(&nodes);
-    for (unsigned i = 0; i < atomic_load(&node_count); i++) {
-        const struct profile_node *node = &all[i];
-
-        put_function(node->function);
-        profile_put_text("stack ");
-        profile_put_number(i + 1, ' ');
-        profile_put_number(node->parent == &root ? 0 : (uint64_t)(node->parent - all) + 1, ' ');
-        profile_put_number(profile_number_of(node->function), ' ');
-        profile_put_number(atomic_load(&node->calls), ' ');
-        profile_put_number(atomic_load(&node->units), '\n');
-    }
-}
-
-static void put_lines(void)
-{
-    for (struct profile_line *line = atomic_load(&lines); line; line = line_behind(line)) {
-        if (profile_number_of(line->function) == 0 || line->units == 0)
-            continue;
-        profile_put_text("line ");
-        profile_put_number(profile_number_of(line->function), ' ');
-        profile_put_number(line->line, ' ');
-        profile_put_number(line->units, ' ');
-        put_word(line->file, '\n');
-    }
-}
-
-void profile_write(uint64_t cost)
-{
-    const char *path = getenv("GASMETER_PROFILE");
-
-    if (!path || !*path)
-        return;
-    out.fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    out.failed = out.fd < 0;
-    /* Processes that end at the same time write one after the other. */
-    if (!out.failed && flock(out.fd, LOCK_EX)) {
-        /* A file that cannot be locked is written all the same. */
-    }
-    profile_put_text("process ");
-    profile_put_number(cost, ' ');
-    put_word(program_invocation_short_name, '\n');
-    put_nodes();
-    put_lines();
-    put_out();
-    if (out.failed || close(out.fd)) {
-        static const char words[] = "gasmeter: GASMETER_PROFILE cannot be written\n";
-
-        (void)!write(STDERR_FILENO, words, sizeof words - 1);
-    }
 }

@@ -2,6 +2,7 @@
 #ifndef GASPIPE_METER_RUNTIME_PROFILE_H
 #define GASPIPE_METER_RUNTIME_PROFILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -42,17 +43,34 @@ void profile_set_caller(struct profile_node *before);
 /* Everything is zero again, as in the child of a fork. */
 void profile_restart(void);
 
+/* Forgets all records, whose code is unloaded or becomes new. Only while nobody else runs any. */
+void gasmeter_profile_forget(void);
+
 /*
  * Appends the profile of the process to the file that GASMETER_PROFILE names, if it does:
  *
  *   process COST PROGRAM
- *   function NUMBER LINE NAME FILE        in the order in which they were first called
- *   stack NUMBER PARENT FUNCTION CALLS UNITS   numbers from 1, behind their parent; 0: nobody
+ *   function NUMBER LINE NAME FILE             before it is named below
+ *   stack NUMBER PARENT FUNCTION CALLS UNITS   behind its parent; 0: nobody
  *   line FUNCTION LINE UNITS FILE
  *
- * Words have neither blanks nor control bytes, '?' stands for these; FILE is - when not known.
- * Safe in signal handlers.
+ * Numbers begin at 1. Words have neither blanks nor control bytes, '?' stands for these; FILE is -
+ * when not known. Safe in signal handlers.
  */
 void profile_write(uint64_t cost);
+
+/*
+ * With GASMETER_REGIONS=N, a profile of each region that is stopped is written to the descriptor N:
+ *
+ *   region BEGAN ENDED COST PID PROGRAM   nanoseconds of CLOCK_MONOTONIC
+ *   function, stack and line as above, of what was done in the region
+ *   end
+ *
+ * Nothing else counts then. One region at a time.
+ */
+void profile_region_start(bool of_process);
+void profile_region_pause(bool of_process);
+void profile_region_resume(bool of_process);
+void profile_region_stop(bool of_process, uint64_t cost);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "counter/gasmark.h"
 #include "meter/gasmeter.h"
+#include "meter/runtime/profile.h"
 #include "meter/runtime/state.h"
 
 struct region {
@@ -41,6 +42,7 @@ void gasmeter_start(void)
     struct region *of = current();
 
     *of = (struct region){.open = true, .of_process = wants_process};
+    profile_region_start(of->of_process);
     of->begun = now(of);
 }
 
@@ -49,8 +51,10 @@ uint64_t gasmeter_stop(void)
     struct region *of = current();
     uint64_t units = used(of);
 
-    if (of->open)
+    if (of->open) {
         report_region(units);
+        profile_region_stop(of->of_process, units);
+    }
     of->open = false;
     return units;
 }
@@ -61,6 +65,7 @@ void gasmeter_pause(void)
 
     of->before = used(of);
     of->paused = true;
+    profile_region_pause(of->of_process);
 }
 
 void gasmeter_resume(void)
@@ -68,6 +73,8 @@ void gasmeter_resume(void)
     struct region *of = current();
 
     of->paused = false;
+    if (of->open)
+        profile_region_resume(of->of_process);
     of->begun = now(of);
 }
 

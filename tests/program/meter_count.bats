@@ -91,6 +91,23 @@ int main(void) { gasmark_start(); for (volatile int i = 0; i < 1000; i++); (void
     done
 }
 
+@test "a profile of each region" {
+    printf '#include <gasmeter.h>
+__attribute__((noinline)) static int square(int n) { return n * n; }
+static int work(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += square(i); return sum; }
+int main(void) { int sum = work(9); gasmeter_start(); sum += work(20); gasmeter_pause(); sum += work(50);
+  gasmeter_resume(); sum += work(10); gasmeter_stop(); gasmeter_start(); sum += work(1); gasmeter_stop();
+  return sum < 0; }\n' > regions.c
+    "$CC" -O1 --meter=--profile regions.c -o regions
+    GASMETER_OUT=out GASMETER_REGIONS=7 ./regions 7> profile
+    assert_equal "$(awk '/^region/ { print $4 }' profile | jq -s -c .)" "$(jq -c .regions out)"
+    # Each adds up, of what was done in it alone.
+    assert_equal "$(awk '/^region/ { cost = $4 } /^stack/ { cost -= $6 } /^end/ { print cost }' profile | tr '\n' ' ')" '0 0 '
+    assert_equal "$(awk '/^region/ { cost = $4 } /^line/ { cost -= $4 } /^end/ { print cost }' profile | tr '\n' ' ')" '0 0 '
+    assert_equal "$(awk '/^function/ { name[$2] = $4 } /^stack/ && name[$4] == "square" { print $5 }' profile |
+        tr '\n' ' ')" '30 1 '
+}
+
 @test "code without a profile in a program with one" {
     printf 'int helper(int n) { int s = 0; for (int i = 0; i < n; i++) s += i; return s; }\n' > helper.c
     printf 'int helper(int);\nint main(void) { return helper(1000) != 499500; }\n' > main.c

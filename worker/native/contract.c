@@ -140,6 +140,8 @@ static struct near_outcome contract_run(struct near_contract *contract, struct c
     native_heap_reset();
     native_place_clear(contract->stack, STACK_SIZE);
     contract->is_spent = false;
+    if (contract->image.is_metered)
+        used_meter->begin();
     before = cost_so_far(contract);
     set_budget(contract, contract->cost_limit);
     (void)native_turn(contract->stack, STACK_SIZE, contract_turn, turn);
@@ -147,6 +149,8 @@ static struct near_outcome contract_run(struct near_contract *contract, struct c
     outcome = native_host_outcome();
     outcome.cost_known = contract->image.is_metered;
     outcome.block_cost = cost_so_far(contract) - before;
+    if (contract->image.is_metered)
+        used_meter->end();
     outcome.is_over_cost = contract->is_spent;
     return outcome;
 }

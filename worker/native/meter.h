@@ -19,6 +19,9 @@ struct native_meter {
     uint64_t (*read)(void);
     void (*budget)(uint64_t units);
     void (*on_spent)(void (*spent)(void *argument), void *argument);
+    /* Around what a contract does, with all of its memory new: for the meter's profile. */
+    void (*begin)(void);
+    void (*end)(void);
     const struct native_symbol *functions; /* that a metered contract calls; ends with NULL */
     /* Its thread-local variables, as offsets from the thread pointer; likewise. */
     const struct native_symbol *(*variables)(void);
