@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A node of a profile of time has one number more. */
-enum { NODE_MEMBERS = 5, TIME_NODE_MEMBERS = 6, FUNCTION_MEMBERS = 3, SPAN_MEMBERS = 3 };
+/* A node of a profile of time has one number more, and one of block cost two. */
+enum { NODE_MEMBERS = 5, NODE_MEMBERS_MOST = 7, FUNCTION_MEMBERS = 3, SPAN_MEMBERS = 3 };
 
 static bool is_function(const json_t *function)
 {
@@ -27,7 +27,7 @@ static bool is_node(const json_t *node, size_t index, size_t functions)
     const json_t *caller = json_array_get(node, 0);
     const size_t members = json_array_size(node);
 
-    if ((members != NODE_MEMBERS && members != TIME_NODE_MEMBERS) ||
+    if (members < NODE_MEMBERS || members > NODE_MEMBERS_MOST ||
         !(json_is_null(caller) || is_index(caller, index)) ||
         !is_index(json_array_get(node, 1), functions))
         return false;

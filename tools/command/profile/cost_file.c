@@ -14,6 +14,7 @@ const char *const cost_unit_names[COST_UNITS] = {
     [COST_COMPUTRONS] = "computrons",
     [COST_INSTRUCTIONS] = "instructions",
     [COST_NANOSECONDS] = "nanoseconds",
+    [COST_BLOCK_COST] = "block cost",
 };
 
 enum text {
@@ -44,6 +45,8 @@ enum number {
     NUMBER_TOTAL_INSTRUCTIONS,
     NUMBER_SELF_NANOSECONDS,
     NUMBER_TOTAL_NANOSECONDS,
+    NUMBER_SELF_BLOCK_COST,
+    NUMBER_TOTAL_BLOCK_COST,
     NUMBERS
 };
 
@@ -58,6 +61,8 @@ static const char *const number_names[NUMBERS] = {
     [NUMBER_TOTAL_INSTRUCTIONS] = "totalInstructions",
     [NUMBER_SELF_NANOSECONDS] = "selfNanoseconds",
     [NUMBER_TOTAL_NANOSECONDS] = "totalNanoseconds",
+    [NUMBER_SELF_BLOCK_COST] = "selfBlockCost",
+    [NUMBER_TOTAL_BLOCK_COST] = "totalBlockCost",
 };
 
 /* A line taken apart; texts[i] lie in `words`, each ended by '\0'. */
@@ -109,14 +114,24 @@ static bool take_apart(struct parts *parts, struct scan_span line)
     return step == SCAN_END && scan_at_end(&cursor);
 }
 
-/* A native function has no computrons, but instructions or times. */
+/* A native function has no computrons, but one of these. */
 static void use_native(const struct parts *parts, struct cost_record *record)
 {
-    const bool timed = parts->numbers[NUMBER_SELF_NANOSECONDS] != COST_NONE;
+    static const struct {
+        enum cost_unit unit;
+        enum number self, total;
+    } units[] = {
+        {COST_NANOSECONDS, NUMBER_SELF_NANOSECONDS, NUMBER_TOTAL_NANOSECONDS},
+        {COST_BLOCK_COST, NUMBER_SELF_BLOCK_COST, NUMBER_TOTAL_BLOCK_COST},
+        {COST_INSTRUCTIONS, NUMBER_SELF_INSTRUCTIONS, NUMBER_TOTAL_INSTRUCTIONS},
+    };
+    size_t i = 0;
 
-    record->unit = timed ? COST_NANOSECONDS : COST_INSTRUCTIONS;
-    record->self = timed ? parts->numbers[NUMBER_SELF_NANOSECONDS] : record->self_instructions;
-    record->total = timed ? parts->numbers[NUMBER_TOTAL_NANOSECONDS] : record->total_instructions;
+    while (i + 1 < sizeof units / sizeof *units && parts->numbers[units[i].self] == COST_NONE)
+        i++;
+    record->unit = units[i].unit;
+    record->self = parts->numbers[units[i].self];
+    record->total = parts->numbers[units[i].total];
     record->self_instructions = record->total_instructions = COST_NONE;
     if (record->file[0] == '\0')
         record->file = parts->words.data + parts->texts[TEXT_MODULE];
@@ -170,12 +185,14 @@ static const char *cut(char *text, char **rest)
     return text;
 }
 
-/* Frames of native functions are MODULE`FUNCTION, from the outermost on. */
-static bool is_native(const char *stack)
+/* Frames of native functions are MODULE`FUNCTION, from the outermost on, or MODULE!FUNCTION. */
+static enum cost_unit unit_of(const char *stack)
 {
-    const size_t length = strcspn(stack, "`; ");
+    const size_t length = strcspn(stack, "`!; ");
 
-    return length > 0 && stack[length] == '`';
+    if (length > 0 && stack[length] == '`')
+        return COST_INSTRUCTIONS;
+    return length > 0 && stack[length] == '!' ? COST_BLOCK_COST : COST_COMPUTRONS;
 }
 
 /* VAT;METHOD;FRAME;... COST */
@@ -208,7 +225,7 @@ static bool read_folded(struct parts *parts, struct scan_span line, struct cost_
     record->vat = cut(parts->words.data, &rest);
     record->method = cut(rest, &rest);
     record->stack = rest;
-    record->unit = is_native(rest) ? COST_INSTRUCTIONS : COST_COMPUTRONS;
+    record->unit = unit_of(rest);
     return true;
 }
 

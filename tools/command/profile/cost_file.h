@@ -16,7 +16,13 @@ enum cost_kind {
 };
 
 /* What `self` and `total` are. */
-enum cost_unit { COST_COMPUTRONS, COST_INSTRUCTIONS, COST_NANOSECONDS, COST_UNITS };
+enum cost_unit {
+    COST_COMPUTRONS,
+    COST_INSTRUCTIONS,
+    COST_NANOSECONDS,
+    COST_BLOCK_COST,
+    COST_UNITS
+};
 
 /* "computrons", ... */
 extern const char *const cost_unit_names[COST_UNITS];
@@ -33,8 +39,8 @@ struct cost_record {
     const char *function, *file;       /* of a native function without a source: its module */
     int64_t line;                      /* COST_NONE: none */
     const char *stack; /* COST_STACK: frames, `;` between, the outermost first; "": the engine */
-    /* A line and a stack have no calls and no totals. Of a native function all is in instructions
-     * or in nanoseconds, and self_instructions are COST_NONE. */
+    /* A line and a stack have no calls and no totals. Of a native function all is in instructions,
+     * nanoseconds or block cost, and self_instructions are COST_NONE. */
     int64_t calls, self, total, self_instructions, total_instructions;
 };
 

@@ -24,7 +24,7 @@ static void cost_json_put_number(struct buf *out, const char *name, const char *
         buf_append_string(out, "null");
 }
 
-/* Of native functions, as in the profile: what there is are instructions or times. */
+/* Of native functions, as in the profile: what there is is one unit. */
 static void put_sums(struct buf *out, const struct cost_sums *sums, enum cost_unit unit,
                      const char *suffix)
 {
@@ -39,10 +39,12 @@ static void put_sums(struct buf *out, const struct cost_sums *sums, enum cost_un
     cost_json_put_number(out, "totalInstructions", suffix,
                          native ? sums->total : sums->total_instructions,
                          (native || sums->has_instructions) && sums->has_total);
-    if (unit != COST_NANOSECONDS)
+    if (unit != COST_NANOSECONDS && unit != COST_BLOCK_COST)
         return;
-    cost_json_put_number(out, "selfNanoseconds", suffix, sums->self, true);
-    cost_json_put_number(out, "totalNanoseconds", suffix, sums->total, sums->has_total);
+    cost_json_put_number(out, unit == COST_NANOSECONDS ? "selfNanoseconds" : "selfBlockCost",
+                         suffix, sums->self, true);
+    cost_json_put_number(out, unit == COST_NANOSECONDS ? "totalNanoseconds" : "totalBlockCost",
+                         suffix, sums->total, sums->has_total);
 }
 
 static void put_who(struct buf *out, const struct cost_group *group, enum cost_by by)

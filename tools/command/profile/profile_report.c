@@ -45,8 +45,8 @@ static int on_record(void *context, const struct cost_record *record, struct err
         return 0;
     if (report->chosen > 0 && record->unit != report->groups.unit)
         return error_set(error, ERROR_INPUT,
-                         "profiles are in computrons, those by native function in instructions or, "
-                         "from traces, in nanoseconds: give one kind at a time");
+                         "profiles are in computrons, those by native function in instructions or "
+                         "block cost or, from traces, in nanoseconds: give one kind at a time");
     report->groups.unit = report->stacks.unit = record->unit;
     report->chosen++;
     if (cost_groups_add(&report->groups, report->side, record, error) != 0)

@@ -3,15 +3,18 @@
 // Functions, where a profile was given: the calls of the chosen delivery as an icicle, and what
 // functions took in all deliveries of the list.
 
-// A node of a tree: [caller, function, calls, computrons, instructions, nanoseconds]. A native profile
-// has no computrons, and only a trace has nanoseconds.
+// A node of a tree: [caller, function, calls, computrons, instructions, nanoseconds, block cost]. A
+// native profile has no computrons, only a trace has nanoseconds, and only the compiled-in meter
+// block cost.
 const isTimed = tree => tree.nodes[0]?.length === 6;
-const isNative = tree => tree.nodes.length > 0 && tree.nodes[0][3] === null && !isTimed(tree);
-const isScript = tree => !isNative(tree) && !isTimed(tree);
+const isMetered = tree => tree.nodes[0]?.length === 7;
+const isNative = tree => tree.nodes[0]?.length === 5 && tree.nodes[0][3] === null;
+const isScript = tree => !isNative(tree) && !isTimed(tree) && !isMetered(tree);
 const COSTS = {
   computrons: { words: 'computrons', at: 3, has: isScript, text: countText },
   instructions: { words: 'instructions, by JavaScript', at: 4, has: tree => isScript(tree) && tree.nodes[0]?.[4] !== null, text: countText },
   native: { words: 'instructions, by native function', at: 4, has: isNative, text: countText },
+  cost: { words: 'block cost, by native function', at: 6, has: isMetered, text: countText },
   time: { words: 'time, by native function', at: 5, has: isTimed, text: timeText },
 };
 
