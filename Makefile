@@ -76,6 +76,7 @@ help:
 	@echo 'make exchange   run a thousand lines of business between the vats of examples/exchange'
 	@echo 'make musl       build a metered C library for gaspipe-cc --musl'
 	@echo 'make metered    build the compiled-in meter: gaspipe-cc, and a worker compiled by it'
+	@echo 'make metered-profile  build workers that profile what they meter: --counter compiled --native-profile'
 	@echo 'make node       build the package that replaces @agoric/xsnap under SwingSet'
 	@echo 'make suites     assemble the suites of gaspipe estimate'
 	@echo 'make vats       bundle the vats of the examples and tests'
@@ -352,14 +353,14 @@ install: all $(if $(WITH_SUITES),suites)
 .PHONY: install-meter
 METERED_MUSL = $(patsubst $(METER_PARTS)/%,%,$(foreach part,include lib costs.table,$(wildcard $(METER_PARTS)/*-musl/$(part))))
 install-meter:
-	install -m 755 build/gaspipe-meter build/gaspipe-cc build/gaspipe-c++ $(wildcard $(METERED_WORKER) $(METERED_WASM_WORKER) $(METERED_NATIVE_WORKER)) $(BINDIR)
+	install -m 755 build/gaspipe-meter build/gaspipe-cc build/gaspipe-c++ $(wildcard $(METERED_WORKER) $(METERED_WASM_WORKER) $(METERED_NATIVE_WORKER) $(METERED_PROFILE_WORKERS)) $(BINDIR)
 	cd $(METER_PARTS) && find include */libgasmeter.a */part.o $(METERED_MUSL) -type f \
 		-exec install -D -m 644 {} $(abspath $(LIBDIR))/meter/{} \;
 	install -m 644 meter/gasmeter.h $(INCLUDEDIR)
 
 # With the same PREFIX.
 uninstall:
-	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker gaspipe-worker-wasm gaspipe-worker-native gaspipe-meter gaspipe-cc gaspipe-c++ gaspipe-worker-metered gaspipe-worker-wasm-metered gaspipe-worker-native-metered)
+	rm -f $(addprefix $(BINDIR)/,gaspipe slogreport gaspipe-worker gaspipe-worker-wasm gaspipe-worker-native gaspipe-meter gaspipe-cc gaspipe-c++ gaspipe-worker-metered gaspipe-worker-wasm-metered gaspipe-worker-native-metered gaspipe-worker-metered-profile gaspipe-worker-wasm-metered-profile)
 	rm -f $(addprefix $(MANDIR)/,$(notdir $(wildcard docs/*.1)))
 	rm -f $(COMPLETIONDIR)/gaspipe $(COMPLETIONDIR)/slogreport
 	rm -rf $(LIBDIR) $(INCLUDEDIR) $(DOCDIR) $(DESTDIR)$(PREFIX)/share/gaspipe

@@ -22,13 +22,18 @@ METER_TOOLS := build/gaspipe-meter build/gaspipe-cc build/gaspipe-c++ $(METER_HE
 METERED_WORKER := build/gaspipe-worker-metered
 METERED_WASM_WORKER := build/gaspipe-worker-wasm-metered
 METERED_NATIVE_WORKER := build/gaspipe-worker-native-metered
+# Those that say which function their units are of, for gaspipe run --counter compiled --native-profile.
+METERED_PROFILE_WORKERS := build/gaspipe-worker-metered-profile build/gaspipe-worker-wasm-metered-profile
 
 $(BUILD)/obj/meter/%: ROOM_CFLAGS = $(METER_CFLAGS)
 $(BUILD)/obj/meter/costs/cost_table.o: meter/costs/default.table
 
-.PHONY: metered meter-tools
+.PHONY: metered metered-profile meter-tools
 metered: meter-tools
 	@$(MAKE) --no-print-directory SAN= $(METERED_WORKER) $(METERED_WASM_WORKER) $(METERED_NATIVE_WORKER)
+
+metered-profile: meter-tools
+	@$(MAKE) --no-print-directory SAN= $(METERED_PROFILE_WORKERS)
 
 ifeq ($(HAVE_LLVM),)
 meter-tools:
@@ -111,7 +116,7 @@ METERED_CC = $(CURDIR)/build/gaspipe-cc --target=$(call metered_target,$(1)) \
 	-include $(CURDIR)/$(METER_PARTS)/include/one_jump.h
 # Variants for bench/meter: x86_64-linux-gnu-plain has no meter, -counting has one without budgets,
 # -naive a call for each block. Those of -profile, for both machines, say which function the units
-# of a worker go to, if it runs with GASMETER_PROFILE=FILE.
+# of a worker go to.
 METERED_VARIANTS := plain counting naive
 METERED_ALL := $(METER_MACHINES) $(METER_MACHINES:%=%-profile) $(METERED_VARIANTS:%=x86_64-linux-gnu-%)
 metered_target = $(firstword $(foreach variant,$(METERED_VARIANTS) profile,$(patsubst %-$(variant),%,$(filter %-$(variant),$(1)))) $(1))
@@ -159,15 +164,21 @@ $(foreach machine,$(METERED_ALL),$(eval $(call metered_worker_rules,$(machine)))
 $(METERED_WORKER): build/metered/x86_64-linux-gnu/gaspipe-worker
 	$(Q)cp $< $@
 
-METERED_WASM_BUILD := build/metered/x86_64-linux-gnu-wasm
-
-$(METERED_WASM_BUILD)/gaspipe-worker-wasm: $(METER_TOOLS) $(FILTERS) \
-		$(foreach room,worker sandbox proto base,$(call sources_below,$(room)))
-	@$(MAKE) --no-print-directory SAN= BUILD=$(METERED_WASM_BUILD) CC='$(call METERED_CC,x86_64-linux-gnu)' \
-		PACKAGE_CFLAGS= CFLAGS= WARNINGS=-w METERED_WORKER_OF=x86_64-linux-gnu METERED_ENGINE=wasm $@
-
-$(METERED_WASM_WORKER): $(METERED_WASM_BUILD)/gaspipe-worker-wasm
+build/gaspipe-worker-metered-profile: build/metered/x86_64-linux-gnu-profile/gaspipe-worker
 	$(Q)cp $< $@
+
+# The variant of the meter; and the worker that it makes.
+define metered_wasm_rules
+build/metered/$(1)-wasm/gaspipe-worker-wasm: $(METER_TOOLS) $(FILTERS) \
+		$$(foreach room,worker sandbox proto base,$$(call sources_below,$$(room)))
+	@$$(MAKE) --no-print-directory SAN= BUILD=$$(@D) CC='$$(call METERED_CC,$(1))' \
+		PACKAGE_CFLAGS= CFLAGS= WARNINGS=-w METERED_WORKER_OF=$(1) METERED_ENGINE=wasm $$@
+
+$(2): build/metered/$(1)-wasm/gaspipe-worker-wasm
+	$$(Q)cp $$< $$@
+endef
+$(eval $(call metered_wasm_rules,x86_64-linux-gnu,$(METERED_WASM_WORKER)))
+$(eval $(call metered_wasm_rules,x86_64-linux-gnu-profile,build/gaspipe-worker-wasm-metered-profile))
 endif
 
 # The worker of native contracts, for those that gaspipe-cc compiled. Nothing else of it is metered.
@@ -179,7 +190,7 @@ $(METERED_NATIVE_WORKER): build/obj/worker/main_native_metered.o $(call lib,work
 endif
 
 # `make check` has the metered worker; without LLVM the tests of it say that they are skipped.
-METER_IN_TESTS := $(if $(HAVE_LLVM),metered)
+METER_IN_TESTS := $(if $(HAVE_LLVM),metered metered-profile)
 
 # Libraries that the meter is compared with peers on, and tried out on: Debian's sources of
 # jansson and zlib. SQLite's come with `make vats`.

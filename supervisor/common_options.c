@@ -80,14 +80,17 @@ int common_options_check_profile(const char *worker, bool profiled, struct error
                      "worker");
 }
 
-int common_options_check_native(const char *profile, const char *folded, struct counters counters,
-                                struct error *error)
+int common_options_take_native(const char *profile, const char *folded, struct counters *counters,
+                               struct error *error)
 {
-    if ((profile == NULL && folded == NULL) || counters.qemu)
+    if (profile == NULL && folded == NULL)
+        return 0;
+    counters->by_function = counters->compiled && !counters->qemu;
+    if (counters->qemu || counters->compiled)
         return 0;
     return error_set(error, ERROR_USAGE,
-                     "--native-profile and --native-folded need --counter qemu: it is the counter "
-                     "that sees the functions");
+                     "--native-profile and --native-folded need --counter qemu or compiled: it is "
+                     "the counter that sees the functions");
 }
 
 const char *const common_options_trace_clocks[] = {"tsc", "computrons", NULL};
@@ -109,6 +112,9 @@ int common_options_check_trace(const struct trace_session_options *trace, struct
     if (trace->path == NULL && given_option(trace) != NULL)
         return error_set(error, ERROR_USAGE, "%s needs --trace-functions FILE",
                          given_option(trace));
+    if (trace->path != NULL && counters.by_function)
+        return error_set(error, ERROR_USAGE,
+                         "--trace-functions and --native-profile do not go together");
     if (trace->path == NULL || !counters.qemu)
         return 0;
     return error_set(error, ERROR_USAGE,

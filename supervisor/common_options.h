@@ -62,7 +62,8 @@
 
 #define COMMON_OPTION_NATIVE_PROFILE(type, member)                                                 \
     "native-profile", "FILE",                                                                      \
-        "write each delivery's instructions by native function, JSON lines; with --counter qemu",  \
+        "write each delivery's instructions, or block cost, by native function, JSON lines; with " \
+        "--counter qemu or compiled",                                                              \
         OPTION_IS_TEXT(type, member)
 
 #define COMMON_OPTION_NATIVE_FOLDED(type, member)                                                  \
@@ -146,12 +147,13 @@ int common_options_check_worker(const char *worker, struct counters counters, st
 /* -1 with ERROR_USAGE: profiles need our worker. */
 int common_options_check_profile(const char *worker, bool profiled, struct error *error);
 
-/* -1 with ERROR_USAGE: instructions are seen under QEMU. NULL: not asked for. */
-int common_options_check_native(const char *profile, const char *folded, struct counters counters,
-                                struct error *error);
+/* Has the meter say which function its units are of, where it counts alone. -1 with ERROR_USAGE:
+ * nothing counts. NULL: not asked for. */
+int common_options_take_native(const char *profile, const char *folded, struct counters *counters,
+                               struct error *error);
 
-/* -1 with ERROR_USAGE: what counts instructions would count the trace, too; and without a trace it
- * has no options. */
+/* -1 with ERROR_USAGE: what counts instructions would count the trace, too; a worker is traced or
+ * profiled; and without a trace it has no options. */
 int common_options_check_trace(const struct trace_session_options *trace, struct counters counters,
                                struct error *error);
 

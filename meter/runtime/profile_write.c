@@ -193,11 +193,14 @@ static int regions_fd(void)
     static atomic_int known = NOT_LOOKED;
     int fd = atomic_load(&known);
     const char *text;
+    char *end = NULL;
 
     if (fd != NOT_LOOKED)
         return fd;
     text = getenv("GASMETER_REGIONS");
-    fd = text && *text >= '0' && *text <= '9' ? atoi(text) : -1;
+    fd = text && *text ? (int)strtol(text, &end, 10) : -1;
+    if (fd < 0 || *end)
+        fd = -1;
     atomic_store(&known, fd);
     return fd;
 }

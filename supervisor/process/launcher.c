@@ -42,35 +42,47 @@ static int raise_stack_limit(struct error *error)
                      (uint64_t)wanted / 1024);
 }
 
-static int locate_worker(struct launcher *launcher, bool metered, struct error *error)
+static int locate_worker(struct launcher *launcher, struct counters counters, struct error *error)
 {
-    if (!metered)
+    const char *const name =
+        counters.by_function ? "gaspipe-worker-metered-profile" : "gaspipe-worker-metered";
+
+    if (!counters.compiled)
         return locate("gaspipe-worker", launcher->worker, error);
-    if (locate("gaspipe-worker-metered", launcher->worker, error) == 0)
+    if (locate(name, launcher->worker, error) == 0)
         return 0;
     return error_set(error, ERROR_SYSTEM,
-                     "--counter compiled needs gaspipe-worker-metered, which is not there: install "
-                     "clang-19, llvm-19-dev and lld-19, then run make metered");
+                     "--counter compiled needs %s, which is not there: install clang-19, "
+                     "llvm-19-dev and lld-19, then run make %s",
+                     name, counters.by_function ? "metered-profile" : "metered");
 }
 
-/* The worker of such contracts; with the meter, one that has it, where there is one. */
-static const char *name_of_other(enum launcher_contracts contracts, bool metered)
+/* The worker of such contracts; with the meter, one that has it, where there is one. Native
+ * contracts bring their own profile. */
+static const char *name_of_other(enum launcher_contracts contracts, const struct launcher *launcher)
 {
-    if (contracts == LAUNCHER_WASM)
-        return metered ? "gaspipe-worker-wasm-metered" : "gaspipe-worker-wasm";
-    return metered ? "gaspipe-worker-native-metered" : "gaspipe-worker-native";
+    if (contracts == LAUNCHER_NATIVE_CODE)
+        return launcher->metered ? "gaspipe-worker-native-metered" : "gaspipe-worker-native";
+    if (launcher->by_function)
+        return "gaspipe-worker-wasm-metered-profile";
+    return launcher->metered ? "gaspipe-worker-wasm-metered" : "gaspipe-worker-wasm";
 }
 
-static const char *why_missing(enum launcher_contracts contracts, bool metered)
+static const char *why_missing(enum launcher_contracts contracts, const struct launcher *launcher)
 {
-    if (contracts == LAUNCHER_WASM)
-        return metered
-                   ? "gaspipe-worker-wasm-metered, which runs WebAssembly with --counter compiled, "
-                     "is not beside gaspipe: make metered builds it"
-                   : "gaspipe-worker-wasm, which runs WebAssembly, is not beside gaspipe";
-    return metered ? "gaspipe-worker-native-metered, which runs native contracts with --counter "
+    if (contracts == LAUNCHER_NATIVE_CODE)
+        return launcher->metered
+                   ? "gaspipe-worker-native-metered, which runs native contracts with --counter "
                      "compiled, is not beside gaspipe: make metered builds it"
                    : "gaspipe-worker-native, which runs native contracts, is not beside gaspipe";
+    if (launcher->by_function)
+        return "gaspipe-worker-wasm-metered-profile, which runs WebAssembly with --counter "
+               "compiled and --native-profile, is not beside gaspipe: make metered-profile builds "
+               "it";
+    return launcher->metered
+               ? "gaspipe-worker-wasm-metered, which runs WebAssembly with --counter compiled, is "
+                 "not beside gaspipe: make metered builds it"
+               : "gaspipe-worker-wasm, which runs WebAssembly, is not beside gaspipe";
 }
 
 /* Only a vat of such contracts asks for it, so its absence is said when one starts. */
@@ -82,7 +94,7 @@ static int find_others(struct launcher *launcher, struct error *error)
         struct launcher_worker *other = &launcher->others[i];
 
         other->program_fd = -1;
-        if (locate(name_of_other(i, launcher->metered), other->path, &ignored) != 0) {
+        if (locate(name_of_other(i, launcher), other->path, &ignored) != 0) {
             other->path[0] = '\0';
             continue;
         }
@@ -100,13 +112,14 @@ int launcher_open(struct launcher *launcher, struct counters counters, uint32_t 
     memset(launcher, 0, sizeof *launcher);
     launcher->counted = counters.qemu;
     launcher->metered = counters.compiled;
+    launcher->by_function = counters.by_function;
     launcher->compute_limit = compute_limit;
     launcher->program_fd = -1;
     for (int i = 0; i < LAUNCHER_CONTRACTS; i++)
         launcher->others[i].program_fd = -1;
     /* Under the counter QEMU gives the worker a stack of 8 MiB, whatever the limit is. */
     if ((raise_stack_limit(error) != 0 && !counters.qemu) ||
-        locate_worker(launcher, counters.compiled, error) != 0)
+        locate_worker(launcher, counters, error) != 0)
         return -1;
     if (!counters.qemu)
         return find_others(launcher, error);
@@ -160,7 +173,7 @@ struct launcher launcher_for(const struct launcher *launcher, enum launcher_cont
     struct launcher chosen = *launcher;
 
     memcpy(chosen.worker, other->path, sizeof chosen.worker);
-    chosen.missing = why_missing(contracts, launcher->metered);
+    chosen.missing = why_missing(contracts, launcher);
     chosen.program_fd = other->program_fd;
     if (contracts == LAUNCHER_WASM)
         chosen.compute_limit = launcher->wasm_compute_limit;
@@ -284,6 +297,40 @@ static struct worker_process *start_traced(const struct launcher *launcher, uv_l
     return process;
 }
 
+#define STRING_OF(x)        STRING_OF_TOKENS(x)
+#define STRING_OF_TOKENS(x) #x
+
+/* Its meter writes a profile of each delivery. */
+static struct worker_process *start_profiled(const struct launcher *launcher, uv_loop_t *loop,
+                                             const struct worker_launch *launch, const char *name,
+                                             const struct worker_listener *listener,
+                                             struct error *error)
+{
+    static const char regions[] = "GASMETER_REGIONS=" STRING_OF(WORKER_TRACE_FD);
+    const struct launcher_trace *const profile = launcher->native_profile;
+    struct worker_launch profiled = *launch;
+    struct worker_process *process = NULL;
+    size_t count = 0;
+    const char **environment;
+
+    while (launch->environment[count] != NULL)
+        count++;
+    environment = malloc((count + 2) * sizeof *environment);
+    if (environment == NULL) {
+        error_memory(error, "the environment of a worker");
+        return NULL;
+    }
+    memcpy(environment, launch->environment, count * sizeof *environment);
+    environment[count] = regions;
+    environment[count + 1] = NULL;
+    profiled.environment = environment;
+    profiled.trace_fd = profile->begin(profile->context, launcher->worker, name, error);
+    if (profiled.trace_fd >= 0)
+        process = start_launcher(launcher, loop, &profiled, listener, error);
+    free(environment);
+    return process;
+}
+
 static struct worker_process *start_native(const struct launcher *launcher, uv_loop_t *loop,
                                            char **arguments, const char *name, int snapshot_fd,
                                            const struct worker_listener *listener,
@@ -305,11 +352,10 @@ static struct worker_process *start_native(const struct launcher *launcher, uv_l
     *arguments = (char *)name;
     if (launcher->trace != NULL)
         return start_traced(launcher, loop, &launch, name, listener, error);
+    if (launcher->native_profile != NULL)
+        return start_profiled(launcher, loop, &launch, name, listener, error);
     return start_launcher(launcher, loop, &launch, listener, error);
 }
-
-#define STRING_OF(x)        STRING_OF_TOKENS(x)
-#define STRING_OF_TOKENS(x) #x
 
 static const char profile_option[] = "profile-fd=" STRING_OF(WORKER_TRACE_FD);
 

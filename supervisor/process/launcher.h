@@ -21,6 +21,8 @@ enum { LAUNCHER_COMPUTE_LIMIT_DEFAULT = 100000000 };
 struct counters {
     bool qemu;     /* machine instructions, under QEMU */
     bool compiled; /* units of block cost: the worker that has the meter compiled in */
+    /* Of the latter: it also says which function they are of, and takes longer. */
+    bool by_function;
 };
 
 /* Contracts that have workers of their own. */
@@ -58,7 +60,8 @@ struct launcher {
     uint32_t wasm_compute_limit;
     /* Machine instructions for each delivery; 0: none. The caller sets it, when counted. */
     uint64_t instruction_limit;
-    bool metered; /* the worker has the meter compiled in */
+    bool metered;     /* the worker has the meter compiled in */
+    bool by_function; /* which says which function its units are of */
     /* Units of block cost for each delivery; 0: none. The caller sets it, when metered. */
     uint64_t cost_limit;
     uint64_t heap_limit; /* bytes of the engine's heap; 0: the engine's own. The caller sets it */
@@ -77,8 +80,8 @@ struct launcher {
     const struct confinement *confinement;
     /* Traces them where they are not counted, borrowed; NULL: nobody does. The caller sets it. */
     const struct launcher_trace *trace;
-    /* Takes what their counter writes of each delivery, borrowed; NULL: nobody does. Only where
-     * they are counted. The caller sets it. */
+    /* Takes what their counter or meter writes of each delivery, borrowed; NULL: nobody does. Only
+     * where they are counted, or metered by function. The caller sets it. */
     const struct launcher_trace *native_profile;
     /* Forks workers where it can: those that start from one snapshot, the same each time. Borrowed;
      * NULL: they are all executed. The caller sets it. */

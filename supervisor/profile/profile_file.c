@@ -97,9 +97,9 @@ void profile_file_put_function(struct buf *line, const char *name, const char *f
         buf_append_string(line, ",null]");
 }
 
-void profile_file_put_node(struct buf *line, const int64_t numbers[5])
+void profile_file_put_node(struct buf *line, const int64_t *numbers, size_t count)
 {
-    for (int i = 0; i < 5; i++) {
+    for (size_t i = 0; i < count; i++) {
         buf_append_byte(line, i == 0 ? '[' : ',');
         if (numbers[i] == PROFILE_NO_NUMBER)
             buf_append_string(line, "null");
@@ -133,7 +133,8 @@ static void put_tree(struct buf *line, const struct cost_tree *tree,
                                   node->calls,
                                   node->self.computrons,
                                   delivery->counted ? node->self.instructions : PROFILE_NO_NUMBER,
-                              });
+                              },
+                              5);
     }
     buf_append_string(line, "]}\n");
 }

@@ -36,6 +36,8 @@ struct profiled_delivery {
     struct iovec profile; /* of its meter, JSON */
     bool counted;
     uint64_t instructions; /* of its meter, when counted */
+    bool costed;
+    uint64_t block_cost; /* of its meter, when costed */
 };
 
 /* Creates the file anew; one whose name ends in .zst is compressed. It can be read while it grows.
@@ -52,11 +54,11 @@ void profile_file_put_count(struct buf *line, const char *name, int64_t number, 
 
 /*
  * Of a line about a delivery's tree of calls: [NAME,FILE,LINE] of a function, the file NULL and the
- * line 0 where there is none; and [CALLER,FUNCTION,CALLS,COMPUTRONS,INSTRUCTIONS] of a node.
+ * line 0 where there is none; and [CALLER,FUNCTION,CALLS,COMPUTRONS,INSTRUCTIONS,...] of a node.
  */
 void profile_file_put_function(struct buf *line, const char *name, const char *file,
                                int64_t number);
-void profile_file_put_node(struct buf *line, const int64_t numbers[5]);
+void profile_file_put_node(struct buf *line, const int64_t *numbers, size_t count);
 
 /* A frame of a folded stack. */
 void profile_file_put_frame(struct buf *line, const char *text);

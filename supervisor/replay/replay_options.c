@@ -264,14 +264,14 @@ static void select_part(struct replay_options *options)
 }
 
 /* Their files are written by one process, delivery by delivery. */
-static int check_probes(const struct replay_options *options, struct error *error)
+static int check_probes(struct replay_options *options, struct error *error)
 {
     const bool profiled = options->profile != NULL || options->profile_folded != NULL;
     const bool native = options->native_profile != NULL || options->native_folded != NULL;
 
     if (common_options_check_profile(options->worker, profiled, error) != 0 ||
-        common_options_check_native(options->native_profile, options->native_folded,
-                                    options->counters, error) != 0 ||
+        common_options_take_native(options->native_profile, options->native_folded,
+                                   &options->counters, error) != 0 ||
         common_options_check_trace(&options->trace, options->counters, error) != 0)
         return -1;
     if (!profiled && !native && options->trace.path == NULL)

@@ -36,7 +36,8 @@ static int open_native(struct replay_probes *probes, const struct replay_options
 
     if (paths.json == NULL && paths.folded == NULL)
         return 0;
-    probes->native = native_session_open(paths, error);
+    probes->native = native_session_open(
+        paths, options->counters.qemu ? NATIVE_INSTRUCTIONS : NATIVE_BLOCK_COST, error);
     if (probes->native == NULL)
         return -1;
     launcher->native_profile = native_session_launcher(probes->native);
@@ -71,7 +72,7 @@ static int note_profile(struct replay_probes *probes, const struct profiled_deli
 static int note_native(struct replay_probes *probes, const struct profiled_delivery *delivery,
                        const struct meter *meter, struct error *error)
 {
-    if (probes->native == NULL || meter->stamp_count == 0 || !meter->counted)
+    if (probes->native == NULL || meter->stamp_count == 0)
         return 0;
     if (native_session_add(probes->native, delivery, meter->stamps[0].mono,
                            meter->stamps[meter->stamp_count - 1].mono, error) != 0)
@@ -121,6 +122,8 @@ int replay_probes_note(struct replay_probes *probes, const struct replay_result 
         .profile = meter->profile,
         .counted = meter->counted,
         .instructions = meter->instructions,
+        .costed = meter->cost_known,
+        .block_cost = meter->block_cost,
     };
 
     if (probes->profiles.count == 0 && probes->native == NULL && probes->trace == NULL)

@@ -255,8 +255,8 @@ static int check_combination(struct run_options *options, char **operands, struc
     if (common_options_check_profile(options->worker,
                                      options->profile != NULL || options->profile_folded != NULL,
                                      error) != 0 ||
-        common_options_check_native(options->native_profile, options->native_folded,
-                                    options->counters, error) != 0 ||
+        common_options_take_native(options->native_profile, options->native_folded,
+                                   &options->counters, error) != 0 ||
         common_options_check_trace(&options->trace, options->counters, error) != 0)
         return -1;
     options->deliveries = operands[0];

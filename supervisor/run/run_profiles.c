@@ -30,7 +30,8 @@ int run_profiles_open(struct run_profiles *profiles, const struct run_options *o
         return -1;
     if (native.json == NULL && native.folded == NULL)
         return 0;
-    profiles->native = native_session_open(native, error);
+    profiles->native = native_session_open(
+        native, options->counters.qemu ? NATIVE_INSTRUCTIONS : NATIVE_BLOCK_COST, error);
     if (profiles->native == NULL)
         return -1;
     launcher->native_profile = native_session_launcher(profiles->native);
@@ -49,11 +50,13 @@ int run_profiles_add(struct run_profiles *profiles, const struct delivery_report
         .profile = report->profile,
         .counted = report->instructions != REPORT_NONE,
         .instructions = (uint64_t)report->instructions,
+        .costed = report->block_cost != REPORT_NONE,
+        .block_cost = (uint64_t)report->block_cost,
     };
 
     if (profile_files_add(&profiles->files, &delivery, error) != 0)
         return -1;
-    if (profiles->native == NULL || !delivery.counted || report->worker_began == 0)
+    if (profiles->native == NULL || report->worker_began == 0)
         return 0;
     return native_session_add(profiles->native, &delivery, report->worker_began,
                               report->worker_ended, error);

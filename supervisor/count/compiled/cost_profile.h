@@ -12,4 +12,7 @@
  */
 int cost_profile_read(struct count_profile *profile, const char *path, struct error *error);
 
+/* The same of a text, whose lines it ends; there may be nothing in it. */
+int cost_profile_take(struct count_profile *profile, char *text, struct error *error);
+
 #endif

@@ -6,7 +6,6 @@
 #include "supervisor/count/profile/count_profile.h"
 #include "supervisor/profile/native/native_functions.h"
 #include "supervisor/profile/native/region_stream.h"
-#include "supervisor/profile/profile_file.h"
 
 /*
  * A region of a worker as a profile: functions, and stacks of them. The calls of a stack are how
@@ -16,9 +15,5 @@
 int native_profile_make(struct count_profile *profile, struct region_stream *stream,
                         const struct region *region, struct native_functions *functions,
                         struct error *error);
-
-/* Appends the delivery's lines in the file's format (docs/profile-format.md). -1 without memory. */
-int native_profile_put(struct profile_file *file, const struct count_profile *profile,
-                       const struct profiled_delivery *delivery, struct error *error);
 
 #endif

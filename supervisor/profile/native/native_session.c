@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "supervisor/profile/native/cost_stream.h"
 #include "supervisor/profile/native/native_functions.h"
+#include "supervisor/profile/native/native_output.h"
 #include "supervisor/profile/native/native_profile.h"
 #include "supervisor/profile/native/region_stream.h"
 
@@ -23,13 +25,15 @@ enum { DELIVERIES_KEPT = 1000, READ_SIZE = 1 << 16 };
 /* A worker that is profiled. */
 struct profiled_worker {
     struct profiled_worker *next;
-    int fd;     /* of the file in memory that its counter writes to */
+    int fd;     /* of the file in memory that its counter or its meter writes to */
     off_t read; /* how much of it was read */
     struct region_stream stream;
+    struct cost_stream costs;
     unsigned passed; /* deliveries since it was found to have ended */
 };
 
 struct native_session {
+    enum native_unit unit;
     struct profile_files files;
     struct native_functions functions;
     struct profiled_worker *workers;
@@ -74,7 +78,16 @@ static void give_back(const struct profiled_worker *worker)
     (void)fallocate(worker->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, worker->read);
 }
 
-static int read_worker(struct profiled_worker *worker, struct error *error)
+static int feed(const struct native_session *session, struct profiled_worker *worker,
+                const char *bytes, size_t length, struct error *error)
+{
+    return session->unit == NATIVE_INSTRUCTIONS
+               ? region_stream_feed(&worker->stream, bytes, length, error)
+               : cost_stream_feed(&worker->costs, bytes, length, error);
+}
+
+static int read_worker(const struct native_session *session, struct profiled_worker *worker,
+                       struct error *error)
 {
     static char bytes[READ_SIZE]; /* used up within each turn */
     const off_t before = worker->read;
@@ -85,7 +98,7 @@ static int read_worker(struct profiled_worker *worker, struct error *error)
         if (length < 0)
             continue;
         worker->read += length;
-        if (region_stream_feed(&worker->stream, bytes, (size_t)length, error) != 0)
+        if (feed(session, worker, bytes, (size_t)length, error) != 0)
             return -1;
     }
     if (length < 0)
@@ -102,12 +115,16 @@ static void drop_worker(struct profiled_worker **link)
     *link = worker->next;
     close(worker->fd);
     region_stream_free(&worker->stream);
+    cost_stream_free(&worker->costs);
     free(worker);
 }
 
 static bool has_ended(const struct profiled_worker *worker)
 {
-    return worker->stream.process > 1 && kill(worker->stream.process, 0) != 0 && errno == ESRCH;
+    const pid_t process =
+        worker->stream.process > 0 ? worker->stream.process : worker->costs.process;
+
+    return process > 1 && kill(process, 0) != 0 && errno == ESRCH;
 }
 
 static int read_workers(struct native_session *session, struct error *error)
@@ -117,7 +134,7 @@ static int read_workers(struct native_session *session, struct error *error)
     while (*link != NULL) {
         if (has_ended(*link))
             (*link)->passed++;
-        if (read_worker(*link, error) != 0)
+        if (read_worker(session, *link, error) != 0)
             return -1;
         if ((*link)->passed > DELIVERIES_KEPT)
             drop_worker(link);
@@ -129,34 +146,87 @@ static int read_workers(struct native_session *session, struct error *error)
 
 /* ---- deliveries ---- */
 
+/* The region of a delivery: of the counter, or of the meter. */
 struct found {
     struct profiled_worker *worker; /* NULL: none */
     const struct region *region;
+    struct cost_region *cost_region;
     int64_t slack; /* nanoseconds of the delivery before and after the region */
 };
 
+/* The moments of a delivery. */
+struct moments {
+    int64_t began, ended;
+};
+
 /* With several workers, a short region may lie within the time of another's delivery. */
-static void find_in_worker(struct profiled_worker *worker, uint64_t instructions, int64_t began,
-                           int64_t ended, struct found *found)
+static void consider(struct found *found, const struct moments *delivery,
+                     const struct moments *region, const struct found *candidate)
+{
+    const int64_t slack = region->began - delivery->began + (delivery->ended - region->ended);
+
+    if (region->began < delivery->began || region->ended > delivery->ended ||
+        (found->worker != NULL && slack >= found->slack))
+        return;
+    *found = *candidate;
+    found->slack = slack;
+}
+
+static void find_counted(struct profiled_worker *worker, uint64_t instructions,
+                         const struct moments *delivery, struct found *found)
 {
     for (const struct region *region = worker->stream.regions; region != NULL;
-         region = region->next) {
-        const struct profile_stream_region *totals = &region->totals;
-        int64_t slack;
+         region = region->next)
+        if (region->totals.instructions == instructions)
+            consider(found, delivery, &(struct moments){region->totals.began, region->totals.ended},
+                     &(struct found){.worker = worker, .region = region});
+}
 
-        if (totals->began < began || totals->ended > ended || totals->instructions != instructions)
-            continue;
-        slack = totals->began - began + (ended - totals->ended);
-        if (found->worker == NULL || slack < found->slack)
-            *found = (struct found){worker, region, slack};
-    }
+static void find_metered(struct profiled_worker *worker, uint64_t cost,
+                         const struct moments *delivery, struct found *found)
+{
+    for (struct cost_region *region = worker->costs.regions; region != NULL; region = region->next)
+        if (region->cost == cost)
+            consider(found, delivery, &(struct moments){region->began, region->ended},
+                     &(struct found){.worker = worker, .cost_region = region});
+}
+
+static struct found find_region(const struct native_session *session,
+                                const struct profiled_delivery *delivery,
+                                const struct moments *moments)
+{
+    struct found found = {0};
+
+    for (struct profiled_worker *worker = session->workers; worker != NULL; worker = worker->next)
+        if (session->unit == NATIVE_INSTRUCTIONS)
+            find_counted(worker, delivery->instructions, moments, &found);
+        else
+            find_metered(worker, delivery->block_cost, moments, &found);
+    return found;
+}
+
+static int make(struct native_session *session, const struct found *found,
+                struct count_profile *profile, struct error *error)
+{
+    return session->unit == NATIVE_INSTRUCTIONS
+               ? native_profile_make(profile, &found->worker->stream, found->region,
+                                     &session->functions, error)
+               : cost_stream_profile(profile, found->cost_region, error);
+}
+
+static void forget(const struct found *found)
+{
+    if (found->region != NULL)
+        region_stream_forget(&found->worker->stream, found->region);
+    else
+        cost_stream_forget(&found->worker->costs, found->cost_region);
 }
 
 static int put(struct native_session *session, const struct count_profile *profile,
                const struct profiled_delivery *delivery, struct error *error)
 {
     for (size_t i = 0; i < session->files.count; i++)
-        if (native_profile_put(&session->files.files[i], profile, delivery, error) != 0)
+        if (native_output_put(&session->files.files[i], profile, delivery, error) != 0)
             return -1;
     return 0;
 }
@@ -164,31 +234,33 @@ static int put(struct native_session *session, const struct count_profile *profi
 int native_session_add(struct native_session *session, const struct profiled_delivery *delivery,
                        int64_t began, int64_t ended, struct error *error)
 {
+    const bool known = session->unit == NATIVE_INSTRUCTIONS ? delivery->counted : delivery->costed;
     struct count_profile profile;
-    struct found found = {0};
+    struct found found;
     int result;
 
+    if (!known)
+        return 0;
     if (read_workers(session, error) != 0)
         return -1;
-    for (struct profiled_worker *worker = session->workers; worker != NULL; worker = worker->next)
-        find_in_worker(worker, delivery->instructions, began, ended, &found);
+    found = find_region(session, delivery, &(struct moments){began, ended});
     if (found.worker == NULL) {
         log_line("vat %s, delivery %" PRId64 ": its worker left no native profile", delivery->vat,
                  delivery->delivery_num);
         return 0;
     }
-    if (native_profile_make(&profile, &found.worker->stream, found.region, &session->functions,
-                            error) != 0)
+    if (make(session, &found, &profile, error) != 0)
         return -1;
     result = put(session, &profile, delivery, error);
-    region_stream_forget(&found.worker->stream, found.region);
+    forget(&found);
     count_profile_free(&profile);
     return result;
 }
 
 /* ---- the session ---- */
 
-struct native_session *native_session_open(struct profile_paths paths, struct error *error)
+struct native_session *native_session_open(struct profile_paths paths, enum native_unit unit,
+                                           struct error *error)
 {
     struct native_session *const session = calloc(1, sizeof *session);
     struct error ignored;
@@ -197,6 +269,7 @@ struct native_session *native_session_open(struct profile_paths paths, struct er
         error_memory(error, "a profile");
         return NULL;
     }
+    session->unit = unit;
     session->launcher = (struct launcher_trace){.begin = on_worker, .context = session};
     if (profile_files_open(&session->files, paths, error) == 0)
         return session;
