@@ -238,11 +238,12 @@ void profile_region_resume(bool of_process)
 
 void profile_region_stop(bool of_process, uint64_t cost)
 {
-    const uint64_t ended = moment();
+    uint64_t ended;
 
     profile_enter_region(of_process, false);
     if (regions_fd() < 0)
         return;
+    ended = moment();
     out.fd = regions_fd();
     out.failed = false;
     profile_put_text("region ");
