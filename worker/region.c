@@ -38,11 +38,6 @@ static uint64_t gasmeter_stop(void)
 }
 #endif
 
-bool region_counts(void)
-{
-    return COST_KNOWN || gasmark_present() == 1;
-}
-
 /* The meter's own regions make its profiles. QEMU's marks, compiled with the meter, make them too.
  */
 static void tell_meter(const struct region *region, void (*what)(void))
