@@ -50,10 +50,9 @@ static bool goes_on(const struct mapped *before, const struct mapped *next)
 /* False without memory. */
 static bool add_mapping(struct mappings *mappings, const struct mapped *mapped)
 {
-    struct mapped *const last = mappings->count > 0 ? &mappings->items[mappings->count - 1] : NULL;
-    struct mapped *more;
+    struct mapped *last = mappings->items + mappings->count - 1, *more;
 
-    if (last != NULL && goes_on(last, mapped)) {
+    if (mappings->count > 0 && goes_on(last, mapped)) {
         last->end = mapped->end;
         return true;
     }
