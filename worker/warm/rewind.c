@@ -37,19 +37,6 @@ static _Noreturn void go_back(void)
     }
 }
 
-/*
- * What the heap has grown by once QEMU keeps, and fills with zeros when the heap grows again:
- * memory of each worker, whether it is used or not. So the heap finds something in its way, and
- * malloc(3) maps what it needs; go_back() unmaps both.
- */
-static void block_heap(void)
-{
-    const uintptr_t page = 4096;
-
-    (void)mmap((void *)((heap_end + page - 1) & ~(page - 1)), page, PROT_NONE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-}
-
 bool rewind_around(void (*run)(void *context), void *context)
 {
     heap_end = heap_end_now();
@@ -58,7 +45,6 @@ bool rewind_around(void (*run)(void *context), void *context)
     if (gasmark_keep() != 0)
         return false;
     has_run = true;
-    block_heap();
     run(context);
     go_back();
 }
