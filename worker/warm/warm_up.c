@@ -169,10 +169,10 @@ static void set_bundle(const struct engine_ops *ops, struct engine *engine, cons
 static bool run_vat(const struct engine_ops *ops, struct engine *engine)
 {
     static const char *const deliveries[] = {
-        "[\"deliver\",[\"message\",\"o+0\",{\"methargs\":{\"body\":\"#[\\\"work\\\",[2,"
+        "[\"deliver\",[\"message\",\"o+0\",{\"methargs\":{\"body\":\"#[\\\"work\\\",[5,"
         "\\\"$0.Alleged: peer\\\"]]\",\"slots\":[\"o-50\"]},\"result\":\"p-60\"}]]",
         "[\"deliver\",[\"notify\",[[\"p+5\",false,{\"body\":\"#{\\\"a\\\":1}\",\"slots\":[]}]]]]",
-        "[\"deliver\",[\"message\",\"o+0\",{\"methargs\":{\"body\":\"#[\\\"work\\\",[3]]\","
+        "[\"deliver\",[\"message\",\"o+0\",{\"methargs\":{\"body\":\"#[\\\"work\\\",[20]]\","
         "\"slots\":[]},\"result\":\"p-61\"}]]",
         "[\"deliver\",[\"dropExports\",[\"o+11\"]]]",
         "[\"deliver\",[\"bringOutYourDead\"]]",
