@@ -262,29 +262,3 @@ stop_in_warm_up() {
             "5 5 5 5 10 10 10 10 "
     done
 }
-
-@test "the limit of a worker's memory holds in one that is forked, as if there had been no warm-up" {
-    local limit=300M vat worker
-
-    echo 'const all = [];
-export const add = number => number;
-export const grow = n => { while (n--) all.push(new Uint8Array(1000000).fill(1)); return all.length; };' \
-        > sum.js
-    start qemu --max-memory $limit --max-heap 1G --max-workers 2 --compute-limit 0 \
-        --retries 0
-    wait_for 60 is_warm "$(zygotes)"
-    for vat in a b; do
-        add $vat
-    done
-    wait_for 60 results out.qemu 6
-    for worker in $(pgrep -P "$gaspipe"); do
-        [ "$worker" = "$(zygotes)" ] ||
-            assert_equal "$(awk '/^Max data size/ { print $4 }' "/proc/$worker/limits")" 314572800
-    done
-    echo '{"vat":"a","method":"grow","args":[90]}' >&8
-    echo '{"vat":"b","method":"grow","args":[400]}' >&8
-    exec 8>&-
-    wait "$gaspipe" || true
-    assert_equal "$(jq -c 'select(.kind == "result") | .value' out.qemu | tail -n 2)" $'90\nnull'
-    grep -q "vat b is in quarantine: .* the system gave it no memory" err
-}
