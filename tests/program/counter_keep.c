@@ -63,7 +63,7 @@ static void say_left(void)
 
 /* ---- what is there again ---- */
 
-static __attribute__((noinline)) uint64_t counted(void)
+static uint64_t counted(void)
 {
     gasmark_start();
     fill(zeros, 1000, 0);

@@ -52,9 +52,8 @@ descriptors_of() {
     find "/proc/$1/fd" -mindepth 1 -printf '%f\n' | sort -n
 }
 
-# The oldest with that name: under QEMU those that it has forked keep it.
 zygotes() {
-    pgrep -o -P "$gaspipe" -f '^gaspipe-worker:zygote|gaspipe-worker:zygote *$'
+    pgrep -P "$gaspipe" -f '^gaspipe-worker:zygote|gaspipe-worker:zygote *$'
 }
 
 @test "forked workers' counts and snapshots are those of executed ones" {
@@ -191,74 +190,5 @@ deliveries() {
                 --from-start $vat
             assert_status 0
         done
-    done
-}
-
-# translated PROCESS: how much of what QEMU has translated for it no other process has, kB.
-translated() {
-    awk '/^[0-9a-f]+-[0-9a-f]+ / { code = $2 == "rwxp" }
-        code && $1 == "Private_Dirty:" { sum += $2 } END { print sum + 0 }' "/proc/$1/smaps"
-}
-
-@test "profiles of forked workers are those of executed ones" {
-    local vat
-
-    start qemu --sandbox off --max-workers 2 --profile profile
-    wait_for 60 is_warm "$(zygotes)"
-    for vat in a b c d; do
-        add $vat
-    done
-    finish
-    assert_equal "$(jq -c 'del(.vatID, .vat, .crankNum)' profile | sort | uniq -c |
-        awk '{ print $1 }' | sort -u)" 4
-}
-
-@test "a worker of a zygote that has warmed up has next to nothing to translate" {
-    local executed forked
-
-    start qemu --sandbox off
-    executed=$(translated "$(pgrep -o -P "$gaspipe")")
-    finish
-    rm -r store.qemu
-    start qemu --sandbox off --max-workers 2
-    wait_for 60 is_warm "$(zygotes)"
-    add a
-    wait_for 60 results out.qemu 5
-    forked=$(translated "$(pgrep -n -P "$gaspipe")")
-    [ $((4 * forked)) -lt "$executed" ] || fail "$forked kB, and $executed"
-    finish
-}
-
-# stop_in_warm_up SIGNAL: sends it to the zygote while another process stands in for it.
-stop_in_warm_up() {
-    local zygote
-
-    wait_for 60 zygotes
-    zygote=$(zygotes)
-    kill -STOP "$zygote"
-    until [ "$(pgrep -P "$zygote")" ]; do
-        is_warm "$zygote" && return 1
-        kill -CONT "$zygote"
-        kill -STOP "$zygote"
-    done
-    kill "$1" "$zygote"
-}
-
-@test "a zygote that ends or hangs while it warms up holds up nobody" {
-    local signal vat
-
-    for signal in -KILL -STOP; do
-        "$BUILD/gaspipe" run --json --counter qemu --sandbox off --store "store$signal" \
-            --max-workers 2 --vat a=sum.js --vat b=sum.js --vat c=sum.js --vat d=sum.js - \
-            < lines > "out$signal" 2> err &
-        gaspipe=$!
-        exec 8> lines
-        stop_in_warm_up $signal
-        for vat in a b c d a b c d; do
-            add $vat
-        done
-        finish
-        assert_equal "$(jq -c 'select(.kind == "result") | .value' "out$signal" | tr '\n' ' ')" \
-            "5 5 5 5 10 10 10 10 "
     done
 }
