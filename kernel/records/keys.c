@@ -32,7 +32,7 @@ static char *append(char *end, const char *limit, const char *text)
 
 const char *keys_part(char name[KEYS_NAME_SIZE], const char *owner, const char *part)
 {
-    const char *limit = name + KEYS_NAME_SIZE - 1;
+    const char *limit = name + (KEYS_NAME_SIZE - 1);
 
     *append(append(name, limit, owner), limit, part) = '\0';
     return name;
@@ -41,7 +41,7 @@ const char *keys_part(char name[KEYS_NAME_SIZE], const char *owner, const char *
 const char *keys_vat_part(char name[KEYS_NAME_SIZE], int64_t vat, const char *part,
                           const char *name_of_part)
 {
-    const char *limit = name + KEYS_NAME_SIZE - 1;
+    const char *limit = name + (KEYS_NAME_SIZE - 1);
     char *end = name;
 
     *end++ = 'v';
