@@ -140,6 +140,7 @@ build/metered/$(1)/libxs.a: $(XS_DIR)/fetched build/gaspipe-meter build/gaspipe-
 build/metered/$(1)/gaspipe-worker: build/metered/$(1)/libxs.a $(METER_TOOLS) \
 		$(FILTERS) \
 		$$(foreach room,worker sandbox counter proto base,$$(call sources_below,$$(room)))
+	@rm -f $$@ # the run-time part may be another one, which the make below does not know of
 	@$$(MAKE) --no-print-directory SAN= BUILD=build/metered/$(1) CC='$$(call METERED_CC,$(1))' \
 		XS_ARCHIVE=build/metered/$(1)/libxs.a PACKAGE_CFLAGS= CFLAGS= WARNINGS=-w METERED_WORKER_OF=$(1) \
 		build/metered/$(1)/gaspipe-worker
@@ -171,6 +172,7 @@ build/gaspipe-worker-metered-profile: build/metered/x86_64-linux-gnu-profile/gas
 define metered_wasm_rules
 build/metered/$(1)-wasm/gaspipe-worker-wasm: $(METER_TOOLS) $(FILTERS) \
 		$$(foreach room,worker sandbox proto base,$$(call sources_below,$$(room)))
+	@rm -f $$@
 	@$$(MAKE) --no-print-directory SAN= BUILD=$$(@D) CC='$$(call METERED_CC,$(1))' \
 		PACKAGE_CFLAGS= CFLAGS= WARNINGS=-w METERED_WORKER_OF=$(1) METERED_ENGINE=wasm $$@
 

@@ -95,6 +95,21 @@ static bool counts(void)
            atomic_load_explicit(&process_in_region, memory_order_relaxed);
 }
 
+/* Without a lock, which would take half of the time: for what one thread alone adds to. */
+static void add_alone(_Atomic uint64_t *sum, uint64_t more)
+{
+    atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + more,
+                          memory_order_relaxed);
+}
+
+static void add_to(_Atomic uint64_t *sum, uint64_t more)
+{
+    if (in_region) /* then nobody else counts */
+        add_alone(sum, more);
+    else if (counts())
+        atomic_fetch_add_explicit(sum, more, memory_order_relaxed);
+}
+
 struct profile_node *gasmeter_profile_enter(struct profile_function *function)
 {
     struct profile_node *parent = caller ? caller : &root;
@@ -105,8 +120,7 @@ struct profile_node *gasmeter_profile_enter(struct profile_function *function)
     node = find_child(parent, function);
     if (!node)
         node = add_child(parent, function);
-    if (counts())
-        atomic_fetch_add_explicit(&node->calls, 1, memory_order_relaxed);
+    add_to(&node->calls, 1);
     caller = node;
     return node;
 }
@@ -127,10 +141,15 @@ static void keep_line(struct profile_line *line)
 
 void gasmeter_profile_add(struct profile_node *node, struct profile_line *line, uint64_t units)
 {
-    if (!counts())
+    if (in_region) {
+        add_alone(&node->units, units);
+        add_alone(&line->units, units);
+    } else if (counts()) {
+        atomic_fetch_add_explicit(&node->units, units, memory_order_relaxed);
+        atomic_fetch_add_explicit(&line->units, units, memory_order_relaxed);
+    } else {
         return;
-    atomic_fetch_add_explicit(&node->units, units, memory_order_relaxed);
-    __atomic_fetch_add(&line->units, units, __ATOMIC_RELAXED);
+    }
     if (!__atomic_load_n(&line->next, __ATOMIC_RELAXED))
         keep_line(line);
 }

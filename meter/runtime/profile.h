@@ -23,7 +23,7 @@ struct profile_line {
     struct profile_function *function;
     const char *file; /* NULL: not known */
     uint64_t line;    /* 0: not known */
-    uint64_t units;
+    _Atomic uint64_t units;
     struct profile_line *next; /* of those that have units */
 };
 

@@ -15,8 +15,8 @@ struct profile_node {
     struct profile_node *parent;
     _Atomic(struct profile_node *) child; /* the last one made */
     struct profile_node *sibling;         /* the one made before this */
-    atomic_uint_least64_t units;
-    atomic_uint_least64_t calls;
+    _Atomic uint64_t units;
+    _Atomic uint64_t calls;
     uint32_t depth;
     bool told; /* it belongs to what is being written */
 };
