@@ -9,8 +9,10 @@
 #include "base/number.h"
 #include "supervisor/count/compiled/cost_profile.h"
 
-/* No region has so much to say. */
+/* No region has so much to say, in no such line: one that does not end is looked through again with
+ * all that comes. */
 #define REGION_BYTES_MAX ((size_t)1 << 28)
+#define LINE_BYTES_MAX   ((size_t)1 << 20)
 
 static int not_a_profile(struct error *error)
 {
@@ -88,7 +90,10 @@ int cost_stream_feed(struct cost_stream *stream, const void *bytes, size_t lengt
         buf_consume(&stream->bytes, end);
         stream->looked = 0;
     }
-    return stream->bytes.length <= REGION_BYTES_MAX ? 0 : not_a_profile(error);
+    return stream->bytes.length <= REGION_BYTES_MAX &&
+                   stream->bytes.length - stream->looked <= LINE_BYTES_MAX
+               ? 0
+               : not_a_profile(error);
 }
 
 int cost_stream_profile(struct count_profile *profile, struct cost_region *region,

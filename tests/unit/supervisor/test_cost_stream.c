@@ -161,6 +161,24 @@ static void what_no_meter_writes_is_refused(void **state)
     }
 }
 
+static void a_line_without_an_end_is_refused(void **state)
+{
+    static const char piece[1 << 16] = "region 1 2 3 4 worker, and zeros behind it";
+    struct cost_stream stream = {0};
+    struct error error;
+    int fed = 0, result = 0;
+
+    (void)state;
+    while (result == 0 && fed < 1000) {
+        result = cost_stream_feed(&stream, piece, sizeof piece, &error);
+        fed++;
+    }
+    assert_int_equal(result, -1);
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_int_equal(fed, 17); /* as soon as it is longer than a MiB */
+    cost_stream_free(&stream);
+}
+
 static void profiles_that_are_none_are_refused(void **state)
 {
     static const char *const bodies[] = {
@@ -202,6 +220,7 @@ int main(void)
         cmocka_unit_test(what_has_no_function_is_said),
         cmocka_unit_test(chains_have_an_end),
         cmocka_unit_test(what_no_meter_writes_is_refused),
+        cmocka_unit_test(a_line_without_an_end_is_refused),
         cmocka_unit_test(profiles_that_are_none_are_refused),
     };
 
