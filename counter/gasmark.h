@@ -68,7 +68,17 @@ enum gasmark {
     GASMARK_FAULTS = 11,  /* buffer gets the number of instructions that faulted */
     GASMARK_CONFINE = 12, /* put the whole process under the filter of sandbox/tight_filter.h;
                              buffer gets 0, or the errno that stood in the way */
-    GASMARK_COUNT = 13,   /* how many marks there are */
+    GASMARK_KEEP = 13,    /* keep what all of the process's memory is; buffer gets 0 or an errno.
+                             For a process of one thread */
+    GASMARK_RESTORE = 14, /* make it that again, and nothing else: files and registers stay as they
+                             are. Where that cannot be done, buffer gets a struct gasmark_left */
+    GASMARK_COUNT = 15,   /* how many marks there are */
+};
+
+/* Why GASMARK_RESTORE has done nothing. */
+struct gasmark_left {
+    uint64_t errnum;      /* EEXIST: because of the next ones; else it cannot be done */
+    uint64_t start, size; /* mapped since, and to be unmapped before */
 };
 
 /* Whose instructions a region counts. */
@@ -248,6 +258,13 @@ static inline void gasmark_limit(uint64_t instructions)
 static inline uint64_t gasmark_confine(void)
 {
     return gasmark_ask(GASMARK_CONFINE);
+}
+
+/* 0, an errno, or GASMARK_NONE without a counter. What is kept is restored once, and where
+ * brk(2) then returns what it does now. */
+static inline uint64_t gasmark_keep(void)
+{
+    return gasmark_ask(GASMARK_KEEP);
 }
 
 /* Holds for regions of the calling thread that start afterwards. */

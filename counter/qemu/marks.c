@@ -7,6 +7,7 @@
 #include "counter/gasmark.h"
 #include "counter/qemu/code/profile.h"
 #include "counter/qemu/guest/guest_memory.h"
+#include "counter/qemu/guest/kept_memory.h"
 #include "counter/qemu/region.h"
 #include "counter/qemu/reporter.h"
 #include "counter/qemu/watchdog.h"
@@ -141,6 +142,18 @@ static void hello(uint64_t buffer, uint64_t size, enum gasmark_precision precisi
         guest_memory_write(buffer, &hello, sizeof hello);
 }
 
+/* Where it is done, nothing may be written to the memory. */
+static void restore(uint64_t buffer, uint64_t size)
+{
+    struct kept_memory_range more = {0};
+    struct gasmark_left left = {.errnum = (uint64_t)kept_memory_restore(&more)};
+
+    left.start = more.start;
+    left.size = more.size;
+    if (left.errnum != 0 && size >= sizeof left)
+        guest_memory_write(buffer, &left, sizeof left);
+}
+
 static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t size)
 {
     struct thread *thread = &threads[index];
@@ -193,6 +206,12 @@ static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t si
         watchdog_wake(); /* no thread can be made afterwards */
         profile_sees_files();
         answer(buffer, size, (uint64_t)sandbox_enter_tight_filter(true));
+        break;
+    case GASMARK_KEEP:
+        answer(buffer, size, (uint64_t)kept_memory_keep());
+        break;
+    case GASMARK_RESTORE:
+        restore(buffer, size);
         break;
     case GASMARK_COUNT:
         break;

@@ -23,6 +23,7 @@
 #include "counter/qemu/guest/ended_threads.h"
 #include "counter/qemu/guest/follow.h"
 #include "counter/qemu/guest/guest_memory.h"
+#include "counter/qemu/guest/kept_memory.h"
 #include "counter/qemu/guest/randomness.h"
 #include "counter/qemu/guest/syscalls.h"
 #include "counter/qemu/marks.h"
@@ -202,6 +203,8 @@ static void syscall_returned(qemu_plugin_id_t id, unsigned thread, int64_t numbe
 
     (void)id;
     aborts_syscall_ended();
+    if (number == SYS_brk)
+        kept_memory_heap_ends((uint64_t)result);
     if (options.pin_random)
         randomness_given(result);
     if (result > 0 && direction != SYSCALL_CARRIES_NOTHING)

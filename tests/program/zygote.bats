@@ -52,8 +52,9 @@ descriptors_of() {
     find "/proc/$1/fd" -mindepth 1 -printf '%f\n' | sort -n
 }
 
+# The oldest with that name: under QEMU those that it has forked keep it.
 zygotes() {
-    pgrep -P "$gaspipe" -f '^gaspipe-worker:zygote|gaspipe-worker:zygote *$'
+    pgrep -o -P "$gaspipe" -f '^gaspipe-worker:zygote|gaspipe-worker:zygote *$'
 }
 
 @test "forked workers' counts and snapshots are those of executed ones" {
@@ -124,4 +125,171 @@ zygotes() {
     done
     exec 8>&-
     wait "$gaspipe" || true
+}
+
+# is_warm ZYGOTE: it has waited for a child, which is what it does when it has warmed up.
+is_warm() {
+    [ "$(sed 's/.*) //' "/proc/$1/stat" | cut -d ' ' -f 9)" -gt 0 ]
+}
+
+# A vat of liveslots and a plain one that grow and collect, and keep something. A worker's first call of a
+# function of libc costs more than later ones, so they also call what few contracts do.
+write_busy_vats() {
+    local work='Array.from({ length: 3000 }, (_, i) => ({ i, text: `${i}` })).length + uncommon(n)'
+    local uncommon='const uncommon = n => { try { null.x; } catch { n += 1; }'
+
+    uncommon+=' return 2 ** (n / 3) + Math.log(n + 2) + Math.atan2(n, 3) + Math.cbrt(n) + n % 1.5 +'
+    uncommon+=' `${n / 7}`.length + parseFloat("1.5e3") + /a(b+)c/.exec("xabbc").index; };'
+    echo "$uncommon const kept = new Map(); export const work = n => { kept.set({ n }, n); return $work + n; };" \
+        > plain.js
+    sed -e "s|^  'use strict';|&$uncommon|" \
+        -e "s/heap: () => inHeap/work: n => { counts.init(\`\${n}\`, n); return $work + n; }/" \
+        "$BATS_TEST_DIRNAME/vats/counter.js" | jq -Rs '{moduleFormat: "getExport", source: .}' \
+        > live.bundle
+    grep -q "uncommon.*3000" live.bundle
+}
+
+# work BUNDLE STORE VATS OPTIONS...: a run in which each vat works five times; all but the first
+# time with a zygote that has warmed up, if there is one.
+work() {
+    local vat number vats=()
+
+    for vat in $3; do
+        vats+=(--vat "$vat=$1")
+    done
+    "$BUILD/gaspipe" run --json --counter qemu --slog "slog.$2" --snapshot-initial 6 \
+        --snapshot-interval 3 --store "store.$2" "${@:4}" "${vats[@]}" - < lines > "out.$2" 2> err &
+    gaspipe=$!
+    exec 8> lines
+    for number in 1 2 3 4 5; do
+        for vat in $3; do
+            echo "{\"vat\":\"$vat\",\"method\":\"work\",\"args\":[$number]}" >&8
+        done
+        if [ $number = 1 ] && [ "$3" != a ]; then
+            wait_for 60 results "out.$2" 4
+            wait_for 60 is_warm "$(zygotes)"
+        fi
+    done
+    finish
+}
+
+# deliveries STORE: what they came to, each different one once.
+deliveries() {
+    jq -c 'select(.kind == "delivery") | [.deliveryNum, .compute, .instructions]' "out.$1" | sort -u
+    # Of one vat: a vat of liveslots knows its ID.
+    jq -r 'select(.type == "heap-snapshot-save" and .vatID == "v1") | .snapshotID' "slog.$1" | sort -u
+}
+
+@test "workers count and snapshot alike, whatever their zygote has done before" {
+    local bundle vat
+
+    write_busy_vats
+    for bundle in plain.js live.bundle; do
+        # Alone, a vat's worker is executed; four with two workers are forked over and over.
+        work $bundle "alone.$bundle" a
+        work $bundle "crowd.$bundle" "a b c d" --max-workers 2
+        run grep -c . < <(deliveries "alone.$bundle")
+        [ "$output" -ge 7 ]
+        assert_equal "$(deliveries "crowd.$bundle")" "$(deliveries "alone.$bundle")" $bundle
+        for vat in v1 v4; do
+            run --separate-stderr "$BUILD/gaspipe" replay --counter qemu --store "store.crowd.$bundle" \
+                --from-start $vat
+            assert_status 0
+        done
+    done
+}
+
+# translated PROCESS: how much of what QEMU has translated for it no other process has, kB.
+translated() {
+    awk '/^[0-9a-f]+-[0-9a-f]+ / { code = $2 == "rwxp" }
+        code && $1 == "Private_Dirty:" { sum += $2 } END { print sum + 0 }' "/proc/$1/smaps"
+}
+
+@test "profiles of forked workers are those of executed ones" {
+    local vat
+
+    start qemu --sandbox off --max-workers 2 --profile profile
+    wait_for 60 is_warm "$(zygotes)"
+    for vat in a b c d; do
+        add $vat
+    done
+    finish
+    assert_equal "$(jq -c 'del(.vatID, .vat, .crankNum)' profile | sort | uniq -c |
+        awk '{ print $1 }' | sort -u)" 4
+}
+
+@test "a worker of a zygote that has warmed up has next to nothing to translate" {
+    local executed forked
+
+    start qemu --sandbox off
+    executed=$(translated "$(pgrep -o -P "$gaspipe")")
+    finish
+    rm -r store.qemu
+    start qemu --sandbox off --max-workers 2
+    wait_for 60 is_warm "$(zygotes)"
+    add a
+    wait_for 60 results out.qemu 5
+    forked=$(translated "$(pgrep -n -P "$gaspipe")")
+    [ $((4 * forked)) -lt "$executed" ] || fail "$forked kB, and $executed"
+    finish
+}
+
+# stop_in_warm_up SIGNAL: sends it to the zygote while another process stands in for it.
+stop_in_warm_up() {
+    local zygote
+
+    wait_for 60 zygotes
+    zygote=$(zygotes)
+    kill -STOP "$zygote"
+    until [ "$(pgrep -P "$zygote")" ]; do
+        is_warm "$zygote" && return 1
+        kill -CONT "$zygote"
+        kill -STOP "$zygote"
+    done
+    kill "$1" "$zygote"
+}
+
+@test "a zygote that ends or hangs while it warms up holds up nobody" {
+    local signal vat
+
+    for signal in -KILL -STOP; do
+        "$BUILD/gaspipe" run --json --counter qemu --sandbox off --store "store$signal" \
+            --max-workers 2 --vat a=sum.js --vat b=sum.js --vat c=sum.js --vat d=sum.js - \
+            < lines > "out$signal" 2> err &
+        gaspipe=$!
+        exec 8> lines
+        stop_in_warm_up $signal
+        for vat in a b c d a b c d; do
+            add $vat
+        done
+        finish
+        assert_equal "$(jq -c 'select(.kind == "result") | .value' "out$signal" | tr '\n' ' ')" \
+            "5 5 5 5 10 10 10 10 "
+    done
+}
+
+@test "the limit of a worker's memory holds in one that is forked, as if there had been no warm-up" {
+    local limit=300M vat worker
+
+    echo 'const all = [];
+export const add = number => number;
+export const grow = n => { while (n--) all.push(new Uint8Array(1000000).fill(1)); return all.length; };' \
+        > sum.js
+    start qemu --max-memory $limit --max-heap 1G --max-workers 2 --compute-limit 0 \
+        --retries 0
+    wait_for 60 is_warm "$(zygotes)"
+    for vat in a b; do
+        add $vat
+    done
+    wait_for 60 results out.qemu 6
+    for worker in $(pgrep -P "$gaspipe"); do
+        [ "$worker" = "$(zygotes)" ] ||
+            assert_equal "$(awk '/^Max data size/ { print $4 }' "/proc/$worker/limits")" 314572800
+    done
+    echo '{"vat":"a","method":"grow","args":[90]}' >&8
+    echo '{"vat":"b","method":"grow","args":[400]}' >&8
+    exec 8>&-
+    wait "$gaspipe" || true
+    assert_equal "$(jq -c 'select(.kind == "result") | .value' out.qemu | tail -n 2)" $'90\nnull'
+    grep -q "vat b is in quarantine: .* the system gave it no memory" err
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -166,11 +167,23 @@ static pid_t bear(const struct order *order, char *name)
     return pid;
 }
 
-enum zygote_end zygote_serve(int control, char *name)
+/* Whether there is an order; false also when somebody else is to take them: `other` is closed. */
+static bool is_asked(int control, int other)
+{
+    struct pollfd awaited[] = {{.fd = control, .events = POLLIN}, {.fd = other}};
+
+    while (poll(awaited, 2, -1) < 0)
+        if (errno != EINTR)
+            return false;
+    return awaited[1].revents == 0;
+}
+
+/* As zygote_serve(), until `other` is closed; -1: it never is. */
+static enum zygote_end serve(int control, char *name, int other)
 {
     struct order order;
 
-    while (receive(control, &order)) {
+    while (is_asked(control, other) && receive(control, &order)) {
         const pid_t pid = bear(&order, name);
         const struct fork_answer answer = {.pid = pid > 0 ? pid : 0};
 
@@ -181,4 +194,41 @@ enum zygote_end zygote_serve(int control, char *name)
             break;
     }
     return ZYGOTE_OVER;
+}
+
+/* In the process that answers while the zygote prepares. Returns in a worker only. */
+static void stand_in(int control, char *name, const int until[2])
+{
+    close(until[1]);
+    if (serve(control, name, until[0]) == ZYGOTE_OVER)
+        _exit(0);
+    close(until[0]);
+}
+
+/* True in a worker, which was made meanwhile. */
+static bool prepare(int control, char *name, const struct zygote_preparation *preparation)
+{
+    int until[2], status;
+    pid_t pid;
+
+    if (pipe2(until, O_CLOEXEC) != 0)
+        return false;
+    pid = fork();
+    if (pid == 0) {
+        stand_in(control, name, until);
+        return true;
+    }
+    if (pid > 0)
+        preparation->prepare(preparation->context);
+    close_all(until, 2);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return false;
+}
+
+enum zygote_end zygote_serve(int control, char *name, const struct zygote_preparation *preparation)
+{
+    if (preparation != NULL && prepare(control, name, preparation))
+        return ZYGOTE_WORKER;
+    return serve(control, name, -1);
 }

@@ -12,11 +12,18 @@ enum zygote_end {
     ZYGOTE_OVER,   /* nobody asks any more */
 };
 
+/* Something that a zygote does once for all workers to come, and that changes nothing in them. */
+struct zygote_preparation {
+    void (*prepare)(void *context);
+    void *context;
+};
+
 /*
  * Answers what comes from the socket `control` (proto/fork_request.h). `name` is overwritten by a
  * new worker's, as far as it is long; NULL is allowed. Allocates nothing: a new worker's memory is
- * that of one that has started by itself.
+ * that of one that has started by itself. While it prepares, which may take long, another process
+ * answers; NULL: there is nothing to prepare.
  */
-enum zygote_end zygote_serve(int control, char *name);
+enum zygote_end zygote_serve(int control, char *name, const struct zygote_preparation *preparation);
 
 #endif

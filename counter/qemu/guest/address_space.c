@@ -38,6 +38,7 @@ static uintptr_t end_of_all = FIRST_ADDRESS; /* behind everything that was ever 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool guest_runs;
+static bool manages;       /* QEMU calls what stands in for mmap(2) and its kin */
 static bool kernel_places; /* QEMU leaves it to the host's kernel where a mapping goes */
 
 typedef void *mmap_function(void *, size_t, int, int, int, off_t);
@@ -215,12 +216,43 @@ static void *remap(void *address, size_t old_size, size_t new_size, int flags, .
 bool address_space_manage(bool kernel_does)
 {
     kernel_places = kernel_does;
-    return interpose("munmap", (void *)unmap, (void **)&real_munmap) &&
-           interpose("mremap", (void *)remap, (void **)&real_mremap) &&
-           interpose("mmap64", (void *)map, (void **)&real_mmap);
+    manages = interpose("munmap", (void *)unmap, (void **)&real_munmap) &&
+              interpose("mremap", (void *)remap, (void **)&real_mremap) &&
+              interpose("mmap64", (void *)map, (void **)&real_mmap);
+    return manages;
+}
+
+bool address_space_is_managed(void)
+{
+    return manages && !kernel_places;
 }
 
 void address_space_guest_runs(void)
 {
     __atomic_store_n(&guest_runs, true, __ATOMIC_RELAXED);
+}
+
+/* With what QEMU asks next is QEMU's own, and stays. */
+static struct {
+    struct range released[RANGES_MAX];
+    size_t count;
+    uintptr_t end_of_all;
+} kept_places;
+
+void address_space_keep(void)
+{
+    pthread_mutex_lock(&lock);
+    memcpy(kept_places.released, released, sizeof released);
+    kept_places.count = released_count;
+    kept_places.end_of_all = end_of_all;
+    pthread_mutex_unlock(&lock);
+}
+
+void address_space_restore(void)
+{
+    pthread_mutex_lock(&lock);
+    memcpy(released, kept_places.released, sizeof released);
+    released_count = kept_places.count;
+    end_of_all = kept_places.end_of_all;
+    pthread_mutex_unlock(&lock);
 }

@@ -33,4 +33,14 @@ bool address_space_manage(bool kernel_does);
  */
 void address_space_guest_runs(void);
 
+/* Whether all of that holds for a QEMU that does not leave it to the kernel. */
+bool address_space_is_managed(void);
+
+/*
+ * Where the guest's next mappings would go: kept, and made what it was. To be called when all that
+ * was mapped in between is unmapped again.
+ */
+void address_space_keep(void);
+void address_space_restore(void);
+
 #endif

@@ -41,6 +41,11 @@ void guest_memory_is_shared(void)
     is_shared = true;
 }
 
+bool guest_memory_may_be_shared(void)
+{
+    return is_shared;
+}
+
 /* The page that all of it lies in, or 0. */
 static uint64_t page_of(uint64_t address, size_t length)
 {

@@ -31,6 +31,7 @@ uint64_t guest_memory_host_address(uint64_t guest_address);
  */
 void guest_memory_may_change(void);
 void guest_memory_is_shared(void);
+bool guest_memory_may_be_shared(void);
 
 bool guest_memory_read(uint64_t guest_address, void *to, size_t length);
 bool guest_memory_write(uint64_t guest_address, const void *from, size_t length);
