@@ -33,9 +33,11 @@ $(XS_DIR)/fetched: scripts/xs.mk
 # (worker/xs/xs_inline.h). Not xsMemory.c, where some of these are defined.
 XS_INLINED := xsAPI xsArray xsDataView xsFunction xsGlobal xsJSON xsLockdown xsMapSet xsNumber xsObject \
 	xsPromise xsProperty xsProxy xsRegExp xsString xsSymbol xsType
-XS_HEADERS := $(addprefix worker/xs/,xs_inline.h xs_interpreter.h xs_jump.h xs_next.h xs_sweep.h)
+XS_HEADERS := $(addprefix worker/xs/,xs_inline.h xs_interpreter.h xs_jump.h xs_next.h) \
+	$(addprefix worker/xs/garbage/,xs_long_array.h xs_sweep.h)
 XS_WORKER := $(XS_DIR)/worker
-XS_INLINED_CC := $(XS_CC) -iquote $(CURDIR) -include $(abspath worker/xs/xs_inline.h)
+XS_INLINED_CC := $(XS_CC) -iquote $(CURDIR) -include $(abspath worker/xs/xs_inline.h) \
+	-include $(abspath worker/xs/garbage/xs_long_array.h)
 
 # So is the interpreter, with a setjmp() that leaves gcc its registers (worker/xs/xs_jump.h), and with direct
 # jumps to what mostly follows (worker/xs/xs_interpreter.h). Computing anything ahead, before one
@@ -45,8 +47,11 @@ XS_INTERPRETER_CC := $(XS_CC) -iquote $(CURDIR) -include $(abspath worker/xs/xs_
 	-include $(abspath worker/xs/xs_inline.h) -include $(abspath worker/xs/xs_interpreter.h) -mno-red-zone \
 	-fno-ira-share-spill-slots -fno-ira-share-save-slots -fno-gcse -fno-tree-pre
 
-# Garbage collection calls a sweep of ours (worker/xs/xs_sweep.c).
-XS_MEMORY_CC := $(XS_CC) -iquote $(CURDIR) -include $(abspath worker/xs/xs_sweep.h) -Wno-unused-function
+# Garbage collection calls a sweep of ours (worker/xs/garbage/xs_sweep.c), and marks what arrays have behind their
+# lengths (worker/xs/garbage/xs_long_array.h).
+XS_MEMORY := xsMemory xsSnapshot
+XS_MEMORY_CC := $(XS_CC) -iquote $(CURDIR) -include $(abspath worker/xs/garbage/xs_sweep.h) \
+	-include $(abspath worker/xs/garbage/xs_long_array.h) -D_GNU_SOURCE -Wno-unused-function
 
 xs_make = $(MAKE) --no-print-directory -C $(XS_PACKAGE)/xsnap-native/xsnap/makefiles/lin \
 	-f xsnap-worker.mk GOAL=release XSNAP_VERSION=$(XS_VERSION) \
@@ -61,8 +66,8 @@ $(XS_ARCHIVE): $(XS_DIR)/fetched $(XS_HEADERS)
 		$(xs_make) CC='$(XS_INTERPRETER_CC)' TMP_DIR=$(abspath $(XS_WORKER)) \
 			$(abspath $(XS_WORKER))/xsRun.o && \
 		$(xs_make) CC='$(XS_MEMORY_CC)' TMP_DIR=$(abspath $(XS_WORKER)) \
-			$(abspath $(XS_WORKER))/xsMemory.o; } > $(XS_DIR)/compile.log 2>&1 \
+			$(XS_MEMORY:%=$(abspath $(XS_WORKER))/%.o); } > $(XS_DIR)/compile.log 2>&1 \
 		|| { cat $(XS_DIR)/compile.log >&2; exit 1; }
 	@rm -f $@
 	@ar rcs $@ $(XS_WORKER)/*.o $$(find $(XS_TMP) -name '*.o' \
-		$(patsubst %,! -name %.o,xsnap-worker xsRun xsMemory $(XS_INLINED)) | LC_ALL=C sort)
+		$(patsubst %,! -name %.o,xsnap-worker xsRun $(XS_MEMORY) $(XS_INLINED)) | LC_ALL=C sort)

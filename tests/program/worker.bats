@@ -170,6 +170,35 @@ refused() {
     refused 32 'byte 0xff' '1:\xff,'
 }
 
+# tell CODE: a frame that prints what the code evaluates to.
+tell() {
+    frame "eprint(JSON.stringify($1))"
+}
+
+@test "what an array has behind its length outlives collections and snapshots, as without any" {
+    local make='globalThis.kept = Array.from({ length: 50 }, (_, k) => k % 2 ? { k } : `text ${k}`);
+        globalThis.other = Array.from({ length: 9 }, (_, k) => [k]); kept[49] = other; kept[48] = "last" + kept.length;
+        globalThis.litter = () => { for (let i = 0; i < 5000; i++) [{ i }, `litter ${i}`]; };'
+    # With an item at the end, which is found by its index: behind the length, too.
+    local shrink='kept.length = 25; other.length = 3; other[2] = { late: true }; other = null;'
+    local grow='[kept.length, kept[1], (kept.length = 50, kept), kept[49].length, kept[49][2], (kept[49].length = 10, kept[49])]'
+
+    cd "$BATS_TEST_TMPDIR"
+    worker < <(frame "e$make" "e$shrink litter()"; tell "$grow")
+    assert_status 0
+    sed -n 's/.*\(\[25,.*\)/\1/p' <<< "$output" > plain
+    grep -qF '[25,null,["text 0",{"k":1},"text 2"' plain
+    grep -qF '"last50",[[0],[1],[2],[3],[4],[5],[6],[7],[8],{"late":true}]],3,{"late":true}' plain
+
+    worker < <(frame "e$make" "e$shrink gc(); litter(); gc(); litter()" "w$PWD/heap")
+    assert_status 0
+    worker -r "$PWD/heap" < <(frame 'elitter(); gc(); litter()' "w$PWD/again"; tell "$grow")
+    assert_status 0
+    assert_equal "$(sed -n 's/.*\(\[25,.*\)/\1/p' <<< "$output")" "$(cat plain)"
+    worker -r "$PWD/again" < <(frame 'egc(); litter()'; tell "$grow")
+    assert_equal "$(sed -n 's/.*\(\[25,.*\)/\1/p' <<< "$output")" "$(cat plain)"
+}
+
 @test "the end of the input inside a frame is status 31, at each byte" {
     local frames='7:e12+345,' length
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_WORKER_XS_XS_SWEEP_H
-#define GASPIPE_WORKER_XS_XS_SWEEP_H
+#ifndef GASPIPE_WORKER_XS_GARBAGE_XS_SWEEP_H
+#define GASPIPE_WORKER_XS_GARBAGE_XS_SWEEP_H
 
 /*
  * For `gcc -include` in front of XS's xsMemory.c (scripts/xs.mk): where XS calls its fxSweep(),

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/xs/xs_sweep.h"
+#include "worker/xs/garbage/xs_sweep.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "worker/xs/garbage/xs_long_array.h"
 
 /*
  * The second half of a collection of garbage, in place of XS's own: XS has marked what is in use.
@@ -101,17 +103,36 @@ static inline void *moved(void *data)
 
 static void change(txMachine *the, txSlot *slot);
 
+/* Up to where a chunk that is in use is used: find_places() has made it as large as its capacity.
+ */
+static size_t used_size(txMachine *the, const txChunk *chunk)
+{
+    const txBlock *block = the->firstBlock;
+    const txByte *next = (const txByte *)chunk + chunk->size;
+
+    if ((uintptr_t)chunk - staying.from < staying.size)
+        return (size_t)chunk->size;
+    while ((uintptr_t)chunk < (uintptr_t)block || (uintptr_t)chunk >= (uintptr_t)block->current)
+        block = block->nextBlock;
+    while (next < block->current && ((const txChunk *)next)->temporary == NULL)
+        next += ((const txChunk *)next)->size;
+    next = next < block->current ? ((const txChunk *)next)->temporary : block->temporary;
+    return (size_t)(next - chunk->temporary);
+}
+
 static void change_array(txMachine *the, txSlot *array)
 {
     txSlot *item = array->value.array.address;
-    txIndex length;
+    const txChunk *chunk;
+    size_t length;
 
     if (item == NULL)
         return;
-    length =
-        (txIndex)((size_t)((txChunk *)((txByte *)item - sizeof(txChunk)))->size / sizeof(txSlot));
+    chunk = (const txChunk *)((const txByte *)item - sizeof(txChunk));
+    length = (size_t)chunk->size / sizeof(txSlot);
     if (length > array->value.array.length)
-        length = array->value.array.length;
+        length =
+            xs_long_arrays ? used_size(the, chunk) / sizeof(txSlot) : array->value.array.length;
     for (; length > 0; length--)
         change(the, item++);
     array->value.array.address = moved(array->value.array.address);
