@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "store/integrity/rows.h"
-#include "store/store.h"
+#include "store/store_internal.h"
 
 static struct row bundles_row_of(const char *id)
 {
@@ -24,9 +24,9 @@ int store_bundle_put(struct store *store, const char *id, struct iovec json, str
     bool own;
 
     row.value = json;
-    if (rows_enter(store, &own, error) != 0)
+    if (transaction_enter(store, &own, error) != 0)
         return -1;
-    return rows_leave(store, own, bundles_put(store, &row, error), error);
+    return transaction_leave(store, own, bundles_put(store, &row, error), error);
 }
 
 int store_bundle_get(struct store *store, const char *id, struct buf *json, bool *found,

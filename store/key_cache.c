@@ -12,7 +12,8 @@ enum {
     NAMES_KEPT = 1024,
     SPARES_MAX = 256,
     SPARE_SIZE_MAX = 1024,
-    SHORT_KEY = 56, /* entries of keys up to this have room for any of them */
+    KEPT_BYTES_MAX = 64 * 1024 * 1024, /* beyond it what was written is forgotten */
+    SHORT_KEY = 56,                    /* entries of keys up to this have room for any of them */
 };
 
 /* What an entry was before it changed, or before the table was brought to it. */
@@ -43,11 +44,10 @@ static struct key_cache_entry *find_cache_entry(const struct key_cache *cache, c
     return entry;
 }
 
-const struct key_cache_entry *key_cache_find(const struct key_cache *cache, const char *key)
+const struct key_cache_entry *key_cache_find(const struct key_cache *cache, struct iovec key)
 {
-    size_t length = strlen(key);
     const struct key_cache_entry *entry =
-        find_cache_entry(cache, key, length, hash_of(key, length));
+        find_cache_entry(cache, key.iov_base, key.iov_len, hash_of(key.iov_base, key.iov_len));
 
     return entry != NULL && entry->known ? entry : NULL;
 }
@@ -124,10 +124,11 @@ static struct key_cache_entry *make_entry(struct key_cache *cache, size_t length
     return entry;
 }
 
-struct key_cache_entry *key_cache_provide(struct key_cache *cache, const char *key, size_t length)
+struct key_cache_entry *key_cache_provide(struct key_cache *cache, struct iovec key)
 {
-    uint64_t hash = hash_of(key, length);
-    struct key_cache_entry *entry = find_cache_entry(cache, key, length, hash);
+    const size_t length = key.iov_len;
+    uint64_t hash = hash_of(key.iov_base, length);
+    struct key_cache_entry *entry = find_cache_entry(cache, key.iov_base, length, hash);
 
     if (entry != NULL)
         return entry;
@@ -138,7 +139,7 @@ struct key_cache_entry *key_cache_provide(struct key_cache *cache, const char *k
         return NULL;
     entry->hash = hash;
     entry->key_length = length;
-    memcpy(entry->key, key, length);
+    memcpy(entry->key, key.iov_base, length);
     chain(cache, entry);
     cache->count++;
     return entry;
@@ -167,7 +168,8 @@ static void remove_entry(struct key_cache *cache, struct key_cache_entry *entry)
 
 int key_cache_note_new(struct key_cache *cache, const char *name)
 {
-    struct key_cache_entry *entry = key_cache_provide(cache, name, strlen(name));
+    const struct iovec key = {(void *)(uintptr_t)name, strlen(name)};
+    struct key_cache_entry *entry = key_cache_provide(cache, key);
 
     if (entry == NULL)
         return -1;
@@ -243,11 +245,14 @@ static int know(struct key_cache *cache, struct key_cache_entry *entry, const st
     return 0;
 }
 
-int key_cache_learn(struct key_cache *cache, const char *key, const struct iovec *value,
+int key_cache_learn(struct key_cache *cache, struct iovec key, const struct iovec *value,
                     uint64_t checksum)
 {
-    struct key_cache_entry *entry = key_cache_provide(cache, key, strlen(key));
+    struct key_cache_entry *entry;
 
+    if (cache->lost)
+        return 0;
+    entry = key_cache_provide(cache, key);
     if (entry == NULL)
         return -1;
     entry->stored = value != NULL;
@@ -327,7 +332,36 @@ struct key_cache_entry *key_cache_unwritten(const struct key_cache *cache)
     return cache->first_unwritten;
 }
 
-/* The table has no row for it any more, and is hardly asked for one again. */
+void key_cache_keep_once(struct key_cache_entry *entry)
+{
+    entry->once = true;
+}
+
+static int forget_row(struct key_cache *cache, struct key_cache_entry *entry)
+{
+    if (!entry->known)
+        return 0;
+    if (note_change(cache, entry) != 0)
+        return -1;
+    buf_clear(&entry->value);
+    entry->known = entry->present = entry->stored = false;
+    entry->checksum = 0;
+    return 0;
+}
+
+int key_cache_forget(struct key_cache *cache, struct iovec beginning)
+{
+    cache->lost = cache->savepoint_count > 0;
+    for (size_t i = 0; i < cache->slot_count; i++)
+        for (struct key_cache_entry *entry = cache->slots[i]; entry != NULL; entry = entry->next)
+            if (entry->key_length >= beginning.iov_len &&
+                memcmp(entry->key, beginning.iov_base, beginning.iov_len) == 0 &&
+                forget_row(cache, entry) != 0)
+                return -1;
+    return 0;
+}
+
+/* The table has no row for it any more, or is hardly asked for the one it has. */
 static void forget_value(struct key_cache *cache, struct key_cache_entry *entry)
 {
     entry->known = false;
@@ -351,7 +385,8 @@ int key_cache_wrote(struct key_cache *cache)
         entry->stored = entry->present;
     entry->unwritten = false;
     cache->first_unwritten = entry->next_unwritten;
-    if (cache->savepoint_count == 0 && !(entry->known && entry->present))
+    if (cache->savepoint_count == 0 &&
+        (!(entry->known && entry->present) || entry->once || cache->bytes > KEPT_BYTES_MAX))
         forget_value(cache, entry);
     return 0;
 }
@@ -392,15 +427,38 @@ void key_cache_undo(struct key_cache *cache)
 
     while (cache->step_count > then)
         take_back(cache, &cache->steps[--cache->step_count]);
+    if (cache->savepoint_count == 0)
+        cache->lost = false;
+}
+
+/* No savepoint is left that could have it written again. Another step may have the entry, too. */
+static void note_leaving(struct key_cache_entry *entry, struct key_cache_entry **leaving)
+{
+    if (!entry->once || entry->unwritten || entry->leaving)
+        return;
+    entry->leaving = true;
+    entry->next_unwritten = *leaving;
+    *leaving = entry;
 }
 
 void key_cache_release(struct key_cache *cache)
 {
+    struct key_cache_entry *leaving = NULL, *next;
+
     /* The outer savepoint still needs the list of what changed. */
     if (--cache->savepoint_count > 0)
         return;
-    while (cache->step_count > 0)
-        drop_value(cache, &cache->steps[--cache->step_count].value);
+    cache->lost = false;
+    while (cache->step_count > 0) {
+        struct key_cache_step *step = &cache->steps[--cache->step_count];
+
+        note_leaving(step->entry, &leaving);
+        drop_value(cache, &step->value);
+    }
+    for (; leaving != NULL; leaving = next) {
+        next = leaving->next_unwritten;
+        forget_value(cache, leaving);
+    }
 }
 
 void key_cache_clear(struct key_cache *cache)

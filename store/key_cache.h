@@ -11,10 +11,11 @@
 #include "base/buf.h"
 
 /*
- * The kernel's keys as the transaction has them: what was read or written before is not asked of
- * SQLite again, and what changes is written to the table when the transaction is committed, or
- * somebody else reads the table. A key that changes ten times is written once; one that comes and
- * goes, as a promise's do, is not written at all.
+ * The kernel's keys as the transaction has them, vats' own keys, and entries of transcripts: what
+ * was read or written before is not asked of SQLite again, and what changes is written to the table
+ * when the transaction is committed, or somebody else reads the table. A key that changes ten times
+ * is written once; one that comes and goes, as a promise's do, is not written at all. A key is any
+ * bytes (store/integrity/cached_rows.h).
  *
  * A cache that is all zeros is empty. Functions that return a number return 0, or -1 when memory
  * ran out: the cache then has to be cleared.
@@ -31,6 +32,7 @@ struct key_cache {
     size_t step_count, step_capacity;
     size_t *savepoints; /* how many steps there were when each was set */
     size_t savepoint_count, savepoint_capacity;
+    bool lost; /* since the first savepoint the table has lost keys that are not known here */
 
     struct key_cache_entry *first_name, *last_name; /* noted as new, the oldest first */
     size_t name_count;
@@ -48,6 +50,8 @@ struct key_cache_entry {
     bool stored;       /* of a key that is known or unwritten: the table has a row */
     uint64_t checksum; /* of the row that the value makes; 0: there is none */
     bool is_new;       /* see key_cache_note_new() */
+    bool once;         /* see key_cache_keep_once() */
+    bool leaving;      /* the last savepoint is being released, and nothing is known afterwards */
     size_t step;       /* the last one that has its value, from 1; those may be others' by now */
     struct buf value;
     size_t key_length;
@@ -55,15 +59,24 @@ struct key_cache_entry {
 };
 
 /* NULL when nothing is known of the key. Good until the cache changes. */
-const struct key_cache_entry *key_cache_find(const struct key_cache *cache, const char *key);
+const struct key_cache_entry *key_cache_find(const struct key_cache *cache, struct iovec key);
 
 /* The key's entry, in which nothing may be known of it. NULL when memory ran out. Good until the
  * table has what it does not have now. */
-struct key_cache_entry *key_cache_provide(struct key_cache *cache, const char *key, size_t length);
+struct key_cache_entry *key_cache_provide(struct key_cache *cache, struct iovec key);
 
-/* The table has this value under the key, in a row with this checksum; NULL: it has none. */
-int key_cache_learn(struct key_cache *cache, const char *key, const struct iovec *value,
+/*
+ * The table has this value under the key, in a row with this checksum; NULL: it has none. Not kept
+ * where undoing could make it wrong, after key_cache_forget().
+ */
+int key_cache_learn(struct key_cache *cache, struct iovec key, const struct iovec *value,
                     uint64_t checksum);
+
+/* Nobody asks for the key's value soon: it is forgotten once the table has it for good. */
+void key_cache_keep_once(struct key_cache_entry *entry);
+
+/* The table has lost all keys with this beginning; it had them all as they are here. */
+int key_cache_forget(struct key_cache *cache, struct iovec beginning);
 
 /*
  * The table has no key of this name, and none whose part before the first dot it is; such keys are

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "store/integrity/rows.h"
 #include "store/store_internal.h"
 
 struct key_write {
@@ -35,10 +36,13 @@ static int add_write(struct key_writes *writes, const struct key_cache_entry *en
                : buf_append(&writes->bytes, entry->value.data, entry->value.length);
 }
 
-/* What is not known was undone: the table never had anything else, or has it again. */
+/* What is not known was undone: the table never had anything else, or has it again. What is kept
+ * once never changes, and the table takes it once. */
 static bool has_to_be_written(const struct key_cache_entry *entry)
 {
-    return entry->known && (entry->present || entry->stored);
+    if (!entry->known)
+        return false;
+    return entry->present ? !(entry->once && entry->stored) : entry->stored;
 }
 
 int key_writes_gather(struct key_writes *writes, struct store *store, struct error *error)
@@ -47,6 +51,7 @@ int key_writes_gather(struct key_writes *writes, struct store *store, struct err
 
     writes->count = 0;
     buf_clear(&writes->bytes);
+    store->unwritten_bytes = 0;
     while ((entry = key_cache_unwritten(&store->cache)) != NULL) {
         if ((has_to_be_written(entry) && add_write(writes, entry) != 0) ||
             key_cache_wrote(&store->cache) != 0)
@@ -58,16 +63,13 @@ int key_writes_gather(struct key_writes *writes, struct store *store, struct err
 static int perform_write(const struct key_writes *writes, const struct key_write *write,
                          struct store *store, struct error *error)
 {
-    const enum statement which = write->erases ? STATEMENT_KEY_DELETE : STATEMENT_KEY_SET;
     char *bytes = writes->bytes.data + write->key;
+    struct row row = row_at_place((struct iovec){bytes, write->key_length});
 
-    statement_bind_text(store, which, 1, (struct iovec){bytes, write->key_length});
-    if (!write->erases) {
-        statement_bind_blob(store, which, 2,
-                            (struct iovec){bytes + write->key_length, write->value_length});
-        statement_bind_integer(store, which, 3, (int64_t)write->checksum);
-    }
-    return statement_run(store, which, error);
+    if (write->erases)
+        return rows_erase(store, &row, error);
+    row.value = (struct iovec){bytes + write->key_length, write->value_length};
+    return rows_write(store, &row, write->checksum, error);
 }
 
 int key_writes_perform(const struct key_writes *writes, struct store *store, struct error *error)

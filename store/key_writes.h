@@ -10,8 +10,9 @@
 struct store;
 
 /*
- * What the table of the kernel's keys does not have yet: taken out of the cache
- * (store/key_cache.h), so that it can be written while the cache changes. All zeros: nothing.
+ * What the tables of the kernel's keys, of vats' stores and of transcripts do not have yet: taken
+ * out of the cache (store/key_cache.h), so that it can be written while the cache changes. All
+ * zeros: nothing.
  *
  * Functions that take a store return 0, or -1 with ERROR_SYSTEM: then the transaction has to be
  * rolled back.
@@ -29,8 +30,7 @@ int key_writes_gather(struct key_writes *writes, struct store *store, struct err
 int key_writes_perform(const struct key_writes *writes, struct store *store, struct error *error);
 
 /*
- * Both: brings the table to what the cache has, before anybody reads that table but by a key's
- * name.
+ * Both: brings the tables to what the cache has, before anybody reads them but by a key's name.
  */
 int key_writes_finish(struct store *store, struct error *error);
 

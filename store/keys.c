@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "store/integrity/rows.h"
+#include "store/integrity/cached_rows.h"
 #include "store/key_writes.h"
-#include "store/store_error.h"
 #include "store/store_internal.h"
 
 static struct row keys_row_of(const char *key, const struct iovec *value)
@@ -26,61 +25,14 @@ static void report_key_change(struct store *store, char what, const struct row *
         store->changed(store->changed_context, &told);
 }
 
-static int give(const struct key_cache_entry *entry, struct buf *value, bool *found,
-                struct error *error)
-{
-    *found = entry->present;
-    if (entry->present && buf_append(value, entry->value.data, entry->value.length) != 0)
-        return error_memory(error, "a value of the store");
-    return 0;
-}
-
 int store_key_get(struct store *store, const char *key, struct buf *value, bool *found,
                   struct error *error)
 {
-    const struct key_cache_entry *entry = key_cache_find(&store->cache, key);
-    size_t before = value->length;
-    struct row row;
+    const struct row row = keys_row_of(key, NULL);
 
-    if (entry != NULL)
-        return give(entry, value, found, error);
-    *found = false;
-    if (key_cache_is_new(&store->cache, key))
-        return 0;
-    row = keys_row_of(key, NULL);
-    if (rows_get(store, &row, value, found, error) != 0)
-        return -1;
-    /* What another process writes would make a reader's cache wrong. */
-    if (store->reads_only)
-        return 0;
-    row.value =
-        (struct iovec){value->data != NULL ? value->data + before : NULL, value->length - before};
-    if (key_cache_learn(&store->cache, key, *found ? &row.value : NULL, row_checksum(&row)) != 0)
-        return error_memory(error, "the keys of the store");
-    return 0;
-}
+    const struct cached_row wanted = {.place = row.key, .row = &row, .name = key};
 
-/* Whether the table is known to hold just this value; NULL: none. */
-static bool is_so(const struct key_cache_entry *entry, const struct iovec *value)
-{
-    if (!entry->known || entry->present != (value != NULL))
-        return false;
-    return value == NULL || (entry->value.length == value->iov_len &&
-                             (value->iov_len == 0 ||
-                              memcmp(entry->value.data, value->iov_base, value->iov_len) == 0));
-}
-
-/* What is known of the key's row, or stands in the table. */
-static int look(struct store *store, const char *key, const struct key_cache_entry *entry,
-                const struct row *row, struct row_change *change, struct error *error)
-{
-    *change = (struct row_change){0};
-    if (entry->known)
-        *change = (struct row_change){
-            .was = entry->present, .before = entry->checksum, .after = entry->checksum};
-    else if (!key_cache_is_new(&store->cache, key))
-        return rows_look(store, row, change, error);
-    return 0;
+    return cached_row_get(store, &wanted, value, found, error);
 }
 
 /* NULL as value: the key is deleted. */
@@ -88,22 +40,11 @@ static int change_row(struct store *store, const char *key, const struct iovec *
                       struct error *error)
 {
     const struct row row = keys_row_of(key, value);
-    struct key_cache_entry *entry;
+    const struct cached_row wanted = {.place = row.key, .row = &row, .name = key};
     struct row_change change;
 
-    if (store->reads_only)
-        return store_error_set(store, error, ERROR_SYSTEM, "it was opened only to be read");
-    entry = key_cache_provide(&store->cache, key, row.key.iov_len);
-    if (entry == NULL)
-        return error_memory(error, "the keys of the store");
-    if (look(store, key, entry, &row, &change, error) != 0)
+    if (cached_row_change(store, &wanted, value != NULL, &change, error) != 0)
         return -1;
-    if (!is_so(entry, value)) {
-        if (rows_change_key(store, &row, value != NULL, &change, error) != 0)
-            return -1;
-        if (key_cache_change(&store->cache, entry, value, change.after, change.was) != 0)
-            return error_memory(error, "the keys of the store");
-    }
     report_key_change(store, value != NULL ? STORE_SET : STORE_DELETED, &row, &change);
     return 0;
 }
@@ -112,18 +53,18 @@ int store_key_set(struct store *store, const char *key, struct iovec value, stru
 {
     bool own;
 
-    if (rows_enter(store, &own, error) != 0)
+    if (transaction_enter(store, &own, error) != 0)
         return -1;
-    return rows_leave(store, own, change_row(store, key, &value, error), error);
+    return transaction_leave(store, own, change_row(store, key, &value, error), error);
 }
 
 int store_key_delete(struct store *store, const char *key, struct error *error)
 {
     bool own;
 
-    if (rows_enter(store, &own, error) != 0)
+    if (transaction_enter(store, &own, error) != 0)
         return -1;
-    return rows_leave(store, own, change_row(store, key, NULL, error), error);
+    return transaction_leave(store, own, change_row(store, key, NULL, error), error);
 }
 
 int store_name_note_new(struct store *store, const char *name, struct error *error)

@@ -71,11 +71,20 @@ struct store {
 
     void (*changed)(void *context, const struct store_changed *change);
     void *changed_context;
-    struct buf scope; /* of the change that is told */
+    struct buf scope;       /* of the change that is told */
+    struct buf place;       /* the last of a row in the cache (store/integrity/cached_rows.h) */
+    size_t unwritten_bytes; /* of values that changed since they were written */
 
     cpu_set_t processors;                  /* for threads: of the thread that opened the store */
     struct late_snapshot *late;            /* in the order in which they came; owned */
     const struct transaction_watch *watch; /* NULL: nobody is told */
 };
+
+/*
+ * A change outside of a transaction is a transaction of its own: *own, which transaction_leave()
+ * ends with `result`, and returns what came of it.
+ */
+int transaction_enter(struct store *store, bool *own, struct error *error);
+int transaction_leave(struct store *store, bool own, int result, struct error *error);
 
 #endif

@@ -53,6 +53,8 @@ int store_vat_sum(struct store *store, int64_t vat, struct store_sum *sum, struc
     int result;
     bool row;
 
+    if (key_writes_finish(store, error) != 0)
+        return -1;
     statement_bind_integer(store, STATEMENT_VAT_SUM, 1, vat);
     result = statement_step(store, STATEMENT_VAT_SUM, &row, error);
     if (row) {

@@ -138,7 +138,7 @@ void store_transaction_rollback(struct store *store)
     if (sqlite3_get_autocommit(store->database) == 0)
         (void)sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
     store->begun = store->told = store->commit_failed = false;
-    store->savepoints_told = 0;
+    store->savepoints_told = store->unwritten_bytes = 0;
     key_cache_clear(&store->cache);
     running_sums_clear(&store->sums);
     store->sums.total = store->mark.last;
@@ -190,4 +190,19 @@ int store_savepoint_release(struct store *store, struct error *error)
     if (store->watch != NULL)
         store->watch->released(store);
     return 0;
+}
+
+int transaction_enter(struct store *store, bool *own, struct error *error)
+{
+    *own = !store->begun;
+    return *own ? store_transaction_begin(store, error) : 0;
+}
+
+int transaction_leave(struct store *store, bool own, int result, struct error *error)
+{
+    if (own && result == 0)
+        result = store_transaction_commit(store, error);
+    if (own && result != 0)
+        store_transaction_rollback(store);
+    return result;
 }

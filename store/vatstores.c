@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 
-#include "store/integrity/rows.h"
+#include "store/integrity/cached_rows.h"
+#include "store/key_writes.h"
 #include "store/store_internal.h"
 
 static struct row vatstores_row_of(int64_t vat, struct iovec key, struct iovec value)
@@ -31,18 +32,20 @@ int store_vat_get(struct store *store, int64_t vat, struct iovec key, struct buf
                   bool *found, struct error *error)
 {
     const struct row row = vatstores_row_of(vat, key, (struct iovec){0});
+    struct cached_row wanted = {.row = &row};
 
-    return rows_get(store, &row, value, found, error);
+    if (cached_row_place(store, &row, &wanted.place, error) != 0)
+        return -1;
+    return cached_row_get(store, &wanted, value, found, error);
 }
 
 static int change_row(struct store *store, const struct row *row, char what, struct error *error)
 {
+    struct cached_row wanted = {.row = row};
     struct row_change change;
 
-    if (rows_look(store, row, &change, error) != 0)
-        return -1;
-    if ((what == STORE_SET ? rows_put(store, row, &change, error)
-                           : rows_delete(store, row, &change, error)) != 0)
+    if (cached_row_place(store, row, &wanted.place, error) != 0 ||
+        cached_row_change(store, &wanted, what == STORE_SET, &change, error) != 0)
         return -1;
     return report_vat_change(store, what, row, &change, error);
 }
@@ -53,9 +56,9 @@ int store_vat_set(struct store *store, int64_t vat, struct iovec key, struct iov
     const struct row row = vatstores_row_of(vat, key, value);
     bool own;
 
-    if (rows_enter(store, &own, error) != 0)
+    if (transaction_enter(store, &own, error) != 0)
         return -1;
-    return rows_leave(store, own, change_row(store, &row, STORE_SET, error), error);
+    return transaction_leave(store, own, change_row(store, &row, STORE_SET, error), error);
 }
 
 int store_vat_delete(struct store *store, int64_t vat, struct iovec key, struct error *error)
@@ -63,9 +66,9 @@ int store_vat_delete(struct store *store, int64_t vat, struct iovec key, struct 
     const struct row row = vatstores_row_of(vat, key, (struct iovec){0});
     bool own;
 
-    if (rows_enter(store, &own, error) != 0)
+    if (transaction_enter(store, &own, error) != 0)
         return -1;
-    return rows_leave(store, own, change_row(store, &row, STORE_DELETED, error), error);
+    return transaction_leave(store, own, change_row(store, &row, STORE_DELETED, error), error);
 }
 
 int store_vat_next_key(struct store *store, int64_t vat, struct iovec key, struct buf *next,
@@ -73,6 +76,9 @@ int store_vat_next_key(struct store *store, int64_t vat, struct iovec key, struc
 {
     struct row row = vatstores_row_of(vat, (struct iovec){0}, (struct iovec){0});
 
+    *found = false;
+    if (key_writes_finish(store, error) != 0)
+        return -1;
     statement_bind_integer(store, STATEMENT_VAT_NEXT_KEY, 1, vat);
     statement_bind_blob(store, STATEMENT_VAT_NEXT_KEY, 2, key);
     return rows_take_key(store, STATEMENT_VAT_NEXT_KEY, &row, next, found, error);
@@ -83,6 +89,8 @@ static int empty(struct store *store, int64_t vat, struct error *error)
     const struct row row = vatstores_row_of(vat, (struct iovec){0}, (struct iovec){0});
     struct row_change change = {0};
 
+    if (cached_rows_lose(store, &row, error) != 0)
+        return -1;
     statement_bind_integer(store, STATEMENT_VAT_LOOK_ALL, 1, vat);
     statement_bind_integer(store, STATEMENT_VAT_DELETE_ALL, 1, vat);
     if (rows_delete_all(store, STATEMENT_VAT_LOOK_ALL, STATEMENT_VAT_DELETE_ALL, vat,
@@ -95,7 +103,7 @@ int store_vat_delete_all(struct store *store, int64_t vat, struct error *error)
 {
     bool own;
 
-    if (rows_enter(store, &own, error) != 0)
+    if (transaction_enter(store, &own, error) != 0)
         return -1;
-    return rows_leave(store, own, empty(store, vat, error), error);
+    return transaction_leave(store, own, empty(store, vat, error), error);
 }

@@ -169,6 +169,7 @@ void database_free(struct store *store)
     free(store->commit.sums.sums);
     handover_destroy(&store->handover);
     buf_free(&store->scope);
+    buf_free(&store->place);
     free(store->path);
     free(store);
 }

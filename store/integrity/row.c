@@ -10,6 +10,40 @@
 #include "base/json/json_value.h"
 #include "store/store_error.h"
 
+/* How many numbers name a row of a table that can be cached. */
+static size_t naming_numbers(enum row_table table)
+{
+    return table == ROW_VATSTORE ? 1 : 3;
+}
+
+void row_write_place(const struct row *row, bool whole, struct buf *place)
+{
+    const char table = (char)row->table;
+    const size_t numbers = whole ? naming_numbers(row->table) : 1;
+
+    if (row->table != ROW_KEY) {
+        buf_append(place, &table, 1);
+        buf_append(place, row->numbers, numbers * sizeof *row->numbers);
+    }
+    if (whole && row->key.iov_len > 0)
+        buf_append(place, row->key.iov_base, row->key.iov_len);
+}
+
+struct row row_at_place(struct iovec place)
+{
+    const char *bytes = place.iov_base;
+    struct row row = {.table = ROW_KEY, .key = place};
+    size_t size;
+
+    if (place.iov_len == 0 || (bytes[0] != ROW_VATSTORE && bytes[0] != ROW_TRANSCRIPT))
+        return row;
+    row.table = (enum row_table)bytes[0];
+    size = naming_numbers(row.table) * sizeof *row.numbers;
+    memcpy(row.numbers, bytes + 1, size);
+    row.key = (struct iovec){(char *)place.iov_base + 1 + size, place.iov_len - 1 - size};
+    return row;
+}
+
 uint64_t row_checksum(const struct row *row)
 {
     const uint64_t numbers[] = {htole64((uint64_t)row->numbers[0]),

@@ -2,9 +2,11 @@
 #ifndef GASPIPE_STORE_INTEGRITY_ROW_H
 #define GASPIPE_STORE_INTEGRITY_ROW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 
 struct store;
@@ -30,6 +32,16 @@ struct row {
     int64_t numbers[3]; /* as above; the others are 0 */
     struct iovec key, value;
 };
+
+/*
+ * What names a row among those of all tables that can be cached: of the kernel's keys the key; else
+ * the table's number, which no kernel's key begins with, the numbers, and the key. Not whole: as
+ * far as all rows of the vat in that table have it in common.
+ */
+void row_write_place(const struct row *row, bool whole, struct buf *place);
+
+/* The table, numbers and key of the place's row; the key lies in the place. */
+struct row row_at_place(struct iovec place);
 
 uint64_t row_checksum(const struct row *row);
 

@@ -8,7 +8,7 @@
 static const struct {
     enum statement look, get, put, delete;
 } table_statements[] = {
-    [ROW_KEY] = {STATEMENT_KEY_LOOK, STATEMENT_KEY_GET, STATEMENTS, STATEMENTS}, /* key_writes.c */
+    [ROW_KEY] = {STATEMENT_KEY_LOOK, STATEMENT_KEY_GET, STATEMENT_KEY_SET, STATEMENT_KEY_DELETE},
     [ROW_VATSTORE] = {STATEMENT_VAT_LOOK, STATEMENT_VAT_GET, STATEMENT_VAT_SET,
                       STATEMENT_VAT_DELETE},
     [ROW_TRANSCRIPT] = {STATEMENT_TRANSCRIPT_LOOK, STATEMENT_TRANSCRIPT_GET,
@@ -109,12 +109,25 @@ int rows_put_with(struct store *store, const struct row *row, struct iovec bytes
     return add_to_sum(store, row, change, error);
 }
 
-int rows_change_key(struct store *store, const struct row *row, bool present,
-                    struct row_change *change, struct error *error)
+int rows_change_later(struct store *store, const struct row *row, bool present,
+                      struct row_change *change, struct error *error)
 {
     change->is = present;
     change->after = present ? row_checksum(row) : 0;
     return add_to_sum(store, row, change, error);
+}
+
+int rows_write(struct store *store, const struct row *row, uint64_t checksum, struct error *error)
+{
+    return run_put(store, row, (struct iovec){0}, checksum, error);
+}
+
+int rows_erase(struct store *store, const struct row *row, struct error *error)
+{
+    const enum statement which = table_statements[row->table].delete;
+
+    bind_place(store, which, row);
+    return statement_run(store, which, error);
 }
 
 int rows_put(struct store *store, const struct row *row, struct row_change *change,
@@ -126,14 +139,11 @@ int rows_put(struct store *store, const struct row *row, struct row_change *chan
 int rows_delete(struct store *store, const struct row *row, struct row_change *change,
                 struct error *error)
 {
-    const enum statement which = table_statements[row->table].delete;
-
     change->is = false;
     change->after = 0;
     if (!change->was)
         return 0;
-    bind_place(store, which, row);
-    if (statement_run(store, which, error) != 0)
+    if (rows_erase(store, row, error) != 0)
         return -1;
     return add_to_sum(store, row, change, error);
 }
@@ -192,20 +202,5 @@ int rows_take_key(struct store *store, enum statement which, struct row *row, st
             result = error_memory(error, "a key of the store");
     }
     statement_done(store, which);
-    return result;
-}
-
-int rows_enter(struct store *store, bool *own, struct error *error)
-{
-    *own = !store->begun;
-    return *own ? store_transaction_begin(store, error) : 0;
-}
-
-int rows_leave(struct store *store, bool own, int result, struct error *error)
-{
-    if (own && result == 0)
-        result = store_transaction_commit(store, error);
-    if (own && result != 0)
-        store_transaction_rollback(store);
     return result;
 }

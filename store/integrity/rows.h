@@ -38,15 +38,19 @@ int rows_put_with(struct store *store, const struct row *row, struct iovec bytes
                   struct row_change *change, struct error *error);
 
 /*
- * A change of one of the kernel's keys that its table gets later (store/key_writes.h): fills `is`
- * and `after`, and changes the running hash. present: the row has a value.
+ * A change of a row that its table gets later (store/key_writes.h): fills `is` and `after`, and
+ * changes the running hash. present: the row has a value.
  */
-int rows_change_key(struct store *store, const struct row *row, bool present,
-                    struct row_change *change, struct error *error);
+int rows_change_later(struct store *store, const struct row *row, bool present,
+                      struct row_change *change, struct error *error);
 
 /* Deletes it, if rows_look() found it. */
 int rows_delete(struct store *store, const struct row *row, struct row_change *change,
                 struct error *error);
+
+/* What was changed later, with its checksum: writes it to its table, or deletes it there. */
+int rows_write(struct store *store, const struct row *row, uint64_t checksum, struct error *error);
+int rows_erase(struct store *store, const struct row *row, struct error *error);
 
 /*
  * Deletes all rows of a vat, or whatever the two statements find: the first gives their
@@ -66,12 +70,5 @@ int rows_get(struct store *store, const struct row *row, struct buf *value, bool
  */
 int rows_take_key(struct store *store, enum statement which, struct row *row, struct buf *key,
                   bool *found, struct error *error);
-
-/*
- * A change outside of a transaction is a transaction of its own: *own, which rows_leave() ends
- * with `result`, and returns what came of it.
- */
-int rows_enter(struct store *store, bool *own, struct error *error);
-int rows_leave(struct store *store, bool own, int result, struct error *error);
 
 #endif

@@ -4,9 +4,9 @@
 #include "store/integrity/rows.h"
 #include "store/snapshot/snapshot_bytes.h"
 #include "store/snapshot/snapshot_records.h"
-#include "store/statements.h"
 #include "store/store.h"
 #include "store/store_error.h"
+#include "store/store_internal.h"
 
 static struct iovec snapshots_text_of(const char *text)
 {
@@ -42,9 +42,9 @@ int store_snapshot_put(struct store *store, int64_t vat, int64_t incarnation, in
     struct row row = {.table = ROW_SNAPSHOT, .numbers = {vat, incarnation, position}};
     bool own;
 
-    if (store_snapshot_settle(store, error) != 0 || rows_enter(store, &own, error) != 0)
+    if (store_snapshot_settle(store, error) != 0 || transaction_enter(store, &own, error) != 0)
         return -1;
-    return rows_leave(store, own, put_snapshot(store, &row, fd, snapshot, error), error);
+    return transaction_leave(store, own, put_snapshot(store, &row, fd, snapshot, error), error);
 }
 
 int store_snapshot_put_named(struct store *store, const char *name, int fd,
@@ -53,9 +53,9 @@ int store_snapshot_put_named(struct store *store, const char *name, int fd,
     struct row row = {.table = ROW_NAMED, .key = snapshots_text_of(name)};
     bool own;
 
-    if (rows_enter(store, &own, error) != 0)
+    if (transaction_enter(store, &own, error) != 0)
         return -1;
-    return rows_leave(store, own, put_snapshot(store, &row, fd, snapshot, error), error);
+    return transaction_leave(store, own, put_snapshot(store, &row, fd, snapshot, error), error);
 }
 
 static int put_packed(struct store *store, struct row *row, const struct store_snapshot *snapshot,
@@ -75,9 +75,10 @@ int store_snapshot_put_packed(struct store *store, const char *name,
     struct row row = {.table = ROW_NAMED, .key = snapshots_text_of(name)};
     bool own;
 
-    if (rows_enter(store, &own, error) != 0)
+    if (transaction_enter(store, &own, error) != 0)
         return -1;
-    return rows_leave(store, own, put_packed(store, &row, snapshot, compressed, error), error);
+    return transaction_leave(store, own, put_packed(store, &row, snapshot, compressed, error),
+                             error);
 }
 
 static int lost(const struct store *store, const char *hash, struct error *error)
@@ -188,9 +189,9 @@ int store_snapshot_delete(struct store *store, int64_t vat, struct error *error)
 {
     bool own;
 
-    if (store_snapshot_settle(store, error) != 0 || rows_enter(store, &own, error) != 0)
+    if (store_snapshot_settle(store, error) != 0 || transaction_enter(store, &own, error) != 0)
         return -1;
-    return rows_leave(store, own, delete_snapshot(store, vat, error), error);
+    return transaction_leave(store, own, delete_snapshot(store, vat, error), error);
 }
 
 int store_snapshot_read(struct store *store, const char *hash, int fd, struct error *error)

@@ -627,9 +627,10 @@ static void keys_change_before_another_thread_has_written_the_commit(void **stat
     key_has(store, "a", "1");
     OK(store_savepoint_set(store, &error));
     OK(store_key_set(store, "a", bytes("3"), &error));
+    OK(store_vat_set(store, VAT, bytes("a"), bytes("3"), &error));
     committed_has("0");
     begin_writing(&writing, store);
-    OK(store_vat_set(store, VAT, bytes("a"), bytes("3"), &error)); /* waits for it */
+    OK(store_vat_set(store, VAT, bytes("b"), bytes("3"), &error)); /* asks the file: waits for it */
     committed_has("1");
     OK(store_savepoint_release(store, &error));
     OK(end_writing(&writing));
@@ -685,8 +686,10 @@ static void nothing_follows_a_commit_that_could_not_be_written(void **state)
     begin_writing(&writing, store);
     assert_int_equal(end_writing(&writing), -1);
     limit_file_size(RLIM_INFINITY);
-    assert_int_equal(store_vat_set(store, VAT, bytes("a"), bytes("3"), &error), -1);
+    /* What the file has to be asked for: */
+    assert_int_equal(store_vat_set(store, VAT, bytes("b"), bytes("3"), &error), -1);
     assert_string_equal(error.text, writing.error.text);
+    OK(store_vat_set(store, VAT, bytes("a"), bytes("3"), &error));
     assert_int_equal(store_transaction_commit(store, &error), -1);
     committed_has("1");
     store_transaction_rollback(store);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's keys, whose table is written late, against a model that is an array. */
+/* Keys and transcripts, whose tables are written late, against a model that is an array. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,11 +17,14 @@
 #include "store/store_internal.h"
 #include "tests/unit/store/store_check.h"
 
-enum { KEYS = 12, DEPTH_MAX = 3, STEPS = 20000, RUNS = 4 };
+enum { SPACES = 3, KEYS = 12, ITEMS = 8, DEPTH_MAX = 3, STEPS = 40000, RUNS = 4 };
 
-/* The value of each key; 0: there is none. */
+/* The value of each key, of the kernel's and of the stores of the vats 1 and 2; 0: there is none.
+ * And the items of vat 1's transcript. */
 struct state {
-    uint32_t values[KEYS];
+    uint32_t values[SPACES][KEYS];
+    uint32_t items[ITEMS];
+    int64_t item_count;
 };
 
 struct model {
@@ -52,52 +55,133 @@ static const char *name_of(uint32_t key)
     return name;
 }
 
-static void expect(struct store *store, struct model *model, uint32_t key)
+static void get(struct store *store, uint32_t space, uint32_t key, struct buf *value, bool *found)
 {
-    const uint32_t expected = state_now(model)->values[key];
+    if (space == 0)
+        OK(store_key_get(store, name_of(key), value, found, &error));
+    else
+        OK(store_vat_get(store, space, bytes(name_of(key)), value, found, &error));
+}
+
+static void put(struct store *store, uint32_t space, uint32_t key, const char *text)
+{
+    if (space == 0)
+        OK(store_key_set(store, name_of(key), bytes(text), &error));
+    else
+        OK(store_vat_set(store, space, bytes(name_of(key)), bytes(text), &error));
+}
+
+static void take_out(struct store *store, uint32_t space, uint32_t key)
+{
+    if (space == 0)
+        OK(store_key_delete(store, name_of(key), &error));
+    else
+        OK(store_vat_delete(store, space, bytes(name_of(key)), &error));
+}
+
+static void next_key(struct store *store, uint32_t space, struct buf *key, bool *found)
+{
+    const char *after = key->length == 0 ? "" : buf_string(key);
+    struct buf next = {0};
+
+    if (space == 0)
+        OK(store_key_next(store, "k", after, &next, found, &error));
+    else
+        OK(store_vat_next_key(store, space, bytes(after), &next, found, &error));
+    buf_free(key);
+    *key = next;
+}
+
+static void expect(struct store *store, struct model *model, uint32_t space, uint32_t key)
+{
+    const uint32_t expected = state_now(model)->values[space][key];
     struct buf value = {0};
     char text[16];
     bool found;
 
     snprintf(text, sizeof text, "%u", expected);
-    OK(store_key_get(store, name_of(key), &value, &found, &error));
+    get(store, space, key, &value, &found);
     same(&value, found, expected == 0 ? NULL : text);
 }
 
 /* The keys as the table has them, one behind the other. */
-static void expect_order(struct store *store, struct model *model)
+static void expect_order(struct store *store, struct model *model, uint32_t space)
 {
     struct buf key = {0};
     bool found;
 
     for (uint32_t i = 0; i < KEYS; i++) {
-        if (state_now(model)->values[i] == 0)
+        if (state_now(model)->values[space][i] == 0)
             continue;
-        OK(store_key_next(store, "k", key.length == 0 ? "" : buf_string(&key), &key, &found,
-                          &error));
+        next_key(store, space, &key, &found);
         assert_true(found);
         assert_string_equal(buf_string(&key), name_of(i));
     }
-    OK(store_key_next(store, "k", key.length == 0 ? "" : buf_string(&key), &key, &found, &error));
+    next_key(store, space, &key, &found);
     assert_false(found);
     buf_free(&key);
 }
 
+static void expect_items(struct store *store, struct model *model)
+{
+    const struct state *now = state_now(model);
+    struct buf item = {0};
+    int64_t first, end;
+    char text[16];
+    bool found;
+
+    OK(store_transcript_bounds(store, 1, 0, &first, &end, &error));
+    assert_int_equal(end, now->item_count);
+    for (int64_t i = 0; i <= now->item_count; i++) {
+        OK(store_transcript_get(store, 1, 0, i, &item, &found, &error));
+        snprintf(text, sizeof text, "%u", i < now->item_count ? now->items[i] : 0);
+        same(&item, found, i < now->item_count ? text : NULL);
+    }
+}
+
 static void change(struct store *store, struct model *model)
 {
-    const uint32_t key = draw(model, KEYS);
+    const uint32_t space = draw(model, SPACES), key = draw(model, KEYS);
+    uint32_t *value = &state_now(model)->values[space][key];
     char text[16];
 
     if (!model->open)
         return;
     if (draw(model, 3) == 0) {
-        OK(store_key_delete(store, name_of(key), &error));
-        state_now(model)->values[key] = 0;
+        take_out(store, space, key);
+        *value = 0;
         return;
     }
-    state_now(model)->values[key] = draw(model, 4) == 0 ? 1 : ++model->last_value;
-    snprintf(text, sizeof text, "%u", state_now(model)->values[key]);
-    OK(store_key_set(store, name_of(key), bytes(text), &error));
+    *value = draw(model, 4) == 0 ? 1 : ++model->last_value;
+    snprintf(text, sizeof text, "%u", *value);
+    put(store, space, key, text);
+}
+
+static void add_item(struct store *store, struct model *model)
+{
+    struct state *now = state_now(model);
+    char text[16];
+
+    if (!model->open)
+        return;
+    if (now->item_count == ITEMS || draw(model, 16) == 0) {
+        OK(store_transcript_delete_all(store, 1, &error));
+        now->item_count = 0;
+        return;
+    }
+    snprintf(text, sizeof text, "%u", ++model->last_value);
+    OK(store_transcript_add(store, 1, 0, now->item_count, bytes(text), &error));
+    now->items[now->item_count++] = model->last_value;
+}
+
+static void empty_vat(struct store *store, struct model *model)
+{
+    const uint32_t vat = 1 + draw(model, SPACES - 1);
+
+    if (!model->open)
+        return;
+    OK(store_vat_delete_all(store, vat, &error));
+    memset(state_now(model)->values[vat], 0, sizeof state_now(model)->values[vat]);
 }
 
 static void set_savepoint(struct store *store, struct model *model)
@@ -137,6 +221,17 @@ static void check_whole(struct store *store)
     assert_int_equal(check.problems, 0);
 }
 
+/* Also as the other thread does it. */
+static void commit(struct store *store, bool handed_over)
+{
+    if (!handed_over) {
+        OK(store_transaction_commit(store, &error));
+        return;
+    }
+    OK(store_transaction_hand_over(store, &error));
+    OK(store_commit_write(store, &error));
+}
+
 static void end_transaction(struct store *store, struct model *model)
 {
     if (model->depth > 0)
@@ -145,7 +240,7 @@ static void end_transaction(struct store *store, struct model *model)
         store_transaction_rollback(store);
         model->states[0] = model->committed;
     } else {
-        OK(store_transaction_commit(store, &error));
+        commit(store, draw(model, 2) == 0);
         model->committed = model->states[0];
     }
     model->open = false;
@@ -153,22 +248,34 @@ static void end_transaction(struct store *store, struct model *model)
         check_whole(store);
 }
 
+static void look_through(struct store *store, struct model *model)
+{
+    if (draw(model, 2) == 0)
+        expect_order(store, model, draw(model, SPACES));
+    else
+        expect_items(store, model);
+}
+
 static void take_step(struct store *store, struct model *model)
 {
-    const uint32_t which = draw(model, 16);
+    const uint32_t which = draw(model, 64);
 
-    if (which < 7)
+    if (which < 24)
         change(store, model);
-    else if (which < 10)
-        expect(store, model, draw(model, KEYS));
-    else if (which < 12)
+    else if (which < 32)
+        add_item(store, model);
+    else if (which < 40)
+        expect(store, model, draw(model, SPACES), draw(model, KEYS));
+    else if (which < 48)
         set_savepoint(store, model);
-    else if (which < 14)
+    else if (which < 56)
         end_savepoint(store, model);
-    else if (which == 14)
+    else if (which < 61)
         end_transaction(store, model);
-    else if (draw(model, 4) == 0)
-        expect_order(store, model);
+    else if (which == 61)
+        empty_vat(store, model);
+    else
+        look_through(store, model);
 }
 
 static void any_order_of_changes_comes_to_what_it_says(void **state)
@@ -181,9 +288,12 @@ static void any_order_of_changes_comes_to_what_it_says(void **state)
         assert_non_null(store);
         for (int i = 0; i < STEPS; i++)
             take_step(store, &model);
-        expect_order(store, &model);
-        for (uint32_t key = 0; key < KEYS; key++)
-            expect(store, &model, key);
+        for (uint32_t space = 0; space < SPACES; space++) {
+            expect_order(store, &model, space);
+            for (uint32_t key = 0; key < KEYS; key++)
+                expect(store, &model, space, key);
+        }
+        expect_items(store, &model);
         store_close(store);
     }
 }
@@ -263,12 +373,73 @@ static void what_came_and_went_takes_no_memory_for_long(void **state)
     store_close(store);
 }
 
+/* Nor do items of a transcript, written with the commit or before. */
+static void items_take_no_memory_once_they_are_written(void **state)
+{
+    enum { NUMBER = 2000, SIZE = 10000, OF_A_COMMIT = 20 };
+    struct store *store = store_open(NULL, &error);
+    static char item[SIZE];
+    struct buf key = {0};
+    bool found;
+
+    (void)state;
+    assert_non_null(store);
+    memset(item, 'x', sizeof item);
+    for (int64_t i = 0; i < NUMBER; i++) {
+        OK(store_savepoint_set(store, &error));
+        OK(store_transcript_add(store, 1, 0, i, (struct iovec){item, sizeof item}, &error));
+        if (i % 3 == 0)
+            OK(store_vat_next_key(store, 1, bytes(""), &key, &found, &error));
+        OK(store_savepoint_release(store, &error));
+        if (i % OF_A_COMMIT == 0)
+            OK(store_transaction_commit(store, &error));
+        assert_true(store->cache.bytes < 2 * OF_A_COMMIT * SIZE);
+    }
+    OK(store_transaction_commit(store, &error));
+    check_whole(store);
+    store_close(store);
+}
+
+/* More than is kept in memory before it is written. */
+static void much_that_is_undone_is_gone(void **state)
+{
+    enum { NUMBER = 30, SIZE = 1 << 20 };
+    struct store *store = store_open(NULL, &error);
+    static char large[SIZE];
+    struct buf value = {0};
+    bool found;
+
+    (void)state;
+    assert_non_null(store);
+    for (int undone = 1; undone >= 0; undone--) {
+        OK(store_savepoint_set(store, &error));
+        for (uint32_t i = 0; i < NUMBER; i++)
+            OK(store_vat_set(store, 1, bytes(name_of(i)), (struct iovec){large, SIZE}, &error));
+        if (undone)
+            OK(store_savepoint_undo(store, &error));
+        else
+            OK(store_savepoint_release(store, &error));
+        OK(store_transaction_commit(store, &error));
+        for (uint32_t i = 0; i < NUMBER; i++) {
+            buf_clear(&value);
+            OK(store_vat_get(store, 1, bytes(name_of(i)), &value, &found, &error));
+            assert_int_equal(found, !undone);
+            assert_int_equal(value.length, undone ? 0 : SIZE);
+        }
+        check_whole(store);
+    }
+    buf_free(&value);
+    store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_order_of_changes_comes_to_what_it_says),
         cmocka_unit_test(a_key_that_comes_and_goes_is_never_written),
         cmocka_unit_test(what_came_and_went_takes_no_memory_for_long),
+        cmocka_unit_test(items_take_no_memory_once_they_are_written),
+        cmocka_unit_test(much_that_is_undone_is_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

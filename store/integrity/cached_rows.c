@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/integrity/cached_rows.h"
+
+#include <string.h>
+
+#include "store/key_writes.h"
+#include "store/store_error.h"
+#include "store/store_internal.h"
+
+/* What has changed is written when it has come to this, so that memory does not grow with what a
+ * transaction changes, but for savepoints. */
+enum { UNWRITTEN_BYTES_MAX = 8 * 1024 * 1024 };
+
+static int no_memory(struct error *error)
+{
+    return error_memory(error, "the keys of the store");
+}
+
+static int make_place(struct store *store, const struct row *row, bool whole, struct iovec *place,
+                      struct error *error)
+{
+    buf_clear(&store->place);
+    row_write_place(row, whole, &store->place);
+    if (buf_failed(&store->place))
+        return no_memory(error);
+    *place = (struct iovec){store->place.data, store->place.length};
+    return 0;
+}
+
+int cached_row_place(struct store *store, const struct row *row, struct iovec *place,
+                     struct error *error)
+{
+    return make_place(store, row, true, place, error);
+}
+
+/* ---- reading ---- */
+
+static int give(const struct key_cache_entry *entry, struct buf *value, bool *found,
+                struct error *error)
+{
+    *found = entry->present;
+    if (entry->present && buf_append(value, entry->value.data, entry->value.length) != 0)
+        return error_memory(error, "a value of the store");
+    return 0;
+}
+
+static bool is_new(const struct store *store, const struct cached_row *wanted)
+{
+    return wanted->is_new ||
+           (wanted->name != NULL && key_cache_is_new(&store->cache, wanted->name));
+}
+
+int cached_row_get(struct store *store, const struct cached_row *wanted, struct buf *value,
+                   bool *found, struct error *error)
+{
+    const struct key_cache_entry *entry = key_cache_find(&store->cache, wanted->place);
+    const size_t before = value->length;
+    struct row row = *wanted->row;
+
+    if (entry != NULL)
+        return give(entry, value, found, error);
+    *found = false;
+    if (is_new(store, wanted))
+        return 0;
+    if (rows_get(store, &row, value, found, error) != 0)
+        return -1;
+    /* What another process writes would make a reader's cache wrong. */
+    if (store->reads_only)
+        return 0;
+    row.value =
+        (struct iovec){value->data != NULL ? value->data + before : NULL, value->length - before};
+    if (key_cache_learn(&store->cache, wanted->place, *found ? &row.value : NULL,
+                        row_checksum(&row)) != 0)
+        return no_memory(error);
+    return 0;
+}
+
+/* ---- changing ---- */
+
+/* Whether the table is known to hold just this value; NULL: none. */
+static bool is_so(const struct key_cache_entry *entry, const struct iovec *value)
+{
+    if (!entry->known || entry->present != (value != NULL))
+        return false;
+    return value == NULL || (entry->value.length == value->iov_len &&
+                             (value->iov_len == 0 ||
+                              memcmp(entry->value.data, value->iov_base, value->iov_len) == 0));
+}
+
+/* What is known of the row, or stands in the table. */
+static int look(struct store *store, const struct cached_row *wanted,
+                const struct key_cache_entry *entry, struct row_change *change, struct error *error)
+{
+    *change = (struct row_change){0};
+    if (entry->known)
+        *change = (struct row_change){
+            .was = entry->present, .before = entry->checksum, .after = entry->checksum};
+    else if (!is_new(store, wanted))
+        return rows_look(store, wanted->row, change, error);
+    return 0;
+}
+
+static int write_when_much(struct store *store, const struct iovec *value, struct error *error)
+{
+    store->unwritten_bytes += value != NULL ? value->iov_len : 0;
+    if (store->unwritten_bytes < UNWRITTEN_BYTES_MAX)
+        return 0;
+    return key_writes_finish(store, error);
+}
+
+int cached_row_change(struct store *store, const struct cached_row *wanted, bool present,
+                      struct row_change *change, struct error *error)
+{
+    const struct iovec *value = present ? &wanted->row->value : NULL;
+    struct key_cache_entry *entry;
+
+    if (store->reads_only)
+        return store_error_set(store, error, ERROR_SYSTEM, "it was opened only to be read");
+    entry = key_cache_provide(&store->cache, wanted->place);
+    if (entry == NULL)
+        return no_memory(error);
+    if (look(store, wanted, entry, change, error) != 0)
+        return -1;
+    if (is_so(entry, value))
+        return 0;
+    if (rows_change_later(store, wanted->row, present, change, error) != 0)
+        return -1;
+    if (wanted->once)
+        key_cache_keep_once(entry);
+    if (key_cache_change(&store->cache, entry, value, change->after, change->was) != 0)
+        return no_memory(error);
+    return write_when_much(store, value, error);
+}
+
+int cached_rows_lose(struct store *store, const struct row *row, struct error *error)
+{
+    struct iovec beginning;
+
+    if (key_writes_finish(store, error) != 0 ||
+        make_place(store, row, false, &beginning, error) != 0)
+        return -1;
+    return key_cache_forget(&store->cache, beginning) == 0 ? 0 : no_memory(error);
+}
