@@ -12,7 +12,7 @@ enum {
     NAMES_KEPT = 1024,
     SPARES_MAX = 256,
     SPARE_SIZE_MAX = 1024,
-    KEPT_BYTES_MAX = 64 * 1024 * 1024, /* beyond it what was written is forgotten */
+    KEPT_BYTES_MAX = 64 * 1024 * 1024, /* beyond it nothing is kept that the table has */
     SHORT_KEY = 56,                    /* entries of keys up to this have room for any of them */
 };
 
@@ -250,7 +250,7 @@ int key_cache_learn(struct key_cache *cache, struct iovec key, const struct iove
 {
     struct key_cache_entry *entry;
 
-    if (cache->lost)
+    if (cache->lost || cache->bytes > KEPT_BYTES_MAX)
         return 0;
     entry = key_cache_provide(cache, key);
     if (entry == NULL)

@@ -67,7 +67,7 @@ struct key_cache_entry *key_cache_provide(struct key_cache *cache, struct iovec 
 
 /*
  * The table has this value under the key, in a row with this checksum; NULL: it has none. Not kept
- * where undoing could make it wrong, after key_cache_forget().
+ * where undoing could make it wrong, after key_cache_forget(), or where the cache is large already.
  */
 int key_cache_learn(struct key_cache *cache, struct iovec key, const struct iovec *value,
                     uint64_t checksum);

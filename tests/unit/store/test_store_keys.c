@@ -432,6 +432,35 @@ static void much_that_is_undone_is_gone(void **state)
     store_close(store);
 }
 
+/* As a delivery can that goes through all that its vat has. */
+static void what_is_read_takes_a_bounded_memory(void **state)
+{
+    enum { NUMBER = 100, SIZE = 1 << 20, BOUND = 70 * SIZE };
+    struct store *store = store_open(NULL, &error);
+    static char large[SIZE];
+    struct buf value = {0};
+    bool found;
+
+    (void)state;
+    assert_non_null(store);
+    for (uint32_t i = 0; i < NUMBER; i++) {
+        OK(store_vat_set(store, 1, bytes(name_of(i)), (struct iovec){large, SIZE}, &error));
+        assert_true(store->cache.bytes < BOUND);
+    }
+    OK(store_savepoint_set(store, &error));
+    for (uint32_t i = 0; i < NUMBER; i++) {
+        buf_clear(&value);
+        OK(store_vat_get(store, 1, bytes(name_of(i)), &value, &found, &error));
+        assert_true(found && value.length == SIZE);
+        assert_true(store->cache.bytes < BOUND);
+    }
+    OK(store_savepoint_release(store, &error));
+    OK(store_transaction_commit(store, &error));
+    check_whole(store);
+    buf_free(&value);
+    store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -440,6 +469,7 @@ int main(void)
         cmocka_unit_test(what_came_and_went_takes_no_memory_for_long),
         cmocka_unit_test(items_take_no_memory_once_they_are_written),
         cmocka_unit_test(much_that_is_undone_is_gone),
+        cmocka_unit_test(what_is_read_takes_a_bounded_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
