@@ -20,6 +20,9 @@ enum fork_request_fd {
 struct fork_request {
     int32_t parent; /* the supervisor's process, whose child it becomes */
     char name[64];  /* what ps(1) shows; ends with '\0' */
+    /* So long it rather waits for a zygote that is preparing than be answered by another process.
+     */
+    int32_t patience_ms;
 };
 
 struct fork_answer {

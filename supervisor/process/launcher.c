@@ -517,9 +517,19 @@ static bool may_be_forked(const struct launcher *launcher)
 /* As long as a worker's name can be, which overwrites it. */
 static const char zygote_name[] = "gaspipe-worker:zygote                                          ";
 
+/* With a position of its own: somebody else may be reading it meanwhile. -1 where it has none. */
+static int open_again(int snapshot_fd)
+{
+    char path[32];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", snapshot_fd);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 static struct zygote *breed(const struct launcher *launcher, uv_loop_t *loop, int snapshot_fd,
                             struct error *error)
 {
+    const int own_fd = open_again(snapshot_fd);
     struct launcher breeder = *launcher;
     struct zygote *zygote = NULL;
     struct words words = {0};
@@ -527,7 +537,10 @@ static struct zygote *breed(const struct launcher *launcher, uv_loop_t *loop, in
     _Static_assert(sizeof zygote_name == sizeof((struct fork_request *)0)->name, "its length");
     breeder.zygote = &zygote;
     put_words(&breeder, true, &words);
-    (void)start_placed(&breeder, loop, words.arguments, zygote_name, snapshot_fd, NULL, error);
+    if (own_fd < 0)
+        return NULL;
+    (void)start_placed(&breeder, loop, words.arguments, zygote_name, own_fd, NULL, error);
+    close(own_fd);
     return zygote;
 }
 
@@ -549,11 +562,12 @@ static struct worker_process *start_forked(const struct launcher *launcher, uv_l
 
     if (choice == NURSERY_AFRESH)
         return NULL;
-    if (choice == NURSERY_BREED)
+    if (choice != NURSERY_FORK)
         nursery_keep(nursery, breed(launcher, loop, snapshot_fd, &ignored), arguments);
-    launch.zygote = nursery->zygote;
-    if (launch.zygote == NULL)
+    if (choice == NURSERY_BESIDE || nursery->zygote == NULL)
         return NULL;
+    launch.zygote = nursery->zygote;
+    launch.patience_ms = nursery_patience_ms(nursery);
     process = worker_process_start(loop, &launch, listener, &ignored);
     if (process == NULL)
         nursery_give_up(nursery);

@@ -46,6 +46,7 @@ struct worker_launch {
      * executed. */
     struct zygote *zygote;
     const char *name;
+    unsigned patience_ms; /* as in zygote_fork() */
     bool by_turns; /* it says one thing and waits: two frames at once are bad, both of them */
 };
 

@@ -240,6 +240,12 @@ struct nursery *warm_start_nursery(struct warm_starts *starts, enum vat_runtime_
                : NULL;
 }
 
+void warm_starts_expect(struct warm_starts *starts, unsigned count)
+{
+    for (int kind = 0; kind < VAT_RUNTIME_KINDS && starts->launcher->counted; kind++)
+        nursery_expect(&starts->runtimes[kind].nursery, count);
+}
+
 void warm_starts_cancel(struct warm_starts *starts)
 {
     for (int i = 0; i < VAT_RUNTIME_KINDS; i++)

@@ -96,6 +96,57 @@ static int start_next(struct startup *startup, struct error *error)
     return result;
 }
 
+/* Whether its worker will start from its runtime's snapshot. */
+static int expects(const struct startup *startup, int64_t vat, bool *expected, struct error *error)
+{
+    const struct vat_registrar *registrar = startup->registrar;
+    struct kernel_vat described;
+    bool lives;
+    int result = kernel_vat_get(registrar->kernel, vat, &described, &lives, error);
+
+    *expected = false;
+    if (result != 0 || !lives)
+        return result;
+    /* startVat is on its way to those that had no delivery yet. */
+    if (described.deliveries == 0)
+        *expected = true;
+    else if (!startup->few_workers &&
+             (result = vat_registrar_provide(registrar, &described, error)) == 0)
+        *expected = warehouse_saved_at(registrar->warehouse, vat) < 0;
+    kernel_vat_free(&described);
+    return result;
+}
+
+/* More than these are not counted: that would take longer than it could save. */
+enum { COUNTED_MOST = 16 };
+
+static int expect_vats(struct startup *startup, struct error *error)
+{
+    int64_t vat = 0;
+    unsigned count = 0;
+
+    for (int i = 0; i < COUNTED_MOST; i++) {
+        bool found, expected;
+
+        if (kernel_vat_next(startup->registrar->kernel, vat, &vat, &found, error) != 0)
+            return -1;
+        if (!found)
+            break;
+        if (expects(startup, vat, &expected, error) != 0)
+            return -1;
+        count += expected;
+    }
+    warehouse_expect(startup->registrar->warehouse, count);
+    return 0;
+}
+
+int startup_begin(struct startup *startup, struct error *error)
+{
+    if (startup->registrar->counted && expect_vats(startup, error) != 0)
+        return -1;
+    return startup_go(startup, error);
+}
+
 int startup_go(struct startup *startup, struct error *error)
 {
     while (!startup->all_started &&

@@ -37,6 +37,9 @@ struct startup {
 
 void startup_free(struct startup *startup);
 
+/* Starts as many vats as may be under way, after it has told the warehouse how many are to come. */
+int startup_begin(struct startup *startup, struct error *error);
+
 /* Starts as many vats as may be under way. */
 int startup_go(struct startup *startup, struct error *error);
 

@@ -178,12 +178,35 @@ static bool is_asked(int control, int other)
     return awaited[1].revents == 0;
 }
 
+/* How long the order that comes next can wait; 0: there is none. */
+static int patience_of_next(int control)
+{
+    struct fork_request request = {0};
+    struct iovec place = {&request, sizeof request};
+    struct msghdr message = {.msg_iov = &place, .msg_iovlen = 1};
+
+    return recvmsg(control, &message, MSG_PEEK) == sizeof request ? request.patience_ms : 0;
+}
+
+/* Whether the order that has come is left to somebody else, who takes it in time. Once only, so
+ * that who never does holds up one order. */
+static bool is_left(int control, int other, bool *patient)
+{
+    struct pollfd awaited = {.fd = other};
+    const bool may_wait = *patient;
+
+    *patient = false;
+    return may_wait && poll(&awaited, 1, patience_of_next(control)) > 0;
+}
+
 /* As zygote_serve(), until `other` is closed; -1: it never is. */
 static enum zygote_end serve(int control, char *name, int other)
 {
+    bool patient = other >= 0;
     struct order order;
 
-    while (is_asked(control, other) && receive(control, &order)) {
+    while (is_asked(control, other) && !is_left(control, other, &patient) &&
+           receive(control, &order)) {
         const pid_t pid = bear(&order, name);
         const struct fork_answer answer = {.pid = pid > 0 ? pid : 0};
 

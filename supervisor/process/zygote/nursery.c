@@ -28,13 +28,33 @@ static bool fits(const struct nursery *nursery, char *const *arguments)
     return same;
 }
 
+/* So many workers behind one gain more by a warm zygote than that costs (docs/benchmarks.md). */
+enum { ENOUGH = 2 };
+
+/* A warm-up takes a third of it, on a processor that does nothing else. */
+enum { PATIENCE_MS = 1000 };
+
+void nursery_expect(struct nursery *nursery, unsigned count)
+{
+    nursery->expected = count;
+}
+
 enum nursery_choice nursery_choose(struct nursery *nursery, char *const *arguments)
 {
+    if (nursery->expected > 0)
+        nursery->expected--;
     if (nursery->given_up)
         return NURSERY_AFRESH;
     if (nursery->zygote != NULL)
         return fits(nursery, arguments) ? NURSERY_FORK : NURSERY_AFRESH;
-    return nursery->asked++ > 0 ? NURSERY_BREED : NURSERY_AFRESH;
+    if (nursery->asked++ > 0)
+        return NURSERY_BREED;
+    return nursery->expected > ENOUGH ? NURSERY_BESIDE : NURSERY_AFRESH;
+}
+
+unsigned nursery_patience_ms(const struct nursery *nursery)
+{
+    return nursery->expected >= ENOUGH ? PATIENCE_MS : 0;
 }
 
 void nursery_keep(struct nursery *nursery, struct zygote *zygote, char *const *arguments)

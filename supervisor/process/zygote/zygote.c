@@ -62,13 +62,14 @@ struct zygote *zygote_start(const struct child_launch *launch, struct error *err
     return NULL;
 }
 
-static bool ask(const struct zygote *zygote, const char *name, const int fds[FORK_REQUEST_FDS])
+static bool ask(const struct zygote *zygote, const char *name, unsigned patience_ms,
+                const int fds[FORK_REQUEST_FDS])
 {
     union {
         struct cmsghdr head;
         char room[CMSG_SPACE(FORK_REQUEST_FDS * sizeof(int))];
     } rights = {0};
-    struct fork_request request = {.parent = getpid()};
+    struct fork_request request = {.parent = getpid(), .patience_ms = (int32_t)patience_ms};
     ssize_t sent;
     struct iovec place = {&request, sizeof request};
     struct msghdr message = {
@@ -103,13 +104,13 @@ static bool receive(const struct zygote *zygote, struct fork_answer *answer)
            answer->pid > 0;
 }
 
-int zygote_fork(struct zygote *zygote, const char *name, const int fds[FORK_REQUEST_FDS],
-                pid_t *pid, struct error *error)
+int zygote_fork(struct zygote *zygote, const char *name, unsigned patience_ms,
+                const int fds[FORK_REQUEST_FDS], pid_t *pid, struct error *error)
 {
     struct fork_answer answer = {0};
     cpu_set_t set;
 
-    if (!ask(zygote, name, fds) || !receive(zygote, &answer))
+    if (!ask(zygote, name, patience_ms, fds) || !receive(zygote, &answer))
         return error_system(error, errno, "a zygote does not answer");
     *pid = answer.pid;
     /* Where it is refused, the worker stays where the zygote is. */

@@ -23,12 +23,13 @@ struct zygote *zygote_start(const struct child_launch *launch, struct error *err
 
 /*
  * Has a worker forked with these descriptors, which are borrowed, and waits until it is there, at
- * first also until the zygote has started; seconds at most. It is a child of ours in a process
+ * first also until the zygote has started; seconds at most. If the zygote is warming up, the first
+ * one waits for that, too, for `patience_ms` and no longer. It is a child of ours in a process
  * group of its own, and runs where the calling thread may. -1 with ERROR_SYSTEM: the zygote is
  * of no more use, and the descriptors may have a reader.
  */
-int zygote_fork(struct zygote *zygote, const char *name, const int fds[FORK_REQUEST_FDS],
-                pid_t *pid, struct error *error);
+int zygote_fork(struct zygote *zygote, const char *name, unsigned patience_ms,
+                const int fds[FORK_REQUEST_FDS], pid_t *pid, struct error *error);
 
 /* Its workers go on. NULL is allowed. */
 void zygote_end(struct zygote *zygote);

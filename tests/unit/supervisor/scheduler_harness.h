@@ -94,7 +94,8 @@ static inline void world_expect(struct world *world, const char *reports)
     buf_clear(&world->reports);
 }
 
-/* The options' loop, launcher and store are the world's. A folder of NULL: a store in memory. */
+/* The options' loop and store are the world's, and a copy of the launcher. A folder of NULL: a
+ * store in memory. */
 static inline void world_open_in(struct world *world, const char *folder,
                                  struct scheduler_options options)
 {
@@ -117,6 +118,8 @@ static inline void world_open_in(struct world *world, const char *folder,
     world->store = store_open(folder, &error);
     assert_non_null(world->store);
     options.loop = &world->loop;
+    if (options.launcher != NULL)
+        world->launcher = *options.launcher;
     options.launcher = &world->launcher;
     options.store = world->store;
     if (options.jobs == 0)

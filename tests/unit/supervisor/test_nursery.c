@@ -59,6 +59,27 @@ static void one_with_other_limits_starts_afresh(void **state)
     nursery_free(&nursery);
 }
 
+static void where_several_are_expected_the_zygote_is_there_with_the_first(void **state)
+{
+    struct nursery nursery = {0};
+
+    (void)state;
+    nursery_expect(&nursery, 4);
+    assert_int_equal(nursery_choose(&nursery, words), NURSERY_BESIDE);
+    nursery_keep(&nursery, start_mute(), words);
+    /* The last of them gains less than it would wait. */
+    assert_int_equal(nursery_choose(&nursery, words), NURSERY_FORK);
+    assert_int_not_equal(nursery_patience_ms(&nursery), 0);
+    assert_int_equal(nursery_choose(&nursery, words), NURSERY_FORK);
+    assert_int_equal(nursery_patience_ms(&nursery), 0);
+    nursery_free(&nursery);
+    nursery_expect(&nursery, 3);
+    assert_int_equal(nursery_choose(&nursery, words), NURSERY_AFRESH);
+    assert_int_equal(nursery_choose(&nursery, words), NURSERY_BREED);
+    assert_int_equal(nursery_patience_ms(&nursery), 0);
+    nursery_free(&nursery);
+}
+
 static void without_a_zygote_all_start_afresh(void **state)
 {
     struct nursery nursery = {.asked = 1};
@@ -88,7 +109,7 @@ static void a_zygote_that_ends_forks_nothing(void **state)
 
     (void)state;
     assert_non_null(zygote);
-    assert_int_equal(zygote_fork(zygote, "a", (int[FORK_REQUEST_FDS]){0, 0, 0, 0}, &pid, &error),
+    assert_int_equal(zygote_fork(zygote, "a", 0, (int[FORK_REQUEST_FDS]){0, 0, 0, 0}, &pid, &error),
                      -1);
     assert_int_equal(error.kind, ERROR_SYSTEM);
     assert_non_null(strstr(error.text, "a zygote does not answer"));
@@ -101,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_starts_afresh_and_then_there_is_a_zygote),
         cmocka_unit_test(one_with_other_limits_starts_afresh),
+        cmocka_unit_test(where_several_are_expected_the_zygote_is_there_with_the_first),
         cmocka_unit_test(without_a_zygote_all_start_afresh),
         cmocka_unit_test(a_zygote_that_ends_forks_nothing),
     };
