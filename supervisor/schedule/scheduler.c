@@ -619,6 +619,7 @@ static int open_warehouse(struct scheduler *scheduler, const struct warehouse_li
         .slog = options->slog,
         .fingerprint = options->fingerprint,
         .timeout_ms = options->timeout_ms,
+        .jobs = options->jobs,
         .max_workers = options->max_workers,
     };
 

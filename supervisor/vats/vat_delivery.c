@@ -3,8 +3,46 @@
 #include <string.h>
 
 #include "proto/command.h"
+#include "supervisor/process/placement/placement_seats.h"
+#include "supervisor/process/worker_process.h"
 #include "supervisor/runtime/contract_file.h"
 #include "supervisor/vats/vat_actions.h"
+
+/* Its worker wakes on a processor of its own, and may go where the system likes after that. */
+static struct stamp send_seated(struct vat *vat, struct iovec vd)
+{
+    const struct placement *placement = vat->owner->options->launcher->placement;
+    struct stamp sent;
+    cpu_set_t seat;
+
+    vat->last_seat = placement_seats_take(&vat->owner->seats, placement, vat->last_seat);
+    vat->seated = vat->last_seat >= 0;
+    if (!vat->seated)
+        return vat_send_delivery(vat, vd);
+    CPU_ZERO(&seat);
+    CPU_SET((size_t)vat->last_seat, &seat);
+    worker_process_place(vat->process, &seat);
+    sent = vat_send_delivery(vat, vd);
+    placement_set_aside(placement, vat->process);
+    return sent;
+}
+
+void vat_leave_seat(struct vat *vat)
+{
+    if (vat->seated)
+        placement_seats_leave(&vat->owner->seats, vat->last_seat);
+    vat->seated = false;
+}
+
+static struct stamp send_delivery(struct vat *vat)
+{
+    const struct warehouse_options *options = vat->owner->options;
+    const struct iovec vd = {(char *)vat->vd, strlen(vat->vd)};
+
+    if (options->jobs > 1 && options->launcher->placement != NULL)
+        return send_seated(vat, vd);
+    return vat_send_delivery(vat, vd);
+}
 
 enum vat_event vat_deliver(struct vat *vat, const struct vat_input *input)
 {
@@ -13,7 +51,7 @@ enum vat_event vat_deliver(struct vat *vat, const struct vat_input *input)
 
     (void)input;
     vat_timer_start(&vat->timer, owner->options->timeout_ms);
-    sent = vat_send_delivery(vat, (struct iovec){(char *)vat->vd, strlen(vat->vd)});
+    sent = send_delivery(vat);
     if (!owner->silent)
         owner->listener->sent(owner->listener->context, vat->id, sent);
     return VAT_EVENT_NONE;

@@ -37,6 +37,7 @@ struct warehouse_options {
     struct slog_writer *slog; /* NULL: none is written */
     const char *fingerprint;  /* of what counts instructions; NULL: nothing does */
     uint64_t timeout_ms;  /* for a delivery; launcher_start_limit() of it for a start; 0: none */
+    uint64_t jobs;        /* deliveries under way at a time; 0: one */
     uint64_t max_workers; /* that there are at a time, those that end included; 0: no limit */
 };
 
