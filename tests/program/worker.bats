@@ -199,6 +199,17 @@ tell() {
     assert_equal "$(sed -n 's/.*\(\[25,.*\)/\1/p' <<< "$output")" "$(cat plain)"
 }
 
+@test "a chain behind arrays' lengths is followed, but not without end" {
+    local make='let last = {}; for (let i = 0; i < LENGTH; i++) {
+        const next = last; last = Array.from({ length: 2 }, (_, k) => (k ? next : i)); last.length = 1; }
+        globalThis.kept = last; last = null; gc();'
+
+    worker < <(frame "e${make/LENGTH/80}"; tell '(kept.length = 2, kept[1].length)')
+    assert_status 0
+    worker < <(frame "e${make/LENGTH/3000}"; tell 'kept.length')
+    assert_status 11
+}
+
 @test "the end of the input inside a frame is status 31, at each byte" {
     local frames='7:e12+345,' length
 

@@ -30,14 +30,20 @@ static size_t mark_rests(txMachine *the, void (*marker)(txMachine *, txSlot *))
     return found;
 }
 
+/* Nobody's program needs more; one that tries to would have a collection take hours. */
+enum { PASSES_MAX = 100 };
+
 /* What is behind one's length may refer to another one, in front of it. */
 void xs_long_array_mark(txMachine *the, void (*marker)(txMachine *, txSlot *))
 {
     size_t found = 0, before;
+    int passes = 0;
 
     if (!xs_long_arrays)
         return;
     do {
+        if (++passes > PASSES_MAX)
+            fxAbort(the, XS_NOT_ENOUGH_MEMORY_EXIT);
         before = found;
         found = mark_rests(the, marker);
     } while (found > before);

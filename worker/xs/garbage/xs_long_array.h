@@ -44,7 +44,10 @@ static inline txBoolean xs_long_array_set(const txSlot *array, txBoolean done)
     return done;
 }
 
-/* What arrays that are marked have behind their lengths is marked by the same function of XS's. */
+/*
+ * What arrays that are marked have behind their lengths is marked by the same function of XS's. A
+ * chain of a hundred of them that leads to ever lower addresses ends the machine, as out of memory.
+ */
 void xs_long_array_mark(txMachine *the, void (*marker)(txMachine *, txSlot *));
 
 #define fxSetArrayLength(A, ARRAY, LENGTH) XS_LONG_SET_##A, ARRAY, LENGTH)
