@@ -29,7 +29,7 @@ struct slog_writer {
     size_t line_start;          /* where in `lines` that one begins */
     const char *torn_field;     /* its field that held a raw newline; NULL: none */
     struct stamp last;          /* of the last line that was ended */
-    size_t gaps[SLOG_GAPS_MAX]; /* where in `lines`; nothing is written out while there are any */
+    size_t gaps[SLOG_GAPS_MAX]; /* where in `lines`; nothing behind the first is written out */
     int gap_count;
 
     int64_t part;        /* that is open, from 0 */
@@ -297,6 +297,8 @@ static int cut(struct slog_writer *writer, struct error *error)
     result = begin_part(writer, torn, writer->cut, error);
     for (size_t i = 0; i < writer->block_count; i++)
         writer->blocks[i].end += writer->lines.length;
+    for (int i = 0; i < writer->gap_count; i++)
+        writer->gaps[i] += writer->lines.length;
     buf_append(&writer->lines, gathered.data, gathered.length);
     buf_free(&gathered);
     writer->line_start = writer->lines.length;
@@ -318,6 +320,8 @@ static int write_lines(struct slog_writer *writer, struct error *error)
     writer->line_start -= taken;
     for (size_t i = 0; i < writer->block_count; i++)
         writer->blocks[i].end -= taken;
+    for (int i = 0; i < writer->gap_count; i++)
+        writer->gaps[i] -= taken;
     return result;
 }
 
@@ -335,22 +339,35 @@ static void count_block(struct slog_writer *writer)
     }
 }
 
-/* One write for all, since no part has to end between them. */
-static void join_blocks(struct slog_writer *writer)
+/* How many blocks have no gap in front of their end. */
+static size_t complete_blocks(const struct slog_writer *writer)
 {
-    if (writer->block_count > 1) {
-        writer->blocks[0] = writer->blocks[writer->block_count - 1];
-        writer->block_count = 1;
-    }
+    size_t count = 0;
+
+    while (count < writer->block_count &&
+           (writer->gap_count == 0 || writer->blocks[count].gaps == 0))
+        count++;
+    return count;
+}
+
+/* One write for the first `count`, since no part has to end between them. */
+static void join_blocks(struct slog_writer *writer, size_t count)
+{
+    const size_t joined = count - 1;
+
+    writer->block_count -= joined;
+    memmove(writer->blocks, writer->blocks + joined, writer->block_count * sizeof *writer->blocks);
 }
 
 int slog_writer_flush_blocks(struct slog_writer *writer, struct error *error)
 {
-    if (writer->gap_count > 0)
-        return 0;
-    if (!rotates(writer))
-        join_blocks(writer);
-    while (writer->block_count > 0) {
+    size_t count = complete_blocks(writer);
+
+    if (count > 1 && !rotates(writer)) {
+        join_blocks(writer, count);
+        count = 1;
+    }
+    for (; count > 0; count--) {
         if (write_lines(writer, error) != 0)
             return -1;
         count_block(writer);
@@ -361,11 +378,9 @@ int slog_writer_flush_blocks(struct slog_writer *writer, struct error *error)
 /* Writes what has gathered. */
 static int write_out(struct slog_writer *writer, struct error *error)
 {
-    if (writer->gap_count > 0)
-        return 0;
     if (slog_writer_flush_blocks(writer, error) != 0)
         return -1;
-    return write_lines(writer, error);
+    return writer->gap_count > 0 ? 0 : write_lines(writer, error);
 }
 
 /* The same when that is much, and no block waits for its flush. */

@@ -428,32 +428,74 @@ static void expect_part(const struct place *place, const char *suffix, const cha
     assert_int_equal(unlink(path), 0);
 }
 
-/* What waits for a gap is cut where its blocks ended. */
-static void parts_end_behind_a_gap_too(void **state)
+/* What was committed is in the file before it is printed, even if a snapshot behind it is late. */
+static void blocks_in_front_of_a_gap_are_written(void **state)
 {
     const struct place *place = *state;
-    struct slog_start two_blocks = start;
-    struct slog_writer *writer, *late;
+    struct slog_writer *writer = open_writer(place->path);
+    struct slog_writer *late = slog_writer_aside(writer);
+    struct buf content = {0};
     struct error error;
 
-    two_blocks.rotation.blocks = 2;
-    writer = slog_writer_open(place->path, &two_blocks, &error);
-    assert_non_null(writer);
-    late = slog_writer_aside(writer);
+    assert_non_null(late);
+    write_word(writer, "first");
+    assert_int_equal(slog_writer_end_block(writer, &error), 0);
+    write_word(writer, "second");
+    assert_true(slog_gap_leave(writer));
+    assert_int_equal(slog_writer_flush_blocks(writer, &error), 0);
+    assert_string_equal(
+        lines_of(place->path, &content),
+        "{\"type\":\"first\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n");
+    buf_free(&content);
+    write_word(late, "third");
+    assert_int_equal(slog_gap_fill(writer, late, &error), 0);
+    close_writer(writer);
+    expect_lines(place,
+                 "{\"type\":\"first\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n"
+                 "{\"type\":\"second\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n"
+                 "{\"type\":\"third\",\"time\":1795219387.791765,\"monotime\":0.000000000}\n");
+}
+
+/* Five blocks, each written when lines of the next are there, and a gap within one of them. */
+static void write_blocks(struct slog_writer *writer, int gap)
+{
+    struct slog_writer *late = slog_writer_aside(writer);
+    struct error error;
+
     assert_non_null(late);
     write_word(late, "late");
     for (int block = 0; block < 5; block++) {
         write_word(writer, (const char *[]){"a", "b", "c", "d", "e"}[block]);
-        if (block == 1)
+        if (block == gap)
             assert_true(slog_gap_leave(writer));
-        assert_int_equal(slog_writer_flush(writer, &error), 0);
-        assert_int_equal(slog_writer_flush(writer, &error), 0);
+        assert_int_equal(slog_writer_flush_blocks(writer, &error), 0);
+        assert_int_equal(slog_writer_end_block(writer, &error), 0);
     }
     assert_int_equal(slog_gap_fill(writer, late, &error), 0);
-    close_writer(writer);
-    expect_part(place, "", "a b late ");
-    expect_part(place, ".1", "c d ");
-    expect_part(place, ".2", "e ");
+}
+
+/* What waits for a gap is cut where its blocks ended, and what is in front of it as well. */
+static void parts_end_around_a_gap_too(void **state)
+{
+    static const char *const expected[5][3] = {
+        {"a late b ", "c d ", "e "}, {"a b late ", "c d ", "e "}, {"a b ", "c late d ", "e "},
+        {"a b ", "c d late ", "e "}, {"a b ", "c d ", "e late "},
+    };
+    const struct place *place = *state;
+    struct slog_start two_blocks = start;
+
+    two_blocks.rotation.blocks = 2;
+    for (int gap = 0; gap < 5; gap++) {
+        struct error error;
+        struct slog_writer *writer = slog_writer_open(place->path, &two_blocks, &error);
+
+        assert_non_null(writer);
+        write_blocks(writer, gap);
+        close_writer(writer);
+        expect_part(place, "", expected[gap][0]);
+        expect_part(place, ".1", expected[gap][1]);
+        expect_part(place, ".2", expected[gap][2]);
+    }
 }
 
 static void gaps_are_limited(void **state)
@@ -502,7 +544,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_lines_can_be_kept_aside, make_place, remove_place),
         WITH_PLACE(only_blocks_that_were_ended_are_flushed),
         WITH_PLACE(lines_that_come_late_stand_where_their_gap_was_left),
-        WITH_PLACE(parts_end_behind_a_gap_too),
+        WITH_PLACE(blocks_in_front_of_a_gap_are_written),
+        WITH_PLACE(parts_end_around_a_gap_too),
         WITH_PLACE(gaps_are_limited),
         WITH_PLACE(writes_fields_in_swingset_order),
         WITH_PLACE(the_start_line_has_the_fingerprint),
