@@ -40,7 +40,9 @@ meter-tools:
 	@echo 'the meter needs clang-19, llvm-19-dev and lld-19: scripts/setup --meter installs them' >&2
 	@exit 4
 else
-meter-tools: $(METER_TOOLS)
+# Made here, what the makes above also need is not written by two of them at a time.
+meter-tools: $(METER_TOOLS) $(FILTERS) $(XS_DIR)/fetched
+metered: $(if $(SAN),,$(METERED_NATIVE_WORKER))
 endif
 
 # A program that came out the same stays as it is, and so does XS, which takes half a minute.

@@ -57,6 +57,8 @@ xs_make = $(MAKE) --no-print-directory -C $(XS_PACKAGE)/xsnap-native/xsnap/makef
 	-f xsnap-worker.mk GOAL=release XSNAP_VERSION=$(XS_VERSION) \
 	MODDABLE=$(abspath $(XS_PACKAGE)/moddable)
 
+# A metered worker's archive is made in scripts/meter.mk, before make is called for the rest of it.
+ifeq ($(METERED_WORKER_OF),)
 $(XS_ARCHIVE): $(XS_DIR)/fetched $(XS_HEADERS)
 	@echo 'xs       compiling the engine, once'
 	@rm -rf $(XS_WORKER) && mkdir -p $(XS_WORKER)
@@ -71,3 +73,4 @@ $(XS_ARCHIVE): $(XS_DIR)/fetched $(XS_HEADERS)
 	@rm -f $@
 	@ar rcs $@ $(XS_WORKER)/*.o $$(find $(XS_TMP) -name '*.o' \
 		$(patsubst %,! -name %.o,xsnap-worker xsRun $(XS_MEMORY) $(XS_INLINED)) | LC_ALL=C sort)
+endif

@@ -22,6 +22,18 @@ sources() {
     assert_status 0
 }
 
+@test "a metered worker keeps its own engine when the ordinary one is compiled anew" {
+    local there=$BATS_TEST_TMPDIR/metered
+
+    mkdir "$there"
+    touch "$there/libxs.a"
+    run make --no-print-directory -n -W worker/xs/xs_inline.h SAN= BUILD="$there" \
+        XS_ARCHIVE="$there/libxs.a" METERED_WORKER_OF=x86_64-linux-gnu "$there/gaspipe-worker"
+    assert_status 0
+    assert_output_has "-o $there/gaspipe-worker"
+    assert_output_lacks 'compiling the engine'
+}
+
 @test "compile_commands.json contains the command for each file, with either compiler" {
     local there=$BATS_TEST_TMPDIR/there compiler file
 
