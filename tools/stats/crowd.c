@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "slog/model/digest.h"
+#include "tools/stats/median.h"
 
 /* ---- taking in ---------------------------------------------------------- */
 
@@ -177,19 +178,6 @@ static bool timed_in_all(const struct crowd *crowd, const struct crowd_side *sid
             return false;
     }
     return true;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-
-    return left < right ? -1 : left > right;
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof values[0], compare_doubles);
-    return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
 static double median_total(const struct crowd *crowd, const struct crowd_side *sides)

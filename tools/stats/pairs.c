@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "slog/model/digest.h"
+#include "tools/stats/median.h"
 #include "tools/stats/pair_pack.h"
 
 /*
@@ -223,19 +224,6 @@ struct pair pairs_get(const struct pairs *pairs, size_t number)
 }
 
 /* ---- what is usual ------------------------------------------------------ */
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-
-    return left < right ? -1 : left > right;
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof values[0], compare_doubles);
-    return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
 
 static bool is_timed(const struct pair *pair)
 {
