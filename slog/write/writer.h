@@ -88,9 +88,9 @@ int slog_writer_end_block(struct slog_writer *writer, struct error *error);
 int slog_writer_flush_blocks(struct slog_writer *writer, struct error *error);
 
 /*
- * Leaves a place for lines that are not known yet. Blocks that end behind it are kept in memory, also
- * by a flush, until slog_gap_fill(); what was not filled when the writer is closed is left out.
- * False: SLOG_GAPS_MAX are left already. No line may be begun.
+ * Leaves a place for lines that are not known yet. Blocks that end behind it are kept in memory,
+ * also by a flush, until slog_gap_fill(); what was not filled when the writer is closed is left
+ * out. False: SLOG_GAPS_MAX are left already. No line may be begun.
  */
 enum { SLOG_GAPS_MAX = 16 };
 bool slog_gap_leave(struct slog_writer *writer);
