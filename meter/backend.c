@@ -98,10 +98,14 @@ static void weigh_as_before(void)
     LLVMParseCommandLineOptions(sizeof arguments / sizeof *arguments, arguments, "");
 }
 
-int backend_open(struct backend *backend, const char *path, struct error *error)
+void backend_prepare(void)
 {
     initialize_targets();
     weigh_as_before();
+}
+
+int backend_open(struct backend *backend, const char *path, struct error *error)
+{
     *backend = (struct backend){.context = LLVMContextCreate()};
     if (read_module(backend, path, error) || make_machine(backend, path, error)) {
         backend_close(backend);

@@ -15,6 +15,9 @@ struct backend {
     LLVMTargetDataRef layout;
 };
 
+/* Once, before the first module. */
+void backend_prepare(void);
+
 /*
  * Reads bitcode or LLVM's language from a file ("-": standard input). 0, or -1 with
  * ERROR_INPUT. On success backend_close() is the caller's to call.

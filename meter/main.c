@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,8 @@
 enum level { LEVEL_0, LEVEL_1, LEVEL_2, LEVEL_3, LEVEL_S, LEVEL_Z, LEVEL_NONE };
 
 struct options {
-    const char *input;
-    const char *output;
+    char **inputs;
+    const char *output; /* with a slash at its end, a folder */
     enum level level;
     const char *table; /* NULL: the built-in one */
     bool naive;
@@ -46,8 +47,9 @@ static const char *const passes[] = {
 };
 
 static const struct option_row rows[] = {
-    {"output", "FILE", ".bc bitcode, .ll text, .s assembly, else an object file", .letter = 'o',
-     OPTION_IS_TEXT(struct options, output)},
+    {"output", "FILE",
+     ".bc bitcode, .ll text, .s assembly, else an object file; FOLDER/: an object of each",
+     .letter = 'o', OPTION_IS_TEXT(struct options, output)},
     {"optimise", NULL, "how much, after metering (default: 2); none: not at all", .letter = 'O',
      OPTION_IS_CHOICE(struct options, level, levels)},
     {"costs", "FILE", "another cost table", OPTION_IS_TEXT(struct options, table)},
@@ -65,7 +67,7 @@ static const struct option_row rows[] = {
 
 static const struct option_table command_line = {
     .program = "gaspipe-meter",
-    .usage = "usage: gaspipe-meter [options] -o OUTPUT MODULE.bc|MODULE.ll|-\n"
+    .usage = "usage: gaspipe-meter [options] -o OUTPUT MODULE.bc|MODULE.ll|-...\n"
              "\n"
              "Adds to each block of a module what counts it; see gaspipe-meter(1).\n",
     .ending = "Exit status: 0 written, 2 usage, 3 the module or table is wrong or refused, 4 it "
@@ -106,7 +108,8 @@ static void meter_functions(const struct support *support, LLVMValueRef last, bo
     }
 }
 
-static int meter(const struct options *options, const struct ir *ir, struct error *error)
+static int meter(const struct options *options, const char *input, const struct ir *ir,
+                 struct error *error)
 {
     struct bounded bounded = {0};
     struct pointer_set heirs = {0};
@@ -120,8 +123,7 @@ static int meter(const struct options *options, const struct ir *ir, struct erro
         return error_memory(error, "the notes");
     trouble = survey_next(&notes, 'X', notes.data);
     if (options->strict && trouble) {
-        error_set(error, ERROR_INPUT, "%s: %s cannot be counted (--strict)", options->input,
-                  trouble + 2);
+        error_set(error, ERROR_INPUT, "%s: %s cannot be counted (--strict)", input, trouble + 2);
         buf_free(&notes);
         return -1;
     }
@@ -144,25 +146,70 @@ static int meter(const struct options *options, const struct ir *ir, struct erro
     return 0;
 }
 
-static int main_run(const struct options *options, struct backend *backend, struct error *error)
+static int meter_and_write(const struct options *options, const struct cost_table *table,
+                           struct backend *backend, const char *input, const char *output,
+                           struct error *error)
 {
-    struct cost_table table;
     struct ir ir;
-    int result = -1;
 
-    if (load_table(options->table, &table, error))
+    ir_init(&ir, backend->module, backend->layout, table);
+    if (meter(options, input, &ir, error) || backend_verify(backend, error))
         return -1;
-    ir_init(&ir, backend->module, backend->layout, &table);
-    if (meter(options, &ir, error) || backend_verify(backend, error))
-        goto out;
     if (options->level != LEVEL_NONE && backend_optimize(backend, passes[options->level], error))
-        goto out;
+        return -1;
     unread_remove(&ir);
     banks_spread(&ir);
-    result = backend_write(backend, options->output, error);
+    return backend_write(backend, output, error);
+}
+
+static bool is_folder(const char *output)
+{
+    size_t length = strlen(output);
+
+    return length > 0 && output[length - 1] == '/';
+}
+
+/* In the folder, under the module's name. */
+static int object_path(const char *folder, const char *module, struct buf *path,
+                       struct error *error)
+{
+    const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module;
+    const char *end = strrchr(name, '.');
+
+    buf_printf(path, "%s%.*s.o", folder, (int)(end ? end - name : (ptrdiff_t)strlen(name)), name);
+    return buf_failed(path) ? error_memory(error, "the name of an output") : 0;
+}
+
+static int meter_module(const struct options *options, const struct cost_table *table,
+                        const char *input, struct error *error)
+{
+    const char *output = options->output;
+    struct buf path = {0};
+    struct backend backend;
+    int result = -1;
+
+    if (is_folder(output)) {
+        if (object_path(output, input, &path, error))
+            goto out;
+        output = path.data;
+    }
+    if (backend_open(&backend, input, error))
+        goto out;
+    result = meter_and_write(options, table, &backend, input, output, error);
+    backend_close(&backend);
 out:
-    cost_table_free(&table);
+    buf_free(&path);
     return result;
+}
+
+/* All of them in one process: loading LLVM takes longer than a small module does. */
+static int main_run(const struct options *options, const struct cost_table *table,
+                    struct error *error)
+{
+    for (char **input = options->inputs; *input; input++)
+        if (meter_module(options, table, *input, error))
+            return -1;
+    return 0;
 }
 
 static enum option_result take_command_line(struct options *options, int argc, char **argv,
@@ -173,18 +220,21 @@ static enum option_result take_command_line(struct options *options, int argc, c
 
     if (result != OPTION_TAKEN || options->print_costs)
         return result;
-    if (operands[0] == NULL || operands[1] != NULL)
-        return error_set(error, ERROR_USAGE, "give one module, or - for stdin");
+    if (operands[0] == NULL)
+        return error_set(error, ERROR_USAGE, "give a module, or - for stdin");
     if (options->output == NULL)
         return error_set(error, ERROR_USAGE, "-o OUTPUT is missing");
-    options->input = operands[0];
+    if (operands[1] != NULL && !is_folder(options->output))
+        return error_set(error, ERROR_USAGE, "give several modules a folder: -o %s/",
+                         options->output);
+    options->inputs = operands;
     return OPTION_TAKEN;
 }
 
 int main(int argc, char **argv)
 {
     struct options options = {.level = LEVEL_2};
-    struct backend backend;
+    struct cost_table table;
     struct error error;
     enum option_result result;
     int status;
@@ -199,10 +249,11 @@ int main(int argc, char **argv)
                        fflush(stdout) == 0
                    ? EXIT_SUCCESS
                    : ERROR_SYSTEM;
-    if (backend_open(&backend, options.input, &error))
+    if (load_table(options.table, &table, &error))
         return option_end(&command_line, OPTION_FAILED, &error);
-    status = main_run(&options, &backend, &error) ? option_end(&command_line, OPTION_FAILED, &error)
-                                                  : EXIT_SUCCESS;
-    backend_close(&backend);
+    backend_prepare();
+    status = main_run(&options, &table, &error) ? option_end(&command_line, OPTION_FAILED, &error)
+                                                : EXIT_SUCCESS;
+    cost_table_free(&table);
     return status;
 }

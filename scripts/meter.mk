@@ -88,7 +88,7 @@ $(METER_PARTS)/$(1)/libgasmeter.a: $(filter-out %/part.o,$(METER_RUNTIME:meter/r
 endef
 $(foreach machine,$(METER_MACHINES),$(eval $(call meter_runtime_rules,$(machine),-fPIC)))
 
-# A metered musl for gaspipe-cc --musl, which takes two minutes and is built when it is asked for.
+# A metered musl for gaspipe-cc --musl, which takes a minute and is built when it is asked for.
 MUSL_SOURCES := build/meter-sources/musl-1.2.3
 MUSL_MACHINES := $(METER_MACHINES:%-gnu=%-musl)
 .PHONY: musl

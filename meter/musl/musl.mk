@@ -80,6 +80,34 @@ $(COSTS): $(METER)
 	$(METER) --print-costs | awk '$$1 == "call" && $$2 !~ /^(memcpy|memmove|memset|__errno_location)$$/ { next } \
 		$$2 ~ /^llvm\.(fma|fmuladd|minnum|maxnum)\.$$/ || ($$1 == "intrinsic" && $$3 >= 4 && $$2 != "llvm.sqrt.") { next } { print } END { print "intrinsic llvm.thread.pointer 0" }' > $@
 
+# How the driver calls the front end, without the names of files: that compiles many in one process, the driver
+# one. Of musl's small files most of the time would be loading LLVM.
+FRONT_END := $(INTO)/front-end
+$(FRONT_END): $(HEADERS)
+	$(CC) $(FLAGS) $(FRONT) -c -x c /dev/null -o - '-###' 2>&1 | \
+		sed -n '$$s|"-main-file-name" "null" \(.*\) "-o" "-" "-x" "c" "/dev/null"$$|\1|p' > $@
+	grep -q -- '"-cc1"' $@
+
+# The other sources are compiled by folders.
+CHANGED := malloc/calloc malloc/mallocng/free malloc/mallocng/malloc
+OWN_FLAGS := process/posix_spawn
+BY_FOLDER := $(filter-out $(UNMETERED) $(CHANGED) $(OWN_FLAGS),$(C_STEMS))
+FOLDERS := $(sort $(patsubst %/,%,$(dir $(BY_FOLDER))))
+
+# The metered objects of a folder, of copies of its sources: the front end writes beside them.
+define folder_rule
+IN_$(1) := $(patsubst $(1)/%,%,$(foreach stem,$(BY_FOLDER),$(if $(filter $(1)/,$(dir $(stem))),$(stem))))
+$(OBJ)/$(1)/made: $(wildcard $(MUSL)/src/$(1)/*.[ch]) $(FRONT_END) $(COSTS) $(METER)
+	mkdir -p $$(@D)/source
+	cp $(wildcard $(MUSL)/src/$(1)/*.[ch]) $$(@D)/source
+	eval "$$$$(cat $(FRONT_END)) $$(IN_$(1):%=$$(@D)/source/%.c)"
+	$(METER) -O 2 --costs $(COSTS) -o $$(@D)/ $$(IN_$(1):%=$$(@D)/source/%.bc)
+	rm -r $$(@D)/source
+	touch $$@
+endef
+$(foreach folder,$(FOLDERS),$(eval $(call folder_rule,$(folder))))
+
+# One that has flags of its own.
 define metered
 $(CC) $(FLAGS) $(FRONT) -c $< -o $(basename $@).bc && \
 $(METER) -O 2 --costs $(COSTS) -o $@ $(basename $@).bc && rm $(basename $@).bc
@@ -93,7 +121,6 @@ $(OBJ)/%.o: $(MUSL)/src/%.c $(HEADERS) $(COSTS) $(METER)
 $(OBJ)/process/posix_spawn.o: FLAGS += -D__clone=gasmeter_call_clone
 
 # The originals go another way where addresses, the kernel or what memory held before differ.
-CHANGED := malloc/calloc malloc/mallocng/free malloc/mallocng/malloc
 $(CHANGED:%=$(OBJ)/%.o): FLAGS += -I$(MUSL)/src/malloc/mallocng
 $(CHANGED:%=$(OBJ)/%.o): $(OBJ)/%.o: $(INTO)/changed/%.c $(HEADERS) $(COSTS) $(METER)
 	@mkdir -p $(@D)
@@ -118,9 +145,9 @@ $(INTO)/lib/crt1.o: $(MUSL)/crt/crt1.c $(HEADERS)
 $(INTO)/lib/%.o: $(MUSL)/crt/$(MACHINE)/%.s $(HEADERS)
 	$(ASSEMBLE)
 
-$(INTO)/lib/libc.a: $(OBJECTS)
+$(INTO)/lib/libc.a: $(FOLDERS:%=$(OBJ)/%/made) $(filter-out $(BY_FOLDER:%=$(OBJ)/%.o),$(OBJECTS))
 	rm -f $@
-	ar rcs $@ $^
+	ar rcs $@ $(OBJECTS)
 
 $(EMPTY): $(HEADERS)
 	rm -f $@

@@ -301,9 +301,26 @@ int main(void) { int sum = 0; gasmark_start(); for (int i = 0; i < 100; i++) sum
     printf 'target triple = "x86_64-unknown-linux-gnu"\n' > empty.ll
     run --separate-stderr "$meter" -o /nowhere/x.bc empty.ll
     assert_bad_input 4 /nowhere/x.bc
+    run --separate-stderr "$meter" -o x.o empty.ll empty.ll
+    assert_bad_input 2 'x.o/'
+    run --separate-stderr "$meter" -o ./ empty.ll bad.ll
+    assert_bad_input 3 bad.ll
     printf 'version 1\nbytes-per-unit 8\ninstruction add x\n' > bad.table
     run --separate-stderr "$meter" --costs bad.table -o x.bc empty.ll
     assert_bad_input 3 bad.table:3
+}
+
+@test "gaspipe-meter: modules that are metered together come out as each by itself" {
+    local name names=(loops calls leaving)
+
+    mkdir alone together
+    for name in "${names[@]}"; do
+        clang-19 -O2 -Xclang -disable-llvm-passes -emit-llvm -fno-discard-value-names \
+            -isystem "$ROOT/build/meter/include" -c "$SOURCES/$name.c" -o "$name.bc"
+        "$ROOT/build/gaspipe-meter" -o "alone/$name.o" "$name.bc"
+    done
+    "$ROOT/build/gaspipe-meter" -o together/ "${names[@]/%/.bc}"
+    diff -r alone together
 }
 
 @test "another cost table gives other counts, and its name" {
