@@ -7,7 +7,7 @@
 /*
  * What a supervisor asks of a zygote, a worker that has started and then forks others
  * (worker/pipe/zygote.h): one datagram on a socket, with these descriptors of the new worker
- * (SCM_RIGHTS), answered by one.
+ * (SCM_RIGHTS), answered by one from the worker.
  */
 enum fork_request_fd {
     FORK_REQUEST_DOWN,    /* its frames */
@@ -23,6 +23,7 @@ struct fork_request {
     /* So long it rather waits for a zygote that is preparing than be answered by another process.
      */
     int32_t patience_ms;
+    int32_t more; /* not 0: another is going to be asked for, and may be made before */
 };
 
 struct fork_answer {

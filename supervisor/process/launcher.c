@@ -555,7 +555,7 @@ static struct worker_process *start_forked(const struct launcher *launcher, uv_l
         .frame_cap = NETSTRING_CAP_DEFAULT,
         .memory_limit = launcher->memory_limit,
         .by_turns = !launcher->ahead,
-        .name = name,
+        .order = {.name = name},
     };
     struct worker_process *process;
     struct error ignored; /* it is met again when the worker is executed */
@@ -567,7 +567,8 @@ static struct worker_process *start_forked(const struct launcher *launcher, uv_l
     if (choice == NURSERY_BESIDE || nursery->zygote == NULL)
         return NULL;
     launch.zygote = nursery->zygote;
-    launch.patience_ms = nursery_patience_ms(nursery);
+    launch.order.patience_ms = nursery_patience_ms(nursery);
+    launch.order.more = nursery_expects_more(nursery);
     process = worker_process_start(loop, &launch, listener, &ignored);
     if (process == NULL)
         nursery_give_up(nursery);

@@ -19,7 +19,6 @@
 #include "supervisor/process/pipe/save_relay.h"
 #include "supervisor/process/pipe/worker_frames.h"
 #include "supervisor/process/pipe/worker_stderr.h"
-#include "supervisor/process/zygote/zygote.h"
 
 enum {
     FRAMES_DOWN_FD = 3,
@@ -342,7 +341,7 @@ static int fork_worker(struct worker_process *process, uv_loop_t *loop,
 {
     pid_t pid;
 
-    if (zygote_fork(launch->zygote, launch->name, launch->patience_ms, pipes, &pid, error) != 0)
+    if (zygote_fork(launch->zygote, &launch->order, pipes, &pid, error) != 0)
         return -1;
     return child_process_adopt(&process->child, loop, pid, process_ended, error);
 }

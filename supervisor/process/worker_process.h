@@ -11,13 +11,13 @@
 #include "base/error.h"
 #include "base/stamp.h"
 #include "supervisor/process/pipe/save_head.h"
+#include "supervisor/process/zygote/zygote.h"
 
 /*
  * One worker's process and its three pipes on the loop: frames down, frames up,
  * and the lines that it prints. Knows nothing of vats.
  */
 struct worker_process;
-struct zygote;
 
 /* Where a worker that goes on from a snapshot reads it, and how it is told. */
 #define WORKER_SNAPSHOT_FD    6
@@ -42,11 +42,10 @@ struct worker_launch {
     size_t frame_cap;               /* bytes; a longer frame from it is bad */
     uint64_t memory_limit;          /* bytes that it may write to (RLIMIT_DATA); 0: no limit */
     const char *group; /* the control group that it enters and that ends with it; NULL or "" */
-    /* What forks it, with the name that ps(1) shows; the rest above is not used then. NULL: it is
+    /* What forks it, and what is asked of that; the rest above is not used then. NULL: it is
      * executed. */
     struct zygote *zygote;
-    const char *name;
-    unsigned patience_ms; /* as in zygote_fork() */
+    struct zygote_order order;
     bool by_turns; /* it says one thing and waits: two frames at once are bad, both of them */
 };
 

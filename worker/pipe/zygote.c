@@ -88,107 +88,139 @@ static void take_name(char *name, const char *wanted)
         strncpy(name, wanted, strlen(name)); /* filled up with zeros */
 }
 
-/*
- * `go` tells that the supervisor has become its parent: whose child it was has ended. The other
- * order would not do, since a process is killed with the parent that it has when it asks for that.
- */
-static bool become_worker(const struct order *order, int go, char *name)
+/* What a zygote and a worker that it makes tell each other; [0] reads. */
+struct birth {
+    int go[2];    /* to the worker: the supervisor has become its parent */
+    int taken[2]; /* to the zygote: the worker has answered an order; a byte, `more` of that */
+};
+
+static bool answer_with(int control, pid_t pid)
 {
+    const struct fork_answer answer = {.pid = pid};
+
+    return send(control, &answer, sizeof answer, 0) == sizeof answer;
+}
+
+/*
+ * It has a process group of its own before anybody knows it, who may kill it by that from then on;
+ * and the supervisor for a parent, since a process is killed with the parent that it has when it
+ * asks for that.
+ */
+static bool answer(int control, const struct order *order)
+{
+    if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
+        getppid() != order->request.parent) {
+        (void)answer_with(control, 0);
+        return false;
+    }
+    return answer_with(control, getpid());
+}
+
+/* Waits for an order, for as long as it takes; false: none comes any more. */
+static bool become_worker(int control, const struct birth *birth, char *name)
+{
+    struct order order;
     char byte;
 
-    if (read(go, &byte, 1) != 1 || !take_places(order) || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
-        getppid() != order->request.parent)
+    if (read(birth->go[0], &byte, 1) != 1 || !receive(control, &order) || !answer(control, &order))
         return false;
-    close(go);
-    take_name(name, order->request.name);
-    return true;
+    byte = order.request.more != 0;
+    if (write(birth->taken[1], &byte, 1) != 1) {
+        /* The zygote has ended, of which the supervisor learns when it asks again. */
+    }
+    close(birth->go[0]);
+    close(birth->taken[1]);
+    take_name(name, order.request.name);
+    return take_places(&order);
 }
 
 /* ---- making one ---- */
 
 /* Between zygote and worker: ends at once, so that the worker gets the supervisor for a parent.
  * Returns in the worker only. */
-static void make_worker(int born)
+static void make_worker(void)
 {
-    const pid_t pid = fork();
-    const int32_t number = pid;
-
-    if (pid == 0)
+    if (fork() == 0)
         return;
-    /* Before anybody knows it: it may be killed by its group from then on. */
-    if (pid > 0 && setpgid(pid, pid) == 0 && write(born, &number, sizeof number) < 0) {
-        /* The zygote ended, and with it what the worker waits for. */
-    }
-    /* Which waits for this one's end. QEMU's way out would first drop all that it has translated,
-     * in memory that is copied for it page by page. */
+    /* QEMU's way out would first drop all that it has translated, in memory that is copied for it
+     * page by page. */
     (void)kill(getpid(), SIGKILL);
     _exit(0);
 }
 
-/* 0 in the worker; its number, or -1, in the zygote. */
-static pid_t bear_between(const int born[2], const int go[2])
-{
-    const pid_t between = fork();
-    int32_t number = -1;
-    int status;
+enum born {
+    BORN_WORKER, /* in the worker, which has its order */
+    BORN_LAST,   /* the worker has taken its order */
+    BORN_MORE,   /* and another is going to be asked for */
+    BORN_NOT,    /* there is none, or it has ended without an order */
+};
 
-    if (between == 0) {
-        make_worker(born[1]);
-        close(born[0]);
-        close(born[1]);
-        close(go[1]);
-        return 0;
-    }
-    if (between < 0)
-        return -1;
+static enum born await_taken(pid_t between, struct birth *birth)
+{
+    char more = 0;
+    int status;
+    bool taken;
+
+    close(birth->go[0]);
+    close(birth->taken[1]); /* so that the worker's end ends the waiting for it */
     while (waitpid(between, &status, 0) < 0 && errno == EINTR)
         ;
-    /* What it has written is there, and nobody else writes. */
-    if (read(born[0], &number, sizeof number) != sizeof number || write(go[1], "", 1) != 1)
-        return -1;
-    return number;
+    taken = write(birth->go[1], "", 1) == 1 && read(birth->taken[0], &more, 1) == 1;
+    close(birth->go[1]);
+    close(birth->taken[0]);
+    if (!taken)
+        return BORN_NOT;
+    return more ? BORN_MORE : BORN_LAST;
 }
 
-/* As bear_between(), which needs the pipes. */
-static pid_t bear(const struct order *order, char *name)
+/* As bear(), which needs the pipes. */
+static enum born bear_between(int control, char *name, struct birth *birth)
 {
-    int born[2], go[2];
-    pid_t pid = -1;
+    const pid_t between = fork();
 
-    if (pipe2(born, O_CLOEXEC | O_NONBLOCK) != 0)
-        return -1;
-    if (pipe2(go, O_CLOEXEC) == 0) {
-        pid = bear_between(born, go);
-        if (pid == 0) {
-            if (!become_worker(order, go[0], name))
-                _exit(1);
-            return 0;
-        }
-        close_all(go, 2);
-    }
-    close_all(born, 2);
-    return pid;
+    if (between != 0)
+        return between > 0 ? await_taken(between, birth) : BORN_NOT;
+    close(birth->go[1]);
+    close(birth->taken[0]);
+    make_worker();
+    if (!become_worker(control, birth, name))
+        _exit(1);
+    return BORN_WORKER;
+}
+
+/* Makes a worker that takes the next order, and waits until it has. */
+static enum born bear(int control, char *name)
+{
+    struct birth birth;
+
+    if (pipe2(birth.go, O_CLOEXEC) != 0 || pipe2(birth.taken, O_CLOEXEC) != 0)
+        return BORN_NOT; /* the zygote ends, and with it what it has open */
+    return bear_between(control, name, &birth);
+}
+
+/* Whether there is an order, which stays there; false also when there will be none. */
+static bool peek(int control, struct fork_request *request)
+{
+    struct iovec place = {request, sizeof *request};
+    struct msghdr message = {.msg_iov = &place, .msg_iovlen = 1};
+    ssize_t length;
+
+    do
+        length = recvmsg(control, &message, MSG_PEEK);
+    while (length < 0 && errno == EINTR);
+    return length == sizeof *request;
 }
 
 /* Whether there is an order; false also when somebody else is to take them: `other` is closed. */
 static bool is_asked(int control, int other)
 {
     struct pollfd awaited[] = {{.fd = control, .events = POLLIN}, {.fd = other}};
+    struct fork_request request;
 
     while (poll(awaited, 2, -1) < 0)
         if (errno != EINTR)
             return false;
-    return awaited[1].revents == 0;
-}
-
-/* How long the order that comes next can wait; 0: there is none. */
-static int patience_of_next(int control)
-{
-    struct fork_request request = {0};
-    struct iovec place = {&request, sizeof request};
-    struct msghdr message = {.msg_iov = &place, .msg_iovlen = 1};
-
-    return recvmsg(control, &message, MSG_PEEK) == sizeof request ? request.patience_ms : 0;
+    return awaited[1].revents == 0 && peek(control, &request);
 }
 
 /* Whether the order that has come is left to somebody else, who takes it in time. Once only, so
@@ -196,28 +228,29 @@ static int patience_of_next(int control)
 static bool is_left(int control, int other, bool *patient)
 {
     struct pollfd awaited = {.fd = other};
+    struct fork_request request;
     const bool may_wait = *patient;
 
     *patient = false;
-    return may_wait && poll(&awaited, 1, patience_of_next(control)) > 0;
+    return may_wait && peek(control, &request) && poll(&awaited, 1, request.patience_ms) > 0;
 }
 
-/* As zygote_serve(), until `other` is closed; -1: it never is. */
+/*
+ * As zygote_serve(), until `other` is closed; -1: it never is, and then a worker that is going to
+ * be asked for is made before: while the one before it does what it was made for.
+ */
 static enum zygote_end serve(int control, char *name, int other)
 {
-    bool patient = other >= 0;
-    struct order order;
+    bool patient = other >= 0, ahead = false;
 
-    while (is_asked(control, other) && !is_left(control, other, &patient) &&
-           receive(control, &order)) {
-        const pid_t pid = bear(&order, name);
-        const struct fork_answer answer = {.pid = pid > 0 ? pid : 0};
+    while (ahead || (is_asked(control, other) && !is_left(control, other, &patient))) {
+        const enum born born = bear(control, name);
 
-        if (pid == 0)
+        if (born == BORN_WORKER)
             return ZYGOTE_WORKER;
-        close_all(order.fds, FORK_REQUEST_FDS);
-        if (send(control, &answer, sizeof answer, 0) != sizeof answer)
+        if (born == BORN_NOT)
             break;
+        ahead = other < 0 && born == BORN_MORE;
     }
     return ZYGOTE_OVER;
 }

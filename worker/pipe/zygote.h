@@ -19,7 +19,8 @@ struct zygote_preparation {
 };
 
 /*
- * Answers what comes from the socket `control` (proto/fork_request.h). `name` is overwritten by a
+ * Answers what comes from the socket `control` (proto/fork_request.h), and ends where it cannot: no
+ * worker could be made, or one has ended before it had taken an order. `name` is overwritten by a
  * new worker's, as far as it is long; NULL is allowed. Allocates nothing: a new worker's memory is
  * that of one that has started by itself. While it prepares, which may take long, another process
  * answers, the first time when the order has waited as long as it can; NULL: there is nothing to

@@ -52,6 +52,11 @@ enum nursery_choice nursery_choose(struct nursery *nursery, char *const *argumen
     return nursery->expected > ENOUGH ? NURSERY_BESIDE : NURSERY_AFRESH;
 }
 
+bool nursery_expects_more(const struct nursery *nursery)
+{
+    return nursery->expected > 0;
+}
+
 unsigned nursery_patience_ms(const struct nursery *nursery)
 {
     return nursery->expected >= ENOUGH ? PATIENCE_MS : 0;

@@ -33,6 +33,9 @@ void nursery_expect(struct nursery *nursery, unsigned count);
 /* For a worker that is started with these arguments, which end with NULL. */
 enum nursery_choice nursery_choose(struct nursery *nursery, char *const *arguments);
 
+/* Whether others are going to ask. */
+bool nursery_expects_more(const struct nursery *nursery);
+
 /* How long the one that has asked last rather waits for the zygote to be warm. */
 unsigned nursery_patience_ms(const struct nursery *nursery);
 

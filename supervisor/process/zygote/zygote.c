@@ -62,14 +62,18 @@ struct zygote *zygote_start(const struct child_launch *launch, struct error *err
     return NULL;
 }
 
-static bool ask(const struct zygote *zygote, const char *name, unsigned patience_ms,
+static bool ask(const struct zygote *zygote, const struct zygote_order *order,
                 const int fds[FORK_REQUEST_FDS])
 {
     union {
         struct cmsghdr head;
         char room[CMSG_SPACE(FORK_REQUEST_FDS * sizeof(int))];
     } rights = {0};
-    struct fork_request request = {.parent = getpid(), .patience_ms = (int32_t)patience_ms};
+    struct fork_request request = {
+        .parent = getpid(),
+        .patience_ms = (int32_t)order->patience_ms,
+        .more = order->more,
+    };
     ssize_t sent;
     struct iovec place = {&request, sizeof request};
     struct msghdr message = {
@@ -79,7 +83,7 @@ static bool ask(const struct zygote *zygote, const char *name, unsigned patience
         .msg_controllen = sizeof rights,
     };
 
-    snprintf(request.name, sizeof request.name, "%s", name);
+    snprintf(request.name, sizeof request.name, "%s", order->name);
     rights.head.cmsg_level = SOL_SOCKET;
     rights.head.cmsg_type = SCM_RIGHTS;
     rights.head.cmsg_len = CMSG_LEN(FORK_REQUEST_FDS * sizeof(int));
@@ -104,13 +108,13 @@ static bool receive(const struct zygote *zygote, struct fork_answer *answer)
            answer->pid > 0;
 }
 
-int zygote_fork(struct zygote *zygote, const char *name, unsigned patience_ms,
+int zygote_fork(struct zygote *zygote, const struct zygote_order *order,
                 const int fds[FORK_REQUEST_FDS], pid_t *pid, struct error *error)
 {
     struct fork_answer answer = {0};
     cpu_set_t set;
 
-    if (!ask(zygote, name, patience_ms, fds) || !receive(zygote, &answer))
+    if (!ask(zygote, order, fds) || !receive(zygote, &answer))
         return error_system(error, errno, "a zygote does not answer");
     *pid = answer.pid;
     /* Where it is refused, the worker stays where the zygote is. */
@@ -125,7 +129,8 @@ void zygote_end(struct zygote *zygote)
         return;
     close(zygote->socket);
     (void)kill(-zygote->pid, SIGKILL); /* it has nothing to lose */
-    while (waitpid(zygote->pid, NULL, 0) < 0 && errno == EINTR)
+    /* Whom it had made, and nobody has asked for, is in its group, and our child by now. */
+    while (waitpid(-zygote->pid, NULL, 0) >= 0 || errno == EINTR)
         ;
     free(zygote);
 }

@@ -2,6 +2,7 @@
 #ifndef GASPIPE_SUPERVISOR_PROCESS_ZYGOTE_ZYGOTE_H
 #define GASPIPE_SUPERVISOR_PROCESS_ZYGOTE_ZYGOTE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -21,17 +22,24 @@ struct zygote;
  */
 struct zygote *zygote_start(const struct child_launch *launch, struct error *error);
 
+/* What is asked of one. */
+struct zygote_order {
+    const char *name;     /* that ps(1) shows */
+    unsigned patience_ms; /* so long it waits for a zygote that is warming up, if it is the first */
+    bool
+        more; /* another is going to be asked for, and is forked before, so that it is there then */
+};
+
 /*
  * Has a worker forked with these descriptors, which are borrowed, and waits until it is there, at
- * first also until the zygote has started; seconds at most. If the zygote is warming up, the first
- * one waits for that, too, for `patience_ms` and no longer. It is a child of ours in a process
+ * first also until the zygote has started; seconds at most. It is a child of ours in a process
  * group of its own, and runs where the calling thread may. -1 with ERROR_SYSTEM: the zygote is
  * of no more use, and the descriptors may have a reader.
  */
-int zygote_fork(struct zygote *zygote, const char *name, unsigned patience_ms,
+int zygote_fork(struct zygote *zygote, const struct zygote_order *order,
                 const int fds[FORK_REQUEST_FDS], pid_t *pid, struct error *error);
 
-/* Its workers go on. NULL is allowed. */
+/* Its workers go on; one that nobody has asked for ends. NULL is allowed. */
 void zygote_end(struct zygote *zygote);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -109,12 +111,39 @@ static void a_zygote_that_ends_forks_nothing(void **state)
 
     (void)state;
     assert_non_null(zygote);
-    assert_int_equal(zygote_fork(zygote, "a", 0, (int[FORK_REQUEST_FDS]){0, 0, 0, 0}, &pid, &error),
+    assert_int_equal(zygote_fork(zygote, &(struct zygote_order){.name = "a"},
+                                 (int[FORK_REQUEST_FDS]){0, 0, 0, 0}, &pid, &error),
                      -1);
     assert_int_equal(error.kind, ERROR_SYSTEM);
     assert_non_null(strstr(error.text, "a zygote does not answer"));
     assert_int_equal(pid, 0);
     zygote_end(zygote);
+}
+
+/* A shell that leaves a process behind, as a zygote does, and says so by what is no answer. */
+static void the_end_of_a_zygote_leaves_no_child_behind(void **state)
+{
+    static char *const arguments[] = {"sh", "-c", "sleep 600 & echo >&3", NULL};
+    const int fds[] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    const struct child_launch launch = {
+        .path = "/bin/sh",
+        .arguments = arguments,
+        .environment = environ,
+        .fds = fds,
+        .fd_count = sizeof fds / sizeof *fds,
+    };
+    struct error error;
+    struct zygote *zygote = zygote_start(&launch, &error);
+    pid_t pid = 0;
+
+    (void)state;
+    assert_non_null(zygote);
+    assert_int_equal(zygote_fork(zygote, &(struct zygote_order){.name = "a"},
+                                 (int[FORK_REQUEST_FDS]){0, 0, 0, 0}, &pid, &error),
+                     -1);
+    zygote_end(zygote);
+    assert_int_equal(waitpid(-1, NULL, 0), -1);
+    assert_int_equal(errno, ECHILD);
 }
 
 int main(void)
@@ -125,6 +154,7 @@ int main(void)
         cmocka_unit_test(where_several_are_expected_the_zygote_is_there_with_the_first),
         cmocka_unit_test(without_a_zygote_all_start_afresh),
         cmocka_unit_test(a_zygote_that_ends_forks_nothing),
+        cmocka_unit_test(the_end_of_a_zygote_leaves_no_child_behind),
     };
 
     return cmocka_run_group_tests_name("nursery", tests, NULL, NULL);

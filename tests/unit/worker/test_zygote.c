@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -74,13 +78,13 @@ static struct nursery begin(void)
 }
 
 /* Its end of the pipe into which the worker will say it. */
-static int ask(const struct nursery *nursery, int patience_ms)
+static int ask_with(const struct nursery *nursery, int patience_ms, bool more)
 {
     union {
         struct cmsghdr head;
         char room[CMSG_SPACE(FORK_REQUEST_FDS * sizeof(int))];
     } rights = {0};
-    struct fork_request request = {.parent = getpid(), .patience_ms = patience_ms};
+    struct fork_request request = {.parent = getpid(), .patience_ms = patience_ms, .more = more};
     struct iovec place = {&request, sizeof request};
     struct msghdr message = {
         .msg_iov = &place,
@@ -99,6 +103,11 @@ static int ask(const struct nursery *nursery, int patience_ms)
     assert_int_equal(sendmsg(nursery->control, &message, 0), sizeof request);
     close(said[1]);
     return said[0];
+}
+
+static int ask(const struct nursery *nursery, int patience_ms)
+{
+    return ask_with(nursery, patience_ms, false);
 }
 
 static void expect(const struct nursery *nursery, int said, char prepared)
@@ -159,12 +168,93 @@ static void a_zygote_that_does_not_end_preparing_holds_up_one_order(void **state
     end(&nursery);
 }
 
+/* One of the children that this process has besides the zygote; 0: there is none. */
+static pid_t find_other_child(const struct nursery *nursery)
+{
+    char text[256];
+    FILE *children = fopen("/proc/thread-self/children", "r");
+    const char *at;
+    char *end = text;
+    pid_t found = 0;
+
+    assert_non_null(children);
+    at = fgets(text, sizeof text, children);
+    fclose(children);
+    for (; at != NULL && found == 0 && *at != '\0'; at = end + (*end == ' ')) {
+        const pid_t child = (pid_t)strtol(at, &end, 10);
+
+        found = child != nursery->zygote ? child : 0;
+    }
+    return found;
+}
+
+/* The same, once there is one. */
+static pid_t other_child(const struct nursery *nursery)
+{
+    pid_t found;
+
+    while ((found = find_other_child(nursery)) == 0)
+        ;
+    return found;
+}
+
+static void one_that_is_expected_is_there_before_it_is_asked_for(void **state)
+{
+    struct nursery nursery = begin();
+    struct fork_answer answer;
+    pid_t before;
+    int said;
+
+    (void)state;
+    release(&nursery);
+    expect(&nursery, ask_with(&nursery, LONG_MS, true), 'y');
+    before = other_child(&nursery);
+    said = ask(&nursery, 0);
+    assert_int_equal(recv(nursery.control, &answer, sizeof answer, MSG_PEEK), sizeof answer);
+    assert_int_equal(answer.pid, before);
+    expect(&nursery, said, 'y');
+    expect(&nursery, ask(&nursery, 0), 'y');
+    end(&nursery);
+}
+
+static void one_that_nobody_asks_for_ends_with_its_zygote(void **state)
+{
+    struct nursery nursery = begin();
+    pid_t before;
+
+    (void)state;
+    release(&nursery);
+    expect(&nursery, ask_with(&nursery, LONG_MS, true), 'y');
+    before = other_child(&nursery);
+    end(&nursery);
+    assert_int_equal(waitpid(before, NULL, 0), before);
+}
+
+/* So whoever asks does not wait in vain. */
+static void a_zygote_ends_with_one_that_is_killed_before_it_answers(void **state)
+{
+    struct nursery nursery = begin();
+    char byte;
+
+    (void)state;
+    release(&nursery);
+    expect(&nursery, ask_with(&nursery, LONG_MS, true), 'y');
+    assert_int_equal(kill(other_child(&nursery), SIGKILL), 0);
+    assert_int_equal(recv(nursery.control, &byte, 1, 0), 0);
+    assert_true(waitpid(-1, NULL, 0) > 0);
+    assert_true(waitpid(-1, NULL, 0) > 0);
+    close(nursery.control);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_order_with_patience_waits_for_the_zygote),
         cmocka_unit_test(while_it_prepares_another_process_answers),
         cmocka_unit_test(a_zygote_that_does_not_end_preparing_holds_up_one_order),
+        cmocka_unit_test(one_that_is_expected_is_there_before_it_is_asked_for),
+        cmocka_unit_test(one_that_nobody_asks_for_ends_with_its_zygote),
+        cmocka_unit_test(a_zygote_ends_with_one_that_is_killed_before_it_answers),
     };
 
     return cmocka_run_group_tests_name("zygote", tests, NULL, NULL);
