@@ -7,14 +7,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <node_api.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
 
 #include "base/stamp.h"
 #include "node/addon/frame_channel.h"
+#include "node/addon/placement.h"
 
 enum { HANDLES = 2 };
 
@@ -30,9 +32,8 @@ struct channel {
     int handles;    /* that are not closed */
     bool collected; /* JavaScript has no reference any more */
     bool closed;
-    int64_t patience;      /* nanoseconds */
-    cpu_set_t anywhere;    /* where the worker ran before it was placed */
-    int worker, processor; /* placed there; -1: it is not */
+    int64_t patience; /* nanoseconds */
+    struct placement placement;
 };
 
 /* ---- arguments and failures ---- */
@@ -95,6 +96,7 @@ static void close_channel(struct channel *channel)
     uv_close((uv_handle_t *)&channel->readable, handle_closed);
     uv_close((uv_handle_t *)&channel->writable, handle_closed);
     frame_channel_free(&channel->frames);
+    placement_free(&channel->placement);
     if (channel->wake != NULL)
         (void)napi_delete_reference(channel->env, channel->wake);
     channel->wake = NULL;
@@ -145,7 +147,8 @@ static struct channel *make_channel(napi_env env, int in, int out, size_t cap, i
         (void)fail(env, "out of memory");
         return NULL;
     }
-    *channel = (struct channel){.env = env, .patience = patience, .worker = -1, .processor = -1};
+    *channel = (struct channel){.env = env, .patience = patience};
+    placement_init(&channel->placement);
     if (napi_get_uv_event_loop(env, &loop) != napi_ok) {
         (void)fail(env, "Node has no event loop here");
     } else if (frame_channel_init(&channel->frames, in, out, cap, &error) != 0) {
@@ -196,32 +199,6 @@ static napi_value construct(napi_env env, napi_callback_info info)
     return self;
 }
 
-/* ---- where the worker runs ---- */
-
-static void unplace(struct channel *channel)
-{
-    if (channel->processor >= 0)
-        (void)sched_setaffinity(channel->worker, sizeof channel->anywhere, &channel->anywhere);
-    channel->processor = -1;
-}
-
-/* On this thread's processor: one that wakes another costs many times a switch on one. A
- * worker that cannot be moved stays where it is. */
-static void place(struct channel *channel)
-{
-    int here = sched_getcpu();
-    cpu_set_t set;
-
-    if (channel->worker < 0 || here < 0 || here == channel->processor)
-        return;
-    CPU_ZERO(&set);
-    CPU_SET(here, &set);
-    if (sched_setaffinity(channel->worker, sizeof set, &set) == 0)
-        channel->processor = here;
-    else
-        channel->worker = -1;
-}
-
 /* channel.follow(pid) */
 static napi_value follow(napi_env env, napi_callback_info info)
 {
@@ -231,8 +208,7 @@ static napi_value follow(napi_env env, napi_callback_info info)
 
     if (channel == NULL || napi_get_value_int32(env, arguments[0], &worker) != napi_ok)
         return fail(env, "follow(pid) needs a number");
-    if (sched_getaffinity(worker, sizeof channel->anywhere, &channel->anywhere) == 0)
-        channel->worker = worker;
+    placement_follow(&channel->placement, worker);
     return NULL;
 }
 
@@ -251,7 +227,7 @@ static napi_value send_frame(napi_env env, napi_callback_info info)
         return NULL;
     if (channel->closed)
         return NULL;
-    place(channel);
+    placement_here(&channel->placement);
     if (frame_channel_send(&channel->frames, parts, 2, channel->patience, &error) != 0)
         return fail(env, error.text);
     return NULL;
@@ -283,7 +259,7 @@ static napi_value receive(napi_env env, napi_callback_info info)
         case FRAME_CHANNEL_BAD:
             return fail(env, error.text);
         case FRAME_CHANNEL_LATER:
-            unplace(channel); /* it is at work for longer: not in this thread's way */
+            placement_anywhere(&channel->placement);
             return NULL;
         case FRAME_CHANNEL_ENDED:
             break;
@@ -383,6 +359,69 @@ static napi_value close_method(napi_env env, napi_callback_info info)
     return NULL;
 }
 
+/* ---- snapshots in memory ---- */
+
+/* memory(): a descriptor of new memory that a program may be started with; -1: there is none */
+static napi_value memory(napi_env env, napi_callback_info info)
+{
+    napi_value number = NULL;
+
+    (void)info;
+    (void)napi_create_int32(env, memfd_create("snapshot", MFD_CLOEXEC | MFD_ALLOW_SEALING),
+                            &number);
+    return number;
+}
+
+static void unmap(napi_env env, void *data, void *size)
+{
+    (void)env;
+    (void)munmap(data, (size_t)(uintptr_t)size);
+}
+
+/* Private pages: whoever gets the bytes may write to them. Populated at once, without copies. */
+static napi_value map_bytes(napi_env env, int fd, size_t size)
+{
+    napi_value bytes;
+    void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    napi_status status;
+
+    if (data == MAP_FAILED)
+        return fail(env, "cannot map a snapshot");
+#ifdef MADV_POPULATE_READ
+    (void)madvise(data, size, MADV_POPULATE_READ); /* older systems: they come one by one */
+#endif
+    status = napi_create_external_buffer(env, size, data, unmap, (void *)(uintptr_t)size, &bytes);
+    if (status == napi_ok)
+        return bytes;
+    if (status == napi_no_external_buffers_allowed)
+        status = napi_create_buffer_copy(env, size, data, NULL, &bytes);
+    (void)munmap(data, size);
+    return status == napi_ok ? bytes : fail(env, "out of memory for a snapshot");
+}
+
+/*
+ * seal(fd): the bytes that were written into memory(). Nobody can change or shorten them from
+ * now on: a worker that did would end this process, or have the store keep other bytes than
+ * those whose hash it takes.
+ */
+static napi_value seal(napi_env env, napi_callback_info info)
+{
+    napi_value arguments[1], bytes;
+    size_t count = 1;
+    struct stat file;
+    int32_t fd;
+
+    if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 1 ||
+        napi_get_value_int32(env, arguments[0], &fd) != napi_ok)
+        return fail(env, "seal(fd) needs a number");
+    if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0 ||
+        fstat(fd, &file) != 0)
+        return fail(env, strerror(errno));
+    if (file.st_size > 0)
+        return map_bytes(env, fd, (size_t)file.st_size);
+    return napi_create_buffer(env, 0, NULL, &bytes) == napi_ok ? bytes : NULL;
+}
+
 /* ---- the module ---- */
 
 /* pipes(): [in, theirOut, theirIn, out], closed in programs that are started */
@@ -429,7 +468,7 @@ static napi_value init_module(napi_env env, napi_value exports)
         {.utf8name = "wait", .method = wait_in_loop},  {.utf8name = "hangUp", .method = hang_up},
         {.utf8name = "close", .method = close_method},
     };
-    napi_value class, pipe_function, clock_function;
+    napi_value class, pipe_function, clock_function, memory_function, seal_function;
 
     if (napi_define_class(env, "Channel", NAPI_AUTO_LENGTH, construct, NULL,
                           sizeof methods / sizeof *methods, methods, &class) != napi_ok ||
@@ -437,6 +476,12 @@ static napi_value init_module(napi_env env, napi_value exports)
             napi_ok ||
         napi_create_function(env, "clockOffset", NAPI_AUTO_LENGTH, clock_offset, NULL,
                              &clock_function) != napi_ok ||
+        napi_create_function(env, "memory", NAPI_AUTO_LENGTH, memory, NULL, &memory_function) !=
+            napi_ok ||
+        napi_create_function(env, "seal", NAPI_AUTO_LENGTH, seal, NULL, &seal_function) !=
+            napi_ok ||
+        napi_set_named_property(env, exports, "memory", memory_function) != napi_ok ||
+        napi_set_named_property(env, exports, "seal", seal_function) != napi_ok ||
         napi_set_named_property(env, exports, "Channel", class) != napi_ok ||
         napi_set_named_property(env, exports, "pipes", pipe_function) != napi_ok ||
         napi_set_named_property(env, exports, "clockOffset", clock_function) != napi_ok)

@@ -21,7 +21,13 @@ const load = () => {
   );
 };
 
-const { Channel, pipes, clockOffset } = load();
+const { Channel, pipes, clockOffset, memory, seal } = load();
+
+/**
+ * memory(): the descriptor of new memory that a worker may write into, or -1; seal(fd): what it
+ * has written, which nobody can change any more.
+ */
+export { memory, seal };
 
 const NOTHING = new Uint8Array(0);
 const encoder = new TextEncoder();

@@ -4,6 +4,10 @@ import { PassThrough, Readable } from 'node:stream';
 
 export const SAVE_FD = 7;
 export const LOAD_FD = 8;
+export const MEMORY_FD = 9;
+
+// Of what a worker has written at once: no more is hashed in one turn of the event loop.
+const PIECE = 16 * 1024 * 1024;
 
 const fileNamePart = text => text.replaceAll(/[^a-zA-Z0-9_.-]/g, '-');
 
@@ -147,6 +151,30 @@ export const saveThroughPipe = (pipe, turn, write) => {
     await stopping;
     if (read !== size) throw wrongSize(size, read);
   });
+};
+
+/**
+ * As saveThroughPipe(), by way of memory that serves once: nothing is copied, and what compresses
+ * the bytes gets enough of them to be busy while the next worker is started.
+ *
+ * @param {{ seal: () => Buffer, drop: () => void }} memory
+ * @param {(place: string) => Promise<number>} write
+ */
+export const saveThroughMemory = (memory, write) => {
+  // Also when nobody reads it: the descriptor is closed, and the bytes are garbage.
+  const written = write(`@${MEMORY_FD}`)
+    .then(size => {
+      const bytes = memory.seal();
+      if (bytes.length !== size) throw wrongSize(size, bytes.length);
+      return bytes;
+    })
+    .finally(memory.drop);
+  written.catch(() => {}); // the reader is told
+  async function* pieces() {
+    const bytes = await written;
+    for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
+  }
+  return streamOf(pieces(), () => written.catch(() => {}));
 };
 
 /** As saveThroughPipe(), by way of a file that is removed. */

@@ -3,8 +3,8 @@
 import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ErrorCode, ErrorMessage, ErrorSignal } from '../api.js';
-import { makePipes, openChannel } from './channel.js';
-import { LOAD_FD, SAVE_FD } from './snapshots.js';
+import { makePipes, memory, openChannel, seal } from './channel.js';
+import { LOAD_FD, MEMORY_FD, SAVE_FD } from './snapshots.js';
 
 /** GASPIPE_WORKER, the one in this package, or else gaspipe-worker on the PATH. */
 const program = env => {
@@ -32,6 +32,21 @@ const exitOf = (child, name) =>
     );
   });
 
+/** Memory that a worker writes a snapshot into, once; undefined where the system has none. */
+const makeMemory = () => {
+  let fd = memory();
+  if (fd < 0) return undefined;
+  return {
+    fd,
+    /** What was written, which nobody can change any more. */
+    seal: () => seal(fd),
+    drop: () => {
+      if (fd >= 0) fs.closeSync(fd);
+      fd = -1;
+    },
+  };
+};
+
 /**
  * @param {object} options
  * @param {(command: string, args: string[], rest: object) => import('child_process').ChildProcess} options.spawn
@@ -52,6 +67,8 @@ export const startWorker = options => {
   const stdio = ['ignore', options.stdout, options.stderr, ...theirs, 'ignore', 'ignore'];
   stdio[SAVE_FD] = options.savesThroughPipe ? 'pipe' : 'ignore';
   stdio[LOAD_FD] = options.loadsThroughPipe ? 'pipe' : 'ignore';
+  const snapshotMemory = options.savesThroughPipe ? makeMemory() : undefined;
+  if (snapshotMemory) stdio[MEMORY_FD] = snapshotMemory.fd;
   let channel;
   let child;
   try {
@@ -60,6 +77,7 @@ export const startWorker = options => {
   } catch (error) {
     if (channel) channel.close();
     else ours.forEach(fd => fs.closeSync(fd));
+    snapshotMemory?.drop();
     throw error;
   } finally {
     theirs.forEach(fd => fs.closeSync(fd));
@@ -76,6 +94,7 @@ export const startWorker = options => {
       if (child.pid !== undefined) child.kill();
     },
     savePipe: child.stdio[SAVE_FD],
+    snapshotMemory,
     loadPipe: child.stdio[LOAD_FD],
   };
 };

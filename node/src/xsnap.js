@@ -6,6 +6,7 @@ import {
   loadFromFile,
   loadFromPipe,
   saveThroughFile,
+  saveThroughMemory,
   saveThroughPipe,
 } from './snapshots.js';
 import { startWorker } from './worker_process.js';
@@ -106,6 +107,8 @@ export async function xsnap(options) {
     follows: placement === 'same',
   });
   const { channel } = worker;
+  // It serves once: SwingSet starts a worker anew behind each snapshot. Later ones use the pipe.
+  let { snapshotMemory } = worker;
 
   const loaded = async () => {
     const { done } = load ?? {};
@@ -180,7 +183,11 @@ export async function xsnap(options) {
   // Commands run one after another.
   let last = Promise.resolve();
   // The one that is running still reads what the worker has left.
-  const release = () => last.catch(ignore).then(() => channel.close());
+  const release = () =>
+    last.catch(ignore).then(() => {
+      channel.close();
+      snapshotMemory?.drop();
+    });
   worker.exit.then(release, release);
   const queue = task => {
     const result = last.then(task);
@@ -221,9 +228,11 @@ export async function xsnap(options) {
           return reply.length ? Number(decoder.decode(reply)) : -1;
         }),
       ).finally(ended);
-    return snapshotUseFs
-      ? saveThroughFile(description, write, files)
-      : saveThroughPipe(worker.savePipe, before, write);
+    if (snapshotUseFs) return saveThroughFile(description, write, files);
+    const memory = snapshotMemory;
+    snapshotMemory = undefined;
+    if (memory) return saveThroughMemory(memory, write);
+    return saveThroughPipe(worker.savePipe, before, write);
   };
 
   return Object.freeze({

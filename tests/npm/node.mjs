@@ -3,10 +3,11 @@
 // usage: node node.mjs PACKAGE CASE [ARGUMENT...]
 // Each case prints what came of it, a line each.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 
 const [folder, which, ...rest] = process.argv.slice(2);
@@ -131,6 +132,8 @@ const cases = {
     for (let i = 0; i < 20; i += 1) {
       const worker = await start();
       await worker.evaluate('1');
+      if (i % 3 === 0) for await (const _ of worker.makeSnapshotStream());
+      if (i % 3 === 1) worker.makeSnapshotStream(); // which nobody reads
       await (i % 2 ? worker.close() : worker.terminate());
       // What Node closes later is closed by then.
       const [pipe] = child.stdio.slice(7);
@@ -140,6 +143,53 @@ const cases = {
       before ??= descriptors();
     }
     assert(descriptors() <= before + 2, `${before} descriptors became ${descriptors()}`);
+    console.log('done');
+  },
+
+  /** What a worker has written of its heap is its snapshot for good; later ones are as good. */
+  async sealed() {
+    const worker = await start();
+    await worker.evaluate('globalThis.kept = 7');
+    const read = () => buffer(worker.makeSnapshotStream());
+    const stream = worker.makeSnapshotStream();
+    const { value: first } = await stream.next();
+    const copy = Buffer.from(first);
+    const file = `/proc/${child.pid}/fd/9`;
+    for (const change of [fs.truncateSync, place => fs.writeFileSync(place, 'x', { flag: 'r+' })])
+      assert.throws(() => change(file), { code: 'EPERM' });
+    assert(copy.equals(first));
+    first.fill(0); // a reader's own
+    assert((await stream.next()).done);
+    for (const snapshot of [copy, await read()]) {
+      const next = await start({ snapshotStream: [snapshot] });
+      await next.evaluate('if (kept !== 7) throw Error()');
+      await next.close();
+    }
+    await worker.close();
+    console.log('done');
+  },
+
+  /**
+   * A worker is placed where it is waited for, unless others run there; with patience enough,
+   * nothing else moves it.
+   */
+  async contended() {
+    const worker = await start({ patience: 60_000_000, placement: 'same' });
+    const pid = String(child.pid);
+    const processors = () =>
+      /Cpus_allowed_list:\s*(.*)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1];
+    const everywhere = processors();
+    execFileSync('taskset', ['-cp', '0', String(process.pid)]);
+    await worker.evaluate('1');
+    assert.equal(processors(), '0');
+    const other = spawn('taskset', ['-c', '0', 'sh', '-c', 'while :; do :; done']);
+    try {
+      while (processors() === '0') await worker.evaluate('for (let i = 0; i < 100; i++);');
+      assert.equal(processors(), everywhere);
+    } finally {
+      other.kill();
+    }
+    await worker.close();
     console.log('done');
   },
 
