@@ -85,8 +85,8 @@ int warm_start_wait(struct warm_starts *starts, const struct vat_runtime *runtim
 struct nursery *warm_start_nursery(struct warm_starts *starts, enum vat_runtime_kind kind);
 
 /*
- * So many vats are going to start from their runtimes' snapshots for sure: under the counter what
- * forks their workers is started with the first one, and warms up.
+ * So many more vats are going to start from their runtimes' snapshots for sure: under the counter
+ * what forks their workers is started with the first one, and warms up.
  */
 void warm_starts_expect(struct warm_starts *starts, unsigned count);
 

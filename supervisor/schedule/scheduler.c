@@ -302,7 +302,7 @@ static void go_when_started(struct scheduler *scheduler, int result, const struc
 void scheduler_start(struct scheduler *scheduler, bool idle_first)
 {
     struct error error;
-    int result = startup_begin(&scheduler->startup, &error);
+    int result = startup_go(&scheduler->startup, &error);
 
     scheduler->idle_first = idle_first;
     go_when_started(scheduler, result, &error);

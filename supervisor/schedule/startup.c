@@ -75,26 +75,7 @@ static int start_vat(struct startup *startup, const struct kernel_vat *vat, stru
     return 0;
 }
 
-static int start_next(struct startup *startup, struct error *error)
-{
-    struct kernel *kernel = startup->registrar->kernel;
-    struct kernel_vat vat;
-    bool found = false, lives = false;
-    int result;
-
-    if (kernel_vat_next(kernel, startup->last, &startup->last, &found, error) != 0)
-        return -1;
-    startup->all_started = !found;
-    if (!found)
-        return 0;
-    if (kernel_vat_get(kernel, startup->last, &vat, &lives, error) != 0)
-        return -1;
-    if (!lives)
-        return 0;
-    result = start_vat(startup, &vat, error);
-    kernel_vat_free(&vat);
-    return result;
-}
+/* ---- what is to come ---- */
 
 /* Whether its worker will start from its runtime's snapshot. */
 static int expects(const struct startup *startup, int64_t vat, bool *expected, struct error *error)
@@ -117,34 +98,60 @@ static int expects(const struct startup *startup, int64_t vat, bool *expected, s
     return result;
 }
 
-/* More than these are not counted: that would take longer than it could save. */
-enum { COUNTED_MOST = 16 };
+/* So many are looked at in a row. More would hold up the first. */
+enum { LOOKED_AT = 16 };
 
-static int expect_vats(struct startup *startup, struct error *error)
+/* Tells the warehouse of the next ones behind those that it has been told of. */
+static int expect_next(struct startup *startup, struct error *error)
 {
-    int64_t vat = 0;
     unsigned count = 0;
+    bool found = true;
 
-    for (int i = 0; i < COUNTED_MOST; i++) {
-        bool found, expected;
+    for (int i = 0; i < LOOKED_AT && found; i++) {
+        bool expected = false;
 
-        if (kernel_vat_next(startup->registrar->kernel, vat, &vat, &found, error) != 0)
+        if (kernel_vat_next(startup->registrar->kernel, startup->looked_at, &startup->looked_at,
+                            &found, error) != 0)
             return -1;
-        if (!found)
-            break;
-        if (expects(startup, vat, &expected, error) != 0)
+        if (found && expects(startup, startup->looked_at, &expected, error) != 0)
             return -1;
         count += expected;
     }
+    startup->all_looked_at = !found;
     warehouse_expect(startup->registrar->warehouse, count);
     return 0;
 }
 
-int startup_begin(struct startup *startup, struct error *error)
+/* So that the warehouse knows at each start whether another one follows. */
+static int look_ahead(struct startup *startup, struct error *error)
 {
-    if (startup->registrar->counted && expect_vats(startup, error) != 0)
+    if (!startup->registrar->counted || startup->all_looked_at ||
+        startup->looked_at > startup->last)
+        return 0;
+    return expect_next(startup, error);
+}
+
+static int start_next(struct startup *startup, struct error *error)
+{
+    struct kernel *kernel = startup->registrar->kernel;
+    struct kernel_vat vat;
+    bool found = false, lives = false;
+    int result;
+
+    if (kernel_vat_next(kernel, startup->last, &startup->last, &found, error) != 0)
         return -1;
-    return startup_go(startup, error);
+    startup->all_started = !found;
+    if (!found)
+        return 0;
+    if (look_ahead(startup, error) != 0)
+        return -1;
+    if (kernel_vat_get(kernel, startup->last, &vat, &lives, error) != 0)
+        return -1;
+    if (!lives)
+        return 0;
+    result = start_vat(startup, &vat, error);
+    kernel_vat_free(&vat);
+    return result;
 }
 
 int startup_go(struct startup *startup, struct error *error)

@@ -36,7 +36,7 @@ enum { PATIENCE_MS = 1000 };
 
 void nursery_expect(struct nursery *nursery, unsigned count)
 {
-    nursery->expected = count;
+    nursery->expected += count;
 }
 
 enum nursery_choice nursery_choose(struct nursery *nursery, char *const *arguments)

@@ -27,7 +27,7 @@ enum nursery_choice {
     NURSERY_FORK,   /* the zygote is to be asked */
 };
 
-/* So many are going to ask for sure, for a zygote that warms up first. */
+/* So many more are going to ask for sure, for a zygote that warms up first. */
 void nursery_expect(struct nursery *nursery, unsigned count);
 
 /* For a worker that is started with these arguments, which end with NULL. */

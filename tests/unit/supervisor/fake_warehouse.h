@@ -15,7 +15,7 @@
  * line; the test plays the workers with the listener that it was given. One file of a test
  * may include this.
  */
-enum { FAKE_VATS = 8 };
+enum { FAKE_VATS = 20 };
 
 struct fake_vat {
     bool known, waits, ahead;
@@ -283,7 +283,9 @@ const struct kernel_limits *warehouse_limits(const struct warehouse *warehouse, 
 
 const char *warehouse_name(const struct warehouse *warehouse, int64_t vat)
 {
-    static const char *const names[FAKE_VATS] = {"", "v1", "v2", "v3", "v4", "v5", "v6", "v7"};
+    static const char *const names[FAKE_VATS] = {"",    "v1",  "v2",  "v3",  "v4",  "v5",  "v6",
+                                                 "v7",  "v8",  "v9",  "v10", "v11", "v12", "v13",
+                                                 "v14", "v15", "v16", "v17", "v18", "v19"};
 
     (void)warehouse;
     return names[vat];
