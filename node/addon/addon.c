@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <node_api.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,7 +17,6 @@
 
 #include "base/stamp.h"
 #include "node/addon/frame_channel.h"
-#include "node/addon/placement.h"
 
 enum { HANDLES = 2 };
 
@@ -32,8 +32,9 @@ struct channel {
     int handles;    /* that are not closed */
     bool collected; /* JavaScript has no reference any more */
     bool closed;
-    int64_t patience; /* nanoseconds */
-    struct placement placement;
+    int64_t patience;      /* nanoseconds */
+    cpu_set_t anywhere;    /* where the worker ran before it was placed */
+    int worker, processor; /* placed there; -1: it is not */
 };
 
 /* ---- arguments and failures ---- */
@@ -96,7 +97,6 @@ static void close_channel(struct channel *channel)
     uv_close((uv_handle_t *)&channel->readable, handle_closed);
     uv_close((uv_handle_t *)&channel->writable, handle_closed);
     frame_channel_free(&channel->frames);
-    placement_free(&channel->placement);
     if (channel->wake != NULL)
         (void)napi_delete_reference(channel->env, channel->wake);
     channel->wake = NULL;
@@ -147,8 +147,7 @@ static struct channel *make_channel(napi_env env, int in, int out, size_t cap, i
         (void)fail(env, "out of memory");
         return NULL;
     }
-    *channel = (struct channel){.env = env, .patience = patience};
-    placement_init(&channel->placement);
+    *channel = (struct channel){.env = env, .patience = patience, .worker = -1, .processor = -1};
     if (napi_get_uv_event_loop(env, &loop) != napi_ok) {
         (void)fail(env, "Node has no event loop here");
     } else if (frame_channel_init(&channel->frames, in, out, cap, &error) != 0) {
@@ -199,6 +198,32 @@ static napi_value construct(napi_env env, napi_callback_info info)
     return self;
 }
 
+/* ---- where the worker runs ---- */
+
+static void unplace(struct channel *channel)
+{
+    if (channel->processor >= 0)
+        (void)sched_setaffinity(channel->worker, sizeof channel->anywhere, &channel->anywhere);
+    channel->processor = -1;
+}
+
+/* On this thread's processor: one that wakes another costs many times a switch on one. A
+ * worker that cannot be moved stays where it is. */
+static void place(struct channel *channel)
+{
+    int here = sched_getcpu();
+    cpu_set_t set;
+
+    if (channel->worker < 0 || here < 0 || here == channel->processor)
+        return;
+    CPU_ZERO(&set);
+    CPU_SET(here, &set);
+    if (sched_setaffinity(channel->worker, sizeof set, &set) == 0)
+        channel->processor = here;
+    else
+        channel->worker = -1;
+}
+
 /* channel.follow(pid) */
 static napi_value follow(napi_env env, napi_callback_info info)
 {
@@ -208,7 +233,8 @@ static napi_value follow(napi_env env, napi_callback_info info)
 
     if (channel == NULL || napi_get_value_int32(env, arguments[0], &worker) != napi_ok)
         return fail(env, "follow(pid) needs a number");
-    placement_follow(&channel->placement, worker);
+    if (sched_getaffinity(worker, sizeof channel->anywhere, &channel->anywhere) == 0)
+        channel->worker = worker;
     return NULL;
 }
 
@@ -227,7 +253,7 @@ static napi_value send_frame(napi_env env, napi_callback_info info)
         return NULL;
     if (channel->closed)
         return NULL;
-    placement_here(&channel->placement);
+    place(channel);
     if (frame_channel_send(&channel->frames, parts, 2, channel->patience, &error) != 0)
         return fail(env, error.text);
     return NULL;
@@ -259,7 +285,7 @@ static napi_value receive(napi_env env, napi_callback_info info)
         case FRAME_CHANNEL_BAD:
             return fail(env, error.text);
         case FRAME_CHANNEL_LATER:
-            placement_anywhere(&channel->placement);
+            unplace(channel); /* it is at work for longer: not in this thread's way */
             return NULL;
         case FRAME_CHANNEL_ENDED:
             break;

@@ -88,14 +88,6 @@ lie() {
     [ "$output" = 'done' ]
 }
 
-@test "a worker leaves the processor that it is waited for on to others who run there" {
-    [ "$(nproc)" -gt 1 ] || skip 'one processor'
-    taskset -c 0 true || skip 'processor 0 is not ours'
-    client contended
-    assert_status 0
-    [ "$output" = 'done' ]
-}
-
 @test "a snapshot that is abandoned holds up neither the worker nor its end" {
     mkdir "$BATS_TEST_TMPDIR/files"
     client abandoned "$BATS_TEST_TMPDIR/files"

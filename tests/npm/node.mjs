@@ -3,7 +3,7 @@
 // usage: node node.mjs PACKAGE CASE [ARGUMENT...]
 // Each case prints what came of it, a line each.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -164,30 +164,6 @@ const cases = {
       const next = await start({ snapshotStream: [snapshot] });
       await next.evaluate('if (kept !== 7) throw Error()');
       await next.close();
-    }
-    await worker.close();
-    console.log('done');
-  },
-
-  /**
-   * A worker is placed where it is waited for, unless others run there; with patience enough,
-   * nothing else moves it.
-   */
-  async contended() {
-    const worker = await start({ patience: 60_000_000, placement: 'same' });
-    const pid = String(child.pid);
-    const processors = () =>
-      /Cpus_allowed_list:\s*(.*)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1];
-    const everywhere = processors();
-    execFileSync('taskset', ['-cp', '0', String(process.pid)]);
-    await worker.evaluate('1');
-    assert.equal(processors(), '0');
-    const other = spawn('taskset', ['-c', '0', 'sh', '-c', 'while :; do :; done']);
-    try {
-      while (processors() === '0') await worker.evaluate('for (let i = 0; i < 100; i++);');
-      assert.equal(processors(), everywhere);
-    } finally {
-      other.kill();
     }
     await worker.close();
     console.log('done');
