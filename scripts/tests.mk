@@ -4,7 +4,9 @@
 .PHONY: check check-npm check-qemu unit program golden fuzz fuzzers bench objects compile-commands lint
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(call sources_below,tests/unit))
-PROGRAM_TESTS := $(wildcard tests/program/*.bats)
+# Of these nothing would be sanitized: they run our scripts, gaspipe-meter and what gaspipe-cc made.
+NEVER_SANITIZED := $(patsubst %,tests/program/%.bats,meter meter_musl meter_turns run_fuzzers run_tests setup)
+PROGRAM_TESTS := $(filter-out $(if $(SAN),$(NEVER_SANITIZED)),$(wildcard tests/program/*.bats))
 GOLDEN_TESTS := $(if $(wildcard tests/golden/*/cmd),scripts/golden)
 narrow = $(if $(TESTS),$(foreach test,$(1),$(if $(filter $(TESTS),$(basename $(notdir $(test)))),$(test))),$(1))
 run_tests = @BUILD=$(BUILD) scripts/run-tests

@@ -33,6 +33,12 @@ adds_up() {
     assert_equal "$(jq -c 'select(.kind == "summary") | [.runs, .agree, .least == .most]' json)" '[2,true,true]'
 }
 
+@test "a program that could not be replaced by another is counted to its end" {
+    "$CC" -O2 "$BATS_TEST_DIRNAME/meter/leaving.c" -o leaving -lm
+    run --separate-stderr count -- ./leaving replaced failed
+    assert_status 0
+}
+
 @test "runs that differ are told" {
     printf '#include <unistd.h>\nint main(void) { volatile int n = 0; for (int i = getpid(); i > 0; i--) n++; return 0; }\n' > differ.c
     "$CC" differ.c -o differ
