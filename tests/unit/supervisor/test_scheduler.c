@@ -99,7 +99,7 @@ static void under_the_counter_each_start_knows_whether_another_follows(void **st
     (void)state;
     world_open(&world, (struct scheduler_options){.launcher = &launcher});
     for (int vat = 1; vat <= VATS; vat++) {
-        char name[8];
+        char name[16];
 
         snprintf(name, sizeof name, "v%d", vat);
         world_add_vat(&world, name, KERNEL_VAT_PLAIN);
