@@ -56,7 +56,7 @@ check-built unit-built program-built:
 check unit program:
 	@mkdir -p build
 	@flock -o build/make.lock $(MAKE) --no-print-directory $@-built
-	$(if $(SAN),@echo 'left to the ordinary build, as nothing of theirs is sanitized: $(basename $(notdir $(NEVER_SANITIZED)))')
+	$(if $(SAN),@echo 'left to the ordinary build (nothing of theirs is sanitized): $(basename $(notdir $(NEVER_SANITIZED)))')
 	$(run_tests) $(call narrow,$($@_tests))
 
 golden: all
