@@ -31,12 +31,13 @@ GASPIPE_CFLAGS = -std=gnu17 -I. $(WARNINGS) $(OPTIMIZE) -fno-common \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all) \
 	-D_GNU_SOURCE -DGASPIPE_VERSION='"$(VERSION)"'
 
-# `make demo` and `make check` begin with setup: make first remakes the files that it
-# includes, and restarts if they have changed.
-ifneq ($(filter demo check check-npm,$(MAKECMDGOALS)),)
+# `make demo`, `make musl` and `make check` begin with setup: make first remakes the files that
+# it includes, and restarts if they have changed.
+ifneq ($(filter demo musl check check-npm,$(MAKECMDGOALS)),)
 include build/set-up
 build/set-up: FORCE
-	@scripts/setup $(if $(filter check check-npm,$(MAKECMDGOALS)),--test --meter) \
+	@scripts/setup $(if $(filter check check-npm,$(MAKECMDGOALS)),--test) \
+		$(if $(filter musl check check-npm,$(MAKECMDGOALS)),--meter) \
 		$(if $(filter check-npm,$(MAKECMDGOALS)),--npm)
 	@[ -e $@ ] || { mkdir -p $(@D) && touch $@; }
 endif
