@@ -215,7 +215,7 @@ static bool peek(int control, struct fork_request *request)
 static bool is_asked(int control, int other)
 {
     struct pollfd awaited[] = {{.fd = control, .events = POLLIN}, {.fd = other}};
-    struct fork_request request;
+    struct fork_request request = {0};
 
     while (poll(awaited, 2, -1) < 0)
         if (errno != EINTR)
@@ -228,7 +228,7 @@ static bool is_asked(int control, int other)
 static bool is_left(int control, int other, bool *patient)
 {
     struct pollfd awaited = {.fd = other};
-    struct fork_request request;
+    struct fork_request request = {0};
     const bool may_wait = *patient;
 
     *patient = false;
