@@ -89,13 +89,21 @@ static void handle_closed(uv_handle_t *handle)
     free_unless_used(channel);
 }
 
+/* Before its descriptor is closed: libuv forgets the number that it had, and not what has that
+ * number by then. */
+static void leave_writable(struct channel *channel)
+{
+    if (!uv_is_closing((uv_handle_t *)&channel->writable))
+        uv_close((uv_handle_t *)&channel->writable, handle_closed);
+}
+
 static void close_channel(struct channel *channel)
 {
     if (channel->closed)
         return;
     channel->closed = true;
     uv_close((uv_handle_t *)&channel->readable, handle_closed);
-    uv_close((uv_handle_t *)&channel->writable, handle_closed);
+    leave_writable(channel);
     frame_channel_free(&channel->frames);
     if (channel->wake != NULL)
         (void)napi_delete_reference(channel->env, channel->wake);
@@ -369,7 +377,7 @@ static napi_value hang_up(napi_env env, napi_callback_info info)
     struct channel *channel = method(env, info, 0, NULL);
 
     if (channel != NULL && !channel->closed) {
-        (void)uv_poll_stop(&channel->writable);
+        leave_writable(channel);
         frame_channel_hang_up(&channel->frames);
     }
     return NULL;
