@@ -40,6 +40,8 @@ const makeMemory = () => {
     fd,
     /** What was written, which nobody can change any more. */
     seal: () => seal(fd),
+    /** A descriptor of it for reading from its beginning, as long as it is not dropped. */
+    reopen: () => fs.openSync(`/proc/self/fd/${fd}`, 'r'),
     drop: () => {
       if (fd >= 0) fs.closeSync(fd);
       fd = -1;
@@ -56,7 +58,7 @@ const makeMemory = () => {
  * @param {'ignore' | 'inherit' | 'pipe'} options.stdout
  * @param {'ignore' | 'inherit' | 'pipe'} options.stderr
  * @param {boolean} options.savesThroughPipe
- * @param {boolean} options.loadsThroughPipe
+ * @param {'pipe' | 'ignore' | number} options.loadsFrom what it finds at LOAD_FD
  * @param {number} options.cap bytes of a frame
  * @param {number} options.patience microseconds
  * @param {boolean} options.follows it is placed on this thread's processor
@@ -66,7 +68,7 @@ export const startWorker = options => {
   const [command, args] = commandOf(options.env, [options.name, ...options.args]);
   const stdio = ['ignore', options.stdout, options.stderr, ...theirs, 'ignore', 'ignore'];
   stdio[SAVE_FD] = options.savesThroughPipe ? 'pipe' : 'ignore';
-  stdio[LOAD_FD] = options.loadsThroughPipe ? 'pipe' : 'ignore';
+  stdio[LOAD_FD] = options.loadsFrom;
   const snapshotMemory = options.savesThroughPipe ? makeMemory() : undefined;
   if (snapshotMemory) stdio[MEMORY_FD] = snapshotMemory.fd;
   let channel;

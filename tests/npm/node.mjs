@@ -33,6 +33,29 @@ const attempt = async call => {
 const echo = 'globalThis.handleCommand = bytes => ({ result: issueCommand(bytes) });';
 const descriptors = () => fs.readdirSync('/proc/self/fd').length;
 
+/** What lies behind the process's descriptor, if it has that. */
+const filesOf = (pid, fd) => {
+  const place = `/proc/${pid}/fd/${fd}`;
+  return fs.existsSync(place) ? [fs.readlinkSync(place)] : [];
+};
+
+/** Starts a worker; where it gets its snapshot from, if not through Node, is added to the places. */
+const looking =
+  places =>
+  (command, args, rest) => {
+    const fd = rest.stdio[8];
+    if (typeof fd === 'number') places.push(fs.readlinkSync(`/proc/self/fd/${fd}`));
+    return powers.spawn(command, args, rest);
+  };
+
+/** A worker whose snapshot comes in two pieces. */
+const twoPieces = async () => {
+  const worker = await start();
+  await worker.evaluate(`globalThis.kept = 7; globalThis.large = 'x'.repeat(${18 * 1024 * 1024})`);
+  const places = [];
+  return { worker, places, look: looking(places) };
+};
+
 /** How often the event loop turned while the promise was open. */
 const turnsDuring = async promise => {
   let turns = 0;
@@ -165,6 +188,111 @@ const cases = {
       await next.evaluate('if (kept !== 7) throw Error()');
       await next.close();
     }
+    await worker.close();
+    console.log('done');
+  },
+
+  /** A worker reads a snapshot where the one before it wrote it, and does not keep it. */
+  async handed() {
+    const { worker, places, look } = await twoPieces();
+    const pieces = [];
+    const passOn = async function* passOn(stream) {
+      for await (const piece of stream) {
+        pieces.push(Buffer.from(piece));
+        yield piece;
+      }
+    };
+    const stream = passOn(worker.makeSnapshotStream());
+    const next = await start({ snapshotStream: stream, spawn: look });
+    await next.evaluate('if (kept !== 7) throw Error()');
+    assert.equal(pieces.length, 2);
+    assert.match(places.join(), /^[/]memfd:snapshot \(deleted\)$/);
+    assert.deepEqual(filesOf(child.pid, '8'), []);
+    assert.equal(filesOf(child.pid, '9').length, 1); // for its own
+    await next.close();
+    await worker.close();
+    console.log('done');
+  },
+
+  /** A worker starts from what came of the stream, whatever that was made from. */
+  async altered() {
+    const attemptWith = async change => {
+      const { worker, places, look } = await twoPieces();
+      const stream = (async function* changed() {
+        let before = 0;
+        for await (const piece of worker.makeSnapshotStream()) {
+          yield* change(piece, before);
+          before += piece.length;
+        }
+      })();
+      const next = await start({ snapshotStream: stream, spawn: look });
+      const at = places.join().startsWith('/memfd:') ? 'memory' : 'pipe';
+      let said = 'the same';
+      try {
+        await next.evaluate('if (kept !== 7 || large[9] !== "x") throw Error()');
+      } catch (error) {
+        said = error.message;
+      }
+      console.log(`${at}: ${said}`);
+      await next.terminate();
+      await worker.close();
+    };
+    await attemptWith(piece => [piece]);
+    await attemptWith((piece, before) => (before ? [piece, Buffer.alloc(0)] : [piece]));
+    await attemptWith(piece => [Buffer.from(piece)]);
+    await attemptWith((piece, before) => (before ? [Buffer.from(piece)] : [piece]));
+    await attemptWith((piece, before) => (before ? [] : [piece]));
+    await attemptWith((piece, before) => (before ? [piece] : [piece.subarray(0, 9), piece]));
+    await attemptWith(piece => [piece.fill('y', piece.indexOf('xxxx'), piece.lastIndexOf('xxxx'))]);
+  },
+
+  /** Neither a stream that begins late nor a worker that never writes its snapshot hangs another. */
+  async late() {
+    const worker = await start();
+    const snapshot = await buffer(worker.makeSnapshotStream());
+    await worker.close();
+    const stuck = await start();
+    const held = child;
+    held.kill('SIGSTOP');
+    stuck.makeSnapshotStream();
+    let begin;
+    const begun = new Promise(resolve => (begin = resolve));
+    const next = await start({
+      snapshotStream: (async function* late() {
+        await begun;
+        yield snapshot;
+      })(),
+    });
+    begin();
+    await next.evaluate('1');
+    await next.close();
+    held.kill('SIGCONT');
+    await stuck.terminate();
+    console.log('done');
+  },
+
+  /** A hundred workers, each from the snapshot of the one before it, leave nothing behind. */
+  async descendants() {
+    let before;
+    let worker = await start();
+    await worker.evaluate('globalThis.kept = 7');
+    const places = [];
+    for (let i = 0; i < 100; i += 1) {
+      const [pipe] = child.stdio.slice(7);
+      const stream = worker.makeSnapshotStream();
+      const ended = worker.close();
+      worker = await start({ snapshotStream: stream, spawn: looking(places) });
+      await worker.evaluate('if (kept !== 7) throw Error()');
+      await ended;
+      if (!pipe.closed) await new Promise(resolve => pipe.once('close', resolve));
+      globalThis.gc();
+      await new Promise(resolve => setImmediate(resolve));
+      before ??= descriptors();
+    }
+    assert.equal(places.length, 100);
+    assert(descriptors() <= before + 2, `${before} descriptors became ${descriptors()}`);
+    const mapped = fs.readFileSync('/proc/self/maps', 'utf8').match(/memfd:snapshot/g) ?? [];
+    assert(mapped.length <= 2, `${mapped.length} snapshots are kept`);
     await worker.close();
     console.log('done');
   },
