@@ -12,8 +12,4 @@
 FILE *snapshot_place_open(const char *place, const char *mode_of_path,
                           const char *mode_of_descriptor);
 
-/* Closes the descriptor that `place` names when a file lies behind it: one that is only in memory
- * would take it up for as long as this process lives. A pipe stays open to who writes into it. */
-void snapshot_place_leave(const char *place);
-
 #endif

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How snapshots get into a worker and out of it: through a pipe of its own, memory, or a file.
-import fs from 'node:fs';
+// How snapshots get into a worker and out of it: through a pipe of its own, or a file.
 import { PassThrough, Readable } from 'node:stream';
-import { finished } from 'node:stream/promises';
 
 export const SAVE_FD = 7;
 export const LOAD_FD = 8;
@@ -11,126 +9,24 @@ export const MEMORY_FD = 9;
 // Of what a worker has written at once: no more is hashed in one turn of the event loop.
 const PIECE = 16 * 1024 * 1024;
 
-// Milliseconds for which a worker is not started while the snapshot that another one is writing
-// may be meant for it.
-const WRITING = 1000;
-
-// Of what memory holds and a stream brought, compared at once.
-const COMPARED = 1024 * 1024;
-
-/** Where pieces of a snapshot lie, by their ArrayBuffer, while the stream of them is read. */
-const memories = new WeakMap();
-const forgotten = new FinalizationRegistry(memory => memory.drop());
-/** Promises: for each snapshot that is being written into memory. */
-const beingWritten = new Set();
-
 const fileNamePart = text => text.replaceAll(/[^a-zA-Z0-9_.-]/g, '-');
-
-/** Shows each piece to `see` before the next one is asked for. */
-const seen = (pieces, see) => {
-  const iterator = pieces[Symbol.asyncIterator]?.() ?? pieces[Symbol.iterator]();
-  return {
-    next: async () => {
-      const result = await iterator.next();
-      if (!result.done) see(result.value);
-      return result;
-    },
-    return: iterator.return && (async value => iterator.return(value)),
-    throw: iterator.throw && (async error => iterator.throw(error)),
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
-};
-
-/** The pages of the bytes are their readers' own: one of them may have written there. */
-const holds = (fd, bytes) => {
-  const block = Buffer.allocUnsafe(Math.min(COMPARED, bytes.length));
-  for (let at = 0; at < bytes.length; at += block.length) {
-    const expected = bytes.subarray(at, at + block.length);
-    const size = fs.readSync(fd, block, 0, expected.length, at);
-    if (!expected.equals(block.subarray(0, size))) return false;
-  }
-  return true;
-};
-
-/** A descriptor of the memory that has these bytes; undefined where it cannot be had. */
-const openMemory = ({ memory, bytes }) => {
-  let fd;
-  try {
-    fd = memory.reopen();
-    if (holds(fd, bytes)) return fd;
-  } catch {
-    // As without memory.
-  }
-  if (fd !== undefined) fs.closeSync(fd);
-  return undefined;
-};
-
-/**
- * Sees the pieces of a snapshot.
- *
- * @param {(found: { memory: object, bytes: Buffer }) => void} tell called when they were all there
- *   is in some memory, one after the other
- */
-const follow = tell => {
-  let at = 0;
-  let found;
-  return piece => {
-    if (at === 0) found = memories.get(piece?.buffer);
-    const goesOn = found && piece.buffer === found.bytes.buffer && piece.byteOffset === at;
-    at = goesOn ? at + piece.byteLength : NaN;
-    if (at === found?.bytes.length) tell(found);
-  };
-};
-
-/** When the snapshots that are being written have been passed on, or take too long for that. */
-const writtenOnes = async () => {
-  if (beingWritten.size > 0) {
-    let timer;
-    const enough = new Promise(resolve => (timer = setTimeout(resolve, WRITING)));
-    await Promise.race([Promise.allSettled(beingWritten), enough]);
-    clearTimeout(timer);
-  }
-  await new Promise(setImmediate);
-};
 
 /**
  * A snapshot that a worker starts from.
  *
- * @returns what `place` the worker is told, what lies there when it starts (`from`), and what is done
- *   when it runs (`feed`), when it has read the snapshot (`done`), and when it could not be started
- *   (`drop`)
+ * @returns what `place` the worker is told, and what is done when it runs (`feed`), when it has read
+ *   the snapshot (`done`), and when it could not be started (`drop`)
  */
-export const loadFromStream = async (bytes, description) => {
-  let inMemory;
-  let tellWhole;
-  let started = false;
-  const whole = new Promise(resolve => (tellWhole = resolve));
-  const take = found => {
-    if (started || inMemory !== undefined) return;
-    inMemory = openMemory(found);
-    tellWhole();
-  };
-  // It is asked for its first pieces at once, and not when the worker runs: SwingSet's store gets the
+export const loadFromPipe = (bytes, description) => {
+  // It is asked for its first piece at once, and not when the worker runs: SwingSet's store gets the
   // same pieces, and waits until both want the next.
-  const source = Readable.from(seen(bytes, follow(take)), { highWaterMark: 2 });
+  const source = Readable.from(bytes);
   const failed = new Promise((_, reject) => source.once('error', reject));
   failed.catch(() => {}); // whoever feeds it is told
   source.read(0);
-  await Promise.race([whole, failed.catch(() => {}), writtenOnes()]);
-  started = true;
-  const place = `@${LOAD_FD}:${fileNamePart(description)}`;
-  return inMemory === undefined
-    ? throughPipe(source, failed, place)
-    : throughMemory(source, inMemory, place);
-};
-
-const throughPipe = (source, failed, place) => {
   let fed = Promise.resolve();
   return {
-    place,
-    from: 'pipe',
+    place: `@${LOAD_FD}:${fileNamePart(description)}`,
     // A worker that ends while it reads is met by its exit status.
     feed: pipe => {
       const taken = new Promise(resolve => {
@@ -143,25 +39,6 @@ const throughPipe = (source, failed, place) => {
     },
     done: () => fed,
     drop: () => source.destroy(),
-  };
-};
-
-/** The worker reads the memory itself; the stream's other readers get the end of it all the same. */
-const throughMemory = (source, fd, place) => {
-  let read = Promise.resolve();
-  return {
-    place,
-    from: fd,
-    feed: () => {
-      fs.closeSync(fd);
-      read = finished(source.resume());
-      read.catch(() => {}); // whoever waits for it is told
-    },
-    done: () => read,
-    drop: () => {
-      fs.closeSync(fd);
-      source.destroy();
-    },
   };
 };
 
@@ -181,7 +58,7 @@ export const loadFromFile = async (bytes, description, { fs, temporaryName }) =>
     await done();
     throw error;
   }
-  return { place, from: 'ignore', feed: () => {}, done, drop: done };
+  return { place, feed: () => {}, done, drop: done };
 };
 
 const wrongSize = (saved, read) =>
@@ -280,24 +157,24 @@ export const saveThroughPipe = (pipe, turn, write) => {
  * As saveThroughPipe(), by way of memory that serves once: nothing is copied, and what compresses
  * the bytes gets enough of them to be busy while the next worker is started.
  *
- * @param {{ seal: () => Buffer, reopen: () => number, drop: () => void }} memory
+ * @param {{ seal: () => Buffer, drop: () => void }} memory
  * @param {(place: string) => Promise<number>} write
  */
 export const saveThroughMemory = (memory, write) => {
-  const written = write(`@${MEMORY_FD}`).then(size => {
-    const bytes = memory.seal();
-    if (bytes.length !== size) throw wrongSize(size, bytes.length);
-    memories.set(bytes.buffer, { memory, bytes });
-    forgotten.register(bytes.buffer, memory); // when nobody reads them
-    return bytes;
-  });
-  beingWritten.add(written);
-  written.catch(memory.drop).finally(() => beingWritten.delete(written)); // the reader is told
+  // Also when nobody reads it: the descriptor is closed, and the bytes are garbage.
+  const written = write(`@${MEMORY_FD}`)
+    .then(size => {
+      const bytes = memory.seal();
+      if (bytes.length !== size) throw wrongSize(size, bytes.length);
+      return bytes;
+    })
+    .finally(memory.drop);
+  written.catch(() => {}); // the reader is told
   async function* pieces() {
     const bytes = await written;
     for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
   }
-  return streamOf(pieces(), () => written.then(memory.drop, () => {}));
+  return streamOf(pieces(), () => written.catch(() => {}));
 };
 
 /** As saveThroughPipe(), by way of a file that is removed. */

@@ -40,8 +40,6 @@ const makeMemory = () => {
     fd,
     /** What was written, which nobody can change any more. */
     seal: () => seal(fd),
-    /** A descriptor of it for reading from its beginning, as long as it is not dropped. */
-    reopen: () => fs.openSync(`/proc/self/fd/${fd}`, 'r'),
     drop: () => {
       if (fd >= 0) fs.closeSync(fd);
       fd = -1;
@@ -58,7 +56,7 @@ const makeMemory = () => {
  * @param {'ignore' | 'inherit' | 'pipe'} options.stdout
  * @param {'ignore' | 'inherit' | 'pipe'} options.stderr
  * @param {boolean} options.savesThroughPipe
- * @param {'pipe' | 'ignore' | number} options.loadsFrom what it finds at LOAD_FD
+ * @param {boolean} options.loadsThroughPipe
  * @param {number} options.cap bytes of a frame
  * @param {number} options.patience microseconds
  * @param {boolean} options.follows it is placed on this thread's processor
@@ -68,7 +66,7 @@ export const startWorker = options => {
   const [command, args] = commandOf(options.env, [options.name, ...options.args]);
   const stdio = ['ignore', options.stdout, options.stderr, ...theirs, 'ignore', 'ignore'];
   stdio[SAVE_FD] = options.savesThroughPipe ? 'pipe' : 'ignore';
-  stdio[LOAD_FD] = options.loadsFrom;
+  stdio[LOAD_FD] = options.loadsThroughPipe ? 'pipe' : 'ignore';
   const snapshotMemory = options.savesThroughPipe ? makeMemory() : undefined;
   if (snapshotMemory) stdio[MEMORY_FD] = snapshotMemory.fd;
   let channel;

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { METER_TYPE } from '../api.js';
 import {
   loadFromFile,
-  loadFromStream,
+  loadFromPipe,
   saveThroughFile,
   saveThroughMemory,
   saveThroughPipe,
@@ -90,7 +90,7 @@ export async function xsnap(options) {
 
   const temporaryName = fs?.tmpName && promisify(fs.tmpName);
   const files = { fs, temporaryName };
-  const makeLoad = snapshotUseFs ? loadFromFile : loadFromStream;
+  const makeLoad = snapshotUseFs ? loadFromFile : loadFromPipe;
   let load = snapshotStream && (await makeLoad(snapshotStream, snapshotDescription, files));
 
   const worker = await startOrDrop(load, {
@@ -101,7 +101,7 @@ export async function xsnap(options) {
     stdout,
     stderr,
     savesThroughPipe: !snapshotUseFs,
-    loadsFrom: load?.from ?? 'ignore',
+    loadsThroughPipe: Boolean(load) && !snapshotUseFs,
     cap: netstringMaxChunkSize,
     patience,
     follows: placement === 'same',

@@ -88,36 +88,6 @@ lie() {
     [ "$output" = 'done' ]
 }
 
-@test "the next worker reads a snapshot from the memory it was written into, and lets go of it" {
-    client handed
-    assert_status 0
-    [ "$output" = 'done' ]
-}
-
-@test "a snapshot that is not what was written, or not whole, goes through the pipe" {
-    client altered
-    assert_status 0
-    assert_equal "$output" 'memory: the same
-memory: the same
-pipe: the same
-pipe: the same
-pipe: it exited: I/O error
-pipe: it exited: I/O error
-pipe: Uncaught exception in it: Error'
-}
-
-@test "a stream that begins late, or a snapshot that is never written, holds up no other worker" {
-    client late
-    assert_status 0
-    [ "$output" = 'done' ]
-}
-
-@test "a hundred workers, each from the snapshot of the one before, leave nothing behind" {
-    client descendants
-    assert_status 0
-    [ "$output" = 'done' ]
-}
-
 @test "a snapshot that is abandoned holds up neither the worker nor its end" {
     mkdir "$BATS_TEST_TMPDIR/files"
     client abandoned "$BATS_TEST_TMPDIR/files"

@@ -170,7 +170,6 @@ xsMachine *xs_snapshot_read(xsCallback callbacks[XS_SNAPSHOT_CALLBACKS], const c
     begin_stream(&stream, file);
     machine = xsReadSnapshot(&snapshot, (char *)"xsnap", context);
     (void)fclose(file); /* nothing was written */
-    snapshot_place_leave(place);
     if (machine == NULL)
         error_system(error, snapshot.error != 0 ? snapshot.error : ENOMEM,
                      "cannot read snapshot %s", place);
