@@ -139,3 +139,21 @@ lie() {
     assert_status 0
     [[ $output == *'patience up to an hour'* ]]
 }
+
+@test "a channel that is closed leaves alone what has its descriptor's number by now" {
+    client reused
+    assert_status 0
+    [ "$output" = 'there' ]
+}
+
+@test "a stream that begins late, or a snapshot that is never written, holds up no other worker" {
+    client late
+    assert_status 0
+    [ "$output" = 'done' ]
+}
+
+@test "a hundred workers, each from the snapshot of the one before, leave nothing behind" {
+    client descendants
+    assert_status 0
+    [ "$output" = 'done' ]
+}

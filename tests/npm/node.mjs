@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
+import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -165,6 +166,74 @@ const cases = {
       await next.evaluate('if (kept !== 7) throw Error()');
       await next.close();
     }
+    await worker.close();
+    console.log('done');
+  },
+
+  /** A channel that is closed leaves alone what has a number by now that was its own. */
+  async reused() {
+    const channels = pathToFileURL(path.join(folder, 'src/channel.js')).href;
+    const { makePipes, openChannel } = await import(channels);
+    const { ours } = makePipes();
+    const channel = openChannel(ours, 1000, 0);
+    channel.hangUp();
+    const next = makePipes();
+    assert.equal(next.ours[0], ours[1]);
+    const reader = new net.Socket({ fd: next.ours[0], readable: true, writable: false });
+    const read = new Promise(resolve => reader.once('data', resolve));
+    await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    channel.close();
+    fs.writeSync(next.theirs[1], 'there');
+    console.log(`${await read}`);
+    reader.destroy();
+  },
+
+  /** Neither a stream that begins late nor a worker that never writes its snapshot hangs another. */
+  async late() {
+    const worker = await start();
+    const snapshot = await buffer(worker.makeSnapshotStream());
+    await worker.close();
+    const stuck = await start();
+    const held = child;
+    held.kill('SIGSTOP');
+    stuck.makeSnapshotStream();
+    let begin;
+    const begun = new Promise(resolve => (begin = resolve));
+    const next = await start({
+      snapshotStream: (async function* late() {
+        await begun;
+        yield snapshot;
+      })(),
+    });
+    begin();
+    await next.evaluate('1');
+    await next.close();
+    held.kill('SIGCONT');
+    await stuck.terminate();
+    console.log('done');
+  },
+
+  /** A hundred workers, each from the snapshot of the one before it, leave nothing behind. */
+  async descendants() {
+    let before;
+    let worker = await start();
+    await worker.evaluate('globalThis.kept = 7');
+    for (let i = 0; i < 100; i += 1) {
+      const [pipe] = child.stdio.slice(7);
+      const stream = worker.makeSnapshotStream();
+      const ended = worker.close();
+      worker = await start({ snapshotStream: stream });
+      await worker.evaluate('if (kept !== 7) throw Error()');
+      await ended;
+      if (!pipe.closed) await new Promise(resolve => pipe.once('close', resolve));
+      globalThis.gc();
+      await new Promise(resolve => setImmediate(resolve));
+      before ??= descriptors();
+    }
+    assert(descriptors() <= before + 2, `${before} descriptors became ${descriptors()}`);
+    const mapped = fs.readFileSync('/proc/self/maps', 'utf8').match(/memfd:snapshot/g) ?? [];
+    assert(mapped.length <= 2, `${mapped.length} snapshots are kept`);
     await worker.close();
     console.log('done');
   },
