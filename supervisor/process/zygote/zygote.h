@@ -26,8 +26,7 @@ struct zygote *zygote_start(const struct child_launch *launch, struct error *err
 struct zygote_order {
     const char *name;     /* that ps(1) shows */
     unsigned patience_ms; /* so long it waits for a zygote that is warming up, if it is the first */
-    bool
-        more; /* another is going to be asked for, and is forked before, so that it is there then */
+    bool more;            /* another is going to be asked for: it may be forked before */
 };
 
 /*

@@ -93,37 +93,10 @@ static void without_a_zygote_all_start_afresh(void **state)
     nursery_free(&nursery);
 }
 
-/* Also one that nobody waits for: its end closes the socket. */
-static void a_zygote_that_ends_forks_nothing(void **state)
+/* This script in the place of a zygote, which was asked for a worker in vain. */
+static struct zygote *asked_in_vain(char *script, struct error *error)
 {
-    static char *const arguments[] = {"true", NULL};
-    const int fds[] = {-1, -1, -1, -1, -1, -1, -1, -1};
-    const struct child_launch launch = {
-        .path = "/bin/true",
-        .arguments = arguments,
-        .environment = environ,
-        .fds = fds,
-        .fd_count = sizeof fds / sizeof *fds,
-    };
-    struct error error;
-    struct zygote *zygote = zygote_start(&launch, &error);
-    pid_t pid = 0;
-
-    (void)state;
-    assert_non_null(zygote);
-    assert_int_equal(zygote_fork(zygote, &(struct zygote_order){.name = "a"},
-                                 (int[FORK_REQUEST_FDS]){0, 0, 0, 0}, &pid, &error),
-                     -1);
-    assert_int_equal(error.kind, ERROR_SYSTEM);
-    assert_non_null(strstr(error.text, "a zygote does not answer"));
-    assert_int_equal(pid, 0);
-    zygote_end(zygote);
-}
-
-/* A shell that leaves a process behind, as a zygote does, and says so by what is no answer. */
-static void the_end_of_a_zygote_leaves_no_child_behind(void **state)
-{
-    static char *const arguments[] = {"sh", "-c", "sleep 600 & echo >&3", NULL};
+    char *const arguments[] = {"sh", "-c", script, NULL};
     const int fds[] = {-1, -1, -1, -1, -1, -1, -1, -1};
     const struct child_launch launch = {
         .path = "/bin/sh",
@@ -132,15 +105,36 @@ static void the_end_of_a_zygote_leaves_no_child_behind(void **state)
         .fds = fds,
         .fd_count = sizeof fds / sizeof *fds,
     };
-    struct error error;
-    struct zygote *zygote = zygote_start(&launch, &error);
+    struct zygote *zygote = zygote_start(&launch, error);
     pid_t pid = 0;
 
-    (void)state;
     assert_non_null(zygote);
     assert_int_equal(zygote_fork(zygote, &(struct zygote_order){.name = "a"},
-                                 (int[FORK_REQUEST_FDS]){0, 0, 0, 0}, &pid, &error),
+                                 (int[FORK_REQUEST_FDS]){0, 0, 0, 0}, &pid, error),
                      -1);
+    assert_int_equal(pid, 0);
+    return zygote;
+}
+
+/* Also one that nobody waits for: its end closes the socket. */
+static void a_zygote_that_ends_forks_nothing(void **state)
+{
+    struct error error;
+    struct zygote *zygote = asked_in_vain("true", &error);
+
+    (void)state;
+    assert_int_equal(error.kind, ERROR_SYSTEM);
+    assert_non_null(strstr(error.text, "a zygote does not answer"));
+    zygote_end(zygote);
+}
+
+/* A shell that leaves a process behind, as a zygote does, and says so by what is no answer. */
+static void the_end_of_a_zygote_leaves_no_child_behind(void **state)
+{
+    struct error error;
+    struct zygote *zygote = asked_in_vain("sleep 600 & echo >&3", &error);
+
+    (void)state;
     zygote_end(zygote);
     assert_int_equal(waitpid(-1, NULL, 0), -1);
     assert_int_equal(errno, ECHILD);
