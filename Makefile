@@ -20,7 +20,8 @@ CC := gcc
 endif
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 OPTIMIZE ?= $(if $(SAN),-O1 -fno-omit-frame-pointer,-O2)
-CFLAGS ?= -g
+# Names and lines are enough for what sanitizers print.
+CFLAGS ?= $(if $(SAN),-g1,-g)
 PACKAGES := libuv jansson sqlite3 libcrypto libzstd libxxhash zlib libisal libdw libelf
 
 # Expanded once, in the first recipe that needs it: before `setup` has run, there may be no
@@ -31,13 +32,13 @@ GASPIPE_CFLAGS = -std=gnu17 -I. $(WARNINGS) $(OPTIMIZE) -fno-common \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all) \
 	-D_GNU_SOURCE -DGASPIPE_VERSION='"$(VERSION)"'
 
-# `make demo`, `make musl` and `make check` begin with setup: make first remakes the files that
+# `make demo`, `make musl`, `make built` and `make check` begin with setup: make first remakes the files that
 # it includes, and restarts if they have changed.
-ifneq ($(filter demo musl check check-npm,$(MAKECMDGOALS)),)
+ifneq ($(filter demo musl built check check-npm,$(MAKECMDGOALS)),)
 include build/set-up
 build/set-up: FORCE
-	@scripts/setup $(if $(filter check check-npm,$(MAKECMDGOALS)),--test) \
-		$(if $(filter musl check check-npm,$(MAKECMDGOALS)),--meter) \
+	@scripts/setup $(if $(filter built check check-npm,$(MAKECMDGOALS)),--test) \
+		$(if $(filter musl built check check-npm,$(MAKECMDGOALS)),--meter) \
 		$(if $(filter check-npm,$(MAKECMDGOALS)),--npm)
 	@[ -e $@ ] || { mkdir -p $(@D) && touch $@; }
 endif
@@ -72,6 +73,7 @@ help:
 	@echo 'make demo       install what is missing, build, run the examples and report'
 	@echo 'make check      install what is missing, build, run all tests'
 	@echo 'make            build into build/'
+	@echo 'make built      install what is missing, build all that make check runs'
 	@echo 'make check-npm  compare with npm'"'"'s client and SwingSet'"'"'s own kernel'
 	@echo 'make check-qemu test the counter under a newer QEMU, which is built first'
 	@echo 'make exchange   run a thousand lines of business between the vats of examples/exchange'
