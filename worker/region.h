@@ -22,6 +22,9 @@ struct region {
     bool paused;
 };
 
+/* Whether work is counted here, by a counter or by a meter that is compiled in. */
+bool region_counts(void);
+
 /*
  * Looks for the counter once. A limited region of more than `limit` instructions
  * ends the process with WORKER_EXIT_INSTRUCTIONS; 0: none does. False when there

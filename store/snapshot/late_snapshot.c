@@ -19,7 +19,7 @@ static pthread_mutex_t packing_turn = PTHREAD_MUTEX_INITIALIZER;
 struct packing {
     pthread_t thread;
     const struct store *store; /* outlives the thread */
-    int fd;
+    int fd;                    /* -1: everything was read */
     struct buf compressed;
     struct store_snapshot snapshot;
     int result;
@@ -49,6 +49,9 @@ static void *pack(void *argument)
     packing->result =
         snapshot_bytes_pack(packing->fd, &packing->compressed, &packing->snapshot, &packing->error);
     (void)pthread_mutex_unlock(&packing_turn);
+    /* Here, since that may free as much memory as the snapshot has bytes. */
+    close(packing->fd);
+    packing->fd = -1;
     atomic_store(&packing->over, true);
     return NULL;
 }
@@ -69,7 +72,8 @@ static int start_thread(struct packing *packing)
 static void free_packing(struct packing *packing)
 {
     buf_free(&packing->compressed);
-    close(packing->fd);
+    if (packing->fd >= 0)
+        close(packing->fd);
     free(packing);
 }
 

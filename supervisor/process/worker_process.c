@@ -441,9 +441,15 @@ int worker_process_begin_save(struct worker_process *process, struct error *erro
     return save_relay_begin(process->relay, error);
 }
 
-int worker_process_saved(struct worker_process *process, struct error *error)
+void worker_process_drop_saved(struct worker_process *process)
 {
     close_fd(process->saved_fd);
+    process->saved_fd = -1;
+}
+
+int worker_process_saved(struct worker_process *process, struct error *error)
+{
+    worker_process_drop_saved(process);
     process->saved_fd = save_relay_end(process->relay, error);
     process->relay = NULL;
     if (process->saved_fd >= 0 && lseek(process->saved_fd, 0, SEEK_SET) != 0)

@@ -132,6 +132,9 @@ int worker_process_begin_save(struct worker_process *process, struct error *erro
  */
 int worker_process_saved(struct worker_process *process, struct error *error);
 
+/* Closes that file, where there is one: it is as much memory as the snapshot has bytes. */
+void worker_process_drop_saved(struct worker_process *process);
+
 /* Closes the pipe down, on which an idle worker ends. */
 void worker_process_hang_up(struct worker_process *process);
 

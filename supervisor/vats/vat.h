@@ -75,6 +75,9 @@ struct vat {
     int fresh_fd; /* of its last snapshot, until its next worker starts; -1: it is in the store */
     struct successor successor; /* while it is to save, saves, and until it starts again */
     struct save_head head;      /* of the snapshot that its worker started from */
+    bool outdated;              /* its worker was started with other limits */
+    bool goes_on; /* a worker of it was as if loaded from the last snapshot, and may be its own next
+                   * one; so it may be again, for all that is known */
     int64_t saved_at; /* where its last snapshot stands in the transcript; -1: there is none */
     struct vat_replay replay;
     struct stamp replay_sent; /* when the delivery that is replayed was sent */

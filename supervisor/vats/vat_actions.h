@@ -103,6 +103,10 @@ void vat_start_successor(struct vat *vat, int snapshot_fd);
 /* It becomes the vat's worker, and tells `listener`. False: there is none. */
 bool vat_take_successor(struct vat *vat, const struct worker_listener *listener);
 
+/* The worker, which wrote a snapshot and is as one would be that starts from it, waits to be that
+ * next one. False: it is not, or cannot be. */
+bool vat_go_on(struct vat *vat);
+
 /* Nobody waits for the worker any more, which ends by itself. False: there may not be two, and it
  * has to be waited for. */
 bool vat_retire(struct vat *vat);

@@ -6,13 +6,15 @@
 #include "supervisor/runtime/heap_file.h"
 #include "supervisor/vats/vat_actions.h"
 
-/* What takes its snapshot; *next_fd is where its next worker will find that, or -1. */
+/* What takes its snapshot; *next_fd is where its next worker will find that, or -1: it needs none,
+ * or cannot have it yet. */
 static int expect_snapshot(struct vat *vat, int *next_fd, struct error *error)
 {
     const struct placement *placement = vat->owner->options->launcher->placement;
-    int succession[2];
+    int succession[2] = {-1, -1};
 
-    vat_open_succession(vat, succession);
+    if (!vat->goes_on || vat->outdated)
+        vat_open_succession(vat, succession);
     *next_fd = succession[0];
     if (worker_process_expect_save(vat->process, succession[1], &vat->head,
                                    placement_elsewhere(placement), error) == 0)
@@ -31,7 +33,7 @@ void vat_expect_save(struct vat *vat)
 
     if (!works || worker_process_expects_save(vat->process) || !vat_may_be_early(vat))
         return;
-    if (expect_snapshot(vat, &next_fd, &ignored) == 0)
+    if (expect_snapshot(vat, &next_fd, &ignored) == 0 && next_fd >= 0)
         vat_start_successor(vat, next_fd);
 }
 
@@ -107,8 +109,8 @@ static int put_in_store(struct vat *vat, int fd, struct error *error)
     return 0;
 }
 
-/* Whether the worker wrote what it says it wrote. */
-static int check_written(int fd, struct iovec payload, struct error *error)
+/* Whether the worker wrote what it says it wrote; *as_loaded is what else it says. */
+static int check_written(int fd, struct iovec payload, bool *as_loaded, struct error *error)
 {
     struct meter meter;
     struct iovec reply;
@@ -116,6 +118,7 @@ static int check_written(int fd, struct iovec payload, struct error *error)
 
     if (meter_split(payload, &meter, &reply, error) != 0)
         return -1;
+    *as_loaded = meter.as_loaded;
     result = heap_file_check(fd, reply, error);
     meter_free(&meter);
     return result;
@@ -123,18 +126,23 @@ static int check_written(int fd, struct iovec payload, struct error *error)
 
 enum vat_event vat_keep_snapshot(struct vat *vat, struct iovec payload)
 {
+    bool as_loaded = false;
     struct error error;
     const int fd = worker_process_saved(vat->process, &error);
 
     if (fd < 0 && error.kind == ERROR_SYSTEM)
         return vat_fail(vat, &error);
-    if (fd < 0 || check_written(fd, payload, &error) != 0) {
+    if (fd < 0 || check_written(fd, payload, &as_loaded, &error) != 0) {
         vat_reason_set(&vat->reason, ERROR_SYSTEM, "its worker's snapshot is bad: %s", error.text);
         return VAT_EVENT_BAD;
     }
+    vat->goes_on = as_loaded && vat_may_be_early(vat);
     if (!save_head_fits_file(&vat->head, fd))
         successor_drop(&vat->successor); /* it has made a smaller heap */
-    return put_in_store(vat, fd, &error) == 0 ? VAT_EVENT_DONE : vat_fail(vat, &error);
+    if (put_in_store(vat, fd, &error) != 0)
+        return vat_fail(vat, &error);
+    worker_process_drop_saved(vat->process);
+    return VAT_EVENT_DONE;
 }
 
 void vat_drop_fresh(struct vat *vat)
@@ -148,7 +156,7 @@ void vat_drop_fresh(struct vat *vat)
 enum vat_event vat_saved(struct vat *vat, const struct vat_input *input)
 {
     const struct vat_owner *owner = vat->owner;
-    const bool retired = vat_retire(vat);
+    const bool retired = vat_go_on(vat) || vat_retire(vat);
 
     (void)input;
     vat->wanted = true;

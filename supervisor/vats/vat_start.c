@@ -149,6 +149,7 @@ enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener
         vat->process = vat_launch(vat, vat->heap_fd, nursery, listener, &error);
     close(vat->heap_fd);
     vat->heap_fd = -1;
+    vat->outdated = false;
     if (vat->process == NULL) {
         vat_reason_set(&vat->reason, ERROR_SYSTEM, "%s", error.text);
         return VAT_EVENT_UNSTARTED;

@@ -81,6 +81,23 @@ bool vat_take_successor(struct vat *vat, const struct worker_listener *listener)
     return true;
 }
 
+bool vat_go_on(struct vat *vat)
+{
+    const struct worker_listener listener = successor_listener(&vat->successor);
+    const bool may = vat->goes_on && !vat->outdated;
+    struct retirement *retirement =
+        may ? retirement_new(&vat->owner->retired, vat_name(vat)) : NULL;
+
+    if (retirement == NULL)
+        return false;
+    vat_show_last_words(vat);
+    successor_drop(&vat->successor);
+    worker_process_listen(vat->process, &listener);
+    successor_set(&vat->successor, vat->process, retirement);
+    vat->process = NULL;
+    return true;
+}
+
 bool vat_retire(struct vat *vat)
 {
     struct retirement *retirement =

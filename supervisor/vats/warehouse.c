@@ -122,8 +122,10 @@ static int renew_vat(struct vat *vat, const struct warehouse_vat *described, str
 
     vat->removed = false;
     vat->replay.first_num = described->first_delivery;
-    if (memcmp(&vat->limits, &described->limits, sizeof vat->limits) != 0)
+    if (memcmp(&vat->limits, &described->limits, sizeof vat->limits) != 0) {
         successor_drop(&vat->successor); /* it was started with the old ones */
+        vat->outdated = true;
+    }
     vat->limits = described->limits;
     if (vat->incarnation == described->incarnation &&
         strcmp(vat->bundle_id, described->bundle_id) == 0)

@@ -367,3 +367,23 @@ end_worker() {
     [ ! -d /sys/kernel/mm/transparent_hugepage ] || ((huge > 13000 && huge < 16000)) || fail "$huge kB"
     end_worker
 }
+
+@test "a worker says when it goes on as one that is loaded from the snapshot it wrote" {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    local fill='eglobalThis.kept = new Map(Array.from({ length: 2000 }, (_, i) => [{ i }, new Set([i])]))'
+    local forget='efor (const key of [...kept.keys()].slice(1000)) kept.delete(key);'
+    local grow='eglobalThis.more = Array.from({ length: 300000 }, (_, i) => ({ i }))'
+
+    worker < <(frame "$fill" "wheap.1" "$forget" 'wheap.2' "$grow" 'wheap.3')
+    assert_status 0
+    assert_equal "$(meters | jq -c '.asLoaded // false')" $'false\ntrue\nfalse\ntrue\nfalse\nfalse'
+    # It has grown: its next slots would lie elsewhere.
+    worker -r heap.3 < <(frame 'wheap.4')
+    assert_equal "$(meters | jq -c '.asLoaded // false')" true
+    cmp heap.3 heap.4
+    # What is recorded, or counted, begins with the reading of a snapshot.
+    worker --record record < <(frame 'wheap.5')
+    assert_output_lacks asLoaded
+    worker --profile < <(frame 'wheap.5')
+    assert_output_lacks asLoaded
+}

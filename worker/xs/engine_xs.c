@@ -20,6 +20,7 @@ struct engine {
     struct engine_options options;
     uint32_t limit;   /* of the running command; 0: none */
     uint32_t compute; /* of the last command */
+    bool as_loaded;   /* the last command wrote a snapshot, and the heap is as if loaded from it */
 
     /* What the running command works on and comes to. */
     struct iovec input;
@@ -270,6 +271,7 @@ static struct engine_result run_guarded(struct engine *engine, void (*command)(s
     engine->result = (struct engine_result){.outcome = ENGINE_OK};
     engine->limit = engine->options.compute_limit;
     engine->compute = 0;
+    engine->as_loaded = false;
     xsSetCurrentMeter(engine->machine, 0);
     xs_profile_begin(engine->machine);
     if (!guard(engine, command))
@@ -414,16 +416,33 @@ static void run_module(struct engine *engine)
     run_file(engine->machine, true);
 }
 
+/* As for a new machine. */
+static void begin_metering(struct engine *engine)
+{
+    const struct engine_options *options = &engine->options;
+    uint32_t interval = options->compute_interval;
+
+    if ((interval == 0 && (options->compute_limit > 0 || options->cost_limited)) ||
+        options->profile)
+        interval = 1;
+    fxBeginMetering(engine->machine, may_go_on, interval);
+}
+
 /* Its result is its size, in decimal, as xsnap's is. */
 static void write_snapshot(struct engine *engine)
 {
+    struct xs_written written;
     char digits[24];
     struct error error;
-    size_t size;
 
-    if (xs_snapshot_write(engine->machine, snapshot_callbacks, engine->path, &size, &error) == 0) {
-        snprintf(digits, sizeof digits, "%zu", size);
+    if (xs_snapshot_write(engine->machine, snapshot_callbacks, engine->path, &written, &error) ==
+        0) {
+        snprintf(digits, sizeof digits, "%zu", written.size);
         set_text(engine, digits);
+        engine->as_loaded =
+            engine->options.finds_as_loaded && xs_as_loaded(engine->machine, &written);
+        if (engine->as_loaded)
+            begin_metering(engine);
         return;
     }
     engine->result.outcome = ENGINE_STOPPED;
@@ -471,7 +490,6 @@ static void create_machine(struct engine *engine)
 static struct engine *open_at(const struct engine_options *options, const char *place,
                               struct error *error)
 {
-    uint32_t interval = options->compute_interval;
     struct engine *engine = calloc(1, sizeof *engine);
 
     if (engine == NULL) {
@@ -499,10 +517,7 @@ static struct engine *open_at(const struct engine_options *options, const char *
     }
     if (options->heap_limit > 0 && options->heap_limit < engine->machine->allocationLimit)
         engine->machine->allocationLimit = options->heap_limit;
-    if ((interval == 0 && (options->compute_limit > 0 || options->cost_limited)) ||
-        options->profile)
-        interval = 1;
-    fxBeginMetering(engine->machine, may_go_on, interval);
+    begin_metering(engine);
     xs_trace_clock_begin(engine->machine);
     return engine;
 }
@@ -590,6 +605,7 @@ static struct engine_usage xs_usage(const struct engine *engine)
         .compute = engine->compute,
         .allocate = engine->machine->allocatedSpace,
         .heap_count = (uint64_t)fxGetCurrentHeapCount(engine->machine),
+        .as_loaded = engine->as_loaded,
         .profile = xs_profile_take(),
     };
 }

@@ -134,7 +134,7 @@ static xsSnapshot describe(xsCallback callbacks[XS_SNAPSHOT_CALLBACKS], struct s
 }
 
 int xs_snapshot_write(xsMachine *machine, xsCallback callbacks[XS_SNAPSHOT_CALLBACKS],
-                      const char *place, size_t *size, struct error *error)
+                      const char *place, struct xs_written *written, struct error *error)
 {
     FILE *file = snapshot_place_open(place, "wb", "ab");
     static struct stream stream; /* not on the stack, whose depth XS measures */
@@ -151,7 +151,11 @@ int xs_snapshot_write(xsMachine *machine, xsCallback callbacks[XS_SNAPSHOT_CALLB
         problem = errno;
     if (problem != 0)
         return error_system(error, problem, "cannot write snapshot %s", place);
-    *size = stream.size;
+    *written = (struct xs_written){
+        .size = stream.size,
+        .signature = sizeof signature - 1,
+        .slots = (size_t)snapshot.slotSize - 1,
+    };
     return 0;
 }
 

@@ -52,9 +52,7 @@ static void leave_relay(struct save_relay *relay)
     close_open(relay->options.pass_on);
     close_open(relay->file);
     close_open(relay->orders[0]);
-    if (relay->memory != NULL)
-        (void)munmap(relay->memory, relay->capacity); /* cannot fail: it is all there */
-    (void)sem_destroy(&relay->kept);                  /* nobody waits for it */
+    (void)sem_destroy(&relay->kept); /* nobody waits for it */
     free(relay);
 }
 
@@ -244,6 +242,13 @@ static void end_file(struct save_relay *relay)
         relay->problem = errno;
 }
 
+/* It takes a millisecond for 8 MiB, in which nobody is to wait. */
+static void unmap_memory(const struct save_relay *relay)
+{
+    if (relay->memory != NULL)
+        (void)munmap(relay->memory, relay->capacity); /* cannot fail: it is all there */
+}
+
 static void *run_relay(void *argument)
 {
     struct save_relay *relay = argument;
@@ -255,6 +260,7 @@ static void *run_relay(void *argument)
         keep_and_pass_on(relay);
     end_file(relay);
     (void)sem_post(&relay->kept); /* cannot overflow: it is posted once */
+    unmap_memory(relay);
     pass_on_rest(relay);
     leave_relay(relay);
     return NULL;

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -27,7 +29,10 @@
 
 enum { FROM_WAREHOUSE = 3, TO_WAREHOUSE = 4, GONE_STATUS = 7 };
 
-#define METER     "{\"currentHeapCount\":1,\"compute\":1,\"allocate\":1,\"timestamps\":[1,2]}\1"
+#define METER "{\"currentHeapCount\":1,\"compute\":1,\"allocate\":1,\"timestamps\":[1,2]}\1"
+#define METER_AS_LOADED                                                                            \
+    "{\"currentHeapCount\":1,\"compute\":1,\"allocate\":1,\"timestamps\":[1,2],\"asLoaded\":true}" \
+    "\1"
 #define STOPPED   "67:x{\"currentHeapCount\":1,\"compute\":5,\"allocate\":1,\"timestamps\":[1,2]},"
 #define RESULT_OK "." METER "[\"ok\",null]"
 
@@ -94,11 +99,41 @@ static bool worker_is_faulty(const char *vat, const char *where)
     return true;
 }
 
-static void worker_save(void)
+/* As XS's snapshots begin, up to where the sizes of the heap end (save_head.c). */
+static const char xs_head[] = "\0\0\0\0XS_M"
+                              "\0\0\0\14VERSxxxx"
+                              "\0\0\0\17SIGNxsnap 1"
+                              "\0\0\0\24CREAxxxxxxxxxxxx";
+
+enum { SMALL_SNAPSHOT = 1 << 10, LARGE_SNAPSHOT = 5 << 20 };
+
+/* Of the same heap, each larger than the last one. */
+static void worker_save_growing(void)
 {
+    static size_t size;
+    char *snapshot, frame[256];
+
+    size = size == 0 ? SMALL_SNAPSHOT : LARGE_SNAPSHOT;
+    snapshot = calloc(1, size);
+    if (snapshot == NULL)
+        _exit(2);
+    memcpy(snapshot, xs_head, sizeof xs_head - 1);
+    if (io_write_all(WORKER_SAVE_FD, snapshot, size) != 0)
+        _exit(2);
+    free(snapshot);
+    snprintf(frame, sizeof frame, "." METER_AS_LOADED "%zu", size);
+    worker_send(frame);
+}
+
+static void worker_save(const char *vat)
+{
+    if (strcmp(vat, "growing") == 0) {
+        worker_save_growing();
+        return;
+    }
     if (io_write_all(WORKER_SAVE_FD, "a heap", 6) != 0)
         _exit(2);
-    worker_send("." METER "6");
+    worker_send(strcmp(vat, "onward") == 0 ? "." METER_AS_LOADED "6" : "." METER "6");
 }
 
 /* Whether it was started from what worker_save() wrote. */
@@ -132,7 +167,7 @@ static void worker_obey(const char *vat, const char *frame)
         if (strcmp(vat, "lie") == 0)
             worker_send("." METER "6");
         else if (!worker_is_faulty(vat, "save"))
-            worker_save();
+            worker_save(vat);
         break;
     case COMMAND_ANSWER:
         worker_send(RESULT_OK);
@@ -587,6 +622,163 @@ static void a_worker_that_was_made_ready_and_ends_is_replaced(void **state)
     tear_down(&hall);
 }
 
+/* A vat whose worker says that it is as if loaded from the snapshot that it has written; its only
+ * one, or 0 where that cannot be seen. */
+static pid_t bring_one_that_goes_on(struct hall *hall, const char *name)
+{
+    set_up(hall, 0);
+    hall->launcher.foreign = false;
+    add_past(hall, 1);
+    add_vat(hall, 1, name);
+    warehouse_bring(hall->warehouse, 1);
+    expect(hall, "ready1");
+    if (count_children() == -1)
+        return 0;
+    wait_for_children(hall, 1); /* another has made the first snapshot */
+    return last_child();
+}
+
+static void save_onward(struct hall *hall)
+{
+    warehouse_save(hall->warehouse, 1);
+    expect(hall, "saved1 ready1");
+    wait_for_children(hall, 1);
+}
+
+static void a_worker_that_is_as_loaded_is_the_next_one_itself(void **state)
+{
+    struct hall hall;
+    pid_t worker;
+
+    (void)state;
+    worker = bring_one_that_goes_on(&hall, "onward");
+    if (worker != 0) {
+        save_onward(&hall);
+        assert_int_equal(last_child(), worker);
+        warehouse_deliver(hall.warehouse, 1, "[\"message\"]");
+        expect(&hall, "sent1 answered1");
+        warehouse_expect_save(hall.warehouse, 1);
+        assert_int_equal(count_children(), 1); /* none is made ready beside it */
+        save_onward(&hall);
+        assert_int_equal(last_child(), worker);
+    }
+    tear_down(&hall);
+}
+
+/* The longest file in memory of this process that is for a snapshot. */
+static off_t largest_memory(void)
+{
+    off_t largest = 0;
+
+    for (int fd = 0; fd < 256; fd++) {
+        char path[64], name[64] = "";
+        struct stat status;
+
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        if (readlink(path, name, sizeof name - 1) > 0 &&
+            strncmp(name, "/memfd:gaspipe-snapshot", 23) == 0 && fstat(fd, &status) == 0 &&
+            status.st_size > largest)
+            largest = status.st_size;
+    }
+    return largest;
+}
+
+/* Threads make such files as long as that, and close them. */
+static bool largest_memory_becomes(off_t least, off_t most)
+{
+    const struct timespec turn = {.tv_nsec = 1000000};
+
+    for (int i = 0; i < 10000; i++) {
+        const off_t largest = largest_memory();
+
+        if (largest >= least && largest <= most)
+            return true;
+        (void)nanosleep(&turn, NULL);
+    }
+    return false;
+}
+
+static void a_worker_that_goes_on_has_memory_for_what_it_wrote_last(void **state)
+{
+    struct hall hall;
+
+    (void)state;
+    if (bring_one_that_goes_on(&hall, "growing") != 0) {
+        save_onward(&hall);
+        save_onward(&hall);
+        warehouse_expect_save(hall.warehouse, 1);
+        assert_true(largest_memory_becomes(LARGE_SNAPSHOT + 1, INT64_MAX));
+    }
+    tear_down(&hall);
+}
+
+static void a_snapshot_is_not_kept_in_memory_behind_its_worker(void **state)
+{
+    struct hall hall;
+
+    (void)state;
+    if (bring_one_that_goes_on(&hall, "growing") != 0) {
+        save_onward(&hall);
+        save_onward(&hall);
+        assert_true(largest_memory_becomes(0, LARGE_SNAPSHOT - 1));
+    }
+    tear_down(&hall);
+}
+
+static void a_worker_that_is_as_loaded_and_has_old_limits_is_replaced(void **state)
+{
+    const struct warehouse_vat changed = {
+        .id = 1, .name = "onward", .bundle_id = "b", .limits = {.compute = 12345}};
+    struct hall hall;
+    struct error error;
+    pid_t worker;
+
+    (void)state;
+    worker = bring_one_that_goes_on(&hall, "onward");
+    if (worker != 0) {
+        assert_int_equal(warehouse_provide(hall.warehouse, &changed, &error), 0);
+        save_onward(&hall);
+        assert_int_not_equal(last_child(), worker);
+        worker = last_child();
+        save_onward(&hall);
+        assert_int_equal(last_child(), worker);
+    }
+    tear_down(&hall);
+}
+
+static void a_worker_of_others_that_says_it_is_as_loaded_is_replaced(void **state)
+{
+    struct hall hall;
+    pid_t worker;
+
+    (void)state;
+    worker = bring_one_that_goes_on(&hall, "onward");
+    if (worker != 0) {
+        hall.launcher.foreign = true;
+        save_onward(&hall);
+        assert_int_not_equal(last_child(), worker);
+    }
+    tear_down(&hall);
+}
+
+static void a_worker_that_goes_on_and_ends_is_replaced(void **state)
+{
+    struct hall hall;
+    pid_t worker;
+
+    (void)state;
+    worker = bring_one_that_goes_on(&hall, "onward");
+    if (worker != 0) {
+        warehouse_save(hall.warehouse, 1);
+        expect(&hall, "saved1 ready1");
+        assert_int_equal(kill(worker, SIGKILL), 0);
+        wait_for_children(&hall, 0);
+        warehouse_bring(hall.warehouse, 1);
+        expect(&hall, "ready1");
+    }
+    tear_down(&hall);
+}
+
 static void on_each_handle(uv_handle_t *handle, void *argument)
 {
     uint64_t *longest = argument;
@@ -833,6 +1025,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_worker_that_was_made_ready_goes_on_from_the_snapshot),
         cmocka_unit_test(a_worker_that_was_made_ready_with_other_limits_is_dropped),
         cmocka_unit_test(a_worker_that_was_made_ready_and_ends_is_replaced),
+        cmocka_unit_test(a_worker_that_is_as_loaded_is_the_next_one_itself),
+        cmocka_unit_test(a_worker_that_goes_on_has_memory_for_what_it_wrote_last),
+        cmocka_unit_test(a_snapshot_is_not_kept_in_memory_behind_its_worker),
+        cmocka_unit_test(a_worker_that_is_as_loaded_and_has_old_limits_is_replaced),
+        cmocka_unit_test(a_worker_of_others_that_says_it_is_as_loaded_is_replaced),
+        cmocka_unit_test(a_worker_that_goes_on_and_ends_is_replaced),
         cmocka_unit_test(its_past_is_delivered_again_and_a_snapshot_ends_that),
         cmocka_unit_test(workers_that_take_long_to_end_can_be_hurried),
         cmocka_unit_test(the_longest_idle_worker_makes_room),
