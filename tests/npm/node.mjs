@@ -232,8 +232,13 @@ const cases = {
       before ??= descriptors();
     }
     assert(descriptors() <= before + 2, `${before} descriptors became ${descriptors()}`);
-    const mapped = fs.readFileSync('/proc/self/maps', 'utf8').match(/memfd:snapshot/g) ?? [];
-    assert(mapped.length <= 2, `${mapped.length} snapshots are kept`);
+    // When Node gives memory back is its own affair. That it does not is what would be wrong here: then
+    // this goes on until the test's time is over.
+    const kept = () => fs.readFileSync('/proc/self/maps', 'utf8').match(/memfd:snapshot/g)?.length ?? 0;
+    while (kept() > 2) {
+      globalThis.gc();
+      await new Promise(resolve => setImmediate(resolve));
+    }
     await worker.close();
     console.log('done');
   },
