@@ -6,6 +6,7 @@
 
 #include "counter/gasmark.h"
 #include "counter/qemu/code/profile.h"
+#include "counter/qemu/guest/direct.h"
 #include "counter/qemu/guest/guest_memory.h"
 #include "counter/qemu/guest/kept_memory.h"
 #include "counter/qemu/region.h"
@@ -154,6 +155,15 @@ static void restore(uint64_t buffer, uint64_t size)
         guest_memory_write(buffer, &left, sizeof left);
 }
 
+/* Code that the processor may execute from now on. */
+static void take_code(uint64_t buffer, uint64_t size)
+{
+    struct gasmark_code code;
+
+    if (size >= sizeof code && guest_memory_read(buffer, &code, sizeof code))
+        answer(buffer, size, (uint64_t)direct_take_code(&code));
+}
+
 static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t size)
 {
     struct thread *thread = &threads[index];
@@ -213,6 +223,10 @@ static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t si
     case GASMARK_RESTORE:
         restore(buffer, size);
         break;
+    case GASMARK_CODE:
+        take_code(buffer, size);
+        break;
+    case GASMARK_DIRECT: /* without the lock, as it takes as long as it takes */
     case GASMARK_COUNT:
         break;
     }
@@ -228,6 +242,10 @@ bool marks_handle(unsigned thread, int64_t number, uint64_t descriptor, uint64_t
 
     if (mark == GASMARK_COUNT)
         return false;
+    if (mark == GASMARK_DIRECT) {
+        direct_run(buffer, size);
+        return true;
+    }
     pthread_mutex_lock(&lock);
     obey(thread, mark, buffer, size);
     limited = threads[thread].limit > 0;

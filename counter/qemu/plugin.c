@@ -20,6 +20,7 @@
 #include "counter/qemu/emulator/interpose.h"
 #include "counter/qemu/emulator/qemu_plugin_api.h"
 #include "counter/qemu/guest/address_space.h"
+#include "counter/qemu/guest/direct.h"
 #include "counter/qemu/guest/ended_threads.h"
 #include "counter/qemu/guest/follow.h"
 #include "counter/qemu/guest/guest_memory.h"
@@ -252,6 +253,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
                 "gascount: this QEMU does not tell iterations apart; there is only rep=once\n");
         return -1;
     }
+    direct_allow(options.direct);
     tally_begin();
     marks_begin();
     if (!aborts_watch(tally_note_abort)) {

@@ -31,6 +31,7 @@ setup_file() {
     $compile -O2 "$tests/counter_step.c" -o "$bin/step"
     $compile -O1 "$tests/counter_marks.c" -o "$bin/marks" -lpthread
     $compile -O1 "$tests/counter_keep.c" -o "$bin/keep" -lpthread
+    $compile -O1 "$tests/counter_direct.c" "$tests/../../worker/direct.c" -o "$bin/direct" -lm
     $compile -shared -fPIC "$tests/counter_object.c" -o "$bin/object.so"
     export COUNTER_OBJECT=$bin/object.so
     export TESTS_BIN=$bin
@@ -244,6 +245,22 @@ for rounds in (100, 100, 10000):
 @test "scope: the calling thread or all threads" {
     run counted "" "$TESTS_BIN/marks" process-scope
     assert_equal "$output" "one 1 all 1"
+}
+
+@test "what the processor executes directly computes the same, and is not counted" {
+    local natively emulated directly
+
+    natively=$("$TESTS_BIN/direct" 2> "$BATS_TEST_TMPDIR/none")
+    assert_equal "$natively" $'directly\n1783293664 45 438.649490 9 1 1 x'
+    emulated=$(counted "" "$TESTS_BIN/direct" 2> "$BATS_TEST_TMPDIR/emulated")
+    assert_equal "$emulated" "$natively"
+    (($(< "$BATS_TEST_TMPDIR/emulated") > 1000000))
+    directly=$(counted ,direct=on "$TESTS_BIN/direct" 2> "$BATS_TEST_TMPDIR/directly")
+    assert_equal "$directly" "$natively"
+    if is_newer_qemu; then
+        skip "the guest's addresses are not the host's under this QEMU, so nothing is executed directly"
+    fi
+    (($(< "$BATS_TEST_TMPDIR/directly") < 10000)) || fail "$(< "$BATS_TEST_TMPDIR/directly")"
 }
 
 @test "an unknown option of the plugin is refused and the known ones are listed" {
