@@ -12,6 +12,7 @@
 #include "proto/request_word.h"
 #include "sandbox/tight_filter.h"
 #include "worker/cpu_usage.h"
+#include "worker/direct.h"
 #include "worker/pipe/ahead.h"
 #include "worker/pipe/channel.h"
 #include "worker/pipe/recorder.h"
@@ -549,6 +550,7 @@ static int open_engine(struct worker *worker, const struct loop_options *options
     struct engine_options engine = options->engine;
     struct error error = {0};
 
+    direct_prepare();
     engine.host = (struct engine_host){.context = worker, .request = request, .confine = confine};
     if (worker->ops->limits_cost)
         engine.cost_limit = options->cost_limit;

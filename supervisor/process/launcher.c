@@ -369,7 +369,7 @@ static struct worker_process *start_counted(const struct launcher *launcher, uv_
     const struct launcher_trace *const profile = launcher->native_profile;
     struct guest_program program = {
         .arguments = (const char *const *)arguments,
-        .plugin_options = profile != NULL ? profile_option : NULL,
+        .plugin_options = profile != NULL ? profile_option : "direct=on",
     };
     struct worker_process *process = NULL;
     struct guest_command command;

@@ -387,3 +387,36 @@ end_worker() {
     worker --profile < <(frame 'wheap.5')
     assert_output_lacks asLoaded
 }
+
+# under_counter OPTIONS PLACE...: a worker that fills its heap and writes it, and one that is loaded from
+# that, with those options of the plugin; the instructions of each command.
+under_counter() {
+    local options=$1 fill='eglobalThis.kept = new Map(Array.from({ length: 20000 }, (_, i) => [{ i }, `${i}`]))'
+    local counted=(qemu-x86_64 -cpu Nehalem -seed 1 -plugin "$BUILD/libgascount.so$options" "$BUILD/gaspipe-worker")
+    local count='elet sum = 0; for (const key of kept.keys()) sum += key.i;'
+
+    rm -f heap heap.next
+    frame "$fill" wheap "$count" > in
+    "${counted[@]}" 3< in 4> out || return
+    frame "$count" wheap.next "$count" > in
+    "${counted[@]}" -r heap 3< in 4>> out || return
+    grep -aoE '"instructions":[0-9]+' out | cut -d : -f 2
+}
+
+@test "under the counter the processor itself writes and reads snapshots, and all else costs the same" {
+    [ "$NATIVE" = "$BUILD" ] || skip "sanitized workers are not counted"
+    cd "$BATS_TEST_TMPDIR" || return 1
+    local emulated directly
+
+    mapfile -t emulated < <(under_counter "")
+    mv heap emulated
+    mv heap.next emulated.next
+    mapfile -t directly < <(under_counter ,direct=on)
+    cmp emulated heap
+    cmp emulated.next heap.next
+    assert_equal "${#directly[@]}" 6
+    for i in 0 2 3 5; do assert_equal "${directly[i]}" "${emulated[i]}" "command $i"; done
+    qemu-x86_64 --version | grep -q 'version 7' ||
+        skip "the guest's addresses are not the host's under this QEMU, so nothing is executed directly"
+    for i in 1 4; do ((directly[i] < emulated[i] / 10)) || fail "${directly[*]}, emulated ${emulated[*]}"; done
+}

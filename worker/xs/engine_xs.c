@@ -8,6 +8,7 @@
 #include <xsnap.h>
 
 #include "worker/cost_limit.h"
+#include "worker/direct.h"
 #include "worker/xs/engine_xs_memory.h"
 #include "worker/xs/engine_xs_snapshot.h"
 #include "worker/xs/xs_profile.h"
@@ -274,8 +275,10 @@ static struct engine_result run_guarded(struct engine *engine, void (*command)(s
     engine->as_loaded = false;
     xsSetCurrentMeter(engine->machine, 0);
     xs_profile_begin(engine->machine);
-    if (!guard(engine, command))
+    if (!guard(engine, command)) {
+        direct_end(); /* a jump out of a snapshot */
         set_stopped(engine);
+    }
     xs_profile_end(engine->machine, engine->compute);
     engine->limit = 0;
     return engine->result;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "worker/direct.h"
 #include "worker/snapshot_place.h"
 #include "worker/xs/engine_xs_pages.h"
 
@@ -63,7 +64,10 @@ static int read_bytes(void *context, void *bytes, size_t size)
     unsigned char *to = bytes;
     int problem = 0;
 
-    engine_xs_pages_be_huge(bytes, size);
+    if (!direct_is_on())
+        engine_xs_pages_be_huge(bytes, size);
+    if (size >= READ_AT_ONCE)
+        direct_begin();
     while (problem == 0) {
         size_t length = take_from_block(stream, to, size);
 
@@ -144,7 +148,9 @@ int xs_snapshot_write(xsMachine *machine, xsCallback callbacks[XS_SNAPSHOT_CALLB
     if (file == NULL)
         return error_system(error, errno, "cannot write snapshot %s", place);
     begin_stream(&stream, file);
+    direct_begin();
     (void)xsWriteSnapshot(machine, &snapshot); /* says what snapshot.error says */
+    direct_end();
     problem = snapshot.error != 0 ? snapshot.error : write_block(&stream);
     /* A file system may tell only now that it could not write. */
     if (fclose(file) != 0 && problem == 0)
@@ -173,6 +179,7 @@ xsMachine *xs_snapshot_read(xsCallback callbacks[XS_SNAPSHOT_CALLBACKS], const c
     }
     begin_stream(&stream, file);
     machine = xsReadSnapshot(&snapshot, (char *)"xsnap", context);
+    direct_end();
     (void)fclose(file); /* nothing was written */
     if (machine == NULL)
         error_system(error, snapshot.error != 0 ? snapshot.error : ENOMEM,
