@@ -182,7 +182,8 @@ static void report_idle(struct scheduler *scheduler)
 static void expect_snapshot(struct scheduler *scheduler, int64_t vat, int64_t position)
 {
     if (snapshot_policy_is_near(&scheduler->options.snapshots,
-                                warehouse_saved_at(scheduler->warehouse, vat), position))
+                                warehouse_saved_at(scheduler->warehouse, vat), position,
+                                warehouse_deliveries_ahead(scheduler->warehouse, vat, position)))
         warehouse_expect_save(scheduler->warehouse, vat);
 }
 

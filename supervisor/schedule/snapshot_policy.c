@@ -15,10 +15,11 @@ bool snapshot_policy_is_due(const struct snapshot_policy *policy, int64_t saved_
            (saved_at < 0 && deliveries + 1 >= (int64_t)policy->initial);
 }
 
-bool snapshot_policy_is_near(const struct snapshot_policy *policy, int64_t saved_at, int64_t end)
+bool snapshot_policy_is_near(const struct snapshot_policy *policy, int64_t saved_at, int64_t end,
+                             int64_t ahead)
 {
-    const int64_t ahead = (int64_t)(policy->interval / AHEAD_PART);
+    const int64_t part = (int64_t)(policy->interval / AHEAD_PART);
 
     return snapshot_policy_is_due(policy, saved_at, end + 1) ||
-           (saved_at >= 0 && snapshot_policy_is_due(policy, saved_at, end + 1 + ahead));
+           (saved_at >= 0 && snapshot_policy_is_due(policy, saved_at, end + 1 + (ahead > part ? ahead : part)));
 }

@@ -78,6 +78,8 @@ struct vat {
     bool outdated;              /* its worker was started with other limits */
     bool goes_on; /* a worker of it was as if loaded from the last snapshot, and may be its own next
                    * one; so it may be again, for all that is known */
+    int64_t ready_at; /* when its worker was ready for the first delivery behind the last snapshot;
+                       * monotonic, ns */
     int64_t saved_at; /* where its last snapshot stands in the transcript; -1: there is none */
     struct vat_replay replay;
     struct stamp replay_sent; /* when the delivery that is replayed was sent */
@@ -100,6 +102,9 @@ void vat_happen(struct vat *vat, enum vat_event event);
 
 /* Its worker is not wanted any more, nor what that is doing. */
 void vat_put_away(struct vat *vat);
+
+/* As warehouse_deliveries_ahead(). */
+int64_t vat_deliveries_ahead(const struct vat *vat, int64_t end);
 
 /* A snapshot will be due soon: makes what takes it, and its next worker, ready where there may be
  * two; else does nothing. */

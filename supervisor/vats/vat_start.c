@@ -162,6 +162,7 @@ enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener
 enum vat_event vat_started(struct vat *vat, const struct vat_input *input)
 {
     (void)input;
+    vat->ready_at = stamp_now().mono;
     return vat->restored ? VAT_EVENT_RESTORED : VAT_EVENT_FRESH;
 }
 

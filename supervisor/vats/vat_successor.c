@@ -106,7 +106,8 @@ bool vat_retire(struct vat *vat)
     if (retirement == NULL)
         return false;
     vat_show_last_words(vat);
-    set_aside(vat, vat->process);
+    if (launcher_of(vat)->placement != NULL)
+        placement_send_away(launcher_of(vat)->placement, vat->process);
     retirement_begin(retirement, vat->process, false);
     vat->process = NULL;
     return true;

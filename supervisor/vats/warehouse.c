@@ -307,6 +307,13 @@ void warehouse_save(struct warehouse *warehouse, int64_t vat)
     vat_happen(warehouse_find_vat(warehouse, vat), VAT_EVENT_SAVE);
 }
 
+int64_t warehouse_deliveries_ahead(const struct warehouse *warehouse, int64_t id, int64_t end)
+{
+    const struct vat *vat = warehouse_find_vat(warehouse, id);
+
+    return vat != NULL ? vat_deliveries_ahead(vat, end) : 0;
+}
+
 void warehouse_expect_save(struct warehouse *warehouse, int64_t id)
 {
     struct vat *vat = warehouse_find_vat(warehouse, id);

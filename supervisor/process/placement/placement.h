@@ -58,6 +58,13 @@ int placement_end_start(const struct placement *placement, struct error *error);
 void placement_set_aside(const struct placement *placement, const struct worker_process *process);
 void placement_bring_back(const struct placement *placement, const struct worker_process *process);
 
+/* The same of a worker that ends, which takes its time: it leaves the processor of those that are
+ * waited for at once, if there is another. */
+void placement_send_away(const struct placement *placement, const struct worker_process *process);
+
+/* Where that one runs: all processors but `there`, or that one if it is the only one. */
+cpu_set_t placement_away(const struct placement *placement);
+
 /* Of PLACEMENT_AUTO: the processors of a thread that nobody waits for. Else, and without a
  * placement, NULL: it runs where its caller does. */
 const cpu_set_t *placement_elsewhere(const struct placement *placement);

@@ -665,6 +665,27 @@ static void a_worker_that_is_as_loaded_is_the_next_one_itself(void **state)
     tear_down(&hall);
 }
 
+static void under_the_counter_a_next_worker_is_wanted_as_early_as_it_takes_to_start(void **state)
+{
+    struct hall hall;
+
+    (void)state;
+    if (bring_one_that_goes_on(&hall, "onward") != 0) {
+        const int64_t saved_at = warehouse_saved_at(hall.warehouse, 1);
+
+        assert_int_equal(warehouse_deliveries_ahead(hall.warehouse, 1, saved_at + 1), 0);
+        hall.launcher.counted = true;
+        save_onward(&hall);
+        assert_int_equal(warehouse_deliveries_ahead(hall.warehouse, 1, saved_at), 0);
+        /* That many cannot have taken longer than the time since then. */
+        assert_in_range(warehouse_deliveries_ahead(hall.warehouse, 1, saved_at + 1000000000), 1,
+                        INT32_MAX);
+        assert_int_equal(warehouse_deliveries_ahead(hall.warehouse, 7, 1), 0); /* there is none */
+        hall.launcher.counted = false;
+    }
+    tear_down(&hall);
+}
+
 /* The longest file in memory of this process that is for a snapshot. */
 static off_t largest_memory(void)
 {
@@ -1026,6 +1047,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_worker_that_was_made_ready_with_other_limits_is_dropped),
         cmocka_unit_test(a_worker_that_was_made_ready_and_ends_is_replaced),
         cmocka_unit_test(a_worker_that_is_as_loaded_is_the_next_one_itself),
+        cmocka_unit_test(under_the_counter_a_next_worker_is_wanted_as_early_as_it_takes_to_start),
         cmocka_unit_test(a_worker_that_goes_on_has_memory_for_what_it_wrote_last),
         cmocka_unit_test(a_snapshot_is_not_kept_in_memory_behind_its_worker),
         cmocka_unit_test(a_worker_that_is_as_loaded_and_has_old_limits_is_replaced),
