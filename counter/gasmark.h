@@ -90,7 +90,8 @@ struct gasmark_code {
  * was where the counter was not loaded with direct=on, or cannot do it; otherwise it returns when
  * the thread, executed directly, has left such a stack in `stack`, switched to `back`, and returned
  * there. The thread may read and write memory and files in between, and do nothing that QEMU would
- * have to know of: map memory, move the end of the heap, install handlers, make threads or processes.
+ * have to know of: map memory, move the end of the heap, install handlers, make threads or
+ * processes.
  */
 struct gasmark_direct {
     uint64_t stack;

@@ -150,8 +150,8 @@ endef
 
 # What stands around the metered region counts nothing itself: a limit changes no cost.
 ifneq ($(METERED_WORKER_OF),)
-$(BUILD)/obj/worker/region.o $(BUILD)/obj/worker/cost_limit.o: ROOM_CFLAGS = --unmetered -D__GASPIPE_METER__=1
-$(BUILD)/obj/worker/region.o $(BUILD)/obj/worker/cost_limit.o: scripts/meter.mk
+$(BUILD)/obj/worker/counter/region.o $(BUILD)/obj/worker/cost_limit.o: ROOM_CFLAGS = --unmetered -D__GASPIPE_METER__=1
+$(BUILD)/obj/worker/counter/region.o $(BUILD)/obj/worker/cost_limit.o: scripts/meter.mk
 # Nor do these, which stand in place of memset() and malloc(): whether an optimiser makes a call of
 # memset() differs between machines, and what it costs is charged where it is called.
 UNMETERED_XS := $(addprefix $(BUILD)/obj/worker/xs/engine_xs_,allocate.o memory.o pages.o slots.o zeros.o)

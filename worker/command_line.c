@@ -42,6 +42,7 @@ static const char usage[] =
     "  --profile          with each result, its cost by function and line\n"
     "  --report-stops     before ending at a limit, tell what the delivery used\n"
     "  --confine          once started, only compute, read and write\n"
+    "  --splice-snapshots  write snapshots into pipes without copying, for a reader that copies\n"
     "  --compat xsnap     say and do exactly what xsnap-worker does, as when started\n"
     "                     by that name\n"
     "  --record DIR       write every frame to a file in DIR, for gaspipe replay\n"
@@ -64,7 +65,8 @@ enum {
     OPTION_COMPAT,
     OPTION_PROFILE,
     OPTION_REPORT_STOPS,
-    OPTION_MAX_HEAP
+    OPTION_MAX_HEAP,
+    OPTION_SPLICE_SNAPSHOTS
 };
 
 static const struct option long_options[] = {
@@ -79,6 +81,7 @@ static const struct option long_options[] = {
     {"profile", no_argument, NULL, OPTION_PROFILE},
     {"report-stops", no_argument, NULL, OPTION_REPORT_STOPS},
     {"confine", no_argument, NULL, OPTION_CONFINE},
+    {"splice-snapshots", no_argument, NULL, OPTION_SPLICE_SNAPSHOTS},
     {"record", required_argument, NULL, OPTION_RECORD},
     {"compat", required_argument, NULL, OPTION_COMPAT},
     {0},
@@ -188,6 +191,9 @@ static bool take_option(struct loop_options *options, int option)
         return true;
     case OPTION_CONFINE:
         options->confine = true;
+        return true;
+    case OPTION_SPLICE_SNAPSHOTS:
+        options->engine.splices = true;
         return true;
     case OPTION_COMPAT:
         return take_compat(options);

@@ -42,6 +42,7 @@ struct engine_options {
     bool quiet;                /* say nothing on stderr, as xsnap-worker */
     bool print_compute;        /* print() puts the meter's state in front */
     bool profile;              /* take a profile of each command */
+    bool splices;              /* pipes that take snapshots may be given the worker's own pages */
     bool finds_as_loaded;      /* find out `as_loaded` of its usage */
     struct engine_host host;
 };

@@ -15,6 +15,7 @@ static const int allowed[] = {
     /* what there is to do */
     SCMP_SYS(read),
     SCMP_SYS(write),
+    SCMP_SYS(vmsplice), /* as write(2), without a copy */
     SCMP_SYS(readv),
     SCMP_SYS(writev),
     SCMP_SYS(lseek),
@@ -72,6 +73,7 @@ static int allow_some(scmp_filter_ctx filter)
          {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0), SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_SHARED, 0)}},
         {SCMP_SYS(mprotect), 1, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)}},
         {SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_LE, F_SETFL, 0)}},
+        {SCMP_SYS(fcntl), 1, {SCMP_A1(SCMP_CMP_EQ, F_GETPIPE_SZ, 0)}},
         {SCMP_SYS(newfstatat), 1, {SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH, 0)}},
         {SCMP_SYS(prlimit64), 1, {SCMP_A2(SCMP_CMP_EQ, 0, 0)}}, /* it only asks */
         /* The counter reads and writes its guest's memory so. */

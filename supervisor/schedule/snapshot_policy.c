@@ -21,5 +21,6 @@ bool snapshot_policy_is_near(const struct snapshot_policy *policy, int64_t saved
     const int64_t part = (int64_t)(policy->interval / AHEAD_PART);
 
     return snapshot_policy_is_due(policy, saved_at, end + 1) ||
-           (saved_at >= 0 && snapshot_policy_is_due(policy, saved_at, end + 1 + (ahead > part ? ahead : part)));
+           (saved_at >= 0 &&
+            snapshot_policy_is_due(policy, saved_at, end + 1 + (ahead > part ? ahead : part)));
 }

@@ -31,7 +31,7 @@ setup_file() {
     $compile -O2 "$tests/counter_step.c" -o "$bin/step"
     $compile -O1 "$tests/counter_marks.c" -o "$bin/marks" -lpthread
     $compile -O1 "$tests/counter_keep.c" -o "$bin/keep" -lpthread
-    $compile -O1 "$tests/counter_direct.c" "$tests/../../worker/direct.c" -o "$bin/direct" -lm
+    $compile -O1 "$tests/counter_direct.c" "$tests/../../worker/counter/direct.c" -o "$bin/direct" -lm
     $compile -shared -fPIC "$tests/counter_object.c" -o "$bin/object.so"
     export COUNTER_OBJECT=$bin/object.so
     export TESTS_BIN=$bin

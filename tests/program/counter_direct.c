@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "counter/gasmark.h"
-#include "worker/direct.h"
+#include "worker/counter/direct.h"
 
 static __thread int of_this_thread = 7;
 static volatile sig_atomic_t signals;

@@ -8,9 +8,9 @@
 #include <xsnap.h>
 
 #include "worker/cost_limit.h"
-#include "worker/direct.h"
+#include "worker/counter/direct.h"
 #include "worker/xs/engine_xs_memory.h"
-#include "worker/xs/engine_xs_snapshot.h"
+#include "worker/xs/snapshot/engine_xs_snapshot.h"
 #include "worker/xs/xs_profile.h"
 #include "worker/xs/xs_trace_clock.h"
 
@@ -438,8 +438,8 @@ static void write_snapshot(struct engine *engine)
     char digits[24];
     struct error error;
 
-    if (xs_snapshot_write(engine->machine, snapshot_callbacks, engine->path, &written, &error) ==
-        0) {
+    if (xs_snapshot_write(engine->machine, snapshot_callbacks, engine->path,
+                          engine->options.splices, &written, &error) == 0) {
         snprintf(digits, sizeof digits, "%zu", written.size);
         set_text(engine, digits);
         engine->as_loaded =

@@ -5,7 +5,7 @@
 
 #include <xsnap.h>
 
-#include "worker/direct.h"
+#include "worker/counter/direct.h"
 #include "worker/xs/engine_xs_memory.h"
 #include "worker/xs/engine_xs_pages.h"
 

@@ -20,13 +20,15 @@ enum {
     PIPE_SIZE = 1 << 20, /* the most that anybody may have: the ends wait less for each other */
     DROPPED_AT_ONCE = 64 << 10,
     READY_AT_ONCE = 512 << 10, /* memory */
+    MEMORY_UNIT =
+        64 << 10, /* and as much is left over: what is too much is freed while others wait */
 };
 
 struct save_relay {
     struct save_relay_options options;
     cpu_set_t processors;
     int file;
-    char *memory; /* the file's, of this capacity: a multiple of PIPE_SIZE; NULL: there is none */
+    char *memory; /* the file's, of this capacity; NULL: there is none */
     size_t capacity;
     int orders[2]; /* a pipe: a byte when the snapshot begins, closed when the worker wrote all */
     bool begun;    /* the thread knows that it has */
@@ -201,13 +203,15 @@ static void get_memory(struct save_relay *relay)
 {
     const uint64_t wanted =
         relay->options.expected < relay->options.cap ? relay->options.expected : relay->options.cap;
-    size_t ready = 0;
+    size_t ready = 0, size;
 
-    if (wanted == 0 || grow_memory(relay, (wanted / PIPE_SIZE + 1) * PIPE_SIZE) != 0)
+    if (wanted == 0 || grow_memory(relay, (wanted / MEMORY_UNIT + 1) * MEMORY_UNIT) != 0)
         return;
-    for (; ready < relay->capacity && !has_orders(relay); ready += READY_AT_ONCE)
-        if (madvise(relay->memory + ready, READY_AT_ONCE, MADV_POPULATE_WRITE) != 0)
+    for (; ready < relay->capacity && !has_orders(relay); ready += size) {
+        size = relay->capacity - ready < READY_AT_ONCE ? relay->capacity - ready : READY_AT_ONCE;
+        if (madvise(relay->memory + ready, size, MADV_POPULATE_WRITE) != 0)
             return;
+    }
 }
 
 /* False: it will not. */

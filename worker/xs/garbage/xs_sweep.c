@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "worker/xs/garbage/xs_long_array.h"
+#include "worker/xs/garbage/xs_sweep_count.h"
 
 /*
  * The second half of a collection of garbage, in place of XS's own: XS has marked what is in use.
@@ -228,8 +229,45 @@ static void destroy(const txSlot *slot)
     }
 }
 
-static void sweep_slots(txMachine *the)
+static const uint64_t counted = KIND(ENTRY) | KIND(MAP) | KIND(SET) | KIND(CALLBACK) | KIND(KEY_X);
+
+struct xs_sweep_count *xs_sweep_count;
+
+/* A snapshot has no entries: one is made for each key when it is loaded. */
+static size_t count_keys(const txSlot *table)
 {
+    const size_t step = table->kind == XS_MAP_KIND ? 2 : 1;
+    size_t slots = 0;
+
+    for (const txSlot *each = table->next->value.list.first; each != NULL; each = each->next)
+        slots++;
+    return slots / step;
+}
+
+static void count(struct xs_sweep_count *sum, const txSlot *slot)
+{
+    switch (slot->kind) {
+    case XS_ENTRY_KIND:
+        sum->entries++;
+        break;
+    case XS_MAP_KIND:
+    case XS_SET_KIND:
+        sum->keys += count_keys(slot);
+        break;
+    case XS_CALLBACK_KIND:
+        sum->unsaved = sum->unsaved || slot->value.callback.closures != NULL;
+        break;
+    case XS_KEY_X_KIND: /* its string */
+        sum->unsaved = true;
+        break;
+    default:
+        break;
+    }
+}
+
+static inline __attribute__((always_inline)) void sweep_slots_and(txMachine *the, bool counting)
+{
+    struct xs_sweep_count sum = {.known = true};
     txSlot *free_slots = NULL;
     txSize used = 0;
 
@@ -240,6 +278,8 @@ static void sweep_slots(txMachine *the)
             if (slot->flag & XS_MARK_FLAG) {
                 slot->flag &= (txFlag)~XS_MARK_FLAG;
                 change_value(the, slot);
+                if (counting && (UINT64_C(1) << (slot->kind & 63) & counted))
+                    count(&sum, slot);
                 used++;
             } else {
                 if (slot->kind == XS_HOST_KIND)
@@ -252,6 +292,16 @@ static void sweep_slots(txMachine *the)
     }
     the->currentHeapCount = used;
     the->freeHeap = free_slots;
+    if (counting)
+        *xs_sweep_count = sum;
+}
+
+static void sweep_slots(txMachine *the)
+{
+    if (xs_sweep_count != NULL)
+        sweep_slots_and(the, true);
+    else
+        sweep_slots_and(the, false);
 }
 
 /* ---- chunks: to their places ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_WORKER_REGION_H
-#define GASPIPE_WORKER_REGION_H
+#ifndef GASPIPE_WORKER_COUNTER_REGION_H
+#define GASPIPE_WORKER_COUNTER_REGION_H
 
 #include <stdbool.h>
 #include <stdint.h>

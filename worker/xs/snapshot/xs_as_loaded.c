@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/xs/xs_as_loaded.h"
+#include "worker/xs/snapshot/xs_as_loaded.h"
 
 #include <xsAll.h>
 
@@ -22,43 +22,13 @@ static size_t bytes_of_others(const txMachine *the, const struct xs_written *wri
 
 /* ---- what is in the heap ---- */
 
-/* A table's entries are not in a snapshot: one is made for each key when that is loaded. */
-static size_t count_keys(const txSlot *table)
-{
-    const size_t step = table->kind == XS_MAP_KIND ? 2 : 1;
-    size_t slots = 0;
-
-    for (const txSlot *each = table->next->value.list.first; each != NULL; each = each->next)
-        slots++;
-    return slots / step;
-}
-
 /* Whether there is a slot for each of the snapshot's, and for each entry, and no other. */
 static bool has_same_slots(const txMachine *the, const struct xs_written *written)
 {
-    const txSlot *heap = the->firstHeap;
-    size_t entries = 0, keys = 0;
+    const struct xs_sweep_count *found = &written->found;
 
-    for (const txSlot *slot = heap + 1; slot < heap->value.reference; slot++) {
-        switch (slot->kind) {
-        case XS_ENTRY_KIND:
-            entries++;
-            break;
-        case XS_MAP_KIND:
-        case XS_SET_KIND:
-            keys += count_keys(slot);
-            break;
-        case XS_CALLBACK_KIND:
-            if (slot->value.callback.closures != NULL)
-                return false; /* they are not in a snapshot */
-            break;
-        case XS_KEY_X_KIND:
-            return false; /* nor is its string */
-        default:
-            break;
-        }
-    }
-    return entries == keys && (size_t)the->currentHeapCount == written->slots + entries;
+    return found->known && !found->unsaved && found->entries == found->keys &&
+           (size_t)the->currentHeapCount == written->slots + found->entries;
 }
 
 static bool has_same_chunks(const txMachine *the, const struct xs_written *written)

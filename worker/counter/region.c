@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/region.h"
+#include "worker/counter/region.h"
 
 #include "counter/gasmark.h"
 #include "proto/command.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/xs/engine_xs_snapshot.h"
+#include "worker/xs/snapshot/engine_xs_snapshot.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,28 +7,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/io.h"
-#include "worker/direct.h"
+#include "worker/counter/direct.h"
 #include "worker/snapshot_place.h"
 #include "worker/xs/engine_xs_pages.h"
+#include "worker/xs/snapshot/snapshot_writer.h"
 
 static const char signature[] = "xsnap 1";
 
-/*
- * What the two callbacks of XS work on. XS has some hundred thousand pieces of a few bytes each
- * read or written one by one: a call of stdio's for each would take as long as the rest. Who reads
- * what is written runs at the same time, and is woken less often by larger blocks.
- */
-enum {
-    BLOCK_SIZE = 256 << 10,
-    READ_AT_ONCE = 64 << 10, /* of small pieces: memory that each worker touches */
-};
+/* Of small pieces, which XS has read one by one. */
+enum { READ_AT_ONCE = 64 << 10 };
 
 struct stream {
     int fd;
-    size_t size;       /* of all that was written */
-    size_t start, end; /* of what is in the block and not yet taken, or written */
-    unsigned char block[BLOCK_SIZE];
+    size_t start, end; /* of what is in the block and not yet taken */
+    unsigned char block[READ_AT_ONCE];
 };
 
 /* ---- reading ---- */
@@ -87,44 +79,9 @@ static int read_bytes(void *context, void *bytes, size_t size)
     return problem;
 }
 
-/* ---- writing ---- */
-
-static int write_block(struct stream *stream)
-{
-    const size_t length = stream->end;
-
-    stream->end = 0;
-    return io_write_all(stream->fd, stream->block, length) == 0 ? 0 : errno;
-}
-
-static int write_bytes(void *context, void *bytes, size_t size)
-{
-    struct stream *stream = context;
-    int problem;
-
-    stream->size += size;
-    if (size > BLOCK_SIZE - stream->end) {
-        problem = write_block(stream);
-        if (problem != 0)
-            return problem;
-        if (size > BLOCK_SIZE)
-            return io_write_all(stream->fd, bytes, size) == 0 ? 0 : errno;
-    }
-    memcpy(stream->block + stream->end, bytes, size);
-    stream->end += size;
-    return 0;
-}
-
 /* ---- both ---- */
 
-/* The block itself needs no zeros. */
-static void begin_stream(struct stream *stream, FILE *file)
-{
-    stream->fd = fileno(file);
-    stream->size = stream->start = stream->end = 0;
-}
-
-static xsSnapshot describe(xsCallback callbacks[XS_SNAPSHOT_CALLBACKS], struct stream *stream)
+static xsSnapshot describe(xsCallback callbacks[XS_SNAPSHOT_CALLBACKS], void *stream)
 {
     return (xsSnapshot){
         .signature = (char *)signature,
@@ -132,35 +89,42 @@ static xsSnapshot describe(xsCallback callbacks[XS_SNAPSHOT_CALLBACKS], struct s
         .callbacks = callbacks,
         .callbacksLength = XS_SNAPSHOT_CALLBACKS,
         .read = read_bytes,
-        .write = write_bytes,
+        .write = snapshot_writer_write,
         .stream = stream,
     };
 }
 
 int xs_snapshot_write(xsMachine *machine, xsCallback callbacks[XS_SNAPSHOT_CALLBACKS],
-                      const char *place, struct xs_written *written, struct error *error)
+                      const char *place, bool splices, struct xs_written *written,
+                      struct error *error)
 {
     FILE *file = snapshot_place_open(place, "wb", "ab");
-    static struct stream stream; /* not on the stack, whose depth XS measures */
-    xsSnapshot snapshot = describe(callbacks, &stream);
+    struct xs_sweep_count found = {0};
+    struct snapshot_writer writer;
+    xsSnapshot snapshot = describe(callbacks, &writer);
     int problem;
 
     if (file == NULL)
         return error_system(error, errno, "cannot write snapshot %s", place);
-    begin_stream(&stream, file);
+    snapshot_writer_begin(&writer, fileno(file), splices);
     direct_begin();
+    xs_sweep_count = &found;
     (void)xsWriteSnapshot(machine, &snapshot); /* says what snapshot.error says */
+    xs_sweep_count = NULL;
+    problem = snapshot_writer_end(&writer);
     direct_end();
-    problem = snapshot.error != 0 ? snapshot.error : write_block(&stream);
+    if (snapshot.error != 0)
+        problem = snapshot.error;
     /* A file system may tell only now that it could not write. */
     if (fclose(file) != 0 && problem == 0)
         problem = errno;
     if (problem != 0)
         return error_system(error, problem, "cannot write snapshot %s", place);
     *written = (struct xs_written){
-        .size = stream.size,
+        .size = writer.size,
         .signature = sizeof signature - 1,
         .slots = (size_t)snapshot.slotSize - 1,
+        .found = found,
     };
     return 0;
 }
@@ -177,7 +141,8 @@ xsMachine *xs_snapshot_read(xsCallback callbacks[XS_SNAPSHOT_CALLBACKS], const c
         error_system(error, errno, "cannot read snapshot %s", place);
         return NULL;
     }
-    begin_stream(&stream, file);
+    stream.fd = fileno(file);
+    stream.start = stream.end = 0;
     machine = xsReadSnapshot(&snapshot, (char *)"xsnap", context);
     direct_end();
     (void)fclose(file); /* nothing was written */

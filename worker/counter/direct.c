@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/direct.h"
+#include "worker/counter/direct.h"
 
 #include "counter/gasmark.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_WORKER_DIRECT_H
-#define GASPIPE_WORKER_DIRECT_H
+#ifndef GASPIPE_WORKER_COUNTER_DIRECT_H
+#define GASPIPE_WORKER_COUNTER_DIRECT_H
 
 #include <stdbool.h>
 

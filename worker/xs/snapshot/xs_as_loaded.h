@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_WORKER_XS_XS_AS_LOADED_H
-#define GASPIPE_WORKER_XS_XS_AS_LOADED_H
+#ifndef GASPIPE_WORKER_XS_SNAPSHOT_XS_AS_LOADED_H
+#define GASPIPE_WORKER_XS_SNAPSHOT_XS_AS_LOADED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "worker/xs/garbage/xs_sweep_count.h"
+
 /* A snapshot that was just written. */
 struct xs_written {
-    size_t size;      /* of the whole */
-    size_t signature; /* the length of its signature */
-    size_t slots;     /* so many are in it */
+    size_t size;                 /* of the whole */
+    size_t signature;            /* the length of its signature */
+    size_t slots;                /* so many are in it */
+    struct xs_sweep_count found; /* by the collection of garbage in front of it */
 };
 
 /*

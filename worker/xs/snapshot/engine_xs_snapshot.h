@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_WORKER_XS_ENGINE_XS_SNAPSHOT_H
-#define GASPIPE_WORKER_XS_ENGINE_XS_SNAPSHOT_H
+#ifndef GASPIPE_WORKER_XS_SNAPSHOT_ENGINE_XS_SNAPSHOT_H
+#define GASPIPE_WORKER_XS_SNAPSHOT_ENGINE_XS_SNAPSHOT_H
 
 #include <xsnap.h>
 
 #include "base/error.h"
-#include "worker/xs/xs_as_loaded.h"
+#include "worker/xs/snapshot/xs_as_loaded.h"
 
 /*
  * XS's heap, written and read in the form of npm @agoric/xsnap 0.15.0: its
@@ -18,9 +18,10 @@
 /* The table, in xsnap's order; a snapshot knows functions by their number in it. */
 enum { XS_SNAPSHOT_CALLBACKS = 18 };
 
-/* 0, or -1 with ERROR_SYSTEM. */
+/* 0, or -1 with ERROR_SYSTEM. `splices`: as for snapshot_writer_begin(). */
 int xs_snapshot_write(xsMachine *machine, xsCallback callbacks[XS_SNAPSHOT_CALLBACKS],
-                      const char *place, struct xs_written *written, struct error *error);
+                      const char *place, bool splices, struct xs_written *written,
+                      struct error *error);
 
 /*
  * A machine with that context, as it was written; the caller's. NULL with
