@@ -64,6 +64,14 @@ script() {
         'if type == "string" then . else tojson end'
 }
 
+# go_to HASH: another place of the page; done when the page has heard of it.
+go_to() {
+    script "return new Promise(done => {
+        addEventListener('hashchange', () => done(true), { once: true });
+        location.hash = '$1';
+    })" > /dev/null
+}
+
 # element SELECTOR: the driver's name for it.
 element() {
     webdriver POST element "$(jq -n --arg css "$1" '{using: "css selector", value: $css}')" '.[]'

@@ -192,9 +192,9 @@ as_the_page() {
     assert_equal "$(cat idle)" '[true,false]'
     before=$(timeline from)
     script 'return new Promise(done => setTimeout(() => done(location.hash), 600))' > hash
-    script "location.hash = '#view=0,1000'" > /dev/null
+    go_to '#view=0,1000'
     assert_equal "$(timeline selected)" -1
-    script "location.hash = '$(cat hash)'" > /dev/null
+    go_to "$(cat hash)"
     assert_equal "$(timeline selected)" "$chosen"
     [ "$(jq -n "($(timeline from) - $before | fabs) < 1000")" = true ] || fail 'the address leads elsewhere'
     script "for (const hash of ['#view=x,y', '#view=9,1', '#view=0,9e99&at=-5,1e9', '#at=1', '#view=0,5000&at=1e99,7']) {

@@ -108,4 +108,23 @@ bool direct_is_on(void)
     return direct_state.back != 0;
 }
 
+#else /* which has no counter */
+
+void direct_prepare(void)
+{
+}
+
+void direct_begin(void)
+{
+}
+
+void direct_end(void)
+{
+}
+
+bool direct_is_on(void)
+{
+    return false;
+}
+
 #endif
