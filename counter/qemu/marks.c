@@ -158,7 +158,7 @@ static void restore(uint64_t buffer, uint64_t size)
 /* Code that the processor may execute from now on. */
 static void take_code(uint64_t buffer, uint64_t size)
 {
-    struct gasmark_code code;
+    struct gasmark_code code = {0};
 
     if (size >= sizeof code && guest_memory_read(buffer, &code, sizeof code))
         answer(buffer, size, (uint64_t)direct_take_code(&code));

@@ -165,6 +165,17 @@ project_with_git() {
     assert_output_has "high/ holds $((folder_limit + 1)) source files"
 }
 
+@test "cppcheck: what it finds across files, with exit status 0, is a fault" {
+    project_with_git
+    mkdir bin
+    printf '#!/bin/sh\necho "low/take.c:5: error: points at uninitialized variable" >&2\n' > bin/cppcheck
+    chmod +x bin/cppcheck
+    PATH=$PWD/bin:$PATH run scripts/lint cppcheck
+    assert_status 1
+    assert_output_has 'low/take.c:5: error'
+    assert_output_has 'FAIL     cppcheck: see above'
+}
+
 @test "clang-tidy looks into headers, also those of a folder below another" {
     command -v clang-tidy > /dev/null || skip 'no clang-tidy (scripts/setup --lint)'
     cp "$ROOT/.clang-tidy" .

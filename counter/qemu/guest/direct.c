@@ -87,7 +87,7 @@ _Static_assert(offsetof(struct gasmark_direct, thread) == 8 &&
 /* QEMU's handlers of signals would find the guest's FS. */
 void direct_run(uint64_t buffer, uint64_t size)
 {
-    struct gasmark_direct *direct = (struct gasmark_direct *)buffer, copy;
+    struct gasmark_direct *direct = (struct gasmark_direct *)buffer, copy = {0};
     sigset_t all, before;
 
     if (!has_code || size < sizeof *direct || !guest_memory_read(buffer, &copy, sizeof copy) ||
