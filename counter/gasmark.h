@@ -139,6 +139,23 @@ struct gasmark_totals {
 
 #define GASMARK_MAGIC UINT64_C(0x6b72616d736167) /* "gasmark" */
 
+/* In assembler: leaves such a stack at the beginning of a function, and goes on from one. */
+#define GASMARK_PUSH                                                                               \
+    "push %rbp\n"                                                                                  \
+    "push %rbx\n"                                                                                  \
+    "push %r12\n"                                                                                  \
+    "push %r13\n"                                                                                  \
+    "push %r14\n"                                                                                  \
+    "push %r15\n"
+#define GASMARK_POP_AND_RETURN                                                                     \
+    "pop %r15\n"                                                                                   \
+    "pop %r14\n"                                                                                   \
+    "pop %r13\n"                                                                                   \
+    "pop %r12\n"                                                                                   \
+    "pop %rbx\n"                                                                                   \
+    "pop %rbp\n"                                                                                   \
+    "ret\n"
+
 /*
  * Makes one mark. One place for the instruction, so that a mark costs the same
  * number of instructions wherever it is made; errno stays as it was.

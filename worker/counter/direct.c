@@ -54,41 +54,31 @@ void direct_leave(void);
 __asm__(".text\n"
         ".type direct_enter, @function\n"
         "direct_enter:\n"
-        "    push %rbp\n"
-        "    push %rbx\n"
-        "    push %r12\n"
-        "    push %r13\n"
-        "    push %r14\n"
-        "    push %r15\n"
-        "    lea direct_state(%rip), %rsi\n"
-        "    mov %rsp, (%rsi)\n"
-        "    mov %fs:0, %rax\n"
-        "    mov %rax, 8(%rsi)\n"
-        "    mov $0xcafebace, %edi\n" /* GASMARK_DIRECT */
-        "    movq $1, 24(%rsi)\n"
-        "    mov $32, %edx\n"
-        "    xor %eax, %eax\n" /* read(2) */
-        "    syscall\n"
-        "    mov direct_state(%rip), %rsp\n"
-        "    pop %r15\n"
-        "    pop %r14\n"
-        "    pop %r13\n"
-        "    pop %r12\n"
-        "    pop %rbx\n"
-        "    pop %rbp\n"
-        "    ret\n"
+        /* what goes over */
+        GASMARK_PUSH
+        /* where that lies */
+        "lea direct_state(%rip), %rsi\n"
+        "mov %rsp, (%rsi)\n"
+        "mov %fs:0, %rax\n"
+        "mov %rax, 8(%rsi)\n"
+        "movq $1, 24(%rsi)\n"
+        "mov $32, %edx\n"
+        "mov $0xcafebace, %edi\n" /* GASMARK_DIRECT */
+        "xor %eax, %eax\n"        /* read(2) */
+        "syscall\n"
+        "mov direct_state(%rip), %rsp\n"
+        /* what has come back */
+        GASMARK_POP_AND_RETURN
+        /* the other way */
         ".size direct_enter, . - direct_enter\n"
         ".type direct_leave, @function\n"
         "direct_leave:\n"
-        "    push %rbp\n"
-        "    push %rbx\n"
-        "    push %r12\n"
-        "    push %r13\n"
-        "    push %r14\n"
-        "    push %r15\n"
-        "    mov %rsp, direct_state(%rip)\n"
-        "    mov direct_state+16(%rip), %rsp\n"
-        "    ret\n"
+        /* what goes back */
+        GASMARK_PUSH
+        /* where that lies, and where QEMU's side does */
+        "mov %rsp, direct_state(%rip)\n"
+        "mov direct_state+16(%rip), %rsp\n"
+        "ret\n"
         ".size direct_leave, . - direct_leave\n");
 
 void direct_begin(void)

@@ -48,37 +48,23 @@ void direct_switch(struct gasmark_direct *direct);
 __asm__(".text\n"
         ".type direct_switch, @function\n"
         "direct_switch:\n"
-        "    push %rbp\n"
-        "    push %rbx\n"
-        "    push %r12\n"
-        "    push %r13\n"
-        "    push %r14\n"
-        "    push %r15\n"
-        "    rdfsbase %rax\n"
-        "    push %rax\n"
-        "    lea 1f(%rip), %rax\n"
-        "    push %rax\n"
-        "    mov %rsp, 16(%rdi)\n"
-        "    mov 8(%rdi), %rax\n"
-        "    wrfsbase %rax\n"
-        "    mov (%rdi), %rsp\n"
-        "    pop %r15\n"
-        "    pop %r14\n"
-        "    pop %r13\n"
-        "    pop %r12\n"
-        "    pop %rbx\n"
-        "    pop %rbp\n"
-        "    ret\n"
-        "1:  pop %rax\n"
-        "    wrfsbase %rax\n"
-        "    pop %r15\n"
-        "    pop %r14\n"
-        "    pop %r13\n"
-        "    pop %r12\n"
-        "    pop %rbx\n"
-        "    pop %rbp\n"
-        "    ret\n"
-        ".size direct_switch, . - direct_switch\n");
+        /* QEMU's side */
+        GASMARK_PUSH "rdfsbase %rax\n"
+        "push %rax\n"
+        "lea 1f(%rip), %rax\n"
+        "push %rax\n"
+        "mov %rsp, 16(%rdi)\n"
+        /* the guest's */
+        "mov 8(%rdi), %rax\n"
+        "wrfsbase %rax\n"
+        "mov (%rdi), %rsp\n"
+        /* where the guest goes on */
+        GASMARK_POP_AND_RETURN
+        /* where QEMU does */
+        "1: pop %rax\n"
+        "wrfsbase %rax\n"
+        /* back to who called */
+        GASMARK_POP_AND_RETURN ".size direct_switch, . - direct_switch\n");
 
 _Static_assert(offsetof(struct gasmark_direct, thread) == 8 &&
                    offsetof(struct gasmark_direct, back) == 16,
