@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ static const char usage[] =
     "  --report-stops     before ending at a limit, tell what the delivery used\n"
     "  --confine          once started, only compute, read and write\n"
     "  --splice-snapshots  write snapshots into pipes without copying, for a reader that copies\n"
+    "  --poll-page FD     poll descriptor 3 when that page of memory asks for it\n"
     "  --compat xsnap     say and do exactly what xsnap-worker does, as when started\n"
     "                     by that name\n"
     "  --record DIR       write every frame to a file in DIR, for gaspipe replay\n"
@@ -66,7 +68,8 @@ enum {
     OPTION_PROFILE,
     OPTION_REPORT_STOPS,
     OPTION_MAX_HEAP,
-    OPTION_SPLICE_SNAPSHOTS
+    OPTION_SPLICE_SNAPSHOTS,
+    OPTION_POLL_PAGE
 };
 
 static const struct option long_options[] = {
@@ -81,6 +84,7 @@ static const struct option long_options[] = {
     {"profile", no_argument, NULL, OPTION_PROFILE},
     {"report-stops", no_argument, NULL, OPTION_REPORT_STOPS},
     {"confine", no_argument, NULL, OPTION_CONFINE},
+    {"poll-page", required_argument, NULL, OPTION_POLL_PAGE},
     {"splice-snapshots", no_argument, NULL, OPTION_SPLICE_SNAPSHOTS},
     {"record", required_argument, NULL, OPTION_RECORD},
     {"compat", required_argument, NULL, OPTION_COMPAT},
@@ -192,6 +196,11 @@ static bool take_option(struct loop_options *options, int option)
     case OPTION_CONFINE:
         options->confine = true;
         return true;
+    case OPTION_POLL_PAGE:
+        if (!command_line_take_number("--poll-page", INT_MAX, &number))
+            return false;
+        options->poll_page = (int)number;
+        return true;
     case OPTION_SPLICE_SNAPSHOTS:
         options->engine.splices = true;
         return true;
@@ -280,6 +289,7 @@ int worker_command_line(int argc, char **argv, const struct engine_ops *ops)
         .in = FROM_SUPERVISOR,
         .out = TO_SUPERVISOR,
         .frame_cap = NETSTRING_CAP_DEFAULT,
+        .poll_page = -1,
         .ops = ops,
     };
     int ended = -1;
