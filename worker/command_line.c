@@ -289,7 +289,6 @@ int worker_command_line(int argc, char **argv, const struct engine_ops *ops)
         .in = FROM_SUPERVISOR,
         .out = TO_SUPERVISOR,
         .frame_cap = NETSTRING_CAP_DEFAULT,
-        .poll_page = -1,
         .ops = ops,
     };
     int ended = -1;

@@ -651,7 +651,7 @@ static int open_poll_page(struct worker *worker, int fd)
 {
     struct error error;
 
-    if (fd < 0)
+    if (fd == 0)
         return 0;
     worker->channel.page = polling_open(fd, &error);
     if (worker->channel.page != NULL)

@@ -64,12 +64,13 @@ ends() {
     local pipe
 
     line big > lines
-    mkfifo fifo
-    exec {pipe}<> fifo
-    out=fifo start --store one lines
+    mkfifo fifo input
+    exec {pipe}<> fifo {feed}<> input
+    out=fifo start --store one input # whose end does not come: behind it, the same lines are new ones
+    cat lines >&"$feed"
     head -c 1 <&"$pipe" > first # the rest of the result has no room
     ends TERM 143
-    exec {pipe}<&-
+    exec {pipe}<&- {feed}<&-
     rm fifo
     # The next run prints what this one could not.
     "$NATIVE/gaspipe" run --json --counter none --vat keeper=keeper.js --store one lines > out
