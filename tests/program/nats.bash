@@ -16,7 +16,8 @@ free_port() {
 # serve NAME PORT OPTION...: starts a server, whose files are NAME/ and NAME.log, and waits until
 # it is ready; the pid goes to $served and the file servers.
 serve() {
-    nats-server -js -sd "$1" -a 127.0.0.1 -p "$2" "${@:3}" > "$1.log" 2>&1 3>&- &
+    : > "$1.log" # one before it was ready, too
+    nats-server -js -sd "$1" -a 127.0.0.1 -p "$2" "${@:3}" >> "$1.log" 2>&1 3>&- &
     served=$!
     echo $served >> servers
     wait_for 30 grep -q 'Server is ready' "$1.log"

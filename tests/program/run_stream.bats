@@ -99,13 +99,15 @@ assert_as_from_file() {
         [ "$i" -gt 1 ] || lines 1 15 | publish part1
         start
     done
-    wait_for 30 has_published 45
+    # The last one is connected: a run whose server goes before that ends.
+    lines 46 46 | publish last
+    wait_for 30 has_published 46
     cd "$BATS_FILE_TMPDIR"
     kill -9 "$(cat servers)"
     : > servers
     serve js "$(cat port)"
     cd "$BATS_TEST_TMPDIR"
-    lines 46 60 | publish part4
+    lines 47 60 | publish part4
     wait_for 60 has_published 60
     stop
     assert_as_from_file
