@@ -12,7 +12,7 @@
 const struct poll_page *polling_open(int fd, struct error *error);
 
 /*
- * As read(2), while the page says that this process polls, for three milliseconds at most, and as
+ * As read(2), while the page says that this process polls, for ten milliseconds at most, and as
  * long as nobody else wants the processor. -1 with EAGAIN: nothing has come, and the caller is to
  * wait.
  */
