@@ -31,10 +31,14 @@ static const int64_t START_TIME = 100000000;
 
 int64_t vat_deliveries_ahead(const struct vat *vat, int64_t end)
 {
-    const int64_t made = end - vat->saved_at, time = stamp_now().mono - vat->ready_at;
+    const int64_t made = end - vat->saved_at;
+    int64_t time;
     double ahead;
 
-    if (!vat->owner->options->launcher->counted || vat->saved_at < 0 || made <= 0 || time <= 0)
+    if (!vat->owner->options->launcher->counted || vat->saved_at < 0 || made <= 0)
+        return 0;
+    time = stamp_now().mono - vat->ready_at;
+    if (time <= 0)
         return 0;
     ahead = (double)START_TIME * (double)made / (double)time;
     return ahead < INT32_MAX ? (int64_t)ahead : INT32_MAX;
