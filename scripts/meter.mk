@@ -41,7 +41,7 @@ meter-tools:
 	@exit 4
 else
 # Made here, what the makes above also need is not written by two of them at a time.
-meter-tools: $(METER_TOOLS) $(FILTERS) $(XS_DIR)/fetched
+meter-tools: $(METER_TOOLS) $(FILTERS) $(XS_PATCHED)
 metered: $(if $(SAN),,$(METERED_NATIVE_WORKER))
 endif
 
@@ -127,14 +127,13 @@ METERED_XS_MAKE = xsnap-native/xsnap/makefiles/lin
 METERED_XS_TMP = xsnap-native/xsnap/build/tmp/lin/release/xsnap-worker
 
 define metered_worker_rules
-build/metered/$(1)/libxs.a: $(XS_DIR)/fetched build/gaspipe-meter build/gaspipe-cc \
+build/metered/$(1)/libxs.a: $(XS_PATCHED) build/gaspipe-meter build/gaspipe-cc \
 		$(METER_PARTS)/include/one_jump.h | $(METER_TOOLS)
 	@echo 'xs       compiling the engine for $(1), metered'
-	@rm -rf $$(@D)/xs && mkdir -p $$(@D) && cp -r $(XS_PACKAGE) $$(@D)/xs
-	@rm -rf $$(@D)/xs/xsnap-native/xsnap/build
+	@rm -rf $$(@D)/xs && mkdir -p $$(@D) && cp -r $(XS_SOURCES) $$(@D)/xs
 	@$$(MAKE) --no-print-directory -C $$(@D)/xs/$$(METERED_XS_MAKE) -f xsnap-worker.mk \
 		GOAL=release XSNAP_VERSION=$(XS_VERSION) MODDABLE=$$(abspath $$(@D))/xs/moddable \
-		CC='$$(call METERED_CC,$(1)) -w -ffile-prefix-map=$$(abspath $$(@D))/xs=xsnap' \
+		CC='$$(call METERED_CC,$(1)) -w $(XS_DEFINED) -ffile-prefix-map=$$(abspath $$(@D))/xs=xsnap' \
 		> $$(@D)/xs.log 2>&1 || { cat $$(@D)/xs.log >&2; exit 1; }
 	@rm -f $$@
 	@ar rcs $$@ $$$$(find $$(@D)/xs/$$(METERED_XS_TMP) -name '*.o' ! -name xsnap-worker.o | LC_ALL=C sort)

@@ -49,7 +49,7 @@ program_tests = $(PROGRAM_TESTS) $(GOLDEN_TESTS)
 .PHONY: built check-built unit-built program-built
 check-built: unit-built program-built
 unit-built: $(UNIT_TESTS)
-program-built: all $(METER_IN_TESTS) $(VAT_BUNDLES) $(WASM_SPEC) $(WASM_RUNNERS) $(NATS_CLIENT) suites
+program-built: all $(XSNAP_WORKER) $(METER_IN_TESTS) $(VAT_BUNDLES) $(WASM_SPEC) $(WASM_RUNNERS) $(NATS_CLIENT) suites
 check-built unit-built program-built:
 	@:
 
@@ -70,7 +70,7 @@ golden: all
 
 # Tests with npm's client and SwingSet's own kernel; fetches packages that nothing else
 # needs.
-check-npm: all $(NPM_PEERS) $(WASM_PEERS) $(VAT_BUNDLES) $(SWINGSET_KERNEL) node $(NODE_KERNEL)
+check-npm: all $(XSNAP_WORKER) $(NPM_PEERS) $(WASM_PEERS) $(VAT_BUNDLES) $(SWINGSET_KERNEL) node $(NODE_KERNEL)
 	$(run_tests) $(wildcard tests/npm/*.bats)
 
 # Tests the counter under a newer QEMU, which is fetched and built first.
@@ -131,7 +131,7 @@ $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(ARCHIVES) $(XS_ARCHIVE)
 	$(call link_all_rooms)
 
 # One after the other: each needs the machine to itself.
-bench: all $(BENCH_PROGRAMS) $(NPM_PEERS) $(VAT_BUNDLES) $(if $(filter %/swingset,$(BENCH)),$(SWINGSET_KERNEL) $(NODE_KERNEL))
+bench: all $(XSNAP_WORKER) $(BENCH_PROGRAMS) $(NPM_PEERS) $(VAT_BUNDLES) $(if $(filter %/swingset,$(BENCH)),$(SWINGSET_KERNEL) $(NODE_KERNEL))
 	@set -e; for bench in $(BENCH); do BUILD=$(BUILD) $$bench; done
 
 # ---- lint -------------------------------------------------------------------------
@@ -145,7 +145,7 @@ ALL_C := $(if $(HAVE_LLVM),$(METER_SOURCES) $(METER_RUNTIME)) \
 objects: $(patsubst %.c,$(BUILD)/obj/%.o,$(ALL_C))
 
 # $(BUILD)/compile_commands.json: how CC compiles each of them, for editors and clang-tidy.
-compile-commands: $(patsubst %.c,$(BUILD)/obj/%.json,$(ALL_C)) $(XS_DIR)/fetched $(SYSCALL_NAMES)
+compile-commands: $(patsubst %.c,$(BUILD)/obj/%.json,$(ALL_C)) $(XS_PATCHED) $(SYSCALL_NAMES)
 	@cat $(filter %.json,$^) | sed -e '1s/^/[/' -e '$$s/,$$/]/' > $(BUILD)/compile_commands.json
 
 lint:

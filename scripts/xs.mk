@@ -1,20 +1,25 @@
-# The JavaScript engine XS, from the sources inside npm's @agoric/xsnap. It is
-# fetched by exact version, its hash is checked, and it is compiled once with
-# that package's own release makefile, so that computrons and snapshots are
-# xsnap's. The package's xsnap-worker comes out of it too, as the peer that
-# tests and benchmarks compare with.
+# The JavaScript engine XS, from the sources inside npm's @agoric/xsnap, fetched by exact version and
+# checked by hash. The worker is compiled from a copy with the patches in worker/xs/patches. The
+# untouched package makes xsnap-worker, the peer that tests and benchmarks compare with.
 
 XS_VERSION := 0.15.0
 XS_INTEGRITY := sha512-ZBm4DZxbtfacxMHVVdJjZi0Y8zOxN77vpu1WwI5RWfPkaRh0aHkz/dVdTGKXalDNzWfz183lljKxlxl3/h0n+A==
 XS_DIR := build/xs
 XS_PACKAGE := $(XS_DIR)/package
-XS_TMP := $(XS_PACKAGE)/xsnap-native/xsnap/build/tmp/lin/release/xsnap-worker
+XS_SOURCES := $(XS_DIR)/sources
+XS_PATCHED := $(XS_DIR)/patched
+XS_PATCHES := $(sort $(wildcard worker/xs/patches/*.patch))
 XS_ARCHIVE := $(XS_DIR)/libxs.a
 XSNAP_WORKER := $(XS_PACKAGE)/xsnap-native/xsnap/build/bin/lin/release/xsnap-worker
 
-# Its asserts hold the names of files. With those of this folder in them, the worker's
+# XS depends on what C leaves undefined: it reads objects through pointers of other types, lets
+# integers overflow, and compares pointers with NULL after using them. Without these options the
+# result of a contract would depend on the compiler's optimizer.
+XS_DEFINED := -fno-strict-aliasing -fwrapv -fno-delete-null-pointer-checks
+
+# Its asserts hold the names of files. With those of this directory in them, the worker's
 # instruction counts would depend on where it was built.
-XS_CC := gcc -ffile-prefix-map=$(abspath $(XS_PACKAGE))=xsnap
+XS_CC := gcc $(XS_DEFINED) -ffile-prefix-map=$(abspath $(XS_SOURCES))=xsnap
 
 # What xsnap-worker.mk gives each of its files, for ours that include xs.h.
 XS_CFLAGS := \
@@ -22,17 +27,28 @@ XS_CFLAGS := \
 	-DmxLockdown=1 -DmxMetering=1 -DmxDebug=1 -DmxNoConsole=1 -DmxBoundsCheck=1 -DmxParse=1 \
 	-DmxRun=1 -DmxSloppy=1 -DmxSnapshot=1 -DmxRegExpUnicodePropertyEscapes=1 \
 	-DmxStringNormalize=1 -DmxMinusZero=1 \
-	-isystem $(XS_PACKAGE)/moddable/xs/includes -isystem $(XS_PACKAGE)/moddable/xs/platforms \
-	-isystem $(XS_PACKAGE)/moddable/xs/sources -isystem $(XS_PACKAGE)/xsnap-native/xsnap/sources
+	-isystem $(XS_SOURCES)/moddable/xs/includes -isystem $(XS_SOURCES)/moddable/xs/platforms \
+	-isystem $(XS_SOURCES)/moddable/xs/sources -isystem $(XS_SOURCES)/xsnap-native/xsnap/sources
 
 $(XS_DIR)/fetched: scripts/xs.mk
 	@scripts/fetch-npm @agoric/xsnap $(XS_VERSION) $(XS_INTEGRITY) $(XS_DIR)
 	@touch $@
 
-# The files that take the time are compiled once more for the worker, with small functions inline
+# A patch that does not apply exactly stops the build.
+$(XS_PATCHED): $(XS_DIR)/fetched $(XS_PATCHES)
+	@rm -rf $(XS_SOURCES) && cp -r $(XS_PACKAGE) $(XS_SOURCES) && rm -rf $(XS_SOURCES)/xsnap-native/xsnap/build
+	@for file in $(XS_PATCHES); do \
+		patch --batch --silent --fuzz=0 -d $(XS_SOURCES) -p1 < $$file || \
+		{ echo "xs.mk: $$file does not apply to @agoric/xsnap $(XS_VERSION)" >&2; exit 1; }; done
+	@touch $@
+
+# The files that take the most time are compiled with small functions inline
 # (worker/xs/xs_inline.h). Not xsMemory.c, where some of these are defined.
 XS_INLINED := xsAPI xsArray xsDataView xsFunction xsGlobal xsJSON xsLockdown xsMapSet xsNumber xsObject \
 	xsPromise xsProperty xsProxy xsRegExp xsString xsSymbol xsType
+XS_PLAIN := xsAll xsArguments xsAtomics xsBigInt xsBoolean xsCode xsCommon xsDate xsDebug xsDefaults \
+	xsError xsGenerator xsLexical xsMarshall xsMath xsModule xsPlatforms xsProfile xsScope xsScript \
+	xsSourceMap xsSyntaxical xsTree xsdtoa xsre xsmc textdecoder textencoder modBase64 xsnapPlatform
 XS_HEADERS := $(addprefix worker/xs/,xs_inline.h xs_interpreter.h xs_jump.h xs_next.h) \
 	$(addprefix worker/xs/garbage/,xs_long_array.h xs_sweep.h)
 XS_WORKER := $(XS_DIR)/worker
@@ -53,24 +69,27 @@ XS_MEMORY := xsMemory xsSnapshot
 XS_MEMORY_CC := $(XS_CC) -iquote $(CURDIR) -include $(abspath worker/xs/garbage/xs_sweep.h) \
 	-include $(abspath worker/xs/garbage/xs_long_array.h) -D_GNU_SOURCE -Wno-unused-function
 
-xs_make = $(MAKE) --no-print-directory -C $(XS_PACKAGE)/xsnap-native/xsnap/makefiles/lin \
-	-f xsnap-worker.mk GOAL=release XSNAP_VERSION=$(XS_VERSION) \
-	MODDABLE=$(abspath $(XS_PACKAGE)/moddable)
+# xs_make PACKAGE: that package's own release makefile.
+xs_make = $(MAKE) --no-print-directory -C $(1)/xsnap-native/xsnap/makefiles/lin \
+	-f xsnap-worker.mk GOAL=release XSNAP_VERSION=$(XS_VERSION) MODDABLE=$(abspath $(1)/moddable)
+xs_compile = $(call xs_make,$(XS_SOURCES)) CC='$(1)' TMP_DIR=$(abspath $(XS_WORKER)) \
+	$(patsubst %,$(abspath $(XS_WORKER))/%.o,$(2))
 
 # A metered worker's archive is made in scripts/meter.mk, before make is called for the rest of it.
 ifeq ($(METERED_WORKER_OF),)
-$(XS_ARCHIVE): $(XS_DIR)/fetched $(XS_HEADERS)
+$(XS_ARCHIVE): $(XS_PATCHED) $(XS_HEADERS)
 	@echo 'xs       compiling the engine, once'
 	@rm -rf $(XS_WORKER) && mkdir -p $(XS_WORKER)
-	@{ $(xs_make) CC='$(XS_CC)' && \
-		$(xs_make) CC='$(XS_INLINED_CC)' TMP_DIR=$(abspath $(XS_WORKER)) \
-			$(XS_INLINED:%=$(abspath $(XS_WORKER))/%.o) && \
-		$(xs_make) CC='$(XS_INTERPRETER_CC)' TMP_DIR=$(abspath $(XS_WORKER)) \
-			$(abspath $(XS_WORKER))/xsRun.o && \
-		$(xs_make) CC='$(XS_MEMORY_CC)' TMP_DIR=$(abspath $(XS_WORKER)) \
-			$(XS_MEMORY:%=$(abspath $(XS_WORKER))/%.o); } > $(XS_DIR)/compile.log 2>&1 \
+	@{ $(call xs_compile,$(XS_CC),$(XS_PLAIN)) && \
+		$(call xs_compile,$(XS_INLINED_CC),$(XS_INLINED)) && \
+		$(call xs_compile,$(XS_INTERPRETER_CC),xsRun) && \
+		$(call xs_compile,$(XS_MEMORY_CC),$(XS_MEMORY)); } > $(XS_DIR)/compile.log 2>&1 \
 		|| { cat $(XS_DIR)/compile.log >&2; exit 1; }
 	@rm -f $@
-	@ar rcs $@ $(XS_WORKER)/*.o $$(find $(XS_TMP) -name '*.o' \
-		$(patsubst %,! -name %.o,xsnap-worker xsRun $(XS_MEMORY) $(XS_INLINED)) | LC_ALL=C sort)
+	@ar rcs $@ $(XS_WORKER)/*.o
+
+$(XSNAP_WORKER): $(XS_DIR)/fetched
+	@echo 'xs       compiling xsnap-worker, the peer'
+	@$(call xs_make,$(XS_PACKAGE)) CC=gcc > $(XS_DIR)/peer.log 2>&1 || { cat $(XS_DIR)/peer.log >&2; exit 1; }
+	@touch $@
 endif

@@ -13,7 +13,7 @@ setup() {
     stand_in pkg-config 'exit 0'
     stand_in qemu-x86_64 'echo "-plugin  QEMU_PLUGIN"'
     stand_in apt-get 'echo "apt-get $*" >> calls; [ "$1" = update ] || touch installed'
-    for command in gcc make npm openssl; do
+    for command in gcc make npm patch openssl; do
         command -v "$command" > /dev/null || stand_in "$command" 'exit 0'
     done
     PATH=$PWD/bin:$PATH
