@@ -32,13 +32,14 @@ GASPIPE_CFLAGS = -std=gnu17 -I. $(WARNINGS) $(OPTIMIZE) -fno-common \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all) \
 	-D_GNU_SOURCE -DGASPIPE_VERSION='"$(VERSION)"'
 
-# `make demo`, `make musl`, `make built` and `make check` begin with setup: make first remakes the files that
-# it includes, and restarts if they have changed.
-ifneq ($(filter demo musl built check check-npm,$(MAKECMDGOALS)),)
+# These targets begin with setup: make first remakes the files that it includes, and restarts if they
+# have changed.
+ifneq ($(filter demo metered metered-profile musl built check check-npm,$(MAKECMDGOALS)),)
 include build/set-up
 build/set-up: FORCE
 	@scripts/setup $(if $(filter built check check-npm,$(MAKECMDGOALS)),--test) \
-		$(if $(filter musl built check check-npm,$(MAKECMDGOALS)),--meter) \
+		$(if $(filter metered metered-profile musl built check check-npm,$(MAKECMDGOALS)),--meter) \
+		$(if $(filter musl built check check-npm,$(MAKECMDGOALS)),--cross) \
 		$(if $(filter check-npm,$(MAKECMDGOALS)),--npm)
 	@[ -e $@ ] || { mkdir -p $(@D) && touch $@; }
 endif
@@ -78,7 +79,7 @@ help:
 	@echo 'make check-qemu test the counter under a newer QEMU, which is built first'
 	@echo 'make exchange   run a thousand lines of business between the vats of examples/exchange'
 	@echo 'make musl       build a metered C library for gaspipe-cc --musl'
-	@echo 'make metered    build the compiled-in meter: gaspipe-cc, and a worker compiled by it'
+	@echo 'make metered    install LLVM, build the compiled-in meter: gaspipe-cc, and a worker compiled by it'
 	@echo 'make metered-profile  build workers that profile what they meter: --counter compiled --native-profile'
 	@echo 'make node       build the package that replaces @agoric/xsnap under SwingSet'
 	@echo 'make suites     assemble the suites of gaspipe estimate'

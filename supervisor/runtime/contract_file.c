@@ -118,6 +118,11 @@ static int make_binary(struct contract_file *contract, const char *format, const
     return buf_failed(&contract->bundle) ? error_memory(error, "a contract") : 0;
 }
 
+static bool is_blank(const struct buf *text)
+{
+    return text->length == 0 || strspn(text->data, " \t\r\n") == text->length;
+}
+
 /* The bundle in a text that is JSON with a moduleFormat; NULL: it is no such text. */
 static json_t *parse_bundle(const struct buf *text)
 {
@@ -180,6 +185,9 @@ int contract_file_read(struct contract_file *contract, const char *path, struct 
 
     if (result == 0 && buf_string(&text) == NULL)
         result = error_memory(error, "a contract");
+    if (result == 0 && is_blank(&text))
+        result =
+            error_set(error, ERROR_INPUT, "%s: is empty; a contract or a bundle is needed", path);
     if (result == 0)
         bundle = parse_bundle(&text);
     if (result == 0 && bundle == NULL && text.length > 0 && is_bundle_behind_bom(&text))

@@ -40,6 +40,14 @@ gaspipe_run() {
     assert_bad_input 3 'throws.js:3: Error: no ground'
 }
 
+@test "an empty contract, such as a bundle whose bundler failed" {
+    for name in a.bundle a.js a.wasm a.so; do
+        printf '\n \n' > "$name"
+        gaspipe_run --vat "c=$name" - < /dev/null
+        assert_bad_input 3 "$name: is empty"
+    done
+}
+
 @test "a contract without methods, and one that imports" {
     echo 'export const answer = 42;' > none.js
     gaspipe_run --vat c=none.js - < /dev/null
