@@ -66,6 +66,7 @@ static int fill_vat(struct kernel *kernel, int64_t vat, struct error *error)
         vat_record_read(kernel, vat, &reading, error) != 0)
         return -1;
     delivery->syscall_count = 0;
+    delivery->transferred = 0;
     delivery->runtime = reading.record.runtime;
     delivery->view.metered = reading.record.meter_id != NULL;
     vat_record_free(&reading);

@@ -122,7 +122,13 @@ struct kernel_limits {
     /* Of a message, an answer, a reason to exit or a call of a device: body and references;
      * of what it puts into its store: key and value. */
     int64_t message_bytes;
+    /* In a delivery: the JSON of its syscalls and of their answers, as the transcript has it. 0 and
+     * more than KERNEL_TRANSFER_MAX are that. */
+    int64_t transfer_bytes;
 };
+
+/* With it, no entry of a transcript comes near the gigabyte that SQLite has for a row. */
+enum { KERNEL_TRANSFER_DEFAULT = 64 << 20, KERNEL_TRANSFER_MAX = 512 << 20 };
 
 struct kernel_options {
     /*
@@ -292,8 +298,8 @@ int kernel_terminate(struct kernel *kernel, int64_t vat, struct error *error);
 
 /*
  * Changes a limit by its name ("compute", "instructions", "cost", "heap", "syscalls",
- * "store-bytes", "message-bytes"); 0: none. Ends a quarantine as well. A limit of what replays of
- * the vat use cannot be less than what it has used.
+ * "store-bytes", "message-bytes", "transfer-bytes"); 0: none. Ends a quarantine as well. A limit of
+ * what replays of the vat use cannot be less than what it has used.
  */
 int kernel_set_limit(struct kernel *kernel, int64_t vat, const char *name, int64_t value,
                      struct error *error);

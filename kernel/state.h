@@ -45,8 +45,9 @@ struct delivery_state {
     struct buf syscalls;         /* "sc" of the transcript's item, without its brackets */
     struct kernel_limits limits; /* of its vat */
     int64_t syscall_count;
-    struct buf illegal; /* why a syscall could not be; empty: none was so */
-    json_t *exit_info;  /* capdata with krefs; NULL: the vat did not ask to exit */
+    int64_t transferred; /* bytes, see kernel_limits */
+    struct buf illegal;  /* why a syscall could not be; empty: none was so */
+    json_t *exit_info;   /* capdata with krefs; NULL: the vat did not ask to exit */
     bool exit_failure;
     bool is_reap;            /* bringOutYourDead */
     bool is_upgrade_end;     /* startVat of the next incarnation */

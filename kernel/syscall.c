@@ -119,12 +119,15 @@ static int do_of_store(struct kernel *kernel, const struct vat_syscall *syscall,
     texts->ksc = buf_string(ksc);
     if (texts->ksc == NULL)
         return error_memory(error, "a syscall");
-    tell_translated(kernel, texts);
     buf_clear(ksr);
-    if (syscall_perform_store(kernel, kernel->crank.vat, syscall, ksr, error) != 0)
+    if (syscall_perform_store(kernel, kernel->crank.vat, syscall, ksr, error) != 0 ||
+        limits_take_transfer(kernel, ksr->length, error) != 0)
         return -1;
     texts->ksr = texts->vsr = buf_string(ksr);
-    return texts->ksr != NULL ? 0 : error_memory(error, "an answer");
+    if (texts->ksr == NULL)
+        return error_memory(error, "an answer");
+    tell_translated(kernel, texts);
+    return 0;
 }
 
 static int do_syscall(struct kernel *kernel, const struct vat_syscall *syscall,
@@ -138,6 +141,10 @@ static int do_syscall(struct kernel *kernel, const struct vat_syscall *syscall,
     result = syscall_translate(kernel, kernel->crank.vat, syscall, &ksc, error);
     if (result == 0)
         result = do_translated(kernel, syscall, ksc, texts, error);
+    /* The listener has the syscall and waits for its answer: if that exceeds the limit, the next
+     * syscall is refused. */
+    if (result == 0 && syscall->kind == VAT_SYSCALL_CALL_NOW)
+        kernel->crank.delivery.transferred += (int64_t)strlen(texts->vsr);
     json_decref(ksc);
     return result;
 }
@@ -156,6 +163,15 @@ static int check_alive(const struct kernel *kernel, struct error *error)
     return 0;
 }
 
+/* With its answer, if that is known before. */
+static int take_asked(struct kernel *kernel, const struct vat_syscall *syscall, struct error *error)
+{
+    const bool answered = syscall_is_of_store(syscall) || syscall->kind == VAT_SYSCALL_CALL_NOW;
+
+    return limits_take_transfer(
+        kernel, kernel->vsc.length + (answered ? 0 : strlen(syscall_answer_null)), error);
+}
+
 enum kernel_verdict kernel_syscall(struct kernel *kernel, const struct vat_syscall *syscall,
                                    struct kernel_syscall_texts *texts, struct error *error)
 {
@@ -170,6 +186,8 @@ enum kernel_verdict kernel_syscall(struct kernel *kernel, const struct vat_sysca
         return KERNEL_BROKEN;
     crank_hash_note(kernel, 'c', texts->vsc, kernel->vsc.length);
     result = check_alive(kernel, error);
+    if (result == 0)
+        result = take_asked(kernel, syscall, error);
     if (result == 0)
         result = limits_take(kernel, syscall, error);
     if (result == 0)

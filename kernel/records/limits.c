@@ -24,6 +24,7 @@ static const struct {
     {"syscalls", offsetof(struct kernel_limits, syscalls), "syscalls", true},
     {"storeBytes", offsetof(struct kernel_limits, store_bytes), "store-bytes", true},
     {"messageBytes", offsetof(struct kernel_limits, message_bytes), "message-bytes", true},
+    {"transferBytes", offsetof(struct kernel_limits, transfer_bytes), "transfer-bytes", true},
 };
 
 enum { FIELDS = sizeof fields / sizeof *fields };
@@ -125,10 +126,12 @@ int limits_look(struct kernel *kernel, int64_t vat, const char *name, struct lim
     if (field == FIELDS)
         return error_set(error, ERROR_INPUT,
                          "there is no limit '%s': compute, instructions, cost, heap, syscalls, "
-                         "store-bytes and message-bytes can be set",
+                         "store-bytes, message-bytes and transfer-bytes can be set",
                          name);
     if (limits_read(kernel, vat, &limits, error) != 0)
         return -1;
+    if (strcmp(name, "transfer-bytes") == 0 && change->value > KERNEL_TRANSFER_MAX)
+        return error_set(error, ERROR_INPUT, "transfer-bytes is at most %d", KERNEL_TRANSFER_MAX);
     change->name = fields[field].option;
     change->before = *field_of(&limits, field);
     change->of_kernel = fields[field].of_kernel;
@@ -273,6 +276,28 @@ static int take_store(struct kernel *kernel, const struct vat_syscall *syscall, 
                          " bytes that a vat's store may have (--max-store-bytes)",
                          limit);
     return keys_set_number(kernel, key, size, error);
+}
+
+static int64_t transfer_limit(const struct delivery_state *delivery)
+{
+    const int64_t limit = delivery->limits.transfer_bytes;
+
+    return limit > 0 && limit < KERNEL_TRANSFER_MAX ? limit : KERNEL_TRANSFER_MAX;
+}
+
+int limits_take_transfer(struct kernel *kernel, size_t bytes, struct error *error)
+{
+    struct delivery_state *delivery = &kernel->crank.delivery;
+    const int64_t limit = transfer_limit(delivery);
+
+    delivery->transferred += (int64_t)bytes;
+    if (delivery->transferred <= limit)
+        return 0;
+    return error_set(error, ERROR_INPUT,
+                     "more than the %" PRId64
+                     " bytes that a delivery may read and write through syscalls "
+                     "(--max-transfer-bytes)",
+                     limit);
 }
 
 int limits_take(struct kernel *kernel, const struct vat_syscall *syscall, struct error *error)

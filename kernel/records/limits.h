@@ -44,6 +44,12 @@ int limits_change(struct kernel *kernel, int64_t vat, const struct limit_change 
 bool limits_is_record(struct iovec key);
 
 /*
+ * Counts what a syscall or its answer has, as JSON. -1 with ERROR_INPUT when the delivery has
+ * transferred more than it may.
+ */
+int limits_take_transfer(struct kernel *kernel, size_t bytes, struct error *error);
+
+/*
  * Counts a syscall of the delivery under way, before it is done. -1 with ERROR_INPUT
  * when the vat passes a limit with it.
  */

@@ -421,6 +421,7 @@ static int open_scheduler(struct run *run, struct error *error)
                 .syscalls = (int64_t)run->options.syscall_limit,
                 .store_bytes = run->options.store_limit,
                 .message_bytes = run->options.message_limit,
+                .transfer_bytes = run->options.transfer_limit,
             },
         .retries = run->options.retries,
         .cranks_per_commit = run->options.cranks_per_commit,

@@ -36,6 +36,17 @@ static int take_rotation(void *place, const char *option, char *value, struct er
                      "%s needs bytes, such as 500000 or 64M, or blocks:N, not '%s'", option, value);
 }
 
+static int take_transfer(void *place, const char *option, char *value, struct error *error)
+{
+    int64_t *bytes = place;
+
+    if (number_option_bytes(option, value, bytes, error) != 0)
+        return -1;
+    return *bytes <= KERNEL_TRANSFER_MAX
+               ? 0
+               : error_set(error, ERROR_USAGE, "%s is at most 512M, not '%s'", option, value);
+}
+
 /* NAME=FILE */
 static int take_file(void *place, const char *option, char *value, struct error *error)
 {
@@ -81,10 +92,14 @@ static const struct option_row rows[] = {
      RUN_NUMBER(syscall_limit, 0, INT64_MAX)},
     {"max-store-bytes", "SIZE", "keys and values in the vat's own store (default: no limit)",
      OPTION_IS_BYTES(struct run_options, store_limit)},
-    {"max-message-bytes", "SIZE",
-     "what a vat sends or stores at a time (default: no limit); a vat that exceeds one of these "
-     "limits is terminated, in every run; the store keeps them with the vat",
+    {"max-message-bytes", "SIZE", "what a vat sends or stores at a time (default: no limit)",
      OPTION_IS_BYTES(struct run_options, message_limit)},
+    {"max-transfer-bytes", "SIZE",
+     "what a delivery reads and writes through syscalls, as JSON, at most 512M (default: 64M); a "
+     "vat that exceeds one of these limits is terminated, in every run; the store keeps them with "
+     "the vat",
+     OPTION_IS_OTHER(struct run_options, transfer_limit, take_transfer),
+     .given = offsetof(struct run_options, transfer_given)},
     {"near-protocol", "N",
      "NEAR's protocol version whose costs and limits new contracts in WebAssembly have, 62 to 84 "
      "(default: 84)",
@@ -138,7 +153,7 @@ static const struct option_row rows[] = {
      OPTION_IS_FLAG(struct run_options, resume)},
     {"set-limit", "VAT=NAME:N",
      "change a vat's limit (compute, instructions, cost, heap, syscalls, store-bytes, "
-     "message-bytes; 0: none), which ends its quarantine too",
+     "message-bytes, transfer-bytes; 0: none), which ends its quarantine too",
      OPTION_IS_PAIRS(struct run_options, operations.set_limits)},
     {"skip-delivery", "VAT", "leave out the delivery for which the vat is in quarantine",
      OPTION_IS_LIST(struct run_options, operations.skips)},
@@ -269,6 +284,7 @@ static void set_defaults(struct run_options *options)
         .counters = {.qemu = true},
         .compute_limit = LAUNCHER_COMPUTE_LIMIT_DEFAULT,
         .near_protocol = RUN_NEAR_NEWEST,
+        .transfer_limit = KERNEL_TRANSFER_DEFAULT,
         .timeout_ms = COMMON_OPTIONS_TIMEOUT_MS,
         .placement = PLACEMENT_AUTO,
         .snapshot_interval = SCHEDULER_SNAPSHOT_INTERVAL,

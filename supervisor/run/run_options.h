@@ -57,6 +57,8 @@ struct run_options {
     uint64_t syscall_limit;     /* in a delivery; 0: none */
     int64_t store_limit;        /* bytes in a vat's own store; 0: none */
     int64_t message_limit;      /* bytes of what a vat sends or stores at a time; 0: none */
+    int64_t transfer_limit;     /* bytes that a delivery reads and writes through syscalls */
+    bool transfer_given;        /* --max-transfer-bytes */
     int64_t memory_limit;       /* bytes that a worker may write to; 0: none */
     int64_t heap_limit;         /* bytes of a vat's heap; 0: the engine's own limit */
     uint64_t retries;           /* of a crank, after a host failure */

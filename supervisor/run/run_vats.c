@@ -72,6 +72,9 @@ static int tell_kept_limits(const struct run_options *options, struct kernel *ke
     if (options->message_limit > 0)
         tell_kept(kept.name, "--max-message-bytes", options->message_limit,
                   kept.limits.message_bytes);
+    if (options->transfer_given)
+        tell_kept(kept.name, "--max-transfer-bytes", options->transfer_limit,
+                  kept.limits.transfer_bytes);
     kernel_vat_free(&kept);
     return 0;
 }

@@ -141,8 +141,8 @@ static void print_console(const char *vat_name, const struct vat_console *consol
 void active_crank_said(struct active_crank *crank, const struct vat_console *console,
                        struct stamp come)
 {
-    delivery_log_console(&crank->log, console, come);
-    print_console(warehouse_name(crank->registrar->warehouse, crank->delivery.vat), console);
+    if (delivery_log_console(&crank->log, console, come))
+        print_console(warehouse_name(crank->registrar->warehouse, crank->delivery.vat), console);
 }
 
 static void answer_vat(struct active_crank *crank, const struct kernel_syscall_texts *texts)

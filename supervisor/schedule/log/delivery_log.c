@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json/json_value.h"
+#include "base/log.h"
 #include "proto/delivery_result.h"
 
 enum { VAT_ID_SIZE = 24 };
@@ -152,6 +153,7 @@ void delivery_log_begin(struct delivery_log *log, const struct kernel_delivery *
     if (has_failed(log) || report_builder_begin(&log->report, delivery, vat_name, &log->error) != 0)
         return;
     log->syscall_num = 0;
+    log->console = (struct console_bound){0};
     buf_clear(&log->refused);
     log->common = (struct slog_delivery){
         .crank_num = delivery->crank_num,
@@ -220,23 +222,71 @@ static const char *source_of(const struct vat_console *console)
     return strcmp(source, "ls") == 0 ? "liveslots" : source;
 }
 
-void delivery_log_console(struct delivery_log *log, const struct vat_console *console,
-                          struct stamp come)
+static bool fits_console(struct console_bound *bound, size_t bytes)
+{
+    if (bytes <= DELIVERY_LOG_CONSOLE_MAX - bound->shown) {
+        bound->shown += bytes;
+        return true;
+    }
+    bound->calls++;
+    bound->bytes += (int64_t)bytes;
+    return false;
+}
+
+/* The line stays where its arguments do not: the worker has stamped the call. */
+static void write_console(struct delivery_log *log, const struct vat_console *console,
+                          const char *arguments, struct stamp come)
 {
     struct slog_writer *slog = log->slog;
-    struct buf arguments = {0};
 
-    if (has_failed(log) || delivery_times_add(&log->report.times, come, come, &log->error) != 0 ||
-        slog == NULL)
+    if (slog == NULL)
         return;
-    if (json_value_write(&arguments, console->arguments) != 0) {
+    slog_line_console(slog, &log->common, source_of(console), console->level.bytes);
+    put_json_field(slog, "args", arguments);
+    end_log_line(log, come);
+}
+
+bool delivery_log_console(struct delivery_log *log, const struct vat_console *console,
+                          struct stamp come)
+{
+    struct buf arguments = {0};
+    const char *text;
+    bool fits = false;
+
+    if (has_failed(log) || delivery_times_add(&log->report.times, come, come, &log->error) != 0)
+        return false;
+    (void)json_value_write(&arguments, console->arguments);
+    text = buf_string(&arguments);
+    if (text == NULL) {
         error_memory(&log->error, "a line of the slog");
     } else {
-        slog_line_console(slog, &log->common, source_of(console), console->level.bytes);
-        slog_field_raw(slog, "args", arguments.data, arguments.length);
-        end_log_line(log, come);
+        fits = fits_console(&log->console, arguments.length);
+        write_console(log, console, fits ? text : "[]", come);
     }
     buf_free(&arguments);
+    return fits;
+}
+
+/* Once the delivery has ended. */
+static void tell_console_cut(struct delivery_log *log)
+{
+    const struct console_bound *bound = &log->console;
+    struct slog_writer *slog = log->slog;
+
+    if (bound->calls == 0)
+        return;
+    log_line("%s: console calls left out: %" PRId64 " (%" PRId64
+             " bytes); a delivery prints %d bytes at most",
+             log->report.vat_name, bound->calls, bound->bytes, DELIVERY_LOG_CONSOLE_MAX);
+    if (!writes_slog(log))
+        return;
+    slog_line_begin(slog, "gaspipe-console-cut");
+    slog_field_integer(slog, "crankNum", log->common.crank_num);
+    slog_field_text(slog, "vatID", log->common.vat_id);
+    slog_field_integer(slog, "deliveryNum", log->common.delivery_num);
+    slog_field_integer(slog, "calls", bound->calls);
+    slog_field_integer(slog, "bytes", bound->bytes);
+    end_log_line(log, stamp_now());
 }
 
 void delivery_log_trouble(struct delivery_log *log, const char *problem, unsigned tries)
@@ -294,7 +344,9 @@ static void write_result(struct delivery_log *log, const struct delivery_end *en
 int delivery_log_end(struct delivery_log *log, const struct delivery_end *end,
                      struct delivery_report *report, struct error *error)
 {
-    if (!has_failed(log) && report_builder_finish(&log->report, end, report, &log->error) == 0)
+    if (!has_failed(log) && report_builder_finish(&log->report, end, report, &log->error) == 0) {
+        tell_console_cut(log);
         write_result(log, end, report);
+    }
     return delivery_log_check(log, error);
 }

@@ -31,6 +31,10 @@ struct delivery_log {
     int64_t syscall_num;
     struct buf dr;      /* the value of that name in a deliver-result line */
     struct buf refused; /* the syscall that the kernel refused, as the vat has it; empty: none */
+    struct console_bound {
+        size_t shown;         /* bytes of the arguments, as JSON */
+        int64_t calls, bytes; /* that are left out */
+    } console;                /* of the delivery */
 };
 
 void delivery_log_init(struct delivery_log *log, struct slog_writer *slog);
@@ -74,8 +78,12 @@ void delivery_log_answered(struct delivery_log *log, const struct vat_syscall *s
 /* The kernel refused a syscall, which ends the delivery; `vsc` as the vat has it. */
 void delivery_log_refused(struct delivery_log *log, const char *vsc);
 
-/* The vat called the console. */
-void delivery_log_console(struct delivery_log *log, const struct vat_console *console,
+/*
+ * The vat called the console. False: the delivery has printed DELIVERY_LOG_CONSOLE_MAX bytes, and
+ * the call's arguments are left out. The end of the delivery says how many were.
+ */
+enum { DELIVERY_LOG_CONSOLE_MAX = 1 << 20 };
+bool delivery_log_console(struct delivery_log *log, const struct vat_console *console,
                           struct stamp come);
 
 /* A host failure interrupted the delivery, which is dropped; the `tries`th time. */
