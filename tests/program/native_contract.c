@@ -106,6 +106,48 @@ static void fill_heap(void)
     answer(last == NULL ? "\"full\"" : "\"too much\"");
 }
 
+static int compare_ints(const void *left, const void *right)
+{
+    return (*(const int *)left > *(const int *)right) - (*(const int *)left < *(const int *)right);
+}
+
+/* By what stands in their context: whole arrays are compared, which sorts them. */
+static int compare_arrays(const void *left, const void *right, void *context)
+{
+    const int *const *a = left, *const *b = right;
+
+    qsort((void *)*a, LARGE, sizeof **a, compare_ints);
+    if (*(int *)context == 0)
+        abort();
+    return compare_ints(*a + LARGE - 1, *b + LARGE - 1);
+}
+
+static int *random_numbers(unsigned seed)
+{
+    int *numbers = malloc(LARGE * sizeof *numbers);
+
+    assert(numbers != NULL);
+    for (int i = 0; i < LARGE; i++)
+        numbers[i] = (int)((seed = seed * 1664525 + 1013904223) >> 8);
+    return numbers;
+}
+
+/* Ends the call within a comparison if there is an input. */
+static void sort(size_t input)
+{
+    int *arrays[2] = {random_numbers(1), random_numbers(2)}, goes_on = input == 0;
+    const size_t all = (size_t)-1 / 2;
+
+    qsort_r(arrays, 2, sizeof *arrays, compare_arrays, &goes_on);
+    for (int i = 0; i < 2; i++)
+        qsort(arrays[i], LARGE, sizeof **arrays, compare_ints);
+    for (int i = 1; i < LARGE; i++)
+        assert(arrays[0][i - 1] <= arrays[0][i] && arrays[1][i - 1] <= arrays[1][i]);
+    assert(bsearch(&arrays[1][7], arrays[1], LARGE, sizeof **arrays, compare_ints) != NULL);
+    gascontract_log("sorted", 6);
+    qsort(arrays[0], all, sizeof **arrays, compare_ints);
+}
+
 static void use_bytes(void)
 {
     const unsigned char key[] = {0, 255, 1}, value[] = {0, 1, 2};
@@ -191,6 +233,8 @@ void gascontract_call(const char *method, const void *input, size_t length)
         use_heap();
     else if (strcmp(method, "full") == 0)
         fill_heap();
+    else if (strcmp(method, "sort") == 0)
+        sort(length);
     else if (strcmp(method, "bytes") == 0)
         use_bytes();
     else if (strcmp(method, "write") == 0)

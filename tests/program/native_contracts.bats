@@ -8,7 +8,7 @@ LINES=$ROOT/examples/wasm-token/deliveries.jsonl
 
 setup_file() {
     cd "$BATS_FILE_TMPDIR" || return
-    export FLAGS="-O1 -fPIC -shared -I$ROOT -I$ROOT/worker/native"
+    export FLAGS="-O1 -fPIC -shared -D_GNU_SOURCE -I$ROOT -I$ROOT/worker/native"
     # shellcheck disable=SC2086 # several flags
     cc $FLAGS "$ROOT/examples/native-token/token.c" -o token.so
     # shellcheck disable=SC2086
@@ -64,6 +64,31 @@ calls() {
     assert_status 0
     [ "$(column result | sed -n '2p;4p;6p' | sort -u)" = '[1,1,8,1,1,0,0]' ]
     [ "$(column result | sed -n '3p;5p' | tr '\n' ' ')" = '"fine" "full" ' ]
+}
+
+# Natively, under QEMU and compiled; the C library's qsort() makes system calls from 1 KiB on.
+@test "arrays of any size are sorted; a comparison may sort, and may end the call" {
+    local counter file
+
+    for counter in none qemu compiled; do
+        file=made.so
+        if [ $counter = compiled ]; then
+            [ -x "$BUILD/gaspipe-worker-native-metered" ] || continue
+            # shellcheck disable=SC2086 # several flags
+            "$BUILD/gaspipe-cc" $FLAGS "$ROOT/tests/program/native_contract.c" -o sorts.so
+            file=sorts.so
+        fi
+        {
+            calls sort
+            yes '{"vat":"m","method":"sort","args":["end"]}' | head -n 9
+            calls sort
+        } > sorts
+        run --separate-stderr "$BUILD/gaspipe" run --json --counter $counter --vat m=$file sorts
+        assert_status 1
+        assert_equal "$(column error | grep -c 'abort() was called')" 9 "--counter $counter"
+        assert_equal "$(column error | grep -c "the contract's heap is full")" 2
+        assert_equal "$(grep -c 'm: sorted' <<< "$stderr")" 2
+    done
 }
 
 @test "storage takes any bytes, a view changes nothing, and what ends a call leaves nothing behind" {

@@ -190,3 +190,31 @@ costs() {
         assert_equal "$(costs --counter $counter)" "$plain" "in the sandbox, --counter $counter"
     done
 }
+
+# The engines sort without a system call (base/sort/sort.h): the C library's qsort() makes some from 1 KiB on.
+@test "sandbox: contracts with many exports, and that sort typed arrays, run in it" {
+    local counter
+
+    {
+        for i in {1..200}; do echo "export const f$i = () => $i;"; done
+        cat << 'END'
+export const sorted = () => [[1, 'Int8'], [129, 'Float64'], [1025, 'Uint8'], [5000, 'Float64'], [100000, 'Uint32'],
+    [700000, 'BigInt64']].map(([length, kind]) => {
+        const numbers = new globalThis[`${kind}Array`](length);
+        const one = typeof numbers[0] === 'bigint' ? BigInt : Number;
+        for (let i = 0; i < length; i++) numbers[i] = one((i * 7919) % length);
+        numbers.sort();
+        for (let i = 1; i < length; i++) if (numbers[i - 1] > numbers[i]) return [kind, i];
+        return length;
+    });
+END
+    } > many.js
+    printf '{"vat":"many","method":"%s","args":[]}\n' f1 f200 sorted > lines.jsonl
+    for counter in none qemu compiled; do
+        [ $counter != compiled ] || [ -x "$BUILD/gaspipe-worker-metered" ] || continue
+        run --separate-stderr "$BUILD/gaspipe" run --json --counter $counter --max-instructions 0 --vat many=many.js lines.jsonl
+        assert_status 0
+        assert_equal "$(jq -c 'select(.kind == "result") | .value' <<< "$output" | paste -sd' ')" \
+            '1 200 [1,129,1025,5000,100000,700000]' "--counter $counter"
+    done
+}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort/sort.h"
 #include "worker/native/gascontract.h"
 #include "worker/native/heap.h"
 #include "worker/native/locals.h"
@@ -36,7 +37,7 @@ static _Noreturn void end_by_smashed_stack(void)
     end_call("a variable on the stack was overrun");
 }
 
-/* ---- C++ ---- */
+/* ---- sorting ---- */
 
 static void *take_or_end(size_t size)
 {
@@ -46,6 +47,33 @@ static void *take_or_end(size_t size)
         end_call("the contract's heap is full");
     return block;
 }
+
+/* On the contract's heap: a comparison that ends the call leaves nothing allocated. */
+static void *take_scratch(size_t count, size_t size)
+{
+    size_t bytes;
+
+    return take_or_end(__builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes);
+}
+
+static void sort(void *items, size_t count, size_t size, sort_compare *compare)
+{
+    void *scratch = take_scratch(count, size);
+
+    sort_stable(items, count, size, compare, scratch);
+    native_heap_free(scratch);
+}
+
+static void sort_with(void *items, size_t count, size_t size, sort_compare_with *compare,
+                      void *context)
+{
+    void *scratch = take_scratch(count, size);
+
+    sort_stable_with(items, count, size, compare, context, scratch);
+    native_heap_free(scratch);
+}
+
+/* ---- C++ ---- */
 
 static void *take_aligned_or_end(size_t size, size_t alignment)
 {
@@ -176,7 +204,8 @@ static const struct native_symbol table[] = {
     SAME(__ctype_toupper_loc),
     SAME(tolower),
     SAME(toupper),
-    SAME(qsort),
+    AS("qsort", sort),
+    AS("qsort_r", sort_with),
     SAME(bsearch),
     /* memory */
     AS("malloc", native_heap_take),

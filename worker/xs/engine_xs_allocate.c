@@ -2,9 +2,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <xsnap.h>
 
+#include "base/sort/sort.h"
 #include "worker/counter/direct.h"
 #include "worker/xs/engine_xs_memory.h"
 #include "worker/xs/engine_xs_pages.h"
@@ -79,6 +81,21 @@ void *__wrap_realloc(void *memory, size_t size)
     if (larger == NULL)
         engine_xs_memory_check(size);
     return larger;
+}
+
+void __wrap_qsort(void *items, size_t count, size_t size, sort_compare *compare);
+
+void __wrap_qsort(void *items, size_t count, size_t size, sort_compare *compare)
+{
+    char small[1024];                  /* most sorts are of a module's few exports */
+    const size_t bytes = count * size; /* no overflow: the items are in memory */
+    void *scratch = bytes <= sizeof small ? small : malloc(bytes);
+
+    if (scratch == NULL)
+        abort(); /* not reached: XS sorts in commands, which the refusal has ended */
+    sort_stable(items, count, size, compare, scratch);
+    if (scratch != small)
+        free(scratch);
 }
 
 /* The metered worker has its own (engine_xs_slots.c). */

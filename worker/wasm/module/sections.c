@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort/sort.h"
 #include "worker/wasm/module/decoder.h"
-#include "worker/wasm/module/export_names.h"
 
 enum {
     MAX_PAGES = 65536, /* of 64 KiB: all that 32 bits can address */
@@ -296,20 +296,31 @@ static uint32_t count_of_kind(const struct wasm_module *module, enum wasm_kind k
     return 0;
 }
 
-/* No name twice; looked for in a sorted copy, since a module may have a million. */
+static int compare_names(const void *left, const void *right)
+{
+    const struct wasm_bytes *a = *(const struct wasm_bytes *const *)left;
+    const struct wasm_bytes *b = *(const struct wasm_bytes *const *)right;
+    const uint32_t common = a->length < b->length ? a->length : b->length;
+    const int order = common > 0 ? memcmp(a->data, b->data, common) : 0;
+
+    return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
+}
+
+/* No name twice; they are sorted, since a module may have a million. */
 static void check_names(struct wasm_decoder *decoder)
 {
     const uint32_t count = decoder->module->export_count;
-    struct wasm_export *sorted = NULL;
+    const struct wasm_bytes **names = NULL; /* and as many again, which the sort needs */
 
-    if (!wasm_decoder_grow(decoder, &sorted, 0, count, sizeof *sorted))
+    if (!wasm_decoder_grow(decoder, &names, count, count, sizeof *names))
         return;
-    memcpy(sorted, decoder->module->exports, count * sizeof *sorted);
-    wasm_exports_sort(sorted, count);
+    for (uint32_t i = 0; i < count; i++)
+        names[i] = &decoder->module->exports[i].name;
+    sort_stable(names, count, sizeof *names, compare_names, names + count);
     for (uint32_t i = 1; i < count; i++)
-        if (wasm_export_compare(&sorted[i - 1], &sorted[i]) == 0)
+        if (compare_names(&names[i - 1], &names[i]) == 0)
             wasm_reader_fail(&decoder->reader, "duplicate export name");
-    free(sorted);
+    free(names);
 }
 
 void wasm_decode_exports(struct wasm_decoder *decoder)
