@@ -47,7 +47,6 @@ static const char usage[] =
     "  --poll-page FD     poll descriptor 3 when that page of memory asks for it\n"
     "  --compat xsnap     say and do exactly what xsnap-worker does, as when started\n"
     "                     by that name\n"
-    "  --record DIR       write every frame to a file in DIR, for gaspipe replay\n"
     "\n"
     "Exit status: 0 success, 1 usage, 2 the pipe failed, 11 memory, 12 stack, 15 the last\n"
     "command threw, 16 keys, 17 computation, 30 instructions, 31 a truncated frame,\n"
@@ -62,7 +61,6 @@ enum {
     OPTION_MAX_COST,
     OPTION_DIE_WITH_PARENT,
     OPTION_FORK_ON_REQUEST,
-    OPTION_RECORD,
     OPTION_CONFINE,
     OPTION_COMPAT,
     OPTION_PROFILE,
@@ -86,7 +84,6 @@ static const struct option long_options[] = {
     {"confine", no_argument, NULL, OPTION_CONFINE},
     {"poll-page", required_argument, NULL, OPTION_POLL_PAGE},
     {"splice-snapshots", no_argument, NULL, OPTION_SPLICE_SNAPSHOTS},
-    {"record", required_argument, NULL, OPTION_RECORD},
     {"compat", required_argument, NULL, OPTION_COMPAT},
     {0},
 };
@@ -206,9 +203,6 @@ static bool take_option(struct loop_options *options, int option)
         return true;
     case OPTION_COMPAT:
         return take_compat(options);
-    case OPTION_RECORD:
-        options->record = optarg;
-        return true;
     default:
         return false;
     }

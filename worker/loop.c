@@ -17,7 +17,6 @@
 #include "worker/pipe/ahead.h"
 #include "worker/pipe/channel.h"
 #include "worker/pipe/polling.h"
-#include "worker/pipe/recorder.h"
 #include "worker/pipe/stamps.h"
 #include "worker/pipe/zygote.h"
 #include "worker/warm/rewind.h"
@@ -32,7 +31,6 @@ struct worker {
     int64_t told; /* up to when the supervisor knows what this delivery did; monotonic */
     struct region region;
     struct cpu_usage cpu_usage;
-    struct recorder *recorder; /* NULL: nothing is recorded */
     const struct engine_ops *ops;
     struct engine *engine;
     struct buf record;             /* the meter record that goes before a result */
@@ -91,23 +89,10 @@ static enum loop_step end_with_pipe(struct worker *worker, int exit_status, cons
 /* Writing so many bytes takes so long that it may not be taken for the next delivery's. */
 enum { LARGE_RESULT = 16 * 1024 };
 
-static void record_up(struct worker *worker, const struct iovec *parts, int count)
-{
-    if (worker->recorder != NULL)
-        recorder_take(worker->recorder, RECORDING_UP, stamp_now(), parts, count);
-}
-
-static void record_down(struct worker *worker, struct iovec frame)
-{
-    if (worker->recorder != NULL)
-        recorder_take(worker->recorder, RECORDING_DOWN, stamps_last(&worker->stamps), &frame, 1);
-}
-
 static enum loop_step send_parts(struct worker *worker, const struct iovec *parts, int count)
 {
     struct error error;
 
-    record_up(worker, parts, count);
     if (channel_send(&worker->channel, parts, count, &error) != 0)
         return end_with_pipe(worker, WORKER_EXIT_IO, error.text, xsnap_compat_no_parent_to_write);
     return LOOP_NEXT;
@@ -162,7 +147,6 @@ static struct iovec receive_answer(struct worker *worker)
         return lose_pipe(worker, exit_status_of(result), error.text,
                          result == CHANNEL_CUT ? xsnap_compat_no_parent_to_read
                                                : xsnap_compat_bad_frame(&worker->channel.decoder));
-    record_down(worker, answer);
     if (is_stop(worker, answer))
         return stop_at_request(worker);
     if (answer.iov_len == 0 || *(char *)answer.iov_base != COMMAND_ANSWER)
@@ -233,7 +217,6 @@ static struct iovec request(void *context, struct iovec message)
     region_pause(&worker->region);
     if (!fits(worker, message.iov_len, 0))
         return lose_pipe(worker, WORKER_EXIT_MESSAGE, too_long, too_long);
-    record_up(worker, parts, 2);
     if (ahead_is_empty(&worker->ahead) || request_is_log(message))
         answer = ask(worker, parts, 2);
     else
@@ -505,13 +488,11 @@ static void handle_all(struct worker *worker)
         }
         if (result == CHANNEL_END || (result == CHANNEL_CUT && worker->xsnap))
             return;
-        if (result == CHANNEL_FRAME) {
-            record_down(worker, frame);
+        if (result == CHANNEL_FRAME)
             step = handle(worker, frame);
-        } else {
+        else
             step = end_with_pipe(worker, exit_status_of(result), error.text,
                                  xsnap_compat_bad_frame(&worker->channel.decoder));
-        }
     }
 }
 
@@ -541,9 +522,7 @@ static struct engine *open_snapshot(struct worker *worker, const struct engine_o
         error_set(error, ERROR_USAGE, "-r: this engine has no snapshots");
         return NULL;
     }
-    if (worker->recorder != NULL)
-        place = recorder_keep_snapshot(worker->recorder, place, error);
-    return place != NULL ? worker->ops->open_snapshot(engine, place, error) : NULL;
+    return worker->ops->open_snapshot(engine, place, error);
 }
 
 static int open_engine(struct worker *worker, const struct loop_options *options)
@@ -555,9 +534,8 @@ static int open_engine(struct worker *worker, const struct loop_options *options
     engine.host = (struct engine_host){.context = worker, .request = request, .confine = confine};
     if (worker->ops->limits_cost)
         engine.cost_limit = options->cost_limit;
-    /* Instructions are others in an engine that was opened, and a recording begins with that. */
-    engine.finds_as_loaded =
-        !worker->xsnap && !region_counts() && worker->recorder == NULL && !engine.profile;
+    /* Instructions are others in an engine that was opened. */
+    engine.finds_as_loaded = !worker->xsnap && !region_counts() && !engine.profile;
     if (options->snapshot == NULL)
         worker->engine = worker->ops->open(&engine, &error);
     else
@@ -567,22 +545,6 @@ static int open_engine(struct worker *worker, const struct loop_options *options
     say(worker, error.text);
     worker->exit_status = error.kind == ERROR_USAGE ? WORKER_EXIT_USAGE : WORKER_EXIT_IO;
     return -1;
-}
-
-static int open_recorder(struct worker *worker, const struct loop_options *options,
-                         struct error *error)
-{
-    const struct recording_head head = {
-        .compute_limit = options->engine.compute_limit,
-        .compute_interval = options->engine.compute_interval,
-        .parser_kb = options->engine.parser_kb,
-        .from_snapshot = options->snapshot != NULL,
-    };
-
-    if (options->record == NULL)
-        return 0;
-    worker->recorder = recorder_open(options->record, &head, error);
-    return worker->recorder != NULL ? 0 : -1;
 }
 
 /* Neither a client nor anybody else has heard of it. */
@@ -670,10 +632,6 @@ int loop_run(const struct loop_options *options)
     };
     struct error error;
 
-    if (open_recorder(&worker, options, &error) != 0) {
-        log_line("%s", error.text);
-        return WORKER_EXIT_IO;
-    }
     if (channel_open(&worker.channel, options->in, options->out, options->frame_cap, &error) != 0) {
         log_line("%s", error.text);
         worker.exit_status = WORKER_EXIT_HOST_MEMORY;
@@ -687,6 +645,5 @@ int loop_run(const struct loop_options *options)
     stamps_free(&worker.stamps);
     ahead_free(&worker.ahead);
     channel_close(&worker.channel);
-    recorder_close(worker.recorder);
     return worker.exit_status;
 }

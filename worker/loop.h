@@ -22,7 +22,6 @@ struct loop_options {
     bool xsnap;           /* say and do what xsnap-worker does (worker/xsnap_compat.h) */
     bool report_stops;    /* send COMMAND_STOPPED before ending at a limit; take COMMAND_STOP */
     int poll_page;        /* descriptor of a struct poll_page; 0: the pipe is not polled */
-    const char *record;   /* folder for a recording of the session; NULL: none */
 };
 
 /*

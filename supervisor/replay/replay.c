@@ -9,8 +9,6 @@
 #include "supervisor/replay/any_source.h"
 #include "supervisor/replay/output/replay_list.h"
 #include "supervisor/replay/output/replay_output.h"
-#include "supervisor/replay/recording/recording_file.h"
-#include "supervisor/replay/recording/replay_recording.h"
 #include "supervisor/replay/replay_children.h"
 #include "supervisor/replay/replay_options.h"
 #include "supervisor/replay/replay_run.h"
@@ -180,9 +178,6 @@ static int do_as_asked(const struct replay_options *options, int argc, char **ar
         return replay_list(options, error);
     if (options->is_part)
         return replay_children_join(error) == 0 ? replay_here(options, error) : -1;
-    if (options->store == NULL && options->source_count == 1 &&
-        recording_file_is_one(options->sources[0]))
-        return replay_recording(options, error);
     /* Of a store it is one vat. */
     if (options->jobs > 1 && options->store == NULL)
         return replay_in_parts(options, argc, argv, error);

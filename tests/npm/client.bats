@@ -18,25 +18,6 @@ session() {
     [ "$(wc -l < "$BATS_TEST_TMPDIR/ours")" -gt 140 ]
 }
 
-@test "what npm's client had recorded is played again and comes out the same" {
-    recorder=$BATS_TEST_TMPDIR/recorder frames=$BATS_TEST_TMPDIR/frames
-    printf '#!/bin/sh\nexec "%s" --record "%s" "$@"\n' "$BUILD/gaspipe-worker" "$frames" > "$recorder"
-    chmod +x "$recorder"
-    session "$recorder" > "$BATS_TEST_TMPDIR/recorded"
-    session "$BUILD/gaspipe-worker" > "$BATS_TEST_TMPDIR/ours"
-    diff "$BATS_TEST_TMPDIR/ours" "$BATS_TEST_TMPDIR/recorded"
-    played=0
-    for file in "$frames"/*.frames; do
-        # Scripts and modules that the session ran are gone with it; what was ended by force
-        # can only be played into the same loop.
-        ! grep -qaE '> [0-9]+ [0-9]+ s/|issueCommand.*for \(;;\)' "$file" || continue
-        run "$BUILD/gaspipe" replay "$file"
-        assert_status 0
-        played=$((played + 1))
-    done
-    [ "$played" -ge 10 ]
-}
-
 @test "so it does with our worker under xsnap-worker's name" {
     ln -s "$BUILD/gaspipe-worker" "$BATS_TEST_TMPDIR/xsnap-worker"
     session "$THEIRS" > "$BATS_TEST_TMPDIR/theirs" 2> "$BATS_TEST_TMPDIR/their-words"
