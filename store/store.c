@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/format/convert.h"
 #include "store/format/database.h"
 #include "store/integrity/inspect.h"
 #include "store/store_error.h"
@@ -53,20 +52,6 @@ static int make_folder(const char *folder, struct error *error)
     return 0;
 }
 
-/* Opens the file, in the current format from then on; the folder is locked. */
-static int open_converted(struct store *store, int flags, enum schema_state *state,
-                          struct error *error)
-{
-    if (database_open(store, flags, state, error) != 0)
-        return -1;
-    if (*state != SCHEMA_OLD)
-        return 0;
-    database_close(store);
-    if (convert_store(store->path, error) != 0)
-        return -1;
-    return database_open(store, flags, state, error);
-}
-
 struct store *store_open(const char *folder, struct error *error)
 {
     struct store *store = new_of_folder(folder, error);
@@ -75,7 +60,7 @@ struct store *store_open(const char *folder, struct error *error)
     if (store == NULL)
         return NULL;
     if (make_folder(folder, error) == 0 && lock_folder(store, folder, error) == 0 &&
-        open_converted(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &state, error) == 0 &&
+        database_open(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &state, error) == 0 &&
         database_set_up(store, state, error) == 0 &&
         (folder == NULL || inspect_store(store, error) == 0))
         return store;
@@ -94,21 +79,6 @@ static int look_for_file(struct store *store, struct error *error)
     return error_system(error, errno, "%s: cannot look for the store", store->path);
 }
 
-/* A reader takes the lock only to convert the store. */
-static int open_old(struct store *store, const char *folder, enum schema_state *state,
-                    struct error *error)
-{
-    int result;
-
-    database_close(store);
-    if (lock_folder(store, folder, error) != 0)
-        return -1;
-    result = open_converted(store, SQLITE_OPEN_READONLY, state, error);
-    (void)close(store->folder_fd); /* of a folder that was only read */
-    store->folder_fd = -1;
-    return result;
-}
-
 /* The first run on it dropped all that it had done, so there is not even a kernel in it. */
 static int refuse_without_keys(struct store *store, struct error *error)
 {
@@ -125,8 +95,7 @@ static int open_reader(struct store *store, const char *folder, struct error *er
     enum schema_state state;
 
     if (look_for_file(store, error) != 0 ||
-        database_open(store, SQLITE_OPEN_READONLY, &state, error) != 0 ||
-        (state == SCHEMA_OLD && open_old(store, folder, &state, error) != 0))
+        database_open(store, SQLITE_OPEN_READONLY, &state, error) != 0)
         return -1;
     if (state == SCHEMA_EMPTY)
         return store_error_set(store, error, ERROR_INPUT, "a store that holds nothing yet");

@@ -34,9 +34,7 @@ struct store;
 /*
  * Makes folder and file when they are missing; NULL as folder: in memory, gone
  * at the end. A second store_open() of the folder is refused while the store is
- * open. A store of the format before is converted first, also by a reader if nobody
- * has it open. NULL with ERROR_SYSTEM, or ERROR_INPUT for a file that is not ours or of
- * another format.
+ * open. NULL with ERROR_SYSTEM, or ERROR_INPUT for a file of another program or format.
  */
 struct store *store_open(const char *folder, struct error *error);
 

@@ -8,7 +8,7 @@
 struct store;
 
 /*
- * The store's file, opened and closed; for store.c, and for convert.c, which makes a second one.
+ * The store's file, opened and closed; for store.c.
  * Functions return 0 or a store, or -1 or NULL with the error filled.
  */
 

@@ -40,13 +40,13 @@ static const char schema[] =
 static int check_version(const struct store *store, int64_t version, enum schema_state *state,
                          struct error *error)
 {
-    *state = version == SCHEMA_VERSION ? SCHEMA_CURRENT : SCHEMA_OLD;
-    if (version == SCHEMA_VERSION || version == SCHEMA_VERSION_OLD)
+    *state = SCHEMA_CURRENT;
+    if (version == SCHEMA_VERSION)
         return 0;
     return store_error_set(store, error, ERROR_INPUT,
-                           "a store of format %lld; this gaspipe reads %d and %d: use the gaspipe "
-                           "that made it, or another folder",
-                           (long long)version, SCHEMA_VERSION_OLD, SCHEMA_VERSION);
+                           "a store of format %lld; this gaspipe reads format %d: use the gaspipe "
+                           "that made it, or another directory",
+                           (long long)version, SCHEMA_VERSION);
 }
 
 int schema_check(struct store *store, enum schema_state *state, struct error *error)

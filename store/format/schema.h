@@ -13,12 +13,10 @@ struct store;
 enum {
     /* No version is made of another by flipping one bit. */
     SCHEMA_VERSION = 5,
-    SCHEMA_VERSION_OLD = 2, /* without checksums; see convert.h */
 };
 
 enum schema_state {
     SCHEMA_EMPTY, /* the file holds nothing yet */
-    SCHEMA_OLD,
     SCHEMA_CURRENT,
 };
 
