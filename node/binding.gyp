@@ -5,7 +5,6 @@
       "sources": [
         "sources/node/addon/addon.c",
         "sources/node/addon/frame_channel.c",
-        "sources/node/addon/worker_place.c",
         "sources/proto/netstring.c",
         "sources/base/buf.c",
         "sources/base/text/format.c",

@@ -51,13 +51,10 @@ export interface XSnapOptions {
   meteringLimit?: number;
   env?: Record<string, string | undefined>;
   debug?: boolean;
-  /** Microseconds for which a frame is waited for outside of the event loop; 500, or 5000 with 'spread'. */
+  /** Microseconds for which a frame is waited for outside of the event loop; 500. */
   patience?: number;
-  /**
-   * Where the worker runs while it is waited for. 'same': on this thread's processor; 'spread': on another
-   * one, and both poll the pipe; 'none': anywhere.
-   */
-  placement?: 'same' | 'spread' | 'none';
+  /** 'same': the worker is placed on this thread's processor while it is waited for. */
+  placement?: 'same' | 'none';
 }
 
 export interface XSnap {

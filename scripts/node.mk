@@ -4,7 +4,7 @@
 NODE_PACKAGE := $(BUILD)/node/package
 NODE_SCRIPTS := node/api.js node/index.d.ts $(wildcard node/src/*.js)
 NODE_ADDON := $(wildcard node/addon/*.c) proto/netstring.c base/buf.c base/text/format.c base/error.c base/stamp.c
-NODE_ADDON_HEADERS := $(wildcard node/addon/*.h) proto/netstring.h proto/poll_page.h base/buf.h base/text/format.h base/error.h base/stamp.h
+NODE_ADDON_HEADERS := $(wildcard node/addon/*.h) proto/netstring.h base/buf.h base/text/format.h base/error.h base/stamp.h
 
 NODE_ADDON_CFLAGS = -isystem $(NODE_PREFIX)/include/node -DNAPI_VERSION=8 \
 	-DNODE_GYP_MODULE_NAME=gaspipe_channel -Wno-missing-prototypes

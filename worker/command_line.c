@@ -44,7 +44,6 @@ static const char usage[] =
     "  --report-stops     before ending at a limit, tell what the delivery used\n"
     "  --confine          once started, only compute, read and write\n"
     "  --splice-snapshots  write snapshots into pipes without copying, for a reader that copies\n"
-    "  --poll-page FD     poll descriptor 3 when that page of memory asks for it\n"
     "  --compat xsnap     say and do exactly what xsnap-worker does, as when started\n"
     "                     by that name\n"
     "\n"
@@ -82,7 +81,6 @@ static const struct option long_options[] = {
     {"profile", no_argument, NULL, OPTION_PROFILE},
     {"report-stops", no_argument, NULL, OPTION_REPORT_STOPS},
     {"confine", no_argument, NULL, OPTION_CONFINE},
-    {"poll-page", required_argument, NULL, OPTION_POLL_PAGE},
     {"splice-snapshots", no_argument, NULL, OPTION_SPLICE_SNAPSHOTS},
     {"compat", required_argument, NULL, OPTION_COMPAT},
     {0},
@@ -192,11 +190,6 @@ static bool take_option(struct loop_options *options, int option)
         return true;
     case OPTION_CONFINE:
         options->confine = true;
-        return true;
-    case OPTION_POLL_PAGE:
-        if (!command_line_take_number("--poll-page", INT_MAX, &number))
-            return false;
-        options->poll_page = (int)number;
         return true;
     case OPTION_SPLICE_SNAPSHOTS:
         options->engine.splices = true;

@@ -16,7 +16,6 @@
 #include "worker/cpu_usage.h"
 #include "worker/pipe/ahead.h"
 #include "worker/pipe/channel.h"
-#include "worker/pipe/polling.h"
 #include "worker/pipe/stamps.h"
 #include "worker/pipe/zygote.h"
 #include "worker/warm/rewind.h"
@@ -608,20 +607,6 @@ static void run_opened(struct worker *worker, const struct loop_options *options
         tell_exception_left(worker);
 }
 
-/* 0, or -1 after saying why not. */
-static int open_poll_page(struct worker *worker, int fd)
-{
-    struct error error;
-
-    if (fd == 0)
-        return 0;
-    worker->channel.page = polling_open(fd, &error);
-    if (worker->channel.page != NULL)
-        return 0;
-    log_line("%s", error.text);
-    return -1;
-}
-
 int loop_run(const struct loop_options *options)
 {
     struct worker worker = {
@@ -635,8 +620,6 @@ int loop_run(const struct loop_options *options)
     if (channel_open(&worker.channel, options->in, options->out, options->frame_cap, &error) != 0) {
         log_line("%s", error.text);
         worker.exit_status = WORKER_EXIT_HOST_MEMORY;
-    } else if (open_poll_page(&worker, options->poll_page) != 0) {
-        worker.exit_status = WORKER_EXIT_USAGE;
     } else if (open_engine(&worker, options) == 0) {
         run_opened(&worker, options);
         worker.ops->close(worker.engine);

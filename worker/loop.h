@@ -21,7 +21,6 @@ struct loop_options {
     bool confine;         /* run commands under the filter of sandbox/tight_filter.h */
     bool xsnap;           /* say and do what xsnap-worker does (worker/xsnap_compat.h) */
     bool report_stops;    /* send COMMAND_STOPPED before ending at a limit; take COMMAND_STOP */
-    int poll_page;        /* descriptor of a struct poll_page; 0: the pipe is not polled */
 };
 
 /*

@@ -17,7 +17,6 @@
 
 #include "base/stamp.h"
 #include "node/addon/frame_channel.h"
-#include "node/addon/worker_place.h"
 
 enum { HANDLES = 2 };
 
@@ -33,8 +32,9 @@ struct channel {
     int handles;    /* that are not closed */
     bool collected; /* JavaScript has no reference any more */
     bool closed;
-    int64_t patience; /* nanoseconds */
-    struct worker_place place;
+    int64_t patience;      /* nanoseconds */
+    cpu_set_t anywhere;    /* where the worker ran before it was placed */
+    int worker, processor; /* placed there; -1: it is not */
 };
 
 /* ---- arguments and failures ---- */
@@ -155,8 +155,7 @@ static struct channel *make_channel(napi_env env, int in, int out, size_t cap, i
         (void)fail(env, "out of memory");
         return NULL;
     }
-    *channel = (struct channel){.env = env, .patience = patience};
-    worker_place_init(&channel->place);
+    *channel = (struct channel){.env = env, .patience = patience, .worker = -1, .processor = -1};
     if (napi_get_uv_event_loop(env, &loop) != napi_ok) {
         (void)fail(env, "Node has no event loop here");
     } else if (frame_channel_init(&channel->frames, in, out, cap, &error) != 0) {
@@ -209,29 +208,41 @@ static napi_value construct(napi_env env, napi_callback_info info)
 
 /* ---- where the worker runs ---- */
 
-/* pollPage(): the descriptor of what a worker that is placed elsewhere is given; -1: there is none
- */
-static napi_value poll_page(napi_env env, napi_callback_info info)
+static void unplace(struct channel *channel)
 {
-    napi_value number = NULL;
-
-    (void)info;
-    (void)napi_create_int32(env, worker_place_page(), &number);
-    return number;
+    if (channel->processor >= 0)
+        (void)sched_setaffinity(channel->worker, sizeof channel->anywhere, &channel->anywhere);
+    channel->processor = -1;
 }
 
-/* channel.follow(pid, spread) */
+/* On this thread's processor: one that wakes another costs many times a switch on one. A
+ * worker that cannot be moved stays where it is. */
+static void place(struct channel *channel)
+{
+    int here = sched_getcpu();
+    cpu_set_t set;
+
+    if (channel->worker < 0 || here < 0 || here == channel->processor)
+        return;
+    CPU_ZERO(&set);
+    CPU_SET(here, &set);
+    if (sched_setaffinity(channel->worker, sizeof set, &set) == 0)
+        channel->processor = here;
+    else
+        channel->worker = -1;
+}
+
+/* channel.follow(pid) */
 static napi_value follow(napi_env env, napi_callback_info info)
 {
-    napi_value arguments[2];
-    struct channel *channel = method(env, info, 2, arguments);
+    napi_value arguments[1];
+    struct channel *channel = method(env, info, 1, arguments);
     int32_t worker;
-    bool spread;
 
-    if (channel == NULL || napi_get_value_int32(env, arguments[0], &worker) != napi_ok ||
-        napi_get_value_bool(env, arguments[1], &spread) != napi_ok)
-        return fail(env, "follow(pid, spread) needs a number and a boolean");
-    worker_place_follow(&channel->place, worker, spread);
+    if (channel == NULL || napi_get_value_int32(env, arguments[0], &worker) != napi_ok)
+        return fail(env, "follow(pid) needs a number");
+    if (sched_getaffinity(worker, sizeof channel->anywhere, &channel->anywhere) == 0)
+        channel->worker = worker;
     return NULL;
 }
 
@@ -250,7 +261,7 @@ static napi_value send_frame(napi_env env, napi_callback_info info)
         return NULL;
     if (channel->closed)
         return NULL;
-    channel->frames.polls = worker_place_put(&channel->place);
+    place(channel);
     if (frame_channel_send(&channel->frames, parts, 2, channel->patience, &error) != 0)
         return fail(env, error.text);
     return NULL;
@@ -265,20 +276,6 @@ static napi_value make_bytes(napi_env env, struct iovec from)
     return bytes;
 }
 
-/* From a worker that waits for its processor as well. */
-static enum frame_channel_result receive_frame(struct channel *channel, struct iovec *payload,
-                                               struct error *error)
-{
-    enum frame_channel_result result =
-        frame_channel_receive(&channel->frames, channel->patience, payload, error);
-
-    if (result != FRAME_CHANNEL_UNTAKEN)
-        return result;
-    channel->frames.polls = false;
-    worker_place_take_back(&channel->place);
-    return frame_channel_receive(&channel->frames, channel->patience, payload, error);
-}
-
 /* channel.receive() */
 static napi_value receive(napi_env env, napi_callback_info info)
 {
@@ -290,15 +287,14 @@ static napi_value receive(napi_env env, napi_callback_info info)
     if (channel == NULL)
         return NULL;
     if (!channel->closed) {
-        switch (receive_frame(channel, &payload, &error)) {
+        switch (frame_channel_receive(&channel->frames, channel->patience, &payload, &error)) {
         case FRAME_CHANNEL_FRAME:
             return make_bytes(env, payload);
         case FRAME_CHANNEL_BAD:
             return fail(env, error.text);
         case FRAME_CHANNEL_LATER:
-            worker_place_leave(&channel->place);
+            unplace(channel); /* it is at work for longer: not in this thread's way */
             return NULL;
-        case FRAME_CHANNEL_UNTAKEN: /* not where it does not poll */
         case FRAME_CHANNEL_ENDED:
             break;
         }
@@ -506,18 +502,23 @@ static napi_value init_module(napi_env env, napi_value exports)
         {.utf8name = "wait", .method = wait_in_loop},  {.utf8name = "hangUp", .method = hang_up},
         {.utf8name = "close", .method = close_method},
     };
-    napi_property_descriptor all[] = {
-        {.utf8name = "Channel"},
-        {.utf8name = "pipes", .method = pipes},
-        {.utf8name = "clockOffset", .method = clock_offset},
-        {.utf8name = "memory", .method = memory},
-        {.utf8name = "seal", .method = seal},
-        {.utf8name = "pollPage", .method = poll_page},
-    };
+    napi_value class, pipe_function, clock_function, memory_function, seal_function;
 
     if (napi_define_class(env, "Channel", NAPI_AUTO_LENGTH, construct, NULL,
-                          sizeof methods / sizeof *methods, methods, &all[0].value) != napi_ok ||
-        napi_define_properties(env, exports, sizeof all / sizeof *all, all) != napi_ok)
+                          sizeof methods / sizeof *methods, methods, &class) != napi_ok ||
+        napi_create_function(env, "pipes", NAPI_AUTO_LENGTH, pipes, NULL, &pipe_function) !=
+            napi_ok ||
+        napi_create_function(env, "clockOffset", NAPI_AUTO_LENGTH, clock_offset, NULL,
+                             &clock_function) != napi_ok ||
+        napi_create_function(env, "memory", NAPI_AUTO_LENGTH, memory, NULL, &memory_function) !=
+            napi_ok ||
+        napi_create_function(env, "seal", NAPI_AUTO_LENGTH, seal, NULL, &seal_function) !=
+            napi_ok ||
+        napi_set_named_property(env, exports, "memory", memory_function) != napi_ok ||
+        napi_set_named_property(env, exports, "seal", seal_function) != napi_ok ||
+        napi_set_named_property(env, exports, "Channel", class) != napi_ok ||
+        napi_set_named_property(env, exports, "pipes", pipe_function) != napi_ok ||
+        napi_set_named_property(env, exports, "clockOffset", clock_function) != napi_ok)
         return fail(env, "cannot make the module");
     return exports;
 }

@@ -4,17 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "proto/poll_page.h"
 
 enum {
     PIPE_SIZE = 64 * 1024,     /* as pipe(2) makes them */
     LARGE_PIPE_SIZE = 1 << 20, /* the most that anybody may have (pipe(7), pipe-max-size) */
     SECOND = 1000000000,       /* nanoseconds */
-    TAKEN_SOON = 100000,       /* the same: by a worker that polls, and has its processor */
 };
 
 static int64_t now(void)
@@ -50,7 +46,6 @@ int frame_channel_init(struct frame_channel *channel, int in, int out, size_t ca
     channel->unheard = false;
     channel->at = channel->filled = 0;
     channel->moved = 0;
-    channel->polls = channel->looked = false;
     netstring_decoder_init(&channel->decoder, cap);
     if (unblock(in, error) != 0 || unblock(out, error) != 0) {
         frame_channel_free(channel);
@@ -92,28 +87,6 @@ static bool wait_until(const struct frame_channel *channel, int64_t deadline, bo
     struct timespec time = {.tv_sec = left / SECOND, .tv_nsec = left % SECOND};
 
     return left > 0 && ppoll(pipes, 2, &time, NULL) != 0;
-}
-
-/* Whether the worker has left what was sent in its pipe. Asked once for each frame. */
-static bool is_untaken(struct frame_channel *channel)
-{
-    int there;
-
-    if (channel->looked || now() - channel->moved < TAKEN_SOON)
-        return false;
-    channel->looked = true;
-    return ioctl(channel->out, FIONREAD, &there) == 0 && there > 0;
-}
-
-/* A turn of waiting. FRAME_CHANNEL_FRAME: there may be something to read. */
-static enum frame_channel_result wait_or_poll(struct frame_channel *channel, int64_t deadline)
-{
-    if (!channel->polls || !frame_channel_is_sent(channel))
-        return wait_until(channel, deadline, true) ? FRAME_CHANNEL_FRAME : FRAME_CHANNEL_LATER;
-    poll_page_pause();
-    if (is_untaken(channel))
-        return FRAME_CHANNEL_UNTAKEN;
-    return now() < deadline ? FRAME_CHANNEL_FRAME : FRAME_CHANNEL_LATER;
 }
 
 /* ---- frames to the worker ---- */
@@ -183,7 +156,6 @@ int frame_channel_send(struct frame_channel *channel, const struct iovec *parts,
     struct netstring_frame frame;
 
     channel->moved = now();
-    channel->looked = false;
     if (channel->unheard)
         return 0;
     netstring_encode(&frame, parts, count);
@@ -267,7 +239,7 @@ enum frame_channel_result frame_channel_receive(struct frame_channel *channel, i
                                                 struct iovec *payload, struct error *error)
 {
     int64_t deadline = now() + patience;
-    enum frame_channel_result result = FRAME_CHANNEL_LATER, waited;
+    enum frame_channel_result result = FRAME_CHANNEL_LATER;
 
     if (channel->at < channel->filled)
         result = take_input(channel, payload, error);
@@ -277,11 +249,8 @@ enum frame_channel_result frame_channel_receive(struct frame_channel *channel, i
         if (!frame_channel_is_sent(channel) && frame_channel_flush(channel, error) != 0)
             return FRAME_CHANNEL_BAD;
         result = read_once(channel, &came, payload, error);
-        if (result != FRAME_CHANNEL_LATER || came)
-            continue;
-        waited = wait_or_poll(channel, deadline);
-        if (waited != FRAME_CHANNEL_FRAME)
-            return waited;
+        if (result == FRAME_CHANNEL_LATER && !came && !wait_until(channel, deadline, true))
+            return FRAME_CHANNEL_LATER;
     }
     return result;
 }

@@ -20,12 +20,10 @@
 enum { FRAME_CHANNEL_INPUT = 64 * 1024 };
 
 enum frame_channel_result {
-    FRAME_CHANNEL_FRAME,   /* a frame is whole */
-    FRAME_CHANNEL_LATER,   /* it did not come in time */
-    FRAME_CHANNEL_UNTAKEN, /* the worker, which polls, has not taken what was sent: others have its
-                              processor */
-    FRAME_CHANNEL_ENDED,   /* the worker closed its end, between frames */
-    FRAME_CHANNEL_BAD, /* no netstring, a read that failed, or memory: see the error; for good */
+    FRAME_CHANNEL_FRAME, /* a frame is whole */
+    FRAME_CHANNEL_LATER, /* it did not come in time */
+    FRAME_CHANNEL_ENDED, /* the worker closed its end, between frames */
+    FRAME_CHANNEL_BAD,   /* no netstring, a read that failed, or memory: see the error; for good */
 };
 
 struct frame_channel {
@@ -33,8 +31,6 @@ struct frame_channel {
     struct netstring_decoder decoder;
     struct buf unsent; /* what the pipe has not taken yet */
     bool unheard;      /* nobody reads what is sent */
-    bool looked;       /* whether the worker has taken what was sent last */
-    bool polls;        /* the caller's: poll the pipe instead of waiting, as the worker does */
     size_t at, filled; /* of the input: decoded so far, and read */
     int64_t moved;     /* CLOCK_MONOTONIC, nanoseconds: the last frame's last byte was read, or
                           the last frame began to be written */

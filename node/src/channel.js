@@ -21,16 +21,13 @@ const load = () => {
   );
 };
 
-const { Channel, pipes, clockOffset, memory, pollPage, seal } = load();
+const { Channel, pipes, clockOffset, memory, seal } = load();
 
 /**
  * memory(): the descriptor of new memory that a worker may write into, or -1; seal(fd): what it
  * has written, which nobody can change any more.
  */
 export { memory, seal };
-
-/** pollPage(): the descriptor that gaspipe-worker's --poll-page takes, or -1; this process's, for good. */
-export { pollPage };
 
 const NOTHING = new Uint8Array(0);
 const encoder = new TextEncoder();
@@ -69,11 +66,8 @@ export const openChannel = ([up, down], cap, patience) => {
   };
 
   return Object.freeze({
-    /**
-     * The worker's process; it is placed on this thread's processor while it is awaited, or, to `spread`
-     * them, on another one. Then it was given pollPage(), and both ends poll the pipe.
-     */
-    follow: (pid, spread) => channel.follow(pid, spread),
+    /** The worker's process; it is placed on this thread's processor while it is awaited. */
+    follow: pid => channel.follow(pid),
     /** Begins a command: the times of its frames are kept from now on. */
     begin: () => {
       times = [];

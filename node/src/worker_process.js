@@ -3,11 +3,8 @@
 import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ErrorCode, ErrorMessage, ErrorSignal } from '../api.js';
-import { makePipes, memory, openChannel, pollPage, seal } from './channel.js';
+import { makePipes, memory, openChannel, seal } from './channel.js';
 import { LOAD_FD, MEMORY_FD, SAVE_FD } from './snapshots.js';
-
-// Behind those of snapshots.
-const POLL_FD = 10;
 
 /** GASPIPE_WORKER, the one in this package, or else gaspipe-worker on the PATH. */
 const program = env => {
@@ -62,20 +59,16 @@ const makeMemory = () => {
  * @param {boolean} options.loadsThroughPipe
  * @param {number} options.cap bytes of a frame
  * @param {number} options.patience microseconds
- * @param {'same' | 'spread' | 'none'} options.placement on this thread's processor, on another one, where
- *   both ends poll the pipe, or anywhere
+ * @param {boolean} options.follows it is placed on this thread's processor
  */
 export const startWorker = options => {
   const { theirs, ours } = makePipes();
-  const page = options.placement === 'spread' ? pollPage() : -1;
-  const polling = page >= 0 ? ['--poll-page', `${POLL_FD}`] : [];
-  const [command, args] = commandOf(options.env, [options.name, ...options.args, ...polling]);
+  const [command, args] = commandOf(options.env, [options.name, ...options.args]);
   const stdio = ['ignore', options.stdout, options.stderr, ...theirs, 'ignore', 'ignore'];
   stdio[SAVE_FD] = options.savesThroughPipe ? 'pipe' : 'ignore';
   stdio[LOAD_FD] = options.loadsThroughPipe ? 'pipe' : 'ignore';
   const snapshotMemory = options.savesThroughPipe ? makeMemory() : undefined;
   if (snapshotMemory) stdio[MEMORY_FD] = snapshotMemory.fd;
-  if (page >= 0) stdio[POLL_FD] = page;
   let channel;
   let child;
   try {
@@ -89,8 +82,7 @@ export const startWorker = options => {
   } finally {
     theirs.forEach(fd => fs.closeSync(fd));
   }
-  if (options.placement !== 'none' && child.pid !== undefined)
-    channel.follow(child.pid, options.placement === 'spread');
+  if (options.follows && child.pid !== undefined) channel.follow(child.pid);
   const exit = exitOf(child, options.name);
   exit.catch(() => {}); // whoever waits for it is told too
   return {

@@ -38,17 +38,14 @@ const readResult = (frame, times) => {
   };
 };
 
-const PLACEMENTS = ['same', 'spread', 'none'];
-
-/** Where both ends poll the pipe, going back to the loop sooner would end that. */
-const defaultPatience = placement => (placement === 'spread' ? 10 * PATIENCE : PATIENCE);
-
 /** Of GASPIPE_PATIENCE. */
-const patienceFrom = (text, placement) => {
-  if (text === undefined) return defaultPatience(placement);
+const patienceFrom = text => {
+  if (text === undefined) return PATIENCE;
   if (!/^[0-9]+$/.test(text)) throw Error(`GASPIPE_PATIENCE=${text} is not a number of microseconds`);
   return Number(text);
 };
+
+const PLACEMENTS = ['same', 'none'];
 
 const checkOptions = ({ os, name, placement }) => {
   if (os !== 'Linux') throw Error(`xsnap does not support platform ${os}`);
@@ -90,8 +87,8 @@ export async function xsnap(options) {
     meteringLimit = DEFAULT_CRANK_METERING_LIMIT,
     parserBufferSize,
     env = process.env,
+    patience = patienceFrom(env.GASPIPE_PATIENCE),
     placement = env.GASPIPE_PLACEMENT ?? 'same',
-    patience = patienceFrom(env.GASPIPE_PATIENCE, placement),
   } = options;
   checkOptions({ os: options.os, name, placement });
 
@@ -111,7 +108,7 @@ export async function xsnap(options) {
     loadsThroughPipe: Boolean(load) && !snapshotUseFs,
     cap: netstringMaxChunkSize,
     patience,
-    placement,
+    follows: placement === 'same',
   });
   const { channel } = worker;
   // It serves once: SwingSet starts a worker anew behind each snapshot. Later ones use the pipe.

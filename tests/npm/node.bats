@@ -32,20 +32,10 @@ lie() {
     [ "$output" = 'done' ]
 }
 
-@test "workers on another processor answer, and on the only one" {
-    client spread
-    assert_status 0
-    [ "$output" = 'done' ]
-    taskset -pc "$(taskset -pc $$ | sed -E 's/.*: ([0-9]+).*/\1/')" "$BASHPID" > /dev/null
-    client spread
-    assert_status 0
-    [ "$output" = 'done' ]
-}
-
 @test "a placement that does not exist is refused" {
     GASPIPE_PLACEMENT=nowhere client missing
     assert_status 0
-    [ "$output" = "Error -: placement 'nowhere' is none of same, spread, none" ]
+    [ "$output" = "Error -: placement 'nowhere' is none of same, none" ]
 }
 
 @test "the moments of both ends are in the meter, in their order" {

@@ -100,25 +100,6 @@ const cases = {
     console.log('done');
   },
 
-  /** Two workers on another processor, and one that does not take its frame for a while. */
-  async spread() {
-    const options = { placement: 'spread', handleCommand: async message => message };
-    const workers = [await start(options), await start(options)];
-    assert(child.spawnargs.includes('--poll-page'));
-    for (const worker of workers) await worker.evaluate(echo);
-    for (let i = 0; i < 200; i += 1) {
-      const { reply } = await workers[i % 2].issueStringCommand(`${i}`);
-      assert.equal(reply, `${i}`);
-    }
-    child.kill('SIGSTOP');
-    const late = workers[1].issueStringCommand('late');
-    assert((await turnsDuring(workers[0].evaluate('for (let i = 0; i < 1e6; i++);'))) > 10);
-    child.kill('SIGCONT');
-    assert.equal((await late).reply, 'late');
-    for (const worker of workers) await worker.close();
-    console.log('done');
-  },
-
   async killed() {
     const worker = await start({
       handleCommand: async message => {

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "worker/pipe/polling.h"
 
 /* A pipe of default size holds this much. */
 enum { INPUT_SIZE = 64 * 1024 };
@@ -34,15 +33,11 @@ void channel_close(struct channel *channel)
 static enum channel_result fill_channel(struct channel *channel, struct iovec place, size_t *got,
                                         struct error *error)
 {
-    ssize_t length = -1;
+    ssize_t length;
 
-    if (channel->page != NULL)
-        length = polling_read(channel->page, channel->in, place);
-    while (length < 0) {
+    do
         length = read(channel->in, place.iov_base, place.iov_len);
-        if (length < 0 && errno != EINTR)
-            break;
-    }
+    while (length < 0 && errno == EINTR);
     if (length < 0) {
         error_system(error, errno, "cannot read from the supervisor (descriptor %d)", channel->in);
         return CHANNEL_IO;

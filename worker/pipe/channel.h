@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "proto/netstring.h"
-#include "proto/poll_page.h"
 
 /* The worker's end of the pipe: blocking, one frame at a time. */
 struct channel {
@@ -18,8 +17,7 @@ struct channel {
     char *input; /* what was read and not decoded yet: input[start..end) */
     size_t start;
     size_t end;
-    const struct poll_page *page; /* as polling_read() has it; NULL: the pipe is not polled */
-    struct buf held;              /* frames that channel_hold() took, not written yet */
+    struct buf held; /* frames that channel_hold() took, not written yet */
 };
 
 enum channel_result {
