@@ -123,20 +123,21 @@ METERED_VARIANTS := plain counting naive
 METERED_ALL := $(METER_MACHINES) $(METER_MACHINES:%=%-profile) $(METERED_VARIANTS:%=x86_64-linux-gnu-%)
 metered_target = $(firstword $(foreach variant,$(METERED_VARIANTS) profile,$(patsubst %-$(variant),%,$(filter %-$(variant),$(1)))) $(1))
 metered_option = $(if $(filter %-plain,$(1)),--unmetered)$(if $(filter %-counting,$(1)),--meter=--no-budgets)$(if $(filter %-naive,$(1)),--meter=--naive)$(if $(filter %-profile,$(1)),--meter=--profile)
-METERED_XS_MAKE = xsnap-native/xsnap/makefiles/lin
-METERED_XS_TMP = xsnap-native/xsnap/build/tmp/lin/release/xsnap-worker
+# The compiler of XS for the machine, and what it makes: the files are those of the ordinary worker.
+METERED_XS_CC = $(call METERED_CC,$(1)) -w $(XS_DEFINED) $(XS_COUNTED) \
+	-ffile-prefix-map=$(CURDIR)/build/metered/$(1)/xs=xsnap
+metered_xs_compile = $(call xs_compile,build/metered/$(1)/xs,build/metered/$(1)/xs/objects,$(call METERED_XS_CC,$(1)) $(2),$(3))
 
 define metered_worker_rules
-build/metered/$(1)/libxs.a: $(XS_PATCHED) build/gaspipe-meter build/gaspipe-cc \
+build/metered/$(1)/libxs.a: $(XS_PATCHED) $(XS_HEADERS) build/gaspipe-meter build/gaspipe-cc \
 		$(METER_PARTS)/include/one_jump.h | $(METER_TOOLS)
 	@echo 'xs       compiling the engine for $(1), metered'
-	@rm -rf $$(@D)/xs && mkdir -p $$(@D) && cp -r $(XS_SOURCES) $$(@D)/xs
-	@$$(MAKE) --no-print-directory -C $$(@D)/xs/$$(METERED_XS_MAKE) -f xsnap-worker.mk \
-		GOAL=release XSNAP_VERSION=$(XS_VERSION) MODDABLE=$$(abspath $$(@D))/xs/moddable \
-		CC='$$(call METERED_CC,$(1)) -w $(XS_DEFINED) -ffile-prefix-map=$$(abspath $$(@D))/xs=xsnap' \
+	@rm -rf $$(@D)/xs && mkdir -p $$(@D) && cp -r $(XS_SOURCES) $$(@D)/xs && mkdir $$(@D)/xs/objects
+	@{ $(call metered_xs_compile,$(1),,$(XS_PLAIN) $(XS_INLINED) xsRun) && \
+		$(call metered_xs_compile,$(1),$(XS_GARBAGE),$(XS_MEMORY)); } \
 		> $$(@D)/xs.log 2>&1 || { cat $$(@D)/xs.log >&2; exit 1; }
 	@rm -f $$@
-	@ar rcs $$@ $$$$(find $$(@D)/xs/$$(METERED_XS_TMP) -name '*.o' ! -name xsnap-worker.o | LC_ALL=C sort)
+	@ar rcs $$@ $$(@D)/xs/objects/*.o
 
 build/metered/$(1)/gaspipe-worker: build/metered/$(1)/libxs.a $(METER_TOOLS) \
 		$(FILTERS) \

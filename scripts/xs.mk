@@ -17,16 +17,21 @@ XSNAP_WORKER := $(XS_PACKAGE)/xsnap-native/xsnap/build/bin/lin/release/xsnap-wor
 # result of a contract would depend on the compiler's optimizer.
 XS_DEFINED := -fno-strict-aliasing -fwrapv -fno-delete-null-pointer-checks
 
+# XS's patched parsers count how deep they are with worker/xs/xs_depth.h. Its collector of garbage is
+# in worker/xs/garbage.
+XS_COUNTED := -include $(abspath worker/xs/xs_depth.h)
+XS_GARBAGE := -iquote $(CURDIR) $(addprefix -include $(CURDIR)/worker/xs/garbage/,xs_mark.h xs_sweep.h)
+
 # Its asserts hold the names of files. With those of this directory in them, the worker's
 # instruction counts would depend on where it was built.
-XS_CC := gcc $(XS_DEFINED) -ffile-prefix-map=$(abspath $(XS_SOURCES))=xsnap
+XS_CC := gcc -D_GNU_SOURCE $(XS_DEFINED) -ffile-prefix-map=$(abspath $(XS_SOURCES))=xsnap $(XS_COUNTED)
 
 # What xsnap-worker.mk gives each of its files, for ours that include xs.h.
 XS_CFLAGS := \
 	-DINCLUDE_XSPLATFORM -DXSPLATFORM='"xsnapPlatform.h"' -DXSNAP_VERSION='"$(XS_VERSION)"' \
 	-DmxLockdown=1 -DmxMetering=1 -DmxDebug=1 -DmxNoConsole=1 -DmxBoundsCheck=1 -DmxParse=1 \
 	-DmxRun=1 -DmxSloppy=1 -DmxSnapshot=1 -DmxRegExpUnicodePropertyEscapes=1 \
-	-DmxStringNormalize=1 -DmxMinusZero=1 \
+	-DmxStringNormalize=1 -DmxMinusZero=1 $(XS_COUNTED) \
 	-isystem $(XS_SOURCES)/moddable/xs/includes -isystem $(XS_SOURCES)/moddable/xs/platforms \
 	-isystem $(XS_SOURCES)/moddable/xs/sources -isystem $(XS_SOURCES)/xsnap-native/xsnap/sources
 
@@ -49,11 +54,10 @@ XS_INLINED := xsAPI xsArray xsDataView xsFunction xsGlobal xsJSON xsLockdown xsM
 XS_PLAIN := xsAll xsArguments xsAtomics xsBigInt xsBoolean xsCode xsCommon xsDate xsDebug xsDefaults \
 	xsError xsGenerator xsLexical xsMarshall xsMath xsModule xsPlatforms xsProfile xsScope xsScript \
 	xsSourceMap xsSyntaxical xsTree xsdtoa xsre xsmc textdecoder textencoder modBase64 xsnapPlatform
-XS_HEADERS := $(addprefix worker/xs/,xs_inline.h xs_interpreter.h xs_jump.h xs_next.h) \
-	$(addprefix worker/xs/garbage/,xs_long_array.h xs_sweep.h)
+XS_HEADERS := $(addprefix worker/xs/,xs_depth.h xs_inline.h xs_interpreter.h xs_jump.h xs_next.h) \
+	$(addprefix worker/xs/garbage/,xs_mark.h xs_sweep.h)
 XS_WORKER := $(XS_DIR)/worker
-XS_INLINED_CC := $(XS_CC) -iquote $(CURDIR) -include $(abspath worker/xs/xs_inline.h) \
-	-include $(abspath worker/xs/garbage/xs_long_array.h)
+XS_INLINED_CC := $(XS_CC) -iquote $(CURDIR) -include $(abspath worker/xs/xs_inline.h)
 
 # So is the interpreter, with a setjmp() that leaves gcc its registers (worker/xs/xs_jump.h), and with direct
 # jumps to what mostly follows (worker/xs/xs_interpreter.h). Computing anything ahead, before one
@@ -63,27 +67,25 @@ XS_INTERPRETER_CC := $(XS_CC) -iquote $(CURDIR) -include $(abspath worker/xs/xs_
 	-include $(abspath worker/xs/xs_inline.h) -include $(abspath worker/xs/xs_interpreter.h) -mno-red-zone \
 	-fno-ira-share-spill-slots -fno-ira-share-save-slots -fno-gcse -fno-tree-pre
 
-# Garbage collection calls a sweep of ours (worker/xs/garbage/xs_sweep.c), and marks what arrays have behind their
-# lengths (worker/xs/garbage/xs_long_array.h).
 XS_MEMORY := xsMemory xsSnapshot
-XS_MEMORY_CC := $(XS_CC) -iquote $(CURDIR) -include $(abspath worker/xs/garbage/xs_sweep.h) \
-	-include $(abspath worker/xs/garbage/xs_long_array.h) -D_GNU_SOURCE -Wno-unused-function
+XS_MEMORY_CC := $(XS_CC) $(XS_GARBAGE) -Wno-unused-function
 
 # xs_make PACKAGE: that package's own release makefile.
 xs_make = $(MAKE) --no-print-directory -C $(1)/xsnap-native/xsnap/makefiles/lin \
 	-f xsnap-worker.mk GOAL=release XSNAP_VERSION=$(XS_VERSION) MODDABLE=$(abspath $(1)/moddable)
-xs_compile = $(call xs_make,$(XS_SOURCES)) CC='$(1)' TMP_DIR=$(abspath $(XS_WORKER)) \
-	$(patsubst %,$(abspath $(XS_WORKER))/%.o,$(2))
+# xs_compile PACKAGE,DIRECTORY,COMPILER,FILES: objects of XS into a directory.
+xs_compile = $(call xs_make,$(1)) CC='$(3)' TMP_DIR=$(abspath $(2)) $(patsubst %,$(abspath $(2))/%.o,$(4))
+xs_worker_compile = $(call xs_compile,$(XS_SOURCES),$(XS_WORKER),$(1),$(2))
 
 # A metered worker's archive is made in scripts/meter.mk, before make is called for the rest of it.
 ifeq ($(METERED_WORKER_OF),)
 $(XS_ARCHIVE): $(XS_PATCHED) $(XS_HEADERS)
 	@echo 'xs       compiling the engine, once'
 	@rm -rf $(XS_WORKER) && mkdir -p $(XS_WORKER)
-	@{ $(call xs_compile,$(XS_CC),$(XS_PLAIN)) && \
-		$(call xs_compile,$(XS_INLINED_CC),$(XS_INLINED)) && \
-		$(call xs_compile,$(XS_INTERPRETER_CC),xsRun) && \
-		$(call xs_compile,$(XS_MEMORY_CC),$(XS_MEMORY)); } > $(XS_DIR)/compile.log 2>&1 \
+	@{ $(call xs_worker_compile,$(XS_CC),$(XS_PLAIN)) && \
+		$(call xs_worker_compile,$(XS_INLINED_CC),$(XS_INLINED)) && \
+		$(call xs_worker_compile,$(XS_INTERPRETER_CC),xsRun) && \
+		$(call xs_worker_compile,$(XS_MEMORY_CC),$(XS_MEMORY)); } > $(XS_DIR)/compile.log 2>&1 \
 		|| { cat $(XS_DIR)/compile.log >&2; exit 1; }
 	@rm -f $@
 	@ar rcs $@ $(XS_WORKER)/*.o

@@ -14,6 +14,7 @@
 #include "proto/netstring.h"
 #include "worker/command_line.h"
 #include "worker/loop.h"
+#include "worker/own_stack.h"
 #include "worker/xsnap_compat.h"
 
 /* xsnap-worker's descriptors. */
@@ -270,6 +271,22 @@ static bool take_options(struct loop_options *options, int argc, char **argv, in
     return true;
 }
 
+static int run(void *options)
+{
+    return loop_run(options);
+}
+
+static int run_on_own_stack(struct loop_options *options)
+{
+    struct error error;
+    int status;
+
+    if (own_stack_run(run, options, &status, &error) == 0)
+        return status;
+    log_line("%s", error.text);
+    return WORKER_EXIT_HOST_MEMORY;
+}
+
 int worker_command_line(int argc, char **argv, const struct engine_ops *ops)
 {
     struct loop_options options = {
@@ -294,5 +311,5 @@ int worker_command_line(int argc, char **argv, const struct engine_ops *ops)
     signal(SIGPIPE, SIG_IGN);
     if (check_descriptor(FROM_SUPERVISOR) != 0 || check_descriptor(TO_SUPERVISOR) != 0)
         return WORKER_EXIT_IO;
-    return loop_run(&options);
+    return run_on_own_stack(&options);
 }

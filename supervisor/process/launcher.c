@@ -16,9 +16,9 @@
 #include "supervisor/process/locate.h"
 
 /*
- * Where a contract's recursion ends depends on the stack, so that must not depend on the host: a
- * worker uses 8 MiB (worker/xs/engine_xs_platform.c uses no more), and gets them or is not
- * started. The limit is inherited.
+ * xsnap-worker ends a contract's recursion by what is left of its stack. What it does must not
+ * depend on the host: it gets Linux's usual 8 MiB or is not started. The limit is inherited.
+ * gaspipe's own workers need none (worker/own_stack.h).
  */
 static int raise_stack_limit(struct error *error)
 {
@@ -36,7 +36,7 @@ static int raise_stack_limit(struct error *error)
     if (setrlimit(RLIMIT_STACK, &raised) == 0)
         return 0;
     return error_set(error, ERROR_SYSTEM,
-                     "the stack is limited to %" PRIu64 " KiB, and workers need %" PRIu64
+                     "the stack is limited to %" PRIu64 " KiB, and xsnap-worker needs %" PRIu64
                      "; raise the hard limit (ulimit -Hs %" PRIu64 ")",
                      (uint64_t)limit.rlim_max / 1024, (uint64_t)wanted / 1024,
                      (uint64_t)wanted / 1024);
@@ -117,9 +117,7 @@ int launcher_open(struct launcher *launcher, struct counters counters, uint32_t 
     launcher->program_fd = -1;
     for (int i = 0; i < LAUNCHER_CONTRACTS; i++)
         launcher->others[i].program_fd = -1;
-    /* Under the counter QEMU gives the worker a stack of 8 MiB, whatever the limit is. */
-    if ((raise_stack_limit(error) != 0 && !counters.qemu) ||
-        locate_worker(launcher, counters, error) != 0)
+    if (locate_worker(launcher, counters, error) != 0)
         return -1;
     if (!counters.qemu)
         return find_others(launcher, error);

@@ -9,8 +9,10 @@
 
 #include "worker/cost_limit.h"
 #include "worker/counter/direct.h"
+#include "worker/own_stack.h"
 #include "worker/xs/engine_xs_memory.h"
 #include "worker/xs/snapshot/engine_xs_snapshot.h"
+#include "worker/xs/xs_depth.h"
 #include "worker/xs/xs_profile.h"
 #include "worker/xs/xs_trace_clock.h"
 
@@ -280,6 +282,8 @@ static struct engine_result run_guarded(struct engine *engine, void (*command)(s
         set_stopped(engine);
     }
     xs_profile_end(engine->machine, engine->compute);
+    if (xs_depth_take_note())
+        own_stack_give_back();
     engine->limit = 0;
     return engine->result;
 }

@@ -24,21 +24,6 @@ static inline __attribute__((always_inline)) void xs_inline_overflow(txMachine *
 #undef mxOverflow
 #define mxOverflow(COUNT) (mxMeterOne(), xs_inline_overflow(the, COUNT))
 
-/* Of xsMemory.c: whether C's stack has. The barrier keeps the look behind what it is in front of.
- */
-static inline __attribute__((always_inline)) void xs_inline_check_c_stack(txMachine *the)
-{
-    char here;
-    char *stack = &here;
-
-    __asm__("" : "+r"(stack));
-    if (__builtin_expect(stack <= the->stackLimit, 0))
-        fxCheckCStack(the);
-}
-
-#undef mxCheckCStack
-#define mxCheckCStack() xs_inline_check_c_stack(the)
-
 /* Of xsMemory.c: a slot, with a collection of garbage when none is free. */
 static inline __attribute__((always_inline)) txSlot *xs_inline_new_slot(txMachine *the)
 {

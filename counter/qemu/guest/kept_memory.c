@@ -2,19 +2,21 @@
 #include "counter/qemu/guest/kept_memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "counter/qemu/guest/address_space.h"
 #include "counter/qemu/guest/guest_memory.h"
 
 #define PAGE_SIZE 4096
 
-/* A worker of XS has 50 MiB that it may write to. */
+/* A worker of XS has 50 MiB that it may write to, and 256 MiB of stack. */
 #define KEPT_MAX ((size_t)512 << 20)
 
 /* A mapping, or several in a row that do not differ. */
@@ -160,6 +162,43 @@ static int measure(const struct mappings *mappings, size_t *size)
     return *size > 0 ? 0 : ENOTSUP;
 }
 
+/* ---- which pages have been used ---- */
+
+/* A worker's stack has 65,536 pages, and uses a few. To read the others would take time and page
+ * tables. */
+struct pages {
+    int pagemap; /* -1: all pages count as used */
+    const char *start;
+    size_t first; /* the page that entries[0] is of */
+    size_t known; /* entries */
+    uint64_t entries[512];
+};
+
+static struct pages pages_open(int pagemap, const char *start)
+{
+    return (struct pages){.pagemap = pagemap, .start = start};
+}
+
+/* Linux's own words for a page: in memory, or swapped out. */
+static const uint64_t used = UINT64_C(3) << 62;
+
+/* A page that was never used is all zeros. */
+static bool pages_is_used(struct pages *pages, size_t page)
+{
+    const size_t entry = sizeof pages->entries[0];
+
+    if (page - pages->first >= pages->known) {
+        const uint64_t at = ((uintptr_t)pages->start / PAGE_SIZE + page) * entry;
+        const ssize_t got = pages->pagemap >= 0 ? pread(pages->pagemap, pages->entries,
+                                                        sizeof pages->entries, (off_t)at)
+                                                : -1;
+
+        pages->first = page;
+        pages->known = got > 0 ? (size_t)got / entry : 0;
+    }
+    return pages->known == 0 || (pages->entries[page - pages->first] & used) != 0;
+}
+
 /* ---- keeping ---- */
 
 static bool is_zero(const char *page)
@@ -168,12 +207,13 @@ static bool is_zero(const char *page)
 }
 
 /* Pages of zeros take no memory in the copy. */
-static void keep_mapping(const struct mapped *mapped, char *to)
+static void keep_mapping(const struct mapped *mapped, char *to, int pagemap)
 {
     const char *from = (const char *)mapped->start;
+    struct pages pages = pages_open(mapped->file == 0 ? pagemap : -1, from);
 
     for (size_t at = 0; at < mapped->end - mapped->start; at += PAGE_SIZE)
-        if (!is_zero(from + at))
+        if (pages_is_used(&pages, at / PAGE_SIZE) && !is_zero(from + at))
             memcpy(to + at, from + at, PAGE_SIZE);
 }
 
@@ -188,6 +228,7 @@ static void forget(void)
 static int keep_all(void)
 {
     size_t at = 0;
+    int pagemap;
 
     copy = mmap(NULL, copy_size, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -195,12 +236,15 @@ static int keep_all(void)
         copy = NULL;
         return ENOMEM;
     }
+    pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     for (size_t i = 0; i < kept.count; i++) {
         if (!is_writable(&kept.items[i]))
             continue;
-        keep_mapping(&kept.items[i], copy + at);
+        keep_mapping(&kept.items[i], copy + at, pagemap);
         at += kept.items[i].end - kept.items[i].start;
     }
+    if (pagemap >= 0)
+        close(pagemap);
     kept_heap_end = heap_end;
     address_space_keep();
     return 0;
@@ -274,9 +318,21 @@ static void restore_page(const struct mapped *mapped, char *page, const char *be
         memcpy(page, before, PAGE_SIZE);
 }
 
+static void restore_mapping(const struct mapped *mapped, const char *from, int pagemap)
+{
+    char *to = (char *)mapped->start;
+    struct pages now = pages_open(mapped->file == 0 ? pagemap : -1, to);
+    struct pages before = pages_open(pagemap, from);
+
+    for (size_t at = 0; at < mapped->end - mapped->start; at += PAGE_SIZE)
+        if (pages_is_used(&now, at / PAGE_SIZE) || pages_is_used(&before, at / PAGE_SIZE))
+            restore_page(mapped, to + at, from + at);
+}
+
 static void restore_all(const struct mappings *now)
 {
     const char *from = copy;
+    const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 
     for (size_t i = 0; i < kept.count; i++) {
         const struct mapped *mapped = &kept.items[i];
@@ -284,12 +340,13 @@ static void restore_all(const struct mappings *now)
 
         if (!is_writable(mapped))
             continue;
-        for (size_t at = 0; at < size; at += PAGE_SIZE)
-            restore_page(mapped, (char *)mapped->start + at, from + at);
+        restore_mapping(mapped, from, pagemap);
         from += size;
         if (now->items[i].end > mapped->end)
             (void)madvise((void *)mapped->end, now->items[i].end - mapped->end, MADV_DONTNEED);
     }
+    if (pagemap >= 0)
+        close(pagemap);
 }
 
 int kept_memory_restore(struct kept_memory_range *more)

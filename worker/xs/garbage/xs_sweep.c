@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "worker/xs/garbage/xs_long_array.h"
+#include "worker/xs/garbage/xs_mark.h"
 #include "worker/xs/garbage/xs_sweep_count.h"
 
 /*
@@ -104,8 +104,7 @@ static inline void *moved(void *data)
 
 static void change(txMachine *the, txSlot *slot);
 
-/* Up to where a chunk that is in use is used: find_places() has made it as large as its capacity.
- */
+/* Up to where a chunk in use is used: find_places() has set its size to its capacity. */
 static size_t used_size(txMachine *the, const txChunk *chunk)
 {
     const txBlock *block = the->firstBlock;
@@ -132,8 +131,9 @@ static void change_array(txMachine *the, txSlot *array)
     chunk = (const txChunk *)((const txByte *)item - sizeof(txChunk));
     length = (size_t)chunk->size / sizeof(txSlot);
     if (length > array->value.array.length)
-        length =
-            xs_long_arrays ? used_size(the, chunk) / sizeof(txSlot) : array->value.array.length;
+        length = xs_mark_found_long_array && array->kind == XS_ARRAY_KIND
+                     ? used_size(the, chunk) / sizeof(txSlot)
+                     : array->value.array.length;
     for (; length > 0; length--)
         change(the, item++);
     array->value.array.address = moved(array->value.array.address);
@@ -351,4 +351,5 @@ void xs_sweep(txMachine *the)
     sweep_slots(the);
     for (txBlock *block = the->firstBlock; block != NULL; block = block->nextBlock)
         move_chunks(block, first_moving(&staying, block));
+    xs_mark_found_long_array = false;
 }

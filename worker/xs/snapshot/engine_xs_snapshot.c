@@ -133,7 +133,7 @@ xsMachine *xs_snapshot_read(xsCallback callbacks[XS_SNAPSHOT_CALLBACKS], const c
                             void *context, struct error *error)
 {
     FILE *file = snapshot_place_open(place, "rb", "rb");
-    static struct stream stream; /* not on the stack, whose depth XS measures */
+    static struct stream stream; /* it is large */
     xsSnapshot snapshot = describe(callbacks, &stream);
     xsMachine *machine;
 

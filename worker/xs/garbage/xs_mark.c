@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "worker/xs/garbage/xs_mark.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include <xsSnapshot.h>
+
+#include "worker/xs/engine_xs_memory.h"
+
+/* In a chunk's size: the chunk is in use. As in xsMemory.c. */
+enum { IN_USE = INT32_MIN };
+
+/* Why slots are met. The functions that run for each slot are compiled once for each purpose. */
+enum purpose { REFERENCES, VALUES, INDEX };
+
+bool xs_mark_found_long_array;
+
+/* ---- what is still to be followed ---- */
+
+/* The lowest bits of an entry of the list; the others are the address of a slot. */
+enum step {
+    PROPERTIES,  /* of an instance, from this slot on */
+    ITEMS,       /* of an array, from this one on; the entry below says how many */
+    LIST,        /* of a list or a weak map, from this slot on, without those that were met */
+    CHAIN,       /* of private properties, from this slot on: each is followed */
+    SECOND_HALF, /* of this accessor, home, export or proxy */
+    HOLDINGS,    /* of a finalization registry, from this slot on */
+};
+
+enum { STEP_BITS = 7, PUSHED_MOST = 3 };
+_Static_assert(_Alignof(txSlot) > STEP_BITS, "the address of a slot leaves room for a step");
+
+static struct {
+    uintptr_t *items;
+    size_t length, size;
+} list;
+
+enum { FIRST_SIZE = 64 << 10, KEPT_SIZE = 1 << 20 };
+
+static void enlarge(txMachine *the)
+{
+    const size_t size = list.size > 0 ? 2 * list.size : FIRST_SIZE / sizeof *list.items;
+    void *items = list.size > 0 ? mremap(list.items, list.size * sizeof *list.items,
+                                         size * sizeof *list.items, MREMAP_MAYMOVE)
+                                : mmap(NULL, size * sizeof *list.items, PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (items == MAP_FAILED) {
+        list.length = 0;
+        engine_xs_memory_refuse(the);
+    }
+    list.items = items;
+    list.size = size;
+}
+
+static void give_back_long_list(void)
+{
+    if (list.size * sizeof *list.items > KEPT_SIZE) {
+        munmap(list.items, list.size * sizeof *list.items);
+        list.items = NULL;
+        list.size = 0;
+    }
+}
+
+static inline void push(txMachine *the, enum step step, const txSlot *slot)
+{
+    if (slot == NULL)
+        return;
+    if (__builtin_expect(list.length + PUSHED_MOST > list.size, 0))
+        enlarge(the);
+    list.items[list.length++] = (uintptr_t)slot | step;
+}
+
+/* ---- slots and chunks ---- */
+
+static inline txChunk *chunk_of(void *data)
+{
+    return (txChunk *)((txByte *)data - sizeof(txChunk));
+}
+
+static inline void use_chunk(void *data)
+{
+    chunk_of(data)->size |= IN_USE;
+}
+
+static inline bool is_met(const txSlot *slot)
+{
+    return (slot->flag & XS_MARK_FLAG) != 0;
+}
+
+/* For INDEX. */
+static txSnapshot *numbered;
+
+static void number(const txSlot *slot)
+{
+    for (txProjection *part = numbered->firstProjection; part != NULL; part = part->nextProjection)
+        if (part->heap < slot && slot < part->limit) {
+            part->indexes[slot - part->heap] = (size_t)numbered->slotSize++;
+            return;
+        }
+}
+
+static inline __attribute__((always_inline)) void meet(txSlot *slot, enum purpose purpose)
+{
+    slot->flag |= XS_MARK_FLAG;
+    if (purpose == INDEX)
+        number(slot);
+}
+
+/* ---- the kinds ---- */
+
+/* An instance's first slot is itself. */
+static inline void instance_of(txMachine *the, txSlot *instance)
+{
+    if (instance == NULL || is_met(instance))
+        return;
+    instance->value.instance.garbage = C_NULL;
+    push(the, PROPERTIES, instance);
+}
+
+static inline void items_of(txMachine *the, const txSlot *items, size_t count)
+{
+    if (__builtin_expect(list.length + PUSHED_MOST > list.size, 0))
+        enlarge(the);
+    list.items[list.length++] = count;
+    list.items[list.length++] = (uintptr_t)items | ITEMS;
+}
+
+static void array(txMachine *the, txSlot *slot, enum purpose purpose)
+{
+    txSlot *items = slot->value.array.address;
+    txChunk *chunk;
+    size_t count;
+
+    if (items == NULL)
+        return;
+    chunk = chunk_of(items);
+    if (purpose == VALUES && (chunk->size & IN_USE))
+        return;
+    count = (size_t)(txIndex)chunk->size / sizeof(txSlot);
+    if (purpose != INDEX && count > slot->value.array.length) {
+        if (slot->kind == XS_ARRAY_KIND)
+            xs_mark_found_long_array = true;
+        else
+            count = slot->value.array.length; /* a generator's stack was longer before */
+    }
+    /* XS does so after the items. Until then, only other slots with this chunk look at it. */
+    if (purpose == VALUES)
+        use_chunk(items);
+    if (count > 0)
+        items_of(the, items, count);
+}
+
+static void weak_ref(txMachine *the, txSlot *slot)
+{
+    txSlot *target = slot->value.weakRef.target;
+
+    if (target == NULL)
+        return;
+    if (the->collectFlag & XS_ORGANIC_FLAG) {
+        instance_of(the, target);
+    } else {
+        slot->value.weakRef.link = the->firstWeakRefLink;
+        the->firstWeakRefLink = slot;
+    }
+}
+
+static void host(txMachine *the, txSlot *slot, enum purpose purpose)
+{
+    if (slot->value.host.data == NULL || purpose == INDEX)
+        return;
+    if ((slot->flag & XS_HOST_HOOKS_FLAG) && slot->value.host.variant.hooks->marker != NULL)
+        slot->value.host.variant.hooks->marker(
+            the, slot->value.host.data, purpose == VALUES ? xs_mark_value : xs_mark_reference);
+    if (purpose == VALUES && (slot->flag & XS_HOST_CHUNK_FLAG))
+        use_chunk(slot->value.host.data);
+}
+
+static void entries(const txSlot *slot, enum purpose purpose)
+{
+    if (purpose == INDEX)
+        return;
+    for (txInteger i = 0; i < slot->value.table.length; i++)
+        for (txSlot *each = slot->value.table.address[i]; each != NULL; each = each->next)
+            each->flag |= XS_MARK_FLAG;
+    if (purpose == VALUES)
+        use_chunk(slot->value.table.address);
+}
+
+/* Kinds with nothing but chunks. */
+static inline void data(txSlot *slot)
+{
+    switch (slot->kind) {
+    case XS_STRING_KIND:
+        use_chunk(slot->value.string);
+        break;
+    case XS_BIGINT_KIND:
+        use_chunk(slot->value.bigint.data);
+        break;
+    case XS_ARRAY_BUFFER_KIND:
+        if (slot->value.arrayBuffer.address != NULL)
+            use_chunk(slot->value.arrayBuffer.address);
+        break;
+    case XS_GLOBAL_KIND:
+        use_chunk(slot->value.table.address);
+        break;
+    case XS_IDS_KIND:
+        if (slot->value.IDs != NULL)
+            use_chunk(slot->value.IDs);
+        break;
+    case XS_REGEXP_KIND:
+        if (slot->value.regexp.code != NULL)
+            use_chunk(slot->value.regexp.code);
+        if (slot->value.regexp.data != NULL)
+            use_chunk(slot->value.regexp.data);
+        break;
+    case XS_KEY_KIND:
+        if (slot->value.key.string != NULL)
+            use_chunk(slot->value.key.string);
+        break;
+    default:
+        break;
+    }
+}
+
+/*
+ * Does what XS's marker does with the slot itself. What the slot leads to goes on the list, the
+ * last first. The second of two is looked at only when it is taken from the list: following the
+ * first may have met it.
+ */
+static inline __attribute__((always_inline)) void value(txMachine *the, txSlot *slot,
+                                                        enum purpose purpose)
+{
+    txSlot *other;
+
+again:
+    switch (slot->kind) {
+    case XS_REFERENCE_KIND:
+        instance_of(the, slot->value.reference);
+        break;
+    case XS_CLOSURE_KIND:
+        other = slot->value.closure;
+        if (other == NULL || is_met(other))
+            break;
+        meet(other, purpose);
+        slot = other;
+        goto again;
+    case XS_INSTANCE_KIND:
+        instance_of(the, slot);
+        break;
+    case XS_ARGUMENTS_SLOPPY_KIND:
+    case XS_ARGUMENTS_STRICT_KIND:
+    case XS_ARRAY_KIND:
+    case XS_STACK_KIND:
+        array(the, slot, purpose);
+        break;
+    case XS_CALLBACK_KIND: /* snapshots have no closures of these */
+        if (purpose != INDEX)
+            instance_of(the, slot->value.callback.closures);
+        break;
+    case XS_CODE_KIND:
+        if (purpose == VALUES)
+            use_chunk(slot->value.code.address);
+        /* fallthrough */
+    case XS_CODE_X_KIND:
+        instance_of(the, slot->value.code.closures);
+        break;
+    case XS_HOST_KIND:
+        host(the, slot, purpose);
+        break;
+    case XS_ACCESSOR_KIND:
+        push(the, SECOND_HALF, slot);
+        instance_of(the, slot->value.accessor.getter);
+        break;
+    case XS_HOME_KIND:
+        push(the, SECOND_HALF, slot);
+        instance_of(the, slot->value.home.object);
+        break;
+    case XS_PROXY_KIND:
+        push(the, SECOND_HALF, slot);
+        instance_of(the, slot->value.proxy.handler);
+        break;
+    case XS_MODULE_KIND:
+    case XS_PROGRAM_KIND:
+        instance_of(the, slot->value.module.realm);
+        break;
+    case XS_EXPORT_KIND:
+        push(the, SECOND_HALF, slot);
+        other = slot->value.export.closure;
+        if (other == NULL || is_met(other))
+            break;
+        meet(other, purpose);
+        slot = other;
+        goto again;
+    case XS_ERROR_KIND:
+        instance_of(the, slot->value.error.info);
+        break;
+    case XS_LIST_KIND:
+        push(the, LIST, slot->value.list.first);
+        break;
+    case XS_PRIVATE_KIND:
+        push(the, CHAIN, slot->value.private.first);
+        instance_of(the, slot->value.private.check);
+        break;
+    case XS_MAP_KIND:
+    case XS_SET_KIND:
+        entries(slot, purpose);
+        break;
+    case XS_WEAK_MAP_KIND:
+    case XS_WEAK_SET_KIND:
+        push(the, LIST, slot->value.weakList.first);
+        break;
+    case XS_WEAK_ENTRY_KIND:
+        other = slot->value.weakEntry.value;
+        if (!is_met(slot->value.weakEntry.check) || is_met(other))
+            break;
+        meet(other, purpose);
+        slot = other;
+        goto again;
+    case XS_WEAK_REF_KIND:
+        if (purpose != INDEX)
+            weak_ref(the, slot);
+        break;
+    case XS_FINALIZATION_REGISTRY_KIND:
+        push(the, HOLDINGS, slot->value.finalizationRegistry.callback);
+        break;
+    case XS_HOST_INSPECTOR_KIND:
+        instance_of(the, slot->value.hostInspector.cache);
+        break;
+    default:
+        if (purpose == VALUES)
+            data(slot);
+        break;
+    }
+}
+
+static inline void second_half(txMachine *the, const txSlot *slot)
+{
+    switch (slot->kind) {
+    case XS_ACCESSOR_KIND:
+        instance_of(the, slot->value.accessor.setter);
+        break;
+    case XS_HOME_KIND:
+        instance_of(the, slot->value.home.module);
+        break;
+    case XS_PROXY_KIND:
+        instance_of(the, slot->value.proxy.target);
+        break;
+    default:
+        instance_of(the, slot->value.export.module);
+        break;
+    }
+}
+
+/*
+ * Follows slots of an instance, and of those that they refer to. Returns when it meets a slot of
+ * another kind that leads on: that comes first, then the rest, which is on the list below.
+ */
+static inline __attribute__((always_inline)) void properties(txMachine *the, txSlot *slot,
+                                                             enum purpose purpose)
+{
+    while (slot != NULL) {
+        txSlot *instance = NULL;
+
+        if (is_met(slot)) {
+            slot = slot->next;
+            continue;
+        }
+        meet(slot, purpose);
+        if (slot->kind == XS_REFERENCE_KIND) {
+            instance = slot->value.reference;
+        } else if (slot->kind == XS_INSTANCE_KIND) {
+            instance = slot->value.instance.prototype;
+        } else if (slot->kind >= XS_REFERENCE_KIND) {
+            const size_t before = list.length;
+            size_t after;
+
+            push(the, PROPERTIES, slot->next);
+            after = list.length;
+            value(the, slot, purpose);
+            if (list.length > after)
+                return;
+            list.length = before;
+        } else if (purpose == VALUES) {
+            data(slot);
+        }
+        if (instance != NULL && !is_met(instance)) {
+            push(the, PROPERTIES, slot->next);
+            instance->value.instance.garbage = C_NULL;
+            slot = instance;
+        } else {
+            slot = slot->next;
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void holdings(txMachine *the, txSlot *slot,
+                                                           enum purpose purpose)
+{
+    meet(slot, purpose);
+    push(the, HOLDINGS, slot->next);
+    value(the, slot, purpose);
+}
+
+/*
+ * Follows items of an array until one leads on. The entry of those left goes on the list before
+ * what that one leads to, so room is kept for it: two words.
+ */
+static inline __attribute__((always_inline)) void items(txMachine *the, txSlot *item,
+                                                        enum purpose purpose)
+{
+    size_t count = list.items[--list.length];
+    const size_t before = list.length, room = before + 2;
+
+    while (count > 0 && list.length == before) {
+        list.length = room;
+        if (__builtin_expect(list.length + PUSHED_MOST > list.size, 0))
+            enlarge(the);
+        value(the, item++, purpose);
+        count--;
+        if (list.length == room) {
+            list.length = before;
+        } else if (count > 0) {
+            list.items[before] = count;
+            list.items[before + 1] = (uintptr_t)item | ITEMS;
+        } else {
+            for (size_t i = room; i < list.length; i++)
+                list.items[i - 2] = list.items[i];
+            list.length -= 2;
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void take_step(txMachine *the, enum step step,
+                                                            txSlot *slot, enum purpose purpose)
+{
+    switch (step) {
+    case PROPERTIES:
+        properties(the, slot, purpose);
+        break;
+    case ITEMS:
+        items(the, slot, purpose);
+        break;
+    case LIST:
+        while (slot != NULL && is_met(slot))
+            slot = slot->next;
+        if (slot == NULL)
+            break;
+        push(the, LIST, slot->next);
+        meet(slot, purpose);
+        value(the, slot, purpose);
+        break;
+    case CHAIN:
+        push(the, CHAIN, slot->next);
+        meet(slot, purpose);
+        value(the, slot, purpose);
+        break;
+    case SECOND_HALF:
+        second_half(the, slot);
+        break;
+    case HOLDINGS:
+        holdings(the, slot, purpose);
+        break;
+    }
+}
+
+/* A host object's marker may call it again: each call empties the list down to where it found it.
+ */
+static inline __attribute__((always_inline)) void follow(txMachine *the, txSlot *slot,
+                                                         enum purpose purpose)
+{
+    const size_t base = list.length;
+
+    value(the, slot, purpose);
+    while (list.length > base) {
+        const uintptr_t entry = list.items[--list.length];
+
+        take_step(the, (enum step)(entry & STEP_BITS), (txSlot *)(entry & ~(uintptr_t)STEP_BITS),
+                  purpose);
+    }
+    if (base == 0)
+        give_back_long_list();
+}
+
+void xs_mark_value(txMachine *the, txSlot *slot)
+{
+    follow(the, slot, VALUES);
+}
+
+void xs_mark_reference(txMachine *the, txSlot *slot)
+{
+    follow(the, slot, REFERENCES);
+}
+
+void xs_mark_for_snapshot(txMachine *the, txSnapshot *snapshot, txSlot *slot)
+{
+    numbered = snapshot;
+    follow(the, slot, INDEX);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_WORKER_XS_XS_DEPTH_H
+#define GASPIPE_WORKER_XS_XS_DEPTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * How deep the recursion of XS's parsers is, counted in levels. The build includes this header in
+ * all of XS (scripts/xs.mk); worker/xs/patches/counted-depth.patch says where a level begins.
+ *
+ * A level takes at most 500 bytes of the C stack in the JavaScript parser, 300 in a walk over the
+ * tree, 250 for a regular expression, whose parser may run at the end of the other one.
+ */
+enum {
+    XS_DEPTH_MAX = 262144, /* levels: one more is a "stack overflow" */
+    XS_DEPTH_NOTED = 4096, /* more than that many have used memory worth giving back */
+};
+
+struct xs_depth {
+    int32_t levels; /* now */
+    int32_t next;   /* above it, xs_depth_is_over() decides; at first XS_DEPTH_NOTED */
+};
+
+/* Whether there are too many. Notes that there are many. */
+bool xs_depth_is_over(struct xs_depth *depth);
+
+/* Whether there have been many since the last call. */
+bool xs_depth_take_note(void);
+
+static inline void xs_depth_leave(struct xs_depth *const *depth)
+{
+    (*depth)->levels--;
+}
+
+/*
+ * One level more until the block ends; does FAIL, which must not return, when that is one too many.
+ * A jump out of the block leaves the count as it is: FAIL ends all that the count is for.
+ */
+#define xs_depth_level(DEPTH, FAIL)                                                                \
+    struct xs_depth *const xs_depth_here __attribute__((cleanup(xs_depth_leave))) = (DEPTH);       \
+    if (__builtin_expect(++xs_depth_here->levels > xs_depth_here->next, 0) &&                      \
+        xs_depth_is_over(xs_depth_here))                                                           \
+    FAIL
+
+#endif
