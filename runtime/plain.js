@@ -27,10 +27,16 @@
 
   // ---- what a contract must not reach ----
 
-  const closed = name =>
-    freeze(() => {
-      throw TypeError(`${name} is closed to contracts`);
-    });
+  const sameOnReplay = 'results must be the same on every replay';
+  const takeTime = "take the time from the method's arguments";
+  const takeSeed = "take a seed from the method's arguments";
+
+  const refusal = (name, why, instead) =>
+    `${name} is not available: ${why}; ${instead}`;
+
+  const refuse = (...words) => {
+    throw TypeError(refusal(...words));
+  };
 
   const functionPrototypes = [
     () => {},
@@ -40,20 +46,32 @@
   ].map(getPrototypeOf);
 
   // The constructors behind f.constructor make functions of the start
-  // compartment, in which issueCommand stands.
+  // compartment, in which issueCommand stands. Packages compare with them, so
+  // their names and `instanceof` work.
   const closeFunctionConstructors = () => {
     for (const prototype of functionPrototypes) {
-      defineProperty(prototype, 'constructor', {
-        value: closed('Function.prototype.constructor'),
-      });
+      const { name } = prototype.constructor;
+      const closed = function () {
+        refuse(
+          `the constructor ${name} of a function's prototype`,
+          "it would see more than the contract's globals",
+          'call Function by its name',
+        );
+      };
+      defineProperty(closed, 'name', { value: name });
+      defineProperty(closed, 'prototype', { value: prototype, writable: false });
+      defineProperty(prototype, 'constructor', { value: closed });
     }
   };
 
   const closeClock = () => {
     const StartDate = Date;
     const ContractDate = function Date(...args) {
-      if (!new.target || args.length === 0) {
-        throw TypeError('the clock is closed to contracts: give Date a time');
+      if (!new.target) {
+        refuse('Date()', sameOnReplay, takeTime);
+      }
+      if (args.length === 0) {
+        refuse('new Date() without arguments', sameOnReplay, takeTime);
       }
       return construct(StartDate, args, new.target);
     };
@@ -62,15 +80,78 @@
       value: StartDate.prototype,
       writable: false,
     });
-    ContractDate.parse = StartDate.parse;
-    ContractDate.UTC = StartDate.UTC;
+    const dontEnum = { writable: true, enumerable: false, configurable: true };
+    for (const [name, value] of entries({
+      now() {
+        refuse('Date.now', sameOnReplay, takeTime);
+      },
+      parse: StartDate.parse,
+      UTC: StartDate.UTC,
+    })) {
+      defineProperty(ContractDate, name, { value, ...dontEnum });
+    }
     StartDate.prototype.constructor = ContractDate;
     return ContractDate;
   };
 
+  // Packages look at what it returns while they are loaded (bignumber.js at how
+  // many bits there are). NaN passes for none, and for no random number.
   const closeChance = () => {
-    deleteProperty(Math, 'random');
+    Math.random = {
+      random() {
+        const words = ['Math.random', sameOnReplay, takeSeed];
+        if (methods) {
+          refuse(...words);
+        }
+        makeLog('warn')(`${refusal(...words)} (it is NaN until all is loaded)`);
+        return NaN;
+      },
+    }.random;
   };
+
+  // In other engines `stack` is a property of each error, which may be set.
+  const openStack = () =>
+    defineProperty(Error.prototype, 'stack', {
+      set(value) {
+        const own = { value, writable: true, configurable: true };
+        defineProperty(this, 'stack', own);
+      },
+    });
+
+  // Names that packages look for, which stay undefined for `typeof`.
+  const absent = [
+    [
+      'setTimeout setInterval setImmediate requestAnimationFrame',
+      'a contract runs only in its deliveries',
+      'have a later delivery call a method',
+    ],
+    ['performance', sameOnReplay, takeTime],
+    ['crypto', sameOnReplay, takeSeed],
+    [
+      'fetch XMLHttpRequest WebSocket',
+      'a contract reaches nothing but its store',
+      "take data from the method's arguments",
+    ],
+    ['require', 'a contract is one file', 'bundle it with what it imports'],
+    [
+      'process window document navigator',
+      'a contract sees nothing of the machine',
+      "take settings from the method's arguments",
+    ],
+    ['Buffer', 'it is part of Node', 'use Uint8Array and TextEncoder'],
+    [
+      'WeakRef FinalizationRegistry gc',
+      'garbage collection must not show in results',
+      'use Map or WeakMap',
+    ],
+    ['Atomics SharedArrayBuffer', 'there is one thread', 'use ArrayBuffer'],
+    ['Intl', 'the engine has no data of locales', 'bundle a package for it'],
+    [
+      'queueMicrotask structuredClone URL URLSearchParams',
+      'the engine does not have it',
+      'bundle a package for it',
+    ],
+  ];
 
   // Intrinsics that no global names.
   const hiddenIntrinsics = () => [
@@ -108,24 +189,29 @@
     return compartment;
   };
 
+  // An object that inherits a property can be given its own by assignment
+  // (worker/xs/patches/override-mistake.patch).
+  const hardenShadowable = object => harden(object, 'may be shadowed');
+
   // The start compartment's own global object stays open: no contract gets it.
   const hardenIntrinsics = () => {
     for (const name of getOwnPropertyNames(new Compartment({}).globalThis)) {
       if (name !== 'global' && name !== 'globalThis') {
-        harden(globalThis[name]);
+        hardenShadowable(globalThis[name]);
       }
     }
-    for (const intrinsic of hiddenIntrinsics()) {
-      harden(intrinsic);
-    }
+    hiddenIntrinsics().forEach(hardenShadowable);
   };
 
   closeFunctionConstructors();
   closeChance();
+  openStack();
   const ContractDate = closeClock();
   hardenIntrinsics();
   // These stand in the start compartment only, and are handed on.
-  [ContractDate, TextEncoder, TextDecoder, Base64, harden].forEach(harden);
+  [ContractDate, TextEncoder, TextDecoder, Base64, harden].forEach(
+    hardenShadowable,
+  );
 
   // ---- the pipe ----
 
@@ -257,7 +343,7 @@
 
   const orUndefined = value => (value === null ? undefined : value);
 
-  const store = harden({
+  const store = hardenShadowable({
     get: key => orUndefined(syscall('vatstoreGet', requireText('key', key))),
     set: (key, value) => {
       requireText('key', key);
@@ -292,7 +378,7 @@
       request(['sourcedConsole', 'vat', level, ...values.map(wordsOf)]);
     };
 
-  const console = harden(
+  const console = hardenShadowable(
     fromEntries(
       ['debug', 'log', 'info', 'warn', 'error'].map(level => [
         level,
@@ -345,6 +431,22 @@
     methods
       ? wordsOf(error)
       : explainImport() ?? `${placeIn(stackOf(error))}${wordsOf(error)}`;
+
+  // XS says of a name that is not there only that.
+  const explainAbsence = words => {
+    const found = /: get ([A-Za-z]+): undefined variable$/.exec(
+      words.slice(-80),
+    );
+    const why =
+      found && absent.find(([names]) => names.split(' ').includes(found[1]));
+    return why ? `${words}; ${refusal(found[1], why[1], why[2])}` : words;
+  };
+
+  const errorReply = (words, error) => [
+    'error',
+    explainAbsence(words),
+    stackOf(error),
+  ];
 
   // The worker asks for it when it has read the delivery's meter.
   const setUnmetered = (report, get) =>
@@ -438,7 +540,7 @@
       },
       error => {
         const words = explain(error);
-        setUnmetered(report, () => encode(['error', words, stackOf(error)]));
+        setUnmetered(report, () => encode(errorReply(words, error)));
       },
     );
     return report;

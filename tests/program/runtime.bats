@@ -28,25 +28,129 @@ expressions() {
 
 @test "the clock, randomness and the garbage collector cannot be observed" {
     assert_equal "$(expressions << 'EOF'
-typeof Date.now
+Date.now()
+typeof Date.now + Date.now.name
 new Date()
 Date()
-typeof new Date(0).constructor.now
+new Date(0).constructor.now()
 new (class extends Date {})()
-typeof Math.random
+Math.random()
+typeof Math.random + Math.random.name
 typeof WeakRef + typeof FinalizationRegistry + typeof gc
 typeof performance + typeof setImmediate + typeof setTimeout
 typeof Atomics + typeof SharedArrayBuffer
 EOF
-)" 'undefined
-TypeError: the clock is closed to contracts: give Date a time
-TypeError: the clock is closed to contracts: give Date a time
-undefined
-TypeError: the clock is closed to contracts: give Date a time
-undefined
+)" "TypeError: Date.now is not available: results must be the same on every replay; take the time from the method's arguments
+functionnow
+TypeError: new Date() without arguments is not available: results must be the same on every replay; take the time from the method's arguments
+TypeError: Date() is not available: results must be the same on every replay; take the time from the method's arguments
+TypeError: Date.now is not available: results must be the same on every replay; take the time from the method's arguments
+TypeError: new Date() without arguments is not available: results must be the same on every replay; take the time from the method's arguments
+TypeError: Math.random is not available: results must be the same on every replay; take a seed from the method's arguments
+functionrandom
 undefinedundefinedundefined
 undefinedundefinedundefined
-undefinedundefined'
+undefinedundefined"
+}
+
+@test "a name that other engines have is undefined, and its use says why" {
+    local name result
+
+    for name in fetch process WeakRef Atomics Intl crypto performance require; do
+        result=$(contract_result <<< "export const go = () => $name(typeof $name);" | jq -r .)
+        [[ $result == "ReferenceError: go: get $name: undefined variable; $name is not available: "* ]] ||
+            fail "$result"
+    done
+    assert_equal "$(contract_result <<< 'export const go = () => setTimeout(() => {}, 1);' | jq -r .)" \
+        'ReferenceError: go: get setTimeout: undefined variable; setTimeout is not available: a contract runs only in its deliveries; have a later delivery call a method'
+    assert_equal "$(contract_result <<< 'export const go = () => unknown(1);' | jq -r .)" \
+        'ReferenceError: go: get unknown: undefined variable'
+}
+
+@test "Math.random is no number while a contract loads, with a warning, and throws later" {
+    contract_result > result << 'EOF'
+const bits = (Math.random() * 0x20000000000000) & 0x1fffff;
+const atLoad = Math.random();
+export const go = () => [bits, atLoad, Math.random()];
+EOF
+    assert_equal "$(cat result)" "\"TypeError: Math.random is not available: results must be the same on every replay; take a seed from the method's arguments\""
+    contract_result > result << 'EOF'
+const bits = (Math.random() * 0x20000000000000) & 0x1fffff;
+const atLoad = Math.random();
+export const go = () => [bits, atLoad];
+EOF
+    assert_equal "$(cat result)" '[0,"#NaN"]'
+    [[ $stderr == *'c: Math.random is not available'*'(it is NaN until all is loaded)'* ]] || fail "$stderr"
+}
+
+@test "assignment gives an object its own property where the inherited one is frozen" {
+    assert_equal "$(expressions << 'EOF'
+(() => { const o = {}; o.toString = () => 'own'; return o; })()
+(() => { class Big {} Big.prototype.toString = () => 'big'; return new Big(); })()
+(() => { const F = function () {}; F.prototype = Object.create(Array.prototype); F.prototype.constructor = F; F.prototype.push = () => 'F'; return new F().push() + (new F().constructor === F); })()
+(() => { const e = Error('x'); e.name = 'N'; e.message = 'm'; e.stack = 's'; return e + e.stack; })()
+(() => { const f = () => {}; f.toString = () => 'f'; f.call = 1; f.constructor = 2; return `${f}${f.call}${f.constructor}`; })()
+(() => { const p = new Proxy({}, {}); p.toString = () => 'proxy'; return p; })()
+(() => { const r = /a/; r.exec = () => 'exec'; return r.exec(); })()
+(() => { const p = Promise.resolve(); p.then = 'then'; return p.then; })()
+(() => { class A extends Map { constructor() { super(); super.get = () => 'super'; } } return new A().get(); })()
+Object.assign({}, { toString: () => 'assigned' })
+Reflect.set({}, 'toString', 1)
+JSON.stringify(Object.getOwnPropertyDescriptor(Object.assign({}, { valueOf: 1 }), 'valueOf'))
+Function('const o = {}; o.toString = () => "sloppy"; return o')()
+EOF
+)" 'own
+big
+Ftrue
+N: ms
+f12
+proxy
+exec
+then
+super
+assigned
+true
+{"value":1,"writable":true,"enumerable":true,"configurable":true}
+sloppy'
+}
+
+@test "no assignment reaches an intrinsic itself, or what other engines keep from being assigned" {
+    assert_equal "$(expressions << 'EOF' | sed -E 's/\(anonymous-[0-9]+\)/f/'
+Object.prototype.toString = 1
+Object.assign(Object.prototype, { toString: 1 })
+Array.prototype.valueOf = 1
+Reflect.set(Object.prototype, 'toString', 1)
+Reflect.set({}, 'toString', 1, Object.prototype)
+Reflect.set({}, 'toString', 1, Array.prototype)
+Reflect.set({}, 'toString', 1, Map.prototype)
+Reflect.defineProperty(Object.prototype, 'toString', { value: 1 })
+Reflect.set(Error.prototype, 'stack', 1)
+Object.getOwnPropertyDescriptor(Error.prototype, 'stack').set.call(Object.prototype, 1)
+Object.getOwnPropertyDescriptor(Object.prototype, 'toString').writable
+(() => { const o = Object.create(() => 1); o.name = 1; })()
+(() => { const o = Object.create(Map.prototype); o[Symbol.toStringTag] = 1; })()
+(() => { const o = Object.create(harden({ a: 1 })); o.a = 2; })()
+(() => { class A { static { this.prototype = 1; } } })()
+(() => { new Uint8Array(1).length = 2; })()
+`${{}}`
+EOF
+)" 'TypeError: f: set toString: not writable
+TypeError: Object.assign: C: xsSet toString: not writable
+TypeError: f: set valueOf: not extensible
+false
+false
+false
+false
+false
+TypeError: Object.defineProperty: invalid descriptor
+TypeError: Object.defineProperty: invalid descriptor
+false
+TypeError: f: set name: not writable
+TypeError: f: set [Symbol.toStringTag]: not writable
+TypeError: f: set a: not writable
+TypeError: A.f: set prototype: not writable
+TypeError: f: set length: no setter
+[object Object]'
 }
 
 @test "a Date that is given a time works, in UTC wherever the machine is" {
@@ -77,20 +181,26 @@ store.get.constructor('return issueCommand')()
 console.log.constructor('return issueCommand')()
 harden.constructor('return issueCommand')()
 Reflect.construct(Function.prototype.constructor, ['return issueCommand'])
+Reflect.construct(Object, [], Function.prototype.constructor).constructor('return issueCommand')
+(() => {}) instanceof (() => {}).constructor
+(async () => {}) instanceof (async () => {}).constructor
 EOF
-)" 'undefinedundefinedundefinedundefined
+)" "undefinedundefinedundefinedundefined
 undefinedundefinedundefinedundefined
 undefinedundefined
 undefined
 undefined
-TypeError: Function.prototype.constructor is closed to contracts
-TypeError: Function.prototype.constructor is closed to contracts
-TypeError: Function.prototype.constructor is closed to contracts
-TypeError: Function.prototype.constructor is closed to contracts
-TypeError: Function.prototype.constructor is closed to contracts
-TypeError: Function.prototype.constructor is closed to contracts
-TypeError: Function.prototype.constructor is closed to contracts
-TypeError: Reflect.construct: target is no constructor'
+TypeError: the constructor Function of a function's prototype is not available: it would see more than the contract's globals; call Function by its name
+TypeError: the constructor AsyncFunction of a function's prototype is not available: it would see more than the contract's globals; call Function by its name
+TypeError: the constructor GeneratorFunction of a function's prototype is not available: it would see more than the contract's globals; call Function by its name
+TypeError: the constructor AsyncGeneratorFunction of a function's prototype is not available: it would see more than the contract's globals; call Function by its name
+TypeError: the constructor Function of a function's prototype is not available: it would see more than the contract's globals; call Function by its name
+TypeError: the constructor Function of a function's prototype is not available: it would see more than the contract's globals; call Function by its name
+TypeError: the constructor Function of a function's prototype is not available: it would see more than the contract's globals; call Function by its name
+TypeError: the constructor Function of a function's prototype is not available: it would see more than the contract's globals; call Function by its name
+TypeError: the constructor Function of a function's prototype is not available: it would see more than the contract's globals; call Function by its name
+true
+true"
 }
 
 @test "every intrinsic that a contract can reach is frozen, and leads nowhere else" {
