@@ -41,7 +41,4 @@ void event_code_write(struct event_code *code, struct buf *out, const uint64_t *
  * events. 0; -1 for what is no code; -2 without memory. */
 int event_code_read(const uint8_t *at, const uint8_t *end, uint64_t **events, size_t *count);
 
-/* The same of the code of versions 1 and 2, where every event has a time. */
-int event_code_read_timed(const uint8_t *at, const uint8_t *end, uint64_t **events, size_t *count);
-
 #endif

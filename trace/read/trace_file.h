@@ -18,21 +18,20 @@
 #define TRACE_FILE_MAGIC "gastrace"
 
 enum {
-    TRACE_FILE_VERSION = 3,      /* that is written; all before it are read */
+    TRACE_FILE_VERSION = 3,      /* the only one that is written and read */
     TRACE_FILE_HEAD = 16,        /* bytes: magic, version, 0 */
     TRACE_BLOCK_HEAD = 20,       /* bytes: five numbers of 32 bits, as in struct trace_block */
     TRACE_BLOCK_MOST = 16 << 20, /* bytes of a block's content */
 };
 
 enum trace_block_kind {
-    TRACE_BLOCK_PROCESS = 1,  /* JSON: pid, name, modules */
-    TRACE_BLOCK_FUNCTIONS,    /* JSON: [[name, module, address], ...], numbers from 1 on */
-    TRACE_BLOCK_EVENTS_TIMED, /* of one lane, in versions 1 and 2: each has its time */
-    TRACE_BLOCK_LANE_ENDED,   /* its number */
-    TRACE_BLOCK_CLOCK,        /* JSON: ticks, mono, clock */
-    TRACE_BLOCK_DELIVERY,     /* JSON: vatID, vat, crankNum, deliveryNum, method, begin, end */
-    TRACE_BLOCK_LEFT_OUT,     /* JSON: at, traced, functions */
-    TRACE_BLOCK_EVENTS,       /* of one lane; trace/read/trace_filler.h reads them */
+    TRACE_BLOCK_PROCESS = 1,    /* JSON: pid, name, modules */
+    TRACE_BLOCK_FUNCTIONS,      /* JSON: [[name, module, address], ...], numbers from 1 on */
+    TRACE_BLOCK_LANE_ENDED = 4, /* its number */
+    TRACE_BLOCK_CLOCK,          /* JSON: ticks, mono, clock */
+    TRACE_BLOCK_DELIVERY,       /* JSON: vatID, vat, crankNum, deliveryNum, method, begin, end */
+    TRACE_BLOCK_LEFT_OUT,       /* JSON: at, traced, functions */
+    TRACE_BLOCK_EVENTS,         /* of one lane; trace/read/trace_filler.h reads them */
 };
 
 struct trace_block {

@@ -71,10 +71,10 @@ static int check_head(const char *path, const uint8_t *bytes, struct error *erro
     memcpy(&version, bytes + strlen(TRACE_FILE_MAGIC), sizeof version);
     if (memcmp(bytes, TRACE_FILE_MAGIC, strlen(TRACE_FILE_MAGIC)) != 0)
         return error_set(error, ERROR_INPUT, "%s is not a trace", path);
-    if (version < 1 || version > TRACE_FILE_VERSION)
+    if (version != TRACE_FILE_VERSION)
         return error_set(error, ERROR_INPUT,
-                         "%s is a trace of version %u; this reads versions 1 to %d", path, version,
-                         TRACE_FILE_VERSION);
+                         "%s is a trace of version %u; this gaspipe reads version %d", path,
+                         version, TRACE_FILE_VERSION);
     return 0;
 }
 

@@ -10,7 +10,7 @@
 
 bool trace_filler_takes(const struct trace_block *block)
 {
-    return block->kind == TRACE_BLOCK_EVENTS || block->kind == TRACE_BLOCK_EVENTS_TIMED;
+    return block->kind == TRACE_BLOCK_EVENTS;
 }
 
 static int no_memory(struct error *error)
@@ -28,8 +28,7 @@ static int decode(const struct trace_block *block, const uint8_t *content,
     *events = (struct trace_lane_events){0};
     if (event_code_take(&at, end, &lane) && event_code_take(&at, end, &thread) &&
         lane < TRACE_LANES_MAX)
-        result = (block->kind == TRACE_BLOCK_EVENTS ? event_code_read : event_code_read_timed)(
-            at, end, &events->events, &events->count);
+        result = event_code_read(at, end, &events->events, &events->count);
     if (result == 0) {
         events->lane = (unsigned)lane;
         events->thread = (uint32_t)thread;
@@ -68,8 +67,6 @@ int trace_filler_read(struct trace_filler *filler, const struct trace_block *blo
 
     if (decode(block, content, events, error) != 0)
         return -1;
-    if (block->kind == TRACE_BLOCK_EVENTS_TIMED)
-        return 0;
     times = times_of(filler, block->process, error);
     if (times != NULL) {
         trace_times_fill(times, events->lane, events->events, events->count);

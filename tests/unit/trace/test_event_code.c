@@ -152,14 +152,12 @@ static void test_every_cut_is_refused_or_shorter(void **state)
     buf_free(&code);
 }
 
-typedef int read_code(const uint8_t *at, const uint8_t *end, uint64_t **events, size_t *count);
-
-static void assert_refused(read_code *read, const uint8_t *code, size_t length)
+static void assert_refused(const uint8_t *code, size_t length)
 {
     uint64_t *events = NULL;
     size_t count = 0;
 
-    assert_int_equal(read(code, code + length, &events, &count), -1);
+    assert_int_equal(event_code_read(code, code + length, &events, &count), -1);
     free(events);
 }
 
@@ -172,11 +170,11 @@ static void test_nonsense_is_refused(void **state)
                                       0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
 
     (void)state;
-    assert_refused(event_code_read, no_such_function, sizeof no_such_function);
-    assert_refused(event_code_read, no_such_call, sizeof no_such_call);
-    assert_refused(event_code_read, no_such_code, sizeof no_such_code);
-    assert_refused(event_code_read, nothing, sizeof nothing);
-    assert_refused(event_code_read, endless, sizeof endless);
+    assert_refused(no_such_function, sizeof no_such_function);
+    assert_refused(no_such_call, sizeof no_such_call);
+    assert_refused(no_such_code, sizeof no_such_code);
+    assert_refused(nothing, sizeof nothing);
+    assert_refused(endless, sizeof endless);
 }
 
 /* A few bytes that stand for more events than there is memory. */
@@ -193,44 +191,9 @@ static void test_too_many_events_are_refused(void **state)
     assert_int_equal(event_code_read(often, often + sizeof as_expected, &events, &count), 0);
     assert_int_equal(count, EVENT_CODE_MOST);
     free(events);
-    assert_refused(event_code_read, often, sizeof often);
+    assert_refused(often, sizeof often);
     often[1]++;
-    assert_refused(event_code_read, often, sizeof as_expected);
-}
-
-/* f enters 10 ticks after 0, g 1 before that, g and f leave after 2 each, and so does h. */
-static void test_the_old_code_is_read(void **state)
-{
-    static const uint8_t code[] = {20 << 2 | 0, 5, 1 << 2 | 0, 6,          4 << 2 | 1,
-                                   4 << 2 | 1,  3, 9,          4 << 2 | 2, 7};
-    static const uint64_t expected[] = {
-        10 << TRACE_TIME_SHIFT | 5 << 1,
-        9 << TRACE_TIME_SHIFT | 6 << 1,
-        11 << TRACE_TIME_SHIFT | 6 << 1 | 1,
-        13 << TRACE_TIME_SHIFT | 5 << 1 | 1,
-        9 << TRACE_TIME_SHIFT | TRACE_UNWOUND << 1,
-        15 << TRACE_TIME_SHIFT | 7 << 1 | 1,
-    };
-    uint64_t *events = NULL;
-    size_t count = 0;
-
-    (void)state;
-    assert_int_equal(event_code_read_timed(code, code + sizeof code, &events, &count), 0);
-    assert_int_equal(count, sizeof expected / sizeof *expected);
-    assert_memory_equal(events, expected, sizeof expected);
-    free(events);
-}
-
-static void test_nonsense_in_the_old_code_is_refused(void **state)
-{
-    static const uint8_t leaves_nothing[] = {1}, no_such_function[] = {0, 0xff, 0xff, 3},
-                         endless[] = {0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
-                                      0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
-
-    (void)state;
-    assert_refused(event_code_read_timed, leaves_nothing, sizeof leaves_nothing);
-    assert_refused(event_code_read_timed, no_such_function, sizeof no_such_function);
-    assert_refused(event_code_read_timed, endless, sizeof endless);
+    assert_refused(often, sizeof as_expected);
 }
 
 int main(void)
@@ -243,8 +206,6 @@ int main(void)
         cmocka_unit_test(test_every_cut_is_refused_or_shorter),
         cmocka_unit_test(test_nonsense_is_refused),
         cmocka_unit_test(test_too_many_events_are_refused),
-        cmocka_unit_test(test_the_old_code_is_read),
-        cmocka_unit_test(test_nonsense_in_the_old_code_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
