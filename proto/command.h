@@ -15,13 +15,6 @@ enum command_down {
     COMMAND_READY = 'R',
     COMMAND_QUIT = 'q',
     COMMAND_ANSWER = '/', /* BYTES, to the worker's request */
-    /*
-     * NETSTRING...COMMAND, where COMMAND is the frame of a delivery: each netstring holds an
-     * answer, to the delivery's requests in turn, but for those of request_is_log(). A request
-     * that has its answer is sent as well, but not waited for: with the next frame that is, or
-     * some milliseconds later. Answers that are left when the delivery ends are dropped.
-     */
-    COMMAND_AHEAD = 'a',
     /* Instead of an answer, to a worker that was started with --report-stops: it sends
      * COMMAND_STOPPED and ends with WORKER_EXIT_REFUSED. */
     COMMAND_STOP = 'x',

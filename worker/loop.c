@@ -9,12 +9,10 @@
 #include "base/log.h"
 #include "counter/gasmark.h"
 #include "proto/meter.h"
-#include "proto/request_word.h"
 #include "sandbox/tight_filter.h"
 #include "worker/counter/direct.h"
 #include "worker/counter/region.h"
 #include "worker/cpu_usage.h"
-#include "worker/pipe/ahead.h"
 #include "worker/pipe/channel.h"
 #include "worker/pipe/stamps.h"
 #include "worker/pipe/zygote.h"
@@ -26,8 +24,6 @@
 struct worker {
     struct channel channel;
     struct stamps stamps;
-    struct ahead ahead;
-    int64_t told; /* up to when the supervisor knows what this delivery did; monotonic */
     struct region region;
     struct cpu_usage cpu_usage;
     const struct engine_ops *ops;
@@ -168,30 +164,6 @@ static bool fits(const struct worker *worker, size_t bytes, size_t stamps)
     return needed <= most && bytes <= most - needed;
 }
 
-/* So long, in nanoseconds, a request that has its answer may be held back: far less than any limit
- * that the supervisor may have set for an answer of ours. */
-static const int64_t HELD_MOST = 10000000;
-
-/* Of a request whose answer came ahead; the stamps are those of one that is answered at once. */
-static struct iovec use_ahead(struct worker *worker, const struct iovec *parts, int count)
-{
-    int64_t now;
-    bool due;
-    struct error error;
-
-    if (stamps_take(&worker->stamps) != 0 || stamps_repeat(&worker->stamps) != 0)
-        return lose_pipe(worker, WORKER_EXIT_HOST_MEMORY, no_memory_for_stamps,
-                         no_memory_for_stamps);
-    now = stamps_last(&worker->stamps).mono;
-    due = now - worker->told > HELD_MOST;
-    if (due)
-        worker->told = now;
-    if (channel_hold(&worker->channel, parts, count, due, &error) != 0)
-        return lose_pipe(worker, WORKER_EXIT_IO, error.text, error.text);
-    return ahead_next(&worker->ahead);
-}
-
-/* Of any other. */
 static struct iovec ask(struct worker *worker, const struct iovec *parts, int count)
 {
     struct error error;
@@ -216,10 +188,7 @@ static struct iovec request(void *context, struct iovec message)
     region_pause(&worker->region);
     if (!fits(worker, message.iov_len, 0))
         return lose_pipe(worker, WORKER_EXIT_MESSAGE, too_long, too_long);
-    if (ahead_is_empty(&worker->ahead) || request_is_log(message))
-        answer = ask(worker, parts, 2);
-    else
-        answer = use_ahead(worker, parts, 2);
+    answer = ask(worker, parts, 2);
     region_resume(&worker->region);
     return answer;
 }
@@ -401,26 +370,6 @@ static enum loop_step run_metered(struct worker *worker, char command, struct io
     return end_stopped(worker, &result);
 }
 
-/* A delivery whose requests have their answers before them. */
-static enum loop_step run_ahead(struct worker *worker, struct iovec payload)
-{
-    struct iovec command;
-    struct error error;
-    enum loop_step step;
-
-    if (ahead_take(&worker->ahead, payload, &command, &error) != 0)
-        return end_with(worker,
-                        error.kind == ERROR_INPUT ? WORKER_EXIT_BAD_FRAME : WORKER_EXIT_HOST_MEMORY,
-                        error.text);
-    if (command.iov_len == 0 || *(char *)command.iov_base != COMMAND_DELIVER)
-        return end_with(worker, WORKER_EXIT_BAD_FRAME, "answers ahead come before a delivery");
-    worker->told = stamps_last(&worker->stamps).mono;
-    step = run_metered(worker, COMMAND_DELIVER,
-                       (struct iovec){(char *)command.iov_base + 1, command.iov_len - 1});
-    ahead_drop(&worker->ahead);
-    return step;
-}
-
 static enum loop_step unknown_command(struct worker *worker, struct iovec frame)
 {
     char words[64], command = frame.iov_len > 0 ? *(char *)frame.iov_base : '\0';
@@ -458,8 +407,6 @@ static enum loop_step handle(struct worker *worker, struct iovec frame)
     case COMMAND_SCRIPT:
     case COMMAND_MODULE:
         return run_metered(worker, command, argument);
-    case COMMAND_AHEAD:
-        return worker->xsnap ? unknown_command(worker, frame) : run_ahead(worker, argument);
     case COMMAND_SNAPSHOT:
         if (worker->ops->write_snapshot == NULL)
             return end_with(worker, WORKER_EXIT_BAD_FRAME, "w: this engine has no snapshots");
@@ -583,8 +530,6 @@ static enum zygote_end serve_as_zygote(struct worker *worker, const struct loop_
 
 static void run_opened(struct worker *worker, const struct loop_options *options)
 {
-    struct error ignored;
-
     if (!region_open(&worker->region, options->instruction_limit)) {
         end_with(worker, WORKER_EXIT_USAGE, "--max-instructions: no counter is there");
         return;
@@ -602,7 +547,6 @@ static void run_opened(struct worker *worker, const struct loop_options *options
     }
     cpu_usage_rebase(&worker->cpu_usage, stamp_now().mono);
     handle_all(worker);
-    (void)channel_flush(&worker->channel, &ignored); /* of a delivery that was stopped */
     if (worker->exit_status == WORKER_EXIT_OK)
         tell_exception_left(worker);
 }
@@ -626,7 +570,6 @@ int loop_run(const struct loop_options *options)
     }
     buf_free(&worker.record);
     stamps_free(&worker.stamps);
-    ahead_free(&worker.ahead);
     channel_close(&worker.channel);
     return worker.exit_status;
 }

@@ -342,7 +342,6 @@ static struct worker_process *start_native(const struct launcher *launcher, uv_l
         .snapshot_fd = snapshot_fd,
         .frame_cap = NETSTRING_CAP_DEFAULT,
         .memory_limit = launcher->memory_limit,
-        .by_turns = !launcher->ahead,
     };
 
     while (*arguments != NULL)
@@ -389,7 +388,6 @@ static struct worker_process *start_counted(const struct launcher *launcher, uv_
         .trace_fd = fd,
         .frame_cap = NETSTRING_CAP_DEFAULT,
         .memory_limit = launcher->memory_limit,
-        .by_turns = !launcher->ahead,
     };
     argument0 = command.arguments[0];
     command.arguments[0] = (char *)name;
@@ -553,7 +551,6 @@ static struct worker_process *start_forked(const struct launcher *launcher, uv_l
     struct worker_launch launch = {
         .frame_cap = NETSTRING_CAP_DEFAULT,
         .memory_limit = launcher->memory_limit,
-        .by_turns = !launcher->ahead,
         .order = {.name = name},
     };
     struct worker_process *process;

@@ -75,7 +75,6 @@ struct launcher {
     int program_fd;           /* the worker's file, when counted; else -1 */
     struct launcher_worker others[LAUNCHER_CONTRACTS]; /* that launcher_for() starts */
     bool profile;                                      /* they take profiles. The caller sets it */
-    bool ahead; /* they may be sent answers ahead (session.h). The caller sets it */
     /* Their sandbox, borrowed; NULL: none. The caller sets it. */
     const struct confinement *confinement;
     /* Traces them where they are not counted, borrowed; NULL: nobody does. The caller sets it. */

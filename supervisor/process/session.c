@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/json/scan.h"
@@ -15,9 +14,9 @@ struct session {
     uv_loop_t *loop;
     struct worker_process *process;
     uv_timer_t timer;
-    struct buf frames; /* what came: each its length, its bytes, and padding */
-    size_t taken;      /* of these, by session_wait() */
-    size_t may_come;   /* further frames, before anything else is sent */
+    struct buf frame; /* the one that came, and padding */
+    bool awaits;      /* a frame from the worker is next */
+    bool has_frame;   /* session_wait() has not returned it yet */
     bool gone, bad, late;
     bool in_loop; /* it runs */
     int exit_status, signal_number;
@@ -46,29 +45,25 @@ be_bad(struct session *session, const char *format, ...)
     end_turn(session); /* it may come before the loop waits, and is enough */
 }
 
-static bool has_frame(const struct session *session)
-{
-    return session->taken < session->frames.length || buf_failed(&session->frames);
-}
-
 static void keep_frame(struct session *session, struct iovec frame)
 {
     static const char padding[SCAN_PADDING];
 
-    buf_append(&session->frames, &frame.iov_len, sizeof frame.iov_len);
-    buf_append(&session->frames, frame.iov_base, frame.iov_len);
-    buf_append(&session->frames, padding, sizeof padding);
+    buf_clear(&session->frame);
+    buf_append(&session->frame, frame.iov_base, frame.iov_len);
+    buf_append(&session->frame, padding, sizeof padding);
+    session->awaits = false;
+    session->has_frame = true;
 }
 
 static void on_frame(void *context, struct iovec frame, struct stamp come)
 {
     struct session *session = context;
 
-    if (session->may_come == 0) {
+    if (!session->awaits) {
         be_bad(session, "it sent a second frame where one is right");
         return;
     }
-    session->may_come--;
     session->turns.now = come.mono;
     session->turns.away += come.mono - session->since.mono;
     session->turns.frames += 2;
@@ -134,16 +129,10 @@ struct session *session_start(const struct launcher *launcher, uv_loop_t *loop, 
     return session;
 }
 
-int session_send_ahead(struct session *session, const struct iovec *parts, int count,
-                       size_t answers, struct error *error)
-{
-    session->may_come += 1 + answers;
-    return worker_process_send(session->process, parts, count, &session->since, error);
-}
-
 int session_send(struct session *session, const struct iovec *parts, int count, struct error *error)
 {
-    return session_send_ahead(session, parts, count, 0, error);
+    session->awaits = true;
+    return worker_process_send(session->process, parts, count, &session->since, error);
 }
 
 static void run_loop(struct session *session)
@@ -157,47 +146,34 @@ static void run_loop(struct session *session)
 static void wait_for_news(struct session *session, uint64_t timeout_ms)
 {
     session->late = false;
-    if (session->may_come > 0)
+    if (session->awaits)
         worker_process_await(session->process);
     /* Cannot fail: the callback is there. The loop's idea of now may be old: what
      * was done between two waits is not the worker's time. */
     uv_update_time(session->loop);
     if (timeout_ms > 0)
         (void)uv_timer_start(&session->timer, timer_rang, timeout_ms, 0);
-    while (!has_frame(session) && !session->gone && !session->bad && !session->late)
+    while (!session->has_frame && !session->gone && !session->bad && !session->late)
         if (!worker_process_read(session->process))
             run_loop(session);
     uv_timer_stop(&session->timer);
 }
 
-static struct iovec take_frame(struct session *session)
-{
-    struct iovec frame;
-
-    memcpy(&frame.iov_len, session->frames.data + session->taken, sizeof frame.iov_len);
-    frame.iov_base = session->frames.data + session->taken + sizeof frame.iov_len;
-    session->taken += sizeof frame.iov_len + frame.iov_len + SCAN_PADDING;
-    return frame;
-}
-
 int session_wait(struct session *session, uint64_t timeout_ms, struct session_news *news,
                  struct error *error)
 {
-    if (session->taken == session->frames.length) {
-        buf_clear(&session->frames);
-        session->taken = 0;
-    }
-    if (!has_frame(session))
+    if (!session->has_frame)
         wait_for_news(session, timeout_ms);
     *news = (struct session_news){.stderr_text = session->stderr_text};
     if (session->bad) {
         news->event = SESSION_BAD;
         news->stderr_text = session->problem;
-    } else if (has_frame(session)) {
-        if (buf_failed(&session->frames))
+    } else if (session->has_frame) {
+        if (buf_failed(&session->frame))
             return error_memory(error, "a frame");
         news->event = SESSION_FRAME;
-        news->frame = take_frame(session);
+        news->frame = (struct iovec){session->frame.data, session->frame.length - SCAN_PADDING};
+        session->has_frame = false;
     } else if (session->gone) {
         news->event = SESSION_GONE;
         news->exit_status = session->exit_status;
@@ -220,7 +196,7 @@ static void timer_closed(uv_handle_t *handle)
 {
     struct session *session = handle->data;
 
-    buf_free(&session->frames);
+    buf_free(&session->frame);
     free(session);
 }
 

@@ -10,8 +10,8 @@
 #include "supervisor/process/launcher.h"
 
 /*
- * A talk with one worker, a frame down and a frame up at a time unless answers are sent ahead, for
- * a program that has nothing else to do while it waits: session_wait() runs the loop.
+ * One worker, a frame down and a frame up at a time, for a program that has nothing else to do
+ * while it waits: session_wait() runs the loop.
  */
 struct session;
 
@@ -38,13 +38,6 @@ struct session *session_start(const struct launcher *launcher, uv_loop_t *loop, 
 /* As worker_process_send(). */
 int session_send(struct session *session, const struct iovec *parts, int count,
                  struct error *error);
-
-/*
- * The same for a COMMAND_AHEAD frame with so many answers, to a worker whose launcher has `ahead`:
- * up to that many frames may come before the one that is answered next or is the last.
- */
-int session_send_ahead(struct session *session, const struct iovec *parts, int count,
-                       size_t answers, struct error *error);
 
 /* Waits at most `timeout_ms`, 0: for ever. -1 with ERROR_SYSTEM when memory ran out. */
 int session_wait(struct session *session, uint64_t timeout_ms, struct session_news *news,

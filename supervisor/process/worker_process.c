@@ -503,7 +503,7 @@ static struct worker_process *new_process(const struct worker_launch *launch,
                             : SAVE_CAP;
     if (launch->group != NULL)
         snprintf(process->group, sizeof process->group, "%s", launch->group);
-    worker_frames_init(&process->frames, launch->frame_cap, launch->by_turns, &frames);
+    worker_frames_init(&process->frames, launch->frame_cap, &frames);
     worker_stderr_init(&process->printed, listener->stderr_line, listener->context);
     return process;
 }

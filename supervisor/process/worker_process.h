@@ -46,7 +46,6 @@ struct worker_launch {
      * executed. */
     struct zygote *zygote;
     struct zygote_order order;
-    bool by_turns; /* it says one thing and waits: two frames at once are bad, both of them */
 };
 
 /* What it tells its owner, from within the loop. */

@@ -245,63 +245,22 @@ static int finish_refused(struct replay_vat *vat, const struct delivery_compare 
 
 /* ---- the delivery ---- */
 
-/* A longer frame would only take memory. */
-enum { AHEAD_MOST = 1 << 20 };
-
-/* How many answers are known before they are asked for, and sent with the delivery. Where reads may
- * be tolerated, which one is next is not known. */
-static size_t count_ahead(const struct replay_vat *vat, const struct recorded_delivery *recorded)
-{
-    size_t bytes = recorded->delivery.length, count = 0;
-
-    if (!vat->worker.host->launcher->ahead || vat->context->rules.tolerates_gc)
-        return 0;
-    for (; count < recorded->syscall_count; count++) {
-        const struct scan_span answer = recorded->syscalls[count].answer;
-
-        if (answer.at == NULL || bytes > AHEAD_MOST || answer.length > AHEAD_MOST - bytes)
-            break;
-        bytes += answer.length;
-    }
-    return count;
-}
-
-static int put_answers(struct buf *answers, const struct recorded_syscall *syscalls, size_t count,
-                       struct error *error)
-{
-    if (count > 0)
-        buf_append_byte(answers, COMMAND_AHEAD);
-    for (size_t i = 0; i < count; i++) {
-        buf_printf(answers, "%zu:", syscalls[i].answer.length);
-        buf_append(answers, syscalls[i].answer.at, syscalls[i].answer.length);
-        buf_append_byte(answers, ',');
-    }
-    return buf_failed(answers) ? error_memory(error, "answers") : 0;
-}
-
-/* The delivery, behind the answers to so many of its syscalls. */
 static int send_delivery(struct replay_vat *vat, const struct recorded_delivery *recorded,
-                         size_t ahead, struct error *error)
+                         struct error *error)
 {
     static char head[] = "?[\"deliver\",", tail[] = "]";
-    struct buf *answers = &vat->answers;
     const struct scan_span vd = recorded->delivery;
-
-    buf_clear(answers);
-    if (put_answers(answers, recorded->syscalls, ahead, error) != 0)
-        return -1;
     const struct iovec parts[] = {
-        {answers->data, answers->length},
         {head, sizeof head - 1},
         {(char *)vd.at, vd.length},
         {tail, sizeof tail - 1},
     };
-    return session_send_ahead(vat->worker.session, parts, 4, ahead, error);
+
+    return session_send(vat->worker.session, parts, 3, error);
 }
 
-/* Answers what the worker asks, but for what was sent ahead, until its delivery has ended, one way
- * or other. */
-static int exchange(struct replay_vat *vat, const struct source_event *event, size_t ahead,
+/* Answers the worker's syscalls until its delivery has ended, one way or another. */
+static int exchange(struct replay_vat *vat, const struct source_event *event,
                     struct delivery_compare *compare, struct error *error)
 {
     for (;;) {
@@ -321,7 +280,7 @@ static int exchange(struct replay_vat *vat, const struct source_event *event, si
             return stop(vat, event, compared, compare, error);
         if (keep_syscall(vat, delivery_compare_syscall_of(message), answer, error) != 0)
             return -1;
-        if (compare->made > ahead && replay_worker_answer(&vat->worker, answer, error) != 0)
+        if (replay_worker_answer(&vat->worker, answer, error) != 0)
             return -1;
     }
 }
@@ -335,7 +294,6 @@ int replay_delivery(struct replay_vat *vat, const struct source_event *event, st
         .tolerate = tolerate,
         .context = vat,
     };
-    size_t ahead;
     int result;
 
     if (vat->state == REPLAY_OVER)
@@ -352,10 +310,9 @@ int replay_delivery(struct replay_vat *vat, const struct source_event *event, st
     if (vat->made != NULL && recorded_delivery_begin(vat->made, event->delivery->delivery) != 0)
         return error_memory(error, "a delivery");
     (void)session_take_turns(vat->worker.session);
-    ahead = count_ahead(vat, event->delivery);
-    if (send_delivery(vat, event->delivery, ahead, error) != 0)
+    if (send_delivery(vat, event->delivery, error) != 0)
         return -1;
-    result = exchange(vat, event, ahead, &compare, error);
+    result = exchange(vat, event, &compare, error);
     difference_free(&compare.difference);
     return result;
 }

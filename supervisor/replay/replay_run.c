@@ -215,13 +215,6 @@ static int take_events(struct replay_run *run, struct error *error)
 
 /* ---- all of it ---- */
 
-/* Whoever looks at a worker's times or counts is to see it wait for its answers. */
-static bool may_answer_ahead(const struct launcher *launcher)
-{
-    return !launcher->foreign && !launcher->counted && !launcher->metered && !launcher->profile &&
-           launcher->trace == NULL && launcher->native_profile == NULL;
-}
-
 static int open_launcher(struct replay_run *run, struct error *error)
 {
     const struct replay_options *options = run->options;
@@ -241,7 +234,6 @@ static int open_launcher(struct replay_run *run, struct error *error)
     run->launcher.cost_limit = options->cost_limit;
     if (replay_probes_open(&run->probes, options, &run->launcher, error) != 0)
         return -1;
-    run->launcher.ahead = may_answer_ahead(&run->launcher);
     if (!options->counters.qemu)
         return 0;
     return fingerprint_take_launcher(&run->fingerprint, &run->launcher, error);

@@ -56,7 +56,6 @@ void replay_vat_free(struct replay_vat *vat)
     replay_bundle_free(&vat->bundle);
     if (vat->snapshot_fd >= 0)
         close(vat->snapshot_fd);
-    buf_free(&vat->answers);
     buf_free(&vat->snapshot_hash);
     replay_result_free(&vat->result);
     json_decref(vat->known_reads);

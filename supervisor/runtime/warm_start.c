@@ -137,7 +137,6 @@ static int start_maker(struct warm_start *start, const struct vat_runtime *runti
     };
 
     native.compute_limit = 0; /* that is one for deliveries */
-    native.ahead = false;
     start->maker = runtime_worker_start(&options, error);
     return start->maker == NULL ? WARM_START_LOST : WARM_START_MAKING;
 }

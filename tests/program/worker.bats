@@ -249,64 +249,6 @@ tell() {
     assert_output_lacks 'x{"currentHeapCount"'
 }
 
-# One that answers with all answers to the requests that it is told to make, a line each.
-collecting_contract='e
-globalThis.handleCommand = bytes => {
-    let answers = "";
-    for (const line of new TextDecoder().decode(bytes).split("\n"))
-        answers += `<${new TextDecoder().decode(issueCommand(new TextEncoder().encode(line).buffer))}>`;
-    return { result: new TextEncoder().encode(answers).buffer };
-}'
-
-@test "answers that come ahead are given in turn, and what is left is dropped with the delivery" {
-    worker < <(frame "$collecting_contract" $'a3:one,0:,?1\n2\n3' /three 'a4:four,4:five,?4' '?5' /six)
-    assert_status 0
-    assert_equal "$(grep -aoE "(<[a-z]*>)+" <<< "$output")" $'<one><><three>\n<four>\n<six>'
-    # Requests come in their order all the same, each with its two stamps.
-    assert_equal "$(grep -aoE '[?][0-9],' <<< "$output" | tr -dc 1-9)" 12345
-    assert_equal "$(meters | jq -c '[.timestamps, .monotimes | length]')" \
-        $'[2,2]\n[8,8]\n[4,4]\n[4,4]'
-}
-
-@test "the answer to a console call is never one that came ahead" {
-    worker < <(frame "$collecting_contract" \
-        $'a3:one,3:two,?["syscall"]\n["sourcedConsole","log"]\n [ "testLog"]\n["syscall"]' /said /logged)
-    assert_status 0
-    assert_output_has '<one><said><logged><two>'
-}
-
-@test "answers ahead that are broken, or not before a delivery, end with status 32" {
-    for bytes in a 'a1:x,' 'a1:x' 'a1:x,e1' 'a2:x,?1' 'a01:x,?1' 'ax' 'a1:x,/1'; do
-        worker < <(frame "$bytes")
-        assert_status 32 "$bytes"
-    done
-    worker --compat xsnap < <(frame 'a1:x,?1')
-    assert_status 2
-}
-
-@test "requests whose answers came ahead are told before a limit ends the worker" {
-    worker -l 1000000 < <(frame 'eglobalThis.handleCommand = () => {
-        issueCommand(new TextEncoder().encode("before the end").buffer);
-        for (;;);
-    }' 'a1:x,?1')
-    assert_status 17
-    assert_output_has '15:?before the end,'
-}
-
-@test "requests whose answers came ahead are told while the delivery goes on" {
-    mkfifo "$BATS_TEST_TMPDIR/up"
-    frame 'eglobalThis.handleCommand = () => {
-        const ask = text => issueCommand(new TextEncoder().encode(text).buffer);
-        ask("first\n");
-        for (const begin = Date.now(); Date.now() - begin < 50;);
-        ask("second\n");
-        for (;;);
-    }' 'a1:x,1:y,?1' > "$BATS_TEST_TMPDIR/frames"
-    "$NATIVE/gaspipe-worker" 3< "$BATS_TEST_TMPDIR/frames" 4> "$BATS_TEST_TMPDIR/up" 3>&3 &
-    timeout 60 grep -qam 1 ',8:?second' "$BATS_TEST_TMPDIR/up"
-    kill $!
-}
-
 @test "--max-frame refuses what is longer, before its bytes come" {
     worker --max-frame 10 < <(frame 'e123456789' && printf '11:')
     assert_status 32

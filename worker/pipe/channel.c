@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -24,7 +23,6 @@ int channel_open(struct channel *channel, int in, int out, size_t cap, struct er
 void channel_close(struct channel *channel)
 {
     netstring_decoder_free(&channel->decoder);
-    buf_free(&channel->held);
     free(channel->input);
     channel->input = NULL;
 }
@@ -93,48 +91,13 @@ enum channel_result channel_receive(struct channel *channel, struct iovec *paylo
     return decoded == NETSTRING_FRAME ? CHANNEL_FRAME : CHANNEL_BAD;
 }
 
-static int write_pieces(struct channel *channel, struct iovec *pieces, int count,
-                        struct error *error)
+int channel_send(struct channel *channel, const struct iovec *parts, int count, struct error *error)
 {
-    if (io_writev_all(channel->out, pieces, count) != 0)
+    struct netstring_frame frame;
+
+    netstring_encode(&frame, parts, count);
+    if (io_writev_all(channel->out, frame.pieces, frame.count) != 0)
         return error_system(error, errno, "cannot write to the supervisor (descriptor %d)",
                             channel->out);
     return 0;
-}
-
-int channel_send(struct channel *channel, const struct iovec *parts, int count, struct error *error)
-{
-    struct iovec pieces[1 + NETSTRING_PARTS_MAX + 2];
-    struct netstring_frame frame;
-
-    netstring_encode(&frame, parts, count);
-    if (channel->held.length == 0)
-        return write_pieces(channel, frame.pieces, frame.count, error);
-    pieces[0] = (struct iovec){channel->held.data, channel->held.length};
-    memcpy(pieces + 1, frame.pieces, (size_t)frame.count * sizeof *pieces);
-    buf_clear(&channel->held);
-    return write_pieces(channel, pieces, 1 + frame.count, error);
-}
-
-int channel_flush(struct channel *channel, struct error *error)
-{
-    struct iovec piece = {channel->held.data, channel->held.length};
-
-    if (piece.iov_len == 0)
-        return 0;
-    buf_clear(&channel->held);
-    return write_pieces(channel, &piece, 1, error);
-}
-
-int channel_hold(struct channel *channel, const struct iovec *parts, int count, bool now,
-                 struct error *error)
-{
-    struct netstring_frame frame;
-
-    netstring_encode(&frame, parts, count);
-    for (int i = 0; i < frame.count; i++)
-        buf_append(&channel->held, frame.pieces[i].iov_base, frame.pieces[i].iov_len);
-    if (buf_failed(&channel->held))
-        return error_memory(error, "a request");
-    return now || channel->held.length >= INPUT_SIZE / 2 ? channel_flush(channel, error) : 0;
 }

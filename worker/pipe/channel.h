@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <sys/uio.h>
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "proto/netstring.h"
 
@@ -17,7 +16,6 @@ struct channel {
     char *input; /* what was read and not decoded yet: input[start..end) */
     size_t start;
     size_t end;
-    struct buf held; /* frames that channel_hold() took, not written yet */
 };
 
 enum channel_result {
@@ -45,15 +43,5 @@ enum channel_result channel_receive(struct channel *channel, struct iovec *paylo
  */
 int channel_send(struct channel *channel, const struct iovec *parts, int count,
                  struct error *error);
-
-/*
- * As channel_send() for a frame that nobody waits for: it is kept, and written before the next
- * one that is sent. When a pipeful is kept, or with `now`, all of it is written at once.
- */
-int channel_hold(struct channel *channel, const struct iovec *parts, int count, bool now,
-                 struct error *error);
-
-/* Writes what is kept. */
-int channel_flush(struct channel *channel, struct error *error);
 
 #endif

@@ -31,11 +31,6 @@ int stamps_take(struct stamps *stamps)
     return stamps_add(stamps, stamps->count == 0 ? stamp_now() : stamp_after(stamps->items[0]));
 }
 
-int stamps_repeat(struct stamps *stamps)
-{
-    return stamps_add(stamps, stamps_last(stamps));
-}
-
 void stamps_clear(struct stamps *stamps)
 {
     stamps->count = 0;

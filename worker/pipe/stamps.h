@@ -19,9 +19,6 @@ struct stamps {
  */
 int stamps_take(struct stamps *stamps);
 
-/* The last moment once more: of what takes no time. 0, or -1 when memory ran out. */
-int stamps_repeat(struct stamps *stamps);
-
 /* The one taken last; one was taken since the list was empty. */
 static inline struct stamp stamps_last(const struct stamps *stamps)
 {

@@ -43,11 +43,10 @@ void worker_frames_stop(struct worker_frames *frames)
     set_awaited(frames, false);
 }
 
-void worker_frames_init(struct worker_frames *frames, size_t frame_cap, bool by_turns,
+void worker_frames_init(struct worker_frames *frames, size_t frame_cap,
                         const struct worker_frames_listener *listener)
 {
     frames->listener = *listener;
-    frames->by_turns = by_turns;
     frames->up_fd = -1;
     netstring_decoder_init(&frames->decoder, frame_cap);
 }
@@ -124,8 +123,8 @@ static void take_input(struct worker_frames *frames, size_t length, struct stamp
         decoded = netstring_decode(&frames->decoder, bytes, length, &used, &frame, &error);
         if (decoded == NETSTRING_MORE)
             enlarge_pipe(frames->up_fd, frames->decoder.length, &frames->up_large);
-        /* What is behind the frame came before that could be answered: neither is believed. */
-        if (decoded == NETSTRING_FRAME && used < length && frames->by_turns) {
+        /* The worker sent more before it was answered: reject both frames. */
+        if (decoded == NETSTRING_FRAME && used < length) {
             error_set(&error, ERROR_INPUT, "it spoke out of turn");
             decoded = NETSTRING_BAD;
         }

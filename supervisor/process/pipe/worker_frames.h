@@ -41,7 +41,6 @@ struct worker_frames {
     bool up_ended, down_closed, stopped;
     bool awaited;      /* a frame was sent, and none has come since */
     struct stamp sent; /* the last one: its moment */
-    bool by_turns;     /* two frames at once are bad, both of them */
     bool slow;         /* it did not answer while it was waited for directly */
     bool down_large, up_large;
     bool garbled; /* a frame was bad: what follows is no frame */
@@ -49,7 +48,7 @@ struct worker_frames {
 };
 
 /* `frame_cap` in bytes: a longer frame up is bad. */
-void worker_frames_init(struct worker_frames *frames, size_t frame_cap, bool by_turns,
+void worker_frames_init(struct worker_frames *frames, size_t frame_cap,
                         const struct worker_frames_listener *listener);
 
 /*

@@ -14,7 +14,7 @@
 #include "supervisor/process/launcher.h"
 #include "supervisor/process/session.h"
 
-/* A session with a script in the place of a worker, which may be sent answers ahead. */
+/* A session with a script in the place of a worker. */
 struct talk {
     char path[64];
     uv_loop_t loop;
@@ -38,7 +38,6 @@ static void open_talk(struct talk *talk, const char *script)
     assert_int_equal(fclose(file), 0);
     assert_int_equal(uv_loop_init(&talk->loop), 0);
     assert_int_equal(launcher_open_foreign(&talk->launcher, talk->path, 0, &error), 0);
-    talk->launcher.ahead = true;
     talk->session = session_start(&talk->launcher, &talk->loop, "script", -1, &error);
     assert_non_null(talk->session);
 }
@@ -52,12 +51,12 @@ static void close_talk(struct talk *talk)
     assert_int_equal(unlink(talk->path), 0);
 }
 
-static void send_ahead(struct talk *talk, size_t answers)
+static void send_frame(struct talk *talk)
 {
     const struct iovec frame = {(char *)"go", 2};
     struct error error;
 
-    assert_int_equal(session_send_ahead(talk->session, &frame, 1, answers, &error), 0);
+    assert_int_equal(session_send(talk->session, &frame, 1, &error), 0);
 }
 
 static enum session_event wait_for(struct talk *talk, struct session_news *news)
@@ -77,42 +76,46 @@ static void assert_frame(struct talk *talk, const char *text)
     assert_memory_equal(news.frame.iov_base, text, strlen(text));
 }
 
-static void frames_whose_answers_went_ahead_come_one_by_one(void **state)
+static void frames_come_whole(void **state)
 {
     struct talk talk;
 
     (void)state;
-    /* All at once, and then in pieces of one byte. */
-    open_talk(&talk, "head -c 5 <&3; printf 1:a,2:bb,0:, >&4; head -c 5 <&3;"
-                     "for byte in 1 : c , 1 : d ,; do printf $byte >&4; done; cat <&3");
-    send_ahead(&talk, 2);
-    assert_frame(&talk, "a");
-    assert_frame(&talk, "bb");
+    /* At once, and then in pieces of one byte. */
+    open_talk(&talk, "head -c 5 <&3; printf 2:ab, >&4; head -c 5 <&3;"
+                     "for byte in 0 : ,; do printf $byte >&4; done; cat <&3");
+    send_frame(&talk);
+    assert_frame(&talk, "ab");
+    send_frame(&talk);
     assert_frame(&talk, "");
-    send_ahead(&talk, 1);
-    assert_frame(&talk, "c");
-    assert_frame(&talk, "d");
     close_talk(&talk);
 }
 
-static void one_frame_more_is_bad(void **state)
+/* In the same read, and later. */
+static void second_frame_is_bad(void **state)
 {
+    static const char *const scripts[] = {
+        "head -c 5 <&3; printf 1:a,1:b, >&4; cat <&3",
+        "printf 1:a, >&4; cat <&3",
+    };
     struct talk talk;
     struct session_news news;
 
     (void)state;
-    open_talk(&talk, "head -c 5 <&3; printf 1:a,1:b,1:c, >&4; cat <&3");
-    send_ahead(&talk, 1);
-    assert_int_equal(wait_for(&talk, &news), SESSION_BAD);
-    assert_string_equal(news.stderr_text, "it sent a second frame where one is right");
-    close_talk(&talk);
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        open_talk(&talk, scripts[i]);
+        if (i == 0)
+            send_frame(&talk);
+        assert_int_equal(wait_for(&talk, &news), SESSION_BAD);
+        close_talk(&talk);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_whose_answers_went_ahead_come_one_by_one),
-        cmocka_unit_test(one_frame_more_is_bad),
+        cmocka_unit_test(frames_come_whole),
+        cmocka_unit_test(second_frame_is_bad),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
