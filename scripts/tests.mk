@@ -145,7 +145,7 @@ ALL_C := $(if $(HAVE_LLVM),$(METER_SOURCES) $(METER_RUNTIME)) \
 objects: $(patsubst %.c,$(BUILD)/obj/%.o,$(ALL_C))
 
 # $(BUILD)/compile_commands.json: how CC compiles each of them, for editors and clang-tidy.
-compile-commands: $(patsubst %.c,$(BUILD)/obj/%.json,$(ALL_C)) $(XS_PATCHED) $(SYSCALL_NAMES)
+compile-commands: $(patsubst %.c,$(BUILD)/obj/%.json,$(ALL_C)) $(XS_PATCHED) $(FILTERS)
 	@cat $(filter %.json,$^) | sed -e '1s/^/[/' -e '$$s/,$$/]/' > $(BUILD)/compile_commands.json
 
 lint:

@@ -32,6 +32,7 @@
 #include "counter/qemu/precision.h"
 #include "counter/qemu/reporter.h"
 #include "counter/qemu/tally.h"
+#include "sandbox/tight_filter.h"
 
 static struct options options;
 static struct blocks_manner manner;
@@ -165,6 +166,7 @@ static void before_syscall(unsigned thread, int64_t number, uint64_t a1, uint64_
         randomness_asked(number, a1, a2);
     if (number == SYS_exit_group || number == SYS_exit || number == SYS_execve)
         marks_check_program();
+    sandbox_check_process_call(number);
     if (number == SYS_clone && (a1 & CLONE_THREAD) != 0)
         threads_come();
     if (number == SYS_exit)

@@ -36,7 +36,7 @@ static const struct {
 } kinds[] = {
     {"start", rules_start, SCMP_ACT_ALLOW},
     {"zygote", rules_zygote, SCMP_ACT_ALLOW},
-    {"tight", rules_tight, SCMP_ACT_KILL_PROCESS},
+    {"tight", rules_tight, SCMP_ACT_TRAP},
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -47,8 +47,11 @@ static int compile(scmp_filter_ctx filter, int kind, FILE *program)
 
     if (result != 0)
         return give_up("the rules", result);
+    /* Of QEMU's threads one alone would end at a call of another machine, and the rest wait. */
+    result = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     /* A binary tree by the calls' numbers. */
-    result = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+    if (result == 0)
+        result = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (result == 0)
         result = seccomp_export_bpf(filter, fileno(program));
     if (result != 0)

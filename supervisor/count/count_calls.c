@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/count/count_calls.h"
 
-#include "supervisor/count/syscall_name.h"
+#include "sandbox/syscall_name.h"
 
 #define OTHERS (REPORT_SYSCALLS - 1)
 

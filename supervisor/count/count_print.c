@@ -6,9 +6,9 @@
 #include <sys/syscall.h>
 
 #include "counter/gasmark.h"
+#include "sandbox/syscall_name.h"
 #include "supervisor/count/count_calls.h"
 #include "supervisor/count/count_text.h"
-#include "supervisor/count/syscall_name.h"
 
 /* In the table no more of them than this; in JSON all that there are. */
 #define PROCESSES_SHOWN 20

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "proto/command.h"
+#include "sandbox/tight_filter.h"
 
 const char worker_unsettled[] = "the method's promise was not settled when nothing was left to do";
 
@@ -79,6 +80,16 @@ bool worker_exit_is_suspect(int exit_status, int signal_number)
     return signal_number == 0 && exit_status == WORKER_EXIT_HOST_MEMORY;
 }
 
+/* Only a name or a number is believed: native code may have printed the line itself. */
+static bool names_system_call(const char *stderr_line)
+{
+    const size_t mark = strlen(TIGHT_FILTER_REFUSES);
+    const char *name = stderr_line + mark;
+
+    return strncmp(stderr_line, TIGHT_FILTER_REFUSES, mark) == 0 && *name != '\0' &&
+           name[strspn(name, "abcdefghijklmnopqrstuvwxyz_0123456789")] == '\0';
+}
+
 enum error_kind worker_exit_describe(int exit_status, int signal_number, const char *stderr_line,
                                      char *text, size_t size)
 {
@@ -86,6 +97,8 @@ enum error_kind worker_exit_describe(int exit_status, int signal_number, const c
 
     if (failure != NULL)
         snprintf(text, size, "%s", failure);
+    else if (signal_number == SIGSYS && names_system_call(stderr_line))
+        snprintf(text, size, "its worker was killed by signal %d: %s", signal_number, stderr_line);
     else if (signal_number != 0)
         snprintf(text, size, "its worker was killed by signal %d (%s)", signal_number,
                  strsignal(signal_number));

@@ -46,7 +46,7 @@ sources() {
         jq -r '.[].file' "$there/compile_commands.json" | sort > "$BATS_TEST_TMPDIR/files"
         assert_equal "$(sources | sort | comm -23 - "$BATS_TEST_TMPDIR/files")" "" "files that are missing"
         # One that needs XS, one that needs what the build generates, and an ordinary one.
-        for file in worker/xs/engine_xs_zeros.c supervisor/count/syscall_name.c base/buf.c; do
+        for file in worker/xs/engine_xs_zeros.c sandbox/syscall_name.c base/buf.c; do
             run bash -c "$(jq -r ".[] | select(.file == \"$file\") | .command" "$there/compile_commands.json")"
             assert_equal "$output" ""
             assert_status 0

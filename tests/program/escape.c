@@ -2,9 +2,10 @@
 /*
  * What a worker that was taken over might try, one attempt a call; tests/program/sandbox.bats
  * runs it in the place of a worker, natively and under QEMU.
- * usage: escape [--confined] ATTEMPT
+ * usage: escape [--confined] ATTEMPT | escape --list | escape --confined --asks
  * ATTEMPT --confined happens under the filter that contracts run under; without it, under the
  * one that workers start under. Prints `refused: WORDS` or `got out`.
+ * --asks makes each system call that only asks for something, and prints those that are answered.
  * Exit status: 0 refused, 1 got out, 2 usage; a kill by the filter is seen by who waits.
  */
 #include <errno.h>
@@ -26,6 +27,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "counter/gasmark.h"
@@ -454,6 +456,62 @@ static const struct {
 
 enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
 
+static char answers[4096];
+
+/* One system call that only asks: 0, or 1 if it was answered. */
+static int ask(const char *name, long number, long first, long second, long third, long fourth)
+{
+    if (syscall(number, first, second, third, fourth) < 0)
+        return 0;
+    printf("%s: answered\n", name);
+    return 1;
+}
+
+#define ASK(name, first, second, third, fourth)                                                    \
+    ask(#name, SYS_##name, (long)(first), (long)(second), (long)(third), (long)(fourth))
+
+static int ask_files(void)
+{
+    const char *path = "/etc/passwd";
+
+    return ASK(open, path, O_RDONLY, 0, 0) + ASK(openat, AT_FDCWD, path, O_RDONLY, 0) +
+           ASK(access, path, R_OK, 0, 0) + ASK(faccessat, AT_FDCWD, path, R_OK, 0) +
+           ASK(stat, path, answers, 0, 0) + ASK(lstat, path, answers, 0, 0) +
+           ASK(newfstatat, AT_FDCWD, path, answers, 0) + ASK(statx, AT_FDCWD, path, 0, 0xfff) +
+           ASK(readlink, "/proc/self/exe", answers, sizeof answers, 0) +
+           ASK(readlinkat, AT_FDCWD, "/proc/self/exe", answers, sizeof answers) +
+           ASK(statfs, "/", answers, 0, 0) + ASK(fstatfs, 2, answers, 0, 0) +
+           ASK(getcwd, answers, sizeof answers, 0, 0) + ASK(getdents64, 2, answers, 4096, 0) +
+           ASK(getxattr, path, "user.a", answers, 1) + ASK(listxattr, path, answers, 1, 0) +
+           ASK(fgetxattr, 2, "user.a", answers, 1) + ASK(flistxattr, 2, answers, 1, 0) +
+           ASK(ioctl, 2, 0x5401 /* TCGETS */, answers, 0) + ASK(poll, answers, 0, 0, 0) +
+           ASK(select, 0, 0, 0, 0) + ASK(getsockname, 2, answers, answers, 0) +
+           ASK(fcntl, 2, F_GETOWN, 0, 0) + ASK(fcntl, 2, F_GETSIG, 0, 0);
+}
+
+static int ask_machine(void)
+{
+    return ASK(sysinfo, answers, 0, 0, 0) + ASK(uname, answers, 0, 0, 0) +
+           ASK(getcpu, answers, answers + 8, 0, 0) + ASK(sched_getaffinity, 0, 128, answers, 0) +
+           ASK(sched_getparam, 0, answers, 0, 0) + ASK(sched_getscheduler, 0, 0, 0, 0) +
+           ASK(sched_get_priority_max, 0, 0, 0, 0) + ASK(sched_get_priority_min, 0, 0, 0, 0) +
+           ASK(sched_rr_get_interval, 0, answers, 0, 0) + ASK(getpriority, 0, 0, 0, 0) +
+           ASK(ioprio_get, 1, 0, 0, 0) + ASK(get_mempolicy, answers, 0, 0, 0);
+}
+
+static int ask_process(void)
+{
+    return ASK(prlimit64, 0, RLIMIT_NOFILE, 0, answers) + ASK(times, answers, 0, 0, 0) +
+           ASK(getuid, 0, 0, 0, 0) + ASK(geteuid, 0, 0, 0, 0) + ASK(getgid, 0, 0, 0, 0) +
+           ASK(getegid, 0, 0, 0, 0) + ASK(getgroups, 64, answers, 0, 0) +
+           ASK(getresuid, answers, answers + 8, answers + 16, 0) +
+           ASK(getresgid, answers, answers + 8, answers + 16, 0) + ASK(getppid, 0, 0, 0, 0) +
+           ASK(getpgid, 0, 0, 0, 0) + ASK(getpgrp, 0, 0, 0, 0) + ASK(getsid, 0, 0, 0, 0) +
+           ASK(getitimer, 0, answers, 0, 0) + ASK(rt_sigpending, answers, 8, 0, 0) +
+           ASK(prctl, PR_GET_NAME, answers, 0, 0) + ASK(prctl, PR_GET_SECCOMP, 0, 0, 0) +
+           ASK(prctl, PR_GET_DUMPABLE, 0, 0, 0);
+}
+
 static int try_one(const char *name)
 {
     for (int i = 0; i < ATTEMPTS; i++) {
@@ -486,10 +544,13 @@ int main(int argc, char **argv)
             fprintf(stderr, "escape: %s\n", strerror(errnum));
             return 2;
         }
+        if (strcmp(argv[2], "--asks") == 0)
+            return ask_files() + ask_machine() + ask_process() == 0 ? 0 : 1;
         return try_one(argv[2]);
     }
     if (argc != 2) {
-        fputs("usage: escape [--confined] ATTEMPT | escape --list\n", stderr);
+        fputs("usage: escape [--confined] ATTEMPT | escape --list | escape --confined --asks\n",
+              stderr);
         return 2;
     }
     return try_one(argv[1]);

@@ -6,7 +6,7 @@ load common
 
 setup_file() {
     cc -std=gnu17 -D_GNU_SOURCE -I "$ROOT" "$BATS_TEST_DIRNAME/escape.c" \
-        -I "$ROOT/build/filters" "$ROOT"/sandbox/{tight_filter,filter_program}.c -o "$BATS_FILE_TMPDIR/escape"
+        -I "$ROOT/build/filters" "$ROOT"/sandbox/{tight_filter,filter_program,syscall_name}.c -o "$BATS_FILE_TMPDIR/escape"
     export ESCAPE=$BATS_FILE_TMPDIR/escape
     export PLAIN_WORKER=$BUILD/gaspipe-worker
     chmod 755 "$BATS_FILE_TMPDIR"
@@ -80,6 +80,21 @@ refused_all() {
 @test "sandbox: nor does one under QEMU that runs contracts" {
     [ -z "$(missing)" ] || skip "this system lacks: $(missing)"
     refused_all under_qemu --confined
+}
+
+@test "sandbox: what only asks gets an error, and what ends the process is named" {
+    local command
+
+    for command in "$ESCAPE" "$(command -v qemu-x86_64) -plugin $BUILD/libgascount.so $ESCAPE"; do
+        # shellcheck disable=SC2086 # several words
+        run $command --confined --asks
+        assert_status 0
+        assert_equal "$output" ''
+        # shellcheck disable=SC2086
+        run $command --confined make-process
+        assert_status 159
+        [[ $output == 'contracts may not make the system call '@(fork|vfork|clone) ]] || fail "$output"
+    done
 }
 
 @test "sandbox: the filter alone holds, too" {
