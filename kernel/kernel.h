@@ -288,6 +288,10 @@ int kernel_quarantine(struct kernel *kernel, int64_t vat, const char *reason, st
 int kernel_quarantine_reason(struct kernel *kernel, int64_t vat, bool *quarantined,
                              struct buf *reason, struct error *error);
 
+/* Whether it is in quarantine, or one of the functions below was called for it and what that
+ * queued is not done yet. */
+int kernel_vat_is_operated(struct kernel *kernel, int64_t vat, bool *is, struct error *error);
+
 /* Ends the quarantine: what was held is delivered. */
 int kernel_release(struct kernel *kernel, int64_t vat, struct error *error);
 

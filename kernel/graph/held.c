@@ -92,6 +92,10 @@ int held_begin(struct kernel *kernel, int64_t vat, const char *reason, struct er
     char key[KEYS_NAME_SIZE], name[32];
     bool exists;
 
+    if (held_is(kernel, vat, &exists, error) != 0)
+        return -1;
+    if (exists)
+        return keys_set(kernel, vat_key(key, vat, "quarantine"), reason, error);
     kernel->no_vat_held = false;
     if (keys_has(kernel, list_key, &exists, error) != 0 ||
         (!exists && keys_set(kernel, list_key, "[]", error) != 0) ||

@@ -22,7 +22,7 @@ int held_is(struct kernel *kernel, int64_t vat, bool *is, struct error *error);
 int held_reason(struct kernel *kernel, int64_t vat, bool *is, struct buf *reason,
                 struct error *error);
 
-/* From now on its work is held. */
+/* From now on its work is held. One that is held already gets the new reason. */
 int held_begin(struct kernel *kernel, int64_t vat, const char *reason, struct error *error);
 
 /* The vat in quarantine that the item is for; 0: it is for none. */

@@ -66,6 +66,30 @@ int kernel_quarantine_reason(struct kernel *kernel, int64_t vat, bool *quarantin
     return held_reason(kernel, vat, quarantined, reason, error);
 }
 
+int kernel_vat_is_operated(struct kernel *kernel, int64_t vat, bool *is, struct error *error)
+{
+    json_t *queue;
+    const json_t *item;
+    int64_t number;
+    bool exists;
+    size_t i;
+
+    if (held_is(kernel, vat, is, error) != 0 || keys_has(kernel, queue_key, &exists, error) != 0)
+        return -1;
+    if (*is || !exists)
+        return 0;
+    if (keys_get_json(kernel, queue_key, &queue, error) != 0)
+        return -1;
+    json_array_foreach(queue, i, item)
+    {
+        *is |= reference_read_number(json_string_value(json_object_get(item, "vatID")), 'v',
+                                     &number) &&
+               number == vat;
+    }
+    json_decref(queue);
+    return 0;
+}
+
 static int require_quarantine(struct kernel *kernel, int64_t vat, struct error *error)
 {
     bool is;

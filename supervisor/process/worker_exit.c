@@ -69,7 +69,7 @@ struct worker_limit worker_exit_limit(const char *reason)
     return (struct worker_limit){0};
 }
 
-bool worker_exit_is_suspect(int exit_status, int signal_number)
+bool worker_exit_is_crash(int signal_number)
 {
     static const int crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP};
 
@@ -77,6 +77,11 @@ bool worker_exit_is_suspect(int exit_status, int signal_number)
         if (signal_number == crashes[i])
             return true;
     }
+    return false;
+}
+
+bool worker_exit_is_memory(int exit_status, int signal_number)
+{
     return signal_number == 0 && exit_status == WORKER_EXIT_HOST_MEMORY;
 }
 

@@ -18,9 +18,10 @@
 enum error_kind worker_exit_describe(int exit_status, int signal_number, const char *stderr_line,
                                      char *text, size_t size);
 
-/* Whether it may be the vat's doing, though it looks like the host's: it took more memory than the
- * host gives, or crashed. */
-bool worker_exit_is_suspect(int exit_status, int signal_number);
+/* The host's trouble, but perhaps the vat's doing: a signal that a program's own fault raises; the
+ * host gave it no memory. */
+bool worker_exit_is_crash(int signal_number);
+bool worker_exit_is_memory(int exit_status, int signal_number);
 
 enum worker_limit_kind {
     WORKER_LIMIT_NONE,

@@ -3,13 +3,31 @@
 
 enum { FIRST_PAUSE_MS = 50, DOUBLINGS_MAX = 16 };
 
-struct retry retry_decide(enum retry_work work, unsigned tries, uint64_t retries)
+static uint64_t retries_with(enum warehouse_hope hope, uint64_t retries)
 {
-    const unsigned doublings = tries - 1 < DOUBLINGS_MAX ? tries - 1 : DOUBLINGS_MAX;
+    switch (hope) {
+    case WAREHOUSE_NO_HOPE:
+        return 0;
+    case WAREHOUSE_HOPE_ONCE:
+        return retries < 1 ? retries : 1;
+    case WAREHOUSE_HOPE:
+        break;
+    }
+    return retries;
+}
 
-    if (tries > retries)
-        return (struct retry){.action = RETRY_GIVE_UP};
-    if (work != RETRY_DELIVERY)
-        return (struct retry){.action = RETRY_WORKER};
-    return (struct retry){.action = RETRY_CRANK, .pause_ms = (uint64_t)FIRST_PAUSE_MS << doublings};
+struct retry retry_decide(const struct retry_case *given)
+{
+    const unsigned doublings = given->tries - 1 < DOUBLINGS_MAX ? given->tries - 1 : DOUBLINGS_MAX;
+    struct retry retry = {.retries = retries_with(given->hope, given->retries)};
+
+    if (given->tries > retry.retries) {
+        retry.action = given->suspect ? RETRY_QUARANTINE : RETRY_GIVE_UP;
+    } else if (!given->in_crank) {
+        retry.action = RETRY_WORKER;
+    } else {
+        retry.action = RETRY_CRANK;
+        retry.pause_ms = (uint64_t)FIRST_PAUSE_MS << doublings;
+    }
+    return retry;
 }

@@ -5,29 +5,34 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "supervisor/vats/warehouse.h"
+
 /*
- * What to do after a host failure: a worker was killed, hung or could not be
- * started. The one place where that is decided. Pure.
+ * What to do after a worker was lost by the host's doing, or perhaps its vat's: it was killed,
+ * crashed or hung, or cannot restore its vat. The one place where that is decided. Pure.
  */
 
-enum retry_work {
-    RETRY_DELIVERY, /* a crank's delivery was under way */
-    RETRY_SNAPSHOT, /* the vat's snapshot was */
-    RETRY_START,    /* the vat's worker was starting */
+struct retry_case {
+    bool in_crank;            /* a crank's delivery was under way, or waited for the worker */
+    enum warehouse_hope hope; /* of struct warehouse_loss, as is: */
+    bool suspect;
+    unsigned tries;   /* that failed in a row, at least 1 */
+    uint64_t retries; /* that are allowed after the first */
 };
 
 enum retry_action {
-    RETRY_GIVE_UP,
-    RETRY_CRANK,  /* after the pause, run the crank again, which has been dropped */
-    RETRY_WORKER, /* start the vat's worker again, at once */
+    RETRY_GIVE_UP,    /* end the run */
+    RETRY_QUARANTINE, /* put the vat into quarantine and go on with the others */
+    RETRY_CRANK,      /* after the pause, run the crank again, which has been dropped */
+    RETRY_WORKER,     /* start the vat's worker again, at once */
 };
 
 struct retry {
     enum retry_action action;
+    uint64_t retries;  /* that are allowed in this case */
     uint64_t pause_ms; /* with RETRY_CRANK; doubles with each try: the host may recover */
 };
 
-/* `tries` have failed in a row, at least 1; `retries` are allowed after the first. */
-struct retry retry_decide(enum retry_work work, unsigned tries, uint64_t retries);
+struct retry retry_decide(const struct retry_case *given);
 
 #endif

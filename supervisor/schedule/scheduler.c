@@ -381,22 +381,18 @@ static void scheduler_on_pause_over(uv_timer_t *timer)
     scheduler_go(timer->data);
 }
 
-static enum retry_work interrupted_work(const struct scheduler *scheduler)
-{
-    if (scheduler->crank.delivering)
-        return RETRY_DELIVERY;
-    return scheduler->saving ? RETRY_SNAPSHOT : RETRY_START;
-}
-
-static void describe_work(const struct scheduler *scheduler, enum retry_work work, int64_t vat,
+/* What was under way, in words. */
+static void describe_work(const struct scheduler *scheduler, enum warehouse_work work, int64_t vat,
                           char *text, size_t size)
 {
     const char *name = warehouse_name(scheduler->warehouse, vat);
 
-    if (work == RETRY_DELIVERY)
+    if (work == WAREHOUSE_SNAPSHOT)
+        snprintf(text, size, "vat %s, its snapshot", name);
+    else if (scheduler->crank.delivering)
         snprintf(text, size, "vat %s, crank %" PRId64, name, scheduler->crank.delivery.crank_num);
     else
-        snprintf(text, size, "vat %s, its %s", name, work == RETRY_SNAPSHOT ? "snapshot" : "start");
+        snprintf(text, size, "vat %s, its start", name);
 }
 
 /* Commits the whole cranks before this one, unless new vats have not all started yet, or no worker
@@ -412,48 +408,96 @@ static void give_up(struct scheduler *scheduler, const char *work, const char *r
         fail_scheduler(scheduler, &error);
 }
 
-/* Only the clock, or this host's memory, has told of the vat: people decide what becomes of it. */
-static int quarantine(struct scheduler *scheduler, int64_t vat, const char *work,
-                      const char *reason, struct error *error)
+/* For the store, and for people, who decide what becomes of the vat. */
+static int queue_quarantine(struct scheduler *scheduler, int64_t vat,
+                            const struct warehouse_loss *loss, struct error *error)
 {
-    log_line("%s: %s; given up after %u %s: the vat is in quarantine, and the others go on", work,
-             reason, scheduler->tries, scheduler->tries == 1 ? "try" : "tries");
+    static const char *const failed[] = {
+        [WAREHOUSE_DELIVERY] = "",
+        [WAREHOUSE_START] = "it cannot be restored: ",
+        [WAREHOUSE_SNAPSHOT] = "its snapshot cannot be written: ",
+    };
+    struct buf reason = {0};
+    int result = -1;
+
+    buf_printf(&reason, "%s%s", failed[loss->work], loss->reason);
+    if (buf_string(&reason) == NULL)
+        error_memory(error, "a reason");
+    else if (scheduler_open_transaction(scheduler, error) == 0)
+        result = kernel_quarantine(scheduler->registrar.kernel, vat, reason.data, error);
+    buf_free(&reason);
+    return result;
+}
+
+/* The quarantine is the next crank. What was waiting for the vat's worker goes on without it. */
+static void quarantine(struct scheduler *scheduler, int64_t vat, const struct warehouse_loss *loss)
+{
+    const bool starting = !startup_is_over(&scheduler->startup), saving = scheduler->saving;
+    struct error error;
+
     scheduler->tries = 0;
-    return kernel_quarantine(scheduler->registrar.kernel, vat, reason, error);
+    scheduler->saving = scheduler->unproven = false;
+    if (queue_quarantine(scheduler, vat, loss, &error) != 0)
+        fail_scheduler(scheduler, &error);
+    else if (starting)
+        vat_arrived(scheduler, vat);
+    else if (saving)
+        go_when_committed(scheduler);
+    else
+        scheduler_go(scheduler);
+}
+
+static int drop_crank(struct scheduler *scheduler, const struct warehouse_loss *loss,
+                      unsigned tries)
+{
+    struct error error;
+
+    if (active_crank_drop(&scheduler->crank, loss->reason, tries, &error) != 0) {
+        fail_scheduler(scheduler, &error);
+        return -1;
+    }
+    scheduler->listener.undone(scheduler->listener.context);
+    return 0;
+}
+
+/* In a row: of the crank or the snapshot, or at the beginning, when many start, of the vat. */
+static unsigned count_try(struct scheduler *scheduler, int64_t vat)
+{
+    return startup_is_over(&scheduler->startup) ? ++scheduler->tries
+                                                : startup_failed(&scheduler->startup, vat);
 }
 
 static void retry_after_loss(struct scheduler *scheduler, int64_t vat,
                              const struct warehouse_loss *loss)
 {
-    const char *reason = loss->reason;
-    const enum retry_work work = interrupted_work(scheduler);
-    const unsigned tries = ++scheduler->tries;
-    const struct retry retry = retry_decide(work, tries, scheduler->options.retries);
-    const bool suspect = loss->suspect && work == RETRY_DELIVERY;
+    const struct retry_case given = {
+        .in_crank = scheduler->crank.delivering,
+        .hope = loss->hope,
+        .suspect = loss->suspect,
+        .tries = count_try(scheduler, vat),
+        .retries = scheduler->options.retries,
+    };
+    const struct retry retry = retry_decide(&given);
     char text[128];
-    struct error error;
 
-    describe_work(scheduler, work, vat, text, sizeof text);
-    if (work == RETRY_DELIVERY) {
-        if (active_crank_drop(&scheduler->crank, reason, tries, &error) != 0) {
-            fail_scheduler(scheduler, &error);
-            return;
-        }
-        scheduler->listener.undone(scheduler->listener.context);
-    }
-    if (retry.action == RETRY_GIVE_UP && suspect) {
-        if (quarantine(scheduler, vat, text, reason, &error) != 0)
-            fail_scheduler(scheduler, &error);
-        else
-            scheduler_go(scheduler);
+    describe_work(scheduler, loss->work, vat, text, sizeof text);
+    if (given.in_crank && drop_crank(scheduler, loss, given.tries) != 0)
         return;
-    }
-    if (retry.action == RETRY_GIVE_UP) {
-        give_up(scheduler, text, reason, tries);
+    switch (retry.action) {
+    case RETRY_QUARANTINE:
+        log_line("%s: %s; given up after %u %s: the vat is in quarantine, and the others go on",
+                 text, loss->reason, given.tries, given.tries == 1 ? "try" : "tries");
+        quarantine(scheduler, vat, loss);
         return;
+    case RETRY_GIVE_UP:
+        give_up(scheduler, text, loss->reason, given.tries);
+        return;
+    case RETRY_CRANK:
+    case RETRY_WORKER:
+        break;
     }
-    log_line("%s: %s; tried again, %u of %" PRIu64, text, reason, tries,
-             scheduler->options.retries);
+    log_line("%s: %s; tried again, %u of %" PRIu64, text, loss->reason, given.tries,
+             retry.retries);
     if (retry.action == RETRY_CRANK)
         (void)uv_timer_start(&scheduler->pause, scheduler_on_pause_over, retry.pause_ms, 0);
     else
@@ -570,8 +614,7 @@ static void scheduler_on_lost(void *context, int64_t vat, const struct warehouse
         .limit = limit_met(scheduler, vat, loss->reason),
     };
 
-    /* No code of the vat's runs while its snapshot is written. */
-    if (loss->blame == ERROR_SYSTEM || scheduler->saving)
+    if (loss->blame == ERROR_SYSTEM)
         retry_after_loss(scheduler, vat, loss);
     else if (scheduler->crank.delivering)
         finish_delivery(scheduler, &end);

@@ -32,13 +32,25 @@ static int note_started(struct startup *startup, int64_t vat, struct error *erro
     return warehouse_log_aside(startup->registrar->warehouse, vat, error);
 }
 
+static struct startup_vat *find_started(struct startup *startup, int64_t vat)
+{
+    size_t i = startup->logged;
+
+    while (startup->vats[i].vat != vat)
+        i++;
+    return &startup->vats[i];
+}
+
+unsigned startup_failed(struct startup *startup, int64_t vat)
+{
+    return ++find_started(startup, vat)->failures;
+}
+
 static int note_arrived(struct startup *startup, int64_t vat, struct error *error)
 {
     struct startup_vat *vats = startup->vats;
 
-    for (size_t i = startup->logged; i < startup->count; i++)
-        if (vats[i].vat == vat)
-            vats[i].arrived = true;
+    find_started(startup, vat)->arrived = true;
     while (startup->logged < startup->count && vats[startup->logged].arrived) {
         if (++startup->logged < startup->count &&
             warehouse_log_join(startup->registrar->warehouse, vats[startup->logged].vat, error) !=
@@ -62,11 +74,15 @@ static bool must_start(const struct startup *startup, const struct kernel_vat *v
                                   vat->deliveries);
 }
 
+/* What people decide about a vat is done without its worker, which may not start at all. */
 static int start_vat(struct startup *startup, const struct kernel_vat *vat, struct error *error)
 {
-    if (vat_registrar_provide(startup->registrar, vat, error) != 0)
+    bool operated;
+
+    if (vat_registrar_provide(startup->registrar, vat, error) != 0 ||
+        kernel_vat_is_operated(startup->registrar->kernel, vat->id, &operated, error) != 0)
         return -1;
-    if (!must_start(startup, vat))
+    if (operated || !must_start(startup, vat))
         return 0;
     if (note_started(startup, vat->id, error) != 0)
         return -1;
@@ -82,10 +98,13 @@ static int expects(const struct startup *startup, int64_t vat, bool *expected, s
 {
     const struct vat_registrar *registrar = startup->registrar;
     struct kernel_vat described;
-    bool lives;
-    int result = kernel_vat_get(registrar->kernel, vat, &described, &lives, error);
+    bool lives, operated;
+    int result = kernel_vat_is_operated(registrar->kernel, vat, &operated, error);
 
     *expected = false;
+    if (result != 0 || operated)
+        return result;
+    result = kernel_vat_get(registrar->kernel, vat, &described, &lives, error);
     if (result != 0 || !lives)
         return result;
     /* startVat is on its way to those that had no delivery yet. */

@@ -19,6 +19,7 @@
 struct startup_vat {
     int64_t vat;
     bool arrived;
+    unsigned failures; /* of its start, in a row */
 };
 
 struct startup {
@@ -45,6 +46,9 @@ int startup_go(struct startup *startup, struct error *error);
 
 /* The vat is where it should be, or cannot be started, which its first delivery will report. */
 int startup_arrived(struct startup *startup, int64_t vat, struct error *error);
+
+/* It could not be started, or write the snapshot that is due: how often. */
+unsigned startup_failed(struct startup *startup, int64_t vat);
 
 /* Every vat has arrived. */
 bool startup_is_over(const struct startup *startup);

@@ -63,7 +63,7 @@ static void on_vat_timeout(void *context)
 
     vat_reason_set(&vat->reason, ERROR_SYSTEM, "it took longer than %g s",
                    (double)vat->timer.limit_ms / 1000);
-    vat->reason.suspect = true;
+    vat->reason.cause = VAT_CAUSE_TIME;
     vat_happen(vat, VAT_EVENT_TIMEOUT);
 }
 
@@ -119,8 +119,10 @@ static enum vat_event reap(struct vat *vat, const struct vat_input *input)
                                                        vat->stderr_line, ended, sizeof ended);
 
     vat_reason_set(&vat->reason, blame, "%s", ended);
-    if (worker_exit_is_suspect(input->exit_status, input->signal_number))
-        vat->reason.suspect = true;
+    if (worker_exit_is_crash(input->signal_number))
+        vat->reason.cause = VAT_CAUSE_CRASH;
+    else if (worker_exit_is_memory(input->exit_status, input->signal_number))
+        vat->reason.cause = VAT_CAUSE_MEMORY;
     vat_release(vat);
     return VAT_EVENT_NONE;
 }

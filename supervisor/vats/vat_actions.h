@@ -22,6 +22,10 @@ struct vat_input {
 /* The system failed what was under way: the owner is told. Returns VAT_EVENT_BAD. */
 enum vat_event vat_fail(struct vat *vat, const struct error *error);
 
+/* What the store has of this vat is damaged, which is no failure of the others: notes the reason.
+ * Its worker is of no use: VAT_EVENT_BAD. */
+enum vat_event vat_lose_past(struct vat *vat, const struct error *error);
+
 /* Starts one from the snapshot in this file, or that comes through this pipe; -1: afresh. It is
  * forked where `nursery`, which may be NULL, can do that, and tells `listener`. NULL with
  * ERROR_SYSTEM. */

@@ -11,30 +11,32 @@ static struct vat_log_delivery replayed_delivery(const struct vat *vat)
     };
 }
 
-static int send_replayed(struct vat *vat, struct error *error)
+static enum vat_event send_replayed(struct vat *vat)
 {
     const struct warehouse_options *options = vat->owner->options;
     const struct vat_transcript transcript = {options->store, vat->id, vat->incarnation};
     struct vat_log_delivery delivery;
+    struct error error;
 
-    if (vat_replay_read(&vat->replay, &transcript, options->fingerprint, error) != 0)
-        return -1;
+    if (vat_replay_read(&vat->replay, &transcript, options->fingerprint, &error) != 0)
+        return vat_lose_past(vat, &error);
     delivery = replayed_delivery(vat);
     vat_timer_start(&vat->timer, options->timeout_ms);
     vat->replay_sent = delivery.sent =
         vat_send_delivery(vat, (struct iovec){(char *)delivery.vd.at, delivery.vd.length});
-    return vat_log_replay_deliver(&vat->log, &delivery, error);
+    return vat_log_replay_deliver(&vat->log, &delivery, &error) == 0 ? VAT_EVENT_NONE
+                                                                     : vat_fail(vat, &error);
 }
 
 /* The next delivery, or the end of the replay. */
 static enum vat_event go_on_replaying(struct vat *vat)
 {
-    const bool done = vat->replay.position >= vat->replay.end;
     struct error error;
 
-    if ((done ? vat_log_replay_finish(&vat->log, &error) : send_replayed(vat, &error)) != 0)
-        return vat_fail(vat, &error);
-    return done ? VAT_EVENT_CAUGHT_UP : VAT_EVENT_NONE;
+    if (vat->replay.position < vat->replay.end)
+        return send_replayed(vat);
+    return vat_log_replay_finish(&vat->log, &error) == 0 ? VAT_EVENT_CAUGHT_UP
+                                                         : vat_fail(vat, &error);
 }
 
 enum vat_event vat_catch_up(struct vat *vat, const struct vat_input *input)

@@ -38,53 +38,13 @@ static int find_past(struct vat *vat, struct error *error)
     return vat_replay_find_end(&vat->replay, &transcript, error);
 }
 
-/* The file that its last worker wrote, which the store has or will have. */
-static int open_fresh_snapshot(struct vat *vat, struct error *error)
+static int log_start(struct vat *vat, struct error *error)
 {
-    struct vat_owner *owner = vat->owner;
-    struct store_snapshot snapshot;
-    bool found;
+    const struct iovec bundle = {vat->bundle.data, vat->bundle.length};
 
-    vat->heap_fd = vat->fresh_fd;
-    vat->fresh_fd = -1;
-    vat->restored = true;
-    vat->replay.position = vat->saved_at;
-    if (vat->log.slog == NULL || vat_late_lines_load(&owner->late, &vat->log))
-        return 0;
-    if (store_snapshot_last(owner->options->store, vat->id, vat->incarnation, &vat->replay.position,
-                            &snapshot, &found, error) != 0)
+    if (vat_log_create(&vat->log, vat->name, vat->dynamic, bundle, error) != 0)
         return -1;
-    return vat_log_snapshot_load(&vat->log, vat->replay.position, snapshot.hash, error);
-}
-
-/* A file with the vat's own last snapshot in heap_fd, where it has one. */
-static int open_own_snapshot(struct vat *vat, struct error *error)
-{
-    struct store *store = vat->owner->options->store;
-    struct store_snapshot snapshot;
-
-    successor_drop(&vat->successor); /* it waits for another one */
-    vat->saved_at = -1;
-    if (store_snapshot_last(store, vat->id, vat->incarnation, &vat->replay.position, &snapshot,
-                            &vat->restored, error) != 0)
-        return -1;
-    if (!vat->restored)
-        return 0;
-    vat->saved_at = vat->replay.position;
-    vat->heap_fd = heap_file_new(error);
-    if (vat->heap_fd < 0 || store_snapshot_read(store, snapshot.hash, vat->heap_fd, error) != 0)
-        return -1;
-    return vat_log_snapshot_load(&vat->log, vat->replay.position, snapshot.hash, error);
-}
-
-static int begin_start(struct vat *vat, struct error *error)
-{
-    if (read_bundle(vat, error) != 0 ||
-        vat_log_create(&vat->log, vat->name, vat->dynamic,
-                       (struct iovec){vat->bundle.data, vat->bundle.length}, error) != 0 ||
-        vat_log_startup_start(&vat->log, error) != 0 || find_past(vat, error) != 0)
-        return -1;
-    return vat->fresh_fd >= 0 ? open_fresh_snapshot(vat, error) : open_own_snapshot(vat, error);
+    return vat_log_startup_start(&vat->log, error);
 }
 
 static enum vat_event fail_to_prepare(struct vat *vat, struct error *error)
@@ -92,6 +52,56 @@ static enum vat_event fail_to_prepare(struct vat *vat, struct error *error)
     error_prefix(error, "vat %s", vat_name(vat));
     (void)vat_fail(vat, error);
     return VAT_EVENT_UNSTARTED;
+}
+
+static enum vat_event lose_past(struct vat *vat, const struct error *error)
+{
+    (void)vat_lose_past(vat, error);
+    return VAT_EVENT_UNSTARTED;
+}
+
+static enum vat_event lack_process(struct vat *vat, const struct error *error)
+{
+    vat_reason_set(&vat->reason, ERROR_SYSTEM, "%s", error->text);
+    vat->reason.cause = VAT_CAUSE_NO_PROCESS;
+    return VAT_EVENT_UNSTARTED;
+}
+
+/* The file that its last worker wrote, which the store has or will have. */
+static enum vat_event open_fresh_snapshot(struct vat *vat)
+{
+    struct vat_owner *owner = vat->owner;
+    struct store_snapshot snapshot;
+    struct error error;
+    bool found;
+
+    vat->heap_fd = vat->fresh_fd;
+    vat->fresh_fd = -1;
+    vat->restored = true;
+    vat->replay.position = vat->saved_at;
+    if (vat->log.slog == NULL || vat_late_lines_load(&owner->late, &vat->log))
+        return VAT_EVENT_PREPARED;
+    if (store_snapshot_last(owner->options->store, vat->id, vat->incarnation, &vat->replay.position,
+                            &snapshot, &found, &error) != 0 ||
+        vat_log_snapshot_load(&vat->log, vat->replay.position, snapshot.hash, &error) != 0)
+        return fail_to_prepare(vat, &error);
+    return VAT_EVENT_PREPARED;
+}
+
+/* A file with the vat's own last snapshot. */
+static enum vat_event open_own_snapshot(struct vat *vat, const struct store_snapshot *snapshot)
+{
+    struct error error;
+
+    vat->saved_at = vat->replay.position;
+    vat->heap_fd = heap_file_new(&error);
+    if (vat->heap_fd < 0)
+        return lack_process(vat, &error);
+    if (store_snapshot_read(vat->owner->options->store, snapshot->hash, vat->heap_fd, &error) != 0)
+        return lose_past(vat, &error);
+    if (vat_log_snapshot_load(&vat->log, vat->replay.position, snapshot->hash, &error) != 0)
+        return fail_to_prepare(vat, &error);
+    return VAT_EVENT_PREPARED;
 }
 
 /* Its runtime's snapshot, or what became of it. */
@@ -104,22 +114,31 @@ static enum vat_event take_warm_start(struct vat *vat, int fd, struct error *err
         return VAT_EVENT_NONE;
     if (fd == WARM_START_FAILED)
         return fail_to_prepare(vat, error);
-    vat_reason_set(&vat->reason, ERROR_SYSTEM, "%s", error->text);
-    return VAT_EVENT_UNSTARTED;
+    return lack_process(vat, error);
 }
 
 enum vat_event vat_prepare(struct vat *vat, const struct vat_input *input)
 {
+    struct store_snapshot snapshot;
     struct error error;
 
     (void)input;
     vat->reason = (struct vat_reason){0};
     vat->stderr_line[0] = '\0';
     vat->speculative = false;
-    if (begin_start(vat, &error) != 0)
+    if (read_bundle(vat, &error) != 0 || find_past(vat, &error) != 0)
+        return lose_past(vat, &error);
+    if (log_start(vat, &error) != 0)
         return fail_to_prepare(vat, &error);
+    if (vat->fresh_fd >= 0)
+        return open_fresh_snapshot(vat);
+    successor_drop(&vat->successor); /* it waits for another one */
+    vat->saved_at = -1;
+    if (store_snapshot_last(vat->owner->options->store, vat->id, vat->incarnation,
+                            &vat->replay.position, &snapshot, &vat->restored, &error) != 0)
+        return lose_past(vat, &error);
     if (vat->restored)
-        return VAT_EVENT_PREPARED;
+        return open_own_snapshot(vat, &snapshot);
     return take_warm_start(vat, warm_start_open(&vat->owner->warm, &vat->runtime, &error), &error);
 }
 
@@ -150,10 +169,8 @@ enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener
     close(vat->heap_fd);
     vat->heap_fd = -1;
     vat->outdated = false;
-    if (vat->process == NULL) {
-        vat_reason_set(&vat->reason, ERROR_SYSTEM, "%s", error.text);
-        return VAT_EVENT_UNSTARTED;
-    }
+    if (vat->process == NULL)
+        return lack_process(vat, &error);
     vat_timer_start(&vat->timer, launcher_start_limit(vat->owner->options->timeout_ms));
     vat_send_frame(vat, COMMAND_READY, (struct iovec){0});
     return VAT_EVENT_NONE;

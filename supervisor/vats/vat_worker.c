@@ -14,6 +14,12 @@ enum vat_event vat_fail(struct vat *vat, const struct error *error)
     return VAT_EVENT_BAD;
 }
 
+enum vat_event vat_lose_past(struct vat *vat, const struct error *error)
+{
+    vat_reason_set(&vat->reason, ERROR_INPUT, "%s", error->text);
+    return VAT_EVENT_BAD;
+}
+
 struct worker_process *vat_launch(const struct vat *vat, int snapshot_fd, struct nursery *nursery,
                                   const struct worker_listener *listener, struct error *error)
 {

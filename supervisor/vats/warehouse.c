@@ -347,23 +347,41 @@ void warehouse_remove(struct warehouse *warehouse, int64_t id)
 
 /* ---- what becomes of them ---- */
 
-static void fail_to_bring(struct warehouse *warehouse, const struct vat *vat)
+static enum warehouse_work work_in(enum vat_state state)
 {
-    struct error error;
-
-    error_set(&error, ERROR_SYSTEM, "vat %s cannot be brought back: %s", vat_name(vat),
-              vat->reason.text);
-    fail_warehouse(warehouse, &error);
+    switch (state) {
+    case VAT_DELIVERING:
+    case VAT_STOPPING:
+        return WAREHOUSE_DELIVERY;
+    case VAT_SAVING:
+        return WAREHOUSE_SNAPSHOT;
+    default:
+        return WAREHOUSE_START;
+    }
 }
 
-static void tell_lost(struct warehouse *warehouse, struct vat *vat, enum error_kind blame,
-                      bool suspect)
+static enum warehouse_hope hope_after(enum vat_loss loss)
+{
+    switch (loss) {
+    case VAT_LOSS_CRASH:
+        return WAREHOUSE_HOPE_ONCE;
+    case VAT_LOSS_HOPELESS:
+        return WAREHOUSE_NO_HOPE;
+    default:
+        return WAREHOUSE_HOPE;
+    }
+}
+
+static void tell_lost(struct warehouse *warehouse, struct vat *vat, enum vat_state before,
+                      enum vat_loss what)
 {
     const struct warehouse_loss loss = {
         .come = vat->stopped ? vat->stopped_at : stamp_now(),
         .reason = vat->reason.text,
-        .blame = blame,
-        .suspect = suspect,
+        .blame = what == VAT_LOSS_ENDS_VAT ? ERROR_DELIVERY : ERROR_SYSTEM,
+        .work = work_in(before),
+        .hope = hope_after(what),
+        .suspect = what != VAT_LOSS_HOST,
         .used = vat->stopped ? &vat->used : NULL,
     };
 
@@ -380,19 +398,19 @@ static bool was_taken_back(const struct vat *vat, enum vat_state before)
 static void on_vat_lost(void *context, struct vat *vat, enum vat_state before)
 {
     struct warehouse *warehouse = context;
+    enum vat_loss what;
 
     /* A delivery that was taken back is nobody's loss. */
     if (warehouse->owner.silent || vat->removed || was_taken_back(vat, before))
         return;
-    switch (vat_loss(before, vat->reason.blame, vat->replay.end > 0)) {
+    what = vat_loss(before, &vat->reason, vat->replay.end > 0);
+    switch (what) {
     case VAT_LOSS_ENDS_VAT:
-        tell_lost(warehouse, vat, ERROR_DELIVERY, false);
-        break;
-    case VAT_LOSS_RETRY:
-        tell_lost(warehouse, vat, ERROR_SYSTEM, before == VAT_DELIVERING && vat->reason.suspect);
-        break;
+    case VAT_LOSS_HOST:
+    case VAT_LOSS_SUSPECT:
+    case VAT_LOSS_CRASH:
     case VAT_LOSS_HOPELESS:
-        fail_to_bring(warehouse, vat);
+        tell_lost(warehouse, vat, before, what);
         break;
     case VAT_LOSS_IDLE:
         log_line("%s: %s; the vat comes back when it is delivered to", vat_name(vat),

@@ -62,14 +62,23 @@ struct warehouse_answer {
     const struct meter *meter;
 };
 
-/* Why a worker's delivery will have no answer. */
+/* What a worker was lost in. */
+enum warehouse_work { WAREHOUSE_DELIVERY, WAREHOUSE_START, WAREHOUSE_SNAPSHOT };
+
+/* How often it may be tried again. */
+enum warehouse_hope { WAREHOUSE_HOPE, WAREHOUSE_HOPE_ONCE, WAREHOUSE_NO_HOPE };
+
+/* Why what was wanted of a worker does not come. */
 struct warehouse_loss {
     struct stamp come;
     const char *reason;
     /* ERROR_DELIVERY: the vat's own doing, which would come out the same again; ERROR_SYSTEM:
      * the host's, and what was under way may be tried again. */
     enum error_kind blame;
-    bool suspect; /* with ERROR_SYSTEM, in a delivery: perhaps the vat's own doing after all */
+    /* With ERROR_SYSTEM: */
+    enum warehouse_work work;
+    enum warehouse_hope hope;
+    bool suspect; /* once it is not tried again: the vat's trouble, and not that of all */
     const struct meter *used; /* up to where the delivery was stopped; NULL: not known */
 };
 
@@ -90,7 +99,7 @@ struct warehouse_listener {
     void (*lost)(void *context, int64_t vat, const struct warehouse_loss *loss);
     /* The snapshot is in the store; a worker that starts from it is on its way. */
     void (*saved)(void *context, int64_t vat);
-    /* The system failed the warehouse, or a vat cannot be brought back. Nothing more is told. */
+    /* The system failed the warehouse. Nothing more is told. */
     void (*failed)(void *context, const struct error *error);
     /* After warehouse_close(): all workers are gone. */
     void (*closed)(void *context);

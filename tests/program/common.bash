@@ -38,6 +38,15 @@ assert_output_lacks() {
     [[ $output != *"$1"* ]] || fail "there is '$1' in:" "$output"
 }
 
+# assert_has TEXT WORDS...: TEXT contains each of the fixed strings WORDS.
+assert_has() {
+    local words
+
+    for words in "${@:2}"; do
+        [[ $1 == *"$words"* ]] || fail "no '$words' in:" "$1"
+    done
+}
+
 # complaints < STDERR: gaspipe's messages, without the progress messages every five seconds: the
 # speed of the machine must not decide a test.
 complaints() {

@@ -119,7 +119,7 @@ over_memory() {
     assert_equal "$(complaints <<< "$stderr")" \
         'gaspipe: vat spin, crank 5: it took longer than 1 s; tried again, 1 of 1
 gaspipe: vat spin, crank 5: it took longer than 1 s; given up after 2 tries: the vat is in quarantine, and the others go on
-gaspipe: vat spin is in quarantine: it took longer than 1 s; run with --release, --set-limit, --skip-delivery or --terminate'
+gaspipe: vat spin is in quarantine: it took longer than 1 s; run with --release, --upgrade or --terminate, or with --set-limit or --skip-delivery'
 }
 
 @test "a delivery whose answer is there is not too long, when it is gaspipe that was held up" {

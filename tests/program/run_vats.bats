@@ -187,11 +187,13 @@ EOF
         WHERE vat = 3 AND position = 2"
     cp -r store unhidden
     vats_run --counter none --store unhidden - < <(lines 1)
-    assert_bad_input 4 'unhidden/gaspipe.sqlite: the store is damaged: vat v3, item 2 of the transcript' \
-        'does not match its checksum'
+    assert_status 5
+    assert_has "$stderr" 'vat token, its start: unhidden/gaspipe.sqlite: the store is damaged: vat v3, item 2 of the transcript' \
+        'does not match its checksum' 'vat token is in quarantine: it cannot be restored: '
     store_edit store "UPDATE transcript SET checksum = checksum(3, vat, incarnation, position, '', item)"
     vats_run --counter none --store store - < <(lines 1)
-    assert_bad_input 4 'vat token cannot be brought back: delivery 3, syscall 0 differs' \
+    assert_status 5
+    assert_has "$stderr" 'vat token is in quarantine: it cannot be restored: delivery 3, syscall 0 differs' \
         'recorded ["vatstoreGet","balance.z"]' 'now ["vatstoreGet","balance.a"]'
 }
 

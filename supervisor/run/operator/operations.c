@@ -160,8 +160,8 @@ static int tell_one(struct kernel *kernel, int64_t id, int64_t *count, struct er
     int result = kernel_quarantine_reason(kernel, id, &is, &reason, error);
 
     if (result == 0 && is && (result = kernel_vat_get(kernel, id, &vat, &lives, error)) == 0) {
-        log_line("vat %s is in quarantine: %s; run with --release, --set-limit, --skip-delivery or "
-                 "--terminate",
+        log_line("vat %s is in quarantine: %s; run with --release, --upgrade or --terminate, or "
+                 "with --set-limit or --skip-delivery",
                  vat.name[0] != '\0' ? vat.name : "without a name", buf_string(&reason));
         kernel_vat_free(&vat);
         ++*count;

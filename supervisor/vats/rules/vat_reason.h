@@ -9,10 +9,18 @@
 /* Why a vat's worker ended before its time, and whose fault that was. */
 enum { VAT_REASON_SIZE = 512 };
 
+enum vat_cause {
+    VAT_CAUSE_OTHER,
+    VAT_CAUSE_TIME,       /* it took too long */
+    VAT_CAUSE_MEMORY,     /* the host gave it no memory */
+    VAT_CAUSE_CRASH,      /* a signal that a program's own fault raises */
+    VAT_CAUSE_NO_PROCESS, /* the host could not start one */
+};
+
 struct vat_reason {
     char text[VAT_REASON_SIZE]; /* "": none yet */
     enum error_kind blame;      /* as vat_loss() takes it */
-    bool suspect; /* the host's trouble, but perhaps the vat's doing: time, memory, a crash */
+    enum vat_cause cause;
 };
 
 /* Notes a reason, unless there is one: the first caused the others. */

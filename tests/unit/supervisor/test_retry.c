@@ -9,37 +9,65 @@
 #include "supervisor/schedule/retry.h"
 #include "supervisor/schedule/snapshot_policy.h"
 
+static struct retry decide(bool in_crank, unsigned tries, uint64_t retries)
+{
+    return retry_decide(
+        &(struct retry_case){.in_crank = in_crank, .tries = tries, .retries = retries});
+}
+
 static void a_crank_is_tried_again_after_growing_pauses(void **state)
 {
     (void)state;
     for (unsigned tries = 1; tries <= 4; tries++) {
-        const struct retry retry = retry_decide(RETRY_DELIVERY, tries, 4);
+        const struct retry retry = decide(true, tries, 4);
 
         assert_int_equal(retry.action, RETRY_CRANK);
         assert_int_equal(retry.pause_ms, 50u << (tries - 1));
     }
-    assert_int_equal(retry_decide(RETRY_DELIVERY, 5, 4).action, RETRY_GIVE_UP);
+    assert_int_equal(decide(true, 5, 4).action, RETRY_GIVE_UP);
 }
 
 static void a_worker_is_started_again_at_once(void **state)
 {
     (void)state;
-    assert_int_equal(retry_decide(RETRY_SNAPSHOT, 1, 1).action, RETRY_WORKER);
-    assert_int_equal(retry_decide(RETRY_START, 1, 1).action, RETRY_WORKER);
-    assert_int_equal(retry_decide(RETRY_START, 2, 1).action, RETRY_GIVE_UP);
+    assert_int_equal(decide(false, 1, 1).action, RETRY_WORKER);
+    assert_int_equal(decide(false, 2, 1).action, RETRY_GIVE_UP);
 }
 
 static void without_retries_the_first_trouble_is_the_last(void **state)
 {
     (void)state;
-    assert_int_equal(retry_decide(RETRY_DELIVERY, 1, 0).action, RETRY_GIVE_UP);
+    assert_int_equal(decide(true, 1, 0).action, RETRY_GIVE_UP);
 }
 
 static void the_pause_stops_growing(void **state)
 {
     (void)state;
-    assert_int_equal(retry_decide(RETRY_DELIVERY, 17, UINT64_MAX).pause_ms,
-                     retry_decide(RETRY_DELIVERY, 1000, UINT64_MAX).pause_ms);
+    assert_int_equal(decide(true, 17, UINT64_MAX).pause_ms,
+                     decide(true, 1000, UINT64_MAX).pause_ms);
+}
+
+/* Each hope with 0 to 3 retries: how many tries there are, and what follows on the last. */
+static void a_vat_that_is_suspect_goes_into_quarantine(void **state)
+{
+    static const unsigned tries[][4] = {
+        [WAREHOUSE_HOPE] = {1, 2, 3, 4},
+        [WAREHOUSE_HOPE_ONCE] = {1, 2, 2, 2},
+        [WAREHOUSE_NO_HOPE] = {1, 1, 1, 1},
+    };
+
+    (void)state;
+    for (enum warehouse_hope hope = WAREHOUSE_HOPE; hope <= WAREHOUSE_NO_HOPE; hope++) {
+        for (uint64_t retries = 0; retries < 4; retries++) {
+            struct retry_case given = {.hope = hope, .retries = retries};
+
+            for (given.tries = 1; given.tries < tries[hope][retries]; given.tries++)
+                assert_int_equal(retry_decide(&given).action, RETRY_WORKER);
+            assert_int_equal(retry_decide(&given).action, RETRY_GIVE_UP);
+            given.suspect = true;
+            assert_int_equal(retry_decide(&given).action, RETRY_QUARANTINE);
+        }
+    }
 }
 
 /* SwingSet's numbers: the first snapshot after two deliveries, then every 199. */
@@ -71,6 +99,7 @@ int main(void)
         cmocka_unit_test(a_worker_is_started_again_at_once),
         cmocka_unit_test(without_retries_the_first_trouble_is_the_last),
         cmocka_unit_test(the_pause_stops_growing),
+        cmocka_unit_test(a_vat_that_is_suspect_goes_into_quarantine),
         cmocka_unit_test(snapshots_are_due_as_in_swingset),
         cmocka_unit_test(without_an_interval_no_snapshot_is_due),
     };

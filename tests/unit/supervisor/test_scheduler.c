@@ -352,28 +352,179 @@ static void a_snapshot_is_written_when_it_is_due(void **state)
     world_close(&world);
 }
 
+static void lose(enum warehouse_work work, enum warehouse_hope hope, int64_t vat)
+{
+    fake_lose(vat, &(struct warehouse_loss){.come = fake_now(),
+                                            .reason = "it is broken",
+                                            .blame = ERROR_SYSTEM,
+                                            .work = work,
+                                            .hope = hope,
+                                            .suspect = true});
+}
+
 static void a_snapshot_that_is_lost_is_written_again(void **state)
 {
-    const enum error_kind blames[] = {ERROR_SYSTEM, ERROR_DELIVERY};
+    struct world world;
 
     (void)state;
-    for (size_t i = 0; i < sizeof blames / sizeof *blames; i++) {
-        struct world world;
+    world_open_started(&world, snapshot_at_second);
+    world_queue(&world, "v1");
+    scheduler_go(world.scheduler);
+    world_play(1);
+    fake_expect("deliver v1 message\nexpect save v1\nsave v1\n");
+    lose(WAREHOUSE_SNAPSHOT, WAREHOUSE_HOPE, 1);
+    fake_expect("bring v1\n");
+    fake_ready(1);
+    fake_expect("save v1\n");
+    fake_saved(1, 2);
+    fake_ready(1);
+    world_expect(&world, "v1 (o+0).hello -> null\nidle\n");
+    world_close(&world);
+}
 
-        world_open_started(&world, snapshot_at_second);
+/* ---- vats that cannot go on ---- */
+
+static void expect_quarantine(struct world *world, int64_t vat, const char *reason)
+{
+    struct buf found = {0};
+    struct error error;
+    bool is;
+
+    assert_int_equal(kernel_quarantine_reason(scheduler_kernel(world->scheduler), vat, &is, &found,
+                                              &error),
+                     0);
+    assert_int_equal(is, reason != NULL);
+    if (is)
+        assert_string_equal(buf_string(&found), reason);
+    buf_free(&found);
+}
+
+/* Two vats, "v1" and "v2", that have started. */
+static void open_two(struct world *world, struct scheduler_options options)
+{
+    world_open_started(world, options);
+    world_add_vat(world, "v2", KERNEL_VAT_PLAIN);
+    scheduler_go(world->scheduler);
+    world_play(2);
+    fake_expect("deliver v2 startVat\n");
+    world_expect(world, "v2 startVat\nidle\n");
+}
+
+static void a_vat_whose_snapshot_cannot_be_written_stops_no_other(void **state)
+{
+    struct world world;
+
+    (void)state;
+    open_two(&world, snapshot_at_second);
+    world_queue(&world, "v1");
+    world_queue(&world, "v1");
+    world_queue(&world, "v2");
+    scheduler_go(world.scheduler);
+    world_play(1);
+    lose(WAREHOUSE_SNAPSHOT, WAREHOUSE_HOPE, 1);
+    fake_ready(1);
+    lose(WAREHOUSE_SNAPSHOT, WAREHOUSE_HOPE, 1);
+    fake_expect("deliver v1 message\nexpect save v1\nsave v1\nbring v1\nsave v1\n"
+                "deliver v2 message\nexpect save v2\n");
+    world_play(2);
+    fake_expect("save v2\n");
+    fake_saved(2, 2);
+    fake_ready(2);
+    world_expect(&world, "v1 (o+0).hello -> null\nv2 (o+0).hello -> null\nidle\n");
+    expect_quarantine(&world, 1, "its snapshot cannot be written: it is broken");
+    world_close(&world);
+}
+
+static void a_worker_that_cannot_be_restored_drops_its_crank(void **state)
+{
+    struct world world;
+
+    (void)state;
+    open_two(&world, (struct scheduler_options){.retries = 3});
+    world_queue(&world, "v1");
+    world_queue(&world, "v2");
+    scheduler_go(world.scheduler);
+    lose(WAREHOUSE_START, WAREHOUSE_NO_HOPE, 1);
+    fake_expect("deliver v1 message\nput away v1\ndeliver v2 message\n");
+    world_play(2);
+    world_expect(&world, "undone\nv2 (o+0).hello -> null\nidle\n");
+    expect_quarantine(&world, 1, "it cannot be restored: it is broken");
+    world_close(&world);
+}
+
+static void a_crash_is_tried_again_once(void **state)
+{
+    struct world world;
+
+    (void)state;
+    open_two(&world, (struct scheduler_options){.retries = 3});
+    world_queue(&world, "v1");
+    scheduler_go(world.scheduler);
+    fake_sent(1);
+    lose(WAREHOUSE_DELIVERY, WAREHOUSE_HOPE_ONCE, 1);
+    world_wait(&world);
+    fake_sent(1);
+    lose(WAREHOUSE_DELIVERY, WAREHOUSE_HOPE_ONCE, 1);
+    world_expect(&world, "undone\nundone\nidle\n");
+    expect_quarantine(&world, 1, "it is broken");
+    world_close(&world);
+}
+
+/* Runs in the folder until both vats are there. */
+static void leave_two(const char *folder)
+{
+    struct world world;
+
+    world_open_in(&world, folder, (struct scheduler_options){0});
+    world_add_vat(&world, "v1", KERNEL_VAT_PLAIN);
+    world_add_vat(&world, "v2", KERNEL_VAT_PLAIN);
+    scheduler_start(world.scheduler, false);
+    fake_ready(1);
+    fake_ready(2);
+    world_play(1);
+    world_play(2);
+    world_close(&world);
+}
+
+static void a_vat_that_cannot_be_restored_stops_no_other(void **state)
+{
+    char folder[] = "/tmp/test_scheduler.XXXXXX", command[64];
+    struct world world;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    leave_two(folder);
+    world_open_in(&world, folder, (struct scheduler_options){.retries = 1});
+    scheduler_start(world.scheduler, false);
+    /* Each has its own tries. */
+    lose(WAREHOUSE_START, WAREHOUSE_HOPE, 1);
+    lose(WAREHOUSE_START, WAREHOUSE_HOPE, 2);
+    fake_expect("bring v1\nlog aside v2\nbring v2\nbring v1\nbring v2\n");
+    fake_ready(2);
+    lose(WAREHOUSE_START, WAREHOUSE_HOPE, 1);
+    fake_expect("log join v2\n");
+    world_expect(&world, "committed\nidle\n");
+    expect_quarantine(&world, 1, "it cannot be restored: it is broken");
+    expect_quarantine(&world, 2, NULL);
+    world_close(&world);
+    /* It is not tried again until people say so, and then when it is delivered to. */
+    for (int round = 0; round < 2; round++) {
+        struct error error;
+
+        world_open_in(&world, folder, (struct scheduler_options){.retries = 1});
+        if (round == 1)
+            assert_int_equal(kernel_release(scheduler_kernel(world.scheduler), 1, &error), 0);
         world_queue(&world, "v1");
-        scheduler_go(world.scheduler);
-        world_play(1);
-        fake_expect("deliver v1 message\nexpect save v1\nsave v1\n");
-        fake_dies(1, blames[i]);
-        fake_expect("bring v1\n");
-        fake_ready(1);
-        fake_expect("save v1\n");
-        fake_saved(1, 2);
-        fake_ready(1);
-        world_expect(&world, "v1 (o+0).hello -> null\nidle\n");
+        scheduler_start(world.scheduler, false);
+        fake_expect("bring v2\n");
+        fake_ready(2);
+        fake_expect(round == 1 ? "deliver v1 message\n" : "");
+        if (round == 1)
+            world_play(1);
         world_close(&world);
     }
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
 }
 
 /* A world whose liveslots vat is due for a snapshot after startVat, and is sent its
@@ -438,6 +589,10 @@ int main(void)
         cmocka_unit_test(an_illegal_syscall_ends_the_vat),
         cmocka_unit_test(a_snapshot_is_written_when_it_is_due),
         cmocka_unit_test(a_snapshot_that_is_lost_is_written_again),
+        cmocka_unit_test(a_vat_whose_snapshot_cannot_be_written_stops_no_other),
+        cmocka_unit_test(a_worker_that_cannot_be_restored_drops_its_crank),
+        cmocka_unit_test(a_crash_is_tried_again_once),
+        cmocka_unit_test(a_vat_that_cannot_be_restored_stops_no_other),
         cmocka_unit_test(garbage_is_collected_before_a_snapshot),
         cmocka_unit_test(a_crank_tried_again_collects_garbage_again),
     };

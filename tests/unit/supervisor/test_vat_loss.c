@@ -8,57 +8,67 @@
 
 #include "supervisor/vats/rules/vat_loss.h"
 
-#define HOST    ERROR_SYSTEM
-#define VAT     ERROR_DELIVERY
-#define DIFFERS ERROR_INPUT
-
-/* Each state with each blame, of a vat that is new and of one with a past. */
+/* Each state with each blame, of a vat that is new and of one with a past; where the host is to
+ * blame, with each cause. */
 static const struct {
-    enum vat_loss host[2], vat[2], differs[2];
+    enum vat_loss host[2][VAT_CAUSE_NO_PROCESS + 1], vat[2], damaged[2];
 } expected[VAT_STATES] = {
-    [VAT_AWAY] = {{VAT_LOSS_NONE, VAT_LOSS_NONE},
-                  {VAT_LOSS_NONE, VAT_LOSS_NONE},
-                  {VAT_LOSS_NONE, VAT_LOSS_NONE}},
-    [VAT_PREPARING] = {{VAT_LOSS_RETRY, VAT_LOSS_RETRY},
-                       {VAT_LOSS_ENDS_VAT, VAT_LOSS_HOPELESS},
-                       {VAT_LOSS_HOPELESS, VAT_LOSS_HOPELESS}},
-    [VAT_STARTING] = {{VAT_LOSS_RETRY, VAT_LOSS_RETRY},
-                      {VAT_LOSS_ENDS_VAT, VAT_LOSS_HOPELESS},
-                      {VAT_LOSS_HOPELESS, VAT_LOSS_HOPELESS}},
-    [VAT_LOADING] = {{VAT_LOSS_RETRY, VAT_LOSS_RETRY},
-                     {VAT_LOSS_ENDS_VAT, VAT_LOSS_HOPELESS},
-                     {VAT_LOSS_HOPELESS, VAT_LOSS_HOPELESS}},
-    [VAT_REPLAYING] = {{VAT_LOSS_RETRY, VAT_LOSS_RETRY},
-                       {VAT_LOSS_ENDS_VAT, VAT_LOSS_HOPELESS},
-                       {VAT_LOSS_HOPELESS, VAT_LOSS_HOPELESS}},
-    [VAT_IDLE] = {{VAT_LOSS_IDLE, VAT_LOSS_IDLE},
-                  {VAT_LOSS_IDLE, VAT_LOSS_IDLE},
-                  {VAT_LOSS_IDLE, VAT_LOSS_IDLE}},
-    [VAT_DELIVERING] = {{VAT_LOSS_RETRY, VAT_LOSS_RETRY},
+#define ALL(loss) {loss, loss, loss, loss, loss}
+#define BY_CAUSE(other)                                                                            \
+    {                                                                                              \
+        other, VAT_LOSS_SUSPECT, VAT_LOSS_SUSPECT, VAT_LOSS_CRASH, VAT_LOSS_HOST                   \
+    }
+#define ALWAYS(loss)                                                                               \
+    {                                                                                              \
+        {ALL(loss), ALL(loss)}, {loss, loss}, {loss, loss},                                        \
+    }
+#define STARTING(fresh)                                                                            \
+    {                                                                                              \
+        {fresh, BY_CAUSE(VAT_LOSS_SUSPECT)},                                                       \
+            {VAT_LOSS_ENDS_VAT, VAT_LOSS_HOPELESS},                                                \
+            {VAT_LOSS_HOPELESS, VAT_LOSS_HOPELESS},                                                \
+    }
+    [VAT_AWAY] = ALWAYS(VAT_LOSS_NONE),
+    [VAT_PREPARING] = STARTING(ALL(VAT_LOSS_HOST)),
+    [VAT_STARTING] = STARTING(ALL(VAT_LOSS_HOST)),
+    [VAT_LOADING] = STARTING(BY_CAUSE(VAT_LOSS_HOST)),
+    [VAT_REPLAYING] = STARTING(ALL(VAT_LOSS_HOST)),
+    [VAT_IDLE] = ALWAYS(VAT_LOSS_IDLE),
+    [VAT_DELIVERING] = {{BY_CAUSE(VAT_LOSS_HOST), BY_CAUSE(VAT_LOSS_HOST)},
                         {VAT_LOSS_ENDS_VAT, VAT_LOSS_ENDS_VAT},
-                        {VAT_LOSS_RETRY, VAT_LOSS_RETRY}},
-    [VAT_STOPPING] = {{VAT_LOSS_RETRY, VAT_LOSS_RETRY},
+                        {VAT_LOSS_HOST, VAT_LOSS_HOST}},
+    [VAT_STOPPING] = {{BY_CAUSE(VAT_LOSS_HOST), BY_CAUSE(VAT_LOSS_HOST)},
                       {VAT_LOSS_ENDS_VAT, VAT_LOSS_ENDS_VAT},
-                      {VAT_LOSS_RETRY, VAT_LOSS_RETRY}},
-    [VAT_SAVING] = {{VAT_LOSS_RETRY, VAT_LOSS_RETRY},
-                    {VAT_LOSS_RETRY, VAT_LOSS_RETRY},
-                    {VAT_LOSS_RETRY, VAT_LOSS_RETRY}},
-    [VAT_ENDING] = {{VAT_LOSS_NONE, VAT_LOSS_NONE},
-                    {VAT_LOSS_NONE, VAT_LOSS_NONE},
-                    {VAT_LOSS_NONE, VAT_LOSS_NONE}},
-    [VAT_LEAVING] = {{VAT_LOSS_NONE, VAT_LOSS_NONE},
-                     {VAT_LOSS_NONE, VAT_LOSS_NONE},
-                     {VAT_LOSS_NONE, VAT_LOSS_NONE}},
+                      {VAT_LOSS_HOST, VAT_LOSS_HOST}},
+#define SAVING                                                                                     \
+    {                                                                                              \
+        VAT_LOSS_SUSPECT, VAT_LOSS_SUSPECT, VAT_LOSS_SUSPECT, VAT_LOSS_CRASH, VAT_LOSS_SUSPECT     \
+    }
+    [VAT_SAVING] = {{SAVING, SAVING},
+                    {VAT_LOSS_CRASH, VAT_LOSS_CRASH},
+                    {VAT_LOSS_SUSPECT, VAT_LOSS_SUSPECT}},
+    [VAT_ENDING] = ALWAYS(VAT_LOSS_NONE),
+    [VAT_LEAVING] = ALWAYS(VAT_LOSS_NONE),
 };
+
+static enum vat_loss loss(enum vat_state before, enum error_kind blame, enum vat_cause cause,
+                          bool has_past)
+{
+    return vat_loss(before, &(struct vat_reason){.blame = blame, .cause = cause}, has_past);
+}
 
 static void each_state_with_each_blame(void **state)
 {
     (void)state;
     for (enum vat_state before = 0; before < VAT_STATES; before++) {
         for (int past = 0; past < 2; past++) {
-            assert_int_equal(vat_loss(before, HOST, past), expected[before].host[past]);
-            assert_int_equal(vat_loss(before, VAT, past), expected[before].vat[past]);
-            assert_int_equal(vat_loss(before, DIFFERS, past), expected[before].differs[past]);
+            for (enum vat_cause cause = 0; cause <= VAT_CAUSE_NO_PROCESS; cause++)
+                assert_int_equal(loss(before, ERROR_SYSTEM, cause, past),
+                                 expected[before].host[past][cause]);
+            assert_int_equal(loss(before, ERROR_DELIVERY, VAT_CAUSE_OTHER, past),
+                             expected[before].vat[past]);
+            assert_int_equal(loss(before, ERROR_INPUT, VAT_CAUSE_OTHER, past),
+                             expected[before].damaged[past]);
         }
     }
 }
@@ -68,8 +78,26 @@ static void what_ends_a_vat_is_its_own_doing(void **state)
 {
     (void)state;
     for (enum vat_state before = 0; before < VAT_STATES; before++) {
-        assert_int_not_equal(vat_loss(before, HOST, false), VAT_LOSS_ENDS_VAT);
-        assert_int_not_equal(vat_loss(before, HOST, true), VAT_LOSS_ENDS_VAT);
+        for (enum vat_cause cause = 0; cause <= VAT_CAUSE_NO_PROCESS; cause++) {
+            assert_int_not_equal(loss(before, ERROR_SYSTEM, cause, false), VAT_LOSS_ENDS_VAT);
+            assert_int_not_equal(loss(before, ERROR_SYSTEM, cause, true), VAT_LOSS_ENDS_VAT);
+        }
+    }
+}
+
+/* No vat with a past stops the others, unless the host starts no process at all. */
+static void what_a_vat_with_a_past_cannot_do_is_its_own_trouble(void **state)
+{
+    static const enum vat_state states[] = {VAT_PREPARING, VAT_STARTING, VAT_LOADING, VAT_REPLAYING,
+                                            VAT_SAVING};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        for (enum vat_cause cause = 0; cause < VAT_CAUSE_NO_PROCESS; cause++) {
+            assert_int_not_equal(loss(states[i], ERROR_SYSTEM, cause, true), VAT_LOSS_HOST);
+            assert_int_not_equal(loss(states[i], ERROR_DELIVERY, cause, true), VAT_LOSS_HOST);
+            assert_int_not_equal(loss(states[i], ERROR_INPUT, cause, true), VAT_LOSS_HOST);
+        }
     }
 }
 
@@ -78,6 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_state_with_each_blame),
         cmocka_unit_test(what_ends_a_vat_is_its_own_doing),
+        cmocka_unit_test(what_a_vat_with_a_past_cannot_do_is_its_own_trouble),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -236,6 +236,7 @@ struct hall {
     struct warehouse *warehouse;
     char told[1024]; /* a word for each call of the listener, with the vat */
     enum error_kind blame;
+    enum warehouse_hope hope;
     int used; /* computrons, of the last loss; 0: not known */
     char reason[1024];
     bool save_when_ready, closed;
@@ -300,6 +301,7 @@ static void on_lost(void *context, int64_t vat, const struct warehouse_loss *los
 
     tell(hall, "lost", vat);
     hall->blame = loss->blame;
+    hall->hope = loss->hope;
     hall->used = loss->used != NULL ? (int)loss->used->compute : 0;
     snprintf(hall->reason, sizeof hall->reason, "%s", loss->reason);
 }
@@ -918,8 +920,8 @@ static bool is_harmless(const struct fault *fault, enum vat_state state)
 static void go_wrong(struct hall *hall, int64_t id, const struct place *place,
                      const struct fault *fault)
 {
-    const enum error_kind blame = blame_of(fault, place->state);
-    const enum vat_loss loss = vat_loss(place->state, blame, place->past);
+    const struct vat_reason reason = {.blame = blame_of(fault, place->state)};
+    const enum vat_loss loss = vat_loss(place->state, &reason, place->past);
     char name[32], told[64] = "";
 
     snprintf(name, sizeof name, "%s-%s", place->name, fault->name);
@@ -935,14 +937,13 @@ static void go_wrong(struct hall *hall, int64_t id, const struct place *place,
              place->saves      ? "ready# "
              : place->delivers ? "sent# "
                                : "",
-             is_harmless(fault, place->state) ? "ready#"
-             : loss == VAT_LOSS_HOPELESS      ? "failed0"
-                                              : "lost#");
+             is_harmless(fault, place->state) ? "ready#" : "lost#");
     for (char *at; (at = strchr(told, '#')) != NULL;)
         *at = (char)('0' + id);
     expect(hall, told);
-    if (loss != VAT_LOSS_HOPELESS && !is_harmless(fault, place->state)) {
+    if (!is_harmless(fault, place->state)) {
         print_message("%s: %s\n", name, hall->reason);
+        assert_int_equal(hall->hope == WAREHOUSE_NO_HOPE, loss == VAT_LOSS_HOPELESS);
         assert_int_equal(hall->blame, loss == VAT_LOSS_ENDS_VAT ? ERROR_DELIVERY : ERROR_SYSTEM);
         assert_int_equal(hall->used,
                          place->delivers && strcmp(fault->name, "stopped") == 0 ? 5 : 0);
