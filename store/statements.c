@@ -6,6 +6,13 @@
 #include "store/store_error.h"
 #include "store/store_internal.h"
 
+#define SNAPSHOT_PLACE "vat = ?1 AND incarnation = ?2 AND position = ?3"
+
+/* All of the vat's but the ?2 last ones. */
+#define OLD_SNAPSHOT                                                                               \
+    "vat = ?1 AND (incarnation, position) NOT IN (SELECT incarnation, position FROM snapshot "     \
+    "WHERE vat = ?1 ORDER BY incarnation DESC, position DESC LIMIT ?2)"
+
 #define UNUSED_CONTENT                                                                             \
     "hash NOT IN (SELECT hash FROM snapshot) AND hash NOT IN (SELECT hash FROM snapshot_name)"
 
@@ -62,9 +69,12 @@ static const char *const statement_text[STATEMENTS] = {
     [STATEMENT_SNAPSHOT_PUT] = "INSERT OR REPLACE INTO snapshot (vat, incarnation, position, "
                                "hash, checksum) VALUES (?1, ?2, ?3, ?4, ?5)",
     [STATEMENT_SNAPSHOT_GET] = "SELECT position, hash, checksum FROM snapshot "
-                               "WHERE vat = ?1 AND incarnation = ?2",
-    [STATEMENT_SNAPSHOT_LOOK] = "SELECT checksum FROM snapshot WHERE vat = ?1",
-    [STATEMENT_SNAPSHOT_DELETE] = "DELETE FROM snapshot WHERE vat = ?1",
+                               "WHERE vat = ?1 AND incarnation = ?2 "
+                               "ORDER BY position DESC LIMIT 1 OFFSET ?3",
+    [STATEMENT_SNAPSHOT_LOOK] = "SELECT checksum FROM snapshot WHERE " SNAPSHOT_PLACE,
+    [STATEMENT_SNAPSHOT_DELETE] = "DELETE FROM snapshot WHERE " SNAPSHOT_PLACE,
+    [STATEMENT_SNAPSHOT_OLD] = "SELECT checksum FROM snapshot WHERE " OLD_SNAPSHOT,
+    [STATEMENT_SNAPSHOT_SWEEP] = "DELETE FROM snapshot WHERE " OLD_SNAPSHOT,
     [STATEMENT_NAMED_PUT] = "INSERT OR REPLACE INTO snapshot_name (name, hash, checksum) "
                             "VALUES (?1, ?2, ?3)",
     [STATEMENT_NAMED_GET] = "SELECT hash, checksum FROM snapshot_name WHERE name = ?1",

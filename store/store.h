@@ -191,8 +191,8 @@ struct store_late_listener {
 
 /*
  * Keeps what is read from `fd`, from its place up to its end, as the vat's last
- * snapshot, made before the transcript's item `position`. An older one of the vat
- * is dropped.
+ * snapshot, made before the transcript's item `position`. The one before is kept as well;
+ * older ones of the vat are dropped.
  */
 int store_snapshot_put(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
                        int fd, struct store_snapshot *snapshot, struct error *error);
@@ -222,7 +222,14 @@ int store_snapshot_settle(struct store *store, struct error *error);
 int store_snapshot_last(struct store *store, int64_t vat, int64_t incarnation, int64_t *position,
                         struct store_snapshot *snapshot, bool *found, struct error *error);
 
-int store_snapshot_delete(struct store *store, int64_t vat, struct error *error);
+/* The one before that. */
+int store_snapshot_before(struct store *store, int64_t vat, int64_t incarnation, int64_t *position,
+                          struct store_snapshot *snapshot, bool *found, struct error *error);
+
+/* The one that was made at that place, and all of the vat. */
+int store_snapshot_delete(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
+                          struct error *error);
+int store_snapshot_delete_all(struct store *store, int64_t vat, struct error *error);
 
 /* The same under a name of the caller's, for snapshots that are not of one vat. */
 int store_snapshot_put_named(struct store *store, const char *name, int fd,

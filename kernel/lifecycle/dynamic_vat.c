@@ -128,7 +128,7 @@ static int advance_incarnation(struct kernel *kernel, int64_t vat, struct vat_po
     position->incarnation++;
     position->position = 0;
     position->delivery_num += PSEUDO_DELIVERIES;
-    if (store_snapshot_delete(kernel->store, vat, error) != 0)
+    if (store_snapshot_delete_all(kernel->store, vat, error) != 0)
         return -1;
     return vat_record_set_position(kernel, vat, position, error);
 }

@@ -231,7 +231,7 @@ static int clean_all(struct kernel *kernel, int64_t vat, const char *kind, clean
 static int clean_rows(struct kernel *kernel, int64_t vat, struct error *error)
 {
     if (store_vat_delete_all(kernel->store, vat, error) != 0 ||
-        store_snapshot_delete(kernel->store, vat, error) != 0)
+        store_snapshot_delete_all(kernel->store, vat, error) != 0)
         return -1;
     return store_transcript_delete_all(kernel->store, vat, error);
 }

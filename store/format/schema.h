@@ -12,7 +12,7 @@ struct store;
 
 enum {
     /* No version is made of another by flipping one bit. */
-    SCHEMA_VERSION = 5,
+    SCHEMA_VERSION = 6,
 };
 
 enum schema_state {

@@ -29,12 +29,10 @@ static int bind_place(struct store *store, enum statement which, const struct ro
         statement_bind_blob(store, which, 2, row->key);
         return 3;
     case ROW_TRANSCRIPT:
+    case ROW_SNAPSHOT:
         for (int i = 0; i < 3; i++)
             statement_bind_integer(store, which, i + 1, row->numbers[i]);
         return 4;
-    case ROW_SNAPSHOT:
-        statement_bind_integer(store, which, 1, row->numbers[0]);
-        return 2;
     default:
         statement_bind_text(store, which, 1, row->key);
         return 2;
@@ -47,10 +45,6 @@ static int bind_rest(struct store *store, enum statement which, int next, const 
 {
     switch (row->table) {
     case ROW_SNAPSHOT:
-        statement_bind_integer(store, which, next++, row->numbers[1]);
-        statement_bind_integer(store, which, next++, row->numbers[2]);
-        statement_bind_text(store, which, next++, row->value);
-        return next;
     case ROW_NAMED:
         statement_bind_text(store, which, next++, row->value);
         return next;

@@ -15,8 +15,8 @@
  * along with them. All tables of the store but that of the running hashes are changed through
  * here. Functions return 0, or -1 with ERROR_SYSTEM.
  *
- * What finds a row in its table: the key and, of a vat's own store and a transcript, the
- * numbers; of a vat's snapshot the vat alone.
+ * What finds a row in its table: the key and, of a vat's own store, a transcript and a
+ * vat's snapshot, the numbers.
  */
 
 /* A row's checksum before and after a change; 0 and false: there is no such row. */

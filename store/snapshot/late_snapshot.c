@@ -169,10 +169,9 @@ static int late_snapshot_put(struct store *store, const struct late_snapshot *la
 
     if (snapshot_content_put(store, &late->snapshot,
                              (struct iovec){late->compressed.data, late->compressed.length},
-                             error) != 0 ||
-        snapshot_record_put(store, &row, error) != 0)
+                             error) != 0)
         return -1;
-    return snapshot_sweep(store, error);
+    return snapshot_record_put(store, &row, error);
 }
 
 /* It may be forgotten by that. */

@@ -23,7 +23,8 @@ int snapshot_content_put(struct store *store, const struct store_snapshot *snaps
     return change.was ? 0 : rows_put_with(store, &row, compressed, &change, error);
 }
 
-int snapshot_sweep(struct store *store, struct error *error)
+/* Contents that are not referred to. */
+static int sweep_contents(struct store *store, struct error *error)
 {
     uint64_t sum;
 
@@ -31,11 +32,27 @@ int snapshot_sweep(struct store *store, struct error *error)
                            error);
 }
 
+int snapshot_sweep(struct store *store, int64_t vat, int kept, struct error *error)
+{
+    static const enum statement which[] = {STATEMENT_SNAPSHOT_OLD, STATEMENT_SNAPSHOT_SWEEP};
+    uint64_t sum;
+
+    for (size_t i = 0; i < sizeof which / sizeof *which; i++) {
+        statement_bind_integer(store, which[i], 1, vat);
+        statement_bind_integer(store, which[i], 2, kept);
+    }
+    if (rows_delete_all(store, which[0], which[1], vat, &sum, error) != 0)
+        return -1;
+    return sweep_contents(store, error);
+}
+
 int snapshot_record_put(struct store *store, const struct row *row, struct error *error)
 {
     struct row_change change;
 
-    if (rows_look(store, row, &change, error) != 0)
+    if (rows_look(store, row, &change, error) != 0 || rows_put(store, row, &change, error) != 0)
         return -1;
-    return rows_put(store, row, &change, error);
+    return row->table == ROW_SNAPSHOT
+               ? snapshot_sweep(store, row->numbers[0], SNAPSHOTS_KEPT, error)
+               : sweep_contents(store, error);
 }

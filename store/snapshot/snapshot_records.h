@@ -8,6 +8,9 @@
 
 /* Snapshots as they are kept. Within a transaction. */
 
+/* Of each vat: the last one, and one to fall back on where that cannot be restored. */
+enum { SNAPSHOTS_KEPT = 2 };
+
 /* The sizes are bound by the checksum, the bytes by their hash, which is borrowed. */
 struct row snapshot_content_row(const struct store_snapshot *snapshot);
 
@@ -15,10 +18,11 @@ struct row snapshot_content_row(const struct store_snapshot *snapshot);
 int snapshot_content_put(struct store *store, const struct store_snapshot *snapshot,
                          struct iovec compressed, struct error *error);
 
-/* Which content is a vat's snapshot, or the one of that name: ROW_SNAPSHOT or ROW_NAMED. */
+/* Which content is a vat's snapshot, or the one of that name: ROW_SNAPSHOT or ROW_NAMED. Of a vat's
+ * snapshots this one and the one before are kept, and only contents that are referred to. */
 int snapshot_record_put(struct store *store, const struct row *row, struct error *error);
 
-/* Drops contents that nobody refers to any more. */
-int snapshot_sweep(struct store *store, struct error *error);
+/* Deletes the vat's snapshots but the `kept` last ones, and contents that are not referred to. */
+int snapshot_sweep(struct store *store, int64_t vat, int kept, struct error *error);
 
 #endif

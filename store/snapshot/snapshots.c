@@ -33,7 +33,7 @@ static int put_snapshot(struct store *store, struct row *row, int fd,
     if (put_content(store, fd, snapshot, error) != 0)
         return -1;
     row->value = snapshots_text_of(snapshot->hash);
-    return snapshot_record_put(store, row, error) == 0 ? snapshot_sweep(store, error) : -1;
+    return snapshot_record_put(store, row, error);
 }
 
 int store_snapshot_put(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
@@ -62,10 +62,9 @@ static int put_packed(struct store *store, struct row *row, const struct store_s
                       struct iovec compressed, struct error *error)
 {
     row->value = snapshots_text_of(snapshot->hash);
-    if (snapshot_content_put(store, snapshot, compressed, error) != 0 ||
-        snapshot_record_put(store, row, error) != 0)
+    if (snapshot_content_put(store, snapshot, compressed, error) != 0)
         return -1;
-    return snapshot_sweep(store, error);
+    return snapshot_record_put(store, row, error);
 }
 
 int store_snapshot_put_packed(struct store *store, const char *name,
@@ -141,22 +140,41 @@ static int take_record(struct store *store, int64_t vat, int64_t incarnation, in
     return take_hash(store, row.value, snapshot->hash, error);
 }
 
-int store_snapshot_last(struct store *store, int64_t vat, int64_t incarnation, int64_t *position,
-                        struct store_snapshot *snapshot, bool *found, struct error *error)
+/* The vat's last snapshot of that incarnation, or the one before. */
+static int find_snapshot(struct store *store, const int64_t place[2], bool before,
+                         int64_t *position, struct store_snapshot *snapshot, bool *found,
+                         struct error *error)
 {
+    const enum statement which = STATEMENT_SNAPSHOT_GET;
     int result;
 
+    *found = false;
     if (store_snapshot_settle(store, error) != 0)
         return -1;
-    statement_bind_integer(store, STATEMENT_SNAPSHOT_GET, 1, vat);
-    statement_bind_integer(store, STATEMENT_SNAPSHOT_GET, 2, incarnation);
-    result = statement_step(store, STATEMENT_SNAPSHOT_GET, found, error);
+    statement_bind_integer(store, which, 1, place[0]);
+    statement_bind_integer(store, which, 2, place[1]);
+    statement_bind_integer(store, which, 3, before);
+    result = statement_step(store, which, found, error);
     if (*found)
-        result = take_record(store, vat, incarnation, position, snapshot, error);
-    statement_done(store, STATEMENT_SNAPSHOT_GET);
+        result = take_record(store, place[0], place[1], position, snapshot, error);
+    statement_done(store, which);
     if (result == 0 && *found)
         result = find_sizes(store, snapshot, error);
     return result;
+}
+
+int store_snapshot_last(struct store *store, int64_t vat, int64_t incarnation, int64_t *position,
+                        struct store_snapshot *snapshot, bool *found, struct error *error)
+{
+    return find_snapshot(store, (int64_t[]){vat, incarnation}, false, position, snapshot, found,
+                         error);
+}
+
+int store_snapshot_before(struct store *store, int64_t vat, int64_t incarnation, int64_t *position,
+                          struct store_snapshot *snapshot, bool *found, struct error *error)
+{
+    return find_snapshot(store, (int64_t[]){vat, incarnation}, true, position, snapshot, found,
+                         error);
 }
 
 int store_snapshot_named(struct store *store, const char *name, struct store_snapshot *snapshot,
@@ -174,24 +192,33 @@ int store_snapshot_named(struct store *store, const char *name, struct store_sna
     return result;
 }
 
-static int delete_snapshot(struct store *store, int64_t vat, struct error *error)
+static int delete_snapshot(struct store *store, const struct row *row, struct error *error)
 {
-    const struct row row = {.table = ROW_SNAPSHOT, .numbers = {vat}};
     struct row_change change;
 
-    if (rows_look(store, &row, &change, error) != 0 ||
-        rows_delete(store, &row, &change, error) != 0)
+    if (rows_look(store, row, &change, error) != 0 || rows_delete(store, row, &change, error) != 0)
         return -1;
-    return snapshot_sweep(store, error);
+    return snapshot_sweep(store, row->numbers[0], SNAPSHOTS_KEPT, error);
 }
 
-int store_snapshot_delete(struct store *store, int64_t vat, struct error *error)
+int store_snapshot_delete(struct store *store, int64_t vat, int64_t incarnation, int64_t position,
+                          struct error *error)
+{
+    const struct row row = {.table = ROW_SNAPSHOT, .numbers = {vat, incarnation, position}};
+    bool own;
+
+    if (store_snapshot_settle(store, error) != 0 || transaction_enter(store, &own, error) != 0)
+        return -1;
+    return transaction_leave(store, own, delete_snapshot(store, &row, error), error);
+}
+
+int store_snapshot_delete_all(struct store *store, int64_t vat, struct error *error)
 {
     bool own;
 
     if (store_snapshot_settle(store, error) != 0 || transaction_enter(store, &own, error) != 0)
         return -1;
-    return transaction_leave(store, own, delete_snapshot(store, vat, error), error);
+    return transaction_leave(store, own, snapshot_sweep(store, vat, 0, error), error);
 }
 
 int store_snapshot_read(struct store *store, const char *hash, int fd, struct error *error)

@@ -21,13 +21,10 @@ struct retry retry_decide(const struct retry_case *given)
     const unsigned doublings = given->tries - 1 < DOUBLINGS_MAX ? given->tries - 1 : DOUBLINGS_MAX;
     struct retry retry = {.retries = retries_with(given->hope, given->retries)};
 
-    if (given->tries > retry.retries) {
+    retry.action = RETRY_AGAIN;
+    if (given->tries > retry.retries)
         retry.action = given->suspect ? RETRY_QUARANTINE : RETRY_GIVE_UP;
-    } else if (!given->in_crank) {
-        retry.action = RETRY_WORKER;
-    } else {
-        retry.action = RETRY_CRANK;
+    else if (given->in_crank)
         retry.pause_ms = (uint64_t)FIRST_PAUSE_MS << doublings;
-    }
     return retry;
 }

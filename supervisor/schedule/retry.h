@@ -13,7 +13,8 @@
  */
 
 struct retry_case {
-    bool in_crank;            /* a crank's delivery was under way, or waited for the worker */
+    bool in_crank;            /* a crank's delivery was under way, or waited for the worker: the
+                               * crank is run again; else only the worker is started */
     enum warehouse_hope hope; /* of struct warehouse_loss, as is: */
     bool suspect;
     unsigned tries;   /* that failed in a row, at least 1 */
@@ -23,14 +24,13 @@ struct retry_case {
 enum retry_action {
     RETRY_GIVE_UP,    /* end the run */
     RETRY_QUARANTINE, /* put the vat into quarantine and go on with the others */
-    RETRY_CRANK,      /* after the pause, run the crank again, which has been dropped */
-    RETRY_WORKER,     /* start the vat's worker again, at once */
+    RETRY_AGAIN,      /* after the pause */
 };
 
 struct retry {
     enum retry_action action;
     uint64_t retries;  /* that are allowed in this case */
-    uint64_t pause_ms; /* with RETRY_CRANK; doubles with each try: the host may recover */
+    uint64_t pause_ms; /* before a crank; doubles with each try: the host may recover */
 };
 
 struct retry retry_decide(const struct retry_case *given);

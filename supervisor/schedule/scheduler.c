@@ -32,7 +32,6 @@ struct scheduler {
     bool idle_first; /* of scheduler_start() */
     bool new_vats;   /* nothing is committed before the new vats have started */
     bool saving;     /* the snapshot after the last crank is being written */
-    bool unproven;   /* a snapshot is not committed, and no worker has started from it yet */
     bool failed, closing;
     bool lost; /* cranks that could not be committed while closing, with the reason: */
     struct error loss;
@@ -83,7 +82,6 @@ static int commit_cranks(struct scheduler *scheduler, struct error *error)
     if (scheduler->failed)
         return 0; /* the commit before was lost */
     scheduler->uncommitted_cranks = 0;
-    scheduler->unproven = false;
     if ((elsewhere ? store_transaction_hand_over(store, error)
                    : store_transaction_commit_unsynced(store, error)) != 0)
         return -1;
@@ -281,7 +279,6 @@ static void scheduler_on_saved(void *context, int64_t vat)
     struct scheduler *scheduler = context;
     struct error error;
 
-    scheduler->unproven = true;
     if (vat_registrar_update(&scheduler->registrar, vat, &error) != 0)
         fail_scheduler(scheduler, &error);
 }
@@ -329,7 +326,7 @@ static void scheduler_on_ready(void *context, int64_t vat)
         scheduler->tries = 0;
         vat_arrived(scheduler, vat);
     } else if (scheduler->saving) {
-        scheduler->saving = scheduler->unproven = false;
+        scheduler->saving = false;
         go_when_committed(scheduler);
     }
 }
@@ -387,7 +384,7 @@ static void describe_work(const struct scheduler *scheduler, enum warehouse_work
 {
     const char *name = warehouse_name(scheduler->warehouse, vat);
 
-    if (work == WAREHOUSE_SNAPSHOT)
+    if (work == WAREHOUSE_SNAPSHOT || work == WAREHOUSE_RESTART)
         snprintf(text, size, "vat %s, its snapshot", name);
     else if (scheduler->crank.delivering)
         snprintf(text, size, "vat %s, crank %" PRId64, name, scheduler->crank.delivery.crank_num);
@@ -395,8 +392,7 @@ static void describe_work(const struct scheduler *scheduler, enum warehouse_work
         snprintf(text, size, "vat %s, its start", name);
 }
 
-/* Commits the whole cranks before this one, unless new vats have not all started yet, or no worker
- * ever could start from the snapshot that would be committed: no later run could go on. */
+/* Commits the whole cranks before this one, unless new vats have not all started yet. */
 static void give_up(struct scheduler *scheduler, const char *work, const char *reason,
                     unsigned tries)
 {
@@ -404,7 +400,7 @@ static void give_up(struct scheduler *scheduler, const char *work, const char *r
 
     error_set(&error, ERROR_SYSTEM, "%s: %s; given up after %u %s", work, reason, tries,
               tries == 1 ? "try" : "tries");
-    if (scheduler->new_vats || scheduler->unproven || scheduler_commit(scheduler) == 0)
+    if (scheduler->new_vats || scheduler_commit(scheduler) == 0)
         fail_scheduler(scheduler, &error);
 }
 
@@ -416,6 +412,7 @@ static int queue_quarantine(struct scheduler *scheduler, int64_t vat,
         [WAREHOUSE_DELIVERY] = "",
         [WAREHOUSE_START] = "it cannot be restored: ",
         [WAREHOUSE_SNAPSHOT] = "its snapshot cannot be written: ",
+        [WAREHOUSE_RESTART] = "its snapshot cannot be restored: ",
     };
     struct buf reason = {0};
     int result = -1;
@@ -436,7 +433,7 @@ static void quarantine(struct scheduler *scheduler, int64_t vat, const struct wa
     struct error error;
 
     scheduler->tries = 0;
-    scheduler->saving = scheduler->unproven = false;
+    scheduler->saving = false;
     if (queue_quarantine(scheduler, vat, loss, &error) != 0)
         fail_scheduler(scheduler, &error);
     else if (starting)
@@ -467,6 +464,24 @@ static unsigned count_try(struct scheduler *scheduler, int64_t vat)
                                                 : startup_failed(&scheduler->startup, vat);
 }
 
+/* Where the vat's last snapshot is of no use, there may be another. */
+static bool falls_back(struct scheduler *scheduler, int64_t vat, const struct warehouse_loss *loss,
+                       const char *work)
+{
+    if (loss->work != WAREHOUSE_START || !warehouse_fall_back(scheduler->warehouse, vat))
+        return false;
+    log_line("%s: %s; tried again from the snapshot before", work, loss->reason);
+    return true;
+}
+
+static void try_again(struct scheduler *scheduler, int64_t vat, bool in_crank, uint64_t pause_ms)
+{
+    if (in_crank)
+        (void)uv_timer_start(&scheduler->pause, scheduler_on_pause_over, pause_ms, 0);
+    else
+        warehouse_bring(scheduler->warehouse, vat);
+}
+
 static void retry_after_loss(struct scheduler *scheduler, int64_t vat,
                              const struct warehouse_loss *loss)
 {
@@ -485,6 +500,10 @@ static void retry_after_loss(struct scheduler *scheduler, int64_t vat,
         return;
     switch (retry.action) {
     case RETRY_QUARANTINE:
+        if (falls_back(scheduler, vat, loss, text)) {
+            try_again(scheduler, vat, given.in_crank, 0);
+            return;
+        }
         log_line("%s: %s; given up after %u %s: the vat is in quarantine, and the others go on",
                  text, loss->reason, given.tries, given.tries == 1 ? "try" : "tries");
         quarantine(scheduler, vat, loss);
@@ -492,16 +511,12 @@ static void retry_after_loss(struct scheduler *scheduler, int64_t vat,
     case RETRY_GIVE_UP:
         give_up(scheduler, text, loss->reason, given.tries);
         return;
-    case RETRY_CRANK:
-    case RETRY_WORKER:
-        break;
+    case RETRY_AGAIN:
+        log_line("%s: %s; tried again, %u of %" PRIu64, text, loss->reason, given.tries,
+                 retry.retries);
+        try_again(scheduler, vat, given.in_crank, retry.pause_ms);
+        return;
     }
-    log_line("%s: %s; tried again, %u of %" PRIu64, text, loss->reason, given.tries,
-             retry.retries);
-    if (retry.action == RETRY_CRANK)
-        (void)uv_timer_start(&scheduler->pause, scheduler_on_pause_over, retry.pause_ms, 0);
-    else
-        warehouse_bring(scheduler->warehouse, vat);
 }
 
 /* ---- the worker's events in a delivery, which is the active crank's ---- */

@@ -81,6 +81,8 @@ struct vat {
     int64_t ready_at; /* when its worker was ready for the first delivery behind the last snapshot;
                        * monotonic, ns */
     int64_t saved_at; /* where its last snapshot stands in the transcript; -1: there is none */
+    bool unproven;    /* no worker has started from its last snapshot yet, which is new */
+    bool falls_back;  /* it is restored from the snapshot before its last one */
     struct vat_replay replay;
     struct stamp replay_sent; /* when the delivery that is replayed was sent */
 };

@@ -107,7 +107,7 @@ enum vat_event vat_ready(struct vat *vat, const struct vat_input *input)
     const struct vat_owner *owner = vat->owner;
 
     (void)input;
-    vat->wanted = false;
+    vat->wanted = vat->unproven = false;
     vat->log.quiet = false;
     if (owner->silent)
         return VAT_EVENT_NONE;

@@ -178,7 +178,8 @@ enum vat_event vat_saved(struct vat *vat, const struct vat_input *input)
     const bool retired = vat_go_on(vat) || vat_retire(vat);
 
     (void)input;
-    vat->wanted = true;
+    vat->wanted = vat->unproven = true;
+    vat->falls_back = false;
     if (!retired)
         vat_leave(vat);
     if (!owner->silent)

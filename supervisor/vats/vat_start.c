@@ -88,12 +88,29 @@ static enum vat_event open_fresh_snapshot(struct vat *vat)
     return VAT_EVENT_PREPARED;
 }
 
-/* A file with the vat's own last snapshot. */
+/* The vat's own snapshot to start from, where it has one. */
+static int find_own_snapshot(struct vat *vat, struct store_snapshot *snapshot, struct error *error)
+{
+    struct store *store = vat->owner->options->store;
+
+    successor_drop(&vat->successor); /* it waits for another one */
+    if (vat->falls_back)
+        return store_snapshot_before(store, vat->id, vat->incarnation, &vat->replay.position,
+                                     snapshot, &vat->restored, error);
+    vat->saved_at = -1;
+    if (store_snapshot_last(store, vat->id, vat->incarnation, &vat->replay.position, snapshot,
+                            &vat->restored, error) != 0)
+        return -1;
+    if (vat->restored)
+        vat->saved_at = vat->replay.position;
+    return 0;
+}
+
+/* In a file. */
 static enum vat_event open_own_snapshot(struct vat *vat, const struct store_snapshot *snapshot)
 {
     struct error error;
 
-    vat->saved_at = vat->replay.position;
     vat->heap_fd = heap_file_new(&error);
     if (vat->heap_fd < 0)
         return lack_process(vat, &error);
@@ -132,10 +149,7 @@ enum vat_event vat_prepare(struct vat *vat, const struct vat_input *input)
         return fail_to_prepare(vat, &error);
     if (vat->fresh_fd >= 0)
         return open_fresh_snapshot(vat);
-    successor_drop(&vat->successor); /* it waits for another one */
-    vat->saved_at = -1;
-    if (store_snapshot_last(vat->owner->options->store, vat->id, vat->incarnation,
-                            &vat->replay.position, &snapshot, &vat->restored, &error) != 0)
+    if (find_own_snapshot(vat, &snapshot, &error) != 0)
         return lose_past(vat, &error);
     if (vat->restored)
         return open_own_snapshot(vat, &snapshot);

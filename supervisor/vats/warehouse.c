@@ -83,18 +83,19 @@ static void discard_vat(struct warehouse *warehouse, struct vat *vat)
     vat_close(vat);
 }
 
-/* Where its last snapshot stands. */
-static int find_saved(const struct warehouse *warehouse, struct vat *vat, struct error *error)
+/* Where its last snapshot stands. One that cannot be read is met again when the vat starts. */
+static void find_saved(const struct warehouse *warehouse, struct vat *vat)
 {
     struct store_snapshot snapshot;
+    struct error ignored;
     int64_t position;
     bool found;
 
+    vat->saved_at = -1;
     if (store_snapshot_last(warehouse->options.store, vat->id, vat->incarnation, &position,
-                            &snapshot, &found, error) != 0)
-        return -1;
-    vat->saved_at = found ? position : -1;
-    return 0;
+                            &snapshot, &found, &ignored) == 0 &&
+        found)
+        vat->saved_at = position;
 }
 
 static int warehouse_add_vat(struct warehouse *warehouse, const struct warehouse_vat *described,
@@ -108,12 +109,12 @@ static int warehouse_add_vat(struct warehouse *warehouse, const struct warehouse
     if (vat == NULL)
         return error_memory(error, "a vat");
     warehouse->vats[vat->id] = vat;
-    if (vat->name == NULL || vat->bundle_id == NULL)
-        error_memory(error, "a vat");
-    else if (find_saved(warehouse, vat, error) == 0)
-        return 0;
-    discard_vat(warehouse, vat);
-    return -1;
+    if (vat->name == NULL || vat->bundle_id == NULL) {
+        discard_vat(warehouse, vat);
+        return error_memory(error, "a vat");
+    }
+    find_saved(warehouse, vat);
+    return 0;
 }
 
 static int renew_vat(struct vat *vat, const struct warehouse_vat *described, struct error *error)
@@ -137,7 +138,7 @@ static int renew_vat(struct vat *vat, const struct warehouse_vat *described, str
     vat->bundle_id = bundle_id;
     vat->incarnation = described->incarnation;
     vat->log.created = false;
-    vat->wanted = false;
+    vat->wanted = vat->unproven = vat->falls_back = false;
     vat_drop_fresh(vat);
     vat_happen(vat, VAT_EVENT_PUT_AWAY);
     return 0;
@@ -168,6 +169,21 @@ void warehouse_expect(struct warehouse *warehouse, unsigned count)
 void warehouse_bring(struct warehouse *warehouse, int64_t vat)
 {
     want_worker(warehouse, warehouse_find_vat(warehouse, vat));
+}
+
+bool warehouse_fall_back(struct warehouse *warehouse, int64_t id)
+{
+    struct vat *vat = warehouse_find_vat(warehouse, id);
+    struct store_snapshot snapshot;
+    struct error ignored;
+    int64_t position;
+    bool found = false;
+
+    if (vat->falls_back || store_snapshot_before(warehouse->options.store, id, vat->incarnation,
+                                                 &position, &snapshot, &found, &ignored) != 0)
+        return false;
+    vat->falls_back = found;
+    return found;
 }
 
 int warehouse_log_aside(struct warehouse *warehouse, int64_t vat, struct error *error)
@@ -347,7 +363,20 @@ void warehouse_remove(struct warehouse *warehouse, int64_t id)
 
 /* ---- what becomes of them ---- */
 
-static enum warehouse_work work_in(enum vat_state state)
+/* A snapshot that no worker has started from is worth nothing: the vat goes back to the one before,
+ * and is due for one again. */
+static int drop_unproven(struct warehouse *warehouse, struct vat *vat, struct error *error)
+{
+    vat->unproven = false;
+    vat_drop_fresh(vat);
+    if (store_snapshot_delete(warehouse->options.store, vat->id, vat->incarnation, vat->saved_at,
+                              error) != 0)
+        return -1;
+    find_saved(warehouse, vat);
+    return 0;
+}
+
+static enum warehouse_work work_in(const struct vat *vat, enum vat_state state)
 {
     switch (state) {
     case VAT_DELIVERING:
@@ -356,7 +385,7 @@ static enum warehouse_work work_in(enum vat_state state)
     case VAT_SAVING:
         return WAREHOUSE_SNAPSHOT;
     default:
-        return WAREHOUSE_START;
+        return vat->unproven ? WAREHOUSE_RESTART : WAREHOUSE_START;
     }
 }
 
@@ -379,15 +408,20 @@ static void tell_lost(struct warehouse *warehouse, struct vat *vat, enum vat_sta
         .come = vat->stopped ? vat->stopped_at : stamp_now(),
         .reason = vat->reason.text,
         .blame = what == VAT_LOSS_ENDS_VAT ? ERROR_DELIVERY : ERROR_SYSTEM,
-        .work = work_in(before),
+        .work = work_in(vat, before),
         .hope = hope_after(what),
         .suspect = what != VAT_LOSS_HOST,
         .used = vat->stopped ? &vat->used : NULL,
     };
 
+    struct error error;
+
     vat->vd = NULL;
     vat->wanted = false;
-    warehouse->listener.lost(warehouse->listener.context, vat->id, &loss);
+    if (loss.work == WAREHOUSE_RESTART && drop_unproven(warehouse, vat, &error) != 0)
+        fail_warehouse(warehouse, &error);
+    else
+        warehouse->listener.lost(warehouse->listener.context, vat->id, &loss);
 }
 
 static bool was_taken_back(const struct vat *vat, enum vat_state before)

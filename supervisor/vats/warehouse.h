@@ -62,8 +62,14 @@ struct warehouse_answer {
     const struct meter *meter;
 };
 
-/* What a worker was lost in. */
-enum warehouse_work { WAREHOUSE_DELIVERY, WAREHOUSE_START, WAREHOUSE_SNAPSHOT };
+/* What a worker was lost in. RESTART: it was the first to start from a new snapshot, which is gone
+ * with it: the one before is the vat's last again. */
+enum warehouse_work {
+    WAREHOUSE_DELIVERY,
+    WAREHOUSE_START,
+    WAREHOUSE_SNAPSHOT,
+    WAREHOUSE_RESTART,
+};
 
 /* How often it may be tried again. */
 enum warehouse_hope { WAREHOUSE_HOPE, WAREHOUSE_HOPE_ONCE, WAREHOUSE_NO_HOPE };
@@ -121,6 +127,10 @@ void warehouse_expect(struct warehouse *warehouse, unsigned count);
 
 /* Starts the vat's worker if there is none, when there is room; ready() follows, or failed(). */
 void warehouse_bring(struct warehouse *warehouse, int64_t vat);
+
+/* The vat is restored from the snapshot before its last one, until it gets another. False: it has
+ * none, or that was tried. */
+bool warehouse_fall_back(struct warehouse *warehouse, int64_t vat);
 
 /*
  * Keeps the vat's lines in the slog aside, how it comes and what is delivered to it once more,

@@ -172,20 +172,30 @@ END
     assert_status 0
 }
 
-@test "a snapshot that no worker can start from is not committed, also where the run gives up" {
+@test "a snapshot that no worker can start from is written again; if that is no better, its vat is alone" {
     local options=(--snapshot-initial 3 --snapshot-interval 2 --retries 1)
 
     keep faulty:spoil:6:tally > deliveries
     keeper undisturbed "${options[@]}"
     assert_status 0
+    cp out undisturbed.out
     printf 1 > tally
     keeper spoilt "${options[@]}"
-    assert_status 4
-    assert_equal "$(wc -c < tally)" 0 "what is left of the tally"
-    said 'vat keeper, its snapshot' 'cannot read snapshot' 'given up after 2 tries'
-    keeper spoilt "${options[@]}"
     assert_status 0
+    assert_equal "$(wc -c < tally)" 0 "what is left of the tally"
+    said 'vat keeper, its snapshot' 'cannot read snapshot' 'tried again, 1 of 1'
     assert_same_store undisturbed spoilt
+    printf 1234567 > tally
+    keeper often "${options[@]}"
+    assert_status 5
+    said 'vat keeper, its snapshot' 'cannot read snapshot' 'given up after 2 tries'
+    said 'vat keeper is in quarantine: its snapshot cannot be restored' '--release' '--upgrade' '--terminate'
+    # It stands at the snapshot before, from which it goes on.
+    : > tally
+    keeper often "${options[@]}" --release keeper --resume
+    assert_status 0
+    assert_equal "$(wc -l < err)" 1 # that it continues
+    assert_equal "$(outcomes)" "$(jq -c 'select(.kind == "delivery" and .deliveryNum > 3) | [.status, .result]' undisturbed.out)"
 }
 
 @test "a worker that exits" {

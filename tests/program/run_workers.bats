@@ -115,7 +115,7 @@ EOS
     done
     # Those of the vats, and the one that all start from.
     grep -q "'warm-" contents.0
-    assert_equal "$(sqlite3 store.0/gaspipe.sqlite 'SELECT count(*) FROM snapshot')" 3
+    assert_equal "$(sqlite3 store.0/gaspipe.sqlite 'SELECT count(*) FROM snapshot')" 6
 }
 
 @test "with few workers, one that dies is retried" {

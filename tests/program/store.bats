@@ -313,7 +313,7 @@ taken_in() {
     sqlite3 st/gaspipe.sqlite 'PRAGMA user_version = 2' > /dev/null
     for command in status verify; do
         run --separate-stderr "$NATIVE/gaspipe" $command --store st
-        assert_bad_input 3 'a store of format 2; this gaspipe reads format 5'
+        assert_bad_input 3 'a store of format 2; this gaspipe reads format 6'
     done
 }
 

@@ -358,24 +358,47 @@ static int64_t snapshots_kept(struct store *store)
     return sums.snapshots.items;
 }
 
+/* -1: there is none. */
+static int64_t last_position(struct store *store)
+{
+    struct store_snapshot last;
+    int64_t position = -1;
+    bool found;
+
+    OK(store_snapshot_last(store, VAT, 0, &position, &last, &found, &error));
+    return found ? position : -1;
+}
+
 static void only_what_is_referred_to_is_kept(void **state)
 {
     struct store *store = *state;
     struct store_snapshot first, second, warm;
+    int64_t position;
     bool found;
     int fd;
 
     put(store, 1, "first", 10, &first);
     put(store, 2, "second", 10, &second);
+    assert_int_equal(snapshots_kept(store), 2);
+    OK(store_snapshot_before(store, VAT, 0, &position, &warm, &found, &error));
+    assert_true(found);
+    assert_int_equal(position, 1);
+    assert_string_equal(warm.hash, first.hash);
+    OK(store_snapshot_delete(store, VAT, 0, 2, &error));
     assert_int_equal(snapshots_kept(store), 1);
+    assert_int_equal(last_position(store), 1);
+    OK(store_snapshot_before(store, VAT, 0, &position, &warm, &found, &error));
+    assert_false(found);
+    put(store, 2, "second", 10, &second);
     fd = file_of("second", 10);
     OK(store_snapshot_put_named(store, "warm", fd, &warm, &error));
     close(fd);
     assert_string_equal(warm.hash, second.hash);
-    assert_int_equal(snapshots_kept(store), 1);
-    put(store, 3, "third", 10, &first);
     assert_int_equal(snapshots_kept(store), 2);
-    OK(store_snapshot_delete(store, VAT, &error));
+    put(store, 3, "third", 10, &first);
+    put(store, 4, "fourth", 10, &first);
+    assert_int_equal(snapshots_kept(store), 3);
+    OK(store_snapshot_delete_all(store, VAT, &error));
     assert_int_equal(snapshots_kept(store), 1);
     OK(store_snapshot_named(store, "warm", &warm, &found, &error));
     assert_true(found);
@@ -396,6 +419,18 @@ static int count_kept(void *context, const struct store_snapshot *snapshot, stru
     return 0;
 }
 
+static int64_t late_position(struct store *store)
+{
+    struct store_snapshot last;
+    int64_t position;
+    bool found;
+
+    OK(store_snapshot_last(store, VAT, 0, &position, &last, &found, &error));
+    if (found)
+        reads_as(store, last.hash, "heap", SNAPSHOT_SIZE);
+    return last_position(store);
+}
+
 static void put_late(struct store *store, int64_t position, int *times)
 {
     const struct store_late_listener listener = {.context = times, .kept = count_kept};
@@ -403,19 +438,6 @@ static void put_late(struct store *store, int64_t position, int *times)
     OK(store_transaction_begin(store, &error));
     OK(store_snapshot_put_late(store, VAT, 0, position, file_of("heap", SNAPSHOT_SIZE), &listener,
                                &error));
-}
-
-/* -1: there is none. */
-static int64_t last_position(struct store *store)
-{
-    struct store_snapshot last;
-    int64_t position = -1;
-    bool found;
-
-    OK(store_snapshot_last(store, VAT, 0, &position, &last, &found, &error));
-    if (found)
-        reads_as(store, last.hash, "heap", SNAPSHOT_SIZE);
-    return found ? position : -1;
 }
 
 static void a_commit_waits_for_a_late_snapshot(void **state)
@@ -428,7 +450,7 @@ static void a_commit_waits_for_a_late_snapshot(void **state)
     assert_int_equal(times, 1);
     assert_false(store_snapshot_is_late(store));
     store_transaction_rollback(store);
-    assert_int_equal(last_position(store), 7);
+    assert_int_equal(late_position(store), 7);
 }
 
 static void late_snapshots_are_kept_in_their_order(void **state)
@@ -441,7 +463,7 @@ static void late_snapshots_are_kept_in_their_order(void **state)
     assert_int_equal(times, 0);
     OK(store_transaction_commit(store, &error));
     assert_int_equal(times, 2);
-    assert_int_equal(last_position(store), 8);
+    assert_int_equal(late_position(store), 8);
     assert_int_equal(snapshots_kept(store), 1);
 }
 
@@ -457,7 +479,7 @@ static void one_late_snapshot_too_many_waits_for_those_before(void **state)
     assert_int_equal(times, STORE_LATE_MAX);
     OK(store_transaction_commit(store, &error));
     assert_int_equal(times, STORE_LATE_MAX + 1);
-    assert_int_equal(last_position(store), STORE_LATE_MAX);
+    assert_int_equal(late_position(store), STORE_LATE_MAX);
 }
 
 /* They are put by a crank that is undone, and again by the commit. */
@@ -469,14 +491,14 @@ static void undoing_a_crank_leaves_several_late_snapshots(void **state)
     put_late(store, 7, &times);
     put_late(store, 8, &times);
     OK(store_savepoint_set(store, &error));
-    assert_int_equal(last_position(store), 8);
+    assert_int_equal(late_position(store), 8);
     OK(store_savepoint_undo(store, &error));
     put_late(store, 9, &times);
     OK(store_savepoint_set(store, &error));
     OK(store_savepoint_release(store, &error));
     OK(store_transaction_commit(store, &error));
     assert_int_equal(times, 3);
-    assert_int_equal(last_position(store), 9);
+    assert_int_equal(late_position(store), 9);
 }
 
 static void a_late_snapshot_is_dropped_with_its_transaction(void **state)
@@ -487,7 +509,7 @@ static void a_late_snapshot_is_dropped_with_its_transaction(void **state)
     put_late(store, 7, &times);
     store_transaction_rollback(store);
     assert_int_equal(times, 1);
-    assert_int_equal(last_position(store), -1);
+    assert_int_equal(late_position(store), -1);
 }
 
 /* The crank in which it was looked for is undone; the snapshot is from before. */
@@ -499,13 +521,13 @@ static void undoing_a_later_crank_leaves_a_late_snapshot(void **state)
     put_late(store, 7, &times);
     OK(store_savepoint_set(store, &error));
     OK(store_savepoint_set(store, &error));
-    assert_int_equal(last_position(store), 7);
+    assert_int_equal(late_position(store), 7);
     OK(store_savepoint_release(store, &error));
-    OK(store_snapshot_delete(store, VAT, &error));
+    OK(store_snapshot_delete_all(store, VAT, &error));
     OK(store_savepoint_undo(store, &error));
     OK(store_transaction_commit(store, &error));
     assert_int_equal(times, 1);
-    assert_int_equal(last_position(store), 7);
+    assert_int_equal(late_position(store), 7);
 }
 
 static void deleting_takes_a_late_snapshot_too(void **state)
@@ -515,10 +537,10 @@ static void deleting_takes_a_late_snapshot_too(void **state)
 
     put_late(store, 7, &times);
     OK(store_savepoint_set(store, &error));
-    OK(store_snapshot_delete(store, VAT, &error));
+    OK(store_snapshot_delete_all(store, VAT, &error));
     OK(store_savepoint_release(store, &error));
     OK(store_transaction_commit(store, &error));
-    assert_int_equal(last_position(store), -1);
+    assert_int_equal(late_position(store), -1);
     assert_int_equal(snapshots_kept(store), 0);
 }
 

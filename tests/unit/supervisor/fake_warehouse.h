@@ -19,6 +19,7 @@ enum { FAKE_VATS = 20 };
 
 struct fake_vat {
     bool known, waits, ahead;
+    bool has_older; /* snapshot, to fall back on; the test's */
     int64_t saved_at;
     const char *vd; /* of the delivery in hand */
 };
@@ -144,6 +145,16 @@ void warehouse_bring(struct warehouse *warehouse, int64_t vat)
 {
     (void)warehouse;
     fake_note("bring", vat);
+}
+
+bool warehouse_fall_back(struct warehouse *warehouse, int64_t vat)
+{
+    const bool has = warehouse->vats[vat].has_older;
+
+    warehouse->vats[vat].has_older = false;
+    if (has)
+        fake_note("fall back", vat);
+    return has;
 }
 
 int warehouse_log_aside(struct warehouse *warehouse, int64_t vat, struct error *error)

@@ -21,7 +21,7 @@ static void a_crank_is_tried_again_after_growing_pauses(void **state)
     for (unsigned tries = 1; tries <= 4; tries++) {
         const struct retry retry = decide(true, tries, 4);
 
-        assert_int_equal(retry.action, RETRY_CRANK);
+        assert_int_equal(retry.action, RETRY_AGAIN);
         assert_int_equal(retry.pause_ms, 50u << (tries - 1));
     }
     assert_int_equal(decide(true, 5, 4).action, RETRY_GIVE_UP);
@@ -30,7 +30,8 @@ static void a_crank_is_tried_again_after_growing_pauses(void **state)
 static void a_worker_is_started_again_at_once(void **state)
 {
     (void)state;
-    assert_int_equal(decide(false, 1, 1).action, RETRY_WORKER);
+    assert_int_equal(decide(false, 1, 1).action, RETRY_AGAIN);
+    assert_int_equal(decide(false, 1, 1).pause_ms, 0);
     assert_int_equal(decide(false, 2, 1).action, RETRY_GIVE_UP);
 }
 
@@ -62,7 +63,7 @@ static void a_vat_that_is_suspect_goes_into_quarantine(void **state)
             struct retry_case given = {.hope = hope, .retries = retries};
 
             for (given.tries = 1; given.tries < tries[hope][retries]; given.tries++)
-                assert_int_equal(retry_decide(&given).action, RETRY_WORKER);
+                assert_int_equal(retry_decide(&given).action, RETRY_AGAIN);
             assert_int_equal(retry_decide(&given).action, RETRY_GIVE_UP);
             given.suspect = true;
             assert_int_equal(retry_decide(&given).action, RETRY_QUARANTINE);

@@ -382,6 +382,27 @@ static void a_snapshot_that_is_lost_is_written_again(void **state)
     world_close(&world);
 }
 
+/* The warehouse has dropped it: what comes back is due for a snapshot. */
+static void a_snapshot_that_no_worker_starts_from_is_written_again(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open_started(&world, snapshot_at_second);
+    world_queue(&world, "v1");
+    scheduler_go(world.scheduler);
+    world_play(1);
+    fake_saved(1, 2);
+    fake->vats[1].saved_at = -1;
+    lose(WAREHOUSE_RESTART, WAREHOUSE_HOPE, 1);
+    fake_ready(1);
+    fake_expect("deliver v1 message\nexpect save v1\nsave v1\nbring v1\nsave v1\n");
+    fake_saved(1, 2);
+    fake_ready(1);
+    world_expect(&world, "v1 (o+0).hello -> null\nidle\n");
+    world_close(&world);
+}
+
 /* ---- vats that cannot go on ---- */
 
 static void expect_quarantine(struct world *world, int64_t vat, const char *reason)
@@ -390,9 +411,8 @@ static void expect_quarantine(struct world *world, int64_t vat, const char *reas
     struct error error;
     bool is;
 
-    assert_int_equal(kernel_quarantine_reason(scheduler_kernel(world->scheduler), vat, &is, &found,
-                                              &error),
-                     0);
+    assert_int_equal(
+        kernel_quarantine_reason(scheduler_kernel(world->scheduler), vat, &is, &found, &error), 0);
     assert_int_equal(is, reason != NULL);
     if (is)
         assert_string_equal(buf_string(&found), reason);
@@ -449,6 +469,23 @@ static void a_worker_that_cannot_be_restored_drops_its_crank(void **state)
     world_play(2);
     world_expect(&world, "undone\nv2 (o+0).hello -> null\nidle\n");
     expect_quarantine(&world, 1, "it cannot be restored: it is broken");
+    world_close(&world);
+}
+
+static void a_worker_that_cannot_be_restored_is_tried_from_an_older_snapshot(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open_started(&world, (struct scheduler_options){.retries = 3});
+    fake->vats[1].has_older = true;
+    world_queue(&world, "v1");
+    scheduler_go(world.scheduler);
+    lose(WAREHOUSE_START, WAREHOUSE_NO_HOPE, 1);
+    world_wait(&world);
+    fake_expect("deliver v1 message\nput away v1\nfall back v1\ndeliver v1 message\n");
+    world_play(1);
+    world_expect(&world, "undone\nv1 (o+0).hello -> null\nidle\n");
     world_close(&world);
 }
 
@@ -589,8 +626,10 @@ int main(void)
         cmocka_unit_test(an_illegal_syscall_ends_the_vat),
         cmocka_unit_test(a_snapshot_is_written_when_it_is_due),
         cmocka_unit_test(a_snapshot_that_is_lost_is_written_again),
+        cmocka_unit_test(a_snapshot_that_no_worker_starts_from_is_written_again),
         cmocka_unit_test(a_vat_whose_snapshot_cannot_be_written_stops_no_other),
         cmocka_unit_test(a_worker_that_cannot_be_restored_drops_its_crank),
+        cmocka_unit_test(a_worker_that_cannot_be_restored_is_tried_from_an_older_snapshot),
         cmocka_unit_test(a_crash_is_tried_again_once),
         cmocka_unit_test(a_vat_that_cannot_be_restored_stops_no_other),
         cmocka_unit_test(garbage_is_collected_before_a_snapshot),

@@ -13,7 +13,10 @@
 static const struct {
     enum vat_loss host[2][VAT_CAUSE_NO_PROCESS + 1], vat[2], damaged[2];
 } expected[VAT_STATES] = {
-#define ALL(loss) {loss, loss, loss, loss, loss}
+#define ALL(loss)                                                                                  \
+    {                                                                                              \
+        loss, loss, loss, loss, loss                                                               \
+    }
 #define BY_CAUSE(other)                                                                            \
     {                                                                                              \
         other, VAT_LOSS_SUSPECT, VAT_LOSS_SUSPECT, VAT_LOSS_CRASH, VAT_LOSS_HOST                   \
@@ -24,8 +27,7 @@ static const struct {
     }
 #define STARTING(fresh)                                                                            \
     {                                                                                              \
-        {fresh, BY_CAUSE(VAT_LOSS_SUSPECT)},                                                       \
-            {VAT_LOSS_ENDS_VAT, VAT_LOSS_HOPELESS},                                                \
+        {fresh, BY_CAUSE(VAT_LOSS_SUSPECT)}, {VAT_LOSS_ENDS_VAT, VAT_LOSS_HOPELESS},               \
             {VAT_LOSS_HOPELESS, VAT_LOSS_HOPELESS},                                                \
     }
     [VAT_AWAY] = ALWAYS(VAT_LOSS_NONE),
