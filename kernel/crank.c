@@ -27,7 +27,7 @@ static int set_savepoint(struct kernel *kernel, struct error *error)
 
     if (store_savepoint_set(kernel->store, error) != 0)
         return -1;
-    crank->changes_before[crank->savepoints] = kernel->changes.length;
+    crank->changes_before[crank->savepoints] = spool_length(&kernel->changes);
     crank->state_before[crank->savepoints++] = kernel->state;
     return 0;
 }
@@ -39,7 +39,7 @@ static int undo_savepoint(struct kernel *kernel, struct error *error)
     kernel->no_vat_held = kernel->no_operation = false; /* what was deleted may be back */
     if (store_savepoint_undo(kernel->store, error) != 0)
         return -1;
-    kernel->changes.length = crank->changes_before[--crank->savepoints];
+    spool_truncate(&kernel->changes, crank->changes_before[--crank->savepoints]);
     kernel->state = crank->state_before[crank->savepoints];
     return 0;
 }

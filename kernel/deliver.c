@@ -15,6 +15,7 @@
 #include "kernel/records/keys.h"
 #include "kernel/records/limits.h"
 #include "kernel/records/refcount.h"
+#include "kernel/records/transcript_item.h"
 #include "kernel/records/vat_record.h"
 #include "kernel/state.h"
 #include "kernel/translate.h"
@@ -33,7 +34,8 @@ void deliver_forget(struct kernel *kernel)
     delivery->kd_value = delivery->vd_value = NULL;
     buf_clear(&delivery->kd);
     buf_clear(&delivery->vd);
-    buf_clear(&delivery->syscalls);
+    spool_truncate(&delivery->item, 0);
+    delivery->has_syscall = false;
     buf_clear(&delivery->illegal);
 }
 
@@ -52,6 +54,7 @@ static int fill_texts(struct kernel *kernel, json_t *kd, json_t *vd, struct erro
     if (delivery->view.kd == NULL || delivery->view.vd == NULL)
         return error_memory(error, "a delivery");
     crank_hash_note(kernel, 'd', delivery->vd.data, delivery->vd.length);
+    transcript_item_begin(kernel);
     return 0;
 }
 

@@ -80,7 +80,7 @@ static void free_delivery(struct delivery_state *delivery)
 {
     buf_free(&delivery->kd);
     buf_free(&delivery->vd);
-    buf_free(&delivery->syscalls);
+    spool_free(&delivery->item);
     buf_free(&delivery->illegal);
 }
 
@@ -95,7 +95,7 @@ static void free_kernel(struct kernel *kernel)
     buf_free(&kernel->crank.message_text);
     free(kernel->crank.stopped);
     reference_set_free(&kernel->maybe_free);
-    buf_free(&kernel->changes);
+    spool_free(&kernel->changes);
     buf_free(&kernel->value);
     json_memo_free(&kernel->read);
     json_memo_free(&kernel->queued);

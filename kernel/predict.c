@@ -52,7 +52,7 @@ static int undo_prediction(struct kernel *kernel, struct error *error)
     crank_hash_watch(kernel);
     shadow->crank.under_way = false;
     shadow->crank.message = NULL;
-    shadow->changes.length = 0;
+    spool_truncate(&shadow->changes, 0);
     reference_set_clear(&shadow->maybe_free);
     return store_savepoint_undo(shadow->store, error);
 }

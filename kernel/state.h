@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/spool.h"
 #include "kernel/kernel.h"
 #include "kernel/records/json_memo.h"
 #include "kernel/records/reference_set.h"
@@ -42,7 +43,8 @@ struct delivery_state {
     struct kernel_delivery view; /* what the caller sees; its texts are those below */
     json_t *kd_value, *vd_value; /* owned */
     struct buf kd, vd;
-    struct buf syscalls;         /* "sc" of the transcript's item, without its brackets */
+    struct spool item;           /* of the transcript, up to the last syscall */
+    bool has_syscall;            /* the item has */
     struct kernel_limits limits; /* of its vat */
     int64_t syscall_count;
     int64_t transferred; /* bytes, see kernel_limits */
@@ -92,7 +94,7 @@ struct kernel {
     struct kernel_listener listener;
     struct kernel_limits limits;     /* of vats that are made */
     struct reference_set maybe_free; /* krefs that lost a reference; see collect.h */
-    struct buf changes;              /* what the crank hash is made of; see crank_hash.h */
+    struct spool changes;            /* what the crank hash is made of; see crank_hash.h */
     struct state_sum state;
     struct buf value;              /* for keys.c alone */
     struct json_memo read;         /* records that were parsed, */

@@ -12,8 +12,8 @@ enum {
     NAMES_KEPT = 1024,
     SPARES_MAX = 256,
     SPARE_SIZE_MAX = 1024,
-    KEPT_BYTES_MAX = 64 * 1024 * 1024, /* beyond it nothing is kept that the table has */
-    SHORT_KEY = 56,                    /* entries of keys up to this have room for any of them */
+    KEPT_BYTES_MAX = 48 * 1024 * 1024,
+    SHORT_KEY = 56, /* entries of keys up to this have room for any of them */
 };
 
 /* What an entry was before it changed, or before the table was brought to it. */
@@ -24,6 +24,12 @@ struct key_cache_step {
     uint64_t checksum;
     struct buf value;
 };
+
+/* Nothing is kept that the table has. */
+static bool is_full(const struct key_cache *cache)
+{
+    return cache->bytes > (cache->kept_max > 0 ? cache->kept_max : KEPT_BYTES_MAX);
+}
 
 static uint64_t hash_of(const char *key, size_t length)
 {
@@ -250,7 +256,7 @@ int key_cache_learn(struct key_cache *cache, struct iovec key, const struct iove
 {
     struct key_cache_entry *entry;
 
-    if (cache->lost || cache->bytes > KEPT_BYTES_MAX)
+    if (cache->lost || is_full(cache))
         return 0;
     entry = key_cache_provide(cache, key);
     if (entry == NULL)
@@ -327,6 +333,20 @@ int key_cache_change(struct key_cache *cache, struct key_cache_entry *entry,
     return know(cache, entry, value, checksum);
 }
 
+int key_cache_pass(struct key_cache *cache, struct key_cache_entry *entry, bool was)
+{
+    if (!entry->known)
+        entry->stored = was;
+    if (note_change(cache, entry) != 0)
+        return -1;
+    cache->bytes -= entry->value.capacity;
+    buf_free(&entry->value);
+    entry->known = entry->present = false;
+    entry->checksum = 0;
+    entry->stored = true;
+    return 0;
+}
+
 struct key_cache_entry *key_cache_unwritten(const struct key_cache *cache)
 {
     return cache->first_unwritten;
@@ -361,18 +381,44 @@ int key_cache_forget(struct key_cache *cache, struct iovec beginning)
     return 0;
 }
 
+/* The table has a row of this name, which is asked for again. */
+static void forget_new(struct key_cache *cache, const struct key_cache_entry *entry)
+{
+    const char *dot = memchr(entry->key, '.', entry->key_length);
+    const size_t length = dot != NULL ? (size_t)(dot - entry->key) : entry->key_length;
+    struct key_cache_entry *name =
+        find_cache_entry(cache, entry->key, length, hash_of(entry->key, length));
+
+    if (name != NULL && name->is_new)
+        forget_name(cache, name);
+}
+
 /* The table has no row for it any more, or is hardly asked for the one it has. */
 static void forget_value(struct key_cache *cache, struct key_cache_entry *entry)
 {
+    if (entry->known && entry->present)
+        forget_new(cache, entry);
     entry->known = false;
     if (entry->is_new)
         forget_name(cache, entry);
     remove_entry(cache, entry);
 }
 
+/* The table has the value, and undoing the last savepoint brings another one back. */
+static void leave_value(struct key_cache *cache, struct key_cache_entry *entry)
+{
+    forget_new(cache, entry);
+    cache->bytes -= entry->value.capacity;
+    buf_free(&entry->value);
+    entry->known = entry->present = false;
+    entry->checksum = 0;
+}
+
 int key_cache_wrote(struct key_cache *cache)
 {
     struct key_cache_entry *entry = cache->first_unwritten;
+    const bool leaves = cache->savepoint_count > 0 && is_full(cache) && has_step(cache, entry) &&
+                        entry->known && entry->present;
     struct key_cache_step *step;
 
     if (cache->savepoint_count > 0) {
@@ -385,8 +431,10 @@ int key_cache_wrote(struct key_cache *cache)
         entry->stored = entry->present;
     entry->unwritten = false;
     cache->first_unwritten = entry->next_unwritten;
-    if (cache->savepoint_count == 0 &&
-        (!(entry->known && entry->present) || entry->once || cache->bytes > KEPT_BYTES_MAX))
+    if (leaves)
+        leave_value(cache, entry);
+    else if (cache->savepoint_count == 0 &&
+             (!(entry->known && entry->present) || entry->once || is_full(cache)))
         forget_value(cache, entry);
     return 0;
 }

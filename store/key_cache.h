@@ -24,7 +24,8 @@ struct key_cache {
     struct key_cache_entry **slots; /* chains by hash; NULL: none yet */
     size_t slot_count;              /* a power of two */
     size_t count;
-    size_t bytes; /* what all of it takes, about */
+    size_t bytes;    /* what all of it takes, about */
+    size_t kept_max; /* beyond it nothing is kept that the table has; 0: the usual bound */
 
     struct key_cache_entry *first_unwritten, *last_unwritten; /* in the order of their changes */
 
@@ -93,6 +94,9 @@ bool key_cache_is_new(const struct key_cache *cache, const char *key);
  */
 int key_cache_change(struct key_cache *cache, struct key_cache_entry *entry,
                      const struct iovec *value, uint64_t checksum, bool was);
+
+/* The table has been given another value of the key, which is not kept here. `was`: see above. */
+int key_cache_pass(struct key_cache *cache, struct key_cache_entry *entry, bool was);
 
 /* The first that the table does not have as it is. NULL: there is none. */
 struct key_cache_entry *key_cache_unwritten(const struct key_cache *cache);

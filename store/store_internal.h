@@ -74,6 +74,7 @@ struct store {
     struct buf scope;       /* of the change that is told */
     struct buf place;       /* the last of a row in the cache (store/integrity/cached_rows.h) */
     size_t unwritten_bytes; /* of values that changed since they were written */
+    size_t large_value;     /* bytes, beyond which a value is not cached; 0: the usual bound */
 
     cpu_set_t processors;                  /* for threads: of the thread that opened the store */
     struct late_snapshot *late;            /* in the order in which they came; owned */

@@ -8,7 +8,7 @@
 #include "store/store_internal.h"
 
 /* Between transactions the cache of keys is emptied when it has grown beyond this. */
-enum { CACHE_BYTES_MAX = 256 * 1024 * 1024 };
+enum { CACHE_BYTES_MAX = 96 * 1024 * 1024 };
 
 int store_transaction_begin(struct store *store, struct error *error)
 {

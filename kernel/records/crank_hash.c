@@ -19,13 +19,13 @@ enum { HASH_BYTES = 32 };
 
 static const char activity_key[] = "activityhash";
 
-static void append_piece(struct buf *changes, const void *bytes, size_t length)
+static void append_piece(struct spool *changes, const void *bytes, size_t length)
 {
     uint64_t little_endian = htole64(length);
 
-    buf_append(changes, &little_endian, sizeof little_endian);
+    spool_append(changes, &little_endian, sizeof little_endian);
     if (length > 0)
-        buf_append(changes, bytes, length);
+        spool_append(changes, bytes, length);
 }
 
 static bool is_callers(struct iovec key)
@@ -55,7 +55,7 @@ static void changed(void *context, const struct store_changed *change)
     if (!is_state(change->key))
         return;
     kernel->state.sum += change->after - change->before;
-    buf_append_byte(&kernel->changes, change->what);
+    spool_append(&kernel->changes, &change->what, 1);
     append_piece(&kernel->changes, change->key.iov_base, change->key.iov_len);
     append_piece(&kernel->changes, change->value.iov_base, change->value.iov_len);
 }
@@ -67,7 +67,7 @@ void crank_hash_watch(struct kernel *kernel)
 
 void crank_hash_note(struct kernel *kernel, char what, const char *bytes, size_t length)
 {
-    buf_append_byte(&kernel->changes, what);
+    spool_append(&kernel->changes, &what, 1);
     append_piece(&kernel->changes, "", 0);
     append_piece(&kernel->changes, bytes, length);
 }
@@ -88,16 +88,20 @@ static EVP_MD_CTX *begin_hash(void)
     return hashing;
 }
 
-static int hash(const struct buf *bytes, char hex[KERNEL_HASH_SIZE], struct error *error)
+static int hash_piece(void *hashing, struct iovec piece)
+{
+    return EVP_DigestUpdate(hashing, piece.iov_base, piece.iov_len) == 1 ? 0 : 1;
+}
+
+static int hash(struct spool *bytes, char hex[KERNEL_HASH_SIZE], struct error *error)
 {
     unsigned char digest[HASH_BYTES];
-    EVP_MD_CTX *hashing;
+    EVP_MD_CTX *hashing = begin_hash();
+    const int result = hashing == NULL ? 1 : spool_each(bytes, hash_piece, hashing, error);
 
-    if (buf_failed(bytes))
-        return error_memory(error, "what a crank did");
-    hashing = begin_hash();
-    if (hashing == NULL || EVP_DigestUpdate(hashing, bytes->data, bytes->length) != 1 ||
-        EVP_DigestFinal_ex(hashing, digest, NULL) != 1)
+    if (result < 0)
+        return -1;
+    if (result > 0 || EVP_DigestFinal_ex(hashing, digest, NULL) != 1)
         return error_set(error, ERROR_SYSTEM, "SHA-256 failed");
     hex_write(hex, digest, HASH_BYTES);
     return 0;
@@ -178,20 +182,20 @@ static int keep_end(struct kernel *kernel, const char *activityhash, struct erro
 static int chain_changes(struct kernel *kernel, char crankhash[KERNEL_HASH_SIZE],
                          char activityhash[KERNEL_HASH_SIZE], struct error *error)
 {
-    struct buf chain = {0};
+    struct spool chain = {0};
     int result = -1;
 
     if (note_state(kernel, error) != 0 || hash(&kernel->changes, crankhash, error) != 0 ||
         crank_hash_activity(kernel, activityhash, error) != 0)
         goto out;
-    buf_append_string(&chain, activityhash);
-    buf_append_string(&chain, crankhash);
+    spool_append_string(&chain, activityhash);
+    spool_append_string(&chain, crankhash);
     if (hash(&chain, activityhash, error) != 0)
         goto out;
     result = keep_end(kernel, activityhash, error);
-    buf_clear(&kernel->changes);
+    spool_truncate(&kernel->changes, 0);
 out:
-    buf_free(&chain);
+    spool_free(&chain);
     return result;
 }
 
@@ -199,7 +203,7 @@ int crank_hash_outside(struct kernel *kernel, int result, struct error *error)
 {
     char crankhash[KERNEL_HASH_SIZE], activityhash[KERNEL_HASH_SIZE];
 
-    if (result != 0 || kernel->crank.under_way || kernel->changes.length == 0)
+    if (result != 0 || kernel->crank.under_way || spool_length(&kernel->changes) == 0)
         return result;
     return chain_changes(kernel, crankhash, activityhash, error);
 }

@@ -8,17 +8,26 @@
 #include "kernel/state.h"
 #include "store/store.h"
 
+void transcript_item_begin(struct kernel *kernel)
+{
+    struct delivery_state *delivery = &kernel->crank.delivery;
+
+    spool_append_string(&delivery->item, "{\"d\":");
+    spool_append(&delivery->item, delivery->vd.data, delivery->vd.length);
+    spool_append_string(&delivery->item, ",\"sc\":[");
+}
+
 void transcript_item_add_syscall(struct kernel *kernel, const char *vsc, const char *vsr)
 {
-    struct buf *syscalls = &kernel->crank.delivery.syscalls;
+    struct delivery_state *delivery = &kernel->crank.delivery;
+    struct spool *item = &delivery->item;
 
-    if (syscalls->length > 0)
-        buf_append_byte(syscalls, ',');
-    buf_append_string(syscalls, "{\"s\":");
-    buf_append_string(syscalls, vsc);
-    buf_append_string(syscalls, ",\"r\":");
-    buf_append_string(syscalls, vsr);
-    buf_append_byte(syscalls, '}');
+    spool_append_string(item, delivery->has_syscall ? ",{\"s\":" : "{\"s\":");
+    spool_append_string(item, vsc);
+    spool_append_string(item, ",\"r\":");
+    spool_append_string(item, vsr);
+    spool_append_string(item, "}");
+    delivery->has_syscall = true;
 }
 
 static void append_words(struct buf *item, const char *name, const char *words)
@@ -46,27 +55,32 @@ static void append_result(struct buf *item, const struct kernel_outcome *outcome
     buf_append_byte(item, '}');
 }
 
+static int add_item(struct kernel *kernel, struct error *error)
+{
+    struct delivery_state *delivery = &kernel->crank.delivery;
+    struct iovec item;
+    int result;
+
+    if (spool_map(&delivery->item, &item, error) != 0)
+        return -1;
+    result = store_transcript_add(kernel->store, delivery->view.vat, delivery->view.incarnation,
+                                  delivery->view.position, item, error);
+    spool_unmap(&delivery->item, item);
+    return result;
+}
+
 int transcript_item_keep(struct kernel *kernel, const struct kernel_outcome *outcome,
                          struct error *error)
 {
-    const struct delivery_state *delivery = &kernel->crank.delivery;
-    struct buf item = {0};
+    struct spool *item = &kernel->crank.delivery.item;
+    struct buf end = {0};
     int result;
 
-    buf_append_string(&item, "{\"d\":");
-    buf_append(&item, delivery->vd.data, delivery->vd.length);
-    buf_append_string(&item, ",\"sc\":[");
-    if (delivery->syscalls.length > 0)
-        buf_append(&item, delivery->syscalls.data, delivery->syscalls.length);
-    buf_append_string(&item, "],\"r\":");
-    append_result(&item, outcome);
-    buf_append_byte(&item, '}');
-    if (buf_failed(&item) || buf_failed(&delivery->syscalls))
-        result = error_memory(error, "a transcript");
-    else
-        result = store_transcript_add(
-            kernel->store, delivery->view.vat, delivery->view.incarnation, delivery->view.position,
-            (struct iovec){.iov_base = item.data, .iov_len = item.length}, error);
-    buf_free(&item);
+    buf_append_string(&end, "],\"r\":");
+    append_result(&end, outcome);
+    buf_append_byte(&end, '}');
+    spool_append(item, end.data, end.length);
+    result = buf_failed(&end) ? error_memory(error, "a transcript") : add_item(kernel, error);
+    buf_free(&end);
     return result;
 }

@@ -11,6 +11,9 @@
  * and in "r", of ours, "instructions" and "fingerprint" of what counted them.
  */
 
+/* A delivery begins. */
+void transcript_item_begin(struct kernel *kernel);
+
 /* A syscall of the delivery under way; both are JSON. */
 void transcript_item_add_syscall(struct kernel *kernel, const char *vsc, const char *vsr);
 

@@ -11,6 +11,9 @@
  * transaction changes, but for savepoints. */
 enum { UNWRITTEN_BYTES_MAX = 8 * 1024 * 1024 };
 
+/* A longer value of a vat's store or a transcript goes to its table at once, without copies. */
+enum { LARGE_VALUE = 256 * 1024 };
+
 static int no_memory(struct error *error)
 {
     return error_memory(error, "the keys of the store");
@@ -108,6 +111,24 @@ static int write_when_much(struct store *store, const struct iovec *value, struc
     return key_writes_finish(store, error);
 }
 
+/* Of the kernel's keys the cache knows names that are new: those are not left to the table. */
+static bool is_large(const struct store *store, const struct cached_row *wanted,
+                     const struct iovec *value)
+{
+    const size_t limit = store->large_value > 0 ? store->large_value : LARGE_VALUE;
+
+    return value != NULL && value->iov_len > limit && wanted->row->table != ROW_KEY;
+}
+
+static int write_at_once(struct store *store, const struct cached_row *wanted,
+                         struct key_cache_entry *entry, struct row_change *change,
+                         struct error *error)
+{
+    if (rows_put(store, wanted->row, change, error) != 0)
+        return -1;
+    return key_cache_pass(&store->cache, entry, change->was) == 0 ? 0 : no_memory(error);
+}
+
 int cached_row_change(struct store *store, const struct cached_row *wanted, bool present,
                       struct row_change *change, struct error *error)
 {
@@ -123,6 +144,8 @@ int cached_row_change(struct store *store, const struct cached_row *wanted, bool
         return -1;
     if (is_so(entry, value))
         return 0;
+    if (is_large(store, wanted, value))
+        return write_at_once(store, wanted, entry, change, error);
     if (rows_change_later(store, wanted->row, present, change, error) != 0)
         return -1;
     if (wanted->once)

@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/json/json_value.h"
 #include "base/log.h"
+#include "base/spool.h"
 #include "supervisor/process/fingerprint.h"
 #include "supervisor/run/output.h"
 #include "supervisor/run/run_lines.h"
@@ -378,6 +379,7 @@ static int open_trace(struct run *run, struct error *error)
 static int open_files(struct run *run, struct error *error)
 {
     run->lines.store = run->store = store_open(run->options.store, error);
+    spool_keep_in(run->options.store);
     if (run->store == NULL)
         return -1;
     if (run_profiles_open(&run->profiles, &run->options, &run->launcher, error) != 0 ||

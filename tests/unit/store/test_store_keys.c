@@ -286,6 +286,9 @@ static void any_order_of_changes_comes_to_what_it_says(void **state)
         struct model model = {.seed = run};
 
         assert_non_null(store);
+        /* In half of the runs little is cached, and some values are large. */
+        store->cache.kept_max = run % 2;
+        store->large_value = run % 2 * 3;
         for (int i = 0; i < STEPS; i++)
             take_step(store, &model);
         for (uint32_t space = 0; space < SPACES; space++) {
@@ -461,9 +464,57 @@ static void what_is_read_takes_a_bounded_memory(void **state)
     store_close(store);
 }
 
+/* A name that was noted as new is asked of the table once the cache has lost its key. */
+static void a_new_name_is_found_when_the_cache_is_full(void **state)
+{
+    struct store *store = store_open(NULL, &error);
+    struct buf value = {0};
+    bool found;
+
+    (void)state;
+    assert_non_null(store);
+    store->cache.kept_max = 1;
+    OK(store_name_note_new(store, "kp40", &error));
+    OK(store_key_set(store, "kp40.state", bytes("unresolved"), &error));
+    OK(store_transaction_commit(store, &error));
+    OK(store_key_get(store, "kp40.state", &value, &found, &error));
+    same(&value, found, "unresolved");
+    store_close(store);
+}
+
+/* A delivery that writes much, and is undone or not. */
+static void what_is_written_takes_a_bounded_memory(void **state)
+{
+    enum { NUMBER = 300, SIZE = 250 << 10, BOUND = 70 << 20 };
+    struct store *store = store_open(NULL, &error);
+    static char large[SIZE];
+
+    (void)state;
+    assert_non_null(store);
+    for (int i = 0; i < 3; i++) {
+        OK(store_savepoint_set(store, &error));
+        OK(store_savepoint_set(store, &error));
+        for (uint32_t j = 0; j < NUMBER; j++) {
+            OK(store_vat_set(store, 1, bytes(name_of(j)), (struct iovec){large, SIZE}, &error));
+            assert_true(store->cache.bytes < BOUND);
+        }
+        if (i == 1)
+            OK(store_savepoint_undo(store, &error));
+        else
+            OK(store_savepoint_release(store, &error));
+        OK(store_savepoint_release(store, &error));
+        OK(store_transaction_commit(store, &error));
+        assert_true(store->cache.bytes < BOUND);
+    }
+    check_whole(store);
+    store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_new_name_is_found_when_the_cache_is_full),
+        cmocka_unit_test(what_is_written_takes_a_bounded_memory),
         cmocka_unit_test(any_order_of_changes_comes_to_what_it_says),
         cmocka_unit_test(a_key_that_comes_and_goes_is_never_written),
         cmocka_unit_test(what_came_and_went_takes_no_memory_for_long),

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GASPIPE_BASE_SPOOL_H
+#define GASPIPE_BASE_SPOOL_H
+
+#include <stddef.h>
+#include <sys/uio.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/*
+ * Bytes that may become many: what exceeds SPOOL_MEMORY goes to a temporary file without a name.
+ * All zeros is an empty spool. An append that fails is remembered, and the later ones do nothing;
+ * the functions that read report it.
+ */
+enum { SPOOL_MEMORY = 1 << 20 };
+
+struct spool {
+    struct buf tail; /* the last bytes */
+    size_t written;  /* those before, in the file */
+    int file;        /* its descriptor and one; 0: there is none yet */
+    int failure;     /* errno */
+};
+
+/* Where spools make their files from now on: an existing directory. Else in $TMPDIR or /tmp. */
+void spool_keep_in(const char *directory);
+
+void spool_append(struct spool *spool, const void *bytes, size_t length);
+void spool_append_string(struct spool *spool, const char *string);
+
+static inline size_t spool_length(const struct spool *spool)
+{
+    return spool->written + spool->tail.length;
+}
+
+/* Drops what is behind the first `length` bytes, and a failure if that is all. */
+void spool_truncate(struct spool *spool, size_t length);
+
+/* Calls take() for all bytes, one piece after the other, until it returns other than 0, which is
+ * returned. -1 with ERROR_SYSTEM when the spool failed or cannot be read. */
+int spool_each(struct spool *spool, int (*take)(void *context, struct iovec piece), void *context,
+               struct error *error);
+
+/*
+ * All bytes in one place, until the spool changes or spool_unmap(): in memory, or in the file,
+ * whose pages Linux can take back. -1 with ERROR_SYSTEM.
+ */
+int spool_map(struct spool *spool, struct iovec *bytes, struct error *error);
+void spool_unmap(const struct spool *spool, struct iovec bytes);
+
+void spool_free(struct spool *spool);
+
+#endif
