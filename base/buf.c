@@ -73,12 +73,16 @@ int buf_printf(struct buf *buf, const char *format, ...)
 void buf_consume(struct buf *buf, size_t length)
 {
     buf->length -= length;
-    if (buf->length > 0 && length > 0)
+    if (buf->length == 0 && buf->capacity > BUF_KEPT_MAX && !buf->failed)
+        buf_free(buf);
+    else if (length > 0)
         memmove(buf->data, buf->data + length, buf->length);
 }
 
 void buf_clear(struct buf *buf)
 {
+    if (buf->capacity > BUF_KEPT_MAX)
+        buf_free(buf);
     buf->length = 0;
     buf->failed = false;
 }

@@ -72,7 +72,8 @@ int buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(p
 /* Takes the first `length` bytes away; `length` is at most buf->length. */
 void buf_consume(struct buf *buf, size_t length);
 
-/* Empties the buffer and forgets a failure; keeps the memory. */
+/* Empties the buffer and forgets a failure; keeps the memory, up to BUF_KEPT_MAX bytes. */
+enum { BUF_KEPT_MAX = 2 << 20 };
 void buf_clear(struct buf *buf);
 
 /* Gives the memory back; the buffer can be used again. */

@@ -2,14 +2,13 @@
 #include "base/spool.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/output/temporary_file.h"
 
 static const char *directory;
 
@@ -25,48 +24,27 @@ static int file_of(const struct spool *spool)
 
 /* ---- the file ---- */
 
-/* Where the file system makes none without a name. */
-static int make_and_unlink(const char *path)
+static const char *place(void)
 {
-    struct buf name = {0};
-    int file = -1;
-
-    buf_printf(&name, "%s/gaspipe.spool.XXXXXX", path);
-    if (buf_string(&name) == NULL)
-        errno = ENOMEM;
-    else
-        file = mkostemp(name.data, O_CLOEXEC);
-    if (file >= 0)
-        (void)unlink(name.data); /* it is left behind if that fails, which is all */
-    buf_free(&name);
-    return file;
+    return directory != NULL ? directory : temporary_file_place();
 }
 
-static int open_file(void)
+static int fail(struct error *error)
 {
-    const char *path = directory != NULL ? directory : getenv("TMPDIR");
-    int file;
-
-    if (path == NULL || *path == '\0')
-        path = P_tmpdir;
-    file = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (file < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT))
-        file = make_and_unlink(path);
-    return file;
+    return error_system(error, errno, "%s: a temporary file", place());
 }
 
 static int write_out(struct spool *spool, const void *bytes, size_t length)
 {
-    if (spool->file == 0) {
-        int file = open_file();
+    struct error *error = &spool->failure;
 
-        if (file < 0)
-            return -1;
-        spool->file = file + 1;
-    }
+    if (spool->file == 0)
+        spool->file = temporary_file_open_in(place(), error) + 1;
+    if (spool->file == 0)
+        return -1;
     if (lseek(file_of(spool), (off_t)spool->written, SEEK_SET) < 0 ||
         io_write_all(file_of(spool), bytes, length) != 0)
-        return -1;
+        return fail(error);
     spool->written += length;
     return 0;
 }
@@ -81,21 +59,19 @@ static int write_tail(struct spool *spool)
 
 /* ---- writing ---- */
 
+static bool has_failed(const struct spool *spool)
+{
+    return spool->failure.kind != ERROR_NONE;
+}
+
 void spool_append(struct spool *spool, const void *bytes, size_t length)
 {
-    int result = 0;
-
-    if (spool->failure != 0)
+    if (has_failed(spool) || (length > SPOOL_MEMORY - spool->tail.length && write_tail(spool) != 0))
         return;
-    errno = ENOMEM;
-    if (length > SPOOL_MEMORY - spool->tail.length)
-        result = write_tail(spool);
-    if (result == 0 && length > SPOOL_MEMORY)
-        result = write_out(spool, bytes, length);
-    else if (result == 0)
-        result = buf_append(&spool->tail, bytes, length);
-    if (result != 0)
-        spool->failure = errno;
+    if (length > SPOOL_MEMORY)
+        (void)write_out(spool, bytes, length);
+    else if (buf_append(&spool->tail, bytes, length) != 0)
+        error_memory(&spool->failure, "what a delivery did");
 }
 
 void spool_append_string(struct spool *spool, const char *string)
@@ -113,7 +89,7 @@ void spool_truncate(struct spool *spool, size_t length)
     }
     if (length > 0)
         return;
-    spool->failure = 0;
+    spool->failure.kind = ERROR_NONE;
     spool->tail.failed = false;
     if (spool->file != 0)
         close(file_of(spool));
@@ -122,12 +98,12 @@ void spool_truncate(struct spool *spool, size_t length)
 
 /* ---- reading ---- */
 
-static int fail(int cause, struct error *error)
+/* As the functions that read return it. */
+static int check(const struct spool *spool, struct error *error)
 {
-    if (cause == ENOMEM)
-        return error_memory(error, "what a delivery did");
-    return error_system(error, cause, "%s: a temporary file",
-                        directory != NULL ? directory : P_tmpdir);
+    if (has_failed(spool))
+        *error = spool->failure;
+    return has_failed(spool) ? -1 : 0;
 }
 
 int spool_each(struct spool *spool, int (*take)(void *context, struct iovec piece), void *context,
@@ -137,15 +113,17 @@ int spool_each(struct spool *spool, int (*take)(void *context, struct iovec piec
     size_t at = 0;
     int result = 0;
 
-    if (spool->failure != 0)
-        return fail(spool->failure, error);
+    if (check(spool, error) != 0)
+        return -1;
     while (result == 0 && at < spool->written) {
         const size_t left = spool->written - at;
         const ssize_t length =
             io_read_at(file_of(spool), piece, left < sizeof piece ? left : sizeof piece, (off_t)at);
 
+        if (length == 0)
+            errno = EIO;
         if (length <= 0)
-            return fail(length < 0 ? errno : EIO, error);
+            return fail(error);
         result = take(context, (struct iovec){piece, (size_t)length});
         at += (size_t)length;
     }
@@ -156,19 +134,19 @@ int spool_each(struct spool *spool, int (*take)(void *context, struct iovec piec
 
 int spool_map(struct spool *spool, struct iovec *bytes, struct error *error)
 {
-    void *place;
+    void *pages;
 
-    if (spool->failure != 0)
-        return fail(spool->failure, error);
+    if (check(spool, error) != 0)
+        return -1;
     *bytes = (struct iovec){spool->tail.data, spool->tail.length};
     if (spool->written == 0)
         return 0;
     if (write_tail(spool) != 0)
-        return fail(errno, error);
-    place = mmap(NULL, spool->written, PROT_READ, MAP_SHARED, file_of(spool), 0);
-    if (place == MAP_FAILED)
-        return fail(errno, error);
-    *bytes = (struct iovec){place, spool->written};
+        return check(spool, error);
+    pages = mmap(NULL, spool->written, PROT_READ, MAP_SHARED, file_of(spool), 0);
+    if (pages == MAP_FAILED)
+        return fail(error);
+    *bytes = (struct iovec){pages, spool->written};
     return 0;
 }
 

@@ -19,7 +19,7 @@ struct spool {
     struct buf tail; /* the last bytes */
     size_t written;  /* those before, in the file */
     int file;        /* its descriptor and one; 0: there is none yet */
-    int failure;     /* errno */
+    struct error failure;
 };
 
 /* Where spools make their files from now on: an existing directory. Else in $TMPDIR or /tmp. */

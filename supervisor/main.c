@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -121,6 +122,8 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     /* So is a file that has reached its limit, as EFBIG. */
     signal(SIGXFSZ, SIG_IGN);
+    /* Large blocks go back to the system when they are freed, however many there were. */
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
     if (!SANDBOX_SANITIZED)
         json_memory_keep();
     if (argc < 2) {

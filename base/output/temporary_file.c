@@ -33,7 +33,11 @@ static int open_and_unlink(const char *place)
 
 int temporary_file_open(struct error *error)
 {
-    const char *place = temporary_file_place();
+    return temporary_file_open_in(temporary_file_place(), error);
+}
+
+int temporary_file_open_in(const char *place, struct error *error)
+{
     int fd = open(place, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
     if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR))

@@ -11,4 +11,7 @@ const char *temporary_file_place(void);
  * ERROR_SYSTEM. */
 int temporary_file_open(struct error *error);
 
+/* The same in another directory. */
+int temporary_file_open_in(const char *place, struct error *error);
+
 #endif

@@ -14,6 +14,9 @@ enum { UNWRITTEN_BYTES_MAX = 8 * 1024 * 1024 };
 /* A longer value of a vat's store or a transcript goes to its table at once, without copies. */
 enum { LARGE_VALUE = 256 * 1024 };
 
+/* A longer value that is read is not kept in mind. */
+enum { LEARNT_VALUE = 1024 * 1024 };
+
 static int no_memory(struct error *error)
 {
     return error_memory(error, "the keys of the store");
@@ -68,7 +71,7 @@ int cached_row_get(struct store *store, const struct cached_row *wanted, struct 
     if (rows_get(store, &row, value, found, error) != 0)
         return -1;
     /* What another process writes would make a reader's cache wrong. */
-    if (store->reads_only)
+    if (store->reads_only || value->length - before > LEARNT_VALUE)
         return 0;
     row.value =
         (struct iovec){value->data != NULL ? value->data + before : NULL, value->length - before};

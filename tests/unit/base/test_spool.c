@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is appended comes back, in memory or from the file, and memory stays bounded. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/spool.h"
+
+enum { LENGTH_MAX = 6 * SPOOL_MEMORY };
+
+static char expected[LENGTH_MAX], pattern[LENGTH_MAX];
+
+struct reading {
+    size_t length;
+};
+
+static int take(void *context, struct iovec piece)
+{
+    struct reading *reading = context;
+
+    assert_true(reading->length + piece.iov_len <= LENGTH_MAX);
+    assert_memory_equal(expected + reading->length, piece.iov_base, piece.iov_len);
+    reading->length += piece.iov_len;
+    return 0;
+}
+
+static void check(struct spool *spool, size_t length)
+{
+    struct reading reading = {0};
+    struct iovec bytes;
+    struct error error;
+
+    assert_int_equal(spool_length(spool), length);
+    assert_true(spool->tail.capacity <= 2 * SPOOL_MEMORY);
+    assert_int_equal(spool_each(spool, take, &reading, &error), 0);
+    assert_int_equal(reading.length, length);
+    assert_int_equal(spool_map(spool, &bytes, &error), 0);
+    assert_int_equal(bytes.iov_len, length);
+    if (length > 0)
+        assert_memory_equal(bytes.iov_base, expected, length);
+    spool_unmap(spool, bytes);
+}
+
+static void any_pieces_come_back(void **state)
+{
+    struct spool spool = {0};
+    size_t length = 0;
+
+    (void)state;
+    srand(1);
+    for (size_t i = 0; i < LENGTH_MAX; i++)
+        pattern[i] = (char)rand();
+    for (int step = 0; step < 400; step++) {
+        const size_t more = (size_t)rand() % (step % 8 == 0 ? 2 * SPOOL_MEMORY : 100000);
+
+        if (length + more > LENGTH_MAX || step % 5 == 4) {
+            length = step % 50 == 49 || length == 0 ? 0 : (size_t)rand() % length;
+            spool_truncate(&spool, length);
+        } else {
+            spool_append(&spool, pattern + step, more);
+            memcpy(expected + length, pattern + step, more);
+            length += more;
+        }
+        check(&spool, length);
+    }
+    spool_free(&spool);
+}
+
+static void a_failure_is_told_until_all_is_dropped(void **state)
+{
+    struct spool spool = {0};
+    struct iovec bytes;
+    struct error error;
+
+    (void)state;
+    spool_keep_in("/nonexistent");
+    spool_append(&spool, pattern, 2 * SPOOL_MEMORY);
+    spool_append_string(&spool, "more");
+    assert_int_equal(spool_map(&spool, &bytes, &error), -1);
+    assert_int_equal(error.kind, ERROR_SYSTEM);
+    assert_non_null(strstr(error.text, "/nonexistent"));
+    spool_truncate(&spool, 0);
+    spool_append_string(&spool, "more");
+    assert_int_equal(spool_map(&spool, &bytes, &error), 0);
+    assert_memory_equal(bytes.iov_base, "more", 4);
+    spool_keep_in(NULL);
+    spool_free(&spool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_pieces_come_back),
+        cmocka_unit_test(a_failure_is_told_until_all_is_dropped),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
