@@ -310,6 +310,30 @@ end_worker() {
     end_worker
 }
 
+@test "an empty ArrayBuffer stays empty through collections and snapshots" {
+    cd "$BATS_TEST_TMPDIR" || return 1
+
+    # Nothing before it is garbage, so that its chunk is the last one that stays where it is.
+    worker < <(frame 'eglobalThis.kept = new ArrayBuffer(0)' wheap.1 wheap.2 'e1' wheap.3)
+    assert_status 0
+    cmp heap.1 heap.2
+    worker -r heap.1 < <(frame 'e1' wheap.4 "eprint('bytes', kept.byteLength)")
+    assert_status 0
+    cmp heap.3 heap.4
+    assert_output_has 'bytes 0'
+}
+
+@test "a program from a file may leave a rejected promise behind" {
+    cd "$BATS_TEST_TMPDIR" || return 1
+
+    echo 'Promise.reject(Error("left behind")); Promise.resolve().then(() => { throw Error("and this"); });' > program.js
+    worker < <(frame sprogram.js 'eprint("still there")')
+    assert_status 15
+    assert_output_has 'Unhandled exception Error: left behind'
+    assert_output_has 'Unhandled exception Error: and this'
+    assert_output_has 'still there'
+}
+
 @test "a worker says when it goes on as one that is loaded from the snapshot it wrote" {
     cd "$BATS_TEST_TMPDIR" || return 1
     local fill='eglobalThis.kept = new Map(Array.from({ length: 2000 }, (_, i) => [{ i }, new Set([i])]))'

@@ -405,6 +405,8 @@ static void run_file(xsMachine *machine, bool as_module)
                 xsVar(0) = xsException;
                 xsException = xsUndefined;
                 set_threw(engine, the, &xsVar(0));
+                /* The promises' jobs that come next may move what is in the heap. */
+                set_text(engine, engine->result.text.iov_base);
             }
         }
     }

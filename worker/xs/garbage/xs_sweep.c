@@ -94,11 +94,13 @@ static struct staying staying;
 /* Where the chunk's data will be. */
 static inline void *moved(void *data)
 {
+    const txChunk *chunk = (const txChunk *)((uintptr_t)data - sizeof(txChunk));
     txByte *target;
 
-    if (data == NULL || (uintptr_t)data - staying.from < staying.size)
+    /* By its header: an empty chunk's data is where the next one begins. */
+    if (data == NULL || (uintptr_t)chunk - staying.from < staying.size)
         return data;
-    target = ((txChunk *)((txByte *)data - sizeof(txChunk)))->temporary;
+    target = chunk->temporary;
     return target != NULL ? target + sizeof(txChunk) : data;
 }
 
