@@ -38,6 +38,12 @@ NATS_CLIENT := $(BUILD)/tests/nats_client
 $(WASM_RUNNERS) $(NATS_CLIENT): $(BUILD)/tests/%: $(BUILD)/obj/tests/program/%.o $(ARCHIVES)
 	$(call link_all_rooms)
 
+# What `make conformance` gives tc39/test262 to.
+BARE_WORKERS := $(BUILD)/tests/bare_workers
+
+$(BARE_WORKERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/conformance/%.o $(ARCHIVES)
+	$(call link_all_rooms)
+
 # Keep objects that are only intermediate files of a test.
 .SECONDARY:
 
@@ -140,7 +146,7 @@ bench: all $(XSNAP_WORKER) $(BENCH_PROGRAMS) $(NPM_PEERS) $(VAT_BUNDLES) $(if $(
 # tests/program/meter/ is for gaspipe-cc, tests/program/contracts/ for clang --target=wasm32.
 ALL_C := $(if $(HAVE_LLVM),$(METER_SOURCES) $(METER_RUNTIME)) \
 	$(if $(HAVE_NODE_HEADERS),$(call sources_below,node/addon)) \
-	$(call sources_below,$(ROOMS) bench tests/unit tests/fuzz) \
+	$(call sources_below,$(ROOMS) bench tests/unit tests/fuzz tests/conformance) \
 	$(filter-out tests/program/meter/% tests/program/contracts/%,$(call sources_below,tests/program))
 objects: $(patsubst %.c,$(BUILD)/obj/%.o,$(ALL_C))
 
