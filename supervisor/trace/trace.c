@@ -366,16 +366,25 @@ static int report_archive(struct trace *trace, const struct archive *archive, st
     return put_report(trace, &profile, archive, &archive->counts, error);
 }
 
+static int read_archive(const struct trace *trace, struct archive *archive, struct error *error)
+{
+    const struct trace_options *const options = &trace->options;
+    const size_t spans = options->profile != NULL ? SPANS_MOST : 0;
+    struct perfetto perfetto;
+    int result;
+
+    if (options->perfetto == NULL)
+        return archive_read(archive, options->read, spans, NULL, error);
+    perfetto_open(&perfetto, options->perfetto, options->read, archive);
+    result = archive_read(archive, options->read, spans, &perfetto.listener, error);
+    return perfetto_close(&perfetto, result, error);
+}
+
 static int read_trace(struct trace *trace, struct error *error)
 {
     struct archive archive;
-    int result;
+    int result = read_archive(trace, &archive, error);
 
-    if (trace->options.perfetto != NULL &&
-        perfetto_write(trace->options.read, trace->options.perfetto, error) != 0)
-        return -1;
-    result = archive_read(&archive, trace->options.read,
-                          trace->options.profile != NULL ? SPANS_MOST : 0, error);
     if (result == 0) {
         trace->functions = calloc(archive.function_count + 1, sizeof *trace->functions);
         result = trace->functions != NULL ? report_archive(trace, &archive, error)

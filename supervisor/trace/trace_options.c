@@ -48,7 +48,7 @@ static const struct option_row rows[] = {
      OPTION_IS_TEXT(struct trace_options, read)},
     {"folded", "FILE", "write folded stacks, for flame graphs",
      OPTION_IS_TEXT(struct trace_options, folded)},
-    {"perfetto", "FILE", "write a trace for Perfetto, protobuf; with --read",
+    {"perfetto", "FILE", "write a trace for Perfetto, JSON; with --read",
      OPTION_IS_TEXT(struct trace_options, perfetto)},
     {"profile", "FILE",
      "write what each delivery took by function, and when, for slogreport and its page; with "

@@ -382,32 +382,59 @@ counts() {
     assert_output_lacks unmatched
 }
 
+# slices FILE: `NAME SLICES` of a trace for Perfetto, sorted. On each track a slice ends after those within it, and
+# time does not go back.
+slices() {
+    jq -er '[.traceEvents[] | select(.ph == "B" or .ph == "E")] |
+        if group_by([.pid, .tid]) | all(.[]; reduce .[] as $event ({open: [], at: 0, good: true};
+            .good = (.good and $event.ts >= .at) | .at = $event.ts |
+            if $event.ph == "B" then .open += [$event.name]
+            else .good = (.good and .open[-1] == $event.name) | .open |= .[:-1] end) | .good and .open == [])
+        then map(select(.ph == "B")) | group_by(.name)[] | "\(.[0].name) \(length)" else error("not nested") end' "$1" |
+        LC_ALL=C sort
+}
+
 @test "trace: Perfetto's file has every slice, under its function and in order" {
-    command -v node > /dev/null || skip 'needs node'
     traces calls --output kept
-    "$BUILD/gaspipe" trace --json --report again --read kept --perfetto slices
-    node "$BATS_TEST_DIRNAME/perfetto_decode.mjs" slices > names
+    "$BUILD/gaspipe" trace --json --report again --read kept --perfetto events
+    slices events > names
     jq -r '"\(.function) \(.calls)"' again | LC_ALL=C sort | cmp - names
-    two_vats
-    run_vats --trace-functions run.trace > printed
-    "$BUILD/gaspipe" trace --json --report again --read run.trace --perfetto slices
-    "$BUILD/gaspipe" trace --report people --read run.trace
-    grep -q 'the others estimated: ' people
-    node "$BATS_TEST_DIRNAME/perfetto_decode.mjs" slices > names
-    assert_equal "$(grep -c '^work #' names)" 4 'numbers of deliveries of work'
+    # Slices take what their function did; each is cut to nanoseconds.
+    jq -es --slurpfile again again 'map(.traceEvents[] | select(.name == "t_middle") | if .ph == "B" then -.ts else .ts end) |
+        (add * 1000 - ($again[] | select(.function == "t_middle").total * 1e9)) | fabs <= 1000' events
+    assert_equal "$(jq -c '.traceEvents[] | select(.ph == "M" and .name == "process_name").args.name' events)" "\"$TRACED\""
+    for what in longjmp threads signal-jumps; do
+        "$BUILD/gaspipe" trace --report live --output kept -- "$TRACED" $what > /dev/null
+        "$BUILD/gaspipe" trace --report again --read kept --perfetto events
+        slices events > names
+    done
+    printf 'export const work = n => n + 1;\n' > v.js
+    printf '{"vat":"%s","method":"work","args":[%s]}\n' one 1 two 2 one 3 > deliveries
+    run_vats --slog slog --trace-functions run.trace > printed
+    "$BUILD/gaspipe" trace --json --report again --read run.trace --perfetto events
+    slices events > names
+    assert_equal "$(grep -c '^work #' names)" 2 'numbers of deliveries of work'
     # The report is about deliveries, the slices also about what was before them.
     [ "$(awk '$1 == "fxRunID" { print $2 }' names)" -ge \
         "$(jq -s 'map(select(.function == "fxRunID").calls) | add' again)" ]
-    run --separate-stderr "$BUILD/gaspipe" trace --perfetto slices -- true
+    # Deliveries are on the slogfile's clock, one track a vat.
+    assert_equal "$(jq -c '[.traceEvents[] | select(.cat == "delivery")] | map(.tid) | unique | length' events)" 2
+    jq -es --slurpfile slog slog '[.[].traceEvents[] | select(.cat == "delivery").ts * 1000 - $slog[0].monoBase] |
+        length > 3 and min >= 0 and max <= ([$slog[].monotime // 0] | max) * 1e9' events
+    run --separate-stderr "$BUILD/gaspipe" trace --perfetto events -- true
     assert_bad_input 2 '--read'
     run --separate-stderr "$BUILD/gaspipe" trace --read kept --perfetto kept
     assert_bad_input 2 kept
+    run --separate-stderr "$BUILD/gaspipe" trace --read kept --perfetto /dev/full
+    assert_bad_input 4 /dev/full
+    run --separate-stderr "$BUILD/gaspipe" trace --read kept --perfetto nowhere/events
+    assert_bad_input 4 nowhere/events
 }
 
 @test "trace: files of other versions are refused, by their version" {
     "$BUILD/gaspipe" trace --report live --output kept -- "$TRACED" calls > /dev/null
     for version in 0 1 2 4; do
-        { printf "gastrace\\$version\\0\\0\\0" && tail -c +13 kept; } > other
+        { printf '%b' "gastrace\\0$version\\0\\0\\0" && tail -c +13 kept; } > other
         run --separate-stderr "$BUILD/gaspipe" trace --read other
         assert_bad_input 3 "other is a trace of version $version; this gaspipe reads version 3"
     done

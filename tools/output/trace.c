@@ -9,21 +9,18 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/json/json_text.h"
-#include "base/output/output_file.h"
+#include "base/output/chrome_trace.h"
 #include "slog/read/names.h"
 #include "tools/output/trace_functions.h"
 #include "tools/output/trace_lanes.h"
 
-enum { FLUSH_AT = 256 * 1024, KERNEL_TRACK = 0, FIRST_EXTRA_TRACK = 1 << 24 };
+enum { KERNEL_TRACK = 0, FIRST_EXTRA_TRACK = 1 << 24 };
 
 /* Times of a trace are less than 146 years from its beginning, so that sums of two are numbers. */
 static const int64_t MOST = INT64_MAX / 2;
 
 struct trace {
-    struct output_file file;
-    struct buf out;
-    bool any;                 /* an event is in it */
-    bool unwritten;           /* writing failed, which was said */
+    struct chrome_trace chrome;
     int64_t zero;             /* the first delivery's start; MODEL_NONE before it */
     unsigned process;         /* the kernel's number, from 1 */
     struct names vats;        /* of this kernel; a vat's track is its number here + 1 */
@@ -45,76 +42,30 @@ struct trace *trace_open(const char *path, struct error *error)
         error_memory(error, "the trace");
         return NULL;
     }
-    if (output_file_open(&trace->file, path, "the trace", error) != 0) {
+    if (chrome_trace_open(&trace->chrome, path, "the trace", error) != 0) {
         free(trace);
         return NULL;
     }
     trace->zero = MODEL_NONE;
-    buf_append_string(&trace->out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
     return trace;
 }
 
 /* ---- events ------------------------------------------------------------- */
 
-static void begin_event(struct trace *trace, const char *phase, uint32_t track, const char *name)
+static struct chrome_track track_in(const struct trace *trace, uint32_t track)
 {
-    struct buf *out = &trace->out;
-
-    buf_printf(out,
-               "%s\n{\"ph\":\"%s\",\"pid\":%u,\"tid\":%" PRIu32 ",\"name\":", trace->any ? "," : "",
-               phase, trace->process, track);
-    json_text_string(out, name, strlen(name));
-    trace->any = true;
-}
-
-/* Names a process or track: `what` is process_name or thread_name. */
-static void name_event(struct trace *trace, const char *what, uint32_t track, const char *name)
-{
-    begin_event(trace, "M", track, what);
-    buf_append_string(&trace->out, ",\"args\":{\"name\":");
-    json_text_string(&trace->out, name, strlen(name));
-    buf_append_string(&trace->out, "}}");
-}
-
-/* Microseconds with three decimals, which keep the nanoseconds. */
-static void append_microseconds(struct buf *out, const char *name, int64_t nanoseconds)
-{
-    buf_printf(out, ",\"%s\":%s%" PRId64 ".%03d", name, nanoseconds < 0 ? "-" : "",
-               labs(nanoseconds) / 1000, (int)(labs(nanoseconds) % 1000));
-}
-
-/*
- * A span is two events, B and E: where one ends and another begins or ends, both say so by the
- * same digits. With one event and its length (X) each reader would have to add the two, and the
- * sums of doubles, or of what Perfetto cuts to nanoseconds, differ by a hair: what ought to nest
- * overlaps. The length is there for those who read the file themselves.
- */
-static void begin_span(struct trace *trace, uint32_t track, const char *category, const char *name,
-                       int64_t from, int64_t length)
-{
-    begin_event(trace, "B", track, name);
-    buf_printf(&trace->out, ",\"cat\":\"%s\"", category);
-    append_microseconds(&trace->out, "ts", from);
-    append_microseconds(&trace->out, "dur", length);
-}
-
-static void begin_span_end(struct trace *trace, uint32_t track, const char *name, int64_t to)
-{
-    begin_event(trace, "E", track, name);
-    append_microseconds(&trace->out, "ts", to);
+    return (struct chrome_track){trace->process, track};
 }
 
 static void open_span(struct trace *trace, uint32_t track, const char *category, const char *name,
                       int64_t from, int64_t length)
 {
-    begin_span(trace, track, category, name, from, length);
-    buf_append_byte(&trace->out, '}');
+    chrome_trace_open_span(&trace->chrome, track_in(trace, track), category, name, from, length);
 }
 
 static void close_span(struct trace *trace, uint32_t track, const char *name, int64_t to)
 {
-    begin_span_end(trace, track, name, to);
-    buf_append_byte(&trace->out, '}');
+    chrome_trace_close_span(&trace->chrome, track_in(trace, track), name, to);
 }
 
 /* A span that holds none; one of no length is left out, since nothing can show it. */
@@ -150,23 +101,27 @@ static void append_arguments(struct buf *out, const struct model_delivery *deliv
     append_number(out, "instructions", delivery->instructions);
     append_number(out, "blockCost", delivery->block_cost);
     append_number(out, "gasBurnt", delivery->gas_burnt);
-    buf_append_string(out, "}}");
+    buf_append_byte(out, '}');
 }
 
 static void open_delivery(struct trace *trace, uint32_t track,
                           const struct model_delivery *delivery, int64_t from)
 {
-    begin_span(trace, track, delivery->replay ? "replay" : "delivery", delivery->description, from,
-               delivery->total);
-    append_arguments(&trace->out, delivery);
+    chrome_trace_begin_span(&trace->chrome, track_in(trace, track),
+                            delivery->replay ? "replay" : "delivery", delivery->description, from,
+                            delivery->total);
+    append_arguments(&trace->chrome.out, delivery);
+    chrome_trace_end_event(&trace->chrome);
 }
 
 /* With all arguments again: speedscope tells by them which span it is that ends. */
 static void close_delivery(struct trace *trace, uint32_t track,
                            const struct model_delivery *delivery, int64_t from)
 {
-    begin_span_end(trace, track, delivery->description, from + delivery->total);
-    append_arguments(&trace->out, delivery);
+    chrome_trace_begin_span_end(&trace->chrome, track_in(trace, track), delivery->description,
+                                from + delivery->total);
+    append_arguments(&trace->chrome.out, delivery);
+    chrome_trace_end_event(&trace->chrome);
 }
 
 /* ---- tracks ------------------------------------------------------------- */
@@ -180,11 +135,11 @@ static void begin_kernel(struct trace *trace)
     trace_lanes_free(&trace->lanes);
     buf_printf(&name, "kernel process %u", trace->process);
     if (buf_string(&name) != NULL)
-        name_event(trace, "process_name", KERNEL_TRACK, name.data);
+        chrome_trace_name(&trace->chrome, track_in(trace, KERNEL_TRACK), "process_name", name.data);
     else
-        trace->out.failed = true;
+        trace->chrome.out.failed = true;
     buf_free(&name);
-    name_event(trace, "thread_name", KERNEL_TRACK, "kernel");
+    chrome_trace_name(&trace->chrome, track_in(trace, KERNEL_TRACK), "thread_name", "kernel");
 }
 
 /* The track's name; of a lane behind its first one with its number, from 2. */
@@ -201,9 +156,9 @@ static void name_track(struct trace *trace, uint32_t track, uint32_t shown, uint
     if (lane > 0)
         buf_printf(&name, " (%" PRIu32 ")", lane + 1);
     if (buf_string(&name) != NULL)
-        name_event(trace, "thread_name", shown, name.data);
+        chrome_trace_name(&trace->chrome, track_in(trace, shown), "thread_name", name.data);
     else
-        trace->out.failed = true;
+        trace->chrome.out.failed = true;
     buf_free(&name);
 }
 
@@ -227,7 +182,7 @@ static uint32_t place_span(struct trace *trace, uint32_t track,
 
     if (track == NAMES_NONE ||
         trace_lanes_place(&trace->lanes, track, *from, length, &place) != 0) {
-        trace->out.failed = true;
+        trace->chrome.out.failed = true;
         return KERNEL_TRACK;
     }
     *from = place.from;
@@ -340,16 +295,11 @@ static bool find_start(struct trace *trace, const struct model_delivery *deliver
 static void add_arrow_end(struct trace *trace, const char *phase, unsigned process, uint32_t track,
                           uint64_t id, int64_t at)
 {
-    struct buf *out = &trace->out;
-
-    buf_printf(out,
-               "%s\n{\"ph\":\"%s\",\"pid\":%u,\"tid\":%" PRIu32
-               ",\"name\":\"cause\",\"cat\":\"cause\",\"id\":%" PRIu64 "%s",
-               trace->any ? "," : "", phase, process, track, id,
+    chrome_trace_begin_event(&trace->chrome, phase, (struct chrome_track){process, track}, "cause");
+    buf_printf(&trace->chrome.out, ",\"cat\":\"cause\",\"id\":%" PRIu64 "%s", id,
                phase[0] == 'f' ? ",\"bp\":\"e\"" : "");
-    append_microseconds(out, "ts", at);
-    buf_append_byte(out, '}');
-    trace->any = true;
+    chrome_trace_time(&trace->chrome, "ts", at);
+    chrome_trace_end_event(&trace->chrome);
 }
 
 /* An arrow from the send or resolve that caused the delivery, if that is in the trace. */
@@ -379,7 +329,7 @@ static void keep_origin(struct trace *trace, const struct placed *placed)
         return;
     origins = array_reserve(trace->origins, &trace->origin_capacity, number, sizeof *origins);
     if (origins == NULL) {
-        trace->out.failed = true;
+        trace->chrome.out.failed = true;
         return;
     }
     trace->origins = origins;
@@ -486,7 +436,7 @@ static void add_functions(struct trace *trace, const struct placed *placed)
     buf_printf(&name, "%s functions", delivery->vat_id);
     functions.vat_id = buf_string(&name);
     if (functions.vat_id == NULL) {
-        trace->out.failed = true;
+        trace->chrome.out.failed = true;
     } else if (length > 0) {
         track = place_span(trace, track_of(trace, &functions), &functions, &from, length);
         add_calls(trace, track, tree, from, length);
@@ -514,7 +464,7 @@ void trace_add_phase(struct trace *trace, const struct phase_span *span)
                span->name[0] != '\0' || span->vat_id[0] != '\0' ? " " : "",
                span->name[0] != '\0' ? span->name : span->vat_id);
     if (buf_string(&name) == NULL) {
-        trace->out.failed = true;
+        trace->chrome.out.failed = true;
         return;
     }
     track = place_span(trace, track_of(trace, &phases), &phases, &from, span->total);
@@ -539,25 +489,12 @@ int trace_add(struct trace *trace, const struct model_delivery *delivery, struct
         add_inner_spans(trace, &placed);
     close_delivery(trace, placed.track, delivery, placed.from);
     add_functions(trace, &placed);
-    if (trace->out.length < FLUSH_AT && !buf_failed(&trace->out))
-        return 0;
-    if (output_file_write(&trace->file, &trace->out, error) == 0)
-        return 0;
-    trace->unwritten = true;
-    return -1;
+    return chrome_trace_write(&trace->chrome, error);
 }
 
 void trace_new_kernel(struct trace *trace)
 {
     begin_kernel(trace);
-}
-
-static int trace_finish(struct trace *trace, struct error *error)
-{
-    buf_append_string(&trace->out, "\n]}\n");
-    if (output_file_write(&trace->file, &trace->out, error) != 0)
-        return -1;
-    return output_file_finish(&trace->file, error);
 }
 
 int trace_close(struct trace *trace, struct error *error)
@@ -566,12 +503,11 @@ int trace_close(struct trace *trace, struct error *error)
 
     if (trace == NULL)
         return 0;
-    result = trace->unwritten ? 0 : trace_finish(trace, error);
-    output_file_discard(&trace->file);
+    result = chrome_trace_finish(&trace->chrome, error);
+    chrome_trace_free(&trace->chrome);
     names_free(&trace->vats);
     trace_lanes_free(&trace->lanes);
     trace_functions_free(&trace->functions);
-    buf_free(&trace->out);
     free(trace->origins);
     free(trace);
     return result;

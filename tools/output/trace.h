@@ -6,16 +6,12 @@
 #include "slog/model/model.h"
 
 /*
- * Deliveries as a trace in the Trace Event Format of Chrome, JSON, which
- * Perfetto and speedscope open. Each kernel process is a process of the trace,
- * in which the kernel has a track and each vat has one. On a vat's track each
- * delivery holds its ways through the pipe, and its syscalls, which hold
- * theirs and the kernel's time; on the kernel's track are the syscalls that it
- * handled. What is left open in a delivery is the worker's time. Times count
- * from the first delivery. Spans nest on every track, to the last digit: what would overlap
- * there is shown on a further one, "kernel (2)".
- *
- * Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+ * Deliveries as a trace for Perfetto and speedscope (base/output/chrome_trace.h). Each kernel
+ * process is a process of the trace, in which the kernel has a track and each vat has one. On a
+ * vat's track each delivery holds its ways through the pipe, and its syscalls, which hold theirs
+ * and the kernel's time; on the kernel's track are the syscalls that it handled. What is left open
+ * in a delivery is the worker's time. Times count from the first delivery. Spans nest on every
+ * track, to the last digit: what would overlap there is shown on a further one, "kernel (2)".
  */
 struct trace;
 

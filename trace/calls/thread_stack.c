@@ -34,6 +34,8 @@ static int thread_stack_push(struct thread_stack *stack, struct call_tree *tree,
         return error_memory(error, "a stack of calls");
     stack->frames = frames;
     frames[stack->depth++] = (struct stack_frame){.node = node, .begin = stack->last};
+    if (stack->listener != NULL)
+        stack->listener->begun(stack->listener->context, function, stack->last);
     return 0;
 }
 
@@ -55,8 +57,14 @@ static void note_span(const struct thread_stack *stack, const struct call_tree *
 static void thread_stack_drop(struct thread_stack *stack, const struct call_tree *tree,
                               size_t depth)
 {
-    while (stack->depth > depth)
-        note_span(stack, tree, &stack->frames[--stack->depth]);
+    while (stack->depth > depth) {
+        const struct stack_frame *const frame = &stack->frames[--stack->depth];
+
+        note_span(stack, tree, frame);
+        if (stack->listener != NULL)
+            stack->listener->ended(stack->listener->context, tree->nodes[frame->node].function,
+                                   stack->last);
+    }
 }
 
 /* The same chain of calls, below another root. */

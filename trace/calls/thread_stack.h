@@ -15,18 +15,28 @@ struct stack_frame {
     uint64_t begin; /* ticks; 0: before the first that is known */
 };
 
+/* Gets a thread's calls in their order; the one that ends is the innermost. Their ticks are those
+ * of events, 0 before the first. */
+struct call_listener {
+    void *context;
+    void (*begun)(void *context, uint32_t function, uint64_t ticks);
+    void (*ended)(void *context, uint32_t function, uint64_t ticks);
+};
+
 /* The stack of one thread as its events leave it, which adds them to a tree. */
 struct thread_stack {
     struct stack_frame *frames; /* outermost first */
     size_t depth, capacity;
-    struct call_spans *spans; /* borrowed: gets each call that ends; NULL: none */
-    uint64_t deep;            /* calls below them that are not known */
-    uint64_t ending;          /* calls on top of it that were unwound since the last event */
-    uint64_t last;            /* ticks of the last event, all 64 bits; 0: none yet */
-    bool stamped;             /* cuts are where TRACE_STAMP says so, not by the time of events */
-    bool orphan;              /* the next event leaves what is not on the stack */
-    uint64_t lost;            /* events, as the thread told last */
-    size_t root;              /* the node below which calls begin */
+    struct call_spans *spans;             /* borrowed: gets each call that ends; NULL: none */
+    const struct call_listener *listener; /* borrowed; NULL: none */
+    uint32_t thread;                      /* the thread's id, for whoever sets the listener */
+    uint64_t deep;                        /* calls below them that are not known */
+    uint64_t ending; /* calls on top of it that were unwound since the last event */
+    uint64_t last;   /* ticks of the last event, all 64 bits; 0: none yet */
+    bool stamped;    /* cuts are where TRACE_STAMP says so, not by the time of events */
+    bool orphan;     /* the next event leaves what is not on the stack */
+    uint64_t lost;   /* events, as the thread told last */
+    size_t root;     /* the node below which calls begin */
     uint64_t events, unwound, unmatched; /* counts, for reports */
 };
 

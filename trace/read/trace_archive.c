@@ -29,6 +29,7 @@ struct archive_process {
 
 struct reading {
     struct archive *archive;
+    const struct archive_listener *listener; /* NULL: none */
     const char *path;
     struct archive_process *processes;
     size_t process_count, process_capacity;
@@ -376,6 +377,41 @@ static int open_calls(struct reading *reading, struct error *error)
 
 /* ---- then: events ---- */
 
+/* What follows is of this stack's thread. */
+static int listen(const struct reading *reading, const struct thread_stack *stack, uint32_t process,
+                  struct error *error)
+{
+    const struct archive_listener *const listener = reading->listener;
+
+    return listener != NULL
+               ? listener->thread(listener->calls.context, process, stack->thread, error)
+               : 0;
+}
+
+static int end_lane(const struct reading *reading, uint32_t process, unsigned lane,
+                    struct error *error)
+{
+    struct thread_stack *const stack = &reading->processes[process].sums->stacks[lane];
+
+    if (stack->depth > 0 && listen(reading, stack, process, error) != 0)
+        return -1;
+    thread_stack_end(stack, &reading->archive->tree);
+    return 0;
+}
+
+/* Calls that are open where the trace ends, end there for the listener. */
+static int end_lanes(const struct reading *reading, struct error *error)
+{
+    for (size_t i = 0; reading->listener != NULL && i < reading->process_count; i++)
+        for (unsigned lane = 0; reading->processes[i].sums != NULL && lane < TRACE_LANES_MAX;
+             lane++) {
+            reading->processes[i].sums->stacks[lane].spans = NULL;
+            if (end_lane(reading, (uint32_t)i, lane, error) != 0)
+                return -1;
+        }
+    return 0;
+}
+
 /* Numbers of the process become those of the archive. */
 static void renumber(const struct archive_process *process, uint64_t *events, size_t count)
 {
@@ -418,8 +454,12 @@ static int add_events(struct reading *reading, struct archive_process *process,
     /* Another clock says nothing of when calls were. */
     if (reading->archive->clock.kind == TRACE_CLOCK_TSC)
         stack->spans = &reading->archive->spans;
-    result = thread_stack_add(stack, &reading->archive->tree, &process->sums->cuts[of.lane],
-                              of.events, of.count, error);
+    stack->listener = reading->listener != NULL ? &reading->listener->calls : NULL;
+    stack->thread = of.thread;
+    result = listen(reading, stack, block->process, error);
+    if (result == 0)
+        result = thread_stack_add(stack, &reading->archive->tree, &process->sums->cuts[of.lane],
+                                  of.events, of.count, error);
     free(of.events);
     return result;
 }
@@ -438,9 +478,9 @@ static int on_second(void *context, const struct trace_block *block, const uint8
     process = &reading->processes[block->process];
     if (trace_filler_takes(block))
         return add_events(reading, process, block, content, error);
-    if (trace_filler_end_lane(&reading->filler, block, content, &lane))
-        thread_stack_end(&process->sums->stacks[lane], &reading->archive->tree);
-    return 0;
+    return trace_filler_end_lane(&reading->filler, block, content, &lane)
+               ? end_lane(reading, block->process, lane, error)
+               : 0;
 }
 
 static void add_counts(struct archive *archive, const struct archive_process *process)
@@ -487,7 +527,12 @@ static int read_twice(struct reading *reading, struct error *error)
             return -1;
     if (open_calls(reading, error) != 0)
         return -1;
-    return trace_file_read(reading->path, on_second, reading, &archive->torn, error);
+    if (reading->listener != NULL &&
+        reading->listener->begin(reading->listener->calls.context, error) != 0)
+        return -1;
+    return trace_file_read(reading->path, on_second, reading, &archive->torn, error) == 0
+               ? end_lanes(reading, error)
+               : -1;
 }
 
 static void free_reading(struct reading *reading)
@@ -508,9 +553,10 @@ static void free_reading(struct reading *reading)
     trace_filler_free(&reading->filler);
 }
 
-int archive_read(struct archive *archive, const char *path, size_t spans, struct error *error)
+int archive_read(struct archive *archive, const char *path, size_t spans,
+                 const struct archive_listener *listener, struct error *error)
 {
-    struct reading reading = {.archive = archive, .path = path};
+    struct reading reading = {.archive = archive, .listener = listener, .path = path};
     int result;
 
     *archive = (struct archive){.spans.most = spans};

@@ -52,11 +52,21 @@ struct archive {
     bool torn; /* the writer was killed: the file ends within a block */
 };
 
+/* Gets all calls of an archive while it is read, whose processes, functions, deliveries and clock
+ * are known. */
+struct archive_listener {
+    struct call_listener calls;
+    int (*begin)(void *context, struct error *error);
+    /* The calls that follow are of this thread. */
+    int (*thread)(void *context, uint32_t process, uint32_t thread, struct error *error);
+};
+
 /*
- * Keeps `spans` calls of each delivery, the longest. 0, or -1 with ERROR_INPUT or ERROR_SYSTEM. To
- * be freed in any case.
+ * Keeps `spans` calls of each delivery, the longest. `listener` may be NULL. 0, or -1 with
+ * ERROR_INPUT or ERROR_SYSTEM. To be freed in any case.
  */
-int archive_read(struct archive *archive, const char *path, size_t spans, struct error *error);
+int archive_read(struct archive *archive, const char *path, size_t spans,
+                 const struct archive_listener *listener, struct error *error);
 void archive_free(struct archive *archive);
 
 #endif

@@ -2,351 +2,204 @@
 #include "trace/report/perfetto.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "base/output/output_file.h"
-#include "trace/read/trace_file.h"
-#include "trace/read/trace_filler.h"
-#include "trace/report/perfetto_lane.h"
-#include "trace/report/perfetto_packet.h"
 
-enum {
-    PROCESSES_MAX = 65536,
-    WRITE_AT = 1 << 20,
-    VAT_SEQUENCES = 1 << 30, /* from here on; below are threads */
+/* Processes of the trace: the vats', and from there on the traced ones. A pid may come twice, since
+ * each sandbox has its own. */
+enum { VATS = 1, FIRST_PROCESS };
+
+struct perfetto_thread {
+    uint32_t process, thread;
+    int64_t time; /* of its last event: time does not go back on a track */
 };
 
-struct process {
-    json_t *about, *functions;   /* owned: its blocks; NULL: not met */
-    struct perfetto_names names; /* borrowed from `functions`; the array is owned */
-    struct perfetto_lane *lanes[TRACE_LANES_MAX]; /* owned; NULL: no event yet */
-};
-
-struct conversion {
-    const char *trace;
-    struct output_file file;
-    struct buf out;
-    struct trace_clock clock;
-    bool clock_known;
-    struct trace_filler filler;
-    struct process *processes;
-    size_t process_count, process_capacity;
-    uint32_t sequences; /* of threads, so far */
-    json_t *vats;       /* owned: of each vatID, {"sequence","time"} */
-};
-
-static int bad(const struct conversion *conversion, const char *what, struct error *error)
+static struct chrome_track track_of(const struct perfetto_thread *thread)
 {
-    return error_set(error, ERROR_INPUT, "%s: a block of the trace has no %s", conversion->trace,
-                     what);
+    return (struct chrome_track){FIRST_PROCESS + thread->process, thread->thread};
 }
 
-static int64_t number_in(const json_t *content, const char *name)
+/* ---- calls ---- */
+
+static int begin(void *context, struct error *error)
 {
-    return json_integer_value(json_object_get(content, name));
-}
+    struct perfetto *const perfetto = context;
+    const enum trace_clock_kind kind = perfetto->archive->clock.kind;
 
-static const char *text_in(const json_t *content, const char *name)
-{
-    const char *text = json_string_value(json_object_get(content, name));
-
-    return text != NULL ? text : "?";
-}
-
-/* ---- first: clock, processes and their functions ---- */
-
-static struct process *process_of(struct conversion *conversion, uint32_t number,
-                                  struct error *error)
-{
-    struct process *processes;
-
-    if (number >= PROCESSES_MAX) {
-        bad(conversion, "process", error);
-        return NULL;
-    }
-    processes = array_reserve(conversion->processes, &conversion->process_capacity, number + 1,
-                              sizeof *processes);
-    if (processes == NULL) {
-        error_memory(error, "a trace");
-        return NULL;
-    }
-    conversion->processes = processes;
-    while (conversion->process_count <= number)
-        processes[conversion->process_count++] = (struct process){0};
-    return &processes[number];
-}
-
-static int keep_functions(struct conversion *conversion, struct process *process, json_t *content,
-                          struct error *error)
-{
-    if (process->functions != NULL || !json_is_array(content))
-        return bad(conversion, "new functions", error);
-    process->functions = json_incref(content);
-    process->names.names = calloc(json_array_size(content) + 1, sizeof(char *));
-    if (process->names.names == NULL)
-        return error_memory(error, "a trace");
-    for (size_t i = 0; i < json_array_size(content); i++) {
-        const char *name = json_string_value(json_array_get(json_array_get(content, i), 0));
-
-        process->names.names[i] = name != NULL ? name : "?";
-    }
-    process->names.count = json_array_size(content);
-    return 0;
-}
-
-static int keep_clock(struct conversion *conversion, const json_t *content, struct error *error)
-{
-    const struct trace_moment moment = {(uint64_t)number_in(content, "ticks"),
-                                        number_in(content, "mono")};
-
-    if (json_object_get(content, "clock") != NULL)
+    if (kind != TRACE_CLOCK_TSC)
         return error_set(error, ERROR_INPUT,
                          "%s: its clock counts %s, and says nothing of when calls were, which "
                          "Perfetto shows",
-                         conversion->trace, text_in(content, "clock"));
-    if (!conversion->clock_known)
-        conversion->clock.first = moment;
-    conversion->clock.last = moment;
-    conversion->clock_known = true;
-    return 0;
-}
-
-static int perfetto_keep(struct conversion *conversion, const struct trace_block *block,
-                         json_t *content, struct error *error)
-{
-    struct process *process;
-
-    if (block->kind == TRACE_BLOCK_CLOCK)
-        return keep_clock(conversion, content, error);
-    process = process_of(conversion, block->process, error);
-    if (process == NULL)
+                         perfetto->trace, trace_clock_names[kind]);
+    if (output_file_check(perfetto->path, "the trace for Perfetto", perfetto->trace, error) != 0)
         return -1;
-    if (block->kind == TRACE_BLOCK_FUNCTIONS)
-        return keep_functions(conversion, process, content, error);
-    if (process->about == NULL)
-        process->about = json_incref(content);
+    return chrome_trace_open(&perfetto->out, perfetto->path, "the trace for Perfetto", error);
+}
+
+static void name_thread(struct perfetto *perfetto, const struct perfetto_thread *thread)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "thread %" PRIu32, thread->thread);
+    chrome_trace_name(&perfetto->out, track_of(thread), "process_name",
+                      perfetto->archive->process_names[thread->process]);
+    chrome_trace_name(&perfetto->out, track_of(thread), "thread_name", name);
+}
+
+static int on_thread(void *context, uint32_t process, uint32_t thread, struct error *error)
+{
+    struct perfetto *const perfetto = context;
+    struct perfetto_thread *threads = perfetto->threads;
+    size_t i = 0;
+
+    if (perfetto->out.unwritten) {
+        *error = perfetto->error;
+        return -1;
+    }
+    while (i < perfetto->thread_count &&
+           (threads[i].process != process || threads[i].thread != thread))
+        i++;
+    perfetto->current = i;
+    if (i < perfetto->thread_count)
+        return 0;
+    threads = array_reserve(threads, &perfetto->thread_capacity, i + 1, sizeof *threads);
+    if (threads == NULL)
+        return error_memory(error, "a trace");
+    perfetto->threads = threads;
+    threads[perfetto->thread_count++] = (struct perfetto_thread){
+        .process = process, .thread = thread, .time = perfetto->archive->clock.first.mono};
+    name_thread(perfetto, &threads[i]);
     return 0;
 }
 
-static int on_first(void *context, const struct trace_block *block, const uint8_t *content,
-                    struct error *error)
+static const char *name_of(const struct perfetto *perfetto, uint32_t function)
 {
-    struct conversion *const conversion = context;
-    json_t *json;
-    int result;
-
-    if (block->kind != TRACE_BLOCK_CLOCK && block->kind != TRACE_BLOCK_PROCESS &&
-        block->kind != TRACE_BLOCK_FUNCTIONS)
-        return 0;
-    json = json_loadb((const char *)content, block->length, 0, NULL);
-    if (json == NULL)
-        return bad(conversion, "JSON", error);
-    result = perfetto_keep(conversion, block, json, error);
-    json_decref(json);
-    return result;
+    return function >= 1 && function <= perfetto->archive->function_count
+               ? perfetto->archive->functions[function - 1].name
+               : "?";
 }
 
-/* ---- then: deliveries and events ---- */
-
-static int write_if(struct conversion *conversion, size_t at, struct error *error)
+/* The thread, at the time of these ticks, of which only the lowest 48 bits count. */
+static struct perfetto_thread *thread_at(struct perfetto *perfetto, uint64_t ticks)
 {
-    if (conversion->out.length < at && !buf_failed(&conversion->out))
-        return 0;
-    return output_file_write(&conversion->file, &conversion->out, error);
+    const struct trace_clock *const clock = &perfetto->archive->clock;
+    struct perfetto_thread *const thread = &perfetto->threads[perfetto->current];
+    const uint64_t passed = (ticks - clock->first.ticks) & TRACE_TIME_MASK;
+    int64_t time;
+
+    if (ticks == 0 || passed > TRACE_TIME_MASK / 2)
+        return thread;
+    time = trace_clock_mono(clock, clock->first.ticks + passed);
+    thread->time = time > thread->time ? time : thread->time;
+    return thread;
 }
 
-/* The vat's track, which is described when it has its first delivery. */
-static json_t *vat_of(struct conversion *conversion, const char *vat_id, int64_t begin)
+/* A failure is reported when the next thread's calls come, or at the end. */
+static void write_if_much(struct perfetto *perfetto)
 {
-    json_t *vat = json_object_get(conversion->vats, vat_id);
-    const struct perfetto_track track = {
-        .sequence = VAT_SEQUENCES + (uint32_t)json_object_size(conversion->vats),
-        .name = vat_id,
-        .start = begin,
+    if (!perfetto->out.unwritten)
+        (void)chrome_trace_write(&perfetto->out, &perfetto->error);
+}
+
+static void on_call(void *context, uint32_t function, uint64_t ticks)
+{
+    struct perfetto *const perfetto = context;
+    const struct perfetto_thread *const thread = thread_at(perfetto, ticks);
+
+    chrome_trace_open_span(&perfetto->out, track_of(thread), "function",
+                           name_of(perfetto, function), thread->time, CHROME_TRACE_NO_LENGTH);
+    write_if_much(perfetto);
+}
+
+static void on_return(void *context, uint32_t function, uint64_t ticks)
+{
+    struct perfetto *const perfetto = context;
+    const struct perfetto_thread *const thread = thread_at(perfetto, ticks);
+
+    chrome_trace_close_span(&perfetto->out, track_of(thread), name_of(perfetto, function),
+                            thread->time);
+    write_if_much(perfetto);
+}
+
+void perfetto_open(struct perfetto *perfetto, const char *path, const char *trace,
+                   const struct archive *archive)
+{
+    *perfetto = (struct perfetto){.path = path, .trace = trace, .archive = archive};
+    perfetto->out.file.fd = -1;
+    perfetto->listener = (struct archive_listener){
+        .calls = {.context = perfetto, .begun = on_call, .ended = on_return},
+        .begin = begin,
+        .thread = on_thread,
     };
-
-    if (vat != NULL)
-        return vat;
-    vat = json_pack("{s:I,s:I,s:I}", "sequence", (json_int_t)track.sequence, "time",
-                    (json_int_t)begin, "count", (json_int_t)0);
-    if (json_object_set_new(conversion->vats, vat_id, vat) != 0)
-        return NULL;
-    perfetto_packet_track(&conversion->out, &track);
-    return vat;
 }
 
-static uint64_t after(json_t *vat, int64_t time)
-{
-    const int64_t before = number_in(vat, "time");
+/* ---- deliveries ---- */
 
-    if (time <= before)
-        return 0;
-    (void)json_object_set_new(vat, "time", json_integer(time));
-    return (uint64_t)(time - before);
+static bool is_of_vat(const struct archive_delivery *a, const struct archive_delivery *b)
+{
+    return strcmp(a->vat_id, b->vat_id) == 0;
 }
 
-static int put_delivery(struct conversion *conversion, const json_t *content, struct error *error)
+static void put_delivery(struct perfetto *perfetto, struct chrome_track track,
+                         const struct archive_delivery *delivery, int64_t *time)
 {
-    const int64_t begin = number_in(content, "begin"), end = number_in(content, "end");
-    json_t *vat = vat_of(conversion, text_in(content, "vatID"), begin);
+    const int64_t from = delivery->begin > *time ? delivery->begin : *time;
+    const int64_t to = delivery->end > from ? delivery->end : from;
     char name[160];
-    uint32_t sequence, number;
 
-    if (vat == NULL)
-        return error_memory(error, "a trace");
-    number = (uint32_t)number_in(vat, "count") + 1;
-    sequence = (uint32_t)number_in(vat, "sequence");
-    (void)json_object_set_new(vat, "count", json_integer(number));
-    snprintf(name, sizeof name, "%.100s #%" PRId64, text_in(content, "method"),
-             number_in(content, "deliveryNum"));
-    perfetto_packet_begin(&conversion->out, sequence, after(vat, begin), number, name);
-    perfetto_packet_end(&conversion->out, sequence, after(vat, end));
-    return 0;
+    snprintf(name, sizeof name, "%.100s #%" PRId64, delivery->method, delivery->delivery_num);
+    chrome_trace_open_span(&perfetto->out, track, "delivery", name, from, to - from);
+    chrome_trace_close_span(&perfetto->out, track, name, to);
+    *time = to;
+    write_if_much(perfetto);
 }
 
-static struct perfetto_lane *lane_of(struct conversion *conversion, uint32_t process_number,
-                                     unsigned lane_number, uint32_t thread, struct error *error)
+/* All deliveries of the vat whose first one this is. */
+static void put_vat(struct perfetto *perfetto, uint32_t number, size_t first)
 {
-    struct process *process = &conversion->processes[process_number];
-    struct perfetto_lane **const lane = &process->lanes[lane_number];
-    const struct perfetto_track track = {
-        .sequence = conversion->sequences + 1,
-        .process = (uint32_t)number_in(process->about, "pid"),
-        .thread = thread,
-        .name = text_in(process->about, "name"),
-        .start = conversion->clock.first.mono,
-    };
+    const struct archive *const archive = perfetto->archive;
+    const struct archive_delivery *const delivery = &archive->deliveries[first];
+    const struct chrome_track track = {VATS, number};
+    int64_t time = INT64_MIN;
 
-    if (*lane == NULL)
-        *lane = calloc(1, sizeof **lane);
-    if (*lane == NULL) {
-        error_memory(error, "a trace");
-        return NULL;
+    chrome_trace_name(&perfetto->out, track, "thread_name", delivery->vat_id);
+    for (size_t i = first; i < archive->delivery_count; i++)
+        if (is_of_vat(&archive->deliveries[i], delivery))
+            put_delivery(perfetto, track, &archive->deliveries[i], &time);
+}
+
+static void put_deliveries(struct perfetto *perfetto)
+{
+    const struct archive *const archive = perfetto->archive;
+    uint32_t vats = 0;
+
+    if (archive->delivery_count > 0)
+        chrome_trace_name(&perfetto->out, (struct chrome_track){VATS, 0}, "process_name", "vats");
+    for (size_t i = 0; i < archive->delivery_count; i++) {
+        size_t first = 0;
+
+        while (!is_of_vat(&archive->deliveries[first], &archive->deliveries[i]))
+            first++;
+        if (first == i)
+            put_vat(perfetto, ++vats, i);
     }
-    if (!(*lane)->begun) {
-        conversion->sequences++;
-        (*lane)->begun = true;
-        (*lane)->sequence = track.sequence;
-        (*lane)->ticks = conversion->clock.first.ticks;
-        (*lane)->time = track.start;
-        perfetto_packet_track(&conversion->out, &track);
-    }
-    return *lane;
 }
 
-static int put_events(struct conversion *conversion, const struct trace_block *block,
-                      const uint8_t *content, struct error *error)
+int perfetto_close(struct perfetto *perfetto, int result, struct error *error)
 {
-    struct perfetto_lane *lane;
-    struct trace_lane_events of;
-    int result;
-
-    if (block->process >= conversion->process_count ||
-        conversion->processes[block->process].about == NULL)
-        return bad(conversion, "process before its events", error);
-    if (trace_filler_read(&conversion->filler, block, content, &of, error) != 0)
-        return error_prefix(error, "%s", conversion->trace);
-    lane = lane_of(conversion, block->process, of.lane, of.thread, error);
-    result = lane == NULL ? -1
-                          : perfetto_lane_add(lane, &conversion->out, &conversion->clock,
-                                              conversion->processes[block->process].names,
-                                              of.events, of.count, error);
-    free(of.events);
-    return result;
-}
-
-/* Another thread may be given the lane: its track begins anew. */
-static void end_lane(struct conversion *conversion, const struct trace_block *block,
-                     const uint8_t *content)
-{
-    struct perfetto_lane *lane;
-    unsigned number;
-
-    if (!trace_filler_end_lane(&conversion->filler, block, content, &number) ||
-        block->process >= conversion->process_count)
-        return;
-    lane = conversion->processes[block->process].lanes[number];
-    if (lane == NULL)
-        return;
-    perfetto_lane_close(lane, &conversion->out);
-    perfetto_lane_free(lane);
-    *lane = (struct perfetto_lane){0};
-}
-
-static int on_second(void *context, const struct trace_block *block, const uint8_t *content,
-                     struct error *error)
-{
-    struct conversion *const conversion = context;
-    json_t *json;
-    int result = 0;
-
-    if (trace_filler_takes(block)) {
-        result = put_events(conversion, block, content, error);
-    } else if (block->kind == TRACE_BLOCK_LANE_ENDED) {
-        end_lane(conversion, block, content);
-    } else if (block->kind == TRACE_BLOCK_DELIVERY) {
-        json = json_loadb((const char *)content, block->length, 0, NULL);
-        result =
-            json != NULL ? put_delivery(conversion, json, error) : bad(conversion, "JSON", error);
-        json_decref(json);
-    }
-    return result == 0 ? write_if(conversion, WRITE_AT, error) : -1;
-}
-
-/* ---- all of it ---- */
-
-static int convert(struct conversion *conversion, struct error *error)
-{
-    bool torn;
-
-    conversion->vats = json_object();
-    if (conversion->vats == NULL)
-        return error_memory(error, "a trace");
-    if (trace_file_read(conversion->trace, on_first, conversion, &torn, error) != 0)
-        return -1;
-    if (!conversion->clock_known)
-        return bad(conversion, "clock", error);
-    if (trace_file_read(conversion->trace, on_second, conversion, &torn, error) != 0)
-        return -1;
-    return write_if(conversion, 0, error);
-}
-
-static void free_conversion(struct conversion *conversion)
-{
-    for (size_t i = 0; i < conversion->process_count; i++) {
-        struct process *const process = &conversion->processes[i];
-
-        for (size_t lane = 0; lane < TRACE_LANES_MAX; lane++) {
-            if (process->lanes[lane] != NULL)
-                perfetto_lane_free(process->lanes[lane]);
-            free(process->lanes[lane]);
+    if (result == 0) {
+        put_deliveries(perfetto);
+        if (perfetto->out.unwritten) {
+            *error = perfetto->error;
+            result = -1;
+        } else {
+            result = chrome_trace_finish(&perfetto->out, error);
         }
-        json_decref(process->about);
-        json_decref(process->functions);
-        free(process->names.names);
     }
-    free(conversion->processes);
-    json_decref(conversion->vats);
-    trace_filler_free(&conversion->filler);
-    buf_free(&conversion->out);
-}
-
-int perfetto_write(const char *trace, const char *path, struct error *error)
-{
-    struct conversion conversion = {.trace = trace};
-    int result;
-
-    if (output_file_check(path, "the trace for Perfetto", trace, error) != 0 ||
-        output_file_open(&conversion.file, path, "the trace for Perfetto", error) != 0)
-        return -1;
-    result = convert(&conversion, error);
-    if (result == 0)
-        result = output_file_finish(&conversion.file, error);
-    output_file_discard(&conversion.file);
-    free_conversion(&conversion);
+    chrome_trace_free(&perfetto->out);
+    free(perfetto->threads);
     return result;
 }
