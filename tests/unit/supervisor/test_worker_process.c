@@ -152,7 +152,7 @@ static void what_is_no_frame_is_told_once(void **state)
     struct told told = {0};
 
     (void)state;
-    start(&told, (char *)"printf '-1:b,1:c,' >&4; exec sleep 100");
+    start(&told, (char *)"printf %s '-1:b,1:c,' >&4; exec sleep 100");
     finish(&told);
     assert_int_equal(told.frames, 0);
     assert_int_equal(told.bad, 1);
