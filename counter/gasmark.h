@@ -68,42 +68,7 @@ enum gasmark {
     GASMARK_FAULTS = 11,  /* buffer gets the number of instructions that faulted */
     GASMARK_CONFINE = 12, /* put the whole process under the filter of sandbox/tight_filter.h;
                              buffer gets 0, or the errno that stood in the way */
-    GASMARK_KEEP = 13,    /* keep what all of the process's memory is; buffer gets 0 or an errno.
-                             For a process of one thread */
-    GASMARK_RESTORE = 14, /* make it that again, and nothing else: files and registers stay as they
-                             are. Where that cannot be done, buffer gets a struct gasmark_left */
-    GASMARK_CODE = 15,    /* buffer holds a struct gasmark_code, and gets 0 or an errno in its first
-                             member: what the thread may execute directly */
-    GASMARK_DIRECT = 16,  /* buffer holds a struct gasmark_direct: the processor itself goes on with
-                             the thread, uncounted, until that leaves for QEMU again */
-    GASMARK_COUNT = 17,   /* how many marks there are */
-};
-
-/* Machine code of the program: whole pages, which nobody will write to. */
-struct gasmark_code {
-    uint64_t start, size;
-};
-
-/*
- * What goes over from QEMU to the processor, and back: nothing but a stack, on which r15, r14,
- * r13, r12, rbx, rbp and the address to go on at lie in this order. The mark leaves `stack` as it
- * was where the counter was not loaded with direct=on, or cannot do it; otherwise it returns when
- * the thread, executed directly, has left such a stack in `stack`, switched to `back`, and returned
- * there. The thread may read and write memory and files in between, and do nothing that QEMU would
- * have to know of: map memory, move the end of the heap, install handlers, make threads or
- * processes.
- */
-struct gasmark_direct {
-    uint64_t stack;
-    uint64_t thread; /* the thread's pointer, which FS has */
-    uint64_t back;   /* QEMU's stack; 0: QEMU executes the thread */
-    uint64_t wanted; /* 1, until it is done: a signal has the mark made twice */
-};
-
-/* Why GASMARK_RESTORE has done nothing. */
-struct gasmark_left {
-    uint64_t errnum;      /* EEXIST: because of the next ones; else it cannot be done */
-    uint64_t start, size; /* mapped since, and to be unmapped before */
+    GASMARK_COUNT = 13,   /* how many marks there are */
 };
 
 /* Whose instructions a region counts. */
@@ -300,13 +265,6 @@ static inline void gasmark_limit(uint64_t instructions)
 static inline uint64_t gasmark_confine(void)
 {
     return gasmark_ask(GASMARK_CONFINE);
-}
-
-/* 0, an errno, or GASMARK_NONE without a counter. What is kept is restored once, and where
- * brk(2) then returns what it does now. */
-static inline uint64_t gasmark_keep(void)
-{
-    return gasmark_ask(GASMARK_KEEP);
 }
 
 /* Holds for regions of the calling thread that start afterwards. */

@@ -20,10 +20,6 @@ enum fork_request_fd {
 struct fork_request {
     int32_t parent; /* the supervisor's process, whose child it becomes */
     char name[64];  /* what ps(1) shows; ends with '\0' */
-    /* So long it rather waits for a zygote that is preparing than be answered by another process.
-     */
-    int32_t patience_ms;
-    int32_t more; /* not 0: another is going to be asked for, and may be made before */
 };
 
 struct fork_answer {

@@ -10,15 +10,11 @@
 #include "counter/gasmark.h"
 #include "proto/meter.h"
 #include "sandbox/tight_filter.h"
-#include "worker/counter/direct.h"
 #include "worker/counter/region.h"
 #include "worker/cpu_usage.h"
 #include "worker/pipe/channel.h"
 #include "worker/pipe/stamps.h"
 #include "worker/pipe/zygote.h"
-#include "worker/warm/rewind.h"
-#include "worker/warm/warm_store.h"
-#include "worker/warm/warm_up.h"
 #include "worker/xsnap_compat.h"
 
 struct worker {
@@ -28,13 +24,12 @@ struct worker {
     struct cpu_usage cpu_usage;
     const struct engine_ops *ops;
     struct engine *engine;
-    struct buf record;             /* the meter record that goes before a result */
-    int exit_status;               /* of the last command: what a clean end will be */
-    bool xsnap;                    /* as in the options */
-    bool report_stops;             /* as in the options */
-    bool confine;                  /* as in the options */
-    struct warm_store *warm_store; /* what answers requests; NULL: the supervisor does */
-    bool pipe_lost; /* no answer comes in the middle of a command; the status says why */
+    struct buf record; /* the meter record that goes before a result */
+    int exit_status;   /* of the last command: what a clean end will be */
+    bool xsnap;        /* as in the options */
+    bool report_stops; /* as in the options */
+    bool confine;      /* as in the options */
+    bool pipe_lost;    /* no answer comes in the middle of a command; the status says why */
 };
 
 static const char no_memory_for_stamps[] = "out of memory for stamps";
@@ -183,8 +178,6 @@ static struct iovec request(void *context, struct iovec message)
     struct iovec parts[] = {{&prefix, 1}, message};
     struct iovec answer;
 
-    if (worker->warm_store != NULL)
-        return warm_store_answer(worker->warm_store, message);
     region_pause(&worker->region);
     if (!fits(worker, message.iov_len, 0))
         return lose_pipe(worker, WORKER_EXIT_MESSAGE, too_long, too_long);
@@ -476,7 +469,6 @@ static int open_engine(struct worker *worker, const struct loop_options *options
     struct engine_options engine = options->engine;
     struct error error = {0};
 
-    direct_prepare();
     engine.host = (struct engine_host){.context = worker, .request = request, .confine = confine};
     if (worker->ops->limits_cost)
         engine.cost_limit = options->cost_limit;
@@ -506,28 +498,6 @@ static void tell_exception_left(struct worker *worker)
 
 /* ---- before there are any ---- */
 
-static void warm_up(void *context)
-{
-    struct worker *worker = context;
-    struct warm_store store = {0};
-
-    worker->warm_store = &store;
-    warm_up_run(worker->ops, worker->engine);
-}
-
-/* What it does leaves the code that QEMU has translated meanwhile, which the workers inherit. */
-static void prepare(void *context)
-{
-    (void)rewind_around(warm_up, context);
-}
-
-static enum zygote_end serve_as_zygote(struct worker *worker, const struct loop_options *options)
-{
-    const struct zygote_preparation preparation = {prepare, worker};
-
-    return zygote_serve(options->in, options->name, worker->region.counter ? &preparation : NULL);
-}
-
 static void run_opened(struct worker *worker, const struct loop_options *options)
 {
     if (!region_open(&worker->region, options->instruction_limit)) {
@@ -539,7 +509,7 @@ static void run_opened(struct worker *worker, const struct loop_options *options
         return;
     }
     /* All that a worker does before its first command, and no contract does, is behind it. */
-    if (options->forks && serve_as_zygote(worker, options) == ZYGOTE_OVER)
+    if (options->forks && zygote_serve(options->in, options->name) == ZYGOTE_OVER)
         return;
     if (!worker->ops->confines_itself && confine(worker) != 0) {
         worker->exit_status = WORKER_EXIT_USAGE;

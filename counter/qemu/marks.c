@@ -6,9 +6,7 @@
 
 #include "counter/gasmark.h"
 #include "counter/qemu/code/profile.h"
-#include "counter/qemu/guest/direct.h"
 #include "counter/qemu/guest/guest_memory.h"
-#include "counter/qemu/guest/kept_memory.h"
 #include "counter/qemu/region.h"
 #include "counter/qemu/reporter.h"
 #include "counter/qemu/watchdog.h"
@@ -143,27 +141,6 @@ static void hello(uint64_t buffer, uint64_t size, enum gasmark_precision precisi
         guest_memory_write(buffer, &hello, sizeof hello);
 }
 
-/* Where it is done, nothing may be written to the memory. */
-static void restore(uint64_t buffer, uint64_t size)
-{
-    struct kept_memory_range more = {0};
-    struct gasmark_left left = {.errnum = (uint64_t)kept_memory_restore(&more)};
-
-    left.start = more.start;
-    left.size = more.size;
-    if (left.errnum != 0 && size >= sizeof left)
-        guest_memory_write(buffer, &left, sizeof left);
-}
-
-/* Code that the processor may execute from now on. */
-static void take_code(uint64_t buffer, uint64_t size)
-{
-    struct gasmark_code code = {0};
-
-    if (size >= sizeof code && guest_memory_read(buffer, &code, sizeof code))
-        answer(buffer, size, (uint64_t)direct_take_code(&code));
-}
-
 static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t size)
 {
     struct thread *thread = &threads[index];
@@ -217,16 +194,6 @@ static void obey(unsigned index, enum gasmark mark, uint64_t buffer, uint64_t si
         profile_sees_files();
         answer(buffer, size, (uint64_t)sandbox_enter_tight_filter(true));
         break;
-    case GASMARK_KEEP:
-        answer(buffer, size, (uint64_t)kept_memory_keep());
-        break;
-    case GASMARK_RESTORE:
-        restore(buffer, size);
-        break;
-    case GASMARK_CODE:
-        take_code(buffer, size);
-        break;
-    case GASMARK_DIRECT: /* without the lock, as it takes as long as it takes */
     case GASMARK_COUNT:
         break;
     }
@@ -242,10 +209,6 @@ bool marks_handle(unsigned thread, int64_t number, uint64_t descriptor, uint64_t
 
     if (mark == GASMARK_COUNT)
         return false;
-    if (mark == GASMARK_DIRECT) {
-        direct_run(buffer, size);
-        return true;
-    }
     pthread_mutex_lock(&lock);
     obey(thread, mark, buffer, size);
     limited = threads[thread].limit > 0;

@@ -48,8 +48,6 @@ static bool parse_one(struct options *options, const char *argument)
         options->kinds = true;
     else if (strcmp(argument, "follow=exec") == 0)
         options->follow = true;
-    else if (strcmp(argument, "direct=on") == 0)
-        options->direct = true;
     else if (strncmp(argument, "profile=", 8) == 0)
         options->profile = argument + 8;
     else if (strncmp(argument, "report=", 7) == 0)
@@ -69,7 +67,7 @@ bool options_parse(struct options *options, int count, char **arguments)
             fprintf(stderr,
                     "gascount: '%s' is not an option; there are precision=auto|block|instruction, "
                     "rep=once|iterations, limit=N, random=pinned, kinds=on, "
-                    "follow=exec, direct=on, profile=PATH, profile-fd=N, report=PATH\n",
+                    "follow=exec, profile=PATH, profile-fd=N, report=PATH\n",
                     arguments[i]);
             return false;
         }

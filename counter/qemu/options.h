@@ -16,7 +16,6 @@ struct options {
     bool pin_random;                  /* random=pinned: getrandom(2) gives the same bytes */
     bool kinds;                       /* kinds=on: instructions by kind, too */
     bool follow;                      /* follow=exec: programs that the guest becomes, too */
-    bool direct;                      /* direct=on: GASMARK_DIRECT is obeyed */
     uint64_t limit;                   /* limit=N instructions of the whole program; 0: none */
     const char *profile;              /* profile=PATH, likewise */
     uint64_t profile_fd;              /* profile-fd=N: of each region, to that descriptor; 0: no */

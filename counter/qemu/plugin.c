@@ -20,11 +20,9 @@
 #include "counter/qemu/emulator/interpose.h"
 #include "counter/qemu/emulator/qemu_plugin_api.h"
 #include "counter/qemu/guest/address_space.h"
-#include "counter/qemu/guest/direct.h"
 #include "counter/qemu/guest/ended_threads.h"
 #include "counter/qemu/guest/follow.h"
 #include "counter/qemu/guest/guest_memory.h"
-#include "counter/qemu/guest/kept_memory.h"
 #include "counter/qemu/guest/randomness.h"
 #include "counter/qemu/guest/syscalls.h"
 #include "counter/qemu/marks.h"
@@ -206,8 +204,6 @@ static void syscall_returned(qemu_plugin_id_t id, unsigned thread, int64_t numbe
 
     (void)id;
     aborts_syscall_ended();
-    if (number == SYS_brk)
-        kept_memory_heap_ends((uint64_t)result);
     if (options.pin_random)
         randomness_given(result);
     if (result > 0 && direction != SYSCALL_CARRIES_NOTHING)
@@ -255,7 +251,6 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
                 "gascount: this QEMU does not tell iterations apart; there is only rep=once\n");
         return -1;
     }
-    direct_allow(options.direct);
     tally_begin();
     marks_begin();
     if (!aborts_watch(tally_note_abort)) {

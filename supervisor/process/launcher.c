@@ -366,7 +366,7 @@ static struct worker_process *start_counted(const struct launcher *launcher, uv_
     const struct launcher_trace *const profile = launcher->native_profile;
     struct guest_program program = {
         .arguments = (const char *const *)arguments,
-        .plugin_options = profile != NULL ? profile_option : "direct=on",
+        .plugin_options = profile != NULL ? profile_option : NULL,
     };
     struct worker_process *process = NULL;
     struct guest_command command;
@@ -506,7 +506,7 @@ static bool is_limited_by_group(const struct launcher *launcher)
 /* Who traces one, or takes its counter's profile, is there from the beginning. */
 static bool may_be_forked(const struct launcher *launcher)
 {
-    return launcher->nursery != NULL && !launcher->foreign && launcher->trace == NULL &&
+    return launcher->zygote_policy != NULL && !launcher->foreign && launcher->trace == NULL &&
            launcher->native_profile == NULL &&
            !(is_confined(launcher) && is_limited_by_group(launcher));
 }
@@ -546,28 +546,26 @@ static struct worker_process *start_forked(const struct launcher *launcher, uv_l
                                            char *const *arguments, const char *name,
                                            int snapshot_fd, const struct worker_listener *listener)
 {
-    struct nursery *nursery = launcher->nursery;
-    const enum nursery_choice choice = nursery_choose(nursery, arguments);
+    struct zygote_policy *policy = launcher->zygote_policy;
+    enum zygote_choice choice = zygote_policy_choose(policy, arguments);
     struct worker_launch launch = {
         .frame_cap = NETSTRING_CAP_DEFAULT,
         .memory_limit = launcher->memory_limit,
-        .order = {.name = name},
+        .name = name,
     };
     struct worker_process *process;
     struct error ignored; /* it is met again when the worker is executed */
 
-    if (choice == NURSERY_AFRESH)
+    if (choice == ZYGOTE_START) {
+        zygote_policy_keep(policy, breed(launcher, loop, snapshot_fd, &ignored), arguments);
+        choice = zygote_policy_choose(policy, arguments);
+    }
+    if (choice != ZYGOTE_FORK)
         return NULL;
-    if (choice != NURSERY_FORK)
-        nursery_keep(nursery, breed(launcher, loop, snapshot_fd, &ignored), arguments);
-    if (choice == NURSERY_BESIDE || nursery->zygote == NULL)
-        return NULL;
-    launch.zygote = nursery->zygote;
-    launch.order.patience_ms = nursery_patience_ms(nursery);
-    launch.order.more = nursery_expects_more(nursery);
+    launch.zygote = policy->zygote;
     process = worker_process_start(loop, &launch, listener, &ignored);
     if (process == NULL)
-        nursery_give_up(nursery);
+        zygote_policy_give_up(policy);
     return process;
 }
 

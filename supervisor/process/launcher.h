@@ -12,7 +12,7 @@
 #include "supervisor/process/guest.h"
 #include "supervisor/process/placement/placement.h"
 #include "supervisor/process/worker_process.h"
-#include "supervisor/process/zygote/nursery.h"
+#include "supervisor/process/zygote.h"
 
 /* SwingSet's limit for a delivery (npm @agoric/xsnap 0.15.0, DEFAULT_CRANK_METERING_LIMIT). */
 enum { LAUNCHER_COMPUTE_LIMIT_DEFAULT = 100000000 };
@@ -84,7 +84,7 @@ struct launcher {
     const struct launcher_trace *native_profile;
     /* Forks workers where it can: those that start from one snapshot, the same each time. Borrowed;
      * NULL: they are all executed. The caller sets it. */
-    struct nursery *nursery;
+    struct zygote_policy *zygote_policy;
     struct zygote **zygote; /* where a new one goes, while launcher.c starts it */
     /* Where workers run, borrowed; NULL: wherever the system puts them. The caller sets it. */
     const struct placement *placement;

@@ -341,7 +341,7 @@ static int fork_worker(struct worker_process *process, uv_loop_t *loop,
 {
     pid_t pid;
 
-    if (zygote_fork(launch->zygote, &launch->order, pipes, &pid, error) != 0)
+    if (zygote_fork(launch->zygote, launch->name, pipes, &pid, error) != 0)
         return -1;
     return child_process_adopt(&process->child, loop, pid, process_ended, error);
 }

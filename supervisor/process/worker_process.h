@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/stamp.h"
 #include "supervisor/process/pipe/save_head.h"
-#include "supervisor/process/zygote/zygote.h"
+#include "supervisor/process/zygote.h"
 
 /*
  * One worker's process and its three pipes on the loop: frames down, frames up,
@@ -45,7 +45,7 @@ struct worker_launch {
     /* What forks it, and what is asked of that; the rest above is not used then. NULL: it is
      * executed. */
     struct zygote *zygote;
-    struct zygote_order order;
+    const char *name; /* that ps(1) shows of one that `zygote` forks */
 };
 
 /* What it tells its owner, from within the loop. */

@@ -231,18 +231,13 @@ int warm_start_wait(struct warm_starts *starts, const struct vat_runtime *runtim
     return result;
 }
 
-struct nursery *warm_start_nursery(struct warm_starts *starts, enum vat_runtime_kind kind)
+struct zygote_policy *warm_start_zygote_policy(struct warm_starts *starts,
+                                               enum vat_runtime_kind kind)
 {
     /* Other engines' workers start at once. */
     return kind == VAT_RUNTIME_PLAIN || kind == VAT_RUNTIME_LIVESLOTS
-               ? &starts->runtimes[kind].nursery
+               ? &starts->runtimes[kind].zygote_policy
                : NULL;
-}
-
-void warm_starts_expect(struct warm_starts *starts, unsigned count)
-{
-    for (int kind = 0; kind < VAT_RUNTIME_KINDS && starts->launcher->counted; kind++)
-        nursery_expect(&starts->runtimes[kind].nursery, count);
 }
 
 void warm_starts_cancel(struct warm_starts *starts)
@@ -255,7 +250,7 @@ void warm_starts_cancel(struct warm_starts *starts)
 void warm_starts_free(struct warm_starts *starts)
 {
     for (int i = 0; i < VAT_RUNTIME_KINDS; i++) {
-        nursery_free(&starts->runtimes[i].nursery);
+        zygote_policy_free(&starts->runtimes[i].zygote_policy);
         if (starts->runtimes[i].fd_plus_1 != 0)
             close(starts->runtimes[i].fd_plus_1 - 1);
     }

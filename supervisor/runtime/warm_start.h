@@ -41,9 +41,9 @@ struct warm_start {
     int new_fd;                      /* while it is being written */
     char name[WARM_START_NAME_SIZE]; /* in the store */
     struct runtime_worker *maker;
-    struct nursery nursery;        /* of workers that start from it */
-    enum warm_start_result result; /* of the last attempt */
-    struct error error;            /* why that failed */
+    struct zygote_policy zygote_policy; /* of workers that start from it */
+    enum warm_start_result result;      /* of the last attempt */
+    struct error error;                 /* why that failed */
 };
 
 struct warm_starts {
@@ -82,13 +82,8 @@ int warm_start_wait(struct warm_starts *starts, const struct vat_runtime *runtim
                     struct error *error);
 
 /* Forks workers that start from this runtime's snapshot; NULL: they are executed. */
-struct nursery *warm_start_nursery(struct warm_starts *starts, enum vat_runtime_kind kind);
-
-/*
- * So many more vats are going to start from their runtimes' snapshots for sure: under the counter
- * what forks their workers is started with the first one, and warms up.
- */
-void warm_starts_expect(struct warm_starts *starts, unsigned count);
+struct zygote_policy *warm_start_zygote_policy(struct warm_starts *starts,
+                                               enum vat_runtime_kind kind);
 
 /* Ends what is being made: made() follows with WARM_START_LOST. */
 void warm_starts_cancel(struct warm_starts *starts);

@@ -91,65 +91,6 @@ static int start_vat(struct startup *startup, const struct kernel_vat *vat, stru
     return 0;
 }
 
-/* ---- what is to come ---- */
-
-/* Whether its worker will start from its runtime's snapshot. */
-static int expects(const struct startup *startup, int64_t vat, bool *expected, struct error *error)
-{
-    const struct vat_registrar *registrar = startup->registrar;
-    struct kernel_vat described;
-    bool lives, operated;
-    int result = kernel_vat_is_operated(registrar->kernel, vat, &operated, error);
-
-    *expected = false;
-    if (result != 0 || operated)
-        return result;
-    result = kernel_vat_get(registrar->kernel, vat, &described, &lives, error);
-    if (result != 0 || !lives)
-        return result;
-    /* startVat is on its way to those that had no delivery yet. */
-    if (described.deliveries == 0)
-        *expected = true;
-    else if (!startup->few_workers &&
-             (result = vat_registrar_provide(registrar, &described, error)) == 0)
-        *expected = warehouse_saved_at(registrar->warehouse, vat) < 0;
-    kernel_vat_free(&described);
-    return result;
-}
-
-/* So many are looked at in a row. More would hold up the first. */
-enum { LOOKED_AT = 16 };
-
-/* Tells the warehouse of the next ones behind those that it has been told of. */
-static int expect_next(struct startup *startup, struct error *error)
-{
-    unsigned count = 0;
-    bool found = true;
-
-    for (int i = 0; i < LOOKED_AT && found; i++) {
-        bool expected = false;
-
-        if (kernel_vat_next(startup->registrar->kernel, startup->looked_at, &startup->looked_at,
-                            &found, error) != 0)
-            return -1;
-        if (found && expects(startup, startup->looked_at, &expected, error) != 0)
-            return -1;
-        count += expected;
-    }
-    startup->all_looked_at = !found;
-    warehouse_expect(startup->registrar->warehouse, count);
-    return 0;
-}
-
-/* So that the warehouse knows at each start whether another one follows. */
-static int look_ahead(struct startup *startup, struct error *error)
-{
-    if (!startup->registrar->counted || startup->all_looked_at ||
-        startup->looked_at > startup->last)
-        return 0;
-    return expect_next(startup, error);
-}
-
 static int start_next(struct startup *startup, struct error *error)
 {
     struct kernel *kernel = startup->registrar->kernel;
@@ -162,8 +103,6 @@ static int start_next(struct startup *startup, struct error *error)
     startup->all_started = !found;
     if (!found)
         return 0;
-    if (look_ahead(startup, error) != 0)
-        return -1;
     if (kernel_vat_get(kernel, startup->last, &vat, &lives, error) != 0)
         return -1;
     if (!lives)

@@ -30,8 +30,6 @@ struct startup {
 
     int64_t last; /* the vat that was started last */
     bool all_started;
-    int64_t looked_at; /* the last one that the warehouse has been told of */
-    bool all_looked_at;
     size_t under_way;         /* started, and not there yet */
     struct startup_vat *vats; /* that were started, in order */
     size_t count, capacity;
@@ -40,8 +38,7 @@ struct startup {
 
 void startup_free(struct startup *startup);
 
-/* Starts as many vats as may be under way. Under the counter, it tells the warehouse before how
- * many are to come. */
+/* Starts as many vats as may be under way. */
 int startup_go(struct startup *startup, struct error *error);
 
 /* The vat is where it should be, or cannot be started, which its first delivery will report. */

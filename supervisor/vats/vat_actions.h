@@ -27,9 +27,10 @@ enum vat_event vat_fail(struct vat *vat, const struct error *error);
 enum vat_event vat_lose_past(struct vat *vat, const struct error *error);
 
 /* Starts one from the snapshot in this file, or that comes through this pipe; -1: afresh. It is
- * forked where `nursery`, which may be NULL, can do that, and tells `listener`. NULL with
+ * forked where `policy`, which may be NULL, can do that, and tells `listener`. NULL with
  * ERROR_SYSTEM. */
-struct worker_process *vat_launch(const struct vat *vat, int snapshot_fd, struct nursery *nursery,
+struct worker_process *vat_launch(const struct vat *vat, int snapshot_fd,
+                                  struct zygote_policy *policy,
                                   const struct worker_listener *listener, struct error *error);
 
 /* Sends a frame of that first byte. When it was sent. */

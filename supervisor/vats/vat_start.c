@@ -171,15 +171,15 @@ enum vat_event vat_prepared(struct vat *vat, enum warm_start_result result,
 
 enum vat_event vat_start(struct vat *vat, const struct worker_listener *listener)
 {
-    struct nursery *nursery =
-        vat->restored ? NULL : warm_start_nursery(&vat->owner->warm, vat->runtime.kind);
+    struct zygote_policy *policy =
+        vat->restored ? NULL : warm_start_zygote_policy(&vat->owner->warm, vat->runtime.kind);
     struct error error;
 
     vat->head = save_head_read(vat->heap_fd);
     if (!vat_may_be_early(vat))
         vat->head.length = 0;
     if (!vat_take_successor(vat, listener))
-        vat->process = vat_launch(vat, vat->heap_fd, nursery, listener, &error);
+        vat->process = vat_launch(vat, vat->heap_fd, policy, listener, &error);
     close(vat->heap_fd);
     vat->heap_fd = -1;
     vat->outdated = false;

@@ -20,14 +20,15 @@ enum vat_event vat_lose_past(struct vat *vat, const struct error *error)
     return VAT_EVENT_BAD;
 }
 
-struct worker_process *vat_launch(const struct vat *vat, int snapshot_fd, struct nursery *nursery,
+struct worker_process *vat_launch(const struct vat *vat, int snapshot_fd,
+                                  struct zygote_policy *policy,
                                   const struct worker_listener *listener, struct error *error)
 {
     const struct warehouse_options *options = vat->owner->options;
     struct launcher launcher = vat_runtime_launcher(&vat->runtime, options->launcher);
     char title[64];
 
-    launcher.nursery = nursery;
+    launcher.zygote_policy = policy;
     launcher.compute_limit = (uint32_t)vat->limits.compute;
     launcher.instruction_limit = (uint64_t)vat->limits.instructions;
     launcher.cost_limit = (uint64_t)vat->limits.cost;

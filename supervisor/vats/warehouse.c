@@ -161,11 +161,6 @@ static void want_worker(struct warehouse *warehouse, struct vat *vat)
     share_out(warehouse);
 }
 
-void warehouse_expect(struct warehouse *warehouse, unsigned count)
-{
-    warm_starts_expect(&warehouse->owner.warm, count);
-}
-
 void warehouse_bring(struct warehouse *warehouse, int64_t vat)
 {
     want_worker(warehouse, warehouse_find_vat(warehouse, vat));

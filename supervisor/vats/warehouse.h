@@ -122,9 +122,6 @@ struct warehouse *warehouse_new(const struct warehouse_options *options,
 int warehouse_provide(struct warehouse *warehouse, const struct warehouse_vat *vat,
                       struct error *error);
 
-/* So many more vats without a snapshot are going to be brought, or delivered to, for sure. */
-void warehouse_expect(struct warehouse *warehouse, unsigned count);
-
 /* Starts the vat's worker if there is none, when there is room; ready() follows, or failed(). */
 void warehouse_bring(struct warehouse *warehouse, int64_t vat);
 

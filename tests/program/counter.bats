@@ -30,8 +30,6 @@ setup_file() {
         -lcrypto -lz -lm -ldl -lpthread
     $compile -O2 "$tests/counter_step.c" -o "$bin/step"
     $compile -O1 "$tests/counter_marks.c" -o "$bin/marks" -lpthread
-    $compile -O1 "$tests/counter_keep.c" -o "$bin/keep" -lpthread
-    $compile -O1 "$tests/counter_direct.c" "$tests/../../worker/counter/direct.c" -o "$bin/direct" -lm
     $compile -shared -fPIC "$tests/counter_object.c" -o "$bin/object.so"
     export COUNTER_OBJECT=$bin/object.so
     export TESTS_BIN=$bin
@@ -166,46 +164,6 @@ same_as_stepped() {
 alive"
 }
 
-# kept CHECK LINES: counter_keep prints these.
-kept() {
-    run counted "" "$TESTS_BIN/keep" "$1"
-    assert_status 0
-    assert_equal "$output" "$2" "$1"
-}
-
-@test "marks: memory that is kept is what it was when it is restored" {
-    is_newer_qemu && skip "this QEMU leaves the guest's addresses to the kernel"
-    kept everything "kept 0
-errno 0 state 1
-heap 1 mapped 1 stack 1 zeros 1
-counts 1"
-    kept kept-again "errno 0 state 2"
-    kept mapped "errno 17 state 2
-it 1
-errno 0 state 1
-forgotten 1
-there 1 zeros 1"
-    kept unmapped "errno 16 state 2
-errno 0 state 1
-zeros 1"
-    kept heap-grown "errno 22 state 2
-errno 0 state 1
-zeros 1"
-    kept forked "state 2 child 7"
-    kept forked-parent "errno 0 state 1"
-}
-
-@test "marks: memory that cannot be restored stays as it is" {
-    kept not-kept "errno 22 state 2"
-    kept twice "errno 22 state 2"
-    kept threads "kept 95
-errno 22 state 1"
-    kept shared "kept 95"
-    is_newer_qemu && return
-    kept protected "errno 16 state 2"
-    kept grown "errno 16 state 2"
-}
-
 @test "marks: from Python, with nothing but a syscall" {
     command -v /usr/bin/python3 > /dev/null || skip "there is no /usr/bin/python3"
     run counted "" /usr/bin/python3 -S -c '
@@ -245,22 +203,6 @@ for rounds in (100, 100, 10000):
 @test "scope: the calling thread or all threads" {
     run counted "" "$TESTS_BIN/marks" process-scope
     assert_equal "$output" "one 1 all 1"
-}
-
-@test "what the processor executes directly computes the same, and is not counted" {
-    local natively emulated directly
-
-    natively=$("$TESTS_BIN/direct" 2> "$BATS_TEST_TMPDIR/none")
-    assert_equal "$natively" $'directly\n1783293664 45 438.649490 9 1 1 x'
-    emulated=$(counted "" "$TESTS_BIN/direct" 2> "$BATS_TEST_TMPDIR/emulated")
-    assert_equal "$emulated" "$natively"
-    (($(< "$BATS_TEST_TMPDIR/emulated") > 1000000))
-    directly=$(counted ,direct=on "$TESTS_BIN/direct" 2> "$BATS_TEST_TMPDIR/directly")
-    assert_equal "$directly" "$natively"
-    if is_newer_qemu; then
-        skip "the guest's addresses are not the host's under this QEMU, so nothing is executed directly"
-    fi
-    (($(< "$BATS_TEST_TMPDIR/directly") < 10000)) || fail "$(< "$BATS_TEST_TMPDIR/directly")"
 }
 
 @test "an unknown option of the plugin is refused and the known ones are listed" {

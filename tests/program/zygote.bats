@@ -127,11 +127,6 @@ zygotes() {
     wait "$gaspipe" || true
 }
 
-# is_warm ZYGOTE: it has waited for a child, which is what it does when it has warmed up.
-is_warm() {
-    [ "$(sed 's/.*) //' "/proc/$1/stat" | cut -d ' ' -f 9)" -gt 0 ]
-}
-
 # A vat of liveslots and a plain one that grow and collect, and keep something. A worker's first call of a
 # function of libc costs more than later ones, so they also call what few contracts do.
 write_busy_vats() {
@@ -167,8 +162,7 @@ work() {
         done
         if [ $number = 1 ] && [ "$3" != a ]; then
             wait_for 60 results "out.$2" 4
-            wait_for 60 is_warm "$(zygotes)"
-        fi
+                fi
     done
     finish
 }
@@ -180,7 +174,7 @@ deliveries() {
     jq -r 'select(.type == "heap-snapshot-save" and .vatID == "v1") | .snapshotID' "slog.$1" | sort -u
 }
 
-@test "workers count and snapshot alike, whatever their zygote has done before" {
+@test "workers count and snapshot alike, executed and forked" {
     local bundle vat
 
     write_busy_vats
@@ -199,17 +193,10 @@ deliveries() {
     done
 }
 
-# translated PROCESS: how much of what QEMU has translated for it no other process has, kB.
-translated() {
-    awk '/^[0-9a-f]+-[0-9a-f]+ / { code = $2 == "rwxp" }
-        code && $1 == "Private_Dirty:" { sum += $2 } END { print sum + 0 }' "/proc/$1/smaps"
-}
-
 @test "profiles of forked workers are those of executed ones" {
     local vat
 
     start qemu --sandbox off --max-workers 2 --profile profile
-    wait_for 60 is_warm "$(zygotes)"
     for vat in a b c d; do
         add $vat
     done
@@ -218,57 +205,7 @@ translated() {
         awk '{ print $1 }' | sort -u)" 4
 }
 
-@test "a worker of a zygote that has warmed up has next to nothing to translate" {
-    local executed forked
-
-    start qemu --sandbox off
-    executed=$(translated "$(pgrep -o -P "$gaspipe" -f '^gaspipe-worker:v1')")
-    finish
-    rm -r store.qemu
-    start qemu --sandbox off --max-workers 2
-    wait_for 60 is_warm "$(zygotes)"
-    add a
-    wait_for 60 results out.qemu 5
-    forked=$(translated "$(pgrep -n -P "$gaspipe")")
-    [ $((4 * forked)) -lt "$executed" ] || fail "$forked kB, and $executed"
-    finish
-}
-
-# stop_in_warm_up SIGNAL: sends it to the zygote while another process stands in for it.
-stop_in_warm_up() {
-    local zygote
-
-    wait_for 60 zygotes
-    zygote=$(zygotes)
-    kill -STOP "$zygote"
-    until [ "$(pgrep -P "$zygote")" ]; do
-        is_warm "$zygote" && return 1
-        kill -CONT "$zygote"
-        kill -STOP "$zygote"
-    done
-    kill "$1" "$zygote"
-}
-
-@test "a run goes on without a zygote that ends or hangs while it warms up" {
-    local signal vat
-
-    for signal in -KILL -STOP; do
-        "$BUILD/gaspipe" run --json --counter qemu --sandbox off --store "store$signal" \
-            --max-workers 2 --vat a=sum.js --vat b=sum.js --vat c=sum.js --vat d=sum.js - \
-            < lines > "out$signal" 2> err &
-        gaspipe=$!
-        exec 8> lines
-        stop_in_warm_up $signal
-        for vat in a b c d a b c d; do
-            add $vat
-        done
-        finish
-        assert_equal "$(jq -c 'select(.kind == "result") | .value' "out$signal" | tr '\n' ' ')" \
-            "5 5 5 5 10 10 10 10 "
-    done
-}
-
-@test "the limit of a worker's memory holds in one that is forked, as if there had been no warm-up" {
+@test "the limit of a worker's memory holds in one that is forked" {
     local limit=300M vat worker
 
     echo 'const all = [];
@@ -277,7 +214,6 @@ export const grow = n => { while (n--) all.push(new Uint8Array(1000000).fill(1))
         > sum.js
     start qemu --max-memory $limit --max-heap 1G --max-workers 2 --compute-limit 0 \
         --retries 0
-    wait_for 60 is_warm "$(zygotes)"
     for vat in a b; do
         add $vat
     done

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -26,12 +25,6 @@ static const int places[FORK_REQUEST_FDS] = {
     [FORK_REQUEST_PRINTED] = STDERR_FILENO,
     [FORK_REQUEST_SAVE] = 7,
 };
-
-static void close_all(const int *fds, int count)
-{
-    for (int i = 0; i < count; i++)
-        close(fds[i]);
-}
 
 static bool take_fds(struct msghdr *message, int fds[FORK_REQUEST_FDS])
 {
@@ -91,7 +84,7 @@ static void take_name(char *name, const char *wanted)
 /* What a zygote and a worker that it makes tell each other; [0] reads. */
 struct birth {
     int go[2];    /* to the worker: the supervisor has become its parent */
-    int taken[2]; /* to the zygote: the worker has answered an order; a byte, `more` of that */
+    int taken[2]; /* to the zygote: the worker has answered an order */
 };
 
 static bool answer_with(int control, pid_t pid)
@@ -120,11 +113,10 @@ static bool answer(int control, const struct order *order)
 static bool become_worker(int control, const struct birth *birth, char *name)
 {
     struct order order;
-    char byte;
+    char byte = 0;
 
     if (read(birth->go[0], &byte, 1) != 1 || !receive(control, &order) || !answer(control, &order))
         return false;
-    byte = order.request.more != 0;
     if (write(birth->taken[1], &byte, 1) != 1) {
         /* The zygote has ended, of which the supervisor learns when it asks again. */
     }
@@ -150,14 +142,13 @@ static void make_worker(void)
 
 enum born {
     BORN_WORKER, /* in the worker, which has its order */
-    BORN_LAST,   /* the worker has taken its order */
-    BORN_MORE,   /* and another is going to be asked for */
+    BORN_CHILD,  /* the worker has taken its order */
     BORN_NOT,    /* there is none, or it has ended without an order */
 };
 
 static enum born await_taken(pid_t between, struct birth *birth)
 {
-    char more = 0;
+    char byte;
     int status;
     bool taken;
 
@@ -165,12 +156,10 @@ static enum born await_taken(pid_t between, struct birth *birth)
     close(birth->taken[1]); /* so that the worker's end ends the waiting for it */
     while (waitpid(between, &status, 0) < 0 && errno == EINTR)
         ;
-    taken = write(birth->go[1], "", 1) == 1 && read(birth->taken[0], &more, 1) == 1;
+    taken = write(birth->go[1], "", 1) == 1 && read(birth->taken[0], &byte, 1) == 1;
     close(birth->go[1]);
     close(birth->taken[0]);
-    if (!taken)
-        return BORN_NOT;
-    return more ? BORN_MORE : BORN_LAST;
+    return taken ? BORN_CHILD : BORN_NOT;
 }
 
 /* As bear(), which needs the pipes. */
@@ -211,83 +200,17 @@ static bool peek(int control, struct fork_request *request)
     return length == sizeof *request;
 }
 
-/* Whether there is an order; false also when somebody else is to take them: `other` is closed. */
-static bool is_asked(int control, int other)
+enum zygote_end zygote_serve(int control, char *name)
 {
-    struct pollfd awaited[] = {{.fd = control, .events = POLLIN}, {.fd = other}};
     struct fork_request request = {0};
 
-    while (poll(awaited, 2, -1) < 0)
-        if (errno != EINTR)
-            return false;
-    return awaited[1].revents == 0 && peek(control, &request);
-}
-
-/* Whether the order that has come is left to somebody else, who takes it in time. Once only, so
- * that who never does holds up one order. */
-static bool is_left(int control, int other, bool *patient)
-{
-    struct pollfd awaited = {.fd = other};
-    struct fork_request request = {0};
-    const bool may_wait = *patient;
-
-    *patient = false;
-    return may_wait && peek(control, &request) && poll(&awaited, 1, request.patience_ms) > 0;
-}
-
-/*
- * As zygote_serve(), until `other` is closed; -1: it never is, and then a worker that is going to
- * be asked for is made before: while the one before it does what it was made for.
- */
-static enum zygote_end serve(int control, char *name, int other)
-{
-    bool patient = other >= 0, ahead = false;
-
-    while (ahead || (is_asked(control, other) && !is_left(control, other, &patient))) {
+    while (peek(control, &request)) {
         const enum born born = bear(control, name);
 
         if (born == BORN_WORKER)
             return ZYGOTE_WORKER;
         if (born == BORN_NOT)
             break;
-        ahead = other < 0 && born == BORN_MORE;
     }
     return ZYGOTE_OVER;
-}
-
-/* In the process that answers while the zygote prepares. Returns in a worker only. */
-static void stand_in(int control, char *name, const int until[2])
-{
-    close(until[1]);
-    if (serve(control, name, until[0]) == ZYGOTE_OVER)
-        _exit(0);
-    close(until[0]);
-}
-
-/* True in a worker, which was made meanwhile. */
-static bool prepare(int control, char *name, const struct zygote_preparation *preparation)
-{
-    int until[2], status;
-    pid_t pid;
-
-    if (pipe2(until, O_CLOEXEC) != 0)
-        return false;
-    pid = fork();
-    if (pid == 0) {
-        stand_in(control, name, until);
-        return true;
-    }
-    if (pid > 0)
-        preparation->prepare(preparation->context);
-    close_all(until, 2);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return false;
-}
-
-enum zygote_end zygote_serve(int control, char *name, const struct zygote_preparation *preparation)
-{
-    if (preparation != NULL && prepare(control, name, preparation))
-        return ZYGOTE_WORKER;
-    return serve(control, name, -1);
 }

@@ -12,20 +12,12 @@ enum zygote_end {
     ZYGOTE_OVER,   /* nobody asks any more */
 };
 
-/* Something that a zygote does once for all workers to come, and that changes nothing in them. */
-struct zygote_preparation {
-    void (*prepare)(void *context);
-    void *context;
-};
-
 /*
  * Answers what comes from the socket `control` (proto/fork_request.h), and ends where it cannot: no
  * worker could be made, or one has ended before it had taken an order. `name` is overwritten by a
  * new worker's, as far as it is long; NULL is allowed. Allocates nothing: a new worker's memory is
- * that of one that has started by itself. While it prepares, which may take long, another process
- * answers, the first time when the order has waited as long as it can; NULL: there is nothing to
- * prepare.
+ * that of one that has started by itself.
  */
-enum zygote_end zygote_serve(int control, char *name, const struct zygote_preparation *preparation);
+enum zygote_end zygote_serve(int control, char *name);
 
 #endif

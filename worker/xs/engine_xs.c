@@ -8,7 +8,6 @@
 #include <xsnap.h>
 
 #include "worker/cost_limit.h"
-#include "worker/counter/direct.h"
 #include "worker/own_stack.h"
 #include "worker/xs/engine_xs_memory.h"
 #include "worker/xs/snapshot/engine_xs_snapshot.h"
@@ -277,10 +276,8 @@ static struct engine_result run_guarded(struct engine *engine, void (*command)(s
     engine->as_loaded = false;
     xsSetCurrentMeter(engine->machine, 0);
     xs_profile_begin(engine->machine);
-    if (!guard(engine, command)) {
-        direct_end(); /* a jump out of a snapshot */
+    if (!guard(engine, command))
         set_stopped(engine);
-    }
     xs_profile_end(engine->machine, engine->compute);
     if (xs_depth_take_note())
         own_stack_give_back();

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,7 +6,6 @@
 #include <xsnap.h>
 
 #include "base/sort/sort.h"
-#include "worker/counter/direct.h"
 #include "worker/xs/engine_xs_memory.h"
 #include "worker/xs/engine_xs_pages.h"
 
@@ -15,32 +13,6 @@
  * What stands in place of the functions with which XS allocates memory: a refusal ends its command
  * (engine_xs_memory.h). The Makefile links the worker with --wrap for each.
  */
-
-void __wrap_free(void *memory);
-void __real_free(void *memory);
-
-static bool leave_direct(void)
-{
-    const bool is_on = direct_is_on();
-
-    if (is_on)
-        direct_end();
-    return is_on;
-}
-
-static void enter_direct(bool was_on)
-{
-    if (was_on)
-        direct_begin();
-}
-
-void __wrap_free(void *memory)
-{
-    const bool direct = leave_direct();
-
-    __real_free(memory);
-    enter_direct(direct);
-}
 
 void *__wrap_malloc(size_t size);
 void *__real_malloc(size_t size);
@@ -51,10 +23,8 @@ void *__real_realloc(void *memory, size_t size);
 
 void *__wrap_malloc(size_t size)
 {
-    const bool direct = leave_direct();
     void *memory = __real_malloc(size);
 
-    enter_direct(direct);
     if (memory == NULL)
         engine_xs_memory_check(size);
     return memory;
@@ -62,11 +32,9 @@ void *__wrap_malloc(size_t size)
 
 void *__wrap_calloc(size_t count, size_t size)
 {
-    const bool direct = leave_direct();
     void *memory = __real_calloc(count, size);
     size_t bytes;
 
-    enter_direct(direct);
     if (memory == NULL && !__builtin_mul_overflow(count, size, &bytes))
         engine_xs_memory_check(bytes);
     return memory;
@@ -74,10 +42,8 @@ void *__wrap_calloc(size_t count, size_t size)
 
 void *__wrap_realloc(void *memory, size_t size)
 {
-    const bool direct = leave_direct();
     void *larger = __real_realloc(memory, size);
 
-    enter_direct(direct);
     if (larger == NULL)
         engine_xs_memory_check(size);
     return larger;

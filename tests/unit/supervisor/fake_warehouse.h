@@ -135,12 +135,6 @@ int warehouse_provide(struct warehouse *warehouse, const struct warehouse_vat *v
     return 0;
 }
 
-void warehouse_expect(struct warehouse *warehouse, unsigned count)
-{
-    (void)warehouse;
-    buf_printf(&fake->calls, "expect %u\n", count);
-}
-
 void warehouse_bring(struct warehouse *warehouse, int64_t vat)
 {
     (void)warehouse;

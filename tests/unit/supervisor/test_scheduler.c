@@ -69,54 +69,6 @@ static void several_vats_start_side_by_side(void **state)
     world_close(&world);
 }
 
-/* A zygote that warms up is started with the first one. */
-static void under_the_counter_it_is_told_first_how_many_will_start(void **state)
-{
-    const struct launcher launcher = {.counted = true};
-    struct world world;
-
-    (void)state;
-    for (uint64_t max_workers = 0; max_workers < 2; max_workers++) {
-        world_open(&world,
-                   (struct scheduler_options){.launcher = &launcher, .max_workers = max_workers});
-        world_add_vat(&world, "v1", KERNEL_VAT_PLAIN);
-        world_add_vat(&world, "v2", KERNEL_VAT_PLAIN);
-        scheduler_start(world.scheduler, false);
-        fake_expect(max_workers == 0 ? "expect 2\nbring v1\nlog aside v2\nbring v2\n"
-                                     : "expect 2\ndeliver v1 startVat\n");
-        world_close(&world);
-    }
-}
-
-/* Many are counted by and by, and always before the one that others follow. */
-static void under_the_counter_each_start_knows_whether_another_follows(void **state)
-{
-    enum { COUNTED = 16, VATS = 18 };
-    const struct launcher launcher = {.counted = true};
-    struct world world;
-    struct buf calls = {0};
-
-    (void)state;
-    world_open(&world, (struct scheduler_options){.launcher = &launcher});
-    for (int vat = 1; vat <= VATS; vat++) {
-        char name[16];
-
-        snprintf(name, sizeof name, "v%d", vat);
-        world_add_vat(&world, name, KERNEL_VAT_PLAIN);
-        if (vat == 1)
-            buf_printf(&calls, "expect %d\n", COUNTED);
-        if (vat == COUNTED)
-            buf_printf(&calls, "expect %d\n", VATS - COUNTED);
-        if (vat > 1)
-            buf_printf(&calls, "log aside v%d\n", vat);
-        buf_printf(&calls, "bring v%d\n", vat);
-    }
-    scheduler_start(world.scheduler, false);
-    fake_expect(buf_string(&calls));
-    buf_free(&calls);
-    world_close(&world);
-}
-
 static void with_few_workers_none_is_started_to_wait(void **state)
 {
     struct world world;
@@ -612,8 +564,6 @@ int main(void)
         cmocka_unit_test(a_vat_starts_and_is_committed_before_anything_else),
         cmocka_unit_test(a_message_is_delivered_with_its_syscalls),
         cmocka_unit_test(several_vats_start_side_by_side),
-        cmocka_unit_test(under_the_counter_it_is_told_first_how_many_will_start),
-        cmocka_unit_test(under_the_counter_each_start_knows_whether_another_follows),
         cmocka_unit_test(with_few_workers_none_is_started_to_wait),
         cmocka_unit_test(cranks_are_committed_every_so_many),
         cmocka_unit_test(cranks_go_on_while_a_commit_is_synced),

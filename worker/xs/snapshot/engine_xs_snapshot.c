@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "worker/counter/direct.h"
 #include "worker/snapshot_place.h"
 #include "worker/xs/engine_xs_pages.h"
 #include "worker/xs/snapshot/snapshot_writer.h"
@@ -56,10 +55,7 @@ static int read_bytes(void *context, void *bytes, size_t size)
     unsigned char *to = bytes;
     int problem = 0;
 
-    if (!direct_is_on())
-        engine_xs_pages_be_huge(bytes, size);
-    if (size >= READ_AT_ONCE)
-        direct_begin();
+    engine_xs_pages_be_huge(bytes, size);
     while (problem == 0) {
         size_t length = take_from_block(stream, to, size);
 
@@ -107,12 +103,10 @@ int xs_snapshot_write(xsMachine *machine, xsCallback callbacks[XS_SNAPSHOT_CALLB
     if (file == NULL)
         return error_system(error, errno, "cannot write snapshot %s", place);
     snapshot_writer_begin(&writer, fileno(file), splices);
-    direct_begin();
     xs_sweep_count = &found;
     (void)xsWriteSnapshot(machine, &snapshot); /* says what snapshot.error says */
     xs_sweep_count = NULL;
     problem = snapshot_writer_end(&writer);
-    direct_end();
     if (snapshot.error != 0)
         problem = snapshot.error;
     /* A file system may tell only now that it could not write. */
@@ -144,7 +138,6 @@ xsMachine *xs_snapshot_read(xsCallback callbacks[XS_SNAPSHOT_CALLBACKS], const c
     stream.fd = fileno(file);
     stream.start = stream.end = 0;
     machine = xsReadSnapshot(&snapshot, (char *)"xsnap", context);
-    direct_end();
     (void)fclose(file); /* nothing was written */
     if (machine == NULL)
         error_system(error, snapshot.error != 0 ? snapshot.error : ENOMEM,

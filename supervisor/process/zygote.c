@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/process/zygote/zygote.h"
+#include "supervisor/process/zygote.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/buf.h"
 
 /* It starts within a tenth of a second: one that does not answer was stopped. */
 enum { PATIENCE_MS = 10000 };
@@ -62,18 +64,13 @@ struct zygote *zygote_start(const struct child_launch *launch, struct error *err
     return NULL;
 }
 
-static bool ask(const struct zygote *zygote, const struct zygote_order *order,
-                const int fds[FORK_REQUEST_FDS])
+static bool ask(const struct zygote *zygote, const char *name, const int fds[FORK_REQUEST_FDS])
 {
     union {
         struct cmsghdr head;
         char room[CMSG_SPACE(FORK_REQUEST_FDS * sizeof(int))];
     } rights = {0};
-    struct fork_request request = {
-        .parent = getpid(),
-        .patience_ms = (int32_t)order->patience_ms,
-        .more = order->more,
-    };
+    struct fork_request request = {.parent = getpid()};
     ssize_t sent;
     struct iovec place = {&request, sizeof request};
     struct msghdr message = {
@@ -83,7 +80,7 @@ static bool ask(const struct zygote *zygote, const struct zygote_order *order,
         .msg_controllen = sizeof rights,
     };
 
-    snprintf(request.name, sizeof request.name, "%s", order->name);
+    snprintf(request.name, sizeof request.name, "%s", name);
     rights.head.cmsg_level = SOL_SOCKET;
     rights.head.cmsg_type = SCM_RIGHTS;
     rights.head.cmsg_len = CMSG_LEN(FORK_REQUEST_FDS * sizeof(int));
@@ -108,13 +105,13 @@ static bool receive(const struct zygote *zygote, struct fork_answer *answer)
            answer->pid > 0;
 }
 
-int zygote_fork(struct zygote *zygote, const struct zygote_order *order,
-                const int fds[FORK_REQUEST_FDS], pid_t *pid, struct error *error)
+int zygote_fork(struct zygote *zygote, const char *name, const int fds[FORK_REQUEST_FDS],
+                pid_t *pid, struct error *error)
 {
     struct fork_answer answer = {0};
     cpu_set_t set;
 
-    if (!ask(zygote, order, fds) || !receive(zygote, &answer))
+    if (!ask(zygote, name, fds) || !receive(zygote, &answer))
         return error_system(error, errno, "a zygote does not answer");
     *pid = answer.pid;
     /* Where it is refused, the worker stays where the zygote is. */
@@ -129,8 +126,69 @@ void zygote_end(struct zygote *zygote)
         return;
     close(zygote->socket);
     (void)kill(-zygote->pid, SIGKILL); /* it has nothing to lose */
-    /* Whom it had made, and nobody has asked for, is in its group, and our child by now. */
+    /* A worker that it was just making is in its group, and a child of this process by now. */
     while (waitpid(-zygote->pid, NULL, 0) >= 0 || errno == EINTR)
         ;
     free(zygote);
+}
+
+/* ---- when to fork ---- */
+
+/* Everything in which the workers of one zygote may differ from others. NULL: out of memory. */
+static char *join_arguments(char *const *arguments)
+{
+    struct buf words = {0};
+    char *joined;
+
+    for (; *arguments != NULL; arguments++)
+        buf_printf(&words, "%s\n", *arguments);
+    joined = buf_string(&words) != NULL ? strdup(buf_string(&words)) : NULL;
+    buf_free(&words);
+    return joined;
+}
+
+static bool has_same_arguments(const struct zygote_policy *policy, char *const *arguments)
+{
+    char *const words = join_arguments(arguments);
+    const bool same = words != NULL && policy->words != NULL && strcmp(words, policy->words) == 0;
+
+    free(words);
+    return same;
+}
+
+enum zygote_choice zygote_policy_choose(struct zygote_policy *policy, char *const *arguments)
+{
+    if (policy->given_up)
+        return ZYGOTE_EXECUTE;
+    if (policy->zygote != NULL)
+        return has_same_arguments(policy, arguments) ? ZYGOTE_FORK : ZYGOTE_EXECUTE;
+    return policy->asked++ > 0 ? ZYGOTE_START : ZYGOTE_EXECUTE;
+}
+
+void zygote_policy_keep(struct zygote_policy *policy, struct zygote *zygote, char *const *arguments)
+{
+    policy->zygote = zygote;
+    policy->words = join_arguments(arguments);
+    if (zygote == NULL || policy->words == NULL)
+        zygote_policy_give_up(policy);
+}
+
+static void drop_zygote(struct zygote_policy *policy)
+{
+    zygote_end(policy->zygote);
+    free(policy->words);
+    policy->zygote = NULL;
+    policy->words = NULL;
+}
+
+void zygote_policy_give_up(struct zygote_policy *policy)
+{
+    drop_zygote(policy);
+    policy->given_up = true;
+}
+
+void zygote_policy_free(struct zygote_policy *policy)
+{
+    drop_zygote(policy);
+    *policy = (struct zygote_policy){0};
 }
