@@ -152,9 +152,9 @@ endef
 ifneq ($(METERED_WORKER_OF),)
 $(BUILD)/obj/worker/counter/region.o $(BUILD)/obj/worker/cost_limit.o: ROOM_CFLAGS = --unmetered -D__GASPIPE_METER__=1
 $(BUILD)/obj/worker/counter/region.o $(BUILD)/obj/worker/cost_limit.o: scripts/meter.mk
-# Nor do these, which stand in place of memset() and malloc(): whether an optimiser makes a call of
+# Nor do these, most of which stand in place of memset() and malloc(): whether an optimiser makes a call of
 # memset() differs between machines, and what it costs is charged where it is called.
-UNMETERED_XS := $(addprefix $(BUILD)/obj/worker/xs/engine_xs_,allocate.o memory.o pages.o slots.o zeros.o)
+UNMETERED_XS := $(addprefix $(BUILD)/obj/worker/xs/engine_xs_,allocate.o ascii.o memory.o pages.o slots.o zeros.o)
 $(UNMETERED_XS): ROOM_CFLAGS = --unmetered -D__GASPIPE_METER__=1 $(XS_CFLAGS)
 $(UNMETERED_XS): scripts/meter.mk
 endif
