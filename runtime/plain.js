@@ -38,6 +38,22 @@
     throw TypeError(refusal(...words));
   };
 
+  // Packages look at these while they are loaded (bignumber.js at how many
+  // random bits there are, lodash at when it was last called). What they get
+  // then is no number and no date, and passes for none.
+  const warned = new Set();
+  const refuseInMethods = (name, instead, nothing) => {
+    if (methods) {
+      refuse(name, sameOnReplay, instead);
+    }
+    if (!warned.has(name)) {
+      warned.add(name);
+      const words = refusal(name, sameOnReplay, instead);
+      makeLog('warn')(`${words} (it is ${nothing} until all is loaded)`);
+    }
+    return nothing;
+  };
+
   const functionPrototypes = [
     () => {},
     async () => {},
@@ -68,10 +84,11 @@
     const StartDate = Date;
     const ContractDate = function Date(...args) {
       if (!new.target) {
-        refuse('Date()', sameOnReplay, takeTime);
+        return refuseInMethods('Date()', takeTime, 'Invalid Date');
       }
       if (args.length === 0) {
-        refuse('new Date() without arguments', sameOnReplay, takeTime);
+        const name = 'new Date() without arguments';
+        args[0] = refuseInMethods(name, takeTime, NaN);
       }
       return construct(StartDate, args, new.target);
     };
@@ -83,7 +100,7 @@
     const dontEnum = { writable: true, enumerable: false, configurable: true };
     for (const [name, value] of entries({
       now() {
-        refuse('Date.now', sameOnReplay, takeTime);
+        return refuseInMethods('Date.now', takeTime, NaN);
       },
       parse: StartDate.parse,
       UTC: StartDate.UTC,
@@ -94,17 +111,10 @@
     return ContractDate;
   };
 
-  // Packages look at what it returns while they are loaded (bignumber.js at how
-  // many bits there are). NaN passes for none, and for no random number.
   const closeChance = () => {
     Math.random = {
       random() {
-        const words = ['Math.random', sameOnReplay, takeSeed];
-        if (methods) {
-          refuse(...words);
-        }
-        makeLog('warn')(`${refusal(...words)} (it is NaN until all is loaded)`);
-        return NaN;
+        return refuseInMethods('Math.random', takeSeed, NaN);
       },
     }.random;
   };

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work for widely used packages, each section a contract of its own: what it imports is bundled
+// with it (tests/npm/packages.mjs), and its method returns what node returns for the same bundle.
+
+//// bn.js
+import BN from 'bn.js';
+export const work = () => {
+  const p = new BN('ffffffffffffffffffffffffffffffff000000000000000000000001', 16);
+  const red = BN.red(p);
+  const base = new BN('123456789abcdef', 16).toRed(red);
+  let fib = [new BN(0), new BN(1)];
+  for (let i = 0; i < 400; i++) fib = [fib[1], fib[0].add(fib[1])];
+  return [base.redPow(new BN('fedcba987654321', 16)).fromRed().toString(16), `${fib[1]}`,
+    fib[1].gcd(fib[0]).toString(), fib[1].divmod(new BN(1000007)).mod.toNumber()];
+};
+
+//// decimal.js
+import Decimal from 'decimal.js';
+export const work = () => {
+  Decimal.set({ precision: 50 });
+  let pi = new Decimal(0);
+  for (let k = 0; k < 30; k++) {
+    const inner = new Decimal(4).div(8 * k + 1).sub(new Decimal(2).div(8 * k + 4))
+      .sub(new Decimal(1).div(8 * k + 5)).sub(new Decimal(1).div(8 * k + 6));
+    pi = pi.add(inner.div(new Decimal(16).pow(k)));
+  }
+  return [`${pi}`, new Decimal(2).sqrt().toString(), new Decimal('0.5').sin().toString(),
+    new Decimal('1e-30').add(1).ln().toString(), new Decimal('123.456').toFixed(1)];
+};
+
+//// elliptic
+import elliptic from 'elliptic';
+export const work = () => {
+  const curve = new elliptic.ec('secp256k1');
+  const key = curve.keyFromPrivate('1'.repeat(64), 'hex');
+  const hash = '0123456789abcdef'.repeat(4);
+  const signature = key.sign(hash, { canonical: true });
+  return [key.getPublic(true, 'hex'), signature.toDER('hex'), curve.verify(hash, signature, key.getPublic())];
+};
+
+//// handlebars
+import Handlebars from 'handlebars/dist/cjs/handlebars.js';
+export const work = () => {
+  Handlebars.registerHelper('loud', text => text.toUpperCase());
+  const page = Handlebars.compile(
+    '<h1>{{title}}</h1>{{#each items}}<li class="{{#if @first}}first{{else}}{{@index}}{{/if}}">{{loud name}}: {{price}}</li>{{/each}}{{{raw}}}{{> foot}}',
+  );
+  Handlebars.registerPartial('foot', '<footer>{{title}}</footer>');
+  const items = Array.from(Array(100), (_, i) => ({ name: `item <${i}>`, price: i * 1.5 }));
+  let error;
+  try { Handlebars.compile('{{#each}')({}); } catch (e) { error = e.name + e.message.split('\n')[0]; }
+  return [page({ title: 'A & B', items, raw: '<b>' }), error];
+};
+
+//// immutable
+import { Map, List, Set, OrderedMap, Record, fromJS, is } from 'immutable';
+export const work = () => {
+  let map = Map();
+  for (let i = 0; i < 3000; i++) map = map.set(`key${i % 1000}`, i);
+  const Point = Record({ x: 0, y: 0 });
+  const list = List(Array.from(Array(2000).keys())).filter(n => n % 3).map(n => n * n).push(7);
+  const nested = fromJS({ a: { b: [1, 2, { c: 3 }] } }).setIn(['a', 'b', 2, 'c'], 4);
+  return [map.size, map.get('key77'), list.size, list.reduce((a, b) => a + b), `${new Point({ x: 1 }).set('y', 2)}`,
+    JSON.stringify(nested), is(Set([1, 2]), Set([2, 1])), OrderedMap([['z', 1], ['a', 2]]).keySeq().toArray()];
+};
+
+//// mathjs
+import { create, all } from 'mathjs';
+export const work = () => {
+  const math = create(all);
+  const a = math.matrix([[4, 1, 2], [1, 3, 0], [2, 0, 5]]);
+  return [math.format(math.evaluate('sqrt(3^2 + 4^2) + 2 * (7 - 1) / 4'), 12), math.format(math.inv(a), 10), math.det(a),
+    math.format(math.multiply(a, a)), `${math.simplify('2 * x + 3 * x - x')}`, `${math.derivative('x^3 + 2 * x', 'x')}`,
+    math.evaluate('5.08 cm to inch').toString(), `${math.fraction(1, 3).add(math.fraction(1, 6))}`,
+    math.bignumber('0.1').add('0.2').toString(), math.complex(2, 3).mul(math.complex(1, -1)).toString()];
+};
+
+//// zod
+import { z } from 'zod';
+export const work = () => {
+  const Order = z.object({
+    name: z.string().min(2).max(20),
+    email: z.email(),
+    items: z.array(z.object({ id: z.number().int().positive(), tags: z.set(z.string()).optional() })).nonempty(),
+    kind: z.discriminatedUnion('t', [z.object({ t: z.literal('a'), n: z.number() }), z.object({ t: z.literal('b') })]),
+    note: z.string().transform(text => text.trim()).default('none'),
+  });
+  const good = { name: 'Ann', email: 'ann@example.com', items: [{ id: 1 }], kind: { t: 'a', n: 2 }, note: ' hi ' };
+  const bad = Order.safeParse({ ...good, name: 'A', email: 'nowhere', items: [{ id: -1 }], kind: { t: 'c' } });
+  let parsed;
+  for (let i = 1; i <= 200; i++) parsed = Order.parse({ ...good, items: [{ id: i }] });
+  return [parsed, bad.success, bad.error.issues.map(({ path, code }) => [path.join('.'), code]), bad.error.name];
+};
+
+//// bignumber.js
+import BigNumber from 'bignumber.js';
+export const work = () => {
+  BigNumber.config({ DECIMAL_PLACES: 40 });
+  let x = new BigNumber(2);
+  for (let i = 0; i < 6; i++) x = x.plus(new BigNumber(2).div(x)).div(2);
+  return [`${x}`, new BigNumber('1e500').plus(1).toString(16).length, new BigNumber('1234567.891').toFormat(2),
+    `${new BigNumber(3).pow(200)}`, new BigNumber('0x1f').toString()];
+};
+
+//// lodash
+import _ from 'lodash';
+export const work = () => {
+  const people = Array.from(Array(500), (_ignored, i) => ({ id: i, age: (i * 37) % 90, name: { first: `n${i % 13}` } }));
+  return [_.mapValues(_.groupBy(people, p => Math.floor(p.age / 30)), 'length'), _.sortBy(people, ['age', 'id'])[3],
+    _.chain(people).filter(p => p.age > 40).map('name.first').uniq().sortBy().value(), _.merge({ a: [1] }, { a: [2, 3], b: { c: 1 } }),
+    _.isEqual(_.cloneDeep(people), people), _.template('<%= a %>-<%- b %>')({ a: 1, b: '<' }), _.camelCase('foo bar-baz'),
+    _.debounce.name, _.chunk(_.range(10), 3), _.words('fred, barney & pebbles'), _.get({ a: [{ b: 3 }] }, 'a[0].b')];
+};
+
+//// marked
+import { marked } from 'marked';
+export const work = () => {
+  const section = i => `## Section ${i}\n\nSome *emphasised* and **strong** text with \`code\` and a [link](http://a.b/${i}).\n\n- one\n- two\n  1. nested ${i}\n\n> quote\n> more\n\n\`\`\`js\nlet x = ${i};\n\`\`\`\n\n| a | b |\n|---|---|\n| ${i} | x |\n`;
+  return marked.parse(Array.from(Array(30), (_, i) => section(i)).join('\n'));
+};
+
+//// js-yaml
+import yaml from 'js-yaml';
+export const work = () => {
+  const data = Array.from(Array(150), (_, i) => ({ id: i, name: `person ${i}`, tags: ['a', 'b', `t${i}`], nested: { on: i % 2 === 0, ratio: i / 8, text: 'line one\nline two\n', none: null } }));
+  const text = yaml.dump(data);
+  const back = yaml.load(text);
+  return [text.length, JSON.stringify(back) === JSON.stringify(data), yaml.load('a: &x [1, 2]\nb: *x\nc: !!set {q}\nd: 2001-12-14\ne: |\n  block\n'), yaml.dump(back.slice(0, 2))];
+};
+
+//// acorn
+import { parse, tokenizer } from 'acorn';
+export const work = () => {
+  const unit = i => `export function f${i}(a, b = ${i}, ...rest) {\n  const { x, y: [z] } = a; // comment\n  for (let i = 0; i < b; i++) if (x > z) rest.push(\`t\${i}\`, /r[e]g/gi.test("s"));\n  return async () => { await rest?.[0] ?? class A extends B { #p = 1; get q() { return this.#p ** 2; } } };\n}\n`;
+  const text = Array.from(Array(60), (_, i) => unit(i)).join('');
+  const tree = parse(text, { ecmaVersion: 'latest', sourceType: 'module' });
+  const counts = {};
+  const visit = node => { if (node && typeof node.type === 'string') { counts[node.type] = (counts[node.type] ?? 0) + 1; Object.values(node).flat().forEach(visit); } };
+  visit(tree);
+  let error;
+  try { parse('let x = ;', { ecmaVersion: 2022 }); } catch (e) { error = `${e}${e.pos}`; }
+  return [text.length, tree.end, counts, [...tokenizer('a + b', { ecmaVersion: 2022 })].length, error];
+};
+
+//// ajv
+import Ajv from 'ajv';
+export const work = () => {
+  const ajv = new Ajv({ allErrors: true });
+  const validate = ajv.compile({
+    type: 'object', required: ['id', 'items'], additionalProperties: false,
+    properties: { id: { type: 'integer', minimum: 1 }, items: { type: 'array', minItems: 1, items: { $ref: '#/$defs/item' } }, kind: { enum: ['a', 'b'] } },
+    $defs: { item: { type: 'object', properties: { name: { type: 'string', pattern: '^[a-z]+$', maxLength: 5 } }, required: ['name'] } },
+  });
+  const results = [];
+  for (let i = 0; i < 300; i++) results.push(validate({ id: i, items: [{ name: 'abcdef'.slice(0, i % 7) }], kind: i % 5 ? 'a' : 'c' }));
+  return [results.filter(Boolean).length, validate.errors.map(e => e.instancePath + e.keyword), ajv.errorsText(validate.errors)];
+};
+
+//// uuid
+import { v5, v3, parse, stringify, validate, version } from 'uuid';
+export const work = () => {
+  const ids = Array.from(Array(100), (_, i) => v5(`name ${i}`, v5.URL));
+  return [ids[99], v3('hello', v3.DNS), stringify(parse(ids[0])), ids.every(validate), version(ids[1]), new Set(ids).size];
+};
+
+//// date-fns
+import { addMonths, format, differenceInDays, parseISO, startOfWeek, eachDayOfInterval, formatDistance, isValid, parse } from 'date-fns';
+export const work = () => {
+  const start = new Date(Date.UTC(2024, 0, 31, 12));
+  return [format(addMonths(start, 1), 'yyyy-MM-dd EEEE do MMM HH:mm'), differenceInDays(parseISO('2024-12-25T00:00:00Z'), start),
+    startOfWeek(start, { weekStartsOn: 1 }).toISOString(), eachDayOfInterval({ start, end: addMonths(start, 3) }).length,
+    formatDistance(start, addMonths(start, 5)), isValid(new Date(NaN)), parse('12/05/2021', 'dd/MM/yyyy', start).toISOString()];
+};
+
+//// ramda
+import * as R from 'ramda';
+export const work = () => {
+  const rows = Array.from(Array(300), (_, i) => ({ k: i % 7, v: i }));
+  const total = R.pipe(R.groupBy(R.prop('k')), R.map(R.pipe(R.pluck('v'), R.sum)));
+  return [total(rows), R.over(R.lensPath(['a', 0, 'b']), R.inc, { a: [{ b: 1 }] }), R.transpose([[1, 2], [3, 4]]), R.equals(rows, R.clone(rows)),
+    R.into([], R.compose(R.filter(n => n % 2), R.map(n => n * n)), R.range(0, 20)), R.curry((a, b, c) => a + b + c)(1)(2)(3), R.type(/x/), R.toString({ a: [1, 'x'] })];
+};
+
+//// rxjs
+import { from, range, Subject, of, zip, lastValueFrom, throwError, EMPTY } from 'rxjs';
+import { map, filter, scan, mergeMap, groupBy, toArray, catchError, bufferCount, reduce, share } from 'rxjs/operators';
+export const work = async () => {
+  const seen = [];
+  const subject = new Subject();
+  const shared = subject.pipe(scan((a, b) => a + b, 0), share());
+  shared.subscribe(v => seen.push(v));
+  shared.subscribe({ next: v => seen.push(-v), complete: () => seen.push('end') });
+  [1, 2, 3].forEach(v => subject.next(v));
+  subject.complete();
+  const groups = await lastValueFrom(range(0, 500).pipe(groupBy(n => n % 4), mergeMap(g => g.pipe(reduce((a, b) => a + b))), toArray()));
+  const caught = await lastValueFrom(throwError(() => Error('bad')).pipe(catchError(e => of(e.message))));
+  let empty;
+  try { await lastValueFrom(EMPTY); } catch (e) { empty = [e.name, e.message, e instanceof Error]; }
+  const zipped = await lastValueFrom(zip(from([1, 2, 3]), of('a', 'b')).pipe(map(p => p.join('')), bufferCount(2)));
+  return [seen, groups, caught, empty, zipped, await lastValueFrom(from('abc').pipe(filter(c => c > 'a'), toArray()))];
+};
+
+//// protobufjs
+import protobuf from 'protobufjs';
+export const work = () => {
+  const { root } = protobuf.parse('syntax = "proto3"; package p; enum K { A = 0; B = 1; } message Item { string name = 1; repeated sint32 n = 2; map<string, double> m = 3; K k = 4; oneof o { bytes b = 5; uint64 u = 6; } }');
+  const Item = root.lookupType('p.Item');
+  const message = Item.create({ name: 'ä€😀', n: [-1, 2, 300000], m: { x: 1.5 }, k: 1, b: new Uint8Array([1, 2, 3]) });
+  let bytes;
+  for (let i = 0; i < 50; i++) bytes = Item.encode(message).finish();
+  const back = Item.toObject(Item.decode(bytes), { enums: String, bytes: String, longs: String });
+  return [[...bytes], back, Item.verify({ name: 1 }), Item.verify({ n: [1] })];
+};
+
+//// @noble/hashes
+import { sha256, sha512 } from '@noble/hashes/sha2.js';
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { blake2b } from '@noble/hashes/blake2.js';
+import { hmac } from '@noble/hashes/hmac.js';
+import { pbkdf2 } from '@noble/hashes/pbkdf2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+export const work = () => {
+  const data = utf8ToBytes('gaspipe '.repeat(200));
+  return [sha256(data), sha512(data), keccak_256(data), blake2b(data), hmac(sha256, data, data), pbkdf2(sha256, 'pw', 'salt', { c: 20, dkLen: 32 })].map(bytesToHex);
+};
+
+//// @noble/curves
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { ed25519 } from '@noble/curves/ed25519.js';
+import { bytesToHex, hexToBytes } from '@noble/curves/utils.js';
+export const work = () => {
+  const secret = hexToBytes('2'.repeat(64));
+  const message = hexToBytes('00ff'.repeat(16));
+  const one = secp256k1.sign(message, secret), two = ed25519.sign(message, secret);
+  return [bytesToHex(secp256k1.getPublicKey(secret)), bytesToHex(one), secp256k1.verify(one, message, secp256k1.getPublicKey(secret)),
+    bytesToHex(two), ed25519.verify(two, message, ed25519.getPublicKey(secret))];
+};
+
+//// big.js
+import Big from 'big.js';
+export const work = () => {
+  Big.DP = 60;
+  let e = Big(1), term = Big(1);
+  for (let i = 1; i < 50; i++) { term = term.div(i); e = e.plus(term); }
+  let error;
+  try { Big('x'); } catch (problem) { error = `${problem}`; }
+  return [`${e}`, Big(2).sqrt().toFixed(20), Big('-1.5e-7').toExponential(3), Big(7).mod(3).cmp(1), JSON.stringify({ v: Big(0.1).plus(0.2) }), error];
+};
+
+//// nanoid
+import { customRandom, customAlphabet } from 'nanoid';
+export const work = () => {
+  let seed = 42;
+  const bytes = size => Uint8Array.from(Array(size), () => { seed = (seed * 1103515245 + 12345) & 0x7fffffff; return seed >> 16; });
+  const make = customRandom('abcdef0123456789', 12, bytes);
+  return [Array.from(Array(50), () => make()), typeof customAlphabet];
+};
+
+//// validator
+import validator from 'validator';
+export const work = () => ['a@b.co', 'not', '12:30', 'DE89370400440532013000', '4111111111111111', '127.0.0.1', '{"a":1}', 'https://x.yz/?q', '2024-02-30', '#ff0000']
+  .map(text => [validator.isEmail(text), validator.isURL(text), validator.isIBAN(text), validator.isCreditCard(text), validator.isIP(text), validator.isJSON(text), validator.isDate(text), validator.isHexColor(text), validator.escape(`<${text}>`)]);
+
+//// fast-json-stable-stringify
+import stringify from 'fast-json-stable-stringify';
+export const work = () => stringify(Array.from(Array(100), (_, i) => ({ z: i, a: [{ y: null, b: 'ä' }], m: { toJSON: () => `j${i}` }, u: undefined })));
+
+//// semver
+import semver from 'semver';
+export const work = () => {
+  const versions = Array.from(Array(150), (_, i) => `${i % 4}.${i % 7}.${i % 11}${i % 5 ? '' : '-beta.' + i}`);
+  return [semver.sort([...versions]).slice(0, 5), semver.maxSatisfying(versions, '^2.1.0'), semver.inc('1.2.3', 'minor'), semver.valid('a.b'),
+    versions.filter(v => semver.satisfies(v, '>=1.2 <3 || 3.0.x')).length, semver.coerce('v3.4 x').version, new semver.Range('~1.2.3').range];
+};
+
+//// dayjs
+import dayjs from 'dayjs';
+import utc from 'dayjs/plugin/utc.js';
+import duration from 'dayjs/plugin/duration.js';
+export const work = () => {
+  dayjs.extend(utc);
+  dayjs.extend(duration);
+  const day = dayjs.utc('2024-02-28T23:30:00Z');
+  return [day.add(1, 'month').format('YYYY-MM-DD dddd HH:mm Z'), day.diff('2020-01-01', 'day'), day.endOf('year').toISOString(), day.isBefore('2025-01-01'), dayjs.duration({ hours: 26 }).toISOString()];
+};
+
+//// yup
+import * as yup from 'yup';
+export const work = async () => {
+  const schema = yup.object({ name: yup.string().required().min(3), age: yup.number().integer().positive(), tags: yup.array(yup.string()).max(2), when: yup.date() });
+  const good = await schema.validate({ name: 'anne', age: '7', tags: ['x'], when: '2024-01-02T00:00:00Z' });
+  const bad = await schema.validate({ name: 'a', age: -1.5, tags: [1, 2, 3] }, { abortEarly: false }).catch(e => [e.name, e.errors, e.inner.length]);
+  return [good.when.toISOString(), good.age, bad, schema.isValidSync({ name: 'bob' })];
+};
+
+//// fflate
+import { gzipSync, gunzipSync, deflateSync, inflateSync, strToU8, strFromU8 } from 'fflate';
+export const work = () => {
+  const data = strToU8(Array.from(Array(400), (_, i) => `line ${i} of the file, ${i * i}\n`).join(''));
+  const packed = deflateSync(data, { level: 9 });
+  return [data.length, packed.length, strFromU8(inflateSync(packed)).slice(0, 60), gunzipSync(gzipSync(data, { mtime: 1 })).length, [...packed.slice(0, 20)]];
+};
+
+//// luxon
+import { DateTime, Duration, Interval } from 'luxon';
+export const work = () => {
+  const start = DateTime.fromISO('2024-02-28T23:30:00Z', { zone: 'utc' });
+  return [start.plus({ months: 1, days: 2 }).toISO(), Duration.fromObject({ hours: 26, minutes: 5 }).shiftTo('days', 'hours', 'minutes').toISO(), Interval.fromDateTimes(start, start.plus({ days: 3 })).length('hours'), start.weekNumber];
+};
