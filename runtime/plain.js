@@ -188,10 +188,21 @@
     'trace',
   ];
 
+  const cannotImport = specifier =>
+    `${JSON.stringify(specifier)} cannot be imported: a plain contract is one file; bundle it with its imports (npx @endo/bundle-source FILE > bundle.json)`;
+
+  // Names are resolved only for code that has a module: not for that of eval().
+  const resolveHook = specifier => {
+    throw TypeError(cannotImport(specifier));
+  };
+  const loadHook = async specifier => resolveHook(specifier);
+
   const makeContractCompartment = (source, globals) => {
     const compartment = new Compartment({
       globals,
       modules: { contract: { source } },
+      resolveHook,
+      loadHook,
     });
     for (const name of withheld) {
       deleteProperty(compartment.globalThis, name);
@@ -431,7 +442,7 @@
     try {
       const { bindings } = new ModuleSource(contractText);
       const { from } = bindings.find(binding => binding.from !== undefined);
-      return `contract.js:${lineThatNames(from)}: TypeError: ${JSON.stringify(from)} cannot be imported: a plain contract is one file; bundle it with its imports (npx @endo/bundle-source FILE > bundle.json)`;
+      return `contract.js:${lineThatNames(from)}: TypeError: ${cannotImport(from)}`;
     } catch {
       return undefined;
     }

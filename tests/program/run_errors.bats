@@ -60,6 +60,33 @@ gaspipe_run() {
     assert_bad_input 3 'far.js:2: TypeError: "@endo/far" cannot be imported' 'npx @endo/bundle-source'
 }
 
+# The same with and without the sandbox, also where the file is there.
+@test "import() in a contract rejects with what to do, however it is written" {
+    echo 'export default 7;' > other.js
+    cat > dynamic.js << 'END'
+const outcome = promise => promise.then(({ default: it }) => `loaded ${it}`, String);
+export const direct = name => outcome(import(name));
+export const evaluated = name => outcome(eval(`import(${JSON.stringify(name)})`));
+export const constructed = name => outcome(new Function('name', 'return import(name)')(name));
+export const required = name => require(name);
+END
+    for name in ./other.js ../other.js "$PWD/other.js" other.js fs node:fs @endo/far; do
+        for method in direct evaluated constructed; do
+            echo "{\"vat\":\"c\",\"method\":\"$method\",\"args\":[\"$name\"]}"
+        done
+    done > lines.jsonl
+    for sandbox in basic off; do
+        run --separate-stderr "$NATIVE/gaspipe" run --json --counter none --sandbox $sandbox --vat c=dynamic.js lines.jsonl
+        assert_status 0
+        assert_equal "$(jq -r 'select(.kind == "result") | .value' <<< "$output" |
+            grep -c '^TypeError: "[^"]*" cannot be imported: a plain contract is one file; bundle it with its imports')" 21
+        echo '{"vat":"c","method":"required","args":["fs"]}' > required.jsonl
+        run "$NATIVE/gaspipe" run --counter none --sandbox $sandbox --vat c=dynamic.js required.jsonl
+        assert_status 1
+        assert_output_has 'require is not available: a contract is one file; bundle it with what it imports'
+    done
+}
+
 @test "an error of a plain contract: line, source and stack, the same with several jobs" {
     cat > wrong.js << 'EOF'
 export const clock = () => {

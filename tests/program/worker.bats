@@ -383,3 +383,22 @@ under_counter() {
         skip "the guest's addresses are not the host's under this QEMU, so nothing is executed directly"
     for i in 1 4; do ((directly[i] < emulated[i] / 10)) || fail "${directly[*]}, emulated ${emulated[*]}"; done
 }
+
+# Both ask the system where the module is.
+@test "a confined worker rejects what it would import from files, and lives" {
+    local imports='eimport("PATH").then(() => print("loaded"), error => print(String(error)))' command
+
+    echo 'export default 7;' > "$BATS_TEST_TMPDIR/other.js"
+    frame "${imports/PATH/$BATS_TEST_TMPDIR/other.js}" "${imports/PATH/other.js}" "${imports/PATH/./other.js}" \
+        "m$BATS_TEST_TMPDIR/other.js" "s$BATS_TEST_TMPDIR/other.js" e1 R > frames
+    for command in "$NATIVE/gaspipe-worker" "qemu-x86_64 -plugin $BUILD/libgascount.so $BUILD/gaspipe-worker"; do
+        [ "$NATIVE" = "$BUILD" ] || [[ $command == qemu* ]] || continue # which --confine does not confine
+        # shellcheck disable=SC2086 # several words
+        run $command --confine 3< frames 4> answers
+        assert_status 0
+        assert_equal "$(grep -c 'cannot be imported: the worker reads no files; bundle what is imported' <<< "$output")" 2
+        assert_output_has "\"$BATS_TEST_TMPDIR/other.js\" cannot"
+        assert_output_has 'module "./other.js" not found'
+        [[ $(cat answers) == *'1:.,' ]]
+    done
+}
