@@ -99,11 +99,7 @@ static const char *given_option(const struct trace_session_options *trace)
 {
     if (trace->clock != TRACE_CLOCK_TSC)
         return "--trace-clock";
-    if (trace->overhead != 0)
-        return "--overhead";
-    if (trace->exact)
-        return "--trace-exact";
-    return trace->light ? "--trace-light" : NULL;
+    return trace->overhead != 0 ? "--overhead" : NULL;
 }
 
 int common_options_check_trace(const struct trace_session_options *trace, struct counters counters,

@@ -82,18 +82,6 @@ extern const char *const common_options_trace_clocks[];
     "trace-clock", NULL, "what that measures: time, or the engine's computrons (default: tsc)",    \
         OPTION_IS_CHOICE(type, member, common_options_trace_clocks)
 
-#define COMMON_OPTION_LIGHT_HELP                                                                   \
-    "count functions that return at once (no calls, no loops) without their time"
-
-#define COMMON_OPTION_EXACT_HELP                                                                   \
-    "read the clock for every call, also of functions that are called very often"
-
-#define COMMON_OPTION_TRACE_EXACT(type, member)                                                    \
-    "trace-exact", .help = COMMON_OPTION_EXACT_HELP, OPTION_IS_FLAG(type, member)
-
-#define COMMON_OPTION_TRACE_LIGHT(type, member)                                                    \
-    "trace-light", .help = COMMON_OPTION_LIGHT_HELP, OPTION_IS_FLAG(type, member)
-
 #define COMMON_OPTION_OVERHEAD(type, member)                                                       \
     "overhead", "PERCENT",                                                                         \
         "leave out the functions that are called most while tracing takes more than this share "   \

@@ -20,7 +20,7 @@
 #define TRACE_MAGIC UINT64_C(0x6563617274736167) /* "gastrace" */
 
 enum {
-    TRACE_VERSION = 5,
+    TRACE_VERSION = 6,
     TRACE_CHUNK_SIZE = 4096,
     TRACE_CHUNK_HEAD = 16, /* bytes before the first event */
     TRACE_CHUNK_EVENTS = (TRACE_CHUNK_SIZE - TRACE_CHUNK_HEAD) / 8,
@@ -33,12 +33,7 @@ enum {
 /*
  * An event: the clock's lowest 48 bits, 15 bits of a function's number, and one that says
  * whether it was left. 0 is no event. Numbers from TRACE_CONTROL on are no functions; in their
- * events an argument stands in place of the time. A time of 0 was not read. An event of an exit
- * with TRACE_TIME_WHOLE stands for the whole call, of which no time was read.
- *
- * Functions that are called very often (`seldom` in the head) have their times read only in the
- * last TRACE_TIMED bytes of each chunk (trace/events/trace_times.h). The first event of a chunk has
- * one, too.
+ * events an argument stands in place of the time.
  */
 enum trace_number {
     TRACE_CONTROL = 0x7ff0,
@@ -57,11 +52,7 @@ enum trace_number {
 };
 
 enum { TRACE_TIME_SHIFT = 16 };
-#define TRACE_TIME_MASK  ((UINT64_C(1) << 48) - 1)
-#define TRACE_TIME_WHOLE TRACE_TIME_MASK
-
-/* Places whose addresses have all of these bits have times. */
-enum { TRACE_TIMED = 512, TRACE_TIMED_BITS = (TRACE_CHUNK_SIZE - 1) & ~(TRACE_TIMED - 1) };
+#define TRACE_TIME_MASK ((UINT64_C(1) << 48) - 1)
 
 /* What a thread does when its ring is full. */
 enum trace_policy {
@@ -183,8 +174,6 @@ struct trace_head {
     uint32_t patch_count, call_count;
     uint64_t computrons_at;             /* address of gastrace_computrons; 0: there is none */
     uint64_t frames[TRACE_MODULES_MAX]; /* address of each region's unwind table */
-    /* By number, a bit for each function: its times are read seldom. */
-    _Atomic uint8_t seldom[TRACE_FUNCTIONS_MAX / 8 + 1];
 };
 
 #endif

@@ -169,8 +169,6 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_TRACE_FUNCTIONS(struct replay_options, trace.path)},
     {COMMON_OPTION_TRACE_CLOCK(struct replay_options, trace.clock)},
     {COMMON_OPTION_OVERHEAD(struct replay_options, trace.overhead)},
-    {COMMON_OPTION_TRACE_LIGHT(struct replay_options, trace.light)},
-    {COMMON_OPTION_TRACE_EXACT(struct replay_options, trace.exact)},
     /* What a replay gives its own children (replay_children.h); not for users. */
     {"part", "I/N", .kind = OPTION_OTHER, .take = take_part},
     {"seat", "N", .kind = OPTION_OTHER, .take = take_seat},

@@ -183,8 +183,6 @@ static const struct option_row rows[] = {
     {COMMON_OPTION_TRACE_FUNCTIONS(struct run_options, trace.path)},
     {COMMON_OPTION_TRACE_CLOCK(struct run_options, trace.clock)},
     {COMMON_OPTION_OVERHEAD(struct run_options, trace.overhead)},
-    {COMMON_OPTION_TRACE_LIGHT(struct run_options, trace.light)},
-    {COMMON_OPTION_TRACE_EXACT(struct run_options, trace.exact)},
     {COMMON_OPTION_JSON(struct run_options, json)},
 };
 

@@ -19,7 +19,6 @@
 #include "supervisor/trace/trace_outputs.h"
 #include "supervisor/trace/trace_sources.h"
 #include "trace/calls/trace_sums.h"
-#include "trace/events/trace_times.h"
 #include "trace/read/trace_archive.h"
 #include "trace/read/trace_clock.h"
 #include "trace/read/trace_file.h"
@@ -39,8 +38,6 @@ struct trace {
     struct trace_ring *ring;
     struct trace_throttle throttle;
     struct trace_sums *sums;
-    struct trace_times times;
-    uint64_t filled[2 * TRACE_CHUNK_EVENTS]; /* events of a chunk, with all times */
     struct trace_clock clock;
     struct profile_function *functions; /* owned */
     size_t function_count;
@@ -79,8 +76,6 @@ static int on_begun(void *context, uint32_t process, const struct patch_plan *pl
     trace->plan = plan;
     if (trace->ring != NULL && open_throttle(trace, error) != 0)
         return -1;
-    if (trace_times_open(&trace->times, TRACE_LANES_MAX, error) != 0)
-        return -1;
     trace->functions = calloc(plan->count, sizeof *trace->functions);
     if (trace->functions == NULL)
         return error_memory(error, "the functions of a program");
@@ -95,18 +90,6 @@ static int on_begun(void *context, uint32_t process, const struct patch_plan *pl
     return 0;
 }
 
-/* In place of the events of a chunk, which may have none. */
-static const uint64_t *with_times(struct trace *trace, unsigned lane, const uint64_t *events,
-                                  size_t count)
-{
-    if ((!trace->options.choice.light && !trace->options.choice.seldom) ||
-        count > sizeof trace->filled / sizeof *trace->filled || lane >= TRACE_LANES_MAX)
-        return events;
-    memcpy(trace->filled, events, count * sizeof *events);
-    trace_times_fill(&trace->times, lane, trace->filled, count);
-    return trace->filled;
-}
-
 static int on_events(void *context, unsigned lane, uint32_t thread, const uint64_t *events,
                      size_t count, struct error *error)
 {
@@ -115,8 +98,7 @@ static int on_events(void *context, unsigned lane, uint32_t thread, const uint64
     if (trace->options.output != NULL &&
         trace_file_events(&trace->file, 0, lane, thread, events, count, error) != 0)
         return -1;
-    if (trace_sums_add(trace->sums, lane, with_times(trace, lane, events, count), count, error) !=
-        0)
+    if (trace_sums_add(trace->sums, lane, events, count, error) != 0)
         return -1;
     return trace_throttle_add(&trace->throttle, events, count, error);
 }
@@ -126,8 +108,6 @@ static int on_ended(void *context, unsigned lane, struct error *error)
     struct trace *const trace = context;
 
     trace_sums_end_lane(trace->sums, lane);
-    if (lane < TRACE_LANES_MAX)
-        trace_times_end_lane(&trace->times, lane);
     return trace->options.output != NULL ? trace_file_lane_ended(&trace->file, 0, lane, error) : 0;
 }
 
@@ -209,38 +189,6 @@ static const char *name_of(void *context, uint32_t function)
     return profile_name(context, function);
 }
 
-struct trace_estimated {
-    const struct trace *trace;
-    const struct archive *archive; /* NULL: the process has just been traced */
-};
-
-static uint64_t estimated_calls_of(void *context, uint32_t function)
-{
-    const struct trace_estimated *const estimated = context;
-
-    return estimated->archive != NULL ? estimated->archive->functions[function - 1].estimated
-                                      : estimated->trace->times.estimated[function];
-}
-
-static const char *estimated_name_of(void *context, uint32_t function)
-{
-    const struct trace_estimated *const estimated = context;
-
-    return estimated->trace->functions[function - 1].name;
-}
-
-static void put_estimated(struct buf *out, const struct trace *trace, const struct archive *archive)
-{
-    struct trace_estimated estimated = {trace, archive};
-    const struct trace_times_words words = {estimated_calls_of, estimated_name_of, &estimated,
-                                            trace->function_count};
-    const size_t before = out->length;
-
-    trace_times_put(&words, out);
-    if (out->length > before)
-        buf_append_byte(out, '\n');
-}
-
 /* Of a process that has just been traced. */
 static uint64_t calls_of(void *context, uint32_t function)
 {
@@ -315,7 +263,6 @@ static int put_report(struct trace *trace, const struct trace_profile *profile,
             put_fates(&text, trace->plan);
         put_counts(&text, counts,
                    trace->ring != NULL ? trace_ring_threads_left_out(trace->ring) : 0);
-        put_estimated(&text, trace, archive);
     }
     if (result == 0)
         result = put_left_out(&text, trace, profile, archive, error);
@@ -564,7 +511,6 @@ static void close_trace(struct trace *trace)
     free(trace->functions);
     trace_sources_close(&trace->sources);
     trace_throttle_close(&trace->throttle);
-    trace_times_close(&trace->times);
     trace_ring_free(trace->ring);
     trace_file_drop(&trace->file);
     trace_options_free(&trace->options);

@@ -38,8 +38,6 @@ static const struct option_row rows[] = {
      "tsc)",
      OPTION_IS_CHOICE(struct trace_options, clock, trace_clock_names)},
     {COMMON_OPTION_OVERHEAD(struct trace_options, overhead)},
-    {"light", .help = COMMON_OPTION_LIGHT_HELP, OPTION_IS_FLAG(struct trace_options, choice.light)},
-    {"exact", .help = COMMON_OPTION_EXACT_HELP, OPTION_IS_FLAG(struct trace_options, exact)},
     {"top", "N", "functions in the report, 0: all (default: 30)",
      OPTION_IS_NUMBER(struct trace_options, top, 0, TRACE_FUNCTIONS_MAX)},
     {"output", "FILE", "write the trace itself, for --read",
@@ -119,10 +117,6 @@ enum option_result trace_options_parse(struct trace_options *options, int argc, 
                          "--trace-functions wrote");
     if (options->overhead != 0 && options->read != NULL)
         return error_set(error, ERROR_USAGE, "--overhead does not go with --read");
-    if (options->choice.light && options->read != NULL)
-        return error_set(error, ERROR_USAGE, "--light does not go with --read");
-    if (options->exact && options->read != NULL)
-        return error_set(error, ERROR_USAGE, "--exact does not go with --read");
     if (options->clock != TRACE_CLOCK_TSC && options->read != NULL)
         return error_set(error, ERROR_USAGE,
                          "--clock does not go with --read: it is decided as a trace is written");
@@ -132,8 +126,6 @@ enum option_result trace_options_parse(struct trace_options *options, int argc, 
         return error_set(error, ERROR_USAGE, "--seconds needs --process");
     if (options->read == NULL && options->process == 0 && options->arguments[0] == NULL)
         return error_set(error, ERROR_USAGE, "give a program to trace");
-    options->choice.seldom =
-        trace_choice_may_estimate(options->clock, options->overhead, options->exact);
     return check_libraries(options, error) == 0 ? OPTION_TAKEN : OPTION_FAILED;
 }
 

@@ -27,7 +27,6 @@ struct trace_options {
     uint64_t process;      /* a running one; 0: a program is started */
     uint64_t milliseconds; /* how long it is traced; 0: until it ends */
     uint64_t overhead;     /* percent; 0: no budget */
-    bool exact;            /* the time of every event is read */
     const char *read;      /* a trace that is there already; NULL: none */
     char **arguments;      /* the program and its own; end with NULL */
 };

@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/stamp.h"
 #include "supervisor/process/locate.h"
-#include "trace/events/trace_times.h"
 #include "trace/read/trace_throttle.h"
 #include "trace/ring/trace_ring.h"
 
@@ -135,47 +134,14 @@ static int step_one(struct traced *traced, bool *busy, struct error *error)
     return trace_ring_step(traced->ring, &sink, busy, error);
 }
 
-static void tell(const struct traced *traced, struct buf *words)
-{
-    if (words->length > 0 && buf_string(words) != NULL)
-        log_line("%s: %s", traced->name, words->data);
-    buf_clear(words);
-}
-
-static uint64_t seldom_calls_of(void *context, uint32_t number)
-{
-    const struct traced *const traced = context;
-
-    return trace_ring_calls_seldom(traced->ring, number);
-}
-
-static const char *name_of(void *context, uint32_t number)
-{
-    const struct traced *const traced = context;
-
-    return trace_ring_plan(traced->ring)->functions[number - 1].name;
-}
-
-static void put_estimated(struct traced *traced, struct buf *out)
-{
-    const struct patch_plan *const plan = trace_ring_plan(traced->ring);
-    const struct trace_times_words words = {seldom_calls_of, name_of, traced,
-                                            plan != NULL ? plan->count : 0};
-
-    trace_times_put(&words, out);
-}
-
 /* What is not as it would be in a trace of everything. */
 static int tell_left_out(struct traced *traced, struct error *error)
 {
     struct buf words = {0};
     const int result = trace_throttle_put(&traced->throttle, traced->session->began, &words, error);
 
-    if (result == 0) {
-        tell(traced, &words);
-        put_estimated(traced, &words);
-        tell(traced, &words);
-    }
+    if (result == 0 && words.length > 0 && buf_string(&words) != NULL)
+        log_line("%s: %s", traced->name, words.data);
     buf_free(&words);
     return result;
 }
@@ -275,9 +241,6 @@ static struct traced *new_traced(struct trace_session *session, const char *prog
     struct traced *const traced = calloc(1, sizeof *traced);
     const struct trace_ring_options options = {
         .program = traced != NULL ? traced->program : NULL,
-        .choice = {.light = session->options.light,
-                   .seldom = trace_choice_may_estimate(
-                       session->file.clock, session->options.overhead, session->options.exact)},
         .policy = TRACE_WAIT,
         .clock = session->file.clock,
         .lanes = WORKER_LANES,

@@ -16,8 +16,6 @@ struct trace_session_options {
     const char *path; /* the file; NULL: no trace is wanted */
     enum trace_clock_kind clock;
     uint64_t overhead; /* percent of each worker's time that tracing may cost it; 0: no limit */
-    bool light;        /* leaves without their time (trace/patch/leaf.h) */
-    bool exact;        /* the time of every event is read */
 };
 
 /* NULL with ERROR_SYSTEM. */

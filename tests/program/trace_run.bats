@@ -22,7 +22,7 @@ setup() {
     done
     run_vats --jobs 2 --max-workers 1 --trace-functions run.trace > printed
     diff expected printed
-    run_vats --trace-functions run.trace --trace-light --overhead 5% > printed
+    run_vats --trace-functions run.trace --overhead 5% > printed
     diff expected printed
 }
 

@@ -212,23 +212,6 @@ static void put_in_chunk(uint64_t event)
     trace_event++;
 }
 
-/* A chunk's first event has its time, which was read after the wait for room: it is no function's.
- */
-static void put_first(uint64_t event)
-{
-    const uint64_t time = event >> TRACE_TIME_SHIFT;
-    const uint64_t call = event & 0xffff, now = agent_clock_tsc() << TRACE_TIME_SHIFT;
-
-    if (head->clock != TRACE_CLOCK_TSC || (time != 0 && time != TRACE_TIME_WHOLE) ||
-        lane_number_of(event) >= TRACE_CONTROL) {
-        put_in_chunk(event);
-        return;
-    }
-    if (time == TRACE_TIME_WHOLE)
-        put_in_chunk(now | (call & ~UINT64_C(1)));
-    put_in_chunk(now | call);
-}
-
 /* No handler may come in between: it could jump out, and leave the work half done. */
 void lanes_slow_event(uint64_t event)
 {
@@ -241,7 +224,7 @@ void lanes_slow_event(uint64_t event)
         trace_event = next_chunk(lane, event);
     /* What was unwound has left the stack, and is not on the one that was restated. */
     if (lane->restated == 0 || lane_number_of(event) != TRACE_UNWOUND)
-        put_first(event);
+        put_in_chunk(event);
     fence();
     (void)system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before);
 }
@@ -427,14 +410,6 @@ static void tell_unwound(const struct lane *lane, uint64_t count)
     lane_put(control(TRACE_DEPTH, (uint64_t)(trace_top - lane->frames - 1)));
 }
 
-static bool is_time_read(uint64_t function)
-{
-    return (atomic_load_explicit(&head->seldom[function / 8], memory_order_relaxed) >>
-                function % 8 &
-            1) == 0 ||
-           (~(uintptr_t)trace_event & TRACE_TIMED_BITS) == 0;
-}
-
 bool lanes_slow_entry(uint64_t *slot)
 {
     uint64_t count;
@@ -452,8 +427,7 @@ bool lanes_slow_entry(uint64_t *slot)
         /* A tail call: the caller is over, and its caller is whom this function returns to. */
         const uint64_t function = trace_top[-1].function;
 
-        lane_put((is_time_read(function) ? lanes_clock() << TRACE_TIME_SHIFT : 0) | function << 1 |
-                 1);
+        lane_put(lanes_clock() << TRACE_TIME_SHIFT | function << 1 | 1);
         *slot = trace_top[-1].return_address;
         trace_top--;
     }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "trace/patch/leaf.h"
 #include "trace/patch/trampoline.h"
 #include "trace/patch/unwind_table.h"
 
@@ -104,31 +103,6 @@ static void add_patch(struct filling *filling, const struct code_function *funct
     memcpy(patch->after + 1, &distance, sizeof distance);
 }
 
-static bool is_light(const struct filling *filling, const struct code_function *function)
-{
-    size_t available = 0;
-    const uint8_t *const bytes = module_code_bytes(filling->code, function->address, &available);
-
-    return (filling->choice->light || filling->choice->seldom) && bytes != NULL &&
-           function->size <= available && leaf_is_light(bytes, function->size);
-}
-
-static void write_trampoline(const struct filling *filling, const struct code_function *function,
-                             uint8_t *out, uint64_t place, struct planned_function *planned)
-{
-    const unsigned number = (unsigned)filling->plan->count + 1;
-    const struct trace_head *const head = filling->head;
-
-    if (!is_light(filling, function)) {
-        planned->length = trampoline_write(out, head, place, number);
-    } else if (!filling->choice->light) {
-        planned->length = trampoline_write_leaf(out, head, place, number, &planned->light);
-    } else {
-        planned->length = trampoline_write_light(out, head, place, number);
-        planned->whole = true;
-    }
-}
-
 /* *error is filled only when memory is out. */
 static int plan_function(struct filling *filling, const struct code_function *function,
                          struct error *error)
@@ -146,7 +120,8 @@ static int plan_function(struct filling *filling, const struct code_function *fu
     size_t moved;
 
     if (place != 0 && filling->head->patch_count < patch_plan_patches_max(filling->head)) {
-        write_trampoline(filling, function, out, place, &planned);
+        planned.length =
+            trampoline_write(out, filling->head, place, (unsigned)filling->plan->count + 1);
         fate =
             relocate_entry(filling->code, filling->branches, function, filling->base,
                            filling->region + place + planned.length, out + planned.length, &moved);

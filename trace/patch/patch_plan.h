@@ -17,20 +17,10 @@ struct trace_choice {
     struct option_list functions; /* these; none are given: all */
     struct option_list without;   /* not these */
     bool calls;                   /* calls of libraries, too */
-    bool light;                   /* leaves (trace/patch/leaf.h) by one event for a call */
-    bool seldom;                  /* leaves can be told so later: trampoline_time_seldom() */
     /* Whether a function, at an address in a module's file, is one of these, too; NULL: all are. */
     bool (*is_wanted)(void *context, const char *module, uint64_t address);
     void *context;
 };
-
-/* Whether `seldom` is to be set: other clocks are exact, and a budget has functions left out that
- * are called very often. */
-static inline bool trace_choice_may_estimate(enum trace_clock_kind clock, uint64_t overhead,
-                                             bool exact)
-{
-    return clock == TRACE_CLOCK_TSC && overhead == 0 && !exact;
-}
 
 /* A function that has a number. */
 struct planned_function {
@@ -39,8 +29,6 @@ struct planned_function {
     uint64_t address, size; /* in its file */
     uint64_t trampoline;    /* its offset in the shared file */
     size_t length;          /* of that, without the body */
-    bool whole;             /* one event, without a time, stands for each call */
-    size_t light;           /* in another leaf's: for trampoline_time_seldom(); else 0 */
 };
 
 /* What was done about the functions of a process, to be told and read back. */

@@ -16,10 +16,6 @@
 /* As long as a call, which replaces it where the clock is another. */
 #define READ_CLOCK "rdtsc\n.byte 0x0f,0x1f,0\n"
 
-/* TRACE_TIMED_BITS, in the second byte of a place's address. */
-#define TIMED "0x0e"
-_Static_assert(TRACE_TIMED_BITS == 0x0e00, "as in the template");
-
 __asm__(".section .rodata\n"
         ".balign 16\n"
         "trampoline_begin:\n"
@@ -39,20 +35,12 @@ __asm__(".section .rodata\n"
         "mov %rax,(%rcx)\n"
         "mov %rdx,8(%rcx)\n"
         "movq $" HOLE ",16(%rcx)\n"
-        "trampoline_number:\n"
-        "mov %fs:" HOLE ",%eax\n"
-        "trampoline_ev3:\n"
-        "not %eax\n"
-        "test $0,%ah\n"
-        "trampoline_seldom1:\n"
-        "mov $" HOLE ",%eax\n"
-        "trampoline_entered1:\n"
-        "jnz 10f\n" READ_CLOCK "trampoline_clock1:\n"
+        "trampoline_number:\n" READ_CLOCK "trampoline_clock1:\n"
         "shl $48,%rdx\n"
         "shl $16,%rax\n"
         "lea " HOLE "(%rax,%rdx),%rax\n"
-        "trampoline_entered2:\n"
-        "10: mov $8,%ecx\n"
+        "trampoline_entered:\n"
+        "mov $8,%ecx\n"
         "xadd %rcx,%fs:" HOLE "\n"
         "trampoline_ev1:\n"
         "test $0xff0,%ecx\n"
@@ -67,20 +55,12 @@ __asm__(".section .rodata\n"
         "lea -8(%rsp),%rsp\n"
         "push %rax\n"
         "push %rdx\n"
-        "push %rcx\n"
-        "mov %fs:" HOLE ",%eax\n"
-        "trampoline_ev4:\n"
-        "not %eax\n"
-        "test $0,%ah\n"
-        "trampoline_seldom2:\n"
-        "mov $" HOLE ",%eax\n"
-        "trampoline_left1:\n"
-        "jnz 11f\n" READ_CLOCK "trampoline_clock2:\n"
+        "push %rcx\n" READ_CLOCK "trampoline_clock2:\n"
         "shl $48,%rdx\n"
         "shl $16,%rax\n"
         "lea " HOLE "(%rax,%rdx),%rax\n"
-        "trampoline_left2:\n"
-        "11: mov %fs:" HOLE ",%rcx\n"
+        "trampoline_left:\n"
+        "mov %fs:" HOLE ",%rcx\n"
         "trampoline_sp3:\n"
         "lea 24(%rsp),%rdx\n"
         "cmp %rdx,-16(%rcx)\n"
@@ -122,68 +102,11 @@ __asm__(".section .rodata\n"
         "trampoline_end:\n" /* the body */
         ".previous\n");
 
-/*
- * The same for a function that is over at once: one event without a time stands for its entry and
- * its exit, and there is no frame. It is that of an exit, since no frame of the function is there
- * either. Where times are to be read, it goes to the other, which may stand in front of it.
- */
-__asm__(".section .rodata\n"
-        ".balign 16\n"
-        "light_begin:\n"
-        ".byte 0x0f,0x1f,0x44,0,0\n"
-        "light_ways:\n"
-        "push %rax\n"
-        "push %rcx\n"
-        "mov %fs:" HOLE ",%ecx\n"
-        "light_ev2:\n"
-        "not %ecx\n"
-        "test $" TIMED ",%ch\n"
-        "jz 9f\n"
-        "light_timed:\n"
-        "mov %fs:" HOLE ",%rcx\n"
-        "light_sp1:\n"
-        "lea 16(%rsp),%rax\n"
-        "cmp %rax,-16(%rcx)\n"
-        "jbe 7f\n"
-        "1: mov $8,%ecx\n"
-        "xadd %rcx,%fs:" HOLE "\n"
-        "light_ev1:\n"
-        "test $0xff0,%ecx\n"
-        "jz 8f\n"
-        "movq $" HOLE ",(%rcx)\n"
-        "light_left1:\n"
-        "jmp 5f\n"
-        "9: pop %rcx\n"
-        "pop %rax\n"
-        ".byte 0xe9; .long 0\n"
-        "light_whole:\n"
-        "7: push %rdx\n"
-        "mov %rax,%rdx\n"
-        ".byte 0xe8; .long 0\n"
-        "light_entry:\n"
-        "pop %rdx\n"
-        "jnz 1b\n"
-        "jmp 5f\n"
-        "8: movq $" HOLE ",%rax\n"
-        "light_left2:\n"
-        ".byte 0xe8; .long 0\n"
-        "light_event1:\n"
-        "5: pop %rcx\n"
-        "pop %rax\n"
-        "light_end:\n"
-        ".previous\n");
-
-extern const uint8_t light_begin[], light_ways[], light_timed[], light_whole[], light_end[],
-    light_left1[], light_left2[], light_sp1[], light_ev1[], light_ev2[], light_entry[],
-    light_event1[];
-
 extern const uint8_t trampoline_begin[], trampoline_end[], trampoline_number[],
-    trampoline_entered1[], trampoline_entered2[], trampoline_left1[], trampoline_left2[],
-    trampoline_called[], trampoline_sp1[], trampoline_sp2[], trampoline_sp3[], trampoline_sp4[],
-    trampoline_sp5[], trampoline_sp6[], trampoline_ev1[], trampoline_ev2[], trampoline_ev3[],
-    trampoline_ev4[], trampoline_seldom1[], trampoline_seldom2[], trampoline_clock1[],
-    trampoline_clock2[], trampoline_entry[], trampoline_exit[], trampoline_event1[],
-    trampoline_event2[];
+    trampoline_entered[], trampoline_left[], trampoline_called[], trampoline_sp1[],
+    trampoline_sp2[], trampoline_sp3[], trampoline_sp4[], trampoline_sp5[], trampoline_sp6[],
+    trampoline_ev1[], trampoline_ev2[], trampoline_clock1[], trampoline_clock2[],
+    trampoline_entry[], trampoline_exit[], trampoline_event1[], trampoline_event2[];
 
 enum { ENTRY_THUNK = 0, EXIT_THUNK = 16, EVENT_THUNK = 32, CLOCK_THUNK = 48, JUMP_SIZE = 5 };
 
@@ -213,7 +136,7 @@ static void call_clock(const struct writing *writing, const uint8_t *behind)
     fill_call(writing, behind, writing->thunks + CLOCK_THUNK);
 }
 
-static size_t timed_length(void)
+static size_t template_length(void)
 {
     /* cppcheck-suppress comparePointers ; labels of one piece of assembly */
     return (size_t)(trampoline_end - trampoline_begin);
@@ -244,26 +167,22 @@ void trampoline_write_thunks(uint8_t thunks[TRAMPOLINE_THUNKS], const struct tra
     write_thunk(thunks + CLOCK_THUNK, head->slow_clock);
 }
 
-static void write_timed(uint8_t *out, const struct trace_head *head, uint64_t offset,
-                        unsigned number, size_t length)
+size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t offset,
+                        unsigned number)
 {
     const uint8_t *const tops[] = {trampoline_sp1, trampoline_sp2, trampoline_sp3,
                                    trampoline_sp4, trampoline_sp5, trampoline_sp6};
-    const uint8_t *const events[] = {trampoline_ev1, trampoline_ev2, trampoline_ev3,
-                                     trampoline_ev4};
     const struct writing writing = {out, trampoline_begin, -(int64_t)offset};
 
-    memcpy(out, trampoline_begin, timed_length());
+    memcpy(out, trampoline_begin, template_length());
     for (size_t i = 0; i < sizeof tops / sizeof *tops; i++)
         fill(&writing, tops[i], head->top_offset);
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-        fill(&writing, events[i], head->event_offset);
+    fill(&writing, trampoline_ev1, head->event_offset);
+    fill(&writing, trampoline_ev2, head->event_offset);
     fill(&writing, trampoline_number, number);
-    fill(&writing, trampoline_entered1, (int64_t)number << 1);
-    fill(&writing, trampoline_entered2, (int64_t)number << 1);
-    fill(&writing, trampoline_left1, (int64_t)number << 1 | 1);
-    fill(&writing, trampoline_left2, (int64_t)number << 1 | 1);
-    fill_call(&writing, trampoline_called, (int64_t)length);
+    fill(&writing, trampoline_entered, (int64_t)number << 1);
+    fill(&writing, trampoline_left, (int64_t)number << 1 | 1);
+    fill_call(&writing, trampoline_called, (int64_t)template_length());
     fill_call(&writing, trampoline_entry, writing.thunks + ENTRY_THUNK);
     fill_call(&writing, trampoline_exit, writing.thunks + EXIT_THUNK);
     fill_call(&writing, trampoline_event1, writing.thunks + EVENT_THUNK);
@@ -272,62 +191,7 @@ static void write_timed(uint8_t *out, const struct trace_head *head, uint64_t of
         call_clock(&writing, trampoline_clock1);
         call_clock(&writing, trampoline_clock2);
     }
-}
-
-/* All but its beginning, where another has one, is copied by the caller. */
-static void fill_light(const struct writing *writing, const struct trace_head *head,
-                       unsigned number)
-{
-    const int64_t whole = (int64_t)(TRACE_TIME_WHOLE << TRACE_TIME_SHIFT | number << 1 | 1);
-
-    fill(writing, light_sp1, head->top_offset);
-    fill(writing, light_ev1, head->event_offset);
-    fill(writing, light_ev2, head->event_offset);
-    fill(writing, light_left1, whole);
-    fill(writing, light_left2, whole);
-    fill_call(writing, light_entry, writing->thunks + ENTRY_THUNK);
-    fill_call(writing, light_event1, writing->thunks + EVENT_THUNK);
-}
-
-size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t offset,
-                        unsigned number)
-{
-    write_timed(out, head, offset, number, timed_length());
-    return timed_length();
-}
-
-size_t trampoline_write_light(uint8_t *out, const struct trace_head *head, uint64_t offset,
-                              unsigned number)
-{
-    static const uint8_t nothing[] = {0x66, 0x90}; /* where the times would be read */
-    const struct writing writing = {out, light_begin, -(int64_t)offset};
-    /* cppcheck-suppress comparePointers ; labels of one piece of assembly */
-    const size_t length = (size_t)(light_end - light_begin);
-
-    memcpy(out, light_begin, length);
-    fill_light(&writing, head, number);
-    /* cppcheck-suppress comparePointers ; labels of one piece of assembly */
-    memcpy(out + (light_timed - light_begin) - sizeof nothing, nothing, sizeof nothing);
-    return length;
-}
-
-size_t trampoline_write_leaf(uint8_t *out, const struct trace_head *head, uint64_t offset,
-                             unsigned number, size_t *light)
-{
-    /* cppcheck-suppress comparePointers ; labels of one piece of assembly */
-    const size_t ways = (size_t)(light_end - light_ways);
-    const size_t at = timed_length() + JUMP_SIZE;
-    const size_t length = at + ways;
-    const struct writing writing = {out + at - JUMP_SIZE, light_begin,
-                                    -(int64_t)(offset + at - JUMP_SIZE)};
-
-    write_timed(out, head, offset, number, length);
-    write_jump(out + timed_length(), ways);
-    memcpy(out + at, light_ways, ways);
-    fill_light(&writing, head, number);
-    fill_call(&writing, light_whole, (int64_t)(2 * JUMP_SIZE) - (int64_t)at);
-    *light = at;
-    return length;
+    return template_length();
 }
 
 /* Eight bytes at once, at an address that is a multiple of eight: no thread meets half of it. */
@@ -340,36 +204,10 @@ static void write_beginning(uint8_t *trampoline, const uint8_t beginning[JUMP_SI
     __atomic_store_n((uint64_t *)trampoline, word, __ATOMIC_RELEASE);
 }
 
-static void lead_to(uint8_t *trampoline, size_t place)
+void trampoline_switch(uint8_t *trampoline, size_t length, bool on)
 {
     uint8_t jump[JUMP_SIZE];
 
-    write_jump(jump, place - JUMP_SIZE);
-    write_beginning(trampoline, jump);
-}
-
-void trampoline_switch(uint8_t *trampoline, size_t length, bool on)
-{
-    if (on)
-        write_beginning(trampoline, trampoline_begin);
-    else
-        lead_to(trampoline, length);
-}
-
-void trampoline_time_seldom(uint8_t *trampoline, size_t light, bool seldom)
-{
-    const uint8_t bits = seldom ? TRACE_TIMED_BITS >> 8 : 0;
-
-    if (light != 0 && seldom) {
-        lead_to(trampoline, light);
-    } else if (light != 0) {
-        write_beginning(trampoline, trampoline_begin);
-    } else {
-        /* cppcheck-suppress comparePointers ; labels of one piece of assembly */
-        __atomic_store_n(trampoline + (trampoline_seldom1 - trampoline_begin) - 1, bits,
-                         __ATOMIC_RELEASE);
-        /* cppcheck-suppress comparePointers ; labels of one piece of assembly */
-        __atomic_store_n(trampoline + (trampoline_seldom2 - trampoline_begin) - 1, bits,
-                         __ATOMIC_RELEASE);
-    }
+    write_jump(jump, length - JUMP_SIZE);
+    write_beginning(trampoline, on ? trampoline_begin : jump);
 }

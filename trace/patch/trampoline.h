@@ -33,29 +33,6 @@ void trampoline_write_thunks(uint8_t thunks[TRAMPOLINE_THUNKS], const struct tra
 size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t offset,
                         unsigned number);
 
-/*
- * The same for a function that is over at once (trace/patch/leaf.h), of which the time is not asked
- * for: one event, of its exit and without a time, stands for the call. The function returns to its
- * caller itself.
- */
-size_t trampoline_write_light(uint8_t *out, const struct trace_head *head, uint64_t offset,
-                              unsigned number);
-
-/*
- * Both for a function that is over at once: as trampoline_write() at first, and as
- * trampoline_write_light() does while trampoline_time_seldom() says so. *light is where in it that
- * one begins.
- */
-size_t trampoline_write_leaf(uint8_t *out, const struct trace_head *head, uint64_t offset,
-                             unsigned number, size_t *light);
-
-/*
- * Has the times of calls read only where all of a chunk's last events have them (TRACE_TIMED), or
- * always again. `light` is 0 but for trampoline_write_leaf(). Safe while it is executed. For the
- * time stamp counter, and not while the trampoline is off.
- */
-void trampoline_time_seldom(uint8_t *trampoline, size_t light, bool seldom);
-
 /* Lets a trampoline of this length go straight to the body, or not: calls that have been entered
  * are left as they would have been. Safe while it is executed. */
 void trampoline_switch(uint8_t *trampoline, size_t length, bool on);

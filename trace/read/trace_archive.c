@@ -10,7 +10,6 @@
 #include "base/array.h"
 #include "trace/memory.h"
 #include "trace/read/trace_file.h"
-#include "trace/read/trace_filler.h"
 
 enum { PROCESSES_MAX = 65536 };
 
@@ -34,7 +33,6 @@ struct reading {
     struct archive_process *processes;
     size_t process_count, process_capacity;
     bool clock_known;
-    struct trace_filler filler;
 };
 
 static int bad(const struct reading *reading, const char *what, struct error *error)
@@ -310,7 +308,7 @@ static int on_first(void *context, const struct trace_block *block, const uint8_
     json_t *json;
     int result;
 
-    if (trace_filler_takes(block) || block->kind == TRACE_BLOCK_LANE_ENDED)
+    if (block->kind == TRACE_BLOCK_EVENTS || block->kind == TRACE_BLOCK_LANE_ENDED)
         return 0;
     json = json_loadb((const char *)content, block->length, 0, NULL);
     if (json == NULL)
@@ -446,7 +444,7 @@ static int add_events(struct reading *reading, struct archive_process *process,
     struct thread_stack *stack;
     int result;
 
-    if (trace_filler_read(&reading->filler, block, content, &of, error) != 0)
+    if (trace_file_read_events(block, content, &of, error) != 0)
         return error_prefix(error, "%s", reading->path);
     stack = &process->sums->stacks[of.lane];
     renumber(process, of.events, of.count);
@@ -471,14 +469,14 @@ static int on_second(void *context, const struct trace_block *block, const uint8
     struct archive_process *process;
     unsigned lane;
 
-    if (!trace_filler_takes(block) && block->kind != TRACE_BLOCK_LANE_ENDED)
+    if (block->kind != TRACE_BLOCK_EVENTS && block->kind != TRACE_BLOCK_LANE_ENDED)
         return 0;
     if (block->process >= reading->process_count || reading->processes[block->process].sums == NULL)
         return bad(reading, "process before its events", error);
     process = &reading->processes[block->process];
-    if (trace_filler_takes(block))
+    if (block->kind == TRACE_BLOCK_EVENTS)
         return add_events(reading, process, block, content, error);
-    return trace_filler_end_lane(&reading->filler, block, content, &lane)
+    return trace_file_read_lane(block, content, &lane)
                ? end_lane(reading, block->process, lane, error)
                : 0;
 }
@@ -492,16 +490,6 @@ static void add_counts(struct archive *archive, const struct archive_process *pr
     archive->counts.unwound += counts.unwound;
     archive->counts.unmatched += counts.unmatched;
     archive->counts.lost += counts.lost;
-}
-
-/* Of all processes together. */
-static void add_estimated(const struct reading *reading, uint32_t number)
-{
-    const struct archive_process *const process = &reading->processes[number];
-
-    for (uint32_t i = 0; i < process->number_count; i++)
-        reading->archive->functions[process->numbers[i] - 1].estimated +=
-            trace_filler_estimated(&reading->filler, number, i + 1);
 }
 
 static void note_calls(const struct reading *reading)
@@ -550,7 +538,6 @@ static void free_reading(struct reading *reading)
         free(process->calls);
     }
     free(reading->processes);
-    trace_filler_free(&reading->filler);
 }
 
 int archive_read(struct archive *archive, const char *path, size_t spans,
@@ -563,10 +550,8 @@ int archive_read(struct archive *archive, const char *path, size_t spans,
     if (call_tree_open(&archive->tree, error) != 0)
         return -1;
     result = read_twice(&reading, error);
-    for (size_t i = 0; i < reading.process_count; i++) {
+    for (size_t i = 0; i < reading.process_count; i++)
         add_counts(archive, &reading.processes[i]);
-        add_estimated(&reading, (uint32_t)i);
-    }
     note_calls(&reading);
     call_tree_settle(&archive->tree);
     call_spans_settle(&archive->spans);

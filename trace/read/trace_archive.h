@@ -21,7 +21,6 @@ struct archive_function {
     char *name; /* owned */
     uint32_t module;
     uint64_t address;
-    uint64_t estimated; /* calls whose times were not read */
 };
 
 /* A delivery, and when its worker had it. Texts are owned. */

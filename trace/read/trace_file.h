@@ -18,7 +18,7 @@
 #define TRACE_FILE_MAGIC "gastrace"
 
 enum {
-    TRACE_FILE_VERSION = 3,      /* the only one that is written and read */
+    TRACE_FILE_VERSION = 4,      /* the only one that is written and read */
     TRACE_FILE_HEAD = 16,        /* bytes: magic, version, 0 */
     TRACE_BLOCK_HEAD = 20,       /* bytes: five numbers of 32 bits, as in struct trace_block */
     TRACE_BLOCK_MOST = 16 << 20, /* bytes of a block's content */
@@ -31,7 +31,7 @@ enum trace_block_kind {
     TRACE_BLOCK_CLOCK,          /* JSON: ticks, mono, clock */
     TRACE_BLOCK_DELIVERY,       /* JSON: vatID, vat, crankNum, deliveryNum, method, begin, end */
     TRACE_BLOCK_LEFT_OUT,       /* JSON: at, traced, functions */
-    TRACE_BLOCK_EVENTS,         /* of one lane; trace/read/trace_filler.h reads them */
+    TRACE_BLOCK_EVENTS,         /* of one lane; trace_file_read_events() */
 };
 
 struct trace_block {
@@ -58,7 +58,7 @@ int trace_file_open(struct trace_file *file, const char *path, enum trace_clock_
 /* Each gathers a block, or adds to one. -1 with ERROR_SYSTEM without memory. */
 int trace_file_process(struct trace_file *file, uint32_t process, uint32_t pid, const char *name,
                        const struct patch_plan *plan, struct error *error);
-/* As a trace_sink has them (trace/ring/trace_ring.h), also without times. */
+/* As a trace_sink has them (trace/ring/trace_ring.h). */
 int trace_file_events(struct trace_file *file, uint32_t process, unsigned lane, uint32_t thread,
                       const uint64_t *events, size_t count, struct error *error);
 int trace_file_lane_ended(struct trace_file *file, uint32_t process, unsigned lane,
@@ -96,5 +96,20 @@ typedef int trace_block_visit(void *context, const struct trace_block *block,
  */
 int trace_file_read(const char *path, trace_block_visit *visit, void *context, bool *torn,
                     struct error *error);
+
+/* Events of a thread in their order, as trace/memory.h has them. */
+struct trace_lane_events {
+    unsigned lane; /* less than TRACE_LANES_MAX */
+    uint32_t thread;
+    uint64_t *events; /* to be freed */
+    size_t count;
+};
+
+/* The content of TRACE_BLOCK_EVENTS. -1 with ERROR_INPUT or ERROR_SYSTEM. */
+int trace_file_read_events(const struct trace_block *block, const uint8_t *content,
+                           struct trace_lane_events *events, struct error *error);
+
+/* The content of TRACE_BLOCK_LANE_ENDED. False: it names no lane. */
+bool trace_file_read_lane(const struct trace_block *block, const uint8_t *content, unsigned *lane);
 
 #endif

@@ -9,6 +9,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "trace/events/event_code.h"
 #include "trace/read/trace_file.h"
 
 static int damaged(const char *path, size_t at, struct error *error)
@@ -105,4 +106,37 @@ int trace_file_read(const char *path, trace_block_visit *visit, void *context, b
     if (fd >= 0)
         close(fd);
     return result;
+}
+
+int trace_file_read_events(const struct trace_block *block, const uint8_t *content,
+                           struct trace_lane_events *events, struct error *error)
+{
+    const uint8_t *at = content, *const end = content + block->length;
+    uint64_t lane, thread;
+    int result = -1;
+
+    *events = (struct trace_lane_events){0};
+    if (event_code_take(&at, end, &lane) && event_code_take(&at, end, &thread) &&
+        lane < TRACE_LANES_MAX)
+        result = event_code_read(at, end, &events->events, &events->count);
+    if (result == 0) {
+        events->lane = (unsigned)lane;
+        events->thread = (uint32_t)thread;
+        return 0;
+    }
+    free(events->events);
+    events->events = NULL;
+    return result == -2 ? error_memory(error, "a trace")
+                        : error_set(error, ERROR_INPUT, "a block of a trace has no events");
+}
+
+bool trace_file_read_lane(const struct trace_block *block, const uint8_t *content, unsigned *lane)
+{
+    const uint8_t *at = content;
+    uint64_t number;
+
+    if (!event_code_take(&at, content + block->length, &number) || number >= TRACE_LANES_MAX)
+        return false;
+    *lane = (unsigned)number;
+    return true;
 }

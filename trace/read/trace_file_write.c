@@ -22,7 +22,6 @@ struct event_block {
     uint32_t process;
     unsigned lane;
     struct buf content;
-    size_t events; /* in it */
     struct event_code code;
 };
 
@@ -171,7 +170,6 @@ static int end_block(struct trace_file *file, struct event_block *block, struct 
         return 0;
     result = gather_block(file, TRACE_BLOCK_EVENTS, block->process, &block->content, error);
     buf_clear(&block->content);
-    block->events = 0;
     memset(&block->code, 0, sizeof block->code);
     return result;
 }
@@ -192,9 +190,7 @@ int trace_file_events(struct trace_file *file, uint32_t process, unsigned lane, 
         event_code_put(&block->content, thread);
     }
     event_code_write(&block->code, &block->content, events, count);
-    block->events += count;
-    return block->content.length >= EVENT_BLOCK_FULL || block->events >= EVENT_CODE_MOST ||
-                   buf_failed(&block->content)
+    return block->content.length >= EVENT_BLOCK_FULL || buf_failed(&block->content)
                ? end_block(file, block, error)
                : 0;
 }

@@ -16,7 +16,6 @@
 
 #include "trace/patch/trampoline.h"
 #include "trace/ring/trace_life.h"
-#include "trace/ring/trace_seldom.h"
 
 enum { PATCHES_MAX = TRACE_FUNCTIONS_MAX, CALLS_MAX = 4096 };
 
@@ -37,7 +36,6 @@ struct trace_ring {
     bool begun;            /* the sink was told */
     uint32_t reader;       /* the thread whose end rings the bells; 0: not known yet */
     uint32_t open;         /* chunks of a lane that can be filled before its thread waits */
-    struct trace_seldom seldom;
     char refusal[ERROR_TEXT_SIZE];
 };
 
@@ -199,7 +197,6 @@ void trace_ring_free(struct trace_ring *ring)
     if (ring->fd >= 0)
         close(ring->fd);
     patch_plan_free(&ring->plan);
-    trace_seldom_close(&ring->seldom);
     free(ring);
 }
 
@@ -271,39 +268,6 @@ const char *trace_ring_refusal(struct trace_ring *ring)
 
 /* ---- lanes ---- */
 
-/* The events of a chunk, while they are taken out of it. */
-struct taking {
-    uint64_t events[2 * TRACE_CHUNK_EVENTS];
-    size_t count;
-};
-
-/* A call that one event stands for is two, whose times are not known, or are not asked for. */
-static void take_event(const struct trace_ring *ring, struct taking *taking, uint64_t event)
-{
-    const uint64_t mask = ring->options.choice.light ? UINT64_MAX : 0xffff;
-
-    if (event >> TRACE_TIME_SHIFT != TRACE_TIME_WHOLE) {
-        taking->events[taking->count++] = event;
-        return;
-    }
-    taking->events[taking->count++] = event & mask & ~UINT64_C(1);
-    taking->events[taking->count++] = event & mask;
-}
-
-static void time_seldom(void *context, unsigned number, bool seldom)
-{
-    const struct trace_ring *const ring = context;
-    const struct planned_function *const function = &ring->plan.functions[number - 1];
-
-    const uint8_t bit = (uint8_t)(1U << number % 8);
-
-    if (seldom)
-        atomic_fetch_or(&head_of(ring)->seldom[number / 8], bit);
-    else
-        atomic_fetch_and(&head_of(ring)->seldom[number / 8], (uint8_t)~bit);
-    trampoline_time_seldom(ring->memory + function->trampoline, function->light, seldom);
-}
-
 /* Hands the chunk's events on, and empties it for the process. */
 static int take_chunk(struct trace_ring *ring, unsigned lane, uint64_t number,
                       const struct trace_sink *sink, struct error *error)
@@ -312,21 +276,18 @@ static int take_chunk(struct trace_ring *ring, unsigned lane, uint64_t number,
         (uint64_t)lane * ring->layout.chunks_per_lane + number % ring->layout.chunks_per_lane;
     uint64_t *const chunk =
         (uint64_t *)(ring->memory + ring->layout.chunks_at + index * TRACE_CHUNK_SIZE);
-    struct taking taking;
+    uint64_t events[TRACE_CHUNK_EVENTS];
+    size_t count = 0;
 
-    taking.count = 0;
     for (size_t i = TRACE_CHUNK_HEAD / 8; i < TRACE_CHUNK_SIZE / 8; i++) {
         const uint64_t event = ((volatile const uint64_t *)chunk)[i];
 
         /* A signal's handler may have come between the taking of a place and its writing. */
         if (event != 0)
-            take_event(ring, &taking, event);
+            events[count++] = event;
     }
     memset(chunk, 0, TRACE_CHUNK_SIZE);
-    if (ring->options.choice.seldom)
-        trace_seldom_decide(&ring->seldom, taking.events, taking.count, time_seldom, ring);
-    return sink->events(sink->context, lane, lane_of(ring, lane)->thread, taking.events,
-                        taking.count, error);
+    return sink->events(sink->context, lane, lane_of(ring, lane)->thread, events, count, error);
 }
 
 /* Where few are open, the sink may decide something with the last. */
@@ -393,11 +354,6 @@ static int trace_ring_begin(struct trace_ring *ring, const struct trace_sink *si
     if (ring->begun || !ring->planned)
         return 0;
     ring->begun = true;
-    if (trace_seldom_open(&ring->seldom, ring->plan.count, error) != 0)
-        return -1;
-    for (unsigned i = 0; i < ring->plan.count; i++)
-        if (ring->plan.functions[i].whole)
-            trace_seldom_leave(&ring->seldom, i + 1);
     return sink->begun(sink->context, head_of(ring)->process, &ring->plan, error);
 }
 
@@ -501,11 +457,6 @@ bool trace_ring_is_behind(const struct trace_ring *ring)
 const struct patch_plan *trace_ring_plan(const struct trace_ring *ring)
 {
     return ring->planned ? &ring->plan : NULL;
-}
-
-uint64_t trace_ring_calls_seldom(const struct trace_ring *ring, unsigned number)
-{
-    return trace_seldom_calls(&ring->seldom, number);
 }
 
 uint64_t trace_ring_threads_left_out(const struct trace_ring *ring)

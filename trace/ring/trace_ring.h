@@ -31,9 +31,7 @@ struct trace_sink {
     /* Once, before all events; borrowed for the ring's life. */
     int (*begun)(void *context, uint32_t process, const struct patch_plan *plan,
                  struct error *error);
-    /* Events of a thread in their order, as trace/memory.h has them, but for zeros, and for calls
-     * that one event stands for, which are two: with TRACE_TIME_WHOLE where they take no time, else
-     * with 0. Borrowed. */
+    /* Events of a thread in their order, as trace/memory.h has them, but for zeros. Borrowed. */
     int (*events)(void *context, unsigned lane, uint32_t thread, const uint64_t *events,
                   size_t count, struct error *error);
     /* The thread has ended; another may be given its lane. */
@@ -69,10 +67,6 @@ const struct trace_head *trace_ring_layout(const struct trace_ring *ring);
 /* How many patches and calls there are. */
 size_t trace_ring_patches(const struct trace_ring *ring);
 size_t trace_ring_calls(const struct trace_ring *ring);
-
-/* Calls of a function of the plan since its times are read seldom, so that most are estimated when
- * the events are read (trace/events/trace_times.h); 0: all were read. */
-uint64_t trace_ring_calls_seldom(const struct trace_ring *ring, unsigned number);
 
 /* Until now. */
 uint64_t trace_ring_threads_left_out(const struct trace_ring *ring);
