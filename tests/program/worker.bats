@@ -323,6 +323,20 @@ end_worker() {
     assert_output_has 'bytes 0'
 }
 
+@test "a worker that goes on as one that is loaded has no bytes of former chunks in its next snapshot" {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    # The text of a BigInt does not fill its chunk.
+    local fill='ekept = []; for (let i = 0; i < 1000; i++) kept.push(`litter ${i}`); kept = []; number = -1n'
+    local text='ekept.push(String(number), String(number * 7n))'
+
+    worker < <(frame "$fill" wheap.1 "$fill" wheap.2 "$text" wheap.3)
+    assert_status 0
+    assert_output_has '"asLoaded":true'
+    worker -r heap.2 < <(frame "$text" wheap.4)
+    assert_status 0
+    cmp heap.3 heap.4
+}
+
 @test "a program from a file may leave a rejected promise behind" {
     cd "$BATS_TEST_TMPDIR" || return 1
 

@@ -10,6 +10,7 @@
 #include "worker/cost_limit.h"
 #include "worker/own_stack.h"
 #include "worker/xs/engine_xs_memory.h"
+#include "worker/xs/garbage/xs_sweep_count.h"
 #include "worker/xs/snapshot/engine_xs_snapshot.h"
 #include "worker/xs/xs_depth.h"
 #include "worker/xs/xs_profile.h"
@@ -447,8 +448,10 @@ static void write_snapshot(struct engine *engine)
         set_text(engine, digits);
         engine->as_loaded =
             engine->options.finds_as_loaded && xs_as_loaded(engine->machine, &written);
-        if (engine->as_loaded)
+        if (engine->as_loaded) {
+            xs_sweep_clear(engine->machine);
             begin_metering(engine);
+        }
         return;
     }
     engine->result.outcome = ENGINE_STOPPED;

@@ -339,9 +339,26 @@ static void move_chunks(txBlock *block, txByte *place)
     block->temporary = NULL;
 }
 
+/* Up to where the first block had chunks before any collection: what lies behind those in use was
+ * written to, and a chunk that is not filled has it. */
+static txByte *written_to;
+
+void xs_sweep_clear(void *machine)
+{
+    const txMachine *the = machine;
+    txByte *free_bytes = the->firstBlock->current;
+
+    if (written_to > free_bytes && written_to <= the->firstBlock->limit)
+        memset(free_bytes, 0, (size_t)(written_to - free_bytes));
+    written_to = NULL;
+}
+
 void xs_sweep(txMachine *the)
 {
     txSize sum = 0;
+
+    if (the->firstBlock != NULL && the->firstBlock->current > written_to)
+        written_to = the->firstBlock->current;
 
     staying = find_staying(the);
     for (txBlock *block = the->firstBlock; block != NULL; block = block->nextBlock) {

@@ -16,4 +16,11 @@ struct xs_sweep_count {
 /* Where the next collections put it; NULL: they do not count, and are what they are for XS. */
 extern struct xs_sweep_count *xs_sweep_count;
 
+/*
+ * Fills with zeros what chunks have left behind, in a heap with one block of them and right after a
+ * collection. XS leaves some chunks unfilled (the text of a BigInt), and a snapshot has all of
+ * their bytes: those of a heap that was loaded are zeros.
+ */
+void xs_sweep_clear(void *machine);
+
 #endif
