@@ -34,13 +34,13 @@ GASPIPE_CFLAGS = -std=gnu17 -I. $(WARNINGS) $(OPTIMIZE) -fno-common \
 
 # These targets begin with setup: make first remakes the files that it includes, and restarts if they
 # have changed.
-ifneq ($(filter demo metered metered-profile musl built check check-npm,$(MAKECMDGOALS)),)
+ifneq ($(filter demo metered metered-profile musl built check check-npm conformance,$(MAKECMDGOALS)),)
 include build/set-up
 build/set-up: FORCE
-	@scripts/setup $(if $(filter built check check-npm,$(MAKECMDGOALS)),--test) \
-		$(if $(filter metered metered-profile musl built check check-npm,$(MAKECMDGOALS)),--meter) \
-		$(if $(filter musl built check check-npm,$(MAKECMDGOALS)),--cross) \
-		$(if $(filter check-npm,$(MAKECMDGOALS)),--npm)
+	@scripts/setup $(if $(filter built check check-npm conformance,$(MAKECMDGOALS)),--test) \
+		$(if $(filter metered metered-profile musl built check check-npm conformance,$(MAKECMDGOALS)),--meter) \
+		$(if $(filter musl built check check-npm conformance,$(MAKECMDGOALS)),--cross) \
+		$(if $(filter check-npm conformance,$(MAKECMDGOALS)),--npm)
 	@[ -e $@ ] || { mkdir -p $(@D) && touch $@; }
 endif
 .PHONY: FORCE
@@ -76,6 +76,7 @@ help:
 	@echo 'make            build into build/'
 	@echo 'make built      install what is missing, build all that make check runs'
 	@echo 'make check-npm  compare with npm'"'"'s client and SwingSet'"'"'s own kernel'
+	@echo 'make conformance  run suites of others and random programs, which no configuration may change'
 	@echo 'make check-qemu test the counter under a newer QEMU, which is built first'
 	@echo 'make exchange   run a thousand lines of business between the vats of examples/exchange'
 	@echo 'make musl       build a metered C library for gaspipe-cc --musl'

@@ -96,6 +96,14 @@ JOBS ?= 1
 campaign: all $(VAT_BUNDLES)
 	@BUILD=$(BUILD) tests/campaign/all -n $(N) -t $(T) -j $(JOBS) $(if $(SEED),-s $(SEED)) $(KINDS)
 
+# Suites of others, and random programs (tests/conformance/all): make conformance TEST262=FOLDER N=25000
+# M=3000 SEED=7 PATHS=built-ins/Array,language T=60. T: seconds of random programs.
+given = $(if $(filter command%,$(origin $(1))),$(2) $($(1)))
+.PHONY: conformance
+conformance: program-built $(BARE_WORKERS) $(NPM_PEERS)
+	@BUILD=$(BUILD) tests/conformance/all $(call given,N,-n) $(call given,M,-m) $(call given,SEED,-s) \
+		$(call given,PATHS,-p) $(call given,T,-t)
+
 # ---- fuzzing --------------------------------------------------------------------
 
 SECONDS ?= 30
