@@ -240,8 +240,11 @@ static int do_or_hold(struct kernel *kernel, struct error *error)
     if (is_held_back(kernel->crank.kind) &&
         held_vat_of(kernel, kernel->crank.message, &vat, error) != 0)
         return -1;
-    return vat != 0 ? held_add(kernel, vat, kernel->crank.message, error)
-                    : deliver_work(kernel, error);
+    if (vat == 0)
+        return deliver_work(kernel, error);
+    return operate_is_upgrade(kernel->crank.message)
+               ? operate_upgrade(kernel, vat, error)
+               : held_add(kernel, vat, kernel->crank.message, error);
 }
 
 static int deliver(struct kernel *kernel, struct kernel_step *step, struct error *error)

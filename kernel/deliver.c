@@ -256,12 +256,13 @@ int deliver_upgraded(struct kernel *kernel, struct error *error)
     return 0;
 }
 
-/* A vat of bundles is first asked to bring out its dead; a plain one does not know how. */
+/* A vat of bundles is first asked to bring out its dead; a plain one does not know how, and one
+ * that was in quarantine may not be able to. */
 static int work_upgrade(struct kernel *kernel, struct error *error)
 {
     struct vat_reading reading;
     int64_t vat;
-    bool plain;
+    bool abrupt;
 
     if (living_vat(kernel, &vat, error) != 0)
         return -1;
@@ -269,9 +270,10 @@ static int work_upgrade(struct kernel *kernel, struct error *error)
         return 0;
     if (vat_record_read(kernel, vat, &reading, error) != 0)
         return -1;
-    plain = reading.record.runtime == KERNEL_VAT_PLAIN;
+    abrupt = reading.record.runtime == KERNEL_VAT_PLAIN ||
+             json_is_true(json_object_get(kernel->crank.message, "abrupt"));
     vat_record_free(&reading);
-    if (!plain)
+    if (!abrupt)
         return deliver_reap(kernel, vat, error);
     kernel->crank.vat = vat;
     return deliver_upgraded(kernel, error);

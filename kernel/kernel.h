@@ -292,8 +292,9 @@ int kernel_quarantine_reason(struct kernel *kernel, int64_t vat, bool *quarantin
  * queued is not done yet. */
 int kernel_vat_is_operated(struct kernel *kernel, int64_t vat, bool *is, struct error *error);
 
-/* Ends the quarantine: what was held is delivered. */
-int kernel_release(struct kernel *kernel, int64_t vat, struct error *error);
+/* Ends the quarantine: what was held is delivered. from_start: the vat is restored by a replay of
+ * all deliveries of its incarnation, and its snapshots are dropped. */
+int kernel_release(struct kernel *kernel, int64_t vat, bool from_start, struct error *error);
 
 /* The same without the first of it: a message's result is rejected. */
 int kernel_skip_delivery(struct kernel *kernel, int64_t vat, struct error *error);

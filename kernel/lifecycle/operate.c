@@ -99,11 +99,18 @@ static int require_quarantine(struct kernel *kernel, int64_t vat, struct error *
     return is ? 0 : error_set(error, ERROR_INPUT, "it is not in quarantine");
 }
 
-int kernel_release(struct kernel *kernel, int64_t vat, struct error *error)
+int kernel_release(struct kernel *kernel, int64_t vat, bool from_start, struct error *error)
 {
+    json_t *item;
+
     if (require_quarantine(kernel, vat, error) != 0)
         return -1;
-    return operate_add(kernel, item_for("release-vat", vat), error);
+    item = item_for("release-vat", vat);
+    if (item != NULL && from_start && json_object_set_new(item, "fromStart", json_true()) != 0) {
+        json_decref(item);
+        item = NULL;
+    }
+    return operate_add(kernel, item, error);
 }
 
 int kernel_terminate(struct kernel *kernel, int64_t vat, struct error *error)
@@ -130,6 +137,9 @@ int kernel_skip_delivery(struct kernel *kernel, int64_t vat, struct error *error
         return -1;
     can = can_be_skipped(first);
     json_decref(first);
+    if (first == NULL)
+        return error_set(error, ERROR_INPUT,
+                         "no delivery is held for it: --release ends its quarantine");
     if (!can)
         return error_set(error, ERROR_INPUT,
                          "only a message, a notification or bringOutYourDead can be skipped: raise "
@@ -242,6 +252,14 @@ int operate_next(struct kernel *kernel, json_t **item, struct error *error)
     return result;
 }
 
+/* The first delivery of a vat. */
+static bool starts(const json_t *item)
+{
+    const char *type = json_string_value(json_object_get(item, "type"));
+
+    return type != NULL && (strcmp(type, "create-vat") == 0 || strcmp(type, "startVat") == 0);
+}
+
 static bool makes(const json_t *item, int64_t vat)
 {
     const char *type = json_string_value(json_object_get(item, "type"));
@@ -271,26 +289,55 @@ static int hold_creation(struct kernel *kernel, int64_t vat, const char *reason,
     return result == 0 ? held_begin(kernel, vat, reason, error) : -1;
 }
 
-/* Else the vat would be made again after its end. */
-static int drop_creation(struct kernel *kernel, int64_t vat, struct error *error)
+static int drop_first(struct kernel *kernel, int64_t vat, struct error *error)
 {
-    json_t *first = NULL;
-    bool is;
+    json_t *first;
     int result;
 
-    if (held_is(kernel, vat, &is, error) != 0 || (is && held_look(kernel, vat, &first, error) != 0))
-        return -1;
-    if (!makes(first, vat)) {
-        json_decref(first);
-        return 0;
-    }
-    json_decref(first);
     if (held_take(kernel, vat, &first, error) != 0)
         return -1;
     result = refcount_decrement_all(
         kernel, json_object_get(json_object_get(first, "vatParameters"), "slots"), error);
     json_decref(first);
     return result;
+}
+
+/* Else the vat would be made again after its end. */
+static int drop_creation(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    json_t *first = NULL;
+    bool is, made;
+
+    if (held_is(kernel, vat, &is, error) != 0 || (is && held_look(kernel, vat, &first, error) != 0))
+        return -1;
+    made = makes(first, vat);
+    json_decref(first);
+    return made ? drop_first(kernel, vat, error) : 0;
+}
+
+bool operate_is_upgrade(const json_t *item)
+{
+    const char *upgrade_id = json_string_value(json_object_get(item, "upgradeID"));
+
+    return upgrade_id != NULL && upgrade_id[0] == '\0' &&
+           !json_is_true(json_object_get(item, "abrupt"));
+}
+
+int operate_upgrade(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    json_t *item = kernel->crank.message, *first;
+    bool started;
+
+    if (json_object_set_new(item, "abrupt", json_true()) != 0)
+        return error_memory(error, "an upgrade");
+    if (held_look(kernel, vat, &first, error) != 0)
+        return -1;
+    started = !starts(first);
+    json_decref(first);
+    /* The upgrade starts the vat instead. */
+    if ((!started && drop_first(kernel, vat, error) != 0) || held_release(kernel, vat, error) != 0)
+        return -1;
+    return queue_put_first(kernel, QUEUE_RUN, item, error);
 }
 
 static int terminate(struct kernel *kernel, int64_t vat, struct error *error)
@@ -344,6 +391,16 @@ static int skip(struct kernel *kernel, int64_t vat, struct error *error)
     return result == 0 ? held_release(kernel, vat, error) : -1;
 }
 
+/* With "fromStart" the vat is restored by a replay of all its deliveries. */
+static int release(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    if (json_is_true(json_object_get(kernel->crank.message, "fromStart")) &&
+        (store_snapshot_delete_all(kernel->store, vat, error) != 0 ||
+         terminate_stop_worker(kernel, vat, error) != 0))
+        return -1;
+    return held_release(kernel, vat, error);
+}
+
 static int set_limit(struct kernel *kernel, int64_t vat, struct error *error)
 {
     const json_t *item = kernel->crank.message;
@@ -375,7 +432,7 @@ int operate_work(struct kernel *kernel, struct error *error)
     case CRANK_QUARANTINE:
         return held_begin(kernel, vat, reason, error);
     case CRANK_RELEASE:
-        return held_release(kernel, vat, error);
+        return release(kernel, vat, error);
     case CRANK_TERMINATE:
         return terminate(kernel, vat, error);
     case CRANK_SKIP:

@@ -20,4 +20,12 @@ int operate_next(struct kernel *kernel, json_t **item, struct error *error);
 /* Does the crank's item. */
 int operate_work(struct kernel *kernel, struct error *error);
 
+/*
+ * Whether the item is an upgrade that people asked for. For a vat in quarantine it is not held, but
+ * ends the quarantine and is the next crank, which gives the old incarnation no last delivery: its
+ * worker may be what is broken. If that does not end either, it is held like other work.
+ */
+bool operate_is_upgrade(const json_t *item);
+int operate_upgrade(struct kernel *kernel, int64_t vat, struct error *error);
+
 #endif

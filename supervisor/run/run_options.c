@@ -159,6 +159,9 @@ static const struct option_row rows[] = {
      OPTION_IS_LIST(struct run_options, operations.skips)},
     {"release", "VAT", "end the vat's quarantine: the delivery is made again",
      OPTION_IS_LIST(struct run_options, operations.releases)},
+    {"from-start",
+     .help = "with --release: replay all of the vat's deliveries, and drop its snapshots",
+     OPTION_IS_FLAG(struct run_options, operations.from_start)},
     {"terminate", "VAT", "terminate the vat",
      OPTION_IS_LIST(struct run_options, operations.terminations)},
     {"queue-lines", "N", "queue N lines at a time (default: 1)",
@@ -244,6 +247,8 @@ static int check_combination(struct run_options *options, char **operands, struc
         return error_set(
             error, ERROR_USAGE,
             "--set-limit, --skip-delivery, --release and --terminate need --store DIR");
+    if (options->operations.from_start && options->operations.releases.count == 0)
+        return error_set(error, ERROR_USAGE, "--from-start needs --release VAT");
     if (options->vats.count + options->new_vats.count == 0 && options->store == NULL)
         return error_set(error, ERROR_USAGE,
                          "no vat: give at least one --vat NAME=FILE, or a --store that has vats");

@@ -387,7 +387,7 @@ static enum warehouse_work work_in(const struct vat *vat, enum vat_state state)
 static enum warehouse_hope hope_after(enum vat_loss loss)
 {
     switch (loss) {
-    case VAT_LOSS_CRASH:
+    case VAT_LOSS_ONCE:
         return WAREHOUSE_HOPE_ONCE;
     case VAT_LOSS_HOPELESS:
         return WAREHOUSE_NO_HOPE;
@@ -437,7 +437,7 @@ static void on_vat_lost(void *context, struct vat *vat, enum vat_state before)
     case VAT_LOSS_ENDS_VAT:
     case VAT_LOSS_HOST:
     case VAT_LOSS_SUSPECT:
-    case VAT_LOSS_CRASH:
+    case VAT_LOSS_ONCE:
     case VAT_LOSS_HOPELESS:
         tell_lost(warehouse, vat, before, what);
         break;

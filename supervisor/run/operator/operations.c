@@ -135,12 +135,24 @@ static int queue_limits(struct kernel *kernel, const struct option_list *list, s
     return 0;
 }
 
+static int release_from_start(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    return kernel_release(kernel, vat, true, error);
+}
+
+static int release_as_it_is(struct kernel *kernel, int64_t vat, struct error *error)
+{
+    return kernel_release(kernel, vat, false, error);
+}
+
 int operations_queue(const struct operations *operations, struct store *store,
                      struct kernel *kernel, struct error *error)
 {
     static const struct operation skip = {"--skip-delivery", kernel_skip_delivery},
-                                  release = {"--release", kernel_release},
                                   terminate = {"--terminate", kernel_terminate};
+
+    const struct operation release = {"--release", operations->from_start ? release_from_start
+                                                                          : release_as_it_is};
 
     if (queue_limits(kernel, &operations->set_limits, error) != 0 ||
         queue_all(kernel, &skip, &operations->skips, error) != 0 ||

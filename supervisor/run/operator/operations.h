@@ -13,6 +13,7 @@
 struct operations {
     struct option_list set_limits; /* VAT=NAME:N[,NAME:N...] */
     struct option_list skips, releases, terminations;
+    bool from_start; /* of the releases */
 };
 
 /* Whether there are none. */

@@ -8,7 +8,7 @@ static enum vat_loss of_host(enum vat_cause cause)
     case VAT_CAUSE_MEMORY:
         return VAT_LOSS_SUSPECT;
     case VAT_CAUSE_CRASH:
-        return VAT_LOSS_CRASH;
+        return VAT_LOSS_ONCE;
     case VAT_CAUSE_OTHER:
     case VAT_CAUSE_NO_PROCESS:
         break;
@@ -24,16 +24,21 @@ static enum vat_loss while_starting(enum vat_state state, const struct vat_reaso
         return VAT_LOSS_HOPELESS;
     if (reason->blame == ERROR_DELIVERY)
         return has_past ? VAT_LOSS_HOPELESS : VAT_LOSS_ENDS_VAT;
-    if (has_past && reason->cause == VAT_CAUSE_OTHER)
-        return VAT_LOSS_SUSPECT;
-    return has_past || state == VAT_LOADING ? of_host(reason->cause) : VAT_LOSS_HOST;
+    if (!has_past)
+        return state == VAT_LOADING ? of_host(reason->cause) : VAT_LOSS_HOST;
+    if (reason->cause == VAT_CAUSE_TIME)
+        return VAT_LOSS_ONCE;
+    return reason->cause == VAT_CAUSE_OTHER ? VAT_LOSS_SUSPECT : of_host(reason->cause);
 }
 
-/* No code of the vat runs, but the snapshot is of its heap. An engine's limit is the same again. */
+/* No code of the vat runs, but the snapshot is of its heap. An engine's limit is the same again,
+ * and a time limit takes minutes. */
 static enum vat_loss while_saving(const struct vat_reason *reason)
 {
-    return reason->blame == ERROR_DELIVERY || reason->cause == VAT_CAUSE_CRASH ? VAT_LOSS_CRASH
-                                                                               : VAT_LOSS_SUSPECT;
+    if (reason->blame == ERROR_DELIVERY || reason->cause == VAT_CAUSE_CRASH ||
+        reason->cause == VAT_CAUSE_TIME)
+        return VAT_LOSS_ONCE;
+    return VAT_LOSS_SUSPECT;
 }
 
 enum vat_loss vat_loss(enum vat_state state, const struct vat_reason *reason, bool has_past)

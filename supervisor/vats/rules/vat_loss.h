@@ -14,7 +14,7 @@ enum vat_loss {
     VAT_LOSS_ENDS_VAT, /* its vat's own doing, which would come out the same again */
     VAT_LOSS_HOST,     /* the host's doing: it is tried again */
     VAT_LOSS_SUSPECT,  /* the same, but where it does not end, the vat is to blame */
-    VAT_LOSS_CRASH,    /* a second one is the vat's */
+    VAT_LOSS_ONCE,     /* the second time in a row it is the vat's */
     VAT_LOSS_HOPELESS, /* trying again is in vain: the vat cannot be what it was before */
     VAT_LOSSES,
 };

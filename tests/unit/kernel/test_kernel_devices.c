@@ -385,7 +385,7 @@ static void a_vat_whose_first_delivery_hangs_waits_for_the_operator(void **state
     (void)state;
     quarantine_new_vat(&harness);
     assert_int_equal(kernel_skip_delivery(harness.kernel, 3, &harness.error), -1);
-    harness_ok(kernel_release(harness.kernel, 3, &harness.error), &harness.error);
+    harness_ok(kernel_release(harness.kernel, 3, false, &harness.error), &harness.error);
     harness_expect(&harness, 3,
                    "[\"startVat\",{\"body\":\"#[\\\"$0.Alleged: undefined\\\"]\","
                    "\"slots\":[\"o-50\"]}]");

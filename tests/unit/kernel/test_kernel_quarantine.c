@@ -95,7 +95,7 @@ static void what_is_held_comes_back_in_front_and_in_order(void **state)
     send(&pair, pair.bad_root, "third", NULL);
     assert_false(harness_next(&pair.harness));
     send(&pair, pair.bad_root, "fourth", NULL); /* still in the queue when the others come back */
-    harness_ok(kernel_release(pair.harness.kernel, pair.bad, &pair.harness.error),
+    harness_ok(kernel_release(pair.harness.kernel, pair.bad, false, &pair.harness.error),
                &pair.harness.error);
     expect(&pair, pair.bad, "first");
     expect(&pair, pair.bad, "second");
@@ -152,7 +152,7 @@ static void a_vat_that_ends_leaves_nothing_held(void **state)
     assert_false(harness_next(&pair.harness));
     assert_result(&pair, result, KERNEL_PROMISE_REJECTED, "vat terminated");
     assert_quarantine(&pair, false);
-    assert_int_equal(kernel_release(pair.harness.kernel, pair.bad, &ignored), -1);
+    assert_int_equal(kernel_release(pair.harness.kernel, pair.bad, false, &ignored), -1);
     assert_int_equal(ignored.kind, ERROR_INPUT);
     harness_close(&pair.harness);
 }

@@ -502,7 +502,8 @@ static void a_vat_that_cannot_be_restored_stops_no_other(void **state)
 
         world_open_in(&world, folder, (struct scheduler_options){.retries = 1});
         if (round == 1)
-            assert_int_equal(kernel_release(scheduler_kernel(world.scheduler), 1, &error), 0);
+            assert_int_equal(kernel_release(scheduler_kernel(world.scheduler), 1, false, &error),
+                             0);
         world_queue(&world, "v1");
         scheduler_start(world.scheduler, false);
         fake_expect("bring v2\n");

@@ -19,15 +19,19 @@ static const struct {
     }
 #define BY_CAUSE(other)                                                                            \
     {                                                                                              \
-        other, VAT_LOSS_SUSPECT, VAT_LOSS_SUSPECT, VAT_LOSS_CRASH, VAT_LOSS_HOST                   \
+        other, VAT_LOSS_SUSPECT, VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_HOST                    \
     }
 #define ALWAYS(loss)                                                                               \
     {                                                                                              \
         {ALL(loss), ALL(loss)}, {loss, loss}, {loss, loss},                                        \
     }
+#define RESTORING                                                                                  \
+    {                                                                                              \
+        VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_HOST            \
+    }
 #define STARTING(fresh)                                                                            \
     {                                                                                              \
-        {fresh, BY_CAUSE(VAT_LOSS_SUSPECT)}, {VAT_LOSS_ENDS_VAT, VAT_LOSS_HOPELESS},               \
+        {fresh, RESTORING}, {VAT_LOSS_ENDS_VAT, VAT_LOSS_HOPELESS},                                \
             {VAT_LOSS_HOPELESS, VAT_LOSS_HOPELESS},                                                \
     }
     [VAT_AWAY] = ALWAYS(VAT_LOSS_NONE),
@@ -44,10 +48,10 @@ static const struct {
                       {VAT_LOSS_HOST, VAT_LOSS_HOST}},
 #define SAVING                                                                                     \
     {                                                                                              \
-        VAT_LOSS_SUSPECT, VAT_LOSS_SUSPECT, VAT_LOSS_SUSPECT, VAT_LOSS_CRASH, VAT_LOSS_SUSPECT     \
+        VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_SUSPECT, VAT_LOSS_ONCE, VAT_LOSS_SUSPECT         \
     }
     [VAT_SAVING] = {{SAVING, SAVING},
-                    {VAT_LOSS_CRASH, VAT_LOSS_CRASH},
+                    {VAT_LOSS_ONCE, VAT_LOSS_ONCE},
                     {VAT_LOSS_SUSPECT, VAT_LOSS_SUSPECT}},
     [VAT_ENDING] = ALWAYS(VAT_LOSS_NONE),
     [VAT_LEAVING] = ALWAYS(VAT_LOSS_NONE),

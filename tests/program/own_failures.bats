@@ -1,0 +1,206 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# A vat that cannot be saved or restored: whatever the reason is, it alone goes into quarantine, the
+# others continue, now and in later runs, and people can release, upgrade or end it.
+
+load common
+load store_contents
+
+setup_file() {
+    export FAULTY=$BATS_FILE_TMPDIR/faulty
+    mkdir "$FAULTY"
+    ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -I"$BATS_TEST_DIRNAME/../.." \
+        "$BATS_TEST_DIRNAME/faulty_worker.c" "$BATS_TEST_DIRNAME"/../../proto/netstring.c \
+        "$BATS_TEST_DIRNAME"/../../base/{buf,error,io,text/format}.c -o "$FAULTY/worker"
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    cp "$FAULTY/worker" worker
+    ln -s "$NATIVE/gaspipe-worker" real
+    cat > keeper.js << 'END'
+let last;
+export const keep = (name, value) => { store.set(name, value); last = value; return value; };
+export const get = name => `${store.get(name)} ${last}`;
+END
+    sed 's/keep/remember/g' keeper.js > other.js
+    { cat keeper.js; echo 'export const again = name => `again ${store.get(name)}`;'; } > better.js
+    vats=(--vat bad=keeper.js --vat good=other.js)
+}
+
+# runs STORE OPTION...: with a snapshot after each second delivery. What is printed on stderr goes to
+# the file err.
+runs() {
+    status=0
+    timeout 120 "$NATIVE/gaspipe" run --json --counter none --retries 1 --store "$1" \
+        --snapshot-initial 3 --snapshot-interval 3 "${@:2}" > out 2> err || status=$?
+    output=$(cat out)
+}
+
+line() {
+    printf '{"vat":"%s","method":"%s","args":["%s","%s","%s"]}\n' "$1" "$2" "$3" "$4" "${5:-}"
+}
+
+deliveries() {
+    jq -c 'select(.kind == "delivery" and .description != "startVat") | [.vat, .status, .result]' out
+}
+
+said() {
+    assert_has "$(cat err)" "$@"
+}
+
+# good_goes_on STORE OPTION...: a run that names only the other vat, and one without any lines.
+good_goes_on() {
+    line good get name '' > more
+    runs "$1" --vat good=other.js "${@:2}" more
+    assert_status 5
+    assert_equal "$(deliveries | jq -c '.[:2]')" '["good","ok"]'
+    runs "$1" "${@:2}" - < /dev/null
+    assert_status 5
+    said 'vat bad is in quarantine: ' '--release' '--upgrade' '--terminate'
+}
+
+# released STORE OPTION...: what is held for it is delivered, and it goes on.
+released() {
+    line bad get name '' > more
+    runs "$1" --release bad "${@:2}" more
+    assert_status 0
+    assert_equal "$(deliveries | tail -n 1)" '["bad","ok","three three"]'
+}
+
+# decisions STORE STATUS [COMMAND...]: whatever people decide of the vat is done without its worker.
+# STATUS: of the end of the vat, 1 where a message is held for it. COMMAND: checks the store.
+decisions() {
+    rm -rf decided
+    cp -r "$1" decided
+    line good get name '' > more
+    runs decided --terminate bad more
+    assert_status "$2"
+    assert_equal "$(deliveries | tail -n 1 | jq -c '.[:2]')" '["good","ok"]'
+    "${@:3}"
+    rm -rf decided
+    cp -r "$1" decided
+    line bad again name '' > more
+    runs decided --upgrade bad=better.js more
+    assert_status 0
+    assert_equal "$(deliveries | tail -n 1)" '["bad","ok","again three"]'
+    "${@:3}"
+}
+
+# poison KIND: the third line for `bad` is followed by its second snapshot, which fails as KIND says
+# as long as there is something in the file `tally`; a fourth is held.
+poison() {
+    local i mark
+
+    for i in one two three; do
+        # Two syscalls, the result, and then the snapshot.
+        [ $i = three ] && mark=faulty:$1:4:tally
+        line bad keep name $i "${mark:-}"
+        line good remember name $i
+    done
+    line bad get name ''
+    line good get name ''
+}
+
+@test "a snapshot that cannot be written, for whatever reason, and with any number of workers" {
+    local kind options=()
+
+    for kind in kill garbage exit half unknown spoil; do
+        case $kind in
+        kill) options=() ;;
+        garbage) options=(--jobs 3 --queue-lines 6) ;;
+        exit) options=(--max-workers 1) ;;
+        half) options=(--cranks-per-commit 100) ;;
+        unknown) options=(--slog slog) ;;
+        esac
+        rm -rf store
+        poison $kind > lines
+        head -c 100 /dev/zero > tally
+        runs store --sandbox off --worker ./worker "${vats[@]}" "${options[@]}" lines
+        assert_status 5
+        said 'vat bad, its snapshot: ' 'given up after 2 tries: the vat is in quarantine' \
+            'vat bad is in quarantine: its snapshot cannot be ' '--release' '--upgrade' '--terminate'
+        assert_equal "$(deliveries | grep -c bad)" 3 "$kind: deliveries to bad"
+        assert_equal "$(deliveries | grep -c good)" 4 "$kind: deliveries to good"
+        good_goes_on store --sandbox off --worker ./worker
+        if [ $kind = kill ]; then
+            cp -r store kept
+            released kept
+            decisions store 0 "$NATIVE/gaspipe" verify --store decided
+        fi
+        : > tally
+        released store --sandbox off --worker ./worker
+    done
+}
+
+# whole_store: of both vats, with two snapshots each and a delivery behind the last.
+whole_store() {
+    local i
+
+    {
+        for i in zero one two three; do line bad keep name $i; done
+        for i in zero one two three; do line good remember name $i; done
+    } > lines
+    runs store "${vats[@]}" lines
+    assert_status 0
+    assert_equal "$(sqlite3 store/gaspipe.sqlite 'SELECT count(*) FROM snapshot WHERE vat = 1')" 2
+}
+
+# contents COUNT: SQL for the last ones of the snapshots of `bad`.
+contents() {
+    echo "hash IN (SELECT hash FROM snapshot WHERE vat = 1 ORDER BY position DESC LIMIT $1)"
+}
+
+@test "a damaged snapshot: the one before is used; without any, the vat is alone until all is replayed" {
+    local harm whole
+
+    whole_store
+    for harm in 'UPDATE snapshot_content SET bytes = zeroblob(length(bytes)) WHERE' \
+        'DELETE FROM snapshot_content WHERE' 'UPDATE snapshot_content SET size = size + 1 WHERE'; do
+        # What is deleted is missed for good.
+        whole=("$NATIVE/gaspipe" verify --replay --store)
+        [[ $harm == UPDATE* ]] || whole=(true)
+        rm -rf harmed
+        cp -r store harmed
+        store_edit harmed "$harm $(contents 1)"
+        line bad get name '' > more
+        runs harmed "${vats[@]}" more
+        assert_status 0
+        assert_equal "$(deliveries)" '["bad","ok","three three"]'
+        said 'vat bad, its start: ' 'tried again from the snapshot before'
+
+        rm -rf harmed
+        cp -r store harmed
+        store_edit harmed "$harm $(contents 2)"
+        cp -r harmed kept
+        good_goes_on harmed
+        said 'it cannot be restored: '
+        decisions harmed 0 "${whole[@]}" decided
+        cp -r harmed released
+        released released --from-start
+        "${whole[@]}" released
+        # Nothing of it had to be known before.
+        decisions kept 0 "${whole[@]}" decided
+        rm -rf kept released
+    done
+}
+
+@test "a transcript that is damaged, or replayed differently, and a bundle that is gone" {
+    local harm
+
+    whole_store
+    for harm in "DELETE FROM snapshot WHERE vat = 1; DELETE FROM transcript WHERE vat = 1 AND position = 2" \
+        "UPDATE transcript SET item = zeroblob(length(item)) WHERE vat = 1 AND position = 4" \
+        "UPDATE transcript SET item = CAST(replace(CAST(item AS TEXT), 'name\",\"three', 'name\",\"thief') AS BLOB)
+            WHERE vat = 1 AND position = 4;" \
+        "DELETE FROM bundle WHERE json = (SELECT json FROM bundle ORDER BY length(json) LIMIT 1)"; do
+        rm -rf harmed
+        cp -r store harmed
+        store_edit harmed "$harm"
+        case $harm in
+        *thief*) store_edit harmed "UPDATE transcript SET checksum = checksum(3, vat, incarnation, position, '', item)" ;;
+        esac
+        good_goes_on harmed
+        said 'vat bad is in quarantine: it cannot be restored: '
+    done
+}
