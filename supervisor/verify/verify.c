@@ -17,17 +17,22 @@
 #include "store/store.h"
 #include "supervisor/common_options.h"
 #include "supervisor/replay/replay_run.h"
+#include "supervisor/verify/restore.h"
 
 struct verify_options {
     const char *store; /* folder; borrowed from argv */
     bool replay;
+    bool quick; /* no worker is started */
     bool json;
 };
 
 struct verify {
     const struct verify_options *options;
     struct store_check check;
+    struct restore restore;
     int64_t items;        /* of transcripts */
+    int64_t restored;     /* vats whose last snapshot a worker has started from */
+    int64_t unrestored;   /* and those where none did */
     int64_t replayed;     /* vats */
     bool differs;         /* one of these */
     int64_t next_told_ns; /* when the progress is said again, CLOCK_MONOTONIC */
@@ -40,6 +45,8 @@ static const struct option_row rows[] = {
     {"store", "DIR", "the store's folder", OPTION_IS_TEXT(struct verify_options, store)},
     {"replay", .help = "also replay each vat from its last snapshot",
      OPTION_IS_FLAG(struct verify_options, replay)},
+    {"quick", .help = "start no worker: do not restore each vat from its last snapshot",
+     OPTION_IS_FLAG(struct verify_options, quick)},
     {COMMON_OPTION_JSON(struct verify_options, json)},
 };
 
@@ -50,26 +57,30 @@ const struct option_table verify_options_table = {
              "\n"
              "Reads all of a store of gaspipe run and says whether it is whole: the structure of "
              "its file, the checksum of each row, the running hash of each vat, snapshots, and "
-             "transcripts. It also works while a run is using the store, and changes nothing.\n",
-    .ending = "Exit status: 0 the store is whole, 1 a replay differs, 2 usage, 3 bad input, 4 the "
-              "store is damaged, or cannot be read.",
+             "transcripts. Restores each vat from its last snapshot in a worker. It also works "
+             "while a run is using the store, and changes nothing.\n",
+    .ending = "Exit status: 0 the store is whole, 1 a vat cannot be restored or a replay differs, "
+              "2 usage, 3 bad input, 4 the store is damaged, or cannot be read.",
     .rows = rows,
     .row_count = sizeof rows / sizeof *rows,
 };
 
 /* ---- what is found ---- */
 
-static void put_damage(void *context, const char *line)
+static void put_line(struct verify *verify, const char *kind, const char *line)
 {
-    struct verify *verify = context;
-
     if (!verify->options->json) {
         buf_printf(&verify->out, "%s\n", line);
         return;
     }
-    buf_append_string(&verify->out, "{\"kind\":\"damage\",\"text\":");
+    buf_printf(&verify->out, "{\"kind\":\"%s\",\"text\":", kind);
     json_value_write_string(&verify->out, line, strlen(line));
     buf_append_string(&verify->out, "}\n");
+}
+
+static void put_damage(void *context, const char *line)
+{
+    put_line(context, "damage", line);
 }
 
 static void add_problem(struct verify *verify, const struct error *error)
@@ -157,6 +168,27 @@ static int replay_vat(struct verify *verify, int64_t vat, struct error *error)
     return result;
 }
 
+/* Whether a run could resume the vat from where its last snapshot stands. */
+static int try_to_restore(struct verify *verify, struct store *store, const struct kernel_vat *vat,
+                          struct error *error)
+{
+    struct error problem;
+    bool found = false;
+
+    if (restore_vat(&verify->restore, store, vat, &found, error) == 0) {
+        verify->restored += found;
+        return 0;
+    }
+    if (error->kind != ERROR_DELIVERY)
+        return -1;
+    verify->unrestored++;
+    error_set(&problem, ERROR_DELIVERY,
+              "%s: vat v%" PRId64 " (%s) cannot be resumed from its last snapshot: %s",
+              verify->options->store, vat->id, vat->name, error->text);
+    put_line(verify, "unrestored", problem.text);
+    return 0;
+}
+
 /* *any: there are deliveries since the vat's last snapshot. */
 static int look_for_deliveries(struct store *store, const struct kernel_vat *vat, bool *any,
                                struct error *error)
@@ -184,7 +216,10 @@ static int check_vat(struct verify *verify, struct store *store, struct kernel *
     if (!found)
         return 0;
     result = check_transcript(verify, store, &vat, error);
-    if (result == 0 && verify->options->replay && verify->check.problems == 0)
+    if (result == 0 && !verify->options->quick)
+        result = try_to_restore(verify, store, &vat, error);
+    if (result == 0 && verify->options->replay && verify->check.problems == 0 &&
+        verify->unrestored == 0)
         result = look_for_deliveries(store, &vat, &any, error);
     if (result == 0 && any)
         result = replay_vat(verify, id, error);
@@ -231,6 +266,16 @@ static int check_all(struct verify *verify, struct store *store, struct error *e
     return check_vats(verify, store, error);
 }
 
+/* Of what was looked at, no more. */
+static const char *describe_result(const struct verify *verify)
+{
+    if (verify->unrestored > 0)
+        return "a vat cannot be resumed";
+    if (verify->differs)
+        return "a replay differs";
+    return verify->options->quick ? "its rows are whole; no worker was started" : "whole";
+}
+
 static void put_summary(struct verify *verify)
 {
     const struct store_check *check = &verify->check;
@@ -239,22 +284,23 @@ static void put_summary(struct verify *verify)
     if (!verify->options->json) {
         buf_printf(out,
                    "%s: %" PRId64 " rows, %" PRId64 " snapshots, %" PRId64
-                   " items of transcripts, %" PRId64 " vats replayed: ",
+                   " items of transcripts, %" PRId64 " vats restored, %" PRId64 " vats replayed: ",
                    verify->options->store, check->rows, check->snapshots, verify->items,
-                   verify->replayed);
+                   verify->restored, verify->replayed);
         if (check->problems > 0)
             buf_printf(out, "damaged in %" PRId64 " places\n", check->problems);
         else
-            buf_append_string(out, verify->differs ? "a replay differs\n" : "whole\n");
+            buf_printf(out, "%s\n", describe_result(verify));
         return;
     }
     buf_append_string(out, "{\"kind\":\"summary\",\"store\":");
     json_value_write_string(out, verify->options->store, strlen(verify->options->store));
     buf_printf(out,
                ",\"rows\":%" PRId64 ",\"snapshots\":%" PRId64 ",\"transcriptItems\":%" PRId64
-               ",\"replayed\":%" PRId64 ",\"damaged\":%" PRId64 ",\"differs\":%s}\n",
-               check->rows, check->snapshots, verify->items, verify->replayed, check->problems,
-               verify->differs ? "true" : "false");
+               ",\"restored\":%" PRId64 ",\"unrestored\":%" PRId64 ",\"replayed\":%" PRId64
+               ",\"damaged\":%" PRId64 ",\"differs\":%s}\n",
+               check->rows, check->snapshots, verify->items, verify->restored, verify->unrestored,
+               verify->replayed, check->problems, verify->differs ? "true" : "false");
 }
 
 static int verify_store(const struct verify_options *options, struct error *error)
@@ -270,11 +316,12 @@ static int verify_store(const struct verify_options *options, struct error *erro
     /* What cannot be read is damage as well, beside what was found before. */
     if (check_all(&verify, store, error) != 0)
         add_problem(&verify, error);
+    restore_close(&verify.restore);
     store_close(store);
     put_summary(&verify);
     if (verify.check.problems > 0)
         status = ERROR_SYSTEM;
-    else if (verify.differs)
+    else if (verify.differs || verify.unrestored > 0)
         status = ERROR_DELIVERY;
     error->kind = ERROR_NONE;
     if (io_write_all(STDOUT_FILENO, verify.out.data, verify.out.length) != 0) {

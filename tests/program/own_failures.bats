@@ -24,6 +24,7 @@ export const keep = (name, value) => { store.set(name, value); last = value; ret
 export const get = name => `${store.get(name)} ${last}`;
 END
     sed 's/keep/remember/g' keeper.js > other.js
+    # shellcheck disable=SC2016 # the dollars are JavaScript's
     { cat keeper.js; echo 'export const again = name => `again ${store.get(name)}`;'; } > better.js
     vats=(--vat bad=keeper.js --vat good=other.js)
 }
@@ -51,8 +52,8 @@ said() {
 
 # good_goes_on STORE OPTION...: a run that names only the other vat, and one without any lines.
 good_goes_on() {
-    line good get name '' > more
-    runs "$1" --vat good=other.js "${@:2}" more
+    line good get name '' > lines
+    runs "$1" --vat good=other.js "${@:2}" lines
     assert_status 5
     assert_equal "$(deliveries | jq -c '.[:2]')" '["good","ok"]'
     runs "$1" "${@:2}" - < /dev/null
@@ -62,8 +63,8 @@ good_goes_on() {
 
 # released STORE OPTION...: what is held for it is delivered, and it goes on.
 released() {
-    line bad get name '' > more
-    runs "$1" --release bad "${@:2}" more
+    line bad get name '' > lines
+    runs "$1" --release bad "${@:2}" lines
     assert_status 0
     assert_equal "$(deliveries | tail -n 1)" '["bad","ok","three three"]'
 }
@@ -73,15 +74,15 @@ released() {
 decisions() {
     rm -rf decided
     cp -r "$1" decided
-    line good get name '' > more
-    runs decided --terminate bad more
+    line good get name '' > lines
+    runs decided --terminate bad lines
     assert_status "$2"
     assert_equal "$(deliveries | tail -n 1 | jq -c '.[:2]')" '["good","ok"]'
     "${@:3}"
     rm -rf decided
     cp -r "$1" decided
-    line bad again name '' > more
-    runs decided --upgrade bad=better.js more
+    line bad again name '' > lines
+    runs decided --upgrade bad=better.js lines
     assert_status 0
     assert_equal "$(deliveries | tail -n 1)" '["bad","ok","again three"]'
     "${@:3}"
@@ -163,8 +164,8 @@ contents() {
         rm -rf harmed
         cp -r store harmed
         store_edit harmed "$harm $(contents 1)"
-        line bad get name '' > more
-        runs harmed "${vats[@]}" more
+        line bad get name '' > lines
+        runs harmed "${vats[@]}" lines
         assert_status 0
         assert_equal "$(deliveries)" '["bad","ok","three three"]'
         said 'vat bad, its start: ' 'tried again from the snapshot before'
@@ -203,4 +204,32 @@ contents() {
         good_goes_on harmed
         said 'vat bad is in quarantine: it cannot be restored: '
     done
+}
+
+@test "verify restores each vat, and says of what it has seen nothing that it is whole" {
+    whole_store
+    run --separate-stderr "$NATIVE/gaspipe" verify --store store
+    assert_status 0
+    assert_output_has '2 vats restored, 0 vats replayed: whole'
+    run --separate-stderr "$NATIVE/gaspipe" verify --quick --store store
+    assert_status 0
+    assert_output_has '0 vats restored, 0 vats replayed: its rows are whole; no worker was started'
+    # A snapshot that unpacks and has the right hash, and is none.
+    head -c 5000 /dev/zero > nothing
+    hash=$(sha256sum nothing | cut -d ' ' -f 1)
+    store_edit store "UPDATE snapshot_content SET hash = '$hash', size = 5000,
+            bytes = x'$(zstd -q -c nothing | xxd -p | tr -d '\n')' WHERE $(contents 1);
+        UPDATE snapshot_content SET checksum = checksum(6, size, length(bytes), 0, hash, '');
+        UPDATE snapshot SET hash = '$hash' WHERE vat = 1 AND position = 4;
+        UPDATE snapshot SET checksum = checksum(4, vat, incarnation, position, '', hash)"
+    run --separate-stderr "$NATIVE/gaspipe" verify --store store
+    assert_output_has 'store: vat v1 (bad) cannot be resumed from its last snapshot: '
+    run --separate-stderr "$NATIVE/gaspipe" verify --json --store store
+    assert_equal "$(jq -c 'select(.kind == "summary") | [.restored, .unrestored]' <<< "$output")" '[1,1]'
+    # A run is not stopped by it.
+    line bad get name '' > lines
+    runs store "${vats[@]}" lines
+    assert_status 0
+    assert_equal "$(deliveries)" '["bad","ok","three three"]'
+    said 'vat bad, its start: ' 'tried again from the snapshot before'
 }
