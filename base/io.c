@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -103,8 +104,7 @@ int io_unreadable(const char *path, struct error *error)
     return error_set(error, host ? ERROR_SYSTEM : ERROR_INPUT, "%s: %m", path);
 }
 
-static int io_read_all(int fd, const char *path, size_t limit, struct buf *content,
-                       struct error *error)
+int io_read_open(int fd, const char *path, size_t limit, struct buf *content, struct error *error)
 {
     size_t start = content->length;
 
@@ -126,6 +126,61 @@ static int io_read_all(int fd, const char *path, size_t limit, struct buf *conte
     }
 }
 
+static const char *kind_of(mode_t mode)
+{
+    return S_ISDIR(mode)    ? "folder"
+           : S_ISFIFO(mode) ? "FIFO"
+           : S_ISLNK(mode)  ? "symbolic link"
+           : S_ISSOCK(mode) ? "socket"
+                            : "device";
+}
+
+static int refuse_kind(const char *path, mode_t mode, struct error *error)
+{
+    return error_set(error, ERROR_INPUT, "%s: is a %s, not a file", path, kind_of(mode));
+}
+
+int io_check_file(const char *path, struct error *error)
+{
+    struct stat status;
+
+    if (lstat(path, &status) != 0)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : io_unreadable(path, error);
+    return S_ISREG(status.st_mode) ? 0 : refuse_kind(path, status.st_mode, error);
+}
+
+static int check_opened(int fd, const char *path, uint64_t limit, struct error *error)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) != 0)
+        return error_system(error, errno, "%s", path);
+    if (!S_ISREG(status.st_mode))
+        return refuse_kind(path, status.st_mode, error);
+    if ((uint64_t)status.st_size > limit)
+        return error_set(error, ERROR_INPUT, "%s: longer than %" PRIu64 " bytes", path, limit);
+    return 0;
+}
+
+int io_open_file(int folder, const char *path, int flags, uint64_t limit, int *fd,
+                 struct error *error)
+{
+    *fd = openat(folder, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
+    if (*fd < 0 && errno == ENOENT)
+        return 0;
+    if (*fd < 0 && errno == ELOOP)
+        return refuse_kind(path, S_IFLNK, error);
+    if (*fd < 0 && errno == ENXIO)
+        return refuse_kind(path, S_IFSOCK, error);
+    if (*fd < 0)
+        return io_unreadable(path, error);
+    if (check_opened(*fd, path, limit, error) == 0)
+        return 0;
+    close(*fd);
+    *fd = -1;
+    return -1;
+}
+
 int io_read_file(const char *path, size_t limit, struct buf *content, struct error *error)
 {
     struct stat status;
@@ -141,7 +196,7 @@ int io_read_file(const char *path, size_t limit, struct buf *content, struct err
     else if (S_ISREG(status.st_mode) && (uintmax_t)status.st_size > limit)
         result = error_set(error, ERROR_INPUT, "%s: longer than %zu bytes", path, limit);
     else
-        result = io_read_all(fd, path, limit, content, error);
+        result = io_read_open(fd, path, limit, content, error);
     close(fd);
     return result;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -46,10 +47,26 @@ int io_copy_all(int from, int to);
 int io_unreadable(const char *path, struct error *error);
 
 /*
+ * Opens a regular file that others may have put there, to be read, without waiting. `folder`: what
+ * the path is relative to, or AT_FDCWD; `flags`: O_NOFOLLOW, to refuse a symbolic link in its
+ * place, or 0. *fd is -1 where there is none. -1 with ERROR_INPUT: a FIFO, a device, a folder,
+ * longer than `limit` bytes.
+ */
+int io_open_file(int folder, const char *path, int flags, uint64_t limit, int *fd,
+                 struct error *error);
+
+/* For who opens a path by other means: -1 with ERROR_INPUT when there is something else than a
+ * regular file; 0 also when there is nothing. */
+int io_check_file(const char *path, struct error *error);
+
+/*
  * Appends the whole of a file to *content. Refuses, before taking memory, a
  * file longer than `limit` bytes. 0, or -1 with ERROR_INPUT (missing, not
- * readable, a folder, too long) or ERROR_SYSTEM.
+ * readable, a folder, too long) or ERROR_SYSTEM. Waits for who writes into a FIFO.
  */
 int io_read_file(const char *path, size_t limit, struct buf *content, struct error *error);
+
+/* The same of a file that is open. The path is for messages. */
+int io_read_open(int fd, const char *path, size_t limit, struct buf *content, struct error *error);
 
 #endif

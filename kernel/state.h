@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "base/spool.h"
+#include "base/output/spool.h"
 #include "kernel/kernel.h"
 #include "kernel/records/json_memo.h"
 #include "kernel/records/reference_set.h"

@@ -48,9 +48,30 @@ static int wait_for_lock(void *context, int count)
     return 1;
 }
 
+/* The lock, the log and the mark are beside the path: through a symbolic link they would be beside
+ * another file than SQLite's. And nothing but a file is waited for. */
+static int check_files(const struct store *store, struct error *error)
+{
+    static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
+    struct buf path = {0};
+    int result = 0;
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && result == 0; i++) {
+        buf_clear(&path);
+        buf_printf(&path, "%s%s", store->path, ends[i]);
+        result = buf_string(&path) != NULL ? io_check_file(path.data, error)
+                                           : error_memory(error, "the store");
+    }
+    buf_free(&path);
+    return result;
+}
+
 static int open_file(struct store *store, int flags, struct error *error)
 {
     int code;
+
+    if (check_files(store, error) != 0)
+        return -1;
 
     /* One thread uses SQLite: what the others do with a store is in their functions' contracts.
      * With locks, a commit's sync in another thread would cost each statement more. Refused once

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/integrity/commit_mark.h"
+#include "base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,12 +62,14 @@ static int read_record(const char *path, struct mark_record *record, bool *found
 {
     static const struct mark_record nothing;
     char boot[COMMIT_MARK_BOOT_SIZE];
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t length;
+    int fd;
 
     *found = false;
+    if (io_open_file(AT_FDCWD, path, O_NOFOLLOW, UINT64_MAX, &fd, error) != 0)
+        return -1;
     if (fd < 0)
-        return errno == ENOENT ? 0 : error_system(error, errno, "%s: cannot open it", path);
+        return 0;
     length = read(fd, record, sizeof *record);
     (void)close(fd); /* it was only read */
     if (length == 0 || (length == sizeof *record && memcmp(record, &nothing, sizeof nothing) == 0))
@@ -145,7 +148,7 @@ int commit_mark_open(struct commit_mark *mark, const char *path, struct error *e
     read_boot(mark->boot);
     mark->device = status.st_dev;
     mark->inode = status.st_ino;
-    mark->fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    mark->fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (mark->fd >= 0)
         return write_record(mark, NULL, error);
     mark->fd = 0;

@@ -16,6 +16,13 @@ enum { TRIES = 60, PAUSE_MS = 500, CONNECT_MS = 5000, CLOCK_MS = 2000 };
 
 /* ---- errors ---- */
 
+/* As of a cluster that has just started: it knows its other servers, or a leader, later. */
+static bool lacks_servers(jsErrCode code)
+{
+    return code == JSClusterNotAvailErr || code == JSClusterNoPeersErr ||
+           code == JSClusterNotActiveErr || code == JSClusterNotLeaderErr;
+}
+
 int nats_link_fail(const struct nats_link *link, natsStatus status, jsErrCode code,
                    const char *what, struct error *error)
 {
@@ -37,6 +44,12 @@ int nats_link_fail(const struct nats_link *link, natsStatus status, jsErrCode co
         return error_set(error, ERROR_INPUT,
                          "%s: the server has no JetStream (nats-server -js), or no leader",
                          link->name);
+    if (lacks_servers(code))
+        return error_set(error, ERROR_SYSTEM,
+                         "%s: cannot %s: its cluster has no leader, or fewer servers with "
+                         "JetStream than replicas are asked for; start the others, or submit with "
+                         "fewer --replicas",
+                         link->name, what);
     return error_set(error, ERROR_SYSTEM, "%s: cannot %s: %s (%d)", link->name, what,
                      natsStatus_GetText(status), (int)code);
 }
@@ -53,7 +66,7 @@ bool nats_link_again(struct nats_link *link, natsStatus status, jsErrCode code, 
 {
     const bool passing = status == NATS_TIMEOUT || status == NATS_NO_RESPONDERS ||
                          status == NATS_CONNECTION_DISCONNECTED ||
-                         status == NATS_STALE_CONNECTION || code == JSClusterNotAvailErr;
+                         status == NATS_STALE_CONNECTION || lacks_servers(code);
 
     if (!passing || link->refused || (*tries)++ >= TRIES)
         return false;

@@ -10,7 +10,7 @@
 #include "base/io.h"
 #include "base/json/json_value.h"
 #include "base/log.h"
-#include "base/spool.h"
+#include "base/output/spool.h"
 #include "supervisor/process/fingerprint.h"
 #include "supervisor/run/output.h"
 #include "supervisor/run/run_lines.h"

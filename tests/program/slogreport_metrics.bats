@@ -88,3 +88,49 @@ same_deliveries() {
         grep -q "\"${name%_total}\"" "$ROOT/tools/metrics/metrics.c" || fail "no metric $name"
     done
 }
+
+# serve: a server of a slogfile; its port is $port.
+serve() {
+    "$BUILD/slogreport" --follow --metrics slog.prom --listen 0 "$ROOT/tests/data/variety.slog.gz" 2> err 3>&- &
+    follower=$!
+    wait_for 20 grep -q '/metrics$' err
+    port=$(sed -n 's|.*http://127.0.0.1:\([0-9]*\)/metrics$|\1|p' err)
+}
+
+# status_of HOST: of a request of HTTP/1.1 with that Host; "": without one.
+status_of() {
+    exec 5<> "/dev/tcp/127.0.0.1/$port"
+    printf 'GET /metrics HTTP/1.1\r\n%sConnection: close\r\n\r\n' "${1:+Host: $1$'\r\n'}" >&5
+    head -n 1 <&5 | cut -d ' ' -f 2
+    exec 5>&-
+}
+
+@test "--listen answers only to a Host that is its own" {
+    local port host
+
+    serve
+    for host in "127.0.0.1:$port" "localhost:$port" "LOCALHOST:$port" "[::1]:$port"; do
+        assert_equal "$(status_of "$host")" 200 "$host"
+    done
+    for host in "evil.example:$port" "127.0.0.1" "127.0.0.1:1" "localhost.evil.example:$port" "127.0.0.2:$port"; do
+        assert_equal "$(status_of "$host")" 421 "$host"
+    done
+    [ "$(status_of "")" != 200 ]
+}
+
+@test "--listen drops clients that are stalled" {
+    local port fds=() fd
+
+    serve
+    for _ in {1..24}; do
+        exec {fd}<> "/dev/tcp/127.0.0.1/$port"
+        fds+=("$fd")
+    done
+    printf 'GET /metr' >&"${fds[3]}"
+    # They are dropped within a second; ten had been the server's patience.
+    for fd in "${fds[0]}" "${fds[3]}"; do
+        timeout 6 cat <&"$fd" > rest || fail "it was not dropped"
+    done
+    get "$port" > first
+    grep -q '^# TYPE slog_deliveries_total counter' first
+}

@@ -10,15 +10,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 #include "base/number.h"
+
+enum {
+    CLIENTS_MAX = 16,
+    CLIENT_MEMORY = 32 * 1024, /* bytes, of a connection's buffers */
+    STALLED_SECONDS = 1,       /* without a byte, then the connection is closed */
+    HTTP_PORT = 80,
+    MISDIRECTED = 421,
+};
 
 struct metrics_server {
     struct MHD_Daemon *daemon;
     pthread_mutex_t lock; /* of the two texts */
     struct buf prometheus, openmetrics;
     char url[96];
+    char host[64]; /* as `where` has it, "127.0.0.1" or "[::1]" */
+    uint16_t port;
 };
 
 /* ---- answering ---- */
@@ -56,17 +67,40 @@ static enum MHD_Result answer_metrics(struct metrics_server *server,
     return result;
 }
 
+/* "HOST:PORT" of this server. A page of another site that has a name for the loopback address would
+ * say that name; only a client of HTTP/1.0, which no browser is, may say none. */
+static bool is_addressed(const struct metrics_server *server, struct MHD_Connection *connection,
+                         const char *version)
+{
+    const char *const hosts[] = {server->host, "localhost", "127.0.0.1", "[::1]"};
+    const char *given =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+    char expected[96];
+
+    if (given == NULL)
+        return strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        snprintf(expected, sizeof expected, "%s:%u", hosts[i], (unsigned)server->port);
+        if (strcasecmp(given, expected) == 0 ||
+            (server->port == HTTP_PORT && strcasecmp(given, hosts[i]) == 0))
+            return true;
+    }
+    return false;
+}
+
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *upload,
                                   size_t *upload_size, void **state)
 {
     static const char elsewhere[] = "the metrics are under /metrics\n";
     static const char only_get[] = "only GET\n";
+    static const char other_host[] = "the Host of the request is not this server\n";
 
-    (void)version;
     (void)upload;
     (void)state;
     *upload_size = 0;
+    if (!is_addressed(context, connection, version))
+        return answer_with(connection, MISDIRECTED, "text/plain", other_host, strlen(other_host));
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         return answer_with(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", only_get,
                            strlen(only_get));
@@ -145,9 +179,11 @@ static struct MHD_Daemon *metrics_server_start(struct metrics_server *server,
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR,
-                              &address->any, MHD_OPTION_CONNECTION_LIMIT, 16U,
-                              MHD_OPTION_CONNECTION_TIMEOUT, 10U, MHD_OPTION_END);
+    daemon =
+        MHD_start_daemon(flags, 0, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR,
+                         &address->any, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CLIENTS_MAX,
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CLIENT_MEMORY,
+                         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STALLED_SECONDS, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return daemon;
 }
@@ -176,6 +212,8 @@ struct metrics_server *metrics_server_open(const char *where, struct error *erro
         metrics_server_close(server);
         return NULL;
     }
+    server->port = info->port;
+    snprintf(server->host, sizeof server->host, "%s", host);
     snprintf(server->url, sizeof server->url, "http://%s:%u/metrics", host, (unsigned)info->port);
     return server;
 }

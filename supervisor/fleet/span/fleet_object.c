@@ -107,10 +107,11 @@ static int object_writer_add_file(struct object_writer *writer, int fd, const ch
 int fleet_object_put_file(struct fleet_transport *transport, const char *path,
                           char hash[FLEET_HASH_SIZE], int64_t *size, struct error *error)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct object_writer writer = {0};
-    int result;
+    int fd, result;
 
+    if (io_open_file(AT_FDCWD, path, 0, UINT64_MAX, &fd, error) != 0)
+        return -1;
     if (fd < 0)
         return io_unreadable(path, error);
     result = object_writer_open(&writer, error);

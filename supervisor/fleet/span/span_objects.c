@@ -63,7 +63,8 @@ static int get_object(struct fleet_transport *transport, const char *hash, int *
 
     if (span_objects_path(transport, hash, path, error) != 0)
         return -1;
-    *packed = open(path, O_RDONLY | O_CLOEXEC);
+    if (io_open_file(AT_FDCWD, path, O_NOFOLLOW, UINT64_MAX, packed, error) != 0)
+        return -1;
     return *packed >= 0 ? 0 : error_set(error, ERROR_INPUT, "%s: its source has it no more", hash);
 }
 

@@ -25,35 +25,32 @@ int folder_files_exist(const struct folder_files *files, const char *path, bool 
     return *found || errno == ENOENT ? 0 : folder_files_fail(files, "look for", path, error);
 }
 
-static int folder_files_read_all(int fd, struct buf *content)
-{
-    enum { PIECE = 256 * 1024 };
-    ssize_t length;
+/* What a job, a result or an object has at most: reading more is refused before it begins. */
+enum { READ_MAX = 512 << 20 };
+static const uint64_t open_max = (uint64_t)16 << 30;
 
-    do {
-        if (buf_reserve(content, PIECE) != 0) {
-            errno = ENOMEM;
-            return -1;
-        }
-        length = read(fd, content->data + content->length, PIECE);
-        content->length += length > 0 ? (size_t)length : 0;
-    } while (length > 0 || (length < 0 && errno == EINTR));
-    return length == 0 ? 0 : -1;
+int folder_files_open(const struct folder_files *files, const char *path, int *fd,
+                      struct error *error)
+{
+    return io_open_file(files->fd, path, O_NOFOLLOW, open_max, fd, error) == 0
+               ? 0
+               : error_prefix(error, "%s", files->name);
 }
 
 int folder_files_read(const struct folder_files *files, const char *path, struct buf *content,
                       bool *found, struct error *error)
 {
-    const int fd = openat(files->fd, path, O_RDONLY | O_CLOEXEC);
-    int result = 0;
+    int fd, result;
 
+    *found = false;
+    if (io_open_file(files->fd, path, O_NOFOLLOW, READ_MAX, &fd, error) != 0)
+        return error_prefix(error, "%s", files->name);
     *found = fd >= 0;
     if (fd < 0)
-        return errno == ENOENT ? 0 : folder_files_fail(files, "read", path, error);
-    if (folder_files_read_all(fd, content) != 0)
-        result = folder_files_fail(files, "read", path, error);
+        return 0;
+    result = io_read_open(fd, path, READ_MAX, content, error);
     close(fd);
-    return result;
+    return result == 0 ? 0 : error_prefix(error, "%s", files->name);
 }
 
 /* So that a name is not lost with the power, when what it stands for is given up. */
@@ -81,7 +78,8 @@ struct content {
 static int write_temporary(const struct folder_files *files, const char *path,
                            const struct content *content)
 {
-    const int fd = openat(files->fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const int fd = openat(files->fd, path,
+                          O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0666);
     int result;
 
     if (fd < 0)
@@ -129,13 +127,6 @@ int folder_files_add_copy(const struct folder_files *files, const char *path, in
                           bool *added, struct error *error)
 {
     return add_content(files, path, &(struct content){.fd = content}, added, error);
-}
-
-int folder_files_open(const struct folder_files *files, const char *path, int *fd,
-                      struct error *error)
-{
-    *fd = openat(files->fd, path, O_RDONLY | O_CLOEXEC);
-    return *fd >= 0 || errno == ENOENT ? 0 : folder_files_fail(files, "read", path, error);
 }
 
 int folder_files_remove(const struct folder_files *files, const char *path, struct error *error)

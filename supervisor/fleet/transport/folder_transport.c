@@ -234,7 +234,8 @@ static int add_words(struct folder_transport *folder, const char *id, const char
 
     snprintf(path, sizeof path, "words/%s", id);
     buf_printf(&line, "%s\n", words);
-    fd = openat(folder->files.fd, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    fd = openat(folder->files.fd, path,
+                O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0666);
     result = fd >= 0 && !buf_failed(&line) && write(fd, line.data, line.length) >= 0 ? 0 : -1;
     if (result != 0)
         folder_transport_fail(folder, "write", path, error);

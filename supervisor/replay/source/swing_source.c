@@ -360,11 +360,14 @@ bool swing_source_is_one(const char *path)
     static const char magic[] = "SQLite format 3";
     char head[sizeof magic] = "";
     struct buf file = {0};
-    FILE *stream;
+    struct stat status;
+    FILE *stream = NULL;
     bool is_one;
 
     (void)find_file(path, &file);
-    stream = buf_string(&file) != NULL ? fopen(file.data, "re") : NULL;
+    /* Nothing is taken out of a pipe here, nor waited for. */
+    if (buf_string(&file) != NULL && stat(file.data, &status) == 0 && S_ISREG(status.st_mode))
+        stream = fopen(file.data, "re");
     is_one = stream != NULL && fread(head, 1, sizeof magic, stream) == sizeof magic &&
              memcmp(head, magic, sizeof magic) == 0;
     if (stream != NULL)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/spool.h"
+#include "base/output/spool.h"
 
 enum { LENGTH_MAX = 6 * SPOOL_MEMORY };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GASPIPE_BASE_SPOOL_H
-#define GASPIPE_BASE_SPOOL_H
+#ifndef GASPIPE_BASE_OUTPUT_SPOOL_H
+#define GASPIPE_BASE_OUTPUT_SPOOL_H
 
 #include <stddef.h>
 #include <sys/uio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/spool.h"
+#include "base/output/spool.h"
 
 #include <errno.h>
 #include <stdbool.h>

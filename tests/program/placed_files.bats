@@ -1,0 +1,77 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What others have put in place of a file is refused at once: FIFOs, devices, links, too much.
+
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    keeper="keeper=$ROOT/examples/token/contract.js"
+    echo '{"vat":"keeper","method":"mint","args":["a",1]}' > lines
+}
+
+# refuses STATUS WORDS COMMAND...: without waiting.
+refuses() {
+    run timeout -s KILL 60 "${@:3}"
+    assert_status "$1"
+    assert_output_has "$2"
+}
+
+@test "a store whose database is a FIFO, a folder or a link" {
+    local command real
+
+    "$BUILD/gaspipe" run --counter none --store store --vat "$keeper" lines > /dev/null
+    cp -r store other
+    mv other/gaspipe.sqlite elsewhere
+    for command in 'run --counter none --new-input --store other lines' 'status --store other' 'verify --store other' \
+        'replay --store other keeper'; do
+        mkfifo other/gaspipe.sqlite
+        # shellcheck disable=SC2086
+        refuses 3 'other/gaspipe.sqlite: is a FIFO, not a file' "$BUILD/gaspipe" $command
+        rm other/gaspipe.sqlite
+        mkdir other/gaspipe.sqlite
+        # shellcheck disable=SC2086
+        refuses 3 'other/gaspipe.sqlite: is a folder, not a file' "$BUILD/gaspipe" $command
+        rmdir other/gaspipe.sqlite
+        ln -s ../elsewhere other/gaspipe.sqlite
+        # shellcheck disable=SC2086
+        refuses 3 'other/gaspipe.sqlite: is a symbolic link, not a file' "$BUILD/gaspipe" $command
+        rm other/gaspipe.sqlite
+    done
+    # So are the files beside it; and a folder that is reached through a link is that folder.
+    mv elsewhere other/gaspipe.sqlite
+    mkfifo other/gaspipe.sqlite-wal
+    refuses 3 'other/gaspipe.sqlite-wal: is a FIFO' "$BUILD/gaspipe" status --store other
+    rm other/gaspipe.sqlite-wal other/gaspipe.mark
+    mkfifo other/gaspipe.mark
+    refuses 3 'other/gaspipe.mark: is a FIFO' "$BUILD/gaspipe" run --counter none --new-input --store other lines
+    ln -s store link
+    run "$BUILD/gaspipe" run --counter none --new-input --store link lines
+    assert_status 0
+}
+
+@test "a fleet's jobs, objects and results that are no files, or too long" {
+    local kind file what words
+
+    "$BUILD/gaspipe" run --counter none --slog slog --vat "$keeper" lines > /dev/null
+    "$BUILD/gaspipe" fleet submit --to fleet slog > /dev/null
+    cp -r fleet done
+    "$BUILD/gaspipe" fleet work --from done > /dev/null
+    for kind in jobs objects results; do
+        for what in fifo long link; do
+            rm -rf now
+            cp -r "$([ $kind = results ] && echo done || echo fleet)" now
+            file=$(find "now/$kind" -type f | head -n 1)
+            mv "$file" kept
+            case $what in
+                fifo) mkfifo "$file"; words='is a FIFO, not a file' ;;
+                long) truncate -s 20G "$file"; words='longer than' ;;
+                link) ln -s "$PWD/kept" "$file"; words='is a symbolic link, not a file' ;;
+            esac
+            run timeout -s KILL 60 "$BUILD/gaspipe" fleet \
+                "$([ $kind = results ] && echo collect || echo work)" --from now
+            [ "$status" -ne 137 ] || fail "$kind $what: $status: $output"
+            assert_output_has "$words"
+        done
+    done
+}
