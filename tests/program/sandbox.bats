@@ -189,6 +189,28 @@ END
     assert_equal "$("$BUILD/gaspipe-sandbox" "${programs[@]}" -- "$(type -P echo)" here)" here
 }
 
+# What XS and native contracts call of the C library. The debugger, which no worker has, calls some more;
+# pthread_getattr_np is replaced, and pthread_cond_wait would wait; the compiled worker has the same sources.
+library_calls() {
+    nm "$ROOT/build/xs/libxs.a" 2> /dev/null | awk '$1 == "U" { used[$2] } NF == 3 { own[$3] }
+        END { for (name in used) if (!(name in own)) print name }' |
+        grep -vxE '_GLOBAL_OFFSET_TABLE_|xs_.*|pthread_getattr_np|pthread_cond_wait' |
+        grep -vxE 'connect|gethostbyname|getsockopt|inet_addr|select|signal|socket'
+    sed -nE 's/^ *SAME\(([a-z_0-9]+)\),$/\1/p' "$ROOT/worker/native/symbols.c" | grep -v '^gascontract_'
+    printf '%s\n' qsort bsearch
+}
+
+@test "sandbox: what the engines call of the C library returns in it, with arguments of any size" {
+    cc -std=gnu17 -O0 -fno-builtin -w -D_GNU_SOURCE -I "$ROOT" -I "$ROOT/build/filters" "$BATS_TEST_DIRNAME/libc_calls.c" \
+        "$ROOT"/sandbox/{tight_filter,filter_program,syscall_name}.c "$ROOT/base/sort/sort.c" -lm -o libc_calls
+    library_calls | sort -u > called
+    [ "$(wc -l < called)" -gt 100 ]
+    assert_equal "$(./libc_calls --list | sort -u | comm -13 - called)" '' "calls that libc_calls.c does not make"
+    ./libc_calls < /dev/null > returned 2> errors || fail "$(tail -n 1 returned)" "$(tail -n 1 errors)"
+    qemu-x86_64 -plugin "$BUILD/libgascount.so" ./libc_calls --small < /dev/null > returned 2> errors ||
+        fail "under QEMU: $(tail -n 1 returned)" "$(tail -n 1 errors)"
+}
+
 # costs OPTION...: computrons and instructions of the token example's deliveries.
 costs() {
     "$BUILD/gaspipe" run --json "$@" --vat "token=$ROOT/examples/token/contract.js" \
