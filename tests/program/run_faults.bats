@@ -90,7 +90,7 @@ costs_what_it_used() {
 over_stack() {
     spin_run "$@" < <(spin_method deep)
     assert_status 1
-    assert_equal "$(ended | head -n 2)" '["spin","error","Stack meter exceeded: more than the engine'"'"'s 4096 slots, or 8388608 bytes of native stack, which no option changes"]
+    assert_equal "$(ended | head -n 2)" '["spin","error","Stack meter exceeded: more than the engine'"'"'s 4096 slots, or 262144 links of prototypes or modules, which no option changes"]
 ["token","ok",null]'
     costs_what_it_used stack "$@"
 }
