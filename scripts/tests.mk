@@ -55,7 +55,7 @@ program_tests = $(PROGRAM_TESTS) $(GOLDEN_TESTS)
 .PHONY: built check-built unit-built program-built
 check-built: unit-built program-built
 unit-built: $(UNIT_TESTS)
-program-built: all $(XSNAP_WORKER) $(METER_IN_TESTS) $(VAT_BUNDLES) $(WASM_SPEC) $(WASM_RUNNERS) $(NATS_CLIENT) suites
+program-built: all $(XSNAP_WORKER) $(METER_IN_TESTS) $(VAT_BUNDLES) $(WASM_SPEC) $(WASM_RUNNERS) $(NATS_CLIENT) $(BARE_WORKERS) suites
 check-built unit-built program-built:
 	@:
 
@@ -100,7 +100,7 @@ campaign: all $(VAT_BUNDLES)
 # M=3000 SEED=7 PATHS=built-ins/Array,language T=60. T: seconds of random programs.
 given = $(if $(filter command%,$(origin $(1))),$(2) $($(1)))
 .PHONY: conformance
-conformance: program-built $(BARE_WORKERS) $(NPM_PEERS)
+conformance: program-built $(NPM_PEERS)
 	@BUILD=$(BUILD) tests/conformance/all $(call given,N,-n) $(call given,M,-m) $(call given,SEED,-s) \
 		$(call given,PATHS,-p) $(call given,T,-t)
 

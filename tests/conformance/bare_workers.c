@@ -31,7 +31,7 @@
 #include "proto/meter.h"
 #include "proto/netstring.h"
 #include "supervisor/process/child_process.h"
-#include "supervisor/process/zygote/zygote.h"
+#include "supervisor/process/zygote.h"
 
 enum {
     LIST_LIMIT = 256 << 20, /* bytes of a list of jobs */
@@ -86,8 +86,7 @@ static int start_with(const struct bench *bench, struct zygote *zygote, const in
     };
 
     if (zygote != NULL)
-        return zygote_fork(zygote, &(struct zygote_order){.name = "test", .patience_ms = 10000},
-                           ordered, pid, error);
+        return zygote_fork(zygote, "test", ordered, pid, error);
     return child_process_spawn(&launch, pid, error);
 }
 
