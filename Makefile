@@ -34,13 +34,13 @@ GASPIPE_CFLAGS = -std=gnu17 -I. $(WARNINGS) $(OPTIMIZE) -fno-common \
 
 # These targets begin with setup: make first remakes the files that it includes, and restarts if they
 # have changed.
-ifneq ($(filter demo metered metered-profile musl built check check-npm conformance,$(MAKECMDGOALS)),)
+ifneq ($(filter demo metered metered-profile musl built check check-npm conformance packages,$(MAKECMDGOALS)),)
 include build/set-up
 build/set-up: FORCE
-	@scripts/setup $(if $(filter built check check-npm conformance,$(MAKECMDGOALS)),--test) \
-		$(if $(filter metered metered-profile musl built check check-npm conformance,$(MAKECMDGOALS)),--meter) \
+	@scripts/setup $(if $(filter built check check-npm conformance packages,$(MAKECMDGOALS)),--test) \
+		$(if $(filter metered metered-profile musl built check check-npm conformance packages,$(MAKECMDGOALS)),--meter) \
 		$(if $(filter musl built check check-npm conformance,$(MAKECMDGOALS)),--cross) \
-		$(if $(filter check-npm conformance,$(MAKECMDGOALS)),--npm)
+		$(if $(filter check-npm conformance packages,$(MAKECMDGOALS)),--npm)
 	@[ -e $@ ] || { mkdir -p $(@D) && touch $@; }
 endif
 .PHONY: FORCE
@@ -83,6 +83,7 @@ help:
 	@echo 'make metered    install LLVM, build the compiled-in meter: gaspipe-cc, and a worker compiled by it'
 	@echo 'make metered-profile  build workers that profile what they meter: --counter compiled --native-profile'
 	@echo 'make node       build the package that replaces @agoric/xsnap under SwingSet'
+	@echo 'make packages   run widely used npm packages as contracts, and compare with node'
 	@echo 'make suites     assemble the suites of gaspipe estimate'
 	@echo 'make vats       bundle the vats of the examples and tests'
 	@echo 'make compile-commands  write build/compile_commands.json, for editors and clang-tidy'

@@ -3,14 +3,23 @@
 # them.
 
 NPM_PEERS := build/npm/fetched
+# Those that tests/npm/packages.bats runs as contracts, with their own lock file.
+NPM_CONTRACTS := build/npm-contracts/fetched
 
 $(NPM_PEERS): tests/npm/package.json tests/npm/package-lock.json
-	@echo 'npm      fetching what tests/npm/package-lock.json pins'
+$(NPM_CONTRACTS): tests/npm/packages/package.json tests/npm/packages/package-lock.json
+$(NPM_PEERS) $(NPM_CONTRACTS):
+	@echo 'npm      fetching what $(lastword $^) pins'
 	@mkdir -p $(@D)
-	@cp tests/npm/package.json tests/npm/package-lock.json $(@D)
+	@cp $^ $(@D)
 	@cd $(@D) && npm ci --ignore-scripts --no-audit --no-fund > fetch.log 2>&1 \
 		|| { cat fetch.log >&2; exit 4; }
 	@touch $@
+
+# Widely used packages as contracts, compared with node and between the counters.
+.PHONY: packages
+packages: all $(if $(HAVE_LLVM),metered) $(NPM_CONTRACTS)
+	$(run_tests) tests/npm/packages.bats
 
 # The compiler of AssemblyScript, contracts of NEAR's and its VM of 2021, from npm, for tests/npm/wasm.bats and
 # mock_vm.bats.

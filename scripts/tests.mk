@@ -76,7 +76,7 @@ golden: all
 
 # Tests with npm's client and SwingSet's own kernel; fetches packages that nothing else
 # needs.
-check-npm: all $(XSNAP_WORKER) $(NPM_PEERS) $(WASM_PEERS) $(VAT_BUNDLES) $(SWINGSET_KERNEL) node $(NODE_KERNEL)
+check-npm: all $(if $(HAVE_LLVM),metered) $(XSNAP_WORKER) $(NPM_PEERS) $(NPM_CONTRACTS) $(WASM_PEERS) $(VAT_BUNDLES) $(SWINGSET_KERNEL) node $(NODE_KERNEL)
 	$(run_tests) $(wildcard tests/npm/*.bats)
 
 # Tests the counter under a newer QEMU, which is fetched and built first.

@@ -10,8 +10,8 @@
  * with it. A snapshot has none, so a worker that goes on behind one scans again, as one that was
  * restored from it does.
  *
- * The compiled-in meter does not count in this file: a block cost must not depend on whether a string
- * was scanned before. Each is scanned once, which its making paid for.
+ * The compiled-in meter does not count in this file: a block cost must not depend on whether a
+ * string was scanned before. Each is scanned once, which its making paid for.
  */
 
 enum { NOT_ASCII = -1 }; /* else 0: not known, or its length and 1 */

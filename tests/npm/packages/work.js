@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work for widely used packages, each section a contract of its own: what it imports is bundled
-// with it (tests/npm/packages.mjs), and its method returns what node returns for the same bundle.
+// with it (bundle.mjs), and its method returns what node returns for the same bundle.
 
 //// bn.js
 import BN from 'bn.js';
@@ -108,24 +108,17 @@ export const work = () => {
   const people = Array.from(Array(500), (_ignored, i) => ({ id: i, age: (i * 37) % 90, name: { first: `n${i % 13}` } }));
   return [_.mapValues(_.groupBy(people, p => Math.floor(p.age / 30)), 'length'), _.sortBy(people, ['age', 'id'])[3],
     _.chain(people).filter(p => p.age > 40).map('name.first').uniq().sortBy().value(), _.merge({ a: [1] }, { a: [2, 3], b: { c: 1 } }),
-    _.isEqual(_.cloneDeep(people), people), _.template('<%= a %>-<%- b %>')({ a: 1, b: '<' }), _.camelCase('foo bar-baz'),
-    _.debounce.name, _.chunk(_.range(10), 3), _.words('fred, barney & pebbles'), _.get({ a: [{ b: 3 }] }, 'a[0].b')];
-};
-
-//// marked
-import { marked } from 'marked';
-export const work = () => {
-  const section = i => `## Section ${i}\n\nSome *emphasised* and **strong** text with \`code\` and a [link](http://a.b/${i}).\n\n- one\n- two\n  1. nested ${i}\n\n> quote\n> more\n\n\`\`\`js\nlet x = ${i};\n\`\`\`\n\n| a | b |\n|---|---|\n| ${i} | x |\n`;
-  return marked.parse(Array.from(Array(30), (_, i) => section(i)).join('\n'));
+    _.isEqual(_.cloneDeep(people), people), _.template('<%= a %>-<%- b %>')({ a: 1, b: '<' }), _.upperFirst('foo'),
+    _.chunk(_.range(10), 3), _.get({ a: [{ b: 3 }] }, 'a[0].b')];
 };
 
 //// js-yaml
-import yaml from 'js-yaml';
+import * as yaml from 'js-yaml';
 export const work = () => {
   const data = Array.from(Array(150), (_, i) => ({ id: i, name: `person ${i}`, tags: ['a', 'b', `t${i}`], nested: { on: i % 2 === 0, ratio: i / 8, text: 'line one\nline two\n', none: null } }));
   const text = yaml.dump(data);
   const back = yaml.load(text);
-  return [text.length, JSON.stringify(back) === JSON.stringify(data), yaml.load('a: &x [1, 2]\nb: *x\nc: !!set {q}\nd: 2001-12-14\ne: |\n  block\n'), yaml.dump(back.slice(0, 2))];
+  return [text.length, JSON.stringify(back) === JSON.stringify(data), yaml.load('a: &x [1, 2]\nb: *x\nc: !!str 12\nd: 2001-12-14\ne: |\n  block\n'), yaml.dump(back.slice(0, 2))];
 };
 
 //// acorn
@@ -153,6 +146,7 @@ export const work = () => {
   });
   const results = [];
   for (let i = 0; i < 300; i++) results.push(validate({ id: i, items: [{ name: 'abcdef'.slice(0, i % 7) }], kind: i % 5 ? 'a' : 'c' }));
+  validate({ items: [{ name: 'toolong' }, {}], x: 1 });
   return [results.filter(Boolean).length, validate.errors.map(e => e.instancePath + e.keyword), ajv.errorsText(validate.errors)];
 };
 
@@ -277,9 +271,9 @@ export const work = () => {
 import dayjs from 'dayjs';
 import utc from 'dayjs/plugin/utc.js';
 import duration from 'dayjs/plugin/duration.js';
+dayjs.extend(utc);
+dayjs.extend(duration);
 export const work = () => {
-  dayjs.extend(utc);
-  dayjs.extend(duration);
   const day = dayjs.utc('2024-02-28T23:30:00Z');
   return [day.add(1, 'month').format('YYYY-MM-DD dddd HH:mm Z'), day.diff('2020-01-01', 'day'), day.endOf('year').toISOString(), day.isBefore('2025-01-01'), dayjs.duration({ hours: 26 }).toISOString()];
 };
@@ -299,11 +293,4 @@ export const work = () => {
   const data = strToU8(Array.from(Array(400), (_, i) => `line ${i} of the file, ${i * i}\n`).join(''));
   const packed = deflateSync(data, { level: 9 });
   return [data.length, packed.length, strFromU8(inflateSync(packed)).slice(0, 60), gunzipSync(gzipSync(data, { mtime: 1 })).length, [...packed.slice(0, 20)]];
-};
-
-//// luxon
-import { DateTime, Duration, Interval } from 'luxon';
-export const work = () => {
-  const start = DateTime.fromISO('2024-02-28T23:30:00Z', { zone: 'utc' });
-  return [start.plus({ months: 1, days: 2 }).toISO(), Duration.fromObject({ hours: 26, minutes: 5 }).shiftTo('days', 'hours', 'minutes').toISO(), Interval.fromDateTimes(start, start.plus({ days: 3 })).length('hours'), start.weekNumber];
 };

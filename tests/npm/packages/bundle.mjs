@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// node packages.mjs PACKAGES DIRECTORY: a bundle DIRECTORY/N.js for each section of packages.js, with
-// the packages in PACKAGES, and what node makes of it in N.expected. Prints N, name and version.
-import { build } from 'esbuild';
+// node bundle.mjs PACKAGES DIRECTORY: a bundle DIRECTORY/N.js for each section of work.js, with
+// the packages in PACKAGES, and what node makes of it in N.expected. Prints N, the name as a vat has it, and version.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const [packages, directory] = process.argv.slice(2).map(part => path.resolve(part));
-const text = await readFile(new URL('packages.js', import.meta.url), 'utf8');
+const { build } = createRequire(path.join(packages, 'package.json'))('esbuild');
+const text = await readFile(new URL('work.js', import.meta.url), 'utf8');
 const sections = text.split(/^\/\/\/\/ /m).slice(1);
 
 // A result as `gaspipe run --json` prints it: keys in order, no undefined.
@@ -32,5 +33,5 @@ for (const [number, section] of sections.entries()) {
   const { work } = await import(pathToFileURL(outfile));
   await writeFile(path.join(directory, `${number}.expected`), `${JSON.stringify(sorted(await work()))}\n`);
   const { version } = JSON.parse(await readFile(path.join(packages, 'node_modules', name, 'package.json'), 'utf8'));
-  console.log(`${number} ${name} ${version}`);
+  console.log(`${number} ${name.replace(/^@/, '').replace('/', '-')} ${version}`);
 }
