@@ -100,7 +100,7 @@ campaign: all $(VAT_BUNDLES)
 # M=3000 SEED=7 PATHS=built-ins/Array,language T=60. T: seconds of random programs.
 given = $(if $(filter command%,$(origin $(1))),$(2) $($(1)))
 .PHONY: conformance
-conformance: program-built $(NPM_PEERS)
+conformance: program-built $(NPM_PEERS) $(NPM_CONTRACTS)
 	@BUILD=$(BUILD) tests/conformance/all $(call given,N,-n) $(call given,M,-m) $(call given,SEED,-s) \
 		$(call given,PATHS,-p) $(call given,T,-t)
 
