@@ -23,7 +23,7 @@ int(store_error)(struct store *store, struct error *error)
 {
     const char *words = sqlite3_errmsg(store->database);
 
-    if (sqlite3_extended_errcode(store->database) == SQLITE_IOERR_DATA)
+    if (sqlite3_extended_errcode(store->database) == PAGE_VFS_DAMAGED)
         return store_error_set(store, error, ERROR_SYSTEM,
                                "the store is damaged: page %lld does not match its checksum: the "
                                "disk or another program changed it",

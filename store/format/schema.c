@@ -13,7 +13,8 @@
 /*
  * Values, and the keys of vats, are blobs: compared byte by byte, and free to
  * hold '\0'. A snapshot's content stands in a table of its own, so that looking
- * for a name or a vat does not read over it. Checksums are those of integrity/row.h.
+ * for a name or a vat does not read over it; with row numbers, so that looking for one content does
+ * not read others, which may be damaged. Checksums are those of integrity/row.h.
  */
 static const char schema[] =
     "CREATE TABLE key (name TEXT PRIMARY KEY, value BLOB NOT NULL, checksum INTEGER NOT NULL)"
@@ -32,8 +33,7 @@ static const char schema[] =
     "CREATE TABLE snapshot_name (name TEXT PRIMARY KEY, hash TEXT NOT NULL,"
     "                            checksum INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
     "CREATE TABLE snapshot_content (hash TEXT PRIMARY KEY, size INTEGER NOT NULL,"
-    "                               bytes BLOB NOT NULL, checksum INTEGER NOT NULL)"
-    "  STRICT, WITHOUT ROWID;"
+    "                               bytes BLOB NOT NULL, checksum INTEGER NOT NULL) STRICT;"
     "CREATE TABLE bundle (id TEXT PRIMARY KEY, json BLOB NOT NULL, checksum INTEGER NOT NULL)"
     "  STRICT;"
     "CREATE TABLE running_sum (vat INTEGER PRIMARY KEY, items INTEGER NOT NULL,"

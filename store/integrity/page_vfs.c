@@ -88,7 +88,7 @@ static int read_checked(sqlite3_file *file, void *bytes, int length, sqlite3_int
     own->suspect = true;
     if (!own->checks)
         return SQLITE_OK;
-    return SQLITE_IOERR_DATA;
+    return PAGE_VFS_DAMAGED;
 }
 
 static int write_stamped(sqlite3_file *file, const void *bytes, int length, sqlite3_int64 offset)

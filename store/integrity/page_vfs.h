@@ -41,8 +41,12 @@ bool page_vfs_is_suspect(sqlite3 *database);
  */
 int page_vfs_scan(sqlite3 *database, bool repair, int64_t *damaged, struct error *error);
 
+/* What a read of a damaged page fails with. No I/O error: on these SQLite rolls the transaction
+ * back, and the vats that do not need the page could not go on. */
+#define PAGE_VFS_DAMAGED (SQLITE_CORRUPT | 0x67 << 8)
+
 /* The page whose checksum was wrong last, from 1: for the words on a read that failed with
- * SQLITE_IOERR_DATA. */
+ * PAGE_VFS_DAMAGED. */
 int64_t page_vfs_damaged(void);
 
 #endif

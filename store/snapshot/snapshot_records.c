@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "store/integrity/page_vfs.h"
 #include "store/integrity/rows.h"
+#include "store/store_internal.h"
 
 struct row snapshot_content_row(const struct store_snapshot *snapshot)
 {
@@ -23,13 +25,16 @@ int snapshot_content_put(struct store *store, const struct store_snapshot *snaps
     return change.was ? 0 : rows_put_with(store, &row, compressed, &change, error);
 }
 
-/* Contents that are not referred to. */
+/* Contents that are not referred to. SQLite cannot free one with a damaged page: it stays, or its
+ * vat could not be ended, upgraded or released, and no other one saved. */
 static int sweep_contents(struct store *store, struct error *error)
 {
     uint64_t sum;
 
-    return rows_delete_all(store, STATEMENT_CONTENT_UNUSED, STATEMENT_CONTENT_SWEEP, 0, &sum,
-                           error);
+    if (rows_delete_all(store, STATEMENT_CONTENT_UNUSED, STATEMENT_CONTENT_SWEEP, 0, &sum, error) ==
+        0)
+        return 0;
+    return sqlite3_extended_errcode(store->database) == PAGE_VFS_DAMAGED ? 0 : -1;
 }
 
 int snapshot_sweep(struct store *store, int64_t vat, int kept, struct error *error)

@@ -186,6 +186,37 @@ contents() {
     done
 }
 
+# harm_pages STORE: changes a byte in the middle of each snapshot of `bad`, as a disk does.
+harm_pages() {
+    local hash bytes place file=$1/gaspipe.sqlite
+
+    touch -r "$file" before
+    while read -r hash; do
+        bytes=$(sqlite3 store/gaspipe.sqlite "SELECT hex(substr(bytes, 20001, 12)) FROM snapshot_content WHERE hash = '$hash'")
+        # shellcheck disable=SC2001 # two characters each
+        place=$(LC_ALL=C grep -obUaP "$(sed 's/../\\x&/g' <<< "$bytes")" store/gaspipe.sqlite | cut -d : -f 1)
+        # Those of both may be the same.
+        for place in $place; do
+            # shellcheck disable=SC2059 # the byte is the format
+            printf "\\x$(printf %02x $((0x${bytes:0:2} ^ 1)))" |
+                dd of="$file" bs=1 seek="$place" conv=notrunc status=none
+        done
+    done < <(sqlite3 store/gaspipe.sqlite 'SELECT hash FROM snapshot WHERE vat = 1')
+    touch -r before "$file"
+}
+
+@test "a damaged page of a snapshot: others continue, and no decision needs to read it" {
+    whole_store
+    cp -a store harmed
+    harm_pages harmed
+    cp -a harmed kept
+    good_goes_on harmed
+    said 'does not match its checksum'
+    decisions harmed 0
+    released harmed --from-start
+    decisions kept 0
+}
+
 @test "a transcript that is damaged, or replayed differently, and a bundle that is gone" {
     local harm
 
