@@ -49,13 +49,13 @@ struct trace {
 
 /* ---- what is read ---- */
 
-static int on_left_out(void *context, const uint32_t *functions, size_t count, bool traced,
-                       int64_t at, struct error *error)
+static int on_left_out(void *context, const uint32_t *functions, size_t count, int64_t at,
+                       struct error *error)
 {
     struct trace *const trace = context;
 
     return trace->options.output != NULL
-               ? trace_file_left_out(&trace->file, 0, functions, count, traced, at, error)
+               ? trace_file_left_out(&trace->file, 0, functions, count, at, error)
                : 0;
 }
 

@@ -54,13 +54,12 @@ struct trace_session {
 
 /* ---- what is read ---- */
 
-static int on_left_out(void *context, const uint32_t *functions, size_t count, bool traced_again,
-                       int64_t at, struct error *error)
+static int on_left_out(void *context, const uint32_t *functions, size_t count, int64_t at,
+                       struct error *error)
 {
     const struct traced *const traced = context;
 
-    return trace_file_left_out(&traced->session->file, traced->number, functions, count,
-                               traced_again, at, error);
+    return trace_file_left_out(&traced->session->file, traced->number, functions, count, at, error);
 }
 
 static int on_begun(void *context, uint32_t process, const struct patch_plan *plan,
@@ -332,7 +331,7 @@ int trace_session_delivery(struct trace_session *session, const struct trace_del
     result = trace_file_delivery(&session->file, delivery, error);
     for (struct traced *traced = session->traced; result == 0 && traced != NULL;
          traced = traced->next)
-        result = trace_throttle_between(&traced->throttle, error);
+        trace_throttle_between(&traced->throttle);
     pthread_mutex_unlock(&session->lock);
     return result;
 }

@@ -26,33 +26,20 @@ setup() {
     diff expected printed
 }
 
-# It is tried once what the first deliveries took too much has been paid for by others, which takes the more of
-# them the busier the machine is: they come until that has happened.
-@test "run --overhead: what was left out is tried again when it is called less" {
-    local run turn=0 tried='map(select(.kind == "leftOut").periods[]) | any(.[1] != null)'
+@test "run --overhead: what was left out stays out, and results are the same" {
     cat > v.js <<- 'END'
 	export const sort = n => Array.from({ length: n }, (_, i) => (i * 7919) % 10007).sort((p, q) => p - q)[0];
 	export const rest = n => { let sum = 0; while (n--) sum ^= n; return sum; };
 	END
-    mkfifo deliveries
-    "$BUILD/gaspipe" run --json --counter none --vat v=v.js --trace-functions kept --overhead 10% deliveries \
-        > traced 2> said 3>&- &
-    run=$!
-    exec 8> deliveries
-    printf '{"vat":"v","method":"sort","args":[3000]}\n%.0s' {1..5} | tee given >&8
-    until [ -s kept ] && "$BUILD/gaspipe" trace --json --report report --read kept && jq -se "$tried" report; do
-        [ $((turn += 1)) -le 1000 ]
-        printf '{"vat":"v","method":"rest","args":[20000]}\n%.0s' {1..10} | tee -a given >&8
-    done
-    exec 8>&-
-    wait $run
-    grep -q 'functions left out to keep the overhead, the most called: .* after [0-9]* calls (from [0-9.]* s ' said
-    "$BUILD/gaspipe" run --json --counter none --vat v=v.js given | jq -c '[.result, .compute]' > expected
-    jq -c '[.result, .compute]' traced > printed
+    printf '{"vat":"v","method":"sort","args":[3000]}\n%.0s' {1..5} > deliveries
+    printf '{"vat":"v","method":"rest","args":[20000]}\n%.0s' {1..50} >> deliveries
+    "$BUILD/gaspipe" run --json --counter none --vat v=v.js deliveries | jq -c '[.result, .compute]' > expected
+    "$BUILD/gaspipe" run --json --counter none --vat v=v.js --trace-functions kept --overhead 10% deliveries 2> said |
+        jq -c '[.result, .compute]' > printed
     diff expected printed
+    grep -q 'functions left out to keep the overhead, the most called: .* after [0-9]* calls (from [0-9.]* s on)' said
     "$BUILD/gaspipe" trace --json --report report --read kept
-    jq -se "$tried" report
-    assert_equal "$(jq -s 'map(select(.kind == "leftOut").periods[]) | all(.[0] > 0 and (.[1] == null or .[1] >= .[0]))' report)" true
+    jq -se 'map(select(.kind == "leftOut")) | length > 0 and all(.periods | length == 1 and .[0][0] > 0 and .[0][1] == null)' report
 }
 
 @test "trace --profile: what each delivery took by function, and when, for slogreport" {

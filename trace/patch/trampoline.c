@@ -142,15 +142,6 @@ static size_t template_length(void)
     return (size_t)(trampoline_end - trampoline_begin);
 }
 
-/* A jump over so many bytes behind it. */
-static void write_jump(uint8_t out[JUMP_SIZE], size_t over)
-{
-    const int32_t distance = (int32_t)over;
-
-    out[0] = 0xe9;
-    memcpy(out + 1, &distance, sizeof distance);
-}
-
 static void write_thunk(uint8_t *thunk, uint64_t target)
 {
     static const uint8_t jump[] = {0xff, 0x25, 0, 0, 0, 0}; /* jmp *0(%rip) */
@@ -194,20 +185,16 @@ size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t of
     return template_length();
 }
 
-/* Eight bytes at once, at an address that is a multiple of eight: no thread meets half of it. */
-static void write_beginning(uint8_t *trampoline, const uint8_t beginning[JUMP_SIZE])
+/* Eight bytes at once, at an address that is a multiple of eight: no thread meets half of a jump.
+ */
+void trampoline_switch_off(uint8_t *trampoline, size_t length)
 {
+    const int32_t distance = (int32_t)(length - JUMP_SIZE);
+    uint8_t jump[JUMP_SIZE] = {0xe9};
     uint64_t word;
 
+    memcpy(jump + 1, &distance, sizeof distance);
     memcpy(&word, trampoline, sizeof word);
-    memcpy(&word, beginning, JUMP_SIZE);
+    memcpy(&word, jump, sizeof jump);
     __atomic_store_n((uint64_t *)trampoline, word, __ATOMIC_RELEASE);
-}
-
-void trampoline_switch(uint8_t *trampoline, size_t length, bool on)
-{
-    uint8_t jump[JUMP_SIZE];
-
-    write_jump(jump, length - JUMP_SIZE);
-    write_beginning(trampoline, on ? trampoline_begin : jump);
 }

@@ -33,8 +33,8 @@ void trampoline_write_thunks(uint8_t thunks[TRAMPOLINE_THUNKS], const struct tra
 size_t trampoline_write(uint8_t *out, const struct trace_head *head, uint64_t offset,
                         unsigned number);
 
-/* Lets a trampoline of this length go straight to the body, or not: calls that have been entered
- * are left as they would have been. Safe while it is executed. */
-void trampoline_switch(uint8_t *trampoline, size_t length, bool on);
+/* Has a trampoline of this length go straight to the body: calls that have been entered are left as
+ * they would have been. Safe while it is executed. */
+void trampoline_switch_off(uint8_t *trampoline, size_t length);
 
 #endif

@@ -12,21 +12,21 @@
 /* When functions were left out of a trace, to keep what it costs. */
 
 struct trace_absence {
-    uint32_t function;  /* its number, from 1 on */
-    uint32_t process;   /* its number in a trace's file, where there are several */
-    int64_t begin, end; /* nanoseconds of CLOCK_MONOTONIC; end 0: as long as was traced */
-    uint64_t calls;     /* of the function in the process, traced; where a trace has been read */
+    uint32_t function; /* its number, from 1 on */
+    uint32_t process;  /* its number in a trace's file, where there are several */
+    int64_t begin;     /* nanoseconds of CLOCK_MONOTONIC */
+    uint64_t calls;    /* of the function in the process, traced; where a trace has been read */
 };
 
-/* In the order in which they began. */
+/* In the order in which they began, each function of a process once. */
 struct trace_absences {
     struct trace_absence *list; /* owned */
     size_t count, capacity;
 };
 
-/* The function is left out from then on, or no more. -1 with ERROR_SYSTEM without memory. */
-int trace_absences_note(struct trace_absences *absences, uint32_t process, uint32_t function,
-                        bool out, int64_t at, struct error *error);
+/* The function is left out from then on. -1 with ERROR_SYSTEM without memory. */
+int trace_absences_add(struct trace_absences *absences, uint32_t process, uint32_t function,
+                       int64_t at, struct error *error);
 void trace_absences_free(struct trace_absences *absences);
 
 /* What words about them need. */

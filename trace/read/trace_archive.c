@@ -264,7 +264,6 @@ static int add_left_out(struct reading *reading, uint32_t number, const json_t *
                         struct error *error)
 {
     const json_t *const functions = json_object_get(content, "functions");
-    const bool traced = json_is_true(json_object_get(content, "traced"));
     const struct archive_process *process;
 
     if (number >= reading->process_count || reading->processes[number].numbers == NULL)
@@ -275,8 +274,8 @@ static int add_left_out(struct reading *reading, uint32_t number, const json_t *
 
         if (function < 1 || (uint64_t)function > process->number_count)
             return bad(reading, "function that is left out", error);
-        if (trace_absences_note(&reading->archive->absences, number, process->numbers[function - 1],
-                                !traced, time_in(content, "at"), error) != 0)
+        if (trace_absences_add(&reading->archive->absences, number, process->numbers[function - 1],
+                               time_in(content, "at"), error) != 0)
             return -1;
     }
     return 0;

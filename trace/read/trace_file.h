@@ -30,7 +30,7 @@ enum trace_block_kind {
     TRACE_BLOCK_LANE_ENDED = 4, /* its number */
     TRACE_BLOCK_CLOCK,          /* JSON: ticks, mono, clock */
     TRACE_BLOCK_DELIVERY,       /* JSON: vatID, vat, crankNum, deliveryNum, method, begin, end */
-    TRACE_BLOCK_LEFT_OUT,       /* JSON: at, traced, functions */
+    TRACE_BLOCK_LEFT_OUT,       /* JSON: at, functions */
     TRACE_BLOCK_EVENTS,         /* of one lane; trace_file_read_events() */
 };
 
@@ -73,9 +73,9 @@ struct trace_delivery {
 int trace_file_delivery(struct trace_file *file, const struct trace_delivery *delivery,
                         struct error *error);
 
-/* Functions, by their numbers, are traced from then on, or are not. */
+/* Functions, by their numbers, are left out from then on. */
 int trace_file_left_out(struct trace_file *file, uint32_t process, const uint32_t *functions,
-                        size_t count, bool traced, int64_t at, struct error *error);
+                        size_t count, int64_t at, struct error *error);
 
 /* Writes what was gathered. */
 int trace_file_flush(struct trace_file *file, struct error *error);

@@ -241,12 +241,11 @@ int trace_file_delivery(struct trace_file *file, const struct trace_delivery *de
 }
 
 int trace_file_left_out(struct trace_file *file, uint32_t process, const uint32_t *functions,
-                        size_t count, bool traced, int64_t at, struct error *error)
+                        size_t count, int64_t at, struct error *error)
 {
     struct buf content = {0};
 
-    buf_printf(&content, "{\"at\":%" PRId64 ",\"traced\":%s,\"functions\":[", at,
-               traced ? "true" : "false");
+    buf_printf(&content, "{\"at\":%" PRId64 ",\"functions\":[", at);
     for (size_t i = 0; i < count; i++)
         buf_printf(&content, "%s%" PRIu32, i == 0 ? "" : ",", functions[i]);
     buf_append_string(&content, "]}");

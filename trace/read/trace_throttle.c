@@ -2,7 +2,6 @@
 #include "trace/read/trace_throttle.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
@@ -16,7 +15,6 @@ enum {
     MOMENT_CLOSE = 200000,
     CHUNKS_HURRIED = 4,  /* as many events as a decision needs */
     BEHIND_MOST = 20000, /* events: a reader that never catches up decides all the same */
-    TRIES_MOST = 32,     /* functions at a time */
     COLD_COST = 2500,    /* nanoseconds: what keeps the share of cold code (docs/benchmarks.md) */
     COLD_AFTER = 40000,  /* ticks: other code has had the caches since */
 };
@@ -106,19 +104,19 @@ void trace_throttle_close(struct trace_throttle *throttle)
     throttle->ring = NULL;
 }
 
-/* Has functions be traced, or not, as those who read the trace are told. */
-static int throttle_switch(struct trace_throttle *throttle, const uint32_t *numbers, size_t count,
-                           bool traced, struct error *error)
+/* The trace's readers are told as well. */
+static int leave_out(struct trace_throttle *throttle, const uint32_t *numbers, size_t count,
+                     struct error *error)
 {
     const int64_t now = nanoseconds_of(CLOCK_MONOTONIC);
 
     for (size_t i = 0; i < count; i++) {
-        trace_ring_switch(throttle->ring, numbers[i], traced);
-        if (trace_absences_note(&throttle->absences, 0, numbers[i], !traced, now, error) != 0)
+        trace_ring_leave_out(throttle->ring, numbers[i]);
+        if (trace_absences_add(&throttle->absences, 0, numbers[i], now, error) != 0)
             return -1;
     }
     return throttle->note != NULL && count > 0
-               ? throttle->note(throttle->context, numbers, count, traced, now, error)
+               ? throttle->note(throttle->context, numbers, count, now, error)
                : 0;
 }
 
@@ -193,7 +191,7 @@ static int decide(struct trace_throttle *throttle, struct error *error)
     for (size_t i = 0; i < count; i++)
         throttle->to_restore += !throttle->restored[chosen[i]];
     restore_now(throttle);
-    result = throttle_switch(throttle, chosen, count, false, error);
+    result = leave_out(throttle, chosen, count, error);
     if (count > 0)
         hurry(throttle);
     else
@@ -231,58 +229,11 @@ int trace_throttle_add(struct trace_throttle *throttle, const uint64_t *events, 
     return decide(throttle, error);
 }
 
-/* ---- once more ---- */
-
-/* How many of these are patched now, which stand first then. */
-static size_t patch_again(struct trace_throttle *throttle, uint32_t *numbers, size_t count)
+void trace_throttle_between(struct trace_throttle *throttle)
 {
-    const int text = trace_text_open(throttle->process_id);
-    struct trace_patch patch;
-    size_t patched = 0;
-
-    if (text < 0)
-        return 0;
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t number = numbers[i];
-
-        /* The slot of a library call leads to its trampoline all the time. */
-        if (trace_ring_patch_of(throttle->ring, number, &patch) &&
-            !trace_text_put(text, &patch, true)) {
-            trace_budget_give_up(&throttle->budget, number);
-            continue;
-        }
-        trace_budget_try(&throttle->budget, number);
-        throttle->restored[number] = false;
-        numbers[patched++] = number;
-    }
-    close(text);
-    return patched;
-}
-
-static int try_again(struct trace_throttle *throttle, const uint32_t *chosen, size_t count,
-                     struct error *error)
-{
-    uint32_t numbers[TRIES_MOST];
-
-    memcpy(numbers, chosen, count * sizeof *numbers);
-    count = patch_again(throttle, numbers, count);
-    hurry(throttle);
-    return throttle_switch(throttle, numbers, count, true, error);
-}
-
-int trace_throttle_between(struct trace_throttle *throttle, struct error *error)
-{
-    const uint32_t *chosen;
-    size_t count;
-
-    if (throttle->ring == NULL)
-        return 0;
-    count = trace_budget_round(&throttle->budget, spent_since(throttle), TRIES_MOST, &chosen);
-    if ((throttle->to_restore == 0 && count == 0) || !trace_text_is_idle(throttle->process_id))
-        return 0;
-    if (throttle->to_restore > 0)
+    if (throttle->ring != NULL && throttle->to_restore > 0 &&
+        trace_text_is_idle(throttle->process_id))
         restore_all(throttle);
-    return count > 0 ? try_again(throttle, chosen, count, error) : 0;
 }
 
 /* ---- words ---- */

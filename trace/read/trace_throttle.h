@@ -10,10 +10,10 @@
 #include "trace/read/trace_budget.h"
 #include "trace/ring/trace_ring.h"
 
-/* Functions, by their numbers, are traced from then on, or are not: nanoseconds of
- * CLOCK_MONOTONIC. 0, or -1 with the error filled. */
-typedef int trace_throttle_note(void *context, const uint32_t *functions, size_t count, bool traced,
-                                int64_t at, struct error *error);
+/* Functions, by their numbers, are left out from then on: nanoseconds of CLOCK_MONOTONIC. 0, or -1
+ * with the error filled. */
+typedef int trace_throttle_note(void *context, const uint32_t *functions, size_t count, int64_t at,
+                                struct error *error);
 
 /* A budget put into force on the process of a ring. All zeros: there is none. */
 struct trace_throttle {
@@ -50,13 +50,10 @@ void trace_throttle_close(struct trace_throttle *throttle);
 int trace_throttle_add(struct trace_throttle *throttle, const uint64_t *events, size_t count,
                        struct error *error);
 
-/*
- * Puts the text of functions that are left out back, so that nothing remains of their jumps, and
- * has some traced again that the budget allows to be tried. To be called when the process waits
- * for something that the caller alone would send, as a worker does between deliveries; else
- * nothing happens. 0, or -1 with the error filled.
- */
-int trace_throttle_between(struct trace_throttle *throttle, struct error *error);
+/* Puts the text of functions that are left out back, so that nothing remains of their jumps. To be
+ * called when the process waits for something that the caller alone would send, as a worker does
+ * between deliveries; else nothing happens. */
+void trace_throttle_between(struct trace_throttle *throttle);
 
 /* Nanoseconds before the ring should be read again, `usual` at most: less while it is not known
  * what is too much, and the process is not let far ahead for that. */

@@ -464,11 +464,11 @@ uint64_t trace_ring_threads_left_out(const struct trace_ring *ring)
     return atomic_load(&head_of(ring)->threads_left_out);
 }
 
-void trace_ring_switch(struct trace_ring *ring, unsigned number, bool on)
+void trace_ring_leave_out(struct trace_ring *ring, unsigned number)
 {
     if (number >= 1 && number <= ring->plan.count)
-        trampoline_switch(ring->memory + ring->plan.functions[number - 1].trampoline,
-                          ring->plan.functions[number - 1].length, on);
+        trampoline_switch_off(ring->memory + ring->plan.functions[number - 1].trampoline,
+                              ring->plan.functions[number - 1].length);
 }
 
 /* What the process may have written there since concerns only its own text. */

@@ -93,9 +93,8 @@ bool trace_ring_is_behind(const struct trace_ring *ring);
  * yet. trace_text_waits_at() tells for sure. */
 uint64_t trace_ring_held_at(const struct trace_ring *ring);
 
-/* Lets calls of a function be traced, or not. Its number is one of the plan's. What remains of one
- * that is off are three jumps. */
-void trace_ring_switch(struct trace_ring *ring, unsigned number, bool on);
+/* Calls of a function are traced no longer. Its number is one of the plan's. Three jumps remain. */
+void trace_ring_leave_out(struct trace_ring *ring, unsigned number);
 
 /* The jump into a function's text; false: there is none, as of a library call. */
 bool trace_ring_patch_of(const struct trace_ring *ring, unsigned number, struct trace_patch *patch);

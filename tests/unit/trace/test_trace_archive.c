@@ -38,7 +38,7 @@ static void leave_out(struct trace_file *file, uint32_t process, uint32_t functi
 {
     struct error error;
 
-    assert_int_equal(trace_file_left_out(file, process, &function, 1, false, 9000, &error), 0);
+    assert_int_equal(trace_file_left_out(file, process, &function, 1, 9000, &error), 0);
 }
 
 static void write_trace(const char *path)

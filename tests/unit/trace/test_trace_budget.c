@@ -124,88 +124,12 @@ static void test_no_time(void **state)
     trace_budget_close(&budget);
 }
 
-static void decide_out(struct trace_budget *budget)
-{
-    const uint32_t *chosen;
-
-    open_budget(budget, 0.05);
-    assert_int_equal(trace_budget_decide(budget, spent_beside(1000000), &chosen), 2);
-    assert_int_equal(budget->left_out_count, 2);
-}
-
-/* A process that is busy with something else: nothing of it is traced. */
-static size_t rest(struct trace_budget *budget, const uint32_t **chosen)
-{
-    return trace_budget_round(budget, (struct trace_spent){.process = 1000000000}, 1, chosen);
-}
-
-static void test_tries_again(void **state)
-{
-    struct trace_budget budget;
-    const uint32_t *chosen;
-
-    (void)state;
-    decide_out(&budget);
-    /* What was used is to be paid first. */
-    assert_int_equal(
-        trace_budget_round(&budget, (struct trace_spent){.process = 1000000}, 1, &chosen), 0);
-    assert_int_equal(rest(&budget, &chosen), 1);
-    assert_int_equal(chosen[0], 3); /* called less */
-    trace_budget_try(&budget, 3);
-    assert_int_equal(budget.left_out_count, 1);
-    assert_int_equal(rest(&budget, &chosen), 1);
-    assert_int_equal(chosen[0], 2);
-    trace_budget_close(&budget);
-}
-
-/* Longer and longer. */
-static void test_rests_after_each_time(void **state)
-{
-    struct trace_budget budget;
-    const uint32_t *chosen;
-
-    (void)state;
-    decide_out(&budget);
-    for (size_t rounds = 1; rounds <= 8; rounds *= 2) {
-        for (size_t i = 0; i < rounds; i++) {
-            const size_t count = trace_budget_round(
-                &budget, (struct trace_spent){.process = INT64_C(1000000000) * (int64_t)(i + 1)}, 9,
-                &chosen);
-
-            /* The other one was too much once only. */
-            assert_int_equal(count, i + 1 == rounds ? 2 : rounds > 1);
-        }
-        trace_budget_try(&budget, 2);
-        add_calls(&budget, 2, 20000);
-        assert_int_equal(trace_budget_decide(&budget, (struct trace_spent){0}, &chosen), 1);
-    }
-    trace_budget_close(&budget);
-}
-
-static void test_gives_up(void **state)
-{
-    struct trace_budget budget;
-    const uint32_t *chosen;
-
-    (void)state;
-    decide_out(&budget);
-    trace_budget_give_up(&budget, 3);
-    assert_int_equal(rest(&budget, &chosen), 1);
-    assert_int_equal(chosen[0], 2);
-    trace_budget_close(&budget);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_within),
-        cmocka_unit_test(test_most_called_first),
-        cmocka_unit_test(test_slow_reader),
-        cmocka_unit_test(test_cold),
+        cmocka_unit_test(test_within),      cmocka_unit_test(test_most_called_first),
+        cmocka_unit_test(test_slow_reader), cmocka_unit_test(test_cold),
         cmocka_unit_test(test_no_time),
-        cmocka_unit_test(test_tries_again),
-        cmocka_unit_test(test_rests_after_each_time),
-        cmocka_unit_test(test_gives_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
