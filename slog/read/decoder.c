@@ -59,6 +59,31 @@ static bool is_blank(struct scan_span text)
     return text.length == 0 || scan_is(text, "\r");
 }
 
+static void scan_line(const struct slot *slot, struct scan_span text, struct decoder_line *line)
+{
+    line->count = 1;
+    line->why = NULL;
+    line->torn = slot->block.torn;
+    line->blank = is_blank(text);
+    if (slot->block.too_long)
+        line->why = "longer than 32 MiB";
+    else if (!line->blank)
+        record_read(text.at, text.length, &line->record, &line->why);
+}
+
+/* Without records, lines may be a byte each: they would take hundreds of times the file's bytes. */
+static bool joins_last(const struct slot *slot)
+{
+    const struct decoder_line *line = &slot->lines[slot->count];
+    struct decoder_line *last = slot->count > 0 ? &slot->lines[slot->count - 1] : NULL;
+
+    if (last == NULL || line->blank != last->blank || line->why != last->why ||
+        (!line->blank && line->why == NULL))
+        return false;
+    last->count++;
+    return true;
+}
+
 static int scan_block(struct slot *slot, struct error *error)
 {
     struct scan_span text;
@@ -66,18 +91,10 @@ static int scan_block(struct slot *slot, struct error *error)
 
     slot->count = 0;
     while (reader_next_line(&slot->block, &position, &text)) {
-        struct decoder_line *line;
-
         if (slot->count == slot->capacity && grow_slot(slot, error) != 0)
             return -1;
-        line = &slot->lines[slot->count++];
-        line->why = NULL;
-        line->torn = slot->block.torn;
-        line->blank = is_blank(text);
-        if (slot->block.too_long)
-            line->why = "longer than 32 MiB";
-        else if (!line->blank)
-            record_read(text.at, text.length, &line->record, &line->why);
+        scan_line(slot, text, &slot->lines[slot->count]);
+        slot->count += !joins_last(slot);
     }
     return 1;
 }

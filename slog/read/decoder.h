@@ -23,6 +23,7 @@ struct decoder_line {
     const char *why; /* NULL: a good line; else in a few words why it is none (static text) */
     bool blank;      /* nothing in it: neither good nor bad */
     bool torn;       /* the file ended within it */
+    uint64_t count;  /* it, and those behind it that are blank, or bad for the same reason */
 };
 
 /* Some lines after each other, borrowed until the next call. */

@@ -105,3 +105,40 @@ beyond='it: more than the 100000 bytes that a delivery may read and write throug
     run "$BUILD/gaspipe" replay --counter none slog
     assert_status 0
 }
+
+# peak FILE OPTION...: the most memory, in kB, of a run of the deliveries in FILE, whose last one is one().
+peak() {
+    local pid feed
+
+    rm -f input
+    mkfifo input
+    "$BUILD/gaspipe" run --json --counter none --vat it=it.js "${@:2}" input > out 2> err 3>&- &
+    pid=$!
+    exec {feed}> input
+    cat "$1" >&"$feed"
+    wait_for 300 grep -q '"method":"one"' out
+    awk '/^VmHWM/ { print $2 }' "/proc/$pid/status"
+    exec {feed}>&-
+    wait "$pid" || true
+}
+
+@test "whatever a delivery reads, writes and prints, gaspipe takes less than 300 MB" {
+    local most
+
+    [ "$BUILD" = "$NATIVE" ] || skip 'a sanitized program takes more memory'
+    { line put '"a",16000000'; line get '"a",3'; line one ''; } > read
+    { line put_often '900000,65'; line say '300000,20'; line one ''; } > write
+    for input in read write; do
+        most=$(peak $input --store "store.$input" --slog "slog.$input")
+        [ "$most" -lt 300000 ] || fail "$input: $most kB"
+        assert_equal "$(jq -s 'map(select(.kind == "delivery" and .status != "ok")) | length' out)" 0
+    done
+    # A run that replays these deliveries to come back, and one that is cut short by the limit.
+    line one '' > again
+    most=$(peak again --store store.write --new-input)
+    [ "$most" -lt 300000 ] || fail "again: $most kB"
+    { line put '"a",16000000'; line get '"a",40'; line one '' other; } > beyond
+    most=$(peak beyond --vat other=it.js --store store.beyond --slog slog.beyond)
+    [ "$most" -lt 300000 ] || fail "beyond: $most kB"
+    grep -q 'more than the 67108864 bytes' out
+}

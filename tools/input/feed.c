@@ -117,10 +117,10 @@ static int read_lines(struct feeding *feeding, bool follow, struct error *error)
     int got;
 
     while ((got = decoder_next(feeding->decoder, follow, &batch, error)) > 0) {
-        for (size_t i = 0; i < batch.count; i++) {
-            if (feed_take_line(feeding, &batch.lines[i], error) != 0)
-                return -1;
-        }
+        for (size_t i = 0; i < batch.count; i++)
+            for (uint64_t j = 0; j < batch.lines[i].count; j++)
+                if (feed_take_line(feeding, &batch.lines[i], error) != 0)
+                    return -1;
         progress_show(&feeding->progress, feeding->path, batch.position,
                       decoder_size(feeding->decoder), feeding->tally->lines);
     }

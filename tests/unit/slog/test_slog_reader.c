@@ -290,6 +290,35 @@ static void decodes_in_order(void **state)
     }
 }
 
+/* They would take hundreds of times their bytes, one by one. */
+static void lines_without_records_come_together(void **state)
+{
+    enum { LINES = 300000 };
+    struct buf text = {0};
+    struct error error;
+
+    (void)state;
+    for (int i = 0; i < LINES; i++)
+        buf_append_string(&text, i < LINES / 2 ? "\n" : "x\n");
+    buf_append_string(&text, "{\"type\":\"deliver\",\"crankNum\":7,\"time\":1.5}\n");
+    write_file(text.data, text.length);
+    buf_free(&text);
+    for (unsigned jobs = 1; jobs <= 3; jobs++) {
+        struct decoder *decoder = decoder_open(path, jobs, &error);
+        struct decoder_batch batch;
+        uint64_t lines = 0;
+
+        assert_non_null(decoder);
+        while (decoder_next(decoder, false, &batch, &error) > 0) {
+            assert_true(batch.count <= 3);
+            for (size_t i = 0; i < batch.count; i++)
+                lines += batch.lines[i].count;
+        }
+        assert_int_equal(lines, LINES + 1);
+        decoder_close(decoder);
+    }
+}
+
 /* A caller that has enough can close while threads are still at work. */
 static void can_be_closed_in_the_middle(void **state)
 {
@@ -333,6 +362,7 @@ int main(void)
         cmocka_unit_test(follows_a_file_that_grows),
         cmocka_unit_test(gzip_headers_can_be_cut_anywhere),
         cmocka_unit_test(decodes_in_order),
+        cmocka_unit_test(lines_without_records_come_together),
         cmocka_unit_test(can_be_closed_in_the_middle),
     };
 
