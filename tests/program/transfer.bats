@@ -116,7 +116,7 @@ peak() {
     pid=$!
     exec {feed}> input
     cat "$1" >&"$feed"
-    wait_for 300 grep -q '"method":"one"' out
+    wait_for 300 grep -q '\.one -> ' out
     awk '/^VmHWM/ { print $2 }' "/proc/$pid/status"
     exec {feed}>&-
     wait "$pid" || true
@@ -127,7 +127,7 @@ peak() {
 
     [ "$BUILD" = "$NATIVE" ] || skip 'a sanitized program takes more memory'
     { line put '"a",16000000'; line get '"a",3'; line one ''; } > read
-    { line put_often '900000,65'; line say '300000,20'; line one ''; } > write
+    { line put_often '900000,45'; line say '300000,20'; line one ''; } > write
     for input in read write; do
         most=$(peak $input --store "store.$input" --slog "slog.$input")
         [ "$most" -lt 300000 ] || fail "$input: $most kB"
