@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/trace/trace.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
@@ -11,12 +12,14 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/output/output_file.h"
 #include "base/stamp.h"
+#include "base/visible.h"
 #include "supervisor/process/guest.h"
+#include "supervisor/profile/profile_file.h"
 #include "supervisor/trace/trace_attach.h"
 #include "supervisor/trace/trace_child.h"
 #include "supervisor/trace/trace_options.h"
-#include "supervisor/trace/trace_outputs.h"
 #include "supervisor/trace/trace_sources.h"
 #include "trace/calls/trace_sums.h"
 #include "trace/read/trace_archive.h"
@@ -24,6 +27,7 @@
 #include "trace/read/trace_file.h"
 #include "trace/read/trace_throttle.h"
 #include "trace/report/perfetto.h"
+#include "trace/report/profile.h"
 #include "trace/ring/trace_ring.h"
 
 enum {
@@ -244,6 +248,62 @@ static int put_left_out(struct buf *out, const struct trace *trace,
     return 0;
 }
 
+/* ---- files ---- */
+
+static int write_one(const char *path, const char *what, const struct trace_profile *profile,
+                     int (*put)(struct buf *out, const struct trace_profile *profile,
+                                struct error *error),
+                     struct error *error)
+{
+    struct buf text = {0};
+    int result = 0;
+
+    if (path == NULL)
+        return 0;
+    if (put(&text, profile, error) != 0 || output_file_write_whole(path, what, &text, error) != 0)
+        result = -1;
+    buf_free(&text);
+    return result;
+}
+
+/* May be large, and is compressed where its name says so. */
+static int write_profile(const char *path, const struct trace_profile *profile, struct error *error)
+{
+    struct profile_file file;
+    struct error ignored;
+    int result;
+
+    if (path == NULL)
+        return 0;
+    result = profile_file_open(&file, path, PROFILE_JSON, error);
+    if (result == 0)
+        result = profile_put_lines(&file.gathered, profile, error);
+    return profile_file_close(&file, result == 0 ? error : &ignored) == 0 ? result : -1;
+}
+
+static int write_outputs(const struct trace_options *options, const struct trace_profile *profile,
+                         struct error *error)
+{
+    if (write_one(options->folded, "the folded stacks", profile, profile_put_folded, error) != 0)
+        return -1;
+    if (write_profile(options->profile, profile, error) != 0)
+        return -1;
+    return write_one(options->callgrind, "the profile for callgrind", profile,
+                     profile_put_callgrind, error);
+}
+
+static int write_report(const struct trace_options *options, struct buf *report,
+                        struct error *error)
+{
+    if (options->report != NULL)
+        return output_file_write_whole(options->report, "the report", report, error);
+    return visible_write(STDERR_FILENO, report->data, report->length) == 0
+               ? 0
+               : error_system(error, errno, "cannot write on stderr");
+}
+
+/* ---- a whole report ---- */
+
 /* `archive` NULL: the process has just been traced. */
 static int put_report(struct trace *trace, const struct trace_profile *profile,
                       const struct archive *archive, const struct trace_counts *counts,
@@ -267,9 +327,9 @@ static int put_report(struct trace *trace, const struct trace_profile *profile,
     if (result == 0)
         result = put_left_out(&text, trace, profile, archive, error);
     if (result == 0)
-        result = trace_outputs_report(&trace->options, &text, error);
+        result = write_report(&trace->options, &text, error);
     if (result == 0)
-        result = trace_outputs_write(&trace->options, profile, error);
+        result = write_outputs(&trace->options, profile, error);
     buf_free(&text);
     return result;
 }
